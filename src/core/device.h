@@ -1,0 +1,64 @@
+// Seam: where candidates are judged. Works in batches, so that proposing and measuring need not share
+// a machine.
+#ifndef WARPSMITH_CORE_DEVICE_H_
+#define WARPSMITH_CORE_DEVICE_H_
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/artifact.h"
+#include "core/candidate.h"
+#include "core/protocol.h"
+#include "core/task.h"
+#include "core/verdict.h"
+#include "util/result.h"
+
+namespace warpsmith {
+
+struct DeviceInfo {
+  std::string name, uuid, driver, architecture;  // "NVIDIA H200", "GPU-...", "580.95", "sm_90a"
+  int sm_count = 0;
+  int max_shared_bytes_per_block = 0;
+  int64_t l2_bytes = 0, memory_bytes = 0;
+  double max_sm_mhz = 0;
+  double hbm_bytes_per_s = 0, l2_bytes_per_s = 0, tensor_f16_flops = 0;  // for floors
+  bool needs_artifacts = true;  // false: answers from a recording
+  std::string origin;           // "local", or the recording's file
+};
+
+// Content key of a measurement: candidate (sources, plan, flags), task, workload sizes, protocol.
+// Artifact hash, toolchain and device are evidence beside it, not part of it.
+std::string MeasurementKey(const Candidate& candidate, const Task& task, const Workload& workload,
+                           const Protocol& protocol);
+
+struct Job {
+  std::string key;  // MeasurementKey
+  Task task;
+  Workload workload;
+  Candidate candidate;
+  std::optional<Artifact> artifact;  // present when the device needs it
+  Protocol protocol;
+};
+
+struct Completed {
+  std::string key;
+  Verdict verdict;
+  double gpu_seconds = 0;  // time the job held the device
+};
+
+class Device {
+ public:
+  virtual ~Device() = default;
+  virtual const DeviceInfo& Info() const = 0;
+  virtual Status Submit(std::vector<Job> jobs) = 0;
+  // What has been finished since the last call; waits up to `patience` for the first. Empty when
+  // nothing came in time. Errors are the harness's (kNotRecorded names what was asked for).
+  virtual Result<std::vector<Completed>> Collect(std::chrono::milliseconds patience) = 0;
+};
+
+}  // namespace warpsmith
+
+#endif  // WARPSMITH_CORE_DEVICE_H_

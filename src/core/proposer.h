@@ -1,0 +1,28 @@
+// Seam: where candidates come from.
+#ifndef WARPSMITH_CORE_PROPOSER_H_
+#define WARPSMITH_CORE_PROPOSER_H_
+
+#include <string_view>
+#include <vector>
+
+#include "core/candidate.h"
+#include "core/step.h"
+#include "util/result.h"
+
+namespace warpsmith {
+
+// Must be a deterministic function of its construction (seed included) and of the steps it observed:
+// a run is resumed by proposing again and observing the stored steps.
+class Proposer {
+ public:
+  virtual ~Proposer() = default;
+  virtual std::string_view Name() const = 0;
+  // At most `n` candidates that have not been proposed before; none: nothing left to try.
+  virtual Result<std::vector<Candidate>> Propose(int n) = 0;
+  // Called once for every proposed candidate, in proposal order.
+  virtual void Observe(const Step& step) = 0;
+};
+
+}  // namespace warpsmith
+
+#endif  // WARPSMITH_CORE_PROPOSER_H_

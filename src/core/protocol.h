@@ -1,0 +1,52 @@
+// How a candidate is judged: what is measured, how often, how sure. docs/judge-protocol.md.
+#ifndef WARPSMITH_CORE_PROTOCOL_H_
+#define WARPSMITH_CORE_PROTOCOL_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace warpsmith {
+
+inline constexpr int kJudgeProtocolVersion = 1;
+
+enum class Mode : uint8_t {
+  kDeviceHot,   // graph replay, inputs in L2
+  kDeviceCold,  // graph replay, nothing in L2
+  kOffline,     // back to back on a stream
+  kServer,      // single calls after random idle, cold, on the host's clock
+};
+std::string_view Name(Mode mode);  // "device", "device-cold", "offline", "server"
+std::optional<Mode> ModeFromName(std::string_view name);
+
+enum class Level : uint8_t { kScreened, kCertified };
+std::string_view Name(Level level);
+
+struct Protocol {
+  Level level = Level::kScreened;
+  std::vector<Mode> modes = {Mode::kDeviceHot};
+  int rounds = 3;              // candidate and baselines interleave in random order in each
+  int samples_per_round = 2;   // batches of each contender a round
+  int runner_processes = 1;    // rounds are spread over this many fresh runners
+  bool renew_contents = false; // new inputs, addresses and references for every runner process
+  double confidence = 0.99;    // of every interval
+  double band = 0.01;          // +-delta within which two times are "the same"
+  double target_half_width = 0;  // > 0: rounds are added (to max_rounds) until the interval is so narrow
+  int max_rounds = 3;
+  double warmup_seconds = 0;     // paper protocol
+  double measure_seconds = 0;    // > 0: rounds go on at least this long
+  int64_t step_timeout_ms = 10'000;  // any single command to the runner
+
+  static Protocol Screened();
+  static Protocol Certified();
+  static Protocol Paper();  // CUDA-L2: 10 s warm-up, >= 30 s measured, random order
+};
+
+// Text that is equal for equal protocols; part of every measurement's key.
+std::string ProtocolId(const Protocol& protocol);
+
+}  // namespace warpsmith
+
+#endif  // WARPSMITH_CORE_PROTOCOL_H_

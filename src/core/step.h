@@ -1,0 +1,66 @@
+// One turn of the loop, what it cost, and how much may be spent.
+#ifndef WARPSMITH_CORE_STEP_H_
+#define WARPSMITH_CORE_STEP_H_
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/candidate.h"
+#include "core/verdict.h"
+#include "util/result.h"
+
+namespace warpsmith {
+
+// Raw terms of CUDA-L2's Eq. 3:
+//   r = mean_i( t_ref_i / t_custom_i - alpha * max_j |out_FP32_i[j] - out_i[j]| ) - beta * L(code).
+struct RewardTerms {
+  std::vector<double> ratios;
+  std::vector<double> deviations;
+  int64_t code_length_bytes = 0;
+};
+struct RewardWeights {
+  double alpha = 0, beta = 0;
+};
+RewardTerms TermsOf(const Candidate& candidate, const Verdict& verdict, Mode mode);
+// Not passed, or no ratio: 0, the reward of doing nothing useful.
+double Reward(const RewardTerms& terms, const RewardWeights& weights);
+
+struct Cost {
+  int64_t evaluations = 0;
+  double gpu_seconds = 0, wall_seconds = 0;
+  int64_t tokens = 0;
+  double money = 0;
+};
+Cost operator+(const Cost& a, const Cost& b);
+
+struct Step {
+  int64_t index = 0;  // commit order within the run
+  Candidate candidate;
+  Verdict verdict;
+  RewardTerms terms;
+  double reward = 0;
+  Cost cost;
+};
+
+using Trajectory = std::vector<Step>;
+
+// Hard limits: a run stops before it passes one.
+struct Budget {
+  int64_t evaluations = std::numeric_limits<int64_t>::max();
+  double gpu_seconds = std::numeric_limits<double>::infinity();
+  double wall_seconds = std::numeric_limits<double>::infinity();
+  int64_t tokens = std::numeric_limits<int64_t>::max();
+  double money = std::numeric_limits<double>::infinity();
+};
+// "evals=200,gpu=30s,time=10m,tokens=1e6,money=5"
+Result<Budget> ParseBudget(std::string_view text);
+// The name of the first limit that `spent` has reached, if any.
+std::optional<std::string> ReachedLimit(const Budget& budget, const Cost& spent);
+
+}  // namespace warpsmith
+
+#endif  // WARPSMITH_CORE_STEP_H_

@@ -1,0 +1,133 @@
+// The judge's answer. Performance exists only inside Passed.
+#ifndef WARPSMITH_CORE_VERDICT_H_
+#define WARPSMITH_CORE_VERDICT_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "core/artifact.h"
+#include "core/protocol.h"
+
+namespace warpsmith {
+
+// Against the rules, whatever it computes: writable globals, touched inputs, guard bytes overwritten...
+struct Rejected { std::string rule, detail; };
+
+// The candidate's own launch or kernel failed: the call, its code, the argument that matters.
+struct RunFailed { std::string call, code, detail; };
+
+struct TimedOut { std::string step; int64_t limit_ms = 0; };
+
+// One check that the output failed. `detector` is one of: "bound", "poison" (stale or unwritten),
+// "nan", "zero-one", "fp16-accumulate", "adversarial", "nondeterministic-wrong".
+struct Incorrect {
+  std::string detector, detail;
+  double error = 0, bound = 0;  // at the worst element; bound 0: exact
+  int64_t element = -1;         // its index in the output
+};
+
+// Harness trouble or noise: no statement about the candidate.
+struct Inconclusive { std::string reason; };
+
+struct Interval {
+  double lo = 0, hi = 0;
+};
+
+// Largest |out_FP32 - out| of each verified round: Eq. 3's raw deviations.
+struct Correctness {
+  std::vector<double> max_deviation;
+  double worst_bound_fraction = 0;  // max over elements of error / bound; <= 1 in a Passed
+  bool deterministic = true;
+  int64_t outputs_verified = 0;
+  std::vector<std::string> detectors;  // checks that ran
+  std::vector<std::string> absent;     // tools that were missing or unable, and why
+};
+
+// One timed batch. us is per launch.
+struct Sample {
+  int process = 0, round = 0;
+  float us = 0;
+  float sm_mhz = 0, temperature_c = 0, power_w = 0;  // 0: not read
+};
+
+struct ContenderTiming {
+  std::string name;  // "candidate", or a baseline's name, or "<baseline>/again" (A/A)
+  double median_us = 0;
+  Interval interval_us;
+  std::vector<Sample> samples;
+};
+
+enum class Finding : uint8_t { kFaster, kSlower, kSame, kNotShown };
+std::string_view Name(Finding finding);
+
+// ratio = baseline time / candidate time: above 1 the candidate is faster. Paired by round.
+struct Comparison {
+  std::string baseline;
+  double ratio = 0;
+  Interval interval;
+  Finding finding = Finding::kNotShown;
+};
+
+struct ModeTiming {
+  Mode mode = Mode::kDeviceHot;
+  double floor_us = 0;        // no kernel can be faster in this mode
+  double aa_noise = 0;        // |ratio - 1| that the baseline showed against itself; 0: not measured
+  bool below_floor = false;   // suspicious: for a person to look at, never a headline
+  ContenderTiming candidate;
+  std::vector<ContenderTiming> baselines;
+  std::vector<Comparison> comparisons;
+};
+
+struct Timing {
+  std::string workload;
+  std::vector<ModeTiming> modes;
+};
+
+struct KernelProfile {
+  std::string kernel;
+  std::vector<std::pair<std::string, double>> metrics;  // absent metrics are absent, not 0
+};
+struct Profile {
+  std::string source;  // "ncu 2025.3", "cupti", "static"
+  std::vector<KernelProfile> kernels;  // in execution order
+};
+
+struct Passed {
+  Level level = Level::kScreened;
+  Correctness correctness;
+  std::vector<Timing> timings;
+  std::optional<Profile> profile;
+};
+
+using Outcome = std::variant<CompileFailed, Rejected, RunFailed, TimedOut, Incorrect, Inconclusive, Passed>;
+
+// Where and with what a verdict came about. Never part of its key.
+struct Evidence {
+  std::string device, device_uuid, driver, toolchain, architecture, artifact_sha256;
+  std::string baseline_library;  // "cuBLASLt 13.1.0"
+  std::string protocol;          // ProtocolId
+  std::string date;              // UTC
+  std::vector<KernelResources> kernels;
+  double compile_ms = 0, judge_ms = 0;
+};
+
+struct Verdict {
+  Outcome outcome = Inconclusive{"not judged"};
+  Evidence evidence;
+};
+
+std::string_view OutcomeName(const Outcome& outcome);  // "passed", "incorrect", ...
+std::string Describe(const Outcome& outcome);          // one line for a person
+
+// The mode's timing of the first workload of a Passed, or null.
+const ModeTiming* FindTiming(const Verdict& verdict, Mode mode);
+// Ratio to the bar (the first comparison) in a mode; nullopt when not passed or not compared.
+std::optional<double> RatioToBar(const Verdict& verdict, Mode mode);
+
+}  // namespace warpsmith
+
+#endif  // WARPSMITH_CORE_VERDICT_H_

@@ -1,0 +1,49 @@
+// HGEMM kernel families as data: C = A * B, FP16 in and out, FP32 accumulation.
+#ifndef WARPSMITH_HGEMM_FAMILY_H_
+#define WARPSMITH_HGEMM_FAMILY_H_
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "core/candidate.h"
+#include "core/space.h"
+
+namespace warpsmith::hgemm {
+
+// NN: A is M x K and B is K x N, both row-major. TN: B is stored as N x K, row-major (cuBLAS's name
+// for it, whose matrices are column-major).
+enum class Layout : uint8_t { kNN, kTN };
+
+struct Problem {
+  int64_t m = 0, n = 0, k = 0;
+  Layout layout = Layout::kTN;
+};
+
+// What a family may count on. Enumerating spaces needs no GPU.
+struct Target {
+  int compute_capability = 90;  // 80, 86, 89, 90 ...
+  int sm_count = 132;
+  int max_shared_bytes = 232448;
+};
+
+struct Family {
+  std::string_view name;
+  // All legal configurations for a problem, in a fixed order; empty where the family does not apply.
+  std::vector<Config> (*configs)(const Problem&, const Target&);
+  // The candidate of a legal configuration: sources, flags, plan; provenance names family and config.
+  // The plan's tensors are "A", "B", "C", its sizes M, N, K.
+  Candidate (*make)(const Problem&, const Config&);
+};
+
+// tiny, mma_sync, wgmma.
+std::span<const Family> Families();
+
+// The union of all families' legal configurations, named "hgemm-MxNxK-LAYOUT".
+Space SpaceFor(const Problem& problem, const Target& target);
+Result<Candidate> MakeCandidate(const Problem& problem, const Point& point);
+
+}  // namespace warpsmith::hgemm
+
+#endif  // WARPSMITH_HGEMM_FAMILY_H_
