@@ -1,0 +1,5 @@
+#include <string>
+
+#include "store/rows.h"
+#include "util/missing.h"
+#include <cuda.h>

@@ -1,0 +1,1 @@
+// Part of a fixture whose includes break the rules on purpose.
