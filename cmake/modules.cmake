@@ -41,6 +41,9 @@ function(warpsmith_test name)
   if(ARG_LABELS)
     list(APPEND properties LABELS "${ARG_LABELS}")
   endif()
+  if("device" IN_LIST ARG_LABELS)
+    list(APPEND properties RESOURCE_LOCK gpu)  # one measuring process at a time
+  endif()
   gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST TEST_PREFIX ${name}/
     PROPERTIES ${properties})
   add_dependencies(all_tests ${name})
