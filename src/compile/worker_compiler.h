@@ -1,0 +1,52 @@
+// The compiler: NVRTC and nvcc in worker processes with limits, behind a content-addressed cache.
+#ifndef WARPSMITH_COMPILE_WORKER_COMPILER_H_
+#define WARPSMITH_COMPILE_WORKER_COMPILER_H_
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/compiler.h"
+#include "util/result.h"
+
+namespace warpsmith::compile {
+
+// The hidden subcommand that a worker is started as; its only argument is the socket.
+inline constexpr char kWorkerSubcommand[] = "internal-compile-worker";
+
+// A worker's whole life: serves requests on `socket` until it closes. Returns the exit status.
+int CompileWorkerMain(int socket);
+
+struct CompilerOptions {
+  int workers = 1;
+  std::chrono::milliseconds wall{60'000};    // one compilation
+  int64_t memory_bytes = int64_t{4} << 30;   // a worker's address space for data
+  int64_t output_bytes = int64_t{1} << 20;   // of the log; more is cut and said
+  int64_t image_bytes = int64_t{256} << 20;  // of the cubin or shared library
+  std::filesystem::path cache;               // a folder; empty: CacheHome()/artifacts
+  std::vector<std::string> worker_command;   // empty: this program's kWorkerSubcommand
+};
+
+// Workers are started at the first compilation that the cache cannot answer, and kept. A worker
+// that dies or runs over a limit is replaced. Thread-safe: as many compilations at once as workers.
+class WorkerCompiler : public Compiler {
+ public:
+  explicit WorkerCompiler(CompilerOptions options = {});
+  ~WorkerCompiler() override;
+
+  // kUnavailable when the toolchain is missing; kBadInput for an unknown toolchain or architecture.
+  Result<CompileOutcome> Compile(const Candidate& candidate,
+                                 const std::string& architecture) override;
+
+ private:
+  class Pool;
+  CompilerOptions options_;
+  std::unique_ptr<Pool> pool_;
+};
+
+}  // namespace warpsmith::compile
+
+#endif  // WARPSMITH_COMPILE_WORKER_COMPILER_H_

@@ -1,0 +1,43 @@
+// A device's primary context. Every other class of this folder works in the context that is current
+// in the calling thread.
+#ifndef WARPSMITH_CUDA_CONTEXT_H_
+#define WARPSMITH_CUDA_CONTEXT_H_
+
+#include <cstdint>
+
+#include "cuda/driver.h"
+#include "cuda/types.h"
+#include "util/result.h"
+
+namespace warpsmith::cuda {
+
+// What a host thread does while it waits for the device.
+enum class HostWait : uint8_t {
+  kSpin,   // lowest latency, one core busy
+  kBlock,  // sleeps
+};
+
+class Context {
+ public:
+  // Retains the primary context and makes it current in this thread.
+  static Result<Context> Retain(const DeviceProperties& device, HostWait wait = HostWait::kSpin);
+  Context(Context&& other) noexcept;
+  Context& operator=(Context&&) = delete;
+  ~Context();
+
+  // For every further thread that uses the device.
+  Status MakeCurrent() const;
+  // Waits for everything submitted. Reports a kernel's fault (illegal address, ...) too; after one
+  // the context is lost and every call fails with the same code.
+  Status Synchronize() const;
+  const DeviceProperties& device() const { return device_; }
+
+ private:
+  Context(DeviceProperties device, CUctx_st* handle);
+  DeviceProperties device_;
+  CUctx_st* handle_;
+};
+
+}  // namespace warpsmith::cuda
+
+#endif  // WARPSMITH_CUDA_CONTEXT_H_

@@ -1,0 +1,35 @@
+// cuBLAS: cublasGemmEx with its default choice of kernel.
+#ifndef WARPSMITH_CUDA_CUBLAS_H_
+#define WARPSMITH_CUDA_CUBLAS_H_
+
+#include <string>
+
+#include "cuda/gemm.h"
+#include "cuda/memory.h"
+#include "cuda/stream.h"
+#include "util/result.h"
+
+namespace warpsmith::cuda {
+
+// Not thread-safe. Its calls can be captured in a graph: the workspace is its own and fixed.
+class Cublas {
+ public:
+  static Result<Cublas> Create();  // in the current context
+  Cublas(Cublas&& other) noexcept;
+  Cublas& operator=(Cublas&&) = delete;
+  ~Cublas();
+
+  // CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT.
+  Status Gemm(const GemmShape& shape, const GemmOperands& operands, const Stream& stream) const;
+
+ private:
+  Cublas(void* handle, DeviceBuffer workspace);
+  void* handle_;
+  DeviceBuffer workspace_;
+};
+
+Result<std::string> CublasVersion();  // "cuBLAS 13.1.0"; needs no GPU
+
+}  // namespace warpsmith::cuda
+
+#endif  // WARPSMITH_CUDA_CUBLAS_H_

@@ -1,0 +1,45 @@
+// CUPTI: which kernels ran, and when, by the device's clock. Counter-free, so it needs no rights.
+// Optional: without the library, Start() is kUnavailable and nothing else is lost.
+#ifndef WARPSMITH_CUDA_CUPTI_H_
+#define WARPSMITH_CUDA_CUPTI_H_
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "util/result.h"
+
+namespace warpsmith::cuda {
+
+struct KernelRecord {
+  std::string name;
+  uint32_t stream = 0;
+  int64_t start_ns = 0, end_ns = 0;
+  std::array<int32_t, 3> grid{}, block{};
+  int registers_per_thread = 0;
+  int64_t static_shared_bytes = 0, dynamic_shared_bytes = 0;
+  uint32_t graph_node = 0;  // 0: not launched by a graph
+};
+
+// Collection is process-wide; one trace at a time. Tracing slows launches, so never time beside it.
+class KernelTrace {
+ public:
+  static Result<KernelTrace> Start();
+  KernelTrace(KernelTrace&& other) noexcept;
+  KernelTrace& operator=(KernelTrace&&) = delete;
+  ~KernelTrace();  // discards what was not asked for
+
+  // Ends the trace. Synchronise the device first. In order of start. kIo when records were dropped.
+  Result<std::vector<KernelRecord>> Stop();
+
+ private:
+  KernelTrace() = default;
+  bool running_ = true;
+};
+
+Result<std::string> CuptiVersion();  // "CUPTI 130001"; needs no GPU
+
+}  // namespace warpsmith::cuda
+
+#endif  // WARPSMITH_CUDA_CUPTI_H_

@@ -1,0 +1,69 @@
+// Loaded device code.
+#ifndef WARPSMITH_CUDA_MODULE_H_
+#define WARPSMITH_CUDA_MODULE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cuda/types.h"
+#include "util/result.h"
+
+namespace warpsmith::cuda {
+
+// A kernel of a module; valid as long as the module is.
+struct Function {
+  std::string name;
+  CUfunc_st* handle = nullptr;
+};
+
+struct FunctionAttributes {
+  int registers_per_thread = 0;
+  int static_shared_bytes = 0;
+  int local_bytes_per_thread = 0;
+  int constant_bytes = 0;
+  int max_threads_per_block = 0;
+  int binary_version = 0;  // 90: sm_90
+};
+
+// A `__device__` or `__constant__` variable.
+struct Global {
+  DevicePointer address = 0;
+  size_t bytes = 0;
+};
+
+class Module {
+ public:
+  // `image`: a cubin, fatbin or PTX text. Loaded into the current context at once, not lazily.
+  static Result<Module> Load(std::string_view image);
+  Module(Module&& other) noexcept;
+  Module& operator=(Module&& other) noexcept;
+  ~Module();
+
+  // kBadInput, listing the kernels that are there, when the name is not.
+  Result<Function> Kernel(const std::string& name) const;
+  Result<std::vector<std::string>> KernelNames() const;
+  Result<Global> FindGlobal(const std::string& name) const;
+
+ private:
+  explicit Module(CUmod_st* handle) : handle_(handle) {}
+  CUmod_st* handle_;
+};
+
+Result<FunctionAttributes> Attributes(const Function& function);
+
+// The kernel's parameters as compiled, in order: a launch must pass exactly these.
+struct Parameter {
+  size_t offset = 0, bytes = 0;
+};
+Result<std::vector<Parameter>> Parameters(const Function& function);
+
+// Needed above 48 KiB of dynamic shared memory, and above 8 CTAs a cluster.
+Status SetMaxDynamicShared(const Function& function, uint32_t bytes);
+Status AllowNonPortableCluster(const Function& function);
+
+}  // namespace warpsmith::cuda
+
+#endif  // WARPSMITH_CUDA_MODULE_H_
