@@ -1,0 +1,28 @@
+// The yardstick: every point once, in random order.
+#ifndef WARPSMITH_PROPOSE_SEARCH_RANDOM_SEARCH_H_
+#define WARPSMITH_PROPOSE_SEARCH_RANDOM_SEARCH_H_
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "propose/search/search_log.h"
+#include "propose/search/terrain.h"
+
+namespace warpsmith::propose {
+
+class RandomSearch {
+ public:
+  static constexpr std::string_view kName = "random";
+  RandomSearch(std::shared_ptr<const Terrain> terrain, uint64_t seed);
+  std::vector<int> Next(int n);
+  void Tell(int index, double score) { log_.Tell(index, score); }
+
+ private:
+  SearchLog log_;
+};
+
+}  // namespace warpsmith::propose
+
+#endif  // WARPSMITH_PROPOSE_SEARCH_RANDOM_SEARCH_H_

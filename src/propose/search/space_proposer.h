@@ -1,0 +1,46 @@
+// The Proposer over a parametric space: a search strategy speaks of indices, this speaks of
+// candidates.
+#ifndef WARPSMITH_PROPOSE_SEARCH_SPACE_PROPOSER_H_
+#define WARPSMITH_PROPOSE_SEARCH_SPACE_PROPOSER_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/proposer.h"
+#include "core/space.h"
+#include "propose/search/strategy.h"
+#include "propose/search/terrain.h"
+
+namespace warpsmith::propose {
+
+// What a strategy is told of a step: its reward when it passed, kFailedScore otherwise.
+double ScoreOf(const Step& step);
+
+class SpaceProposer final : public Proposer {
+ public:
+  // `strategy` is one of StrategyNames(); kUsage otherwise.
+  static Result<std::unique_ptr<Proposer>> Create(std::string_view strategy,
+                                                  std::shared_ptr<const Terrain> terrain,
+                                                  CandidateMaker maker, uint64_t seed);
+
+  std::string_view Name() const override { return NameOf(strategy_); }
+  // Candidates carry their point, this proposer's name and the batch they were proposed in.
+  Result<std::vector<Candidate>> Propose(int n) override;
+  // Steps are recognised by their provenance's point; one from outside the space is a bug.
+  void Observe(const Step& step) override;
+
+ private:
+  SpaceProposer(Strategy strategy, std::shared_ptr<const Terrain> terrain, CandidateMaker maker);
+
+  Strategy strategy_;
+  std::shared_ptr<const Terrain> terrain_;
+  CandidateMaker maker_;
+  int64_t batches_ = 0;
+};
+
+}  // namespace warpsmith::propose
+
+#endif  // WARPSMITH_PROPOSE_SEARCH_SPACE_PROPOSER_H_

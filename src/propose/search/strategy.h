@@ -1,0 +1,36 @@
+// The search strategies behind one value: what the proposer adapter and the comparison drive.
+#ifndef WARPSMITH_PROPOSE_SEARCH_STRATEGY_H_
+#define WARPSMITH_PROPOSE_SEARCH_STRATEGY_H_
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "propose/search/guided_search.h"
+#include "propose/search/local_search.h"
+#include "propose/search/random_search.h"
+#include "util/result.h"
+
+namespace warpsmith::propose {
+
+// Every strategy: Next(n) gives at most n indices not given before (none: the space is exhausted),
+// Tell(index, score) answers one of them; both may come in any interleaving. Deterministic from the
+// seed and the calls.
+using Strategy = std::variant<RandomSearch, LocalSearch, GuidedSearch>;
+
+// "random", "local", "guided".
+std::span<const std::string_view> StrategyNames();
+// kUsage with the known names when there is no such strategy.
+Result<Strategy> MakeStrategy(std::string_view name, std::shared_ptr<const Terrain> terrain,
+                              uint64_t seed);
+
+std::string_view NameOf(const Strategy& strategy);
+std::vector<int> Next(Strategy& strategy, int n);
+void Tell(Strategy& strategy, int index, double score);
+
+}  // namespace warpsmith::propose
+
+#endif  // WARPSMITH_PROPOSE_SEARCH_STRATEGY_H_
