@@ -1,12 +1,12 @@
 # The installed layout. Everything is found relative to bin/warpsmith, so the folder may be moved:
 #   bin/warpsmith
-#   share/warpsmith/   data files that the program reads (recordings, catalogues), docs
+#   share/warpsmith/data, share/warpsmith/docs   as in the checkout (FindShippedFile in util/file.h)
 #   share/doc/warpsmith/
 include(GNUInstallDirs)
 if(TARGET warpsmith)
   install(TARGETS warpsmith RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()
-foreach(folder data/ docs)
+foreach(folder data docs)
   if(EXISTS ${CMAKE_SOURCE_DIR}/${folder})
     install(DIRECTORY ${folder} DESTINATION ${CMAKE_INSTALL_DATADIR}/warpsmith)
   endif()
