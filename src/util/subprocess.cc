@@ -1,0 +1,164 @@
+#include "util/subprocess.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <utility>
+
+#include "util/clock.h"
+#include "util/interrupt.h"
+#include "util/spawn.h"
+
+namespace warpsmith {
+namespace {
+
+constexpr int64_t kTickMs = 100;              // how often a long wait looks for Ctrl-C
+constexpr int64_t kDeathPatienceMs = 10'000;  // a process stuck in a driver is left behind after it
+constexpr int64_t kNsPerMs = 1'000'000;
+
+int OpenPidfd(pid_t pid) { return static_cast<int>(syscall(SYS_pidfd_open, pid, 0)); }
+
+bool HasExited(pid_t pid) {  // and stays a zombie, so that its group's number is not reused
+  siginfo_t info{};
+  return waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT) != 0 ||
+         info.si_pid == pid;
+}
+
+// Kills the whole group and reaps its leader. Returns its wait status, or 0 when it does not die.
+int KillAndReap(pid_t pid) {
+  kill(-pid, SIGKILL);
+  kill(pid, SIGKILL);  // between fork and setpgid it is not in the group yet
+  const FileDescriptor pidfd(OpenPidfd(pid));
+  const int64_t deadline_ns = MonotonicNs() + kDeathPatienceMs * kNsPerMs;
+  while (!HasExited(pid) && MonotonicNs() < deadline_ns) {
+    pollfd waited{pidfd.number(), POLLIN, 0};
+    poll(&waited, pidfd.number() >= 0 ? 1 : 0, pidfd.number() >= 0 ? kTickMs : 1);
+  }
+  int status = 0;
+  if (waitpid(pid, &status, WNOHANG) != pid) return 0;
+  return status;
+}
+
+// Reads what is there. False at the end of the stream.
+bool Drain(int pipe, const ProcessLimits& limits, ProcessOutcome& outcome) {
+  std::array<char, 65536> chunk;
+  while (true) {
+    const ssize_t got = read(pipe, chunk.data(), chunk.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0 && errno == EAGAIN) return true;
+    if (got <= 0) return false;
+    const auto room = static_cast<size_t>(limits.output_bytes) - outcome.output.size();
+    outcome.output.append(chunk.data(), std::min(static_cast<size_t>(got), room));
+    outcome.output_cut |= static_cast<size_t>(got) > room;
+  }
+}
+
+// Collects output until the leader has exited, the deadline has passed or Ctrl-C came.
+void Follow(pid_t pid, int pipe, const ProcessLimits& limits, ProcessOutcome& outcome) {
+  const FileDescriptor pidfd(OpenPidfd(pid));
+  const int64_t deadline_ns = MonotonicNs() + limits.wall.count() * kNsPerMs;
+  bool open = true;
+  while (!HasExited(pid) && !Interrupted()) {
+    const int64_t left_ns = deadline_ns - MonotonicNs();
+    if (left_ns <= 0) {
+      outcome.timed_out = true;
+      return;
+    }
+    // poll() ignores negative descriptors; without a pidfd it looks at every tick.
+    std::array<pollfd, 2> waited{{{open ? pipe : -1, POLLIN, 0}, {pidfd.number(), POLLIN, 0}}};
+    const int64_t tick_ms = pidfd.number() >= 0 ? kTickMs : 5;
+    const int64_t wait_ms = std::min(tick_ms, (left_ns + kNsPerMs - 1) / kNsPerMs);
+    const int ready = poll(waited.data(), waited.size(), static_cast<int>(wait_ms));
+    if (ready > 0 && waited[0].revents != 0) open = Drain(pipe, limits, outcome);
+  }
+}
+
+SpawnRequest RequestFor(const std::vector<std::string>& argv, const ProcessLimits& limits,
+                        const std::vector<std::string>& environment) {
+  SpawnRequest request;
+  request.argv = argv;
+  request.environment = environment;
+  request.address_space_bytes = limits.address_space_bytes;
+  request.file_bytes = limits.file_bytes;
+  return request;
+}
+
+}  // namespace
+
+Result<ProcessOutcome> RunProcess(const std::vector<std::string>& argv, const ProcessLimits& limits,
+                                  const std::vector<std::string>& environment) {
+  CHECK(!argv.empty() && limits.output_bytes >= 0);
+  std::array<int, 2> ends{};
+  if (pipe2(ends.data(), O_CLOEXEC) != 0) {
+    return Error{ErrorCode::kIo, "starting " + argv[0] + ": pipe: " + std::strerror(errno), ""};
+  }
+  const FileDescriptor output(ends[0]);
+  FileDescriptor input(ends[1]);
+  fcntl(output.number(), F_SETFL, O_NONBLOCK);
+  SpawnRequest request = RequestFor(argv, limits, environment);
+  request.output = input.number();
+  const pid_t pid = TRY(Spawn(request));
+  input.Close();
+
+  ProcessOutcome outcome;
+  Follow(pid, output.number(), limits, outcome);
+  const bool interrupted = Interrupted() && !HasExited(pid);
+  const int status = KillAndReap(pid);  // its leftover children as well
+  Drain(output.number(), limits, outcome);
+  if (interrupted) return Error{ErrorCode::kInterrupted, "stopped while running " + argv[0], ""};
+  if (WIFSIGNALED(status)) outcome.signal = WTERMSIG(status);
+  if (WIFEXITED(status)) outcome.exit_status = WEXITSTATUS(status);
+  return outcome;
+}
+
+Result<ChildProcess> ChildProcess::Start(std::vector<std::string> argv, const ProcessLimits& limits,
+                                         const std::vector<std::string>& environment) {
+  CHECK(!argv.empty());
+  std::array<int, 2> ends{};
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) {
+    return Error{ErrorCode::kIo, "starting " + argv[0] + ": socketpair: " + std::strerror(errno),
+                 ""};
+  }
+  FileDescriptor ours(ends[0]);
+  const FileDescriptor theirs(ends[1]);
+  SpawnRequest request = RequestFor(argv, limits, environment);
+  request.argv.push_back(std::to_string(kInheritedSocket));
+  request.socket = theirs.number();
+  const pid_t pid = TRY(SpawnFromLastingThread(request));
+  return ChildProcess(pid, ours.Release());
+}
+
+ChildProcess::ChildProcess(ChildProcess&& other) noexcept
+    : pid_(std::exchange(other.pid_, -1)), socket_(std::exchange(other.socket_, -1)) {}
+
+ChildProcess& ChildProcess::operator=(ChildProcess&& other) noexcept {
+  if (this != &other) {
+    Kill();
+    if (socket_ >= 0) close(socket_);
+    pid_ = std::exchange(other.pid_, -1);
+    socket_ = std::exchange(other.socket_, -1);
+  }
+  return *this;
+}
+
+ChildProcess::~ChildProcess() {
+  Kill();
+  if (socket_ >= 0) close(socket_);
+}
+
+void ChildProcess::Kill() {
+  if (pid_ > 0) KillAndReap(std::exchange(pid_, -1));
+}
+
+bool ChildProcess::Running() { return pid_ > 0 && !HasExited(pid_); }
+
+}  // namespace warpsmith
