@@ -1,0 +1,293 @@
+#include "store/facts.h"
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "core/serialize.h"
+#include "store/candidate_text.h"
+#include "store/verdict_parts.h"
+#include "util/compression.h"
+#include "util/sha256.h"
+
+namespace warpsmith::store {
+namespace {
+
+Error Damaged(const Connection& connection, std::string_view what) {
+  return {ErrorCode::kBadInput,
+          "store " + connection.path().string() + ": " + std::string(what) + " is missing",
+          "the file is damaged; restore it from a copy"};
+}
+
+// The id of the row that `find` selects by one text; added by `insert` if there is none.
+Result<int64_t> Intern(Connection& connection, const char* find, const char* insert,
+                       std::string_view label, std::string_view body) {
+  {
+    Statement statement = connection.Prepare(find);
+    if (TRY(statement.Bind(body).Next())) return statement.Int(0);
+  }
+  Statement statement = connection.Prepare(insert);
+  TRY(statement.Bind(label).Bind(body).Run());
+  return connection.LastInsertId();
+}
+
+Result<int64_t> AddTask(Connection& connection, const Task& task) {
+  const std::string body = ToJson(task).dump();
+  {
+    Statement find = connection.Prepare("SELECT id FROM task WHERE body = ?");
+    if (TRY(find.Bind(body).Next())) return find.Int(0);
+  }
+  Statement insert =
+      connection.Prepare("INSERT INTO task (content_id, name, body) VALUES (?, ?, ?)");
+  TRY(insert.Bind(TaskId(task)).Bind(task.name).Bind(body).Run());
+  return connection.LastInsertId();
+}
+
+Result<int64_t> AddToolchain(Connection& connection, const std::string& name) {
+  TRY(connection.Prepare("INSERT OR IGNORE INTO toolchain (name) VALUES (?)").Bind(name).Run());
+  Statement find = connection.Prepare("SELECT id FROM toolchain WHERE name = ?");
+  TRY(find.Bind(name).Next());
+  return find.Int(0);
+}
+
+// The artifact that a verdict's evidence names; nullopt when nothing was built.
+Result<std::optional<int64_t>> AddArtifact(Connection& connection, const std::string& candidate,
+                                           const Evidence& evidence) {
+  if (evidence.artifact_sha256.empty()) return std::optional<int64_t>();
+  const int64_t toolchain = TRY(AddToolchain(connection, evidence.toolchain));
+  TRY(connection
+          .Prepare("INSERT OR IGNORE INTO artifact "
+                   "(candidate, toolchain, architecture, sha256, compile_ms) VALUES (?, ?, ?, ?, ?)")
+          .Bind(candidate)
+          .Bind(toolchain)
+          .Bind(evidence.architecture)
+          .Bind(evidence.artifact_sha256)
+          .Bind(evidence.compile_ms)
+          .Run());
+  Statement find = connection.Prepare(
+      "SELECT id FROM artifact WHERE candidate = ? AND toolchain = ? AND architecture = ? AND "
+      "sha256 = ?");
+  find.Bind(candidate).Bind(toolchain).Bind(evidence.architecture).Bind(evidence.artifact_sha256);
+  TRY(find.Next());
+  return std::optional(find.Int(0));
+}
+
+Status AddSource(Connection& connection, const std::string& sha256, const std::string& text) {
+  Statement find = connection.Prepare("SELECT 1 FROM source WHERE sha256 = ?");
+  if (TRY(find.Bind(sha256).Next())) return {};
+  Statement insert = connection.Prepare("INSERT INTO source (sha256, text) VALUES (?, ?)");
+  return insert.Bind(sha256).BindBlob(Compress(text)).Run();
+}
+
+// What a verdict's rows hold, ready to be bound.
+struct VerdictTexts {
+  std::string body;
+  std::vector<Contender> contenders;
+  std::vector<std::string> samples;  // packed, by contender
+  std::string digest;
+};
+
+VerdictTexts TextsOf(const Verdict& verdict) {
+  VerdictParts parts = TakeApart(verdict);
+  VerdictTexts texts;
+  texts.body = ToJson(parts.body).dump();
+  texts.contenders = std::move(parts.contenders);
+  std::string everything = texts.body;
+  for (const Contender& contender : texts.contenders) {
+    texts.samples.push_back(PackSamples(contender.timing.samples));
+    everything += contender.timing.name + '\0' + texts.samples.back();
+  }
+  texts.digest = Sha256Hex(everything);
+  return texts;
+}
+
+Status AddMeasurements(Connection& connection, int64_t verdict, const VerdictTexts& texts) {
+  for (size_t i = 0; i < texts.contenders.size(); ++i) {
+    const Contender& contender = texts.contenders[i];
+    Statement insert = connection.Prepare(
+        "INSERT INTO measurement (verdict, workload_index, mode_index, contender_index, mode, "
+        "contender, median_us, lo_us, hi_us, samples) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+    TRY(insert.Bind(verdict)
+            .Bind(int64_t{contender.workload})
+            .Bind(int64_t{contender.mode})
+            .Bind(int64_t{contender.index})
+            .Bind(contender.mode_name)
+            .Bind(contender.timing.name)
+            .Bind(contender.timing.median_us)
+            .Bind(contender.timing.interval_us.lo)
+            .Bind(contender.timing.interval_us.hi)
+            .BindBlob(texts.samples[i])
+            .Run());
+  }
+  return {};
+}
+
+Result<std::optional<int64_t>> FindSame(Connection& connection, const VerdictRow& row,
+                                        const std::string& digest) {
+  Statement find = connection.Prepare("SELECT id FROM verdict WHERE key = ? AND digest = ?");
+  if (!TRY(find.Bind(row.key).Bind(digest).Next())) return std::optional<int64_t>();
+  return std::optional(find.Int(0));
+}
+
+Status InsertVerdict(Connection& connection, const VerdictRow& row, const Verdict& verdict,
+                     double gpu_seconds, const VerdictTexts& texts) {
+  const auto artifact = TRY(AddArtifact(connection, row.candidate, verdict.evidence));
+  Statement insert = connection.Prepare(
+      "INSERT INTO verdict (key, candidate, task, workload, protocol, device, outcome, conclusive, "
+      "gpu_seconds, body, digest, origin, artifact) "
+      "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+  insert.Bind(row.key)
+      .Bind(row.candidate)
+      .Bind(row.subject.task)
+      .Bind(row.subject.workload)
+      .Bind(row.subject.protocol)
+      .Bind(row.subject.device)
+      .Bind(OutcomeName(verdict.outcome))
+      .Bind(int64_t{IsConclusive(verdict.outcome)})
+      .Bind(gpu_seconds)
+      .Bind(texts.body)
+      .Bind(texts.digest)
+      .Bind(row.origin);
+  if (artifact.has_value()) {
+    insert.Bind(*artifact);
+  } else {
+    insert.BindNull();
+  }
+  return insert.Run();
+}
+
+// The JSON text that `sql` selects by id, as `From` reads it.
+template <typename T>
+Result<T> ReadBody(Connection& connection, const char* sql, int64_t id, std::string_view what,
+                   Result<T> (*from)(const JsonReader&)) {
+  Statement statement = connection.Prepare(sql);
+  const std::string place =
+      connection.path().string() + ": " + std::string(what) + " " + std::to_string(id);
+  if (!TRY(statement.Bind(id).Next())) return Damaged(connection, place);
+  const nlohmann::json json = TRY(ParseJson(place, statement.TextView(0)));
+  return from(JsonReader(place, json));
+}
+
+Result<std::vector<Contender>> ReadContenders(Connection& connection, int64_t verdict) {
+  Statement statement = connection.Prepare(
+      "SELECT workload_index, mode_index, contender_index, mode, contender, median_us, lo_us, "
+      "hi_us, samples FROM measurement WHERE verdict = ? "
+      "ORDER BY workload_index, mode_index, contender_index");
+  statement.Bind(verdict);
+  const std::string place =
+      connection.path().string() + ": measurement of verdict " + std::to_string(verdict);
+  std::vector<Contender> contenders;
+  while (TRY(statement.Next())) {
+    Contender contender{static_cast<int>(statement.Int(0)), static_cast<int>(statement.Int(1)),
+                        static_cast<int>(statement.Int(2)), statement.Text(3), {}};
+    contender.timing.name = statement.Text(4);
+    contender.timing.median_us = statement.Real(5);
+    contender.timing.interval_us = {statement.Real(6), statement.Real(7)};
+    contender.timing.samples = TRY(UnpackSamples(place, statement.TextView(8)));
+    contenders.push_back(std::move(contender));
+  }
+  return contenders;
+}
+
+Result<std::string> ReadSource(Connection& connection, const std::string& sha256,
+                               SourceCache& sources) {
+  const auto found = sources.find(sha256);
+  if (found != sources.end()) return found->second;
+  Statement statement = connection.Prepare("SELECT text FROM source WHERE sha256 = ?");
+  if (!TRY(statement.Bind(sha256).Next())) return Damaged(connection, "source " + sha256);
+  std::string text = TRY(Decompress(connection.path().string() + ": source " + sha256,
+                                    statement.TextView(0)));
+  sources.emplace(sha256, text);
+  return text;
+}
+
+}  // namespace
+
+Result<Subject> AddSubject(Connection& connection, const Task& task, const Workload& workload,
+                           const Protocol& protocol, const DeviceInfo& device) {
+  Subject subject;
+  subject.task = TRY(AddTask(connection, task));
+  subject.workload = TRY(Intern(connection, "SELECT id FROM workload WHERE body = ?",
+                                "INSERT INTO workload (name, body) VALUES (?, ?)", workload.name,
+                                ToJson(workload).dump()));
+  subject.protocol = TRY(Intern(connection, "SELECT id FROM protocol WHERE body = ?",
+                                "INSERT INTO protocol (level, body) VALUES (?, ?)",
+                                Name(protocol.level), ToJson(protocol).dump()));
+  subject.device = TRY(Intern(connection, "SELECT id FROM device WHERE info = ?",
+                              "INSERT INTO device (uuid, info) VALUES (?, ?)", device.uuid,
+                              ToJson(device).dump()));
+  return subject;
+}
+
+Result<std::string> AddCandidate(Connection& connection, const Candidate& candidate) {
+  std::string id = CandidateId(candidate);
+  {
+    Statement find = connection.Prepare("SELECT 1 FROM candidate WHERE id = ?");
+    if (TRY(find.Bind(id).Next())) return id;
+  }
+  const CandidateText text = TextOf(candidate);
+  Statement insert =
+      connection.Prepare("INSERT INTO candidate (id, code_bytes, body) VALUES (?, ?, ?)");
+  TRY(insert.Bind(id).Bind(CodeLength(candidate)).Bind(text.body).Run());
+  for (const auto& [path, sha256] : text.sources) {
+    TRY(AddSource(connection, sha256, candidate.sources.at(path)));
+    Statement link = connection.Prepare(
+        "INSERT INTO candidate_source (candidate, path, source) VALUES (?, ?, ?)");
+    TRY(link.Bind(id).Bind(path).Bind(sha256).Run());
+  }
+  return id;
+}
+
+Result<AddedVerdict> AddVerdict(Connection& connection, const VerdictRow& row,
+                                const Verdict& verdict, double gpu_seconds) {
+  const VerdictTexts texts = TextsOf(verdict);
+  if (const auto same = TRY(FindSame(connection, row, texts.digest))) {
+    return AddedVerdict{*same, false};
+  }
+  TRY(InsertVerdict(connection, row, verdict, gpu_seconds, texts));
+  const int64_t id = connection.LastInsertId();
+  TRY(AddMeasurements(connection, id, texts));
+  return AddedVerdict{id, true};
+}
+
+Result<DeviceInfo> ReadDevice(Connection& connection, int64_t id) {
+  return ReadBody<DeviceInfo>(connection, "SELECT info FROM device WHERE id = ?", id, "device",
+                              DeviceInfoFrom);
+}
+
+Result<Task> ReadTask(Connection& connection, int64_t id) {
+  return ReadBody<Task>(connection, "SELECT body FROM task WHERE id = ?", id, "task", TaskFrom);
+}
+
+Result<Workload> ReadWorkload(Connection& connection, int64_t id) {
+  return ReadBody<Workload>(connection, "SELECT body FROM workload WHERE id = ?", id, "workload",
+                            WorkloadFrom);
+}
+
+Result<Protocol> ReadProtocol(Connection& connection, int64_t id) {
+  return ReadBody<Protocol>(connection, "SELECT body FROM protocol WHERE id = ?", id, "protocol",
+                            ProtocolFrom);
+}
+
+Result<Verdict> ReadVerdict(Connection& connection, int64_t id) {
+  VerdictParts parts;
+  parts.body = TRY(ReadBody<Verdict>(connection, "SELECT body FROM verdict WHERE id = ?", id,
+                                     "verdict", VerdictFrom));
+  parts.contenders = TRY(ReadContenders(connection, id));
+  return PutTogether(connection.path().string() + ": verdict " + std::to_string(id),
+                     std::move(parts));
+}
+
+Result<Candidate> ReadCandidate(Connection& connection, const std::string& id,
+                                SourceCache& sources) {
+  const std::string place = connection.path().string() + ": candidate " + id;
+  Statement statement = connection.Prepare("SELECT body FROM candidate WHERE id = ?");
+  if (!TRY(statement.Bind(id).Next())) return Damaged(connection, "candidate " + id);
+  const nlohmann::json json = TRY(ParseJson(place, statement.TextView(0)));
+  return CandidateOf(JsonReader(place, json), [&](const std::string& sha256) {
+    return ReadSource(connection, sha256, sources);
+  });
+}
+
+}  // namespace warpsmith::store

@@ -1,0 +1,57 @@
+// Rows of the append-only tables that runs share: candidates, verdicts, and what they refer to.
+// Writers are called inside a transaction and store a thing once: adding it again finds it.
+#ifndef WARPSMITH_STORE_FACTS_H_
+#define WARPSMITH_STORE_FACTS_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "core/candidate.h"
+#include "core/device.h"
+#include "core/protocol.h"
+#include "core/task.h"
+#include "store/sqlite_connection.h"
+#include "util/result.h"
+
+namespace warpsmith::store {
+
+// Row ids of what a verdict is about.
+struct Subject {
+  int64_t task = 0, workload = 0, protocol = 0, device = 0;
+};
+
+Result<Subject> AddSubject(Connection& connection, const Task& task, const Workload& workload,
+                           const Protocol& protocol, const DeviceInfo& device);
+
+// Gives the candidate's id.
+Result<std::string> AddCandidate(Connection& connection, const Candidate& candidate);
+
+struct VerdictRow {
+  std::string key;
+  std::string candidate;  // id
+  Subject subject;
+  std::string_view origin;  // "run", "import"
+};
+struct AddedVerdict {
+  int64_t id = 0;
+  bool is_new = false;
+};
+Result<AddedVerdict> AddVerdict(Connection& connection, const VerdictRow& row,
+                                const Verdict& verdict, double gpu_seconds);
+
+Result<DeviceInfo> ReadDevice(Connection& connection, int64_t id);
+Result<Task> ReadTask(Connection& connection, int64_t id);
+Result<Workload> ReadWorkload(Connection& connection, int64_t id);
+Result<Protocol> ReadProtocol(Connection& connection, int64_t id);
+Result<Verdict> ReadVerdict(Connection& connection, int64_t id);
+
+// Texts that were read before are kept: thousands of candidates share a few sources.
+using SourceCache = std::map<std::string, std::string>;
+Result<Candidate> ReadCandidate(Connection& connection, const std::string& id,
+                                SourceCache& sources);
+
+}  // namespace warpsmith::store
+
+#endif  // WARPSMITH_STORE_FACTS_H_

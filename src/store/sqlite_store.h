@@ -1,0 +1,64 @@
+// The Store in one SQLite file (docs/store-schema.md). One object belongs to one thread; any number
+// of processes may have the same file open.
+#ifndef WARPSMITH_STORE_SQLITE_STORE_H_
+#define WARPSMITH_STORE_SQLITE_STORE_H_
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/store.h"
+#include "store/facts.h"
+#include "store/sqlite_connection.h"
+
+namespace warpsmith::store {
+
+// What a commit survives. A killed process never loses a committed step, at either level.
+enum class Durability {
+  kPowerLoss,    // every commit is on the disk before FinishStep returns (one fsync a step)
+  kProcessDeath,  // a power cut may take the last steps (never a part of one): for replays, which
+                  // can be had again, at thousands of steps a second
+};
+
+enum class WhenMissing { kCreate, kRefuse };
+
+class SqliteStore : public Store {
+ public:
+  // Brings an older schema up to date. Refused: a newer one (kVersion), a file that is no store
+  // (kBadInput), a missing one if so asked (kNoInput).
+  static Result<std::unique_ptr<SqliteStore>> Open(const std::filesystem::path& path,
+                                                   Durability durability,
+                                                   WhenMissing when_missing = WhenMissing::kCreate);
+
+  Status BeginRun(const RunRecord& run) override;
+  Result<std::optional<RunRecord>> FindRun(const std::string& run_id) override;
+  Result<std::vector<RunRecord>> Runs() override;
+  Result<JobLease> LeaseJob(const std::string& run_id, int64_t index, const std::string& key,
+                            const std::string& worker) override;
+  Status FinishStep(const std::string& run_id, const JobLease& lease, const std::string& key,
+                    const Step& step) override;
+  Result<std::vector<Step>> Steps(const std::string& run_id) override;
+  Result<std::optional<Completed>> FindVerdict(const std::string& key,
+                                               const std::string& device_uuid) override;
+  Status ImportVerdict(const Job& job, const Completed& completed) override;
+
+  // As ImportVerdict, which cannot tell: whether it was new. The device is taken from the evidence.
+  Result<bool> Import(const Job& job, const Completed& completed);
+
+  // For the canonical dump and tests.
+  Connection& connection() { return *connection_; }
+
+ private:
+  explicit SqliteStore(std::unique_ptr<Connection> connection)
+      : connection_(std::move(connection)) {}
+  Result<Subject> SubjectOf(const std::string& run_id);
+
+  std::unique_ptr<Connection> connection_;
+  std::map<std::string, Subject> subjects_;  // by run
+};
+
+}  // namespace warpsmith::store
+
+#endif  // WARPSMITH_STORE_SQLITE_STORE_H_

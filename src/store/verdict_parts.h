@@ -1,0 +1,44 @@
+// A verdict taken apart for storage: what was timed (the bulk, and what people query) apart from the
+// rest, and put together again exactly.
+#ifndef WARPSMITH_STORE_VERDICT_PARTS_H_
+#define WARPSMITH_STORE_VERDICT_PARTS_H_
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/verdict.h"
+#include "util/result.h"
+
+namespace warpsmith::store {
+
+// One contender of Passed::timings[workload].modes[mode].
+struct Contender {
+  int workload = 0, mode = 0;
+  int index = 0;  // 0: the candidate; i > 0: baselines[i - 1]
+  std::string mode_name;
+  ContenderTiming timing;
+};
+
+struct VerdictParts {
+  Verdict body;  // every candidate timing is blank, every list of baselines empty
+  std::vector<Contender> contenders;  // by workload, mode, index
+};
+
+VerdictParts TakeApart(const Verdict& verdict);
+
+// kBadInput, naming `source`, when the parts don't belong together.
+Result<Verdict> PutTogether(std::string_view source, VerdictParts parts);
+
+// Samples as zstd of: u32 count; then count values of each column, in this order: i32 process,
+// i32 round, f32 us, f32 sm_mhz, f32 temperature_c, f32 power_w. Little endian.
+std::string PackSamples(const std::vector<Sample>& samples);
+Result<std::vector<Sample>> UnpackSamples(std::string_view source, std::string_view packed);
+
+// False: the verdict says nothing about the candidate (harness trouble, a compiler that ran out of
+// time), so it may be judged again.
+bool IsConclusive(const Outcome& outcome);
+
+}  // namespace warpsmith::store
+
+#endif  // WARPSMITH_STORE_VERDICT_PARTS_H_
