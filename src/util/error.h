@@ -12,22 +12,22 @@
 namespace warpsmith {
 
 enum class ErrorCode {
-  kAnswerIsNo,      // ran, but wrong result or regression (--fail-on)
-  kUsage,           // the command line is off
-  kBadInput,        // malformed task, plan, recording, store, sizes
-  kVersion,         // a file of a version this program does not read
-  kNotRecorded,     // a replay was asked for something never measured
-  kNoInput,         // a file that was named does not exist
-  kUnavailable,     // no GPU, no driver, a driver older than the toolkit, no library
-  kUnknownDevice,   // --gpu names no device here
-  kInternal,        // a bug of ours
-  kIo,              // disk full, permission, broken pipe
-  kBusy,            // another process holds the device or the store: try again
-  kPermission,      // profiler counters, device nodes
-  kConfig,          // settings that contradict each other
-  kNothingMeasured, // zero measured rows
-  kTimeout,         // a limit the user gave was reached before any answer
-  kInterrupted,     // Ctrl-C
+  kAnswerIsNo,       // ran, but wrong result or regression (--fail-on)
+  kUsage,            // the command line is off
+  kBadInput,         // malformed task, plan, recording, store, sizes
+  kVersion,          // a file of a version this program does not read
+  kNotRecorded,      // a replay was asked for something never measured
+  kNoInput,          // a file that was named does not exist
+  kUnavailable,      // no GPU, no driver, a driver older than the toolkit, no library
+  kUnknownDevice,    // --gpu names no device here
+  kInternal,         // a bug of ours
+  kIo,               // disk full, permission, broken pipe
+  kBusy,             // another process holds the device or the store: try again
+  kPermission,       // profiler counters, device nodes
+  kConfig,           // settings that contradict each other
+  kNothingMeasured,  // zero measured rows
+  kTimeout,          // a limit the user gave was reached before any answer
+  kInterrupted,      // Ctrl-C
 };
 
 struct ErrorCodeRow {

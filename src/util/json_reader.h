@@ -44,7 +44,8 @@ class JsonReader {
   // Refuses fields that are not in `known`: a misspelt field must not be silently ignored.
   Status OnlyFields(std::initializer_list<std::string_view> known) const;
 
-  // An Error about this place: "plan.json: operations[2].grid: expected three expressions, found 2".
+  // An Error about this place: "plan.json: operations[2].grid: expected three expressions, found
+  // 2".
   Error Bad(std::string_view expected) const;
 
   const nlohmann::json* json() const { return json_; }

@@ -55,20 +55,20 @@ class [[nodiscard]] Result<void> {
 using Status = Result<void>;
 
 // TRY(expr): the value of a Result, or return its Error from the enclosing function.
-#define TRY(...)                                                        \
-  __extension__({                                                       \
-    auto try_result = (__VA_ARGS__);                                    \
-    if (!try_result.ok()) return std::move(try_result).error();         \
-    std::move(try_result).value();                                      \
+#define TRY(...)                                                \
+  __extension__({                                               \
+    auto try_result = (__VA_ARGS__);                            \
+    if (!try_result.ok()) return std::move(try_result).error(); \
+    std::move(try_result).value();                              \
   })
 
 // A bug of ours: say where, and stop.
-#define CHECK(condition)                                                                     \
-  do {                                                                                       \
-    if (!(condition)) {                                                                      \
-      std::fprintf(stderr, "%s:%d: CHECK failed: %s\n", __FILE__, __LINE__, #condition);     \
-      std::abort();                                                                          \
-    }                                                                                        \
+#define CHECK(condition)                                                                 \
+  do {                                                                                   \
+    if (!(condition)) {                                                                  \
+      std::fprintf(stderr, "%s:%d: CHECK failed: %s\n", __FILE__, __LINE__, #condition); \
+      std::abort();                                                                      \
+    }                                                                                    \
   } while (false)
 
 }  // namespace warpsmith

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <condition_variable>
 #include <csignal>
@@ -193,13 +194,14 @@ namespace {
 // One thread that forks for all the others, made on first use and never ended.
 class Spawner {
  public:
+  Spawner() {
+    std::thread([this] { Serve(); }).detach();
+  }
+  bool IsOurs() const { return owner_ == getpid(); }
+
   Result<pid_t> Do(const SpawnRequest& request) {
     const std::lock_guard one_at_a_time(turn_);
     std::unique_lock lock(mutex_);
-    if (owner_ != getpid()) {  // first use, or we are a fork of a process that had the thread
-      owner_ = getpid();
-      std::thread([this] { Serve(); }).detach();
-    }
     request_ = &request;
     changed_.notify_all();
     changed_.wait(lock, [&] { return result_.has_value(); });
@@ -218,7 +220,7 @@ class Spawner {
 
   std::mutex turn_, mutex_;
   std::condition_variable changed_;
-  pid_t owner_ = -1;
+  const pid_t owner_ = getpid();
   const SpawnRequest* request_ = nullptr;
   std::optional<Result<pid_t>> result_;
 };
@@ -226,8 +228,13 @@ class Spawner {
 }  // namespace
 
 Result<pid_t> SpawnFromLastingThread(const SpawnRequest& request) {
-  static auto& spawner = *new Spawner;  // never destroyed: its thread outlives main()
-  return spawner.Do(request);
+  // Never destroyed: its thread outlives main(). Made anew in a fork of a process that had one.
+  static std::atomic<Spawner*> spawner{nullptr};
+  static std::mutex making;
+  if (Spawner* made = spawner; made != nullptr && made->IsOurs()) return made->Do(request);
+  const std::lock_guard lock(making);
+  if (Spawner* made = spawner; made == nullptr || !made->IsOurs()) spawner = new Spawner;
+  return spawner.load()->Do(request);
 }
 
 }  // namespace warpsmith

@@ -21,11 +21,11 @@ struct ProcessLimits {
 };
 
 struct ProcessOutcome {
-  int exit_status = 0;    // meaningful when !timed_out && signal == 0
+  int exit_status = 0;  // meaningful when !timed_out && signal == 0
   int signal = 0;
   bool timed_out = false;
   bool output_cut = false;
-  std::string output;     // stdout and stderr, interleaved
+  std::string output;  // stdout and stderr, interleaved
 };
 
 // Runs a command to its end in a process group of its own; at the time limit the whole group is
@@ -46,7 +46,7 @@ class ChildProcess {
 
   int socket() const { return socket_; }
   pid_t pid() const { return pid_; }
-  void Kill();           // SIGKILL to the group, then reaped; idempotent
+  void Kill();  // SIGKILL to the group, then reaped; idempotent
   bool Running();
 
  private:
