@@ -1,0 +1,37 @@
+#include "cuda/context.h"
+
+#include <utility>
+
+#include "cuda/driver_api.h"
+
+namespace warpsmith::cuda {
+
+Context::Context(DeviceProperties device, CUctx_st* handle)
+    : device_(std::move(device)), handle_(handle) {}
+
+Context::Context(Context&& other) noexcept
+    : device_(std::move(other.device_)), handle_(std::exchange(other.handle_, nullptr)) {}
+
+Context::~Context() {
+  if (handle_ != nullptr) Api().cuDevicePrimaryCtxRelease(device_.ordinal);
+}
+
+Result<Context> Context::Retain(const DeviceProperties& device, HostWait wait) {
+  TRY(Driver::Open());
+  const unsigned flags = wait == HostWait::kSpin ? CU_CTX_SCHED_SPIN : CU_CTX_SCHED_BLOCKING_SYNC;
+  TRY(DRIVER_CALL(device.name, cuDevicePrimaryCtxSetFlags, device.ordinal, flags));
+  CUcontext handle = nullptr;
+  TRY(DRIVER_CALL(device.name, cuDevicePrimaryCtxRetain, &handle, device.ordinal));
+  Context context(device, handle);
+  TRY(context.MakeCurrent());
+  return context;
+}
+
+Status Context::MakeCurrent() const { return DRIVER_CALL(device_.name, cuCtxSetCurrent, handle_); }
+
+Status Context::Synchronize() const {
+  TRY(MakeCurrent());
+  return DRIVER_CALL(device_.name, cuCtxSynchronize);
+}
+
+}  // namespace warpsmith::cuda

@@ -1,0 +1,97 @@
+#include "cuda/cublas.h"
+
+#include <cublas_v2.h>
+
+#include <utility>
+
+#include "cuda/blas.h"
+#include "cuda/symbol_table.h"
+
+namespace warpsmith::cuda {
+namespace {
+
+// What cuBLAS itself takes on sm_90; on other devices more than it asks for.
+constexpr size_t kWorkspaceBytes = size_t{32} << 20;
+
+#define WARPSMITH_CUBLAS_FUNCTIONS(X) \
+  X(cublasCreate)                     \
+  X(cublasDestroy) X(cublasSetStream) X(cublasSetWorkspace) X(cublasGemmEx_64) X(cublasGetProperty)
+
+struct CublasApi {
+  WARPSMITH_CUBLAS_FUNCTIONS(WARPSMITH_MEMBER)
+};
+
+Result<CublasApi> Load() {
+  const Library library = TRY(Library::Open(
+      "libcublas.so.13", "install cuBLAS 13: pip install nvidia-cublas, or a CUDA 13 toolkit"));
+  CublasApi api;
+  const SymbolSlot slots[] = {WARPSMITH_CUBLAS_FUNCTIONS(WARPSMITH_SLOT)};
+  TRY(LoadSymbols(library, slots));
+  return api;
+}
+
+Result<const CublasApi*> CublasTable() {
+  static const Result<CublasApi> api = Load();
+  if (!api.ok()) return api.error();
+  return &*api;
+}
+
+Status Checked(const char* call, cublasStatus_t status, const std::string& detail) {
+  if (status == CUBLAS_STATUS_SUCCESS) return {};
+  return BlasError(call, status, detail);
+}
+
+}  // namespace
+
+Cublas::Cublas(void* handle, DeviceBuffer workspace)
+    : handle_(handle), workspace_(std::move(workspace)) {}
+
+Cublas::Cublas(Cublas&& other) noexcept
+    : handle_(std::exchange(other.handle_, nullptr)), workspace_(std::move(other.workspace_)) {}
+
+Cublas::~Cublas() {
+  if (handle_ != nullptr) (*CublasTable())->cublasDestroy(static_cast<cublasHandle_t>(handle_));
+}
+
+Result<Cublas> Cublas::Create() {
+  const CublasApi* api = TRY(CublasTable());
+  cublasHandle_t handle = nullptr;
+  TRY(Checked("cublasCreate", api->cublasCreate(&handle), ""));
+  Cublas cublas(handle, DeviceBuffer());
+  cublas.workspace_ = TRY(DeviceBuffer::Allocate(kWorkspaceBytes));
+  return cublas;
+}
+
+Status Cublas::Gemm(const GemmShape& shape, const GemmOperands& operands,
+                    const Stream& stream) const {
+  const CublasApi* api = TRY(CublasTable());
+  auto* handle = static_cast<cublasHandle_t>(handle_);
+  TRY(Checked("cublasSetStream", api->cublasSetStream(handle, stream.handle()), ""));
+  // Setting the stream resets the workspace to the library's own pool.
+  TRY(Checked("cublasSetWorkspace",
+              api->cublasSetWorkspace(handle, reinterpret_cast<void*>(workspace_.address()),
+                                      workspace_.bytes()),
+              ""));
+  const ColumnMajorGemm view = ColumnMajor(shape);
+  const float alpha = 1, beta = 0;
+  const cublasStatus_t status = api->cublasGemmEx_64(
+      handle, view.transpose_first ? CUBLAS_OP_T : CUBLAS_OP_N, CUBLAS_OP_N, shape.n, shape.m,
+      shape.k, &alpha, reinterpret_cast<const void*>(operands.b), CUDA_R_16F, view.first_rows,
+      reinterpret_cast<const void*>(operands.a), CUDA_R_16F, shape.k, &beta,
+      reinterpret_cast<void*>(operands.c), CUDA_R_16F, shape.n, CUBLAS_COMPUTE_32F,
+      CUBLAS_GEMM_DEFAULT);
+  return Checked("cublasGemmEx_64", status, ShapeText(shape));
+}
+
+Result<std::string> CublasVersion() {
+  const CublasApi* api = TRY(CublasTable());
+  std::string text = "cuBLAS ";
+  for (const libraryPropertyType part : {MAJOR_VERSION, MINOR_VERSION, PATCH_LEVEL}) {
+    int value = 0;
+    TRY(Checked("cublasGetProperty", api->cublasGetProperty(part, &value), ""));
+    text += (part == MAJOR_VERSION ? "" : ".") + std::to_string(value);
+  }
+  return text;
+}
+
+}  // namespace warpsmith::cuda

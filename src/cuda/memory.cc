@@ -1,0 +1,123 @@
+#include "cuda/memory.h"
+
+#include <utility>
+
+#include "cuda/driver_api.h"
+
+namespace warpsmith::cuda {
+namespace {
+
+std::string BytesText(size_t bytes) { return std::to_string(bytes) + " bytes"; }
+
+std::string RowsText(const PitchedRows& rows) {
+  return std::to_string(rows.rows) + " rows of " + BytesText(rows.width_bytes) + ", pitch " +
+         std::to_string(rows.pitch_bytes);
+}
+
+}  // namespace
+
+Result<DeviceBuffer> DeviceBuffer::Allocate(size_t bytes) {
+  if (bytes == 0) return DeviceBuffer();
+  CUdeviceptr address = 0;
+  TRY(DRIVER_CALL(BytesText(bytes), cuMemAlloc, &address, bytes));
+  return DeviceBuffer(address, bytes);
+}
+
+DeviceBuffer::DeviceBuffer(DeviceBuffer&& other) noexcept
+    : address_(std::exchange(other.address_, 0)), bytes_(std::exchange(other.bytes_, 0)) {}
+
+DeviceBuffer& DeviceBuffer::operator=(DeviceBuffer&& other) noexcept {
+  std::swap(address_, other.address_);
+  std::swap(bytes_, other.bytes_);
+  return *this;
+}
+
+DeviceBuffer::~DeviceBuffer() {
+  if (address_ != 0) Api().cuMemFree(address_);
+}
+
+Result<PinnedBuffer> PinnedBuffer::Allocate(size_t bytes) {
+  void* data = nullptr;
+  TRY(DRIVER_CALL(BytesText(bytes), cuMemHostAlloc, &data, bytes, 0));
+  return PinnedBuffer(data, bytes);
+}
+
+PinnedBuffer::PinnedBuffer(PinnedBuffer&& other) noexcept
+    : data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
+
+PinnedBuffer& PinnedBuffer::operator=(PinnedBuffer&& other) noexcept {
+  std::swap(data_, other.data_);
+  std::swap(bytes_, other.bytes_);
+  return *this;
+}
+
+PinnedBuffer::~PinnedBuffer() {
+  if (data_ != nullptr) Api().cuMemFreeHost(data_);
+}
+
+Result<MemoryInfo> GetMemoryInfo() {
+  MemoryInfo info;
+  TRY(DRIVER_CALL("", cuMemGetInfo, &info.free_bytes, &info.total_bytes));
+  return info;
+}
+
+Status CopyToDevice(DevicePointer target, const void* source, size_t bytes) {
+  if (bytes == 0) return {};
+  return DRIVER_CALL(BytesText(bytes), cuMemcpyHtoD, target, source, bytes);
+}
+
+Status CopyToHost(void* target, DevicePointer source, size_t bytes) {
+  if (bytes == 0) return {};
+  return DRIVER_CALL(BytesText(bytes), cuMemcpyDtoH, target, source, bytes);
+}
+
+Status CopyToDeviceAsync(DevicePointer target, const void* source, size_t bytes,
+                         const Stream& stream) {
+  if (bytes == 0) return {};
+  return DRIVER_CALL(BytesText(bytes), cuMemcpyHtoDAsync, target, source, bytes, stream.handle());
+}
+
+Status CopyToHostAsync(void* target, DevicePointer source, size_t bytes, const Stream& stream) {
+  if (bytes == 0) return {};
+  return DRIVER_CALL(BytesText(bytes), cuMemcpyDtoHAsync, target, source, bytes, stream.handle());
+}
+
+Status CopyOnDeviceAsync(DevicePointer target, DevicePointer source, size_t bytes,
+                         const Stream& stream) {
+  if (bytes == 0) return {};
+  return DRIVER_CALL(BytesText(bytes), cuMemcpyDtoDAsync, target, source, bytes, stream.handle());
+}
+
+Status FillAsync(DevicePointer target, uint8_t value, size_t bytes, const Stream& stream) {
+  if (bytes == 0) return {};
+  return DRIVER_CALL(BytesText(bytes), cuMemsetD8Async, target, value, bytes, stream.handle());
+}
+
+Status FillWordsAsync(DevicePointer target, uint32_t value, size_t words, const Stream& stream) {
+  if (words == 0) return {};
+  return DRIVER_CALL(BytesText(words * 4), cuMemsetD32Async, target, value, words, stream.handle());
+}
+
+Status CopyRowsAsync(DevicePointer target, size_t target_pitch_bytes, const PitchedRows& source,
+                     const Stream& stream) {
+  if (source.rows == 0 || source.width_bytes == 0) return {};
+  CUDA_MEMCPY2D copy{};
+  copy.srcMemoryType = CU_MEMORYTYPE_DEVICE;
+  copy.srcDevice = source.address;
+  copy.srcPitch = source.pitch_bytes;
+  copy.dstMemoryType = CU_MEMORYTYPE_DEVICE;
+  copy.dstDevice = target;
+  copy.dstPitch = target_pitch_bytes;
+  copy.WidthInBytes = source.width_bytes;
+  copy.Height = source.rows;
+  return DRIVER_CALL(RowsText(source) + " to " + std::to_string(target_pitch_bytes),
+                     cuMemcpy2DAsync, &copy, stream.handle());
+}
+
+Status FillRowsAsync(const PitchedRows& target, uint8_t value, const Stream& stream) {
+  if (target.rows == 0 || target.width_bytes == 0) return {};
+  return DRIVER_CALL(RowsText(target), cuMemsetD2D8Async, target.address, target.pitch_bytes, value,
+                     target.width_bytes, target.rows, stream.handle());
+}
+
+}  // namespace warpsmith::cuda

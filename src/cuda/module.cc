@@ -1,0 +1,127 @@
+#include "cuda/module.h"
+
+#include <utility>
+
+#include "cuda/driver_api.h"
+
+namespace warpsmith::cuda {
+namespace {
+
+struct AttributeField {
+  CUfunction_attribute attribute;
+  int FunctionAttributes::*field;
+};
+
+constexpr AttributeField kAttributes[] = {
+    {CU_FUNC_ATTRIBUTE_NUM_REGS, &FunctionAttributes::registers_per_thread},
+    {CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, &FunctionAttributes::static_shared_bytes},
+    {CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, &FunctionAttributes::local_bytes_per_thread},
+    {CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES, &FunctionAttributes::constant_bytes},
+    {CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, &FunctionAttributes::max_threads_per_block},
+    {CU_FUNC_ATTRIBUTE_BINARY_VERSION, &FunctionAttributes::binary_version},
+};
+
+std::string KernelText(const Function& function) { return "kernel '" + function.name + "'"; }
+
+std::string JoinNames(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text.empty() ? "none" : text;
+}
+
+}  // namespace
+
+Result<Module> Module::Load(std::string_view image) {
+  // PTX is read up to its NUL; a cubin carries its own size.
+  const std::string terminated(image);
+  CUmodule handle = nullptr;
+  TRY(DRIVER_CALL("image of " + std::to_string(image.size()) + " bytes", cuModuleLoadData, &handle,
+                  terminated.c_str()));
+  return Module(handle);
+}
+
+Module::Module(Module&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
+
+Module& Module::operator=(Module&& other) noexcept {
+  std::swap(handle_, other.handle_);
+  return *this;
+}
+
+Module::~Module() {
+  if (handle_ != nullptr) Api().cuModuleUnload(handle_);
+}
+
+Result<Function> Module::Kernel(const std::string& name) const {
+  CUfunction handle = nullptr;
+  const CUresult found = Api().cuModuleGetFunction(&handle, handle_, name.c_str());
+  if (found == CUDA_ERROR_NOT_FOUND) {
+    return Error{ErrorCode::kBadInput,
+                 "the image has no kernel '" + name + "'; it has: " + JoinNames(TRY(KernelNames())),
+                 "declare it extern \"C\" __global__, so that its name is not mangled"};
+  }
+  Function function{name, handle};
+  if (found != CUDA_SUCCESS) return DriverError("cuModuleGetFunction", found, KernelText(function));
+  // Lazy loading would load it inside the first launch: timed, and refused within a capture.
+  TRY(DRIVER_CALL(KernelText(function), cuFuncLoad, handle));
+  return function;
+}
+
+Result<std::vector<std::string>> Module::KernelNames() const {
+  unsigned count = 0;
+  TRY(DRIVER_CALL("", cuModuleGetFunctionCount, &count, handle_));
+  std::vector<CUfunction> functions(count);
+  TRY(DRIVER_CALL("", cuModuleEnumerateFunctions, functions.data(), count, handle_));
+  std::vector<std::string> names;
+  for (CUfunction function : functions) {
+    const char* name = nullptr;
+    TRY(DRIVER_CALL("", cuFuncGetName, &name, function));
+    names.emplace_back(name);
+  }
+  return names;
+}
+
+Result<Global> Module::FindGlobal(const std::string& name) const {
+  CUdeviceptr address = 0;
+  Global global;
+  TRY(DRIVER_CALL("variable '" + name + "'", cuModuleGetGlobal, &address, &global.bytes, handle_,
+                  name.c_str()));
+  global.address = address;
+  return global;
+}
+
+Result<FunctionAttributes> Attributes(const Function& function) {
+  FunctionAttributes attributes;
+  for (const AttributeField& field : kAttributes) {
+    TRY(DRIVER_CALL(KernelText(function) + ", attribute " + std::to_string(field.attribute),
+                    cuFuncGetAttribute, &(attributes.*field.field), field.attribute,
+                    function.handle));
+  }
+  return attributes;
+}
+
+Result<std::vector<Parameter>> Parameters(const Function& function) {
+  std::vector<Parameter> parameters;
+  while (true) {
+    Parameter parameter;
+    const CUresult found = Api().cuFuncGetParamInfo(function.handle, parameters.size(),
+                                                    &parameter.offset, &parameter.bytes);
+    if (found == CUDA_ERROR_INVALID_VALUE) return parameters;  // the index past the last one
+    if (found != CUDA_SUCCESS)
+      return DriverError("cuFuncGetParamInfo", found, KernelText(function));
+    parameters.push_back(parameter);
+  }
+}
+
+Status SetMaxDynamicShared(const Function& function, uint32_t bytes) {
+  return DRIVER_CALL(
+      KernelText(function) + ", dynamic shared memory " + std::to_string(bytes) + " B",
+      cuFuncSetAttribute, function.handle, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+      static_cast<int>(bytes));
+}
+
+Status AllowNonPortableCluster(const Function& function) {
+  return DRIVER_CALL(KernelText(function) + ", non-portable cluster size", cuFuncSetAttribute,
+                     function.handle, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1);
+}
+
+}  // namespace warpsmith::cuda

@@ -1,0 +1,85 @@
+#include "cuda/stream.h"
+
+#include <utility>
+
+#include "cuda/driver_api.h"
+
+namespace warpsmith::cuda {
+namespace {
+
+// CUDA_ERROR_NOT_READY is an answer here, not a failure.
+Result<bool> DoneFrom(CUresult code, const char* call) {
+  if (code == CUDA_SUCCESS) return true;
+  if (code == CUDA_ERROR_NOT_READY) return false;
+  return DriverError(call, code, "");
+}
+
+}  // namespace
+
+Result<Stream> Stream::Create() {
+  CUstream handle = nullptr;
+  TRY(DRIVER_CALL("", cuStreamCreate, &handle, CU_STREAM_NON_BLOCKING));
+  return Stream(handle);
+}
+
+Stream::Stream(Stream&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
+
+Stream& Stream::operator=(Stream&& other) noexcept {
+  std::swap(handle_, other.handle_);
+  return *this;
+}
+
+Stream::~Stream() {
+  if (handle_ != nullptr) Api().cuStreamDestroy(handle_);
+}
+
+Status Stream::Synchronize() const { return DRIVER_CALL("", cuStreamSynchronize, handle_); }
+
+Result<bool> Stream::Done() const {
+  return DoneFrom(Api().cuStreamQuery(handle_), "cuStreamQuery");
+}
+
+Status Stream::Wait(const Event& event) const {
+  return DRIVER_CALL("", cuStreamWaitEvent, handle_, event.handle(), CU_EVENT_WAIT_DEFAULT);
+}
+
+Result<Event> Event::Create() {
+  CUevent handle = nullptr;
+  TRY(DRIVER_CALL("", cuEventCreate, &handle, CU_EVENT_DEFAULT));
+  return Event(handle);
+}
+
+Event::Event(Event&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
+
+Event& Event::operator=(Event&& other) noexcept {
+  std::swap(handle_, other.handle_);
+  return *this;
+}
+
+Event::~Event() {
+  if (handle_ != nullptr) Api().cuEventDestroy(handle_);
+}
+
+Status Event::Record(const Stream& stream) const {
+  return DRIVER_CALL("", cuEventRecord, handle_, stream.handle());
+}
+
+Status Event::RecordInGraph(const Stream& stream) const {
+  CUstreamCaptureStatus capturing = CU_STREAM_CAPTURE_STATUS_NONE;
+  TRY(DRIVER_CALL("", cuStreamIsCapturing, stream.handle(), &capturing));
+  if (capturing == CU_STREAM_CAPTURE_STATUS_NONE) return Record(stream);
+  return DRIVER_CALL("CU_EVENT_RECORD_EXTERNAL", cuEventRecordWithFlags, handle_, stream.handle(),
+                     CU_EVENT_RECORD_EXTERNAL);
+}
+
+Status Event::Synchronize() const { return DRIVER_CALL("", cuEventSynchronize, handle_); }
+
+Result<bool> Event::Done() const { return DoneFrom(Api().cuEventQuery(handle_), "cuEventQuery"); }
+
+Result<double> ElapsedUs(const Event& start, const Event& end) {
+  float elapsed_ms = 0;
+  TRY(DRIVER_CALL("", cuEventElapsedTime, &elapsed_ms, start.handle(), end.handle()));
+  return elapsed_ms * 1e3;
+}
+
+}  // namespace warpsmith::cuda
