@@ -7,11 +7,8 @@ find_package(nlohmann_json REQUIRED)
 find_package(CLI11 REQUIRED)
 find_package(zstd REQUIRED)
 
-set(OPENSSL_USE_STATIC_LIBS ON)
-find_package(OpenSSL 3.0 REQUIRED COMPONENTS Crypto)
-
 # Defines warpsmith::<name> as the static library `archive` with its header, or stops.
-function(warpsmith_static_library name archive header package)
+function(warpsmith_static_library name archive header)
   find_library(WARPSMITH_${name}_ARCHIVE NAMES ${archive} REQUIRED)
   find_path(WARPSMITH_${name}_INCLUDE ${header} REQUIRED)
   add_library(warpsmith_${name} STATIC IMPORTED GLOBAL)
@@ -22,8 +19,14 @@ function(warpsmith_static_library name archive header package)
   mark_as_advanced(WARPSMITH_${name}_ARCHIVE WARPSMITH_${name}_INCLUDE)
 endfunction()
 
-warpsmith_static_library(sqlite libsqlite3.a sqlite3.h libsqlite3-dev)
+warpsmith_static_library(sqlite libsqlite3.a sqlite3.h)
 target_link_libraries(warpsmith_sqlite INTERFACE Threads::Threads ${CMAKE_DL_LIBS} m)
+
+# Distributions newer than Debian 12 build libcrypto.a with compression, which we never call.
+warpsmith_static_library(crypto libcrypto.a openssl/evp.h)
+find_library(WARPSMITH_ZLIB_ARCHIVE NAMES libz.a REQUIRED)
+target_link_libraries(warpsmith_crypto INTERFACE
+  zstd::libzstd_static ${WARPSMITH_ZLIB_ARCHIVE} Threads::Threads ${CMAKE_DL_LIBS})
 
 # Header mode: the shared library's soname differs between distributions.
 find_path(WARPSMITH_TOML_INCLUDE toml++/toml.h REQUIRED)
@@ -38,5 +41,5 @@ find_file(WARPSMITH_CHART_JS NAMES chart.min.js
 
 if(BUILD_TESTING)
   find_package(GTest REQUIRED)
-  warpsmith_static_library(rapidcheck librapidcheck.a rapidcheck.h librapidcheck-dev)
+  warpsmith_static_library(rapidcheck librapidcheck.a rapidcheck.h)
 endif()
