@@ -32,8 +32,8 @@ json ToColumnValue(float value) { return NumberToJson(Shortest(value)); }
 template <typename T>
 void AddColumn(const std::vector<Sample>& samples, const char* name, T Sample::*field,
                json& object) {
-  const bool all_zero = std::ranges::all_of(
-      samples, [field](const Sample& sample) { return sample.*field == T{}; });
+  const bool all_zero =
+      std::ranges::all_of(samples, [field](const Sample& sample) { return sample.*field == T{}; });
   if (all_zero) return;
   json& column = object[name] = json::array();
   for (const Sample& sample : samples) column.push_back(ToColumnValue(sample.*field));
@@ -75,7 +75,7 @@ Status ReadColumn(const JsonReader& object, std::string_view name, T Sample::*fi
 
 Result<Contender> ContenderFrom(const JsonReader& object) {
   constexpr int64_t kMostPlaces = 1 << 16;
-  constexpr int64_t kMostSamples = 1 << 24;
+  constexpr int64_t kMostSamples = 1 << 20;
   TRY(object.OnlyFields({"at", "name", "median_us", "interval_us", "samples", "process", "round",
                          "us", "sm_mhz", "temperature_c", "power_w"}));
   Contender contender;

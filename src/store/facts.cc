@@ -57,8 +57,9 @@ Result<std::optional<int64_t>> AddArtifact(Connection& connection, const std::st
   if (evidence.artifact_sha256.empty()) return std::optional<int64_t>();
   const int64_t toolchain = TRY(AddToolchain(connection, evidence.toolchain));
   TRY(connection
-          .Prepare("INSERT OR IGNORE INTO artifact "
-                   "(candidate, toolchain, architecture, sha256, compile_ms) VALUES (?, ?, ?, ?, ?)")
+          .Prepare(
+              "INSERT OR IGNORE INTO artifact "
+              "(candidate, toolchain, architecture, sha256, compile_ms) VALUES (?, ?, ?, ?, ?)")
           .Bind(candidate)
           .Bind(toolchain)
           .Bind(evidence.architecture)
@@ -179,8 +180,11 @@ Result<std::vector<Contender>> ReadContenders(Connection& connection, int64_t ve
       connection.path().string() + ": measurement of verdict " + std::to_string(verdict);
   std::vector<Contender> contenders;
   while (TRY(statement.Next())) {
-    Contender contender{static_cast<int>(statement.Int(0)), static_cast<int>(statement.Int(1)),
-                        static_cast<int>(statement.Int(2)), statement.Text(3), {}};
+    Contender contender{static_cast<int>(statement.Int(0)),
+                        static_cast<int>(statement.Int(1)),
+                        static_cast<int>(statement.Int(2)),
+                        statement.Text(3),
+                        {}};
     contender.timing.name = statement.Text(4);
     contender.timing.median_us = statement.Real(5);
     contender.timing.interval_us = {statement.Real(6), statement.Real(7)};
@@ -196,8 +200,8 @@ Result<std::string> ReadSource(Connection& connection, const std::string& sha256
   if (found != sources.end()) return found->second;
   Statement statement = connection.Prepare("SELECT text FROM source WHERE sha256 = ?");
   if (!TRY(statement.Bind(sha256).Next())) return Damaged(connection, "source " + sha256);
-  std::string text = TRY(Decompress(connection.path().string() + ": source " + sha256,
-                                    statement.TextView(0)));
+  std::string text =
+      TRY(Decompress(connection.path().string() + ": source " + sha256, statement.TextView(0)));
   sources.emplace(sha256, text);
   return text;
 }

@@ -14,7 +14,8 @@ using nlohmann::json;
 
 constexpr int64_t kMaxIndex = 1 << 24;
 
-// A line is `start`, whose fields come first and in order so that ScanLine finds them, then the rest.
+// A line is `start`, whose fields come first and in order so that ScanLine finds them, then the
+// rest.
 std::string Line(const std::string& start, const json& rest) {
   return start + "," + rest.dump().substr(1) + "\n";
 }
@@ -31,9 +32,9 @@ json CountsJson(const RecordingCounts& counts) {
 
 Result<RecordingCounts> CountsFrom(const JsonReader& counts) {
   TRY(counts.OnlyFields({"protocols", "sources", "spaces", "candidates", "verdicts", "baselines"}));
-  return RecordingCounts{TRY(counts.At("protocols").Int()),  TRY(counts.At("sources").Int()),
-                         TRY(counts.At("spaces").Int()),     TRY(counts.At("candidates").Int()),
-                         TRY(counts.At("verdicts").Int()),   TRY(counts.At("baselines").Int())};
+  return RecordingCounts{TRY(counts.At("protocols").Int()), TRY(counts.At("sources").Int()),
+                         TRY(counts.At("spaces").Int()),    TRY(counts.At("candidates").Int()),
+                         TRY(counts.At("verdicts").Int()),  TRY(counts.At("baselines").Int())};
 }
 
 json PointsJson(const Space& space) {
@@ -165,11 +166,16 @@ std::optional<LineStart> ScanLine(std::string_view line) {
     start.kind = LineKind::kSource;
     return Found(scanner.Quoted(start.name), start);
   }
-  if (scanner.Skip("{\"space\":")) start.kind = LineKind::kSpace;
-  else if (scanner.Skip("{\"protocol\":")) start.kind = LineKind::kProtocol;
-  else if (scanner.Skip("{\"baseline\":")) start.kind = LineKind::kBaseline;
-  else if (scanner.Skip("{\"warpsmith_recording\":")) start.kind = LineKind::kHeader;
-  else return std::nullopt;
+  if (scanner.Skip("{\"space\":"))
+    start.kind = LineKind::kSpace;
+  else if (scanner.Skip("{\"protocol\":"))
+    start.kind = LineKind::kProtocol;
+  else if (scanner.Skip("{\"baseline\":"))
+    start.kind = LineKind::kBaseline;
+  else if (scanner.Skip("{\"warpsmith_recording\":"))
+    start.kind = LineKind::kHeader;
+  else
+    return std::nullopt;
   return start;
 }
 

@@ -43,7 +43,8 @@ struct SpaceLine {
   Space space;
 };
 
-// Where a verdict or candidate belongs: indices into the file's space lines and that space's points.
+// Where a verdict or candidate belongs: indices into the file's space lines and that space's
+// points.
 struct RecordedPoint {
   int space = 0, point = 0;
   auto operator<=>(const RecordedPoint&) const = default;

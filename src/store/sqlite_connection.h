@@ -1,5 +1,5 @@
-// The SQLite C API as values: a connection that keeps its prepared statements, and transactions that
-// roll back unless committed. Not thread-safe.
+// The SQLite C API as values: a connection that keeps its prepared statements, and transactions
+// that roll back unless committed. Not thread-safe.
 //
 // Errors say which file and what SQLite answered: a file that is no database or is damaged is
 // kBadInput, a full disk kIo, a lock that did not come free kBusy.
@@ -21,8 +21,9 @@ struct sqlite3_stmt;
 
 namespace warpsmith::store {
 
-// A prepared statement, lent by its connection and reset when it goes out of scope. Values are bound
-// in the order of the question marks; a failed bind or prepare is reported by Next() or Run().
+// A prepared statement, lent by its connection and reset when it goes out of scope. Values are
+// bound in the order of the question marks; a failed bind or prepare is reported by Next() or
+// Run().
 class Statement {
  public:
   Statement(const Statement&) = delete;
@@ -42,8 +43,8 @@ class Statement {
 
   bool IsNull(int column) const;
   int64_t Int(int column) const;
-  double Real(int column) const;  // NULL becomes NaN
-  std::string Text(int column) const;  // blobs too
+  double Real(int column) const;                // NULL becomes NaN
+  std::string Text(int column) const;           // blobs too
   std::string_view TextView(int column) const;  // until the next Next()
 
  private:

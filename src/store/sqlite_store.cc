@@ -97,8 +97,8 @@ Status CheckFree(const JobRow& job, const std::string& step_name, const std::str
     return Error{ErrorCode::kBusy, step_name + " is already finished",
                  "another process works on this run; let it end, or resume after it"};
   }
-  const bool free = job.worker == worker || job.lease_until <= UnixSeconds() ||
-                    KnownDead(job.worker);
+  const bool free =
+      job.worker == worker || job.lease_until <= UnixSeconds() || KnownDead(job.worker);
   if (free) return {};
   return Error{ErrorCode::kBusy, step_name + " is being worked on by " + job.worker,
                "let that process end, or end it; its lease runs out by itself"};
@@ -207,9 +207,10 @@ Result<std::unique_ptr<SqliteStore>> SqliteStore::Open(const std::filesystem::pa
 Status SqliteStore::BeginRun(const RunRecord& run) {
   Transaction transaction = TRY(Transaction::Begin(*connection_));
   if (TRY(connection_->Prepare("SELECT 1 FROM run WHERE id = ?").Bind(run.id).Next())) {
-    return Error{ErrorCode::kConfig,
-                 "store " + connection_->path().string() + " already holds a run \"" + run.id + "\"",
-                 "resume it, or give the new run another id"};
+    return Error{
+        ErrorCode::kConfig,
+        "store " + connection_->path().string() + " already holds a run \"" + run.id + "\"",
+        "resume it, or give the new run another id"};
   }
   const Subject subject =
       TRY(AddSubject(*connection_, run.task, run.workload, run.protocol, run.device));
@@ -276,8 +277,7 @@ Result<std::vector<Step>> SqliteStore::Steps(const std::string& run_id) {
   SourceCache sources;
   std::vector<Step> steps;
   while (TRY(list.Next())) {
-    const std::string place =
-        connection_->path().string() + ": " + StepName(run_id, list.Int(0));
+    const std::string place = connection_->path().string() + ": " + StepName(run_id, list.Int(0));
     StepRow row = TRY(ReadStepRow(list, place));
     Provenance provenance = std::move(row.step.candidate.provenance);
     row.step.candidate = TRY(ReadCandidate(*connection_, row.candidate, sources));
@@ -317,8 +317,8 @@ Result<bool> SqliteStore::Import(const Job& job, const Completed& completed) {
       TRY(AddSubject(*connection_, job.task, job.workload, job.protocol, device));
   const std::string candidate = TRY(AddCandidate(*connection_, job.candidate));
   const AddedVerdict verdict =
-      TRY(AddVerdict(*connection_, {completed.key, candidate, subject, "import"},
-                     completed.verdict, completed.gpu_seconds));
+      TRY(AddVerdict(*connection_, {completed.key, candidate, subject, "import"}, completed.verdict,
+                     completed.gpu_seconds));
   TRY(transaction.Commit());
   return verdict.is_new;
 }

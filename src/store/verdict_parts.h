@@ -1,5 +1,5 @@
-// A verdict taken apart for storage: what was timed (the bulk, and what people query) apart from the
-// rest, and put together again exactly.
+// A verdict taken apart for storage: what was timed (the bulk, and what people query) apart from
+// the rest, and put together again exactly.
 #ifndef WARPSMITH_STORE_VERDICT_PARTS_H_
 #define WARPSMITH_STORE_VERDICT_PARTS_H_
 

@@ -15,8 +15,8 @@ std::string HostName() {
   return name.data();
 }
 
-// Field 22 of /proc/<pid>/stat: clock ticks after boot at which the process started. A reused process
-// id has another one. Empty: no such process.
+// Field 22 of /proc/<pid>/stat: clock ticks after boot at which the process started. A reused
+// process id has another one. Empty: no such process.
 std::string StartTime(const std::string& pid) {
   std::ifstream file("/proc/" + pid + "/stat");
   const std::string stat((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());

@@ -1,0 +1,54 @@
+#include "store/bundle_results.h"
+
+#include <nlohmann/json.hpp>
+
+#include "core/serialize.h"
+#include "util/json_reader.h"
+
+namespace warpsmith::store {
+namespace {
+
+constexpr const char* kResultsFile = "results.jsonl";
+
+Result<Completed> CompletedFrom(const JsonReader& line) {
+  TRY(line.OnlyFields({"key", "gpu_seconds", "verdict"}));
+  return Completed{TRY(line.At("key").String()), TRY(VerdictFrom(line.At("verdict"))),
+                   TRY(line.At("gpu_seconds").Number())};
+}
+
+}  // namespace
+
+Result<std::map<std::string, Completed>> ReadBundleResults(const std::filesystem::path& folder) {
+  const std::filesystem::path path = folder / kResultsFile;
+  std::map<std::string, Completed> results;
+  if (!std::filesystem::exists(path)) return results;
+  const std::string text = TRY(ReadWholeLines(path));
+  int number = 0;
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = text.find('\n', at);
+    const std::string place = path.string() + ", line " + std::to_string(++number);
+    const nlohmann::json json = TRY(ParseJson(place, std::string_view(text).substr(at, end - at)));
+    Completed completed = TRY(CompletedFrom(JsonReader(place, json)));
+    std::string key = completed.key;
+    results.emplace(std::move(key), std::move(completed));
+    at = end + 1;
+  }
+  return results;
+}
+
+Result<BundleResults> BundleResults::Open(const std::filesystem::path& folder) {
+  FileLock lock = TRY(FileLock::Acquire(folder / "lock", "bundle " + folder.string(),
+                                        std::chrono::milliseconds(0)));
+  LineJournal journal = TRY(LineJournal::Open(folder / kResultsFile));
+  return BundleResults(std::move(lock), std::move(journal));
+}
+
+Status BundleResults::Append(const Completed& completed) {
+  const nlohmann::json line{{"key", completed.key},
+                            {"gpu_seconds", NumberToJson(completed.gpu_seconds)},
+                            {"verdict", ToJson(completed.verdict)}};
+  TRY(journal_.Append(line.dump() + "\n"));
+  return journal_.Sync();
+}
+
+}  // namespace warpsmith::store

@@ -1,0 +1,198 @@
+#include "store/recorded_device.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "store/replay_space.h"
+
+namespace warpsmith::store {
+namespace {
+
+constexpr size_t kMostNamed = 16;  // spaces listed in an error
+
+Result<std::vector<std::filesystem::path>> RecordingFiles(const std::filesystem::path& path) {
+  std::error_code error;
+  if (!std::filesystem::is_directory(path, error)) return std::vector<std::filesystem::path>{path};
+  std::vector<std::filesystem::path> files;
+  for (const auto& entry : std::filesystem::directory_iterator(path, error)) {
+    if (entry.path().extension() == ".wsrec") files.push_back(entry.path());
+  }
+  std::sort(files.begin(), files.end());
+  if (!files.empty()) return files;
+  return Error{ErrorCode::kNoInput, "there is no recording (*.wsrec) in " + path.string(),
+               "name a recording, or make one with: warpsmith record"};
+}
+
+Status CheckSameDevice(const Recording& first, const Recording& other) {
+  const DeviceInfo& a = first.header().device;
+  const DeviceInfo& b = other.header().device;
+  if (a.name == b.name && a.architecture == b.architecture) return {};
+  return Error{ErrorCode::kConfig,
+               first.name() + " was measured on " + a.name + ", " + other.name() + " on " + b.name,
+               "replay one device's recordings at a time"};
+}
+
+std::string ProtocolNames(const std::vector<Protocol>& protocols) {
+  std::string names;
+  for (const Protocol& protocol : protocols) {
+    names += (names.empty() ? "" : ", ") + std::string(Name(protocol.level));
+    for (const Mode mode : protocol.modes) names += " " + std::string(Name(mode));
+  }
+  return names;
+}
+
+std::string SizesText(const Sizes& sizes) {
+  std::string text;
+  for (const auto& [name, value] : sizes) {
+    text += (text.empty() ? "" : " ") + name + "=" + std::to_string(value);
+  }
+  return text;
+}
+
+std::string TextFor(const Candidate& candidate) {
+  if (!candidate.provenance.family.empty()) {
+    return PointName({candidate.provenance.family, candidate.provenance.config});
+  }
+  return CandidateId(candidate).substr(0, 12);
+}
+
+std::string Counted(int64_t count, std::string_view noun) {
+  return std::to_string(count) + " " + std::string(noun) + (count == 1 ? "" : "s");
+}
+
+}  // namespace
+
+Result<std::unique_ptr<RecordedDevice>> RecordedDevice::Open(const std::filesystem::path& path) {
+  std::vector<std::shared_ptr<const Recording>> recordings;
+  for (const std::filesystem::path& file : TRY(RecordingFiles(path))) {
+    recordings.push_back(TRY(Recording::Read(file)));
+  }
+  return Of(std::move(recordings), path.string());
+}
+
+Result<std::unique_ptr<RecordedDevice>> RecordedDevice::Of(
+    std::vector<std::shared_ptr<const Recording>> recordings, std::string origin) {
+  CHECK(!recordings.empty());
+  std::unique_ptr<RecordedDevice> device(new RecordedDevice());
+  device->recordings_ = std::move(recordings);
+  for (const auto& recording : device->recordings_) {
+    TRY(CheckSameDevice(*device->recordings_.front(), *recording));
+    for (const LineStart& start : recording->verdict_starts()) {
+      device->sources_.emplace(start.name, recording.get());
+    }
+    device->baselines_.insert(device->baselines_.end(), recording->baselines().begin(),
+                              recording->baselines().end());
+  }
+  device->info_ = device->recordings_.front()->header().device;
+  device->info_.needs_artifacts = false;
+  device->info_.origin = std::move(origin);
+  device->spaces_ = TRY(ReplaySpaces(device->recordings_));
+  TRY(device->CheckKeys());
+  return device;
+}
+
+// Keys are content hashes: a program that hashes differently would find nothing and say that
+// nothing was measured. One key of each recording tells.
+Status RecordedDevice::CheckKeys() const {
+  for (const auto& recording : recordings_) {
+    if (recording->verdict_starts().empty()) continue;
+    const LineStart& start = recording->verdict_starts().front();
+    const Candidate candidate = TRY(recording->ReadCandidate(start.at));
+    const SpaceLine& space = recording->spaces().at(static_cast<size_t>(start.at.space));
+    const Protocol& protocol = recording->protocols().at(static_cast<size_t>(start.protocol));
+    if (MeasurementKey(candidate, space.task, space.workload, protocol) == start.name) continue;
+    return Error{
+        ErrorCode::kVersion,
+        recording->name() + " was made by a warpsmith that computes other measurement keys",
+        "use that warpsmith, or record again"};
+  }
+  return {};
+}
+
+Status RecordedDevice::Submit(std::vector<Job> jobs) {
+  std::move(jobs.begin(), jobs.end(), std::back_inserter(pending_));
+  return {};
+}
+
+Result<std::vector<Completed>> RecordedDevice::Collect(std::chrono::milliseconds /*patience*/) {
+  std::vector<Completed> completed;
+  while (!pending_.empty()) {
+    const Job& job = pending_.front();
+    if (!Has(job.key)) {
+      if (!completed.empty()) return completed;
+      const Error error = NotRecorded(job);
+      pending_.pop_front();
+      return error;
+    }
+    completed.push_back(TRY(LookUp(job.key)));
+    NoteDifferences(job, completed.back().verdict.evidence);
+    pending_.pop_front();
+  }
+  return completed;
+}
+
+Result<Completed> RecordedDevice::LookUp(const std::string& key) const {
+  const auto found = sources_.find(key);
+  if (found == sources_.end()) {
+    return Error{ErrorCode::kNotRecorded, info_.origin + " holds no verdict " + key, ""};
+  }
+  VerdictLine line = TRY(found->second->ReadVerdict(key));
+  return Completed{key, std::move(line.verdict), line.gpu_seconds};
+}
+
+const ReplaySpace* RecordedDevice::FindSpace(std::string_view name) const {
+  const auto found = std::find_if(spaces_.begin(), spaces_.end(), [name](const ReplaySpace& space) {
+    return space.space.name() == name;
+  });
+  return found == spaces_.end() ? nullptr : &*found;
+}
+
+// Says how near the recordings come: the same shape under other protocols, or which shapes there
+// are.
+Error RecordedDevice::NotRecorded(const Job& job) const {
+  Error error{ErrorCode::kNotRecorded,
+              info_.origin + " holds no verdict on \"" + TextFor(job.candidate) + "\" for " +
+                  job.task.name + " " + SizesText(job.workload.sizes) + " (" +
+                  ProtocolNames({job.protocol}) + ")",
+              "ask for what was recorded, or measure on a GPU"};
+  for (const ReplaySpace& space : spaces_) {
+    if (TaskId(space.task) != TaskId(job.task) || space.workload.sizes != job.workload.sizes)
+      continue;
+    error.message += "; of this shape it holds " +
+                     Counted(static_cast<int64_t>(space.space.size()), "candidate") +
+                     " judged as " + ProtocolNames(space.protocols);
+    return error;
+  }
+  error.message += "; it holds";
+  for (size_t i = 0; i < std::min(spaces_.size(), kMostNamed); ++i) {
+    error.message += (i == 0 ? " " : ", ") + spaces_[i].space.name();
+  }
+  if (spaces_.size() > kMostNamed) {
+    error.message += " and " + std::to_string(spaces_.size() - kMostNamed) + " more";
+  }
+  return error;
+}
+
+void RecordedDevice::NoteDifferences(const Job& job, const Evidence& evidence) {
+  if (!job.artifact.has_value()) return;
+  if (job.artifact->image_sha256 != evidence.artifact_sha256) other_artifacts_ += 1;
+  if (job.artifact->toolchain != evidence.toolchain) {
+    other_toolchains_["recorded with " + evidence.toolchain + ", here " +
+                      job.artifact->toolchain] += 1;
+  }
+}
+
+std::vector<std::string> RecordedDevice::Notes() const {
+  std::vector<std::string> notes;
+  if (other_artifacts_ > 0) {
+    notes.push_back(
+        Counted(other_artifacts_, "artifact") +
+        " built here differ from those that were timed; the times are the recorded ones");
+  }
+  for (const auto& [difference, count] : other_toolchains_) {
+    notes.push_back("toolchain: " + difference + " (" + Counted(count, "artifact") + ")");
+  }
+  return notes;
+}
+
+}  // namespace warpsmith::store

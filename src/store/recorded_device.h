@@ -1,0 +1,77 @@
+// A Device that answers from recordings: the stored verdict with its evidence, or a refusal that
+// says what the recordings do hold. It never guesses.
+#ifndef WARPSMITH_STORE_RECORDED_DEVICE_H_
+#define WARPSMITH_STORE_RECORDED_DEVICE_H_
+
+#include <deque>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "core/device.h"
+#include "core/space.h"
+#include "store/recording.h"
+
+namespace warpsmith::store {
+
+// A space that can be replayed: its recorded points, and their candidates made of the recording's
+// own sources, so that a replay does not depend on today's kernels.
+struct ReplaySpace {
+  Task task;
+  Workload workload;
+  Space space;                      // only points that have a verdict
+  CandidateMaker make;              // kNotRecorded for any other point
+  std::vector<Protocol> protocols;  // under which there are verdicts
+  int64_t verdicts = 0;
+};
+
+class RecordedDevice : public Device {
+ public:
+  // A .wsrec file, or a folder of them, merged; where two answer the same, the first by name does.
+  // kConfig when they were measured on different kinds of devices.
+  static Result<std::unique_ptr<RecordedDevice>> Open(const std::filesystem::path& path);
+  static Result<std::unique_ptr<RecordedDevice>> Of(
+      std::vector<std::shared_ptr<const Recording>> recordings, std::string origin);
+
+  const DeviceInfo& Info() const override { return info_; }
+  Status Submit(std::vector<Job> jobs) override;
+  // In submission order. A job that was never recorded is an Error once those before it are
+  // delivered; it is dropped then.
+  Result<std::vector<Completed>> Collect(std::chrono::milliseconds patience) override;
+
+  // The answer to one key, without the queue. Thread-safe.
+  Result<Completed> LookUp(const std::string& key) const;
+  bool Has(const std::string& key) const { return sources_.contains(key); }
+
+  const std::vector<ReplaySpace>& Spaces() const { return spaces_; }
+  const ReplaySpace* FindSpace(std::string_view name) const;
+  const std::vector<BaselineRow>& Baselines() const { return baselines_; }
+  const std::vector<std::shared_ptr<const Recording>>& Recordings() const { return recordings_; }
+
+  // What a reader of the replay must know: artifacts or toolchains that were other ones when the
+  // times were taken. One line each.
+  std::vector<std::string> Notes() const;
+
+ private:
+  RecordedDevice() = default;
+  Status CheckKeys() const;
+  Error NotRecorded(const Job& job) const;
+  void NoteDifferences(const Job& job, const Evidence& evidence);
+
+  DeviceInfo info_;
+  std::vector<std::shared_ptr<const Recording>> recordings_;
+  std::unordered_map<std::string, const Recording*> sources_;  // key -> where it is
+  std::vector<ReplaySpace> spaces_;
+  std::vector<BaselineRow> baselines_;
+  std::deque<Job> pending_;
+  int64_t other_artifacts_ = 0;
+  std::map<std::string, int64_t> other_toolchains_;  // "recorded X, here Y" -> how often
+};
+
+}  // namespace warpsmith::store
+
+#endif  // WARPSMITH_STORE_RECORDED_DEVICE_H_

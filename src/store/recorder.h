@@ -1,0 +1,59 @@
+// Writes a recording while measuring. Everything appended is on the disk before Append returns, in
+// a journal beside the target; Finalize makes the .wsrec of it. Killed at any instant, the next
+// recorder of the same target goes on where this one was.
+#ifndef WARPSMITH_STORE_RECORDER_H_
+#define WARPSMITH_STORE_RECORDER_H_
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/device.h"
+#include "store/line_journal.h"
+#include "store/recording_format.h"
+#include "util/file_lock.h"
+#include "util/result.h"
+
+namespace warpsmith::store {
+
+class Recorder {
+ public:
+  // Continues the journal of `path`, or extends a finished recording, or starts one. kConfig when
+  // what is there was measured on another device; kBusy when another process records to it.
+  static Result<std::unique_ptr<Recorder>> Open(const std::filesystem::path& path,
+                                                const RecordingHeader& header);
+  // The space's index; a space that is there already (by name) must be the same (kConfig).
+  Result<int> AddSpace(const SpaceLine& space);
+  bool Has(const std::string& key) const { return verdicts_.contains(key); }
+  int64_t verdict_count() const { return static_cast<int64_t>(verdicts_.size()); }
+  // The job's candidate names its point (provenance.family, config). One that is there is skipped.
+  Status Append(int space, const Job& job, const Completed& completed);
+  // One that is there (space, name, layout, mode) is skipped.
+  Status AppendBaseline(const BaselineRow& row);
+
+  // Compresses the journal into the recording and removes it. Call last.
+  Status Finalize();
+
+ private:
+  Recorder(std::filesystem::path path, FileLock lock, LineJournal journal);
+  Status Restore(const RecordingHeader& header);
+  Status Start(const RecordingHeader& header);
+  Result<int> AddProtocol(const Protocol& protocol);
+  Status AddCandidate(const RecordedPoint& at, const Candidate& candidate);
+
+  std::filesystem::path path_;
+  FileLock lock_;
+  LineJournal journal_;
+  // What the journal holds.
+  std::map<std::string, int> protocols_;  // JSON -> index
+  std::vector<SpaceLine> spaces_;
+  std::set<std::string> sources_, verdicts_, baselines_;
+  std::set<RecordedPoint> candidates_;
+};
+
+}  // namespace warpsmith::store
+
+#endif  // WARPSMITH_STORE_RECORDER_H_

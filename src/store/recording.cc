@@ -1,0 +1,190 @@
+#include "store/recording.h"
+
+#include <nlohmann/json.hpp>
+
+#include "core/serialize.h"
+#include "util/compression.h"
+#include "util/file.h"
+#include "util/sha256.h"
+
+namespace warpsmith::store {
+namespace {
+
+constexpr size_t kMaxTextBytes = size_t{1} << 30;
+constexpr std::string_view kFix = "the file is damaged; fetch it again, or record again";
+
+// Calls `parse` with a reader of the line's JSON.
+template <typename Parse>
+auto WithLine(const std::string& place, std::string_view text, Parse parse)
+    -> decltype(parse(std::declval<const JsonReader&>())) {
+  const nlohmann::json json = TRY(ParseJson(place, text));
+  return parse(JsonReader(place, json));
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const Recording>> Recording::Read(const std::filesystem::path& path) {
+  const std::string bytes = TRY(ReadFile(path));
+  std::string text = TRY(Decompress(path.string(), bytes, kMaxTextBytes));
+  std::shared_ptr<const Recording> recording = TRY(FromLines(path.string(), std::move(text)));
+  const auto& counts = recording->header_.counts;
+  if (!counts.has_value() || *counts != recording->Counts()) {
+    return Error{ErrorCode::kBadInput,
+                 path.string() + ": its lines are not as many as line 1 says (it holds " +
+                     std::to_string(recording->verdict_count()) + " verdicts)",
+                 std::string(kFix)};
+  }
+  return recording;
+}
+
+Result<std::shared_ptr<const Recording>> Recording::FromLines(std::string name, std::string lines) {
+  std::shared_ptr<Recording> recording(new Recording(std::move(name), std::move(lines)));
+  TRY(recording->Index());
+  return std::shared_ptr<const Recording>(recording);
+}
+
+Status Recording::Index() {
+  Line line;
+  while (line.offset < text_.size()) {
+    const size_t end = text_.find('\n', line.offset);
+    line.number += 1;
+    if (end == std::string::npos) return Damaged(line, "the last line has no end");
+    line.length = end - line.offset;
+    TRY(IndexLine(line));
+    line.offset = end + 1;
+  }
+  if (line.number == 0) return Damaged({0, 0, 1}, "there is no line");
+  return CheckReferences();
+}
+
+Status Recording::IndexLine(const Line& line) {
+  const auto start = ScanLine(TextOf(line));
+  const bool header_expected = line.number == 1;
+  if (!start.has_value() || (start->kind == LineKind::kHeader) != header_expected) {
+    return Damaged(
+        line, header_expected ? "expected a recording's header" : "expected a recording's line");
+  }
+  const std::string place = PlaceOf(line);
+  const std::string_view text = TextOf(line);
+  switch (start->kind) {
+    case LineKind::kHeader:
+      header_ = TRY(WithLine(place, text, HeaderFrom));
+      return {};
+    case LineKind::kProtocol:
+      protocols_.push_back(TRY(WithLine(place, text, [this](const JsonReader& json) {
+        return ProtocolLineFrom(json, static_cast<int>(protocols_.size()));
+      })));
+      return {};
+    case LineKind::kSpace:
+      spaces_.push_back(TRY(WithLine(place, text, [this](const JsonReader& json) {
+        return SpaceLineFrom(json, static_cast<int>(spaces_.size()));
+      })));
+      return {};
+    case LineKind::kBaseline:
+      baselines_.push_back(TRY(WithLine(place, text, BaselineLineFrom)));
+      return {};
+    case LineKind::kSource:
+      sources_.emplace(start->name, line);
+      return {};
+    case LineKind::kCandidate:
+      candidates_.emplace(start->at, line);
+      return {};
+    case LineKind::kVerdict:
+      return IndexVerdict(line, *start);
+  }
+  return {};
+}
+
+Status Recording::IndexVerdict(const Line& line, const LineStart& start) {
+  if (!verdicts_.emplace(start.name, line).second) {
+    return Damaged(line, "verdict " + std::string(start.name) + " is there twice");
+  }
+  verdict_starts_.push_back(start);
+  return {};
+}
+
+// Lines refer to each other in any order, so this is looked at last.
+Status Recording::CheckReferences() const {
+  for (const LineStart& start : verdict_starts_) {
+    const auto space = static_cast<size_t>(start.at.space);
+    const bool whole = space < spaces_.size() &&
+                       static_cast<size_t>(start.at.point) < spaces_[space].space.size() &&
+                       static_cast<size_t>(start.protocol) < protocols_.size() &&
+                       HasCandidate(start.at);
+    if (whole) continue;
+    const Line& line = verdicts_.at(std::string(start.name));
+    return Damaged(line, "the verdict's space, point, candidate or protocol is not in the file");
+  }
+  return {};
+}
+
+std::string_view Recording::TextOf(const Line& line) const {
+  return std::string_view(text_).substr(line.offset, line.length);
+}
+
+std::string Recording::PlaceOf(const Line& line) const {
+  return name_ + ", line " + std::to_string(line.number);
+}
+
+Error Recording::Damaged(const Line& line, std::string_view what) const {
+  return {ErrorCode::kBadInput, PlaceOf(line) + ": " + std::string(what), std::string(kFix)};
+}
+
+Result<VerdictLine> Recording::ReadVerdict(const std::string& key) const {
+  const auto found = verdicts_.find(key);
+  if (found == verdicts_.end()) {
+    return Error{ErrorCode::kNotRecorded, name_ + " holds no verdict " + key, ""};
+  }
+  return WithLine(PlaceOf(found->second), TextOf(found->second), VerdictLineFrom);
+}
+
+Result<Candidate> Recording::ReadCandidate(const RecordedPoint& at) const {
+  const auto found = candidates_.find(at);
+  if (found == candidates_.end()) {
+    return Error{ErrorCode::kNotRecorded,
+                 name_ + " holds no candidate of point " + std::to_string(at.point) + " of space " +
+                     std::to_string(at.space),
+                 ""};
+  }
+  Candidate candidate =
+      TRY(WithLine(PlaceOf(found->second), TextOf(found->second), [this](const JsonReader& line) {
+        return CandidateOf(line.At("body"),
+                           [this](const std::string& sha256) { return ReadSource(sha256); });
+      }));
+  const Point& point =
+      spaces_.at(static_cast<size_t>(at.space)).space.points().at(static_cast<size_t>(at.point));
+  candidate.provenance.family = point.family;
+  candidate.provenance.config = point.config;
+  return candidate;
+}
+
+Result<std::string> Recording::ReadSource(const std::string& sha256) const {
+  const auto found = sources_.find(sha256);
+  if (found == sources_.end()) {
+    return Error{ErrorCode::kBadInput, name_ + " lacks source " + sha256, std::string(kFix)};
+  }
+  const Line& line = found->second;
+  std::string text = TRY(WithLine(PlaceOf(line), TextOf(line), SourceLineFrom));
+  if (Sha256Hex(text) != sha256) return Damaged(line, "the source's text has another hash");
+  return text;
+}
+
+std::set<RecordedPoint> Recording::Candidates() const {
+  std::set<RecordedPoint> points;
+  for (const auto& [at, line] : candidates_) points.insert(at);
+  return points;
+}
+
+std::set<std::string> Recording::SourceHashes() const {
+  std::set<std::string> hashes;
+  for (const auto& [sha256, line] : sources_) hashes.insert(sha256);
+  return hashes;
+}
+
+RecordingCounts Recording::Counts() const {
+  const auto count = [](const auto& items) { return static_cast<int64_t>(items.size()); };
+  return {count(protocols_),  count(sources_),  count(spaces_),
+          count(candidates_), count(verdicts_), count(baselines_)};
+}
+
+}  // namespace warpsmith::store
