@@ -112,11 +112,16 @@ Result<std::vector<Parameter>> Parameters(const Function& function) {
   }
 }
 
-Status SetMaxDynamicShared(const Function& function, uint32_t bytes) {
-  return DRIVER_CALL(
-      KernelText(function) + ", dynamic shared memory " + std::to_string(bytes) + " B",
-      cuFuncSetAttribute, function.handle, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-      static_cast<int>(bytes));
+Status RaiseMaxDynamicShared(const Function& function, uint32_t bytes) {
+  const auto detail = [&] {
+    return KernelText(function) + ", dynamic shared memory " + std::to_string(bytes) + " B";
+  };
+  int limit = 0;
+  TRY(DRIVER_CALL(detail(), cuFuncGetAttribute, &limit,
+                  CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, function.handle));
+  if (static_cast<int64_t>(bytes) <= limit) return {};
+  return DRIVER_CALL(detail(), cuFuncSetAttribute, function.handle,
+                     CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, static_cast<int>(bytes));
 }
 
 Status AllowNonPortableCluster(const Function& function) {

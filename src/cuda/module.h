@@ -60,8 +60,9 @@ struct Parameter {
 };
 Result<std::vector<Parameter>> Parameters(const Function& function);
 
-// Needed above 48 KiB of dynamic shared memory, and above 8 CTAs a cluster.
-Status SetMaxDynamicShared(const Function& function, uint32_t bytes);
+// Needed above 48 KiB of dynamic shared memory, and above 8 CTAs a cluster. A limit that is already
+// higher stays, so that several plans can share a kernel.
+Status RaiseMaxDynamicShared(const Function& function, uint32_t bytes);
 Status AllowNonPortableCluster(const Function& function);
 
 }  // namespace warpsmith::cuda

@@ -28,6 +28,7 @@ struct Binding {
 };
 
 struct PlanState;
+struct BoundStep;
 
 // A plan with every address filled in. Values are copied into the driver at each Execute, so a
 // BoundPlan may die before the work is done. Movable; not thread-safe.
@@ -43,10 +44,9 @@ class BoundPlan {
 
  private:
   friend class PreparedPlan;
-  struct Step;
-  BoundPlan(std::shared_ptr<const PlanState> state, std::vector<Step> steps);
+  BoundPlan(std::shared_ptr<const PlanState> state, std::vector<BoundStep> steps);
   std::shared_ptr<const PlanState> state_;
-  std::vector<Step> steps_;
+  std::vector<BoundStep> steps_;
 };
 
 // A plan's kernels, workspaces and tables on the device of the current context. Copies share them.
