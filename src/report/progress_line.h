@@ -1,0 +1,51 @@
+// The live line of a long command: redrawn in place on a terminal, a plain line now and then
+// elsewhere.
+#ifndef WARPSMITH_REPORT_PROGRESS_LINE_H_
+#define WARPSMITH_REPORT_PROGRESS_LINE_H_
+
+#include <cstdint>
+#include <cstdio>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "report/terminal.h"
+
+namespace warpsmith::report {
+
+struct Progress {
+  std::string label;                        // "4096x4096x4096 (3/12)"
+  int64_t evaluations = 0, planned = 0;     // planned 0: not known
+  double best_ratio = 0;                    // 0: none yet
+  std::map<std::string, int64_t> rejected;  // outcome -> count
+  std::optional<double> seconds_left;
+};
+
+// "4096x4096x4096 (3/12)  34/200  best 1.083x  rejected 5: 3 incorrect, 2 compile-failed  1m20s
+// left"
+std::string ProgressText(const Progress& progress);
+
+// "45s", "1m20s", "2h05m".
+std::string DurationText(double seconds);
+
+// Not thread-safe. `now_s` is any clock that does not go back.
+class ProgressLine {
+ public:
+  // `out` outlives this; nothing else writes to it between Update and Clear.
+  ProgressLine(std::FILE* out, const TerminalStyle& style) : out_(out), style_(style) {}
+
+  // At most ten redraws a second, or one line every ten seconds.
+  void Update(const Progress& progress, double now_s);
+  // Wipes the live line, so that other text can be written. Plain lines stay.
+  void Clear();
+
+ private:
+  std::FILE* out_;
+  TerminalStyle style_;
+  double next_s_ = 0;
+  bool drawn_ = false;
+};
+
+}  // namespace warpsmith::report
+
+#endif  // WARPSMITH_REPORT_PROGRESS_LINE_H_

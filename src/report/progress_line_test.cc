@@ -1,0 +1,68 @@
+#include "report/progress_line.h"
+
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <functional>
+
+namespace warpsmith::report {
+namespace {
+
+const Progress kSome{.label = "64x64x64 (1/12)",
+                     .evaluations = 34,
+                     .planned = 200,
+                     .best_ratio = 1.0834,
+                     .rejected = {{"compile-failed", 2}, {"incorrect", 3}},
+                     .seconds_left = 80};
+
+// What `use` makes a ProgressLine write.
+std::string Written(const TerminalStyle& style, const std::function<void(ProgressLine&)>& use) {
+  char* text = nullptr;
+  size_t bytes = 0;
+  std::FILE* memory = open_memstream(&text, &bytes);
+  ProgressLine line(memory, style);
+  use(line);
+  std::fclose(memory);
+  std::string written(text, bytes);
+  std::free(text);
+  return written;
+}
+
+TEST(ProgressText, SaysEvaluationsBestRejectionsAndTimeLeft) {
+  EXPECT_EQ(ProgressText(kSome),
+            "64x64x64 (1/12)  34/200  best 1.083x  rejected 5: 2 compile-failed, 3 incorrect  "
+            "1m20s left");
+  EXPECT_EQ(ProgressText({.label = "x", .rejected = {}, .seconds_left = {}}), "x  0  best -");
+}
+
+TEST(ProgressLine, PrintsAPlainLineEveryTenSecondsIntoAPipe) {
+  const std::string text = Written({}, [](ProgressLine& line) {
+    for (double now = 0; now < 25; now += 0.5) line.Update(kSome, now);
+    line.Clear();
+  });
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 3);
+  EXPECT_EQ(text.find('\r'), std::string::npos);
+}
+
+TEST(ProgressLine, RedrawsInPlaceAndFitsTheTerminal) {
+  const std::string text = Written({Colour::kAnsi, true, 40}, [](ProgressLine& line) {
+    line.Update(kSome, 0);
+    line.Update(kSome, 0.01);
+    line.Update(kSome, 0.2);
+    line.Clear();
+  });
+  const std::string once = "\r\x1b[K" + ProgressText(kSome).substr(0, 39);
+  EXPECT_EQ(text, once + once + "\r\x1b[K");
+}
+
+TEST(DurationText, PicksItsUnits) {
+  EXPECT_EQ(DurationText(0.4), "0s");
+  EXPECT_EQ(DurationText(45), "45s");
+  EXPECT_EQ(DurationText(80), "1m20s");
+  EXPECT_EQ(DurationText(7500), "2h05m");
+  EXPECT_THAT(DurationText(-5), "0s");
+}
+
+}  // namespace
+}  // namespace warpsmith::report

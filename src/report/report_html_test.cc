@@ -1,0 +1,89 @@
+#include "report/report_html.h"
+
+#include <gmock/gmock.h>
+#include <rapidcheck.h>
+
+#include <nlohmann/json.hpp>
+
+#include "report/sample_report.h"
+
+namespace warpsmith::report {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+int Count(std::string_view text, std::string_view what) {
+  int count = 0;
+  for (size_t at = text.find(what); at != std::string_view::npos; at = text.find(what, at + 1)) {
+    ++count;
+  }
+  return count;
+}
+
+// What the page's script will parse.
+std::string DataOf(const std::string& html) {
+  const std::string open = "id=\"report-data\">";
+  const size_t start = html.find(open) + open.size();
+  return html.substr(start, html.find("</script>", start) - start);
+}
+
+TEST(ToHtml, IsOneFileThatAsksTheNetworkForNothing) {
+  const std::string html = ToHtml(SampleReport());
+  EXPECT_THAT(html, HasSubstr("default-src 'none'"));
+  for (const char* reference : {"src=\"http", "href=\"http", "src=\"//", "@import", "url(http",
+                                "<link", "<iframe", "fetch(", "XMLHttpRequest"}) {
+    EXPECT_THAT(html, Not(HasSubstr(reference))) << reference;
+  }
+  EXPECT_THAT(html, HasSubstr("Chart.js v"));
+  EXPECT_THAT(html, Not(HasSubstr("{{style}}")));
+}
+
+TEST(ToHtml, HostileTextStaysText) {
+  RunReport report = SampleReport();
+  report.title = kHostileText;
+  report.origin.command = kHostileText;
+  const std::string html = ToHtml(report);
+  EXPECT_THAT(html, Not(HasSubstr("<script>alert")));
+  EXPECT_THAT(html, Not(HasSubstr("<img")));
+  EXPECT_EQ(Count(html, "</script>"), 4);
+  EXPECT_EQ(
+      nlohmann::json::parse(DataOf(html))["origin"]["command"].get<std::string>().substr(0, 9),
+      "</script>");
+}
+
+TEST(ToHtml, CarriesEveryNumberOfTheReport) {
+  const auto data = nlohmann::json::parse(DataOf(ToHtml(SampleReport())));
+  EXPECT_EQ(data["schema"], "warpsmith.report");
+  EXPECT_EQ(data["version"], 1);
+  EXPECT_EQ(data["shapes"].size(), 12U);
+  EXPECT_EQ(data["shapes"][10]["label"], "4096x4096x4096");
+  EXPECT_DOUBLE_EQ(data["shapes"][10]["winners"][0]["ratio"].get<double>(), 0.91);
+  EXPECT_EQ(data["proposers"].size(), 72U);
+}
+
+TEST(ToHtml, AnEmptyReportIsStillAPage) {
+  const auto data = nlohmann::json::parse(DataOf(ToHtml({})));
+  EXPECT_TRUE(data["shapes"].empty());
+  EXPECT_TRUE(data["tallies"].empty());
+}
+
+TEST(EscapeForScript, KeepsTheValueAndCannotEndTheElement) {
+  const bool held =
+      rc::check("any text survives and no markup is left", [](const std::string& text) {
+        const nlohmann::json value = {{"text", text + "</script><!--"}};
+        const std::string dumped =
+            value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+        const std::string escaped = EscapeForScript(dumped);
+        RC_ASSERT(escaped.find('<') == std::string::npos);
+        RC_ASSERT(nlohmann::json::parse(escaped) == nlohmann::json::parse(dumped));
+      });
+  EXPECT_TRUE(held);
+}
+
+TEST(EscapeHtml, EscapesWhatEndsTextOrAttributes) {
+  EXPECT_EQ(EscapeHtml("<a b=\"c\" d='e'>&"), "&lt;a b=&quot;c&quot; d=&#39;e&#39;&gt;&amp;");
+}
+
+}  // namespace
+}  // namespace warpsmith::report

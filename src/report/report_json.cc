@@ -1,0 +1,104 @@
+#include "report/report_json.h"
+
+#include <nlohmann/json.hpp>
+
+#include "report/summary.h"
+#include "util/json_reader.h"
+
+namespace warpsmith::report {
+namespace {
+
+using nlohmann::json;
+
+json OriginJson(const Origin& origin) {
+  return {{"device", origin.device},       {"driver", origin.driver},
+          {"toolkit", origin.toolkit},     {"baseline_library", origin.baseline_library},
+          {"date", origin.date},           {"command", origin.command},
+          {"recording", origin.recording}, {"program", origin.program}};
+}
+
+json WinnerJson(const WinnerRow& row) {
+  return {{"mode", Name(row.mode)},
+          {"level", Name(row.level)},
+          {"config", row.config},
+          {"bar", row.bar},
+          {"ours_us", NumberToJson(row.ours_us)},
+          {"bar_us", NumberToJson(row.bar_us)},
+          {"ratio", NumberToJson(row.ratio)},
+          {"lo", NumberToJson(row.interval.lo)},
+          {"hi", NumberToJson(row.interval.hi)},
+          {"finding", Name(row.finding)},
+          {"floor_us", NumberToJson(row.floor_us)},
+          {"aa_noise", NumberToJson(row.aa_noise)},
+          {"below_floor", row.below_floor}};
+}
+
+json ShapeJson(const ShapeReport& shape) {
+  json progress = json::array(), winners = json::array(), baselines = json::array(),
+       failures = json::array();
+  for (const ProgressPoint& point : shape.progress) {
+    progress.push_back(
+        {{"evaluations", point.evaluations}, {"best_ratio", NumberToJson(point.best_ratio)}});
+  }
+  for (const WinnerRow& row : shape.winners) winners.push_back(WinnerJson(row));
+  for (const BaselineRow& row : shape.baselines) {
+    baselines.push_back(
+        {{"name", row.name}, {"mode", Name(row.mode)}, {"us", NumberToJson(row.us)}});
+  }
+  for (const FailureCount& failure : shape.failures) {
+    failures.push_back(
+        {{"kind", failure.kind}, {"example", failure.example}, {"count", failure.count}});
+  }
+  return {{"label", ShapeLabel(shape)},
+          {"task", shape.task},
+          {"workload", shape.workload},
+          {"sizes", shape.sizes},
+          {"evaluations", shape.evaluations},
+          {"passed", shape.passed},
+          {"gpu_seconds", NumberToJson(shape.gpu_seconds)},
+          {"progress", std::move(progress)},
+          {"winners", std::move(winners)},
+          {"baselines", std::move(baselines)},
+          {"failures", std::move(failures)}};
+}
+
+json TallyJson(const Tally& tally, Mode mode) {
+  return {{"mode", Name(mode)},
+          {"faster", tally.faster},
+          {"same", tally.same},
+          {"slower", tally.slower},
+          {"not_shown", tally.not_shown},
+          {"nothing_passed", tally.nothing_passed},
+          {"geomean_ratio", NumberToJson(tally.geomean_ratio)}};
+}
+
+json ProposerJson(const ProposerRow& row) {
+  return {{"space", row.space},       {"proposer", row.proposer},
+          {"fraction", row.fraction}, {"lower_quartile", row.lower_quartile},
+          {"median", row.median},     {"upper_quartile", row.upper_quartile},
+          {"seeds", row.seeds}};
+}
+
+}  // namespace
+
+json ToJson(const RunReport& report) {
+  json shapes = json::array(), proposers = json::array(), tallies = json::array();
+  for (const ShapeReport& shape : report.shapes) shapes.push_back(ShapeJson(shape));
+  for (const ProposerRow& row : report.proposers) proposers.push_back(ProposerJson(row));
+  for (const Mode mode : ModesOf(report)) {
+    tallies.push_back(TallyJson(TallyOf(report, mode), mode));
+  }
+  return {{"schema", "warpsmith.report"},
+          {"version", kReportVersion},
+          {"title", report.title},
+          {"origin", OriginJson(report.origin)},
+          {"tallies", std::move(tallies)},
+          {"shapes", std::move(shapes)},
+          {"proposers", std::move(proposers)}};
+}
+
+std::string DumpJson(const json& value, int indent) {
+  return value.dump(indent, ' ', false, json::error_handler_t::replace);
+}
+
+}  // namespace warpsmith::report

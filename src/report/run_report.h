@@ -1,0 +1,85 @@
+// What a report says, as plain values: every output (terminal, JSON, CSV, HTML) is made from one
+// RunReport and from nothing else.
+#ifndef WARPSMITH_REPORT_RUN_REPORT_H_
+#define WARPSMITH_REPORT_RUN_REPORT_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/expression.h"
+#include "core/protocol.h"
+#include "core/verdict.h"
+
+namespace warpsmith::report {
+
+// Where the numbers come from. `device`, `driver`, `toolkit` and `date` are those of the
+// measurement, which for a replay are not those of the machine that wrote the report.
+struct Origin {
+  std::string device, driver, toolkit, baseline_library, date;
+  std::string command;    // what was run, for a person to run again
+  std::string recording;  // the recording's file; empty: measured live
+  std::string program;    // "warpsmith 0.1.0 (commit)"
+};
+
+// The best ratio seen in the first `evaluations` evaluations.
+struct ProgressPoint {
+  int64_t evaluations = 0;
+  double best_ratio = 0;
+};
+
+// The winner in one mode against the bar (the task's first baseline).
+struct WinnerRow {
+  Mode mode = Mode::kDeviceHot;
+  Level level = Level::kScreened;
+  std::string config, bar;
+  double ours_us = 0, bar_us = 0;
+  double ratio = 0;  // above 1: ours is faster
+  Interval interval;
+  Finding finding = Finding::kNotShown;
+  double floor_us = 0;
+  double aa_noise = 0;  // 0: not measured
+  bool below_floor = false;
+};
+
+struct BaselineRow {
+  std::string name;  // "cublaslt-auto"
+  Mode mode = Mode::kDeviceHot;
+  double us = 0;
+};
+
+struct FailureCount {
+  std::string kind;     // "incorrect", "compile-failed", ...
+  std::string example;  // one of them in a line
+  int64_t count = 0;
+};
+
+struct ShapeReport {
+  std::string task, workload;
+  Sizes sizes;
+  int64_t evaluations = 0, passed = 0;
+  double gpu_seconds = 0;
+  std::vector<ProgressPoint> progress;  // rising in both
+  std::vector<WinnerRow> winners;       // one a mode; empty when nothing passed
+  std::vector<BaselineRow> baselines;
+  std::vector<FailureCount> failures;
+};
+
+// Evaluations that a search proposer needed to reach `fraction` of a space's best.
+struct ProposerRow {
+  std::string space, proposer;
+  double fraction = 0;
+  double lower_quartile = 0, median = 0, upper_quartile = 0;
+  int seeds = 0;
+};
+
+struct RunReport {
+  std::string title;
+  Origin origin;
+  std::vector<ShapeReport> shapes;
+  std::vector<ProposerRow> proposers;  // empty: not compared
+};
+
+}  // namespace warpsmith::report
+
+#endif  // WARPSMITH_REPORT_RUN_REPORT_H_

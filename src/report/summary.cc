@@ -1,0 +1,180 @@
+#include "report/summary.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "core/space.h"
+
+namespace warpsmith::report {
+namespace {
+
+constexpr std::array kModes = {Mode::kDeviceHot, Mode::kDeviceCold, Mode::kOffline, Mode::kServer};
+
+std::string ConfigName(const Candidate& candidate) {
+  const Provenance& from = candidate.provenance;
+  if (!from.family.empty()) return PointName({from.family, from.config});
+  return candidate.entry;
+}
+
+std::vector<ProgressPoint> ProgressOf(const Trajectory& steps, Mode mode) {
+  std::vector<ProgressPoint> progress;
+  double best = 0;
+  for (size_t i = 0; i < steps.size(); ++i) {
+    const double ratio = RatioToBar(steps[i].verdict, mode).value_or(0);
+    if (ratio <= best) continue;
+    best = ratio;
+    progress.push_back({static_cast<int64_t>(i) + 1, best});
+  }
+  return progress;
+}
+
+const Step* BestStep(const Trajectory& steps, Mode mode) {
+  const Step* best = nullptr;
+  std::pair<Level, double> best_rank;
+  for (const Step& step : steps) {
+    const std::optional<double> ratio = RatioToBar(step.verdict, mode);
+    if (!ratio) continue;
+    const std::pair rank(std::get<Passed>(step.verdict.outcome).level, *ratio);
+    if (best == nullptr || rank > best_rank) {
+      best = &step;
+      best_rank = rank;
+    }
+  }
+  return best;
+}
+
+std::vector<FailureCount> FailuresOf(const Trajectory& steps) {
+  std::map<std::string, FailureCount, std::less<>> failures;
+  for (const Step& step : steps) {
+    if (std::holds_alternative<Passed>(step.verdict.outcome)) continue;
+    FailureCount& failure = failures[std::string(OutcomeName(step.verdict.outcome))];
+    if (failure.count++ == 0) failure.example = Describe(step.verdict.outcome);
+  }
+  std::vector<FailureCount> rows;
+  for (auto& [kind, failure] : failures) {
+    failure.kind = kind;
+    rows.push_back(std::move(failure));
+  }
+  return rows;
+}
+
+std::vector<BaselineRow> BaselinesOf(const Verdict& verdict) {
+  std::vector<BaselineRow> rows;
+  for (const Mode mode : kModes) {
+    const ModeTiming* timing = FindTiming(verdict, mode);
+    if (timing == nullptr) continue;
+    for (const ContenderTiming& baseline : timing->baselines) {
+      if (baseline.name.ends_with("/again"))
+        continue;  // the bar against itself: noise, not a rival
+      rows.push_back({baseline.name, mode, baseline.median_us});
+    }
+  }
+  return rows;
+}
+
+WinnerRow WinnerOf(const std::string& config, Level level, const ModeTiming& timing) {
+  WinnerRow row{.mode = timing.mode,
+                .level = level,
+                .config = config,
+                .bar = {},
+                .ours_us = timing.candidate.median_us,
+                .interval = {},
+                .floor_us = timing.floor_us,
+                .aa_noise = timing.aa_noise,
+                .below_floor = timing.below_floor};
+  if (timing.comparisons.empty()) return row;
+  const Comparison& bar = timing.comparisons.front();
+  row.bar = bar.baseline;
+  row.ratio = bar.ratio;
+  row.interval = bar.interval;
+  row.finding = bar.finding;
+  for (const ContenderTiming& baseline : timing.baselines) {
+    if (baseline.name == bar.baseline) row.bar_us = baseline.median_us;
+  }
+  return row;
+}
+
+}  // namespace
+
+std::vector<WinnerRow> WinnersOf(const Candidate& candidate, const Verdict& verdict) {
+  std::vector<WinnerRow> rows;
+  const Passed* passed = std::get_if<Passed>(&verdict.outcome);
+  if (passed == nullptr) return rows;
+  for (const Mode mode : kModes) {
+    const ModeTiming* timing = FindTiming(verdict, mode);
+    if (timing != nullptr) rows.push_back(WinnerOf(ConfigName(candidate), passed->level, *timing));
+  }
+  return rows;
+}
+
+ShapeReport SummariseShape(const Task& task, const Workload& workload, const Trajectory& steps,
+                           Mode mode) {
+  ShapeReport shape;
+  shape.task = task.name;
+  shape.workload = workload.name;
+  shape.sizes = workload.sizes;
+  shape.evaluations = static_cast<int64_t>(steps.size());
+  for (const Step& step : steps) {
+    shape.passed += std::holds_alternative<Passed>(step.verdict.outcome) ? 1 : 0;
+    shape.gpu_seconds += step.cost.gpu_seconds;
+  }
+  shape.progress = ProgressOf(steps, mode);
+  shape.failures = FailuresOf(steps);
+  if (const Step* best = BestStep(steps, mode)) {
+    shape.winners = WinnersOf(best->candidate, best->verdict);
+    shape.baselines = BaselinesOf(best->verdict);
+  }
+  return shape;
+}
+
+const WinnerRow* FindWinner(const ShapeReport& shape, Mode mode) {
+  for (const WinnerRow& row : shape.winners) {
+    if (row.mode == mode) return &row;
+  }
+  return nullptr;
+}
+
+std::vector<Mode> ModesOf(const RunReport& report) {
+  std::vector<Mode> modes;
+  for (const Mode mode : kModes) {
+    const bool seen = std::any_of(
+        report.shapes.begin(), report.shapes.end(),
+        [mode](const ShapeReport& shape) { return FindWinner(shape, mode) != nullptr; });
+    if (seen) modes.push_back(mode);
+  }
+  return modes;
+}
+
+Tally TallyOf(const RunReport& report, Mode mode) {
+  Tally tally;
+  double log_sum = 0;
+  int compared = 0;
+  for (const ShapeReport& shape : report.shapes) {
+    const WinnerRow* row = FindWinner(shape, mode);
+    if (row == nullptr || !(row->ratio > 0)) {
+      ++tally.nothing_passed;
+      continue;
+    }
+    log_sum += std::log(row->ratio);
+    ++compared;
+    tally.faster += row->finding == Finding::kFaster ? 1 : 0;
+    tally.same += row->finding == Finding::kSame ? 1 : 0;
+    tally.slower += row->finding == Finding::kSlower ? 1 : 0;
+    tally.not_shown += row->finding == Finding::kNotShown ? 1 : 0;
+  }
+  if (compared > 0) tally.geomean_ratio = std::exp(log_sum / compared);
+  return tally;
+}
+
+std::string ShapeLabel(const ShapeReport& shape) {
+  std::string label;
+  for (const char* name : {"M", "N", "K"}) {
+    const auto size = shape.sizes.find(name);
+    if (size == shape.sizes.end()) return shape.workload;
+    label += (label.empty() ? "" : "x") + std::to_string(size->second);
+  }
+  return label;
+}
+
+}  // namespace warpsmith::report

@@ -1,0 +1,38 @@
+// From a run's steps to what a report says about them.
+#ifndef WARPSMITH_REPORT_SUMMARY_H_
+#define WARPSMITH_REPORT_SUMMARY_H_
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "core/step.h"
+#include "core/task.h"
+#include "report/run_report.h"
+
+namespace warpsmith::report {
+
+// One shape of a run. The winner is the passed step with the best ratio to the bar in `mode`;
+// certified steps come before screened ones, whose best is flattered by having been picked.
+ShapeReport SummariseShape(const Task& task, const Workload& workload, const Trajectory& steps,
+                           Mode mode);
+
+// The winner's rows of a verdict that passed; empty for any other.
+std::vector<WinnerRow> WinnersOf(const Candidate& candidate, const Verdict& verdict);
+
+struct Tally {
+  int faster = 0, same = 0, slower = 0, not_shown = 0, nothing_passed = 0;
+  double geomean_ratio = 0;  // over shapes with a winner in the mode; 0: none
+};
+Tally TallyOf(const RunReport& report, Mode mode);
+
+// "4096x4096x4096" for a GEMM's sizes, the workload's name otherwise.
+std::string ShapeLabel(const ShapeReport& shape);
+
+const WinnerRow* FindWinner(const ShapeReport& shape, Mode mode);
+// Modes that any shape has a winner in, in the order of the enumeration.
+std::vector<Mode> ModesOf(const RunReport& report);
+
+}  // namespace warpsmith::report
+
+#endif  // WARPSMITH_REPORT_SUMMARY_H_

@@ -1,0 +1,110 @@
+#include "report/terminal.h"
+
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <string_view>
+
+#include "report/summary.h"
+
+namespace warpsmith::report {
+namespace {
+
+Tone ToneOf(const WinnerRow& row) {
+  if (row.below_floor || row.finding == Finding::kSlower) return Tone::kBad;
+  if (row.finding == Finding::kFaster) return Tone::kGood;
+  return Tone::kPlain;
+}
+
+const std::vector<Column>& ResultColumns() {
+  static const std::vector<Column> columns = {{"shape"},
+                                              {"best configuration"},
+                                              {"ours us", Align::kRight},
+                                              {"bar us", Align::kRight},
+                                              {"ratio", Align::kRight},
+                                              {"interval", Align::kRight},
+                                              {"finding"},
+                                              {"% floor", Align::kRight},
+                                              {"evals", Align::kRight},
+                                              {"failed", Align::kRight}};
+  return columns;
+}
+
+std::vector<Cell> ResultRow(const ShapeReport& shape, Mode mode) {
+  const std::string evaluations = fmt::format("{}", shape.evaluations);
+  const std::string failed = fmt::format("{}", shape.evaluations - shape.passed);
+  const WinnerRow* row = FindWinner(shape, mode);
+  if (row == nullptr) {
+    return {{ShapeLabel(shape)},
+            {"nothing passed", Tone::kBad},
+            {"-"},
+            {"-"},
+            {"-"},
+            {"-"},
+            {"-"},
+            {"-"},
+            {evaluations},
+            {failed}};
+  }
+  const std::string of_floor = row->floor_us > 0 && row->ours_us > 0
+                                   ? fmt::format("{:.1f}", 100 * row->floor_us / row->ours_us)
+                                   : "-";
+  return {{ShapeLabel(shape)},
+          {row->config},
+          {fmt::format("{:.4g}", row->ours_us)},
+          {fmt::format("{:.4g}", row->bar_us)},
+          {fmt::format("{:.3f}", row->ratio), ToneOf(*row)},
+          {fmt::format("{:.3f}..{:.3f}", row->interval.lo, row->interval.hi)},
+          {row->below_floor ? "below floor!" : std::string(Name(row->finding)), ToneOf(*row)},
+          {of_floor},
+          {evaluations},
+          {failed}};
+}
+
+std::string TallyLine(const RunReport& report, Mode mode) {
+  const Tally tally = TallyOf(report, mode);
+  std::string line = fmt::format("{}: {} faster, {} the same, {} slower, {} not shown", Name(mode),
+                                 tally.faster, tally.same, tally.slower, tally.not_shown);
+  if (tally.nothing_passed > 0) line += fmt::format(", {} without a result", tally.nothing_passed);
+  if (tally.geomean_ratio > 0) line += fmt::format("; geomean ratio {:.3f}", tally.geomean_ratio);
+  return line + "\n";
+}
+
+std::string OriginLine(const Origin& origin) {
+  std::string line = Printable(fmt::format("measured on {}, driver {}, {}, {}", origin.device,
+                                           origin.driver, origin.baseline_library, origin.date));
+  if (!origin.recording.empty()) line += Printable("; replayed from " + origin.recording);
+  return line;
+}
+
+}  // namespace
+
+TerminalStyle ChooseStyle(const std::function<const char*(const char*)>& environment,
+                          int terminal_width) {
+  if (terminal_width <= 0) return {};
+  const char* term = environment("TERM");
+  const bool dumb = term == nullptr || std::string_view(term) == "dumb" || *term == '\0';
+  const char* no_colour = environment("NO_COLOR");
+  const bool plain = dumb || (no_colour != nullptr && *no_colour != '\0');
+  return {plain ? Colour::kNone : Colour::kAnsi, !dumb, terminal_width};
+}
+
+TerminalStyle StyleOf(int descriptor) {
+  int width = 0;
+  if (isatty(descriptor) == 1) {
+    winsize size{};
+    width = ioctl(descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+  }
+  return ChooseStyle([](const char* name) { return std::getenv(name); }, width);
+}
+
+std::string RenderReport(const RunReport& report, Mode mode, const TerminalStyle& style) {
+  std::vector<std::vector<Cell>> rows;
+  for (const ShapeReport& shape : report.shapes) rows.push_back(ResultRow(shape, mode));
+  return RenderTable(ResultColumns(), rows, style.colour) + "\n" + TallyLine(report, mode) +
+         Paint(OriginLine(report.origin), Tone::kDim, style.colour) + "\n";
+}
+
+}  // namespace warpsmith::report
