@@ -1,0 +1,211 @@
+#include "hgemm/tiny_family.h"
+
+#include <algorithm>
+#include <sstream>
+#include <string>
+
+#include "hgemm/device_source.h"
+
+namespace warpsmith::hgemm {
+namespace {
+
+constexpr char kName[] = "tiny";
+constexpr int64_t kStaticSharedBytes = 48 * 1024;
+
+int64_t KBlocksPerWarp(const Problem& problem, const TinyParameters& p) {
+  return problem.k / (32 * p.slice_warps * p.cluster_slices);
+}
+
+// Registers that hold operands and sums. What the compiler adds is in the limits of FitsRegisters.
+int64_t DataRegisters(const Problem& problem, const TinyParameters& p) {
+  const int64_t i = p.warp_m / 16, j = p.warp_n / 8;
+  const int64_t b_words = p.permute ? 8 * std::max<int64_t>(1, j / 2) : 4 * j;
+  const int64_t batches = KBlocksPerWarp(problem, p) > p.unroll ? 2 : 1;
+  return p.unroll * batches * (8 * i + b_words) + p.accumulators * i * j * 4;
+}
+
+// Limits seen to compile without spills: a second batch in flight takes addresses, too.
+bool FitsRegisters(const Problem& problem, const TinyParameters& p) {
+  const int64_t registers = DataRegisters(problem, p);
+  const bool one_batch = KBlocksPerWarp(problem, p) <= p.unroll;
+  const int64_t limit = one_batch ? 176 : p.unroll <= 2 ? 160 : 136;
+  return registers <= limit && (registers + 40) * TinyThreads(p) <= 65536;
+}
+
+int64_t StaticSharedBytes(const TinyParameters& p) {
+  const int64_t copies = (p.slice_warps > 1 ? p.slice_warps : 0) + (p.cluster_slices > 1 ? 1 : 0);
+  return copies * p.warp_m * p.tile_warps_m * p.warp_n * p.tile_warps_n * 4;
+}
+
+bool Divides(int64_t part, int64_t whole) { return whole % part == 0; }
+
+bool DividesProblem(const Problem& problem, const TinyParameters& p) {
+  const int64_t piece = p.warp_n == 8 ? 2 : 4;  // floats a lane exchanges at once
+  const int64_t tile = p.warp_m * p.tile_warps_m * p.warp_n * p.tile_warps_n;
+  return Divides(p.warp_m * p.tile_warps_m, problem.m) &&
+         Divides(p.warp_n * p.tile_warps_n, problem.n) &&
+         Divides(32 * p.slice_warps * p.cluster_slices * p.unroll, problem.k) &&
+         Divides(p.cluster_slices, tile / piece);
+}
+
+// Of the legal ones, those worth a measurement.
+bool IsPlausible(const Problem& problem, const Target& target, const TinyParameters& p) {
+  const int64_t ctas = TinyCtas(problem, p), blocks = KBlocksPerWarp(problem, p);
+  const int64_t tile_warps = p.tile_warps_m * p.tile_warps_n;
+  if (ctas > 8 * target.sm_count) return false;
+  if (ctas * TinyThreads(p) > int64_t{32} * 32 * target.sm_count) return false;
+  if (blocks > (problem.k > 2048 ? 16 : 8)) return false;  // a chain of round trips to memory
+  if (blocks > 1 && p.unroll == 1) return false;
+  if (blocks < 2 && p.accumulators == 2) return false;  // one step each: nothing to shorten
+  if (p.cluster_slices > 1 && problem.k < 1024) return false;
+  return tile_warps <= 4 || p.slice_warps <= 2;
+}
+
+std::vector<TinyParameters> WarpTiles() {
+  std::vector<TinyParameters> tiles;
+  for (const auto& [m, n] : std::initializer_list<std::pair<int, int>>{
+           {16, 8}, {16, 16}, {16, 32}, {16, 64}, {32, 16}, {32, 32}, {32, 64}}) {
+    for (const int warps_m : {1, 2, 4}) {
+      for (const int warps_n : {1, 2, 4}) {
+        tiles.push_back(
+            {.warp_m = m, .warp_n = n, .tile_warps_m = warps_m, .tile_warps_n = warps_n});
+      }
+    }
+  }
+  return tiles;
+}
+
+// Every way to split K and to hold it in flight, for one warp tile.
+std::vector<TinyParameters> Splits(const TinyParameters& tile) {
+  std::vector<TinyParameters> all;
+  for (const int slices : {1, 2, 4, 8, 16}) {
+    for (const int cluster : {1, 2, 4, 8, 16}) {
+      for (const int unroll : {1, 2, 4, 8}) {
+        for (const int accumulators : {1, 2}) {
+          for (const int permute : {0, 1}) {
+            TinyParameters p = tile;
+            p.slice_warps = slices, p.cluster_slices = cluster, p.unroll = unroll;
+            p.accumulators = accumulators, p.permute = permute;
+            all.push_back(p);
+          }
+        }
+      }
+    }
+  }
+  return all;
+}
+
+std::string Source(const Problem& problem, const TinyParameters& p) {
+  const char* access = problem.layout == Layout::kTN ? "kColumnMajor"
+                       : p.permute                   ? "kRowMajorPermute"
+                                                     : "kRowMajorMovmatrix";
+  std::ostringstream s;
+  s << "#include \"tiny.cuh\"\n\n"
+    << "using warpsmith::hgemm::half_t;\n"
+    << "namespace family = warpsmith::hgemm::tiny;\n\n"
+    << "struct Config {\n"
+    << "  static constexpr int kM = " << problem.m << ", kN = " << problem.n
+    << ", kK = " << problem.k << ";\n"
+    << "  static constexpr family::BAccess kBAccess = family::BAccess::" << access << ";\n"
+    << "  static constexpr int kWarpM = " << p.warp_m << ", kWarpN = " << p.warp_n << ";\n"
+    << "  static constexpr int kTileWarpsM = " << p.tile_warps_m
+    << ", kTileWarpsN = " << p.tile_warps_n << ";\n"
+    << "  static constexpr int kSliceWarps = " << p.slice_warps
+    << ", kClusterSlices = " << p.cluster_slices << ";\n"
+    << "  static constexpr int kUnroll = " << p.unroll << ", kAccumulators = " << p.accumulators
+    << ";\n};\n\n"
+    << "extern \"C\" __global__ __launch_bounds__(family::Threads<Config>(), 1) void hgemm(\n"
+    << "    const half_t* a, const half_t* b, half_t* c) {\n"
+    << "  family::Run<Config>(a, b, c);\n}\n";
+  return s.str();
+}
+
+LaunchPlan Plan(const Problem& problem, const TinyParameters& p) {
+  const auto constant = [](int64_t value) { return Expression::Constant(value); };
+  const std::string valid_when = "M == " + std::to_string(problem.m) +
+                                 " && N == " + std::to_string(problem.n) +
+                                 " && K == " + std::to_string(problem.k);
+  LaunchOperation launch{
+      .kernel = "hgemm",
+      .grid = {constant(TinyCtas(problem, p)), constant(1), constant(1)},
+      .block = {constant(TinyThreads(p)), constant(1), constant(1)},
+      .cluster = {constant(p.cluster_slices), constant(1), constant(1)},
+      .nonportable_cluster = p.cluster_slices > 8,
+      .arguments = {TensorArgument{"A"}, TensorArgument{"B"}, TensorArgument{"C"}},
+  };
+  LaunchPlan plan;
+  plan.valid_when = Expression::Literal(valid_when);
+  plan.operations.emplace_back(std::move(launch));
+  return plan;
+}
+
+}  // namespace
+
+Config ToConfig(const TinyParameters& p) {
+  return {{"warp_m", p.warp_m},
+          {"warp_n", p.warp_n},
+          {"tile_warps_m", p.tile_warps_m},
+          {"tile_warps_n", p.tile_warps_n},
+          {"slice_warps", p.slice_warps},
+          {"cluster_slices", p.cluster_slices},
+          {"unroll", p.unroll},
+          {"accumulators", p.accumulators},
+          {"permute", p.permute}};
+}
+
+TinyParameters TinyFromConfig(const Config& config) {
+  return {.warp_m = config.at("warp_m"),
+          .warp_n = config.at("warp_n"),
+          .tile_warps_m = config.at("tile_warps_m"),
+          .tile_warps_n = config.at("tile_warps_n"),
+          .slice_warps = config.at("slice_warps"),
+          .cluster_slices = config.at("cluster_slices"),
+          .unroll = config.at("unroll"),
+          .accumulators = config.at("accumulators"),
+          .permute = config.at("permute")};
+}
+
+int64_t TinyThreads(const TinyParameters& p) {
+  return 32 * p.tile_warps_m * p.tile_warps_n * p.slice_warps;
+}
+
+int64_t TinyCtas(const Problem& problem, const TinyParameters& p) {
+  return problem.m / (p.warp_m * p.tile_warps_m) * (problem.n / (p.warp_n * p.tile_warps_n)) *
+         p.cluster_slices;
+}
+
+bool IsLegalTiny(const Problem& problem, const Target& target, const TinyParameters& p) {
+  if (p.permute && problem.layout == Layout::kTN) return false;
+  if (p.cluster_slices > 1 && target.compute_capability < 90) return false;
+  // Offsets inside an operand are 32-bit.
+  const int64_t largest =
+      std::max({problem.m * problem.k, problem.n * problem.k, problem.m * problem.n});
+  return TinyThreads(p) <= 512 && largest < (int64_t{1} << 31) && DividesProblem(problem, p) &&
+         StaticSharedBytes(p) <= kStaticSharedBytes && FitsRegisters(problem, p);
+}
+
+std::vector<Config> TinyConfigs(const Problem& problem, const Target& target) {
+  std::vector<Config> configs;
+  for (const TinyParameters& tile : WarpTiles()) {
+    for (const TinyParameters& p : Splits(tile)) {
+      if (IsLegalTiny(problem, target, p) && IsPlausible(problem, target, p)) {
+        configs.push_back(ToConfig(p));
+      }
+    }
+  }
+  return configs;
+}
+
+Candidate MakeTiny(const Problem& problem, const Config& config) {
+  const TinyParameters p = TinyFromConfig(config);
+  Candidate candidate;
+  candidate.sources = DeviceSources({"ptx.cuh", "tiny.cuh"});
+  candidate.entry = "hgemm.cu";
+  candidate.sources[candidate.entry] = Source(problem, p);
+  candidate.plan = Plan(problem, p);
+  candidate.provenance.family = kName;
+  candidate.provenance.config = config;
+  return candidate;
+}
+
+}  // namespace warpsmith::hgemm
