@@ -7,7 +7,7 @@
 
 #define WS_DEVICE __device__ __forceinline__
 
-namespace warpsmith {
+namespace warpsmith::hgemm::wgmma {
 
 using u16 = unsigned short;
 using u32 = unsigned int;
@@ -54,8 +54,8 @@ WS_DEVICE u32 nclusterid_x() {
 // True in exactly one lane of a converged warp.
 WS_DEVICE bool elect_sync() {
   u32 elected;
-  asm volatile(
-      "{\n.reg .pred p;\nelect.sync _|p, 0xffffffff;\nselp.u32 %0, 1, 0, p;\n}" : "=r"(elected));
+  asm volatile("{\n.reg .pred p;\nelect.sync _|p, 0xffffffff;\nselp.u32 %0, 1, 0, p;\n}"
+               : "=r"(elected));
   return elected != 0;
 }
 
@@ -81,8 +81,9 @@ WS_DEVICE void bar_arrive(u32 id, u32 threads) {
   asm volatile("bar.arrive %0, %1;" ::"r"(id), "r"(threads) : "memory");
 }
 
-WS_DEVICE void barrier_cluster_arrive() {
-  asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
+// Relaxed: orders execution only. The release form costs a fence of the whole GPU.
+WS_DEVICE void barrier_cluster_arrive_relaxed() {
+  asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory");
 }
 
 WS_DEVICE void barrier_cluster_wait() {
@@ -107,10 +108,10 @@ WS_DEVICE void mbarrier_arrive(u32 barrier) {
   asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
 }
 
-// Arrives on a barrier of any CTA in the cluster; the address comes from mapa.
+// Arrives on a barrier of any CTA in the cluster; the address comes from mapa. Says that reads by
+// wgmma are over; it publishes no ordinary writes (a release at cluster scope costs a GPU fence).
 WS_DEVICE void mbarrier_arrive_cluster(u32 mapped_barrier) {
-  asm volatile("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];" ::"r"(mapped_barrier)
-               : "memory");
+  asm volatile("mbarrier.arrive.shared::cluster.b64 _, [%0];" ::"r"(mapped_barrier) : "memory");
 }
 
 WS_DEVICE bool mbarrier_try_wait_parity(u32 barrier, u32 parity) {
@@ -129,6 +130,20 @@ WS_DEVICE bool mbarrier_try_wait_parity(u32 barrier, u32 parity) {
 WS_DEVICE void mbarrier_wait_parity(u32 barrier, u32 parity) {
   while (!mbarrier_try_wait_parity(barrier, parity)) {
   }
+}
+
+// The same where other CTAs of the cluster wrote what this thread reads next.
+WS_DEVICE void mbarrier_wait_parity_cluster(u32 barrier, u32 parity) {
+  u32 done;
+  do {
+    asm volatile(
+        "{\n.reg .pred p;\n"
+        "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 p, [%1], %2;\n"
+        "selp.u32 %0, 1, 0, p;\n}"
+        : "=r"(done)
+        : "r"(barrier), "r"(parity)
+        : "memory");
+  } while (done == 0);
 }
 
 // Orders ordinary shared-memory writes before later reads by the copy engine.
@@ -199,16 +214,19 @@ WS_DEVICE void stmatrix_x4(u32 address, u32 a, u32 b, u32 c, u32 d) {
                : "memory");
 }
 
-WS_DEVICE void st_shared_v4(u32 address, const float* v) {
-  asm volatile("st.shared.v4.f32 [%0], {%1, %2, %3, %4};" ::"r"(address), "f"(v[0]), "f"(v[1]),
-               "f"(v[2]), "f"(v[3])
-               : "memory");
+// Writes 16 bytes into any CTA of the cluster and then counts them on that CTA's barrier.
+WS_DEVICE void st_async_v4(u32 mapped_address, const float* v, u32 mapped_barrier) {
+  asm volatile(
+      "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v4.f32"
+      " [%0], {%1, %2, %3, %4}, [%5];" ::"r"(mapped_address),
+      "f"(v[0]), "f"(v[1]), "f"(v[2]), "f"(v[3]), "r"(mapped_barrier)
+      : "memory");
 }
 
-WS_DEVICE void ld_shared_cluster_v4(float* v, u32 mapped_address) {
-  asm volatile("ld.shared::cluster.v4.f32 {%0, %1, %2, %3}, [%4];"
+WS_DEVICE void ld_shared_v4(float* v, u32 address) {
+  asm volatile("ld.shared.v4.f32 {%0, %1, %2, %3}, [%4];"
                : "=f"(v[0]), "=f"(v[1]), "=f"(v[2]), "=f"(v[3])
-               : "r"(mapped_address)
+               : "r"(address)
                : "memory");
 }
 
@@ -268,16 +286,17 @@ struct Wgmma;
   WS_R112 ",%112,%113,%114,%115,%116,%117,%118,%119,%120,%121,%122,%123,%124,%125,%126,%127"
 
 // The four trailing operands are numbered after the accumulators, hence passed in as text.
-#define WS_WGMMA(n, registers, a, b, accumulate, transpose, ...)                               \
-  template <int kTransposeB>                                                                   \
-  struct Wgmma<n, kTransposeB> {                                                               \
-    static WS_DEVICE void mma_async(float* d, u64 a_descriptor, u64 b_descriptor, int acc) {   \
-      asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, " accumulate ", 0;\n"                     \
-                   "wgmma.mma_async.sync.aligned.m64n" #n "k16.f32.f16.f16 {" registers "}, "  \
-                   a ", " b ", p, 1, 1, 0, " transpose ";\n}"                                  \
-                   : __VA_ARGS__                                                               \
-                   : "l"(a_descriptor), "l"(b_descriptor), "r"(acc), "n"(kTransposeB));        \
-    }                                                                                          \
+#define WS_WGMMA(n, registers, a, b, accumulate, transpose, ...)                                \
+  template <int kTransposeB>                                                                    \
+  struct Wgmma<n, kTransposeB> {                                                                \
+    static WS_DEVICE void mma_async(float* d, u64 a_descriptor, u64 b_descriptor, int acc) {    \
+      asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, " accumulate                               \
+                   ", 0;\n"                                                                     \
+                   "wgmma.mma_async.sync.aligned.m64n" #n "k16.f32.f16.f16 {" registers "}, " a \
+                   ", " b ", p, 1, 1, 0, " transpose ";\n}"                                     \
+                   : __VA_ARGS__                                                                \
+                   : "l"(a_descriptor), "l"(b_descriptor), "r"(acc), "n"(kTransposeB));         \
+    }                                                                                           \
   }
 
 WS_WGMMA(32, WS_R16, "%16", "%17", "%18", "%19", WS_D16(0));
@@ -296,6 +315,6 @@ WS_DEVICE void wgmma_mma_async(float (&d)[kN / 2], u64 a_descriptor, u64 b_descr
 }
 
 }  // namespace ptx
-}  // namespace warpsmith
+}  // namespace warpsmith::hgemm::wgmma
 
 #endif  // WARPSMITH_HGEMM_DEVICE_PTX_SM90_CUH_

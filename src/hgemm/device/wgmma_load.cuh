@@ -1,0 +1,71 @@
+// The producer of the wgmma family: one thread fills the ring by TMA.
+#ifndef WARPSMITH_HGEMM_DEVICE_WGMMA_LOAD_CUH_
+#define WARPSMITH_HGEMM_DEVICE_WGMMA_LOAD_CUH_
+
+#include "wgmma_tile.cuh"
+
+namespace warpsmith::hgemm::wgmma {
+
+template <bool kMulticast>
+WS_DEVICE void LoadBox(u32 destination, const TensorMap* map, int x, int y, u32 barrier, u16 mask) {
+  if constexpr (kMulticast) {
+    ptx::cp_async_bulk_tensor_2d_load_multicast(destination, map, x, y, barrier, mask);
+  } else {
+    ptx::cp_async_bulk_tensor_2d_load(destination, map, x, y, barrier);
+  }
+}
+
+// This CTA's share of A's stage: kTileM/kClusterN rows, to all CTAs of its cluster row.
+template <class C>
+WS_DEVICE void LoadA(const Cta& cta, const TensorMap* a, u32 stage, u32 full, int row, int k) {
+  constexpr int kRows = C::kTileM / C::kClusterN;
+  const u16 mask = ((1 << C::kClusterN) - 1) << cta.Rank(cta.row, 0, C::kClusterN);
+  const int first = cta.column * kRows;
+#pragma unroll
+  for (int panel = 0; panel < C::kTileK / 64; ++panel) {
+    LoadBox<(C::kClusterN > 1)>(stage + (panel * C::kTileM + first) * 128, a, k + panel * 64,
+                                row + first, full, mask);
+  }
+}
+
+// This CTA's share of B's stage: a 1/kClusterM slice of n (TN) or of k (NN), to its cluster column.
+template <class C>
+WS_DEVICE void LoadB(const Cta& cta, const TensorMap* b, u32 stage, u32 full, int column, int k) {
+  constexpr int kPanelRows = C::kRowMajorB ? C::kTileK : C::kTileN;
+  constexpr int kPanels = (C::kRowMajorB ? C::kTileN : C::kTileK) / 64;
+  constexpr int kRows = kPanelRows / C::kClusterM;
+  u16 mask = 0;
+#pragma unroll
+  for (int r = 0; r < C::kClusterM; ++r) mask |= 1 << cta.Rank(r, cta.column, C::kClusterN);
+  const int first = cta.row * kRows;
+  const int x = C::kRowMajorB ? column : k;
+  const int y = (C::kRowMajorB ? k : column) + first;
+#pragma unroll
+  for (int panel = 0; panel < kPanels; ++panel) {
+    LoadBox<(C::kClusterM > 1)>(stage + (panel * kPanelRows + first) * 128, b, x + panel * 64, y,
+                                full, mask);
+  }
+}
+
+// Run by one thread.
+template <class C>
+WS_DEVICE void Produce(const Cta& cta, const TensorMap* a, const TensorMap* b,
+                       const Problem& problem) {
+  using G = Geometry<C>;
+  const BlockRange blocks = KBlocks<C>(cta, problem);
+  RingPosition<C::kStages> ring;
+  ForEachTile<C>(cta, problem, [&](int row, int column) {
+    for (int block = blocks.begin; block < blocks.end; ++block, ring.Advance()) {
+      const u32 stage = cta.shared + ring.stage * G::kStageBytes;
+      const u32 full = cta.full + ring.stage * 8;
+      ptx::mbarrier_wait_parity(cta.empty + ring.stage * 8, ring.parity ^ 1);
+      ptx::mbarrier_arrive_expect_tx(full, G::kStageBytes);
+      LoadA<C>(cta, a, stage, full, row, block * C::kTileK);
+      LoadB<C>(cta, b, stage + G::kABytes, full, column, block * C::kTileK);
+    }
+  });
+}
+
+}  // namespace warpsmith::hgemm::wgmma
+
+#endif  // WARPSMITH_HGEMM_DEVICE_WGMMA_LOAD_CUH_
