@@ -14,7 +14,8 @@ namespace warpsmith::compile {
 
 struct Toolchain {
   std::string name;                // "nvrtc" or "nvcc"
-  std::string version;             // "nvrtc 13.0.88", part of every cache key
+  std::string version;             // "nvcc 13.0.88", "nvrtc 13.0": for evidence
+  std::string identity;            // the version and what else tells two builds apart: for keys
   std::filesystem::path program;   // nvcc's; empty for NVRTC
   std::vector<int> architectures;  // 80, 90, 100 ...
 };

@@ -1,0 +1,87 @@
+#include "compile/artifact_cache.h"
+
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "compile/pack.h"
+#include "core/serialize.h"
+#include "util/compression.h"
+#include "util/file.h"
+#include "util/json_reader.h"
+#include "util/sha256.h"
+
+namespace warpsmith::compile {
+namespace {
+
+// Raised when an entry's format, or what we read out of images and logs, changes.
+constexpr char kEntryVersion[] = "warpsmith artifact 1";
+constexpr int kCompressionLevel = 3;  // entries are read back within a few ms and rarely kept long
+constexpr size_t kEntryBytes = size_t{1} << 30;
+
+// An entry is Pack({version, key, "artifact", JSON, image}) or Pack({version, key, "failed",
+// reason, log}).
+std::vector<std::string> ItemsOf(const std::string& key, const CompileOutcome& outcome) {
+  if (const auto* failed = std::get_if<CompileFailed>(&outcome)) {
+    return {kEntryVersion, key, "failed", failed->reason, failed->log};
+  }
+  const auto& artifact = std::get<Artifact>(outcome);
+  return {kEntryVersion, key, "artifact", ToJson(artifact).dump(), artifact.image};
+}
+
+Result<CompileOutcome> ReadArtifact(const std::string& json_text, std::string image) {
+  const nlohmann::json json = TRY(ParseJson("cached artifact", json_text));
+  Artifact artifact = TRY(ArtifactFrom(JsonReader("cached artifact", json)));
+  artifact.image = std::move(image);
+  artifact.from_cache = true;
+  if (Sha256Hex(artifact.image) != artifact.image_sha256) {
+    return Error{ErrorCode::kBadInput, "cached artifact: the image is not the one described", ""};
+  }
+  return CompileOutcome(std::move(artifact));
+}
+
+Result<CompileOutcome> ReadEntry(const std::filesystem::path& path, const std::string& key) {
+  const std::string bytes = TRY(ReadFile(path));
+  const std::string packed = TRY(Decompress(path.string(), bytes, kEntryBytes));
+  std::vector<std::string> items = TRY(Unpack(path.string(), packed));
+  if (items.size() != 5 || items[0] != kEntryVersion || items[1] != key) {
+    return Error{ErrorCode::kVersion, path.string() + ": not this key's entry", ""};
+  }
+  if (items[2] == "failed") {
+    return CompileOutcome(CompileFailed{std::move(items[3]), std::move(items[4]), false});
+  }
+  return ReadArtifact(items[3], std::move(items[4]));
+}
+
+}  // namespace
+
+std::string CacheKey(const Candidate& candidate, const std::vector<std::string>& flags,
+                     const std::string& toolchain_identity, const std::string& architecture) {
+  std::vector<std::string> items = {
+      kEntryVersion,   toolchain_identity,
+      architecture,    candidate.form == Form::kKernel ? "kernel" : "program",
+      candidate.entry, std::to_string(flags.size())};
+  items.insert(items.end(), flags.begin(), flags.end());
+  for (const auto& [path, text] : candidate.sources) {
+    items.push_back(path);
+    items.push_back(text);
+  }
+  return Sha256Hex(Pack(items));
+}
+
+std::filesystem::path ArtifactCache::PathOf(const std::string& key) const {
+  return root_ / key.substr(0, 2) / key.substr(2);
+}
+
+std::optional<CompileOutcome> ArtifactCache::Find(const std::string& key) const {
+  auto outcome = ReadEntry(PathOf(key), key);
+  if (!outcome.ok()) return std::nullopt;
+  return std::move(outcome).value();
+}
+
+Status ArtifactCache::Store(const std::string& key, const CompileOutcome& outcome) const {
+  const std::filesystem::path path = PathOf(key);
+  TRY(CreateDirectories(path.parent_path()));
+  return WriteFileAtomic(path, Compress(Pack(ItemsOf(key, outcome)), kCompressionLevel));
+}
+
+}  // namespace warpsmith::compile

@@ -1,0 +1,36 @@
+// Compile outcomes by content: <root>/<2 hex>/<62 hex>, zstd, written aside and renamed.
+#ifndef WARPSMITH_COMPILE_ARTIFACT_CACHE_H_
+#define WARPSMITH_COMPILE_ARTIFACT_CACHE_H_
+
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "core/artifact.h"
+#include "core/candidate.h"
+#include "util/result.h"
+
+namespace warpsmith::compile {
+
+// SHA-256 over everything that decides the outcome: sources, entry, form, flags, the toolchain's
+// identity, architecture, and the version of what we read out of an image.
+std::string CacheKey(const Candidate& candidate, const std::vector<std::string>& flags,
+                     const std::string& toolchain_identity, const std::string& architecture);
+
+// Thread-safe, and safe between processes: an entry is whole or absent.
+class ArtifactCache {
+ public:
+  explicit ArtifactCache(std::filesystem::path root) : root_(std::move(root)) {}
+
+  // Nothing for a missing, damaged or foreign entry: the caller compiles and stores again.
+  std::optional<CompileOutcome> Find(const std::string& key) const;
+  Status Store(const std::string& key, const CompileOutcome& outcome) const;
+
+ private:
+  std::filesystem::path PathOf(const std::string& key) const;
+  std::filesystem::path root_;
+};
+
+}  // namespace warpsmith::compile
+
+#endif  // WARPSMITH_COMPILE_ARTIFACT_CACHE_H_

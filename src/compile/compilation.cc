@@ -1,0 +1,101 @@
+#include "compile/compilation.h"
+
+#include <utility>
+
+#include "compile/pack.h"
+
+namespace warpsmith::compile {
+namespace {
+
+Error Malformed(const char* what) {
+  return Error{ErrorCode::kIo, std::string("compile worker: malformed ") + what, ""};
+}
+
+// The bytes of the UTF-8 sequence at the start of `text`; 0 when it is none. Surrogates and
+// overlong forms count as none, as JSON writers refuse them.
+size_t SequenceBytes(std::string_view text) {
+  const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char lead = byte(0);
+  if (lead < 0x80) return 1;
+  const size_t size = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
+  if (lead < 0xc2 || lead > 0xf4 || text.size() < size) return 0;
+  for (size_t i = 1; i < size; ++i) {
+    if ((byte(i) & 0xc0) != 0x80) return 0;
+  }
+  const bool overlong = (lead == 0xe0 && byte(1) < 0xa0) || (lead == 0xf0 && byte(1) < 0x90);
+  const bool outside = (lead == 0xed && byte(1) > 0x9f) || (lead == 0xf4 && byte(1) > 0x8f);
+  return overlong || outside ? 0 : size;
+}
+
+std::string ValidUtf8(std::string_view text) {
+  std::string valid;
+  valid.reserve(text.size());
+  while (!text.empty()) {
+    const size_t size = SequenceBytes(text);
+    if (size == 0) {
+      valid += '?';
+    } else {
+      valid += text.substr(0, size);
+    }
+    text.remove_prefix(size == 0 ? 1 : size);
+  }
+  return valid;
+}
+
+}  // namespace
+
+std::string PackCompilation(const Compilation& compilation, const Limits& limits) {
+  std::vector<std::string> items = {std::to_string(limits.output_bytes),
+                                    std::to_string(limits.image_bytes), compilation.entry,
+                                    std::to_string(compilation.flags.size())};
+  items.insert(items.end(), compilation.flags.begin(), compilation.flags.end());
+  for (const auto& [path, text] : compilation.sources) {
+    items.push_back(path);
+    items.push_back(text);
+  }
+  return Pack(items);
+}
+
+Result<UnpackedCompilation> UnpackCompilation(std::string_view payload) {
+  const std::vector<std::string> items = TRY(Unpack("compile request", payload));
+  constexpr size_t kFixed = 4;
+  if (items.size() < kFixed) return Malformed("request");
+  UnpackedCompilation unpacked;
+  // The numbers are our own: the peer is the process that started us.
+  unpacked.limits.output_bytes = std::stoll(items[0]);
+  unpacked.limits.image_bytes = std::stoll(items[1]);
+  unpacked.compilation.entry = items[2];
+  const size_t sources = kFixed + std::stoull(items[3]);
+  if (items.size() < sources || (items.size() - sources) % 2 != 0) return Malformed("request");
+  for (size_t i = kFixed; i < sources; ++i) unpacked.compilation.flags.push_back(items[i]);
+  for (size_t i = sources; i < items.size(); i += 2) {
+    unpacked.compilation.sources[items[i]] = items[i + 1];
+  }
+  return unpacked;
+}
+
+std::string PackCompiled(const Compiled& compiled) {
+  return Pack({compiled.image, compiled.failure, compiled.log, compiled.repeatable ? "1" : "0"});
+}
+
+Result<Compiled> UnpackCompiled(std::string_view payload) {
+  std::vector<std::string> items = TRY(Unpack("compile reply", payload));
+  if (items.size() != 4) return Malformed("reply");
+  Compiled compiled;
+  compiled.image = std::move(items[0]);
+  compiled.failure = std::move(items[1]);
+  compiled.log = std::move(items[2]);
+  compiled.repeatable = items[3] == "1";
+  return compiled;
+}
+
+std::string TidyLog(std::string_view log, int64_t limit_bytes) {
+  const auto limit = static_cast<size_t>(limit_bytes);
+  if (log.size() <= limit) return ValidUtf8(log);
+  const std::string_view head = log.substr(0, limit / 2);
+  const std::string_view tail = log.substr(log.size() - limit / 2);
+  return ValidUtf8(head) + "\n[... " + std::to_string(log.size() - head.size() - tail.size()) +
+         " bytes of the log were cut here ...]\n" + ValidUtf8(tail);
+}
+
+}  // namespace warpsmith::compile

@@ -1,0 +1,54 @@
+// One compilation as the compilers see it, and their answer. Private to this folder.
+#ifndef WARPSMITH_COMPILE_COMPILATION_H_
+#define WARPSMITH_COMPILE_COMPILATION_H_
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "util/result.h"
+
+namespace warpsmith::compile {
+
+struct Limits {
+  std::chrono::milliseconds wall{60'000};
+  int64_t memory_bytes = 0;
+  int64_t output_bytes = 0;
+  int64_t image_bytes = 0;
+};
+
+struct Compilation {
+  std::string entry;                           // a key of `sources`
+  std::map<std::string, std::string> sources;  // path -> text; the others are headers
+  std::vector<std::string> flags;              // all of them
+};
+
+struct Compiled {
+  std::string image;    // empty: it did not compile
+  std::string failure;  // one line, when it did not
+  std::string log;      // valid UTF-8, within the limit
+  bool timed_out = false;
+  // False for what the machine had a part in (time, memory, a crash): never cached.
+  bool repeatable = true;
+};
+
+// The wire format between us and a worker: what goes into a frame's payload.
+std::string PackCompilation(const Compilation& compilation, const Limits& limits);
+struct UnpackedCompilation {
+  Compilation compilation;
+  Limits limits;  // wall and memory are kept from outside
+};
+Result<UnpackedCompilation> UnpackCompilation(std::string_view payload);
+std::string PackCompiled(const Compiled& compiled);
+Result<Compiled> UnpackCompiled(std::string_view payload);
+
+// The log cut to the limit, its beginning and its end kept (ptxas reports at the end), with bytes
+// that are no UTF-8 replaced by '?'.
+std::string TidyLog(std::string_view log, int64_t limit_bytes);
+
+}  // namespace warpsmith::compile
+
+#endif  // WARPSMITH_COMPILE_COMPILATION_H_

@@ -1,0 +1,68 @@
+#include "compile/worker.h"
+
+#include <chrono>
+
+#include "compile/worker_compiler.h"
+#include "cuda/failure.h"
+#include "cuda/nvrtc.h"
+#include "util/frame.h"
+
+namespace warpsmith::compile {
+namespace {
+
+constexpr std::chrono::hours kForever{24 * 365};
+
+// NVRTC ran out of memory or crashed into an error of its own: the candidate's doing as a rule, yet
+// another machine or limit may well compile it.
+Result<Compiled> FromNvrtcError(const Error& error) {
+  const auto failure = cuda::FailureFrom(error);
+  if (!failure || failure->call != "nvrtcCompileProgram") return error;
+  Compiled compiled;
+  compiled.failure = failure->code;
+  compiled.repeatable = false;
+  return compiled;
+}
+
+}  // namespace
+
+Result<Compiled> CompileWithNvrtc(const Compilation& compilation, const Limits& limits) {
+  const cuda::Nvrtc* nvrtc = TRY(cuda::Nvrtc::Open());
+  cuda::NvrtcInput input;
+  input.name = compilation.entry;
+  input.options = compilation.flags;
+  for (const auto& [path, text] : compilation.sources) {
+    if (path == compilation.entry) {
+      input.source = text;
+    } else {
+      input.headers.emplace_back(path, text);
+    }
+  }
+  auto output = nvrtc->Compile(input);
+  if (!output.ok()) return FromNvrtcError(output.error());
+  Compiled compiled;
+  compiled.log = TidyLog(output->log, limits.output_bytes);
+  compiled.failure = output->failure;
+  if (output->cubin.size() > static_cast<size_t>(limits.image_bytes)) {
+    compiled.failure = "the image of " + std::to_string(output->cubin.size()) +
+                       " bytes is over the limit of " + std::to_string(limits.image_bytes);
+  } else if (output->compiled) {
+    compiled.image = std::move(output->cubin);
+  }
+  return compiled;
+}
+
+int CompileWorkerMain(int socket) {
+  while (true) {
+    const auto request = ReceiveFrame(socket, kForever);
+    if (!request.ok()) return 0;  // our parent has closed: the only way this ends
+    const auto unpacked = UnpackCompilation(request->payload);
+    if (!unpacked.ok()) return 1;
+    const auto compiled = CompileWithNvrtc(unpacked->compilation, unpacked->limits);
+    const Status sent = compiled.ok()
+                            ? SendFrame(socket, R"({"compiled":1})", PackCompiled(*compiled))
+                            : SendFrame(socket, R"({"error":1})", compiled.error().Line());
+    if (!sent.ok()) return 0;
+  }
+}
+
+}  // namespace warpsmith::compile
