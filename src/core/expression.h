@@ -3,7 +3,8 @@
 // Grammar: integers, names, + - * / % (Euclidean: floor toward -inf for /, result >= 0 for %),
 // comparisons, && || !, ?:, parentheses, min(a,b), max(a,b), ceil_div(a,b), round_up(a,b),
 // log2_ceil(a). Evaluation is checked: overflow of 64 bits, division by zero and unknown names are
-// errors that name the sub-expression; nothing wraps. Texts are at most 4096 bytes, 64 levels deep.
+// errors that name the sub-expression; nothing wraps. The side of && || ?: that is not taken is not
+// evaluated. Texts are at most 4096 bytes, 64 levels deep.
 #ifndef WARPSMITH_CORE_EXPRESSION_H_
 #define WARPSMITH_CORE_EXPRESSION_H_
 
@@ -30,12 +31,12 @@ class Expression {
   const std::string& text() const { return text_; }
   bool operator==(const Expression& other) const { return text_ == other.text_; }
 
-  struct Node;
+  struct Program;
 
  private:
-  Expression(std::string text, std::shared_ptr<const Node> root);
+  Expression(std::string text, std::shared_ptr<const Program> program);
   std::string text_;
-  std::shared_ptr<const Node> root_;
+  std::shared_ptr<const Program> program_;
 };
 
 }  // namespace warpsmith

@@ -1,5 +1,6 @@
-// What a `kernel` candidate does on the host, as data: so the same plan is captured in a graph, timed,
-// audited, recorded and later shipped in a dispatch library. Format: docs/task-and-plan-format.md.
+// What a `kernel` candidate does on the host, as data: so the same plan is captured in a graph,
+// timed, audited, recorded and later shipped in a dispatch library. Format:
+// docs/task-and-plan-format.md.
 #ifndef WARPSMITH_CORE_LAUNCH_PLAN_H_
 #define WARPSMITH_CORE_LAUNCH_PLAN_H_
 
@@ -17,13 +18,26 @@ namespace warpsmith {
 inline constexpr int kLaunchPlanVersion = 1;
 
 // Expressions see the workload's sizes, `sm_count`, and inside a launch `max_active_clusters` (the
-// driver's occupancy answer for that kernel, cluster and shared memory; CTAs per device without one).
+// driver's occupancy answer for that kernel, cluster and shared memory; CTAs per device without
+// one).
 
-struct TensorArgument { std::string tensor; };          // the tensor's device pointer
-struct IntArgument { Expression value; int bytes = 4; };  // i32 or i64, range-checked
-struct FloatArgument { double value = 0; int bytes = 4; };
-struct WorkspaceArgument { std::string workspace; };
-struct TableArgument { std::vector<int32_t> values; };  // constant table, passed as a device pointer
+struct TensorArgument {
+  std::string tensor;
+};  // the tensor's device pointer
+struct IntArgument {
+  Expression value;
+  int bytes = 4;
+};  // i32 or i64, range-checked
+struct FloatArgument {
+  double value = 0;
+  int bytes = 4;
+};
+struct WorkspaceArgument {
+  std::string workspace;
+};
+struct TableArgument {
+  std::vector<int32_t> values;
+};  // constant table, passed as a device pointer
 
 enum class Swizzle : uint8_t { kNone, k32B, k64B, k128B };
 
@@ -34,17 +48,21 @@ struct TensorMapArgument {
   DType dtype = DType::kF16;
   std::vector<Expression> dims, strides_bytes, box, element_strides;
   Swizzle swizzle = Swizzle::kNone;
-  int interleave_bytes = 0;     // 0, 16, 32
-  int l2_promotion_bytes = 0;   // 0, 64, 128, 256
-  bool fill_nan = false;        // out-of-bounds elements read as NaN instead of zero
+  int interleave_bytes = 0;    // 0, 16, 32
+  int l2_promotion_bytes = 0;  // 0, 64, 128, 256
+  bool fill_nan = false;       // out-of-bounds elements read as NaN instead of zero
 };
 
 using Argument = std::variant<TensorArgument, IntArgument, FloatArgument, WorkspaceArgument,
                               TableArgument, TensorMapArgument>;
 
+inline std::array<Expression, 3> Ones() {
+  return {Expression::Constant(1), Expression::Constant(1), Expression::Constant(1)};
+}
+
 struct LaunchOperation {
   std::string kernel;
-  std::array<Expression, 3> grid, block, cluster;
+  std::array<Expression, 3> grid = Ones(), block = Ones(), cluster = Ones();
   Expression shared_bytes = Expression::Constant(0);  // dynamic shared memory
   bool cooperative = false;
   bool programmatic = false;         // programmatic dependent launch
@@ -53,8 +71,15 @@ struct LaunchOperation {
 };
 
 // Charged like everything else in the plan. `target` / `source` name tensors or workspaces.
-struct MemsetOperation { std::string target; uint8_t value = 0; Expression bytes = Expression::Constant(0); };
-struct CopyOperation { std::string target, source; Expression bytes = Expression::Constant(0); };
+struct MemsetOperation {
+  std::string target;
+  uint8_t value = 0;
+  Expression bytes = Expression::Constant(0);
+};
+struct CopyOperation {
+  std::string target, source;
+  Expression bytes = Expression::Constant(0);
+};
 // Rows of `width_bytes` copied between pitches, the rest of each target row and row count zeroed.
 struct PadOperation {
   std::string target, source;

@@ -1,5 +1,10 @@
-// JSON of the core values: the wire, recording, store and --json format alike. Every From... refuses
-// unknown fields and says source, field and what was expected.
+// JSON of the core values: the wire, recording, store and --json format alike. Every From...
+// refuses unknown fields and says source, field and what was expected. Fields that hold their
+// default are left out; what is equal gives equal text. Bytes that are not UTF-8 are written as
+// U+FFFD.
+//
+// Limits on reading: names 1,024 bytes, texts 64 MiB, lists and maps 65,536 items, samples of one
+// contender 1,048,576. Counts and sizes are never negative.
 #ifndef WARPSMITH_CORE_SERIALIZE_H_
 #define WARPSMITH_CORE_SERIALIZE_H_
 

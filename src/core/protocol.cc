@@ -1,0 +1,89 @@
+#include "core/protocol.h"
+
+#include <array>
+#include <charconv>
+#include <cstdlib>
+
+namespace warpsmith {
+namespace {
+
+constexpr std::array<Mode, 4> kModes = {Mode::kDeviceHot, Mode::kDeviceCold, Mode::kOffline,
+                                        Mode::kServer};
+
+std::string Shortest(double value) {
+  std::array<char, 32> text{};
+  const auto result = std::to_chars(text.data(), text.data() + text.size(), value);
+  return {text.data(), result.ptr};
+}
+
+std::string Joined(const std::vector<Mode>& modes) {
+  std::string joined;
+  for (const Mode mode : modes) joined += (joined.empty() ? "" : "+") + std::string(Name(mode));
+  return joined;
+}
+
+}  // namespace
+
+std::string_view Name(Mode mode) {
+  switch (mode) {
+    case Mode::kDeviceHot:
+      return "device";
+    case Mode::kDeviceCold:
+      return "device-cold";
+    case Mode::kOffline:
+      return "offline";
+    case Mode::kServer:
+      return "server";
+  }
+  std::abort();
+}
+
+std::optional<Mode> ModeFromName(std::string_view name) {
+  for (const Mode mode : kModes) {
+    if (Name(mode) == name) return mode;
+  }
+  return std::nullopt;
+}
+
+std::string_view Name(Level level) { return level == Level::kScreened ? "screened" : "certified"; }
+
+Protocol Protocol::Screened() { return {}; }
+
+Protocol Protocol::Certified() {
+  Protocol protocol;
+  protocol.level = Level::kCertified;
+  protocol.modes = {kModes.begin(), kModes.end()};
+  protocol.rounds = 6;
+  protocol.samples_per_round = 3;
+  protocol.runner_processes = 3;
+  protocol.renew_contents = true;
+  protocol.target_half_width = 0.01;
+  protocol.max_rounds = 24;
+  return protocol;
+}
+
+Protocol Protocol::Paper() {
+  Protocol protocol = Certified();
+  protocol.modes = {Mode::kOffline, Mode::kServer};
+  protocol.warmup_seconds = 10;
+  protocol.measure_seconds = 30;
+  return protocol;
+}
+
+// What has its default meaning of "none" is left out, so that a new kind of step changes no old id.
+std::string ProtocolId(const Protocol& protocol) {
+  std::string id = "j" + std::to_string(kJudgeProtocolVersion) + "/";
+  id += std::string(Name(protocol.level)) + "/" + Joined(protocol.modes);
+  id += "/r" + std::to_string(protocol.rounds) + "x" + std::to_string(protocol.samples_per_round);
+  id += "p" + std::to_string(protocol.runner_processes);
+  if (protocol.renew_contents) id += "/renew";
+  id += "/c" + Shortest(protocol.confidence) + "/b" + Shortest(protocol.band);
+  if (protocol.target_half_width != 0 || protocol.max_rounds != protocol.rounds) {
+    id += "/h" + Shortest(protocol.target_half_width) + "m" + std::to_string(protocol.max_rounds);
+  }
+  if (protocol.warmup_seconds != 0) id += "/warm" + Shortest(protocol.warmup_seconds);
+  if (protocol.measure_seconds != 0) id += "/for" + Shortest(protocol.measure_seconds);
+  return id + "/t" + std::to_string(protocol.step_timeout_ms);
+}
+
+}  // namespace warpsmith

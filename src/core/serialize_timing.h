@@ -1,0 +1,22 @@
+// JSON of the times inside a verdict, and of kernels' resources: shared by the serialize_*.cc
+// files.
+#ifndef WARPSMITH_CORE_SERIALIZE_TIMING_H_
+#define WARPSMITH_CORE_SERIALIZE_TIMING_H_
+
+#include <nlohmann/json_fwd.hpp>
+#include <vector>
+
+#include "core/verdict.h"
+#include "util/json_reader.h"
+
+namespace warpsmith {
+
+nlohmann::json ToJson(const Timing& timing);
+Result<Timing> TimingFrom(const JsonReader& json);
+
+nlohmann::json KernelsToJson(const std::vector<KernelResources>& kernels);
+Result<KernelResources> KernelResourcesFrom(const JsonReader& json);
+
+}  // namespace warpsmith
+
+#endif  // WARPSMITH_CORE_SERIALIZE_TIMING_H_
