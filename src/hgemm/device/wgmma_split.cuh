@@ -54,6 +54,7 @@ WS_DEVICE void ReduceSplits(const Cta& cta, const Warpgroup& group, const Proble
                             int row, int column, const Accumulators<C>& sum) {
   using G = Geometry<C>;
   constexpr int kOwn = G::kWarpgroupN / 8 / C::kSplits;
+  __syncwarp();
   if constexpr (!G::kMulticast) ptx::barrier_cluster_wait();  // begun in SyncStart
   SendPartials<C>(cta, group, sum);
   ptx::mbarrier_wait_parity_cluster(cta.inbox, 0);
