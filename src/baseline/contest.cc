@@ -1,0 +1,38 @@
+#include "baseline/contest.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+namespace warpsmith::baseline {
+
+double Median(std::vector<double> values) {
+  CHECK(!values.empty());
+  std::sort(values.begin(), values.end());
+  const size_t middle = values.size() / 2;
+  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
+}
+
+Result<ContestResult> RunContest(int contenders, int rounds, Random& random,
+                                 const std::function<Result<double>(int)>& time_us) {
+  CHECK(contenders >= 1 && rounds >= 1);
+  std::vector<int> alive(contenders);
+  std::iota(alive.begin(), alive.end(), 0);
+  std::vector<std::vector<double>> times(contenders);
+  for (int round = 0; round < rounds; ++round) {
+    random.Shuffle(alive);
+    for (const int i : alive) times[i].push_back(TRY(time_us(i)));
+    if (round > 0) continue;
+    double best = times[alive.front()].front();
+    for (const int i : alive) best = std::min(best, times[i].front());
+    std::erase_if(alive, [&](int i) { return times[i].front() > kHopelessFactor * best; });
+  }
+  ContestResult result{-1, 0};
+  for (const int i : alive) {
+    const double median_us = Median(std::move(times[i]));
+    if (result.winner < 0 || median_us < result.median_us) result = {i, median_us};
+  }
+  return result;
+}
+
+}  // namespace warpsmith::baseline

@@ -1,0 +1,30 @@
+// Which of several is fastest: rounds in random order, medians, the hopeless dropped after the
+// first round. Knows nothing of devices, so that its decisions can be tested without one.
+#ifndef WARPSMITH_BASELINE_CONTEST_H_
+#define WARPSMITH_BASELINE_CONTEST_H_
+
+#include <functional>
+#include <vector>
+
+#include "util/random.h"
+#include "util/result.h"
+
+namespace warpsmith::baseline {
+
+inline constexpr double kHopelessFactor = 1.3;  // times the first round's best
+
+struct ContestResult {
+  int winner = 0;
+  double median_us = 0;
+};
+
+// `time_us(i)` times contender i once. `rounds` >= 1, `contenders` >= 1. The first error ends the
+// contest.
+Result<ContestResult> RunContest(int contenders, int rounds, Random& random,
+                                 const std::function<Result<double>(int)>& time_us);
+
+double Median(std::vector<double> values);  // of at least one
+
+}  // namespace warpsmith::baseline
+
+#endif  // WARPSMITH_BASELINE_CONTEST_H_
