@@ -24,7 +24,10 @@ struct ResolvedTensorMap {
   int interleave_bytes = 0, l2_promotion_bytes = 0;
   bool fill_nan = false;
 };
-struct ResolvedScalar { std::array<uint8_t, 8> bits{}; int bytes = 4; };
+struct ResolvedScalar {
+  std::array<uint8_t, 8> bits{};
+  int bytes = 4;
+};
 using ResolvedArgument = std::variant<TensorArgument, ResolvedScalar, WorkspaceArgument,
                                       TableArgument, ResolvedTensorMap>;
 
@@ -35,15 +38,27 @@ struct ResolvedLaunch {
   bool cooperative = false, programmatic = false, nonportable_cluster = false;
   std::vector<ResolvedArgument> arguments;
 };
-struct ResolvedMemset { std::string target; uint8_t value = 0; int64_t bytes = 0; };
-struct ResolvedCopy { std::string target, source; int64_t bytes = 0; };
+struct ResolvedMemset {
+  std::string target;
+  uint8_t value = 0;
+  int64_t bytes = 0;
+};
+struct ResolvedCopy {
+  std::string target, source;
+  int64_t bytes = 0;
+};
 struct ResolvedPad {
   std::string target, source;
-  int64_t rows = 0, width_bytes = 0, source_pitch_bytes = 0, target_rows = 0, target_pitch_bytes = 0;
+  int64_t rows = 0, width_bytes = 0, source_pitch_bytes = 0, target_rows = 0,
+          target_pitch_bytes = 0;
 };
 using ResolvedOperation = std::variant<ResolvedLaunch, ResolvedMemset, ResolvedCopy, ResolvedPad>;
 
-struct ResolvedWorkspace { std::string name; int64_t bytes = 0; bool zero = false; };
+struct ResolvedWorkspace {
+  std::string name;
+  int64_t bytes = 0;
+  bool zero = false;
+};
 
 struct ResolvedPlan {
   std::vector<ResolvedWorkspace> workspaces;
