@@ -4,10 +4,12 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "core/candidate.h"
+#include "core/device.h"
 #include "core/space.h"
 
 namespace warpsmith::hgemm {
@@ -28,17 +30,24 @@ struct Target {
   int max_shared_bytes = 232448;
 };
 
+// A device's description must name its architecture ("sm_90a").
+Target TargetOf(const DeviceInfo& device);
+
 struct Family {
   std::string_view name;
-  // All legal configurations for a problem, in a fixed order; empty where the family does not apply.
+  // All legal configurations for a problem, in a fixed order; empty where the family does not
+  // apply.
   std::vector<Config> (*configs)(const Problem&, const Target&);
-  // The candidate of a legal configuration: sources, flags, plan; provenance names family and config.
-  // The plan's tensors are "A", "B", "C", its sizes M, N, K.
+  // The candidate of a legal configuration: sources, flags, plan; provenance names family and
+  // config. The plan's tensors are "A", "B", "C", its sizes M, N, K.
   Candidate (*make)(const Problem&, const Config&);
 };
 
 // tiny, mma_sync, wgmma.
 std::span<const Family> Families();
+
+// "hgemm-512x512x512-TN"
+std::string NameOf(const Problem& problem);
 
 // The union of all families' legal configurations, named "hgemm-MxNxK-LAYOUT".
 Space SpaceFor(const Problem& problem, const Target& target);

@@ -1,0 +1,51 @@
+#include <array>
+#include <charconv>
+
+#include "hgemm/family.h"
+#include "hgemm/mma_sync_family.h"
+#include "hgemm/tiny_family.h"
+#include "hgemm/wgmma_family.h"
+
+namespace warpsmith::hgemm {
+
+std::span<const Family> Families() {
+  static constexpr std::array<Family, 3> kFamilies = {{{"tiny", TinyConfigs, MakeTiny},
+                                                       {"mma_sync", MmaSyncConfigs, MakeMmaSync},
+                                                       {"wgmma", WgmmaConfigs, MakeWgmma}}};
+  return kFamilies;
+}
+
+Target TargetOf(const DeviceInfo& device) {
+  Target target;
+  const char* digits = device.architecture.data() + 3;  // "sm_90a"
+  std::from_chars(digits, device.architecture.data() + device.architecture.size(),
+                  target.compute_capability);
+  target.sm_count = device.sm_count;
+  target.max_shared_bytes = device.max_shared_bytes_per_block;
+  return target;
+}
+
+std::string NameOf(const Problem& problem) {
+  return "hgemm-" + std::to_string(problem.m) + "x" + std::to_string(problem.n) + "x" +
+         std::to_string(problem.k) + (problem.layout == Layout::kNN ? "-NN" : "-TN");
+}
+
+Space SpaceFor(const Problem& problem, const Target& target) {
+  std::vector<Point> points;
+  for (const Family& family : Families()) {
+    for (Config& config : family.configs(problem, target)) {
+      points.push_back({std::string(family.name), std::move(config)});
+    }
+  }
+  return Space(NameOf(problem), std::move(points));
+}
+
+Result<Candidate> MakeCandidate(const Problem& problem, const Point& point) {
+  for (const Family& family : Families()) {
+    if (family.name == point.family) return family.make(problem, point.config);
+  }
+  return Error{ErrorCode::kBadInput, "kernel family '" + point.family + "' is not known",
+               "it may come from a newer version of warpsmith"};
+}
+
+}  // namespace warpsmith::hgemm

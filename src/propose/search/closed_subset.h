@@ -1,0 +1,18 @@
+// A smaller space that is whole in itself: what is left after values of parameters have been struck
+// out, so that neighbours of a point are still one step away.
+#ifndef WARPSMITH_PROPOSE_SEARCH_CLOSED_SUBSET_H_
+#define WARPSMITH_PROPOSE_SEARCH_CLOSED_SUBSET_H_
+
+#include "core/space.h"
+#include "propose/search/terrain.h"
+
+namespace warpsmith::propose {
+
+// Strikes out, one at a time, the (family, parameter, value) whose best predicted point is the
+// slowest, until at most `limit` points are left. A parameter keeps at least one value. The order
+// of points is kept. `limit` >= 1; a space that is small enough is returned as it is.
+Space ClosedSubset(const Space& space, const CostModel& model, size_t limit);
+
+}  // namespace warpsmith::propose
+
+#endif  // WARPSMITH_PROPOSE_SEARCH_CLOSED_SUBSET_H_

@@ -1,0 +1,18 @@
+// TOML files are the written form of our JSON formats: same fields, same readers, same errors.
+#ifndef WARPSMITH_TASK_TOML_JSON_H_
+#define WARPSMITH_TASK_TOML_JSON_H_
+
+#include <filesystem>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "util/result.h"
+
+namespace warpsmith::task {
+
+// Syntax errors name file, line and column. Dates and times are refused.
+Result<nlohmann::json> ReadTomlAsJson(const std::filesystem::path& path);
+
+}  // namespace warpsmith::task
+
+#endif  // WARPSMITH_TASK_TOML_JSON_H_
