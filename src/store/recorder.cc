@@ -10,6 +10,7 @@
 #include "store/recording.h"
 #include "util/compression.h"
 #include "util/file.h"
+#include "util/utf8.h"
 
 namespace warpsmith::store {
 namespace {
@@ -23,6 +24,14 @@ std::filesystem::path Beside(const std::filesystem::path& path, const char* suff
 Error NotTheSame(const std::filesystem::path& path, const std::string& what) {
   return {ErrorCode::kConfig, path.string() + " was begun with " + what,
           "record to another file, or remove this one"};
+}
+
+// JSON holds nothing else, and a source that came back changed would be another candidate.
+Status CheckIsText(const std::string& path, const std::string& source) {
+  if (ValidUtf8(source) == source) return {};
+  return Error{ErrorCode::kBadInput,
+               "source " + path + " is not UTF-8 text, so it cannot be recorded",
+               "convert it, for example with iconv"};
 }
 
 Status CheckSameDevice(const std::filesystem::path& path, const DeviceInfo& old,
@@ -128,6 +137,7 @@ Status Recorder::AddCandidate(const RecordedPoint& at, const Candidate& candidat
   const CandidateText text = TextOf(candidate);
   for (const auto& [path, sha256] : text.sources) {
     if (sources_.contains(sha256)) continue;
+    TRY(CheckIsText(path, candidate.sources.at(path)));
     TRY(journal_.Append(LineOf(sha256, candidate.sources.at(path))));
     sources_.insert(sha256);
   }

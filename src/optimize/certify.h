@@ -1,0 +1,29 @@
+// The last word on a search: its best few are judged again, thoroughly and on fresh data, because
+// the best of many that were measured once is flattered by its luck.
+#ifndef WARPSMITH_OPTIMIZE_CERTIFY_H_
+#define WARPSMITH_OPTIMIZE_CERTIFY_H_
+
+#include <optional>
+#include <vector>
+
+#include "optimize/loop.h"
+
+namespace warpsmith::optimize {
+
+struct Certification {
+  std::vector<Step> steps;       // one for each finalist that was judged, in their order
+  std::optional<size_t> winner;  // among `steps`: passed, with the highest ratio to the bar
+  LoopResult loop;
+};
+
+// A run of its own (id "<search's id>/certify-<finalists>"), hence stored, cached and resumable
+// like any other. `search` is the request that found the finalists; its budget does not apply here.
+// Protocol::Certified, in the search's modes, unless `protocol` says otherwise.
+Result<Certification> Certify(const LoopRequest& search, const std::vector<Step>& finalists,
+                              Compiler* compiler, Device& device, Store& store,
+                              const LoopCallbacks& callbacks = {},
+                              std::optional<Protocol> protocol = std::nullopt);
+
+}  // namespace warpsmith::optimize
+
+#endif  // WARPSMITH_OPTIMIZE_CERTIFY_H_

@@ -1,0 +1,186 @@
+#include "store/bundle.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <deque>
+
+#include "store/bundle_results.h"
+#include "store/canonical_dump.h"
+#include "store/test_facts.h"
+#include "util/file.h"
+#include "util/sha256.h"
+
+namespace warpsmith::store {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr int kSide = 4;
+constexpr int64_t kJobs = 12;
+
+// Answers from the cost function, as a GPU that holds the cubins would.
+class ImageDevice : public Device {
+ public:
+  ImageDevice() { info_ = TestDevice(); }
+  const DeviceInfo& Info() const override { return info_; }
+  Status Submit(std::vector<Job> jobs) override {
+    for (Job& job : jobs) {
+      EXPECT_EQ(Sha256Hex(job.artifact->image), job.artifact->image_sha256);
+      queue_.push_back(std::move(job));
+    }
+    return {};
+  }
+  Result<std::vector<Completed>> Collect(std::chrono::milliseconds /*patience*/) override {
+    std::vector<Completed> completed;
+    if (queue_.empty()) return completed;
+    const Job& job = queue_.front();
+    const Provenance& at = job.candidate.provenance;
+    completed.push_back({job.key, TestVerdict({at.family, at.config}, kSide), 0.125});
+    queue_.pop_front();
+    ++judged_;
+    return completed;
+  }
+  int judged() const { return judged_; }
+  void set_architecture(const std::string& name) { info_.architecture = name; }
+
+ private:
+  DeviceInfo info_;
+  std::deque<Job> queue_;
+  int judged_ = 0;
+};
+
+class BundleTest : public testing::Test {
+ protected:
+  std::filesystem::path Folder() const { return folder_.path() / "bundle"; }
+  BundleContents Contents() const {
+    BundleContents contents;
+    const Space space = TestSpace(kSide);
+    for (size_t i = 0; i < kJobs; ++i) {
+      Job job = TestJob(space.points()[i]);
+      Artifact artifact;
+      artifact.image = "image of " + PointName(space.points()[i]);
+      artifact.image_sha256 = Sha256Hex(artifact.image);
+      artifact.architecture = "sm_90a";
+      artifact.toolchain = "nvrtc 13.0";
+      job.artifact = artifact;
+      contents.jobs.push_back(job);
+    }
+    contents.command = "warpsmith bundle make";
+    contents.executable = ThisExecutable();
+    contents.files = {{"judge.cubin", "judge"}};
+    return contents;
+  }
+  void Make() {
+    const Status made = MakeBundle(Folder(), Contents());
+    ASSERT_TRUE(made.ok()) << made.error().Line();
+  }
+  Bundle Read() {
+    auto bundle = ReadBundle(Folder());
+    EXPECT_TRUE(bundle.ok()) << bundle.error().Line();
+    return std::move(*bundle);
+  }
+  std::unique_ptr<SqliteStore> OpenStore() {
+    return SqliteStore::Open(folder_.path() / "store", Durability::kProcessDeath).value();
+  }
+
+  TemporaryDirectory folder_ = TemporaryDirectory::Create("bundle").value();
+};
+
+TEST_F(BundleTest, TravelsThereAndBack) {
+  Make();
+  EXPECT_TRUE(std::filesystem::exists(Folder() / "run"));
+  EXPECT_TRUE(std::filesystem::exists(Folder() / "warpsmith"));
+  EXPECT_EQ(*ReadFile(Folder() / "judge.cubin"), "judge");
+  ImageDevice device;
+  const auto run = RunBundle(Read(), device, nullptr, nullptr);
+  ASSERT_TRUE(run.ok()) << run.error().Line();
+  EXPECT_EQ(run->done, kJobs);
+
+  auto store = OpenStore();
+  const auto taken = TakeBundle(Folder(), *store);
+  ASSERT_TRUE(taken.ok()) << taken.error().Line();
+  EXPECT_EQ(taken->imported, kJobs);
+  const std::string once = *CanonicalDump(*store);
+  EXPECT_EQ(TakeBundle(Folder(), *store)->known_before, kJobs);
+  EXPECT_EQ(*CanonicalDump(*store), once);
+  const std::string key = Contents().jobs[0].key;
+  EXPECT_TRUE(store->FindVerdict(key, TestDevice().uuid)->has_value());
+}
+
+TEST_F(BundleTest, GoesOnAfterAStopOrATornLine) {
+  Make();
+  ImageDevice device;
+  int64_t done = 0;
+  const auto count = [&done](const BundleProgress& progress) { done = progress.done; };
+  ASSERT_TRUE(RunBundle(
+                  Read(), device, [&done] { return done >= 1; }, count)
+                  .ok());
+  EXPECT_LT(done, kJobs);
+  const std::string results = *ReadFile(Folder() / "results.jsonl");
+  ASSERT_TRUE(
+      WriteFileAtomic(Folder() / "results.jsonl", results.substr(0, results.size() - 9)).ok());
+  const auto run = RunBundle(Read(), device, nullptr, count);
+  ASSERT_TRUE(run.ok()) << run.error().Line();
+  EXPECT_EQ(run->done, kJobs);
+  EXPECT_EQ(device.judged(), kJobs + 1);  // the torn one again
+  EXPECT_EQ(TakeBundle(Folder(), *OpenStore())->imported, kJobs);
+}
+
+TEST_F(BundleTest, TakesWhatIsThere) {
+  Make();
+  EXPECT_EQ(TakeBundle(Folder(), *OpenStore())->without_result, kJobs);
+}
+
+TEST_F(BundleTest, RefusesForeignResults) {
+  Make();
+  {
+    auto results = BundleResults::Open(Folder()).value();
+    ASSERT_TRUE(results.Append({"foreign", {}, 0}).ok());
+  }
+  auto store = OpenStore();
+  const auto taken = TakeBundle(Folder(), *store);
+  ASSERT_FALSE(taken.ok());
+  EXPECT_EQ(taken.error().code, ErrorCode::kBadInput);
+  EXPECT_THAT(taken.error().message, HasSubstr("foreign"));
+}
+
+TEST_F(BundleTest, RefusesAChangedImage) {
+  Make();
+  const std::string sha256 = Contents().jobs[0].artifact->image_sha256;
+  ASSERT_TRUE(WriteFileAtomic(Folder() / "images" / (sha256 + ".cubin"), "other").ok());
+  EXPECT_EQ(ReadBundle(Folder()).error().code, ErrorCode::kBadInput);
+}
+
+TEST_F(BundleTest, RefusesAKeyThatIsNotItsContents) {
+  BundleContents contents = Contents();
+  contents.jobs[0].key = contents.jobs[0].key.substr(1) + "0";
+  ASSERT_TRUE(MakeBundle(Folder(), contents).ok());
+  EXPECT_EQ(ReadBundle(Folder()).error().code, ErrorCode::kBadInput);
+}
+
+TEST_F(BundleTest, RefusesAnotherArchitecture) {
+  Make();
+  ImageDevice device;
+  device.set_architecture("sm_80");
+  EXPECT_EQ(RunBundle(Read(), device, nullptr, nullptr).error().code, ErrorCode::kConfig);
+}
+
+TEST_F(BundleTest, LeavesNothingBehindWhenItCannotBeMade) {
+  BundleContents contents = Contents();
+  contents.executable = "/nowhere/warpsmith";
+  EXPECT_FALSE(MakeBundle(Folder(), contents).ok());
+  EXPECT_TRUE(std::filesystem::is_empty(folder_.path()));
+  contents.jobs[1] = contents.jobs[0];
+  EXPECT_EQ(MakeBundle(Folder(), contents).error().code, ErrorCode::kConfig);
+  contents.jobs.clear();
+  EXPECT_FALSE(MakeBundle(Folder(), contents).ok());
+}
+
+TEST_F(BundleTest, DoesNotOverwriteAFolder) {
+  Make();
+  EXPECT_EQ(MakeBundle(Folder(), Contents()).error().code, ErrorCode::kConfig);
+}
+
+}  // namespace
+}  // namespace warpsmith::store

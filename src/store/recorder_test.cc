@@ -1,0 +1,115 @@
+#include "store/recorder.h"
+
+#include <gtest/gtest.h>
+
+#include "store/recorded_device.h"
+#include "store/test_facts.h"
+#include "util/file.h"
+
+namespace warpsmith::store {
+namespace {
+
+constexpr int kSide = 4;
+
+class RecorderTest : public testing::Test {
+ protected:
+  std::filesystem::path Path() const { return folder_.path() / "r.wsrec"; }
+  std::filesystem::path Journal() const { return Path().string() + ".journal.jsonl"; }
+  std::unique_ptr<Recorder> Open() const {
+    auto recorder = Recorder::Open(Path(), TestHeader());
+    EXPECT_TRUE(recorder.ok()) << recorder.error().Line();
+    return std::move(*recorder);
+  }
+  // Appends those points that are not there, `limit` at most; gives how many.
+  static int AppendSome(Recorder& recorder, int limit) {
+    const Space space = TestSpace(kSide);
+    const int index = *recorder.AddSpace({TestTask(), TestWorkload(), space});
+    int appended = 0;
+    for (const Point& point : space.points()) {
+      const Job job = TestJob(point);
+      if (appended == limit || recorder.Has(job.key)) continue;
+      EXPECT_TRUE(recorder.Append(index, job, {job.key, TestVerdict(point, kSide), 0.125}).ok());
+      ++appended;
+    }
+    return appended;
+  }
+
+  TemporaryDirectory folder_ = TemporaryDirectory::Create("recorder").value();
+};
+
+TEST_F(RecorderTest, GoesOnWhereAKilledOneWas) {
+  EXPECT_EQ(AppendSome(*Open(), 5), 5);
+  // Killed in the middle of a line.
+  std::string journal = *ReadFile(Journal());
+  ASSERT_TRUE(WriteFileAtomic(Journal(), journal.substr(0, journal.size() - 40)).ok());
+  auto recorder = Open();
+  EXPECT_EQ(recorder->verdict_count(), 4);
+  EXPECT_EQ(AppendSome(*recorder, 100), kSide * kSide - 4);
+  ASSERT_TRUE(recorder->Finalize().ok());
+  EXPECT_FALSE(std::filesystem::exists(Journal()));
+  const std::string resumed = *ReadFile(Path());
+
+  std::filesystem::remove(Path());
+  recorder.reset();
+  recorder = Open();
+  AppendSome(*recorder, 100);
+  ASSERT_TRUE(recorder->Finalize().ok());
+  EXPECT_EQ(*ReadFile(Path()), resumed);
+}
+
+TEST_F(RecorderTest, ExtendsAFinishedRecording) {
+  {
+    auto recorder = Open();
+    AppendSome(*recorder, 5);
+    ASSERT_TRUE(recorder->Finalize().ok());
+  }
+  auto recorder = Open();
+  EXPECT_EQ(recorder->verdict_count(), 5);
+  EXPECT_EQ(AppendSome(*recorder, 100), kSide * kSide - 5);
+  ASSERT_TRUE(recorder->Finalize().ok());
+  EXPECT_EQ((*RecordedDevice::Open(Path()))->Spaces()[0].verdicts, kSide * kSide);
+}
+
+TEST_F(RecorderTest, ReplaysOnlyTheMeasuredPartOfASpace) {
+  auto recorder = Open();
+  AppendSome(*recorder, 5);
+  ASSERT_TRUE(recorder->Finalize().ok());
+  const auto device = RecordedDevice::Open(Path()).value();
+  EXPECT_EQ(device->Spaces()[0].space.size(), 5U);
+}
+
+TEST_F(RecorderTest, KeepsBaselineRowsOnce) {
+  auto recorder = Open();
+  AppendSome(*recorder, 1);
+  const BaselineRow row{"test-256x256x256-NN", "cublaslt-auto", "TN", Mode::kDeviceHot, 12.25};
+  ASSERT_TRUE(recorder->AppendBaseline(row).ok());
+  ASSERT_TRUE(recorder->AppendBaseline(row).ok());
+  ASSERT_TRUE(recorder->Finalize().ok());
+  const auto device = RecordedDevice::Open(Path()).value();
+  ASSERT_EQ(device->Baselines().size(), 1U);
+  EXPECT_EQ(device->Baselines()[0].layout, "TN");
+  EXPECT_EQ(device->Baselines()[0].us, 12.25);
+}
+
+TEST_F(RecorderTest, RefusesAnotherDevice) {
+  AppendSome(*Open(), 1);
+  RecordingHeader header = TestHeader();
+  header.device.name = "Other GPU";
+  EXPECT_EQ(Recorder::Open(Path(), header).error().code, ErrorCode::kConfig);
+}
+
+TEST_F(RecorderTest, RefusesAnotherSpaceOfTheSameName) {
+  auto recorder = Open();
+  AppendSome(*recorder, 1);
+  const Space other = TestSpace(kSide + 1);
+  EXPECT_EQ(recorder->AddSpace({TestTask(), TestWorkload(), other}).error().code,
+            ErrorCode::kConfig);
+}
+
+TEST_F(RecorderTest, OneProcessAtATime) {
+  const auto recorder = Open();
+  EXPECT_EQ(Recorder::Open(Path(), TestHeader()).error().code, ErrorCode::kBusy);
+}
+
+}  // namespace
+}  // namespace warpsmith::store

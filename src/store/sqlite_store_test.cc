@@ -1,0 +1,336 @@
+#include "store/sqlite_store.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <nlohmann/json.hpp>
+
+#include "core/serialize.h"
+#include "store/canonical_dump.h"
+#include "store/schema.h"
+#include "store/test_facts.h"
+#include "store/worker.h"
+#include "util/file.h"
+
+namespace warpsmith::store {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr int kSide = 8;
+
+RunRecord TestRun(const std::string& id = "run") {
+  RunRecord run;
+  run.id = id;
+  run.command = "warpsmith hgemm tune";
+  run.task = TestTask();
+  run.workload = TestWorkload();
+  run.protocol = Protocol::Screened();
+  run.proposer = "random";
+  run.seed = 0xffff'ffff'ffff'fff7;
+  run.batch = 16;
+  run.device = TestDevice();
+  run.space = "test";
+  return run;
+}
+
+Step StepAt(int64_t index) {
+  const Point point = TestSpace(kSide).points()[static_cast<size_t>(index)];
+  Step step;
+  step.index = index;
+  step.candidate = TestCandidate(point);
+  step.verdict = TestVerdict(point, kSide);
+  step.terms = TermsOf(step.candidate, step.verdict, Mode::kDeviceHot);
+  step.reward = Reward(step.terms, {});
+  step.cost = {1, 0.125, 0.5, 0, 0};
+  return step;
+}
+
+std::string KeyAt(int64_t index) {
+  return TestJob(TestSpace(kSide).points()[static_cast<size_t>(index)]).key;
+}
+
+class SqliteStoreTest : public testing::Test {
+ protected:
+  std::filesystem::path Path() const { return folder_.path() / "store.sqlite"; }
+  std::unique_ptr<SqliteStore> Open() {
+    auto store = SqliteStore::Open(Path(), Durability::kProcessDeath);
+    EXPECT_TRUE(store.ok()) << store.error().Line();
+    return std::move(*store);
+  }
+  static void Finish(SqliteStore& store, int64_t index) {
+    const auto lease = store.LeaseJob("run", index, KeyAt(index), ThisWorker());
+    ASSERT_TRUE(lease.ok()) << lease.error().Line();
+    const Status finished = store.FinishStep("run", *lease, KeyAt(index), StepAt(index));
+    ASSERT_TRUE(finished.ok()) << finished.error().Line();
+  }
+
+  TemporaryDirectory folder_ = TemporaryDirectory::Create("store").value();
+};
+
+TEST_F(SqliteStoreTest, GivesARunBack) {
+  ASSERT_TRUE(Open()->BeginRun(TestRun()).ok());
+  const auto run = Open()->FindRun("run");
+  ASSERT_TRUE(run.ok()) << run.error().Line();
+  ASSERT_TRUE(run->has_value());
+  EXPECT_EQ((*run)->seed, TestRun().seed);
+  EXPECT_EQ((*run)->batch, 16);
+  EXPECT_EQ(ToJson((*run)->task), ToJson(TestTask()));
+  EXPECT_EQ(ToJson((*run)->device), ToJson(TestDevice()));
+  EXPECT_EQ(ProtocolId((*run)->protocol), ProtocolId(Protocol::Screened()));
+  EXPECT_FALSE(Open()->FindRun("other")->has_value());
+}
+
+TEST_F(SqliteStoreTest, RefusesASecondRunOfTheSameId) {
+  auto store = Open();
+  ASSERT_TRUE(store->BeginRun(TestRun()).ok());
+  const Status again = store->BeginRun(TestRun());
+  ASSERT_FALSE(again.ok());
+  EXPECT_EQ(again.error().code, ErrorCode::kConfig);
+}
+
+TEST_F(SqliteStoreTest, GivesStepsBackExactly) {
+  {
+    auto store = Open();
+    ASSERT_TRUE(store->BeginRun(TestRun()).ok());
+    for (int64_t i = 0; i < 12; ++i) Finish(*store, i);
+  }
+  const auto steps = Open()->Steps("run");
+  ASSERT_TRUE(steps.ok()) << steps.error().Line();
+  ASSERT_EQ(steps->size(), 12U);
+  for (int64_t i = 0; i < 12; ++i) {
+    const Step& step = (*steps)[static_cast<size_t>(i)];
+    const Step expected = StepAt(i);
+    EXPECT_EQ(step.index, i);
+    EXPECT_EQ(CandidateId(step.candidate), CandidateId(expected.candidate));
+    EXPECT_EQ(ToJson(step.candidate), ToJson(expected.candidate));
+    EXPECT_EQ(ToJson(step.verdict), ToJson(expected.verdict));
+    EXPECT_EQ(ToJson(step.terms), ToJson(expected.terms));
+    EXPECT_EQ(ToJson(step.cost), ToJson(expected.cost));
+    EXPECT_EQ(step.reward, expected.reward);
+  }
+}
+
+TEST_F(SqliteStoreTest, RemembersVerdictsByKeyAndDevice) {
+  auto store = Open();
+  ASSERT_TRUE(store->BeginRun(TestRun()).ok());
+  Finish(*store, 0);
+  const auto found = store->FindVerdict(KeyAt(0), TestDevice().uuid);
+  ASSERT_TRUE(found.ok() && found->has_value());
+  EXPECT_EQ(ToJson((*found)->verdict), ToJson(StepAt(0).verdict));
+  EXPECT_EQ((*found)->gpu_seconds, 0.125);
+  EXPECT_TRUE(store->FindVerdict(KeyAt(0), "")->has_value());
+  EXPECT_FALSE(store->FindVerdict(KeyAt(0), "GPU-other")->has_value());
+  EXPECT_FALSE(store->FindVerdict(KeyAt(1), "")->has_value());
+}
+
+TEST_F(SqliteStoreTest, DoesNotRememberWhatSaysNothing) {
+  auto store = Open();
+  ASSERT_TRUE(store->BeginRun(TestRun()).ok());
+  const auto lease = store->LeaseJob("run", 0, KeyAt(0), ThisWorker());
+  Step step = StepAt(0);
+  step.verdict.outcome = Inconclusive{"too noisy"};
+  ASSERT_TRUE(store->FinishStep("run", *lease, KeyAt(0), step).ok());
+  EXPECT_FALSE(store->FindVerdict(KeyAt(0), "")->has_value());
+}
+
+TEST_F(SqliteStoreTest, RefusesAStaleAttempt) {
+  auto store = Open();
+  ASSERT_TRUE(store->BeginRun(TestRun()).ok());
+  const auto first = store->LeaseJob("run", 0, KeyAt(0), "w");
+  const auto second = store->LeaseJob("run", 0, KeyAt(0), "w");
+  ASSERT_TRUE(first.ok() && second.ok());
+  EXPECT_EQ(second->attempt, first->attempt + 1);
+  const std::string before = *CanonicalDump(*store);
+  const Status stale = store->FinishStep("run", *first, KeyAt(0), StepAt(0));
+  ASSERT_FALSE(stale.ok());
+  EXPECT_EQ(stale.error().code, ErrorCode::kBusy);
+  EXPECT_EQ(*CanonicalDump(*store), before) << "a refused step wrote something";
+  EXPECT_TRUE(store->FinishStep("run", *second, KeyAt(0), StepAt(0)).ok());
+  EXPECT_EQ(store->FinishStep("run", *second, KeyAt(0), StepAt(0)).error().code, ErrorCode::kBusy);
+  EXPECT_EQ(store->LeaseJob("run", 0, KeyAt(0), "w").error().code, ErrorCode::kBusy);
+}
+
+TEST_F(SqliteStoreTest, RefusesAResultUnderAnotherKey) {
+  auto store = Open();
+  ASSERT_TRUE(store->BeginRun(TestRun()).ok());
+  const auto lease = store->LeaseJob("run", 0, KeyAt(0), "w");
+  EXPECT_FALSE(store->FinishStep("run", *lease, KeyAt(1), StepAt(0)).ok());
+}
+
+TEST_F(SqliteStoreTest, LeavesALivingWorkersJobAlone) {
+  auto store = Open();
+  ASSERT_TRUE(store->BeginRun(TestRun()).ok());
+  ASSERT_TRUE(store->LeaseJob("run", 0, KeyAt(0), ThisWorker()).ok());
+  EXPECT_EQ(store->LeaseJob("run", 0, KeyAt(0), "elsewhere:1:1").error().code, ErrorCode::kBusy);
+}
+
+TEST_F(SqliteStoreTest, TakesADeadWorkersJobOver) {
+  ASSERT_TRUE(Open()->BeginRun(TestRun()).ok());
+  const pid_t child = fork();
+  if (child == 0) {
+    const bool leased = Open()->LeaseJob("run", 0, KeyAt(0), ThisWorker()).ok();
+    raise(leased ? SIGKILL : SIGTERM);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  ASSERT_EQ(WTERMSIG(status), SIGKILL);
+  const auto lease = Open()->LeaseJob("run", 0, KeyAt(0), ThisWorker());
+  ASSERT_TRUE(lease.ok()) << lease.error().Line();
+  EXPECT_EQ(lease->attempt, 2);
+}
+
+TEST_F(SqliteStoreTest, ImportsTheSameVerdictOnce) {
+  auto store = Open();
+  const Job job = TestJob(TestSpace(kSide).points()[0]);
+  const Completed completed{job.key, TestVerdict(TestSpace(kSide).points()[0], kSide), 0.25};
+  EXPECT_EQ(*store->Import(job, completed), true);
+  const std::string once = *CanonicalDump(*store);
+  EXPECT_EQ(*store->Import(job, completed), false);
+  EXPECT_EQ(*CanonicalDump(*store), once);
+  EXPECT_EQ((*store->FindVerdict(job.key, TestDevice().uuid))->gpu_seconds, 0.25);
+}
+
+TEST_F(SqliteStoreTest, TwoProcessesWriteOneStore) {
+  ASSERT_TRUE(Open()->BeginRun(TestRun("a")).ok());
+  ASSERT_TRUE(Open()->BeginRun(TestRun("b")).ok());
+  constexpr int64_t kSteps = 40;
+  std::vector<pid_t> children;
+  for (const char* run : {"a", "b"}) {
+    const pid_t child = fork();
+    if (child == 0) {
+      auto store = Open();
+      bool fine = true;
+      for (int64_t i = 0; fine && i < kSteps; ++i) {
+        const auto lease = store->LeaseJob(run, i, KeyAt(i), ThisWorker());
+        fine = lease.ok() && store->FinishStep(run, *lease, KeyAt(i), StepAt(i)).ok();
+      }
+      _exit(fine ? 0 : 1);
+    }
+    children.push_back(child);
+  }
+  for (const pid_t child : children) {
+    int status = 0;
+    waitpid(child, &status, 0);
+    EXPECT_EQ(status, 0);
+  }
+  EXPECT_EQ(Open()->Steps("a")->size(), static_cast<size_t>(kSteps));
+  EXPECT_EQ(Open()->Steps("b")->size(), static_cast<size_t>(kSteps));
+}
+
+// A limit on file sizes stands in for a full disk: writes past it fail the same way.
+TEST_F(SqliteStoreTest, AFullDiskIsAnErrorAndLeavesNothingHalfWritten) {
+  {
+    auto store = Open();
+    ASSERT_TRUE(store->BeginRun(TestRun()).ok());
+    for (int64_t i = 0; i < 3; ++i) Finish(*store, i);
+  }
+  const pid_t child = fork();
+  if (child == 0) {
+    signal(SIGXFSZ, SIG_IGN);
+    const rlimit limit{200'000, 200'000};
+    setrlimit(RLIMIT_FSIZE, &limit);
+    auto store = Open();
+    for (int64_t i = 3; i < kSide * kSide; ++i) {
+      const auto lease = store->LeaseJob("run", i, KeyAt(i), ThisWorker());
+      const Status finished =
+          lease.ok() ? store->FinishStep("run", *lease, KeyAt(i), StepAt(i)) : lease.error();
+      if (!finished.ok()) _exit(finished.error().code == ErrorCode::kIo ? 7 : 1);
+    }
+    _exit(2);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  ASSERT_EQ(WEXITSTATUS(status), 7);
+  auto store = Open();
+  const auto steps = store->Steps("run");
+  ASSERT_TRUE(steps.ok()) << steps.error().Line();
+  EXPECT_GE(steps->size(), 3U);
+  for (auto i = static_cast<int64_t>(steps->size()); i < kSide * kSide; ++i) Finish(*store, i);
+  EXPECT_EQ(store->Steps("run")->size(), static_cast<size_t>(kSide * kSide));
+}
+
+TEST_F(SqliteStoreTest, RefusesAFileThatIsNoDatabase) {
+  ASSERT_TRUE(WriteFileAtomic(Path(), std::string(5000, 'x')).ok());
+  const auto store = SqliteStore::Open(Path(), Durability::kProcessDeath);
+  ASSERT_FALSE(store.ok());
+  EXPECT_EQ(store.error().code, ErrorCode::kBadInput);
+  EXPECT_THAT(store.error().message, HasSubstr(Path().string()));
+}
+
+TEST_F(SqliteStoreTest, RefusesAnotherProgramsDatabase) {
+  ASSERT_TRUE((*Connection::Open(Path(), 0))->Execute("CREATE TABLE other (x)").ok());
+  const auto store = SqliteStore::Open(Path(), Durability::kProcessDeath);
+  ASSERT_FALSE(store.ok());
+  EXPECT_EQ(store.error().code, ErrorCode::kBadInput);
+}
+
+TEST_F(SqliteStoreTest, RefusesAMissingStoreIfSoAsked) {
+  const auto store = SqliteStore::Open(Path(), Durability::kProcessDeath, WhenMissing::kRefuse);
+  ASSERT_FALSE(store.ok());
+  EXPECT_EQ(store.error().code, ErrorCode::kNoInput);
+  EXPECT_FALSE(std::filesystem::exists(Path()));
+}
+
+TEST_F(SqliteStoreTest, NamesARunThatIsNotThere) {
+  const auto steps = Open()->Steps("nowhere");
+  ASSERT_FALSE(steps.ok());
+  EXPECT_THAT(steps.error().message, HasSubstr("\"nowhere\""));
+}
+
+TEST_F(SqliteStoreTest, FactsCannotBeChanged) {
+  auto store = Open();
+  ASSERT_TRUE(store->BeginRun(TestRun()).ok());
+  Finish(*store, 0);
+  EXPECT_FALSE(store->connection().Execute("UPDATE verdict SET outcome = 'passed'").ok());
+  EXPECT_FALSE(store->connection().Execute("UPDATE step SET reward = 9").ok());
+}
+
+TEST_F(SqliteStoreTest, BringsAVersion1StoreUpToDate) {
+  {
+    auto connection = Connection::Open(Path(), 0).value();
+    ASSERT_TRUE(Migrate(*connection, 1).ok());
+    ASSERT_TRUE(connection
+                    ->Execute("INSERT INTO device VALUES (1, 'u', '{}');"
+                              "INSERT INTO task VALUES (1, 'c', 't', '{}');"
+                              "INSERT INTO workload VALUES (1, 'w', '{}');"
+                              "INSERT INTO protocol VALUES (1, 'screened', '{}');"
+                              "INSERT INTO candidate VALUES ('c', 1, '{}');"
+                              "INSERT INTO verdict VALUES "
+                              "(1, 'k', 'c', 1, 1, 1, 1, NULL, 'passed', 1, 0.5, '{}', 'd');")
+                    .ok());
+  }
+  auto store = Open();
+  Statement version = store->connection().Prepare("PRAGMA user_version");
+  ASSERT_TRUE(*version.Next());
+  EXPECT_EQ(version.Int(0), LatestSchemaVersion());
+  Statement verdict = store->connection().Prepare("SELECT key, origin FROM verdict");
+  ASSERT_TRUE(*verdict.Next());
+  EXPECT_EQ(verdict.Text(0), "k");
+  EXPECT_EQ(verdict.Text(1), "run");
+}
+
+TEST_F(SqliteStoreTest, RefusesANewerVersion) {
+  const std::string newer = std::to_string(LatestSchemaVersion() + 1);
+  ASSERT_TRUE(Open()->connection().Execute("PRAGMA user_version = " + newer).ok());
+  const auto store = SqliteStore::Open(Path(), Durability::kProcessDeath);
+  ASSERT_FALSE(store.ok());
+  EXPECT_EQ(store.error().code, ErrorCode::kVersion);
+  EXPECT_THAT(store.error().message, HasSubstr("version " + newer));
+}
+
+TEST(WorkerTest, TellsTheLivingFromTheDead) {
+  EXPECT_FALSE(KnownDead(ThisWorker()));
+  EXPECT_FALSE(KnownDead("another-host.example:1:1"));
+  EXPECT_FALSE(KnownDead("no worker"));
+  std::string reused = ThisWorker();
+  reused.back() = reused.back() == '0' ? '1' : '0';
+  EXPECT_TRUE(KnownDead(reused));
+}
+
+}  // namespace
+}  // namespace warpsmith::store
