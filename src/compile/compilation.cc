@@ -1,5 +1,6 @@
 #include "compile/compilation.h"
 
+#include <charconv>
 #include <utility>
 
 #include "compile/pack.h"
@@ -9,6 +10,14 @@ namespace {
 
 Error Malformed(const char* what) {
   return Error{ErrorCode::kIo, std::string("compile worker: malformed ") + what, ""};
+}
+
+Result<int64_t> NumberFrom(const std::string& text) {
+  int64_t number = 0;
+  const char* end = text.data() + text.size();
+  const auto parsed = std::from_chars(text.data(), end, number);
+  if (parsed.ec != std::errc() || parsed.ptr != end || number < 0) return Malformed("number");
+  return number;
 }
 
 // The bytes of the UTF-8 sequence at the start of `text`; 0 when it is none. Surrogates and
@@ -61,12 +70,13 @@ Result<UnpackedCompilation> UnpackCompilation(std::string_view payload) {
   constexpr size_t kFixed = 4;
   if (items.size() < kFixed) return Malformed("request");
   UnpackedCompilation unpacked;
-  // The numbers are our own: the peer is the process that started us.
-  unpacked.limits.output_bytes = std::stoll(items[0]);
-  unpacked.limits.image_bytes = std::stoll(items[1]);
+  unpacked.limits.output_bytes = TRY(NumberFrom(items[0]));
+  unpacked.limits.image_bytes = TRY(NumberFrom(items[1]));
   unpacked.compilation.entry = items[2];
-  const size_t sources = kFixed + std::stoull(items[3]);
-  if (items.size() < sources || (items.size() - sources) % 2 != 0) return Malformed("request");
+  const auto flags = static_cast<size_t>(TRY(NumberFrom(items[3])));
+  if (flags > items.size() - kFixed) return Malformed("request");
+  const size_t sources = kFixed + flags;
+  if ((items.size() - sources) % 2 != 0) return Malformed("request");
   for (size_t i = kFixed; i < sources; ++i) unpacked.compilation.flags.push_back(items[i]);
   for (size_t i = sources; i < items.size(); i += 2) {
     unpacked.compilation.sources[items[i]] = items[i + 1];
@@ -75,17 +85,19 @@ Result<UnpackedCompilation> UnpackCompilation(std::string_view payload) {
 }
 
 std::string PackCompiled(const Compiled& compiled) {
-  return Pack({compiled.image, compiled.failure, compiled.log, compiled.repeatable ? "1" : "0"});
+  return Pack({compiled.image, compiled.failure, compiled.log, compiled.repeatable ? "1" : "0",
+               std::to_string(compiled.writable_global_bytes)});
 }
 
 Result<Compiled> UnpackCompiled(std::string_view payload) {
   std::vector<std::string> items = TRY(Unpack("compile reply", payload));
-  if (items.size() != 4) return Malformed("reply");
+  if (items.size() != 5) return Malformed("reply");
   Compiled compiled;
   compiled.image = std::move(items[0]);
   compiled.failure = std::move(items[1]);
   compiled.log = std::move(items[2]);
   compiled.repeatable = items[3] == "1";
+  compiled.writable_global_bytes = TRY(NumberFrom(items[4]));
   return compiled;
 }
 

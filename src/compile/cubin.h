@@ -20,8 +20,17 @@ struct Section {
 // kBadInput when the image is no ELF file or its section table does not lie within it.
 Result<std::vector<Section>> ReadSections(std::string_view image);
 
-// Bytes of `__device__` variables: .nv.global (zero) and .nv.global.init. Constants do not count.
-Result<int64_t> WritableGlobalBytes(std::string_view image);
+struct Symbol {
+  std::string name;
+  size_t section = 0;  // index
+};
+Result<std::vector<Symbol>> ReadSymbols(std::string_view image);
+
+// Bytes of global memory that the kernels may write: .nv.global and .nv.global.init, whole, unless
+// none of a section's variables is mentioned in `ptx` beyond its declaration. NVRTC keeps every
+// namespace-scope constexpr there, long after its value went into the instructions. Variables in
+// constant memory do not count. Without `ptx` ("") every variable counts.
+Result<int64_t> WritableGlobalBytes(std::string_view image, std::string_view ptx);
 
 }  // namespace warpsmith::compile
 

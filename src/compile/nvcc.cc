@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "compile/cubin.h"
 #include "util/file.h"
 #include "util/subprocess.h"
 
@@ -56,7 +57,7 @@ Compiled Failed(std::string failure, std::string log) {
   return compiled;
 }
 
-Result<Compiled> FromOutcome(const ProcessOutcome& outcome, const fs::path& folder,
+Result<Compiled> FromOutcome(const ProcessOutcome& outcome, Form form, const fs::path& folder,
                              const fs::path& image, const Limits& limits) {
   const std::string log = TidyLog(WithoutFolder(outcome.output, folder), limits.output_bytes);
   if (outcome.timed_out) {
@@ -77,6 +78,10 @@ Result<Compiled> FromOutcome(const ProcessOutcome& outcome, const fs::path& fold
   Compiled compiled;
   compiled.log = log;
   compiled.image = TRY(ReadFile(image));
+  // nvcc drops variables that no kernel mentions, so every one that is left counts.
+  if (form == Form::kKernel) {
+    compiled.writable_global_bytes = TRY(WritableGlobalBytes(compiled.image, ""));
+  }
   return compiled;
 }
 
@@ -100,7 +105,7 @@ Result<Compiled> CompileWithNvcc(const fs::path& nvcc, const Compilation& compil
   process.file_bytes = limits.image_bytes;
   const auto outcome = TRY(RunProcess(CommandLine(nvcc, compilation, form, sources, image), process,
                                       {"TMPDIR=" + scratch.string()}));
-  return FromOutcome(outcome, sources, image, limits);
+  return FromOutcome(outcome, form, sources, image, limits);
 }
 
 }  // namespace warpsmith::compile

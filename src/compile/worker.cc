@@ -2,6 +2,7 @@
 
 #include <chrono>
 
+#include "compile/cubin.h"
 #include "compile/worker_compiler.h"
 #include "cuda/failure.h"
 #include "cuda/nvrtc.h"
@@ -46,6 +47,7 @@ Result<Compiled> CompileWithNvrtc(const Compilation& compilation, const Limits& 
     compiled.failure = "the image of " + std::to_string(output->cubin.size()) +
                        " bytes is over the limit of " + std::to_string(limits.image_bytes);
   } else if (output->compiled) {
+    compiled.writable_global_bytes = TRY(WritableGlobalBytes(output->cubin, output->ptx));
     compiled.image = std::move(output->cubin);
   }
   return compiled;

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "compile/artifact_cache.h"
-#include "compile/cubin.h"
 #include "compile/nvcc.h"
 #include "compile/opcodes.h"
 #include "compile/resource_report.h"
@@ -89,7 +88,7 @@ class WorkerCompiler::Pool {
       if (compiled.repeatable) TRY(cache_.Store(key, failed));
       return failed;
     }
-    Artifact artifact = TRY(Describe(compiled, candidate.form));
+    Artifact artifact = Describe(compiled, candidate.form);
     artifact.architecture = architecture;
     artifact.toolchain = toolchain->version;
     artifact.compile_ms = (MonotonicSeconds() - start_s) * 1e3;
@@ -105,7 +104,7 @@ class WorkerCompiler::Pool {
         [&] { return CompileWithNvcc(toolchain.program, compilation, form, limits_); });
   }
 
-  Result<Artifact> Describe(const Compiled& compiled, Form form) const {
+  Artifact Describe(const Compiled& compiled, Form form) const {
     Artifact artifact;
     artifact.image = compiled.image;
     artifact.image_sha256 = Sha256Hex(compiled.image);
@@ -113,8 +112,7 @@ class WorkerCompiler::Pool {
     ResourceReport report = ParseResourceReport(compiled.log);
     artifact.kernels = std::move(report.kernels);
     artifact.warnings = std::move(report.warnings);
-    if (form == Form::kKernel)
-      artifact.writable_global_bytes = TRY(WritableGlobalBytes(artifact.image));
+    artifact.writable_global_bytes = compiled.writable_global_bytes;
     if (form == Form::kKernel && count_opcodes_) {
       if (auto opcodes = CountOpcodes(artifact.image); opcodes.ok()) artifact.opcodes = *opcodes;
     }

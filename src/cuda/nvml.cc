@@ -54,11 +54,12 @@ constexpr ReasonName kReasons[] = {
     {0x100, "display clocks setting"},
 };
 
-#define WARPSMITH_NVML_FUNCTIONS(X)                                                       \
-  X(nvmlInit_v2)                                                                          \
-  X(nvmlErrorString)                                                                      \
-  X(nvmlSystemGetDriverVersion) X(nvmlDeviceGetHandleByUUID) X(nvmlDeviceGetClockInfo)    \
-      X(nvmlDeviceGetMaxClockInfo) X(nvmlDeviceGetTemperature) X(nvmlDeviceGetPowerUsage) \
+#define WARPSMITH_NVML_FUNCTIONS(X)                                                   \
+  X(nvmlInit_v2)                                                                      \
+  X(nvmlErrorString)                                                                  \
+  X(nvmlSystemGetDriverVersion)                                                       \
+  X(nvmlDeviceGetHandleByUUID) X(nvmlDeviceGetClockInfo) X(nvmlDeviceGetMaxClockInfo) \
+      X(nvmlDeviceGetTemperature) X(nvmlDeviceGetPowerUsage)                          \
           X(nvmlDeviceGetCurrentClocksThrottleReasons)
 
 struct NvmlApi {

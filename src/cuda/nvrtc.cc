@@ -10,12 +10,12 @@
 namespace warpsmith::cuda {
 namespace {
 
-#define WARPSMITH_NVRTC_FUNCTIONS(X)                                                      \
-  X(nvrtcVersion)                                                                         \
-  X(nvrtcGetErrorString)                                                                  \
-  X(nvrtcGetNumSupportedArchs) X(nvrtcGetSupportedArchs) X(nvrtcCreateProgram)            \
-      X(nvrtcDestroyProgram) X(nvrtcCompileProgram) X(nvrtcGetCUBINSize) X(nvrtcGetCUBIN) \
-          X(nvrtcGetProgramLogSize) X(nvrtcGetProgramLog)
+#define WARPSMITH_NVRTC_FUNCTIONS(X)                                                           \
+  X(nvrtcVersion)                                                                              \
+  X(nvrtcGetErrorString) X(nvrtcGetNumSupportedArchs) X(nvrtcGetSupportedArchs)                \
+      X(nvrtcCreateProgram) X(nvrtcDestroyProgram) X(nvrtcCompileProgram) X(nvrtcGetCUBINSize) \
+          X(nvrtcGetCUBIN) X(nvrtcGetPTXSize) X(nvrtcGetPTX) X(nvrtcGetProgramLogSize)         \
+              X(nvrtcGetProgramLog)
 
 struct NvrtcApi {
   WARPSMITH_NVRTC_FUNCTIONS(WARPSMITH_MEMBER)
@@ -97,6 +97,15 @@ class Program {
     return cubin;
   }
 
+  Result<std::string> Ptx() const {
+    size_t bytes = 0;
+    TRY(NVRTC_CALL("", nvrtcGetPTXSize, handle_, &bytes));
+    std::string ptx(bytes, '\0');
+    TRY(NVRTC_CALL("", nvrtcGetPTX, handle_, ptx.data()));
+    ptx.resize(std::min(bytes, ptx.find('\0')));
+    return ptx;
+  }
+
  private:
   Program() = default;
   nvrtcProgram handle_ = nullptr;
@@ -137,6 +146,7 @@ Result<NvrtcOutput> Nvrtc::Compile(const NvrtcInput& input) const {
   output.compiled = code == NVRTC_SUCCESS;
   if (output.compiled) {
     output.cubin = TRY(program.Cubin());
+    output.ptx = TRY(program.Ptx());
     return output;
   }
   if (!IsFaultOfTheSource(code)) return NvrtcError("nvrtcCompileProgram", code, input.name);

@@ -21,6 +21,7 @@ struct NvrtcOutput {
   bool compiled = false;
   std::string failure;  // the code's name when it did not compile
   std::string cubin;
+  std::string ptx;  // what the cubin was made of
   std::string log;
 };
 

@@ -25,7 +25,8 @@ struct TensorMapSpec {
   bool fill_nan = false;       // out-of-bounds elements read as NaN instead of zero
 };
 
-// A kernel's parameter of this type is `const __grid_constant__ CUtensorMap`, 64-byte aligned there.
+// A kernel's parameter of this type is `const __grid_constant__ CUtensorMap`, 64-byte aligned
+// there.
 struct TensorMap {
   std::array<uint64_t, 16> words{};
 };
