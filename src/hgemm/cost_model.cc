@@ -1,0 +1,77 @@
+#include "hgemm/cost_model.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+
+#include "hgemm/workload_traits.h"
+
+namespace warpsmith::hgemm {
+namespace {
+
+// An H200. Other devices differ in all of these by similar factors, which the order does not feel.
+constexpr double kCyclesPerUs = 1755;
+constexpr double kGraphNodeUs = 0.6;
+constexpr double kL2BytesPerCycleSm = 46;  // what one SM draws
+constexpr double kL2BytesPerUs = 7.5e6;    // what all draw together
+constexpr double kHbmBytesPerUs = 4.3e6;
+constexpr double kHotBytes = 45e6;             // operands that stay in L2 from launch to launch
+constexpr double kSustainedFlopPerUs = 700e6;  // where the power limit holds random data
+
+double AsDouble(int64_t value) { return static_cast<double>(value); }
+
+double CeilRatio(int64_t a, int64_t b) { return AsDouble((a + b - 1) / b); }
+
+// Time of the busiest SM, whose CTAs share its units but each wait for their own loads.
+double SmCycles(const Traits& t, const Target& target) {
+  const double on_busiest = CeilRatio(t.ctas, target.sm_count);
+  const double rounds = CeilRatio(static_cast<int64_t>(on_busiest), t.resident_per_sm);
+  const double throughput = std::max(t.tensor_cycles, t.l2_bytes / kL2BytesPerCycleSm);
+  const double epilogues = t.epilogue_overlaps ? 1 : rounds;
+  const double ramps = t.epilogue_overlaps ? 1 : rounds;
+  return std::max(on_busiest * throughput, rounds * t.chain_cycles) + ramps * t.ramp_cycles +
+         epilogues * t.epilogue_cycles;
+}
+
+// Bytes that come from HBM: everything once, and the operands again for every patch of tiles that
+// runs together, as far as they do not fit in L2.
+double HbmBytes(const Problem& problem, const Target& target, const Traits& t) {
+  const double a = 2.0 * AsDouble(problem.m * problem.k), b = 2.0 * AsDouble(problem.k * problem.n);
+  const double c = 2.0 * AsDouble(problem.m * problem.n);
+  if (a + b + c < kHotBytes) return 0;
+  const double concurrent = AsDouble(target.sm_count * t.resident_per_sm);
+  const double rows = std::min(AsDouble(t.raster_group), CeilRatio(problem.m, t.tile_m));
+  const double columns = std::min(concurrent / rows, CeilRatio(problem.n, t.tile_n));
+  const double patches = std::max(1.0, AsDouble(t.ctas) / concurrent);
+  const double patch_bytes =
+      2.0 * AsDouble(problem.k) * (rows * AsDouble(t.tile_m) + columns * AsDouble(t.tile_n));
+  // Half of what a patch needs is still there from the one before.
+  return c + std::max(a + b, 0.5 * patches * patch_bytes);
+}
+
+}  // namespace
+
+double PredictUs(const Problem& problem, const Target& target, const Point& point) {
+  const std::optional<Traits> traits = TraitsOf(problem, target, point);
+  if (!traits) return std::numeric_limits<double>::infinity();
+  const double flop = 2.0 * AsDouble(problem.m) * AsDouble(problem.n) * AsDouble(problem.k);
+  const double bounds[] = {
+      SmCycles(*traits, target) / kCyclesPerUs,
+      HbmBytes(problem, target, *traits) / kHbmBytesPerUs,
+      AsDouble(traits->ctas) * traits->l2_bytes / kL2BytesPerUs,
+      flop / kSustainedFlopPerUs,
+  };
+  // Bounds that are nearly as large as the largest are felt too.
+  double sum = 0;
+  for (const double bound : bounds) sum += std::pow(bound, 6);
+  return kGraphNodeUs + std::pow(sum, 1.0 / 6) + traits->extra_us;
+}
+
+std::string ArmOf(const Problem& problem, const Target& target, const Point& point) {
+  const std::optional<Traits> traits = TraitsOf(problem, target, point);
+  if (!traits) return point.family;
+  return point.family + " " + std::to_string(traits->tile_m) + "x" + std::to_string(traits->tile_n);
+}
+
+}  // namespace warpsmith::hgemm

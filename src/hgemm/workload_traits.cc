@@ -1,0 +1,187 @@
+#include "hgemm/workload_traits.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "hgemm/mma_sync_family.h"
+#include "hgemm/tiny_family.h"
+#include "hgemm/wgmma_family.h"
+
+namespace warpsmith::hgemm {
+namespace {
+
+// Latencies of an H100/H200 in SM cycles, rounded; the order of configurations hardly depends on
+// them.
+constexpr double kLoadLatency = 500;  // global load that hits L2, under some load
+constexpr double kTmaLatency = 700;
+constexpr double kMmaLatency = 33;  // m16n8k16
+constexpr double kMmaCycles =
+    2048 / 307.0;  // m16n8k16 on one of four tensor cores (0.6 of wgmma's rate)
+constexpr double kBarrier = 30;
+constexpr double kClusterBarrier = 350;  // arrive, wait, and the skew between CTAs
+constexpr double kDistributedBytesPerCycle = 40;
+constexpr double kStoreBytesPerCycle = 32;
+constexpr double kWgmmaMultiplyAddsPerCycle = 2048;
+constexpr double kSecondLaunchUs = 1.2;
+constexpr double kL2BytesPerUs = 5.5e6;
+constexpr int64_t kSmSharedBytes = 233472;
+constexpr int64_t kSmRegisters = 65536;
+constexpr int64_t kSmThreads = 2048;
+
+int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
+double AsDouble(int64_t value) { return static_cast<double>(value); }
+
+int64_t Residency(int64_t threads, int64_t registers_a_thread, int64_t shared_bytes) {
+  const int64_t by_registers = kSmRegisters / std::max<int64_t>(1, registers_a_thread * threads);
+  const int64_t by_shared = kSmSharedBytes / (shared_bytes + 1024);
+  return std::max<int64_t>(1,
+                           std::min({by_registers, by_shared, kSmThreads / threads, int64_t{32}}));
+}
+
+double StoreCycles(int64_t tile_m, int64_t tile_n) {
+  return AsDouble(tile_m * tile_n * 2) / kStoreBytesPerCycle;
+}
+
+// Sums of the CTAs of a cluster added through distributed shared memory.
+double ClusterReduceCycles(int64_t tile_m, int64_t tile_n, int64_t splits) {
+  if (splits == 1) return 0;
+  return 2 * kClusterBarrier + AsDouble(tile_m * tile_n * 4) / kDistributedBytesPerCycle;
+}
+
+// Sums of the warp groups of a CTA added through its shared memory.
+double SliceReduceCycles(int64_t tile_elements, int64_t slices) {
+  if (slices == 1) return 0;
+  return 2 * kBarrier + AsDouble(tile_elements * 4 * slices) / 128;
+}
+
+// Tensor-core cycles of one CTA whose `warps` are spread over four tensor cores, with so many
+// chains of mma that do not depend on each other in each warp.
+double MmaCycles(int64_t tile_m, int64_t tile_n, int64_t k, int64_t warps, int64_t chains) {
+  const double instructions = AsDouble(tile_m * tile_n * k) / (16 * 8 * 16);
+  const double a_core = instructions / AsDouble(std::min<int64_t>(warps, 4));
+  const double warps_a_core = AsDouble(CeilDiv(warps, 4));
+  const double interval = std::max(kMmaCycles, kMmaLatency / (AsDouble(chains) * warps_a_core));
+  return a_core * interval;
+}
+
+Traits TinyTraits(const Problem& problem, const Target&, const Config& config) {
+  const TinyParameters p = TinyFromConfig(config);
+  Traits t;
+  t.tile_m = p.warp_m * p.tile_warps_m;
+  t.tile_n = p.warp_n * p.tile_warps_n;
+  t.ctas = TinyCtas(problem, p);
+  const int64_t cta_k = problem.k / p.cluster_slices;
+  const int64_t blocks = cta_k / (32 * p.slice_warps);  // k32 blocks of one warp
+  const int64_t fragments = p.warp_m / 16 * (p.warp_n / 8);
+  const int64_t registers =
+      48 + fragments * 4 * p.accumulators + 2 * p.unroll * (p.warp_m / 2 + p.warp_n / 2);
+  t.resident_per_sm = Residency(TinyThreads(p), std::min<int64_t>(registers, 255), 0);
+  t.tensor_cycles =
+      MmaCycles(t.tile_m, t.tile_n, cta_k, TinyThreads(p) / 32, fragments * p.accumulators);
+  // Warps side by side load the same rows again; most of that is caught by L1, not all.
+  const double reread = 1 + 0.25 * AsDouble(p.tile_warps_m + p.tile_warps_n - 2);
+  t.l2_bytes = AsDouble((t.tile_m + t.tile_n) * cta_k * 2) * reread;
+  // A batch of `unroll` blocks is one round trip; the next one is under way meanwhile. Every load
+  // is an instruction of 32 lanes that touches 8 rows.
+  const double loads = AsDouble(p.unroll * (p.warp_m / 8 + p.warp_n / 8));
+  const double batch = std::max(kLoadLatency / (blocks > p.unroll ? 2 : 1), loads * 8);
+  const double chain = AsDouble(2 * blocks) * std::max(kMmaLatency / AsDouble(p.accumulators),
+                                                       AsDouble(fragments) * kMmaCycles);
+  const double shuffle = problem.layout == Layout::kNN ? 0.15 : 0;
+  t.chain_cycles = kLoadLatency + AsDouble(CeilDiv(blocks, p.unroll) - 1) * batch + loads * 8 +
+                   chain * (1 + shuffle);
+  t.ramp_cycles = 150;
+  t.epilogue_cycles = 200 + SliceReduceCycles(t.tile_m * t.tile_n, p.slice_warps) +
+                      ClusterReduceCycles(t.tile_m, t.tile_n, p.cluster_slices);
+  return t;
+}
+
+Traits MmaSyncTraits(const Problem& problem, const Target&, const Config& config) {
+  const MmaSyncParameters p = MmaSyncFromConfig(config);
+  Traits t;
+  t.tile_m = p.tile_m;
+  t.tile_n = p.tile_n;
+  t.ctas = CeilDiv(problem.m, p.tile_m) * CeilDiv(problem.n, p.tile_n) * p.splits;
+  const int64_t blocks = CeilDiv(CeilDiv(problem.k, p.tile_k), p.splits);
+  const int64_t warps = p.warps_m * p.warps_n * p.warps_k;
+  const int64_t fragments = p.tile_m / p.warps_m / 16 * (p.tile_n / p.warps_n / 8);
+  const int64_t operands = 4 * (p.tile_m / p.warps_m / 16) + 2 * (p.tile_n / p.warps_n / 8);
+  const int64_t registers = std::min<int64_t>(255, fragments * 4 + 2 * operands + 48);
+  t.resident_per_sm =
+      std::max(p.ctas_per_sm, Residency(MmaSyncThreads(p), registers, MmaSyncSharedBytes(p)));
+  t.tensor_cycles = MmaCycles(p.tile_m, p.tile_n, blocks * p.tile_k, warps, fragments);
+  // Fragments come out of shared memory at 128 bytes a cycle: small warp tiles are bound by that.
+  const double fragment_bytes =
+      AsDouble(warps * operands * 4 * 32) * AsDouble(p.tile_k / p.warps_k / 16);
+  t.tensor_cycles = std::max(t.tensor_cycles, AsDouble(blocks) * fragment_bytes / 128);
+  t.l2_bytes = AsDouble((p.tile_m + p.tile_n) * p.tile_k * 2 * blocks);
+  const double a_block = t.tensor_cycles / AsDouble(blocks) + 2 * kBarrier;
+  t.chain_cycles = AsDouble(blocks) * std::max(a_block, kLoadLatency / AsDouble(p.stages - 1));
+  t.ramp_cycles = kLoadLatency + 250;
+  t.epilogue_cycles = 200 + StoreCycles(p.tile_m, p.tile_n) * (p.staged_store ? 1.0 : 1.3) +
+                      SliceReduceCycles(p.tile_m * p.tile_n, p.warps_k);
+  if (p.split_cluster) t.epilogue_cycles += ClusterReduceCycles(p.tile_m, p.tile_n, p.splits);
+  if (p.splits > 1 && !p.split_cluster) {
+    const double partials = AsDouble(problem.m * problem.n * 4 * p.splits);
+    t.extra_us = kSecondLaunchUs + 2 * partials / kL2BytesPerUs;
+  }
+  t.epilogue_overlaps = t.resident_per_sm > 1;
+  t.raster_group = p.raster_group;
+  return t;
+}
+
+// What of the tensor cores' rate an instruction reaches, by the columns of a warpgroup's tile.
+double WgmmaEfficiency(int64_t columns) {
+  return columns >= 192   ? 0.97
+         : columns >= 128 ? 0.95
+         : columns >= 96  ? 0.90
+         : columns >= 64  ? 0.8
+                          : 0.6;
+}
+
+Traits WgmmaTraits(const Problem& problem, const Target&, const Config& config) {
+  const WgmmaParameters p = WgmmaFromConfig(config);
+  Traits t;
+  t.tile_m = p.tile_m;
+  t.tile_n = p.tile_n;
+  t.ctas = CeilDiv(CeilDiv(problem.m, p.tile_m), p.cluster_m) * p.cluster_m *
+           CeilDiv(CeilDiv(problem.n, p.tile_n), p.cluster_n) * p.cluster_n * p.splits;
+  const int64_t blocks = CeilDiv(CeilDiv(problem.k, p.tile_k), p.splits);
+  const bool along_m = p.tile_m / 64 % p.consumers == 0;
+  const int64_t columns = along_m ? p.tile_n : p.tile_n / p.consumers;
+  const double lone_warpgroup = p.consumers * p.ctas_per_sm == 1 ? 0.85 : 1;
+  t.resident_per_sm = p.ctas_per_sm;
+  t.tensor_cycles = AsDouble(p.tile_m * p.tile_n * blocks * p.tile_k) /
+                    (kWgmmaMultiplyAddsPerCycle * WgmmaEfficiency(columns) * lone_warpgroup);
+  t.l2_bytes = AsDouble(blocks * p.tile_k * 2) * (AsDouble(p.tile_m) / AsDouble(p.cluster_n) +
+                                                  AsDouble(p.tile_n) / AsDouble(p.cluster_m));
+  const double a_block = t.tensor_cycles / AsDouble(blocks) + 40;
+  const double refill = kTmaLatency + (p.cluster_m * p.cluster_n > 1 ? 150 : 0);
+  t.chain_cycles =
+      AsDouble(blocks) * std::max(a_block, refill / AsDouble(std::max<int64_t>(1, p.stages - 1)));
+  t.ramp_cycles = kTmaLatency + 600 + (WgmmaClusterSize(p) > 1 ? kClusterBarrier : 0);
+  t.epilogue_cycles = 300 + StoreCycles(p.tile_m, p.tile_n) * (p.tma_store ? 1.0 : 1.3) +
+                      ClusterReduceCycles(p.tile_m, p.tile_n, p.splits);
+  t.epilogue_overlaps = p.ctas_per_sm > 1 || (p.persistent && p.consumers > 1);
+  t.raster_group = p.raster_group;
+  return t;
+}
+
+struct FamilyTraits {
+  std::string_view family;
+  Traits (*traits)(const Problem&, const Target&, const Config&);
+};
+constexpr std::array<FamilyTraits, 3> kTable = {
+    {{"tiny", TinyTraits}, {"mma_sync", MmaSyncTraits}, {"wgmma", WgmmaTraits}}};
+
+}  // namespace
+
+std::optional<Traits> TraitsOf(const Problem& problem, const Target& target, const Point& point) {
+  for (const FamilyTraits& row : kTable) {
+    if (row.family == point.family) return row.traits(problem, target, point.config);
+  }
+  return std::nullopt;
+}
+
+}  // namespace warpsmith::hgemm
