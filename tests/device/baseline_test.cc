@@ -1,0 +1,150 @@
+// The baselines on a GPU: right answers in both layouts, and a choice that another process can
+// repeat.
+#include <gmock/gmock.h>
+
+#include <array>
+#include <cmath>
+#include <cstdlib>
+#include <optional>
+#include <vector>
+
+#include "baseline/gemm_baseline.h"
+#include "baseline/torch_gemm.h"
+#include "baseline/tune.h"
+#include "cuda/context.h"
+#include "cuda/driver.h"
+#include "cuda/memory.h"
+#include "util/random.h"
+
+namespace warpsmith::baseline {
+namespace {
+
+constexpr int64_t kM = 64, kN = 136, kK = 256;
+
+// Small integers are exact in half and their sums here too.
+uint16_t HalfOf(int value) {
+  static constexpr std::array<uint16_t, 4> kMagnitudes = {0x0000, 0x3c00, 0x4000, 0x4200};
+  return static_cast<uint16_t>(kMagnitudes[std::abs(value)] | (value < 0 ? 0x8000 : 0));
+}
+
+double DoubleOf(uint16_t half) {
+  const int exponent = half >> 10 & 31;
+  const double fraction = half & 1023;
+  const double magnitude =
+      exponent == 0 ? std::ldexp(fraction, -24) : std::ldexp(1024 + fraction, exponent - 25);
+  return half & 0x8000 ? -magnitude : magnitude;
+}
+
+class BaselineDeviceTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    const Result<const cuda::Driver*> driver = cuda::Driver::Open();
+    if (!driver.ok()) GTEST_SKIP() << driver.error().Line();
+    context_.emplace(cuda::Context::Retain((*driver)->Properties(0).value()).value());
+    stream_.emplace(cuda::Stream::Create().value());
+  }
+
+  // What `choice` computes from a_ and b_, poisoned before.
+  std::vector<uint16_t> Product(const GemmBaselineChoice& choice) {
+    const auto callable = MakeGemmBaseline(choice);
+    EXPECT_TRUE(callable.ok()) << callable.error().Line();
+    cuda::DeviceBuffer a = Upload(a_), b = Upload(b_),
+                       c = Upload(std::vector<uint16_t>(kM * kN, 0x7e00));
+    const std::vector<launch::Binding> bindings = {{"A", a.address(), kM * kK * 2},
+                                                   {"B", b.address(), kK * kN * 2},
+                                                   {"C", c.address(), kM * kN * 2}};
+    const Status submitted = callable->enqueue(*stream_, bindings);
+    EXPECT_TRUE(submitted.ok()) << submitted.error().Line();
+    EXPECT_TRUE(stream_->Synchronize().ok());
+    std::vector<uint16_t> product(kM * kN);
+    EXPECT_TRUE(cuda::CopyToHost(product.data(), c.address(), kM * kN * 2).ok());
+    return product;
+  }
+
+  GemmBaselineChoice Choose(const GemmBaselineName& name) {
+    TuningMatrices matrices = AllocateTuningMatrices(kM, kN, kK).value();
+    const auto choice = ChooseGemmBaseline(name, kM, kN, kK, matrices.operands(), *stream_);
+    EXPECT_TRUE(choice.ok()) << choice.error().Line();
+    return choice.value();
+  }
+
+  void ExpectRight(const std::vector<uint16_t>& product, cuda::GemmLayout layout) {
+    for (int64_t i = 0; i < kM; ++i) {
+      for (int64_t j = 0; j < kN; ++j) {
+        double sum = 0;
+        for (int64_t l = 0; l < kK; ++l) {
+          const int64_t at = layout == cuda::GemmLayout::kNN ? l * kN + j : j * kK + l;
+          sum += DoubleOf(a_[i * kK + l]) * DoubleOf(b_[at]);
+        }
+        ASSERT_EQ(DoubleOf(product[i * kN + j]), sum) << Text(layout) << " at " << i << ", " << j;
+      }
+    }
+  }
+
+  static cuda::DeviceBuffer Upload(const std::vector<uint16_t>& values) {
+    cuda::DeviceBuffer buffer = cuda::DeviceBuffer::Allocate(values.size() * 2).value();
+    EXPECT_TRUE(cuda::CopyToDevice(buffer.address(), values.data(), values.size() * 2).ok());
+    return buffer;
+  }
+
+  static std::vector<uint16_t> SmallIntegers(size_t count, const char* stream) {
+    Random random(5, stream);
+    std::vector<uint16_t> values(count);
+    for (uint16_t& value : values) value = HalfOf(static_cast<int>(random.Below(5)) - 2);
+    return values;
+  }
+
+  std::vector<uint16_t> a_ = SmallIntegers(kM * kK, "a"), b_ = SmallIntegers(kK * kN, "b");
+  std::optional<cuda::Context> context_;
+  std::optional<cuda::Stream> stream_;
+};
+
+TEST_F(BaselineDeviceTest, EveryBaselineMultipliesRightInTheLayoutItSays) {
+  for (const std::string& text : GemmBaselineNames()) {
+    const GemmBaselineChoice choice = Choose(ParseGemmBaselineName(text).value());
+    SCOPED_TRACE(text);
+    ExpectRight(Product(choice), choice.shape.layout);
+  }
+}
+
+TEST_F(BaselineDeviceTest, AChoiceReadBackFromItsTextRunsTheSameKernel) {
+  const GemmBaselineChoice choice = Choose({GemmLibrary::kLtAuto, {}});
+  EXPECT_GT(choice.tried, 2);
+  EXPECT_GT(choice.median_us, 0.5);
+  const GemmBaselineChoice read = GemmBaselineChoiceFromText(ToText(choice)).value();
+  EXPECT_EQ(read.algorithm->bytes, choice.algorithm->bytes);
+  EXPECT_EQ(Product(read), Product(choice));
+}
+
+TEST_F(BaselineDeviceTest, AutotuningIsNoSlowerThanTheHeuristicsFirstAnswer) {
+  const GemmBaselineChoice heuristic = Choose({GemmLibrary::kLtHeuristic, {}});
+  const GemmBaselineChoice tuned = Choose({GemmLibrary::kLtAuto, {}});
+  EXPECT_LE(tuned.median_us, heuristic.median_us * 1.05);
+}
+
+TEST_F(BaselineDeviceTest, AMissingOrSmallTensorIsRefused) {
+  const auto callable = MakeGemmBaseline(Choose({GemmLibrary::kCublas, {}})).value();
+  const cuda::DeviceBuffer buffer = cuda::DeviceBuffer::Allocate(1 << 20).value();
+  std::vector<launch::Binding> bindings = {{"A", buffer.address(), kM * kK * 2},
+                                           {"B", buffer.address(), kK * kN * 2 - 2},
+                                           {"C", buffer.address(), kM * kN * 2}};
+  EXPECT_EQ(callable.enqueue(*stream_, bindings).error().code, ErrorCode::kBadInput);
+  bindings.erase(bindings.begin() + 1);
+  EXPECT_EQ(callable.enqueue(*stream_, bindings).error().code, ErrorCode::kBadInput);
+}
+
+TEST_F(BaselineDeviceTest, TorchIsMeasuredOrSaidToBeAbsent) {
+  const auto outcome =
+      MeasureTorch({{.m = 512, .n = 512, .k = 512, .layout = cuda::GemmLayout::kTN}});
+  ASSERT_TRUE(outcome.ok()) << outcome.error().Line();
+  if (const auto* measured = std::get_if<TorchMeasured>(&*outcome)) {
+    ASSERT_EQ(measured->times.size(), 1U);
+    EXPECT_GT(measured->times[0].device_us, 0.5);
+    EXPECT_GE(measured->times[0].server_us, measured->times[0].device_us);
+  } else {
+    EXPECT_FALSE(std::get<TorchAbsent>(*outcome).reason.empty());
+  }
+}
+
+}  // namespace
+}  // namespace warpsmith::baseline
