@@ -141,10 +141,10 @@ Status Read(const JsonReader& json, int64_t& value) {
 
 Status Read(const JsonReader& json, float& value) {
   const double wide = TRY(json.Number());
-  if (std::isfinite(wide) && std::abs(wide) > std::numeric_limits<float>::max()) {
+  value = static_cast<float>(wide);
+  if (std::isfinite(wide) && std::isinf(value)) {
     return json.Bad("a number that a 32-bit float holds");
   }
-  value = static_cast<float>(wide);
   return {};
 }
 

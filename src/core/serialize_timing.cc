@@ -1,5 +1,7 @@
 #include "core/serialize_timing.h"
 
+#include <cmath>
+
 #include "core/json_fields.h"
 
 namespace warpsmith {
@@ -31,6 +33,19 @@ json SamplesToJson(const std::vector<Sample>& samples) {
   return object;
 }
 
+// The common case of a number, without a JsonReader to name its place.
+bool ReadNumber(const json& item, float& value) {
+  if (!item.is_number_float()) return false;
+  value = static_cast<float>(item.get<double>());
+  return std::isfinite(value);
+}
+bool ReadNumber(const json& item, int& value) {
+  if (!item.is_number_unsigned()) return false;
+  const auto wide = item.get<uint64_t>();
+  value = static_cast<int>(wide);
+  return wide <= static_cast<uint64_t>(std::numeric_limits<int>::max());
+}
+
 Status ReadColumn(const JsonReader& object, std::string_view key, std::vector<Sample>& samples,
                   auto Sample::*field) {
   if (!object.Has(key)) return {};
@@ -38,7 +53,10 @@ Status ReadColumn(const JsonReader& object, std::string_view key, std::vector<Sa
   if (!column.json()->is_array() || column.json()->size() != samples.size()) {
     return column.Bad("an array of " + std::to_string(samples.size()) + " numbers");
   }
-  for (size_t i = 0; i < samples.size(); ++i) TRY(Read(column.At(i), samples[i].*field));
+  for (size_t i = 0; i < samples.size(); ++i) {
+    if (ReadNumber((*column.json())[i], samples[i].*field)) continue;
+    TRY(Read(column.At(i), samples[i].*field));
+  }
   return {};
 }
 

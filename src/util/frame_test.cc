@@ -40,14 +40,14 @@ int OpenDescriptors() {
 }
 
 TEST(Frame, RoundTrips) {
-  rc::check([](const std::string& header, const std::string& payload) {
+  EXPECT_TRUE(rc::check([](const std::string& header, const std::string& payload) {
     const Pair pair;
     RC_ASSERT(SendFrame(pair.ends[0], header, payload).ok());
     const auto frame = ReceiveFrame(pair.ends[1], milliseconds(1000));
     RC_ASSERT(frame->header == header);
     RC_ASSERT(frame->payload == payload);
     RC_ASSERT(frame->descriptors.empty());
-  });
+  }));
 }
 
 TEST(Frame, IsLargerThanTheSocketHolds) {
@@ -132,11 +132,11 @@ TEST(Frame, EveryTruncationIsAnError) {
 
 TEST(Frame, GarbledFramesNeverCrash) {
   const std::string whole = Preamble("WSF1", 5, 7) + "hello" + "payload";
-  rc::check([&](const std::vector<std::pair<uint8_t, char>>& changes) {
+  EXPECT_TRUE(rc::check([&](const std::vector<std::pair<uint8_t, char>>& changes) {
     std::string garbled = whole;
     for (const auto& [index, value] : changes) garbled[index % garbled.size()] = value;
     (void)ReceiveBytes(garbled);
-  });
+  }));
 }
 
 TEST(Frame, RefusedFramesLeakNoDescriptors) {

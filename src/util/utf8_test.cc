@@ -27,11 +27,11 @@ TEST(Utf8, ReplacesEachBadByte) {
 }
 
 TEST(Utf8, AnyBytesBecomeTextThatJsonTakes) {
-  rc::check([](const std::string& bytes) {
+  EXPECT_TRUE(rc::check([](const std::string& bytes) {
     const std::string text = ValidUtf8(bytes);
     RC_ASSERT(IsUtf8(text));
     RC_ASSERT(nlohmann::json::parse(nlohmann::json(text).dump()) == text);
-  });
+  }));
 }
 
 }  // namespace

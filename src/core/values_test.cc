@@ -1,0 +1,210 @@
+// dtype, task, candidate, protocol, verdict, step, space and the ids made of them.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <set>
+
+#include "core/device.h"
+#include "core/dtype.h"
+#include "core/gemm_example.h"
+#include "core/space.h"
+#include "core/step.h"
+
+namespace warpsmith {
+namespace {
+
+using ::testing::DoubleEq;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+TEST(DType, NamesRoundTrip) {
+  for (const char* name : {"f16", "bf16", "f32", "f64", "i8", "i32", "i64"}) {
+    const auto dtype = DTypeFromName(name);
+    ASSERT_TRUE(dtype.has_value());
+    EXPECT_EQ(Name(*dtype), name);
+    EXPECT_GE(ElementBytes(*dtype), 1);
+  }
+  EXPECT_FALSE(DTypeFromName("float").has_value());
+}
+
+TEST(Extents, AreCheckedAgainstZeroNegativeAndHuge) {
+  TensorSpec tensor{
+      "A", DType::kF16, Role::kInput, {Expression::Literal("M"), Expression::Literal("K")}};
+  EXPECT_THAT(Extents(tensor, {{"M", 3}, {"K", 5}}).value(), ElementsAre(3, 5));
+  EXPECT_EQ(TensorBytes(tensor, {{"M", 3}, {"K", 5}}).value(), 30);
+  EXPECT_THAT(Extents(tensor, {{"M", 0}, {"K", 5}}).error().message,
+              HasSubstr("tensor A: extent \"M\" is 0, must be at least 1"));
+  EXPECT_FALSE(Extents(tensor, {{"M", -1}, {"K", 5}}).ok());
+  EXPECT_FALSE(Extents(tensor, {{"M", 1}}).ok());
+  EXPECT_FALSE(Extents(tensor, {{"M", int64_t{1} << 20}, {"K", int64_t{1} << 19}}).ok());
+  EXPECT_TRUE(Extents(tensor, {{"M", int64_t{1} << 20}, {"K", (int64_t{1} << 19) - 1}}).ok());
+  EXPECT_FALSE(Extents(tensor, {{"M", int64_t{1} << 62}, {"K", int64_t{1} << 62}}).ok());
+}
+
+TEST(Ids, FollowWhatTheyAreMadeOf) {
+  const Candidate candidate = GemmCandidate();
+  EXPECT_EQ(CandidateId(candidate).size(), 64U);
+  Candidate same = candidate;
+  same.provenance.technique = "other";
+  EXPECT_EQ(CandidateId(same), CandidateId(candidate));
+  std::set<std::string> ids{CandidateId(candidate)};
+  const auto differs = [&](auto change) {
+    Candidate changed = candidate;
+    change(changed);
+    return ids.insert(CandidateId(changed)).second;
+  };
+  EXPECT_TRUE(differs([](Candidate& c) { c.sources.begin()->second += "\n"; }));
+  EXPECT_TRUE(differs([](Candidate& c) { c.flags.emplace_back("-DX=1"); }));
+  EXPECT_TRUE(differs([](Candidate& c) { c.toolchain = "nvcc"; }));
+  EXPECT_TRUE(differs([](Candidate& c) { c.entry = "other.cu"; }));
+  EXPECT_TRUE(differs([](Candidate& c) { c.form = Form::kProgram; }));
+  EXPECT_TRUE(differs([](Candidate& c) { c.plan.valid_when = Expression::Literal("M > 1"); }));
+  EXPECT_EQ(CodeLength(candidate), static_cast<int64_t>(candidate.sources.begin()->second.size()));
+}
+
+// Recordings are looked up by these: a change here makes every recording unreadable, so it needs a
+// new kJudgeProtocolVersion or recording version.
+TEST(Ids, AreWhatRecordingsHold) {
+  EXPECT_EQ(CandidateId(GemmCandidate()),
+            "f366159846f35c4e04b05e723feb609b8d99a01831f3971f1a81807f762f38a9");
+  EXPECT_EQ(TaskId(GemmTask()), "fb6dcbd2dbd2b31020a679f0acdc652b3e8c7dfaf51484f538bed70caf641919");
+  EXPECT_EQ(
+      MeasurementKey(GemmCandidate(), GemmTask(), GemmTask().workloads[0], Protocol::Screened()),
+      "4b7404ce27fee57424b6b196a0db24a0fc67e3abf1e2fc5688369037d403f1bb");
+}
+
+TEST(TaskId, IgnoresNamesAndWorkloads) {
+  const Task task = GemmTask();
+  Task renamed = task;
+  renamed.name = "other";
+  renamed.workloads.clear();
+  EXPECT_EQ(TaskId(renamed), TaskId(task));
+  Task looser = task;
+  looser.tolerance.accumulate = DType::kF16;
+  EXPECT_NE(TaskId(looser), TaskId(task));
+}
+
+TEST(MeasurementKey, DiffersBySizesAndProtocol) {
+  const Task task = GemmTask();
+  Workload workload = task.workloads[0];
+  const auto key = [&](const Protocol& protocol) {
+    return MeasurementKey(GemmCandidate(), task, workload, protocol);
+  };
+  const std::string screened = key(Protocol::Screened());
+  EXPECT_NE(key(Protocol::Certified()), screened);
+  workload.name = "renamed";
+  EXPECT_EQ(key(Protocol::Screened()), screened);
+  workload.sizes["M"] += 1;
+  EXPECT_NE(key(Protocol::Screened()), screened);
+}
+
+TEST(Protocol, PresetsAndTheirIds) {
+  EXPECT_EQ(ProtocolId(Protocol::Screened()), "j1/screened/device/r3x2p1/c0.99/b0.01/t10000");
+  EXPECT_EQ(ProtocolId(Protocol::Certified()),
+            "j1/certified/device+device-cold+offline+server/r6x3p3/renew/c0.99/b0.01/h0.01m24/"
+            "t10000");
+  EXPECT_EQ(ProtocolId(Protocol::Paper()),
+            "j1/certified/offline+server/r6x3p3/renew/c0.99/b0.01/h0.01m24/warm10/for30/t10000");
+  for (const char* name : {"device", "device-cold", "offline", "server"}) {
+    EXPECT_EQ(Name(ModeFromName(name).value()), name);
+  }
+  EXPECT_FALSE(ModeFromName("hot").has_value());
+}
+
+TEST(Verdict, IsDescribedInOneLine) {
+  EXPECT_EQ(Describe(CompileFailed{"line 3:\nexpected ;", "", false}),
+            "does not compile: line 3: expected ;");
+  EXPECT_EQ(Describe(Rejected{"writable-globals", "4 bytes"}),
+            "rejected: writable-globals: 4 bytes");
+  EXPECT_EQ(Describe(RunFailed{"cuLaunchKernelEx", "CUDA_ERROR_INVALID_VALUE", "block 2048"}),
+            "failed to run: cuLaunchKernelEx: CUDA_ERROR_INVALID_VALUE, block 2048");
+  EXPECT_EQ(Describe(TimedOut{"launch", 500}), "timed out: launch took longer than 500 ms");
+  EXPECT_EQ(Describe(Incorrect{"bound", "", 0.5, 0.25, 7}),
+            "incorrect (bound): element 7 is off by 0.5, bound 0.25");
+  EXPECT_EQ(Describe(Inconclusive{"noise"}), "inconclusive: noise");
+  EXPECT_EQ(Describe(GemmVerdict().outcome),
+            "passed, screened: 10 us (device), 1.1x cublaslt-auto [1.05, 1.15] faster");
+  EXPECT_EQ(OutcomeName(GemmVerdict().outcome), "passed");
+  EXPECT_EQ(OutcomeName(Inconclusive{}), "inconclusive");
+}
+
+TEST(Verdict, FindsTheBar) {
+  EXPECT_EQ(RatioToBar(GemmVerdict(), Mode::kDeviceHot), 1.1);
+  EXPECT_FALSE(RatioToBar(GemmVerdict(), Mode::kServer).has_value());
+  EXPECT_FALSE(RatioToBar({Inconclusive{}, {}}, Mode::kDeviceHot).has_value());
+  EXPECT_EQ(FindTiming({Passed{}, {}}, Mode::kDeviceHot), nullptr);
+}
+
+TEST(RewardTerms, PairSamplesByRound) {
+  const RewardTerms terms = TermsOf(GemmCandidate(), GemmVerdict(), Mode::kDeviceHot);
+  EXPECT_THAT(terms.ratios, ElementsAre(DoubleEq(1.0), DoubleEq(1.2)));
+  EXPECT_THAT(terms.deviations, ElementsAre(0.25, 0.75));
+  EXPECT_EQ(terms.code_length_bytes, CodeLength(GemmCandidate()));
+  EXPECT_DOUBLE_EQ(Reward(terms, {}), 1.1);
+  EXPECT_DOUBLE_EQ(Reward(terms, {.alpha = 0.2, .beta = 0.001}),
+                   1.1 - 0.2 * 0.5 - 0.001 * static_cast<double>(terms.code_length_bytes));
+}
+
+TEST(RewardTerms, OfAFailureAreWorthNothing) {
+  const RewardTerms terms = TermsOf(GemmCandidate(), {Rejected{}, {}}, Mode::kDeviceHot);
+  EXPECT_TRUE(terms.ratios.empty());
+  EXPECT_EQ(Reward(terms, {.alpha = 1, .beta = 1}), 0);
+  EXPECT_EQ(TermsOf(GemmCandidate(), GemmVerdict(), Mode::kServer).ratios.size(), 0U);
+}
+
+TEST(Budget, ReadsEveryForm) {
+  const auto budget = ParseBudget("evals=200,gpu=30s,time=10m,tokens=1e6,money=5.5");
+  EXPECT_EQ(budget->evaluations, 200);
+  EXPECT_EQ(budget->gpu_seconds, 30);
+  EXPECT_EQ(budget->wall_seconds, 600);
+  EXPECT_EQ(budget->tokens, 1'000'000);
+  EXPECT_EQ(budget->money, 5.5);
+  EXPECT_EQ(ParseBudget("gpu=1.5h")->gpu_seconds, 5400);
+  EXPECT_EQ(ParseBudget("gpu=7")->gpu_seconds, 7);
+  EXPECT_TRUE(std::isinf(ParseBudget("evals=1")->gpu_seconds));
+}
+
+TEST(Budget, NamesEveryBadPiece) {
+  const auto budget = ParseBudget("evals=many,gpu=3d,tim=5,tokens=1.5,evals=3,money=-1");
+  EXPECT_EQ(budget.error().code, ErrorCode::kUsage);
+  for (const char* piece : {"'evals=many'", "'gpu=3d'", "'tim=5'", "'tokens=1.5'",
+                            "'evals=3': expected each limit once", "'money=-1'"}) {
+    EXPECT_THAT(budget.error().message, HasSubstr(piece));
+  }
+  for (const char* text : {"", ",", "evals", "evals=", "evals=0", "evals=1,", "evals=1e300",
+                           "gpu=nan", "gpu=inf", "gpu=-5", "money=1e999", "evals==3"}) {
+    EXPECT_FALSE(ParseBudget(text).ok()) << text;
+  }
+}
+
+TEST(Budget, SaysWhichLimitIsReached) {
+  const Budget budget = ParseBudget("evals=10,gpu=5").value();
+  EXPECT_FALSE(ReachedLimit(budget, {}).has_value());
+  EXPECT_EQ(ReachedLimit(budget, {.evaluations = 10}), "evals");
+  EXPECT_EQ(ReachedLimit(budget, {.gpu_seconds = 5.1}), "gpu");
+  const Cost sum = Cost{1, 2, 3, 4, 5} + Cost{10, 20, 30, 40, 50};
+  EXPECT_EQ(sum.evaluations, 11);
+  EXPECT_EQ(sum.money, 55);
+}
+
+TEST(Space, FindsPointsAndNeighbours) {
+  const Space space("s", {{"mma", {{"bm", 64}, {"bn", 64}}},
+                          {"mma", {{"bm", 128}, {"bn", 64}}},
+                          {"mma", {{"bm", 256}, {"bn", 64}}},
+                          {"mma", {{"bm", 128}, {"bn", 128}}},
+                          {"tiny", {}}});
+  EXPECT_EQ(PointName(space.points()[0]), "mma bm=64 bn=64");
+  EXPECT_EQ(space.Find({"mma", {{"bm", 256}, {"bn", 64}}}), 2);
+  EXPECT_EQ(space.Find({"mma", {{"bm", 256}, {"bn", 128}}}), -1);
+  EXPECT_THAT(space.Neighbours(1), ElementsAre(0, 2, 3));
+  EXPECT_THAT(space.Neighbours(0), ElementsAre(1));  // two steps away is not next to it
+  EXPECT_TRUE(space.Neighbours(4).empty());
+}
+
+TEST(SpaceDeathTest, PointsMustBeDistinct) {
+  EXPECT_DEATH(Space("s", {{"a", {}}, {"a", {}}}), "distinct");
+}
+
+}  // namespace
+}  // namespace warpsmith
