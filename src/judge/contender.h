@@ -1,0 +1,28 @@
+// What can be timed: the candidate's plan, or a baseline. Both run under the identical protocol.
+#ifndef WARPSMITH_JUDGE_CONTENDER_H_
+#define WARPSMITH_JUDGE_CONTENDER_H_
+
+#include <functional>
+#include <span>
+#include <string>
+
+#include "cuda/stream.h"
+#include "launch/prepared_plan.h"
+#include "util/result.h"
+
+namespace warpsmith::judge {
+
+// Submits one launch; can be captured in a graph.
+using Enqueue = std::function<Status(const cuda::Stream&)>;
+
+struct Contender {
+  // Fixes the addresses of one launch. `launch` counts within the batch: launches with different
+  // numbers share no workspace, as far as there are replicas.
+  std::function<Result<Enqueue>(std::span<const launch::Binding>, int launch)> bind;
+  // Poisons what scratch memory it has.
+  std::function<Status(const cuda::Stream&)> reset_workspaces;
+};
+
+}  // namespace warpsmith::judge
+
+#endif  // WARPSMITH_JUDGE_CONTENDER_H_

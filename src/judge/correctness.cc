@@ -1,0 +1,126 @@
+#include "judge/correctness.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace warpsmith::judge {
+namespace {
+
+// Half a unit in the last place, relative, and half the smallest subnormal.
+struct OutputRounding {
+  double relative, absolute;
+};
+
+Result<OutputRounding> RoundingOf(DType output) {
+  switch (output) {
+    case DType::kF16:
+      return OutputRounding{std::ldexp(1.0, -11), std::ldexp(1.0, -25)};
+    case DType::kBF16:
+      return OutputRounding{std::ldexp(1.0, -8), std::ldexp(1.0, -134)};
+    case DType::kF32:
+      return OutputRounding{std::ldexp(1.0, -24), std::ldexp(1.0, -150)};
+    default:
+      return Error{ErrorCode::kBadInput,
+                   fmt::format("no error bound is derived for outputs of type {}", Name(output)),
+                   "give the tolerance absolute and relative bounds instead"};
+  }
+}
+
+Result<double> AccumulationUnit(DType accumulate) {
+  switch (accumulate) {
+    case DType::kF32:
+      return std::ldexp(1.0, -23);
+    case DType::kF16:
+      return std::ldexp(1.0, -10);
+    default:
+      return Error{ErrorCode::kBadInput,
+                   fmt::format("tolerance.accumulate: no bound for {} sums", Name(accumulate)),
+                   "use f32 or f16"};
+  }
+}
+
+const CheckReport* FindCheck(const std::vector<CheckReport>& checks, CheckInput input) {
+  for (const CheckReport& check : checks) {
+    if (check.input == input) return &check;
+  }
+  return nullptr;
+}
+
+bool Failed(const std::vector<CheckReport>& checks, CheckInput input) {
+  const CheckReport* check = FindCheck(checks, input);
+  return check != nullptr && check->output.wrong > 0;
+}
+
+std::string Where(CheckInput input) { return fmt::format("check input '{}'", DetectorName(input)); }
+
+}  // namespace
+
+Result<BoundCoefficients> CoefficientsOf(const Tolerance& tolerance, DType output,
+                                         const Sizes& sizes) {
+  if (!tolerance.reduction_length) {
+    return BoundCoefficients{tolerance.relative, tolerance.absolute, 0};
+  }
+  constexpr double kSlack = 2;  // c: rounding instead of truncation, split sums, conversions
+  const auto length = static_cast<double>(TRY(tolerance.reduction_length->Evaluate(sizes)));
+  const OutputRounding rounding = TRY(RoundingOf(output));
+  const double unit = TRY(AccumulationUnit(tolerance.accumulate));
+  return BoundCoefficients{rounding.relative, rounding.absolute,
+                           kSlack * (std::ceil(length / 16) + 8) * unit};
+}
+
+std::string_view DetectorName(CheckInput input) {
+  switch (input) {
+    case CheckInput::kNormal:
+      return "bound";
+    case CheckInput::kZeroOne:
+      return "zero-one";
+    case CheckInput::kFp16Accumulate:
+      return "fp16-accumulate";
+    case CheckInput::kAdversarial:
+      return "adversarial";
+  }
+  return "bound";
+}
+
+std::optional<Incorrect> Diagnose(const OutputReport& report, std::string_view detector,
+                                  std::string_view where) {
+  if (report.wrong == 0) return std::nullopt;
+  Incorrect incorrect;
+  incorrect.error = report.worst_error;
+  incorrect.bound = report.worst_bound;
+  incorrect.element = report.worst_element;
+  if (report.poison > 0) {
+    incorrect.detector = "poison";
+    incorrect.detail = fmt::format("{}: {} elements were not written", where, report.poison);
+  } else if (report.nan > 0) {
+    incorrect.detector = "nan";
+    incorrect.detail = fmt::format("{}: {} elements are NaN or infinite", where, report.nan);
+  } else {
+    incorrect.detector = detector;
+    incorrect.detail =
+        fmt::format("{}: {} elements are off; element {} by {:.4g}, allowed {:.4g}", where,
+                    report.wrong, report.worst_element, report.worst_error, report.worst_bound);
+  }
+  return incorrect;
+}
+
+std::optional<Incorrect> DiagnoseChecks(const std::vector<CheckReport>& checks) {
+  for (const CheckReport& check : checks) {
+    if (check.output.poison > 0 || check.output.nan > 0) {
+      return Diagnose(check.output, DetectorName(check.input), Where(check.input));
+    }
+  }
+  std::vector<CheckInput> order(kAllCheckInputs.begin(), kAllCheckInputs.end());
+  if (!Failed(checks, CheckInput::kZeroOne) && Failed(checks, CheckInput::kFp16Accumulate)) {
+    std::swap(order.front(), *std::find(order.begin(), order.end(), CheckInput::kFp16Accumulate));
+  }
+  for (CheckInput input : order) {
+    if (!Failed(checks, input)) continue;
+    return Diagnose(FindCheck(checks, input)->output, DetectorName(input), Where(input));
+  }
+  return std::nullopt;
+}
+
+}  // namespace warpsmith::judge

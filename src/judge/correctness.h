@@ -1,0 +1,65 @@
+// What counts as a right answer. docs/judge-protocol.md derives the bound.
+#ifndef WARPSMITH_JUDGE_CORRECTNESS_H_
+#define WARPSMITH_JUDGE_CORRECTNESS_H_
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/task.h"
+#include "core/verdict.h"
+#include "util/result.h"
+
+namespace warpsmith::judge {
+
+// |out - ref| <= relative * |ref| + absolute + magnitude * sum|a||b|, element by element.
+struct BoundCoefficients {
+  double relative = 0, absolute = 0, magnitude = 0;
+};
+
+// From the task's tolerance: derived (half a unit in the last place of the output, plus the worst
+// that K/16 + 8 truncated FP32 additions can do, doubled), or given.
+Result<BoundCoefficients> CoefficientsOf(const Tolerance& tolerance, DType output,
+                                         const Sizes& sizes);
+
+// The untimed inputs that every candidate must get right before anything is timed.
+enum class CheckInput : uint8_t { kNormal, kZeroOne, kFp16Accumulate, kAdversarial };
+inline constexpr std::array<CheckInput, 4> kAllCheckInputs = {
+    CheckInput::kNormal, CheckInput::kZeroOne, CheckInput::kFp16Accumulate,
+    CheckInput::kAdversarial};
+std::string_view DetectorName(CheckInput input);  // "bound", "zero-one", ...
+
+// At reduction lengths below this, adding one unit per k16 block to 2048 cannot move a half.
+inline constexpr int64_t kFp16DetectorMinimumK = 64;
+
+// What the oracle's kernel saw of one output.
+struct OutputReport {
+  int64_t poison = 0;                       // elements that still hold this round's poison
+  int64_t nan = 0;                          // NaN where the reference is finite
+  int64_t wrong = 0;                        // elements beyond the bound, NaN and poison included
+  double worst_fraction = 0;                // largest error / bound
+  double worst_error = 0, worst_bound = 0;  // at that element
+  int64_t worst_element = -1;
+  double max_deviation = 0;   // largest |out - ref| over all elements
+  uint64_t content_hash = 0;  // equal for equal bits
+};
+
+// The verdict on one output, or nothing when it is right. `detector` is named when the values are
+// off (poison and NaN name themselves); `where` says which output, for the detail.
+std::optional<Incorrect> Diagnose(const OutputReport& report, std::string_view detector,
+                                  std::string_view where);
+
+struct CheckReport {
+  CheckInput input = CheckInput::kNormal;
+  OutputReport output;
+};
+// The most telling of the failed checks: unwritten or NaN output first; FP16 accumulation when only
+// precision is off; else the first failed check in the order of kAllCheckInputs.
+std::optional<Incorrect> DiagnoseChecks(const std::vector<CheckReport>& checks);
+
+}  // namespace warpsmith::judge
+
+#endif  // WARPSMITH_JUDGE_CORRECTNESS_H_

@@ -1,0 +1,127 @@
+// Slots: poison and guards between them, copies of contents, comparisons.
+#ifndef WARPSMITH_JUDGE_DEVICE_SLOTS_CUH_
+#define WARPSMITH_JUDGE_DEVICE_SLOTS_CUH_
+
+#include "judge/device/half.cuh"
+
+// Slot s of a region begins at guard + s * (padded + guard). Must match judge::Region in
+// src/judge/slot_plan.h.
+struct Region {
+  u8* base;
+  i64 slots;
+  i64 bytes;   // of the tensor: exact, even
+  i64 padded;  // to the slot alignment
+  i64 guard;
+  i64 end;     // where the last guard ends
+};
+
+__device__ __forceinline__ i64 SlotStart(const Region& region, i64 slot) {
+  return region.guard + slot * (region.padded + region.guard);
+}
+
+// Every element of every slot. grid: (blocks, slots)
+extern "C" __global__ void JudgePoison(Region region, u32 pattern) {
+  u8* slot = region.base + SlotStart(region, blockIdx.y);
+  const u32 word = (pattern & 0xffffu) * 0x10001u;
+  const i64 vectors = region.bytes / 16, halves = region.bytes / 2;
+  for (i64 i = GlobalThread(); i < vectors; i += GlobalThreads()) {
+    reinterpret_cast<uint4*>(slot)[i] = make_uint4(word, word, word, word);
+  }
+  for (i64 i = vectors * 8 + GlobalThread(); i < halves; i += GlobalThreads()) {
+    reinterpret_cast<u16*>(slot)[i] = (u16)pattern;
+  }
+}
+
+__device__ __forceinline__ u16 GuardValue(u64 secret, i64 offset) {
+  return (u16)Mix(secret ^ (u64)offset);
+}
+
+struct Gap { i64 begin, end; };
+
+// Gap g lies before slot g, gap `slots` after the last one; it begins at the tensor's exact end.
+__device__ __forceinline__ Gap GapOf(const Region& region, i64 gap) {
+  const i64 begin = gap == 0 ? 0 : SlotStart(region, gap - 1) + region.bytes;
+  return {begin, gap == region.slots ? region.end : SlotStart(region, gap)};
+}
+
+// grid: (1, slots + 1)
+extern "C" __global__ void JudgeFillGuards(Region region, u64 secret) {
+  const Gap gap = GapOf(region, blockIdx.y);
+  for (i64 at = gap.begin + 2 * GlobalThread(); at < gap.end; at += 2 * GlobalThreads()) {
+    *reinterpret_cast<u16*>(region.base + at) = GuardValue(secret, at);
+  }
+}
+
+// `damage[0]`: how many 16-bit words differ.
+extern "C" __global__ void JudgeCheckGuards(Region region, u64 secret, u32* damage) {
+  const Gap gap = GapOf(region, blockIdx.y);
+  u32 wrong = 0;
+  for (i64 at = gap.begin + 2 * GlobalThread(); at < gap.end; at += 2 * GlobalThreads()) {
+    wrong += *reinterpret_cast<const u16*>(region.base + at) != GuardValue(secret, at);
+  }
+  if (wrong > 0) atomicAdd(damage, wrong);
+}
+
+struct CopyEntry {
+  u8* target;
+  const u8* source;
+};
+
+// `bytes` of every entry. grid: (blocks, entries)
+extern "C" __global__ void JudgeCopy(const CopyEntry* entries, i64 bytes) {
+  const CopyEntry entry = entries[blockIdx.y];
+  const i64 vectors = bytes / 16;
+  for (i64 i = GlobalThread(); i < vectors; i += GlobalThreads()) {
+    reinterpret_cast<uint4*>(entry.target)[i] = reinterpret_cast<const uint4*>(entry.source)[i];
+  }
+  for (i64 at = vectors * 16 + 2 * GlobalThread(); at < bytes; at += 2 * GlobalThreads()) {
+    *reinterpret_cast<u16*>(entry.target + at) = *reinterpret_cast<const u16*>(entry.source + at);
+  }
+}
+
+struct CompareEntry {
+  const u8* data;
+  const u8* expected;  // null: every 16-bit word must be `pattern`
+};
+
+// `differences[e]`: how many 16-bit words of entry e differ. grid: (blocks, entries)
+extern "C" __global__ void JudgeCompare(const CompareEntry* entries, i64 bytes, u32 pattern,
+                                        u32* differences) {
+  const CompareEntry entry = entries[blockIdx.y];
+  const uint4* data = reinterpret_cast<const uint4*>(entry.data);
+  const uint4* expected = reinterpret_cast<const uint4*>(entry.expected);
+  const u32 word = (pattern & 0xffffu) * 0x10001u;
+  const i64 vectors = bytes / 16;
+  u32 wrong = 0;
+  for (i64 i = GlobalThread(); i < vectors; i += GlobalThreads()) {
+    const uint4 have = data[i];
+    const uint4 want = expected != nullptr ? expected[i] : make_uint4(word, word, word, word);
+    wrong += (have.x != want.x) + (have.y != want.y) + (have.z != want.z) + (have.w != want.w);
+  }
+  for (i64 at = vectors * 16 + 2 * GlobalThread(); at < bytes; at += 2 * GlobalThreads()) {
+    const u16 have = *reinterpret_cast<const u16*>(entry.data + at);
+    const u16 want =
+        entry.expected != nullptr ? *reinterpret_cast<const u16*>(entry.expected + at) : pattern;
+    wrong += have != want;
+  }
+  if (wrong > 0) atomicAdd(&differences[blockIdx.y], wrong);
+}
+
+// Reads a buffer larger than the L2, so that what was there before is gone (and written back). The
+// loads go past L1; `sink` is never written, the compiler just cannot know.
+extern "C" __global__ void JudgeEvict(const uint4* buffer, i64 vectors, u32* sink) {
+  u32 sum = 0;
+  for (i64 i = GlobalThread(); i < vectors; i += GlobalThreads()) {
+    u32 x, y, z, w;
+    asm volatile("ld.global.cg.v4.u32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(x), "=r"(y), "=r"(z), "=r"(w)
+                 : "l"(buffer + i));
+    sum += x ^ y ^ z ^ w;
+  }
+  if (sum == 0x5eed5eedu && vectors < 0) *sink = sum;
+}
+
+// Is this context alive?
+extern "C" __global__ void JudgeProbe(u32* target, u32 value) { *target = value; }
+
+#endif  // WARPSMITH_JUDGE_DEVICE_SLOTS_CUH_

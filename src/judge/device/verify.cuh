@@ -1,0 +1,112 @@
+// The oracle's look at outputs: every element against the reference and its bound, in one pass.
+#ifndef WARPSMITH_JUDGE_DEVICE_VERIFY_CUH_
+#define WARPSMITH_JUDGE_DEVICE_VERIFY_CUH_
+
+#include "judge/device/half.cuh"
+
+struct VerifyEntry {
+  const u16* output;
+  const double* product;
+  const float* magnitude;
+};
+
+// Must match judge::VerifyResult in src/judge/kernels.h. Zeroed before the launch.
+struct VerifyResult {
+  u64 poison, nan, wrong;
+  u64 worst;         // bits of the largest error / bound above, ~index below
+  u64 content_hash;
+  u32 deviation;     // bits of the largest |out - ref|, as a float
+  u32 unused;
+};
+
+struct VerifyParameters {
+  const VerifyEntry* entries;
+  VerifyResult* results;
+  i64 elements;
+  double relative, absolute, magnitude;  // the bound's coefficients
+  u32 poison;                            // this round's pattern, 16 bits
+  u32 exact;                             // integers up to 2048 must be exact
+};
+
+__device__ __forceinline__ u64 WarpSum(u64 value) {
+  for (int lane = 16; lane > 0; lane /= 2) value += __shfl_xor_sync(0xffffffffu, value, lane);
+  return value;
+}
+__device__ __forceinline__ u64 WarpMax(u64 value) {
+  for (int lane = 16; lane > 0; lane /= 2) {
+    const u64 other = __shfl_xor_sync(0xffffffffu, value, lane);
+    value = other > value ? other : value;
+  }
+  return value;
+}
+
+// A half holds at most 65504; beyond 65520 the nearest is infinity.
+__device__ __forceinline__ bool OverflowIsRight(double reference, double bound, float value) {
+  return isinf(value) && fabs(reference) + bound >= 65520.0 && (value > 0) == (reference > 0);
+}
+
+struct ElementVerdict {
+  bool poison, nan, wrong;
+  float fraction, deviation;
+};
+
+__device__ __forceinline__ ElementVerdict JudgeElement(const VerifyParameters& p, u16 bits,
+                                                       double reference, double magnitude) {
+  ElementVerdict verdict = {};
+  const float value = FloatFromHalf(bits);
+  const double bound =
+      p.relative * fabs(reference) + p.absolute + p.magnitude * magnitude * 1.001;
+  verdict.poison = bits == (u16)p.poison;
+  verdict.nan = !verdict.poison && !isfinite(value) && isfinite(reference) &&
+                !OverflowIsRight(reference, bound, value);
+  if (verdict.poison || verdict.nan) {
+    verdict.wrong = true;
+    verdict.fraction = __int_as_float(0x7f800000);
+    return verdict;
+  }
+  if (!isfinite(value)) return verdict;
+  const double error = fabs((double)value - reference);
+  verdict.deviation = (float)error;
+  const bool exact = p.exact && fabs(reference) <= 2048.0;
+  verdict.wrong = exact ? error != 0.0 : !(error <= bound);
+  verdict.fraction = exact ? (error != 0.0 ? __int_as_float(0x7f800000) : 0.0f)
+                           : (float)(error / bound);
+  return verdict;
+}
+
+// grid: (blocks, outputs); 256 threads.
+extern "C" __global__ void JudgeVerify(VerifyParameters p) {
+  const VerifyEntry entry = p.entries[blockIdx.y];
+  u64 poison = 0, nan = 0, wrong = 0, worst = 0, hash = 0;
+  u64 deviation = 0;
+  for (i64 i = GlobalThread(); i < p.elements; i += GlobalThreads()) {
+    const u16 bits = entry.output[i];
+    const ElementVerdict v = JudgeElement(p, bits, entry.product[i], entry.magnitude[i]);
+    poison += v.poison;
+    nan += v.nan;
+    wrong += v.wrong;
+    const u64 place = ((u64)__float_as_uint(v.fraction) << 32) | (0xffffffffu - (u32)i);
+    worst = place > worst ? place : worst;
+    const u64 deviation_bits = __float_as_uint(v.deviation);
+    deviation = deviation_bits > deviation ? deviation_bits : deviation;
+    hash += Mix(((u64)i << 16) | bits);
+  }
+  poison = WarpSum(poison);
+  nan = WarpSum(nan);
+  wrong = WarpSum(wrong);
+  hash = WarpSum(hash);
+  worst = WarpMax(worst);
+  deviation = WarpMax(deviation);
+  if (threadIdx.x % 32 != 0) return;
+  VerifyResult* result = &p.results[blockIdx.y];
+  if (wrong > 0) {
+    atomicAdd(&result->poison, poison);
+    atomicAdd(&result->nan, nan);
+    atomicAdd(&result->wrong, wrong);
+  }
+  atomicAdd(&result->content_hash, hash);
+  atomicMax(&result->worst, worst);
+  atomicMax(&result->deviation, (u32)deviation);
+}
+
+#endif  // WARPSMITH_JUDGE_DEVICE_VERIFY_CUH_

@@ -1,0 +1,45 @@
+// The oracle's look at the shared memory after a runner has said "done".
+#ifndef WARPSMITH_JUDGE_INSPECTION_H_
+#define WARPSMITH_JUDGE_INSPECTION_H_
+
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "core/verdict.h"
+#include "judge/arena.h"
+#include "judge/correctness.h"
+#include "util/result.h"
+
+namespace warpsmith::judge {
+
+struct Inspection {
+  // Touch launches first, then timed ones, in the batch's order; one entry for a check launch.
+  std::vector<OutputReport> outputs;
+  // Damaged guards or outputs nobody was given ("out-of-bounds-write"), changed inputs
+  // ("inputs-modified"). Comes before anything the outputs say: with changed inputs they mean
+  // nothing.
+  std::optional<Rejected> violation;
+};
+
+enum class Detail : uint8_t {
+  kWorstElement,  // error and bound at the worst element of a wrong output
+  kCountsOnly,
+};
+
+// Every output of the batch against its reference, every guard, every input slot against its
+// content, every unused output slot for its poison.
+Result<Inspection> InspectBatch(OracleDevice& device, Arena& arena, const BatchPlan& batch,
+                                uint16_t poison, Detail detail);
+
+// The exact mappings after one launch on a check input.
+Result<Inspection> InspectCheck(OracleDevice& device, Arena& arena, const CheckContents& check,
+                                uint16_t poison);
+
+// Tries zeros, a constant and a copy of A as answers to the normal check input. The name of one
+// that the check takes for right: then the task is degenerate and measures nothing.
+Result<std::optional<std::string_view>> TrivialAnswerThatPasses(OracleDevice& device, Arena& arena);
+
+}  // namespace warpsmith::judge
+
+#endif  // WARPSMITH_JUDGE_INSPECTION_H_

@@ -1,0 +1,101 @@
+// The judge's own kernels (device/judge.cu): contents, reference, verification, poison, eviction.
+#ifndef WARPSMITH_JUDGE_KERNELS_H_
+#define WARPSMITH_JUDGE_KERNELS_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "core/compiler.h"
+#include "cuda/kernel_launch.h"
+#include "cuda/module.h"
+#include "cuda/stream.h"
+#include "judge/correctness.h"
+#include "judge/slot_plan.h"
+#include "util/result.h"
+
+namespace warpsmith::judge {
+
+// The module's sources as a candidate, so that any Compiler (with its cache) can build them.
+Candidate KernelSources();
+// The cubin for one architecture ("sm_90a"). kInternal with the log when they do not compile.
+Result<std::string> BuildJudgeKernels(Compiler& compiler, const std::string& architecture);
+
+// The structs below are passed to kernels as they are; device/*.cuh repeats them.
+
+enum class Fill : int32_t { kNormal, kUniform, kZeroOne, kFp16Accumulate, kAdversarial };
+
+struct FillParameters {
+  uint64_t target = 0;
+  int64_t rows = 0, columns = 0;  // as stored
+  uint64_t seed = 0;              // the same for A and B of one check input
+  double density = 0;             // kZeroOne
+  int64_t reduction = 0;          // K
+  Fill kind = Fill::kNormal;
+  int32_t operand = 0;      // 0: A, 1: B
+  int32_t k_is_column = 0;  // the stored column index is the reduction's
+};
+
+struct ReferenceEntry {
+  uint64_t a = 0, b = 0, product = 0, magnitude = 0;
+};
+struct ReferenceShape {
+  int64_t m = 0, n = 0, k = 0;
+  int32_t transposed = 0;  // B is N x K
+};
+
+struct VerifyEntry {
+  uint64_t output = 0, product = 0, magnitude = 0;
+};
+struct VerifyResult {
+  uint64_t poison = 0, nan = 0, wrong = 0;
+  uint64_t worst = 0;  // bits of the largest error / bound above, ~index below
+  uint64_t content_hash = 0;
+  uint32_t deviation_bits = 0, unused = 0;
+};
+struct VerifyParameters {
+  uint64_t entries = 0, results = 0;
+  int64_t elements = 0;
+  BoundCoefficients bound;
+  uint32_t poison = 0, exact = 0;
+};
+
+struct CopyEntry {
+  uint64_t target = 0, source = 0;
+};
+struct CompareEntry {
+  uint64_t data = 0, expected = 0;  // expected 0: every 16-bit word must be the pattern
+};
+
+// In the current context; calls are ordered by their stream and can be captured.
+class Kernels {
+ public:
+  static Result<Kernels> Load(std::string_view cubin, int sm_count);
+
+  Status RunFill(const FillParameters& parameters, const cuda::Stream& stream) const;
+  // `entries`: device address of `count` ReferenceEntry.
+  Status RunReference(uint64_t entries, int count, const ReferenceShape& shape,
+                      const cuda::Stream& stream) const;
+  Status RunVerify(const VerifyParameters& parameters, int count, const cuda::Stream& stream) const;
+  Status RunPoison(const Region& region, uint16_t pattern, const cuda::Stream& stream) const;
+  Status RunFillGuards(const Region& region, uint64_t secret, const cuda::Stream& stream) const;
+  // Adds the number of damaged 16-bit words to *damage.
+  Status RunCheckGuards(const Region& region, uint64_t secret, uint64_t damage,
+                        const cuda::Stream& stream) const;
+  Status RunCopy(uint64_t entries, int count, int64_t bytes, const cuda::Stream& stream) const;
+  // Adds the number of differing 16-bit words of entry e to differences[e].
+  Status RunCompare(uint64_t entries, int count, int64_t bytes, uint16_t pattern,
+                    uint64_t differences, const cuda::Stream& stream) const;
+  Status RunEvict(uint64_t buffer, int64_t bytes, uint64_t sink, const cuda::Stream& stream) const;
+  Status RunProbe(uint64_t target, uint32_t value, const cuda::Stream& stream) const;
+
+ private:
+  struct Table;
+  explicit Kernels(std::shared_ptr<const Table> table) : table_(std::move(table)) {}
+  std::shared_ptr<const Table> table_;
+};
+
+}  // namespace warpsmith::judge
+
+#endif  // WARPSMITH_JUDGE_KERNELS_H_

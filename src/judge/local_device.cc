@@ -1,0 +1,210 @@
+#include "judge/local_device.h"
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <future>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include "cuda/driver.h"
+#include "judge/oracle.h"
+#include "judge/runner.h"
+#include "util/clock.h"
+#include "util/file.h"
+#include "util/file_lock.h"
+
+namespace warpsmith::judge {
+
+// Owns the thread that owns the oracle (a CUDA context belongs to the thread that uses it).
+class LocalDevice::Worker {
+ public:
+  // Called with null when there is no oracle any more.
+  using Question = std::function<void(Oracle*)>;
+
+  Worker(OracleOptions options, FileLock lock)
+      : options_(std::move(options)), lock_(std::move(lock)), opened_at_(MonotonicSeconds()) {}
+  Worker(const Worker&) = delete;
+  Worker& operator=(const Worker&) = delete;
+  ~Worker() {
+    {
+      const std::lock_guard guard(mutex_);
+      stopping_ = true;
+    }
+    wake_.notify_all();
+    if (thread_.joinable()) thread_.join();
+  }
+
+  Status Start() {
+    std::promise<Status> opened;
+    std::future<Status> answer = opened.get_future();
+    thread_ = std::thread([this, &opened] { Main(opened); });
+    return answer.get();
+  }
+
+  const DeviceInfo& info() const { return info_; }
+
+  Status Submit(std::vector<Job> jobs) {
+    const std::lock_guard guard(mutex_);
+    if (failure_) return *failure_;
+    for (Job& job : jobs) {
+      work_.emplace_back([this, job = std::move(job)](Oracle* oracle) { JudgeOne(oracle, job); });
+      ++pending_;
+    }
+    wake_.notify_all();
+    return {};
+  }
+
+  Result<std::vector<Completed>> Collect(std::chrono::milliseconds patience) {
+    std::unique_lock guard(mutex_);
+    wake_.wait_for(guard, patience, [this] { return !done_.empty() || failure_ || pending_ == 0; });
+    if (done_.empty() && failure_) return *failure_;
+    return std::exchange(done_, {});
+  }
+
+  Status Ask(const std::function<void(Oracle&)>& question) {
+    std::promise<Status> answered;
+    std::future<Status> answer = answered.get_future();
+    {
+      const std::lock_guard guard(mutex_);
+      if (failure_) return *failure_;
+      work_.emplace_back([&](Oracle* oracle) {
+        if (oracle != nullptr) question(*oracle);
+        answered.set_value(oracle != nullptr ? Status{} : Lost());
+      });
+    }
+    wake_.notify_all();
+    return answer.get();
+  }
+
+  DeviceUse Use() const {
+    const std::lock_guard guard(mutex_);
+    return {MonotonicSeconds() - opened_at_, measuring_seconds_};
+  }
+
+ private:
+  void Main(std::promise<Status>& opened) {
+    Result<std::unique_ptr<Oracle>> oracle = Oracle::Open(options_);
+    if (!oracle.ok()) {
+      opened.set_value(oracle.error());
+      return;
+    }
+    oracle_ = std::move(oracle).value();
+    info_ = oracle_->info();
+    opened.set_value({});
+    while (Question next = Next()) next(oracle_.get());
+    oracle_.reset();
+  }
+
+  Question Next() {
+    std::unique_lock guard(mutex_);
+    wake_.wait(guard, [this] { return stopping_ || !work_.empty(); });
+    if (stopping_) return nullptr;
+    Question next = std::move(work_.front());
+    work_.pop_front();
+    return next;
+  }
+
+  static Error Lost() { return {ErrorCode::kUnavailable, "the device was lost", ""}; }
+
+  void JudgeOne(Oracle* oracle, const Job& job) {
+    const double begin = MonotonicSeconds();
+    Result<Verdict> verdict = oracle != nullptr ? oracle->Judge(job) : Result<Verdict>(Lost());
+    Completed completed;
+    completed.key = job.key;
+    if (verdict.ok()) {
+      completed.verdict = std::move(verdict).value();
+    } else {
+      completed.verdict.outcome = Inconclusive{"the device was lost: " + verdict.error().Line()};
+      if (oracle != nullptr) Reopen(verdict.error());
+    }
+    completed.gpu_seconds = MonotonicSeconds() - begin;
+    const std::lock_guard guard(mutex_);
+    measuring_seconds_ += completed.gpu_seconds;
+    done_.push_back(std::move(completed));
+    --pending_;
+    wake_.notify_all();
+  }
+
+  // The oracle's context is gone; a new one may work. If not, everybody who asks is told why.
+  void Reopen(const Error& lost) {
+    oracle_.reset();
+    Result<std::unique_ptr<Oracle>> again = Oracle::Open(options_);
+    if (again.ok()) {
+      oracle_ = std::move(again).value();
+      return;
+    }
+    const std::lock_guard guard(mutex_);
+    failure_ =
+        Error{lost.code, lost.message + "; opening the device again: " + again.error().message,
+              again.error().fix};
+  }
+
+  OracleOptions options_;
+  FileLock lock_;
+  double opened_at_;
+  DeviceInfo info_;
+  std::unique_ptr<Oracle> oracle_;  // the thread's alone
+
+  mutable std::mutex mutex_;
+  std::condition_variable wake_;
+  std::deque<Question> work_;
+  std::vector<Completed> done_;
+  size_t pending_ = 0;  // submitted and not yet in done_
+  std::optional<Error> failure_;
+  bool stopping_ = false;
+  double measuring_seconds_ = 0;
+  std::thread thread_;  // last: it uses everything above
+};
+
+namespace {
+
+Result<cuda::DeviceProperties> FindGpu(const std::string& gpu) {
+  const cuda::Driver* driver = TRY(cuda::Driver::Open());
+  return driver->FindDevice(gpu);
+}
+
+}  // namespace
+
+Result<std::string> ArchitectureOfGpu(const std::string& gpu) {
+  return cuda::ArchitectureOf(TRY(FindGpu(gpu)));
+}
+
+LocalDevice::LocalDevice(std::unique_ptr<Worker> worker) : worker_(std::move(worker)) {}
+LocalDevice::~LocalDevice() = default;
+
+Result<std::unique_ptr<LocalDevice>> LocalDevice::Open(LocalDeviceOptions options) {
+  const cuda::DeviceProperties device = TRY(FindGpu(options.gpu));
+  TRY(CreateDirectories(StateHome()));
+  FileLock lock = TRY(FileLock::Acquire(StateHome() / (device.uuid + ".lock"),
+                                        "measuring on " + device.name + " " + device.uuid,
+                                        options.lock_patience));
+  if (options.runner_argv.empty()) {
+    options.runner_argv = {ThisExecutable().string(), std::string(kRunnerSubcommand)};
+  }
+  auto worker = std::make_unique<Worker>(
+      OracleOptions{device, std::move(options.kernels), std::move(options.runner_argv)},
+      std::move(lock));
+  TRY(worker->Start());
+  return std::unique_ptr<LocalDevice>(new LocalDevice(std::move(worker)));
+}
+
+const DeviceInfo& LocalDevice::Info() const { return worker_->info(); }
+
+Status LocalDevice::Submit(std::vector<Job> jobs) { return worker_->Submit(std::move(jobs)); }
+
+Result<std::vector<Completed>> LocalDevice::Collect(std::chrono::milliseconds patience) {
+  return worker_->Collect(patience);
+}
+
+DeviceUse LocalDevice::Use() const { return worker_->Use(); }
+
+Result<std::optional<std::string>> LocalDevice::DegenerateAnswer(const Task& task,
+                                                                 const Workload& workload) {
+  Result<std::optional<std::string>> answer = std::optional<std::string>();
+  TRY(worker_->Ask([&](Oracle& oracle) { answer = oracle.DegenerateAnswer(task, workload); }));
+  return answer;
+}
+
+}  // namespace warpsmith::judge

@@ -1,0 +1,60 @@
+// The GPU of this machine as a Device: a thread of its own judges jobs in the order they came.
+#ifndef WARPSMITH_JUDGE_LOCAL_DEVICE_H_
+#define WARPSMITH_JUDGE_LOCAL_DEVICE_H_
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/device.h"
+#include "util/result.h"
+
+namespace warpsmith::judge {
+
+struct LocalDeviceOptions {
+  std::string gpu;      // index, UUID or a prefix of it; empty: the first
+  std::string kernels;  // BuildJudgeKernels' cubin for ArchitectureOfGpu(gpu)
+  // What starts a runner; the socket's number is appended. Empty: this program with
+  // kRunnerSubcommand.
+  std::vector<std::string> runner_argv;
+  std::chrono::milliseconds lock_patience{0};  // how long to wait for another measuring process
+};
+
+// What the device was held for, to tell how well a run keeps it busy.
+struct DeviceUse {
+  double held_seconds = 0;       // since it was opened
+  double measuring_seconds = 0;  // of these, with a job at work
+};
+
+// The architecture to build the judge's kernels for ("sm_90a"). kUnavailable without a GPU.
+Result<std::string> ArchitectureOfGpu(const std::string& gpu);
+
+// One measuring process per GPU: it holds a lock named after the GPU's UUID for as long as it
+// lives. Thread-safe.
+class LocalDevice : public Device {
+ public:
+  // kUnavailable: no GPU or driver. kBusy: another process measures on it, and went on doing so for
+  // the whole patience.
+  static Result<std::unique_ptr<LocalDevice>> Open(LocalDeviceOptions options);
+  ~LocalDevice() override;  // ends the job at work first; jobs not begun are dropped
+
+  const DeviceInfo& Info() const override;
+  Status Submit(std::vector<Job> jobs) override;
+  Result<std::vector<Completed>> Collect(std::chrono::milliseconds patience) override;
+
+  DeviceUse Use() const;
+  // Is there a trivial answer (zeros, a constant, a copy) that the task's check takes for right?
+  // Waits for the jobs before it.
+  Result<std::optional<std::string>> DegenerateAnswer(const Task& task, const Workload& workload);
+
+ private:
+  class Worker;
+  explicit LocalDevice(std::unique_ptr<Worker> worker);
+  std::unique_ptr<Worker> worker_;
+};
+
+}  // namespace warpsmith::judge
+
+#endif  // WARPSMITH_JUDGE_LOCAL_DEVICE_H_

@@ -1,0 +1,305 @@
+#include "judge/oracle.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "baseline/gemm_baseline.h"
+#include "judge/floor.h"
+#include "judge/inspection.h"
+#include "util/clock.h"
+
+namespace warpsmith::judge {
+namespace {
+
+constexpr int kCandidatesPerRunner = 64;
+constexpr size_t kMaxStages = 16;
+constexpr std::chrono::seconds kArenaLimit{60};
+constexpr std::chrono::seconds kBaselineLimit{180};  // autotuning times up to 200 algorithms
+
+DeviceInfo InfoOf(const cuda::DeviceProperties& device,
+                  const std::optional<cuda::TelemetryReader>& telemetry) {
+  DeviceInfo info;
+  info.name = device.name;
+  info.uuid = device.uuid;
+  const Result<std::string> driver = cuda::DriverRelease();
+  info.driver = driver.ok() ? driver.value() : "unknown";
+  info.architecture = cuda::ArchitectureOf(device);
+  info.sm_count = device.sm_count;
+  info.max_shared_bytes_per_block = device.max_shared_bytes_per_block;
+  info.l2_bytes = device.l2_bytes;
+  info.memory_bytes = device.memory_bytes;
+  info.max_sm_mhz = telemetry ? telemetry->max_sm_mhz() : device.sm_clock_khz / 1e3;
+  const PartRates rates = RatesOf(device.name);
+  info.hbm_bytes_per_s =
+      rates.hbm_bytes_per_s > 0 ? rates.hbm_bytes_per_s : device.memory_bytes_per_s();
+  info.l2_bytes_per_s = rates.l2_bytes_per_s;
+  info.tensor_f16_flops = rates.tensor_f16_flops;
+  info.origin = "local";
+  return info;
+}
+
+std::string StageId(const Task& task, const Workload& workload) {
+  std::string id = TaskId(task);
+  for (const auto& [name, value] : workload.sizes) id += fmt::format(" {}={}", name, value);
+  return id;
+}
+
+Evidence EvidenceOf(const Job& job, const DeviceInfo& info) {
+  Evidence evidence;
+  evidence.device = info.name;
+  evidence.device_uuid = info.uuid;
+  evidence.driver = info.driver;
+  evidence.protocol = ProtocolId(job.protocol);
+  evidence.date = UtcTimestamp();
+  if (job.artifact) {
+    evidence.toolchain = job.artifact->toolchain;
+    evidence.architecture = job.artifact->architecture;
+    evidence.artifact_sha256 = job.artifact->image_sha256;
+    evidence.kernels = job.artifact->kernels;
+    evidence.compile_ms = job.artifact->compile_ms;
+  }
+  return evidence;
+}
+
+// What needs no device to be refused.
+std::optional<Outcome> RefuseUnseen(const Job& job) {
+  if (job.candidate.form != Form::kKernel) {
+    return Rejected{"form", "this judge takes candidates of form 'kernel' only"};
+  }
+  if (!job.artifact) return Inconclusive{"the job came without a compiled artifact"};
+  if (job.artifact->writable_global_bytes > 0) {
+    return Rejected{"writable-globals",
+                    fmt::format("{} bytes of __device__ variables could carry something from one "
+                                "call to the next; use a workspace of the plan",
+                                job.artifact->writable_global_bytes)};
+  }
+  return std::nullopt;
+}
+
+bool SharesRunner(const Protocol& protocol) {
+  return protocol.level == Level::kScreened && protocol.runner_processes <= 1;
+}
+
+class Stopwatch {
+ public:
+  double seconds() const { return MonotonicSeconds() - start_; }
+
+ private:
+  double start_ = MonotonicSeconds();
+};
+
+}  // namespace
+
+Oracle::Oracle(OracleOptions options, DeviceInfo info, std::unique_ptr<OracleDevice> device)
+    : options_(std::move(options)),
+      info_(std::move(info)),
+      device_(std::move(device)),
+      pool_({options_.runner_argv, options_.device.uuid, options_.kernels}),
+      random_(Random::Secret()) {}
+
+Result<std::unique_ptr<Oracle>> Oracle::Open(const OracleOptions& options) {
+  auto device = TRY(OracleDevice::Open(options.device, options.kernels));
+  TRY(device->Probe());
+  std::optional<cuda::TelemetryReader> telemetry;
+  Result<cuda::TelemetryReader> reader = cuda::TelemetryReader::Open(options.device.uuid);
+  if (reader.ok()) telemetry.emplace(std::move(reader).value());
+  std::unique_ptr<Oracle> oracle(
+      new Oracle(options, InfoOf(options.device, telemetry), std::move(device)));
+  oracle->telemetry_ = std::move(telemetry);
+  TRY(oracle->pool_.Prepare(2));  // one to use, one spare
+  return oracle;
+}
+
+Result<Verdict> Oracle::Judge(const Job& job) {
+  const Stopwatch watch;
+  Verdict verdict;
+  verdict.evidence = EvidenceOf(job, info_);
+  Result<Outcome> outcome = JudgeJob(job, verdict.evidence);
+  if (runner_ != nullptr && !runner_->alive()) runner_.reset();
+  if (!outcome.ok() || !std::holds_alternative<Passed>(*outcome)) TRY(device_->Probe());
+  TRY(pool_.Prepare(1));
+  if (outcome.ok()) {
+    verdict.outcome = std::move(outcome).value();
+  } else {
+    verdict.outcome = Inconclusive{outcome.error().Line()};
+  }
+  verdict.evidence.judge_ms = watch.seconds() * 1e3;
+  return verdict;
+}
+
+Result<Outcome> Oracle::JudgeJob(const Job& job, Evidence& evidence) {
+  if (auto refused = RefuseUnseen(job)) return *refused;
+  Stage* stage = TRY(StageOf(job.task, job.workload));
+  if (stage->degenerate) {
+    return Outcome(Inconclusive{
+        fmt::format("the task is degenerate: {} would pass its check", *stage->degenerate)});
+  }
+  return Measure(job, *stage, evidence);
+}
+
+Result<std::optional<std::string>> Oracle::DegenerateAnswer(const Task& task,
+                                                            const Workload& workload) {
+  return TRY(StageOf(task, workload))->degenerate;
+}
+
+Result<ArenaPlan> Oracle::PlanFor(const Task& task, const Workload& workload,
+                                  const GemmProblem& problem) const {
+  constexpr double kLaunchUs = 2, kOverFloor = 1.6, kFallbackFlops = 100e12;
+  DeviceInfo assumed = info_;
+  if (assumed.tensor_f16_flops <= 0) assumed.tensor_f16_flops = kFallbackFlops;
+  const double floor_us = TRY(FloorUs(assumed, task, workload, Mode::kDeviceHot));
+  const ArenaLimits limits{info_.l2_bytes, info_.memory_bytes / 8, info_.memory_bytes / 8};
+  return PlanArena(BytesOf(problem), std::max(kLaunchUs, kOverFloor * floor_us), limits);
+}
+
+// The least recently used arenas go. Their references may not outlive the runner's chance to be
+// handed the pages, so the runner goes first.
+void Oracle::MakeRoomForStage() {
+  const auto enough_memory = [this]() {
+    const Result<cuda::MemoryInfo> memory = cuda::GetMemoryInfo();
+    return !memory.ok() || memory->free_bytes > memory->total_bytes / 2;
+  };
+  while (!stages_.empty() && (stages_.size() >= kMaxStages || !enough_memory())) {
+    runner_.reset();
+    stages_.erase(stages_.begin());
+  }
+}
+
+Result<Oracle::Stage*> Oracle::StageOf(const Task& task, const Workload& workload) {
+  const std::string id = StageId(task, workload);
+  const auto found = std::find_if(stages_.begin(), stages_.end(),
+                                  [&](const auto& entry) { return entry.first == id; });
+  if (found != stages_.end()) {
+    std::rotate(found, found + 1, stages_.end());
+    return &stages_.back().second;
+  }
+  MakeRoomForStage();
+  const GemmProblem problem = TRY(ProblemOf(task, workload));
+  const ArenaPlan plan = TRY(PlanFor(task, workload, problem));
+  Stage stage{task, workload, nullptr, {}, {}};
+  stage.arena = TRY(Arena::Create(*device_, id, problem, plan, random_));
+  const auto trivial = TRY(TrivialAnswerThatPasses(*device_, *stage.arena));
+  if (trivial) stage.degenerate = std::string(*trivial);
+  stages_.emplace_back(id, std::move(stage));
+  return &stages_.back().second;
+}
+
+Result<Outcome> Oracle::Measure(const Job& job, Stage& stage, Evidence& evidence) {
+  const int processes = std::max(1, job.protocol.runner_processes);
+  if (!SharesRunner(job.protocol)) TRY(pool_.Prepare(static_cast<size_t>(processes)));
+  if (job.protocol.renew_contents) TRY(stage.arena->Renew(random_, true));
+  TRY(ReadyRunner(job, stage));
+  Trial trial({device_.get(), stage.arena.get(), telemetry_ ? &*telemetry_ : nullptr, &info_, &job,
+               &random_},
+              TRY(Contenders(job, stage, evidence)));
+  const Stopwatch watch;
+  int rounds = 0;
+  for (int process = 0;; ++process) {
+    if (process > 0) {
+      if (job.protocol.renew_contents) {
+        TRY(stage.arena->Renew(random_, false));
+        trial.ForgetContents();
+      }
+      TRY(ReadyRunner(job, stage));
+      TRY(Contenders(job, stage, evidence));
+    }
+    if (auto outcome = TRY(Enter(job, stage, trial, process))) return *outcome;
+    if (auto outcome = TRY(RunRounds(job, trial, process, rounds))) return *outcome;
+    if (process + 1 >= processes && trial.Enough(rounds, watch.seconds())) break;
+  }
+  return Outcome(TRY(trial.Finish()));
+}
+
+StepResult Oracle::Enter(const Job& job, Stage& stage, Trial& trial, int process) {
+  const ArenaPlan& plan = stage.arena->plan();
+  const CandidateCommand command{job.candidate.plan, plan.touch_launches + plan.timed_launches};
+  const CallResult loaded = runner_->Call(
+      command, std::chrono::milliseconds(job.protocol.step_timeout_ms), job.artifact->image);
+  if (!std::holds_alternative<Reply>(loaded)) {
+    return std::optional(OutcomeOfCall(loaded, "loading the candidate"));
+  }
+  ++runner_->candidates;
+  if (process == 0) {
+    if (auto outcome = TRY(trial.RunChecks(*runner_))) return outcome;
+  }
+  return trial.WarmUp(*runner_, process == 0 ? job.protocol.warmup_seconds : 0);
+}
+
+// This process's share of the rounds and of the time; a lone process goes on until it is enough.
+StepResult Oracle::RunRounds(const Job& job, Trial& trial, int process, int& rounds) {
+  const int processes = std::max(1, job.protocol.runner_processes);
+  const int share = (std::max(1, job.protocol.rounds) + processes - 1) / processes;
+  const double share_seconds = job.protocol.measure_seconds / processes;
+  const Stopwatch watch;
+  for (int done = 1;; ++done) {
+    auto outcome = TRY(trial.RunRound(*runner_, process, rounds++));
+    if (outcome) return outcome;
+    if (done < share || watch.seconds() < share_seconds) continue;
+    if (processes > 1 || trial.Enough(rounds, watch.seconds())) return outcome;
+  }
+}
+
+Status Oracle::ReadyRunner(const Job& job, Stage& stage) {
+  const bool goes_on = SharesRunner(job.protocol) && runner_ != nullptr && runner_->alive() &&
+                       runner_->candidates < kCandidatesPerRunner;
+  if (goes_on) {
+    TRY(pool_.Settle());  // no context is being created while something is timed
+  } else {
+    runner_.reset();
+    runner_ = TRY(pool_.Take());
+  }
+  return runner_->arena_id == stage.arena->id() ? Status{} : MapArena(stage);
+}
+
+Status Oracle::MapArena(Stage& stage) {
+  const Arena& arena = *stage.arena;
+  const ArenaCommand command{stage.task, stage.workload, arena.mapped_bytes(),
+                             arena.plan().input_slots, arena.plan().output_slots};
+  const std::vector<int> descriptors = TRY(arena.Export());
+  const CallResult mapped = runner_->Call(command, kArenaLimit, {}, descriptors);
+  for (int descriptor : descriptors) close(descriptor);
+  if (!std::holds_alternative<Reply>(mapped)) return ErrorOfCall(mapped, "mapping the arena");
+  runner_->arena_id = arena.id();
+  runner_->baselines.clear();
+  return {};
+}
+
+Result<std::vector<ContenderSpec>> Oracle::Contenders(const Job& job, Stage& stage,
+                                                      Evidence& evidence) {
+  std::vector<ContenderSpec> contenders = {
+      {std::string(kCandidateName), std::string(kCandidateName), true, true}};
+  const bool certified = job.protocol.level == Level::kCertified;
+  for (const std::string& name : job.task.baselines) {
+    contenders.push_back(TRY(Baseline(stage, name, evidence)));
+    if (!certified) break;  // screening asks about the bar alone
+  }
+  if (certified && contenders.size() > 1) {
+    ContenderSpec again = contenders[1];
+    again.label += "/again";
+    contenders.push_back(std::move(again));
+  }
+  return contenders;
+}
+
+Result<ContenderSpec> Oracle::Baseline(Stage& stage, const std::string& name, Evidence& evidence) {
+  std::string& choice = stage.choices[name];
+  auto& ready = runner_->baselines;
+  if (std::find(ready.begin(), ready.end(), name) == ready.end()) {
+    const std::string step = fmt::format("making baseline {} ready", name);
+    const CallResult made = runner_->Call(BaselineCommand{name, choice}, kBaselineLimit);
+    const auto* reply = std::get_if<Reply>(&made);
+    if (reply == nullptr) return ErrorOfCall(made, step);
+    choice = reply->text;
+    ready.push_back(name);
+  }
+  const auto parsed = TRY(baseline::GemmBaselineChoiceFromText(choice));
+  if (evidence.baseline_library.empty()) evidence.baseline_library = parsed.library;
+  const auto layout =
+      stage.arena->problem().transposed ? cuda::GemmLayout::kTN : cuda::GemmLayout::kNN;
+  return ContenderSpec{name, name, false, parsed.shape.layout == layout};
+}
+
+}  // namespace warpsmith::judge

@@ -1,0 +1,84 @@
+// The trusted half of the judge: inputs, references, verdicts. One per process and device.
+#ifndef WARPSMITH_JUDGE_ORACLE_H_
+#define WARPSMITH_JUDGE_ORACLE_H_
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/device.h"
+#include "cuda/nvml.h"
+#include "judge/arena.h"
+#include "judge/oracle_device.h"
+#include "judge/runner_process.h"
+#include "judge/trial.h"
+#include "util/random.h"
+#include "util/result.h"
+
+namespace warpsmith::judge {
+
+// What it needs to open; the kernels are BuildJudgeKernels' cubin for the device's architecture.
+struct OracleOptions {
+  cuda::DeviceProperties device;
+  std::string kernels;
+  std::vector<std::string> runner_argv;
+};
+
+// Not thread-safe: everything happens in the thread that opened it.
+class Oracle {
+ public:
+  static Result<std::unique_ptr<Oracle>> Open(const OracleOptions& options);
+
+  const DeviceInfo& info() const { return info_; }
+
+  // Errors are the device's: it is lost. Trouble with this job alone is an Inconclusive.
+  Result<Verdict> Judge(const Job& job);
+
+  // The name of a trivial answer (zeros, a constant, a copy) that the task's check takes for right.
+  Result<std::optional<std::string>> DegenerateAnswer(const Task& task, const Workload& workload);
+
+ private:
+  // An arena with what was found out about its problem.
+  struct Stage {
+    Task task;
+    Workload workload;
+    std::unique_ptr<Arena> arena;
+    std::optional<std::string> degenerate;
+    std::map<std::string, std::string> choices;  // baseline -> its choice
+  };
+
+  Oracle(OracleOptions options, DeviceInfo info, std::unique_ptr<OracleDevice> device);
+  Result<Outcome> JudgeJob(const Job& job, Evidence& evidence);
+  Result<Stage*> StageOf(const Task& task, const Workload& workload);
+  Result<ArenaPlan> PlanFor(const Task& task, const Workload& workload,
+                            const GemmProblem& problem) const;
+  void MakeRoomForStage();
+
+  Result<Outcome> Measure(const Job& job, Stage& stage, Evidence& evidence);
+  // Load, check (in the first process), warm up.
+  StepResult Enter(const Job& job, Stage& stage, Trial& trial, int process);
+  StepResult RunRounds(const Job& job, Trial& trial, int process, int& rounds);
+
+  // Sees to runner_: the shared one goes on for screened jobs, others get a fresh one.
+  Status ReadyRunner(const Job& job, Stage& stage);
+  Status MapArena(Stage& stage);
+  // Everyone who takes part, with the baselines ready in the runner.
+  Result<std::vector<ContenderSpec>> Contenders(const Job& job, Stage& stage, Evidence& evidence);
+  Result<ContenderSpec> Baseline(Stage& stage, const std::string& name, Evidence& evidence);
+
+  OracleOptions options_;
+  DeviceInfo info_;
+  std::unique_ptr<OracleDevice> device_;
+  std::optional<cuda::TelemetryReader> telemetry_;
+  RunnerPool pool_;
+  Random random_;
+  std::vector<std::pair<std::string, Stage>> stages_;  // most recently used last
+  std::unique_ptr<RunnerProcess> runner_;  // after stages_: gone before the arenas' references
+};
+
+}  // namespace warpsmith::judge
+
+#endif  // WARPSMITH_JUDGE_ORACLE_H_

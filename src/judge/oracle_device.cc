@@ -1,0 +1,72 @@
+#include "judge/oracle_device.h"
+
+#include <cstring>
+
+namespace warpsmith::judge {
+namespace {
+
+constexpr size_t kTableBytes = size_t{1} << 20;
+constexpr size_t kResultBytes = size_t{1} << 16;
+constexpr size_t kAlignment = 64;
+
+size_t RoundUp(size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+
+}  // namespace
+
+Result<std::unique_ptr<OracleDevice>> OracleDevice::Open(const cuda::DeviceProperties& properties,
+                                                         std::string_view kernels) {
+  cuda::Context context = TRY(cuda::Context::Retain(properties));
+  cuda::Stream stream = TRY(cuda::Stream::Create());
+  Kernels loaded = TRY(Kernels::Load(kernels, properties.sm_count));
+  cuda::PinnedBuffer staging = TRY(cuda::PinnedBuffer::Allocate(kTableBytes));
+  cuda::DeviceBuffer tables = TRY(cuda::DeviceBuffer::Allocate(kTableBytes));
+  cuda::PinnedBuffer fetched = TRY(cuda::PinnedBuffer::Allocate(kResultBytes));
+  cuda::DeviceBuffer results = TRY(cuda::DeviceBuffer::Allocate(kResultBytes));
+  return std::unique_ptr<OracleDevice>(
+      new OracleDevice(std::move(context), std::move(stream), std::move(loaded), std::move(staging),
+                       std::move(tables), std::move(fetched), std::move(results)));
+}
+
+Result<uint64_t> OracleDevice::UploadBytes(const void* bytes, size_t size) {
+  CHECK(uploaded_ + size <= kTableBytes);
+  char* host = static_cast<char*>(staging_.data()) + uploaded_;
+  std::memcpy(host, bytes, size);
+  const uint64_t address = tables_.address() + uploaded_;
+  TRY(cuda::CopyToDeviceAsync(address, host, size, stream_));
+  uploaded_ += RoundUp(size);
+  return address;
+}
+
+Result<uint64_t> OracleDevice::ReserveResults(size_t bytes) {
+  CHECK(reserved_ + bytes <= kResultBytes);
+  const uint64_t address = results_.address() + reserved_;
+  TRY(cuda::FillAsync(address, 0, bytes, stream_));
+  reserved_ += RoundUp(bytes);
+  return address;
+}
+
+const char* OracleDevice::ResultBytes(uint64_t reserved) const {
+  return static_cast<const char*>(fetched_.data()) + (reserved - results_.address());
+}
+
+Status OracleDevice::Synchronize() {
+  if (reserved_ > 0) {
+    TRY(cuda::CopyToHostAsync(fetched_.data(), results_.address(), reserved_, stream_));
+  }
+  TRY(stream_.Synchronize());
+  uploaded_ = 0;
+  reserved_ = 0;
+  return {};
+}
+
+Status OracleDevice::Probe() {
+  constexpr uint32_t kSign = 0x600d600d;
+  const uint64_t target = TRY(ReserveResults(sizeof(uint32_t)));
+  TRY(kernels_.RunProbe(target, kSign, stream_));
+  TRY(Synchronize());
+  if (*Results<uint32_t>(target) == kSign) return {};
+  return Error{ErrorCode::kInternal, "the device no longer computes what it is told",
+               "look at `nvidia-smi -q` and the kernel log for Xid errors"};
+}
+
+}  // namespace warpsmith::judge

@@ -1,0 +1,19 @@
+// The runner: the child process that loads a candidate and launches it. It is our code, but the
+// device code it launches is not: whatever that does to this process stays in it. It never sees an
+// expected output.
+#ifndef WARPSMITH_JUDGE_RUNNER_H_
+#define WARPSMITH_JUDGE_RUNNER_H_
+
+#include <string_view>
+
+namespace warpsmith::judge {
+
+// The hidden subcommand: `warpsmith internal-runner <socket>`.
+inline constexpr std::string_view kRunnerSubcommand = "internal-runner";
+
+// Answers commands on the socket until it closes; the process's exit status.
+int RunnerMain(int socket);
+
+}  // namespace warpsmith::judge
+
+#endif  // WARPSMITH_JUDGE_RUNNER_H_

@@ -1,0 +1,157 @@
+// The four timing modes. Whatever is not between the two events (or clock readings) is untimed.
+#include <fmt/format.h>
+
+#include "cuda/graph.h"
+#include "judge/runner_session.h"
+#include "util/clock.h"
+
+namespace warpsmith::judge {
+namespace {
+
+struct BoundBatch {
+  std::vector<Enqueue> touch, timed;
+};
+
+Result<BoundBatch> BindBatch(const MappedArena& arena, const Contender& contender,
+                             const SampleCommand& command) {
+  BoundBatch batch;
+  int launch = 0;
+  for (const WireLaunch& slots : command.touch) {
+    batch.touch.push_back(TRY(contender.bind(BindingsOf(arena, slots), launch++)));
+  }
+  for (const WireLaunch& slots : command.timed) {
+    batch.timed.push_back(TRY(contender.bind(BindingsOf(arena, slots), launch++)));
+  }
+  return batch;
+}
+
+// One timed batch of one contender.
+class Batch {
+ public:
+  Batch(const Bench& bench, const MappedArena& arena, const Contender& contender,
+        const SampleCommand& command, BoundBatch bound)
+      : bench_(bench),
+        arena_(arena),
+        contender_(contender),
+        command_(command),
+        bound_(std::move(bound)) {}
+
+  Result<std::vector<double>> Hot() const {
+    return TimeGraph([this]() -> Status {
+      TRY(PrepareHot());
+      return TimedLaunches();
+    });
+  }
+
+  Result<std::vector<double>> Cold() const {
+    return TimeGraph([this]() -> Status {
+      TRY(Poison());
+      TRY(contender_.reset_workspaces(bench_.stream));
+      TRY(Evict());
+      return TimedLaunches();
+    });
+  }
+
+  // Launches go out one by one, so that the host's part of each is in the time.
+  Result<std::vector<double>> Offline() const {
+    TRY(PrepareHot());
+    TRY(bench_.stream.Synchronize());
+    TRY(bench_.start.Record(bench_.stream));
+    TRY(Submit(bound_.timed));
+    TRY(bench_.end.Record(bench_.stream));
+    TRY(bench_.context.Synchronize());
+    return std::vector<double>{TRY(PerLaunchUs())};
+  }
+
+  // Single calls as a server makes them: the device idle, the caches somebody else's.
+  Result<std::vector<double>> Server() const {
+    TRY(Poison());
+    TRY(contender_.reset_workspaces(bench_.stream));
+    std::vector<double> elapsed_us;
+    for (size_t call = 0; call < bound_.timed.size(); ++call) {
+      TRY(Evict());
+      TRY(bench_.stream.Synchronize());
+      const int64_t idle_until_ns = MonotonicNs() + int64_t{1000} * command_.idle_us.at(call);
+      while (MonotonicNs() < idle_until_ns) {
+      }
+      const int64_t begin_ns = MonotonicNs();
+      TRY(bound_.timed[call](bench_.stream));
+      TRY(bench_.stream.Synchronize());
+      elapsed_us.push_back(static_cast<double>(MonotonicNs() - begin_ns) * 1e-3);
+    }
+    return elapsed_us;
+  }
+
+ private:
+  Status Poison() const {
+    return bench_.kernels.RunPoison(arena_.slots[kInputs], command_.poison, bench_.stream);
+  }
+
+  Status Evict() const {
+    return bench_.kernels.RunEvict(bench_.evict_buffer.address(),
+                                   static_cast<int64_t>(bench_.evict_buffer.bytes()),
+                                   bench_.sink.address(), bench_.stream);
+  }
+
+  Status Submit(const std::vector<Enqueue>& launches) const {
+    for (const Enqueue& launch : launches) TRY(launch(bench_.stream));
+    return {};
+  }
+
+  // Inputs (and scratch memory, which a caller would reuse) end up in the L2, outputs do not.
+  Status PrepareHot() const {
+    TRY(Poison());
+    TRY(Evict());
+    TRY(contender_.reset_workspaces(bench_.stream));
+    return Submit(bound_.touch);
+  }
+
+  Status TimedLaunches() const {
+    TRY(bench_.start.RecordInGraph(bench_.stream));
+    TRY(Submit(bound_.timed));
+    return bench_.end.RecordInGraph(bench_.stream);
+  }
+
+  Result<std::vector<double>> TimeGraph(const std::function<Status()>& submit) const {
+    const cuda::Graph graph = TRY(cuda::Graph::Capture(bench_.stream, submit));
+    TRY(graph.Upload(bench_.stream));
+    TRY(bench_.stream.Synchronize());
+    TRY(graph.Launch(bench_.stream));
+    TRY(bench_.context.Synchronize());
+    return std::vector<double>{TRY(PerLaunchUs())};
+  }
+
+  Result<double> PerLaunchUs() const {
+    const double us = TRY(cuda::ElapsedUs(bench_.start, bench_.end));
+    return us / static_cast<double>(bound_.timed.size());
+  }
+
+  const Bench& bench_;
+  const MappedArena& arena_;
+  const Contender& contender_;
+  const SampleCommand& command_;
+  BoundBatch bound_;
+};
+
+}  // namespace
+
+Result<std::vector<double>> RunSample(const Bench& bench, const MappedArena& arena,
+                                      const Contender& contender, const SampleCommand& command) {
+  if (command.timed.empty()) {
+    return Error{ErrorCode::kInternal, "judge command 'sample' has nothing to time", ""};
+  }
+  const Batch batch(bench, arena, contender, command, TRY(BindBatch(arena, contender, command)));
+  switch (command.mode) {
+    case Mode::kDeviceHot:
+      return batch.Hot();
+    case Mode::kDeviceCold:
+      return batch.Cold();
+    case Mode::kOffline:
+      return batch.Offline();
+    case Mode::kServer:
+      return batch.Server();
+  }
+  return Error{ErrorCode::kInternal, "judge command 'sample' has an unknown mode", ""};
+}
+
+}  // namespace warpsmith::judge

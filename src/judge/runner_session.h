@@ -1,0 +1,74 @@
+// The state of a runner: device, arena, contenders.
+#ifndef WARPSMITH_JUDGE_RUNNER_SESSION_H_
+#define WARPSMITH_JUDGE_RUNNER_SESSION_H_
+
+#include <array>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cuda/context.h"
+#include "cuda/memory.h"
+#include "cuda/shared_memory.h"
+#include "cuda/stream.h"
+#include "judge/contender.h"
+#include "judge/kernels.h"
+#include "judge/problem.h"
+#include "judge/wire.h"
+#include "util/frame.h"
+#include "util/result.h"
+
+namespace warpsmith::judge {
+
+// What every batch needs on the device, whoever is timed.
+struct Bench {
+  cuda::Context context;
+  cuda::Stream stream;
+  cuda::Event start, end;
+  Kernels kernels;
+  cuda::DeviceBuffer evict_buffer;  // several times the L2
+  cuda::DeviceBuffer sink;
+};
+
+inline constexpr size_t kRoles = kInputs + 1;  // A, B, C
+
+// The oracle's memory as mapped here. Exact regions hold one slot that ends at an unmapped page.
+struct MappedArena {
+  Task task;
+  Workload workload;
+  GemmProblem problem;
+  std::vector<cuda::Mapping> mappings;
+  std::array<Region, kRoles> slots, exact;
+};
+
+class RunnerSession {
+ public:
+  // `frame` carries the command's payload and descriptors, which are closed here.
+  ReplyOrError Handle(const Frame& frame);
+
+ private:
+  Result<Reply> Run(const StartCommand& command, const Frame& frame);
+  Result<Reply> Run(const ArenaCommand& command, const Frame& frame);
+  Result<Reply> Run(const CandidateCommand& command, const Frame& frame);
+  Result<Reply> Run(const BaselineCommand& command, const Frame& frame);
+  Result<Reply> Run(const CheckCommand& command, const Frame& frame);
+  Result<Reply> Run(const SampleCommand& command, const Frame& frame);
+
+  Result<const Contender*> Find(const std::string& name) const;
+
+  std::optional<Bench> bench_;
+  std::optional<MappedArena> arena_;
+  std::map<std::string, Contender> contenders_;
+};
+
+// Addresses of one launch's tensors.
+std::vector<launch::Binding> BindingsOf(const MappedArena& arena, const WireLaunch& launch);
+
+// Runs one batch and times it (runner_sample.cc).
+Result<std::vector<double>> RunSample(const Bench& bench, const MappedArena& arena,
+                                      const Contender& contender, const SampleCommand& command);
+
+}  // namespace warpsmith::judge
+
+#endif  // WARPSMITH_JUDGE_RUNNER_SESSION_H_

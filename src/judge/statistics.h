@@ -1,0 +1,56 @@
+// From raw samples to medians, paired ratios, intervals and findings.
+//
+// A round's value is the median of its samples; a ratio is taken inside one round, where both
+// contenders met the same clocks and temperatures. Rounds of one process share whatever that
+// process drew (addresses, module placement), so with several processes the process is the unit:
+// Student's t over the processes' medians. With one process the rounds are the units, and the
+// interval knows nothing of what another process would have drawn.
+#ifndef WARPSMITH_JUDGE_STATISTICS_H_
+#define WARPSMITH_JUDGE_STATISTICS_H_
+
+#include <string>
+#include <vector>
+
+#include "core/verdict.h"
+
+namespace warpsmith::judge {
+
+// CHECKs that there is at least one value.
+double Median(std::vector<double> values);
+
+// The natural logarithm of one round's time or ratio.
+struct RoundLog {
+  int process = 0;
+  int round = 0;
+  double value = 0;
+};
+
+// The median of every (process, round), by rising process and round.
+std::vector<RoundLog> RoundMedians(const std::vector<Sample>& samples);
+
+// log(baseline / candidate) of every round that has samples of both.
+std::vector<RoundLog> PairedLogRatios(const std::vector<Sample>& baseline,
+                                      const std::vector<Sample>& candidate);
+
+// exp(centre) with its interval; {0, inf} when there are too few independent units to say.
+struct Estimate {
+  double value = 0;
+  Interval interval;
+};
+Estimate EstimateOf(const std::vector<RoundLog>& rounds, double confidence);
+
+// Half the interval's width, relative to its centre; infinite when the interval is.
+double HalfWidth(const Estimate& estimate);
+
+// kSame: the whole interval lies within the band; otherwise kFaster or kSlower when it excludes 1.
+Finding FindingOf(const Interval& ratio, double band);
+
+Comparison Compare(const ContenderTiming& baseline, const ContenderTiming& candidate,
+                   double confidence, double band);
+
+// Fills median_us and interval_us from the samples.
+void Summarise(ContenderTiming& timing, double confidence);
+
+}  // namespace warpsmith::judge
+
+#endif  // WARPSMITH_JUDGE_STATISTICS_H_

@@ -1,0 +1,265 @@
+#include "judge/trial.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <limits>
+
+#include "judge/floor.h"
+#include "judge/statistics.h"
+#include "util/clock.h"
+
+namespace warpsmith::judge {
+namespace {
+
+constexpr uint64_t kMaxIdleUs = 200;
+constexpr std::string_view kAgain = "/again";
+
+std::vector<WireLaunch> OnWire(const std::vector<PlannedLaunch>& launches) {
+  std::vector<WireLaunch> wire;
+  for (const PlannedLaunch& l : launches) wire.push_back({l.slot[0], l.slot[1], l.output_slot});
+  return wire;
+}
+
+std::chrono::milliseconds StepLimit(const Job& job) {
+  return std::chrono::milliseconds(job.protocol.step_timeout_ms);
+}
+
+bool IsAgain(const std::string& label) { return label.ends_with(kAgain); }
+
+}  // namespace
+
+Trial::Trial(const TrialContext& context, std::vector<ContenderSpec> contenders)
+    : context_(context), contenders_(std::move(contenders)) {
+  for (Mode mode : context_.job->protocol.modes) samples_[mode].resize(contenders_.size());
+}
+
+// A quiet NaN that no conversion instruction makes by itself and no memset leaves behind.
+uint16_t Trial::DrawPoison() {
+  const auto payload = static_cast<uint16_t>(1 + context_.random->Below(0x1fe));
+  const auto sign = static_cast<uint16_t>(context_.random->Below(2) << 15);
+  return static_cast<uint16_t>(0x7e00 | payload | sign);
+}
+
+StepResult Trial::RunChecks(RunnerProcess& runner) {
+  std::vector<CheckReport> reports;
+  for (const CheckContents& check : context_.arena->checks()) {
+    const std::string step = fmt::format("check launch '{}'", DetectorName(check.input));
+    const uint16_t poison = DrawPoison();
+    TRY(context_.arena->StageCheck(check));
+    const CallResult call =
+        runner.Call(CheckCommand{std::string(kCandidateName), poison}, StepLimit(*context_.job));
+    if (!std::holds_alternative<Reply>(call)) return std::optional(OutcomeOfCall(call, step));
+    const Inspection inspection =
+        TRY(InspectCheck(*context_.device, *context_.arena, check, poison));
+    if (inspection.violation) {
+      TRY(context_.arena->RefillGuards());
+      return std::optional<Outcome>(*inspection.violation);
+    }
+    reports.push_back({check.input, inspection.outputs.front()});
+    correctness_.detectors.emplace_back(DetectorName(check.input));
+    ++correctness_.outputs_verified;
+  }
+  for (const char* detector : {"poison", "nan", "guards", "unmapped-page"}) {
+    correctness_.detectors.emplace_back(detector);
+  }
+  if (auto incorrect = DiagnoseChecks(reports)) return std::optional<Outcome>(*incorrect);
+  for (const CheckReport& report : reports) {
+    if (report.input == CheckInput::kNormal) {
+      correctness_.max_deviation.push_back(report.output.max_deviation);
+    }
+    correctness_.worst_bound_fraction =
+        std::max(correctness_.worst_bound_fraction, report.output.worst_fraction);
+  }
+  return std::optional<Outcome>();
+}
+
+StepResult Trial::WarmUp(RunnerProcess& runner, double seconds) {
+  const int64_t until_ns = MonotonicNs() + static_cast<int64_t>(seconds * 1e9);
+  do {
+    for (size_t i = 0; i < contenders_.size(); ++i) {
+      if (IsAgain(contenders_[i].label)) continue;
+      const Turn turn{context_.job->protocol.modes.front(), i};
+      auto outcome = TRY(RunBatch(runner, turn, nullptr, {}));
+      if (outcome) return outcome;
+    }
+  } while (MonotonicNs() < until_ns);
+  return std::optional<Outcome>();
+}
+
+StepResult Trial::RunRound(RunnerProcess& runner, int process, int round) {
+  TRY(context_.arena->Reassign(*context_.random));
+  round_deviation_ = 0;
+  std::vector<Turn> turns;
+  for (Mode mode : context_.job->protocol.modes) {
+    for (size_t contender = 0; contender < contenders_.size(); ++contender) {
+      for (int i = 0; i < context_.job->protocol.samples_per_round; ++i) {
+        turns.push_back({mode, contender});
+      }
+    }
+  }
+  context_.random->Shuffle(turns);
+  const Sample stamp{process, round};
+  for (const Turn& turn : turns) {
+    auto outcome = TRY(RunBatch(runner, turn, &samples_.at(turn.mode).at(turn.contender), stamp));
+    if (outcome) return outcome;
+  }
+  correctness_.max_deviation.push_back(round_deviation_);
+  return std::optional<Outcome>();
+}
+
+SampleCommand Trial::CommandOf(const ContenderSpec& contender, Mode mode, const BatchPlan& batch) {
+  SampleCommand command;
+  command.contender = contender.callee;
+  command.mode = mode;
+  command.poison = DrawPoison();
+  command.touch = OnWire(batch.touch);
+  command.timed = OnWire(batch.timed);
+  if (mode == Mode::kServer) {
+    for (size_t call = 0; call < batch.timed.size(); ++call) {
+      command.idle_us.push_back(static_cast<int>(context_.random->Below(kMaxIdleUs + 1)));
+    }
+  }
+  return command;
+}
+
+StepResult Trial::RunBatch(RunnerProcess& runner, const Turn& turn, std::vector<Sample>* samples,
+                           const Sample& stamp) {
+  const ContenderSpec& contender = contenders_.at(turn.contender);
+  const BatchPlan batch =
+      PlanBatch(context_.arena->plan(), turn.mode, context_.arena->assignments(), *context_.random);
+  TRY(context_.arena->EnsureReferences(batch));
+  const SampleCommand command = CommandOf(contender, turn.mode, batch);
+  const CallResult call = runner.Call(command, StepLimit(*context_.job));
+  const std::string step = fmt::format("timed batch ({}) of {}", Name(turn.mode), contender.label);
+  const auto* reply = std::get_if<Reply>(&call);
+  if (reply == nullptr) {
+    if (contender.is_candidate) return std::optional(OutcomeOfCall(call, step));
+    return ErrorOfCall(call, step);
+  }
+  Sample sample = stamp;
+  if (context_.telemetry != nullptr) {
+    const cuda::Telemetry now = context_.telemetry->Read();
+    sample.sm_mhz = static_cast<float>(now.sm_mhz);
+    sample.temperature_c = static_cast<float>(now.temperature_c);
+    sample.power_w = static_cast<float>(now.power_w);
+  }
+  auto outcome = TRY(Inspect(contender, batch, command.poison, turn.mode));
+  if (outcome || samples == nullptr) return outcome;
+  for (double us : reply->elapsed_us) {
+    sample.us = static_cast<float>(us);
+    samples->push_back(sample);
+  }
+  return std::optional<Outcome>();
+}
+
+StepResult Trial::Inspect(const ContenderSpec& contender, const BatchPlan& batch, uint16_t poison,
+                          Mode mode) {
+  const Detail detail = contender.same_product ? Detail::kWorstElement : Detail::kCountsOnly;
+  const Inspection inspection =
+      TRY(InspectBatch(*context_.device, *context_.arena, batch, poison, detail));
+  if (inspection.violation) {
+    TRY(context_.arena->RefillGuards());
+    return std::optional<Outcome>(*inspection.violation);
+  }
+  if (!contender.is_candidate) return InspectBaseline(contender, inspection);
+  return InspectCandidate(batch, inspection, mode);
+}
+
+StepResult Trial::InspectBaseline(const ContenderSpec& contender,
+                                  const Inspection& inspection) const {
+  for (const OutputReport& report : inspection.outputs) {
+    const bool off = contender.same_product ? report.wrong > 0 : report.poison > 0;
+    if (!off) continue;
+    return Error{ErrorCode::kInternal,
+                 fmt::format("baseline {} computed a wrong product: {} elements off, {} unwritten",
+                             contender.label, report.wrong, report.poison),
+                 "leave this baseline out of the task"};
+  }
+  return std::optional<Outcome>();
+}
+
+std::optional<Outcome> Trial::InspectCandidate(const BatchPlan& batch, const Inspection& inspection,
+                                               Mode mode) {
+  for (size_t i = 0; i < inspection.outputs.size(); ++i) {
+    const bool touch = i < batch.touch.size();
+    const PlannedLaunch& launch = touch ? batch.touch[i] : batch.timed[i - batch.touch.size()];
+    const OutputReport& report = inspection.outputs[i];
+    const auto known = hashes_.find(launch.content);
+    const bool was_right = known != hashes_.end();
+    const std::string where =
+        fmt::format("{} launch of a batch ({})", touch ? "touch" : "timed", Name(mode));
+    if (auto incorrect = Diagnose(report, was_right ? "nondeterministic-wrong" : "bound", where)) {
+      return *incorrect;
+    }
+    if (was_right && known->second != report.content_hash) correctness_.deterministic = false;
+    hashes_[launch.content] = report.content_hash;
+    correctness_.worst_bound_fraction =
+        std::max(correctness_.worst_bound_fraction, report.worst_fraction);
+    round_deviation_ = std::max(round_deviation_, report.max_deviation);
+    ++correctness_.outputs_verified;
+  }
+  return std::nullopt;
+}
+
+bool Trial::Enough(int rounds, double seconds) const {
+  const Protocol& protocol = context_.job->protocol;
+  if (rounds < protocol.rounds || seconds < protocol.measure_seconds) return false;
+  return protocol.target_half_width <= 0 || rounds >= protocol.max_rounds ||
+         PrimaryHalfWidth() <= protocol.target_half_width;
+}
+
+double Trial::PrimaryHalfWidth() const {
+  const auto& samples = samples_.at(context_.job->protocol.modes.front());
+  const double confidence = context_.job->protocol.confidence;
+  const size_t candidate = 0;
+  if (contenders_.size() < 2) {
+    return HalfWidth(EstimateOf(RoundMedians(samples[candidate]), confidence));
+  }
+  return HalfWidth(EstimateOf(PairedLogRatios(samples[1], samples[candidate]), confidence));
+}
+
+Result<ModeTiming> Trial::TimingOf(Mode mode) const {
+  const Job& job = *context_.job;
+  const auto& samples = samples_.at(mode);
+  ModeTiming timing;
+  timing.mode = mode;
+  timing.floor_us = TRY(FloorUs(*context_.info, job.task, job.workload, mode));
+  for (size_t i = 0; i < contenders_.size(); ++i) {
+    ContenderTiming contender{contenders_[i].label, 0, {}, samples[i]};
+    Summarise(contender, job.protocol.confidence);
+    if (contenders_[i].is_candidate) {
+      timing.candidate = std::move(contender);
+    } else {
+      timing.baselines.push_back(std::move(contender));
+    }
+  }
+  for (const ContenderTiming& baseline : timing.baselines) {
+    const Comparison comparison =
+        Compare(baseline, IsAgain(baseline.name) ? timing.baselines.front() : timing.candidate,
+                job.protocol.confidence, job.protocol.band);
+    if (IsAgain(baseline.name)) {
+      timing.aa_noise = std::fabs(comparison.ratio - 1);
+    } else {
+      timing.comparisons.push_back(comparison);
+    }
+  }
+  timing.below_floor = timing.candidate.median_us < timing.floor_us;
+  return timing;
+}
+
+Result<Passed> Trial::Finish() {
+  Passed passed;
+  passed.level = context_.job->protocol.level;
+  passed.correctness = correctness_;
+  passed.correctness.absent.emplace_back("sanitizers: not run by this judge yet");
+  if (context_.telemetry == nullptr) passed.correctness.absent.emplace_back("NVML: not available");
+  Timing timing{context_.job->workload.name, {}};
+  for (Mode mode : context_.job->protocol.modes) timing.modes.push_back(TRY(TimingOf(mode)));
+  passed.timings.push_back(std::move(timing));
+  return passed;
+}
+
+}  // namespace warpsmith::judge

@@ -1,0 +1,91 @@
+// One job on its way to a verdict: check launches, then rounds of timed batches in several runners,
+// every output inspected, samples gathered.
+#ifndef WARPSMITH_JUDGE_TRIAL_H_
+#define WARPSMITH_JUDGE_TRIAL_H_
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/device.h"
+#include "cuda/nvml.h"
+#include "judge/arena.h"
+#include "judge/inspection.h"
+#include "judge/runner_process.h"
+#include "util/random.h"
+#include "util/result.h"
+
+namespace warpsmith::judge {
+
+// Who takes part. Two contenders may share a runner's callable: the bar and its A/A twin.
+struct ContenderSpec {
+  std::string label;   // in the verdict: "candidate", "cublaslt-auto", "cublaslt-auto/again"
+  std::string callee;  // in the runner
+  bool is_candidate = false;
+  // The outputs are this task's. False where a baseline reads B in another layout: then only that
+  // everything was written is checked.
+  bool same_product = true;
+};
+
+struct TrialContext {
+  OracleDevice* device = nullptr;
+  Arena* arena = nullptr;
+  const cuda::TelemetryReader* telemetry = nullptr;  // null: not available
+  const DeviceInfo* info = nullptr;
+  const Job* job = nullptr;
+  Random* random = nullptr;
+};
+
+// Each step ends in nothing (go on), an Outcome (the verdict is known), or an Error (ours).
+using StepResult = Result<std::optional<Outcome>>;
+
+class Trial {
+ public:
+  Trial(const TrialContext& context, std::vector<ContenderSpec> contenders);
+
+  StepResult RunChecks(RunnerProcess& runner);
+  // Untimed launches of every contender, at least once each, for `seconds`.
+  StepResult WarmUp(RunnerProcess& runner, double seconds);
+  StepResult RunRound(RunnerProcess& runner, int process, int round);
+  // The contents have been renewed: what a combination's output was means nothing any more.
+  void ForgetContents() { hashes_.clear(); }
+
+  // Do so many rounds in so many seconds satisfy the protocol?
+  bool Enough(int rounds, double seconds) const;
+  Result<Passed> Finish();
+
+ private:
+  struct Turn {
+    Mode mode;
+    size_t contender;
+  };
+  StepResult RunBatch(RunnerProcess& runner, const Turn& turn, std::vector<Sample>* samples,
+                      const Sample& stamp);
+  StepResult Inspect(const ContenderSpec& contender, const BatchPlan& batch, uint16_t poison,
+                     Mode mode);
+  StepResult InspectBaseline(const ContenderSpec& contender, const Inspection& inspection) const;
+  std::optional<Outcome> InspectCandidate(const BatchPlan& batch, const Inspection& inspection,
+                                          Mode mode);
+  // Half the width of the interval of the ratio to the bar (of the candidate's own time without a
+  // baseline), in the first mode.
+  double PrimaryHalfWidth() const;
+  uint16_t DrawPoison();
+  SampleCommand CommandOf(const ContenderSpec& contender, Mode mode, const BatchPlan& batch);
+  Result<ModeTiming> TimingOf(Mode mode) const;
+
+  TrialContext context_;
+  std::vector<ContenderSpec> contenders_;
+  std::map<Mode, std::vector<std::vector<Sample>>> samples_;  // mode -> contender -> samples
+  Correctness correctness_;
+  double round_deviation_ = 0;
+  std::map<std::array<int, kInputs>, uint64_t> hashes_;  // combination -> the candidate's output
+};
+
+}  // namespace warpsmith::judge
+
+#endif  // WARPSMITH_JUDGE_TRIAL_H_

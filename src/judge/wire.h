@@ -1,0 +1,87 @@
+// What oracle and runner say to each other, one command and one reply at a time.
+// docs/judge-protocol.md, "Wire format".
+#ifndef WARPSMITH_JUDGE_WIRE_H_
+#define WARPSMITH_JUDGE_WIRE_H_
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "core/launch_plan.h"
+#include "core/protocol.h"
+#include "core/task.h"
+#include "judge/slot_plan.h"
+#include "util/result.h"
+
+namespace warpsmith::judge {
+
+inline constexpr int kWireVersion = 1;
+
+// Opens the device and loads the judge's kernels. Payload: their cubin.
+struct StartCommand {
+  std::string device_uuid;
+};
+
+// Maps the arena: descriptors of the regions of A, B and C, then of the exact mappings of A, B and
+// C.
+struct ArenaCommand {
+  Task task;
+  Workload workload;
+  std::vector<int64_t> mapped_bytes;  // one per descriptor
+  int input_slots = 0, output_slots = 0;
+};
+
+// Payload: the artifact's image. Replaces the candidate that was there.
+struct CandidateCommand {
+  LaunchPlan plan;
+  int replicas = 1;  // copies of its workspaces: no two launches of a batch share one
+};
+
+// Makes a baseline ready; an empty choice asks for one (autotuning), and the reply's text is it.
+struct BaselineCommand {
+  std::string name, choice;
+};
+
+inline constexpr std::string_view kCandidateName = "candidate";
+
+// One launch on the exact mappings, then a synchronisation.
+struct CheckCommand {
+  std::string contender;
+  uint16_t poison = 0;
+};
+
+// Slots of A, B and C.
+using WireLaunch = std::array<int, kInputs + 1>;
+
+struct SampleCommand {
+  std::string contender;
+  Mode mode = Mode::kDeviceHot;
+  uint16_t poison = 0;
+  std::vector<WireLaunch> touch, timed;
+  std::vector<int> idle_us;  // kServer: before each timed call
+};
+
+using Command = std::variant<StartCommand, ArenaCommand, CandidateCommand, BaselineCommand,
+                             CheckCommand, SampleCommand>;
+
+std::string_view CommandName(const Command& command);
+std::string CommandToText(const Command& command);
+Result<Command> CommandFromText(std::string_view text);
+
+// elapsed_us: per launch; one value a batch, in kServer one value a call.
+struct Reply {
+  std::vector<double> elapsed_us;
+  std::string text;
+};
+// The runner could not do it: its Error, to be told apart by code and cuda::FailureFrom.
+using ReplyOrError = std::variant<Reply, Error>;
+
+std::string ReplyToText(const ReplyOrError& reply);
+Result<ReplyOrError> ReplyFromText(std::string_view text);
+
+}  // namespace warpsmith::judge
+
+#endif  // WARPSMITH_JUDGE_WIRE_H_
