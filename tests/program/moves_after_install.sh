@@ -1,0 +1,16 @@
+#!/usr/bin/env bash
+# `cmake --install` gives a folder that can be moved, and is complete: the program finds its data
+# there and not in the checkout.
+# shellcheck source=tests/program/prelude.sh disable=SC1091
+source "$(dirname "$0")/prelude.sh" "$@"
+build=$4
+
+cmake --install "$build" --prefix "$folder/first" >install.log || expected "cmake --install to work"
+mv first moved
+expect_status 0 moved/bin/warpsmith doctor
+[[ $output == *"$folder/moved/share/warpsmith"* ]] ||
+  expected "doctor to name data under $folder/moved/share/warpsmith, found: $output"
+for file in share/doc/warpsmith/LICENSE share/warpsmith/docs/architecture.md \
+  share/bash-completion/completions/warpsmith; do
+  [[ -s moved/$file ]] || expected "$file in the installation"
+done
