@@ -1,6 +1,7 @@
 #include "propose/search/guided_search.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <utility>
 
@@ -76,25 +77,39 @@ int GuidedSearch::NextOfRung() {
   return -1;
 }
 
-std::vector<int> GuidedSearch::EliteNeighbours() const {
+// The best measured points, best first.
+std::vector<int> GuidedSearch::Elite() const {
   std::vector<int> best = log_.told();
   const size_t count = std::min(best.size(), static_cast<size_t>(options_.elite));
   std::partial_sort(
       best.begin(), best.begin() + static_cast<std::ptrdiff_t>(count), best.end(),
       [this](int a, int b) { return std::pair(-log_.Score(a), a) < std::pair(-log_.Score(b), b); });
-  std::vector<int> neighbours;
-  for (size_t i = 0; i < count; ++i) {
-    if (log_.Score(best[i]) == kFailedScore) continue;
-    const std::vector<int>& around = terrain_->Neighbours(best[i]);
-    neighbours.insert(neighbours.end(), around.begin(), around.end());
+  best.resize(count);
+  std::erase_if(best, [this](int index) { return !(log_.Score(index) > 0); });
+  return best;
+}
+
+// Judged by what its measured neighbour reached and what the model says of the one step between
+// them: whatever the model gets wrong about both alike falls out.
+int GuidedSearch::BestNeighbour() const {
+  int best = -1;
+  double best_estimate = kFailedScore;
+  for (const int from : Elite()) {
+    const double surprise = std::log(log_.Score(from)) - correction_.Predict(from);
+    for (const int index : terrain_->Neighbours(from)) {
+      const double estimate = correction_.Predict(index) + surprise;
+      if (log_.Proposed(index) || (best >= 0 && estimate <= best_estimate)) continue;
+      best = index;
+      best_estimate = estimate;
+    }
   }
-  return neighbours;
+  return best;
 }
 
 int GuidedSearch::NextToExploit() {
   const bool near = std::exchange(neighbours_turn_, !neighbours_turn_);
   if (near) {
-    const int index = BestPredicted(EliteNeighbours());
+    const int index = BestNeighbour();
     if (index >= 0) return index;
   }
   std::vector<int> everywhere(terrain_->size());

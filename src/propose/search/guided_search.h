@@ -44,7 +44,8 @@ class GuidedSearch {
   int NextOfRung();
   int NextToExploit();
   int BestPredicted(const std::vector<int>& candidates) const;
-  std::vector<int> EliteNeighbours() const;
+  std::vector<int> Elite() const;
+  int BestNeighbour() const;
   int Pick();
 
   std::shared_ptr<const Terrain> terrain_;
