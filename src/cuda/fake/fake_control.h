@@ -1,0 +1,25 @@
+// How a test steers the fake driver (cuda/fake/fake_state.h says what that is). For test programs
+// that are linked with warpsmith::cuda_fake.
+#ifndef WARPSMITH_CUDA_FAKE_FAKE_CONTROL_H_
+#define WARPSMITH_CUDA_FAKE_FAKE_CONTROL_H_
+
+#include <string>
+#include <vector>
+
+#include "cuda/context.h"
+
+namespace warpsmith::cuda::fake {
+
+// The fake device's context. Every other use of CUDA in this process sees the fake driver too.
+// Aborts when a real driver was opened before.
+Context OpenContext();
+
+// Runs whenever a kernel of this name is launched. `arguments` point to the parameters' values.
+void DefineKernel(const std::string& name, void (*kernel)(void** arguments));
+
+// Launches since the last call: "gemm grid=2,1,1 block=128,1,1 shared=0 cluster=2,1,1".
+std::vector<std::string> TakeLaunches();
+
+}  // namespace warpsmith::cuda::fake
+
+#endif  // WARPSMITH_CUDA_FAKE_FAKE_CONTROL_H_
