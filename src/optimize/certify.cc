@@ -24,9 +24,10 @@ class Finalists : public Proposer {
 };
 
 // Other finalists are another run: a search that went on may end in better ones.
-std::string RunIdOf(const LoopRequest& search, const std::vector<Step>& finalists) {
+std::string RunIdOf(const LoopRequest& search, const std::vector<Step>& finalists,
+                    const Protocol& protocol) {
   constexpr size_t kShort = 12;
-  std::string ids;
+  std::string ids = ProtocolId(protocol) + "\n";
   for (const Step& step : finalists) ids += CandidateId(step.candidate) + "\n";
   return search.run.id + "/certify-" + Sha256Hex(ids).substr(0, kShort);
 }
@@ -34,11 +35,11 @@ std::string RunIdOf(const LoopRequest& search, const std::vector<Step>& finalist
 LoopRequest RequestOf(const LoopRequest& search, const std::vector<Step>& finalists,
                       const std::optional<Protocol>& protocol) {
   LoopRequest request = search;
-  request.run.id = RunIdOf(search, finalists);
   request.run.proposer = "finalists";
   request.run.batch = static_cast<int>(finalists.size());
   request.run.protocol = protocol.value_or(Protocol::Certified());
   if (!protocol.has_value()) request.run.protocol.modes = search.run.protocol.modes;
+  request.run.id = RunIdOf(search, finalists, request.run.protocol);
   request.budget = {};
   request.keep_best = 1;
   return request;

@@ -16,7 +16,7 @@ struct Certification {
   LoopResult loop;
 };
 
-// A run of its own (id "<search's id>/certify-<finalists>"), hence stored, cached and resumable
+// A run of its own (id "<search's id>/certify-<hash>"), hence stored, cached and resumable
 // like any other. `search` is the request that found the finalists; its budget does not apply here.
 // Protocol::Certified, in the search's modes, unless `protocol` says otherwise.
 Result<Certification> Certify(const LoopRequest& search, const std::vector<Step>& finalists,

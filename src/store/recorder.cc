@@ -8,6 +8,7 @@
 
 #include "core/serialize.h"
 #include "store/recording.h"
+#include "util/clock.h"
 #include "util/compression.h"
 #include "util/file.h"
 #include "util/utf8.h"
@@ -15,6 +16,7 @@
 namespace warpsmith::store {
 namespace {
 
+constexpr double kSyncEverySeconds = 1;
 constexpr int kFinalLevel = 19;  // written once, fetched and read many times
 
 std::filesystem::path Beside(const std::filesystem::path& path, const char* suffix) {
@@ -28,7 +30,7 @@ Error NotTheSame(const std::filesystem::path& path, const std::string& what) {
 
 // JSON holds nothing else, and a source that came back changed would be another candidate.
 Status CheckIsText(const std::string& path, const std::string& source) {
-  if (ValidUtf8(source) == source) return {};
+  if (IsUtf8(source)) return {};
   return Error{ErrorCode::kBadInput,
                "source " + path + " is not UTF-8 text, so it cannot be recorded",
                "convert it, for example with iconv"};
@@ -163,6 +165,8 @@ Status Recorder::Append(int space, const Job& job, const Completed& completed) {
   TRY(journal_.Append(
       LineOf(VerdictLine{completed.key, at, protocol, completed.gpu_seconds, completed.verdict})));
   verdicts_.insert(completed.key);
+  if (MonotonicSeconds() - synced_at_ < kSyncEverySeconds) return {};
+  synced_at_ = MonotonicSeconds();
   return journal_.Sync();
 }
 

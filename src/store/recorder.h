@@ -47,6 +47,7 @@ class Recorder {
   std::filesystem::path path_;
   FileLock lock_;
   LineJournal journal_;
+  double synced_at_ = 0;  // MonotonicSeconds()
   // What the journal holds.
   std::map<std::string, int> protocols_;  // JSON -> index
   std::vector<SpaceLine> spaces_;

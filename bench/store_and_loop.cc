@@ -1,0 +1,103 @@
+// The loop on a recorded device with every step stored (at least 2,000 steps/s is wanted), and
+// look-ups in a recording, verdict parsed (at least 10,000/s).
+#include <benchmark/benchmark.h>
+
+#include <string>
+
+#include "optimize/loop.h"
+#include "store/recorded_device.h"
+#include "store/sqlite_store.h"
+#include "store/test_facts.h"
+#include "store/worker.h"
+#include "util/file.h"
+
+namespace warpsmith {
+namespace {
+
+constexpr int kSide = 40;
+
+// All points of a space, in order.
+class InOrder : public Proposer {
+ public:
+  explicit InOrder(const store::ReplaySpace& space) : space_(space) {}
+  std::string_view Name() const override { return "in-order"; }
+  Result<std::vector<Candidate>> Propose(int n) override {
+    std::vector<Candidate> candidates;
+    for (; n > 0 && next_ < space_.space.size(); --n) {
+      candidates.push_back(TRY(space_.make(space_.space.points()[next_++])));
+    }
+    return candidates;
+  }
+  void Observe(const Step& /*step*/) override {}
+
+ private:
+  const store::ReplaySpace& space_;
+  size_t next_ = 0;
+};
+
+struct Fixture {
+  TemporaryDirectory folder = TemporaryDirectory::Create("bench").value();
+  std::unique_ptr<store::RecordedDevice> device;
+
+  Fixture() {
+    const auto path = folder.path() / "h200.wsrec";
+    store::WriteTestRecording(path, kSide).value();
+    device = store::RecordedDevice::Open(path).value();
+  }
+};
+
+Fixture& Shared() {
+  static Fixture fixture;
+  return fixture;
+}
+
+void BM_LoopStepsStored(benchmark::State& state) {
+  Fixture& fixture = Shared();
+  const store::ReplaySpace& space = fixture.device->Spaces().front();
+  int64_t steps = 0;
+  int number = 0;
+  for (auto _ : state) {
+    const auto path = fixture.folder.path() / ("store-" + std::to_string(number++));
+    auto store = store::SqliteStore::Open(path, static_cast<store::Durability>(state.range(0)));
+    InOrder proposer(space);
+    optimize::LoopRequest request;
+    request.run = {"run",      "", space.task, space.workload,         Protocol::Screened(),
+                   "in-order", 1,  16,         fixture.device->Info(), space.space.name()};
+    request.worker = store::ThisWorker();
+    const auto result = optimize::RunLoop(request, proposer, nullptr, *fixture.device, **store);
+    if (!result.ok()) state.SkipWithError(result.error().Line().c_str());
+    if (result.ok()) steps += result->steps;
+  }
+  state.counters["steps/s"] =
+      benchmark::Counter(static_cast<double>(steps), benchmark::Counter::kIsRate);
+}
+BENCHMARK(BM_LoopStepsStored)
+    ->Arg(static_cast<int>(store::Durability::kProcessDeath))
+    ->Arg(static_cast<int>(store::Durability::kPowerLoss))
+    ->Unit(benchmark::kMillisecond)
+    ->UseRealTime();
+
+void BM_LookUp(benchmark::State& state) {
+  Fixture& fixture = Shared();
+  std::vector<std::string> keys;
+  const Space space = store::TestSpace(kSide);
+  for (const Point& point : space.points()) keys.push_back(store::TestJob(point).key);
+  size_t next = 0;
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(fixture.device->LookUp(keys[next++ % keys.size()]));
+  }
+  state.SetItemsProcessed(state.iterations());
+}
+BENCHMARK(BM_LookUp);
+
+void BM_OpenRecording(benchmark::State& state) {
+  const auto path = Shared().folder.path() / "h200.wsrec";
+  for (auto _ : state) benchmark::DoNotOptimize(store::RecordedDevice::Open(path));
+  state.counters["verdicts"] = kSide * kSide;
+  state.counters["bytes/verdict"] =
+      static_cast<double>(std::filesystem::file_size(path)) / (kSide * kSide);
+}
+BENCHMARK(BM_OpenRecording)->Unit(benchmark::kMillisecond);
+
+}  // namespace
+}  // namespace warpsmith
