@@ -4,11 +4,14 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "core/gemm_example.h"
 #include "core/json_fields.h"
 #include "core/random_values.h"
+#include "util/build_info.h"
+#include "util/file.h"
 
 namespace warpsmith {
 namespace {
@@ -132,6 +135,18 @@ TEST(Serialize, SaysWhereAndWhat) {
   EXPECT_THAT(ErrorOf(R"({"outcome":"passed"})", VerdictFrom), HasSubstr("level"));
   EXPECT_THAT(ErrorOf(R"({"evaluations":-1})", CostFrom), HasSubstr("evaluations"));
   EXPECT_THAT(ErrorOf(R"([])", CostFrom), HasSubstr("expected an object"));
+}
+
+TEST(Serialize, ReadsTheExampleOfItsPage) {
+  const auto page =
+      ReadFile(std::filesystem::path(build_info::SourceRoot()) / "docs/task-and-plan-format.md");
+  ASSERT_TRUE(page.ok());
+  const size_t begin = page->find("```json\n") + 8;
+  const std::string text = page->substr(begin, page->find("```", begin) - begin);
+  const json example = json::parse(text);
+  const auto plan = LaunchPlanFrom(JsonReader("example", example));
+  ASSERT_TRUE(plan.ok()) << plan.error().message;
+  EXPECT_EQ(ToJson(*plan).dump(), ToJson(GemmCandidate().plan).dump());
 }
 
 TEST(Serialize, RefusesOtherVersions) {
