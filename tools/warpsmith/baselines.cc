@@ -1,0 +1,51 @@
+#include "baselines.h"
+
+#include "baseline/gemm_baseline.h"
+
+namespace warpsmith::cli {
+namespace {
+
+Protocol BaselineProtocol() {
+  Protocol protocol = Protocol::Screened();
+  protocol.modes = {Mode::kDeviceHot, Mode::kDeviceCold, Mode::kOffline, Mode::kServer};
+  protocol.rounds = protocol.max_rounds = 5;
+  return protocol;
+}
+
+std::vector<store::BaselineRow> RowsOf(const std::string& space, const Passed& passed) {
+  std::vector<store::BaselineRow> rows;
+  for (const ModeTiming& mode : passed.timings.front().modes) {
+    for (const ContenderTiming& baseline : mode.baselines) {
+      const size_t suffix = baseline.name.size() - 3;
+      const bool fixed = baseline.name.ends_with("-nn") || baseline.name.ends_with("-tn");
+      rows.push_back({space, fixed ? baseline.name.substr(0, suffix) : baseline.name,
+                      fixed ? baseline.name.substr(suffix + 1) : "max", mode.mode,
+                      baseline.median_us});
+    }
+  }
+  return rows;
+}
+
+}  // namespace
+
+Result<std::vector<store::BaselineRow>> MeasureBaselines(Machine& machine, const SearchJob& job,
+                                                         const Point& point) {
+  SearchJob with_all = job;
+  with_all.task.baselines = baseline::GemmBaselineNames();
+  std::vector<store::BaselineRow> rows;
+  TRY(MeasurePoints(machine, with_all, BaselineProtocol(), {point},
+                    [&](const Job&, const Completed& completed) -> Result<bool> {
+                      const Outcome& outcome = completed.verdict.outcome;
+                      if (const auto* passed = std::get_if<Passed>(&outcome)) {
+                        rows = RowsOf(job.space.name(), *passed);
+                        return true;
+                      }
+                      return Error{ErrorCode::kNothingMeasured,
+                                   "baselines of " + job.label +
+                                       ": the kernel beside them: " + Describe(outcome),
+                                   ""};
+                    }));
+  return rows;
+}
+
+}  // namespace warpsmith::cli

@@ -1,0 +1,333 @@
+#include "command_line.h"
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <functional>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <tuple>
+
+#include "commands.h"
+#include "compile/worker_compiler.h"
+#include "completion.h"
+#include "judge/runner.h"
+#include "util/build_info.h"
+#include "util/interrupt.h"
+
+namespace warpsmith::cli {
+namespace {
+
+// Set by the subcommand that was chosen.
+struct Chosen {
+  std::function<Result<int>()> run;
+  bool json = false;
+};
+
+template <typename Options>
+void Choose(CLI::App* command, Chosen& chosen, std::shared_ptr<Options> options,
+            Result<int> (*run)(const Options&)) {
+  command->add_flag("--json", options->common.json, "one JSON document on stdout, errors too");
+  command->add_flag("-q,--quiet", options->common.quiet, "no progress on stderr");
+  command->callback([&chosen, options, run] {
+    chosen.json = options->common.json;
+    chosen.run = [options, run] { return run(*options); };
+  });
+}
+
+void AddDevice(CLI::App* command, DeviceOptions& device) {
+  command
+      ->add_option("--device", device.device, "auto, local, recorded, or a .wsrec file or folder")
+      ->capture_default_str();
+  command->add_option("--gpu", device.gpu, "GPU by UUID (or its beginning) or index");
+  command->add_option("--store", device.store, "results database");
+  command
+      ->add_option("--wait", device.wait_seconds,
+                   "seconds to wait while another process measures on the GPU")
+      ->check(CLI::NonNegativeNumber);
+}
+
+void AddPace(CLI::App* command, PaceOptions& pace) {
+  command->add_option("--max-seconds", pace.max_seconds, "stop by itself after so long, resumably")
+      ->check(CLI::NonNegativeNumber);
+  command->add_option("--slice", pace.slice, "i/n: the i-th of n parts")->capture_default_str();
+}
+
+void AddSearch(CLI::App* command, SearchOptions& search) {
+  command->add_option("--proposer", search.proposer, "where candidates come from")
+      ->check(CLI::IsMember({"guided", "local", "random"}))
+      ->capture_default_str();
+  command->add_option("--budget", search.budget, "evals=N,gpu=30s,time=10m")->capture_default_str();
+  command->add_option("--seed", search.seed, "of the proposer's random streams")
+      ->capture_default_str();
+  command->add_option("--batch", search.batch, "proposals a generation")
+      ->check(CLI::Range(1, 4096))
+      ->capture_default_str();
+  command->add_option("--finalists", search.finalists, "re-judged as certified on fresh data")
+      ->check(CLI::Range(0, 100))
+      ->capture_default_str();
+  command->add_flag("--paper-protocol", search.paper_protocol,
+                    "certify by CUDA-L2's 10 s warm-up and 30 s of timing");
+  command->add_option("--run", search.run, "name of the run");
+  command->add_option("--resume", search.resume, "go on with this run");
+  command->add_option("--fail-on", search.fail_on, "regression, incorrect: exit 1 when one occurs");
+  command->add_flag("--dry-run", search.dry_run, "say what would be done and how long it takes");
+}
+
+void AddReportFiles(CLI::App* command, ReportFiles& files) {
+  command->add_option("--html", files.html, "write the report here");
+  command->add_option("--csv", files.csv, "write the table here");
+  command->add_option("--json-file", files.json, "write the report as JSON here");
+}
+
+void AddTuneLike(CLI::App* command, TuneOptions& options) {
+  AddDevice(command, options.device);
+  AddPace(command, options.pace);
+  AddSearch(command, options.search);
+  AddReportFiles(command, options.files);
+  command->add_option("--layout", options.layout, "of B: NN row-major, TN column-major")
+      ->check(CLI::IsMember({"NN", "TN"}))
+      ->capture_default_str();
+}
+
+void AddDemo(CLI::App& app, Chosen& chosen) {
+  CLI::App* command = app.add_subcommand("demo", "tune 12 HGEMM shapes and write report.html");
+  auto options = std::make_shared<TuneOptions>();
+  options->files.html = "report.html";
+  options->compile_winners = options->compare_proposers = true;
+  AddTuneLike(command, *options);
+  Choose(command, chosen, options, RunHgemmTune);
+}
+
+void AddHgemm(CLI::App& app, Chosen& chosen) {
+  CLI::App* hgemm = app.add_subcommand("hgemm", "FP16 matrix products");
+  hgemm->require_subcommand(1);
+
+  CLI::App* tune = hgemm->add_subcommand("tune", "find the fastest correct kernel for each shape");
+  auto tune_options = std::make_shared<TuneOptions>();
+  tune->add_option("--shapes,--grid", tune_options->shapes, "MxNxK,... or demo, paper")
+      ->capture_default_str();
+  tune->add_flag("--compile-winners", tune_options->compile_winners,
+                 "when replaying a recording, build the winners for real");
+  tune->add_flag("--compare-proposers", tune_options->compare_proposers,
+                 "compare the proposers on the recorded spaces");
+  AddTuneLike(tune, *tune_options);
+  Choose(tune, chosen, tune_options, RunHgemmTune);
+
+  CLI::App* bench = hgemm->add_subcommand("bench", "measure cuBLAS, cuBLASLt and torch");
+  auto bench_options = std::make_shared<BenchOptions>();
+  bench->add_option("--shapes,--grid", bench_options->shapes, "MxNxK,... or demo, paper")
+      ->capture_default_str();
+  bench->add_flag("!--no-torch", bench_options->torch, "leave torch.matmul out");
+  bench->add_option("--reference", bench_options->reference,
+                    "CSV of known times (m,n,k,...): differences over 10 % are listed");
+  bench->add_option("--reference-column", bench_options->reference_column, "its time's column")
+      ->capture_default_str();
+  AddDevice(bench, bench_options->device);
+  AddPace(bench, bench_options->pace);
+  bench->add_option("--csv", bench_options->csv, "write the rows here");
+  Choose(bench, chosen, bench_options, RunHgemmBench);
+
+  CLI::App* show = hgemm->add_subcommand("show", "the space of a shape and what is known of it");
+  auto show_options = std::make_shared<ShowOptions>();
+  show->add_option("shape", show_options->shape, "MxNxK")->required();
+  show->add_option("--layout", show_options->layout, "NN or TN")
+      ->check(CLI::IsMember({"NN", "TN"}))
+      ->capture_default_str();
+  show->add_option("--top", show_options->top, "rows")->capture_default_str();
+  AddDevice(show, show_options->device);
+  Choose(show, chosen, show_options, RunHgemmShow);
+}
+
+void AddOptimize(CLI::App& app, Chosen& chosen) {
+  CLI::App* command = app.add_subcommand("optimize", "find the fastest correct kernel for a task");
+  auto options = std::make_shared<OptimizeOptions>();
+  command->add_option("task", options->task, "task.toml, its folder, or hgemm:MxNxK:TN")
+      ->required();
+  command->add_option("--candidate", options->candidate, "candidate.toml with [tunables]");
+  command->add_option("--workload", options->workload, "by name; default: the first");
+  AddDevice(command, options->device);
+  AddPace(command, options->pace);
+  AddSearch(command, options->search);
+  AddReportFiles(command, options->files);
+  Choose(command, chosen, options, RunOptimize);
+}
+
+void AddEvaluate(CLI::App& app, Chosen& chosen) {
+  CLI::App* command = app.add_subcommand("evaluate", "judge candidates: verdicts and exit status");
+  auto options = std::make_shared<EvaluateOptions>();
+  command->add_option("task", options->task, "task.toml, its folder, or hgemm:MxNxK:TN")
+      ->required();
+  command->add_option("candidates", options->candidates, "candidate.toml files or folders")
+      ->required();
+  command->add_option("--workload", options->workload, "by name; default: the first");
+  command->add_flag("--certified", options->certified, "all modes, fresh data, narrow intervals");
+  command->add_flag("--paper-protocol", options->paper_protocol, "CUDA-L2's 10 s + 30 s");
+  command->add_option("--fail-on", options->fail_on, "incorrect, regression, never")
+      ->capture_default_str();
+  AddDevice(command, options->device);
+  Choose(command, chosen, options, RunEvaluate);
+}
+
+void AddCompare(CLI::App& app, Chosen& chosen) {
+  CLI::App* command = app.add_subcommand("compare", "two candidates of one task, certified");
+  auto options = std::make_shared<CompareOptions>();
+  command->add_option("task", options->task, "task.toml, its folder, or hgemm:MxNxK:TN")
+      ->required();
+  command->add_option("first", options->first, "candidate.toml or folder")->required();
+  command->add_option("second", options->second, "candidate.toml or folder")->required();
+  command->add_option("--workload", options->workload, "by name; default: the first");
+  command->add_option("--fail-on", options->fail_on, "regression: exit 1 when second is slower");
+  AddDevice(command, options->device);
+  Choose(command, chosen, options, RunCompare);
+}
+
+void AddRecord(CLI::App& app, Chosen& chosen) {
+  CLI::App* command = app.add_subcommand("record", "measure whole spaces into a recording");
+  auto options = std::make_shared<RecordOptions>();
+  command->add_option("output", options->output, "the .wsrec file to write or go on with")
+      ->required();
+  command->add_option("--shapes,--grid", options->shapes, "MxNxK,... or demo, paper")
+      ->capture_default_str();
+  command->add_option("--layout", options->layout, "NN or TN")
+      ->check(CLI::IsMember({"NN", "TN"}))
+      ->capture_default_str();
+  command->add_option("--limit", options->limit, "points a shape, neighbour-closed; 0: all");
+  command
+      ->add_option("--other-modes", options->other_modes, "measure all modes of the best so many")
+      ->capture_default_str();
+  command->add_flag("--dry-run", options->dry_run, "count and estimate only");
+  AddDevice(command, options->device);
+  AddPace(command, options->pace);
+  Choose(command, chosen, options, RunRecording);
+}
+
+void AddBundle(CLI::App& app, Chosen& chosen) {
+  CLI::App* bundle = app.add_subcommand("bundle", "move a batch to a machine with only a GPU");
+  bundle->require_subcommand(1);
+  const std::tuple<const char*, const char*, Result<int> (*)(const BundleOptions&)> commands[] = {
+      {"make", "compile candidates into a folder", RunBundleMake},
+      {"run", "judge a folder's candidates here", RunBundleRun},
+      {"take", "take a folder's results into the store", RunBundleTake}};
+  for (const auto& [name, help, run] : commands) {
+    CLI::App* command = bundle->add_subcommand(name, help);
+    auto options = std::make_shared<BundleOptions>();
+    command->add_option("folder", options->folder, "the bundle")->required();
+    if (std::string(name) == "make") {
+      command->add_option("--shapes,--grid", options->shapes, "MxNxK,... or demo")
+          ->capture_default_str();
+      command->add_option("--layout", options->layout, "NN or TN")
+          ->check(CLI::IsMember({"NN", "TN"}))
+          ->capture_default_str();
+      command->add_option("--arch", options->architecture, "of the GPU there")
+          ->capture_default_str();
+      command->add_option("--limit", options->limit, "points a shape")->capture_default_str();
+    }
+    AddDevice(command, options->device);
+    AddPace(command, options->pace);
+    Choose(command, chosen, options, run);
+  }
+}
+
+void AddReport(CLI::App& app, Chosen& chosen) {
+  CLI::App* report = app.add_subcommand("report", "table, HTML, CSV and JSON of stored runs");
+  auto options = std::make_shared<ReportOptions>();
+  report->add_option("runs", options->runs, "run names; none: list them");
+  AddDevice(report, options->device);
+  AddReportFiles(report, options->files);
+  Choose(report, chosen, options, RunReport);
+
+  CLI::App* exporting =
+      app.add_subcommand("export", "a run's best kernel: sources, plan, evidence");
+  auto export_options = std::make_shared<ExportOptions>();
+  exporting->add_option("run", export_options->run, "run name")->required();
+  exporting->add_option("-o,--output", export_options->output, "folder to write")->required();
+  AddDevice(exporting, export_options->device);
+  Choose(exporting, chosen, export_options, RunExport);
+}
+
+void AddPages(CLI::App& app, Chosen& chosen) {
+  app.add_subcommand("exit-codes", "what each exit status means, as Markdown")->callback([&chosen] {
+    chosen.run = []() -> Result<int> {
+      std::fputs(ExitCodesMarkdown().c_str(), stdout);
+      return 0;
+    };
+  });
+  CLI::App* completion = app.add_subcommand("completion", "a shell's completion script");
+  auto shell = std::make_shared<std::string>();
+  completion->add_option("shell", *shell, "bash, zsh or fish")
+      ->required()
+      ->check(CLI::IsMember({"bash", "zsh", "fish"}));
+  completion->callback([&app, &chosen, shell] {
+    chosen.run = [&app, shell]() -> Result<int> {
+      std::fputs(CompletionScript(app, *shell).c_str(), stdout);
+      return 0;
+    };
+  });
+}
+
+void AddAll(CLI::App& app, Chosen& chosen) {
+  app.require_subcommand(1);
+  app.set_version_flag("--version", "warpsmith " + std::string(build_info::Version()));
+  app.footer("First: 'warpsmith doctor' says what is here. Exit statuses: 'warpsmith exit-codes'.");
+  CLI::App* doctor =
+      app.add_subcommand("doctor", "what is here, what works, what to do about the rest");
+  Choose(doctor, chosen, std::make_shared<DoctorOptions>(), RunDoctor);
+  AddDemo(app, chosen);
+  AddHgemm(app, chosen);
+  AddOptimize(app, chosen);
+  AddEvaluate(app, chosen);
+  AddCompare(app, chosen);
+  AddRecord(app, chosen);
+  AddBundle(app, chosen);
+  AddReport(app, chosen);
+  AddPages(app, chosen);
+}
+
+int Fail(const Error& error, bool json) {
+  const ErrorCodeRow& row = Describe(error.code);
+  if (json) {
+    const nlohmann::json document = {
+        {"schema", "warpsmith.error"},
+        {"version", 1},
+        {"error", {{"code", row.name}, {"message", error.message}, {"fix", error.fix}}}};
+    std::printf("%s\n", document.dump().c_str());
+  } else {
+    std::fprintf(stderr, "warpsmith: %s\n", error.Line().c_str());
+  }
+  return row.exit_status;
+}
+
+// Our own children: not for people, so not in the help.
+std::optional<int> RunAsWorker(int argc, char** argv) {
+  if (argc != 3) return std::nullopt;
+  const std::string role = argv[1];
+  if (role == "internal-runner") return judge::RunnerMain(std::atoi(argv[2]));
+  if (role == "internal-compile-worker") return compile::CompileWorkerMain(std::atoi(argv[2]));
+  return std::nullopt;
+}
+
+}  // namespace
+
+int Main(int argc, char** argv) {
+  if (const auto status = RunAsWorker(argc, argv)) return *status;
+  CLI::App app{"warpsmith makes CUDA kernels faster and proves it.", "warpsmith"};
+  Chosen chosen;
+  AddAll(app, chosen);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp& help) {
+    return app.exit(help);
+  } catch (const CLI::CallForVersion& version) {
+    return app.exit(version);
+  } catch (const CLI::ParseError& error) {
+    return Fail({ErrorCode::kUsage, error.what(), "try --help"}, chosen.json);
+  }
+  InstallInterruptHandler();
+  Result<int> status = chosen.run();
+  if (std::fflush(stdout) != 0) return Fail({ErrorCode::kIo, "writing stdout failed", ""}, false);
+  return status.ok() ? *status : Fail(status.error(), chosen.json);
+}
+
+}  // namespace warpsmith::cli

@@ -1,0 +1,31 @@
+// The subcommands. Each returns the process's exit status, or the Error that decides it.
+#ifndef WARPSMITH_TOOLS_COMMANDS_H_
+#define WARPSMITH_TOOLS_COMMANDS_H_
+
+#include <string>
+
+#include "options.h"
+#include "util/result.h"
+
+namespace warpsmith::cli {
+
+Result<int> RunDoctor(const DoctorOptions& options);
+Result<int> RunHgemmTune(const TuneOptions& options);
+Result<int> RunHgemmBench(const BenchOptions& options);
+Result<int> RunHgemmShow(const ShowOptions& options);
+Result<int> RunOptimize(const OptimizeOptions& options);
+Result<int> RunEvaluate(const EvaluateOptions& options);
+Result<int> RunCompare(const CompareOptions& options);
+Result<int> RunRecording(const RecordOptions& options);
+Result<int> RunBundleMake(const BundleOptions& options);
+Result<int> RunBundleRun(const BundleOptions& options);
+Result<int> RunBundleTake(const BundleOptions& options);
+Result<int> RunReport(const ReportOptions& options);
+Result<int> RunExport(const ExportOptions& options);
+
+// docs/exit-codes.md, from the table in util/error.cc.
+std::string ExitCodesMarkdown();
+
+}  // namespace warpsmith::cli
+
+#endif  // WARPSMITH_TOOLS_COMMANDS_H_

@@ -1,0 +1,92 @@
+#include <cmath>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "commands.h"
+#include "judge/statistics.h"
+#include "judging.h"
+#include "task/task_file.h"
+
+namespace warpsmith::cli {
+namespace {
+
+// Two candidates met the same bar, each in a run of its own, so their ratio is the quotient of two
+// ratios to it: the logarithms' half-widths add in quadrature.
+std::optional<Comparison> Between(const Judged& first, const Judged& second, Mode mode) {
+  const ModeTiming* a = FindTiming(first.completed.verdict, mode);
+  const ModeTiming* b = FindTiming(second.completed.verdict, mode);
+  if (a == nullptr || b == nullptr || a->comparisons.empty() || b->comparisons.empty()) {
+    return std::nullopt;
+  }
+  const Comparison& x = a->comparisons.front();
+  const Comparison& y = b->comparisons.front();
+  const double below =
+      std::hypot(std::log(y.ratio / y.interval.lo), std::log(x.interval.hi / x.ratio));
+  const double above =
+      std::hypot(std::log(y.interval.hi / y.ratio), std::log(x.ratio / x.interval.lo));
+  Comparison between;
+  between.baseline = first.name;
+  between.ratio = y.ratio / x.ratio;
+  between.interval = {between.ratio * std::exp(-below), between.ratio * std::exp(above)};
+  between.finding = judge::FindingOf(between.interval, Protocol::Certified().band);
+  return between;
+}
+
+Result<Judged> JudgeOne(Machine& machine, const task::LoadedTask& loaded, const std::string& path) {
+  auto candidates = TRY(LoadCandidates({path}));
+  if (candidates.size() != 1) {
+    return Error{
+        ErrorCode::kBadInput,
+        path + " holds " + std::to_string(candidates.size()) + " candidates, one is compared",
+        "remove its [tunables], or use optimize"};
+  }
+  std::vector<Judged> judged =
+      TRY(JudgeAll(machine, loaded.task, loaded.workload, Protocol::Certified(), candidates));
+  return std::move(judged.front());
+}
+
+}  // namespace
+
+Result<int> RunCompare(const CompareOptions& options) {
+  const task::LoadedTask loaded = TRY(task::LoadTask(options.task, options.workload));
+  Machine machine = TRY(Machine::Open(options.device));
+  if (!options.common.quiet) std::fprintf(stderr, "%s\n", machine.notice().c_str());
+  const Judged first = TRY(JudgeOne(machine, loaded, options.first));
+  const Judged second = TRY(JudgeOne(machine, loaded, options.second));
+  nlohmann::json rows = nlohmann::json::array();
+  bool slower = false;
+  for (Mode mode : Protocol::Certified().modes) {
+    const auto between = Between(first, second, mode);
+    if (!between) continue;
+    slower = slower || between->finding == Finding::kSlower;
+    rows.push_back({{"mode", Name(mode)},
+                    {"ratio", between->ratio},
+                    {"lo", between->interval.lo},
+                    {"hi", between->interval.hi},
+                    {"finding", Name(between->finding)}});
+    if (!options.common.json) {
+      std::printf("%-12s %s is %.3fx %s [%.3f, %.3f]: %s\n", std::string(Name(mode)).c_str(),
+                  second.name.c_str(), between->ratio, first.name.c_str(), between->interval.lo,
+                  between->interval.hi, std::string(Name(between->finding)).c_str());
+    }
+  }
+  if (options.common.json) {
+    std::printf("%s\n", nlohmann::json({{"schema", "warpsmith.comparison"},
+                                        {"version", 1},
+                                        {"first", first.name},
+                                        {"second", second.name},
+                                        {"modes", rows}})
+                            .dump(1)
+                            .c_str());
+  }
+  if (rows.empty()) {
+    for (const Judged* one : {&first, &second}) {
+      std::fprintf(stderr, "%s: %s\n", one->name.c_str(),
+                   Describe(one->completed.verdict.outcome).c_str());
+    }
+    return 1;
+  }
+  return slower && options.fail_on == "regression" ? 1 : 0;
+}
+
+}  // namespace warpsmith::cli

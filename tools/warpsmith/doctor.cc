@@ -1,0 +1,117 @@
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "commands.h"
+#include "compile/toolchain.h"
+#include "cuda/cublaslt.h"
+#include "cuda/cupti.h"
+#include "cuda/driver.h"
+#include "cuda/library.h"
+#include "cuda/nvml.h"
+#include "util/build_info.h"
+#include "util/file.h"
+
+namespace warpsmith::cli {
+namespace {
+
+// One thing that may be here, what it is for, and what to do where it is not.
+struct Finding {
+  std::string name, needed_for, found, fix;
+  bool here() const { return fix.empty(); }
+};
+
+Finding Found(std::string name, std::string needed_for, const Result<std::string>& found) {
+  Finding finding{std::move(name), std::move(needed_for), "", ""};
+  if (found.ok()) {
+    finding.found = *found;
+  } else {
+    finding.found = found.error().message;
+    finding.fix = found.error().fix.empty() ? "not here" : found.error().fix;
+  }
+  return finding;
+}
+
+Result<std::string> DriverLine() {
+  const cuda::Driver* driver = TRY(cuda::Driver::Open());
+  const auto release = cuda::DriverRelease();
+  return "CUDA " + cuda::VersionText(driver->version()) +
+         (release.ok() ? ", release " + *release : "");
+}
+
+Result<std::string> DeviceLine() {
+  const cuda::Driver* driver = TRY(cuda::Driver::Open());
+  std::string line;
+  for (const cuda::DeviceProperties& device : TRY(driver->Devices())) {
+    line += (line.empty() ? "" : "; ") + std::to_string(device.ordinal) + ": " + device.name +
+            ", " + cuda::ArchitectureOf(device) + ", " + std::to_string(device.sm_count) +
+            " SMs, " + device.uuid;
+  }
+  return line;
+}
+
+Result<std::string> ToolchainLine(const char* name) {
+  const compile::Toolchain* toolchain = TRY(compile::FindToolchain(name));
+  std::string line = toolchain->version + " for sm_";
+  for (int architecture : toolchain->architectures) {
+    line += (architecture == toolchain->architectures.front() ? "" : ", ") +
+            std::to_string(architecture);
+  }
+  return line;
+}
+
+Result<std::string> ToolLine(const char* name) { return TRY(cuda::FindTool(name)).string(); }
+
+Result<std::string> RecordingsLine() { return TRY(FindShippedFile("recordings")).string(); }
+
+std::vector<Finding> Look() {
+  return {
+      Found("NVIDIA driver", "measuring", DriverLine()),
+      Found("GPU", "measuring; without one, recorded measurements are replayed", DeviceLine()),
+      Found("NVRTC", "compiling candidates", ToolchainLine("nvrtc")),
+      Found("nvcc", "candidates that ask for it", ToolchainLine("nvcc")),
+      Found("cuBLASLt", "the baselines", cuda::CublasLtVersion()),
+      Found("CUPTI", "kernel names and times without counters", cuda::CuptiVersion()),
+      Found("cuobjdump", "opcode histograms", ToolLine("cuobjdump")),
+      Found("recordings", "replaying without a GPU", RecordingsLine()),
+  };
+}
+
+nlohmann::json ToJson(const std::vector<Finding>& findings) {
+  nlohmann::json rows = nlohmann::json::array();
+  for (const Finding& finding : findings) {
+    rows.push_back({{"name", finding.name},
+                    {"here", finding.here()},
+                    {"found", finding.found},
+                    {"needed_for", finding.needed_for},
+                    {"fix", finding.fix}});
+  }
+  return {{"schema", "warpsmith.doctor"},
+          {"version", 1},
+          {"warpsmith", build_info::Version()},
+          {"findings", rows}};
+}
+
+}  // namespace
+
+Result<int> RunDoctor(const DoctorOptions& options) {
+  const std::vector<Finding> findings = Look();
+  if (options.common.json) {
+    std::printf("%s\n", ToJson(findings).dump(2).c_str());
+    return 0;
+  }
+  std::printf("warpsmith %s (%s)\n", std::string(build_info::Version()).c_str(),
+              std::string(build_info::Commit()).c_str());
+  for (const Finding& finding : findings) {
+    std::printf("%-4s %-14s %s\n", finding.here() ? "ok" : "--", finding.name.c_str(),
+                finding.found.c_str());
+    if (!finding.here()) {
+      std::printf("     %-14s needed for %s; %s\n", "", finding.needed_for.c_str(),
+                  finding.fix.c_str());
+    }
+  }
+  return 0;
+}
+
+}  // namespace warpsmith::cli

@@ -1,0 +1,96 @@
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "commands.h"
+#include "core/serialize.h"
+#include "judging.h"
+#include "task/task_file.h"
+
+namespace warpsmith::cli {
+namespace {
+
+Protocol ProtocolOf(const EvaluateOptions& options) {
+  if (options.paper_protocol) return Protocol::Paper();
+  return options.certified ? Protocol::Certified() : Protocol::Screened();
+}
+
+nlohmann::json ToJson(const std::vector<Judged>& judged) {
+  nlohmann::json rows = nlohmann::json::array();
+  for (const Judged& one : judged) {
+    rows.push_back({{"candidate", one.name},
+                    {"id", CandidateId(one.candidate)},
+                    {"key", one.completed.key},
+                    {"verdict", warpsmith::ToJson(one.completed.verdict)}});
+  }
+  return {{"schema", "warpsmith.evaluation"}, {"version", 1}, {"verdicts", rows}};
+}
+
+void PrintTimings(const Passed& passed) {
+  for (const Timing& timing : passed.timings) {
+    for (const ModeTiming& mode : timing.modes) {
+      std::printf("  %-12s %10.3f us  [%.3f, %.3f]  floor %.3f us%s\n",
+                  std::string(Name(mode.mode)).c_str(), mode.candidate.median_us,
+                  mode.candidate.interval_us.lo, mode.candidate.interval_us.hi, mode.floor_us,
+                  mode.below_floor ? "  BELOW ITS FLOOR: suspicious" : "");
+      for (const Comparison& comparison : mode.comparisons) {
+        std::printf("    %.3fx %s [%.3f, %.3f]: %s\n", comparison.ratio,
+                    comparison.baseline.c_str(), comparison.interval.lo, comparison.interval.hi,
+                    std::string(Name(comparison.finding)).c_str());
+      }
+    }
+  }
+}
+
+void Print(const Judged& judged) {
+  const Outcome& outcome = judged.completed.verdict.outcome;
+  std::printf("%s: %s\n", judged.name.c_str(), Describe(outcome).c_str());
+  if (const auto* passed = std::get_if<Passed>(&outcome)) PrintTimings(*passed);
+  if (const auto* failed = std::get_if<CompileFailed>(&outcome)) {
+    std::printf("%s\n", failed->log.c_str());
+  }
+}
+
+bool Slower(const Outcome& outcome) {
+  const auto* passed = std::get_if<Passed>(&outcome);
+  if (passed == nullptr || passed->timings.empty()) return false;
+  for (const ModeTiming& mode : passed->timings.front().modes) {
+    if (!mode.comparisons.empty() && mode.comparisons.front().finding == Finding::kSlower) {
+      return true;
+    }
+  }
+  return false;
+}
+
+int StatusOf(const std::vector<Judged>& judged, const std::string& fail_on) {
+  for (const Judged& one : judged) {
+    const Outcome& outcome = one.completed.verdict.outcome;
+    if (fail_on == "never") return 0;
+    if (!std::holds_alternative<Passed>(outcome)) return 1;
+    if (fail_on == "regression" && Slower(outcome)) return 1;
+  }
+  return 0;
+}
+
+}  // namespace
+
+Result<int> RunEvaluate(const EvaluateOptions& options) {
+  if (options.fail_on != "incorrect" && options.fail_on != "regression" &&
+      options.fail_on != "never") {
+    return Error{ErrorCode::kUsage, "--fail-on '" + options.fail_on + "' is not known",
+                 "write incorrect, regression or never"};
+  }
+  const task::LoadedTask loaded = TRY(task::LoadTask(options.task, options.workload));
+  const auto candidates = TRY(LoadCandidates(options.candidates));
+  Machine machine = TRY(Machine::Open(options.device));
+  if (!options.common.quiet) std::fprintf(stderr, "%s\n", machine.notice().c_str());
+  const std::vector<Judged> judged =
+      TRY(JudgeAll(machine, loaded.task, loaded.workload, ProtocolOf(options), candidates));
+  if (options.common.json) {
+    std::printf("%s\n", ToJson(judged).dump(1).c_str());
+  } else {
+    for (const Judged& one : judged) Print(one);
+  }
+  return StatusOf(judged, options.fail_on);
+}
+
+}  // namespace warpsmith::cli

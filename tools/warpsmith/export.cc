@@ -1,0 +1,62 @@
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "commands.h"
+#include "core/serialize.h"
+#include "machine.h"
+#include "util/file.h"
+
+namespace warpsmith::cli {
+namespace {
+
+// The passed step with the best ratio to the bar; certified ones come before screened ones.
+Result<Step> BestOf(Store& store, const std::string& wanted) {
+  std::optional<Step> best;
+  std::pair<bool, double> best_rank{false, 0};
+  bool known = false;
+  for (const RunRecord& run : TRY(store.Runs())) {
+    if (run.id != wanted && !run.id.starts_with(wanted + "/certify-")) continue;
+    known = true;
+    for (Step& step : TRY(store.Steps(run.id))) {
+      const auto ratio = RatioToBar(step.verdict, run.protocol.modes.front());
+      if (!ratio) continue;
+      const std::pair rank{run.protocol.level == Level::kCertified, *ratio};
+      if (best && rank <= best_rank) continue;
+      best_rank = rank;
+      best = std::move(step);
+    }
+  }
+  if (!known) {
+    return Error{ErrorCode::kNoInput, "no run named '" + wanted + "'",
+                 "'warpsmith report' lists the runs"};
+  }
+  if (!best) {
+    return Error{ErrorCode::kNothingMeasured, "run '" + wanted + "' has no kernel that passed",
+                 "raise its budget: warpsmith ... --resume"};
+  }
+  return std::move(*best);
+}
+
+}  // namespace
+
+Result<int> RunExport(const ExportOptions& options) {
+  const auto store = TRY(OpenExistingStore(options.device.store));
+  const Step best = TRY(BestOf(*store, options.run));
+  const std::filesystem::path folder = options.output;
+  TRY(CreateDirectories(folder));
+  for (const auto& [name, text] : best.candidate.sources) {
+    const std::filesystem::path path = folder / name;
+    TRY(CreateDirectories(path.parent_path()));
+    TRY(WriteFileAtomic(path, text));
+  }
+  const nlohmann::json candidate = ToJson(best.candidate);
+  TRY(WriteFileAtomic(folder / "plan.json", ToJson(best.candidate.plan).dump(1) + "\n"));
+  TRY(WriteFileAtomic(folder / "candidate.json", candidate.dump(1) + "\n"));
+  TRY(WriteFileAtomic(folder / "verdict.json", ToJson(best.verdict).dump(1) + "\n"));
+  std::printf("%s: %zu sources, plan.json, candidate.json, verdict.json\n%s\n",
+              options.output.c_str(), best.candidate.sources.size(),
+              Describe(best.verdict.outcome).c_str());
+  return 0;
+}
+
+}  // namespace warpsmith::cli

@@ -1,0 +1,96 @@
+#include <algorithm>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "commands.h"
+#include "core/serialize.h"
+#include "search.h"
+#include "task/hgemm_task.h"
+
+namespace warpsmith::cli {
+namespace {
+
+struct Known {
+  Point point;
+  double predicted_us = 0;
+  std::optional<double> measured_us, ratio;
+  std::string outcome;  // empty: not measured
+};
+
+// What the recording or the store knows of each point under the search's protocol.
+Result<std::vector<Known>> Look(Machine& machine, const SearchJob& job) {
+  store::SqliteStore* store = TRY(machine.store());
+  std::vector<Known> rows;
+  for (const Point& point : job.space.points()) {
+    Known row{point, job.model(point), {}, {}, ""};
+    const std::string key =
+        MeasurementKey(TRY(job.make(point)), job.task, job.workload, SearchProtocol());
+    std::optional<Completed> found;
+    if (machine.recorded() != nullptr) {
+      if (machine.recorded()->Has(key)) found = TRY(machine.recorded()->LookUp(key));
+    } else {
+      found = TRY(store->FindVerdict(key, machine.info().uuid));
+    }
+    if (found) {
+      row.outcome = OutcomeName(found->verdict.outcome);
+      row.ratio = RatioToBar(found->verdict, Mode::kDeviceHot);
+      if (const ModeTiming* timing = FindTiming(found->verdict, Mode::kDeviceHot)) {
+        row.measured_us = timing->candidate.median_us;
+      }
+    }
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+// Measured ones first, fastest first; then by prediction.
+bool Before(const Known& a, const Known& b) {
+  const auto rank = [](const Known& row) {
+    return std::pair(!row.measured_us, row.measured_us.value_or(row.predicted_us));
+  };
+  return rank(a) < rank(b);
+}
+
+nlohmann::json ToJson(const std::string& space, const std::vector<Known>& rows) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const Known& row : rows) {
+    nlohmann::json entry = {{"point", warpsmith::ToJson(row.point)},
+                            {"predicted_us", row.predicted_us},
+                            {"outcome", row.outcome}};
+    if (row.measured_us) entry["measured_us"] = *row.measured_us;
+    if (row.ratio) entry["ratio"] = *row.ratio;
+    list.push_back(std::move(entry));
+  }
+  return {{"schema", "warpsmith.space"}, {"version", 1}, {"space", space}, {"points", list}};
+}
+
+}  // namespace
+
+Result<int> RunHgemmShow(const ShowOptions& options) {
+  const task::HgemmShape shape = TRY(task::ParseHgemmShape(options.shape));
+  Machine machine = TRY(Machine::Open(options.device));
+  const SearchJob job =
+      TRY(HgemmSearch(machine, task::HgemmTask(options.layout), task::HgemmWorkload(shape)));
+  std::vector<Known> rows = TRY(Look(machine, job));
+  const auto measured = std::count_if(rows.begin(), rows.end(),
+                                      [](const Known& row) { return !row.outcome.empty(); });
+  std::stable_sort(rows.begin(), rows.end(), Before);
+  if (options.top > 0 && rows.size() > static_cast<size_t>(options.top)) rows.resize(options.top);
+  if (options.common.json) {
+    std::printf("%s\n", ToJson(job.space.name(), rows).dump(1).c_str());
+    return 0;
+  }
+  std::printf("%s: %zu configurations, %ld measured\n%s\n\n", job.space.name().c_str(),
+              job.space.size(), static_cast<long>(measured), machine.notice().c_str());
+  std::printf("%10s %10s %7s  %-10s %s\n", "predicted", "measured", "ratio", "verdict", "point");
+  for (const Known& row : rows) {
+    std::printf("%8.2fus ", row.predicted_us);
+    row.measured_us ? std::printf("%8.2fus ", *row.measured_us) : std::printf("%10s ", "-");
+    row.ratio ? std::printf("%6.3fx ", *row.ratio) : std::printf("%7s ", "-");
+    std::printf(" %-10s %s\n", row.outcome.empty() ? "-" : row.outcome.c_str(),
+                PointName(row.point).c_str());
+  }
+  return 0;
+}
+
+}  // namespace warpsmith::cli

@@ -1,0 +1,118 @@
+#include <unistd.h>
+
+#include <cstdio>
+
+#include "commands.h"
+#include "optimize/slice.h"
+#include "proposer_comparison.h"
+#include "report/terminal.h"
+#include "search.h"
+#include "task/hgemm_task.h"
+#include "util/clock.h"
+#include "util/interrupt.h"
+#include "winners.h"
+
+namespace warpsmith::cli {
+namespace {
+
+std::string CommandOf(const TuneOptions& options) {
+  return "warpsmith hgemm tune --shapes " + options.shapes + " --layout " + options.layout +
+         " --proposer " + options.search.proposer + " --budget " + options.search.budget +
+         " --seed " + std::to_string(options.search.seed);
+}
+
+std::string RunPrefix(const SearchOptions& options) {
+  if (!options.resume.empty()) return options.resume;
+  return options.run.empty() ? FreshRunName("hgemm") : options.run;
+}
+
+// What a plan would cost, from the budget and what a screened verdict takes.
+Result<int> DryRun(const TuneOptions& options, const std::vector<task::HgemmShape>& shapes,
+                   Machine& machine) {
+  const Budget budget = TRY(ParseBudget(options.search.budget));
+  const Task task = task::HgemmTask(options.layout);
+  double seconds = 0;
+  for (const task::HgemmShape& shape : shapes) {
+    const SearchJob job = TRY(HgemmSearch(machine, task, task::HgemmWorkload(shape)));
+    const int64_t evaluations =
+        std::min<int64_t>(budget.evaluations, static_cast<int64_t>(job.space.size()));
+    const double flops = 2.0 * static_cast<double>(shape.m) * static_cast<double>(shape.n) *
+                         static_cast<double>(shape.k);
+    // Measured on an H200: 0.05 s of fixed cost, and about 60 launches at half the tensor peak.
+    const double each = machine.recorded() != nullptr ? 0.0005 : 0.05 + 60 * flops / 500e12;
+    seconds += each * static_cast<double>(evaluations);
+    std::printf("%-20s %6zu configurations, %6ld evaluations\n", job.label.c_str(),
+                job.space.size(), static_cast<long>(evaluations));
+  }
+  std::printf("about %s in all; nothing was run\n", report::DurationText(seconds).c_str());
+  return 0;
+}
+
+struct Tuned {
+  std::vector<SearchEnd> ends;
+  bool stopped = false;  // before all shapes were done
+};
+
+Result<Tuned> TuneAll(const TuneOptions& options, const std::vector<task::HgemmShape>& shapes,
+                      Machine& machine, const std::string& prefix) {
+  report::ProgressLine line(stderr, report::StyleOf(STDERR_FILENO));
+  const double started = MonotonicSeconds();
+  const Task task = task::HgemmTask(options.layout);
+  Tuned tuned;
+  for (size_t i = 0; i < shapes.size(); ++i) {
+    SearchContext context{&machine,
+                          &options.search,
+                          options.common.quiet ? nullptr : &line,
+                          prefix + "/" + task::Name(shapes[i]),
+                          CommandOf(options),
+                          0};
+    if (options.pace.max_seconds > 0) {
+      context.max_seconds = options.pace.max_seconds - (MonotonicSeconds() - started);
+    }
+    tuned.stopped = Interrupted() || (options.pace.max_seconds > 0 && context.max_seconds <= 0);
+    if (tuned.stopped) break;
+    SearchJob job = TRY(HgemmSearch(machine, task, task::HgemmWorkload(shapes[i])));
+    job.label += " (" + std::to_string(i + 1) + "/" + std::to_string(shapes.size()) + ")";
+    tuned.ends.push_back(TRY(Search(job, context)));
+    line.Clear();
+    const optimize::EndReason reason = tuned.ends.back().reason;
+    tuned.stopped =
+        reason == optimize::EndReason::kMaxSeconds || reason == optimize::EndReason::kInterrupted;
+    if (tuned.stopped) break;
+  }
+  return tuned;
+}
+
+}  // namespace
+
+Result<int> RunHgemmTune(const TuneOptions& options) {
+  const optimize::Slice slice = TRY(optimize::ParseSlice(options.pace.slice));
+  const std::vector<task::HgemmShape> shapes =
+      optimize::TakeSlice(slice, TRY(task::ParseHgemmShapes(options.shapes)));
+  TRY(ParseBudget(options.search.budget));
+  Machine machine = TRY(Machine::Open(options.device));
+  if (!options.common.quiet) std::fprintf(stderr, "%s\n", machine.notice().c_str());
+  if (options.search.dry_run) return DryRun(options, shapes, machine);
+
+  const std::string prefix = RunPrefix(options.search);
+  const Tuned tuned = TRY(TuneAll(options, shapes, machine, prefix));
+  report::RunReport report;
+  report.title = "HGEMM " + options.layout + ", " + std::to_string(tuned.ends.size()) + " shapes";
+  for (const SearchEnd& end : tuned.ends) report.shapes.push_back(end.report);
+  report.origin = OriginOf(machine, tuned.ends, CommandOf(options));
+  if (options.compare_proposers) report.proposers = TRY(CompareProposers(machine));
+  TRY(Publish(report, options.files, options.common.json));
+  if (options.compile_winners && machine.recorded() != nullptr && !options.common.json) {
+    TRY(CompileWinners(machine, tuned.ends));
+  }
+  if (tuned.stopped) {
+    std::fprintf(stderr, "stopped early; everything measured is kept: go on with --resume %s\n",
+                 prefix.c_str());
+    if (Interrupted()) return Describe(ErrorCode::kInterrupted).exit_status;
+  } else if (!options.common.quiet) {
+    std::fprintf(stderr, "runs: %s/*\n", prefix.c_str());
+  }
+  return ExitStatus(report, options.search.fail_on);
+}
+
+}  // namespace warpsmith::cli

@@ -1,0 +1,30 @@
+// One question to the judge: compile, submit, wait for the verdict.
+#ifndef WARPSMITH_TOOLS_JUDGING_H_
+#define WARPSMITH_TOOLS_JUDGING_H_
+
+#include <string>
+#include <vector>
+
+#include "core/candidate.h"
+#include "machine.h"
+
+namespace warpsmith::cli {
+
+struct Judged {
+  std::string name;  // of the candidate, for a person
+  Candidate candidate;
+  Completed completed;
+};
+
+// In order. Verdicts go into the store; what it knows is not measured again.
+Result<std::vector<Judged>> JudgeAll(Machine& machine, const Task& task, const Workload& workload,
+                                     const Protocol& protocol,
+                                     const std::vector<std::pair<std::string, Candidate>>& named);
+
+// candidate.toml files or folders -> every candidate in them, named "path" or "path: point".
+Result<std::vector<std::pair<std::string, Candidate>>> LoadCandidates(
+    const std::vector<std::string>& paths);
+
+}  // namespace warpsmith::cli
+
+#endif  // WARPSMITH_TOOLS_JUDGING_H_

@@ -1,0 +1,84 @@
+#include "machine.h"
+
+#include <algorithm>
+#include <thread>
+
+#include "cuda/driver.h"
+#include "judge/kernels.h"
+#include "judge/local_device.h"
+#include "util/file.h"
+
+namespace warpsmith::cli {
+namespace {
+
+int CompileWorkers() {
+  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()) - 2);
+}
+
+Result<std::unique_ptr<Device>> OpenLocal(const DeviceOptions& options, Compiler& compiler) {
+  judge::LocalDeviceOptions local;
+  local.gpu = options.gpu;
+  local.lock_patience = std::chrono::seconds(options.wait_seconds);
+  local.kernels =
+      TRY(judge::BuildJudgeKernels(compiler, TRY(judge::ArchitectureOfGpu(options.gpu))));
+  std::unique_ptr<Device> device = TRY(judge::LocalDevice::Open(std::move(local)));
+  return device;
+}
+
+bool IsLocal(const DeviceOptions& options) {
+  if (options.device == "local" || !options.gpu.empty()) return true;
+  return options.device == "auto" && cuda::Driver::Open().ok();
+}
+
+Result<std::filesystem::path> RecordingPath(const std::string& device) {
+  if (device == "auto" || device == "recorded") return ShippedRecordings();
+  if (std::filesystem::exists(device)) return std::filesystem::path(device);
+  return Error{ErrorCode::kUnknownDevice, "--device " + device + " is no file or folder",
+               "write auto, local, recorded, or the path of a .wsrec file"};
+}
+
+}  // namespace
+
+Result<Machine> Machine::Open(const DeviceOptions& options) {
+  Machine machine;
+  machine.store_path_ = options.store;
+  compile::CompilerOptions compiler;
+  compiler.workers = CompileWorkers();
+  machine.compiler_ = std::make_unique<compile::WorkerCompiler>(compiler);
+  if (IsLocal(options)) {
+    machine.device_ = TRY(OpenLocal(options, *machine.compiler_));
+    machine.notice_ = "measuring on " + machine.info().name + " (" + machine.info().uuid + ")";
+    return machine;
+  }
+  auto recorded = TRY(store::RecordedDevice::Open(TRY(RecordingPath(options.device))));
+  machine.recorded_ = recorded.get();
+  machine.device_ = std::move(recorded);
+  machine.notice_ = std::string(options.device == "auto" ? "no NVIDIA GPU here: " : "") +
+                    "replaying measurements recorded on " + machine.info().name + " (" +
+                    machine.info().origin + ")";
+  return machine;
+}
+
+Result<store::SqliteStore*> Machine::store() {
+  if (store_ == nullptr) {
+    const std::filesystem::path path = StorePath(store_path_);
+    if (path.has_parent_path()) TRY(CreateDirectories(path.parent_path()));
+    store_ = TRY(store::SqliteStore::Open(path, recorded_ == nullptr
+                                                    ? store::Durability::kPowerLoss
+                                                    : store::Durability::kProcessDeath));
+  }
+  return store_.get();
+}
+
+std::filesystem::path StorePath(const std::string& option) {
+  return option.empty() ? DataHome() / "warpsmith.db" : std::filesystem::path(option);
+}
+
+Result<std::unique_ptr<store::SqliteStore>> OpenExistingStore(const std::string& option) {
+  return store::SqliteStore::Open(StorePath(option), store::Durability::kProcessDeath,
+                                  store::WhenMissing::kRefuse);
+}
+
+Result<std::filesystem::path> ShippedRecordings() { return FindShippedFile("data/recordings"); }
+
+}  // namespace warpsmith::cli

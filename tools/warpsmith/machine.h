@@ -1,0 +1,56 @@
+// Where a command's candidates are judged, and what belongs to it: the composition of device,
+// compiler and store.
+#ifndef WARPSMITH_TOOLS_MACHINE_H_
+#define WARPSMITH_TOOLS_MACHINE_H_
+
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "compile/worker_compiler.h"
+#include "core/device.h"
+#include "core/store.h"
+#include "options.h"
+#include "store/recorded_device.h"
+#include "store/sqlite_store.h"
+#include "util/result.h"
+
+namespace warpsmith::cli {
+
+class Machine {
+ public:
+  // "auto" takes the GPU here, and where there is none the shipped recordings; `notice` says which.
+  static Result<Machine> Open(const DeviceOptions& options);
+
+  Device& device() { return *device_; }
+  const DeviceInfo& info() const { return device_->Info(); }
+  Compiler& compiler() { return *compiler_; }
+  // What the loop compiles with: null where the device answers without artifacts.
+  Compiler* loop_compiler() { return info().needs_artifacts ? compiler_.get() : nullptr; }
+  // Null when measuring here.
+  store::RecordedDevice* recorded() { return recorded_; }
+  // Opened at first use.
+  Result<store::SqliteStore*> store();
+  // One line for a person: where the numbers come from.
+  const std::string& notice() const { return notice_; }
+
+ private:
+  Machine() = default;
+  std::string store_path_, notice_;
+  std::unique_ptr<compile::WorkerCompiler> compiler_;
+  std::unique_ptr<Device> device_;
+  store::RecordedDevice* recorded_ = nullptr;
+  std::unique_ptr<store::SqliteStore> store_;
+};
+
+// The store named by --store, else the user's.
+std::filesystem::path StorePath(const std::string& option);
+// Opens what is there; kNoInput when there is none.
+Result<std::unique_ptr<store::SqliteStore>> OpenExistingStore(const std::string& option);
+
+// The folder of recordings that come with the program.
+Result<std::filesystem::path> ShippedRecordings();
+
+}  // namespace warpsmith::cli
+
+#endif  // WARPSMITH_TOOLS_MACHINE_H_

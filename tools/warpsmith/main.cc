@@ -1,0 +1,3 @@
+#include "command_line.h"
+
+int main(int argc, char** argv) { return warpsmith::cli::Main(argc, argv); }

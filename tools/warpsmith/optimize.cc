@@ -1,0 +1,73 @@
+#include <unistd.h>
+
+#include <cstdio>
+
+#include "commands.h"
+#include "optimize/slice.h"
+#include "report/terminal.h"
+#include "search.h"
+#include "task/hgemm_task.h"
+#include "task/task_file.h"
+#include "util/interrupt.h"
+
+namespace warpsmith::cli {
+namespace {
+
+// A candidate.toml's tunables, or the kernel families where the task is an HGEMM.
+Result<SearchJob> JobFor(const OptimizeOptions& options, Machine& machine,
+                         const task::LoadedTask& loaded) {
+  if (!options.candidate.empty()) {
+    const auto file = std::make_shared<const task::CandidateFile>(
+        TRY(task::CandidateFile::Load(options.candidate)));
+    SearchJob job{loaded.task, loaded.workload, file->space(), {}, {}, {}, loaded.task.name};
+    job.make = [file](const Point& point) { return file->Make(point); };
+    return job;
+  }
+  if (task::LayoutOf(loaded.task).empty()) {
+    return Error{ErrorCode::kConfig, "task '" + loaded.task.name + "' has no kernel family",
+                 "give a starting kernel with --candidate candidate.toml and its [tunables]"};
+  }
+  // The families speak of the built-in task, so that measurements are shared with hgemm tune.
+  const Task task = task::HgemmTask(task::LayoutOf(loaded.task));
+  Workload workload = task::HgemmWorkload(task::ShapeOf(loaded.workload));
+  return HgemmSearch(machine, task, workload);
+}
+
+}  // namespace
+
+Result<int> RunOptimize(const OptimizeOptions& options) {
+  const optimize::Slice slice = TRY(optimize::ParseSlice(options.pace.slice));
+  const task::LoadedTask loaded = TRY(task::LoadTask(options.task, options.workload));
+  Machine machine = TRY(Machine::Open(options.device));
+  if (!options.common.quiet) std::fprintf(stderr, "%s\n", machine.notice().c_str());
+  SearchJob job = TRY(JobFor(options, machine, loaded));
+  if (slice.count > 1) {
+    job.space = Space(job.space.name() + " " + options.pace.slice,
+                      optimize::TakeSlice(slice, job.space.points()));
+  }
+  if (options.search.dry_run) {
+    std::printf("%zu configurations of %s; nothing was run\n", job.space.size(), job.label.c_str());
+    return 0;
+  }
+  const std::string prefix = !options.search.resume.empty() ? options.search.resume
+                             : options.search.run.empty()   ? FreshRunName(loaded.task.name)
+                                                            : options.search.run;
+  const std::string command = "warpsmith optimize " + options.task;
+  report::ProgressLine line(stderr, report::StyleOf(STDERR_FILENO));
+  const SearchEnd end =
+      TRY(Search(job, {&machine, &options.search, options.common.quiet ? nullptr : &line, prefix,
+                       command, options.pace.max_seconds}));
+  line.Clear();
+  report::RunReport report;
+  report.title = job.task.name;
+  report.shapes = {end.report};
+  report.origin = OriginOf(machine, {end}, command);
+  TRY(Publish(report, options.files, options.common.json));
+  if (!options.common.quiet) std::fprintf(stderr, "run: %s\n", prefix.c_str());
+  if (end.reason == optimize::EndReason::kInterrupted) {
+    return Describe(ErrorCode::kInterrupted).exit_status;
+  }
+  return ExitStatus(report, options.search.fail_on);
+}
+
+}  // namespace warpsmith::cli

@@ -1,0 +1,140 @@
+// What the command line says, as plain values: one struct a subcommand, filled by command_line.cc.
+#ifndef WARPSMITH_TOOLS_OPTIONS_H_
+#define WARPSMITH_TOOLS_OPTIONS_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace warpsmith::cli {
+
+struct CommonOptions {
+  bool json = false;   // exactly one JSON document on stdout, also for errors
+  bool quiet = false;  // no progress
+};
+
+// Where candidates are judged. "auto": the GPU here, else the shipped recordings; "local";
+// "recorded"; or the path of a .wsrec file or a folder of them.
+struct DeviceOptions {
+  std::string device = "auto";
+  std::string gpu;       // UUID, its beginning, or an index
+  std::string store;     // the database; empty: $XDG_DATA_HOME/warpsmith/warpsmith.db
+  int wait_seconds = 0;  // how long to wait for another measuring process on the same GPU
+};
+
+// Limits of one call of a long command. Stopping at one keeps everything; --resume goes on.
+struct PaceOptions {
+  double max_seconds = 0;     // 0: no limit
+  std::string slice = "1/1";  // i/n: the i-th of n equal parts of the work
+};
+
+struct SearchOptions {
+  std::string proposer = "guided";  // guided, local, random
+  std::string budget = "evals=160";
+  uint64_t seed = 1;
+  int batch = 8;
+  int finalists = 3;  // re-judged as certified on fresh data
+  bool paper_protocol = false;
+  std::string run;  // id of the run; empty: made from task, proposer, seed and time
+  std::string resume;
+  std::string fail_on;  // "regression", "incorrect", comma-separated
+  bool dry_run = false;
+};
+
+struct ReportFiles {
+  std::string html, csv, json;
+};
+
+struct DoctorOptions {
+  CommonOptions common;
+};
+
+struct TuneOptions {
+  CommonOptions common;
+  DeviceOptions device;
+  PaceOptions pace;
+  SearchOptions search;
+  ReportFiles files;
+  std::string shapes = "demo";
+  std::string layout = "TN";
+  bool compile_winners = false;  // when replaying: build the winners for real
+  bool compare_proposers = false;
+};
+
+struct BenchOptions {
+  CommonOptions common;
+  DeviceOptions device;
+  PaceOptions pace;
+  std::string shapes = "demo", csv;
+  bool torch = true;
+  std::string reference;                       // CSV of known times to compare with
+  std::string reference_column = "device_us";  // its column for the device mode
+};
+
+struct ShowOptions {
+  CommonOptions common;
+  DeviceOptions device;
+  std::string shape, layout = "TN";
+  int top = 10;
+};
+
+struct OptimizeOptions {
+  CommonOptions common;
+  DeviceOptions device;
+  PaceOptions pace;
+  SearchOptions search;
+  ReportFiles files;
+  std::string task, candidate, workload;
+};
+
+struct EvaluateOptions {
+  CommonOptions common;
+  DeviceOptions device;
+  std::string task, workload;
+  std::vector<std::string> candidates;
+  bool certified = false, paper_protocol = false;
+  std::string fail_on = "incorrect";
+};
+
+struct CompareOptions {
+  CommonOptions common;
+  DeviceOptions device;
+  std::string task, workload, first, second;
+  std::string fail_on;  // "regression": the second is slower
+};
+
+struct RecordOptions {
+  CommonOptions common;
+  DeviceOptions device;
+  PaceOptions pace;
+  std::string shapes = "demo", layout = "TN", output;
+  int limit = 0;         // at most so many points a shape, neighbour-closed; 0: the whole space
+  int other_modes = 10;  // of the best so many, all modes are measured too
+  bool dry_run = false;
+};
+
+struct BundleOptions {
+  CommonOptions common;
+  DeviceOptions device;
+  PaceOptions pace;
+  std::string folder;
+  std::string shapes = "demo", layout = "TN", architecture = "sm_90a";  // make
+  int limit = 64;
+};
+
+struct ReportOptions {
+  CommonOptions common;
+  DeviceOptions device;
+  ReportFiles files;
+  std::vector<std::string> runs;
+};
+
+struct ExportOptions {
+  CommonOptions common;
+  DeviceOptions device;
+  std::string run, output;
+};
+
+}  // namespace warpsmith::cli
+
+#endif  // WARPSMITH_TOOLS_OPTIONS_H_

@@ -1,0 +1,18 @@
+// The proposers against each other, on recorded spaces.
+#ifndef WARPSMITH_TOOLS_PROPOSER_COMPARISON_H_
+#define WARPSMITH_TOOLS_PROPOSER_COMPARISON_H_
+
+#include <vector>
+
+#include "machine.h"
+#include "report/run_report.h"
+
+namespace warpsmith::cli {
+
+// Every recorded HGEMM space x proposer x 100 seeds: evaluations to 95 % and 99 % of the best. On
+// the machine's recordings, or the shipped ones when it measures here; empty where there are none.
+Result<std::vector<report::ProposerRow>> CompareProposers(Machine& machine);
+
+}  // namespace warpsmith::cli
+
+#endif  // WARPSMITH_TOOLS_PROPOSER_COMPARISON_H_

@@ -1,0 +1,78 @@
+#include <unistd.h>
+
+#include <cstdio>
+
+#include "report/report_csv.h"
+#include "report/report_html.h"
+#include "report/report_json.h"
+#include "report/summary.h"
+#include "report/terminal.h"
+#include "search.h"
+#include "util/build_info.h"
+#include "util/file.h"
+
+#include <nlohmann/json.hpp>
+
+namespace warpsmith::cli {
+
+report::Origin OriginOf(Machine& machine, const std::vector<SearchEnd>& ends,
+                        const std::string& command) {
+  report::Origin origin;
+  origin.device = machine.info().name;
+  origin.driver = machine.info().driver;
+  origin.command = command;
+  origin.program = "warpsmith " + std::string(build_info::Version());
+  if (!build_info::Commit().empty()) {
+    origin.program += " (" + std::string(build_info::Commit()) + ")";
+  }
+  if (machine.recorded() != nullptr) origin.recording = machine.info().origin;
+  for (const SearchEnd& end : ends) {
+    if (!end.winner) continue;
+    const Evidence& evidence = end.winner->verdict.evidence;
+    origin.toolkit = evidence.toolchain;
+    origin.baseline_library = evidence.baseline_library;
+    origin.date = std::max(origin.date, evidence.date);
+  }
+  return origin;
+}
+
+Status Publish(const report::RunReport& report, const ReportFiles& files, bool json) {
+  if (report.shapes.empty()) {
+    return Error{ErrorCode::kNothingMeasured, "no shape was measured: there is nothing to report",
+                 "raise the budget or --max-seconds, or look at the errors above"};
+  }
+  if (!files.html.empty()) TRY(WriteFileAtomic(files.html, report::ToHtml(report)));
+  if (!files.csv.empty()) TRY(WriteFileAtomic(files.csv, report::ToCsv(report)));
+  const std::string document = report::DumpJson(report::ToJson(report));
+  if (!files.json.empty()) TRY(WriteFileAtomic(files.json, document + "\n"));
+  const std::string text =
+      json ? document + "\n"
+           : report::RenderReport(report, Mode::kDeviceHot, report::StyleOf(STDOUT_FILENO));
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  if (!json && !files.html.empty()) std::printf("report: %s\n", files.html.c_str());
+  return {};
+}
+
+Result<int> ExitStatus(const report::RunReport& report, const std::string& fail_on) {
+  const report::Tally tally = report::TallyOf(report, Mode::kDeviceHot);
+  for (size_t begin = 0; begin < fail_on.size();) {
+    const size_t end = std::min(fail_on.find(',', begin), fail_on.size());
+    const std::string condition = fail_on.substr(begin, end - begin);
+    begin = end + 1;
+    if (condition == "regression") {
+      if (tally.slower + tally.nothing_passed > 0) return 1;
+    } else if (condition == "incorrect") {
+      for (const report::ShapeReport& shape : report.shapes) {
+        for (const report::FailureCount& failure : shape.failures) {
+          if (failure.kind == "incorrect") return 1;
+        }
+      }
+    } else if (condition != "never") {
+      return Error{ErrorCode::kUsage, "--fail-on '" + condition + "' is not known",
+                   "write regression, incorrect or never, separated by commas"};
+    }
+  }
+  return 0;
+}
+
+}  // namespace warpsmith::cli

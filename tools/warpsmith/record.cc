@@ -1,0 +1,177 @@
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+
+#include "baselines.h"
+#include "commands.h"
+#include "measuring.h"
+#include "optimize/slice.h"
+#include "propose/search/closed_subset.h"
+#include "report/progress_line.h"
+#include "report/terminal.h"
+#include "search.h"
+#include "store/recorder.h"
+#include "task/hgemm_task.h"
+#include "util/clock.h"
+#include "util/interrupt.h"
+
+namespace warpsmith::cli {
+namespace {
+
+constexpr int kCertified = 3;  // of the best few, so that a replayed search has finalists
+
+// The best few in every mode, still screened: cheap enough for ten a shape.
+Protocol AllModes() {
+  Protocol protocol = Protocol::Screened();
+  protocol.modes = {Mode::kDeviceHot, Mode::kDeviceCold, Mode::kOffline, Mode::kServer};
+  return protocol;
+}
+
+struct Ranked {
+  double ratio = 0;
+  Point point;
+};
+
+// One call's recording: the file, the clock and what is said meanwhile.
+class Recording {
+ public:
+  Recording(const RecordOptions& options, Machine& machine,
+            std::unique_ptr<store::Recorder> recorder)
+      : options_(options),
+        machine_(machine),
+        recorder_(std::move(recorder)),
+        line_(stderr, report::StyleOf(STDERR_FILENO)),
+        started_(MonotonicSeconds()) {}
+
+  // False: stopped before the shape was done.
+  Result<bool> Shape(const SearchJob& job) {
+    const int space = TRY(recorder_->AddSpace({job.task, job.workload, job.space}));
+    std::vector<Ranked> ranked;
+    if (!TRY(Measure(job, space, SearchProtocol(), job.space.points(), &ranked))) return false;
+    std::stable_sort(ranked.begin(), ranked.end(),
+                     [](const Ranked& a, const Ranked& b) { return a.ratio > b.ratio; });
+    if (!TRY(Measure(job, space, AllModes(), Best(ranked, options_.other_modes), nullptr))) {
+      return false;
+    }
+    const int certified = std::min(kCertified, options_.other_modes);
+    if (!TRY(Measure(job, space, Protocol::Certified(), Best(ranked, certified), nullptr))) {
+      return false;
+    }
+    if (ranked.empty()) return true;
+    for (const store::BaselineRow& row :
+         TRY(MeasureBaselines(machine_, job, ranked.front().point))) {
+      TRY(recorder_->AppendBaseline(row));
+    }
+    return true;
+  }
+
+  Status Finish() {
+    line_.Clear();
+    return recorder_->Finalize();
+  }
+  int64_t verdicts() const { return recorder_->verdict_count(); }
+
+ private:
+  static std::vector<Point> Best(const std::vector<Ranked>& ranked, int count) {
+    std::vector<Point> points;
+    for (const Ranked& one : ranked) {
+      if (static_cast<int>(points.size()) < count) points.push_back(one.point);
+    }
+    return points;
+  }
+
+  bool OutOfTime() const {
+    return Interrupted() || (options_.pace.max_seconds > 0 &&
+                             MonotonicSeconds() - started_ > options_.pace.max_seconds);
+  }
+
+  Result<bool> Measure(const SearchJob& job, int space, const Protocol& protocol,
+                       const std::vector<Point>& points, std::vector<Ranked>* ranked) {
+    report::Progress progress;
+    progress.label = job.label + (ranked == nullptr ? " best" : "");
+    progress.planned = static_cast<int64_t>(points.size());
+    return MeasurePoints(
+        machine_, job, protocol, points,
+        [&](const Job& measured, const Completed& completed) -> Result<bool> {
+          TRY(recorder_->Append(space, measured, completed));
+          ++progress.evaluations;
+          const auto ratio = RatioToBar(completed.verdict, Mode::kDeviceHot);
+          progress.best_ratio = std::max(progress.best_ratio, ratio.value_or(0));
+          if (!std::holds_alternative<Passed>(completed.verdict.outcome)) {
+            ++progress.rejected[std::string(OutcomeName(completed.verdict.outcome))];
+          } else if (ranked != nullptr && ratio) {
+            const Provenance& from = measured.candidate.provenance;
+            ranked->push_back({*ratio, {from.family, from.config}});
+          }
+          if (!options_.common.quiet) line_.Update(progress, MonotonicSeconds());
+          return !OutOfTime();
+        });
+  }
+
+  const RecordOptions& options_;
+  Machine& machine_;
+  std::unique_ptr<store::Recorder> recorder_;
+  report::ProgressLine line_;
+  double started_;
+};
+
+Result<std::vector<SearchJob>> JobsOf(const RecordOptions& options, Machine& machine) {
+  const optimize::Slice slice = TRY(optimize::ParseSlice(options.pace.slice));
+  const Task task = task::HgemmTask(options.layout);
+  std::vector<SearchJob> jobs;
+  for (const task::HgemmShape& shape :
+       optimize::TakeSlice(slice, TRY(task::ParseHgemmShapes(options.shapes)))) {
+    SearchJob job = TRY(HgemmSearch(machine, task, task::HgemmWorkload(shape)));
+    if (options.limit > 0) {
+      job.space = propose::ClosedSubset(job.space, job.model, static_cast<size_t>(options.limit));
+    }
+    jobs.push_back(std::move(job));
+  }
+  return jobs;
+}
+
+std::string CommandOf(const RecordOptions& options) {
+  return "warpsmith record " + options.output + " --shapes " + options.shapes + " --layout " +
+         options.layout + " --limit " + std::to_string(options.limit);
+}
+
+}  // namespace
+
+Result<int> RunRecording(const RecordOptions& options) {
+  Machine machine = TRY(Machine::Open(options.device));
+  if (machine.recorded() != nullptr && !options.dry_run) {
+    return Error{ErrorCode::kUnavailable, "recording needs a GPU; " + machine.notice(),
+                 "run it where 'warpsmith doctor' finds one, or make a bundle"};
+  }
+  const std::vector<SearchJob> jobs = TRY(JobsOf(options, machine));
+  if (options.dry_run) {
+    size_t total = 0;
+    for (const SearchJob& job : jobs) {
+      std::printf("%-24s %6zu configurations\n", job.label.c_str(), job.space.size());
+      total += job.space.size();
+    }
+    std::printf("%zu verdicts, about %s; nothing was run\n", total,
+                report::DurationText(0.06 * static_cast<double>(total)).c_str());
+    return 0;
+  }
+  auto recorder = TRY(store::Recorder::Open(
+      options.output, {machine.info(), "nvrtc", UtcTimestamp(), CommandOf(options), {}}));
+  Recording recording(options, machine, std::move(recorder));
+  bool done = true;
+  for (const SearchJob& job : jobs) {
+    done = TRY(recording.Shape(job));
+    if (!done) break;
+  }
+  TRY(recording.Finish());
+  if (recording.verdicts() == 0) {
+    return Error{ErrorCode::kNothingMeasured, "nothing was measured", "raise --max-seconds"};
+  }
+  std::printf("%s: %ld verdicts%s\n", options.output.c_str(),
+              static_cast<long>(recording.verdicts()),
+              done ? "" : "; stopped early: the same command goes on");
+  return Interrupted() ? Describe(ErrorCode::kInterrupted).exit_status : 0;
+}
+
+}  // namespace warpsmith::cli

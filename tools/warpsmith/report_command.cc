@@ -1,0 +1,92 @@
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "commands.h"
+#include "report/summary.h"
+#include "search.h"
+#include "util/build_info.h"
+
+namespace warpsmith::cli {
+namespace {
+
+constexpr std::string_view kCertifySuffix = "/certify-";
+
+bool IsCertification(const std::string& id) { return id.find(kCertifySuffix) != std::string::npos; }
+
+Result<int> ListRuns(const std::vector<RunRecord>& runs, bool json) {
+  nlohmann::json rows = nlohmann::json::array();
+  for (const RunRecord& run : runs) {
+    if (IsCertification(run.id)) continue;
+    rows.push_back({{"run", run.id},
+                    {"task", run.task.name},
+                    {"workload", run.workload.name},
+                    {"proposer", run.proposer},
+                    {"device", run.device.name}});
+    if (!json) {
+      std::printf("%-48s %-10s %-18s %-8s %s\n", run.id.c_str(), run.task.name.c_str(),
+                  run.workload.name.c_str(), run.proposer.c_str(), run.device.name.c_str());
+    }
+  }
+  if (json) {
+    std::printf("%s\n",
+                nlohmann::json({{"schema", "warpsmith.runs"}, {"version", 1}, {"runs", rows}})
+                    .dump(1)
+                    .c_str());
+  }
+  return 0;
+}
+
+// The run itself and its certification; or, for a prefix, every run below it.
+bool Wanted(const std::string& id, const std::vector<std::string>& names) {
+  for (const std::string& name : names) {
+    if (id == name || id.starts_with(name + "/")) return true;
+  }
+  return false;
+}
+
+Result<report::RunReport> ReportOf(Store& store, const std::vector<RunRecord>& runs,
+                                   const std::vector<std::string>& names) {
+  report::RunReport report;
+  for (const RunRecord& run : runs) {
+    if (!Wanted(run.id, names) || IsCertification(run.id)) continue;
+    Trajectory steps = TRY(store.Steps(run.id));
+    for (const RunRecord& other : runs) {
+      if (!other.id.starts_with(run.id + std::string(kCertifySuffix))) continue;
+      for (Step& step : TRY(store.Steps(other.id))) steps.push_back(std::move(step));
+    }
+    report.shapes.push_back(
+        report::SummariseShape(run.task, run.workload, steps, Mode::kDeviceHot));
+    report.origin.device = run.device.name;
+    report.origin.driver = run.device.driver;
+    report.origin.command = run.command;
+    if (run.device.origin != "local") report.origin.recording = run.device.origin;
+    for (const Step& step : steps) {
+      const Evidence& evidence = step.verdict.evidence;
+      report.origin.date = std::max(report.origin.date, evidence.date);
+      if (!evidence.toolchain.empty()) report.origin.toolkit = evidence.toolchain;
+      if (!evidence.baseline_library.empty()) {
+        report.origin.baseline_library = evidence.baseline_library;
+      }
+    }
+  }
+  return report;
+}
+
+}  // namespace
+
+Result<int> RunReport(const ReportOptions& options) {
+  const auto store = TRY(OpenExistingStore(options.device.store));
+  const std::vector<RunRecord> runs = TRY(store->Runs());
+  if (options.runs.empty()) return ListRuns(runs, options.common.json);
+  report::RunReport report = TRY(ReportOf(*store, runs, options.runs));
+  if (report.shapes.empty()) {
+    return Error{ErrorCode::kNoInput, "no run named '" + options.runs.front() + "'",
+                 "'warpsmith report' lists the runs"};
+  }
+  report.title = options.runs.front();
+  report.origin.program = "warpsmith " + std::string(build_info::Version());
+  TRY(Publish(report, options.files, options.common.json));
+  return 0;
+}
+
+}  // namespace warpsmith::cli

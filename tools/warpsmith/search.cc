@@ -1,0 +1,149 @@
+#include "search.h"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "core/step.h"
+#include "hgemm/cost_model.h"
+#include "hgemm/family.h"
+#include "optimize/certify.h"
+#include "propose/search/space_proposer.h"
+#include "report/summary.h"
+#include "store/worker.h"
+#include "task/hgemm_task.h"
+#include "util/clock.h"
+
+namespace warpsmith::cli {
+namespace {
+
+hgemm::Problem ProblemOf(const Task& task, const Workload& workload) {
+  const task::HgemmShape shape = task::ShapeOf(workload);
+  return {shape.m, shape.n, shape.k,
+          task::LayoutOf(task) == "NN" ? hgemm::Layout::kNN : hgemm::Layout::kTN};
+}
+
+RunRecord RecordOf(const SearchJob& job, const SearchContext& context) {
+  RunRecord run;
+  run.id = context.run;
+  run.command = context.command;
+  run.task = job.task;
+  run.workload = job.workload;
+  run.protocol = SearchProtocol();
+  run.proposer = context.options->proposer;
+  run.seed = context.options->seed;
+  run.batch = context.options->batch;
+  run.device = context.machine->info();
+  run.space = job.space.name();
+  return run;
+}
+
+report::Progress ToReport(const optimize::Progress& progress, const std::string& label) {
+  report::Progress shown;
+  shown.label = label;
+  shown.evaluations = progress.evaluations;
+  shown.planned = progress.evaluation_limit;
+  shown.best_ratio = progress.best_ratio.value_or(0);
+  for (const auto& [outcome, count] : progress.outcomes) {
+    if (outcome != "passed") shown.rejected[outcome] = count;
+  }
+  shown.seconds_left = progress.seconds_left;
+  return shown;
+}
+
+// In a replay only what was recorded under the final protocol can be a finalist.
+std::vector<Step> Certifiable(const SearchJob& job, const SearchContext& context,
+                              std::vector<Step> finalists) {
+  store::RecordedDevice* recorded = context.machine->recorded();
+  if (recorded == nullptr) return finalists;
+  const Protocol protocol = FinalProtocol(*context.options);
+  std::erase_if(finalists, [&](const Step& step) {
+    return !recorded->Has(MeasurementKey(step.candidate, job.task, job.workload, protocol));
+  });
+  return finalists;
+}
+
+}  // namespace
+
+Protocol SearchProtocol() { return Protocol::Screened(); }
+
+Protocol FinalProtocol(const SearchOptions& options) {
+  return options.paper_protocol ? Protocol::Paper() : Protocol::Certified();
+}
+
+Result<SearchJob> HgemmSearch(Machine& machine, const Task& task, const Workload& workload) {
+  const hgemm::Problem problem = ProblemOf(task, workload);
+  SearchJob job;
+  job.task = task;
+  job.workload = workload;
+  job.label = workload.name;
+  const std::string name = "hgemm-" + workload.name + "-" + task::LayoutOf(task);
+  if (store::RecordedDevice* recorded = machine.recorded()) {
+    const store::ReplaySpace* replay = recorded->FindSpace(name);
+    if (replay == nullptr) {
+      return Error{ErrorCode::kNotRecorded,
+                   "space '" + name + "' was never recorded (" + recorded->Info().origin + ")",
+                   "measure it on a GPU with 'warpsmith record', or choose a recorded shape: "
+                   "'warpsmith hgemm show' lists them"};
+    }
+    job.space = replay->space;
+    job.make = replay->make;
+  } else {
+    job.space = hgemm::SpaceFor(problem, hgemm::TargetOf(machine.info()));
+    job.make = [problem](const Point& point) { return hgemm::MakeCandidate(problem, point); };
+  }
+  const hgemm::Target target = hgemm::TargetOf(machine.info());
+  job.model = [=](const Point& point) { return hgemm::PredictUs(problem, target, point); };
+  job.arm = [=](const Point& point) { return hgemm::ArmOf(problem, target, point); };
+  return job;
+}
+
+Result<SearchEnd> Search(const SearchJob& job, const SearchContext& context) {
+  const SearchOptions& options = *context.options;
+  Machine& machine = *context.machine;
+  const auto terrain = std::make_shared<const propose::Terrain>(job.space, job.model, job.arm);
+  auto proposer =
+      TRY(propose::SpaceProposer::Create(options.proposer, terrain, job.make, options.seed));
+  store::SqliteStore* store = TRY(machine.store());
+
+  optimize::LoopRequest request;
+  request.run = RecordOf(job, context);
+  request.budget = TRY(ParseBudget(options.budget));
+  if (context.max_seconds > 0) request.max_seconds = context.max_seconds;
+  request.worker = store::ThisWorker();
+  request.keep_best = std::max(options.finalists, 1);
+  optimize::LoopCallbacks callbacks;
+  callbacks.on_progress = [&](const optimize::Progress& progress) {
+    if (context.progress != nullptr) {
+      context.progress->Update(ToReport(progress, job.label), MonotonicSeconds());
+    }
+  };
+  const optimize::LoopResult result = TRY(optimize::RunLoop(
+      request, *proposer, machine.loop_compiler(), machine.device(), *store, callbacks));
+
+  Trajectory steps = TRY(store->Steps(context.run));
+  SearchEnd end;
+  end.reason = result.reason;
+  end.run = context.run;
+  end.device = machine.info();
+  if (!result.best.empty()) end.winner = result.best.front();
+  const std::vector<Step> finalists =
+      options.finalists == 0 ? std::vector<Step>() : Certifiable(job, context, result.best);
+  if (!finalists.empty() && result.reason != optimize::EndReason::kInterrupted) {
+    const optimize::Certification certified =
+        TRY(optimize::Certify(request, finalists, machine.loop_compiler(), machine.device(), *store,
+                              {}, FinalProtocol(options)));
+    steps.insert(steps.end(), certified.steps.begin(), certified.steps.end());
+    if (certified.winner) end.winner = certified.steps[*certified.winner];
+    end.finalists_certified = true;
+  }
+  end.report = report::SummariseShape(job.task, job.workload, steps, Mode::kDeviceHot);
+  return end;
+}
+
+std::string FreshRunName(std::string_view prefix) {
+  std::string stamp = UtcTimestamp();
+  std::erase_if(stamp, [](char c) { return c == '-' || c == ':'; });
+  return std::string(prefix) + "-" + stamp;
+}
+
+}  // namespace warpsmith::cli

@@ -1,0 +1,74 @@
+// One search: a task's space, a proposer, the loop, the finalists' certification, and what a report
+// says about it.
+#ifndef WARPSMITH_TOOLS_SEARCH_H_
+#define WARPSMITH_TOOLS_SEARCH_H_
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/space.h"
+#include "core/task.h"
+#include "machine.h"
+#include "optimize/loop.h"
+#include "options.h"
+#include "propose/search/terrain.h"
+#include "report/progress_line.h"
+#include "report/run_report.h"
+
+namespace warpsmith::cli {
+
+struct SearchJob {
+  Task task;
+  Workload workload;
+  Space space;
+  CandidateMaker make;
+  propose::CostModel model;  // may be empty
+  propose::ArmOf arm;        // may be empty
+  std::string label;         // for the progress line
+};
+
+// The space of an HGEMM shape: live from the kernel families, or as the recording holds it.
+Result<SearchJob> HgemmSearch(Machine& machine, const Task& task, const Workload& workload);
+
+struct SearchEnd {
+  optimize::EndReason reason = optimize::EndReason::kExhausted;
+  std::string run;
+  report::ShapeReport report;
+  std::optional<Step> winner;  // certified where a finalist was, else screened
+  bool finalists_certified = false;
+  DeviceInfo device;
+};
+
+struct SearchContext {
+  Machine* machine = nullptr;
+  const SearchOptions* options = nullptr;
+  report::ProgressLine* progress = nullptr;  // null: quiet
+  std::string run;                           // the run's id
+  std::string command;                       // argv
+  double max_seconds = 0;                    // of this call; 0: no limit
+};
+
+Result<SearchEnd> Search(const SearchJob& job, const SearchContext& context);
+
+// Protocols of the search and of its finalists.
+Protocol SearchProtocol();
+Protocol FinalProtocol(const SearchOptions& options);
+
+// "hgemm-20261121T101500Z": a run's name when the user gives none.
+std::string FreshRunName(std::string_view prefix);
+
+// Device, driver and dates of what was measured, from the winners' evidence.
+report::Origin OriginOf(Machine& machine, const std::vector<SearchEnd>& ends,
+                        const std::string& command);
+
+// Writes the files that were asked for and prints the table (or the JSON) to stdout.
+Status Publish(const report::RunReport& report, const ReportFiles& files, bool json);
+
+// 1 when a --fail-on condition holds, else 0. "regression": a winner slower than the bar, or none;
+// "incorrect": any candidate with a wrong result.
+Result<int> ExitStatus(const report::RunReport& report, const std::string& fail_on);
+
+}  // namespace warpsmith::cli
+
+#endif  // WARPSMITH_TOOLS_SEARCH_H_

@@ -1,0 +1,60 @@
+#include "winners.h"
+
+#include <cstdio>
+
+#include "core/verdict.h"
+
+namespace warpsmith::cli {
+namespace {
+
+const KernelResources* Largest(const std::vector<KernelResources>& kernels) {
+  const KernelResources* largest = nullptr;
+  for (const KernelResources& kernel : kernels) {
+    if (largest == nullptr || kernel.registers_per_thread > largest->registers_per_thread) {
+      largest = &kernel;
+    }
+  }
+  return largest;
+}
+
+void PrintBuilt(const std::string& workload, const Artifact& artifact, const Evidence& recorded) {
+  const KernelResources* here = Largest(artifact.kernels);
+  const KernelResources* there = Largest(recorded.kernels);
+  std::printf(
+      "  %-18s %4d registers (recorded %d), %d bytes spilled, %zu bytes, %.0f ms%s%s\n",
+      workload.c_str(), here == nullptr ? 0 : here->registers_per_thread,
+      there == nullptr ? 0 : there->registers_per_thread,
+      here == nullptr ? 0 : here->spill_store_bytes, artifact.image.size(), artifact.compile_ms,
+      artifact.from_cache ? ", from cache" : "",
+      artifact.image_sha256 == recorded.artifact_sha256 ? ", identical to the one measured" : "");
+}
+
+}  // namespace
+
+Status CompileWinners(Machine& machine, const std::vector<SearchEnd>& ends) {
+  int built = 0, failed = 0;
+  std::string toolchain;
+  std::printf("\nthe winners, built here for %s:\n", machine.info().architecture.c_str());
+  for (const SearchEnd& end : ends) {
+    if (!end.winner) continue;
+    const auto outcome =
+        machine.compiler().Compile(end.winner->candidate, machine.info().architecture);
+    if (!outcome.ok()) {
+      std::printf("  not built: %s\n", outcome.error().Line().c_str());
+      return {};
+    }
+    if (const auto* artifact = std::get_if<Artifact>(&*outcome)) {
+      PrintBuilt(end.report.workload, *artifact, end.winner->verdict.evidence);
+      toolchain = artifact->toolchain;
+      ++built;
+    } else {
+      std::printf("  %-18s %s\n", end.report.workload.c_str(),
+                  std::get<CompileFailed>(*outcome).reason.c_str());
+      ++failed;
+    }
+  }
+  std::printf("%d built by %s, %d failed\n", built, toolchain.c_str(), failed);
+  return {};
+}
+
+}  // namespace warpsmith::cli
