@@ -36,7 +36,7 @@ Compiled Died(int64_t memory_bytes) {
   return compiled;
 }
 
-ProcessLimits WorkerLimits(const Limits& limits) {
+ProcessLimits WorkerLimits([[maybe_unused]] const Limits& limits) {
   ProcessLimits process;
 #ifndef __SANITIZE_ADDRESS__  // whose shadow memory takes terabytes of addresses
   process.address_space_bytes = limits.memory_bytes;
