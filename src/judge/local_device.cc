@@ -37,9 +37,9 @@ class LocalDevice::Worker {
   }
 
   Status Start() {
-    std::promise<Status> opened;
-    std::future<Status> answer = opened.get_future();
-    thread_ = std::thread([this, &opened] { Main(opened); });
+    const auto opened = std::make_shared<std::promise<Status>>();
+    std::future<Status> answer = opened->get_future();
+    thread_ = std::thread([this, opened] { Main(*opened); });
     return answer.get();
   }
 
@@ -64,14 +64,14 @@ class LocalDevice::Worker {
   }
 
   Status Ask(const std::function<void(Oracle&)>& question) {
-    std::promise<Status> answered;
-    std::future<Status> answer = answered.get_future();
+    const auto answered = std::make_shared<std::promise<Status>>();
+    std::future<Status> answer = answered->get_future();
     {
       const std::lock_guard guard(mutex_);
       if (failure_) return *failure_;
-      work_.emplace_back([&](Oracle* oracle) {
+      work_.emplace_back([&question, answered](Oracle* oracle) {
         if (oracle != nullptr) question(*oracle);
-        answered.set_value(oracle != nullptr ? Status{} : Lost());
+        answered->set_value(oracle != nullptr ? Status{} : Lost());
       });
     }
     wake_.notify_all();

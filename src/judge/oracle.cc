@@ -69,6 +69,7 @@ std::optional<Outcome> RefuseUnseen(const Job& job) {
   if (job.candidate.form != Form::kKernel) {
     return Rejected{"form", "this judge takes candidates of form 'kernel' only"};
   }
+  if (job.protocol.modes.empty()) return Inconclusive{"the protocol names no timing mode"};
   if (!job.artifact) return Inconclusive{"the job came without a compiled artifact"};
   if (job.artifact->writable_global_bytes > 0) {
     return Rejected{"writable-globals",
@@ -192,12 +193,16 @@ Result<Outcome> Oracle::Measure(const Job& job, Stage& stage, Evidence& evidence
   if (!SharesRunner(job.protocol)) TRY(pool_.Prepare(static_cast<size_t>(processes)));
   if (job.protocol.renew_contents) TRY(stage.arena->Renew(random_, true));
   TRY(ReadyRunner(job, stage));
+  // Whatever the job before did to the slots (it may have been killed in the act) is undone.
+  TRY(stage.arena->RefillGuards());
+  TRY(stage.arena->Reassign(random_));
   Trial trial({device_.get(), stage.arena.get(), telemetry_ ? &*telemetry_ : nullptr, &info_, &job,
                &random_},
               TRY(Contenders(job, stage, evidence)));
   const Stopwatch watch;
   int rounds = 0;
   for (int process = 0;; ++process) {
+    if (process >= processes) TRY(pool_.Prepare(2));  // two contexts start in the time of one
     if (process > 0) {
       if (job.protocol.renew_contents) {
         TRY(stage.arena->Renew(random_, false));
@@ -222,6 +227,9 @@ StepResult Oracle::Enter(const Job& job, Stage& stage, Trial& trial, int process
     return std::optional(OutcomeOfCall(loaded, "loading the candidate"));
   }
   ++runner_->candidates;
+  // Whatever an earlier candidate did to the shared memory before it failed is undone.
+  TRY(stage.arena->RefillGuards());
+  TRY(stage.arena->Reassign(random_));
   if (process == 0) {
     if (auto outcome = TRY(trial.RunChecks(*runner_))) return outcome;
   }
@@ -259,6 +267,7 @@ Status Oracle::MapArena(Stage& stage) {
   const ArenaCommand command{stage.task, stage.workload, arena.mapped_bytes(),
                              arena.plan().input_slots, arena.plan().output_slots};
   const std::vector<int> descriptors = TRY(arena.Export());
+  runner_->arena_id.clear();  // whatever comes of it, the old one is gone
   const CallResult mapped = runner_->Call(command, kArenaLimit, {}, descriptors);
   for (int descriptor : descriptors) close(descriptor);
   if (!std::holds_alternative<Reply>(mapped)) return ErrorOfCall(mapped, "mapping the arena");

@@ -4,21 +4,48 @@
 #include <memory>
 #include <utility>
 
+#include "baseline/choice_cache.h"
 #include "baseline/gemm_baseline.h"
 #include "baseline/tune.h"
+#include "cuda/cublas.h"
+#include "cuda/cublaslt.h"
+#include "cuda/nvml.h"
 
 namespace warpsmith::judge {
 namespace {
 
-// Tuning writes to the output, so it borrows the arena's first slots; the oracle fills them anew
-// before anything is timed.
+cuda::GemmOperands FirstSlots(const MappedArena& arena) {
+  return {arena.slots[0].AddressOf(0), arena.slots[1].AddressOf(0), arena.slots[2].AddressOf(0)};
+}
+
+Result<baseline::ChoiceCache> CacheFor(const Bench& bench, const baseline::GemmBaselineName& name) {
+  const bool is_cublas = name.library == baseline::GemmLibrary::kCublas;
+  const std::string library = TRY(is_cublas ? cuda::CublasVersion() : cuda::CublasLtVersion());
+  const Result<std::string> driver = cuda::DriverRelease();
+  return baseline::ChoiceCache::Default(
+      {bench.context.device().name, driver.ok() ? driver.value() : "unknown", library});
+}
+
+// From the cache, or made here and stored. Tuning writes to the output, so it borrows the arena's
+// first slots; the oracle fills them anew before anything is timed.
 Result<baseline::GemmBaselineChoice> Choose(const Bench& bench, const MappedArena& arena,
-                                            const std::string& name) {
+                                            const std::string& text) {
+  const baseline::GemmBaselineName name = TRY(baseline::ParseGemmBaselineName(text));
   const GemmProblem& problem = arena.problem;
-  const cuda::GemmOperands operands{arena.slots[0].AddressOf(0), arena.slots[1].AddressOf(0),
-                                    arena.slots[2].AddressOf(0)};
-  return baseline::ChooseGemmBaseline(TRY(baseline::ParseGemmBaselineName(name)), problem.m,
-                                      problem.n, problem.k, operands, bench.stream);
+  const baseline::ChoiceCache cache = TRY(CacheFor(bench, name));
+  const baseline::ChoiceKey key{name, problem.m, problem.n, problem.k};
+  if (auto known = TRY(cache.Find(key))) return *std::move(known);
+  baseline::GemmBaselineChoice choice = TRY(baseline::ChooseGemmBaseline(
+      name, problem.m, problem.n, problem.k, FirstSlots(arena), bench.stream));
+  TRY(cache.Put(key, choice));
+  return choice;
+}
+
+// Libraries load their kernels at the first call, which a capture would not survive.
+Status RunOnce(const Bench& bench, const MappedArena& arena, const Contender& contender) {
+  const Enqueue enqueue = TRY(contender.bind(BindingsOf(arena, {0, 0, 0}), 0));
+  TRY(enqueue(bench.stream));
+  return bench.context.Synchronize();
 }
 
 }  // namespace
@@ -41,6 +68,7 @@ Result<BaselineReady> MakeBaseline(const Bench& bench, const MappedArena& arena,
     });
   };
   ready.contender.reset_workspaces = [](const cuda::Stream&) { return Status{}; };
+  TRY(RunOnce(bench, arena, ready.contender));
   return ready;
 }
 

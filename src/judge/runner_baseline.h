@@ -13,7 +13,8 @@ struct BaselineReady {
   std::string choice;  // what another runner must be told to do exactly the same
 };
 
-// With an empty choice, makes one (cuBLASLt's autotuning runs here, on the arena's slots).
+// With an empty choice, takes the cached one or makes one (cuBLASLt's autotuning runs here, on the
+// arena's slots).
 Result<BaselineReady> MakeBaseline(const Bench& bench, const MappedArena& arena,
                                    const BaselineCommand& command);
 

@@ -160,10 +160,7 @@ StepResult Trial::Inspect(const ContenderSpec& contender, const BatchPlan& batch
   const Detail detail = contender.same_product ? Detail::kWorstElement : Detail::kCountsOnly;
   const Inspection inspection =
       TRY(InspectBatch(*context_.device, *context_.arena, batch, poison, detail));
-  if (inspection.violation) {
-    TRY(context_.arena->RefillGuards());
-    return std::optional<Outcome>(*inspection.violation);
-  }
+  if (inspection.violation) return std::optional<Outcome>(*inspection.violation);
   if (!contender.is_candidate) return InspectBaseline(contender, inspection);
   return InspectCandidate(batch, inspection, mode);
 }

@@ -83,6 +83,7 @@ class JudgeOnDevice : public testing::Test {
     ASSERT_TRUE(folder.ok());
     folder_ = new TemporaryDirectory(std::move(folder).value());
     setenv("XDG_STATE_HOME", folder_->path().c_str(), 1);
+    setenv("XDG_DATA_HOME", folder_->path().c_str(), 1);
     compile::CompilerOptions options;
     options.cache = folder_->path() / "artifacts";
     compiler_ = new compile::WorkerCompiler(options);
@@ -236,7 +237,8 @@ TEST_F(JudgeOnDevice, HonestIsCertifiedInEveryModeBesideTheBaselines) {
 }
 
 TEST_F(JudgeOnDevice, HangingIsTimedOutAndTheNextJobIsUnharmed) {
-  const Verdict verdict = JudgeSource(Source("volatile int wait = 1; while (wait) {} C[at] = 0;"));
+  const Verdict verdict = JudgeSource(
+      Source("const u64 start = Now(); while (Now() - start < 1000000000000ull) {} C[at] = 0;"));
   const auto* late = std::get_if<TimedOut>(&verdict.outcome);
   ASSERT_NE(late, nullptr) << Describe(verdict.outcome);
   EXPECT_EQ(late->limit_ms, kStepLimitMs);
