@@ -5,8 +5,6 @@
 namespace warpsmith::baseline {
 namespace {
 
-using testing::HasSubstr;
-
 constexpr char kTable[] =
     "# cuBLASLt on a card\n"
     "m,n,k,device_us,note\n"

@@ -38,7 +38,7 @@ TEST(ProgressText, SaysEvaluationsBestRejectionsAndTimeLeft) {
 
 TEST(ProgressLine, PrintsAPlainLineEveryTenSecondsIntoAPipe) {
   const std::string text = Written({}, [](ProgressLine& line) {
-    for (double now = 0; now < 25; now += 0.5) line.Update(kSome, now);
+    for (int half = 0; half < 50; ++half) line.Update(kSome, half * 0.5);
     line.Clear();
   });
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 3);

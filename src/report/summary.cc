@@ -65,8 +65,8 @@ std::vector<BaselineRow> BaselinesOf(const Verdict& verdict) {
     const ModeTiming* timing = FindTiming(verdict, mode);
     if (timing == nullptr) continue;
     for (const ContenderTiming& baseline : timing->baselines) {
-      if (baseline.name.ends_with("/again"))
-        continue;  // the bar against itself: noise, not a rival
+      const bool is_noise = baseline.name.ends_with("/again");  // the bar against itself: no rival
+      if (is_noise) continue;
       rows.push_back({baseline.name, mode, baseline.median_us});
     }
   }

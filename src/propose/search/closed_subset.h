@@ -8,9 +8,11 @@
 
 namespace warpsmith::propose {
 
-// Strikes out, one at a time, the (family, parameter, value) whose best predicted point is the
-// slowest, until at most `limit` points are left. A parameter keeps at least one value. The order
-// of points is kept. `limit` >= 1; a space that is small enough is returned as it is.
+// Every family gets an equal share of `limit` (what a small one leaves goes to the others), because
+// a model compares families less well than members of one. In a family, the values whose best
+// predicted point is the slowest are struck out, one at a time, until the share is kept; a
+// parameter keeps at least one value. The order of points is kept. `limit` >= 1; a space that is
+// small enough is returned as it is.
 Space ClosedSubset(const Space& space, const CostModel& model, size_t limit);
 
 }  // namespace warpsmith::propose

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 
 namespace warpsmith::propose {
@@ -34,6 +35,21 @@ TEST(ClosedSubsetTest, KeepsThePromisingCornerWhole) {
     ys.insert(point.config.at("y"));
   }
   EXPECT_EQ(subset.size(), xs.size() * ys.size()) << "a hole in the lattice";
+}
+
+TEST(ClosedSubsetTest, SharesTheLimitBetweenFamilies) {
+  std::vector<Point> points = Grid(8).points();
+  for (int64_t x = 0; x < 4; ++x) points.push_back({"line", {{"x", x}}});
+  const Space subset = ClosedSubset(
+      Space("two", std::move(points)),
+      [](const Point& point) {
+        return point.family == "line" ? 1e6 : Distance(point);  // a family that the model dislikes
+      },
+      20);
+  EXPECT_LE(subset.size(), 20u);
+  EXPECT_EQ(std::count_if(subset.points().begin(), subset.points().end(),
+                          [](const Point& point) { return point.family == "line"; }),
+            4);
 }
 
 TEST(ClosedSubsetTest, StopsWhereOnePointAParameterIsLeft) {

@@ -2,7 +2,7 @@
 
 namespace warpsmith::propose {
 
-RandomSearch::RandomSearch(std::shared_ptr<const Terrain> terrain, uint64_t seed)
+RandomSearch::RandomSearch(const std::shared_ptr<const Terrain>& terrain, uint64_t seed)
     : log_(terrain->size(), seed, kName) {}
 
 std::vector<int> RandomSearch::Next(int n) {

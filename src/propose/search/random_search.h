@@ -15,7 +15,7 @@ namespace warpsmith::propose {
 class RandomSearch {
  public:
   static constexpr std::string_view kName = "random";
-  RandomSearch(std::shared_ptr<const Terrain> terrain, uint64_t seed);
+  RandomSearch(const std::shared_ptr<const Terrain>& terrain, uint64_t seed);
   std::vector<int> Next(int n);
   void Tell(int index, double score) { log_.Tell(index, score); }
 

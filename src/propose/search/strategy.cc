@@ -14,7 +14,7 @@ std::span<const std::string_view> StrategyNames() {
 
 Result<Strategy> MakeStrategy(std::string_view name, std::shared_ptr<const Terrain> terrain,
                               uint64_t seed) {
-  if (name == RandomSearch::kName) return Strategy(RandomSearch(std::move(terrain), seed));
+  if (name == RandomSearch::kName) return Strategy(RandomSearch(terrain, seed));
   if (name == LocalSearch::kName) return Strategy(LocalSearch(std::move(terrain), seed));
   if (name == GuidedSearch::kName) return Strategy(GuidedSearch(std::move(terrain), seed));
   return Error{ErrorCode::kUsage, "no search strategy is called '" + std::string(name) + "'",

@@ -111,7 +111,7 @@ TEST(LocalSearch, ClimbsToTheTopOfASmoothHill) {
   const auto terrain = Grid(6, 6, 6);
   const auto height = [&](int index) {
     const Config& config = terrain->space().points()[index].config;
-    const double a = std::log2(config.at("a")), b = config.at("b"), c = config.at("c") / 10;
+    const double a = std::log2(config.at("a")), b = config.at("b"), c = config.at("c") / 10.0;
     return 100.0 - (a - 4) * (a - 4) - (b - 2) * (b - 2) - (c - 3) * (c - 3);
   };
   Strategy strategy = MakeStrategy("local", terrain, 3).value();
