@@ -109,7 +109,7 @@ Result<std::unique_ptr<Oracle>> Oracle::Open(const OracleOptions& options) {
   if (reader.ok()) telemetry.emplace(std::move(reader).value());
   std::unique_ptr<Oracle> oracle(
       new Oracle(options, InfoOf(options.device, telemetry), std::move(device)));
-  oracle->telemetry_ = std::move(telemetry);
+  oracle->telemetry_ = telemetry;
   TRY(oracle->pool_.Prepare(2));  // one to use, one spare
   return oracle;
 }

@@ -7,6 +7,7 @@ namespace {
 
 Protocol BaselineProtocol() {
   Protocol protocol = Protocol::Screened();
+  protocol.level = Level::kCertified;  // a screened job meets the bar alone
   protocol.modes = {Mode::kDeviceHot, Mode::kDeviceCold, Mode::kOffline, Mode::kServer};
   protocol.rounds = protocol.max_rounds = 5;
   return protocol;

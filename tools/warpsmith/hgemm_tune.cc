@@ -105,6 +105,9 @@ Result<int> RunHgemmTune(const TuneOptions& options) {
   if (options.compile_winners && machine.recorded() != nullptr && !options.common.json) {
     TRY(CompileWinners(machine, tuned.ends));
   }
+  if (!options.common.quiet && machine.recorded() == nullptr) {
+    std::fprintf(stderr, "%s\n", machine.UseLine().c_str());
+  }
   if (tuned.stopped) {
     std::fprintf(stderr, "stopped early; everything measured is kept: go on with --resume %s\n",
                  prefix.c_str());

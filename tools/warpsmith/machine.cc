@@ -1,5 +1,7 @@
 #include "machine.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <thread>
 
@@ -15,14 +17,14 @@ int CompileWorkers() {
   return std::max(1, static_cast<int>(std::thread::hardware_concurrency()) - 2);
 }
 
-Result<std::unique_ptr<Device>> OpenLocal(const DeviceOptions& options, Compiler& compiler) {
+Result<std::unique_ptr<judge::LocalDevice>> OpenLocal(const DeviceOptions& options,
+                                                      Compiler& compiler) {
   judge::LocalDeviceOptions local;
   local.gpu = options.gpu;
   local.lock_patience = std::chrono::seconds(options.wait_seconds);
   local.kernels =
       TRY(judge::BuildJudgeKernels(compiler, TRY(judge::ArchitectureOfGpu(options.gpu))));
-  std::unique_ptr<Device> device = TRY(judge::LocalDevice::Open(std::move(local)));
-  return device;
+  return judge::LocalDevice::Open(std::move(local));
 }
 
 bool IsLocal(const DeviceOptions& options) {
@@ -46,7 +48,9 @@ Result<Machine> Machine::Open(const DeviceOptions& options) {
   compiler.workers = CompileWorkers();
   machine.compiler_ = std::make_unique<compile::WorkerCompiler>(compiler);
   if (IsLocal(options)) {
-    machine.device_ = TRY(OpenLocal(options, *machine.compiler_));
+    auto local = TRY(OpenLocal(options, *machine.compiler_));
+    machine.local_ = local.get();
+    machine.device_ = std::move(local);
     machine.notice_ = "measuring on " + machine.info().name + " (" + machine.info().uuid + ")";
     return machine;
   }
@@ -68,6 +72,14 @@ Result<store::SqliteStore*> Machine::store() {
                                                     : store::Durability::kProcessDeath));
   }
   return store_.get();
+}
+
+std::string Machine::UseLine() const {
+  if (local_ == nullptr) return "";
+  const judge::DeviceUse use = local_->Use();
+  return fmt::format("measuring {:.0f} % of the {:.0f} s the GPU was held",
+                     100 * use.measuring_seconds / std::max(use.held_seconds, 1e-9),
+                     use.held_seconds);
 }
 
 std::filesystem::path StorePath(const std::string& option) {

@@ -171,6 +171,7 @@ Result<int> RunRecording(const RecordOptions& options) {
   std::printf("%s: %ld verdicts%s\n", options.output.c_str(),
               static_cast<long>(recording.verdicts()),
               done ? "" : "; stopped early: the same command goes on");
+  if (!options.common.quiet) std::fprintf(stderr, "%s\n", machine.UseLine().c_str());
   return Interrupted() ? Describe(ErrorCode::kInterrupted).exit_status : 0;
 }
 
