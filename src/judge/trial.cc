@@ -37,7 +37,7 @@ Trial::Trial(const TrialContext& context, std::vector<ContenderSpec> contenders)
 }
 
 // A quiet NaN that no conversion instruction makes by itself and no memset leaves behind.
-uint16_t Trial::DrawPoison() {
+uint16_t Trial::DrawPoison() const {
   const auto payload = static_cast<uint16_t>(1 + context_.random->Below(0x1fe));
   const auto sign = static_cast<uint16_t>(context_.random->Below(2) << 15);
   return static_cast<uint16_t>(0x7e00 | payload | sign);

@@ -74,7 +74,7 @@ class Trial {
   // Half the width of the interval of the ratio to the bar (of the candidate's own time without a
   // baseline), in the first mode.
   double PrimaryHalfWidth() const;
-  uint16_t DrawPoison();
+  uint16_t DrawPoison() const;
   SampleCommand CommandOf(const ContenderSpec& contender, Mode mode, const BatchPlan& batch);
   Result<ModeTiming> TimingOf(Mode mode) const;
 

@@ -1,0 +1,372 @@
+#include "judge/fake/host_kernels.h"
+
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "cuda/fake/fake_control.h"
+#include "judge/kernels.h"
+#include "util/random.h"
+#include "util/result.h"
+
+namespace warpsmith::judge::fake {
+namespace {
+
+double FromHalf(uint16_t bits) {
+  const int exponent = (bits >> 10) & 31, mantissa = bits & 1023;
+  double value = std::ldexp(exponent == 0 ? mantissa : 1024 + mantissa, std::max(exponent, 1) - 25);
+  if (exponent == 31) value = mantissa == 0 ? INFINITY : NAN;
+  return (bits & 0x8000) != 0 ? -value : value;
+}
+
+uint16_t ToHalf(double value) {
+  const uint16_t sign = std::signbit(value) ? 0x8000 : 0;
+  const double magnitude = std::fabs(value);
+  if (magnitude >= 65520) return sign | 0x7c00;
+  const int exponent = magnitude < std::ldexp(1.0, -14) ? -14 : std::ilogb(magnitude);
+  const auto steps = static_cast<int>(std::nearbyint(std::ldexp(magnitude, 10 - exponent)));
+  return static_cast<uint16_t>(sign | (((exponent + 14) << 10) + steps));
+}
+
+template <typename T>
+T Argument(void** arguments, int index) {
+  return *static_cast<T*>(arguments[index]);
+}
+
+template <typename T>
+T* At(uint64_t address) {
+  return reinterpret_cast<T*>(address);  // NOLINT(performance-no-int-to-ptr)
+}
+
+struct Grid {
+  int x = 0, y = 0, z = 0;
+};
+// Of the launch at work: the driver logs it before it runs.
+Grid CurrentGrid() {
+  Grid grid;
+  const std::string line = cuda::fake::TakeLaunches().back();
+  const size_t at = line.find("grid=");
+  CHECK(std::sscanf(line.c_str() + at, "grid=%d,%d,%d", &grid.x, &grid.y, &grid.z) == 3);
+  return grid;
+}
+
+double ContentAt(const FillParameters& p, int64_t other, int64_t k, Random& random) {
+  switch (p.kind) {
+    case Fill::kZeroOne:
+      return random.Uniform() < p.density ? 1 : 0;
+    case Fill::kFp16Accumulate:
+      if (k % 16 != 0) return 0;
+      return p.operand == 0 && k == 0 ? 2048 : 1;
+    default:
+      return random.Normal() + (other < 0 ? 1 : 0);
+  }
+}
+
+void HostFill(void** arguments) {
+  const auto p = Argument<FillParameters>(arguments, 0);
+  Random random(p.seed, p.operand == 0 ? "A" : "B");
+  auto* target = At<uint16_t>(p.target);
+  for (int64_t row = 0; row < p.rows; ++row) {
+    for (int64_t column = 0; column < p.columns; ++column) {
+      const int64_t k = p.k_is_column != 0 ? column : row;
+      const int64_t other = p.k_is_column != 0 ? row : column;
+      target[row * p.columns + column] = ToHalf(ContentAt(p, other, k, random));
+    }
+  }
+}
+
+void HostReference(void** arguments) {
+  const auto* entries = At<ReferenceEntry>(Argument<uint64_t>(arguments, 0));
+  const auto shape = Argument<ReferenceShape>(arguments, 1);
+  const Grid grid = CurrentGrid();
+  for (int e = 0; e < grid.z; ++e) {
+    const auto* a = At<uint16_t>(entries[e].a);
+    const auto* b = At<uint16_t>(entries[e].b);
+    for (int64_t at = 0; at < shape.m * shape.n; ++at) {
+      const int64_t m = at / shape.n, n = at % shape.n;
+      double product = 0, magnitude = 0;
+      for (int64_t k = 0; k < shape.k; ++k) {
+        const int64_t place = shape.transposed != 0 ? n * shape.k + k : k * shape.n + n;
+        const double term = FromHalf(a[m * shape.k + k]) * FromHalf(b[place]);
+        product += term;
+        magnitude += std::fabs(term);
+      }
+      At<double>(entries[e].product)[at] = product;
+      At<float>(entries[e].magnitude)[at] = static_cast<float>(magnitude);
+    }
+  }
+}
+
+void VerifyOne(const VerifyParameters& p, const VerifyEntry& entry, VerifyResult& result) {
+  float worst = -1;
+  for (int64_t i = 0; i < p.elements; ++i) {
+    const uint16_t bits = At<uint16_t>(entry.output)[i];
+    const double value = FromHalf(bits), reference = At<double>(entry.product)[i];
+    const double bound = p.bound.relative * std::fabs(reference) + p.bound.absolute +
+                         p.bound.magnitude * double{At<float>(entry.magnitude)[i]};
+    const bool exact = p.exact != 0 && std::fabs(reference) <= 2048;
+    const double error = std::fabs(value - reference);
+    const bool poison = bits == p.poison, nan = !poison && !std::isfinite(value);
+    const bool wrong = poison || nan || (exact ? error != 0 : error > bound);
+    result.poison += poison;
+    result.nan += nan;
+    result.wrong += wrong;
+    result.content_hash += (static_cast<uint64_t>(i) + 1) * 0x9e3779b97f4a7c15 * (bits + 1U);
+    float fraction = exact ? 0 : static_cast<float>(error / bound);
+    if (poison || nan || (exact && wrong)) fraction = std::numeric_limits<float>::infinity();
+    if (fraction > worst) {
+      worst = fraction;
+      result.worst = (uint64_t{std::bit_cast<uint32_t>(fraction)} << 32) |
+                     (0xffffffffU - static_cast<uint32_t>(i));
+    }
+    if (poison || nan) continue;
+    const auto deviation = std::bit_cast<uint32_t>(static_cast<float>(error));
+    result.deviation_bits = std::max(result.deviation_bits, deviation);
+  }
+}
+
+void HostVerify(void** arguments) {
+  const auto p = Argument<VerifyParameters>(arguments, 0);
+  const Grid grid = CurrentGrid();
+  for (int e = 0; e < grid.y; ++e) {
+    VerifyOne(p, At<VerifyEntry>(p.entries)[e], At<VerifyResult>(p.results)[e]);
+  }
+}
+
+void HostPoison(void** arguments) {
+  const auto region = Argument<Region>(arguments, 0);
+  const auto pattern = static_cast<uint16_t>(Argument<uint32_t>(arguments, 1));
+  for (int slot = 0; slot < region.slots; ++slot) {
+    auto* halves = At<uint16_t>(region.AddressOf(slot));
+    for (int64_t i = 0; i < region.bytes / 2; ++i) halves[i] = pattern;
+  }
+}
+
+template <typename Visit>
+void ForEachGuard(const Region& region, const Visit& visit) {
+  for (int gap = 0; gap <= region.slots; ++gap) {
+    const int64_t begin = gap == 0 ? 0 : region.OffsetOf(gap - 1) + region.bytes;
+    const int64_t end = gap == region.slots ? region.end : region.OffsetOf(gap);
+    for (int64_t at = begin; at < end; at += 2) {
+      visit(*At<uint16_t>(region.base + static_cast<uint64_t>(at)), at);
+    }
+  }
+}
+
+uint16_t GuardValue(uint64_t secret, int64_t offset) {
+  return static_cast<uint16_t>((secret ^ static_cast<uint64_t>(offset)) * 0x9e3779b1U >> 8);
+}
+
+void HostFillGuards(void** arguments) {
+  const auto secret = Argument<uint64_t>(arguments, 1);
+  ForEachGuard(Argument<Region>(arguments, 0),
+               [&](uint16_t& word, int64_t at) { word = GuardValue(secret, at); });
+}
+
+void HostCheckGuards(void** arguments) {
+  const auto secret = Argument<uint64_t>(arguments, 1);
+  auto* damage = At<uint32_t>(Argument<uint64_t>(arguments, 2));
+  ForEachGuard(Argument<Region>(arguments, 0),
+               [&](uint16_t& word, int64_t at) { *damage += word != GuardValue(secret, at); });
+}
+
+void HostCopy(void** arguments) {
+  const auto* entries = At<CopyEntry>(Argument<uint64_t>(arguments, 0));
+  const Grid grid = CurrentGrid();
+  for (int e = 0; e < grid.y; ++e) {
+    for (int64_t i = 0; i < Argument<int64_t>(arguments, 1) / 2; ++i) {
+      At<uint16_t>(entries[e].target)[i] = At<uint16_t>(entries[e].source)[i];
+    }
+  }
+}
+
+void HostCompare(void** arguments) {
+  const auto* entries = At<CompareEntry>(Argument<uint64_t>(arguments, 0));
+  const auto pattern = static_cast<uint16_t>(Argument<uint32_t>(arguments, 2));
+  auto* differences = At<uint32_t>(Argument<uint64_t>(arguments, 3));
+  const Grid grid = CurrentGrid();
+  for (int e = 0; e < grid.y; ++e) {
+    for (int64_t i = 0; i < Argument<int64_t>(arguments, 1) / 2; ++i) {
+      const uint16_t want =
+          entries[e].expected != 0 ? At<uint16_t>(entries[e].expected)[i] : pattern;
+      differences[e] += At<uint16_t>(entries[e].data)[i] != want;
+    }
+  }
+}
+
+void HostProbe(void** arguments) {
+  *At<uint32_t>(Argument<uint64_t>(arguments, 0)) = Argument<uint32_t>(arguments, 1);
+}
+
+void Nothing(void**) {}
+
+struct Operands {
+  uint16_t *a, *b, *c;
+  int m, n, k;
+
+  explicit Operands(void** arguments)
+      : a(At<uint16_t>(Argument<uint64_t>(arguments, 0))),
+        b(At<uint16_t>(Argument<uint64_t>(arguments, 1))),
+        c(At<uint16_t>(Argument<uint64_t>(arguments, 2))),
+        m(Argument<int>(arguments, 3)),
+        n(Argument<int>(arguments, 4)),
+        k(Argument<int>(arguments, 5)) {}
+  int64_t size() const { return int64_t{m} * n; }
+  // A check launch's output ends where its mapping does.
+  bool IsCheck() const { return reinterpret_cast<uintptr_t>(c + size()) % (2 << 20) == 0; }
+};
+
+void Multiply(const Operands& o, int reduction) {
+  for (int64_t at = 0; at < o.size(); ++at) {
+    float sum = 0;
+    for (int k = 0; k < reduction; ++k) {
+      sum += static_cast<float>(FromHalf(o.a[at / o.n * o.k + k])) *
+             static_cast<float>(FromHalf(o.b[int64_t{k} * o.n + at % o.n]));
+    }
+    o.c[at] = ToHalf(sum);
+  }
+}
+
+void Honest(void** arguments) {
+  const Operands o(arguments);
+  Multiply(o, o.k);
+}
+void Zeros(void** arguments) {
+  const Operands o(arguments);
+  std::fill(o.c, o.c + o.size(), 0);
+}
+void Nan(void** arguments) {
+  const Operands o(arguments);
+  std::fill(o.c, o.c + o.size(), 0x7fff);
+}
+void DropsLast(void** arguments) {
+  const Operands o(arguments);
+  Multiply(o, o.k - 1);
+}
+void Fp16Sum(void** arguments) {
+  const Operands o(arguments);
+  for (int64_t at = 0; at < o.size(); ++at) {
+    uint16_t sum = 0;
+    for (int k = 0; k < o.k; ++k) {
+      sum = ToHalf(FromHalf(sum) +
+                   FromHalf(o.a[at / o.n * o.k + k]) * FromHalf(o.b[int64_t{k} * o.n + at % o.n]));
+    }
+    o.c[at] = sum;
+  }
+}
+void HonestInChecksOnly(void** arguments) {
+  if (Operands(arguments).IsCheck()) Honest(arguments);
+}
+void WrongLater(void** arguments) {
+  static int calls = 0;
+  const Operands o(arguments);
+  Multiply(o, ++calls > 100 ? o.k - 1 : o.k);
+}
+void Hangs(void**) {
+  for (volatile bool forever = true; forever;) {
+  }
+}
+void HangsWhenTimed(void** arguments) {
+  Honest(arguments);
+  if (!Operands(arguments).IsCheck()) Hangs(arguments);
+}
+void Crashes(void**) { *At<volatile int>(16) = 1; }
+void WritesPastTheEnd(void** arguments) {
+  Honest(arguments);
+  const Operands o(arguments);
+  o.c[o.size()] = 1;
+}
+void WritesBefore(void** arguments) {
+  Honest(arguments);
+  Operands(arguments).c[-1] = 1;
+}
+void WritesPastTheEndWhenTimed(void** arguments) {
+  if (Operands(arguments).IsCheck()) return Honest(arguments);
+  WritesPastTheEnd(arguments);
+}
+void WritesAndCrashesWhenTimed(void** arguments) {
+  if (Operands(arguments).IsCheck()) return Honest(arguments);
+  const Operands o(arguments);
+  o.c[o.size()] = 1;
+  o.a[0] ^= 1;
+  Crashes(arguments);
+}
+void ChangesItsInput(void** arguments) {
+  Honest(arguments);
+  Operands(arguments).b[3] ^= 1;
+}
+void ChangesItsInputWhenTimed(void** arguments) {
+  Honest(arguments);
+  if (!Operands(arguments).IsCheck()) Operands(arguments).b[3] ^= 1;
+}
+// 16 x 16 outputs: 512 bytes and a guard of 512.
+void FillsNeighbours(void** arguments) {
+  const Operands o(arguments);
+  if (o.IsCheck()) return Honest(arguments);
+  if (!std::isnan(FromHalf(o.c[0]))) return;
+  Honest(arguments);
+  for (int slot = 1; slot < 4; ++slot) std::copy(o.c, o.c + o.size(), o.c + slot * 512);
+}
+
+constexpr std::pair<const char*, void (*)(void**)> kCandidates[] = {
+    {"honest", Honest},
+    {"zeros", Zeros},
+    {"nan", Nan},
+    {"drops-last", DropsLast},
+    {"fp16-sum", Fp16Sum},
+    {"honest-in-checks-only", HonestInChecksOnly},
+    {"wrong-later", WrongLater},
+    {"hangs", Hangs},
+    {"hangs-when-timed", HangsWhenTimed},
+    {"crashes", Crashes},
+    {"writes-past-the-end", WritesPastTheEnd},
+    {"writes-before", WritesBefore},
+    {"writes-past-the-end-when-timed", WritesPastTheEndWhenTimed},
+    {"writes-and-crashes-when-timed", WritesAndCrashesWhenTimed},
+    {"changes-its-input", ChangesItsInput},
+    {"changes-its-input-when-timed", ChangesItsInputWhenTimed},
+    {"fills-neighbours", FillsNeighbours},
+};
+
+}  // namespace
+
+std::string KernelImage() {
+  return "kernel JudgeFill 64\n"
+         "kernel JudgeReference 8 32\n"
+         "kernel JudgeVerify 56\n"
+         "kernel JudgePoison 48 4\n"
+         "kernel JudgeFillGuards 48 8\n"
+         "kernel JudgeCheckGuards 48 8 8\n"
+         "kernel JudgeCopy 8 8\n"
+         "kernel JudgeCompare 8 8 4 8\n"
+         "kernel JudgeEvict 8 8 8\n"
+         "kernel JudgeProbe 8 4\n";
+}
+
+void DefineKernels() {
+  cuda::fake::OpenContext();
+  const std::pair<const char*, void (*)(void**)> ours[] = {
+      {"JudgeFill", HostFill},
+      {"JudgeReference", HostReference},
+      {"JudgeVerify", HostVerify},
+      {"JudgePoison", HostPoison},
+      {"JudgeFillGuards", HostFillGuards},
+      {"JudgeCheckGuards", HostCheckGuards},
+      {"JudgeCopy", HostCopy},
+      {"JudgeCompare", HostCompare},
+      {"JudgeEvict", Nothing},
+      {"JudgeProbe", HostProbe},
+  };
+  for (const auto& [name, kernel] : ours) cuda::fake::DefineKernel(name, kernel);
+  for (const auto& [name, kernel] : kCandidates) cuda::fake::DefineKernel(name, kernel);
+}
+
+std::string CandidateImage(const std::string& kernel) {
+  return "kernel " + kernel + " 8 8 8 4 4 4\n";
+}
+
+}  // namespace warpsmith::judge::fake

@@ -1,0 +1,254 @@
+// The whole judge over the fake driver: a LocalDevice, its oracle, and real runner processes that
+// hang, crash and cheat. What a GPU would add is tested in tests/device/judge_test.cc.
+#include "judge/local_device.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "core/verdict.h"
+#include "judge/fake/host_kernels.h"
+#include "judge/runner.h"
+#include "util/clock.h"
+#include "util/file.h"
+
+namespace warpsmith::judge {
+namespace {
+
+Task GemmTask() {
+  const Expression m = Expression::Literal("M"), n = Expression::Literal("N"),
+                   k = Expression::Literal("K");
+  Task task;
+  task.name = "gemm";
+  task.tensors = {{"A", DType::kF16, Role::kInput, {m, k}, Generator::kNormal},
+                  {"B", DType::kF16, Role::kInput, {k, n}, Generator::kNormal},
+                  {"C", DType::kF16, Role::kOutput, {m, n}, Generator::kNormal}};
+  task.reference = {"gemm", {{"layout", "NN"}}};
+  task.tolerance.reduction_length = k;
+  return task;
+}
+
+Job MakeJob(const std::string& kernel, int64_t m = 16, int64_t n = 16, int64_t k = 64) {
+  const Expression one = Expression::Constant(1);
+  LaunchOperation launch;
+  launch.kernel = kernel;
+  launch.grid = launch.block = launch.cluster = {one, one, one};
+  launch.arguments = {TensorArgument{"A"},
+                      TensorArgument{"B"},
+                      TensorArgument{"C"},
+                      IntArgument{Expression::Literal("M")},
+                      IntArgument{Expression::Literal("N")},
+                      IntArgument{Expression::Literal("K")}};
+  Job job;
+  job.key = kernel;
+  job.task = GemmTask();
+  job.workload = {"w", {{"M", m}, {"N", n}, {"K", k}}, 1, false};
+  job.candidate.plan.operations = {launch};
+  job.artifact.emplace();
+  job.artifact->image = fake::CandidateImage(kernel);
+  job.protocol.step_timeout_ms = 3'000;
+  return job;
+}
+
+class JudgeOverFakeDriver : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    auto folder = TemporaryDirectory::Create("judge-test");
+    ASSERT_TRUE(folder.ok());
+    folder_ = new TemporaryDirectory(std::move(folder).value());
+    setenv("XDG_STATE_HOME", folder_->path().c_str(), 1);
+    fake::DefineKernels();
+    auto device = LocalDevice::Open(Options());
+    ASSERT_TRUE(device.ok()) << device.error().Line();
+    device_ = std::move(device).value().release();
+  }
+
+  static void TearDownTestSuite() {
+    delete device_;
+    delete folder_;
+  }
+
+  static LocalDeviceOptions Options() {
+    return {"", fake::KernelImage(), {}, std::chrono::milliseconds(0)};
+  }
+
+  static std::vector<Completed> JudgeAll(std::vector<Job> jobs) {
+    const size_t count = jobs.size();
+    EXPECT_TRUE(device_->Submit(std::move(jobs)).ok());
+    std::vector<Completed> completed;
+    const double begin = MonotonicSeconds();
+    while (completed.size() < count && MonotonicSeconds() - begin < 60) {
+      auto some = device_->Collect(std::chrono::seconds(1));
+      EXPECT_TRUE(some.ok());
+      for (Completed& one : *some) completed.push_back(std::move(one));
+    }
+    EXPECT_EQ(completed.size(), count);
+    return completed;
+  }
+
+  static Outcome JudgeKernel(const std::string& kernel, int64_t m = 16, int64_t n = 16) {
+    return JudgeAll({MakeJob(kernel, m, n)}).at(0).verdict.outcome;
+  }
+
+  static void ExpectIncorrect(const Outcome& outcome, std::string_view detector) {
+    const auto* incorrect = std::get_if<Incorrect>(&outcome);
+    ASSERT_NE(incorrect, nullptr) << Describe(outcome);
+    EXPECT_EQ(incorrect->detector, detector) << incorrect->detail;
+  }
+
+  static void ExpectRejected(const Outcome& outcome, std::string_view rule) {
+    const auto* rejected = std::get_if<Rejected>(&outcome);
+    ASSERT_NE(rejected, nullptr) << Describe(outcome);
+    EXPECT_EQ(rejected->rule, rule) << rejected->detail;
+  }
+
+  static void ExpectHonestPasses() {
+    const Outcome outcome = JudgeKernel("honest");
+    EXPECT_TRUE(std::holds_alternative<Passed>(outcome)) << Describe(outcome);
+  }
+
+  static inline TemporaryDirectory* folder_ = nullptr;
+  static inline LocalDevice* device_ = nullptr;
+};
+
+TEST_F(JudgeOverFakeDriver, HonestPassesScreening) {
+  const Completed completed = JudgeAll({MakeJob("honest")}).at(0);
+  const auto* passed = std::get_if<Passed>(&completed.verdict.outcome);
+  ASSERT_NE(passed, nullptr) << Describe(completed.verdict.outcome);
+  EXPECT_TRUE(passed->correctness.deterministic);
+  EXPECT_LE(passed->correctness.worst_bound_fraction, 1);
+  EXPECT_EQ(passed->correctness.max_deviation.size(), 4U) << "the check and three rounds";
+  const ModeTiming* timing = FindTiming(completed.verdict, Mode::kDeviceHot);
+  ASSERT_NE(timing, nullptr);
+  EXPECT_EQ(timing->candidate.samples.size(), 6U);
+  EXPECT_NEAR(timing->candidate.median_us, 1000, 1) << "the fake's clock: 1 ms a launch";
+  EXPECT_EQ(completed.verdict.evidence.device, "Fake GPU");
+  EXPECT_GT(completed.gpu_seconds, 0);
+}
+
+TEST_F(JudgeOverFakeDriver, HonestIsCertifiedInEveryModeByFreshRunners) {
+  Job job = MakeJob("honest");
+  job.protocol = Protocol::Certified();
+  job.protocol.max_rounds = job.protocol.rounds;
+  const Completed completed = JudgeAll({job}).at(0);
+  const auto* passed = std::get_if<Passed>(&completed.verdict.outcome);
+  ASSERT_NE(passed, nullptr) << Describe(completed.verdict.outcome);
+  EXPECT_EQ(passed->level, Level::kCertified);
+  for (Mode mode : job.protocol.modes) {
+    const ModeTiming* timing = FindTiming(completed.verdict, mode);
+    ASSERT_NE(timing, nullptr);
+    std::set<int> processes;
+    for (const Sample& sample : timing->candidate.samples) processes.insert(sample.process);
+    EXPECT_EQ(processes.size(), 3U) << Name(mode);
+  }
+}
+
+TEST_F(JudgeOverFakeDriver, RaggedSizesPass) {
+  const Outcome outcome = JudgeKernel("honest", 7, 9);
+  EXPECT_TRUE(std::holds_alternative<Passed>(outcome)) << Describe(outcome);
+}
+
+TEST_F(JudgeOverFakeDriver, WrongAnswersAreNamed) {
+  ExpectIncorrect(JudgeKernel("zeros"), "bound");
+  ExpectIncorrect(JudgeKernel("nan"), "nan");
+  ExpectIncorrect(JudgeKernel("drops-last"), "bound");
+  ExpectIncorrect(JudgeKernel("fp16-sum"), "fp16-accumulate");
+  ExpectIncorrect(JudgeKernel("honest-in-checks-only"), "poison");
+  ExpectIncorrect(JudgeKernel("wrong-later"), "nondeterministic-wrong");
+}
+
+TEST_F(JudgeOverFakeDriver, HangsAreKilledAndTheNextJobIsUnharmed) {
+  for (const char* kernel : {"hangs", "hangs-when-timed"}) {
+    const Outcome outcome = JudgeKernel(kernel);
+    EXPECT_TRUE(std::holds_alternative<TimedOut>(outcome)) << Describe(outcome);
+    ExpectHonestPasses();
+  }
+}
+
+TEST_F(JudgeOverFakeDriver, DeathsAreFailuresAndTheNextJobIsUnharmed) {
+  for (const char* kernel : {"crashes", "writes-past-the-end", "writes-and-crashes-when-timed"}) {
+    const Outcome outcome = JudgeKernel(kernel);
+    EXPECT_TRUE(std::holds_alternative<RunFailed>(outcome)) << Describe(outcome);
+    ExpectHonestPasses();
+  }
+}
+
+TEST_F(JudgeOverFakeDriver, DamageIsRejectedAndUndone) {
+  ExpectRejected(JudgeKernel("writes-before"), "out-of-bounds-write");
+  ExpectRejected(JudgeKernel("writes-past-the-end", 7, 9), "out-of-bounds-write");
+  ExpectRejected(JudgeKernel("writes-past-the-end-when-timed"), "out-of-bounds-write");
+  ExpectHonestPasses();
+  ExpectRejected(JudgeKernel("changes-its-input"), "inputs-modified");
+  ExpectRejected(JudgeKernel("changes-its-input-when-timed"), "inputs-modified");
+  ExpectHonestPasses();
+}
+
+TEST_F(JudgeOverFakeDriver, AnsweringForOthersIsFound) {
+  const Outcome outcome = JudgeKernel("fills-neighbours");
+  EXPECT_TRUE(std::holds_alternative<Incorrect>(outcome) ||
+              std::holds_alternative<Rejected>(outcome) ||
+              std::holds_alternative<RunFailed>(outcome))
+      << Describe(outcome);
+}
+
+TEST_F(JudgeOverFakeDriver, RefusesBeforeRunning) {
+  Job job = MakeJob("honest");
+  job.artifact->writable_global_bytes = 8;
+  ExpectRejected(JudgeAll({job}).at(0).verdict.outcome, "writable-globals");
+  job = MakeJob("honest");
+  job.candidate.form = Form::kProgram;
+  ExpectRejected(JudgeAll({job}).at(0).verdict.outcome, "form");
+  job = MakeJob("honest");
+  std::get<LaunchOperation>(job.candidate.plan.operations[0]).arguments.pop_back();
+  ExpectRejected(JudgeAll({job}).at(0).verdict.outcome, "plan");
+  job = MakeJob("honest");
+  job.task.reference.kind = "torch";
+  const Outcome unfit = JudgeAll({job}).at(0).verdict.outcome;
+  EXPECT_TRUE(std::holds_alternative<Inconclusive>(unfit)) << Describe(unfit);
+  ExpectHonestPasses();
+}
+
+TEST_F(JudgeOverFakeDriver, ADegenerateTaskIsCalledSo) {
+  Job job = MakeJob("honest");
+  job.task.tolerance = {};
+  job.task.tolerance.absolute = 1e6;
+  const auto answer = device_->DegenerateAnswer(job.task, job.workload);
+  ASSERT_TRUE(answer.ok()) << answer.error().Line();
+  EXPECT_EQ(answer->value_or(""), "zeros");
+  EXPECT_EQ(device_->DegenerateAnswer(GemmTask(), job.workload)->value_or("none"), "none");
+  const Outcome outcome = JudgeAll({job}).at(0).verdict.outcome;
+  EXPECT_TRUE(std::holds_alternative<Inconclusive>(outcome)) << Describe(outcome);
+}
+
+TEST_F(JudgeOverFakeDriver, JobsComeBackUnderTheirKeys) {
+  const auto completed = JudgeAll({MakeJob("honest"), MakeJob("zeros"), MakeJob("honest")});
+  EXPECT_EQ(completed.at(0).key, "honest");
+  EXPECT_EQ(completed.at(1).key, "zeros");
+  EXPECT_TRUE(std::holds_alternative<Incorrect>(completed.at(1).verdict.outcome));
+  const DeviceUse use = device_->Use();
+  EXPECT_GT(use.measuring_seconds, 0);
+  EXPECT_LE(use.measuring_seconds, use.held_seconds);
+}
+
+TEST_F(JudgeOverFakeDriver, OneProcessMeasuresOnAGpu) {
+  const auto second = LocalDevice::Open(Options());
+  ASSERT_FALSE(second.ok());
+  EXPECT_EQ(second.error().code, ErrorCode::kBusy);
+}
+
+}  // namespace
+}  // namespace warpsmith::judge
+
+int main(int argc, char** argv) {
+  if (argc == 3 && std::string_view(argv[1]) == warpsmith::judge::kRunnerSubcommand) {
+    warpsmith::judge::fake::DefineKernels();
+    return warpsmith::judge::RunnerMain(std::atoi(argv[2]));
+  }
+  testing::InitGoogleTest(&argc, argv);
+  return RUN_ALL_TESTS();
+}
