@@ -8,8 +8,8 @@ build=$4
 cmake --install "$build" --prefix "$folder/first" >install.log || expected "cmake --install to work"
 mv first moved
 expect_status 0 moved/bin/warpsmith doctor
-[[ $output == *"$folder/moved/share/warpsmith"* ]] ||
-  expected "doctor to name data under $folder/moved/share/warpsmith, found: $output"
+[[ $output == *"ok   recordings     $folder/moved/share/warpsmith/data/recordings"* ]] ||
+  expected "doctor to find recordings in $folder/moved, found: $output"
 for file in share/doc/warpsmith/LICENSE share/warpsmith/docs/architecture.md \
   share/bash-completion/completions/warpsmith; do
   [[ -s moved/$file ]] || expected "$file in the installation"

@@ -10,8 +10,8 @@
 #include "cuda/driver.h"
 #include "cuda/library.h"
 #include "cuda/nvml.h"
+#include "machine.h"
 #include "util/build_info.h"
-#include "util/file.h"
 
 namespace warpsmith::cli {
 namespace {
@@ -63,7 +63,7 @@ Result<std::string> ToolchainLine(const char* name) {
 
 Result<std::string> ToolLine(const char* name) { return TRY(cuda::FindTool(name)).string(); }
 
-Result<std::string> RecordingsLine() { return TRY(FindShippedFile("recordings")).string(); }
+Result<std::string> RecordingsLine() { return TRY(ShippedRecordings()).string(); }
 
 std::vector<Finding> Look() {
   return {
