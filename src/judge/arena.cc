@@ -213,8 +213,8 @@ Status Arena::EnsureReferences(const BatchPlan& batch) {
   std::vector<ReferenceEntry> missing;
   for (const auto* launches : {&batch.touch, &batch.timed}) {
     for (const PlannedLaunch& launch : *launches) {
-      const auto index =
-          static_cast<size_t>(launch.content[0] * plan_.contents + launch.content[1]);
+      const int combination = launch.content[0] * plan_.contents + launch.content[1];
+      const auto index = static_cast<size_t>(combination);
       if (computed_.at(index)) continue;
       computed_.at(index) = true;
       const ReferenceAddress reference = ReferenceOf(launch.content);
