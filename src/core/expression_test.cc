@@ -209,10 +209,11 @@ Tree MakeShortCircuit(int depth) {
   Tree tree{"(" + a.text + (is_or ? "||" : " && ") + b.text + ")", std::nullopt};
   if (!a.value) return tree;
   const bool decided = (*a.value != 0) == is_or;
-  if (decided)
+  if (decided) {
     tree.value = is_or ? 1 : 0;
-  else if (b.value)
+  } else if (b.value) {
     tree.value = *b.value != 0 ? 1 : 0;
+  }
   return tree;
 }
 

@@ -207,10 +207,11 @@ void Mutate(json& node, RandomValues& random) {
       node.erase(child);
       return;
     case 1:
-      if (node.is_object())
+      if (node.is_object()) {
         node[random.Text()] = Junk(random);
-      else
+      } else {
         node.push_back(*child);
+      }
       return;
     default:
       Mutate(*child, random);

@@ -169,7 +169,7 @@ fs::path StateHome() { return XdgFolder("XDG_STATE_HOME", ".local/state"); }
 
 fs::path ThisExecutable() {
   std::error_code failed;
-  const fs::path path = fs::read_symlink("/proc/self/exe", failed);
+  fs::path path = fs::read_symlink("/proc/self/exe", failed);
   CHECK(!failed);
   return path;
 }

@@ -37,7 +37,9 @@ void NameHolder(int descriptor) {
 
 Result<FileLock> FileLock::Acquire(const std::filesystem::path& path, std::string_view what,
                                    std::chrono::milliseconds patience) {
-  const int descriptor = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+  int descriptor = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+  // Another user's file can still be locked, though not written to.
+  if (descriptor < 0 && errno == EACCES) descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor < 0) {
     return Error{ErrorCode::kIo,
                  "opening the lock file " + path.string() + ": " + std::strerror(errno),

@@ -86,7 +86,8 @@ TEST(TemporaryDirectory, IsRemovedWithItsContents) {
 }
 
 TEST(Xdg, FollowsTheEnvironment) {
-  const std::string before = std::getenv("HOME") == nullptr ? "" : std::getenv("HOME");
+  const char* home = std::getenv("HOME");
+  const std::string before = home == nullptr ? "" : home;
   setenv("XDG_DATA_HOME", "/data", 1);
   setenv("XDG_CACHE_HOME", "relative is ignored", 1);
   setenv("HOME", "/home/x", 1);

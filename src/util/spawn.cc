@@ -102,7 +102,7 @@ std::string FindProgram(const std::string& name) {
   while (!rest.empty()) {
     const std::string_view folder = rest.substr(0, rest.find(':'));
     rest.remove_prefix(std::min(rest.size(), folder.size() + 1));
-    const std::string tried = std::string(folder.empty() ? "." : folder) + "/" + name;
+    std::string tried = std::string(folder.empty() ? "." : folder) + "/" + name;
     if (access(tried.c_str(), X_OK) == 0) return tried;
   }
   return name;

@@ -159,6 +159,6 @@ void ChildProcess::Kill() {
   if (pid_ > 0) KillAndReap(std::exchange(pid_, -1));
 }
 
-bool ChildProcess::Running() { return pid_ > 0 && !HasExited(pid_); }
+bool ChildProcess::Running() const { return pid_ > 0 && !HasExited(pid_); }
 
 }  // namespace warpsmith

@@ -47,7 +47,7 @@ class ChildProcess {
   int socket() const { return socket_; }
   pid_t pid() const { return pid_; }
   void Kill();  // SIGKILL to the group, then reaped; idempotent
-  bool Running();
+  bool Running() const;
 
  private:
   ChildProcess(pid_t pid, int socket) : pid_(pid), socket_(socket) {}
