@@ -274,7 +274,10 @@ void HangsWhenTimed(void** arguments) {
   Honest(arguments);
   if (!Operands(arguments).IsCheck()) Hangs(arguments);
 }
-void Crashes(void**) { *At<volatile int>(16) = 1; }
+void Crashes(void**) {
+  volatile uint64_t unmapped = 16;  // volatile: the compiler must not see that it cannot be an object
+  *At<volatile int>(unmapped) = 1;
+}
 void WritesPastTheEnd(void** arguments) {
   Honest(arguments);
   const Operands o(arguments);
