@@ -275,7 +275,8 @@ void HangsWhenTimed(void** arguments) {
   if (!Operands(arguments).IsCheck()) Hangs(arguments);
 }
 void Crashes(void**) {
-  volatile uint64_t unmapped = 16;  // volatile: the compiler must not see that it cannot be an object
+  volatile uint64_t unmapped =
+      16;  // volatile: the compiler must not see that it cannot be an object
   *At<volatile int>(unmapped) = 1;
 }
 void WritesPastTheEnd(void** arguments) {
