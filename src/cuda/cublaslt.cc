@@ -13,15 +13,15 @@
 namespace warpsmith::cuda {
 namespace {
 
-#define WARPSMITH_CUBLASLT_FUNCTIONS(X)                                                      \
-  X(cublasLtCreate)                                                                          \
-  X(cublasLtDestroy)                                                                         \
-  X(cublasLtGetProperty)                                                                     \
-  X(cublasLtMatmulDescCreate) X(cublasLtMatmulDescDestroy) X(cublasLtMatmulDescSetAttribute) \
-      X(cublasLtMatrixLayoutCreate) X(cublasLtMatrixLayoutDestroy)                           \
-          X(cublasLtMatmulPreferenceCreate) X(cublasLtMatmulPreferenceDestroy)               \
-              X(cublasLtMatmulPreferenceSetAttribute) X(cublasLtMatmulAlgoGetHeuristic)      \
-                  X(cublasLtMatmulAlgoCheck) X(cublasLtMatmul)
+// clang-format off
+#define WARPSMITH_CUBLASLT_FUNCTIONS(X)                                                   \
+  X(cublasLtCreate) X(cublasLtDestroy) X(cublasLtGetProperty) X(cublasLtMatmulDescCreate) \
+  X(cublasLtMatmulDescDestroy) X(cublasLtMatmulDescSetAttribute)                          \
+  X(cublasLtMatrixLayoutCreate) X(cublasLtMatrixLayoutDestroy)                            \
+  X(cublasLtMatmulPreferenceCreate) X(cublasLtMatmulPreferenceDestroy)                    \
+  X(cublasLtMatmulPreferenceSetAttribute) X(cublasLtMatmulAlgoGetHeuristic)               \
+  X(cublasLtMatmulAlgoCheck) X(cublasLtMatmul)
+// clang-format on
 
 struct LtApi {
   WARPSMITH_CUBLASLT_FUNCTIONS(WARPSMITH_MEMBER)

@@ -24,12 +24,12 @@ using ActivityKernel = CUpti_ActivityKernel9;
 constexpr size_t kBufferBytes = size_t{1} << 20;
 constexpr size_t kBufferAlignment = 64;
 
-#define WARPSMITH_CUPTI_FUNCTIONS(X)                                      \
-  X(cuptiGetVersion)                                                      \
-  X(cuptiGetResultString)                                                 \
-  X(cuptiActivityRegisterCallbacks)                                       \
-  X(cuptiActivityEnable) X(cuptiActivityDisable) X(cuptiActivityFlushAll) \
-      X(cuptiActivityGetNextRecord) X(cuptiActivityGetNumDroppedRecords)
+// clang-format off
+#define WARPSMITH_CUPTI_FUNCTIONS(X)                                           \
+  X(cuptiGetVersion) X(cuptiGetResultString) X(cuptiActivityRegisterCallbacks) \
+  X(cuptiActivityEnable) X(cuptiActivityDisable) X(cuptiActivityFlushAll)      \
+  X(cuptiActivityGetNextRecord) X(cuptiActivityGetNumDroppedRecords)
+// clang-format on
 
 struct CuptiApi {
   WARPSMITH_CUPTI_FUNCTIONS(WARPSMITH_MEMBER)

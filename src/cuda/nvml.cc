@@ -54,13 +54,13 @@ constexpr ReasonName kReasons[] = {
     {0x100, "display clocks setting"},
 };
 
+// clang-format off
 #define WARPSMITH_NVML_FUNCTIONS(X)                                                   \
-  X(nvmlInit_v2)                                                                      \
-  X(nvmlErrorString)                                                                  \
-  X(nvmlSystemGetDriverVersion)                                                       \
+  X(nvmlInit_v2) X(nvmlErrorString) X(nvmlSystemGetDriverVersion)                     \
   X(nvmlDeviceGetHandleByUUID) X(nvmlDeviceGetClockInfo) X(nvmlDeviceGetMaxClockInfo) \
-      X(nvmlDeviceGetTemperature) X(nvmlDeviceGetPowerUsage)                          \
-          X(nvmlDeviceGetCurrentClocksThrottleReasons)
+  X(nvmlDeviceGetTemperature) X(nvmlDeviceGetPowerUsage)                              \
+  X(nvmlDeviceGetCurrentClocksThrottleReasons)
+// clang-format on
 
 struct NvmlApi {
   WARPSMITH_NVML_FUNCTIONS(WARPSMITH_MEMBER)

@@ -10,25 +10,40 @@
 namespace warpsmith::cuda {
 namespace {
 
-#define WARPSMITH_NVRTC_FUNCTIONS(X)                                                           \
-  X(nvrtcVersion)                                                                              \
-  X(nvrtcGetErrorString) X(nvrtcGetNumSupportedArchs) X(nvrtcGetSupportedArchs)                \
-      X(nvrtcCreateProgram) X(nvrtcDestroyProgram) X(nvrtcCompileProgram) X(nvrtcGetCUBINSize) \
-          X(nvrtcGetCUBIN) X(nvrtcGetPTXSize) X(nvrtcGetPTX) X(nvrtcGetProgramLogSize)         \
-              X(nvrtcGetProgramLog)
+// clang-format off
+#define WARPSMITH_NVRTC_FUNCTIONS(X)                                              \
+  X(nvrtcVersion) X(nvrtcGetErrorString) X(nvrtcGetNumSupportedArchs)             \
+  X(nvrtcGetSupportedArchs) X(nvrtcCreateProgram) X(nvrtcDestroyProgram)          \
+  X(nvrtcCompileProgram) X(nvrtcGetCUBINSize) X(nvrtcGetCUBIN) X(nvrtcGetPTXSize) \
+  X(nvrtcGetPTX) X(nvrtcGetProgramLogSize) X(nvrtcGetProgramLog)
+// clang-format on
 
 struct NvrtcApi {
   WARPSMITH_NVRTC_FUNCTIONS(WARPSMITH_MEMBER)
   std::string path;
 };
 
+constexpr char kInstallNvrtc[] =
+    "install NVRTC 13: pip install nvidia-cuda-nvrtc, or a CUDA 13 toolkit";
+
+// NVRTC opens its builtins by their plain name, which works only where the dynamic loader looks by
+// itself. Once they are open from the folder that NVRTC came from, that name finds them.
+Status OpenBuiltins(const NvrtcApi& api) {
+  int major = 0, minor = 0;
+  CHECK(api.nvrtcVersion(&major, &minor) == NVRTC_SUCCESS);
+  const std::string soname =
+      "libnvrtc-builtins.so." + std::to_string(major) + "." + std::to_string(minor);
+  TRY(Library::Open(soname, kInstallNvrtc));
+  return {};
+}
+
 Result<NvrtcApi> Load() {
-  const Library library = TRY(Library::Open(
-      "libnvrtc.so.13", "install NVRTC 13: pip install nvidia-cuda-nvrtc, or a CUDA 13 toolkit"));
+  const Library library = TRY(Library::Open("libnvrtc.so.13", kInstallNvrtc));
   NvrtcApi api;
   api.path = library.path();
   const SymbolSlot slots[] = {WARPSMITH_NVRTC_FUNCTIONS(WARPSMITH_SLOT)};
   TRY(LoadSymbols(library, slots));
+  TRY(OpenBuiltins(api));
   return api;
 }
 
