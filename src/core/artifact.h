@@ -20,12 +20,12 @@ struct KernelResources {
 };
 
 struct Artifact {
-  std::string image;          // cubin or shared library
+  std::string image;  // cubin or shared library
   std::string image_sha256;
-  std::string architecture;   // "sm_90a"
-  std::string toolchain;      // "nvrtc 13.0"
+  std::string architecture;  // "sm_90a"
+  std::string toolchain;     // "nvrtc 13.0"
   std::vector<KernelResources> kernels;
-  int64_t writable_global_bytes = 0;  // __device__ variables the kernels may write
+  int64_t writable_global_bytes = 0;       // __device__ variables the kernels may write
   std::map<std::string, int64_t> opcodes;  // SASS mnemonic -> count; empty without a disassembler
   std::vector<std::string> warnings;
   std::string log;

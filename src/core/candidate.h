@@ -24,11 +24,11 @@ struct SamplingParameters {
 
 // Not part of a candidate's identity.
 struct Provenance {
-  std::string parent;     // candidate id, or empty
+  std::string parent;  // candidate id, or empty
   std::string proposer;
-  std::string group;      // proposals made from one prompt or one generation share it (GRPO's group)
+  std::string group;  // proposals made from one prompt or one generation share it (GRPO's group)
   std::string technique;
-  std::string family;     // parametric candidates: the family and its point
+  std::string family;  // parametric candidates: the family and its point
   Config config;
   std::string prompt_sha256, sample_id;
   std::optional<double> logprob_sum;  // of the sampled tokens, where the model gives it

@@ -1,5 +1,5 @@
-// Seam: where candidates are judged. Works in batches, so that proposing and measuring need not share
-// a machine.
+// Seam: where candidates are judged. Works in batches, so that proposing and measuring need not
+// share a machine.
 #ifndef WARPSMITH_CORE_DEVICE_H_
 #define WARPSMITH_CORE_DEVICE_H_
 

@@ -11,8 +11,8 @@
 
 namespace warpsmith {
 
-// Must be a deterministic function of its construction (seed included) and of the steps it observed:
-// a run is resumed by proposing again and observing the stored steps.
+// Must be a deterministic function of its construction (seed included) and of the steps it
+// observed: a run is resumed by proposing again and observing the stored steps.
 class Proposer {
  public:
   virtual ~Proposer() = default;

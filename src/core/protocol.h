@@ -27,16 +27,17 @@ std::string_view Name(Level level);
 struct Protocol {
   Level level = Level::kScreened;
   std::vector<Mode> modes = {Mode::kDeviceHot};
-  int rounds = 3;              // candidate and baselines interleave in random order in each
-  int samples_per_round = 2;   // batches of each contender a round
-  int runner_processes = 1;    // rounds are spread over this many fresh runners
-  bool renew_contents = false; // new inputs, addresses and references for every runner process
-  double confidence = 0.99;    // of every interval
-  double band = 0.01;          // +-delta within which two times are "the same"
-  double target_half_width = 0;  // > 0: rounds are added (to max_rounds) until the interval is so narrow
+  int rounds = 3;               // candidate and baselines interleave in random order in each
+  int samples_per_round = 2;    // batches of each contender a round
+  int runner_processes = 1;     // rounds are spread over this many fresh runners
+  bool renew_contents = false;  // new inputs, addresses and references for every runner process
+  double confidence = 0.99;     // of every interval
+  double band = 0.01;           // +-delta within which two times are "the same"
+  double target_half_width =
+      0;  // > 0: rounds are added (to max_rounds) until the interval is so narrow
   int max_rounds = 3;
-  double warmup_seconds = 0;     // paper protocol
-  double measure_seconds = 0;    // > 0: rounds go on at least this long
+  double warmup_seconds = 0;         // paper protocol
+  double measure_seconds = 0;        // > 0: rounds go on at least this long
   int64_t step_timeout_ms = 10'000;  // any single command to the runner
 
   static Protocol Screened();

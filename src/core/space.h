@@ -1,5 +1,5 @@
-// A parametric family's legal configurations, as data: what the search proposers walk over, and what
-// a recording stores whole.
+// A parametric family's legal configurations, as data: what the search proposers walk over, and
+// what a recording stores whole.
 #ifndef WARPSMITH_CORE_SPACE_H_
 #define WARPSMITH_CORE_SPACE_H_
 

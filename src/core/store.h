@@ -14,16 +14,16 @@
 namespace warpsmith {
 
 struct RunRecord {
-  std::string id;          // given by the caller; unique
-  std::string command;     // argv, for a person
+  std::string id;       // given by the caller; unique
+  std::string command;  // argv, for a person
   Task task;
   Workload workload;
   Protocol protocol;
   std::string proposer;
   uint64_t seed = 0;
-  int batch = 1;           // proposals a generation
+  int batch = 1;  // proposals a generation
   DeviceInfo device;
-  std::string space;       // the space's name, or empty
+  std::string space;  // the space's name, or empty
 };
 
 // One unit of work. `attempt` is the fencing token: a result with a stale one is refused.

@@ -29,19 +29,20 @@ struct TensorSpec {
   Generator generator = Generator::kNormal;
 };
 
-// What computes the expected output. `kind` "gemm" is built in: out = A * B (options: layout = NN|TN)
-// in FP64 with its magnitude sum |a||b|. Later kinds: "cuda", "torch".
+// What computes the expected output. `kind` "gemm" is built in: out = A * B (options: layout =
+// NN|TN) in FP64 with its magnitude sum |a||b|. Later kinds: "cuda", "torch".
 struct ReferenceSpec {
   std::string kind;
   std::map<std::string, std::string> options;
 };
 
-// Either derived: |out - ref| <= u_out |ref| + c (K/16 + 8) u_acc sum|a||b| (docs/judge-protocol.md),
-// with K the reduction length; or given, with a reason that the report prints.
+// Either derived: |out - ref| <= u_out |ref| + c (K/16 + 8) u_acc sum|a||b|
+// (docs/judge-protocol.md), with K the reduction length; or given, with a reason that the report
+// prints.
 struct Tolerance {
   std::optional<Expression> reduction_length;  // derived bound
   DType accumulate = DType::kF32;
-  double absolute = 0, relative = 0;           // given bound, when reduction_length is empty
+  double absolute = 0, relative = 0;  // given bound, when reduction_length is empty
   std::string reason;
 };
 

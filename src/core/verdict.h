@@ -14,13 +14,21 @@
 
 namespace warpsmith {
 
-// Against the rules, whatever it computes: writable globals, touched inputs, guard bytes overwritten...
-struct Rejected { std::string rule, detail; };
+// Against the rules, whatever it computes: writable globals, touched inputs, guard bytes
+// overwritten...
+struct Rejected {
+  std::string rule, detail;
+};
 
 // The candidate's own launch or kernel failed: the call, its code, the argument that matters.
-struct RunFailed { std::string call, code, detail; };
+struct RunFailed {
+  std::string call, code, detail;
+};
 
-struct TimedOut { std::string step; int64_t limit_ms = 0; };
+struct TimedOut {
+  std::string step;
+  int64_t limit_ms = 0;
+};
 
 // One check that the output failed. `detector` is one of: "bound", "poison" (stale or unwritten),
 // "nan", "zero-one", "fp16-accumulate", "adversarial", "nondeterministic-wrong".
@@ -31,7 +39,9 @@ struct Incorrect {
 };
 
 // Harness trouble or noise: no statement about the candidate.
-struct Inconclusive { std::string reason; };
+struct Inconclusive {
+  std::string reason;
+};
 
 struct Interval {
   double lo = 0, hi = 0;
@@ -74,9 +84,9 @@ struct Comparison {
 
 struct ModeTiming {
   Mode mode = Mode::kDeviceHot;
-  double floor_us = 0;        // no kernel can be faster in this mode
-  double aa_noise = 0;        // |ratio - 1| that the baseline showed against itself; 0: not measured
-  bool below_floor = false;   // suspicious: for a person to look at, never a headline
+  double floor_us = 0;       // no kernel can be faster in this mode
+  double aa_noise = 0;       // |ratio - 1| that the baseline showed against itself; 0: not measured
+  bool below_floor = false;  // suspicious: for a person to look at, never a headline
   ContenderTiming candidate;
   std::vector<ContenderTiming> baselines;
   std::vector<Comparison> comparisons;
@@ -92,7 +102,7 @@ struct KernelProfile {
   std::vector<std::pair<std::string, double>> metrics;  // absent metrics are absent, not 0
 };
 struct Profile {
-  std::string source;  // "ncu 2025.3", "cupti", "static"
+  std::string source;                  // "ncu 2025.3", "cupti", "static"
   std::vector<KernelProfile> kernels;  // in execution order
 };
 
@@ -103,7 +113,8 @@ struct Passed {
   std::optional<Profile> profile;
 };
 
-using Outcome = std::variant<CompileFailed, Rejected, RunFailed, TimedOut, Incorrect, Inconclusive, Passed>;
+using Outcome =
+    std::variant<CompileFailed, Rejected, RunFailed, TimedOut, Incorrect, Inconclusive, Passed>;
 
 // Where and with what a verdict came about. Never part of its key.
 struct Evidence {

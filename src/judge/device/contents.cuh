@@ -12,14 +12,16 @@ struct FillParameters {
   u16* target;
   i64 rows, columns;  // as stored, columns contiguous
   u64 seed;
-  double density;     // kFillZeroOne
-  i64 reduction;      // K
+  double density;  // kFillZeroOne
+  i64 reduction;   // K
   int kind;
-  int operand;        // 0: A, 1: B
-  int k_is_column;    // is the stored column index the reduction's?
+  int operand;      // 0: A, 1: B
+  int k_is_column;  // is the stored column index the reduction's?
 };
 
-struct U32x4 { u32 x, y, z, w; };
+struct U32x4 {
+  u32 x, y, z, w;
+};
 
 // Philox4x32-10 (Salmon et al., SC'11).
 __device__ __forceinline__ U32x4 Philox(u64 counter, u64 stream, u64 key) {

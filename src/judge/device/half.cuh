@@ -29,9 +29,7 @@ __device__ __forceinline__ u64 Mix(u64 x) {
   return x ^ (x >> 31);
 }
 
-__device__ __forceinline__ i64 GlobalThread() {
-  return (i64)blockIdx.x * blockDim.x + threadIdx.x;
-}
+__device__ __forceinline__ i64 GlobalThread() { return (i64)blockIdx.x * blockDim.x + threadIdx.x; }
 __device__ __forceinline__ i64 GlobalThreads() { return (i64)gridDim.x * blockDim.x; }
 
 #endif  // WARPSMITH_JUDGE_DEVICE_HALF_CUH_

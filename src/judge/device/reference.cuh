@@ -2,8 +2,9 @@
 //
 // A block of 256 threads (16 x 16) makes a tile of 128 x 64; a thread makes 8 rows x 4 columns (two
 // pairs, 32 apart, so that a warp's 16-byte shared loads do not collide). k runs in steps of 16:
-// while a step is multiplied from shared memory, the next one is on its way into registers. Products
-// of halves are exact in FP64; the magnitude's FP32 rounding (< 0.1 %) is covered by the caller.
+// while a step is multiplied from shared memory, the next one is on its way into registers.
+// Products of halves are exact in FP64; the magnitude's FP32 rounding (< 0.1 %) is covered by the
+// caller.
 //
 //   shared:  a64[16][130]  b64[16][66]  (rows padded against bank conflicts, 16-byte aligned)
 //            a32[16][132]  b32[16][68]  absolute values

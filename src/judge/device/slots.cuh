@@ -12,7 +12,7 @@ struct Region {
   i64 bytes;   // of the tensor: exact, even
   i64 padded;  // to the slot alignment
   i64 guard;
-  i64 end;     // where the last guard ends
+  i64 end;  // where the last guard ends
 };
 
 __device__ __forceinline__ i64 SlotStart(const Region& region, i64 slot) {
@@ -36,7 +36,9 @@ __device__ __forceinline__ u16 GuardValue(u64 secret, i64 offset) {
   return (u16)Mix(secret ^ (u64)offset);
 }
 
-struct Gap { i64 begin, end; };
+struct Gap {
+  i64 begin, end;
+};
 
 // Gap g lies before slot g, gap `slots` after the last one; it begins at the tensor's exact end.
 __device__ __forceinline__ Gap GapOf(const Region& region, i64 gap) {

@@ -13,9 +13,9 @@ struct VerifyEntry {
 // Must match judge::VerifyResult in src/judge/kernels.h. Zeroed before the launch.
 struct VerifyResult {
   u64 poison, nan, wrong;
-  u64 worst;         // bits of the largest error / bound above, ~index below
+  u64 worst;  // bits of the largest error / bound above, ~index below
   u64 content_hash;
-  u32 deviation;     // bits of the largest |out - ref|, as a float
+  u32 deviation;  // bits of the largest |out - ref|, as a float
   u32 unused;
 };
 
@@ -54,8 +54,7 @@ __device__ __forceinline__ ElementVerdict JudgeElement(const VerifyParameters& p
                                                        double reference, double magnitude) {
   ElementVerdict verdict = {};
   const float value = FloatFromHalf(bits);
-  const double bound =
-      p.relative * fabs(reference) + p.absolute + p.magnitude * magnitude * 1.001;
+  const double bound = p.relative * fabs(reference) + p.absolute + p.magnitude * magnitude * 1.001;
   verdict.poison = bits == (u16)p.poison;
   verdict.nan = !verdict.poison && !isfinite(value) && isfinite(reference) &&
                 !OverflowIsRight(reference, bound, value);
@@ -69,8 +68,8 @@ __device__ __forceinline__ ElementVerdict JudgeElement(const VerifyParameters& p
   verdict.deviation = (float)error;
   const bool exact = p.exact && fabs(reference) <= 2048.0;
   verdict.wrong = exact ? error != 0.0 : !(error <= bound);
-  verdict.fraction = exact ? (error != 0.0 ? __int_as_float(0x7f800000) : 0.0f)
-                           : (float)(error / bound);
+  verdict.fraction =
+      exact ? (error != 0.0 ? __int_as_float(0x7f800000) : 0.0f) : (float)(error / bound);
   return verdict;
 }
 
