@@ -10,4 +10,4 @@ for size in 64 128 256 512 1024 2048 4096 8192; do
 done
 [[ -s report.html ]] || expected "report.html in the current folder"
 ! grep -Eq '(src|href)="(https?:)?//' report.html || expected "a report that loads nothing"
-grep -q '<canvas' report.html || expected "plots in report.html"
+grep -q 'new Chart(' report.html || expected "plots in report.html"
