@@ -5,9 +5,9 @@
 
 #include "core/serialize.h"
 #include "task/hgemm_task.h"
-#include "util/file.h"
-
 #include "task/toml_json.h"
+#include "util/file.h"
+#include "util/utf8.h"
 
 namespace warpsmith::task {
 namespace {
@@ -37,11 +37,34 @@ Result<Workload> PickWorkload(const std::string& source, const Task& task,
 }
 
 std::filesystem::path FileIn(const std::filesystem::path& path, std::string_view name) {
-  return std::filesystem::is_directory(path) ? path / name : path;
+  std::error_code ignored;  // the read that follows says what is wrong
+  return std::filesystem::is_directory(path, ignored) ? path / name : path;
+}
+
+// A folder's candidate.toml or, where there is only what `warpsmith export` wrote, its
+// candidate.json.
+std::filesystem::path CandidatePath(const std::filesystem::path& path) {
+  std::error_code ignored;
+  const std::filesystem::path file = FileIn(path, "candidate.toml");
+  const std::filesystem::path exported = FileIn(path, "candidate.json");
+  return std::filesystem::exists(file, ignored) || !std::filesystem::exists(exported, ignored)
+             ? file
+             : exported;
 }
 
 bool IsNameCharacter(char c) {
   return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+bool IsName(std::string_view text) {
+  const bool starts_well = !text.empty() && (text.front() < '0' || text.front() > '9');
+  return starts_well && std::all_of(text.begin(), text.end(), IsNameCharacter);
+}
+
+// The same error, told with the file that it is about.
+Error In(const std::string& source, Error error) {
+  error.message = source + ": " + error.message;
+  return error;
 }
 
 // Replaces every whole-word use of a tunable's name.
@@ -73,14 +96,16 @@ Result<std::vector<Parameter>> ReadTunables(const JsonReader& table) {
   std::vector<Parameter> tunables;
   for (const auto& [name, values] : TRY(table.Fields())) {
     Parameter parameter{name, {}};
-    if (!std::all_of(name.begin(), name.end(), IsNameCharacter)) {
-      return values.Bad("a name of letters, digits and underscores");
-    }
+    if (!IsName(name)) return values.Bad("a name of letters, digits and underscores");
     for (const JsonReader& value : TRY(values.Items())) {
       parameter.values.push_back(TRY(value.Int()));
     }
     std::sort(parameter.values.begin(), parameter.values.end());
     if (parameter.values.empty()) return values.Bad("at least one value");
+    const auto twin = std::adjacent_find(parameter.values.begin(), parameter.values.end());
+    if (twin != parameter.values.end()) {
+      return values.Bad("distinct values (" + std::to_string(*twin) + " is there twice)");
+    }
     tunables.push_back(std::move(parameter));
   }
   return tunables;
@@ -112,7 +137,13 @@ Result<nlohmann::json> ReadSources(const JsonReader& list, const std::filesystem
     const bool leaves = std::any_of(relative.begin(), relative.end(),
                                     [](const auto& part) { return part == ".."; });
     if (relative.is_absolute() || leaves) return item.Bad("a path inside the candidate's folder");
-    sources[name] = TRY(ReadFile(folder / relative));
+    std::string text = TRY(ReadFile(folder / relative));
+    if (!IsUtf8(text)) {
+      return Error{ErrorCode::kBadInput,
+                   (folder / relative).string() + ": not UTF-8 text, as sources must be",
+                   "convert it, as in: iconv -f latin1 -t utf-8"};
+    }
+    sources[name] = std::move(text);
   }
   return sources;
 }
@@ -128,13 +159,17 @@ Result<LoadedTask> LoadTask(const std::string& reference, const std::string& wor
   LoadedTask loaded{TRY(TaskFrom(JsonReader(path.string(), json))), {}};
   loaded.workload = TRY(PickWorkload(path.string(), loaded.task, workload));
   for (const TensorSpec& tensor : loaded.task.tensors) {
-    TRY(TensorBytes(tensor, loaded.workload.sizes));
+    const Result<int64_t> bytes = TensorBytes(tensor, loaded.workload.sizes);
+    if (!bytes.ok()) {
+      return In(path.string() + ": workload '" + loaded.workload.name + "'", bytes.error());
+    }
   }
   return loaded;
 }
 
 Result<CandidateFile> CandidateFile::Load(const std::filesystem::path& path) {
-  const std::filesystem::path file = FileIn(path, "candidate.toml");
+  const std::filesystem::path file = CandidatePath(path);
+  if (file.extension() == ".json") return LoadExported(file);
   nlohmann::json json = TRY(ReadTomlAsJson(file));
   CandidateFile loaded;
   loaded.source_ = file.string();
@@ -142,13 +177,17 @@ Result<CandidateFile> CandidateFile::Load(const std::filesystem::path& path) {
   nlohmann::json sources = TRY(ReadSources(root.At("sources"), file.parent_path()));
   Expression legal = Expression::Constant(1);
   if (root.Has("legal_when")) {
-    legal = TRY(Expression::Parse(TRY(root.At("legal_when").String())));
+    auto parsed = Expression::Parse(TRY(root.At("legal_when").String()));
+    if (!parsed.ok()) return In(loaded.source_ + ": legal_when", parsed.error());
+    legal = std::move(*parsed);
   }
   if (root.Has("tunables")) loaded.tunables_ = TRY(ReadTunables(root.At("tunables")));
 
   std::vector<Point> points;
   for (Config& config : TRY(Combinations(root.At("tunables"), loaded.tunables_))) {
-    if (TRY(legal.Evaluate(config)) != 0) points.push_back({"tunables", std::move(config)});
+    const Result<int64_t> is_legal = legal.Evaluate(config);
+    if (!is_legal.ok()) return In(loaded.source_ + ": legal_when", is_legal.error());
+    if (*is_legal != 0) points.push_back({"tunables", std::move(config)});
   }
   if (points.empty()) return root.At("legal_when").Bad("at least one legal combination");
   loaded.space_ = Space(loaded.source_, std::move(points));
@@ -161,8 +200,22 @@ Result<CandidateFile> CandidateFile::Load(const std::filesystem::path& path) {
   return loaded;
 }
 
+// An exported candidate is one point, complete as it is: its flags and provenance already hold the
+// choices that led to it.
+Result<CandidateFile> CandidateFile::LoadExported(const std::filesystem::path& file) {
+  CandidateFile loaded;
+  loaded.source_ = file.string();
+  loaded.template_json_ = TRY(ReadFile(file));
+  loaded.exported_ = true;
+  const nlohmann::json json = TRY(ParseJson(loaded.source_, loaded.template_json_));
+  TRY(CandidateFrom(JsonReader(loaded.source_, json)));
+  loaded.space_ = Space(loaded.source_, {{"exported", {}}});
+  return loaded;
+}
+
 Result<Candidate> CandidateFile::Make(const Point& point) const {
   nlohmann::json json = TRY(ParseJson(source_, template_json_));
+  if (exported_) return CandidateFrom(JsonReader(source_, json));
   if (json.contains("plan")) Substitute(json["plan"], point.config);
   Candidate candidate = TRY(CandidateFrom(JsonReader(source_, json)));
   for (const auto& [name, value] : point.config) {

@@ -22,12 +22,12 @@ struct LoadedTask {
 // `workload` picks one of several by name; empty takes the first that is not hidden.
 Result<LoadedTask> LoadTask(const std::string& reference, const std::string& workload = "");
 
-// A candidate.toml: a candidate, or a family of them when it has a [tunables] table. A tunable's
+// A candidate.toml (or the candidate.json of an export): a candidate, or a family of them when it has a [tunables] table. A tunable's
 // value is defined as a macro in the sources (-DNAME=value) and may be used by name in the plan's
 // expressions and in `legal_when`.
 class CandidateFile {
  public:
-  // `path`: a candidate.toml or the folder that holds one.
+  // `path`: a candidate.toml, an exported candidate.json, or the folder that holds one of them.
   static Result<CandidateFile> Load(const std::filesystem::path& path);
 
   // One point for every legal combination of tunables (a single empty one without any).
@@ -36,8 +36,11 @@ class CandidateFile {
 
  private:
   CandidateFile() = default;
+  static Result<CandidateFile> LoadExported(const std::filesystem::path& file);
+
   std::string source_;         // for error texts
   std::string template_json_;  // the candidate with tunables still by name
+  bool exported_ = false;      // the template is the candidate
   std::vector<Parameter> tunables_;
   Space space_;
 };

@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <nlohmann/json.hpp>
 
+#include "core/serialize.h"
 #include "util/file.h"
 
 namespace warpsmith::task {
@@ -121,6 +123,65 @@ TEST_F(TaskFileTest, SourcesStayInsideTheFolder) {
   const auto file = CandidateFile::Load(Write("candidate.toml", text));
   ASSERT_FALSE(file.ok());
   EXPECT_NE(file.error().message.find("inside the candidate's folder"), std::string::npos);
+}
+
+TEST_F(TaskFileTest, RefusesASourceThatIsNotUtf8) {
+  Write("k.cu", "// caf\xe9\n");
+  const auto file = CandidateFile::Load(Write("candidate.toml", kCandidate));
+  ASSERT_FALSE(file.ok());
+  EXPECT_EQ(file.error().code, ErrorCode::kBadInput);
+  EXPECT_NE(file.error().message.find("k.cu: not UTF-8"), std::string::npos)
+      << file.error().message;
+}
+
+TEST_F(TaskFileTest, RefusesATunableValueThatIsThereTwice) {
+  Write("k.cu", "");
+  std::string text = kCandidate;
+  text.replace(text.find("[16, 32]"), 8, "[16, 16]");
+  const auto file = CandidateFile::Load(Write("candidate.toml", text));
+  ASSERT_FALSE(file.ok());
+  EXPECT_NE(file.error().message.find("tunables.TILE: expected distinct values (16"),
+            std::string::npos)
+      << file.error().message;
+}
+
+TEST_F(TaskFileTest, NamesTheFileOfAnExpressionThatFails) {
+  Write("k.cu", "");
+  std::string text = kCandidate;
+  text.replace(text.find("TILE * WARPS <= 64"), 18, "TILE / (WARPS - WARPS)");
+  const auto file = CandidateFile::Load(Write("candidate.toml", text));
+  ASSERT_FALSE(file.ok());
+  EXPECT_NE(file.error().message.find("candidate.toml: legal_when: "), std::string::npos)
+      << file.error().message;
+
+  text = kTask;
+  text.replace(text.find("M = 64"), 6, "M = 0");
+  const auto task = LoadTask(Write("task.toml", text));
+  ASSERT_FALSE(task.ok());
+  EXPECT_NE(task.error().message.find("task.toml: workload 'small': tensor A"), std::string::npos)
+      << task.error().message;
+}
+
+TEST_F(TaskFileTest, TakesAnExportedCandidateAsItIs) {
+  Write("k.cu", "extern \"C\" __global__ void k(void*) {}\n");
+  const auto file = CandidateFile::Load(Write("candidate.toml", kCandidate));
+  ASSERT_TRUE(file.ok()) << file.error().Line();
+  const Candidate original = file->Make({"tunables", {{"TILE", 32}, {"WARPS", 2}}}).value();
+  const auto exported = CandidateFile::Load(Write("candidate.json", ToJson(original).dump()));
+  ASSERT_TRUE(exported.ok()) << exported.error().Line();
+  ASSERT_EQ(exported->space().size(), 1u);
+  const auto again = exported->Make(exported->space().points().front());
+  ASSERT_TRUE(again.ok()) << again.error().Line();
+  EXPECT_EQ(CandidateId(*again), CandidateId(original));
+  EXPECT_EQ(again->provenance.config, original.provenance.config);
+}
+
+TEST_F(TaskFileTest, FindsTheExportedCandidateOfAFolder) {
+  Write("candidate.json", "{\"version\": 1}");
+  const auto file = CandidateFile::Load(folder_.path());
+  ASSERT_FALSE(file.ok());
+  EXPECT_NE(file.error().message.find("candidate.json: sources"), std::string::npos)
+      << file.error().message;
 }
 
 }  // namespace
