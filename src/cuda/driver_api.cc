@@ -49,11 +49,9 @@ const Result<DriverApi>& LoadDriverApi() {
 }
 
 const DriverApi& Api() {
-  static const DriverApi& api = []() -> const DriverApi& {
-    CHECK(LoadDriverApi().ok());
-    return *LoadDriverApi();
-  }();
-  return api;
+  static const Result<DriverApi>& api = LoadDriverApi();
+  CHECK(api.ok());
+  return *api;
 }
 
 Error DriverError(const char* call, CUresult code, std::string detail) {
