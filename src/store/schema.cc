@@ -45,10 +45,16 @@ Error TooNew(const Connection& connection, int64_t found) {
 
 int LatestSchemaVersion() { return static_cast<int>(embedded::StoreSchema().size()); }
 
-Status Migrate(Connection& connection, int version) {
-  int64_t found = TRY(ReadNumber(connection, "PRAGMA user_version"));
+Status CheckSchema(Connection& connection) {
+  const int64_t found = TRY(ReadNumber(connection, "PRAGMA user_version"));
   TRY(CheckIsOurs(connection, found));
   if (found > LatestSchemaVersion()) return TooNew(connection, found);
+  return {};
+}
+
+Status Migrate(Connection& connection, int version) {
+  TRY(CheckSchema(connection));
+  int64_t found = TRY(ReadNumber(connection, "PRAGMA user_version"));
   if (found >= version) return {};
   Transaction transaction = TRY(Transaction::Begin(connection));
   // Another process may have migrated while we waited for the lock.

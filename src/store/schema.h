@@ -12,6 +12,9 @@ inline constexpr int64_t kStoreApplicationId = 0x57534d54;
 
 int LatestSchemaVersion();
 
+// Refuses what Migrate refuses, and changes nothing: to be asked before the file is touched.
+Status CheckSchema(Connection& connection);
+
 // Brings an empty or older store to `version`, in one transaction; a current one is left alone.
 // Refused: a newer version (kVersion), and a database that is not a store of ours (kBadInput).
 Status Migrate(Connection& connection, int version = LatestSchemaVersion());

@@ -199,6 +199,7 @@ Result<std::unique_ptr<SqliteStore>> SqliteStore::Open(const std::filesystem::pa
   }
   if (path.has_parent_path()) TRY(CreateDirectories(path.parent_path()));
   std::unique_ptr<Connection> connection = TRY(Connection::Open(path, kBusyTimeoutMs));
+  TRY(CheckSchema(*connection));
   TRY(Configure(*connection, durability));
   TRY(Migrate(*connection));
   return std::unique_ptr<SqliteStore>(new SqliteStore(std::move(connection)));

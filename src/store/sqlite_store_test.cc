@@ -264,9 +264,11 @@ TEST_F(SqliteStoreTest, RefusesAFileThatIsNoDatabase) {
 
 TEST_F(SqliteStoreTest, RefusesAnotherProgramsDatabase) {
   ASSERT_TRUE((*Connection::Open(Path(), 0))->Execute("CREATE TABLE other (x)").ok());
+  const std::string before = ReadFile(Path()).value();
   const auto store = SqliteStore::Open(Path(), Durability::kProcessDeath);
   ASSERT_FALSE(store.ok());
   EXPECT_EQ(store.error().code, ErrorCode::kBadInput);
+  EXPECT_EQ(ReadFile(Path()).value(), before) << "it was not ours to change";
 }
 
 TEST_F(SqliteStoreTest, RefusesAMissingStoreIfSoAsked) {
