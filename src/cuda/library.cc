@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <sstream>
 #include <utility>
@@ -19,9 +20,14 @@ std::string Environment(const char* name) {
   return value == nullptr ? "" : value;
 }
 
+// Each once: CUDA_HOME is often the system's folder too.
 std::string Join(const std::vector<std::string>& items) {
   std::string text;
-  for (const std::string& item : items) text += (text.empty() ? "" : ", ") + item;
+  for (size_t i = 0; i < items.size(); ++i) {
+    const auto end = items.begin() + static_cast<std::ptrdiff_t>(i);
+    if (std::find(items.begin(), end, items[i]) != end) continue;
+    text += (text.empty() ? "" : ", ") + items[i];
+  }
   return text;
 }
 
@@ -76,14 +82,15 @@ Result<std::filesystem::path> FindTool(std::string_view name) {
 
 Result<Library> Library::Open(std::string_view soname, std::string_view fix) {
   const std::vector<std::string> candidates = LibraryCandidates(soname, RootsFromEnvironment());
-  std::string reason;
+  std::string reason = "not found";
   for (const std::string& candidate : candidates) {
     const bool is_path = candidate.find('/') != std::string::npos;
     if (is_path && access(candidate.c_str(), F_OK) != 0) continue;
     if (void* handle = dlopen(candidate.c_str(), RTLD_NOW | RTLD_LOCAL)) {
       return Library(handle, candidate);
     }
-    reason = dlerror();  // NOLINT(concurrency-mt-unsafe): glibc keeps it per thread
+    const std::string found = dlerror();  // NOLINT(concurrency-mt-unsafe): glibc's is per thread
+    if (found.find("cannot open shared object file") == std::string::npos) reason = found;
   }
   return Error{
       ErrorCode::kUnavailable,
