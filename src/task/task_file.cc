@@ -131,6 +131,7 @@ Result<std::vector<Config>> Combinations(const JsonReader& where,
 
 Result<nlohmann::json> ReadSources(const JsonReader& list, const std::filesystem::path& folder) {
   nlohmann::json sources = nlohmann::json::object();
+  if (TRY(list.Items()).empty()) return list.Bad("at least one file");
   for (const JsonReader& item : TRY(list.Items())) {
     const std::string name = TRY(item.String());
     const std::filesystem::path relative(name);

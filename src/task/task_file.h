@@ -22,9 +22,9 @@ struct LoadedTask {
 // `workload` picks one of several by name; empty takes the first that is not hidden.
 Result<LoadedTask> LoadTask(const std::string& reference, const std::string& workload = "");
 
-// A candidate.toml (or the candidate.json of an export): a candidate, or a family of them when it has a [tunables] table. A tunable's
-// value is defined as a macro in the sources (-DNAME=value) and may be used by name in the plan's
-// expressions and in `legal_when`.
+// A candidate.toml (or the candidate.json of an export): a candidate, or a family of them when it
+// has a [tunables] table. A tunable's value is defined as a macro in the sources (-DNAME=value) and
+// may be used by name in the plan's expressions and in `legal_when`.
 class CandidateFile {
  public:
   // `path`: a candidate.toml, an exported candidate.json, or the folder that holds one of them.

@@ -11,3 +11,15 @@ for shape in 0x64x64 -1x64x64 2147483648x64x64 axbxc 64x64; do
   "$program" hgemm show "$shape" >output.txt 2>&1 || status=$?
   ((status != 0 && status < 126)) || expected "'hgemm show $shape' to be refused, exit was $status"
 done
+
+# Not even a command line that cannot be parsed changes what --json promises.
+for arguments in "no-such-command" "demo --no-such-option" "hgemm tune --fail-on slow"; do
+  # shellcheck disable=SC2086
+  expect_status 2 "$program" $arguments --json
+  [[ $output == '{"error":{"code":"usage"'* ]] || expected "a JSON document, found: $output"
+done
+expect_status 2 "$program" report $'caf\xe9' --json
+expect_status 2 "$program" hgemm tune --seed -1
+expect_status 2 "$program" hgemm tune --max-seconds nan
+expect_status 66 "$program" hgemm tune --shapes 64x64x64 --store "$PWD/s.db" --resume never-begun
+expect_status 78 "$program" hgemm tune --device recorded --gpu 0

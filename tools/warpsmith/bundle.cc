@@ -1,6 +1,7 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <nlohmann/json.hpp>
 
 #include "commands.h"
 #include "compile/worker_compiler.h"
@@ -61,6 +62,12 @@ Result<int> AddJobs(Compiler& compiler, const BundleOptions& options, const task
   return failed;
 }
 
+void PrintJson(nlohmann::json fields) {
+  fields["schema"] = "warpsmith.bundle";
+  fields["version"] = 1;
+  std::printf("%s\n", fields.dump(1).c_str());
+}
+
 Status CheckArchitecture(const std::string& architecture) {
   if (architecture.starts_with("sm_") && architecture.size() >= 5) return {};
   return Error{ErrorCode::kUsage, "--arch '" + architecture + "' is no architecture",
@@ -87,7 +94,17 @@ Result<int> RunBundleMake(const BundleOptions& options) {
                    contents.jobs.size());
     }
   }
+  if (contents.jobs.empty()) {
+    return Error{ErrorCode::kNothingMeasured,
+                 "no candidate compiled for " + options.architecture + " (" +
+                     std::to_string(failed) + " tried): no bundle was made",
+                 "name another --arch, or look at the toolkit with 'warpsmith doctor'"};
+  }
   TRY(store::MakeBundle(options.folder, contents));
+  if (options.common.json) {
+    PrintJson({{"folder", options.folder}, {"jobs", contents.jobs.size()}, {"failed", failed}});
+    return 0;
+  }
   std::printf(
       "%s: %zu jobs, %d did not compile. Copy the folder to the GPU machine, start ./run "
       "there, copy it back, then 'warpsmith bundle take %s'\n",
@@ -114,6 +131,10 @@ Result<int> RunBundleRun(const BundleOptions& options) {
                        static_cast<long>(now.total));
         }
       }));
+  if (options.common.json) {
+    PrintJson({{"folder", options.folder}, {"judged", progress.done}, {"jobs", progress.total}});
+    return Interrupted() ? Describe(ErrorCode::kInterrupted).exit_status : 0;
+  }
   std::printf("%ld of %ld judged%s\n", static_cast<long>(progress.done),
               static_cast<long>(progress.total),
               progress.done < progress.total ? "; the same command goes on" : "");
@@ -125,13 +146,22 @@ Result<int> RunBundleTake(const BundleOptions& options) {
   if (path.has_parent_path()) TRY(CreateDirectories(path.parent_path()));
   const auto store = TRY(store::SqliteStore::Open(path, store::Durability::kPowerLoss));
   const store::TakenBundle taken = TRY(store::TakeBundle(options.folder, *store));
+  if (taken.imported + taken.known_before == 0) {
+    return Error{ErrorCode::kNothingMeasured,
+                 options.folder + " holds no results of its " +
+                     std::to_string(taken.without_result) + " jobs",
+                 "start its ./run where the GPU is"};
+  }
+  if (options.common.json) {
+    PrintJson({{"folder", options.folder},
+               {"imported", taken.imported},
+               {"known_before", taken.known_before},
+               {"without_result", taken.without_result}});
+    return 0;
+  }
   std::printf("%ld verdicts taken, %ld known before, %ld jobs without a result\n",
               static_cast<long>(taken.imported), static_cast<long>(taken.known_before),
               static_cast<long>(taken.without_result));
-  if (taken.imported + taken.known_before == 0) {
-    return Error{ErrorCode::kNothingMeasured, options.folder + " holds no results",
-                 "start its ./run where the GPU is"};
-  }
   return 0;
 }
 

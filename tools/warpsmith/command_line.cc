@@ -1,6 +1,7 @@
 #include "command_line.h"
 
 #include <CLI/CLI.hpp>
+#include <csignal>
 #include <cstdio>
 #include <functional>
 #include <memory>
@@ -9,6 +10,7 @@
 #include <string>
 #include <tuple>
 
+#include "argument_checks.h"
 #include "commands.h"
 #include "compile/worker_compiler.h"
 #include "completion.h"
@@ -45,12 +47,12 @@ void AddDevice(CLI::App* command, DeviceOptions& device) {
   command
       ->add_option("--wait", device.wait_seconds,
                    "seconds to wait while another process measures on the GPU")
-      ->check(CLI::NonNegativeNumber);
+      ->check(CheckWholeNumber);
 }
 
 void AddPace(CLI::App* command, PaceOptions& pace) {
   command->add_option("--max-seconds", pace.max_seconds, "stop by itself after so long, resumably")
-      ->check(CLI::NonNegativeNumber);
+      ->check(CheckSeconds);
   command->add_option("--slice", pace.slice, "i/n: the i-th of n parts")->capture_default_str();
 }
 
@@ -60,6 +62,7 @@ void AddSearch(CLI::App* command, SearchOptions& search) {
       ->capture_default_str();
   command->add_option("--budget", search.budget, "evals=N,gpu=30s,time=10m")->capture_default_str();
   command->add_option("--seed", search.seed, "of the proposer's random streams")
+      ->check(CheckWholeNumber)
       ->capture_default_str();
   command->add_option("--batch", search.batch, "proposals a generation")
       ->check(CLI::Range(1, 4096))
@@ -69,9 +72,10 @@ void AddSearch(CLI::App* command, SearchOptions& search) {
       ->capture_default_str();
   command->add_flag("--paper-protocol", search.paper_protocol,
                     "certify by CUDA-L2's 10 s warm-up and 30 s of timing");
-  command->add_option("--run", search.run, "name of the run");
-  command->add_option("--resume", search.resume, "go on with this run");
-  command->add_option("--fail-on", search.fail_on, "regression, incorrect: exit 1 when one occurs");
+  CLI::Option* run = command->add_option("--run", search.run, "name of the run");
+  command->add_option("--resume", search.resume, "go on with this run")->excludes(run);
+  command->add_option("--fail-on", search.fail_on, "regression, incorrect: exit 1 when one occurs")
+      ->check(CheckFailOn);
   command->add_flag("--dry-run", search.dry_run, "say what would be done and how long it takes");
 }
 
@@ -131,11 +135,13 @@ void AddHgemm(CLI::App& app, Chosen& chosen) {
 
   CLI::App* show = hgemm->add_subcommand("show", "the space of a shape and what is known of it");
   auto show_options = std::make_shared<ShowOptions>();
-  show->add_option("shape", show_options->shape, "MxNxK")->required();
+  show->add_option("shape", show_options->shape, "MxNxK; none: list the recorded spaces");
   show->add_option("--layout", show_options->layout, "NN or TN")
       ->check(CLI::IsMember({"NN", "TN"}))
       ->capture_default_str();
-  show->add_option("--top", show_options->top, "rows")->capture_default_str();
+  show->add_option("--top", show_options->top, "rows; 0: all")
+      ->check(CheckWholeNumber)
+      ->capture_default_str();
   AddDevice(show, show_options->device);
   Choose(show, chosen, show_options, RunHgemmShow);
 }
@@ -165,6 +171,7 @@ void AddEvaluate(CLI::App& app, Chosen& chosen) {
   command->add_flag("--certified", options->certified, "all modes, fresh data, narrow intervals");
   command->add_flag("--paper-protocol", options->paper_protocol, "CUDA-L2's 10 s + 30 s");
   command->add_option("--fail-on", options->fail_on, "incorrect, regression, never")
+      ->check(CLI::IsMember({"incorrect", "regression", "never"}))
       ->capture_default_str();
   AddDevice(command, options->device);
   Choose(command, chosen, options, RunEvaluate);
@@ -178,7 +185,8 @@ void AddCompare(CLI::App& app, Chosen& chosen) {
   command->add_option("first", options->first, "candidate.toml or folder")->required();
   command->add_option("second", options->second, "candidate.toml or folder")->required();
   command->add_option("--workload", options->workload, "by name; default: the first");
-  command->add_option("--fail-on", options->fail_on, "regression: exit 1 when second is slower");
+  command->add_option("--fail-on", options->fail_on, "regression: exit 1 when second is slower")
+      ->check(CLI::IsMember({"regression", "never"}));
   AddDevice(command, options->device);
   Choose(command, chosen, options, RunCompare);
 }
@@ -193,9 +201,11 @@ void AddRecord(CLI::App& app, Chosen& chosen) {
   command->add_option("--layout", options->layout, "NN or TN")
       ->check(CLI::IsMember({"NN", "TN"}))
       ->capture_default_str();
-  command->add_option("--limit", options->limit, "points a shape, neighbour-closed; 0: all");
+  command->add_option("--limit", options->limit, "points a shape, neighbour-closed; 0: all")
+      ->check(CheckWholeNumber);
   command
       ->add_option("--other-modes", options->other_modes, "measure all modes of the best so many")
+      ->check(CheckWholeNumber)
       ->capture_default_str();
   command->add_flag("--dry-run", options->dry_run, "count and estimate only");
   AddDevice(command, options->device);
@@ -222,7 +232,9 @@ void AddBundle(CLI::App& app, Chosen& chosen) {
           ->capture_default_str();
       command->add_option("--arch", options->architecture, "of the GPU there")
           ->capture_default_str();
-      command->add_option("--limit", options->limit, "points a shape")->capture_default_str();
+      command->add_option("--limit", options->limit, "points a shape")
+          ->check(CLI::Range(1, 1'000'000))
+          ->capture_default_str();
     }
     AddDevice(command, options->device);
     AddPace(command, options->pace);
@@ -308,10 +320,40 @@ std::optional<int> RunAsWorker(int argc, char** argv) {
   return std::nullopt;
 }
 
+// CLI11 says that a subcommand is missing even where one was given that does not exist.
+std::string UnknownSubcommand(const CLI::App& app, int argc, char** argv) {
+  const CLI::App* at = &app;
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = argv[i];
+    if (word.starts_with("-")) continue;
+    const auto named =
+        at->get_subcommands([&](const CLI::App* command) { return command->get_name() == word; });
+    if (named.empty()) {
+      return at->get_subcommands({}).empty() ? "" : "no subcommand '" + word + "'";
+    }
+    at = named.front();
+  }
+  return "";
+}
+
+// Exceptions of the libraries below us end here: each is a bug, told in one line.
+Result<int> Run(const Chosen& chosen) {
+  try {
+    return chosen.run();
+  } catch (const std::exception& exception) {
+    return Error{ErrorCode::kInternal, std::string("unexpected: ") + exception.what(),
+                 "please report it with the command line"};
+  }
+}
+
 }  // namespace
 
 int Main(int argc, char** argv) {
   if (const auto status = RunAsWorker(argc, argv)) return *status;
+  const bool json = AsksForJson(argc, argv);
+  if (const std::string wrong = CheckIsUtf8(argc, argv); !wrong.empty()) {
+    return Fail({ErrorCode::kUsage, wrong, "rename the file or use ASCII"}, json);
+  }
   CLI::App app{"warpsmith makes CUDA kernels faster and proves it.", "warpsmith"};
   Chosen chosen;
   AddAll(app, chosen);
@@ -322,10 +364,12 @@ int Main(int argc, char** argv) {
   } catch (const CLI::CallForVersion& version) {
     return app.exit(version);
   } catch (const CLI::ParseError& error) {
-    return Fail({ErrorCode::kUsage, error.what(), "try --help"}, chosen.json);
+    const std::string unknown = UnknownSubcommand(app, argc, argv);
+    return Fail({ErrorCode::kUsage, unknown.empty() ? error.what() : unknown, "try --help"}, json);
   }
   InstallInterruptHandler();
-  Result<int> status = chosen.run();
+  std::signal(SIGXFSZ, SIG_IGN);  // a file over the limit is then an error of write(), told as one
+  Result<int> status = Run(chosen);
   if (std::fflush(stdout) != 0) return Fail({ErrorCode::kIo, "writing stdout failed", ""}, false);
   return status.ok() ? *status : Fail(status.error(), chosen.json);
 }

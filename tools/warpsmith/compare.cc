@@ -1,3 +1,4 @@
+#include <array>
 #include <cmath>
 #include <cstdio>
 #include <nlohmann/json.hpp>
@@ -5,7 +6,6 @@
 #include "commands.h"
 #include "judge/statistics.h"
 #include "judging.h"
-#include "task/task_file.h"
 
 namespace warpsmith::cli {
 namespace {
@@ -32,7 +32,9 @@ std::optional<Comparison> Between(const Judged& first, const Judged& second, Mod
   return between;
 }
 
-Result<Judged> JudgeOne(Machine& machine, const task::LoadedTask& loaded, const std::string& path) {
+using NamedCandidate = std::pair<std::string, Candidate>;
+
+Result<NamedCandidate> LoadOne(const std::string& path) {
   auto candidates = TRY(LoadCandidates({path}));
   if (candidates.size() != 1) {
     return Error{
@@ -40,19 +42,25 @@ Result<Judged> JudgeOne(Machine& machine, const task::LoadedTask& loaded, const 
         path + " holds " + std::to_string(candidates.size()) + " candidates, one is compared",
         "remove its [tunables], or use optimize"};
   }
+  return std::move(candidates.front());
+}
+
+Result<Judged> JudgeOne(Machine& machine, const task::LoadedTask& loaded,
+                        const NamedCandidate& candidate) {
   std::vector<Judged> judged =
-      TRY(JudgeAll(machine, loaded.task, loaded.workload, Protocol::Certified(), candidates));
+      TRY(JudgeAll(machine, loaded.task, loaded.workload, Protocol::Certified(), {candidate}));
   return std::move(judged.front());
 }
 
 }  // namespace
 
 Result<int> RunCompare(const CompareOptions& options) {
-  const task::LoadedTask loaded = TRY(task::LoadTask(options.task, options.workload));
+  const task::LoadedTask loaded = TRY(LoadJudgeable(options.task, options.workload));
+  const auto candidates = std::array{TRY(LoadOne(options.first)), TRY(LoadOne(options.second))};
   Machine machine = TRY(Machine::Open(options.device));
   if (!options.common.quiet) std::fprintf(stderr, "%s\n", machine.notice().c_str());
-  const Judged first = TRY(JudgeOne(machine, loaded, options.first));
-  const Judged second = TRY(JudgeOne(machine, loaded, options.second));
+  const Judged first = TRY(JudgeOne(machine, loaded, candidates[0]));
+  const Judged second = TRY(JudgeOne(machine, loaded, candidates[1]));
   nlohmann::json rows = nlohmann::json::array();
   bool slower = false;
   for (Mode mode : Protocol::Certified().modes) {

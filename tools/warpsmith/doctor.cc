@@ -22,6 +22,9 @@ struct Finding {
   bool here() const { return fix.empty(); }
 };
 
+// Without the list of places that were searched: that is for the JSON.
+std::string_view Short(std::string_view found) { return found.substr(0, found.find(" (tried ")); }
+
 Finding Found(std::string name, std::string needed_for, const Result<std::string>& found) {
   Finding finding{std::move(name), std::move(needed_for), "", ""};
   if (found.ok()) {
@@ -105,9 +108,9 @@ Result<int> RunDoctor(const DoctorOptions& options) {
               std::string(build_info::Commit()).c_str());
   for (const Finding& finding : findings) {
     std::printf("%-4s %-14s %s\n", finding.here() ? "ok" : "--", finding.name.c_str(),
-                finding.found.c_str());
+                std::string(Short(finding.found)).c_str());
     if (!finding.here()) {
-      std::printf("     %-14s needed for %s; %s\n", "", finding.needed_for.c_str(),
+      std::printf("     %-14s for %s\n     %-14s %s\n", "", finding.needed_for.c_str(), "",
                   finding.fix.c_str());
     }
   }

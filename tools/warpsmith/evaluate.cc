@@ -4,7 +4,6 @@
 #include "commands.h"
 #include "core/serialize.h"
 #include "judging.h"
-#include "task/task_file.h"
 
 namespace warpsmith::cli {
 namespace {
@@ -74,12 +73,7 @@ int StatusOf(const std::vector<Judged>& judged, const std::string& fail_on) {
 }  // namespace
 
 Result<int> RunEvaluate(const EvaluateOptions& options) {
-  if (options.fail_on != "incorrect" && options.fail_on != "regression" &&
-      options.fail_on != "never") {
-    return Error{ErrorCode::kUsage, "--fail-on '" + options.fail_on + "' is not known",
-                 "write incorrect, regression or never"};
-  }
-  const task::LoadedTask loaded = TRY(task::LoadTask(options.task, options.workload));
+  const task::LoadedTask loaded = TRY(LoadJudgeable(options.task, options.workload));
   const auto candidates = TRY(LoadCandidates(options.candidates));
   Machine machine = TRY(Machine::Open(options.device));
   if (!options.common.quiet) std::fprintf(stderr, "%s\n", machine.notice().c_str());

@@ -14,7 +14,9 @@ Result<Step> BestOf(Store& store, const std::string& wanted) {
   std::optional<Step> best;
   std::pair<bool, double> best_rank{false, 0};
   bool known = false;
+  std::string below;  // a run of one shape, where the name is of a whole tuning
   for (const RunRecord& run : TRY(store.Runs())) {
+    if (below.empty() && run.id.starts_with(wanted + "/")) below = "; there is '" + run.id + "'";
     if (run.id != wanted && !run.id.starts_with(wanted + "/certify-")) continue;
     known = true;
     for (Step& step : TRY(store.Steps(run.id))) {
@@ -27,7 +29,7 @@ Result<Step> BestOf(Store& store, const std::string& wanted) {
     }
   }
   if (!known) {
-    return Error{ErrorCode::kNoInput, "no run named '" + wanted + "'",
+    return Error{ErrorCode::kNoInput, "no run named '" + wanted + "'" + below,
                  "'warpsmith report' lists the runs"};
   }
   if (!best) {
@@ -53,6 +55,15 @@ Result<int> RunExport(const ExportOptions& options) {
   TRY(WriteFileAtomic(folder / "plan.json", ToJson(best.candidate.plan).dump(1) + "\n"));
   TRY(WriteFileAtomic(folder / "candidate.json", candidate.dump(1) + "\n"));
   TRY(WriteFileAtomic(folder / "verdict.json", ToJson(best.verdict).dump(1) + "\n"));
+  if (options.common.json) {
+    const nlohmann::json document = {{"schema", "warpsmith.export"},
+                                     {"version", 1},
+                                     {"folder", options.output},
+                                     {"candidate", CandidateId(best.candidate)},
+                                     {"verdict", Describe(best.verdict.outcome)}};
+    std::printf("%s\n", document.dump(1).c_str());
+    return 0;
+  }
   std::printf("%s: %zu sources, plan.json, candidate.json, verdict.json\n%s\n",
               options.output.c_str(), best.candidate.sources.size(),
               Describe(best.verdict.outcome).c_str());

@@ -64,9 +64,42 @@ nlohmann::json ToJson(const std::string& space, const std::vector<Known>& rows) 
   return {{"schema", "warpsmith.space"}, {"version", 1}, {"space", space}, {"points", list}};
 }
 
+Result<int> ListSpaces(Machine& machine, bool json) {
+  if (machine.recorded() == nullptr) {
+    return Error{ErrorCode::kUsage, "no shape was given, and a GPU has a space for every shape",
+                 "write one, as in 512x4096x1024, or list a recording with --device recorded"};
+  }
+  nlohmann::json rows = nlohmann::json::array();
+  for (const store::ReplaySpace& space : machine.recorded()->Spaces()) {
+    rows.push_back({{"space", space.space.name()},
+                    {"shape", space.workload.name},
+                    {"layout", task::LayoutOf(space.task)},
+                    {"configurations", space.space.size()},
+                    {"verdicts", space.verdicts}});
+    if (!json) {
+      std::printf("%-20s %-4s %6zu configurations, %6ld verdicts\n", space.workload.name.c_str(),
+                  task::LayoutOf(space.task).c_str(), space.space.size(),
+                  static_cast<long>(space.verdicts));
+    }
+  }
+  if (json) {
+    std::printf("%s\n", nlohmann::json({{"schema", "warpsmith.spaces"},
+                                        {"version", 1},
+                                        {"origin", machine.info().origin},
+                                        {"spaces", rows}})
+                            .dump(1)
+                            .c_str());
+  }
+  return 0;
+}
+
 }  // namespace
 
 Result<int> RunHgemmShow(const ShowOptions& options) {
+  if (options.shape.empty()) {
+    Machine machine = TRY(Machine::Open(options.device));
+    return ListSpaces(machine, options.common.json);
+  }
   const task::HgemmShape shape = TRY(task::ParseHgemmShape(options.shape));
   Machine machine = TRY(Machine::Open(options.device));
   const SearchJob job =

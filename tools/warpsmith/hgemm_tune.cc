@@ -21,11 +21,6 @@ std::string CommandOf(const TuneOptions& options) {
          " --seed " + std::to_string(options.search.seed);
 }
 
-std::string RunPrefix(const SearchOptions& options) {
-  if (!options.resume.empty()) return options.resume;
-  return options.run.empty() ? FreshRunName("hgemm") : options.run;
-}
-
 // What a plan would cost, from the budget and what a screened verdict takes.
 Result<int> DryRun(const TuneOptions& options, const std::vector<task::HgemmShape>& shapes,
                    Machine& machine) {
@@ -94,7 +89,7 @@ Result<int> RunHgemmTune(const TuneOptions& options) {
   if (!options.common.quiet) std::fprintf(stderr, "%s\n", machine.notice().c_str());
   if (options.search.dry_run) return DryRun(options, shapes, machine);
 
-  const std::string prefix = RunPrefix(options.search);
+  const std::string prefix = TRY(RunName(machine, options.search, "hgemm"));
   const Tuned tuned = TRY(TuneAll(options, shapes, machine, prefix));
   report::RunReport report;
   report.title = "HGEMM " + options.layout + ", " + std::to_string(tuned.ends.size()) + " shapes";

@@ -7,6 +7,7 @@
 
 #include "core/candidate.h"
 #include "machine.h"
+#include "task/task_file.h"
 
 namespace warpsmith::cli {
 
@@ -15,6 +16,15 @@ struct Judged {
   Candidate candidate;
   Completed completed;
 };
+
+// A task that can be judged: what the judge could never judge (another reference, shapes that do
+// not fit together, expressions that fail for the workload) is refused before anything is measured.
+Result<task::LoadedTask> LoadJudgeable(const std::string& reference, const std::string& workload);
+
+// kBadInput where the candidate's plan cannot be carried out for the workload. A judge that
+// measures finds that out itself, as a verdict; a replay never gets to the plan.
+Status CheckPlan(const std::string& name, const Candidate& candidate, const Task& task,
+                 const Workload& workload, const DeviceInfo& device);
 
 // In order. Verdicts go into the store; what it knows is not measured again.
 Result<std::vector<Judged>> JudgeAll(Machine& machine, const Task& task, const Workload& workload,

@@ -42,6 +42,11 @@ Result<std::filesystem::path> RecordingPath(const std::string& device) {
 }  // namespace
 
 Result<Machine> Machine::Open(const DeviceOptions& options) {
+  if (!options.gpu.empty() && options.device != "auto" && options.device != "local") {
+    return Error{ErrorCode::kConfig,
+                 "--gpu " + options.gpu + " measures here, --device " + options.device + " replays",
+                 "leave one of them out"};
+  }
   Machine machine;
   machine.store_path_ = options.store;
   compile::CompilerOptions compiler;

@@ -3,6 +3,8 @@
 #include <cstdio>
 
 #include "commands.h"
+#include "judge/problem.h"
+#include "judging.h"
 #include "optimize/slice.h"
 #include "report/terminal.h"
 #include "search.h"
@@ -29,7 +31,8 @@ Result<SearchJob> JobFor(const OptimizeOptions& options, Machine& machine,
   }
   // The families speak of the built-in task, so that measurements are shared with hgemm tune.
   const Task task = task::HgemmTask(task::LayoutOf(loaded.task));
-  Workload workload = task::HgemmWorkload(task::ShapeOf(loaded.workload));
+  const judge::GemmProblem problem = TRY(judge::ProblemOf(loaded.task, loaded.workload));
+  const Workload workload = task::HgemmWorkload({problem.m, problem.n, problem.k});
   return HgemmSearch(machine, task, workload);
 }
 
@@ -37,7 +40,7 @@ Result<SearchJob> JobFor(const OptimizeOptions& options, Machine& machine,
 
 Result<int> RunOptimize(const OptimizeOptions& options) {
   const optimize::Slice slice = TRY(optimize::ParseSlice(options.pace.slice));
-  const task::LoadedTask loaded = TRY(task::LoadTask(options.task, options.workload));
+  const task::LoadedTask loaded = TRY(LoadJudgeable(options.task, options.workload));
   Machine machine = TRY(Machine::Open(options.device));
   if (!options.common.quiet) std::fprintf(stderr, "%s\n", machine.notice().c_str());
   SearchJob job = TRY(JobFor(options, machine, loaded));
@@ -49,9 +52,7 @@ Result<int> RunOptimize(const OptimizeOptions& options) {
     std::printf("%zu configurations of %s; nothing was run\n", job.space.size(), job.label.c_str());
     return 0;
   }
-  const std::string prefix = !options.search.resume.empty() ? options.search.resume
-                             : options.search.run.empty()   ? FreshRunName(loaded.task.name)
-                                                            : options.search.run;
+  const std::string prefix = TRY(RunName(machine, options.search, loaded.task.name));
   const std::string command = "warpsmith optimize " + options.task;
   report::ProgressLine line(stderr, report::StyleOf(STDERR_FILENO));
   const SearchEnd end =

@@ -10,6 +10,7 @@
 #include "search.h"
 #include "util/build_info.h"
 #include "util/file.h"
+#include "util/interrupt.h"
 
 #include <nlohmann/json.hpp>
 
@@ -37,6 +38,9 @@ report::Origin OriginOf(Machine& machine, const std::vector<SearchEnd>& ends,
 }
 
 Status Publish(const report::RunReport& report, const ReportFiles& files, bool json) {
+  if (report.shapes.empty() && Interrupted()) {
+    return Error{ErrorCode::kInterrupted, "stopped before anything was measured", "start it again"};
+  }
   if (report.shapes.empty()) {
     return Error{ErrorCode::kNothingMeasured, "no shape was measured: there is nothing to report",
                  "raise the budget or --max-seconds, or look at the errors above"};

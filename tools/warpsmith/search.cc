@@ -1,5 +1,7 @@
 #include "search.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdio>
 
@@ -62,6 +64,13 @@ std::vector<Step> Certifiable(const SearchJob& job, const SearchContext& context
   return finalists;
 }
 
+// The process is part of it: two that start in the same second are two runs.
+std::string FreshRunName(std::string_view prefix) {
+  std::string stamp = UtcTimestamp();
+  std::erase_if(stamp, [](char c) { return c == '-' || c == ':'; });
+  return std::string(prefix) + "-" + stamp + "-" + std::to_string(getpid());
+}
+
 }  // namespace
 
 Protocol SearchProtocol() { return Protocol::Screened(); }
@@ -82,7 +91,7 @@ Result<SearchJob> HgemmSearch(Machine& machine, const Task& task, const Workload
     if (replay == nullptr) {
       return Error{ErrorCode::kNotRecorded,
                    "space '" + name + "' was never recorded (" + recorded->Info().origin + ")",
-                   "measure it on a GPU with 'warpsmith record', or choose a recorded shape: "
+                   "measure on a GPU with 'warpsmith record', or choose a recorded shape: "
                    "'warpsmith hgemm show' lists them"};
     }
     job.space = replay->space;
@@ -140,10 +149,18 @@ Result<SearchEnd> Search(const SearchJob& job, const SearchContext& context) {
   return end;
 }
 
-std::string FreshRunName(std::string_view prefix) {
-  std::string stamp = UtcTimestamp();
-  std::erase_if(stamp, [](char c) { return c == '-' || c == ':'; });
-  return std::string(prefix) + "-" + stamp;
+Result<std::string> RunName(Machine& machine, const SearchOptions& options,
+                            std::string_view prefix) {
+  if (!options.run.empty()) return options.run;
+  if (options.resume.empty()) return FreshRunName(prefix);
+  store::SqliteStore* store = TRY(machine.store());
+  for (const RunRecord& run : TRY(store->Runs())) {
+    if (run.id == options.resume || run.id.starts_with(options.resume + "/")) {
+      return options.resume;
+    }
+  }
+  return Error{ErrorCode::kNoInput, "--resume " + options.resume + ": no such run was begun",
+               "'warpsmith report' lists the runs; --run gives a new one this name"};
 }
 
 }  // namespace warpsmith::cli

@@ -55,8 +55,10 @@ Result<SearchEnd> Search(const SearchJob& job, const SearchContext& context);
 Protocol SearchProtocol();
 Protocol FinalProtocol(const SearchOptions& options);
 
-// "hgemm-20261121T101500Z": a run's name when the user gives none.
-std::string FreshRunName(std::string_view prefix);
+// What --resume or --run names, else a fresh "hgemm-20261121T101500Z-4711". kNoInput when the run
+// to go on with was never begun.
+Result<std::string> RunName(Machine& machine, const SearchOptions& options,
+                            std::string_view prefix);
 
 // Device, driver and dates of what was measured, from the winners' evidence.
 report::Origin OriginOf(Machine& machine, const std::vector<SearchEnd>& ends,
