@@ -115,7 +115,7 @@ void Print(const std::vector<ShapeRows>& table) {
   }
 }
 
-Status CompareWithReference(const BenchOptions& options, const std::vector<ShapeRows>& table) {
+Status CompareWithReference(const baseline::BarTable& known, const std::vector<ShapeRows>& table) {
   baseline::BarTable measured;
   for (const ShapeRows& entry : table) {
     for (const store::BaselineRow& row : entry.rows) {
@@ -124,8 +124,6 @@ Status CompareWithReference(const BenchOptions& options, const std::vector<Shape
       }
     }
   }
-  const baseline::BarTable known =
-      TRY(baseline::ReadBarTable(options.reference, options.reference_column));
   const baseline::BarComparison comparison = TRY(baseline::CompareBars(measured, known));
   std::fprintf(stderr, "%d shapes in both; measured is %+.1f %% of the reference in the median\n",
                comparison.shapes, 100 * comparison.median_relative);
@@ -144,6 +142,10 @@ Result<int> RunHgemmBench(const BenchOptions& options) {
   const optimize::Slice slice = TRY(optimize::ParseSlice(options.pace.slice));
   const std::vector<task::HgemmShape> shapes =
       optimize::TakeSlice(slice, TRY(task::ParseHgemmShapes(options.shapes)));
+  baseline::BarTable known;  // read first: a wrong name must not cost a measurement
+  if (!options.reference.empty()) {
+    known = TRY(baseline::ReadBarTable(options.reference, options.reference_column));
+  }
   Machine machine = TRY(Machine::Open(options.device));
   if (!options.common.quiet) std::fprintf(stderr, "%s\n", machine.notice().c_str());
   const double started = MonotonicSeconds();
@@ -169,7 +171,7 @@ Result<int> RunHgemmBench(const BenchOptions& options) {
   } else {
     Print(table);
   }
-  if (!options.reference.empty()) TRY(CompareWithReference(options, table));
+  if (!options.reference.empty()) TRY(CompareWithReference(known, table));
   return 0;
 }
 

@@ -26,6 +26,7 @@ Result<int> DryRun(const TuneOptions& options, const std::vector<task::HgemmShap
                    Machine& machine) {
   const Budget budget = TRY(ParseBudget(options.search.budget));
   const Task task = task::HgemmTask(options.layout);
+  std::vector<DryRunRow> rows;
   double seconds = 0;
   for (const task::HgemmShape& shape : shapes) {
     const SearchJob job = TRY(HgemmSearch(machine, task, task::HgemmWorkload(shape)));
@@ -36,10 +37,9 @@ Result<int> DryRun(const TuneOptions& options, const std::vector<task::HgemmShap
     // Measured on an H200: 0.05 s of fixed cost, and about 60 launches at half the tensor peak.
     const double each = machine.recorded() != nullptr ? 0.0005 : 0.05 + 60 * flops / 500e12;
     seconds += each * static_cast<double>(evaluations);
-    std::printf("%-20s %6zu configurations, %6ld evaluations\n", job.label.c_str(),
-                job.space.size(), static_cast<long>(evaluations));
+    rows.push_back({job.label, job.space.size(), evaluations});
   }
-  std::printf("about %s in all; nothing was run\n", report::DurationText(seconds).c_str());
+  PrintDryRun(rows, seconds, options.common.json);
   return 0;
 }
 

@@ -1,5 +1,6 @@
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 
 #include "commands.h"
@@ -14,6 +15,9 @@
 
 namespace warpsmith::cli {
 namespace {
+
+// Screened: replayed, and on an H200 (small shapes; the fixed cost of a verdict).
+constexpr double kSecondsAReplay = 0.0005, kSecondsAVerdict = 0.05;
 
 // A candidate.toml's tunables, or the kernel families where the task is an HGEMM.
 Result<SearchJob> JobFor(const OptimizeOptions& options, Machine& machine,
@@ -40,6 +44,7 @@ Result<SearchJob> JobFor(const OptimizeOptions& options, Machine& machine,
 
 Result<int> RunOptimize(const OptimizeOptions& options) {
   const optimize::Slice slice = TRY(optimize::ParseSlice(options.pace.slice));
+  const Budget budget = TRY(ParseBudget(options.search.budget));
   const task::LoadedTask loaded = TRY(LoadJudgeable(options.task, options.workload));
   Machine machine = TRY(Machine::Open(options.device));
   if (!options.common.quiet) std::fprintf(stderr, "%s\n", machine.notice().c_str());
@@ -49,7 +54,11 @@ Result<int> RunOptimize(const OptimizeOptions& options) {
                       optimize::TakeSlice(slice, job.space.points()));
   }
   if (options.search.dry_run) {
-    std::printf("%zu configurations of %s; nothing was run\n", job.space.size(), job.label.c_str());
+    const int64_t evaluations =
+        std::min(budget.evaluations, static_cast<int64_t>(job.space.size()));
+    const double each = machine.recorded() != nullptr ? kSecondsAReplay : kSecondsAVerdict;
+    PrintDryRun({{job.label, job.space.size(), evaluations}},
+                each * static_cast<double>(evaluations), options.common.json);
     return 0;
   }
   const std::string prefix = TRY(RunName(machine, options.search, loaded.task.name));

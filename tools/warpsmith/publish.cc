@@ -57,6 +57,28 @@ Status Publish(const report::RunReport& report, const ReportFiles& files, bool j
   return {};
 }
 
+void PrintDryRun(const std::vector<DryRunRow>& rows, double seconds, bool json) {
+  if (json) {
+    nlohmann::json list = nlohmann::json::array();
+    for (const DryRunRow& row : rows) {
+      list.push_back({{"job", row.label},
+                      {"configurations", row.configurations},
+                      {"evaluations", row.evaluations}});
+    }
+    const nlohmann::json document = {{"schema", "warpsmith.dry-run"},
+                                     {"version", 1},
+                                     {"jobs", list},
+                                     {"estimated_seconds", seconds}};
+    std::printf("%s\n", document.dump(1).c_str());
+    return;
+  }
+  for (const DryRunRow& row : rows) {
+    std::printf("%-24s %6zu configurations, %6ld evaluations\n", row.label.c_str(),
+                row.configurations, static_cast<long>(row.evaluations));
+  }
+  std::printf("about %s in all; nothing was run\n", report::DurationText(seconds).c_str());
+}
+
 Result<int> ExitStatus(const report::RunReport& report, const std::string& fail_on) {
   const report::Tally tally = report::TallyOf(report, Mode::kDeviceHot);
   for (size_t begin = 0; begin < fail_on.size();) {

@@ -22,6 +22,8 @@ namespace {
 
 constexpr int kCertified = 3;  // of the best few, so that a replayed search has finalists
 
+constexpr double kSecondsAVerdict = 0.06;  // screened, on an H200
+
 // The best few in every mode, still screened: cheap enough for ten a shape.
 Protocol AllModes() {
   Protocol protocol = Protocol::Screened();
@@ -147,13 +149,13 @@ Result<int> RunRecording(const RecordOptions& options) {
   }
   const std::vector<SearchJob> jobs = TRY(JobsOf(options, machine));
   if (options.dry_run) {
-    size_t total = 0;
+    std::vector<DryRunRow> rows;
+    double seconds = 0;
     for (const SearchJob& job : jobs) {
-      std::printf("%-24s %6zu configurations\n", job.label.c_str(), job.space.size());
-      total += job.space.size();
+      rows.push_back({job.label, job.space.size(), static_cast<int64_t>(job.space.size())});
+      seconds += kSecondsAVerdict * static_cast<double>(job.space.size());
     }
-    std::printf("%zu verdicts, about %s; nothing was run\n", total,
-                report::DurationText(0.06 * static_cast<double>(total)).c_str());
+    PrintDryRun(rows, seconds, options.common.json);
     return 0;
   }
   auto recorder = TRY(store::Recorder::Open(

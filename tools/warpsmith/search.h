@@ -55,6 +55,14 @@ Result<SearchEnd> Search(const SearchJob& job, const SearchContext& context);
 Protocol SearchProtocol();
 Protocol FinalProtocol(const SearchOptions& options);
 
+// What --dry-run answers: how many configurations each job has, and how long all would take.
+struct DryRunRow {
+  std::string label;
+  size_t configurations = 0;
+  int64_t evaluations = 0;
+};
+void PrintDryRun(const std::vector<DryRunRow>& rows, double seconds, bool json);
+
 // What --resume or --run names, else a fresh "hgemm-20261121T101500Z-4711". kNoInput when the run
 // to go on with was never begun.
 Result<std::string> RunName(Machine& machine, const SearchOptions& options,
