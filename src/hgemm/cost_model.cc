@@ -10,24 +10,33 @@
 namespace warpsmith::hgemm {
 namespace {
 
-// An H200. Other devices differ in all of these by similar factors, which the order does not feel.
+// An H200, fitted to its recording (docs/perf/search.md). Other devices differ in all of these by
+// similar factors, which the order does not feel.
 constexpr double kCyclesPerUs = 1755;
-constexpr double kGraphNodeUs = 0.6;
-constexpr double kL2BytesPerCycleSm = 46;  // what one SM draws
-constexpr double kL2BytesPerUs = 7.5e6;    // what all draw together
-constexpr double kHbmBytesPerUs = 4.3e6;
-constexpr double kHotBytes = 45e6;             // operands that stay in L2 from launch to launch
-constexpr double kSustainedFlopPerUs = 700e6;  // where the power limit holds random data
+constexpr double kGraphNodeUs = 0.9;
+constexpr double kL2BytesPerCycleSm = 53.5;  // what one SM draws
+constexpr double kL2BytesPerUs = 1.48e7;     // what all draw together
+constexpr double kHbmBytesPerUs = 3.7e6;
+constexpr double kHotBytes = 45e6;              // operands that stay in L2 from launch to launch
+constexpr double kSustainedFlopPerUs = 9.45e8;  // where the power limit holds random data
 
 double AsDouble(int64_t value) { return static_cast<double>(value); }
 
 double CeilRatio(int64_t a, int64_t b) { return AsDouble((a + b - 1) / b); }
 
+// SMs that clusters can fill. A cluster stays within a GPC, and GPCs differ in size (up to 18 SMs),
+// so that larger clusters leave more of them idle: on an H200, 128 CTAs in clusters of four take a
+// second round.
+int64_t UsableSms(int64_t cluster, const Target& target) {
+  const double share = cluster <= 2 ? 1 : cluster <= 4 ? 0.91 : cluster <= 8 ? 0.85 : 0.73;
+  return std::max<int64_t>(1, static_cast<int64_t>(share * AsDouble(target.sm_count)));
+}
+
 // Time of the busiest SM, whose CTAs share its units but each wait for their own loads.
 double SmCycles(const Traits& t, const Target& target) {
-  const double on_busiest = CeilRatio(t.ctas, target.sm_count);
+  const double on_busiest = CeilRatio(t.ctas, UsableSms(t.cluster, target));
   const double rounds = CeilRatio(static_cast<int64_t>(on_busiest), t.resident_per_sm);
-  const double throughput = std::max(t.tensor_cycles, t.l2_bytes / kL2BytesPerCycleSm);
+  const double throughput = std::max(t.tensor_cycles, t.received_bytes / kL2BytesPerCycleSm);
   const double epilogues = t.epilogue_overlaps ? 1 : rounds;
   const double ramps = t.epilogue_overlaps ? 1 : rounds;
   return std::max(on_busiest * throughput, rounds * t.chain_cycles) + ramps * t.ramp_cycles +
@@ -38,7 +47,8 @@ double SmCycles(const Traits& t, const Target& target) {
 // runs together, as far as they do not fit in L2.
 double HbmBytes(const Problem& problem, const Target& target, const Traits& t) {
   const double a = 2.0 * AsDouble(problem.m * problem.k), b = 2.0 * AsDouble(problem.k * problem.n);
-  const double c = 2.0 * AsDouble(problem.m * problem.n);
+  // C that stays in L2 pushes operands out.
+  const double c = 2.0 * AsDouble(problem.m * problem.n) * (t.streams_c ? 1 : 1.07);
   if (a + b + c < kHotBytes) return 0;
   const double concurrent = AsDouble(target.sm_count * t.resident_per_sm);
   const double rows = std::min(AsDouble(t.raster_group), CeilRatio(problem.m, t.tile_m));

@@ -11,23 +11,28 @@
 namespace warpsmith::hgemm {
 namespace {
 
-// Latencies of an H100/H200 in SM cycles, rounded; the order of configurations hardly depends on
-// them.
-constexpr double kLoadLatency = 500;  // global load that hits L2, under some load
-constexpr double kTmaLatency = 700;
-constexpr double kMmaLatency = 33;  // m16n8k16
-constexpr double kMmaCycles =
-    2048 / 307.0;  // m16n8k16 on one of four tensor cores (0.6 of wgmma's rate)
-constexpr double kBarrier = 30;
-constexpr double kClusterBarrier = 350;  // arrive, wait, and the skew between CTAs
-constexpr double kDistributedBytesPerCycle = 40;
-constexpr double kStoreBytesPerCycle = 32;
-constexpr double kWgmmaMultiplyAddsPerCycle = 2048;
-constexpr double kSecondLaunchUs = 1.2;
-constexpr double kL2BytesPerUs = 5.5e6;
+// SM cycles of an H200, fitted to its recording together (docs/perf/search.md): each is an
+// effective value beside the others, not a measurement of one thing.
+constexpr double kLoadLatency = 300;  // global load that hits L2, under some load
+constexpr double kTmaLatency = 356;
+constexpr double kMmaLatency = 33;   // m16n8k16
+constexpr double kMmaCycles = 9.01;  // m16n8k16 on one of four tensor cores (0.6 of wgmma's rate)
+constexpr double kBarrier = 50.8;
+constexpr double kClusterBarrier = 509;  // arrive, wait, and the skew between CTAs
+constexpr double kClusterStart = 344;    // CTAs that start together, and their first barrier
+constexpr double kMulticastWait = 188;
+constexpr double kStageInFlight = 1.1;
+constexpr double kFillBytesPerCycle = 417;
+constexpr double kWgmmaSetup = 180;  // barriers, tensor maps
+constexpr double kDistributedBytesPerCycle = 14;
+constexpr double kStoreBytesPerCycle = 62.9;
+constexpr double kWgmmaMultiplyAddsPerCycle = 1.9e3;
+constexpr double kSecondLaunchUs = 1.11;
+constexpr double kL2BytesPerUs = 4.07e6;
 constexpr int64_t kSmSharedBytes = 233472;
 constexpr int64_t kSmRegisters = 65536;
 constexpr int64_t kSmThreads = 2048;
+constexpr int64_t kWgmmaOtherRegisters = 40;  // beside the accumulators
 
 int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 double AsDouble(int64_t value) { return static_cast<double>(value); }
@@ -65,6 +70,13 @@ double MmaCycles(int64_t tile_m, int64_t tile_n, int64_t k, int64_t warps, int64
   return a_core * interval;
 }
 
+// Cycles between two k-blocks of a CTA alone, whose loads take turns in a ring of stages: each
+// stage is multiplied, given back, asked for again and filled.
+double RingPeriod(double multiply, double latency, double bytes, double stages) {
+  const double fill = bytes / kFillBytesPerCycle;
+  return std::max({multiply, fill, (multiply + latency + fill) / stages});
+}
+
 Traits TinyTraits(const Problem& problem, const Target&, const Config& config) {
   const TinyParameters p = TinyFromConfig(config);
   Traits t;
@@ -77,11 +89,13 @@ Traits TinyTraits(const Problem& problem, const Target&, const Config& config) {
   const int64_t registers =
       48 + fragments * 4 * p.accumulators + 2 * p.unroll * (p.warp_m / 2 + p.warp_n / 2);
   t.resident_per_sm = Residency(TinyThreads(p), std::min<int64_t>(registers, 255), 0);
+  t.cluster = p.cluster_slices;
   t.tensor_cycles =
       MmaCycles(t.tile_m, t.tile_n, cta_k, TinyThreads(p) / 32, fragments * p.accumulators);
   // Warps side by side load the same rows again; most of that is caught by L1, not all.
   const double reread = 1 + 0.25 * AsDouble(p.tile_warps_m + p.tile_warps_n - 2);
   t.l2_bytes = AsDouble((t.tile_m + t.tile_n) * cta_k * 2) * reread;
+  t.received_bytes = t.l2_bytes;
   // A batch of `unroll` blocks is one round trip; the next one is under way meanwhile. Every load
   // is an instruction of 32 lanes that touches 8 rows.
   const double loads = AsDouble(p.unroll * (p.warp_m / 8 + p.warp_n / 8));
@@ -110,14 +124,18 @@ Traits MmaSyncTraits(const Problem& problem, const Target&, const Config& config
   const int64_t registers = std::min<int64_t>(255, fragments * 4 + 2 * operands + 48);
   t.resident_per_sm =
       std::max(p.ctas_per_sm, Residency(MmaSyncThreads(p), registers, MmaSyncSharedBytes(p)));
+  t.cluster = p.split_cluster ? p.splits : 1;
   t.tensor_cycles = MmaCycles(p.tile_m, p.tile_n, blocks * p.tile_k, warps, fragments);
   // Fragments come out of shared memory at 128 bytes a cycle: small warp tiles are bound by that.
   const double fragment_bytes =
       AsDouble(warps * operands * 4 * 32) * AsDouble(p.tile_k / p.warps_k / 16);
   t.tensor_cycles = std::max(t.tensor_cycles, AsDouble(blocks) * fragment_bytes / 128);
   t.l2_bytes = AsDouble((p.tile_m + p.tile_n) * p.tile_k * 2 * blocks);
+  t.received_bytes = t.l2_bytes;
   const double a_block = t.tensor_cycles / AsDouble(blocks) + 2 * kBarrier;
-  t.chain_cycles = AsDouble(blocks) * std::max(a_block, kLoadLatency / AsDouble(p.stages - 1));
+  t.chain_cycles =
+      AsDouble(blocks) *
+      RingPeriod(a_block, kLoadLatency, t.l2_bytes / AsDouble(blocks), AsDouble(p.stages - 1));
   t.ramp_cycles = kLoadLatency + 250;
   t.epilogue_cycles = 200 + StoreCycles(p.tile_m, p.tile_n) * (p.staged_store ? 1.0 : 1.3) +
                       SliceReduceCycles(p.tile_m * p.tile_n, p.warps_k);
@@ -151,16 +169,25 @@ Traits WgmmaTraits(const Problem& problem, const Target&, const Config& config) 
   const bool along_m = p.tile_m / 64 % p.consumers == 0;
   const int64_t columns = along_m ? p.tile_n : p.tile_n / p.consumers;
   const double lone_warpgroup = p.consumers * p.ctas_per_sm == 1 ? 0.85 : 1;
-  t.resident_per_sm = p.ctas_per_sm;
+  // The compiler is held to ctas_per_sm, but small CTAs leave room for more.
+  const int64_t registers = p.tile_m * p.tile_n / (p.consumers * 128) + kWgmmaOtherRegisters;
+  t.resident_per_sm =
+      std::max(p.ctas_per_sm, Residency(WgmmaThreads(p), registers, WgmmaSharedBytes(p)));
+  t.cluster = WgmmaClusterSize(p);
   t.tensor_cycles = AsDouble(p.tile_m * p.tile_n * blocks * p.tile_k) /
                     (kWgmmaMultiplyAddsPerCycle * WgmmaEfficiency(columns) * lone_warpgroup);
   t.l2_bytes = AsDouble(blocks * p.tile_k * 2) * (AsDouble(p.tile_m) / AsDouble(p.cluster_n) +
                                                   AsDouble(p.tile_n) / AsDouble(p.cluster_m));
+  t.received_bytes = AsDouble(blocks * p.tile_k * 2 * (p.tile_m + p.tile_n));
+  t.streams_c = p.stream_c != 0;
   const double a_block = t.tensor_cycles / AsDouble(blocks) + 40;
-  const double refill = kTmaLatency + (p.cluster_m * p.cluster_n > 1 ? 150 : 0);
+  // A stage that is multicast is free only when all its readers are through with it.
+  const double refill = kTmaLatency + (p.cluster_m * p.cluster_n > 1 ? kMulticastWait : 0);
+  // One group of wgmma is in flight, so that the stage before it is given back late.
+  const double stages = AsDouble(p.stages) - kStageInFlight;
   t.chain_cycles =
-      AsDouble(blocks) * std::max(a_block, refill / AsDouble(std::max<int64_t>(1, p.stages - 1)));
-  t.ramp_cycles = kTmaLatency + 600 + (WgmmaClusterSize(p) > 1 ? kClusterBarrier : 0);
+      AsDouble(blocks) * RingPeriod(a_block, refill, t.received_bytes / AsDouble(blocks), stages);
+  t.ramp_cycles = kTmaLatency + kWgmmaSetup + (WgmmaClusterSize(p) > 1 ? kClusterStart : 0);
   t.epilogue_cycles = 300 + StoreCycles(p.tile_m, p.tile_n) * (p.tma_store ? 1.0 : 1.3) +
                       ClusterReduceCycles(p.tile_m, p.tile_n, p.splits);
   t.epilogue_overlaps = p.ctas_per_sm > 1 || (p.persistent && p.consumers > 1);

@@ -16,13 +16,16 @@ struct Traits {
   int64_t ctas = 1;
   int64_t tile_m = 0, tile_n = 0;  // of C, a CTA
   int64_t resident_per_sm = 1;     // CTAs
+  int64_t cluster = 1;             // CTAs that must start together within one GPC
   double tensor_cycles = 0;        // of the tensor cores, a CTA
   double l2_bytes = 0;             // read through L2 by a CTA, multicast counted once
+  double received_bytes = 0;       // that arrive in the CTA: multicast saves none of these
   double chain_cycles = 0;         // k loop of one CTA alone
   double ramp_cycles = 0;          // before the first product
   double epilogue_cycles = 0;      // from the last product to the end of the CTA
   bool epilogue_overlaps = false;  // with the next tile's k loop on the same SM
   double extra_us = 0;             // further launches, with what they read and write
+  bool streams_c = false;          // C is the first to leave L2
   int64_t raster_group = 1;        // tile rows or columns that are walked together
 };
 
