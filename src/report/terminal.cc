@@ -4,6 +4,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <string_view>
 
@@ -20,7 +21,6 @@ Tone ToneOf(const WinnerRow& row) {
 
 const std::vector<Column>& ResultColumns() {
   static const std::vector<Column> columns = {{"shape"},
-                                              {"best configuration"},
                                               {"ours us", Align::kRight},
                                               {"bar us", Align::kRight},
                                               {"ratio", Align::kRight},
@@ -28,17 +28,25 @@ const std::vector<Column>& ResultColumns() {
                                               {"finding"},
                                               {"% floor", Align::kRight},
                                               {"evals", Align::kRight},
-                                              {"failed", Align::kRight}};
+                                              {"failed", Align::kRight},
+                                              {"best configuration"}};
   return columns;
 }
 
-std::vector<Cell> ResultRow(const ShapeReport& shape, Mode mode) {
+// The last column takes what a terminal's line has left; a pipe gets it whole.
+std::string Fitted(const std::string& config, const TerminalStyle& style) {
+  constexpr int kOtherColumns = 92, kShortest = 24;
+  const size_t room = static_cast<size_t>(std::max(kShortest, style.width - kOtherColumns));
+  if (!style.redraws || config.size() <= room) return config;
+  return config.substr(0, room - 3) + "...";
+}
+
+std::vector<Cell> ResultRow(const ShapeReport& shape, Mode mode, const TerminalStyle& style) {
   const std::string evaluations = fmt::format("{}", shape.evaluations);
   const std::string failed = fmt::format("{}", shape.evaluations - shape.passed);
   const WinnerRow* row = FindWinner(shape, mode);
   if (row == nullptr) {
     return {{ShapeLabel(shape)},
-            {"nothing passed", Tone::kBad},
             {"-"},
             {"-"},
             {"-"},
@@ -46,13 +54,13 @@ std::vector<Cell> ResultRow(const ShapeReport& shape, Mode mode) {
             {"-"},
             {"-"},
             {evaluations},
-            {failed}};
+            {failed},
+            {"nothing passed", Tone::kBad}};
   }
   const std::string of_floor = row->floor_us > 0 && row->ours_us > 0
                                    ? fmt::format("{:.1f}", 100 * row->floor_us / row->ours_us)
                                    : "-";
   return {{ShapeLabel(shape)},
-          {row->config},
           {fmt::format("{:.4g}", row->ours_us)},
           {fmt::format("{:.4g}", row->bar_us)},
           {fmt::format("{:.3f}", row->ratio), ToneOf(*row)},
@@ -60,7 +68,8 @@ std::vector<Cell> ResultRow(const ShapeReport& shape, Mode mode) {
           {row->below_floor ? "below floor!" : std::string(Name(row->finding)), ToneOf(*row)},
           {of_floor},
           {evaluations},
-          {failed}};
+          {failed},
+          {Fitted(row->config, style)}};
 }
 
 std::string TallyLine(const RunReport& report, Mode mode) {
@@ -102,7 +111,7 @@ TerminalStyle StyleOf(int descriptor) {
 
 std::string RenderReport(const RunReport& report, Mode mode, const TerminalStyle& style) {
   std::vector<std::vector<Cell>> rows;
-  for (const ShapeReport& shape : report.shapes) rows.push_back(ResultRow(shape, mode));
+  for (const ShapeReport& shape : report.shapes) rows.push_back(ResultRow(shape, mode, style));
   return RenderTable(ResultColumns(), rows, style.colour) + "\n" + TallyLine(report, mode) +
          Paint(OriginLine(report.origin), Tone::kDim, style.colour) + "\n";
 }

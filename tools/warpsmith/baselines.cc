@@ -17,6 +17,7 @@ std::vector<store::BaselineRow> RowsOf(const std::string& space, const Passed& p
   std::vector<store::BaselineRow> rows;
   for (const ModeTiming& mode : passed.timings.front().modes) {
     for (const ContenderTiming& baseline : mode.baselines) {
+      if (baseline.name.ends_with("/again")) continue;
       const size_t suffix = baseline.name.size() - 3;
       const bool fixed = baseline.name.ends_with("-nn") || baseline.name.ends_with("-tn");
       rows.push_back({space, fixed ? baseline.name.substr(0, suffix) : baseline.name,

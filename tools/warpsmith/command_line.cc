@@ -133,6 +133,19 @@ void AddHgemm(CLI::App& app, Chosen& chosen) {
   bench->add_option("--csv", bench_options->csv, "write the rows here");
   Choose(bench, chosen, bench_options, RunHgemmBench);
 
+  CLI::App* verify = hgemm->add_subcommand(
+      "verify", "is every kernel family right on every shape, on this GPU and driver");
+  auto verify_options = std::make_shared<VerifyOptions>();
+  verify->add_option("--shapes,--grid", verify_options->shapes, "MxNxK,... or demo, paper")
+      ->capture_default_str();
+  verify->add_option("--layout", verify_options->layout, "NN, TN or both")
+      ->check(CLI::IsMember({"NN", "TN", "both"}))
+      ->capture_default_str();
+  verify->add_option("--csv", verify_options->csv, "write a row a kernel here");
+  AddDevice(verify, verify_options->device);
+  AddPace(verify, verify_options->pace);
+  Choose(verify, chosen, verify_options, RunHgemmVerify);
+
   CLI::App* show = hgemm->add_subcommand("show", "the space of a shape and what is known of it");
   auto show_options = std::make_shared<ShowOptions>();
   show->add_option("shape", show_options->shape, "MxNxK; none: list the recorded spaces");

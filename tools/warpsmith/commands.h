@@ -12,6 +12,7 @@ namespace warpsmith::cli {
 Result<int> RunDoctor(const DoctorOptions& options);
 Result<int> RunHgemmTune(const TuneOptions& options);
 Result<int> RunHgemmBench(const BenchOptions& options);
+Result<int> RunHgemmVerify(const VerifyOptions& options);
 Result<int> RunHgemmShow(const ShowOptions& options);
 Result<int> RunOptimize(const OptimizeOptions& options);
 Result<int> RunEvaluate(const EvaluateOptions& options);

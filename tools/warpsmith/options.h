@@ -71,6 +71,13 @@ struct BenchOptions {
   std::string reference_column = "device_us";  // its column for the device mode
 };
 
+struct VerifyOptions {
+  CommonOptions common;
+  DeviceOptions device;
+  PaceOptions pace;
+  std::string shapes = "demo", layout = "both", csv;
+};
+
 struct ShowOptions {
   CommonOptions common;
   DeviceOptions device;

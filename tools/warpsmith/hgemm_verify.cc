@@ -1,0 +1,245 @@
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <deque>
+#include <fstream>
+#include <future>
+#include <optional>
+#include <thread>
+
+#include "commands.h"
+#include "hgemm/cost_model.h"
+#include "hgemm/family.h"
+#include "machine.h"
+#include "optimize/slice.h"
+#include "report/progress_line.h"
+#include "report/terminal.h"
+#include "task/hgemm_task.h"
+#include "util/clock.h"
+#include "util/interrupt.h"
+
+namespace warpsmith::cli {
+namespace {
+
+constexpr size_t kCompiling = 64;  // jobs ahead of the device
+constexpr size_t kOnDevice = 4;
+
+// Correctness needs one batch; the time it takes comes along.
+Protocol OneBatch() {
+  Protocol protocol = Protocol::Screened();
+  protocol.rounds = protocol.max_rounds = protocol.samples_per_round = 1;
+  protocol.step_timeout_ms = 30'000;
+  return protocol;
+}
+
+struct Check {
+  task::HgemmShape shape;
+  std::string layout;
+  Point point;
+  Job job;
+};
+
+// The configuration of each family that the model likes best.
+std::vector<Check> ChecksOf(const task::HgemmShape& shape, const std::string& layout,
+                            const hgemm::Target& target) {
+  const hgemm::Problem problem{shape.m, shape.n, shape.k,
+                               layout == "NN" ? hgemm::Layout::kNN : hgemm::Layout::kTN};
+  std::vector<Check> checks;
+  for (const hgemm::Family& family : hgemm::Families()) {
+    std::optional<Point> best;
+    double best_us = 0;
+    for (Config& config : family.configs(problem, target)) {
+      Point point{std::string(family.name), std::move(config)};
+      const double us = hgemm::PredictUs(problem, target, point);
+      if (best && us >= best_us) continue;
+      best = std::move(point);
+      best_us = us;
+    }
+    if (!best) continue;
+    Check check{shape, layout, *best, {}};
+    check.job.task = task::HgemmTask(layout);
+    check.job.task.baselines.clear();
+    check.job.workload = task::HgemmWorkload(shape);
+    check.job.candidate = family.make(problem, best->config);
+    check.job.protocol = OneBatch();
+    check.job.key =
+        MeasurementKey(check.job.candidate, check.job.task, check.job.workload, check.job.protocol);
+    checks.push_back(std::move(check));
+  }
+  return checks;
+}
+
+// Spaces are large and a grid has many: every core enumerates.
+std::vector<Check> AllChecks(const std::vector<task::HgemmShape>& shapes,
+                             const std::vector<std::string>& layouts, const hgemm::Target& target) {
+  const size_t items = shapes.size() * layouts.size();
+  std::vector<std::vector<Check>> parts(items);
+  const size_t threads = std::max(1u, std::thread::hardware_concurrency());
+  std::vector<std::thread> workers;
+  for (size_t worker = 0; worker < threads; ++worker) {
+    workers.emplace_back([&, worker] {
+      for (size_t i = worker; i < items && !Interrupted(); i += threads) {
+        parts[i] = ChecksOf(shapes[i / layouts.size()], layouts[i % layouts.size()], target);
+      }
+    });
+  }
+  for (std::thread& worker : workers) worker.join();
+  std::vector<Check> checks;
+  for (std::vector<Check>& part : parts) {
+    std::move(part.begin(), part.end(), std::back_inserter(checks));
+  }
+  return checks;
+}
+
+// One line a check, flushed as it comes.
+class Results {
+ public:
+  Results(const std::string& path, const DeviceInfo& info) {
+    if (path.empty()) return;
+    file_.open(path);
+    file_
+        << "# " << info.name << ", driver " << info.driver << ", " << UtcTimestamp()
+        << ", warpsmith hgemm verify\nm,n,k,layout,family,verdict,us,worst_bound_fraction,config\n";
+  }
+
+  void Add(const Check& check, const Verdict& verdict) {
+    const auto* passed = std::get_if<Passed>(&verdict.outcome);
+    if (passed == nullptr) {
+      ++failed_;
+      std::fprintf(stderr, "%s %s %s: %s\n", task::Name(check.shape).c_str(), check.layout.c_str(),
+                   PointName(check.point).c_str(), Describe(verdict.outcome).c_str());
+    }
+    ++done_;
+    const ModeTiming* timing = FindTiming(verdict, Mode::kDeviceHot);
+    char line[512];
+    std::snprintf(line, sizeof line, "%ld,%ld,%ld,%s,%s,%s,%.4g,%.3g,%s\n",
+                  static_cast<long>(check.shape.m), static_cast<long>(check.shape.n),
+                  static_cast<long>(check.shape.k), check.layout.c_str(),
+                  check.point.family.c_str(), std::string(OutcomeName(verdict.outcome)).c_str(),
+                  timing == nullptr ? 0 : timing->candidate.median_us,
+                  passed == nullptr ? 0 : passed->correctness.worst_bound_fraction,
+                  PointName(check.point).c_str());
+    file_ << line << std::flush;
+  }
+
+  int64_t done() const { return done_; }
+  int64_t failed() const { return failed_; }
+  bool broken() const { return file_.is_open() && !file_.good(); }
+
+ private:
+  std::ofstream file_;
+  int64_t done_ = 0, failed_ = 0;
+};
+
+// Compiling runs ahead of the device; verdicts come in order.
+class Pipeline {
+ public:
+  Pipeline(Machine& machine, std::vector<Check>& checks, Results& results)
+      : machine_(machine), checks_(checks), results_(results) {}
+
+  Status Run(const std::function<bool()>& stop, const std::function<void()>& on_step) {
+    while (results_.done() < static_cast<int64_t>(checks_.size())) {
+      const bool stopping = stop();
+      while (!stopping && next_ < checks_.size() && compiling_.size() < kCompiling) Begin();
+      if (stopping && on_device_.empty()) break;
+      if (!stopping) TRY(SubmitReady());
+      TRY(CollectSome());
+      on_step();
+    }
+    return {};
+  }
+
+ private:
+  void Begin() {
+    const Check& check = checks_[next_];
+    compiling_.emplace_back(next_++, std::async(std::launch::async, [this, &check] {
+                              return machine_.compiler().Compile(check.job.candidate,
+                                                                 machine_.info().architecture);
+                            }));
+  }
+
+  Status SubmitReady() {
+    while (!compiling_.empty() && on_device_.size() < kOnDevice) {
+      auto& [index, outcome] = compiling_.front();
+      const auto patience = std::chrono::milliseconds(on_device_.empty() ? 200 : 0);
+      if (outcome.wait_for(patience) != std::future_status::ready) return {};
+      CompileOutcome compiled = TRY(outcome.get());
+      const size_t check = index;
+      compiling_.pop_front();
+      if (auto* artifact = std::get_if<Artifact>(&compiled)) {
+        Job job = checks_[check].job;
+        job.artifact = std::move(*artifact);
+        on_device_.push_back(check);
+        TRY(machine_.device().Submit({std::move(job)}));
+      } else {
+        results_.Add(checks_[check], {std::get<CompileFailed>(compiled), {}});
+      }
+    }
+    return {};
+  }
+
+  Status CollectSome() {
+    if (on_device_.empty()) return {};
+    for (Completed& completed : TRY(machine_.device().Collect(std::chrono::milliseconds(50)))) {
+      results_.Add(checks_[on_device_.front()], completed.verdict);
+      on_device_.pop_front();
+    }
+    return {};
+  }
+
+  Machine& machine_;
+  std::vector<Check>& checks_;
+  Results& results_;
+  size_t next_ = 0;
+  std::deque<std::pair<size_t, std::future<Result<CompileOutcome>>>> compiling_;
+  std::deque<size_t> on_device_;
+};
+
+}  // namespace
+
+Result<int> RunHgemmVerify(const VerifyOptions& options) {
+  const optimize::Slice slice = TRY(optimize::ParseSlice(options.pace.slice));
+  std::vector<task::HgemmShape> shapes =
+      optimize::TakeSlice(slice, TRY(task::ParseHgemmShapes(options.shapes)));
+  Machine machine = TRY(Machine::Open(options.device));
+  if (machine.recorded() != nullptr) {
+    return Error{ErrorCode::kUnavailable, "verifying needs a GPU; " + machine.notice(),
+                 "run it where 'warpsmith doctor' finds one"};
+  }
+  const double started = MonotonicSeconds();
+  const std::vector<std::string> layouts = options.layout == "both"
+                                               ? std::vector<std::string>{"NN", "TN"}
+                                               : std::vector<std::string>{options.layout};
+  std::vector<Check> checks = AllChecks(shapes, layouts, hgemm::TargetOf(machine.info()));
+  Results results(options.csv, machine.info());
+  report::ProgressLine line(stderr, report::StyleOf(STDERR_FILENO));
+  Pipeline pipeline(machine, checks, results);
+  TRY(pipeline.Run(
+      [&] {
+        return Interrupted() || results.broken() ||
+               (options.pace.max_seconds > 0 &&
+                MonotonicSeconds() - started > options.pace.max_seconds);
+      },
+      [&] {
+        report::Progress progress;
+        progress.label = "verify";
+        progress.evaluations = results.done();
+        progress.planned = static_cast<int64_t>(checks.size());
+        if (results.failed() > 0) progress.rejected["failed"] = results.failed();
+        if (!options.common.quiet) line.Update(progress, MonotonicSeconds());
+      }));
+  line.Clear();
+  if (results.broken()) return Error{ErrorCode::kIo, "writing " + options.csv + " failed", ""};
+  if (results.done() == 0) {
+    return Error{ErrorCode::kNothingMeasured, "nothing was verified", "raise --max-seconds"};
+  }
+  std::printf("%ld of %zu kernels judged on %zu shapes: %ld passed, %ld failed\n",
+              static_cast<long>(results.done()), checks.size(), shapes.size(),
+              static_cast<long>(results.done() - results.failed()),
+              static_cast<long>(results.failed()));
+  if (Interrupted()) return Describe(ErrorCode::kInterrupted).exit_status;
+  return results.failed() > 0 ? 1 : 0;
+}
+
+}  // namespace warpsmith::cli
