@@ -27,6 +27,7 @@ inline Status LoadSymbols(const Library& library, std::span<const SymbolSlot> sl
 #define WARPSMITH_SYMBOL_TEXT(name) #name
 #define WARPSMITH_SYMBOL(name) WARPSMITH_SYMBOL_TEXT(name)
 
+// NOLINTNEXTLINE(bugprone-macro-parentheses): the name declared cannot be in parentheses
 #define WARPSMITH_MEMBER(name) decltype(&::name) name = nullptr;
 // Expects a table `api` in scope.
 #define WARPSMITH_SLOT(name) {WARPSMITH_SYMBOL(name), reinterpret_cast<void**>(&api.name)},

@@ -61,7 +61,8 @@ std::optional<size_t> WinnerOf(const std::vector<Step>& steps, Mode mode) {
 
 Result<Certification> Certify(const LoopRequest& search, const std::vector<Step>& finalists,
                               Compiler* compiler, Device& device, Store& store,
-                              const LoopCallbacks& callbacks, std::optional<Protocol> protocol) {
+                              const LoopCallbacks& callbacks,
+                              const std::optional<Protocol>& protocol) {
   if (finalists.empty()) return Certification{};
   const LoopRequest request = RequestOf(search, finalists, protocol);
   Finalists proposer(finalists);

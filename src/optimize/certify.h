@@ -22,7 +22,7 @@ struct Certification {
 Result<Certification> Certify(const LoopRequest& search, const std::vector<Step>& finalists,
                               Compiler* compiler, Device& device, Store& store,
                               const LoopCallbacks& callbacks = {},
-                              std::optional<Protocol> protocol = std::nullopt);
+                              const std::optional<Protocol>& protocol = std::nullopt);
 
 }  // namespace warpsmith::optimize
 

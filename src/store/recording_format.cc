@@ -166,16 +166,17 @@ std::optional<LineStart> ScanLine(std::string_view line) {
     start.kind = LineKind::kSource;
     return Found(scanner.Quoted(start.name), start);
   }
-  if (scanner.Skip("{\"space\":"))
+  if (scanner.Skip("{\"space\":")) {
     start.kind = LineKind::kSpace;
-  else if (scanner.Skip("{\"protocol\":"))
+  } else if (scanner.Skip("{\"protocol\":")) {
     start.kind = LineKind::kProtocol;
-  else if (scanner.Skip("{\"baseline\":"))
+  } else if (scanner.Skip("{\"baseline\":")) {
     start.kind = LineKind::kBaseline;
-  else if (scanner.Skip("{\"warpsmith_recording\":"))
+  } else if (scanner.Skip("{\"warpsmith_recording\":")) {
     start.kind = LineKind::kHeader;
-  else
+  } else {
     return std::nullopt;
+  }
   return start;
 }
 

@@ -3,13 +3,15 @@
 #include <toml++/toml.h>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <string_view>
 
 #include "util/file.h"
 
 namespace warpsmith::task {
 namespace {
 
-Error Bad(const std::filesystem::path& path, const toml::source_region& where, std::string what) {
+Error Bad(const std::filesystem::path& path, const toml::source_region& where,
+          std::string_view what) {
   std::ostringstream line;
   line << path.string() << ":" << where.begin.line << ":" << where.begin.column << ": " << what;
   return {ErrorCode::kBadInput, line.str(), "see docs/task-and-plan-format.md"};
