@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "core/form.h"
 #include "core/launch_plan.h"
-#include "core/task.h"
 
 namespace warpsmith {
 

@@ -12,13 +12,14 @@ struct Row {
   int64_t bytes;
 };
 
-constexpr std::array<Row, 7> kTable = {{{DType::kF16, "f16", 2},
+constexpr std::array<Row, 8> kTable = {{{DType::kF16, "f16", 2},
                                         {DType::kBF16, "bf16", 2},
                                         {DType::kF32, "f32", 4},
                                         {DType::kF64, "f64", 8},
                                         {DType::kI8, "i8", 1},
                                         {DType::kI32, "i32", 4},
-                                        {DType::kI64, "i64", 8}}};
+                                        {DType::kI64, "i64", 8},
+                                        {DType::kBool, "bool", 1}}};
 
 const Row& RowOf(DType dtype) {
   for (const Row& row : kTable) {

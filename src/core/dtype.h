@@ -8,7 +8,7 @@
 
 namespace warpsmith {
 
-enum class DType : uint8_t { kF16, kBF16, kF32, kF64, kI8, kI32, kI64 };
+enum class DType : uint8_t { kF16, kBF16, kF32, kF64, kI8, kI32, kI64, kBool };
 
 std::string_view Name(DType dtype);
 std::optional<DType> DTypeFromName(std::string_view name);

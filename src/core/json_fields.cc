@@ -7,27 +7,35 @@
 namespace warpsmith::json_fields {
 namespace {
 
-constexpr std::array<Named<DType>, 7> kDTypes = {{{DType::kF16, "f16"},
+constexpr std::array<Named<DType>, 8> kDTypes = {{{DType::kF16, "f16"},
                                                   {DType::kBF16, "bf16"},
                                                   {DType::kF32, "f32"},
                                                   {DType::kF64, "f64"},
                                                   {DType::kI8, "i8"},
                                                   {DType::kI32, "i32"},
-                                                  {DType::kI64, "i64"}}};
+                                                  {DType::kI64, "i64"},
+                                                  {DType::kBool, "bool"}}};
 constexpr std::array<Named<Role>, 2> kRoles = {
     {{Role::kInput, "input"}, {Role::kOutput, "output"}}};
-constexpr std::array<Named<Generator>, 2> kGenerators = {
-    {{Generator::kNormal, "normal"}, {Generator::kUniform, "uniform"}}};
+constexpr std::array<Named<Generator>, 6> kGenerators = {{{Generator::kNormal, "normal"},
+                                                          {Generator::kUniform, "uniform"},
+                                                          {Generator::kUnit, "unit"},
+                                                          {Generator::kIntegers, "integers"},
+                                                          {Generator::kOffsets, "offsets"},
+                                                          {Generator::kReference, "reference"}}};
 constexpr std::array<Named<Form>, 2> kForms = {
     {{Form::kKernel, "kernel"}, {Form::kProgram, "program"}}};
 constexpr std::array<Named<Swizzle>, 4> kSwizzles = {{{Swizzle::kNone, "none"},
                                                       {Swizzle::k32B, "32B"},
                                                       {Swizzle::k64B, "64B"},
                                                       {Swizzle::k128B, "128B"}}};
-constexpr std::array<Named<Mode>, 4> kModes = {{{Mode::kDeviceHot, "device"},
+constexpr std::array<Named<Mode>, 5> kModes = {{{Mode::kDeviceHot, "device"},
                                                 {Mode::kDeviceCold, "device-cold"},
                                                 {Mode::kOffline, "offline"},
-                                                {Mode::kServer, "server"}}};
+                                                {Mode::kServer, "server"},
+                                                {Mode::kWall, "wall"}}};
+constexpr std::array<Named<AuditStatus>, 2> kAuditStatuses = {
+    {{AuditStatus::kClean, "clean"}, {AuditStatus::kAbsent, "absent"}}};
 constexpr std::array<Named<Level>, 2> kLevels = {
     {{Level::kScreened, "screened"}, {Level::kCertified, "certified"}}};
 constexpr std::array<Named<Finding>, 4> kFindings = {{{Finding::kFaster, "faster"},
@@ -81,6 +89,10 @@ std::span<const Named<Mode>> Names() {
 template <>
 std::span<const Named<Level>> Names() {
   return kLevels;
+}
+template <>
+std::span<const Named<AuditStatus>> Names() {
+  return kAuditStatuses;
 }
 template <>
 std::span<const Named<Finding>> Names() {

@@ -55,6 +55,8 @@ std::span<const Named<Mode>> Names();
 template <>
 std::span<const Named<Level>> Names();
 template <>
+std::span<const Named<AuditStatus>> Names();
+template <>
 std::span<const Named<Finding>> Names();
 
 // --- Writing. A field that equals its default is left out.

@@ -7,6 +7,7 @@
 namespace warpsmith {
 namespace {
 
+// Of kernels; a program's only mode is kWall.
 constexpr std::array<Mode, 4> kModes = {Mode::kDeviceHot, Mode::kDeviceCold, Mode::kOffline,
                                         Mode::kServer};
 
@@ -34,6 +35,8 @@ std::string_view Name(Mode mode) {
       return "offline";
     case Mode::kServer:
       return "server";
+    case Mode::kWall:
+      return "wall";
   }
   std::abort();
 }
@@ -42,6 +45,7 @@ std::optional<Mode> ModeFromName(std::string_view name) {
   for (const Mode mode : kModes) {
     if (Name(mode) == name) return mode;
   }
+  if (name == Name(Mode::kWall)) return Mode::kWall;
   return std::nullopt;
 }
 
@@ -67,6 +71,16 @@ Protocol Protocol::Paper() {
   protocol.modes = {Mode::kOffline, Mode::kServer};
   protocol.warmup_seconds = 10;
   protocol.measure_seconds = 30;
+  return protocol;
+}
+
+Protocol Protocol::For(Form form) const {
+  if (form == Form::kKernel) return *this;
+  Protocol protocol = *this;
+  protocol.modes = {Mode::kWall};
+  protocol.samples_per_round = 2;
+  protocol.runner_processes = 1;
+  protocol.step_timeout_ms = 60'000;
   return protocol;
 }
 

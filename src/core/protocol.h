@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "core/form.h"
+
 namespace warpsmith {
 
 inline constexpr int kJudgeProtocolVersion = 1;
@@ -17,6 +19,7 @@ enum class Mode : uint8_t {
   kDeviceCold,  // graph replay, nothing in L2
   kOffline,     // back to back on a stream
   kServer,      // single calls after random idle, cold, on the host's clock
+  kWall,        // programs: calls one after another, each to its end, on the oracle's clock
 };
 std::string_view Name(Mode mode);  // "device", "device-cold", "offline", "server"
 std::optional<Mode> ModeFromName(std::string_view name);
@@ -43,6 +46,10 @@ struct Protocol {
   static Protocol Screened();
   static Protocol Certified();
   static Protocol Paper();  // CUDA-L2: 10 s warm-up, >= 30 s measured, random order
+
+  // The same, for candidates of this form: a program has one mode, kWall, a fresh process for every
+  // round, and a minute for a step (its set-up may compile or allocate).
+  Protocol For(Form form) const;
 };
 
 // Text that is equal for equal protocols; part of every measurement's key.

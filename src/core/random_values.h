@@ -29,11 +29,13 @@ class RandomValues {
     Task task;
     task.name = Text();
     for (int64_t i = Count(3); i > 0; --i) {
-      task.tensors.push_back({"t" + std::to_string(i), static_cast<DType>(random_.Below(7)),
+      task.tensors.push_back({"t" + std::to_string(i), static_cast<DType>(random_.Below(8)),
                               static_cast<Role>(random_.Below(2)), Formulas(3),
-                              static_cast<Generator>(random_.Below(2))});
+                              static_cast<Generator>(random_.Below(6)), Formula(), Formula()});
     }
-    task.reference = {Text(), {{Text(), Text()}}};
+    task.reference = {Text(), {{Text(), Text()}}, {}, {}};
+    if (Flip()) task.reference.sources = {{Name(), Text()}};
+    if (Flip()) task.reference.plan = Plan();
     if (Flip()) {
       task.tolerance.reduction_length = Formula();
     } else {
@@ -43,6 +45,12 @@ class RandomValues {
     for (int64_t i = Count(3); i > 0; --i) task.workloads.push_back(AnyWorkload());
     task.baselines = Texts();
     if (Flip()) task.forms = {Form::kProgram, Form::kKernel};
+    if (Flip()) task.program = ProgramEntry{Name(), Texts()};
+    if (Flip()) task.rivals = {{Name(), AnyCandidate()}};
+    task.allow = Texts();
+    task.precision = Text();
+    task.origin = Text();
+    task.headline = Flip();
     task.flops = Formula();
     return task;
   }
@@ -125,7 +133,7 @@ class RandomValues {
       default:
         verdict.outcome = AnyPassed();
     }
-    verdict.evidence = {Text(), Text(), Text(), Text(),    Text(),   Text(),
+    verdict.evidence = {Text(), Text(), Text(), Text(),    Text(),   Text(),  Text(),
                         Text(), Text(), Text(), Kernels(), Number(), Number()};
     return verdict;
   }
@@ -282,9 +290,10 @@ class RandomValues {
     Passed passed{static_cast<Level>(random_.Below(2)),
                   {Numbers(), Number(), Flip(), Count(9), Texts(), Texts()},
                   {},
+                  {},
                   {}};
     ModeTiming mode{
-        static_cast<Mode>(random_.Below(4)), Number(), Number(), Flip(), Contender(), {}, {}};
+        static_cast<Mode>(random_.Below(5)), Number(), Number(), Flip(), Contender(), {}, {}};
     for (int64_t i = Count(2); i > 0; --i) {
       mode.baselines.push_back(Contender());
       mode.comparisons.push_back(
@@ -292,6 +301,7 @@ class RandomValues {
     }
     for (int64_t i = Count(2); i > 0; --i) passed.timings.push_back({Text(), {mode, mode}});
     if (Flip()) passed.profile = Profile{Text(), {{Text(), {{Text(), Number()}}}}};
+    if (Flip()) passed.audits = {{Text(), static_cast<AuditStatus>(random_.Below(2)), Text()}};
     return passed;
   }
 

@@ -18,11 +18,13 @@ json ToJson(const TensorSpec& tensor) {
               {"role", Value(tensor.role)},
               {"shape", Value(tensor.shape)}};
   Put(object, "generator", tensor.generator, Generator::kNormal);
+  Put(object, "low", tensor.low, Expression::Constant(0));
+  Put(object, "high", tensor.high, Expression::Constant(0));
   return object;
 }
 
 Result<TensorSpec> TensorFrom(const JsonReader& json) {
-  TRY(json.OnlyFields({"name", "dtype", "role", "shape", "generator"}));
+  TRY(json.OnlyFields({"name", "dtype", "role", "shape", "generator", "low", "high"}));
   TensorSpec tensor;
   TRY(ReadName(json.At("name"), tensor.name));
   TRY(Need(json, "dtype", tensor.dtype));
@@ -30,21 +32,47 @@ Result<TensorSpec> TensorFrom(const JsonReader& json) {
   TRY(Need(json, "shape", tensor.shape));
   if (tensor.shape.size() > 8) return json.At("shape").Bad("at most 8 extents");
   TRY(Take(json, "generator", tensor.generator));
+  TRY(Take(json, "low", tensor.low));
+  TRY(Take(json, "high", tensor.high));
   return tensor;
 }
 
 json ToJson(const ReferenceSpec& reference) {
   json object{{"kind", Value(reference.kind)}};
   Put(object, "options", reference.options, {});
+  Put(object, "sources", reference.sources, {});
+  if (reference.plan) object["plan"] = ToJson(*reference.plan);
   return object;
 }
 
 Result<ReferenceSpec> ReferenceFrom(const JsonReader& json) {
-  TRY(json.OnlyFields({"kind", "options"}));
+  TRY(json.OnlyFields({"kind", "options", "sources", "plan"}));
   ReferenceSpec reference;
   TRY(Need(json, "kind", reference.kind));
   TRY(Take(json, "options", reference.options));
+  TRY(Take(json, "sources", reference.sources));
+  if (json.Has("plan")) reference.plan = TRY(LaunchPlanFrom(json.At("plan")));
   return reference;
+}
+
+json ToJson(const ProgramEntry& entry) {
+  return {{"declaration", Value(entry.declaration)}, {"arguments", Value(entry.arguments)}};
+}
+
+Result<ProgramEntry> ProgramEntryFrom(const JsonReader& json) {
+  TRY(json.OnlyFields({"declaration", "arguments"}));
+  ProgramEntry entry;
+  TRY(ReadName(json.At("declaration"), entry.declaration));
+  TRY(Need(json, "arguments", entry.arguments));
+  return entry;
+}
+
+Result<Rival> RivalFrom(const JsonReader& json) {
+  TRY(json.OnlyFields({"name", "candidate"}));
+  Rival rival;
+  TRY(ReadName(json.At("name"), rival.name));
+  rival.candidate = TRY(CandidateFrom(json.At("candidate")));
+  return rival;
 }
 
 json ToJson(const Tolerance& tolerance) {
@@ -125,6 +153,15 @@ json ToJson(const Task& task) {
   for (const Workload& workload : task.workloads) object["workloads"].push_back(ToJson(workload));
   Put(object, "baselines", task.baselines);
   if (task.forms != std::vector{Form::kKernel}) object["forms"] = Value(task.forms);
+  if (task.program) object["program"] = ToJson(*task.program);
+  for (const Rival& rival : task.rivals) {
+    object["rivals"].push_back(
+        {{"name", Value(rival.name)}, {"candidate", ToJson(rival.candidate)}});
+  }
+  Put(object, "allow", task.allow);
+  Put(object, "precision", task.precision, {});
+  Put(object, "origin", task.origin, {});
+  Put(object, "headline", task.headline, true);
   Put(object, "flops", task.flops, Expression::Constant(0));
   return object;
 }
@@ -132,7 +169,8 @@ json ToJson(const Task& task) {
 Result<Task> TaskFrom(const JsonReader& json) {
   TRY(NeedVersion(json, kTaskVersion, "a task"));
   TRY(json.OnlyFields({"version", "name", "tensors", "reference", "tolerance", "workloads",
-                       "baselines", "forms", "flops"}));
+                       "baselines", "forms", "flops", "program", "rivals", "allow", "precision",
+                       "origin", "headline"}));
   Task task;
   TRY(Need(json, "name", task.name));
   if (json.Has("tensors")) {
@@ -146,6 +184,12 @@ Result<Task> TaskFrom(const JsonReader& json) {
   }
   TRY(Take(json, "baselines", task.baselines));
   TRY(Take(json, "forms", task.forms));
+  if (json.Has("program")) task.program = TRY(ProgramEntryFrom(json.At("program")));
+  if (json.Has("rivals")) TRY(ReadList<Rival>(json.At("rivals"), task.rivals, RivalFrom));
+  TRY(Take(json, "allow", task.allow));
+  TRY(Take(json, "precision", task.precision));
+  TRY(Take(json, "origin", task.origin));
+  TRY(Take(json, "headline", task.headline));
   TRY(Take(json, "flops", task.flops));
   return task;
 }

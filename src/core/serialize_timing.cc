@@ -77,16 +77,18 @@ bool IsZero(const Interval& interval) { return interval.lo == 0 && interval.hi =
 json ToJson(const ContenderTiming& contender) {
   json object{{"name", Value(contender.name)}};
   Put(object, "median_us", contender.median_us, 0.0);
+  Put(object, "gpu_busy_us", contender.gpu_busy_us, 0.0);
   if (!IsZero(contender.interval_us)) object["interval_us"] = Value(contender.interval_us);
   if (!contender.samples.empty()) object["samples"] = SamplesToJson(contender.samples);
   return object;
 }
 
 Result<ContenderTiming> ContenderFrom(const JsonReader& json) {
-  TRY(json.OnlyFields({"name", "median_us", "interval_us", "samples"}));
+  TRY(json.OnlyFields({"name", "median_us", "gpu_busy_us", "interval_us", "samples"}));
   ContenderTiming contender;
   TRY(Need(json, "name", contender.name));
   TRY(Take(json, "median_us", contender.median_us));
+  TRY(Take(json, "gpu_busy_us", contender.gpu_busy_us));
   TRY(Take(json, "interval_us", contender.interval_us));
   if (json.Has("samples")) contender.samples = TRY(SamplesFrom(json.At("samples")));
   return contender;

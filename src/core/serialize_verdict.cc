@@ -150,22 +150,42 @@ Result<Profile> ProfileFrom(const JsonReader& json) {
   return profile;
 }
 
+json ToJson(const AuditReport& audit) {
+  json object{{"tool", Value(audit.tool)}, {"status", Value(audit.status)}};
+  Put(object, "detail", audit.detail, {});
+  return object;
+}
+
+Result<AuditReport> AuditReportFrom(const JsonReader& json) {
+  TRY(json.OnlyFields({"tool", "status", "detail"}));
+  AuditReport audit;
+  TRY(Need(json, "tool", audit.tool));
+  TRY(Need(json, "status", audit.status));
+  TRY(Take(json, "detail", audit.detail));
+  return audit;
+}
+
 json ToJson(const Passed& passed) {
   json object{{"level", Value(passed.level)},
               {"correctness", ToJson(passed.correctness)},
               {"timings", json::array()}};
   for (const Timing& timing : passed.timings) object["timings"].push_back(ToJson(timing));
   if (passed.profile) object["profile"] = ToJson(*passed.profile);
+  for (const AuditReport& audit : passed.audits) object["audits"].push_back(ToJson(audit));
   return object;
 }
 
 Result<Outcome> PassedFrom(const JsonReader& json) {
-  TRY(json.OnlyFields({"outcome", "evidence", "level", "correctness", "timings", "profile"}));
+  TRY(json.OnlyFields(
+      {"outcome", "evidence", "level", "correctness", "timings", "profile", "audits"}));
   Passed passed;
   TRY(Need(json, "level", passed.level));
   passed.correctness = TRY(CorrectnessFrom(json.At("correctness")));
   TRY(ReadList<Timing>(json.At("timings"), passed.timings, TimingFrom));
   if (json.Has("profile")) passed.profile = TRY(ProfileFrom(json.At("profile")));
+  if (json.Has("audits")) {
+    TRY(ReadList<AuditReport>(json.At("audits"), passed.audits, AuditReportFrom));
+  }
   return Outcome(std::move(passed));
 }
 
@@ -192,6 +212,7 @@ json ToJson(const Evidence& evidence) {
   Put(object, "artifact_sha256", evidence.artifact_sha256, {});
   Put(object, "baseline_library", evidence.baseline_library, {});
   Put(object, "protocol", evidence.protocol, {});
+  Put(object, "sandbox", evidence.sandbox, {});
   Put(object, "date", evidence.date, {});
   if (!evidence.kernels.empty()) object["kernels"] = KernelsToJson(evidence.kernels);
   Put(object, "compile_ms", evidence.compile_ms, 0.0);
@@ -201,8 +222,8 @@ json ToJson(const Evidence& evidence) {
 
 Result<Evidence> EvidenceFrom(const JsonReader& json) {
   TRY(json.OnlyFields({"device", "device_uuid", "driver", "toolchain", "architecture",
-                       "artifact_sha256", "baseline_library", "protocol", "date", "kernels",
-                       "compile_ms", "judge_ms"}));
+                       "artifact_sha256", "baseline_library", "protocol", "sandbox", "date",
+                       "kernels", "compile_ms", "judge_ms"}));
   Evidence evidence;
   TRY(Take(json, "device", evidence.device));
   TRY(Take(json, "device_uuid", evidence.device_uuid));
@@ -212,6 +233,7 @@ Result<Evidence> EvidenceFrom(const JsonReader& json) {
   TRY(Take(json, "artifact_sha256", evidence.artifact_sha256));
   TRY(Take(json, "baseline_library", evidence.baseline_library));
   TRY(Take(json, "protocol", evidence.protocol));
+  TRY(Take(json, "sandbox", evidence.sandbox));
   TRY(Take(json, "date", evidence.date));
   if (json.Has("kernels")) {
     TRY(ReadList<KernelResources>(json.At("kernels"), evidence.kernels, KernelResourcesFrom));

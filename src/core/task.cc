@@ -19,7 +19,7 @@ Error BadShape(const TensorSpec& tensor, const std::string& what) {
 // Workloads are not part of it: their sizes are keyed beside it, and a new one changes no verdict.
 std::string TaskId(const Task& task) {
   nlohmann::json json = ToJson(task);
-  for (const char* field : {"name", "workloads", "forms"}) json.erase(field);
+  for (const char* field : {"name", "workloads", "forms", "origin", "headline"}) json.erase(field);
   return Sha256Hex(json.dump());
 }
 

@@ -7,8 +7,12 @@
 #include <string>
 #include <vector>
 
+#include "core/candidate.h"
 #include "core/dtype.h"
 #include "core/expression.h"
+#include "core/form.h"
+#include "core/launch_plan.h"
+#include "util/result.h"
 
 namespace warpsmith {
 
@@ -16,8 +20,12 @@ enum class Role : uint8_t { kInput, kOutput };
 
 // How the judge fills an input. All are drawn from secret per-run seeds.
 enum class Generator : uint8_t {
-  kNormal,   // N(0, 1)
-  kUniform,  // U(-1, 1)
+  kNormal,     // N(0, 1)
+  kUniform,    // U(-1, 1)
+  kUnit,       // U(0, 1)
+  kIntegers,   // whole numbers from `low` to `high` - 1
+  kOffsets,    // ascending whole numbers, the first 0 and the last `high`: CSR row offsets
+  kReference,  // drawn by the reference itself (imported problems)
 };
 
 // Dense, row-major in the order of `shape`: the last extent is contiguous.
@@ -27,18 +35,25 @@ struct TensorSpec {
   Role role = Role::kInput;
   std::vector<Expression> shape;  // elements, over the workload's sizes
   Generator generator = Generator::kNormal;
+  Expression low = Expression::Constant(0), high = Expression::Constant(0);  // generator's
 };
 
-// What computes the expected output. `kind` "gemm" is built in: out = A * B (options: layout =
-// NN|TN) in FP64 with its magnitude sum |a||b|. Later kinds: "cuda", "torch".
+// What computes the expected output.
+//   "gemm"    built in: out = A * B (options: layout = NN|TN) in FP64 with its magnitude sum |a||b|
+//   "cuda"    device code of the task, launched from `plan` over the task's tensors (options:
+//   entry) "torch"   a Python file (options: entry; style = function|module) "driver"  a C++
+//   program around launch_gpu_implementation (options: entry), taken apart as
+//             docs/import.md says
+// Each but the first runs in a process of its own.
 struct ReferenceSpec {
   std::string kind;
   std::map<std::string, std::string> options;
+  std::map<std::string, std::string> sources = {};  // path -> text
+  std::optional<LaunchPlan> plan = {};
 };
 
-// Either derived: |out - ref| <= u_out |ref| + c (K/16 + 8) u_acc sum|a||b|
-// (docs/judge-protocol.md), with K the reduction length; or given, with a reason that the report
-// prints.
+// Either derived from the output's type and the reduction length (docs/judge-protocol.md), or
+// given, with a reason that the report prints. Integers must be equal.
 struct Tolerance {
   std::optional<Expression> reduction_length;  // derived bound
   DType accumulate = DType::kF32;
@@ -53,9 +68,17 @@ struct Workload {
   bool hidden = false;  // never shown to a proposer
 };
 
-enum class Form : uint8_t {
-  kKernel,   // device code only, launched from its plan by the judge
-  kProgram,  // host and device code
+// How a candidate of form `program` is called.
+struct ProgramEntry {
+  std::string
+      declaration;  // "void launch_gpu_implementation(void* output, void* input, int64_t n)"
+  std::vector<std::string> arguments;  // each a tensor's name, or a C++ expression over the sizes
+};
+
+// A candidate to be compared with, such as the kernel that the user runs today.
+struct Rival {
+  std::string name;
+  Candidate candidate;
 };
 
 struct Task {
@@ -66,6 +89,12 @@ struct Task {
   std::vector<Workload> workloads;
   std::vector<std::string> baselines;  // names the baseline folder knows; the first is the bar
   std::vector<Form> forms = {Form::kKernel};
+  std::optional<ProgramEntry> program;  // needed where forms has kProgram
+  std::vector<Rival> rivals;            // `baselines` may name them too
+  std::vector<std::string> allow;       // libraries that a program may call: "cublas", "cudnn", ...
+  std::string precision;                // "f32": no tensor-core instruction may round below it
+  std::string origin;                   // where an imported task came from, with its size set
+  bool headline = true;                 // false: judged, but kept out of summaries
   Expression flops = Expression::Constant(0);  // per launch; 0: unknown, the floor is bytes only
 };
 

@@ -69,6 +69,7 @@ struct ContenderTiming {
   double median_us = 0;
   Interval interval_us;
   std::vector<Sample> samples;
+  double gpu_busy_us = 0;  // per call, as CUPTI says in the contender's own process; 0: not read
 };
 
 enum class Finding : uint8_t { kFaster, kSlower, kSame, kNotShown };
@@ -97,6 +98,15 @@ struct Timing {
   std::vector<ModeTiming> modes;
 };
 
+// What an audit of a certified verdict found. Something found makes the outcome Rejected, so a
+// Passed holds clean and absent ones only.
+enum class AuditStatus : uint8_t { kClean, kAbsent };
+struct AuditReport {
+  std::string tool;  // "memcheck", "initcheck", "racecheck", "opcodes", "imports", "activity"
+  AuditStatus status = AuditStatus::kAbsent;
+  std::string detail;  // what was looked at, or why the tool is absent
+};
+
 struct KernelProfile {
   std::string kernel;
   std::vector<std::pair<std::string, double>> metrics;  // absent metrics are absent, not 0
@@ -111,6 +121,7 @@ struct Passed {
   Correctness correctness;
   std::vector<Timing> timings;
   std::optional<Profile> profile;
+  std::vector<AuditReport> audits;
 };
 
 using Outcome =
@@ -121,6 +132,7 @@ struct Evidence {
   std::string device, device_uuid, driver, toolchain, architecture, artifact_sha256;
   std::string baseline_library;  // "cuBLASLt 13.1.0"
   std::string protocol;          // ProtocolId
+  std::string sandbox;           // the level that the candidate's process reached: "L0", "L1", "L2"
   std::string date;              // UTC
   std::vector<KernelResources> kernels;
   double compile_ms = 0, judge_ms = 0;

@@ -9,7 +9,8 @@
 namespace warpsmith::report {
 namespace {
 
-constexpr std::array kModes = {Mode::kDeviceHot, Mode::kDeviceCold, Mode::kOffline, Mode::kServer};
+constexpr std::array kModes = {Mode::kDeviceHot, Mode::kDeviceCold, Mode::kOffline, Mode::kServer,
+                               Mode::kWall};
 
 std::string ConfigName(const Candidate& candidate) {
   const Provenance& from = candidate.provenance;
