@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/serialize.h"
+#include "task/hgemm_task.h"
 #include "util/file.h"
 
 namespace warpsmith::task {
@@ -33,24 +34,6 @@ sizes = { M = 16, N = 16, K = 16 }
 [[workloads]]
 name = "small"
 sizes = { M = 64, N = 64, K = 64 }
-)toml";
-
-constexpr const char* kCandidate = R"toml(
-version = 1
-entry = "k.cu"
-sources = ["k.cu"]
-legal_when = "TILE * WARPS <= 64"
-[tunables]
-TILE = [16, 32]
-WARPS = [4, 2, 1]
-[plan]
-version = 1
-[[plan.operations]]
-type = "launch"
-kernel = "k"
-grid = ["ceil_div(M, TILE)", "1", "1"]
-block = ["32 * WARPS", "1", "1"]
-arguments = [ { tensor = "C" } ]
 )toml";
 
 class TaskFileTest : public testing::Test {
@@ -103,58 +86,8 @@ TEST_F(TaskFileTest, MissingFileIsSaid) {
   EXPECT_EQ(loaded.error().code, ErrorCode::kNoInput);
 }
 
-TEST_F(TaskFileTest, TunablesMakeASpaceAndGoIntoPlanAndFlags) {
-  Write("k.cu", "extern \"C\" __global__ void k(void*) {}\n");
-  const auto file = CandidateFile::Load(Write("candidate.toml", kCandidate));
-  ASSERT_TRUE(file.ok()) << file.error().Line();
-  EXPECT_EQ(file->space().size(), 5u);  // 16x{1,2,4}, 32x{1,2}
-  const auto candidate = file->Make({"tunables", {{"TILE", 32}, {"WARPS", 2}}});
-  ASSERT_TRUE(candidate.ok()) << candidate.error().Line();
-  const auto& launch = std::get<LaunchOperation>(candidate->plan.operations.front());
-  EXPECT_EQ(launch.grid[0].Evaluate({{"M", 100}}).value(), 4);
-  EXPECT_EQ(launch.block[0].Evaluate({}).value(), 64);
-  EXPECT_EQ(candidate->flags, (std::vector<std::string>{"-DTILE=32", "-DWARPS=2"}));
-  EXPECT_EQ(candidate->provenance.config.at("TILE"), 32);
-}
-
-TEST_F(TaskFileTest, SourcesStayInsideTheFolder) {
-  std::string text = kCandidate;
-  text.replace(text.find("[\"k.cu\"]"), 8, "[\"../k.cu\"]");
-  const auto file = CandidateFile::Load(Write("candidate.toml", text));
-  ASSERT_FALSE(file.ok());
-  EXPECT_NE(file.error().message.find("inside the candidate's folder"), std::string::npos);
-}
-
-TEST_F(TaskFileTest, RefusesASourceThatIsNotUtf8) {
-  Write("k.cu", "// caf\xe9\n");
-  const auto file = CandidateFile::Load(Write("candidate.toml", kCandidate));
-  ASSERT_FALSE(file.ok());
-  EXPECT_EQ(file.error().code, ErrorCode::kBadInput);
-  EXPECT_NE(file.error().message.find("k.cu: not UTF-8"), std::string::npos)
-      << file.error().message;
-}
-
-TEST_F(TaskFileTest, RefusesATunableValueThatIsThereTwice) {
-  Write("k.cu", "");
-  std::string text = kCandidate;
-  text.replace(text.find("[16, 32]"), 8, "[16, 16]");
-  const auto file = CandidateFile::Load(Write("candidate.toml", text));
-  ASSERT_FALSE(file.ok());
-  EXPECT_NE(file.error().message.find("tunables.TILE: expected distinct values (16"),
-            std::string::npos)
-      << file.error().message;
-}
-
-TEST_F(TaskFileTest, NamesTheFileOfAnExpressionThatFails) {
-  Write("k.cu", "");
-  std::string text = kCandidate;
-  text.replace(text.find("TILE * WARPS <= 64"), 18, "TILE / (WARPS - WARPS)");
-  const auto file = CandidateFile::Load(Write("candidate.toml", text));
-  ASSERT_FALSE(file.ok());
-  EXPECT_NE(file.error().message.find("candidate.toml: legal_when: "), std::string::npos)
-      << file.error().message;
-
-  text = kTask;
+TEST_F(TaskFileTest, NamesTheWorkloadWhoseExtentsFail) {
+  std::string text = kTask;
   text.replace(text.find("M = 64"), 6, "M = 0");
   const auto task = LoadTask(Write("task.toml", text));
   ASSERT_FALSE(task.ok());
@@ -162,26 +95,146 @@ TEST_F(TaskFileTest, NamesTheFileOfAnExpressionThatFails) {
       << task.error().message;
 }
 
-TEST_F(TaskFileTest, TakesAnExportedCandidateAsItIs) {
-  Write("k.cu", "extern \"C\" __global__ void k(void*) {}\n");
-  const auto file = CandidateFile::Load(Write("candidate.toml", kCandidate));
-  ASSERT_TRUE(file.ok()) << file.error().Line();
-  const Candidate original = file->Make({"tunables", {{"TILE", 32}, {"WARPS", 2}}}).value();
-  const auto exported = CandidateFile::Load(Write("candidate.json", ToJson(original).dump()));
-  ASSERT_TRUE(exported.ok()) << exported.error().Line();
-  ASSERT_EQ(exported->space().size(), 1u);
-  const auto again = exported->Make(exported->space().points().front());
-  ASSERT_TRUE(again.ok()) << again.error().Line();
-  EXPECT_EQ(CandidateId(*again), CandidateId(original));
-  EXPECT_EQ(again->provenance.config, original.provenance.config);
+// Recordings, stores and bundles are keyed by these.
+TEST(BuiltInTask, KeepsItsIdentity) {
+  EXPECT_EQ(TaskId(LoadTask("hgemm:64x64x64:TN")->task),
+            "fb6dcbd2dbd2b31020a679f0acdc652b3e8c7dfaf51484f538bed70caf641919");
+  EXPECT_EQ(TaskId(LoadTask("hgemm:64x64x64:NN")->task),
+            "5893666dd5b74135fd464fd8ae0001d64ade1870162e0e3f9637e74e53dbbc0c");
+  EXPECT_EQ(TaskId(HgemmTask("TN")), TaskId(LoadTask("hgemm:128x64x64:TN")->task));
 }
 
-TEST_F(TaskFileTest, FindsTheExportedCandidateOfAFolder) {
-  Write("candidate.json", "{\"version\": 1}");
-  const auto file = CandidateFile::Load(folder_.path());
-  ASSERT_FALSE(file.ok());
-  EXPECT_NE(file.error().message.find("candidate.json: sources"), std::string::npos)
-      << file.error().message;
+constexpr const char* kOwn = R"toml(
+version = 1
+name = "scale"
+tensors = [
+  { name = "index", dtype = "i32", role = "input", shape = ["n"], generator = "integers", low = 0, high = "n" },
+  { name = "x", dtype = "f32", role = "input", shape = ["n"] },
+  { name = "y", dtype = "f32", role = "output", shape = ["n"] },
+]
+baselines = ["current"]
+allow = ["cublas"]
+precision = "f32"
+[reference]
+kind = "cuda"
+source = "reference.cu"
+[[reference.plan.operations]]
+type = "launch"
+kernel = "reference"
+grid = ["ceil_div(n, 256)", 1, 1]
+block = [256, 1, 1]
+arguments = [ { tensor = "x" }, { tensor = "y" }, { i64 = "n" } ]
+[program]
+declaration = "void run(const float* x, float* y, long n)"
+arguments = ["x", "y", "n"]
+[tolerance]
+absolute = 1e-3
+reason = "one rounding"
+[[rivals]]
+name = "current"
+path = "current/candidate.toml"
+[[workloads]]
+name = "big"
+sizes = { n = 1048576 }
+[[workloads]]
+name = "odd"
+hidden = true
+sizes = { n = 999 }
+)toml";
+
+class OwnTaskTest : public TaskFileTest {
+ protected:
+  OwnTaskTest() {
+    std::filesystem::create_directory(folder_.path() / "current");
+    Write("reference.cu", "// the reference");
+    Write("current/mine.cu", "// mine");
+    Write("current/candidate.toml", "version = 1\nform = \"program\"\nentry = \"mine.cu\"\n");
+  }
+  Result<LoadedTask> With(const std::string& old, const std::string& text) {
+    std::string changed = kOwn;
+    changed.replace(changed.find(old), old.size(), text);
+    return LoadTask(Write("task.toml", changed));
+  }
+  void Refuses(const std::string& old, const std::string& text, const std::string& message) {
+    const auto loaded = With(old, text);
+    ASSERT_FALSE(loaded.ok()) << message;
+    EXPECT_EQ(loaded.error().message.find(folder_.path().string()), 0u) << loaded.error().message;
+    EXPECT_NE(loaded.error().message.find(message), std::string::npos) << loaded.error().message;
+    EXPECT_EQ(loaded.error().Line().find('\n'), std::string::npos);
+  }
+};
+
+TEST_F(OwnTaskTest, HoldsTheTextsThatTheFileNames) {
+  const auto loaded = With("x", "x");
+  ASSERT_TRUE(loaded.ok()) << loaded.error().Line();
+  const Task& task = loaded->task;
+  EXPECT_EQ(task.reference.sources.at("reference.cu"), "// the reference");
+  EXPECT_EQ(task.reference.options.at("entry"), "reference.cu");
+  ASSERT_TRUE(task.reference.plan.has_value());
+  EXPECT_EQ(task.reference.plan->operations.size(), 1u);
+  EXPECT_EQ(task.forms, (std::vector<Form>{Form::kKernel, Form::kProgram}));
+  ASSERT_EQ(task.rivals.size(), 1u);
+  EXPECT_EQ(task.rivals[0].candidate.sources.at("mine.cu"), "// mine");
+  EXPECT_EQ(task.tensors[0].generator, Generator::kIntegers);
+  EXPECT_EQ(task.tensors[0].high.text(), "n");
+  EXPECT_EQ(AllWorkloads(*loaded).size(), 2u);
+  EXPECT_EQ(AllWorkloads(LoadTask("hgemm:64x64x64").value()).at(0).name, "64x64x64");
+
+  const nlohmann::json json = ToJson(task);  // the JSON form holds all of it
+  const auto again = TaskFrom(JsonReader("json", json));
+  ASSERT_TRUE(again.ok()) << again.error().Line();
+  EXPECT_EQ(TaskId(*again), TaskId(task));
+}
+
+TEST_F(OwnTaskTest, ReadsAPythonReference) {
+  Write("reference.py", "def reference(x):\n  return x\n");
+  std::string text = kOwn;
+  const size_t begin = text.find("kind = \"cuda\""), end = text.find("[program]");
+  text.replace(begin, end - begin,
+               "kind = \"torch\"\nsource = \"reference.py\"\nstyle = \"function\"\n"
+               "outputs = \"f32\"\n");
+  const auto loaded = LoadTask(Write("task.toml", text));
+  ASSERT_TRUE(loaded.ok()) << loaded.error().Line();
+  EXPECT_EQ(loaded->task.reference.options,
+            (std::map<std::string, std::string>{
+                {"entry", "reference.py"}, {"outputs", "f32"}, {"style", "function"}}));
+}
+
+TEST_F(OwnTaskTest, RefusesWhatNoJudgeCouldUse) {
+  Refuses("kind = \"cuda\"", "kind = \"magic\"", "reference.kind: 'magic' is unknown");
+  Refuses("kind = \"cuda\"", "kind = \"torch\"", "reference.style: missing");
+  Refuses("source = \"reference.cu\"", "", "reference.source: missing");
+  Refuses("source = \"reference.cu\"", "source = \"../x.cu\"", "inside the task's folder");
+  Refuses("path = \"current/", "path = \"../current/", "inside the task's folder");
+  Refuses("source = \"reference.cu\"", "source = \"reference.cu\"\noutputs = \"i32\"",
+          "reference.outputs: 'i32'");
+  Refuses("type = \"launch\"", "type = \"lunch\"", "reference.plan.operations[0].type");
+  Refuses("precision = \"f32\"", "precision = \"f31\"", "precision: 'f31'");
+  Refuses("allow = [\"cublas\"]", "allow = [\"../cublas\"]", "allow: '../cublas'");
+  Refuses("name = \"current\"", "name = \"torch-best\"", "rivals.torch-best: the name");
+  Refuses("role = \"output\"", "role = \"input\"", "tensors: no output");
+  Refuses("n = 999", "m = 999", "workload 'odd': tensor index");
+  Refuses("reason = \"one rounding\"", "", "tolerance.reason");
+}
+
+TEST_F(OwnTaskTest, AProgramsEntryMustBeSaid) {
+  std::string text = kOwn;
+  const size_t begin = text.find("[program]"), end = text.find("[tolerance]");
+  text.erase(begin, end - begin);
+  const auto rival = LoadTask(Write("task.toml", text));
+  ASSERT_FALSE(rival.ok());
+  EXPECT_NE(rival.error().message.find("rivals.current: a program"), std::string::npos)
+      << rival.error().message;
+  const auto forms = LoadTask(Write("task.toml", "forms = [\"program\"]\n" + text));
+  ASSERT_FALSE(forms.ok());
+  EXPECT_NE(forms.error().message.find("forms: has program"), std::string::npos)
+      << forms.error().message;
+}
+
+TEST_F(OwnTaskTest, ARivalIsOneCandidate) {
+  Write("current/candidate.toml",
+        "version = 1\nform = \"program\"\nentry = \"mine.cu\"\n[tunables]\nT = [1, 2]\n");
+  Refuses("x", "x", "rivals[0].path: expected one candidate, not a family of 2");
 }
 
 }  // namespace

@@ -1,0 +1,49 @@
+// Candidates as users write them: candidate.toml, an exported candidate.json, or a bare .cu file.
+// docs/task-and-plan-format.md.
+#ifndef WARPSMITH_TASK_CANDIDATE_FILE_H_
+#define WARPSMITH_TASK_CANDIDATE_FILE_H_
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "core/candidate.h"
+#include "core/space.h"
+#include "core/task.h"
+#include "util/result.h"
+
+namespace warpsmith::task {
+
+// A candidate.toml (or the candidate.json of an export): a candidate, or a family of them when it
+// has a [tunables] table. A tunable's value is defined as a macro in the sources (-DNAME=value) and
+// may be used by name in the plan's expressions and in `legal_when`. A .cu file alone is a
+// candidate of form `program` with this one source.
+class CandidateFile {
+ public:
+  // `path`: a candidate.toml, an exported candidate.json, the folder that holds one of them, or a
+  // .cu file.
+  static Result<CandidateFile> Load(const std::filesystem::path& path);
+
+  // One point for every legal combination of tunables (a single empty one without any).
+  const Space& space() const { return space_; }
+  Result<Candidate> Make(const Point& point) const;
+
+ private:
+  CandidateFile() = default;
+  static Result<CandidateFile> LoadExported(const std::filesystem::path& file);
+  static Result<CandidateFile> LoadBareSource(const std::filesystem::path& file);
+
+  std::string source_;         // for error texts
+  std::string template_json_;  // the candidate with tunables still by name
+  bool complete_ = false;      // the template is the candidate
+  std::vector<Parameter> tunables_;
+  Space space_;
+};
+
+// kBadInput, in one line that says what to do, when the task does not take candidates of this form.
+// `name`: the candidate's, for the error.
+Status CheckForm(const std::string& name, const Candidate& candidate, const Task& task);
+
+}  // namespace warpsmith::task
+
+#endif  // WARPSMITH_TASK_CANDIDATE_FILE_H_
