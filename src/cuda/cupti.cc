@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <mutex>
+#include <span>
 #include <utility>
 
 #include "cuda/failure.h"
@@ -17,9 +18,17 @@ namespace {
 // is refused at Start, since nothing in a record says which of the structs it is.
 #if CUPTI_API_VERSION >= 130000
 using ActivityKernel = CUpti_ActivityKernel10;
+using ActivityCopy = CUpti_ActivityMemcpy6;
 #else
 using ActivityKernel = CUpti_ActivityKernel9;
+using ActivityCopy = CUpti_ActivityMemcpy5;
 #endif
+using ActivityPeerCopy = CUpti_ActivityMemcpyPtoP4;
+using ActivityFill = CUpti_ActivityMemset4;
+
+constexpr std::array kKernelKinds = {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL};
+constexpr std::array kAllKinds = {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY,
+                                  CUPTI_ACTIVITY_KIND_MEMCPY2, CUPTI_ACTIVITY_KIND_MEMSET};
 
 constexpr size_t kBufferBytes = size_t{1} << 20;
 constexpr size_t kBufferAlignment = 64;
@@ -28,7 +37,8 @@ constexpr size_t kBufferAlignment = 64;
 #define WARPSMITH_CUPTI_FUNCTIONS(X)                                           \
   X(cuptiGetVersion) X(cuptiGetResultString) X(cuptiActivityRegisterCallbacks) \
   X(cuptiActivityEnable) X(cuptiActivityDisable) X(cuptiActivityFlushAll)      \
-  X(cuptiActivityGetNextRecord) X(cuptiActivityGetNumDroppedRecords)
+  X(cuptiActivityGetNextRecord) X(cuptiActivityGetNumDroppedRecords)           \
+  X(cuptiGetTimestamp)
 // clang-format on
 
 struct CuptiApi {
@@ -77,7 +87,7 @@ Status CheckVersion(uint32_t version) {
 // What CUPTI's own thread hands us. Guarded by `mutex`.
 struct Collection {
   std::mutex mutex;
-  std::vector<KernelRecord> records;
+  ActivityRecords records;
   size_t dropped = 0;
   bool running = false;
 };
@@ -87,7 +97,7 @@ Collection& TheCollection() {
   return *collection;
 }
 
-KernelRecord FromActivity(const ActivityKernel& kernel) {
+KernelRecord FromKernel(const ActivityKernel& kernel) {
   KernelRecord record;
   record.name = kernel.name != nullptr ? kernel.name : "";
   record.stream = kernel.streamId;
@@ -100,6 +110,44 @@ KernelRecord FromActivity(const ActivityKernel& kernel) {
   record.dynamic_shared_bytes = kernel.dynamicSharedMemory;
   record.graph_node = static_cast<uint32_t>(kernel.graphNodeId);
   return record;
+}
+
+// Copies, peer copies and fills name these fields alike.
+template <typename Activity>
+TransferRecord FromTransfer(const Activity& activity, TransferRecord::Kind kind) {
+  TransferRecord record;
+  record.kind = kind;
+  record.stream = activity.streamId;
+  record.start_ns = static_cast<int64_t>(activity.start);
+  record.end_ns = static_cast<int64_t>(activity.end);
+  record.bytes = static_cast<int64_t>(activity.bytes);
+  record.graph_node = static_cast<uint32_t>(activity.graphNodeId);
+  return record;
+}
+
+template <typename Activity>
+const Activity& As(const CUpti_Activity* activity) {
+  return *reinterpret_cast<const Activity*>(activity);
+}
+
+void Keep(const CUpti_Activity* activity, ActivityRecords* records) {
+  using Kind = TransferRecord::Kind;
+  switch (activity->kind) {
+    case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:
+      records->kernels.push_back(FromKernel(As<ActivityKernel>(activity)));
+      break;
+    case CUPTI_ACTIVITY_KIND_MEMCPY:
+      records->transfers.push_back(FromTransfer(As<ActivityCopy>(activity), Kind::kCopy));
+      break;
+    case CUPTI_ACTIVITY_KIND_MEMCPY2:
+      records->transfers.push_back(FromTransfer(As<ActivityPeerCopy>(activity), Kind::kCopy));
+      break;
+    case CUPTI_ACTIVITY_KIND_MEMSET:
+      records->transfers.push_back(FromTransfer(As<ActivityFill>(activity), Kind::kFill));
+      break;
+    default:
+      break;
+  }
 }
 
 void CUPTIAPI OnBufferRequested(uint8_t** buffer, size_t* bytes, size_t* max_records) {
@@ -115,8 +163,7 @@ void CUPTIAPI OnBufferCompleted(CUcontext context, uint32_t stream, uint8_t* buf
   const std::lock_guard lock(collection.mutex);
   CUpti_Activity* activity = nullptr;
   while (api->cuptiActivityGetNextRecord(buffer, valid_bytes, &activity) == CUPTI_SUCCESS) {
-    if (activity->kind != CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL) continue;
-    collection.records.push_back(FromActivity(*reinterpret_cast<ActivityKernel*>(activity)));
+    Keep(activity, &collection.records);
   }
   size_t dropped = 0;
   api->cuptiActivityGetNumDroppedRecords(context, stream, &dropped);
@@ -127,7 +174,11 @@ void CUPTIAPI OnBufferCompleted(CUcontext context, uint32_t stream, uint8_t* buf
 Status EndCollection() {
   const CuptiApi* api = TRY(CuptiTable());
   const CUptiResult flushed = api->cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
-  const CUptiResult disabled = api->cuptiActivityDisable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
+  CUptiResult disabled = CUPTI_SUCCESS;
+  for (const CUpti_ActivityKind kind : kAllKinds) {  // one that is off is disabled without error
+    const CUptiResult code = api->cuptiActivityDisable(kind);
+    if (code != CUPTI_SUCCESS) disabled = code;
+  }
   const std::lock_guard lock(TheCollection().mutex);
   TheCollection().running = false;
   if (flushed != CUPTI_SUCCESS) return CuptiError(*api, "cuptiActivityFlushAll", flushed);
@@ -135,9 +186,20 @@ Status EndCollection() {
   return {};
 }
 
+std::span<const CUpti_ActivityKind> KindsOf(Traced traced) {
+  if (traced == Traced::kKernels) return kKernelKinds;
+  return kAllKinds;
+}
+
+template <typename Record>
+void SortByStart(std::vector<Record>* records) {
+  std::stable_sort(records->begin(), records->end(),
+                   [](const Record& a, const Record& b) { return a.start_ns < b.start_ns; });
+}
+
 }  // namespace
 
-Result<KernelTrace> KernelTrace::Start() {
+Result<KernelTrace> KernelTrace::Start(Traced traced) {
   const CuptiApi* api = TRY(CuptiTable());
   TRY(CheckVersion(TRY(LibraryVersion())));
   Collection& collection = TheCollection();
@@ -145,14 +207,16 @@ Result<KernelTrace> KernelTrace::Start() {
     const std::lock_guard lock(collection.mutex);
     if (collection.running) return Error{ErrorCode::kBusy, "a kernel trace is already running", ""};
     collection.running = true;
-    collection.records.clear();
+    collection.records = {};
     collection.dropped = 0;
   }
   KernelTrace trace;
   CUptiResult code = api->cuptiActivityRegisterCallbacks(OnBufferRequested, OnBufferCompleted);
   if (code != CUPTI_SUCCESS) return CuptiError(*api, "cuptiActivityRegisterCallbacks", code);
-  code = api->cuptiActivityEnable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
-  if (code != CUPTI_SUCCESS) return CuptiError(*api, "cuptiActivityEnable", code);
+  for (const CUpti_ActivityKind kind : KindsOf(traced)) {
+    code = api->cuptiActivityEnable(kind);
+    if (code != CUPTI_SUCCESS) return CuptiError(*api, "cuptiActivityEnable", code);
+  }
   return trace;
 }
 
@@ -163,24 +227,32 @@ KernelTrace::~KernelTrace() {
   if (running_) static_cast<void>(EndCollection());
 }
 
-Result<std::vector<KernelRecord>> KernelTrace::Stop() {
+Result<std::vector<KernelRecord>> KernelTrace::Stop() { return TRY(StopAll()).kernels; }
+
+Result<ActivityRecords> KernelTrace::StopAll() {
   CHECK(running_);
   running_ = false;
   TRY(EndCollection());
   Collection& collection = TheCollection();
   const std::lock_guard lock(collection.mutex);
   if (collection.dropped > 0) {
-    return Error{ErrorCode::kIo,
-                 "CUPTI dropped " + std::to_string(collection.dropped) + " kernel records",
+    return Error{ErrorCode::kIo, "CUPTI dropped " + std::to_string(collection.dropped) + " records",
                  "trace fewer launches at once"};
   }
-  std::vector<KernelRecord> records = std::exchange(collection.records, {});
-  std::stable_sort(
-      records.begin(), records.end(),
-      [](const KernelRecord& a, const KernelRecord& b) { return a.start_ns < b.start_ns; });
+  ActivityRecords records = std::exchange(collection.records, {});
+  SortByStart(&records.kernels);
+  SortByStart(&records.transfers);
   return records;
 }
 
 Result<std::string> CuptiVersion() { return "CUPTI " + std::to_string(TRY(LibraryVersion())); }
+
+Result<int64_t> CuptiNowNs() {
+  const CuptiApi* api = TRY(CuptiTable());
+  uint64_t now_ns = 0;
+  const CUptiResult code = api->cuptiGetTimestamp(&now_ns);
+  if (code != CUPTI_SUCCESS) return CuptiError(*api, "cuptiGetTimestamp", code);
+  return static_cast<int64_t>(now_ns);
+}
 
 }  // namespace warpsmith::cuda

@@ -22,16 +22,35 @@ struct KernelRecord {
   uint32_t graph_node = 0;  // 0: not launched by a graph
 };
 
+// A copy or a fill that the device carried out.
+struct TransferRecord {
+  enum class Kind : uint8_t { kCopy, kFill };
+  Kind kind = Kind::kCopy;
+  uint32_t stream = 0;
+  int64_t start_ns = 0, end_ns = 0;
+  int64_t bytes = 0;
+  uint32_t graph_node = 0;  // 0: not part of a graph
+};
+
+struct ActivityRecords {
+  std::vector<KernelRecord> kernels;      // in order of start
+  std::vector<TransferRecord> transfers;  // in order of start
+};
+
+enum class Traced : uint8_t { kKernels, kKernelsAndTransfers };
+
 // Collection is process-wide; one trace at a time. Tracing slows launches, so never time beside it.
 class KernelTrace {
  public:
-  static Result<KernelTrace> Start();
+  static Result<KernelTrace> Start(Traced traced = Traced::kKernels);
   KernelTrace(KernelTrace&& other) noexcept;
   KernelTrace& operator=(KernelTrace&&) = delete;
   ~KernelTrace();  // discards what was not asked for
 
   // Ends the trace. Synchronise the device first. In order of start. kIo when records were dropped.
   Result<std::vector<KernelRecord>> Stop();
+  // The same with the transfers, where they were traced.
+  Result<ActivityRecords> StopAll();
 
  private:
   KernelTrace() = default;
@@ -39,6 +58,9 @@ class KernelTrace {
 };
 
 Result<std::string> CuptiVersion();  // "CUPTI 130001"; needs no GPU
+
+// Now, on the clock that records are stamped with.
+Result<int64_t> CuptiNowNs();
 
 }  // namespace warpsmith::cuda
 

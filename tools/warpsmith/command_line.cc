@@ -15,6 +15,7 @@
 #include "compile/worker_compiler.h"
 #include "completion.h"
 #include "judge/runner.h"
+#include "solo/solo.h"
 #include "util/build_info.h"
 #include "util/interrupt.h"
 
@@ -326,6 +327,7 @@ int Fail(const Error& error, bool json) {
 
 // Our own children: not for people, so not in the help.
 std::optional<int> RunAsWorker(int argc, char** argv) {
+  if (argc >= 2 && argv[1] == solo::kSoloSubcommand) return solo::SoloMain({argv + 2, argv + argc});
   if (argc != 3) return std::nullopt;
   const std::string role = argv[1];
   if (role == "internal-runner") return judge::RunnerMain(std::atoi(argv[2]));

@@ -1,0 +1,33 @@
+// Watches the calls of a stand-alone run through CUPTI.
+#ifndef WARPSMITH_SOLO_ACTIVITY_TRACER_H_
+#define WARPSMITH_SOLO_ACTIVITY_TRACER_H_
+
+#include <optional>
+
+#include "cuda/cupti.h"
+#include "solo/activity_log.h"
+#include "util/result.h"
+
+namespace warpsmith::solo {
+
+// Where CUPTI is not there or refuses, nothing is lost but the records: the log says why.
+class ActivityTracer {
+ public:
+  ActivityTracer();
+
+  void CallBegins() { Stamp(&ActivityCall::begin_ns); }
+  void CallReturned() { Stamp(&ActivityCall::returned_ns); }
+  void DeviceIdle();  // ends the call
+  ActivityLog Finish();
+
+ private:
+  void Stamp(int64_t ActivityCall::*time);
+
+  ActivityLog log_;
+  ActivityCall call_;
+  std::optional<cuda::KernelTrace> trace_;
+};
+
+}  // namespace warpsmith::solo
+
+#endif  // WARPSMITH_SOLO_ACTIVITY_TRACER_H_
