@@ -1,0 +1,81 @@
+// What honest processes need to read, as sandbox.h promises it.
+#include <glob.h>
+
+#include <cstdlib>
+#include <sstream>
+#include <string>
+
+#include "sandbox/sandbox.h"
+
+namespace warpsmith::sandbox {
+namespace {
+
+constexpr const char* kLibraryFolders[] = {
+    "/lib",           "/lib32",           "/lib64",
+    "/usr/lib",       "/usr/lib32",       "/usr/lib64",
+    "/usr/local/lib", "/usr/local/lib64", "/usr/share/zoneinfo",
+    "/usr/lib/locale"};
+// Links lead through the alternatives (/usr/local/cuda is one).
+constexpr const char* kLoaderFiles[] = {"/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d",
+                                        "/etc/alternatives", "/etc/localtime"};
+
+// nvidia-caps are the instances of a divided GPU.
+constexpr const char* kGpuNodes[] = {"/dev/nvidia[0-9]*",
+                                     "/dev/nvidiactl",
+                                     "/dev/nvidia-uvm",
+                                     "/dev/nvidia-uvm-tools",
+                                     "/dev/nvidia-modeset",
+                                     "/dev/nvidia-caps/*",
+                                     "/dev/nvidia-caps-imex-channels/*"};
+constexpr const char* kGpuFacts[] = {"/proc/self",
+                                     "/proc/driver/nvidia",
+                                     "/proc/driver/nvidia-caps",
+                                     "/proc/driver/nvidia-uvm",
+                                     "/proc/driver/nvidia-nvlink",
+                                     "/proc/driver/nvidia-nvswitch",
+                                     "/proc/devices",
+                                     "/proc/modules",
+                                     "/proc/cpuinfo",
+                                     "/proc/meminfo",
+                                     "/proc/filesystems",
+                                     "/proc/stat",
+                                     "/proc/version",
+                                     "/proc/sys/vm",
+                                     "/proc/sys/kernel/osrelease",
+                                     "/sys/devices",
+                                     "/sys/bus",
+                                     "/sys/class",
+                                     "/sys/module",
+                                     "/sys/kernel/mm",
+                                     "/sys/fs/cgroup",
+                                     "/etc/nvidia",
+                                     "/etc/nvidia-container-runtime",
+                                     "/usr/share/nvidia"};
+
+void AppendMatches(const char* pattern, std::vector<std::filesystem::path>* paths) {
+  glob_t found{};
+  if (glob(pattern, 0, nullptr, &found) == 0) {
+    for (size_t i = 0; i < found.gl_pathc; ++i) paths->emplace_back(found.gl_pathv[i]);
+  }
+  globfree(&found);
+}
+
+}  // namespace
+
+void AllowLibraries(Policy* policy) {
+  std::vector<std::filesystem::path>& paths = policy->readable;
+  paths.insert(paths.end(), std::begin(kLibraryFolders), std::end(kLibraryFolders));
+  paths.insert(paths.end(), std::begin(kLoaderFiles), std::end(kLoaderFiles));
+  const char* more = std::getenv("LD_LIBRARY_PATH");
+  std::istringstream folders(more == nullptr ? "" : more);
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    if (folder.starts_with("/") && folder != "/") paths.emplace_back(folder);
+  }
+}
+
+void AllowGpu(Policy* policy) {
+  for (const char* pattern : kGpuNodes) AppendMatches(pattern, &policy->devices);
+  policy->readable.insert(policy->readable.end(), std::begin(kGpuFacts), std::end(kGpuFacts));
+}
+
+}  // namespace warpsmith::sandbox

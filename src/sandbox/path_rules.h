@@ -1,0 +1,40 @@
+// A policy's paths as rules over what is on the disk. Private to this folder.
+#ifndef WARPSMITH_SANDBOX_PATH_RULES_H_
+#define WARPSMITH_SANDBOX_PATH_RULES_H_
+
+#include <cstdint>
+#include <filesystem>
+#include <vector>
+
+#include "sandbox/sandbox.h"
+
+namespace warpsmith::sandbox {
+
+enum class Access : uint8_t {
+  kList,     // a folder's names, but not its files: those are named one by one
+  kRead,     // and list
+  kExecute,  // and read
+  kWrite,    // and read, make, remove
+  kDevice,   // read, write, ioctl
+};
+
+struct PathRule {
+  std::filesystem::path path;
+  Access access = Access::kRead;
+};
+
+// Everything the policy names, as it names it, with parents before what lies in them.
+std::vector<PathRule> NamedPaths(const Policy& policy);
+
+// The files under `rules` that a pattern of `hidden` matches, without symbolic links, sorted.
+std::vector<std::filesystem::path> HiddenFiles(const std::vector<PathRule>& rules,
+                                               const std::vector<std::string>& hidden);
+
+// The rules with every folder that holds a hidden file split into what is in it, without that file:
+// rights go down a tree and cannot be taken back below.
+std::vector<PathRule> WithoutHidden(const std::vector<PathRule>& rules,
+                                    const std::vector<std::filesystem::path>& hidden_files);
+
+}  // namespace warpsmith::sandbox
+
+#endif  // WARPSMITH_SANDBOX_PATH_RULES_H_
