@@ -1,22 +1,21 @@
 #include "judge/arena.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <utility>
 
 namespace warpsmith::judge {
 namespace {
 
-constexpr int64_t kProductBytes = 8, kMagnitudeBytes = 4;
-constexpr size_t kOutputRole = kInputs;
+constexpr int64_t kMagnitudeBytes = 4;
+constexpr int kNoSet = -1;
 
-int64_t PaddedReferenceBytes(int64_t elements) {
-  return PaddedBytes(elements * kProductBytes) + PaddedBytes(elements * kMagnitudeBytes);
-}
-
-ReferenceAddress ReferenceAt(uint64_t base, int64_t index, int64_t elements) {
-  const uint64_t product = base + static_cast<uint64_t>(index * PaddedReferenceBytes(elements));
-  return {product, product + static_cast<uint64_t>(PaddedBytes(elements * kProductBytes))};
+// About a thousand products are 1 whatever K is: exact in FP16, yet not a handful of values.
+double ZeroOneDensity(int64_t k) {
+  return std::min(0.5, std::sqrt(1000.0 / static_cast<double>(k)));
 }
 
 Fill FillOf(CheckInput input) {
@@ -33,74 +32,87 @@ Fill FillOf(CheckInput input) {
   return Fill::kNormal;
 }
 
-// About a thousand products are 1 whatever K is: exact in FP16, yet not a handful of values.
-double ZeroOneDensity(int64_t k) {
-  return std::min(0.5, std::sqrt(1000.0 / static_cast<double>(k)));
-}
-
-bool Applies(CheckInput input, const GemmProblem& problem) {
-  return input != CheckInput::kFp16Accumulate || problem.k >= kFp16DetectorMinimumK;
-}
-
 Result<cuda::DeviceBuffer> AllocateBytes(int64_t bytes) {
   return cuda::DeviceBuffer::Allocate(static_cast<size_t>(std::max<int64_t>(bytes, 256)));
+}
+
+// The same error, told for a person who wrote the task.
+Error OfTheReference(const Error& error) {
+  return {error.code, "the reference: " + error.message, error.fix};
 }
 
 }  // namespace
 
 Result<std::unique_ptr<Arena>> Arena::Create(OracleDevice& device, std::string id,
-                                             const GemmProblem& problem, const ArenaPlan& plan,
+                                             const Problem& problem, const ArenaPlan& plan,
+                                             std::unique_ptr<ReferenceProcess> process,
                                              Random& random) {
-  std::unique_ptr<Arena> arena(new Arena(device, std::move(id), problem, plan));
+  std::unique_ptr<Arena> arena(new Arena(device, std::move(id), problem, plan, std::move(process)));
   arena->guard_secret_ = random.Bits();
+  arena->ChooseChecks();
   TRY(arena->Allocate());
   TRY(arena->RefillGuards());
   TRY(arena->Renew(random, true));
   return arena;
 }
 
-Status Arena::Allocate() {
+void Arena::ChooseChecks() {
   for (CheckInput input : kAllCheckInputs) {
-    if (Applies(input, problem_)) checks_.push_back({input, {}, {}});
+    const bool gemm_only = input == CheckInput::kZeroOne || input == CheckInput::kFp16Accumulate;
+    if (gemm_only && !problem_.gemm) continue;
+    if (input == CheckInput::kFp16Accumulate && problem_.gemm->k < kFp16DetectorMinimumK) continue;
+    if (input == CheckInput::kAdversarial && problem_.reference_draws) continue;
+    const auto index = static_cast<int>(checks_.size());
+    checks_.push_back({input, plan_.contents + index, plan_.combinations() + index});
   }
+}
+
+int64_t Arena::ReferenceBytes() const {
+  int64_t bytes = 0;
+  for (size_t i = 0; i < problem_.outputs.size(); ++i) {
+    const int64_t elements = problem_.outputs[i].elements;
+    bytes += PaddedBytes(elements * ElementBytes(problem_.expected[i]));
+    if (problem_.gemm) bytes += PaddedBytes(elements * kMagnitudeBytes);
+  }
+  return bytes;
+}
+
+Status Arena::Allocate() {
   const auto check_count = static_cast<int64_t>(checks_.size());
-  const int64_t elements = problem_.output_elements();
-  for (size_t input = 0; input < kInputs; ++input) {
-    const int64_t padded = PaddedBytes(problem_.input_bytes.at(input));
-    contents_.at(input) = TRY(AllocateBytes(plan_.contents * padded));
-    check_contents_.at(input) = TRY(AllocateBytes(check_count * padded));
+  for (const TensorInfo& input : problem_.inputs) {
+    contents_.push_back(
+        TRY(AllocateBytes((plan_.contents + check_count) * PaddedBytes(input.bytes))));
   }
-  references_ = TRY(AllocateBytes(plan_.combinations() * PaddedReferenceBytes(elements)));
-  check_references_ = TRY(AllocateBytes(check_count * PaddedReferenceBytes(elements)));
-  for (size_t check = 0; check < checks_.size(); ++check) {
-    for (size_t input = 0; input < kInputs; ++input) {
-      const auto offset = static_cast<int64_t>(check) * PaddedBytes(problem_.input_bytes.at(input));
-      checks_[check].contents.at(input) =
-          check_contents_.at(input).address() + static_cast<uint64_t>(offset);
-    }
-    checks_[check].reference =
-        ReferenceAt(check_references_.address(), static_cast<int64_t>(check), elements);
-  }
-  for (size_t role = 0; role <= kOutputRole; ++role) TRY(MapShared(role));
-  for (size_t role = 0; role <= kOutputRole; ++role) {
-    const int64_t bytes = slots_.at(role).bytes;
-    shared_.push_back(TRY(cuda::PhysicalMemory::Create(device_.properties(),
-                                                       static_cast<size_t>(PaddedBytes(bytes)))));
-    mappings_.push_back(TRY(cuda::Mapping::Map(shared_.back())));
-    exact_.at(role) = MakeExactRegion(bytes, static_cast<int64_t>(mappings_.back().bytes()));
-    exact_.at(role).base += mappings_.back().address();
-  }
+  const int64_t references = plan_.combinations() + check_count;
+  references_ = TRY(AllocateBytes(references * ReferenceBytes()));
+  computed_.assign(static_cast<size_t>(references), false);
+  largest_.assign(static_cast<size_t>(references), std::vector<double>(problem_.outputs.size(), 0));
+  seeds_.assign(static_cast<size_t>(plan_.contents), 0);
+  assignments_.resize(problem_.inputs.size());
+  for (size_t role = 0; role < problem_.Roles(); ++role) TRY(MapSlots(role));
+  for (size_t role = 0; role < problem_.Roles(); ++role) TRY(MapExact(role));
   return {};
 }
 
-Status Arena::MapShared(size_t role) {
-  const bool output = role == kOutputRole;
-  slots_.at(role) = output ? MakeRegion(plan_.output_slots, problem_.output_bytes)
-                           : MakeRegion(plan_.input_slots, problem_.input_bytes.at(role));
-  shared_.push_back(TRY(cuda::PhysicalMemory::Create(device_.properties(),
-                                                     static_cast<size_t>(slots_.at(role).end))));
+Status Arena::MapSlots(size_t role) {
+  const int slots = problem_.IsOutput(role) ? plan_.output_slots : plan_.input_slots;
+  Region region = MakeRegion(slots, problem_.Tensor(role).bytes);
+  shared_.push_back(
+      TRY(cuda::PhysicalMemory::Create(device_.properties(), static_cast<size_t>(region.end))));
   mappings_.push_back(TRY(cuda::Mapping::Map(shared_.back())));
-  slots_.at(role).base = mappings_.back().address();
+  region.base = mappings_.back().address();
+  slots_.push_back(region);
+  return {};
+}
+
+Status Arena::MapExact(size_t role) {
+  const int64_t bytes = problem_.Tensor(role).bytes;
+  shared_.push_back(TRY(
+      cuda::PhysicalMemory::Create(device_.properties(), static_cast<size_t>(PaddedBytes(bytes)))));
+  mappings_.push_back(TRY(cuda::Mapping::Map(shared_.back())));
+  Region region = MakeExactRegion(bytes, static_cast<int64_t>(mappings_.back().bytes()));
+  region.base += mappings_.back().address();
+  exact_.push_back(region);
   return {};
 }
 
@@ -119,7 +131,7 @@ Result<std::vector<int>> Arena::Export() const {
 }
 
 Status Arena::Renew(Random& random, bool checks) {
-  computed_.assign(static_cast<size_t>(plan_.combinations()), false);
+  std::fill(computed_.begin(), computed_.begin() + plan_.combinations(), false);
   TRY(FillContents(random));
   if (checks) TRY(FillChecks(random));
   TRY(Reassign(random));
@@ -127,47 +139,142 @@ Status Arena::Renew(Random& random, bool checks) {
 }
 
 Status Arena::FillContents(Random& random) {
-  for (size_t input = 0; input < kInputs; ++input) {
-    const Fill kind =
-        problem_.generators.at(input) == Generator::kUniform ? Fill::kUniform : Fill::kNormal;
-    for (int content = 0; content < plan_.contents; ++content) {
-      TRY(FillOperand(ContentAddress(input, content), input, kind, random.Bits()));
+  for (int content = 0; content < plan_.contents; ++content) {
+    if (problem_.reference_draws) {
+      TRY(DrawSet(content, content, random.Bits()));
+    } else if (!problem_.gemm) {
+      // Whoever remembers answers by a sample of the input takes one for the other.
+      TRY(FillSet(content, random.Bits(), content % 2 == 1 ? content - 1 : kNoSet, false));
+    } else {
+      for (size_t input = 0; input < problem_.inputs.size(); ++input) {
+        const bool uniform = problem_.inputs[input].generator == Generator::kUniform;
+        TRY(FillOperand(ContentAddress(input, content), input,
+                        uniform ? Fill::kUniform : Fill::kNormal, random.Bits()));
+      }
     }
   }
   return {};
 }
 
 Status Arena::FillChecks(Random& random) {
-  std::vector<ReferenceEntry> entries;
+  std::vector<std::pair<int, std::vector<int>>> products;
   for (const CheckContents& check : checks_) {
     const uint64_t seed = random.Bits();
-    for (size_t input = 0; input < kInputs; ++input) {
-      TRY(FillOperand(check.contents.at(input), input, FillOf(check.input), seed));
+    if (problem_.reference_draws) {
+      TRY(DrawSet(check.content, check.reference, seed));
+    } else if (!problem_.gemm) {
+      TRY(FillSet(check.content, seed, kNoSet, check.input == CheckInput::kAdversarial));
+      TRY(AskProcess(check.reference, check.content));
+    } else {
+      for (size_t input = 0; input < problem_.inputs.size(); ++input) {
+        TRY(FillOperand(ContentAddress(input, check.content), input, FillOf(check.input), seed));
+      }
+      products.push_back({check.reference, {check.content, check.content}});
     }
-    entries.push_back(
-        {check.contents[0], check.contents[1], check.reference.product, check.reference.magnitude});
   }
-  return ComputeReferences(entries);
+  return ComputeProducts(products);
 }
 
 Status Arena::FillOperand(uint64_t target, size_t input, Fill kind, uint64_t seed) {
+  const GemmShape& shape = *problem_.gemm;
   FillParameters parameters;
   parameters.target = target;
   const bool is_a = input == 0;
-  const int64_t other = is_a ? problem_.m : problem_.n;
-  parameters.k_is_column = is_a || problem_.transposed ? 1 : 0;
-  parameters.rows = parameters.k_is_column != 0 ? other : problem_.k;
-  parameters.columns = parameters.k_is_column != 0 ? problem_.k : other;
+  const int64_t other = is_a ? shape.m : shape.n;
+  parameters.k_is_column = is_a || shape.transposed ? 1 : 0;
+  parameters.rows = parameters.k_is_column != 0 ? other : shape.k;
+  parameters.columns = parameters.k_is_column != 0 ? shape.k : other;
   parameters.seed = seed;
-  parameters.density = ZeroOneDensity(problem_.k);
-  parameters.reduction = problem_.k;
+  parameters.density = ZeroOneDensity(shape.k);
+  parameters.reduction = shape.k;
   parameters.kind = kind;
   parameters.operand = is_a ? 0 : 1;
   return device_.kernels().RunFill(parameters, device_.stream());
 }
 
+Status Arena::FillSet(int content, uint64_t seed, int near, bool mixed_scale) {
+  constexpr float kRedrawn = 1e-3F;
+  if (content < plan_.contents) {
+    seeds_.at(static_cast<size_t>(content)) =
+        near == kNoSet ? seed : seeds_.at(static_cast<size_t>(near));
+  }
+  for (size_t input = 0; input < problem_.inputs.size(); ++input) {
+    const TensorInfo& tensor = problem_.inputs[input];
+    TensorFill fill;
+    fill.target = ContentAddress(input, content);
+    fill.elements = tensor.elements;
+    fill.seed = near == kNoSet ? seed : seeds_.at(static_cast<size_t>(near));
+    fill.stream = input;
+    fill.redraw_seed = seed;
+    // Offsets must stay ascending; of few elements one must change.
+    const bool can_redraw = tensor.generator != Generator::kOffsets;
+    if (near != kNoSet && can_redraw) {
+      fill.redraw = std::max(kRedrawn, 2.0F / static_cast<float>(tensor.elements));
+    }
+    fill.low = tensor.low;
+    fill.high = tensor.high;
+    fill.generator = static_cast<int32_t>(tensor.generator);
+    fill.dtype = static_cast<int32_t>(tensor.dtype);
+    fill.mixed_scale = mixed_scale ? 1 : 0;
+    TRY(device_.kernels().RunFillTensor(fill, device_.stream()));
+  }
+  return {};
+}
+
+Status Arena::DrawSet(int content, int reference, uint64_t seed) {
+  const Status drawn = process_->provider->Draw(seed);
+  if (!drawn.ok()) return OfTheReference(drawn.error());
+  for (size_t input = 0; input < problem_.inputs.size(); ++input) {
+    TRY(cuda::CopyOnDeviceAsync(ContentAddress(input, content), process_->stage.AddressOf(input),
+                                static_cast<size_t>(problem_.inputs[input].bytes),
+                                device_.stream()));
+  }
+  return TakeExpected(reference);
+}
+
+Status Arena::AskProcess(int reference, int content) {
+  for (size_t input = 0; input < problem_.inputs.size(); ++input) {
+    TRY(cuda::CopyOnDeviceAsync(process_->stage.AddressOf(input), ContentAddress(input, content),
+                                static_cast<size_t>(problem_.inputs[input].bytes),
+                                device_.stream()));
+  }
+  TRY(device_.Synchronize());
+  const Status expected = process_->provider->Expect();
+  if (!expected.ok()) return OfTheReference(expected.error());
+  return TakeExpected(reference);
+}
+
+// From the stage into the references' own memory, with how large the values are.
+Status Arena::TakeExpected(int reference) {
+  const ExpectedOutputs targets = ReferenceAt(reference);
+  std::vector<uint64_t> spreads;
+  for (size_t i = 0; i < problem_.outputs.size(); ++i) {
+    const size_t role = problem_.inputs.size() + i;
+    TRY(cuda::CopyOnDeviceAsync(targets[i].values, process_->stage.AddressOf(role),
+                                static_cast<size_t>(process_->stage.BytesOf(role)),
+                                device_.stream()));
+    spreads.push_back(TRY(device_.ReserveResults(sizeof(SpreadResult))));
+    TRY(device_.kernels().RunSpread(targets[i].values, problem_.expected[i],
+                                    problem_.outputs[i].elements, spreads.back(),
+                                    device_.stream()));
+  }
+  TRY(device_.Synchronize());
+  for (size_t i = 0; i < problem_.outputs.size(); ++i) {
+    const auto& spread = *device_.Results<SpreadResult>(spreads[i]);
+    if (spread.nan > 0) {
+      return Error{ErrorCode::kBadInput,
+                   fmt::format("the reference gives NaN in {} of {} elements of {}", spread.nan,
+                               problem_.outputs[i].elements, problem_.outputs[i].name),
+                   "no answer could pass: change the generators or the reference"};
+    }
+    largest_.at(static_cast<size_t>(reference)).at(i) = std::bit_cast<double>(spread.largest_bits);
+  }
+  computed_.at(static_cast<size_t>(reference)) = true;
+  return {};
+}
+
 Status Arena::Reassign(Random& random) {
-  for (size_t input = 0; input < kInputs; ++input) {
+  for (size_t input = 0; input < problem_.inputs.size(); ++input) {
     assignments_.at(input) = DrawAssignment(plan_, random);
     std::vector<CopyEntry> entries;
     for (size_t slot = 0; slot < assignments_.at(input).size(); ++slot) {
@@ -176,15 +283,15 @@ Status Arena::Reassign(Random& random) {
     }
     const uint64_t table = TRY(device_.Upload(entries));
     TRY(device_.kernels().RunCopy(table, static_cast<int>(entries.size()),
-                                  problem_.input_bytes.at(input), device_.stream()));
+                                  problem_.inputs[input].bytes, device_.stream()));
   }
   return device_.Synchronize();
 }
 
 Status Arena::StageCheck(const CheckContents& check) {
-  for (size_t input = 0; input < kInputs; ++input) {
-    TRY(cuda::CopyOnDeviceAsync(exact_.at(input).AddressOf(0), check.contents.at(input),
-                                static_cast<size_t>(problem_.input_bytes.at(input)),
+  for (size_t input = 0; input < problem_.inputs.size(); ++input) {
+    TRY(cuda::CopyOnDeviceAsync(exact_.at(input).AddressOf(0), ContentAddress(input, check.content),
+                                static_cast<size_t>(problem_.inputs[input].bytes),
                                 device_.stream()));
   }
   return device_.Synchronize();
@@ -201,32 +308,56 @@ Status Arena::RefillGuards() {
 
 uint64_t Arena::ContentAddress(size_t input, int content) const {
   return contents_.at(input).address() +
-         static_cast<uint64_t>(content * PaddedBytes(problem_.input_bytes.at(input)));
+         static_cast<uint64_t>(content * PaddedBytes(problem_.inputs.at(input).bytes));
 }
 
-ReferenceAddress Arena::ReferenceOf(const std::array<int, kInputs>& content) const {
-  return ReferenceAt(references_.address(), content[0] * plan_.contents + content[1],
-                     problem_.output_elements());
+ExpectedOutputs Arena::ReferenceOf(const std::vector<int>& content) const {
+  return ReferenceAt(plan_.CombinationOf(content));
+}
+
+ExpectedOutputs Arena::ReferenceAt(int index) const {
+  uint64_t at = references_.address() + static_cast<uint64_t>(index * ReferenceBytes());
+  ExpectedOutputs expected;
+  for (size_t i = 0; i < problem_.outputs.size(); ++i) {
+    const int64_t elements = problem_.outputs[i].elements;
+    ExpectedTensor tensor{at, 0, largest_.at(static_cast<size_t>(index)).at(i)};
+    at += static_cast<uint64_t>(PaddedBytes(elements * ElementBytes(problem_.expected[i])));
+    if (problem_.gemm) {
+      tensor.magnitude = at;
+      at += static_cast<uint64_t>(PaddedBytes(elements * kMagnitudeBytes));
+    }
+    expected.push_back(tensor);
+  }
+  return expected;
 }
 
 Status Arena::EnsureReferences(const BatchPlan& batch) {
-  std::vector<ReferenceEntry> missing;
+  std::vector<std::pair<int, std::vector<int>>> products;
   for (const auto* launches : {&batch.touch, &batch.timed}) {
     for (const PlannedLaunch& launch : *launches) {
-      const int combination = launch.content[0] * plan_.contents + launch.content[1];
-      const auto index = static_cast<size_t>(combination);
-      if (computed_.at(index)) continue;
-      computed_.at(index) = true;
-      const ReferenceAddress reference = ReferenceOf(launch.content);
-      missing.push_back({ContentAddress(0, launch.content[0]), ContentAddress(1, launch.content[1]),
-                         reference.product, reference.magnitude});
+      const int combination = plan_.CombinationOf(launch.content);
+      if (computed_.at(static_cast<size_t>(combination))) continue;
+      if (problem_.gemm) {
+        computed_.at(static_cast<size_t>(combination)) = true;
+        products.emplace_back(combination, launch.content);
+      } else {
+        TRY(AskProcess(combination, launch.content.empty() ? 0 : launch.content[0]));
+      }
     }
   }
-  return missing.empty() ? Status{} : ComputeReferences(missing);
+  return ComputeProducts(products);
 }
 
-Status Arena::ComputeReferences(const std::vector<ReferenceEntry>& entries) {
-  const ReferenceShape shape{problem_.m, problem_.n, problem_.k, problem_.transposed ? 1 : 0};
+Status Arena::ComputeProducts(const std::vector<std::pair<int, std::vector<int>>>& missing) {
+  if (missing.empty()) return {};
+  std::vector<ReferenceEntry> entries;
+  for (const auto& [reference, content] : missing) {
+    const ExpectedTensor target = ReferenceAt(reference).front();
+    entries.push_back({ContentAddress(0, content[0]), ContentAddress(1, content[1]), target.values,
+                       target.magnitude});
+  }
+  const GemmShape& g = *problem_.gemm;
+  const ReferenceShape shape{g.m, g.n, g.k, g.transposed ? 1 : 0};
   const uint64_t table = TRY(device_.Upload(entries));
   TRY(device_.kernels().RunReference(table, static_cast<int>(entries.size()), shape,
                                      device_.stream()));

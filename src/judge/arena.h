@@ -1,14 +1,13 @@
 // The oracle's memory for one problem: secret contents, the slots that runners see, and references.
 //
-//   oracle only:  contents[a][P], contents[b][P]; check inputs; references of both
-//   shared:       slots of A, of B, of C (guards between them); one exact mapping of each
+//   oracle only:  contents[input][P + checks]; expected outputs of every combination and check
+//   shared:       slots of every tensor (guards between them); one exact mapping of each
 //
 // References are never freed while a runner lives that could be handed their pages: the arena goes
 // after its runners.
 #ifndef WARPSMITH_JUDGE_ARENA_H_
 #define WARPSMITH_JUDGE_ARENA_H_
 
-#include <array>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -19,39 +18,53 @@
 #include "judge/correctness.h"
 #include "judge/oracle_device.h"
 #include "judge/problem.h"
+#include "judge/reference_provider.h"
+#include "judge/reference_stage.h"
 #include "judge/slot_plan.h"
 #include "util/random.h"
 #include "util/result.h"
 
 namespace warpsmith::judge {
 
-// Where one expected output lies, in the oracle's own memory.
-struct ReferenceAddress {
-  uint64_t product = 0, magnitude = 0;
+// One expected output, in the oracle's own memory.
+struct ExpectedTensor {
+  uint64_t values = 0;     // of Problem::expected's type
+  uint64_t magnitude = 0;  // gemm: FP32 sum |a||b| of each element; else 0
+  double largest = 0;      // else: the largest |value|
 };
+using ExpectedOutputs = std::vector<ExpectedTensor>;
 
 struct CheckContents {
   CheckInput input = CheckInput::kNormal;
-  std::array<uint64_t, kInputs> contents{};
-  ReferenceAddress reference;
+  int content = 0;    // of every input
+  int reference = 0;  // index for ReferenceAt()
+};
+
+// What computes references of a problem whose reference is not built in.
+struct ReferenceProcess {
+  ReferenceStage stage;
+  std::unique_ptr<ReferenceProvider> provider;
 };
 
 class Arena {
  public:
+  // `process` is empty for the built-in reference.
   static Result<std::unique_ptr<Arena>> Create(OracleDevice& device, std::string id,
-                                               const GemmProblem& problem, const ArenaPlan& plan,
+                                               const Problem& problem, const ArenaPlan& plan,
+                                               std::unique_ptr<ReferenceProcess> process,
                                                Random& random);
 
   const std::string& id() const { return id_; }
-  const GemmProblem& problem() const { return problem_; }
+  const Problem& problem() const { return problem_; }
   const ArenaPlan& plan() const { return plan_; }
-  const std::array<Assignment, kInputs>& assignments() const { return assignments_; }
+  const std::vector<Assignment>& assignments() const { return assignments_; }
   const Region& slots(size_t role) const { return slots_.at(role); }
   const Region& exact(size_t role) const { return exact_.at(role); }
   uint64_t guard_secret() const { return guard_secret_; }
   const std::vector<CheckContents>& checks() const { return checks_; }
 
-  // For the runner: sizes and descriptors (the caller closes them) of A, B, C, exact A, B, C.
+  // For the runner: sizes and descriptors (the caller closes them) of the slots by role, then of
+  // the exact mappings by role.
   std::vector<int64_t> mapped_bytes() const;
   Result<std::vector<int>> Export() const;
 
@@ -65,33 +78,52 @@ class Arena {
 
   // Computes what is missing. Waits for the device.
   Status EnsureReferences(const BatchPlan& batch);
-  ReferenceAddress ReferenceOf(const std::array<int, kInputs>& content) const;
+  // Of a launch's contents, or of a check's reference.
+  ExpectedOutputs ReferenceOf(const std::vector<int>& content) const;
+  ExpectedOutputs ReferenceAt(int index) const;
   uint64_t ContentAddress(size_t input, int content) const;
 
  private:
-  Arena(OracleDevice& device, std::string id, const GemmProblem& problem, const ArenaPlan& plan)
-      : device_(device), id_(std::move(id)), problem_(problem), plan_(plan) {}
+  Arena(OracleDevice& device, std::string id, const Problem& problem, const ArenaPlan& plan,
+        std::unique_ptr<ReferenceProcess> process)
+      : device_(device),
+        id_(std::move(id)),
+        problem_(problem),
+        plan_(plan),
+        process_(std::move(process)) {}
+  void ChooseChecks();
   Status Allocate();
-  Status MapShared(size_t role);
+  Status MapSlots(size_t role);
+  Status MapExact(size_t role);
+
   Status FillContents(Random& random);
   Status FillChecks(Random& random);
   Status FillOperand(uint64_t target, size_t input, Fill kind, uint64_t seed);
-  Status ComputeReferences(const std::vector<ReferenceEntry>& entries);
+  // A set of inputs; `near` >= 0: like that set's, with one element in a thousand drawn anew.
+  Status FillSet(int content, uint64_t seed, int near, bool mixed_scale);
+  Status DrawSet(int content, int reference, uint64_t seed);
+
+  int64_t ReferenceBytes() const;  // of one combination
+  Status ComputeProducts(const std::vector<std::pair<int, std::vector<int>>>& missing);
+  Status AskProcess(int reference, int content);
+  Status TakeExpected(int reference);
 
   OracleDevice& device_;
   std::string id_;
-  GemmProblem problem_;
+  Problem problem_;
   ArenaPlan plan_;
+  std::unique_ptr<ReferenceProcess> process_;
   uint64_t guard_secret_ = 0;
   std::vector<cuda::PhysicalMemory> shared_;
   std::vector<cuda::Mapping> mappings_;
-  std::array<Region, kInputs + 1> slots_, exact_;
-  std::array<cuda::DeviceBuffer, kInputs> contents_;
-  std::array<cuda::DeviceBuffer, kInputs> check_contents_;
-  cuda::DeviceBuffer references_, check_references_;
+  std::vector<Region> slots_, exact_;
+  std::vector<cuda::DeviceBuffer> contents_;  // of each input
+  cuda::DeviceBuffer references_;
   std::vector<CheckContents> checks_;
-  std::vector<bool> computed_;
-  std::array<Assignment, kInputs> assignments_;
+  std::vector<bool> computed_;                // by reference index
+  std::vector<std::vector<double>> largest_;  // by reference index, then output
+  std::vector<uint64_t> seeds_;               // of each set, for its near duplicates
+  std::vector<Assignment> assignments_;
 };
 
 }  // namespace warpsmith::judge

@@ -21,6 +21,8 @@ Result<OutputRounding> RoundingOf(DType output) {
       return OutputRounding{std::ldexp(1.0, -8), std::ldexp(1.0, -134)};
     case DType::kF32:
       return OutputRounding{std::ldexp(1.0, -24), std::ldexp(1.0, -150)};
+    case DType::kF64:
+      return OutputRounding{std::ldexp(1.0, -53), 0};
     default:
       return Error{ErrorCode::kBadInput,
                    fmt::format("no error bound is derived for outputs of type {}", Name(output)),
@@ -28,8 +30,15 @@ Result<OutputRounding> RoundingOf(DType output) {
   }
 }
 
+bool IsWhole(DType dtype) {
+  return dtype == DType::kI8 || dtype == DType::kI32 || dtype == DType::kI64 ||
+         dtype == DType::kBool;
+}
+
 Result<double> AccumulationUnit(DType accumulate) {
   switch (accumulate) {
+    case DType::kF64:
+      return std::ldexp(1.0, -52);
     case DType::kF32:
       return std::ldexp(1.0, -23);
     case DType::kF16:
@@ -58,16 +67,19 @@ std::string Where(CheckInput input) { return fmt::format("check input '{}'", Det
 }  // namespace
 
 Result<BoundCoefficients> CoefficientsOf(const Tolerance& tolerance, DType output,
-                                         const Sizes& sizes) {
+                                         const Sizes& sizes, MagnitudeKind kind) {
   if (!tolerance.reduction_length) {
     return BoundCoefficients{tolerance.relative, tolerance.absolute, 0};
   }
-  constexpr double kSlack = 2;  // c: rounding instead of truncation, split sums, conversions
+  if (IsWhole(output) && kind == MagnitudeKind::kLargestValue) return BoundCoefficients{};
   const auto length = static_cast<double>(TRY(tolerance.reduction_length->Evaluate(sizes)));
   const OutputRounding rounding = TRY(RoundingOf(output));
   const double unit = TRY(AccumulationUnit(tolerance.accumulate));
-  return BoundCoefficients{rounding.relative, rounding.absolute,
-                           kSlack * (std::ceil(length / 16) + 8) * unit};
+  constexpr double kSlack = 2;  // rounding instead of truncation, split sums, conversions
+  const double steps = kind == MagnitudeKind::kSumOfProducts
+                           ? kSlack * (std::ceil(length / 16) + 8)
+                           : kSlack * std::sqrt(std::max(length, 1.0)) + 8;
+  return BoundCoefficients{rounding.relative, rounding.absolute, steps * unit};
 }
 
 std::string_view DetectorName(CheckInput input) {

@@ -15,15 +15,23 @@
 
 namespace warpsmith::judge {
 
-// |out - ref| <= relative * |ref| + absolute + magnitude * sum|a||b|, element by element.
+// |out - ref| <= relative * |ref| + absolute + magnitude * s, element by element, where s is what
+// MagnitudeKind says.
 struct BoundCoefficients {
   double relative = 0, absolute = 0, magnitude = 0;
 };
 
-// From the task's tolerance: derived (half a unit in the last place of the output, plus the worst
-// that K/16 + 8 truncated FP32 additions can do, doubled), or given.
+enum class MagnitudeKind : uint8_t {
+  kSumOfProducts,  // sum|a||b| of the element, known to the gemm reference
+  kLargestValue,   // the largest |ref| of the whole output
+};
+
+// From the task's tolerance: given, or derived. Derived: half a unit in the last place of the
+// output, plus what FP32 sums of the reduction's length lose: at worst with kSumOfProducts
+// ((K/16 + 8) truncated additions, doubled), at random with kLargestValue ((2 sqrt(L) + 8) units).
+// Whole numbers must be equal unless an absolute bound is given.
 Result<BoundCoefficients> CoefficientsOf(const Tolerance& tolerance, DType output,
-                                         const Sizes& sizes);
+                                         const Sizes& sizes, MagnitudeKind kind);
 
 // The untimed inputs that every candidate must get right before anything is timed.
 enum class CheckInput : uint8_t { kNormal, kZeroOne, kFp16Accumulate, kAdversarial };
@@ -37,6 +45,7 @@ inline constexpr int64_t kFp16DetectorMinimumK = 64;
 
 // What the oracle's kernel saw of one output.
 struct OutputReport {
+  std::string output;                       // the tensor that is worst off
   int64_t poison = 0;                       // elements that still hold this round's poison
   int64_t nan = 0;                          // NaN where the reference is finite
   int64_t wrong = 0;                        // elements beyond the bound, NaN and poison included

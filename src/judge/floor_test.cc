@@ -64,11 +64,12 @@ TEST(ProblemOf, ReadsShapesInBothLayouts) {
   for (const char* layout : {"NN", "TN"}) {
     const auto problem = ProblemOf(Gemm(layout), Shape(64, 128, 256));
     ASSERT_TRUE(problem.ok()) << problem.error().message;
-    EXPECT_EQ(problem->m, 64);
-    EXPECT_EQ(problem->n, 128);
-    EXPECT_EQ(problem->k, 256);
-    EXPECT_EQ(problem->transposed, std::string_view(layout) == "TN");
-    EXPECT_EQ(problem->output_bytes, 2 * 64 * 128);
+    ASSERT_TRUE(problem->gemm.has_value());
+    EXPECT_EQ(problem->gemm->m, 64);
+    EXPECT_EQ(problem->gemm->n, 128);
+    EXPECT_EQ(problem->gemm->k, 256);
+    EXPECT_EQ(problem->gemm->transposed, std::string_view(layout) == "TN");
+    EXPECT_EQ(problem->outputs[0].bytes, 2 * 64 * 128);
   }
 }
 
@@ -80,7 +81,7 @@ TEST(ProblemOf, SaysWhatItCannotJudge) {
   task.tensors[0].dtype = DType::kF32;
   EXPECT_FALSE(ProblemOf(task, Shape(64, 128, 256)).ok());
   task = Gemm();
-  task.reference.kind = "torch";
+  task.reference.kind = "oracle of Delphi";
   EXPECT_FALSE(ProblemOf(task, Shape(64, 128, 256)).ok());
   task = Gemm();
   task.tensors.pop_back();

@@ -32,6 +32,11 @@ enum class Detail : uint8_t {
 Result<Inspection> InspectBatch(OracleDevice& device, Arena& arena, const BatchPlan& batch,
                                 uint16_t poison, Detail detail);
 
+// One pass over the outputs of the batch and nothing else, as fast as the memory is read: what they
+// hold at this moment (OutputReport::content_hash, poison). Without references.
+Result<std::vector<OutputReport>> LookAtOutputs(OracleDevice& device, const Arena& arena,
+                                                const BatchPlan& batch, uint16_t poison);
+
 // The exact mappings after one launch on a check input.
 Result<Inspection> InspectCheck(OracleDevice& device, Arena& arena, const CheckContents& check,
                                 uint16_t poison);

@@ -22,8 +22,8 @@ int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 struct Kernels::Table {
   cuda::Module module;
   int sm_count;
-  cuda::Function fill, reference, verify, poison, fill_guards, check_guards, copy, compare, evict,
-      probe;
+  cuda::Function fill, fill_tensor, spread, reference, verify, poison, fill_guards, check_guards,
+      copy, compare, evict, probe;
 
   // Blocks for `items` of work in each of `rows` rows: about eight blocks an SM over all rows.
   cuda::LaunchConfig Grid(int64_t items, int rows) const {
@@ -70,9 +70,11 @@ Result<std::string> BuildJudgeKernels(Compiler& compiler, const std::string& arc
 
 Result<Kernels> Kernels::Load(std::string_view cubin, int sm_count) {
   cuda::Module module = TRY(cuda::Module::Load(cubin));
-  Table table{std::move(module), sm_count, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}};
+  Table table{std::move(module), sm_count, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}};
   const std::pair<const char*, cuda::Function*> names[] = {
       {"JudgeFill", &table.fill},
+      {"JudgeFillTensor", &table.fill_tensor},
+      {"JudgeSpread", &table.spread},
       {"JudgeReference", &table.reference},
       {"JudgeVerify", &table.verify},
       {"JudgePoison", &table.poison},
@@ -90,6 +92,16 @@ Result<Kernels> Kernels::Load(std::string_view cubin, int sm_count) {
 Status Kernels::RunFill(const FillParameters& parameters, const cuda::Stream& stream) const {
   return Submit(table_->fill, table_->Grid(parameters.rows * parameters.columns, 1), stream,
                 parameters);
+}
+
+Status Kernels::RunFillTensor(const TensorFill& parameters, const cuda::Stream& stream) const {
+  return Submit(table_->fill_tensor, table_->Grid(parameters.elements, 1), stream, parameters);
+}
+
+Status Kernels::RunSpread(uint64_t data, DType dtype, int64_t elements, uint64_t result,
+                          const cuda::Stream& stream) const {
+  return Submit(table_->spread, table_->Grid(elements, 1), stream, data,
+                static_cast<int32_t>(dtype), elements, result);
 }
 
 Status Kernels::RunReference(uint64_t entries, int count, const ReferenceShape& shape,

@@ -37,6 +37,18 @@ struct FillParameters {
   int32_t k_is_column = 0;  // the stored column index is the reduction's
 };
 
+struct TensorFill {
+  uint64_t target = 0;
+  int64_t elements = 0;
+  uint64_t seed = 0, stream = 0;
+  uint64_t redraw_seed = 0;
+  int64_t low = 0, high = 0;
+  float redraw = 0;
+  int32_t generator = 0;  // Generator
+  int32_t dtype = 0;      // DType
+  int32_t mixed_scale = 0;
+};
+
 struct ReferenceEntry {
   uint64_t a = 0, b = 0, product = 0, magnitude = 0;
 };
@@ -46,7 +58,8 @@ struct ReferenceShape {
 };
 
 struct VerifyEntry {
-  uint64_t output = 0, product = 0, magnitude = 0;
+  uint64_t output = 0, expected = 0, magnitude = 0;  // magnitude 0: `largest` for all elements
+  double largest = 0;
 };
 struct VerifyResult {
   uint64_t poison = 0, nan = 0, wrong = 0;
@@ -59,6 +72,11 @@ struct VerifyParameters {
   int64_t elements = 0;
   BoundCoefficients bound;
   uint32_t poison = 0, exact = 0;
+  int32_t dtype = 0, expected_dtype = 0;  // DType
+};
+
+struct SpreadResult {
+  uint64_t largest_bits = 0, nan = 0;  // of |value| as a double
 };
 
 struct CopyEntry {
@@ -74,6 +92,10 @@ class Kernels {
   static Result<Kernels> Load(std::string_view cubin, int sm_count);
 
   Status RunFill(const FillParameters& parameters, const cuda::Stream& stream) const;
+  Status RunFillTensor(const TensorFill& parameters, const cuda::Stream& stream) const;
+  // `result`: device address of a zeroed SpreadResult.
+  Status RunSpread(uint64_t data, DType dtype, int64_t elements, uint64_t result,
+                   const cuda::Stream& stream) const;
   // `entries`: device address of `count` ReferenceEntry.
   Status RunReference(uint64_t entries, int count, const ReferenceShape& shape,
                       const cuda::Stream& stream) const;

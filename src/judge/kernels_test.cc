@@ -11,7 +11,7 @@ namespace {
 TEST(KernelSources, CarryEveryHeaderTheyInclude) {
   const Candidate candidate = KernelSources();
   EXPECT_TRUE(candidate.sources.contains(candidate.entry));
-  EXPECT_EQ(candidate.sources.size(), 6U);
+  EXPECT_EQ(candidate.sources.size(), 7U);
 }
 
 TEST(KernelSources, CompileForEveryArchitectureWeMeasureOn) {
@@ -36,9 +36,11 @@ TEST(KernelParameters, HaveTheDevicesLayout) {
   EXPECT_EQ(sizeof(FillParameters), 64U);
   EXPECT_EQ(sizeof(ReferenceEntry), 32U);
   EXPECT_EQ(sizeof(ReferenceShape), 32U);
-  EXPECT_EQ(sizeof(VerifyEntry), 24U);
+  EXPECT_EQ(sizeof(TensorFill), 72U);
+  EXPECT_EQ(sizeof(SpreadResult), 16U);
+  EXPECT_EQ(sizeof(VerifyEntry), 32U);
   EXPECT_EQ(sizeof(VerifyResult), 48U);
-  EXPECT_EQ(sizeof(VerifyParameters), 56U);
+  EXPECT_EQ(sizeof(VerifyParameters), 64U);
   EXPECT_EQ(sizeof(Region), 48U);
   EXPECT_EQ(sizeof(CopyEntry), 16U);
   EXPECT_EQ(sizeof(CompareEntry), 16U);

@@ -183,9 +183,10 @@ Result<std::unique_ptr<LocalDevice>> LocalDevice::Open(LocalDeviceOptions option
   if (options.runner_argv.empty()) {
     options.runner_argv = {ThisExecutable().string(), std::string(kRunnerSubcommand)};
   }
-  auto worker = std::make_unique<Worker>(
-      OracleOptions{device, std::move(options.kernels), std::move(options.runner_argv)},
-      std::move(lock));
+  auto worker =
+      std::make_unique<Worker>(OracleOptions{device, std::move(options.kernels),
+                                             std::move(options.runner_argv), options.compiler},
+                               std::move(lock));
   TRY(worker->Start());
   return std::unique_ptr<LocalDevice>(new LocalDevice(std::move(worker)));
 }

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "core/compiler.h"
 #include "core/device.h"
 #include "util/result.h"
 
@@ -19,6 +20,7 @@ struct LocalDeviceOptions {
   // What starts a runner; the socket's number is appended. Empty: this program with
   // kRunnerSubcommand.
   std::vector<std::string> runner_argv;
+  Compiler* compiler = nullptr;                // for references and rivals; outlives the device
   std::chrono::milliseconds lock_patience{0};  // how long to wait for another measuring process
 };
 

@@ -7,15 +7,14 @@
 #include <chrono>
 
 #include "baseline/gemm_baseline.h"
+#include "judge/cuda_reference.h"
 #include "judge/floor.h"
-#include "judge/inspection.h"
 #include "util/clock.h"
 
 namespace warpsmith::judge {
 namespace {
 
 constexpr int kCandidatesPerRunner = 64;
-constexpr size_t kMaxStages = 16;
 constexpr std::chrono::seconds kArenaLimit{60};
 constexpr std::chrono::seconds kBaselineLimit{180};  // autotuning times up to 200 algorithms
 
@@ -39,12 +38,6 @@ DeviceInfo InfoOf(const cuda::DeviceProperties& device,
   info.tensor_f16_flops = rates.tensor_f16_flops;
   info.origin = "local";
   return info;
-}
-
-std::string StageId(const Task& task, const Workload& workload) {
-  std::string id = TaskId(task);
-  for (const auto& [name, value] : workload.sizes) id += fmt::format(" {}={}", name, value);
-  return id;
 }
 
 Evidence EvidenceOf(const Job& job, const DeviceInfo& info) {
@@ -98,8 +91,18 @@ Oracle::Oracle(OracleOptions options, DeviceInfo info, std::unique_ptr<OracleDev
     : options_(std::move(options)),
       info_(std::move(info)),
       device_(std::move(device)),
-      pool_({options_.runner_argv, options_.device.uuid, options_.kernels}),
-      random_(Random::Secret()) {}
+      pool_(runner_options()),
+      random_(Random::Secret()),
+      stages_(
+          *device_, info_, random_,
+          [this](const Task& task, const Workload& workload, const Problem& problem) {
+            return StartReference(task, workload, problem);
+          },
+          [this] { runner_.reset(); }) {}
+
+RunnerOptions Oracle::runner_options() const {
+  return {options_.runner_argv, options_.device.uuid, options_.kernels};
+}
 
 Result<std::unique_ptr<Oracle>> Oracle::Open(const OracleOptions& options) {
   auto device = TRY(OracleDevice::Open(options.device, options.kernels));
@@ -133,7 +136,7 @@ Result<Verdict> Oracle::Judge(const Job& job) {
 
 Result<Outcome> Oracle::JudgeJob(const Job& job, Evidence& evidence) {
   if (auto refused = RefuseUnseen(job)) return *refused;
-  Stage* stage = TRY(StageOf(job.task, job.workload));
+  Stage* stage = TRY(stages_.Of(job.task, job.workload));
   if (stage->degenerate) {
     return Outcome(Inconclusive{
         fmt::format("the task is degenerate: {} would pass its check", *stage->degenerate)});
@@ -143,49 +146,26 @@ Result<Outcome> Oracle::JudgeJob(const Job& job, Evidence& evidence) {
 
 Result<std::optional<std::string>> Oracle::DegenerateAnswer(const Task& task,
                                                             const Workload& workload) {
-  return TRY(StageOf(task, workload))->degenerate;
+  return TRY(stages_.Of(task, workload))->degenerate;
 }
 
-Result<ArenaPlan> Oracle::PlanFor(const Task& task, const Workload& workload,
-                                  const GemmProblem& problem) const {
-  constexpr double kLaunchUs = 2, kOverFloor = 1.6, kFallbackFlops = 100e12;
-  DeviceInfo assumed = info_;
-  if (assumed.tensor_f16_flops <= 0) assumed.tensor_f16_flops = kFallbackFlops;
-  const double floor_us = TRY(FloorUs(assumed, task, workload, Mode::kDeviceHot));
-  const ArenaLimits limits{info_.l2_bytes, info_.memory_bytes / 8, info_.memory_bytes / 8};
-  return PlanArena(BytesOf(problem), std::max(kLaunchUs, kOverFloor * floor_us), limits);
-}
-
-// The least recently used arenas go. Their references may not outlive the runner's chance to be
-// handed the pages, so the runner goes first.
-void Oracle::MakeRoomForStage() {
-  const auto enough_memory = [this]() {
-    const Result<cuda::MemoryInfo> memory = cuda::GetMemoryInfo();
-    return !memory.ok() || memory->free_bytes > memory->total_bytes / 2;
-  };
-  while (!stages_.empty() && (stages_.size() >= kMaxStages || !enough_memory())) {
-    runner_.reset();
-    stages_.erase(stages_.begin());
+Result<std::unique_ptr<ReferenceProcess>> Oracle::StartReference(const Task& task,
+                                                                 const Workload& workload,
+                                                                 const Problem& problem) {
+  if (problem.gemm) return std::unique_ptr<ReferenceProcess>();
+  auto process = std::make_unique<ReferenceProcess>(
+      ReferenceProcess{TRY(ReferenceStage::Create(*device_, problem)), nullptr});
+  if (task.reference.kind == "cuda") {
+    if (options_.compiler == nullptr) {
+      return Error{ErrorCode::kInternal, "this judge has no compiler for a cuda reference", ""};
+    }
+    process->provider = TRY(StartCudaReference(task, workload, process->stage, *options_.compiler,
+                                               info_.architecture, runner_options()));
+    return process;
   }
-}
-
-Result<Oracle::Stage*> Oracle::StageOf(const Task& task, const Workload& workload) {
-  const std::string id = StageId(task, workload);
-  const auto found = std::find_if(stages_.begin(), stages_.end(),
-                                  [&](const auto& entry) { return entry.first == id; });
-  if (found != stages_.end()) {
-    std::rotate(found, found + 1, stages_.end());
-    return &stages_.back().second;
-  }
-  MakeRoomForStage();
-  const GemmProblem problem = TRY(ProblemOf(task, workload));
-  const ArenaPlan plan = TRY(PlanFor(task, workload, problem));
-  Stage stage{task, workload, nullptr, {}, {}};
-  stage.arena = TRY(Arena::Create(*device_, id, problem, plan, random_));
-  const auto trivial = TRY(TrivialAnswerThatPasses(*device_, *stage.arena));
-  if (trivial) stage.degenerate = std::string(*trivial);
-  stages_.emplace_back(id, std::move(stage));
-  return &stages_.back().second;
+  return Error{ErrorCode::kUnavailable,
+               "task " + task.name + ": no reference of kind '" + task.reference.kind + "' here",
+               ""};
 }
 
 Result<Outcome> Oracle::Measure(const Job& job, Stage& stage, Evidence& evidence) {
@@ -220,7 +200,8 @@ Result<Outcome> Oracle::Measure(const Job& job, Stage& stage, Evidence& evidence
 
 StepResult Oracle::Enter(const Job& job, Stage& stage, Trial& trial, int process) {
   const ArenaPlan& plan = stage.arena->plan();
-  const CandidateCommand command{job.candidate.plan, plan.touch_launches + plan.timed_launches};
+  const CandidateCommand command{std::string(kCandidateName), job.candidate.plan,
+                                 plan.touch_launches + plan.timed_launches};
   const CallResult loaded = runner_->Call(
       command, std::chrono::milliseconds(job.protocol.step_timeout_ms), job.artifact->image);
   if (!std::holds_alternative<Reply>(loaded)) {
@@ -294,6 +275,39 @@ Result<std::vector<ContenderSpec>> Oracle::Contenders(const Job& job, Stage& sta
 }
 
 Result<ContenderSpec> Oracle::Baseline(Stage& stage, const std::string& name, Evidence& evidence) {
+  for (const Rival& rival : stage.task.rivals) {
+    if (rival.name == name) return RivalBaseline(stage, rival);
+  }
+  return LibraryBaseline(stage, name, evidence);
+}
+
+Result<ContenderSpec> Oracle::RivalBaseline(Stage& stage, const Rival& rival) {
+  const ContenderSpec spec{rival.name, "rival " + rival.name, false, true};
+  auto& ready = runner_->baselines;
+  if (std::find(ready.begin(), ready.end(), rival.name) != ready.end()) return spec;
+  auto found = stage.rivals.find(rival.name);
+  if (found == stage.rivals.end()) {
+    CHECK(options_.compiler != nullptr);
+    CompileOutcome outcome = TRY(options_.compiler->Compile(rival.candidate, info_.architecture));
+    if (auto* failed = std::get_if<CompileFailed>(&outcome)) {
+      return Error{ErrorCode::kBadInput,
+                   "rival " + rival.name + " does not compile: " + failed->reason, ""};
+    }
+    found = stage.rivals.emplace(rival.name, std::move(std::get<Artifact>(outcome))).first;
+  }
+  const ArenaPlan& plan = stage.arena->plan();
+  const CandidateCommand command{spec.callee, rival.candidate.plan,
+                                 plan.touch_launches + plan.timed_launches};
+  const CallResult loaded = runner_->Call(command, kArenaLimit, found->second.image);
+  if (!std::holds_alternative<Reply>(loaded)) {
+    return ErrorOfCall(loaded, "loading rival " + rival.name);
+  }
+  ready.push_back(rival.name);
+  return spec;
+}
+
+Result<ContenderSpec> Oracle::LibraryBaseline(Stage& stage, const std::string& name,
+                                              Evidence& evidence) {
   std::string& choice = stage.choices[name];
   auto& ready = runner_->baselines;
   if (std::find(ready.begin(), ready.end(), name) == ready.end()) {
@@ -307,7 +321,7 @@ Result<ContenderSpec> Oracle::Baseline(Stage& stage, const std::string& name, Ev
   const auto parsed = TRY(baseline::GemmBaselineChoiceFromText(choice));
   if (evidence.baseline_library.empty()) evidence.baseline_library = parsed.library;
   const auto layout =
-      stage.arena->problem().transposed ? cuda::GemmLayout::kTN : cuda::GemmLayout::kNN;
+      stage.arena->problem().gemm->transposed ? cuda::GemmLayout::kTN : cuda::GemmLayout::kNN;
   return ContenderSpec{name, name, false, parsed.shape.layout == layout};
 }
 

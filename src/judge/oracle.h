@@ -2,18 +2,17 @@
 #ifndef WARPSMITH_JUDGE_ORACLE_H_
 #define WARPSMITH_JUDGE_ORACLE_H_
 
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
+#include "core/compiler.h"
 #include "core/device.h"
 #include "cuda/nvml.h"
-#include "judge/arena.h"
 #include "judge/oracle_device.h"
 #include "judge/runner_process.h"
+#include "judge/stages.h"
 #include "judge/trial.h"
 #include "util/random.h"
 #include "util/result.h"
@@ -25,6 +24,7 @@ struct OracleOptions {
   cuda::DeviceProperties device;
   std::string kernels;
   std::vector<std::string> runner_argv;
+  Compiler* compiler = nullptr;  // for references and rivals; outlives the oracle
 };
 
 // Not thread-safe: everything happens in the thread that opened it.
@@ -41,21 +41,12 @@ class Oracle {
   Result<std::optional<std::string>> DegenerateAnswer(const Task& task, const Workload& workload);
 
  private:
-  // An arena with what was found out about its problem.
-  struct Stage {
-    Task task;
-    Workload workload;
-    std::unique_ptr<Arena> arena;
-    std::optional<std::string> degenerate;
-    std::map<std::string, std::string> choices;  // baseline -> its choice
-  };
-
   Oracle(OracleOptions options, DeviceInfo info, std::unique_ptr<OracleDevice> device);
+  RunnerOptions runner_options() const;
   Result<Outcome> JudgeJob(const Job& job, Evidence& evidence);
-  Result<Stage*> StageOf(const Task& task, const Workload& workload);
-  Result<ArenaPlan> PlanFor(const Task& task, const Workload& workload,
-                            const GemmProblem& problem) const;
-  void MakeRoomForStage();
+  Result<std::unique_ptr<ReferenceProcess>> StartReference(const Task& task,
+                                                           const Workload& workload,
+                                                           const Problem& problem);
 
   Result<Outcome> Measure(const Job& job, Stage& stage, Evidence& evidence);
   // Load, check (in the first process), warm up.
@@ -68,6 +59,8 @@ class Oracle {
   // Everyone who takes part, with the baselines ready in the runner.
   Result<std::vector<ContenderSpec>> Contenders(const Job& job, Stage& stage, Evidence& evidence);
   Result<ContenderSpec> Baseline(Stage& stage, const std::string& name, Evidence& evidence);
+  Result<ContenderSpec> LibraryBaseline(Stage& stage, const std::string& name, Evidence& evidence);
+  Result<ContenderSpec> RivalBaseline(Stage& stage, const Rival& rival);
 
   OracleOptions options_;
   DeviceInfo info_;
@@ -75,7 +68,7 @@ class Oracle {
   std::optional<cuda::TelemetryReader> telemetry_;
   RunnerPool pool_;
   Random random_;
-  std::vector<std::pair<std::string, Stage>> stages_;  // most recently used last
+  Stages stages_;
   std::unique_ptr<RunnerProcess> runner_;  // after stages_: gone before the arenas' references
 };
 

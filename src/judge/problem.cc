@@ -2,36 +2,18 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace warpsmith::judge {
 namespace {
+
+constexpr size_t kMaxTensors = 64;
+constexpr int64_t kMagnitudeBytes = 4;  // gemm: sum |a||b| of each element in FP32
 
 Error Unfit(const Task& task, const std::string& found) {
   return Error{ErrorCode::kBadInput, fmt::format("task {}: {}", task.name, found),
                "the gemm reference needs f16 inputs A (M x K) and B (K x N, or N x K with layout "
                "TN), in this order, and one f16 output (M x N)"};
-}
-
-struct Roles {
-  const TensorSpec *a = nullptr, *b = nullptr, *c = nullptr;
-};
-
-Result<Roles> RolesOf(const Task& task) {
-  Roles roles;
-  for (const TensorSpec& tensor : task.tensors) {
-    const TensorSpec** place = tensor.role == Role::kOutput ? &roles.c
-                               : roles.a == nullptr         ? &roles.a
-                                                            : &roles.b;
-    if (*place != nullptr)
-      return Unfit(task, fmt::format("tensor {} is one too many", tensor.name));
-    if (tensor.dtype != DType::kF16) {
-      return Unfit(task, fmt::format("tensor {} is {}", tensor.name, Name(tensor.dtype)));
-    }
-    *place = &tensor;
-  }
-  if (roles.a == nullptr || roles.b == nullptr || roles.c == nullptr) {
-    return Unfit(task, fmt::format("{} tensors are too few", task.tensors.size()));
-  }
-  return roles;
 }
 
 Result<bool> TransposedOf(const Task& task) {
@@ -41,43 +23,146 @@ Result<bool> TransposedOf(const Task& task) {
   return Unfit(task, fmt::format("reference.layout is '{}'", layout->second));
 }
 
-}  // namespace
-
-Result<GemmProblem> ProblemOf(const Task& task, const Workload& workload) {
-  if (task.reference.kind != "gemm") {
-    return Unfit(task, fmt::format("reference kind is '{}'", task.reference.kind));
+Result<GemmShape> GemmShapeOf(const Task& task, const Problem& problem) {
+  if (problem.inputs.size() != 2 || problem.outputs.size() != 1) {
+    return Unfit(task, fmt::format("{} inputs and {} outputs", problem.inputs.size(),
+                                   problem.outputs.size()));
   }
-  const Roles roles = TRY(RolesOf(task));
-  const std::vector<int64_t> a = TRY(Extents(*roles.a, workload.sizes));
-  const std::vector<int64_t> b = TRY(Extents(*roles.b, workload.sizes));
-  const std::vector<int64_t> c = TRY(Extents(*roles.c, workload.sizes));
-  if (a.size() != 2 || b.size() != 2 || c.size() != 2) {
-    return Unfit(task, "a tensor is not a matrix");
+  for (size_t role = 0; role < problem.Roles(); ++role) {
+    const TensorInfo& tensor = problem.Tensor(role);
+    if (tensor.dtype != DType::kF16) {
+      return Unfit(task, fmt::format("tensor {} is {}", tensor.name, Name(tensor.dtype)));
+    }
+    if (tensor.extents.size() != 2) return Unfit(task, tensor.name + " is not a matrix");
   }
-  GemmProblem problem;
-  problem.transposed = TRY(TransposedOf(task));
-  problem.m = a[0];
-  problem.k = a[1];
-  problem.n = problem.transposed ? b[0] : b[1];
-  const int64_t k_of_b = problem.transposed ? b[1] : b[0];
-  if (k_of_b != problem.k || c[0] != problem.m || c[1] != problem.n) {
+  const auto &a = problem.inputs[0].extents, &b = problem.inputs[1].extents,
+             &c = problem.outputs[0].extents;
+  GemmShape shape;
+  shape.transposed = TRY(TransposedOf(task));
+  shape.m = a[0];
+  shape.k = a[1];
+  shape.n = shape.transposed ? b[0] : b[1];
+  if ((shape.transposed ? b[1] : b[0]) != shape.k || c[0] != shape.m || c[1] != shape.n) {
     return Unfit(task, fmt::format("shapes {}x{}, {}x{} and {}x{} do not fit together", a[0], a[1],
                                    b[0], b[1], c[0], c[1]));
   }
-  if (problem.output_elements() > int64_t{0xffffffff}) return Unfit(task, "over 2^32 outputs");
-  problem.inputs = {roles.a->name, roles.b->name};
-  problem.generators = {roles.a->generator, roles.b->generator};
-  problem.output = roles.c->name;
-  problem.input_bytes = {TRY(TensorBytes(*roles.a, workload.sizes)),
-                         TRY(TensorBytes(*roles.b, workload.sizes))};
-  problem.output_bytes = TRY(TensorBytes(*roles.c, workload.sizes));
-  problem.bound = TRY(CoefficientsOf(task.tolerance, roles.c->dtype, workload.sizes));
+  return shape;
+}
+
+bool IsFloating(DType dtype) {
+  return dtype == DType::kF16 || dtype == DType::kBF16 || dtype == DType::kF32 ||
+         dtype == DType::kF64;
+}
+
+// FP64 where a reference process can give it: unless the task says otherwise, or the numbers are
+// whole.
+DType ExpectedType(const Task& task, DType output) {
+  if (task.reference.kind == "gemm") return DType::kF64;
+  if (!IsFloating(output)) return output;
+  const auto option = task.reference.options.find("outputs");
+  if (option != task.reference.options.end()) {
+    return DTypeFromName(option->second).value_or(DType::kF64);
+  }
+  return task.reference.kind == "driver" ? output : DType::kF64;
+}
+
+Result<TensorInfo> InfoOf(const TensorSpec& tensor, const Sizes& sizes) {
+  TensorInfo info{tensor.name, tensor.dtype, tensor.generator, 0, 0, {}, 1, 0};
+  info.extents = TRY(Extents(tensor, sizes));
+  info.bytes = TRY(TensorBytes(tensor, sizes));
+  info.elements = info.bytes / ElementBytes(tensor.dtype);
+  info.low = TRY(tensor.low.Evaluate(sizes));
+  info.high = TRY(tensor.high.Evaluate(sizes));
+  const bool ranged =
+      tensor.generator == Generator::kIntegers || tensor.generator == Generator::kOffsets;
+  if (ranged && info.high <= info.low) {
+    return Error{ErrorCode::kBadInput,
+                 fmt::format("tensor {}: no whole numbers from {} to below {}", tensor.name,
+                             info.low, info.high),
+                 "give the tensor low and high"};
+  }
+  return info;
+}
+
+Status CheckReference(const Task& task, const Problem& problem) {
+  const std::string& kind = task.reference.kind;
+  if (kind != "gemm" && kind != "cuda" && kind != "torch" && kind != "driver") {
+    return Error{ErrorCode::kBadInput,
+                 fmt::format("task {}: reference kind is '{}'", task.name, kind),
+                 "use gemm, cuda, torch or driver"};
+  }
+  if (problem.outputs.empty() || problem.Roles() > kMaxTensors) {
+    return Error{ErrorCode::kBadInput,
+                 fmt::format("task {}: {} inputs and {} outputs", task.name, problem.inputs.size(),
+                             problem.outputs.size()),
+                 "a task needs at least one output and at most 64 tensors"};
+  }
+  if (kind == "cuda" && !task.reference.plan) {
+    return Error{ErrorCode::kBadInput,
+                 fmt::format("task {}: its cuda reference has no plan", task.name),
+                 "say in [reference] how its kernel is launched"};
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<Problem> ProblemOf(const Task& task, const Workload& workload) {
+  Problem problem;
+  for (const TensorSpec& tensor : task.tensors) {
+    auto& list = tensor.role == Role::kOutput ? problem.outputs : problem.inputs;
+    list.push_back(TRY(InfoOf(tensor, workload.sizes)));
+  }
+  TRY(CheckReference(task, problem));
+  if (task.reference.kind == "gemm") problem.gemm = TRY(GemmShapeOf(task, problem));
+  problem.reference_draws =
+      std::any_of(problem.inputs.begin(), problem.inputs.end(),
+                  [](const TensorInfo& input) { return input.generator == Generator::kReference; });
+  for (const TensorInfo& output : problem.outputs) {
+    if (output.elements > int64_t{0xffffffff}) {
+      return Error{ErrorCode::kBadInput,
+                   fmt::format("task {}: output {} has over 2^32 elements", task.name, output.name),
+                   "split it into several outputs"};
+    }
+    problem.bounds.push_back(TRY(CoefficientsOf(
+        task.tolerance, output.dtype, workload.sizes,
+        problem.gemm ? MagnitudeKind::kSumOfProducts : MagnitudeKind::kLargestValue)));
+    problem.expected.push_back(ExpectedType(task, output.dtype));
+  }
   return problem;
 }
 
-ProblemBytes BytesOf(const GemmProblem& problem) {
-  return {problem.input_bytes, problem.output_bytes,
-          kReferenceBytesPerElement * problem.output_elements()};
+Task ReferenceTask(const Task& task) {
+  Task reference = task;
+  for (TensorSpec& tensor : reference.tensors) {
+    if (tensor.role == Role::kOutput) tensor.dtype = ExpectedType(task, tensor.dtype);
+  }
+  return reference;
+}
+
+std::vector<size_t> RolesInTaskOrder(const Task& task) {
+  const auto is_input = [](const TensorSpec& tensor) { return tensor.role == Role::kInput; };
+  auto outputs =
+      static_cast<size_t>(std::count_if(task.tensors.begin(), task.tensors.end(), is_input));
+  size_t inputs = 0;
+  std::vector<size_t> roles;
+  for (const TensorSpec& tensor : task.tensors) {
+    roles.push_back(is_input(tensor) ? inputs++ : outputs++);
+  }
+  return roles;
+}
+
+ProblemBytes BytesOf(const Problem& problem) {
+  ProblemBytes bytes;
+  bytes.crossed = problem.gemm.has_value();
+  for (const TensorInfo& input : problem.inputs) bytes.input.push_back(input.bytes);
+  for (size_t i = 0; i < problem.outputs.size(); ++i) {
+    bytes.output += problem.outputs[i].bytes;
+    const int64_t element =
+        ElementBytes(problem.expected[i]) + (problem.gemm ? kMagnitudeBytes : 0);
+    bytes.reference += element * problem.outputs[i].elements;
+  }
+  return bytes;
 }
 
 }  // namespace warpsmith::judge

@@ -1,9 +1,10 @@
-// A task and workload as the gemm reference sees them: which tensor is A, B and C, and their sizes.
+// A task and workload as the judge sees them: tensors with their sizes, and how exact their values
+// must be.
 #ifndef WARPSMITH_JUDGE_PROBLEM_H_
 #define WARPSMITH_JUDGE_PROBLEM_H_
 
-#include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,27 +15,48 @@
 
 namespace warpsmith::judge {
 
-struct GemmProblem {
-  int64_t m = 0, n = 0, k = 0;
-  bool transposed = false;                  // B is N x K ("TN")
-  std::array<std::string, kInputs> inputs;  // names of A and B
-  std::array<Generator, kInputs> generators{};
-  std::string output;
-  std::array<int64_t, kInputs> input_bytes{};
-  int64_t output_bytes = 0;
-  BoundCoefficients bound;
-
-  int64_t output_elements() const { return m * n; }
+struct TensorInfo {
+  std::string name;
+  DType dtype = DType::kF16;
+  Generator generator = Generator::kNormal;
+  int64_t low = 0, high = 0;  // of kIntegers and kOffsets
+  std::vector<int64_t> extents;
+  int64_t elements = 0, bytes = 0;
 };
 
-// kBadInput, naming the tensor and what was expected, for what this judge cannot judge: another
-// reference than "gemm", other element types than f16, shapes that do not fit together.
-Result<GemmProblem> ProblemOf(const Task& task, const Workload& workload);
+// The built-in reference: C = A * B, all f16.
+struct GemmShape {
+  int64_t m = 0, n = 0, k = 0;
+  bool transposed = false;  // B is N x K ("TN")
+};
 
-// What the oracle keeps of each combination's expected output: FP64 product, FP32 magnitude.
-inline constexpr int64_t kReferenceBytesPerElement = 12;
+// A role is an index into inputs, then outputs: Roles() of them. Regions, slots and wire messages
+// are in this order.
+struct Problem {
+  std::vector<TensorInfo> inputs, outputs;
+  std::vector<BoundCoefficients> bounds;  // of each output
+  std::vector<DType> expected;            // the type that the reference gives each output in
+  std::optional<GemmShape> gemm;          // the reference is built in
+  bool reference_draws = false;           // the reference makes the inputs itself
 
-ProblemBytes BytesOf(const GemmProblem& problem);
+  size_t Roles() const { return inputs.size() + outputs.size(); }
+  bool IsOutput(size_t role) const { return role >= inputs.size(); }
+  const TensorInfo& Tensor(size_t role) const {
+    return IsOutput(role) ? outputs[role - inputs.size()] : inputs[role];
+  }
+};
+
+// kBadInput, naming the tensor and what was expected, for what cannot be judged: shapes that do not
+// fit the gemm reference, an unknown reference, no output, over 64 tensors.
+Result<Problem> ProblemOf(const Task& task, const Workload& workload);
+
+// The task that a reference process carries out: its outputs have the types of Problem::expected.
+Task ReferenceTask(const Task& task);
+
+// Role of each tensor of the task, in the task's order.
+std::vector<size_t> RolesInTaskOrder(const Task& task);
+
+ProblemBytes BytesOf(const Problem& problem);
 
 }  // namespace warpsmith::judge
 

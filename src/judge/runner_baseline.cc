@@ -31,7 +31,7 @@ Result<baseline::ChoiceCache> CacheFor(const Bench& bench, const baseline::GemmB
 Result<baseline::GemmBaselineChoice> Choose(const Bench& bench, const MappedArena& arena,
                                             const std::string& text) {
   const baseline::GemmBaselineName name = TRY(baseline::ParseGemmBaselineName(text));
-  const GemmProblem& problem = arena.problem;
+  const GemmShape& problem = *arena.problem.gemm;
   const baseline::ChoiceCache cache = TRY(CacheFor(bench, name));
   const baseline::ChoiceKey key{name, problem.m, problem.n, problem.k};
   if (auto known = TRY(cache.Find(key))) return *std::move(known);
@@ -43,7 +43,7 @@ Result<baseline::GemmBaselineChoice> Choose(const Bench& bench, const MappedAren
 
 // Libraries load their kernels at the first call, which a capture would not survive.
 Status RunOnce(const Bench& bench, const MappedArena& arena, const Contender& contender) {
-  const Enqueue enqueue = TRY(contender.bind(BindingsOf(arena, {0, 0, 0}), 0));
+  const Enqueue enqueue = TRY(contender.bind(BindingsOf(arena, WireLaunch{0, 0, 0}), 0));
   TRY(enqueue(bench.stream));
   return bench.context.Synchronize();
 }
@@ -52,6 +52,11 @@ Status RunOnce(const Bench& bench, const MappedArena& arena, const Contender& co
 
 Result<BaselineReady> MakeBaseline(const Bench& bench, const MappedArena& arena,
                                    const BaselineCommand& command) {
+  if (!arena.problem.gemm) {
+    return Error{ErrorCode::kBadInput,
+                 "baseline " + command.name + " multiplies matrices; the task does not",
+                 "name torch-best or a rival as the task's baseline"};
+  }
   const baseline::GemmBaselineChoice choice =
       command.choice.empty() ? TRY(Choose(bench, arena, command.name))
                              : TRY(baseline::GemmBaselineChoiceFromText(command.choice));
@@ -60,9 +65,9 @@ Result<BaselineReady> MakeBaseline(const Bench& bench, const MappedArena& arena,
   ready.choice = baseline::ToText(choice);
   ready.contender.bind = [callable](std::span<const launch::Binding> bindings,
                                     int) -> Result<Enqueue> {
-    constexpr std::array<const char*, kRoles> kNames = {"A", "B", "C"};  // the baselines' own names
+    constexpr std::array<const char*, 3> kNames = {"A", "B", "C"};  // the baselines' own names
     std::vector<launch::Binding> renamed(bindings.begin(), bindings.end());
-    for (size_t role = 0; role < kRoles; ++role) renamed.at(role).tensor = kNames[role];
+    for (size_t role = 0; role < kNames.size(); ++role) renamed.at(role).tensor = kNames[role];
     return Enqueue([callable, renamed](const cuda::Stream& stream) {
       return callable->enqueue(stream, renamed);
     });

@@ -84,7 +84,10 @@ class Batch {
 
  private:
   Status Poison() const {
-    return bench_.kernels.RunPoison(arena_.slots[kInputs], command_.poison, bench_.stream);
+    for (size_t role = arena_.problem.inputs.size(); role < arena_.slots.size(); ++role) {
+      TRY(bench_.kernels.RunPoison(arena_.slots[role], command_.poison, bench_.stream));
+    }
+    return {};
   }
 
   Status Evict() const {
@@ -103,7 +106,20 @@ class Batch {
     TRY(Poison());
     TRY(Evict());
     TRY(contender_.reset_workspaces(bench_.stream));
-    return Submit(bound_.touch);
+    TRY(Submit(bound_.touch));
+    return command_.read_inputs ? ReadInputs() : Status{};
+  }
+
+  // The timed launches' inputs into the L2, where no launch of the contender may do it.
+  Status ReadInputs() const {
+    for (const WireLaunch& launch : command_.timed) {
+      for (size_t role = 0; role < arena_.problem.inputs.size(); ++role) {
+        const Region& region = arena_.slots[role];
+        TRY(bench_.kernels.RunEvict(region.AddressOf(launch[role]), region.padded,
+                                    bench_.sink.address(), bench_.stream));
+      }
+    }
+    return {};
   }
 
   Status TimedLaunches() const {

@@ -24,14 +24,17 @@ Error OutOfOrder(std::string_view command, std::string_view missing) {
 
 Result<MappedArena> MapArena(const Bench& bench, const ArenaCommand& command,
                              const std::vector<int>& descriptors) {
-  if (command.mapped_bytes.size() != 2 * kRoles || descriptors.size() != 2 * kRoles) {
-    return Error{ErrorCode::kInternal,
-                 fmt::format("judge command 'arena': {} sizes and {} descriptors, expected {}",
-                             command.mapped_bytes.size(), descriptors.size(), 2 * kRoles),
-                 ""};
-  }
   MappedArena arena{
       command.task, command.workload, TRY(ProblemOf(command.task, command.workload)), {}, {}, {}};
+  const size_t roles = arena.problem.Roles();
+  const bool has_slots = command.input_slots > 0;
+  const size_t expected = has_slots ? 2 * roles : roles;
+  if (command.mapped_bytes.size() != expected || descriptors.size() != expected) {
+    return Error{ErrorCode::kInternal,
+                 fmt::format("judge command 'arena': {} sizes and {} descriptors, expected {}",
+                             command.mapped_bytes.size(), descriptors.size(), expected),
+                 ""};
+  }
   const cuda::DeviceProperties& device = bench.context.device();
   const cuda::MappingOptions options{cuda::Access::kReadWrite, TRY(cuda::SharedGranularity(device)),
                                      0};
@@ -40,24 +43,33 @@ Result<MappedArena> MapArena(const Bench& bench, const ArenaCommand& command,
         device, descriptors[i], static_cast<size_t>(command.mapped_bytes[i])));
     arena.mappings.push_back(TRY(cuda::Mapping::Map(memory, options)));
   }
-  for (size_t role = 0; role < kRoles; ++role) {
-    const bool output = role == kInputs;
-    const int64_t bytes = output ? arena.problem.output_bytes : arena.problem.input_bytes.at(role);
-    arena.slots.at(role) = MakeRegion(output ? command.output_slots : command.input_slots, bytes);
-    arena.slots.at(role).base = arena.mappings[role].address();
-    const cuda::Mapping& exact = arena.mappings[kRoles + role];
-    arena.exact.at(role) = MakeExactRegion(bytes, static_cast<int64_t>(exact.bytes()));
-    arena.exact.at(role).base += exact.address();
+  for (size_t role = 0; role < roles; ++role) {
+    const int64_t bytes = arena.problem.Tensor(role).bytes;
+    if (has_slots) {
+      const bool output = arena.problem.IsOutput(role);
+      Region slots = MakeRegion(output ? command.output_slots : command.input_slots, bytes);
+      slots.base = arena.mappings[role].address();
+      arena.slots.push_back(slots);
+    }
+    const cuda::Mapping& mapping = arena.mappings[has_slots ? roles + role : role];
+    Region exact = MakeExactRegion(bytes, static_cast<int64_t>(mapping.bytes()));
+    exact.base += mapping.address();
+    arena.exact.push_back(exact);
   }
   return arena;
 }
 
-std::vector<launch::Binding> Bindings(const MappedArena& arena,
-                                      const std::array<uint64_t, kRoles>& addresses) {
-  const GemmProblem& problem = arena.problem;
-  return {{problem.inputs[0], addresses[0], problem.input_bytes[0]},
-          {problem.inputs[1], addresses[1], problem.input_bytes[1]},
-          {problem.output, addresses[2], problem.output_bytes}};
+launch::Binding BindingOf(const MappedArena& arena, size_t role, uint64_t address) {
+  const TensorInfo& tensor = arena.problem.Tensor(role);
+  return {tensor.name, address, tensor.bytes};
+}
+
+std::vector<launch::Binding> ExactBindings(const MappedArena& arena) {
+  std::vector<launch::Binding> bindings;
+  for (size_t role = 0; role < arena.exact.size(); ++role) {
+    bindings.push_back(BindingOf(arena, role, arena.exact[role].AddressOf(0)));
+  }
+  return bindings;
 }
 
 Result<Contender> PlanContender(const Bench& bench, const MappedArena& arena,
@@ -93,8 +105,11 @@ Result<Contender> PlanContender(const Bench& bench, const MappedArena& arena,
 }  // namespace
 
 std::vector<launch::Binding> BindingsOf(const MappedArena& arena, const WireLaunch& launch) {
-  return Bindings(arena, {arena.slots[0].AddressOf(launch[0]), arena.slots[1].AddressOf(launch[1]),
-                          arena.slots[2].AddressOf(launch[2])});
+  std::vector<launch::Binding> bindings;
+  for (size_t role = 0; role < arena.slots.size(); ++role) {
+    bindings.push_back(BindingOf(arena, role, arena.slots[role].AddressOf(launch.at(role))));
+  }
+  return bindings;
 }
 
 ReplyOrError RunnerSession::Handle(const Frame& frame) {
@@ -135,9 +150,9 @@ Result<Reply> RunnerSession::Run(const ArenaCommand& command, const Frame& frame
 
 Result<Reply> RunnerSession::Run(const CandidateCommand& command, const Frame& frame) {
   if (!arena_) return OutOfOrder("candidate", "arena");
-  contenders_.erase(std::string(kCandidateName));
+  contenders_.erase(command.name);
   Contender contender = TRY(PlanContender(*bench_, *arena_, command, frame.payload));
-  contenders_.emplace(kCandidateName, std::move(contender));
+  contenders_.emplace(command.name, std::move(contender));
   return Reply{};
 }
 
@@ -152,11 +167,10 @@ Result<Reply> RunnerSession::Run(const CheckCommand& command, const Frame&) {
   if (!arena_) return OutOfOrder("check", "arena");
   const Contender* contender = TRY(Find(command.contender));
   const cuda::Stream& stream = bench_->stream;
-  const auto bindings =
-      Bindings(*arena_, {arena_->exact[0].AddressOf(0), arena_->exact[1].AddressOf(0),
-                         arena_->exact[2].AddressOf(0)});
-  const Enqueue enqueue = TRY(contender->bind(bindings, 0));
-  TRY(bench_->kernels.RunPoison(arena_->exact[2], command.poison, stream));
+  const Enqueue enqueue = TRY(contender->bind(ExactBindings(*arena_), 0));
+  for (size_t role = arena_->problem.inputs.size(); role < arena_->exact.size(); ++role) {
+    TRY(bench_->kernels.RunPoison(arena_->exact[role], command.poison, stream));
+  }
   TRY(contender->reset_workspaces(stream));
   TRY(enqueue(stream));
   TRY(bench_->context.Synchronize());
@@ -168,11 +182,11 @@ Result<Reply> RunnerSession::Run(const SampleCommand& command, const Frame&) {
   const Contender* contender = TRY(Find(command.contender));
   for (const auto* launches : {&command.touch, &command.timed}) {
     for (const WireLaunch& launch : *launches) {
-      for (size_t role = 0; role < kRoles; ++role) {
-        if (launch[role] < arena_->slots[role].slots) continue;
-        return Error{ErrorCode::kInternal,
-                     fmt::format("judge command 'sample': no slot {}", launch[role]), ""};
+      bool fits = launch.size() == arena_->slots.size();
+      for (size_t role = 0; fits && role < launch.size(); ++role) {
+        fits = launch[role] < arena_->slots[role].slots;
       }
+      if (!fits) return Error{ErrorCode::kInternal, "judge command 'sample': no such slot", ""};
     }
   }
   return Reply{TRY(RunSample(*bench_, *arena_, *contender, command)), {}};

@@ -31,15 +31,13 @@ struct Bench {
   cuda::DeviceBuffer sink;
 };
 
-inline constexpr size_t kRoles = kInputs + 1;  // A, B, C
-
 // The oracle's memory as mapped here. Exact regions hold one slot that ends at an unmapped page.
 struct MappedArena {
   Task task;
   Workload workload;
-  GemmProblem problem;
+  Problem problem;
   std::vector<cuda::Mapping> mappings;
-  std::array<Region, kRoles> slots, exact;
+  std::vector<Region> slots, exact;  // by role; no slots for a reference
 };
 
 class RunnerSession {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <utility>
 
 #include "util/result.h"
 
@@ -26,7 +27,7 @@ int WantedLaunches(double expected_us) {
 // Most contents whose inputs stay in half the L2 and whose references stay in their budget. A third
 // content is allowed up to the whole L2: with two there are only two timed launches.
 int MostContents(const ProblemBytes& bytes, const ArenaLimits& limits) {
-  const int64_t inputs = std::max<int64_t>(1, bytes.input[0] + bytes.input[1]);
+  const int64_t inputs = std::max<int64_t>(1, bytes.inputs());
   int64_t most = std::clamp<int64_t>(limits.l2_bytes / 2 / inputs, kMinContents, kMaxContents);
   if (most == kMinContents && 3 * inputs <= limits.l2_bytes) most = 3;
   const int64_t reference = std::max<int64_t>(1, bytes.reference);
@@ -41,16 +42,19 @@ std::vector<int> RandomOrder(int count, Random& random) {
   return order;
 }
 
-// `count` distinct combinations in which every content of an input occurs equally often (up to
+// `count` distinct combinations. Crossed: every content of an input occurs equally often (up to
 // one), the first `contents` of them each content once: diagonals of the square, relabelled.
-std::vector<std::array<int, kInputs>> DrawCombinations(int contents, int count, Random& random) {
-  CHECK(count <= contents * contents);
+std::vector<std::vector<int>> DrawCombinations(const ArenaPlan& plan, size_t inputs, int count,
+                                               Random& random) {
+  CHECK(count <= plan.combinations());
+  const int contents = plan.contents;
   const std::vector<int> a = RandomOrder(contents, random), b = RandomOrder(contents, random);
-  std::vector<std::array<int, kInputs>> combinations;
+  std::vector<std::vector<int>> combinations;
   for (int i = 0; i < count; ++i) {
     const auto row = static_cast<size_t>(i % contents);
     const auto column = static_cast<size_t>((i + i / contents) % contents);
-    combinations.push_back({a[row], b[column]});
+    combinations.push_back(plan.crossed ? std::vector<int>{a[row], b[column]}
+                                        : std::vector<int>(inputs, a[row]));
   }
   return combinations;
 }
@@ -81,12 +85,13 @@ class SlotPicker {
 
 }  // namespace
 
-ArenaPlan PlanArena(const ProblemBytes& bytes, double expected_us, const ArenaLimits& limits) {
+namespace {
+
+ArenaPlan PlanCrossed(const ProblemBytes& bytes, int wanted, const ArenaLimits& limits) {
   ArenaPlan plan;
-  const int wanted = WantedLaunches(expected_us);
   const int most = MostContents(bytes, limits);
   while (plan.contents < most && plan.combinations() - plan.contents < wanted) ++plan.contents;
-  const int64_t inputs = bytes.input[0] + bytes.input[1];
+  const int64_t inputs = bytes.inputs();
   plan.touch_launches = inputs * plan.contents <= limits.l2_bytes ? plan.contents : 1;
   plan.timed_launches = std::min(wanted, plan.combinations() - plan.touch_launches);
   const int64_t per_launch = std::max<int64_t>(1, inputs + bytes.output);
@@ -94,6 +99,30 @@ ArenaPlan PlanArena(const ProblemBytes& bytes, double expected_us, const ArenaLi
   plan.timed_launches = static_cast<int>(std::min<int64_t>(plan.timed_launches, affordable));
   const int per_content = (plan.timed_launches + plan.contents - 1) / plan.contents;
   plan.input_slots = plan.contents * per_content;  // so that cold batches never run out of one
+  return plan;
+}
+
+// One set of contents a launch, and a touch launch on a set of its own.
+ArenaPlan PlanSets(const ProblemBytes& bytes, int wanted, const ArenaLimits& limits) {
+  ArenaPlan plan;
+  plan.crossed = false;
+  const int64_t inputs = bytes.inputs();
+  const int64_t own = std::max<int64_t>(1, inputs + bytes.reference);
+  const int64_t shared = std::max<int64_t>(1, inputs + bytes.output);
+  const int64_t affordable = std::min(limits.reference_bytes / own, limits.slot_bytes / shared);
+  plan.contents = static_cast<int>(std::clamp<int64_t>(affordable, 2, wanted + 1));
+  plan.touch_launches = 1;
+  plan.timed_launches = plan.contents - 1;
+  plan.input_slots = plan.contents;
+  return plan;
+}
+
+}  // namespace
+
+ArenaPlan PlanArena(const ProblemBytes& bytes, double expected_us, const ArenaLimits& limits) {
+  const int wanted = WantedLaunches(expected_us);
+  ArenaPlan plan = bytes.crossed ? PlanCrossed(bytes, wanted, limits)
+                                 : PlanSets(bytes, std::max(wanted, 2), limits);
   const int launches = plan.touch_launches + plan.timed_launches;
   constexpr int64_t kSmallOutput = int64_t{4} << 20;
   const int spare = bytes.output <= kSmallOutput ? std::max(1, launches / 4) : 0;
@@ -110,20 +139,23 @@ Assignment DrawAssignment(const ArenaPlan& plan, Random& random) {
   return assignment;
 }
 
-BatchPlan PlanBatch(const ArenaPlan& plan, Mode mode,
-                    const std::array<Assignment, kInputs>& assignments, Random& random) {
+BatchPlan PlanBatch(const ArenaPlan& plan, Mode mode, const std::vector<Assignment>& assignments,
+                    int most_timed, Random& random) {
   const bool cold = IsCold(mode);
   const int touches = cold ? 0 : plan.touch_launches;
-  int timed = plan.timed_launches;
+  int timed = std::min(plan.timed_launches, std::max(1, most_timed));
   if (mode == Mode::kServer) timed = std::min(timed, kServerCalls);
-  const auto combinations = DrawCombinations(plan.contents, touches + timed, random);
+  const auto combinations = DrawCombinations(plan, assignments.size(), touches + timed, random);
   const std::vector<int> outputs = RandomOrder(plan.output_slots, random);
-  SlotPicker a(assignments[0], cold, random), b(assignments[1], cold, random);
+  std::vector<SlotPicker> pickers;
+  for (const Assignment& assignment : assignments) pickers.emplace_back(assignment, cold, random);
   BatchPlan batch;
   for (size_t i = 0; i < combinations.size(); ++i) {
-    const PlannedLaunch launch{
-        combinations[i], {a.Pick(combinations[i][0]), b.Pick(combinations[i][1])}, outputs[i]};
-    (i < static_cast<size_t>(touches) ? batch.touch : batch.timed).push_back(launch);
+    PlannedLaunch launch{combinations[i], {}, outputs[i]};
+    for (size_t input = 0; input < pickers.size(); ++input) {
+      launch.slot.push_back(pickers[input].Pick(launch.content[input]));
+    }
+    (i < static_cast<size_t>(touches) ? batch.touch : batch.timed).push_back(std::move(launch));
   }
   random.Shuffle(batch.touch);
   random.Shuffle(batch.timed);

@@ -1,14 +1,18 @@
 // Which launch reads which contents from which addresses, and writes where.
 //
 // No launch may be able to borrow another's answer, so inside one batch (touch and timed launches
-// together) every launch gets a combination (content of A, content of B) of its own and an output
-// slot of its own, in an order drawn from a secret stream. Between rounds the contents move to
-// other slots: what an address holds cannot be remembered.
+// together) every launch gets a combination of contents of its own and an output slot of its own,
+// in an order drawn from a secret stream. Between rounds the contents move to other slots: what an
+// address holds cannot be remembered.
+//
+// Crossed problems (the built-in product): any content of A goes with any of B, so P contents of
+// each give P * P combinations. Others: the inputs are drawn together, content c of every input is
+// one set, and a combination is a set.
 #ifndef WARPSMITH_JUDGE_SLOT_PLAN_H_
 #define WARPSMITH_JUDGE_SLOT_PLAN_H_
 
-#include <array>
 #include <cstdint>
+#include <numeric>
 #include <vector>
 
 #include "core/protocol.h"
@@ -16,27 +20,34 @@
 
 namespace warpsmith::judge {
 
-inline constexpr int kInputs = 2;  // of the gemm reference: A and B
-
 // Sizes are exact; a slot adds padding to kSlotAlignment and a guard.
 struct ProblemBytes {
-  std::array<int64_t, kInputs> input{};
-  int64_t output = 0;
+  std::vector<int64_t> input;
+  int64_t output = 0;     // all outputs together
   int64_t reference = 0;  // the oracle's own, per combination
+  bool crossed = false;
+
+  int64_t inputs() const { return std::accumulate(input.begin(), input.end(), int64_t{0}); }
 };
 
 struct ArenaLimits {
   int64_t l2_bytes = 0;
-  int64_t reference_bytes = 0;  // for all combinations together
+  int64_t reference_bytes = 0;  // for all combinations (and sets of contents) together
   int64_t slot_bytes = 0;       // for all slots together
 };
 
 struct ArenaPlan {
+  bool crossed = true;
   int contents = 2;  // of each input
   int touch_launches = 1, timed_launches = 1;
   int input_slots = 2, output_slots = 2;
 
-  int combinations() const { return contents * contents; }
+  int combinations() const { return crossed ? contents * contents : contents; }
+  // Of the contents of a launch's inputs.
+  int CombinationOf(const std::vector<int>& content) const {
+    if (content.empty()) return 0;
+    return crossed ? content[0] * contents + content[1] : content[0];
+  }
 };
 
 // As many timed launches as take about 100 us at `expected_us` each (at most 64, and at least 2
@@ -45,7 +56,7 @@ struct ArenaPlan {
 ArenaPlan PlanArena(const ProblemBytes& bytes, double expected_us, const ArenaLimits& limits);
 
 struct PlannedLaunch {
-  std::array<int, kInputs> content{}, slot{};
+  std::vector<int> content, slot;  // of each input
   int output_slot = 0;
 };
 struct BatchPlan {
@@ -56,10 +67,11 @@ struct BatchPlan {
 using Assignment = std::vector<int>;
 Assignment DrawAssignment(const ArenaPlan& plan, Random& random);
 
-// Hot modes and warm-up: timed launches read the slots that the touch launches have read. Cold
-// modes (kDeviceCold, kServer): no touch launches, and no slot is read twice.
-BatchPlan PlanBatch(const ArenaPlan& plan, Mode mode,
-                    const std::array<Assignment, kInputs>& assignments, Random& random);
+// Hot modes and warm-up: timed launches read the slots that the touch launches have read (crossed),
+// or that the judge has read itself. Cold modes (kDeviceCold, kServer): no touch launches, and no
+// slot is read twice. At most `most_timed` timed launches, for candidates that take long.
+BatchPlan PlanBatch(const ArenaPlan& plan, Mode mode, const std::vector<Assignment>& assignments,
+                    int most_timed, Random& random);
 
 inline constexpr int64_t kSlotAlignment = 256;  // what cuMemAlloc gives, and TMA needs 16
 inline constexpr int64_t kGuardBytes = 512;

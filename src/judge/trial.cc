@@ -17,10 +17,21 @@ namespace {
 constexpr uint64_t kMaxIdleUs = 200;
 constexpr std::string_view kAgain = "/again";
 
-std::vector<WireLaunch> OnWire(const std::vector<PlannedLaunch>& launches) {
+std::vector<WireLaunch> OnWire(const std::vector<PlannedLaunch>& launches, size_t roles) {
   std::vector<WireLaunch> wire;
-  for (const PlannedLaunch& l : launches) wire.push_back({l.slot[0], l.slot[1], l.output_slot});
+  for (const PlannedLaunch& launch : launches) {
+    WireLaunch slots = launch.slot;
+    slots.resize(roles, launch.output_slot);  // every output has the same
+    wire.push_back(std::move(slots));
+  }
   return wire;
+}
+
+// A batch of about this long is enough, however many launches the arena has room for.
+constexpr double kLongBatchUs = 20'000;
+
+int MostTimed(double launch_us) {
+  return static_cast<int>(std::clamp(kLongBatchUs / std::max(launch_us, 1.0), 1.0, 4096.0));
 }
 
 std::chrono::milliseconds StepLimit(const Job& job) {
@@ -115,8 +126,9 @@ SampleCommand Trial::CommandOf(const ContenderSpec& contender, Mode mode, const 
   command.contender = contender.callee;
   command.mode = mode;
   command.poison = DrawPoison();
-  command.touch = OnWire(batch.touch);
-  command.timed = OnWire(batch.timed);
+  command.touch = OnWire(batch.touch, context_.arena->problem().Roles());
+  command.timed = OnWire(batch.timed, context_.arena->problem().Roles());
+  command.read_inputs = !context_.arena->plan().crossed;
   if (mode == Mode::kServer) {
     for (size_t call = 0; call < batch.timed.size(); ++call) {
       command.idle_us.push_back(static_cast<int>(context_.random->Below(kMaxIdleUs + 1)));
@@ -125,11 +137,20 @@ SampleCommand Trial::CommandOf(const ContenderSpec& contender, Mode mode, const 
   return command;
 }
 
+// Crossed problems' launches are as long as their floor says; others may take any time, so the
+// first batch, the warm-up, is of one launch.
+int Trial::MostTimedOf(const ContenderSpec& contender) const {
+  if (context_.arena->plan().crossed) return context_.arena->plan().timed_launches;
+  const auto known = most_timed_.find(contender.callee);
+  return known == most_timed_.end() ? 1 : known->second;
+}
+
 StepResult Trial::RunBatch(RunnerProcess& runner, const Turn& turn, std::vector<Sample>* samples,
                            const Sample& stamp) {
   const ContenderSpec& contender = contenders_.at(turn.contender);
   const BatchPlan batch =
-      PlanBatch(context_.arena->plan(), turn.mode, context_.arena->assignments(), *context_.random);
+      PlanBatch(context_.arena->plan(), turn.mode, context_.arena->assignments(),
+                MostTimedOf(contender), *context_.random);
   TRY(context_.arena->EnsureReferences(batch));
   const SampleCommand command = CommandOf(contender, turn.mode, batch);
   const CallResult call = runner.Call(command, StepLimit(*context_.job));
@@ -147,7 +168,10 @@ StepResult Trial::RunBatch(RunnerProcess& runner, const Turn& turn, std::vector<
     sample.power_w = static_cast<float>(now.power_w);
   }
   auto outcome = TRY(Inspect(contender, batch, command.poison, turn.mode));
-  if (outcome || samples == nullptr) return outcome;
+  if (outcome) return outcome;
+  const double launch_us = reply->elapsed_us.empty() ? 0 : reply->elapsed_us.front();
+  most_timed_[contender.callee] = MostTimed(launch_us);
+  if (samples == nullptr) return outcome;
   for (double us : reply->elapsed_us) {
     sample.us = static_cast<float>(us);
     samples->push_back(sample);
@@ -184,7 +208,8 @@ std::optional<Outcome> Trial::InspectCandidate(const BatchPlan& batch, const Ins
     const bool touch = i < batch.touch.size();
     const PlannedLaunch& launch = touch ? batch.touch[i] : batch.timed[i - batch.touch.size()];
     const OutputReport& report = inspection.outputs[i];
-    const auto known = hashes_.find(launch.content);
+    const int combination = context_.arena->plan().CombinationOf(launch.content);
+    const auto known = hashes_.find(combination);
     const bool was_right = known != hashes_.end();
     const std::string where =
         fmt::format("{} launch of a batch ({})", touch ? "touch" : "timed", Name(mode));
@@ -192,7 +217,7 @@ std::optional<Outcome> Trial::InspectCandidate(const BatchPlan& batch, const Ins
       return *incorrect;
     }
     if (was_right && known->second != report.content_hash) correctness_.deterministic = false;
-    hashes_[launch.content] = report.content_hash;
+    hashes_[combination] = report.content_hash;
     correctness_.worst_bound_fraction =
         std::max(correctness_.worst_bound_fraction, report.worst_fraction);
     round_deviation_ = std::max(round_deviation_, report.max_deviation);

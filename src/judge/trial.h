@@ -3,7 +3,6 @@
 #ifndef WARPSMITH_JUDGE_TRIAL_H_
 #define WARPSMITH_JUDGE_TRIAL_H_
 
-#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -71,6 +70,7 @@ class Trial {
   StepResult InspectBaseline(const ContenderSpec& contender, const Inspection& inspection) const;
   std::optional<Outcome> InspectCandidate(const BatchPlan& batch, const Inspection& inspection,
                                           Mode mode);
+  int MostTimedOf(const ContenderSpec& contender) const;
   // Half the width of the interval of the ratio to the bar (of the candidate's own time without a
   // baseline), in the first mode.
   double PrimaryHalfWidth() const;
@@ -83,7 +83,9 @@ class Trial {
   std::map<Mode, std::vector<std::vector<Sample>>> samples_;  // mode -> contender -> samples
   Correctness correctness_;
   double round_deviation_ = 0;
-  std::map<std::array<int, kInputs>, uint64_t> hashes_;  // combination -> the candidate's output
+  std::map<int, uint64_t> hashes_;  // combination -> the candidate's output
+  // At most so many launches a batch, from how long a check launch takes.
+  std::map<std::string, int> most_timed_;  // by callee
 };
 
 }  // namespace warpsmith::judge

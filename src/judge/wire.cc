@@ -27,7 +27,7 @@ json Fields(const ArenaCommand& c) {
 }
 
 json Fields(const CandidateCommand& c) {
-  return {{"plan", ToJson(c.plan)}, {"replicas", c.replicas}};
+  return {{"name", c.name}, {"plan", ToJson(c.plan)}, {"replicas", c.replicas}};
 }
 
 json Fields(const BaselineCommand& c) { return {{"name", c.name}, {"choice", c.choice}}; }
@@ -35,8 +35,13 @@ json Fields(const BaselineCommand& c) { return {{"name", c.name}, {"choice", c.c
 json Fields(const CheckCommand& c) { return {{"contender", c.contender}, {"poison", c.poison}}; }
 
 json Fields(const SampleCommand& c) {
-  return {{"contender", c.contender}, {"mode", Name(c.mode)}, {"poison", c.poison},
-          {"touch", c.touch},         {"timed", c.timed},     {"idle_us", c.idle_us}};
+  return {{"contender", c.contender},
+          {"mode", Name(c.mode)},
+          {"poison", c.poison},
+          {"touch", c.touch},
+          {"timed", c.timed},
+          {"idle_us", c.idle_us},
+          {"read_inputs", c.read_inputs}};
 }
 
 constexpr int64_t kMaxCount = 4096;
@@ -52,10 +57,7 @@ Result<std::vector<WireLaunch>> ReadLaunches(const JsonReader& list) {
   std::vector<WireLaunch> launches;
   for (const JsonReader& item : TRY(list.Items())) {
     const std::vector<int64_t> slots = TRY(ReadInts(item, 0, kMaxCount));
-    if (slots.size() != kInputs + 1) return item.Bad("three slots");
-    WireLaunch launch;
-    for (size_t i = 0; i < launch.size(); ++i) launch[i] = static_cast<int>(slots[i]);
-    launches.push_back(launch);
+    launches.emplace_back(slots.begin(), slots.end());
   }
   return launches;
 }
@@ -73,13 +75,14 @@ Result<Command> ReadArena(const JsonReader& r) {
   c.task = TRY(TaskFrom(r.At("task")));
   c.workload = TRY(WorkloadFrom(r.At("workload")));
   c.mapped_bytes = TRY(ReadInts(r.At("mapped_bytes"), 1, std::numeric_limits<int64_t>::max()));
-  c.input_slots = static_cast<int>(TRY(r.At("input_slots").IntIn(1, kMaxCount)));
-  c.output_slots = static_cast<int>(TRY(r.At("output_slots").IntIn(1, kMaxCount)));
+  c.input_slots = static_cast<int>(TRY(r.At("input_slots").IntIn(0, kMaxCount)));
+  c.output_slots = static_cast<int>(TRY(r.At("output_slots").IntIn(0, kMaxCount)));
   return Command(std::move(c));
 }
 
 Result<Command> ReadCandidate(const JsonReader& r) {
   CandidateCommand c;
+  c.name = TRY(r.At("name").String());
   c.plan = TRY(LaunchPlanFrom(r.At("plan")));
   c.replicas = static_cast<int>(TRY(r.At("replicas").IntIn(1, kMaxCount)));
   return Command(std::move(c));
@@ -102,6 +105,7 @@ Result<Command> ReadSample(const JsonReader& r) {
   c.poison = TRY(ReadPoison(r));
   c.touch = TRY(ReadLaunches(r.At("touch")));
   c.timed = TRY(ReadLaunches(r.At("timed")));
+  c.read_inputs = TRY(r.At("read_inputs").Bool());
   for (int64_t us : TRY(ReadInts(r.At("idle_us"), 0, 1'000'000))) {
     c.idle_us.push_back(static_cast<int>(us));
   }

@@ -3,7 +3,6 @@
 #ifndef WARPSMITH_JUDGE_WIRE_H_
 #define WARPSMITH_JUDGE_WIRE_H_
 
-#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -25,8 +24,8 @@ struct StartCommand {
   std::string device_uuid;
 };
 
-// Maps the arena: descriptors of the regions of A, B and C, then of the exact mappings of A, B and
-// C.
+// Maps the arena: descriptors of every tensor's slots by role, then of the exact mappings by role.
+// With no slots (input_slots 0) only the latter.
 struct ArenaCommand {
   Task task;
   Workload workload;
@@ -34,13 +33,16 @@ struct ArenaCommand {
   int input_slots = 0, output_slots = 0;
 };
 
-// Payload: the artifact's image. Replaces the candidate that was there.
+// Payload: the artifact's image. Replaces what was there under this name: kCandidateName, or a
+// rival's.
 struct CandidateCommand {
+  std::string name;
   LaunchPlan plan;
   int replicas = 1;  // copies of its workspaces: no two launches of a batch share one
 };
 
-// Makes a baseline ready; an empty choice asks for one (autotuning), and the reply's text is it.
+// Makes a library's baseline ready; an empty choice asks for one (autotuning), and the reply's text
+// is it.
 struct BaselineCommand {
   std::string name, choice;
 };
@@ -53,8 +55,8 @@ struct CheckCommand {
   uint16_t poison = 0;
 };
 
-// Slots of A, B and C.
-using WireLaunch = std::array<int, kInputs + 1>;
+// The slot of every tensor, by role.
+using WireLaunch = std::vector<int>;
 
 struct SampleCommand {
   std::string contender;
@@ -62,6 +64,7 @@ struct SampleCommand {
   uint16_t poison = 0;
   std::vector<WireLaunch> touch, timed;
   std::vector<int> idle_us;  // kServer: before each timed call
+  bool read_inputs = false;  // hot modes: the runner reads the timed launches' inputs beforehand
 };
 
 using Command = std::variant<StartCommand, ArenaCommand, CandidateCommand, BaselineCommand,

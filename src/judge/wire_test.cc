@@ -33,9 +33,11 @@ TEST(Wire, CommandsRoundTrip) {
   EXPECT_EQ(baseline.choice, R"({"algo": 3})");
   EXPECT_EQ(RoundTrip(CheckCommand{"candidate", 0x7e55}).poison, 0x7e55);
   CandidateCommand candidate;
+  candidate.name = "rival";
   candidate.plan.workspaces = {{"partial", Expression::Literal("4 * M"), true}};
   candidate.replicas = 7;
   const auto loaded = RoundTrip(candidate);
+  EXPECT_EQ(loaded.name, "rival");
   EXPECT_EQ(loaded.replicas, 7);
   EXPECT_EQ(loaded.plan.workspaces.at(0).bytes.text(), "4 * M");
 }
@@ -51,12 +53,14 @@ TEST(Wire, ArenasRoundTrip) {
 }
 
 TEST(Wire, SamplesRoundTrip) {
-  const SampleCommand sample{"candidate", Mode::kServer, 0x7e01, {{1, 2, 3}}, {{4, 5, 6}}, {17}};
+  const SampleCommand sample{"candidate", Mode::kServer, 0x7e01, {{1, 2, 3}},
+                             {{4, 5, 6}}, {17},          true};
   const auto read = RoundTrip(sample);
   EXPECT_EQ(read.mode, Mode::kServer);
   EXPECT_EQ(read.touch, sample.touch);
   EXPECT_EQ(read.timed, sample.timed);
   EXPECT_EQ(read.idle_us, sample.idle_us);
+  EXPECT_TRUE(read.read_inputs);
 }
 
 TEST(Wire, RepliesRoundTrip) {
@@ -82,7 +86,7 @@ TEST(Wire, RefusesWhatItDoesNotKnow) {
 }
 
 TEST(Wire, RefusesABatchWithoutItsIdleTimes) {
-  const SampleCommand sample{"candidate", Mode::kServer, 0x7e01, {}, {{4, 5, 6}}, {}};
+  const SampleCommand sample{"candidate", Mode::kServer, 0x7e01, {}, {{4, 5, 6}}, {}, false};
   EXPECT_FALSE(CommandFromText(CommandToText(sample)).ok());
 }
 

@@ -24,6 +24,7 @@ Result<std::unique_ptr<judge::LocalDevice>> OpenLocal(const DeviceOptions& optio
   local.lock_patience = std::chrono::seconds(options.wait_seconds);
   local.kernels =
       TRY(judge::BuildJudgeKernels(compiler, TRY(judge::ArchitectureOfGpu(options.gpu))));
+  local.compiler = &compiler;
   return judge::LocalDevice::Open(std::move(local));
 }
 

@@ -35,8 +35,14 @@ Result<SearchJob> JobFor(const OptimizeOptions& options, Machine& machine,
   }
   // The families speak of the built-in task, so that measurements are shared with hgemm tune.
   const Task task = task::HgemmTask(task::LayoutOf(loaded.task));
-  const judge::GemmProblem problem = TRY(judge::ProblemOf(loaded.task, loaded.workload));
-  const Workload workload = task::HgemmWorkload({problem.m, problem.n, problem.k});
+  const judge::Problem problem = TRY(judge::ProblemOf(loaded.task, loaded.workload));
+  if (!problem.gemm) {
+    return Error{ErrorCode::kBadInput,
+                 options.task + ": without --candidate only matrix products can be optimized",
+                 "give a candidate with tunables: --candidate DIR"};
+  }
+  const Workload workload =
+      task::HgemmWorkload({problem.gemm->m, problem.gemm->n, problem.gemm->k});
   return HgemmSearch(machine, task, workload);
 }
 

@@ -3,7 +3,7 @@
 #ifndef WARPSMITH_JUDGE_DEVICE_CONTENTS_CUH_
 #define WARPSMITH_JUDGE_DEVICE_CONTENTS_CUH_
 
-#include "judge/device/half.cuh"
+#include "judge/device/elements.cuh"
 
 // Must match judge::Fill in src/judge/kernels.h.
 enum FillKind { kFillNormal, kFillUniform, kFillZeroOne, kFillFp16Accumulate, kFillAdversarial };
@@ -79,6 +79,47 @@ __device__ __forceinline__ float ContentValue(const FillParameters& p, i64 row, 
   if (p.kind == kFillUniform) return 2.0f * UnitOpen(bits.x) - 1.0f;
   if (p.kind == kFillZeroOne) return UnitOpen(bits.x) < (float)p.density ? 1.0f : 0.0f;
   return Normal(bits);
+}
+
+// Must match judge::TensorFill in src/judge/kernels.h. One tensor of any type.
+struct TensorFill {
+  u8* target;
+  i64 elements;
+  u64 seed, stream;  // stream: tells tensors drawn from one seed apart
+  u64 redraw_seed;   // a share `redraw` of the elements is drawn from this seed instead
+  i64 low, high;
+  float redraw;
+  int generator;  // core's Generator
+  int dtype;
+  int mixed_scale;  // the adversarial variant: scales 2^-3 .. 2^2, some elements 16 times larger
+};
+
+enum TensorGenerator { kNormal, kUniform, kUnit, kIntegers, kOffsets };
+
+__device__ __forceinline__ double TensorValue(const TensorFill& p, i64 i) {
+  const bool other =
+      p.redraw > 0.0f && UnitOpen((u32)Mix(p.redraw_seed ^ ((u64)i * 2 + p.stream))) < p.redraw;
+  const U32x4 bits = Philox((u64)i, p.stream, other ? p.redraw_seed : p.seed);
+  const u64 wide = ((u64)bits.y << 32) | bits.x;
+  if (p.generator == kIntegers) return (double)(p.low + (i64)(wide % (u64)(p.high - p.low)));
+  if (p.generator == kOffsets) {
+    if (i == 0) return 0.0;
+    if (i == p.elements - 1) return (double)p.high;
+    const double step = (double)p.high / (double)(p.elements - 1);
+    return floor(((double)(i - 1) + (double)UnitOpen(bits.x)) * step);
+  }
+  float value = Normal(bits);
+  if (p.generator == kUniform) value = 2.0f * UnitOpen(bits.x) - 1.0f;
+  if (p.generator == kUnit) value = UnitOpen(bits.x);
+  if (!p.mixed_scale) return value;
+  value = ldexpf(value, (int)(Mix(p.seed + 77 + (u64)(i / 64)) % 6) - 3);
+  return i % 1024 == 1023 - (i64)(Mix(p.seed + (u64)(i / 1024)) % 16) ? 16.0f * value : value;
+}
+
+extern "C" __global__ void JudgeFillTensor(TensorFill p) {
+  for (i64 i = GlobalThread(); i < p.elements; i += GlobalThreads()) {
+    StoreElement(p.target, p.dtype, i, TensorValue(p, i));
+  }
 }
 
 extern "C" __global__ void JudgeFill(FillParameters p) {

@@ -9,7 +9,7 @@
 struct Region {
   u8* base;
   i64 slots;
-  i64 bytes;   // of the tensor: exact, even
+  i64 bytes;   // of the tensor: exact, of any parity
   i64 padded;  // to the slot alignment
   i64 guard;
   i64 end;  // where the last guard ends
@@ -30,6 +30,7 @@ extern "C" __global__ void JudgePoison(Region region, u32 pattern) {
   for (i64 i = vectors * 8 + GlobalThread(); i < halves; i += GlobalThreads()) {
     reinterpret_cast<u16*>(slot)[i] = (u16)pattern;
   }
+  if (region.bytes % 2 != 0 && GlobalThread() == 0) slot[region.bytes - 1] = (u8)pattern;
 }
 
 __device__ __forceinline__ u16 GuardValue(u64 secret, i64 offset) {
@@ -40,9 +41,10 @@ struct Gap {
   i64 begin, end;
 };
 
-// Gap g lies before slot g, gap `slots` after the last one; it begins at the tensor's exact end.
+// Gap g lies before slot g, gap `slots` after the last one; it begins at the tensor's exact end, up
+// to the next even address.
 __device__ __forceinline__ Gap GapOf(const Region& region, i64 gap) {
-  const i64 begin = gap == 0 ? 0 : SlotStart(region, gap - 1) + region.bytes;
+  const i64 begin = gap == 0 ? 0 : SlotStart(region, gap - 1) + (region.bytes + 1) / 2 * 2;
   return {begin, gap == region.slots ? region.end : SlotStart(region, gap)};
 }
 
@@ -76,8 +78,8 @@ extern "C" __global__ void JudgeCopy(const CopyEntry* entries, i64 bytes) {
   for (i64 i = GlobalThread(); i < vectors; i += GlobalThreads()) {
     reinterpret_cast<uint4*>(entry.target)[i] = reinterpret_cast<const uint4*>(entry.source)[i];
   }
-  for (i64 at = vectors * 16 + 2 * GlobalThread(); at < bytes; at += 2 * GlobalThreads()) {
-    *reinterpret_cast<u16*>(entry.target + at) = *reinterpret_cast<const u16*>(entry.source + at);
+  for (i64 at = vectors * 16 + GlobalThread(); at < bytes; at += GlobalThreads()) {
+    entry.target[at] = entry.source[at];
   }
 }
 
@@ -86,7 +88,8 @@ struct CompareEntry {
   const u8* expected;  // null: every 16-bit word must be `pattern`
 };
 
-// `differences[e]`: how many 16-bit words of entry e differ. grid: (blocks, entries)
+// `differences[e]`: how many words of entry e differ (of 4 bytes, and bytes at the end). grid:
+// (blocks, entries)
 extern "C" __global__ void JudgeCompare(const CompareEntry* entries, i64 bytes, u32 pattern,
                                         u32* differences) {
   const CompareEntry entry = entries[blockIdx.y];
@@ -100,11 +103,10 @@ extern "C" __global__ void JudgeCompare(const CompareEntry* entries, i64 bytes, 
     const uint4 want = expected != nullptr ? expected[i] : make_uint4(word, word, word, word);
     wrong += (have.x != want.x) + (have.y != want.y) + (have.z != want.z) + (have.w != want.w);
   }
-  for (i64 at = vectors * 16 + 2 * GlobalThread(); at < bytes; at += 2 * GlobalThreads()) {
-    const u16 have = *reinterpret_cast<const u16*>(entry.data + at);
-    const u16 want =
-        entry.expected != nullptr ? *reinterpret_cast<const u16*>(entry.expected + at) : pattern;
-    wrong += have != want;
+  for (i64 at = vectors * 16 + GlobalThread(); at < bytes; at += GlobalThreads()) {
+    // The last byte of an odd size holds the pattern's low byte (JudgePoison).
+    const u8 byte = (u8)(at % 2 == 0 ? pattern : pattern >> 8);
+    wrong += entry.data[at] != (entry.expected != nullptr ? entry.expected[at] : byte);
   }
   if (wrong > 0) atomicAdd(&differences[blockIdx.y], wrong);
 }

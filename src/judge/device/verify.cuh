@@ -2,12 +2,13 @@
 #ifndef WARPSMITH_JUDGE_DEVICE_VERIFY_CUH_
 #define WARPSMITH_JUDGE_DEVICE_VERIFY_CUH_
 
-#include "judge/device/half.cuh"
+#include "judge/device/elements.cuh"
 
 struct VerifyEntry {
-  const u16* output;
-  const double* product;
-  const float* magnitude;
+  const void* output;
+  const void* expected;
+  const float* magnitude;  // of each element; null: `largest` for all
+  double largest;
 };
 
 // Must match judge::VerifyResult in src/judge/kernels.h. Zeroed before the launch.
@@ -26,6 +27,7 @@ struct VerifyParameters {
   double relative, absolute, magnitude;  // the bound's coefficients
   u32 poison;                            // this round's pattern, 16 bits
   u32 exact;                             // integers up to 2048 must be exact
+  int dtype, expected_dtype;
 };
 
 __device__ __forceinline__ u64 WarpSum(u64 value) {
@@ -40,9 +42,10 @@ __device__ __forceinline__ u64 WarpMax(u64 value) {
   return value;
 }
 
-// A half holds at most 65504; beyond 65520 the nearest is infinity.
-__device__ __forceinline__ bool OverflowIsRight(double reference, double bound, float value) {
-  return isinf(value) && fabs(reference) + bound >= 65520.0 && (value > 0) == (reference > 0);
+__device__ __forceinline__ bool InfinityIsRight(const VerifyParameters& p, double reference,
+                                                double bound, double value) {
+  return isinf(value) && (value > 0) == (reference > 0) &&
+         (isinf(reference) || fabs(reference) + bound >= OverflowOf(p.dtype));
 }
 
 struct ElementVerdict {
@@ -50,27 +53,50 @@ struct ElementVerdict {
   float fraction, deviation;
 };
 
-__device__ __forceinline__ ElementVerdict JudgeElement(const VerifyParameters& p, u16 bits,
-                                                       double reference, double magnitude) {
+// NaN never passes, whatever the reference says.
+__device__ __forceinline__ ElementVerdict JudgeElement(const VerifyParameters& p, u64 bits,
+                                                       double value, double reference,
+                                                       double magnitude) {
   ElementVerdict verdict = {};
-  const float value = FloatFromHalf(bits);
   const double bound = p.relative * fabs(reference) + p.absolute + p.magnitude * magnitude * 1.001;
-  verdict.poison = bits == (u16)p.poison;
-  verdict.nan = !verdict.poison && !isfinite(value) && isfinite(reference) &&
-                !OverflowIsRight(reference, bound, value);
+  verdict.poison = IsPoison(bits, p.dtype, p.poison);
+  verdict.nan = !verdict.poison && !isfinite(value) && !InfinityIsRight(p, reference, bound, value);
   if (verdict.poison || verdict.nan) {
     verdict.wrong = true;
     verdict.fraction = __int_as_float(0x7f800000);
     return verdict;
   }
   if (!isfinite(value)) return verdict;
-  const double error = fabs((double)value - reference);
+  const double error = fabs(value - reference);
   verdict.deviation = (float)error;
-  const bool exact = p.exact && fabs(reference) <= 2048.0;
+  const bool exact = bound == 0.0 || (p.exact && fabs(reference) <= 2048.0);
   verdict.wrong = exact ? error != 0.0 : !(error <= bound);
   verdict.fraction =
       exact ? (error != 0.0 ? __int_as_float(0x7f800000) : 0.0f) : (float)(error / bound);
   return verdict;
+}
+
+// What the magnitude's largest value of a whole output is, for bounds of MagnitudeKind
+// kLargestValue. Must match judge::SpreadResult. Zeroed before the launch.
+struct SpreadResult {
+  u64 largest;  // bits of the largest finite |value|
+  u64 nan;
+};
+
+extern "C" __global__ void JudgeSpread(const void* data, int dtype, i64 elements,
+                                       SpreadResult* result) {
+  u64 largest = 0, nan = 0;
+  for (i64 i = GlobalThread(); i < elements; i += GlobalThreads()) {
+    const double value = LoadElement(data, dtype, i);
+    nan += isnan(value);
+    const u64 bits = isfinite(value) ? (u64)__double_as_longlong(fabs(value)) : 0;
+    largest = bits > largest ? bits : largest;
+  }
+  largest = WarpMax(largest);
+  nan = WarpSum(nan);
+  if (threadIdx.x % 32 != 0) return;
+  atomicMax(&result->largest, largest);
+  if (nan > 0) atomicAdd(&result->nan, nan);
 }
 
 // grid: (blocks, outputs); 256 threads.
@@ -79,8 +105,11 @@ extern "C" __global__ void JudgeVerify(VerifyParameters p) {
   u64 poison = 0, nan = 0, wrong = 0, worst = 0, hash = 0;
   u64 deviation = 0;
   for (i64 i = GlobalThread(); i < p.elements; i += GlobalThreads()) {
-    const u16 bits = entry.output[i];
-    const ElementVerdict v = JudgeElement(p, bits, entry.product[i], entry.magnitude[i]);
+    const u64 bits = ElementBits(entry.output, p.dtype, i);
+    const double magnitude = entry.magnitude != nullptr ? entry.magnitude[i] : entry.largest;
+    const ElementVerdict v =
+        JudgeElement(p, bits, LoadElement(entry.output, p.dtype, i),
+                     LoadElement(entry.expected, p.expected_dtype, i), magnitude);
     poison += v.poison;
     nan += v.nan;
     wrong += v.wrong;
@@ -88,7 +117,7 @@ extern "C" __global__ void JudgeVerify(VerifyParameters p) {
     worst = place > worst ? place : worst;
     const u64 deviation_bits = __float_as_uint(v.deviation);
     deviation = deviation_bits > deviation ? deviation_bits : deviation;
-    hash += Mix(((u64)i << 16) | bits);
+    hash += Mix(Mix((u64)i) ^ bits);
   }
   poison = WarpSum(poison);
   nan = WarpSum(nan);

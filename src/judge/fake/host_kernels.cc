@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
+#include <cstring>
 #include <limits>
 #include <utility>
 #include <vector>
@@ -79,6 +80,106 @@ void HostFill(void** arguments) {
   }
 }
 
+double LoadElement(uint64_t data, int dtype, int64_t i) {
+  switch (static_cast<DType>(dtype)) {
+    case DType::kF16:
+      return FromHalf(At<uint16_t>(data)[i]);
+    case DType::kBF16:
+      return std::bit_cast<float>(static_cast<uint32_t>(At<uint16_t>(data)[i]) << 16);
+    case DType::kF32:
+      return At<float>(data)[i];
+    case DType::kF64:
+      return At<double>(data)[i];
+    case DType::kI8:
+      return At<int8_t>(data)[i];
+    case DType::kI32:
+      return At<int32_t>(data)[i];
+    case DType::kI64:
+      return static_cast<double>(At<int64_t>(data)[i]);
+    case DType::kBool:
+      return At<uint8_t>(data)[i] != 0 ? 1 : 0;
+  }
+  return 0;
+}
+
+uint64_t ElementBits(uint64_t data, int dtype, int64_t i) {
+  uint64_t bits = 0;
+  const auto width = static_cast<size_t>(ElementBytes(static_cast<DType>(dtype)));
+  std::memcpy(&bits, At<char>(data) + static_cast<size_t>(i) * width, width);
+  return bits;
+}
+
+void StoreElement(uint64_t data, int dtype, int64_t i, double value) {
+  switch (static_cast<DType>(dtype)) {
+    case DType::kF16:
+      At<uint16_t>(data)[i] = ToHalf(value);
+      return;
+    case DType::kBF16:
+      At<uint16_t>(data)[i] =
+          static_cast<uint16_t>(std::bit_cast<uint32_t>(static_cast<float>(value)) >> 16);
+      return;
+    case DType::kF32:
+      At<float>(data)[i] = static_cast<float>(value);
+      return;
+    case DType::kF64:
+      At<double>(data)[i] = value;
+      return;
+    case DType::kI8:
+      At<int8_t>(data)[i] = static_cast<int8_t>(value);
+      return;
+    case DType::kI32:
+      At<int32_t>(data)[i] = static_cast<int32_t>(value);
+      return;
+    case DType::kI64:
+      At<int64_t>(data)[i] = static_cast<int64_t>(value);
+      return;
+    case DType::kBool:
+      At<uint8_t>(data)[i] = value > 0 ? 1 : 0;
+      return;
+  }
+}
+
+double TensorValue(const TensorFill& p, int64_t i) {
+  const uint64_t place = p.stream * 1'000'003 + static_cast<uint64_t>(i);
+  Random choice(p.redraw_seed, "redraw" + std::to_string(place));
+  const bool other = p.redraw > 0 && choice.Uniform() < double{p.redraw};
+  Random random(other ? p.redraw_seed : p.seed, std::to_string(place));
+  switch (static_cast<Generator>(p.generator)) {
+    case Generator::kUniform:
+      return 2 * random.Uniform() - 1;
+    case Generator::kUnit:
+      return random.Uniform();
+    case Generator::kIntegers:
+      return static_cast<double>(p.low) +
+             static_cast<double>(random.Below(static_cast<uint64_t>(p.high - p.low)));
+    case Generator::kOffsets:
+      return std::floor(static_cast<double>(p.high) * static_cast<double>(i) /
+                        static_cast<double>(p.elements - 1));
+    default:
+      return random.Normal();
+  }
+}
+
+void HostFillTensor(void** arguments) {
+  const auto p = Argument<TensorFill>(arguments, 0);
+  for (int64_t i = 0; i < p.elements; ++i) {
+    StoreElement(p.target, p.dtype, i, TensorValue(p, i));
+  }
+}
+
+void HostSpread(void** arguments) {
+  const auto data = Argument<uint64_t>(arguments, 0);
+  const auto dtype = Argument<int>(arguments, 1);
+  auto* result = At<SpreadResult>(Argument<uint64_t>(arguments, 3));
+  for (int64_t i = 0; i < Argument<int64_t>(arguments, 2); ++i) {
+    const double value = LoadElement(data, dtype, i);
+    result->nan += std::isnan(value);
+    if (!std::isfinite(value)) continue;
+    result->largest_bits =
+        std::max(result->largest_bits, std::bit_cast<uint64_t>(std::fabs(value)));
+  }
+}
+
 void HostReference(void** arguments) {
   const auto* entries = At<ReferenceEntry>(Argument<uint64_t>(arguments, 0));
   const auto shape = Argument<ReferenceShape>(arguments, 1);
@@ -101,16 +202,26 @@ void HostReference(void** arguments) {
   }
 }
 
+bool IsPoison(uint64_t bits, int dtype, uint32_t pattern) {
+  const auto width = ElementBytes(static_cast<DType>(dtype));
+  uint64_t whole = 0;
+  for (int64_t at = 0; at < width; at += 2) whole = whole << 16 | (pattern & 0xffff);
+  return width > 1 && bits == whole;
+}
+
 void VerifyOne(const VerifyParameters& p, const VerifyEntry& entry, VerifyResult& result) {
   float worst = -1;
   for (int64_t i = 0; i < p.elements; ++i) {
-    const uint16_t bits = At<uint16_t>(entry.output)[i];
-    const double value = FromHalf(bits), reference = At<double>(entry.product)[i];
-    const double bound = p.bound.relative * std::fabs(reference) + p.bound.absolute +
-                         p.bound.magnitude * double{At<float>(entry.magnitude)[i]};
-    const bool exact = p.exact != 0 && std::fabs(reference) <= 2048;
+    const uint64_t bits = ElementBits(entry.output, p.dtype, i);
+    const double value = LoadElement(entry.output, p.dtype, i);
+    const double reference = LoadElement(entry.expected, p.expected_dtype, i);
+    const double magnitude =
+        entry.magnitude != 0 ? double{At<float>(entry.magnitude)[i]} : entry.largest;
+    const double bound =
+        p.bound.relative * std::fabs(reference) + p.bound.absolute + p.bound.magnitude * magnitude;
+    const bool exact = bound == 0 || (p.exact != 0 && std::fabs(reference) <= 2048);
     const double error = std::fabs(value - reference);
-    const bool poison = bits == p.poison, nan = !poison && !std::isfinite(value);
+    const bool poison = IsPoison(bits, p.dtype, p.poison), nan = !poison && !std::isfinite(value);
     const bool wrong = poison || nan || (exact ? error != 0 : error > bound);
     result.poison += poison;
     result.nan += nan;
@@ -143,13 +254,16 @@ void HostPoison(void** arguments) {
   for (int slot = 0; slot < region.slots; ++slot) {
     auto* halves = At<uint16_t>(region.AddressOf(slot));
     for (int64_t i = 0; i < region.bytes / 2; ++i) halves[i] = pattern;
+    if (region.bytes % 2 != 0) {
+      At<uint8_t>(region.AddressOf(slot))[region.bytes - 1] = static_cast<uint8_t>(pattern);
+    }
   }
 }
 
 template <typename Visit>
 void ForEachGuard(const Region& region, const Visit& visit) {
   for (int gap = 0; gap <= region.slots; ++gap) {
-    const int64_t begin = gap == 0 ? 0 : region.OffsetOf(gap - 1) + region.bytes;
+    const int64_t begin = gap == 0 ? 0 : region.OffsetOf(gap - 1) + (region.bytes + 1) / 2 * 2;
     const int64_t end = gap == region.slots ? region.end : region.OffsetOf(gap);
     for (int64_t at = begin; at < end; at += 2) {
       visit(*At<uint16_t>(region.base + static_cast<uint64_t>(at)), at);
@@ -178,9 +292,8 @@ void HostCopy(void** arguments) {
   const auto* entries = At<CopyEntry>(Argument<uint64_t>(arguments, 0));
   const Grid grid = CurrentGrid();
   for (int e = 0; e < grid.y; ++e) {
-    for (int64_t i = 0; i < Argument<int64_t>(arguments, 1) / 2; ++i) {
-      At<uint16_t>(entries[e].target)[i] = At<uint16_t>(entries[e].source)[i];
-    }
+    std::memcpy(At<char>(entries[e].target), At<char>(entries[e].source),
+                static_cast<size_t>(Argument<int64_t>(arguments, 1)));
   }
 }
 
@@ -190,10 +303,10 @@ void HostCompare(void** arguments) {
   auto* differences = At<uint32_t>(Argument<uint64_t>(arguments, 3));
   const Grid grid = CurrentGrid();
   for (int e = 0; e < grid.y; ++e) {
-    for (int64_t i = 0; i < Argument<int64_t>(arguments, 1) / 2; ++i) {
-      const uint16_t want =
-          entries[e].expected != 0 ? At<uint16_t>(entries[e].expected)[i] : pattern;
-      differences[e] += At<uint16_t>(entries[e].data)[i] != want;
+    for (int64_t i = 0; i < Argument<int64_t>(arguments, 1); ++i) {
+      const auto byte = static_cast<uint8_t>(i % 2 == 0 ? pattern : pattern >> 8);
+      const uint8_t want = entries[e].expected != 0 ? At<uint8_t>(entries[e].expected)[i] : byte;
+      differences[e] += At<uint8_t>(entries[e].data)[i] != want;
     }
   }
 }
@@ -316,7 +429,30 @@ void FillsNeighbours(void** arguments) {
   for (int slot = 1; slot < 4; ++slot) std::copy(o.c, o.c + o.size(), o.c + slot * 512);
 }
 
+template <typename Out>
+void RowSum(void** arguments, int rows_left, int columns_left) {
+  const auto* x = At<float>(Argument<uint64_t>(arguments, 0));
+  auto* out = At<Out>(Argument<uint64_t>(arguments, 1));
+  const int rows = Argument<int>(arguments, 2), columns = Argument<int>(arguments, 3);
+  for (int r = 0; r < rows - rows_left; ++r) {
+    Out sum = 0;
+    for (int c = 0; c < columns - columns_left; ++c) sum += x[r * columns + c];
+    out[r] = sum;
+  }
+}
+void RowSumF32(void** arguments) { RowSum<float>(arguments, 0, 0); }
+void RowSumF64(void** arguments) { RowSum<double>(arguments, 0, 0); }
+void RowSumDropsLast(void** arguments) { RowSum<float>(arguments, 0, 1); }
+void RowSumSkipsARow(void** arguments) { RowSum<float>(arguments, 1, 0); }
+void RowSumNan(void** arguments) { *At<double>(Argument<uint64_t>(arguments, 1)) = NAN; }
+
 constexpr std::pair<const char*, void (*)(void**)> kCandidates[] = {
+    {"row-sum", RowSumF32},
+    {"row-sum-f64", RowSumF64},
+    {"row-sum-drops-last", RowSumDropsLast},
+    {"row-sum-skips-a-row", RowSumSkipsARow},
+    {"row-sum-nan", RowSumNan},
+    {"row-sum-crashes", Crashes},
     {"honest", Honest},
     {"zeros", Zeros},
     {"nan", Nan},
@@ -340,8 +476,10 @@ constexpr std::pair<const char*, void (*)(void**)> kCandidates[] = {
 
 std::string KernelImage() {
   return "kernel JudgeFill 64\n"
+         "kernel JudgeFillTensor 72\n"
+         "kernel JudgeSpread 8 4 8 8\n"
          "kernel JudgeReference 8 32\n"
-         "kernel JudgeVerify 56\n"
+         "kernel JudgeVerify 64\n"
          "kernel JudgePoison 48 4\n"
          "kernel JudgeFillGuards 48 8\n"
          "kernel JudgeCheckGuards 48 8 8\n"
@@ -355,6 +493,8 @@ void DefineKernels() {
   cuda::fake::OpenContext();
   const std::pair<const char*, void (*)(void**)> ours[] = {
       {"JudgeFill", HostFill},
+      {"JudgeFillTensor", HostFillTensor},
+      {"JudgeSpread", HostSpread},
       {"JudgeReference", HostReference},
       {"JudgeVerify", HostVerify},
       {"JudgePoison", HostPoison},
@@ -372,5 +512,7 @@ void DefineKernels() {
 std::string CandidateImage(const std::string& kernel) {
   return "kernel " + kernel + " 8 8 8 4 4 4\n";
 }
+
+std::string RowSumImage(const std::string& kernel) { return "kernel " + kernel + " 8 8 4 4\n"; }
 
 }  // namespace warpsmith::judge::fake

@@ -16,6 +16,8 @@ void DefineKernels();
 // A candidate's module: one kernel of this name taking (A, B, C, M, N, K). Names: see the table in
 // host_kernels.cc.
 std::string CandidateImage(const std::string& kernel);
+// One that takes (x, out, R, L): row sums of x (R x L, f32). "row-sum-f64" writes doubles.
+std::string RowSumImage(const std::string& kernel);
 
 }  // namespace warpsmith::judge::fake
 

@@ -74,7 +74,7 @@ class JudgeOverFakeDriver : public testing::Test {
   }
 
   static LocalDeviceOptions Options() {
-    return {"", fake::KernelImage(), {}, std::chrono::milliseconds(0)};
+    return {"", fake::KernelImage(), {}, &compiler_, std::chrono::milliseconds(0)};
   }
 
   static std::vector<Completed> JudgeAll(std::vector<Job> jobs) {
@@ -114,7 +114,47 @@ class JudgeOverFakeDriver : public testing::Test {
 
   static inline TemporaryDirectory* folder_ = nullptr;
   static inline LocalDevice* device_ = nullptr;
+
+  // What is compiled is a name of a kernel of host_kernels.cc.
+  class FakeCompiler : public Compiler {
+   public:
+    Result<CompileOutcome> Compile(const Candidate& candidate, const std::string&) override {
+      Artifact artifact;
+      const std::string& source = candidate.sources.at(candidate.entry);
+      if (source == "syntax error") return CompileOutcome(CompileFailed{"line 1", "log", false});
+      artifact.image = fake::RowSumImage(source);
+      return CompileOutcome(std::move(artifact));
+    }
+  };
+  static inline FakeCompiler compiler_;
 };
+
+// out[r] = the sum of row r of x, all f32.
+Job RowSumJob(const std::string& kernel, const std::string& reference = "row-sum-f64") {
+  const Expression one = Expression::Constant(1), r = Expression::Literal("R"),
+                   l = Expression::Literal("L");
+  LaunchOperation launch;
+  launch.grid = launch.block = launch.cluster = {one, one, one};
+  launch.arguments = {TensorArgument{"x"}, TensorArgument{"out"}, IntArgument{r}, IntArgument{l}};
+  Job job;
+  job.key = kernel;
+  job.task.name = "row-sum";
+  job.task.tensors = {{"out", DType::kF32, Role::kOutput, {r}},
+                      {"x", DType::kF32, Role::kInput, {r, l}, Generator::kNormal}};
+  job.task.reference.kind = "cuda";
+  job.task.reference.sources = {{"reference.cu", reference}};
+  job.task.reference.plan.emplace();
+  launch.kernel = reference;
+  job.task.reference.plan->operations = {launch};
+  job.task.tolerance.reduction_length = l;
+  job.workload = {"w", {{"R", 33}, {"L", 100}}, 1, false};
+  launch.kernel = kernel;
+  job.candidate.plan.operations = {launch};
+  job.artifact.emplace();
+  job.artifact->image = fake::RowSumImage(kernel);
+  job.protocol.step_timeout_ms = 3'000;
+  return job;
+}
 
 TEST_F(JudgeOverFakeDriver, HonestPassesScreening) {
   const Completed completed = JudgeAll({MakeJob("honest")}).at(0);
@@ -207,7 +247,7 @@ TEST_F(JudgeOverFakeDriver, RefusesBeforeRunning) {
   std::get<LaunchOperation>(job.candidate.plan.operations[0]).arguments.pop_back();
   ExpectRejected(JudgeAll({job}).at(0).verdict.outcome, "plan");
   job = MakeJob("honest");
-  job.task.reference.kind = "torch";
+  job.task.reference.kind = "oracle of Delphi";
   const Outcome unfit = JudgeAll({job}).at(0).verdict.outcome;
   EXPECT_TRUE(std::holds_alternative<Inconclusive>(unfit)) << Describe(unfit);
   ExpectHonestPasses();
@@ -223,6 +263,42 @@ TEST_F(JudgeOverFakeDriver, ADegenerateTaskIsCalledSo) {
   EXPECT_EQ(device_->DegenerateAnswer(GemmTask(), job.workload)->value_or("none"), "none");
   const Outcome outcome = JudgeAll({job}).at(0).verdict.outcome;
   EXPECT_TRUE(std::holds_alternative<Inconclusive>(outcome)) << Describe(outcome);
+}
+
+TEST_F(JudgeOverFakeDriver, AnyTaskIsJudgedAgainstItsOwnReference) {
+  Job job = RowSumJob("row-sum");
+  job.task.rivals = {{"current", job.candidate}};
+  job.task.rivals[0].candidate.entry = "x.cu";
+  job.task.rivals[0].candidate.sources = {{"x.cu", "row-sum"}};
+  job.task.baselines = {"current"};
+  job.protocol = Protocol::Certified();
+  job.protocol.max_rounds = job.protocol.rounds;
+  const Completed completed = JudgeAll({job}).at(0);
+  const auto* passed = std::get_if<Passed>(&completed.verdict.outcome);
+  ASSERT_NE(passed, nullptr) << Describe(completed.verdict.outcome);
+  EXPECT_THAT(passed->correctness.detectors, testing::Contains("adversarial"));
+  EXPECT_GT(passed->correctness.worst_bound_fraction, 0);
+  for (Mode mode : job.protocol.modes) {
+    const ModeTiming* timing = FindTiming(completed.verdict, mode);
+    ASSERT_NE(timing, nullptr) << Name(mode);
+    ASSERT_EQ(timing->comparisons.size(), 1U);
+    EXPECT_EQ(timing->comparisons[0].baseline, "current");
+  }
+}
+
+TEST_F(JudgeOverFakeDriver, WrongAnswersToAnyTaskAreNamed) {
+  ExpectIncorrect(JudgeAll({RowSumJob("row-sum-drops-last")}).at(0).verdict.outcome, "bound");
+  ExpectIncorrect(JudgeAll({RowSumJob("row-sum-skips-a-row")}).at(0).verdict.outcome, "poison");
+}
+
+TEST_F(JudgeOverFakeDriver, AReferenceThatFailsIsTheTasksFault) {
+  for (const char* reference : {"row-sum-crashes", "row-sum-nan", "syntax error"}) {
+    const Outcome outcome = JudgeAll({RowSumJob("row-sum", reference)}).at(0).verdict.outcome;
+    const auto* inconclusive = std::get_if<Inconclusive>(&outcome);
+    ASSERT_NE(inconclusive, nullptr) << reference << ": " << Describe(outcome);
+    EXPECT_THAT(inconclusive->reason, testing::HasSubstr("reference")) << reference;
+  }
+  ExpectHonestPasses();
 }
 
 TEST_F(JudgeOverFakeDriver, JobsComeBackUnderTheirKeys) {

@@ -1,0 +1,85 @@
+#include "judge/cuda_reference.h"
+
+#include <unistd.h>
+
+#include <chrono>
+#include <utility>
+
+#include "judge/problem.h"
+
+namespace warpsmith::judge {
+namespace {
+
+constexpr std::chrono::seconds kStepLimit{60};  // a naive kernel on a large problem takes its time
+constexpr uint16_t kPoison = 0x7e01;
+
+Error AsTheTasks(Error error) {
+  error.code = ErrorCode::kBadInput;
+  return error;
+}
+
+class CudaReference : public ReferenceProvider {
+ public:
+  explicit CudaReference(std::unique_ptr<RunnerProcess> runner) : runner_(std::move(runner)) {}
+
+  Status Expect() override {
+    const CallResult call =
+        runner_->Call(CheckCommand{std::string(kCandidateName), kPoison}, kStepLimit);
+    if (std::holds_alternative<Reply>(call)) return {};
+    return AsTheTasks(ErrorOfCall(call, "running it"));
+  }
+
+  Status Draw(uint64_t) override {
+    return Error{ErrorCode::kBadInput, "a cuda reference draws no inputs",
+                 "give the task's inputs another generator than 'reference'"};
+  }
+
+ private:
+  std::unique_ptr<RunnerProcess> runner_;
+};
+
+Result<std::string> Build(const Task& task, Compiler& compiler, const std::string& architecture) {
+  CompileOutcome outcome = TRY(compiler.Compile(ReferenceCandidate(task), architecture));
+  if (auto* failed = std::get_if<CompileFailed>(&outcome)) {
+    return Error{ErrorCode::kBadInput,
+                 "task " + task.name + ": its reference does not compile: " + failed->reason +
+                     "\n" + failed->log,
+                 ""};
+  }
+  return std::move(std::get<Artifact>(outcome).image);
+}
+
+}  // namespace
+
+Candidate ReferenceCandidate(const Task& task) {
+  Candidate candidate;
+  candidate.sources = task.reference.sources;
+  const auto entry = task.reference.options.find("entry");
+  if (entry != task.reference.options.end()) {
+    candidate.entry = entry->second;
+  } else if (!candidate.sources.empty()) {
+    candidate.entry = candidate.sources.begin()->first;
+  }
+  if (task.reference.plan) candidate.plan = *task.reference.plan;
+  return candidate;
+}
+
+Result<std::unique_ptr<ReferenceProvider>> StartCudaReference(
+    const Task& task, const Workload& workload, const ReferenceStage& stage, Compiler& compiler,
+    const std::string& architecture, const RunnerOptions& runner_options) {
+  const std::string image = TRY(Build(task, compiler, architecture));
+  auto runner = TRY(RunnerProcess::Start(runner_options));
+  const ArenaCommand arena{ReferenceTask(task), workload, stage.mapped_bytes(), 0, 0};
+  const std::vector<int> descriptors = TRY(stage.Export());
+  const CallResult mapped = runner->Call(arena, kStepLimit, {}, descriptors);
+  for (int descriptor : descriptors) close(descriptor);
+  if (!std::holds_alternative<Reply>(mapped)) return ErrorOfCall(mapped, "mapping the reference");
+  const CandidateCommand load{std::string(kCandidateName), *task.reference.plan, 1};
+  const CallResult loaded = runner->Call(load, kStepLimit, image);
+  if (!std::holds_alternative<Reply>(loaded)) {
+    return AsTheTasks(ErrorOfCall(loaded, "task " + task.name + ": loading its reference"));
+  }
+  return std::unique_ptr<ReferenceProvider>(new CudaReference(std::move(runner)));
+}
+
+}  // namespace warpsmith::judge

@@ -1,0 +1,25 @@
+// Seam: who computes the expected outputs of a task whose reference is not built in. It works in a
+// process of its own, which never holds a candidate.
+#ifndef WARPSMITH_JUDGE_REFERENCE_PROVIDER_H_
+#define WARPSMITH_JUDGE_REFERENCE_PROVIDER_H_
+
+#include <cstdint>
+
+#include "util/result.h"
+
+namespace warpsmith::judge {
+
+// Reads and writes the stage that it was made for (reference_stage.h). Returns when the device is
+// done. Errors say what failed in the reference, for a person: it is the task's author's.
+class ReferenceProvider {
+ public:
+  virtual ~ReferenceProvider() = default;
+  // The expected outputs of the inputs on the stage.
+  virtual Status Expect() = 0;
+  // New inputs from this seed, and their expected outputs.
+  virtual Status Draw(uint64_t seed) = 0;
+};
+
+}  // namespace warpsmith::judge
+
+#endif  // WARPSMITH_JUDGE_REFERENCE_PROVIDER_H_
