@@ -14,7 +14,7 @@ namespace warpsmith::compile {
 namespace {
 
 // Raised when an entry's format, or what we read out of images and logs, changes.
-constexpr char kEntryVersion[] = "warpsmith artifact 1";
+constexpr char kEntryVersion[] = "warpsmith artifact 2";
 constexpr int kCompressionLevel = 3;  // entries are read back within a few ms and rarely kept long
 constexpr size_t kEntryBytes = size_t{1} << 30;
 

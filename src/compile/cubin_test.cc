@@ -6,19 +6,23 @@
 #include <rapidcheck/gtest.h>
 
 #include <cstring>
+#include <limits>
+#include <string>
+#include <vector>
 
+#include "util/elf.h"
 #include "util/random.h"
 
 namespace warpsmith::compile {
 namespace {
 
 // An ELF file with the given sections (no contents), laid out as header, names, section table.
-std::string ElfOf(const std::vector<Section>& wanted) {
-  std::vector<Section> sections = wanted;
+std::string ElfOf(const std::vector<ElfSection>& wanted) {
+  std::vector<ElfSection> sections = wanted;
   sections.push_back({".shstrtab", 0});
   std::string names;
   std::vector<Elf64_Shdr> table;
-  for (const Section& section : sections) {
+  for (const ElfSection& section : sections) {
     Elf64_Shdr header{};
     header.sh_name = static_cast<uint32_t>(names.size());
     header.sh_size = section.bytes;
@@ -40,11 +44,11 @@ std::string ElfOf(const std::vector<Section>& wanted) {
                      table.size() * sizeof(Elf64_Shdr));
 }
 
-const std::vector<Section> kSections = {{"", 0},
-                                        {".text.add", 640},
-                                        {".nv.global", 20},
-                                        {".nv.global.init", 4},
-                                        {".nv.constant3", 400}};
+const std::vector<ElfSection> kSections = {{"", 0},
+                                           {".text.add", 640},
+                                           {".nv.global", 20},
+                                           {".nv.global.init", 4},
+                                           {".nv.constant3", 400}};
 
 TEST(Cubin, WritableGlobalsAreZeroAndInitialisedOnes) {
   const auto bytes = WritableGlobalBytes(ElfOf(kSections), "");
@@ -71,7 +75,7 @@ TEST(Cubin, OtherFilesAreRefused) {
 TEST(Cubin, EveryCutIsReadOrRefused) {
   const std::string good = ElfOf(kSections);
   for (size_t i = 0; i < good.size(); ++i) {
-    EXPECT_FALSE(ReadSections(std::string_view(good).substr(0, i)).ok()) << i;
+    EXPECT_FALSE(ReadElfSections(std::string_view(good).substr(0, i)).ok()) << i;
   }
 }
 

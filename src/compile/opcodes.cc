@@ -46,6 +46,11 @@ std::string_view InstructionOf(std::string_view line) {
   return is_address ? Skip(line.substr(close + 2), " \t{") : std::string_view();
 }
 
+// "HMMA", "IGMMA", "UTCHMMA.2CTA", ...; "HFMA2.MMA" is none, for what matters comes first.
+bool IsTensorProduct(std::string_view whole) {
+  return whole.substr(0, whole.find('.')).ends_with("MMA");
+}
+
 std::string_view OpcodeOf(std::string_view instruction) {
   if (instruction.starts_with('@')) {  // a predicate
     instruction =
@@ -53,7 +58,7 @@ std::string_view OpcodeOf(std::string_view instruction) {
   }
   const std::string_view whole = instruction.substr(0, instruction.find_first_of(" ;\t"));
   const size_t dot = whole.find('.');
-  if (dot == std::string_view::npos) return whole;
+  if (dot == std::string_view::npos || IsTensorProduct(whole)) return whole;
   return whole.substr(0, whole.find('.', dot + 1));
 }
 

@@ -11,7 +11,10 @@
 
 namespace warpsmith::compile {
 
-// Mnemonic with its modifiers' first part kept ("HGMMA", "LDGSTS.E"): up to the second dot.
+// Mnemonic with its modifiers' first part kept ("BAR.SYNC", "LDGSTS.E"): up to the second dot.
+// Those of tensor-core products are kept whole, since they say what is multiplied and how it is
+// summed
+// ("HMMA.16816.F32.BF16", "HGMMA.64x128x16.F16").
 using OpcodeCounts = std::map<std::string, int64_t>;
 
 // Runs nvdisasm, or cuobjdump, on the cubin. kUnavailable when neither is here.
