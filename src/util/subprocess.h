@@ -18,6 +18,7 @@ struct ProcessLimits {
   int64_t address_space_bytes = 0;  // 0: unlimited (a CUDA context needs it so)
   int64_t output_bytes = 1 << 20;   // of stdout and stderr together; more is cut and said
   int64_t file_bytes = 0;           // largest file it may write; 0: unlimited
+  bool discard_output = false;      // of a ChildProcess: stdout and stderr; false: ours
 };
 
 struct ProcessOutcome {

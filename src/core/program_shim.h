@@ -1,0 +1,23 @@
+// The bridge between the judge, which calls `warpsmith_call` with device addresses, and a program's
+// own entry, as the task declares it.
+#ifndef WARPSMITH_CORE_PROGRAM_SHIM_H_
+#define WARPSMITH_CORE_PROGRAM_SHIM_H_
+
+#include "core/candidate.h"
+#include "core/task.h"
+#include "util/result.h"
+
+namespace warpsmith {
+
+// extern "C" void warpsmith_call(void* const* tensors), in the order of task.tensors.
+inline constexpr char kProgramEntry[] = "warpsmith_call";
+
+// What is compiled in the place of `candidate`: with one source more, the generated shim, as its
+// entry. Candidates of other forms come back as they are. Keys and identities stay those of the
+// candidate itself. kBadInput when the task's `program` does not say how to call one.
+Result<Candidate> WithProgramShim(const Candidate& candidate, const Task& task,
+                                  const Workload& workload);
+
+}  // namespace warpsmith
+
+#endif  // WARPSMITH_CORE_PROGRAM_SHIM_H_

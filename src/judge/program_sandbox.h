@@ -1,0 +1,21 @@
+// What a program's process may see and do: the sandbox's policy for it.
+#ifndef WARPSMITH_JUDGE_PROGRAM_SANDBOX_H_
+#define WARPSMITH_JUDGE_PROGRAM_SANDBOX_H_
+
+#include <string>
+#include <vector>
+
+#include "judge/peer_wire.h"
+#include "util/result.h"
+
+namespace warpsmith::judge {
+
+// Before CUDA is opened. The level reached ("L1"); `socket` stays open.
+Result<std::string> EnterProgramSandbox(const PeerStart& command, int socket);
+
+// Patterns of the libraries that compute for others, without those that a task allows ("cublas").
+std::vector<std::string> HiddenLibraries(const std::vector<std::string>& allow);
+
+}  // namespace warpsmith::judge
+
+#endif  // WARPSMITH_JUDGE_PROGRAM_SANDBOX_H_
