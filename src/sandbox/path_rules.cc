@@ -14,6 +14,8 @@ namespace fs = std::filesystem;
 
 constexpr const char* kHarmlessNodes[] = {"/dev/null", "/dev/zero", "/dev/full", "/dev/random",
                                           "/dev/urandom"};
+// Started by the kernel with every program.
+constexpr const char* kLoaders[] = {"/lib64/ld-linux-x86-64.so.2", "/lib/ld-linux-aarch64.so.1"};
 
 void Append(const std::vector<fs::path>& paths, Access access, std::vector<PathRule>* rules) {
   for (const fs::path& path : paths) {
@@ -94,6 +96,9 @@ std::vector<PathRule> NamedPaths(const Policy& policy) {
   std::vector<PathRule> rules;
   Append(policy.readable, Access::kRead, &rules);
   Append(policy.executable, Access::kExecute, &rules);
+  if (policy.allow_processes) {
+    Append({std::begin(kLoaders), std::end(kLoaders)}, Access::kExecute, &rules);
+  }
   Append(policy.writable, Access::kWrite, &rules);
   Append(policy.devices, Access::kDevice, &rules);
   Append({std::begin(kHarmlessNodes), std::end(kHarmlessNodes)}, Access::kDevice, &rules);

@@ -87,20 +87,6 @@ int64_t ThreadsOf(const fs::path& process) {
   return 0;
 }
 
-// The kernel counts threads against the user, wherever they run.
-int64_t ThreadsOfThisUser() {
-  int64_t threads = 0;
-  std::error_code failed;
-  for (const auto& entry : fs::directory_iterator("/proc", failed)) {
-    const std::string name = entry.path().filename();
-    struct stat about {};
-    if (name.find_first_not_of("0123456789") != std::string::npos) continue;
-    if (stat(entry.path().c_str(), &about) != 0 || about.st_uid != getuid()) continue;
-    threads += ThreadsOf(entry.path());
-  }
-  return threads;
-}
-
 Status Limit(__rlimit_resource resource, int64_t most, const char* what) {
   rlimit limit{};
   if (getrlimit(resource, &limit) != 0) return Failed(std::string("limit of ") + what);
@@ -116,9 +102,12 @@ Result<Identity> LeaveRoot(const std::vector<PathRule>& rules) {
   if (geteuid() != 0 && getuid() != 0) return Identity{};
   const std::vector<PathRule> ours = ReachableByRoot(rules);
   const int first = FirstUnreachable(ours);
-  if (first != kAllReachable) return Identity{true, ours[static_cast<size_t>(first)].path};
+  if (first != kAllReachable) {
+    return Identity{"user 65534 cannot reach " + ours[static_cast<size_t>(first)].path.string() +
+                    ": move it, or let others read it"};
+  }
   const DeathSignal death;
-  if (!ChangeIdentity()) return Failed("changing from root to user 65534");
+  if (!ChangeIdentity()) return Identity{Failed("becoming user 65534").message};
   TRY(death.Restore());
   return Identity{};
 }
@@ -146,7 +135,20 @@ Status BecomeUntraceable() {
   return {};
 }
 
-Status SetLimits(const Limits& limits) {
+int64_t ThreadsOfThisUser() {
+  int64_t threads = 0;
+  std::error_code failed;
+  for (const auto& entry : fs::directory_iterator("/proc", failed)) {
+    const std::string name = entry.path().filename();
+    struct stat about {};
+    if (name.find_first_not_of("0123456789") != std::string::npos) continue;
+    if (stat(entry.path().c_str(), &about) != 0 || about.st_uid != getuid()) continue;
+    threads += ThreadsOf(entry.path());
+  }
+  return threads;
+}
+
+Status SetLimits(const Limits& limits, int64_t threads_already) {
   std::ofstream("/proc/self/oom_score_adj") << 1000;
   TRY(Limit(RLIMIT_CORE, 0, "core dumps"));
   TRY(Limit(RLIMIT_RTPRIO, 0, "real-time priority"));
@@ -157,7 +159,7 @@ Status SetLimits(const Limits& limits) {
   if (limits.file_bytes > 0) TRY(Limit(RLIMIT_FSIZE, limits.file_bytes, "file size"));
   if (limits.open_files > 0) TRY(Limit(RLIMIT_NOFILE, limits.open_files, "open files"));
   if (limits.processes > 0) {
-    TRY(Limit(RLIMIT_NPROC, ThreadsOfThisUser() + limits.processes, "processes"));
+    TRY(Limit(RLIMIT_NPROC, threads_already + limits.processes, "processes"));
   }
   return {};
 }

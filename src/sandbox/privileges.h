@@ -2,6 +2,8 @@
 #ifndef WARPSMITH_SANDBOX_PRIVILEGES_H_
 #define WARPSMITH_SANDBOX_PRIVILEGES_H_
 
+#include <cstdint>
+#include <string>
 #include <vector>
 
 #include "sandbox/path_rules.h"
@@ -9,11 +11,10 @@
 
 namespace warpsmith::sandbox {
 
-// Root becomes kUnprivilegedId; anyone else stays. False in a Result when root has to stay root,
-// since a path of `rules` would be out of the other's reach: that path is in `unreachable`.
+// Root becomes kUnprivilegedId, unless a path of `rules` would be out of reach then or the change
+// is not to be had; anyone else stays who they are.
 struct Identity {
-  bool root = false;
-  std::filesystem::path unreachable;
+  std::string still_root;  // why; empty: not root
 };
 Result<Identity> LeaveRoot(const std::vector<PathRule>& rules);
 
@@ -23,8 +24,11 @@ Status RefuseNewPrivileges();
 // Nobody of the same user can trace it, read its memory or have it dump its core.
 Status BecomeUntraceable();
 
+// The kernel counts threads against the user, wherever they run, and anew in a user namespace.
+int64_t ThreadsOfThisUser();
+
 // Also makes the process the first that the kernel ends when memory runs out.
-Status SetLimits(const Limits& limits);
+Status SetLimits(const Limits& limits, int64_t threads_already);
 
 }  // namespace warpsmith::sandbox
 

@@ -48,6 +48,7 @@ class Entrance {
     return Walk(means_, &identity_);
   }
 
+  bool counted_apart() const { return means_ == Means::kUserNamespace; }
   bool isolated() const { return means_.has_value(); }
   const Identity& identity() const { return identity_; }
   const std::vector<PathRule>& visible() const { return visible_; }
@@ -59,9 +60,8 @@ class Entrance {
     if (means == Means::kRoot) TRY(Isolate(isolation_, *means));
     *identity = TRY(LeaveRoot(isolation_.rules));
     if (means != Means::kUserNamespace) return {};
-    if (identity->root) {
-      return Error{ErrorCode::kPermission,
-                   "namespaces: " + identity->unreachable.string() + " is for root alone", ""};
+    if (!identity->still_root.empty()) {
+      return Error{ErrorCode::kPermission, "namespaces: " + identity->still_root, ""};
     }
     return Isolate(isolation_, *means);
   }
@@ -94,15 +94,14 @@ class Entrance {
 
 // Whatever of L1 holds holds, even where the rest does not. True when all of it does.
 Result<bool> LockDown(const Policy& policy, const Entrance& entrance, Reached* reached) {
-  bool all = !entrance.identity().root;
+  const std::string& still_root = entrance.identity().still_root;
+  bool all = still_root.empty();
   if (!all) {
-    reached->absent.push_back("L1: still root (without capabilities), as user 65534 cannot reach " +
-                              entrance.identity().unreachable.string() +
-                              ": move it, or let others read it");
+    reached->absent.push_back("L1: still root, though without capabilities: " + still_root);
   }
   TRY(DropCapabilities());
   TRY(RefuseNewPrivileges());
-  TRY(SetLimits(policy.limits));
+  TRY(SetLimits(policy.limits, entrance.counted_apart() ? 1 : ThreadsOfThisUser()));
   const Status files = RestrictFiles(entrance.visible(), policy.network);
   if (!files.ok()) {
     reached->absent.push_back("L1: " + files.error().Line());

@@ -1,0 +1,71 @@
+#include "sandbox/path_rules.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "util/file.h"
+
+namespace warpsmith::sandbox {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::UnorderedElementsAre;
+
+class PathRulesTest : public testing::Test {
+ protected:
+  PathRulesTest() : folder_(TemporaryDirectory::Create("warpsmith-rules-test").value()) {
+    for (const char* file : {"lib/libcublas.so.13", "lib/libm.so", "lib/deep/libcublasLt.so",
+                             "lib/deep/other", "share/text"}) {
+      const fs::path path = Folder() / file;
+      EXPECT_TRUE(CreateDirectories(path.parent_path()).ok());
+      EXPECT_TRUE(WriteFileAtomic(path, "x").ok());
+    }
+    fs::create_symlink("libcublas.so.13", Folder() / "lib/link.so");
+  }
+  fs::path Folder() const { return fs::canonical(folder_.path()); }
+
+  // Each as "access path", relative to the folder.
+  std::vector<std::string> Texts(const std::vector<PathRule>& rules) const {
+    std::vector<std::string> texts;
+    for (const PathRule& rule : rules) {
+      texts.push_back(std::to_string(static_cast<int>(rule.access)) + " " +
+                      rule.path.lexically_relative(Folder()).string());
+    }
+    return texts;
+  }
+
+  TemporaryDirectory folder_;
+};
+
+TEST_F(PathRulesTest, HiddenFilesAreFoundByNameAndByPath) {
+  const std::vector<PathRule> rules = {{Folder(), Access::kRead}};
+  EXPECT_THAT(HiddenFiles(rules, {"libcublas*"}),
+              ElementsAre(Folder() / "lib/deep/libcublasLt.so", Folder() / "lib/libcublas.so.13"));
+  EXPECT_THAT(HiddenFiles(rules, {"*/deep/*"}),
+              ElementsAre(Folder() / "lib/deep/libcublasLt.so", Folder() / "lib/deep/other"));
+  EXPECT_THAT(HiddenFiles(rules, {"libcudnn*"}), IsEmpty());
+  EXPECT_THAT(HiddenFiles(rules, {}), IsEmpty());
+}
+
+TEST_F(PathRulesTest, OnlyFoldersWithHiddenFilesAreSplit) {
+  const std::vector<PathRule> rules = {{Folder(), Access::kRead}};
+  EXPECT_THAT(Texts(WithoutHidden(rules, HiddenFiles(rules, {"libcublas.so*"}))),
+              UnorderedElementsAre("0 .", "1 share", "0 lib", "1 lib/libm.so", "1 lib/deep"));
+  EXPECT_THAT(Texts(WithoutHidden(rules, {})), ElementsAre("1 ."));
+}
+
+TEST_F(PathRulesTest, PathsThatDoNotExistAndRelativeOnesGrantNothing) {
+  Policy policy;
+  policy.readable = {"/nonexistent/folder", "relative", Folder() / "lib"};
+  policy.writable = {Folder()};
+  std::vector<fs::path> named;
+  for (const PathRule& rule : NamedPaths(policy)) {
+    if (rule.access != Access::kDevice) named.push_back(rule.path);
+  }
+  EXPECT_THAT(named, ElementsAre(Folder(), Folder() / "lib"));
+}
+
+}  // namespace
+}  // namespace warpsmith::sandbox
