@@ -69,7 +69,7 @@ INSTANTIATE_TEST_SUITE_P(Shipped, ExampleTask,
                          testing::ValuesIn(FoldersWith(Examples(), "task.toml")), NameOf);
 
 TEST(ExampleTasks, ThereAreEnoughOfThem) {
-  EXPECT_GE(FoldersWith(Examples(), "task.toml").size(), 8u);
+  EXPECT_GE(FoldersWith(Examples(), "task.toml").size(), 14u);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include <cuda_fp16.h>
 
 constexpr int kThreads = 256, kEach = 16;
+constexpr float kLowest = -3.4e38f;
 
 // The result is in every thread. `partial` is free for use again when all have passed the next
 // barrier of the block.
@@ -23,11 +24,11 @@ extern "C" __global__ void __launch_bounds__(kThreads)
   __shared__ float partial[2][kThreads / 32];
   const long long row = static_cast<long long>(blockIdx.x) * columns;
   float values[kEach];
-  float most = -INFINITY;
+  float most = kLowest;
 #pragma unroll
   for (int i = 0; i < kEach; ++i) {
     const int column = i * kThreads + threadIdx.x;
-    values[i] = column < columns ? __half2float(x[row + column]) : -INFINITY;
+    values[i] = column < columns ? __half2float(x[row + column]) : kLowest;
     most = fmaxf(most, values[i]);
   }
   most = BlockReduce(most, partial[0], [](float a, float b) { return fmaxf(a, b); });
