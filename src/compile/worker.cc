@@ -1,6 +1,7 @@
 #include "compile/worker.h"
 
 #include <chrono>
+#include <filesystem>
 
 #include "compile/cubin.h"
 #include "compile/worker_compiler.h"
@@ -24,6 +25,15 @@ Result<Compiled> FromNvrtcError(const Error& error) {
   return compiled;
 }
 
+// cuda_fp16.h and its like are no part of NVRTC, but of the toolkit (or the wheels) that it lies
+// in: beside the library's folder. Empty where it came alone; including them fails as it should
+// then.
+std::string CudaHeaders(const std::filesystem::path& nvrtc) {
+  const std::filesystem::path folder = nvrtc.parent_path().parent_path() / "include";
+  std::error_code ignored;
+  return std::filesystem::exists(folder / "cuda_fp16.h", ignored) ? folder.string() : "";
+}
+
 }  // namespace
 
 Result<Compiled> CompileWithNvrtc(const Compilation& compilation, const Limits& limits) {
@@ -31,6 +41,8 @@ Result<Compiled> CompileWithNvrtc(const Compilation& compilation, const Limits& 
   cuda::NvrtcInput input;
   input.name = compilation.entry;
   input.options = compilation.flags;
+  const std::string cuda_headers = CudaHeaders(nvrtc->path());
+  if (!cuda_headers.empty()) input.options.push_back("--include-path=" + cuda_headers);
   for (const auto& [path, text] : compilation.sources) {
     if (path == compilation.entry) {
       input.source = text;

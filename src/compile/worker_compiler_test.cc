@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <filesystem>
 #include <thread>
 
 #include "compile/testing/nvrtc_fixture.h"
@@ -45,6 +46,19 @@ TEST_F(WorkerCompilerTest, ReportsWhatTheKernelUses) {
   EXPECT_EQ(artifact.writable_global_bytes, 0);
   EXPECT_GT(artifact.compile_ms, 0);
   EXPECT_FALSE(artifact.from_cache);
+}
+
+TEST_F(WorkerCompilerTest, KnowsTheToolkitsHalfTypes) {
+  const std::filesystem::path nvrtc = cuda::Nvrtc::Open().value()->path();
+  if (!std::filesystem::exists(nvrtc.parent_path().parent_path() / "include/cuda_fp16.h")) {
+    GTEST_SKIP() << "NVRTC is here without the toolkit's headers";
+  }
+  WorkerCompiler compiler(Options());
+  const Artifact artifact = CompileWell(
+      compiler, CandidateOf("#include <cuda_bf16.h>\n#include <cuda_fp16.h>\n"
+                            "extern \"C\" __global__ void f(__half* a, __nv_bfloat16* b) {\n"
+                            "  a[0] = __float2half(__bfloat162float(b[0]));\n}\n"));
+  EXPECT_EQ(artifact.writable_global_bytes, 0);
 }
 
 TEST_F(WorkerCompilerTest, FindsWritableGlobalsAndNotConstants) {
