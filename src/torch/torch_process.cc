@@ -64,7 +64,7 @@ Result<std::string> FindPython() {
 std::string PeerProgram(std::string_view last_lines) {
   json files = json::object();
   for (const EmbeddedFile& file : embedded::TorchPeer()) {
-    if (file.path.starts_with("warpsmith_peer/")) files[std::string(file.path)] = file.contents;
+    if (file.path.find('/') != file.path.npos) files[std::string(file.path)] = file.contents;
   }
   // A JSON text of strings only is a Python literal as well.
   std::string program = "FILES = " + files.dump() + "\n";

@@ -228,6 +228,12 @@ TEST(MemoryFiles, AreNamedInErrorsWithTheirLine) {
               HasSubstr("65 main.py:1: loading: SystemExit: 3"));
 }
 
+TEST(Ranges, CountOverlapsOnce) {
+  EXPECT_EQ(RunPython("from warpsmith_peer.ranges import covered\n"
+                      "print(covered([(5, 7), (0, 2), (1, 3), (6, 6.5)]), covered([]))"),
+            "5 0\n");
+}
+
 // --- Which Python, and what it has.
 
 class NamedPython : public ::testing::Test {

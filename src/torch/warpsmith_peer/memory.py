@@ -5,6 +5,7 @@ import mmap
 import torch
 
 from warpsmith_peer.failures import UNAVAILABLE, Failure
+from warpsmith_peer.ranges import covered
 
 
 class HostMemory:
@@ -23,6 +24,10 @@ class HostMemory:
 
     def release_cache(self):
         pass
+
+    def traced(self, work):
+        """(what `work` returns, busy time unknown)"""
+        return work(), None
 
 
 class _HostMapping:
@@ -65,15 +70,29 @@ class CudaMemory:
     def release_cache(self):
         torch.cuda.empty_cache()
 
+    def traced(self, work):
+        """(what `work` returns, microseconds in which the GPU was busy)"""
+        activities = [torch.profiler.ProfilerActivity.CUDA]
+        with torch.profiler.profile(activities=activities) as profile:
+            result = work()
+            torch.cuda.synchronize()
+        ranges = [(event.time_range.start, event.time_range.end) for event in profile.events()
+                  if event.device_type == torch.autograd.DeviceType.CUDA
+                  and not getattr(event, "is_user_annotation", False)]
+        return result, covered(ranges)
+
     def call(self, name, *arguments):
         status = getattr(self._driver, name)(*arguments)
         if status == 0:
             return
-        text = ctypes.c_char_p()
-        self._driver.cuGetErrorString(status, ctypes.byref(text))
-        words = text.value.decode() if text.value else "unknown"
-        raise Failure(UNAVAILABLE, f"{name}: {status} ({words}): in the PyTorch process",
+        raise Failure(UNAVAILABLE, f"{name}: {self._text('cuGetErrorName', status)} "
+                      f"({self._text('cuGetErrorString', status)}): in the PyTorch process",
                       "check that both processes use the same GPU, and its driver")
+
+    def _text(self, function, status):
+        text = ctypes.c_char_p()
+        getattr(self._driver, function)(status, ctypes.byref(text))
+        return text.value.decode() if text.value else f"CUDA_ERROR_{status}"
 
 
 _POSIX_DESCRIPTOR = 1  # CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR

@@ -16,6 +16,7 @@ class Peer:
         self._host_memory = host_memory
         self._memory = self._arena = self._subject = None
         self._callees = {}
+        self.lost = False  # this process can do nothing more
         self._commands = {"start": self._start, "arena": self._map_arena, "load": self._load,
                           "check": self._check, "burst": self._burst, "expect": self._expect,
                           "draw": self._draw}
@@ -34,7 +35,17 @@ class Peer:
         except (Exception, SystemExit) as problem:
             traceback.print_exc()
             error = Failure(INTERNAL, f"the PyTorch process: {one_line(problem)}")
+        self.lost = not self._device_answers()
         return {"version": WIRE_VERSION, "error": error.fields()}
+
+    def _device_answers(self):
+        """An illegal address or a device-side assert ends a CUDA context for good."""
+        try:
+            if self._memory is not None:
+                self._memory.synchronize()
+            return True
+        except Exception:
+            return False
 
     def _parsed(self, header):
         try:
@@ -70,7 +81,7 @@ class Peer:
                           "install a torch that was built for this driver's CUDA")
         else:
             self._memory = CudaMemory()
-        return {"text": f"torch {torch.__version__}", "sandbox": "none"}
+        return {"text": f"torch {torch.__version__}", "sandbox": "L0"}
 
     def _map_arena(self, command, frame):
         from warpsmith_peer.arena import Arena
@@ -123,9 +134,16 @@ class Peer:
         callee = self._loaded(command)
         if callee.slots is None:
             raise Failure(BAD_INPUT, "burst: the arena has no slots")
+
+        def run():
+            return burst.run_burst(callee.slots, calls, page, self._memory)
+
         with torch.no_grad(), callee.subject.running(f"running the {callee.name} baseline"):
             burst.warm_up(callee.slots, command.get("warmup_slots", []), self._memory)
-            return {"calls": burst.run_burst(callee.slots, calls, page, self._memory)}
+            if not command.get("trace"):
+                return {"calls": run()}
+            made, busy_us = self._memory.traced(run)
+        return {"calls": made, **({"gpu_busy_us": busy_us / max(made, 1)} if busy_us else {})}
 
     def _expect(self, command, frame):
         from warpsmith_peer.expected import compute_expected
@@ -150,6 +168,8 @@ def main(arguments):
             finally:
                 frame.close()
             frames.send(reply)
+            if peer.lost:
+                return IO
     except Closed:
         return 0
     except (FrameError, OSError) as problem:
