@@ -1,8 +1,14 @@
 #include "compile/nvcc.h"
 
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
 #include <utility>
 
+#include "compile/confinement.h"
 #include "compile/cubin.h"
+#include "compile/program_build.h"
 #include "util/file.h"
 #include "util/subprocess.h"
 
@@ -28,6 +34,19 @@ Status WriteSources(const fs::path& folder, const Compilation& compilation) {
   return {};
 }
 
+// Root's nvcc runs as somebody else, who must be able to come here.
+Status GiveToUnprivileged(const fs::path& folder) {
+  if (geteuid() != 0) return {};
+  std::vector<fs::path> paths = {folder};
+  for (const auto& entry : fs::recursive_directory_iterator(folder)) paths.push_back(entry.path());
+  for (const fs::path& path : paths) {
+    if (lchown(path.c_str(), sandbox::kUnprivilegedId, sandbox::kUnprivilegedId) == 0) continue;
+    if (errno == EINVAL || errno == EPERM) return {};  // a container without that user: stays root
+    return Error{ErrorCode::kIo, "giving " + path.string() + " away: " + std::strerror(errno), ""};
+  }
+  return {};
+}
+
 std::string WithoutFolder(std::string log, const fs::path& folder) {
   const std::string prefix = folder.string() + "/";
   for (size_t at = log.find(prefix); at != std::string::npos; at = log.find(prefix, at)) {
@@ -42,11 +61,16 @@ std::vector<std::string> CommandLine(const fs::path& nvcc, const Compilation& co
   if (form == Form::kKernel) {
     argv.insert(argv.end(), {"-cubin"});
   } else {
-    argv.insert(argv.end(), {"-shared", "-Xcompiler", "-fPIC"});
+    const std::vector<std::string> flags = ProgramFlags(nvcc);
+    argv.insert(argv.end(), flags.begin(), flags.end());
   }
   argv.insert(argv.end(), compilation.flags.begin(), compilation.flags.end());
-  argv.insert(argv.end(),
-              {"-I", folder.string(), "-o", image.string(), (folder / compilation.entry).string()});
+  argv.insert(argv.end(), {"-I", folder.string(), "-o", image.string()});
+  const bool whole = form == Form::kProgram;
+  for (const std::string& unit :
+       whole ? ProgramUnits(compilation) : std::vector<std::string>{compilation.entry}) {
+    argv.push_back((folder / unit).string());
+  }
   return argv;
 }
 
@@ -57,15 +81,19 @@ Compiled Failed(std::string failure, std::string log) {
   return compiled;
 }
 
-Result<Compiled> FromOutcome(const ProcessOutcome& outcome, Form form, const fs::path& folder,
-                             const fs::path& image, const Limits& limits) {
-  const std::string log = TidyLog(WithoutFolder(outcome.output, folder), limits.output_bytes);
+Result<Compiled> FromOutcome(const ProcessOutcome& outcome, Form form, const NvccFolder& folder,
+                             const Limits& limits) {
+  const LaunchedOutput output = ReadLaunched(outcome.output);
+  const std::string log = TidyLog(WithoutFolder(output.rest, folder.sources), limits.output_bytes);
   if (outcome.timed_out) {
     Compiled compiled =
         Failed("no result within " + std::to_string(limits.wall.count()) + " ms", log);
     compiled.timed_out = true;
     compiled.repeatable = false;
     return compiled;
+  }
+  if (!output.launched) {
+    return Error{ErrorCode::kUnavailable, "starting nvcc in a sandbox: " + log, ""};
   }
   if (outcome.signal != 0) {
     Compiled compiled = Failed("nvcc died of signal " + std::to_string(outcome.signal), log);
@@ -77,7 +105,8 @@ Result<Compiled> FromOutcome(const ProcessOutcome& outcome, Form form, const fs:
   }
   Compiled compiled;
   compiled.log = log;
-  compiled.image = TRY(ReadFile(image));
+  compiled.unconfined = output.unconfined;
+  compiled.image = TRY(ReadFile(folder.image()));
   // nvcc drops variables that no kernel mentions, so every one that is left counts.
   if (form == Form::kKernel) {
     compiled.writable_global_bytes = TRY(WritableGlobalBytes(compiled.image, ""));
@@ -87,25 +116,27 @@ Result<Compiled> FromOutcome(const ProcessOutcome& outcome, Form form, const fs:
 
 }  // namespace
 
-Result<Compiled> CompileWithNvcc(const fs::path& nvcc, const Compilation& compilation, Form form,
-                                 const Limits& limits) {
+Result<Compiled> CompileWithNvcc(const fs::path& launcher, const fs::path& nvcc,
+                                 const Compilation& compilation, Form form, const Limits& limits) {
   for (const auto& [path, text] : compilation.sources) {
     if (!StaysInside(path)) return Failed("source path '" + path + "' leaves the folder", "");
   }
-  const TemporaryDirectory folder = TRY(TemporaryDirectory::Create("warpsmith-nvcc"));
-  const fs::path sources = folder.path() / "src", scratch = folder.path() / "tmp";
-  const fs::path image = folder.path() / "image";
-  TRY(CreateDirectories(sources));
-  TRY(CreateDirectories(scratch));
-  TRY(WriteSources(sources, compilation));
+  const TemporaryDirectory whole = TRY(TemporaryDirectory::Create("warpsmith-nvcc"));
+  const NvccFolder folder(whole.path());
+  for (const fs::path& part : {folder.sources, folder.scratch, folder.output}) {
+    TRY(CreateDirectories(part));
+  }
+  TRY(WriteSources(folder.sources, compilation));
+  TRY(GiveToUnprivileged(whole.path()));
   ProcessLimits process;
   process.wall = limits.wall;
   process.address_space_bytes = limits.memory_bytes;
   process.output_bytes = limits.output_bytes;
   process.file_bytes = limits.image_bytes;
-  const auto outcome = TRY(RunProcess(CommandLine(nvcc, compilation, form, sources, image), process,
-                                      {"TMPDIR=" + scratch.string()}));
-  return FromOutcome(outcome, form, sources, image, limits);
+  const auto command = CommandLine(nvcc, compilation, form, folder.sources, folder.image());
+  const auto outcome = TRY(RunProcess(LaunchedCommand(launcher, whole.path(), command), process,
+                                      {"TMPDIR=" + folder.scratch.string()}));
+  return FromOutcome(outcome, form, folder, limits);
 }
 
 }  // namespace warpsmith::compile

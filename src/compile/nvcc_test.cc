@@ -5,6 +5,7 @@
 
 #include "compile/testing/nvrtc_fixture.h"
 #include "compile/toolchain.h"
+#include "core/program_shim.h"
 
 namespace warpsmith::compile {
 namespace {
@@ -41,6 +42,32 @@ TEST_F(NvccTest, MakesALibraryOfAProgram) {
                           "f<<<1, 1>>>(); }\n"));
   candidate.form = Form::kProgram;
   EXPECT_THAT(CompileWell(compiler, candidate).image, HasSubstr("launch_gpu_implementation"));
+}
+
+TEST_F(NvccTest, BuildsAProgramWithItsShim) {
+  Task task;
+  task.name = "scale";
+  task.tensors = {{"x", DType::kF32, Role::kInput, {Expression::Literal("N")}},
+                  {"out", DType::kF32, Role::kOutput, {Expression::Literal("N")}}};
+  task.program = ProgramEntry{
+      "void scale(float* out, const float* x, const std::vector<int64_t>& "
+      "shape, float by, bool fast)",
+      {"out", "x", "{N, N * 2}", "2.5f", "N > 3"}};
+  Candidate candidate = ForNvcc(CandidateOf(
+      "#include <cstdint>\n#include <vector>\n#include \"part.cu\"\n"
+      "void scale(float* out, const float* x, const std::vector<int64_t>& shape, float by, bool) {"
+      " Scale<<<1, 128>>>(out, x, by, shape[0]); }\n"));
+  candidate.sources["part.cu"] =
+      "#include <cstdint>\n__global__ void Scale(float* out, const float* x, float by, int64_t n) {"
+      " if (threadIdx.x < n) out[threadIdx.x] = by * x[threadIdx.x]; }\n";
+  candidate.form = Form::kProgram;
+  const auto whole = WithProgramShim(candidate, task, {"w", {{"N", 100}}, 1, false});
+  ASSERT_TRUE(whole.ok()) << whole.error().Line();
+  WorkerCompiler compiler(Options());
+  const Artifact artifact = CompileWell(compiler, *whole);
+  EXPECT_THAT(artifact.image, HasSubstr("warpsmith_call"));
+  ASSERT_THAT(artifact.kernels, testing::SizeIs(1));
+  EXPECT_GT(artifact.kernels[0].registers_per_thread, 0);
 }
 
 TEST_F(NvccTest, LogNamesSourcesAsTheCandidateDoes) {

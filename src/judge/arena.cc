@@ -288,6 +288,19 @@ Status Arena::Reassign(Random& random) {
   return device_.Synchronize();
 }
 
+Status Arena::Swap(size_t input, int first_slot, int second_slot) {
+  Assignment& assignment = assignments_.at(input);
+  std::swap(assignment.at(static_cast<size_t>(first_slot)),
+            assignment.at(static_cast<size_t>(second_slot)));
+  for (const int slot : {first_slot, second_slot}) {
+    TRY(cuda::CopyOnDeviceAsync(slots_.at(input).AddressOf(slot),
+                                ContentAddress(input, assignment[static_cast<size_t>(slot)]),
+                                static_cast<size_t>(problem_.inputs.at(input).bytes),
+                                device_.stream()));
+  }
+  return {};
+}
+
 Status Arena::StageCheck(const CheckContents& check) {
   for (size_t input = 0; input < problem_.inputs.size(); ++input) {
     TRY(cuda::CopyOnDeviceAsync(exact_.at(input).AddressOf(0), ContentAddress(input, check.content),

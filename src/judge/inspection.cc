@@ -334,6 +334,15 @@ Result<std::vector<OutputReport>> LookAtOutputs(OracleDevice& device, const Aren
   return outputs.Read(Detail::kCountsOnly);
 }
 
+Result<std::vector<OutputReport>> VerifyOutputs(OracleDevice& device, const Arena& arena,
+                                                const BatchPlan& batch, uint16_t poison,
+                                                Detail detail) {
+  Verification outputs(device, arena, WrittenBy(arena, batch));
+  TRY(outputs.Submit(poison, false));
+  TRY(device.Synchronize());
+  return outputs.Read(detail);
+}
+
 Result<Inspection> InspectCheck(OracleDevice& device, Arena& arena, const CheckContents& check,
                                 uint16_t poison) {
   Verification output(device, arena, {WrittenByCheck(arena, check)});

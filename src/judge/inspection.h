@@ -37,6 +37,11 @@ Result<Inspection> InspectBatch(OracleDevice& device, Arena& arena, const BatchP
 Result<std::vector<OutputReport>> LookAtOutputs(OracleDevice& device, const Arena& arena,
                                                 const BatchPlan& batch, uint16_t poison);
 
+// The outputs of the batch against their references, and nothing else.
+Result<std::vector<OutputReport>> VerifyOutputs(OracleDevice& device, const Arena& arena,
+                                                const BatchPlan& batch, uint16_t poison,
+                                                Detail detail);
+
 // The exact mappings after one launch on a check input.
 Result<Inspection> InspectCheck(OracleDevice& device, Arena& arena, const CheckContents& check,
                                 uint16_t poison);

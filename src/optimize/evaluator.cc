@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "core/program_shim.h"
 #include "util/clock.h"
 
 namespace warpsmith::optimize {
@@ -37,7 +38,7 @@ Status Evaluator::Begin(const std::string& key, const Candidate& candidate) {
                          question_.protocol});
   line_.push_back(key);
   if (compilers_ != nullptr) {
-    compilers_->Add(key, candidate);
+    compilers_->Add(key, TRY(WithProgramShim(candidate, question_.task, question_.workload)));
     ++compiling_;
   }
   return {};

@@ -1,0 +1,215 @@
+#include "judge/burst_plan.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "util/result.h"
+
+namespace warpsmith::judge {
+namespace {
+
+constexpr double kBurstUs = 100'000;
+constexpr int kLeastCalls = 2, kMostCalls = 20'000;
+constexpr int kLooks = 6, kMoves = 6;
+constexpr int kCallsForMoves = 32;  // shorter bursts hardly repeat a content
+constexpr size_t kFlightCalls = 4;  // between a move's submission and its first reader
+
+// Sets of contents come in pairs that differ in a few elements (arena.cc): a loose tolerance could
+// take one's output for the other's.
+bool MayLookAlike(const ArenaPlan& plan, const std::vector<int>& a, const std::vector<int>& b) {
+  if (a == b) return true;
+  return !plan.crossed && plan.contents > 3 && a[0] / 2 == b[0] / 2;
+}
+
+class Planner {
+ public:
+  Planner(const ArenaPlan& plan, const std::vector<Assignment>& assignments, int calls,
+          Random& random)
+      : plan_(plan), assignments_(assignments), random_(random) {
+    burst_.look.assign(static_cast<size_t>(calls), false);
+    last_.resize(static_cast<size_t>(plan.output_slots));
+  }
+
+  BurstPlan Make() {
+    const size_t calls = burst_.look.size();
+    PlaceMoves(calls);
+    for (int i = 0; i < kLooks && calls > size_t{2} * kLooks; ++i) {
+      burst_.look[random_.Below(calls - 1)] = true;
+    }
+    for (size_t call = 0; call < calls; ++call) burst_.calls.push_back(Next(call));
+    return std::move(burst_);
+  }
+
+ private:
+  void PlaceMoves(size_t calls) {
+    if (calls < kCallsForMoves || plan_.contents < 2 || assignments_.empty()) return;
+    std::vector<size_t> at;
+    for (int i = 0; i < kMoves; ++i) at.push_back(1 + random_.Below(calls - 2));
+    std::sort(at.begin(), at.end());
+    // With few contents there is no call that could do without the moving ones.
+    const size_t flight = plan_.contents >= 4 ? kFlightCalls : 0;
+    size_t free_from = 0;
+    for (const size_t submit : at) {
+      if (submit < free_from || submit + flight + 1 >= calls) continue;
+      burst_.moves.push_back({submit, submit + flight, {}});
+      free_from = submit + flight + 1;
+    }
+  }
+
+  PlannedLaunch Next(size_t call) {
+    std::optional<int> wanted;  // a content that has just moved
+    if (move_ < burst_.moves.size()) {
+      Move& move = burst_.moves[move_];
+      if (call == move.submit) Submit(move);
+      if (call == move.needed) {
+        wanted = moving_[random_.Below(2)];
+        moving_.clear();
+        burst_.look[call] = true;
+        ++move_;
+      }
+    }
+    return Place(Draw(wanted), call);
+  }
+
+  // Two contents change places in every input.
+  void Submit(Move& move) {
+    const auto contents = static_cast<uint64_t>(plan_.contents);
+    const auto one = static_cast<int>(random_.Below(contents));
+    auto other = static_cast<int>(random_.Below(contents - 1));
+    if (other >= one) ++other;
+    moving_ = {one, other};
+    for (size_t input = 0; input < assignments_.size(); ++input) {
+      Assignment& assignment = assignments_[input];
+      const int first = AnySlotOf(assignment, one), second = AnySlotOf(assignment, other);
+      std::swap(assignment[static_cast<size_t>(first)], assignment[static_cast<size_t>(second)]);
+      move.swaps.push_back({input, first, second});
+    }
+  }
+
+  int AnySlotOf(const Assignment& assignment, int content) {
+    std::vector<int> slots;
+    for (size_t slot = 0; slot < assignment.size(); ++slot) {
+      if (assignment[slot] == content) slots.push_back(static_cast<int>(slot));
+    }
+    CHECK(!slots.empty());
+    return slots[random_.Below(slots.size())];
+  }
+
+  bool IsMoving(const std::vector<int>& content) const {
+    return std::any_of(content.begin(), content.end(), [this](int one) {
+      return std::find(moving_.begin(), moving_.end(), one) != moving_.end();
+    });
+  }
+
+  bool HasRoom(const std::vector<int>& content) const {
+    return std::any_of(last_.begin(), last_.end(), [&](const std::vector<int>& last) {
+      return last.empty() || !MayLookAlike(plan_, last, content);
+    });
+  }
+
+  // Not had before, as long as there is such a one.
+  std::vector<int> Draw(std::optional<int> wanted) {
+    for (int deck = 0; deck < 2; ++deck) {
+      const auto found = std::find_if(deck_.begin(), deck_.end(), [&](const auto& content) {
+        const bool asked =
+            !wanted || std::find(content.begin(), content.end(), *wanted) != content.end();
+        return asked && !IsMoving(content) && HasRoom(content);
+      });
+      if (found != deck_.end()) {
+        std::vector<int> content = *found;
+        deck_.erase(found);
+        return content;
+      }
+      if (wanted) deck_.clear();
+      Shuffle();
+    }
+    // What is left stands in every output slot already: with two contents only.
+    const auto still = std::find_if(deck_.begin(), deck_.end(),
+                                    [this](const auto& content) { return !IsMoving(content); });
+    CHECK(still != deck_.end());
+    return wanted ? std::vector<int>(assignments_.size(), *wanted) : *still;
+  }
+
+  void Shuffle() {
+    const size_t inputs = assignments_.size();
+    for (int index = 0; index < plan_.combinations(); ++index) {
+      if (plan_.crossed) {
+        deck_.push_back({index / plan_.contents, index % plan_.contents});
+      } else {
+        deck_.emplace_back(std::max<size_t>(inputs, 1), index);
+      }
+    }
+    random_.Shuffle(deck_);
+  }
+
+  PlannedLaunch Place(std::vector<int> content, size_t call) {
+    PlannedLaunch launch;
+    for (size_t input = 0; input < assignments_.size(); ++input) {
+      launch.slot.push_back(AnySlotOf(assignments_[input], content[input]));
+    }
+    const std::vector<int> room = RoomFor(content, call);
+    launch.output_slot = room[random_.Below(room.size())];
+    last_[static_cast<size_t>(launch.output_slot)] = content;
+    if (assignments_.empty()) content.clear();
+    launch.content = std::move(content);
+    return launch;
+  }
+
+  // Every slot once; then those that hold something else. All, where there is none.
+  std::vector<int> RoomFor(const std::vector<int>& content, size_t call) const {
+    std::vector<int> unused, different, all;
+    for (size_t slot = 0; slot < last_.size(); ++slot) {
+      all.push_back(static_cast<int>(slot));
+      if (last_[slot].empty()) {
+        unused.push_back(all.back());
+      } else if (!MayLookAlike(plan_, last_[slot], content)) {
+        different.push_back(all.back());
+      }
+    }
+    if (call < last_.size()) return unused;
+    return different.empty() ? all : different;
+  }
+
+  const ArenaPlan& plan_;
+  std::vector<Assignment> assignments_;
+  Random& random_;
+  BurstPlan burst_;
+  std::vector<std::vector<int>> deck_;  // combinations still to come
+  std::vector<std::vector<int>> last_;  // what each output slot holds; empty: poison
+  std::vector<int> moving_;             // contents on their way
+  size_t move_ = 0;                     // the next one
+};
+
+}  // namespace
+
+BurstPlan PlanBurst(const ArenaPlan& plan, const std::vector<Assignment>& assignments, int calls,
+                    Random& random) {
+  CHECK(calls >= 1);
+  return Planner(plan, assignments, calls, random).Make();
+}
+
+BatchPlan LastCalls(const BurstPlan& plan) {
+  std::map<int, const PlannedLaunch*> last;
+  for (const PlannedLaunch& call : plan.calls) last[call.output_slot] = &call;
+  BatchPlan batch;
+  for (const auto& [slot, call] : last) batch.timed.push_back(*call);
+  return batch;
+}
+
+BatchPlan LookedAt(const BurstPlan& plan) {
+  BatchPlan batch;
+  for (size_t call = 0; call < plan.calls.size(); ++call) {
+    if (plan.look[call]) batch.timed.push_back(plan.calls[call]);
+  }
+  return batch;
+}
+
+int CallsFor(double call_us) {
+  const double wanted = std::ceil(kBurstUs / std::max(call_us, 0.1));
+  return static_cast<int>(std::clamp<double>(wanted, kLeastCalls, kMostCalls));
+}
+
+}  // namespace warpsmith::judge

@@ -1,0 +1,53 @@
+// Which call of a burst reads which contents from which slots, where it writes, when the oracle
+// looks in between, and when contents change places under way.
+//
+// A program can remember: between calls, and between a call and the end of its burst. So
+//   - as long as there are combinations that the burst has not had, a call gets such a one;
+//   - a slot's output is never what the slot holds already: a call left out shows;
+//   - some calls, drawn in secret, are looked at right after they end: work put off shows, and
+//     nobody can do only the last call of each slot;
+//   - some contents change places while calls run: what an address held tells nothing.
+#ifndef WARPSMITH_JUDGE_BURST_PLAN_H_
+#define WARPSMITH_JUDGE_BURST_PLAN_H_
+
+#include <cstddef>
+#include <vector>
+
+#include "judge/slot_plan.h"
+#include "util/random.h"
+
+namespace warpsmith::judge {
+
+struct SlotSwap {
+  size_t input = 0;
+  int first = 0, second = 0;
+};
+
+// Submitted before call `submit` is released; complete before call `needed` is, the first that
+// reads one of the slots.
+struct Move {
+  size_t submit = 0, needed = 0;
+  std::vector<SlotSwap> swaps;
+};
+
+struct BurstPlan {
+  std::vector<PlannedLaunch> calls;
+  std::vector<bool> look;  // of each call: verify its output before the next is released
+  std::vector<Move> moves;
+};
+
+// `assignments` as they are when the burst begins; at least one call.
+BurstPlan PlanBurst(const ArenaPlan& plan, const std::vector<Assignment>& assignments, int calls,
+                    Random& random);
+
+// The calls whose outputs are still there at the end: the last of each output slot.
+BatchPlan LastCalls(const BurstPlan& plan);
+// The calls that are looked at under way.
+BatchPlan LookedAt(const BurstPlan& plan);
+
+// Calls so that a burst takes at least 100 ms, from how long one takes.
+int CallsFor(double call_us);
+
+}  // namespace warpsmith::judge
+
+#endif  // WARPSMITH_JUDGE_BURST_PLAN_H_

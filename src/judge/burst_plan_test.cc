@@ -1,0 +1,118 @@
+#include "judge/burst_plan.h"
+
+#include <gtest/gtest.h>
+
+#include <rapidcheck.h>
+#include <rapidcheck/gtest.h>
+
+#include <set>
+
+namespace warpsmith::judge {
+namespace {
+
+struct Setting {
+  ArenaPlan plan;
+  std::vector<Assignment> assignments;
+};
+
+Setting MakeSetting(bool crossed, int contents, int slots_each, int output_slots, Random& random) {
+  Setting setting;
+  setting.plan.crossed = crossed;
+  setting.plan.contents = contents;
+  setting.plan.input_slots = contents * slots_each;
+  setting.plan.output_slots = output_slots;
+  for (int input = 0; input < 2; ++input) {
+    setting.assignments.push_back(DrawAssignment(setting.plan, random));
+  }
+  return setting;
+}
+
+Setting AnySetting(Random& random) {
+  const bool crossed = *rc::gen::arbitrary<bool>();
+  return MakeSetting(crossed, *rc::gen::inRange(2, 9), crossed ? *rc::gen::inRange(1, 4) : 1,
+                     *rc::gen::inRange(2, 20), random);
+}
+
+// Carries a plan out: what each slot holds when a call reads it.
+void Replay(const Setting& setting, const BurstPlan& burst) {
+  std::vector<Assignment> now = setting.assignments;
+  size_t next = 0;
+  std::set<std::pair<size_t, int>> moving;
+  for (size_t call = 0; call < burst.calls.size(); ++call) {
+    if (next < burst.moves.size() && burst.moves[next].submit == call) {
+      for (const SlotSwap& swap : burst.moves[next].swaps) {
+        std::swap(now[swap.input].at(static_cast<size_t>(swap.first)),
+                  now[swap.input].at(static_cast<size_t>(swap.second)));
+        moving.insert({swap.input, swap.first});
+        moving.insert({swap.input, swap.second});
+      }
+    }
+    if (next < burst.moves.size() && burst.moves[next].needed == call) {
+      moving.clear();
+      ++next;
+      RC_ASSERT(burst.look.at(call));
+    }
+    const PlannedLaunch& launch = burst.calls[call];
+    RC_ASSERT(launch.output_slot >= 0 && launch.output_slot < setting.plan.output_slots);
+    for (size_t input = 0; input < now.size(); ++input) {
+      const int slot = launch.slot.at(input);
+      RC_ASSERT(now[input].at(static_cast<size_t>(slot)) == launch.content.at(input));
+      RC_ASSERT(!moving.contains({input, slot}));
+    }
+    if (!setting.plan.crossed) RC_ASSERT(launch.content.at(0) == launch.content.at(1));
+  }
+  RC_ASSERT(next == burst.moves.size());
+}
+
+RC_GTEST_PROP(BurstPlan, EveryCallReadsWhatItIsSaidTo, (uint64_t seed)) {
+  Random random(seed, "burst");
+  const Setting setting = AnySetting(random);
+  const int calls = *rc::gen::inRange(1, 300);
+  const BurstPlan burst = PlanBurst(setting.plan, setting.assignments, calls, random);
+  RC_ASSERT(burst.calls.size() == static_cast<size_t>(calls));
+  Replay(setting, burst);
+}
+
+RC_GTEST_PROP(BurstPlan, NoSlotIsGivenWhatItHoldsAndAllAreUsed, (uint64_t seed)) {
+  Random random(seed, "burst");
+  Setting setting = AnySetting(random);
+  if (setting.plan.contents == 2 && !setting.plan.crossed) setting.plan.output_slots = 3;
+  const BurstPlan burst = PlanBurst(setting.plan, setting.assignments, 300, random);
+  std::vector<std::vector<int>> held(static_cast<size_t>(setting.plan.output_slots));
+  int repeats = 0;
+  for (const PlannedLaunch& call : burst.calls) {
+    auto& slot = held.at(static_cast<size_t>(call.output_slot));
+    repeats += slot == call.content ? 1 : 0;
+    slot = call.content;
+  }
+  RC_ASSERT(repeats == 0 || setting.plan.combinations() == 2);
+  RC_ASSERT(LastCalls(burst).timed.size() == held.size());
+}
+
+RC_GTEST_PROP(BurstPlan, FewCallsGetACombinationOfTheirOwn, (uint64_t seed)) {
+  Random random(seed, "burst");
+  const Setting setting = AnySetting(random);
+  const int calls = std::min(31, setting.plan.combinations());
+  const BurstPlan burst = PlanBurst(setting.plan, setting.assignments, calls, random);
+  std::set<std::vector<int>> seen;
+  for (const PlannedLaunch& call : burst.calls) seen.insert(call.content);
+  RC_ASSERT(seen.size() == static_cast<size_t>(calls) || setting.plan.output_slots < 3);
+}
+
+TEST(BurstPlan, LongBurstsMoveContentsAndLookAtCalls) {
+  Random random(7, "burst");
+  const Setting setting = MakeSetting(false, 8, 1, 10, random);
+  const BurstPlan burst = PlanBurst(setting.plan, setting.assignments, 5000, random);
+  EXPECT_GE(burst.moves.size(), 3U);
+  EXPECT_GE(LookedAt(burst).timed.size(), 8U);
+  EXPECT_TRUE(PlanBurst(setting.plan, setting.assignments, 8, random).moves.empty());
+}
+
+TEST(BurstPlan, BurstsLastATenthOfASecond) {
+  EXPECT_EQ(CallsFor(100), 1000);
+  EXPECT_EQ(CallsFor(0), 20'000);
+  EXPECT_EQ(CallsFor(1e6), 2);
+}
+
+}  // namespace
+}  // namespace warpsmith::judge

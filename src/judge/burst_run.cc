@@ -1,0 +1,191 @@
+#include "judge/burst_run.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <thread>
+#include <utility>
+
+#include "util/clock.h"
+
+namespace warpsmith::judge {
+namespace {
+
+constexpr std::chrono::milliseconds kGrace{50};
+
+// In the order of the task's tensors.
+std::vector<uint32_t> SlotsOf(const PlannedLaunch& call, const std::vector<size_t>& roles) {
+  std::vector<uint32_t> slots;
+  for (const size_t role : roles) {
+    const bool input = role < call.slot.size();
+    slots.push_back(static_cast<uint32_t>(input ? call.slot[role] : call.output_slot));
+  }
+  return slots;
+}
+
+class Burst {
+ public:
+  Burst(const BurstBench& bench, PeerProcess& peer, const PeerBurst& command)
+      : bench_(bench),
+        peer_(peer),
+        command_(command),
+        roles_(RolesInTaskOrder(*bench.task)),
+        poison_(DrawPoison(*bench.random)) {}
+
+  Result<BurstResult> Run() {
+    TRY(Prepare());
+    BurstPage page = TRY(BurstPage::Create(roles_.size()));
+    result_.failure = peer_.SendBurst(command_, page);
+    if (result_.failure) return std::move(result_);
+    const int64_t begin_ns = MonotonicNs();
+    peer_.Resume();
+    const bool good = TRY(RunCalls(page));
+    if (!good) return std::move(result_);
+    result_.looked = TRY(LookAtOutputs(*bench_.device, *bench_.arena, result_.last, poison_));
+    const auto elapsed_ns = static_cast<double>(MonotonicNs() - begin_ns);
+    result_.call_us = elapsed_ns * 1e-3 / static_cast<double>(plan_.calls.size());
+    TRY(Finish());
+    return std::move(result_);
+  }
+
+ private:
+  Status Prepare() {
+    Arena& arena = *bench_.arena;
+    TRY(arena.Reassign(*bench_.random));
+    plan_ = PlanBurst(arena.plan(), arena.assignments(), static_cast<int>(command_.calls),
+                      *bench_.random);
+    result_.last = LastCalls(plan_);
+    TRY(arena.EnsureReferences(result_.last));
+    TRY(arena.EnsureReferences(LookedAt(plan_)));
+    const Problem& problem = arena.problem();
+    for (size_t role = problem.inputs.size(); role < problem.Roles(); ++role) {
+      TRY(bench_.device->kernels().RunPoison(arena.slots(role), poison_, bench_.device->stream()));
+    }
+    return bench_.device->Synchronize();
+  }
+
+  // False: it ended early, and the result says how.
+  Result<bool> RunCalls(BurstPage& page) {
+    size_t submitted = 0, completed = 0;
+    for (size_t call = 0; call < plan_.calls.size(); ++call) {
+      if (submitted < plan_.moves.size() && plan_.moves[submitted].submit == call) {
+        for (const SlotSwap& swap : plan_.moves[submitted].swaps) {
+          TRY(bench_.arena->Swap(swap.input, swap.first, swap.second));
+        }
+        ++submitted;
+      }
+      if (completed < submitted && plan_.moves[completed].needed == call) {
+        TRY(bench_.device->Synchronize());
+        ++completed;
+      }
+      result_.failure = peer_.RunCall(page, static_cast<uint32_t>(call),
+                                      SlotsOf(plan_.calls[call], roles_), bench_.step_limit);
+      if (result_.failure) return false;
+      if (plan_.look[call] && !TRY(LooksRight(plan_.calls[call]))) return false;
+    }
+    return true;
+  }
+
+  Result<bool> LooksRight(const PlannedLaunch& call) {
+    const BatchPlan alone{{}, {call}};
+    const auto verify = [&] {
+      return VerifyOutputs(*bench_.device, *bench_.arena, alone, poison_, Detail::kWorstElement);
+    };
+    const OutputReport report = TRY(verify()).front();
+    if (report.wrong == 0) return true;
+    std::this_thread::sleep_for(kGrace);
+    result_.bad_look = BadLook{report, TRY(verify()).front().wrong == 0};
+    peer_.Kill();
+    return false;
+  }
+
+  Status Finish() {
+    const PeerCallResult end = peer_.FinishBurst(bench_.step_limit);
+    const auto* reply = std::get_if<PeerReply>(&end);
+    if (reply == nullptr) {
+      result_.failure = end;
+      return {};
+    }
+    peer_.Pause();
+    result_.gpu_busy_us = reply->gpu_busy_us;
+    result_.verified = TRY(
+        InspectBatch(*bench_.device, *bench_.arena, result_.last, poison_, Detail::kWorstElement));
+    return {};
+  }
+
+  const BurstBench& bench_;
+  PeerProcess& peer_;
+  const PeerBurst& command_;
+  const std::vector<size_t> roles_;
+  const uint16_t poison_;
+  BurstPlan plan_;
+  BurstResult result_;
+};
+
+}  // namespace
+
+uint16_t DrawPoison(Random& random) {
+  const auto payload = static_cast<uint16_t>(1 + random.Below(0x1fe));
+  const auto sign = static_cast<uint16_t>(random.Below(2) << 15);
+  return static_cast<uint16_t>(0x7e00 | payload | sign);
+}
+
+Result<BurstResult> RunBurst(const BurstBench& bench, PeerProcess& peer, const PeerBurst& burst) {
+  return Burst(bench, peer, burst).Run();
+}
+
+Result<NullCost> MeasureNullCost(const BurstBench& bench, PeerProcess& peer, int calls) {
+  constexpr int kTries = 3;
+  NullCost cost;
+  const size_t roles = bench.arena->problem().Roles();
+  const std::vector<uint32_t> slots(roles, 0);
+  for (int i = 0; i < kTries; ++i) {
+    BurstPage page = TRY(BurstPage::Create(roles));
+    cost.failure = peer.SendBurst({"null", calls, true, false}, page);
+    if (cost.failure) return cost;
+    const int64_t begin_ns = MonotonicNs();
+    peer.Resume();
+    for (int call = 0; call < calls; ++call) {
+      cost.failure = peer.RunCall(page, static_cast<uint32_t>(call), slots, bench.step_limit);
+      if (cost.failure) return cost;
+    }
+    const double us = static_cast<double>(MonotonicNs() - begin_ns) * 1e-3 / calls;
+    cost.call_us = i == 0 ? us : std::min(cost.call_us, us);
+    PeerCallResult end = peer.FinishBurst(bench.step_limit);
+    if (!std::holds_alternative<PeerReply>(end)) cost.failure = std::move(end);
+    if (cost.failure) return cost;
+    peer.Pause();
+  }
+  return cost;
+}
+
+Result<PeerCallResult> MapArenaIn(const BurstBench& bench, const Workload& workload,
+                                  PeerProcess& peer, std::chrono::milliseconds limit) {
+  const Arena& arena = *bench.arena;
+  const size_t roles = arena.problem().Roles();
+  const std::vector<int64_t> mapped = arena.mapped_bytes();
+  const auto exact_at = mapped.begin() + static_cast<std::ptrdiff_t>(roles);
+  const std::vector<int> by_role = TRY(arena.Export());
+  std::vector<Region> slots, exact;
+  for (size_t role = 0; role < roles; ++role) {
+    slots.push_back(arena.slots(role));
+    slots.back().base = 0;
+    exact.push_back(MakeExactRegion(arena.exact(role).bytes, exact_at[static_cast<long>(role)]));
+  }
+  PeerArena command{*bench.task, workload,
+                    TRY(PeerRegionsOf(*bench.task, workload, slots, {mapped.begin(), exact_at})),
+                    TRY(PeerRegionsOf(*bench.task, workload, exact, {exact_at, mapped.end()}))};
+  std::vector<int> descriptors;
+  for (const size_t first : {size_t{0}, roles}) {
+    for (const size_t role : RolesInTaskOrder(*bench.task)) {
+      descriptors.push_back(by_role.at(first + role));
+    }
+  }
+  peer.arena_id.clear();
+  const PeerCallResult mapping = peer.Call(command, limit, {}, descriptors);
+  for (int descriptor : by_role) close(descriptor);
+  if (std::holds_alternative<PeerReply>(mapping)) peer.arena_id = arena.id();
+  return mapping;
+}
+
+}  // namespace warpsmith::judge

@@ -1,0 +1,67 @@
+// One burst of one peer, from the poisoned outputs to their verification.
+#ifndef WARPSMITH_JUDGE_BURST_RUN_H_
+#define WARPSMITH_JUDGE_BURST_RUN_H_
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "judge/arena.h"
+#include "judge/burst_plan.h"
+#include "judge/inspection.h"
+#include "judge/oracle_device.h"
+#include "judge/peer_process.h"
+#include "util/random.h"
+#include "util/result.h"
+
+namespace warpsmith::judge {
+
+struct BurstBench {
+  OracleDevice* device = nullptr;
+  Arena* arena = nullptr;
+  const Task* task = nullptr;
+  Random* random = nullptr;
+  std::chrono::milliseconds step_limit{0};
+};
+
+// An output that was not right when its call had been announced as done.
+struct BadLook {
+  OutputReport report;
+  bool right_later = false;  // it was after a short wait: the call was announced too early
+};
+
+struct BurstResult {
+  // At most one of these; without any, all that follows is filled.
+  std::optional<PeerCallResult> failure;
+  std::optional<BadLook> bad_look;
+
+  double call_us = 0;                // from the first release to the end of the look, a call
+  BatchPlan last;                    // the last call of each output slot
+  std::vector<OutputReport> looked;  // what their outputs held within the time
+  Inspection verified;               // and afterwards, against the references
+  double gpu_busy_us = 0;            // a call, as the peer says; 0: it does not
+};
+
+// The peer has the arena mapped and is paused before and after. Inputs get other slots, outputs are
+// poisoned, calls released one by one; the clock runs until the oracle has seen every output.
+Result<BurstResult> RunBurst(const BurstBench& bench, PeerProcess& peer, const PeerBurst& burst);
+
+// What the hand-over alone takes: a burst of the callee "null". Microseconds a call.
+struct NullCost {
+  std::optional<PeerCallResult> failure;
+  double call_us = 0;
+};
+Result<NullCost> MeasureNullCost(const BurstBench& bench, PeerProcess& peer, int calls);
+
+// Maps the bench's arena in the peer. Not a PeerReply: it failed.
+Result<PeerCallResult> MapArenaIn(const BurstBench& bench, const Workload& workload,
+                                  PeerProcess& peer, std::chrono::milliseconds limit);
+
+// A quiet NaN that no conversion instruction makes by itself and no memset leaves behind.
+uint16_t DrawPoison(Random& random);
+
+}  // namespace warpsmith::judge
+
+#endif  // WARPSMITH_JUDGE_BURST_RUN_H_
