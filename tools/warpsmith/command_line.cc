@@ -191,6 +191,19 @@ void AddEvaluate(CLI::App& app, Chosen& chosen) {
   Choose(command, chosen, options, RunEvaluate);
 }
 
+void AddProfile(CLI::App& app, Chosen& chosen) {
+  CLI::App* command = app.add_subcommand("profile", "what a candidate's time goes to, and why");
+  auto options = std::make_shared<ProfileOptions>();
+  command->add_option("task", options->task, "task.toml, its folder, or hgemm:MxNxK:TN");
+  command->add_option("candidate", options->candidate, "candidate.toml or folder");
+  command->add_option("--workload", options->workload, "by name; default: the first");
+  command->add_option("--from", options->from, "read this report of 'ncu --csv --page raw'");
+  command->add_option("--ncu", options->ncu, "Nsight Compute's program");
+  command->add_flag("--model", options->model, "print the block for a model's prompt");
+  AddDevice(command, options->device);
+  Choose(command, chosen, options, RunProfile);
+}
+
 void AddCompare(CLI::App& app, Chosen& chosen) {
   CLI::App* command = app.add_subcommand("compare", "two candidates of one task, certified");
   auto options = std::make_shared<CompareOptions>();
@@ -305,6 +318,7 @@ void AddAll(CLI::App& app, Chosen& chosen) {
   AddOptimize(app, chosen);
   AddEvaluate(app, chosen);
   AddCompare(app, chosen);
+  AddProfile(app, chosen);
   AddRecord(app, chosen);
   AddBundle(app, chosen);
   AddReport(app, chosen);
@@ -328,6 +342,9 @@ int Fail(const Error& error, bool json) {
 // Our own children: not for people, so not in the help.
 std::optional<int> RunAsWorker(int argc, char** argv) {
   if (argc >= 2 && argv[1] == solo::kSoloSubcommand) return solo::SoloMain({argv + 2, argv + argc});
+  if (argc >= 2 && argv[1] == std::string_view(compile::kNvccSubcommand)) {
+    return compile::NvccMain({argv + 2, argv + argc});
+  }
   if (argc != 3) return std::nullopt;
   const std::string role = argv[1];
   if (role == "internal-runner") return judge::RunnerMain(std::atoi(argv[2]));

@@ -16,6 +16,7 @@ Result<int> RunHgemmVerify(const VerifyOptions& options);
 Result<int> RunHgemmShow(const ShowOptions& options);
 Result<int> RunOptimize(const OptimizeOptions& options);
 Result<int> RunEvaluate(const EvaluateOptions& options);
+Result<int> RunProfile(const ProfileOptions& options);
 Result<int> RunCompare(const CompareOptions& options);
 Result<int> RunRecording(const RecordOptions& options);
 Result<int> RunBundleMake(const BundleOptions& options);

@@ -103,6 +103,15 @@ struct EvaluateOptions {
   std::string fail_on = "incorrect";
 };
 
+struct ProfileOptions {
+  CommonOptions common;
+  DeviceOptions device;
+  std::string task, candidate, workload;
+  std::string from;    // a saved report of ncu --csv, instead of a run
+  std::string ncu;     // the program; empty: where the CUDA toolkit is, or in PATH
+  bool model = false;  // print the block that a prompt takes in
+};
+
 struct CompareOptions {
   CommonOptions common;
   DeviceOptions device;
