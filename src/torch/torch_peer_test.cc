@@ -158,10 +158,10 @@ class TorchOnHost : public ::testing::Test {
   // `expected`: the type in which exact outputs are wanted; empty: the task's, with slots as well.
   void Map(const std::string& style, const std::map<std::string, std::string>& sources,
            const std::vector<Tensor>& tensors, const std::string& expected = "") {
-    json task{{"reference",
-               {{"kind", "torch"},
-                {"options", {{"entry", "reference.py"}, {"style", style}}},
-                {"sources", sources}}}};
+    json options = options_;
+    options["entry"] = "reference.py";
+    options["style"] = style;
+    json task{{"reference", {{"kind", "torch"}, {"options", options}, {"sources", sources}}}};
     json regions = json::array(), exact = json::array();
     std::vector<int> files, exact_files;
     arena_ = {};
@@ -205,6 +205,7 @@ class TorchOnHost : public ::testing::Test {
   static ChildProcess* child_;
   static std::string absent_;
   Arena arena_;
+  json options_ = json::object();  // of the reference, beside entry and style
 };
 ChildProcess* TorchOnHost::child_ = nullptr;
 std::string TorchOnHost::absent_;
@@ -234,6 +235,22 @@ TEST_F(TorchOnHost, AReferenceThatCannotUseF64SaysWhatItUsed) {
   EXPECT_EQ(reply.at("precision"), "f32");
   EXPECT_THAT(reply.at("text").get<std::string>(), HasSubstr("not in f64: reference.py:3"));
   for (const double y : arena_.exact[1]->Slot<double>(0)) EXPECT_EQ(y, 2);
+}
+
+TEST_F(TorchOnHost, AReferenceBeginsAtThePrecisionThatItsOptionNames) {
+  const std::map<std::string, std::string> third = {
+      {"reference.py", "def reference(x):\n    return x / 3\n"}};
+  const auto expect_with = [&](const std::string& precision) {
+    options_["precision"] = precision;
+    Map("function", third, kScaled, "f64");
+    Exact(0)[0] = 1;
+    return Call("expect", json::object());
+  };
+  EXPECT_EQ(expect_with("f32").at("precision"), "f32");
+  EXPECT_EQ(arena_.exact[1]->Slot<double>(0)[0], static_cast<double>(1.0F / 3));
+  EXPECT_EQ(expect_with("f64").at("precision"), "f64");
+  EXPECT_EQ(arena_.exact[1]->Slot<double>(0)[0], 1.0 / 3);
+  EXPECT_THAT(expect_with("f8").at("error").dump(), HasSubstr("f8"));
 }
 
 TEST_F(TorchOnHost, AReferenceDoesNotWriteToItsInputs) {

@@ -13,8 +13,9 @@ from warpsmith_peer.failures import UNAVAILABLE, Failure, of_user_code
 class _Bound:
     """A parameter or buffer of the module, and the tensors it can show."""
 
-    def __init__(self, member, index, table):
-        self.member, self.index, self.table, self.shown = member, index, table, None
+    def __init__(self, member, index, place, table):
+        self.member, self.index, self.place, self.table = member, index, place, table
+        self.shown = None
 
 
 class Binding:
@@ -25,32 +26,36 @@ class Binding:
         self.regions = regions
         self._inputs = [place for place, r in enumerate(regions) if r.role == "input"]
         self._outputs = [place for place, r in enumerate(regions) if r.role == "output"]
-        self._tables = [regions[place].slots for place in self._inputs]
+        self.tables = [regions[place].slots for place in self._inputs]
         for index in callee.written:
-            self._tables[index] = [slot.clone() for slot in self._tables[index]]
+            self.tables[index] = [slot.clone() for slot in self.tables[index]]
         subject = callee.subject
         stateful = {index for _, index in subject.state}
-        self._arguments = [index for index in range(len(self._inputs)) if index not in stateful]
+        self._arguments = [(self.tables[index], place) for index, place in enumerate(self._inputs)
+                           if index not in stateful]
         self._written_arguments = [i for i in callee.written if i not in stateful]
-        self._state = [_Bound(subject.member(name), index, self._tables[index])
-                       for name, index in subject.state]
+        self.state = [_Bound(subject.member(name), index, self._inputs[index], self.tables[index])
+                      for name, index in subject.state]
 
-    def call(self, slots):
-        """`slots`: one index per tensor of the task. Returns what the code returned."""
-        for bound in self._state:
-            slot = slots[self._inputs[bound.index]]
+    def bind(self, slots):
+        """`slots`: one index per tensor of the task. Returns what the code is called with."""
+        for bound in self.state:
+            slot = slots[bound.place]
             if bound.shown != slot:
                 bound.member.data = bound.table[slot]
                 bound.shown = slot
-        tensors = [self._tables[i][slots[self._inputs[i]]] for i in self._arguments]
-        return self._callee.run(*self._callee.subject.arguments(tensors))
+        return self._callee.subject.arguments(
+            [table[slots[place]] for table, place in self._arguments])
+
+    def call(self, slots):
+        return self._callee.run(*self.bind(slots))
 
     def rebind(self):
         """Another binding may have used the module since."""
-        for bound in self._state:
+        for bound in self.state:
             bound.shown = None
         for index in self._callee.written:
-            for slot in range(len(self._tables[index])):
+            for slot in range(len(self.tables[index])):
                 self._restore(index, slot)
 
     def restore(self, slots):
@@ -59,7 +64,7 @@ class Binding:
             self._restore(index, slots[self._inputs[index]])
 
     def _restore(self, index, slot):
-        self._tables[index][slot].copy_(self.regions[self._inputs[index]].slots[slot])
+        self.tables[index][slot].copy_(self.regions[self._inputs[index]].slots[slot])
 
     def check(self, result):
         outputs = [self.regions[place] for place in self._outputs]
@@ -100,11 +105,9 @@ class Callee:
         self.written = list(range(len(arena.exact_of("input"))))
         binding = Binding(self, arena.exact)
         first = [0] * len(arena.exact)
-        for bound in binding._state:
-            bound.member.data = bound.table[0]
-            bound.shown = 0
-        watched = dict(enumerate(table[0] for table in binding._tables))
-        watched.update({bound.index: bound.member for bound in binding._state})
+        binding.bind(first)
+        watched = dict(enumerate(table[0] for table in binding.tables))
+        watched.update({bound.index: bound.member for bound in binding.state})
         before = {index: tensor._version for index, tensor in watched.items()}
         with self.subject.running(f"running the {self.name} baseline"):
             result = binding.call(first)

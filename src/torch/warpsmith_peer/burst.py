@@ -113,11 +113,17 @@ def run_burst(binding, calls, page, memory):
     return calls
 
 
-def run_empty_burst(calls, page, memory):
-    """The handshake and a synchronisation: what a burst costs by itself."""
+def run_empty_burst(binding, calls, page, memory):
+    """What a burst costs by itself: the handshake, finding the tensors (of `binding`, if a callee
+    has been loaded), and a synchronisation."""
+    if binding is not None:
+        binding.rebind()
     for number in range(1, calls + 1):
-        if page.await_release(number) is None:
+        slots = page.await_release(number)
+        if slots is None:
             return number - 1
+        if binding is not None:
+            binding.bind(slots)
         memory.synchronize()
         page.announce(number)
     return calls

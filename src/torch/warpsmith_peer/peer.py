@@ -130,7 +130,9 @@ class Peer:
         calls = command["calls"]
         page = burst.BurstPage(frame.descriptors[0], len(self._arena.task["tensors"]))
         if command["callee"] == "null":
-            return {"calls": burst.run_empty_burst(calls, page, self._memory)}
+            binding = next((callee.slots for callee in self._callees.values()), None)
+            with torch.no_grad():
+                return {"calls": burst.run_empty_burst(binding, calls, page, self._memory)}
         callee = self._loaded(command)
         if callee.slots is None:
             raise Failure(BAD_INPUT, "burst: the arena has no slots")

@@ -102,7 +102,7 @@ class FunctionSubject(_Subject):
     target = property(lambda self: self.function)
 
     def arguments(self, inputs):
-        return list(inputs)
+        return inputs
 
     def evaluate(self, inputs, floating):
         return self.function(*inputs, **self.sizes)
@@ -189,7 +189,9 @@ class ModuleSubject(_Subject):
         return getattr(self.module.get_submodule(owner), last)
 
     def arguments(self, inputs):
-        tensors = iter(inputs[:self._tensors])
+        if self._tensors == len(self._places):
+            return inputs[:self._tensors]
+        tensors = iter(inputs)
         return [next(tensors) if place is _TENSOR else place for place in self._places]
 
     def evaluate(self, inputs, floating):
