@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "core/resolved_plan.h"
+#include "task/check.h"
 #include "task/task_file.h"
 #include "util/file.h"
 
@@ -41,6 +42,9 @@ TEST_P(ExampleTask, LoadsWithItsCandidates) {
   ASSERT_TRUE(loaded.ok()) << loaded.error().Line();
   const Task& task = loaded->task;
   EXPECT_EQ(task.name, GetParam().filename());
+  for (const TaskFinding& finding : ExamineText(task)) {
+    EXPECT_EQ(finding.severity, Severity::kNote) << finding.name << ": " << finding.what;
+  }
   if (task.reference.plan) ExpectResolves(*task.reference.plan, task, "reference");
   const std::vector<fs::path> folders = FoldersWith(GetParam(), "candidate.toml");
   EXPECT_FALSE(folders.empty());

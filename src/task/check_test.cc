@@ -1,0 +1,255 @@
+#include "task/check.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "core/gemm_example.h"
+#include "task/program_call.h"
+
+namespace warpsmith::task {
+namespace {
+
+// The findings by name; a missing one is null.
+const TaskFinding* Find(const std::vector<TaskFinding>& findings, const std::string& name) {
+  const auto found = std::find_if(findings.begin(), findings.end(),
+                                  [&](const TaskFinding& one) { return one.name == name; });
+  return found == findings.end() ? nullptr : &*found;
+}
+
+std::string NamesOf(const std::vector<TaskFinding>& findings) {
+  std::string names;
+  for (const TaskFinding& finding : findings) names += finding.name + " ";
+  return names;
+}
+
+LaunchPlan PlanOver(std::initializer_list<const char*> tensors) {
+  LaunchOperation launch;
+  launch.kernel = "k";
+  for (const char* tensor : tensors) launch.arguments.emplace_back(TensorArgument{tensor});
+  LaunchPlan plan;
+  plan.operations = {launch};
+  return plan;
+}
+
+// Nothing is wrong with it.
+Task GoodTask() {
+  Task task;
+  task.name = "scale";
+  task.tensors = {{"x", DType::kF32, Role::kInput, {E("n")}},
+                  {"y", DType::kF32, Role::kOutput, {E("n")}}};
+  task.reference = {"cuda", {{"entry", "r.cu"}}, {{"r.cu", "reference"}}, PlanOver({"x", "y"})};
+  task.tolerance.reduction_length = E("1");
+  task.workloads = {{"big", {{"n", 1 << 24}}, 1, false}, {"odd", {{"n", 99991}}, 1, true}};
+  Candidate current;
+  current.sources = {{"mine.cu", "mine"}};
+  current.entry = "mine.cu";
+  current.plan = PlanOver({"x", "y"});
+  task.rivals = {{"current", current}};
+  task.baselines = {"current"};
+  task.program = ProgramEntry{"void run(const float* x, float* y, int64_t n)", {"x", "y", "n"}};
+  task.flops = E("n");
+  return task;
+}
+
+void Finds(const Task& task, const std::string& name, Severity severity) {
+  const auto findings = ExamineText(task);
+  const TaskFinding* finding = Find(findings, name);
+  ASSERT_NE(finding, nullptr) << name << " is not among: " << NamesOf(findings);
+  EXPECT_EQ(Name(finding->severity), Name(severity)) << name << ": " << finding->what;
+  EXPECT_FALSE(finding->what.empty());
+  EXPECT_FALSE(finding->fix.empty());
+  EXPECT_EQ((finding->what + finding->fix).find('\n'), std::string::npos);
+}
+
+TEST(TaskCheck, SaysNothingAboutAGoodTask) {
+  EXPECT_EQ(NamesOf(ExamineText(GoodTask())), "");
+  EXPECT_EQ(Worst({}), Severity::kNote);
+}
+
+TEST(TaskCheck, BuiltInProductsAreGoodButForHiddenSizes) {
+  EXPECT_EQ(NamesOf(ExamineText(GemmTask())), "no-hidden-workload ");
+}
+
+TEST(TaskCheck, NamesWhatTheTextShows) {
+  Task task = GoodTask();
+  task.workloads.pop_back();
+  Finds(task, "no-hidden-workload", Severity::kNote);
+
+  task = GoodTask();
+  task.flops = E("2 * m");
+  Finds(task, "bad-expression", Severity::kRefuse);
+  task.flops = Expression::Constant(0);
+  Finds(task, "flops-unknown", Severity::kNote);
+
+  task = GoodTask();
+  task.tolerance.reduction_length = E("n / (n - n)");
+  Finds(task, "bad-expression", Severity::kRefuse);
+  task.tolerance.reduction_length = {};
+  Finds(task, "no-tolerance", Severity::kRefuse);
+  task.tolerance.absolute = 1;
+  Finds(task, "reason-missing", Severity::kRefuse);
+
+  task = GoodTask();
+  task.baselines = {"torch-best"};
+  Finds(task, "unknown-baseline", Severity::kRefuse);
+  task.baselines = {"nobody"};
+  Finds(task, "unknown-baseline", Severity::kRefuse);
+  task.baselines = {};
+  Finds(task, "no-baseline", Severity::kNote);
+
+  task = GoodTask();
+  task.rivals[0].candidate.sources["copy.cu"] = " refe\nrence";
+  Finds(task, "self-referencing", Severity::kOutOfHeadlines);
+
+  task = GoodTask();
+  task.tensors[0].dtype = DType::kI32;
+  Finds(task, "integers-without-range", Severity::kRefuse);
+  task.tensors[0].generator = Generator::kIntegers;
+  Finds(task, "integers-without-range", Severity::kRefuse);  // from 0 to below 0
+  task.tensors[0].high = E("n");
+  EXPECT_EQ(NamesOf(ExamineText(task)), "");
+}
+
+TEST(TaskCheck, FollowsTensorsIntoPlansAndCalls) {
+  Task task = GoodTask();
+  task.reference.plan = PlanOver({"x"});
+  Finds(task, "unused-tensor", Severity::kRefuse);
+  task.reference.plan = PlanOver({"y"});
+  Finds(task, "unused-tensor", Severity::kNote);
+  task.reference.plan = PlanOver({"x", "z"});
+  Finds(task, "plan-does-not-fit", Severity::kRefuse);
+
+  task = GoodTask();
+  task.program->arguments = {"x", "x", "n"};
+  Finds(task, "unused-tensor", Severity::kRefuse);
+  task.program->arguments = {"x", "y"};
+  Finds(task, "program-arguments", Severity::kRefuse);
+  task.program->arguments = {"x", "y", "rows"};
+  Finds(task, "program-arguments", Severity::kNote);
+  task.program->declaration = "run";
+  Finds(task, "program-arguments", Severity::kRefuse);
+}
+
+TEST(TaskCheck, AReferencesMemsetMayFillItsWiderOutputs) {
+  Task task = GoodTask();  // its outputs are FP64 in the reference: 8 bytes each
+  MemsetOperation memset;
+  memset.target = "y";
+  memset.bytes = E("8 * n");
+  task.reference.plan->operations.emplace_back(memset);
+  EXPECT_EQ(NamesOf(ExamineText(task)), "");
+  task.reference.options["outputs"] = "f32";
+  Finds(task, "plan-does-not-fit", Severity::kRefuse);
+}
+
+TEST(TaskCheck, KnowsAReferenceThatNobodyWroteYet) {
+  Task task = GoodTask();
+  task.reference = {"torch", {}, {{"reference.py", "raise NotImplementedError(\"...\")"}}, {}};
+  Finds(task, "reference-unwritten", Severity::kRefuse);
+  EXPECT_EQ(Worst(ExamineText(task)), Severity::kRefuse);
+}
+
+TEST(ProgramCall, CountsParametersAndCollectsNames) {
+  const auto call = ParseProgramCall(
+      {"extern \"C\" int run(std::pair<int, int> p, void (*f)(int, int), float* y)",
+       {"{static_cast<int>(n), m + 1}", "nullptr", "y"}});
+  ASSERT_TRUE(call.ok()) << call.error().Line();
+  EXPECT_EQ(call->function, "run");
+  EXPECT_EQ(call->parameters, 3u);
+  EXPECT_EQ(call->names, (std::vector<std::string>{"n", "m", "y"}));
+  EXPECT_EQ(ParseProgramCall({"void run(void)", {}})->parameters, 0u);
+  EXPECT_FALSE(ParseProgramCall({"void run(int", {"1"}}).ok());
+  EXPECT_FALSE(ParseProgramCall({"", {}}).ok());
+}
+
+TaskObservations GoodObservations() {
+  TaskObservations seen;
+  seen.workload = "big";
+  seen.drawings = 3;
+  OutputObservation output;
+  output.tensor = "y";
+  output.elements = 1000;
+  output.smallest = -4;
+  output.largest = 4;
+  output.deviation = 1;
+  output.typical_bound = 1e-6;
+  output.repeat_fraction = 0;
+  output.precision_fraction = 0.3;
+  seen.outputs = {output};
+  seen.floor_us = 20;
+  seen.baseline_us = 30;
+  seen.needed_bytes = 1 << 30;
+  seen.available_bytes = int64_t{80} << 30;
+  return seen;
+}
+
+void Observes(const TaskObservations& seen, const std::string& names, Severity severity) {
+  const auto findings = Examine(GoodTask(), seen);
+  EXPECT_EQ(NamesOf(findings), names);
+  EXPECT_EQ(Name(Worst(findings)), Name(severity)) << names;
+}
+
+TEST(TaskCheck, SaysNothingAboutGoodObservations) {
+  Observes(GoodObservations(), "", Severity::kNote);
+}
+
+TEST(TaskCheck, NamesWhatTheDeviceShowed) {
+  TaskObservations seen = GoodObservations();
+  seen.reference_failure = "reference(): ValueError";
+  seen.outputs.clear();
+  Observes(seen, "reference-fails ", Severity::kRefuse);
+
+  seen = GoodObservations();
+  seen.needed_bytes = int64_t{81} << 30;
+  Observes(seen, "does-not-fit ", Severity::kRefuse);
+
+  seen = GoodObservations();
+  seen.outputs[0].nonfinite = 3000;
+  Observes(seen, "reference-not-finite ", Severity::kRefuse);
+  seen.outputs[0].nonfinite = 5;
+  Observes(seen, "reference-not-finite ", Severity::kOutOfHeadlines);
+
+  seen = GoodObservations();
+  seen.outputs[0].smallest = seen.outputs[0].largest = 7;
+  seen.outputs[0].deviation = 0;
+  seen.outputs[0].input_independent = true;
+  Observes(seen, "constant-output input-independent ", Severity::kOutOfHeadlines);
+  seen.drawings = 1;  // one drawing says nothing about dependence
+  Observes(seen, "constant-output ", Severity::kOutOfHeadlines);
+
+  seen = GoodObservations();
+  seen.outputs[0].typical_bound = 0.6;
+  Observes(seen, "loose-tolerance ", Severity::kOutOfHeadlines);
+
+  seen = GoodObservations();
+  seen.outputs[0].repeat_fraction = 2;
+  seen.outputs[0].precision_fraction = 2;
+  Observes(seen, "non-deterministic imprecise-reference ", Severity::kOutOfHeadlines);
+
+  seen = GoodObservations();
+  seen.trivial_answers = {"zeros", "a copy of x"};
+  Observes(seen, "zero-friendly trivial-answer ", Severity::kOutOfHeadlines);
+}
+
+TEST(TaskCheck, TheBaselineDecidesWhatIsLaunchBoundWhereItWasTimed) {
+  TaskObservations seen = GoodObservations();
+  seen.floor_us = 1;
+  Observes(seen, "", Severity::kNote);
+  seen.baseline_us = 4;
+  Observes(seen, "launch-bound ", Severity::kOutOfHeadlines);
+  seen.baseline_us = 0;
+  Observes(seen, "launch-bound ", Severity::kOutOfHeadlines);
+  seen.floor_us = 0;  // nothing is known
+  Observes(seen, "", Severity::kNote);
+}
+
+TEST(TaskCheck, NarrowTypesMayBeImprecise) {
+  Task task = GoodTask();
+  task.tensors[1].dtype = DType::kBF16;
+  TaskObservations seen = GoodObservations();
+  seen.outputs[0].precision_fraction = 2;
+  EXPECT_EQ(Worst(Examine(task, seen)), Severity::kNote);
+}
+
+}  // namespace
+}  // namespace warpsmith::task
