@@ -86,18 +86,19 @@ Result<UnpackedCompilation> UnpackCompilation(std::string_view payload) {
 
 std::string PackCompiled(const Compiled& compiled) {
   return Pack({compiled.image, compiled.failure, compiled.log, compiled.repeatable ? "1" : "0",
-               std::to_string(compiled.writable_global_bytes)});
+               std::to_string(compiled.writable_global_bytes), compiled.unconfined});
 }
 
 Result<Compiled> UnpackCompiled(std::string_view payload) {
   std::vector<std::string> items = TRY(Unpack("compile reply", payload));
-  if (items.size() != 5) return Malformed("reply");
+  if (items.size() != 6) return Malformed("reply");
   Compiled compiled;
   compiled.image = std::move(items[0]);
   compiled.failure = std::move(items[1]);
   compiled.log = std::move(items[2]);
   compiled.repeatable = items[3] == "1";
   compiled.writable_global_bytes = TRY(NumberFrom(items[4]));
+  compiled.unconfined = std::move(items[5]);
   return compiled;
 }
 

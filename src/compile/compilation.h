@@ -30,6 +30,8 @@ struct Compiled {
   std::string image;    // empty: it did not compile
   std::string failure;  // one line, when it did not
   std::string log;      // valid UTF-8, within the limit
+  // Why the compiler worked without a sandbox; empty: it had one.
+  std::string unconfined;
   int64_t writable_global_bytes = 0;
   bool timed_out = false;
   // False for what the machine had a part in (time, memory, a crash): never cached.

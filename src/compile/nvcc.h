@@ -10,9 +10,11 @@
 
 namespace warpsmith::compile {
 
-// A cubin for the form `kernel`, a shared library for `program`. Paths in the log are relative to
+// Started by `launcher`, this program, which locks nvcc into a folder of its own first. A cubin for
+// the form `kernel`, a shared library for `program`. Paths in the log are relative to
 // the candidate, so that equal candidates give equal logs.
-Result<Compiled> CompileWithNvcc(const std::filesystem::path& nvcc, const Compilation& compilation,
+Result<Compiled> CompileWithNvcc(const std::filesystem::path& launcher,
+                                 const std::filesystem::path& nvcc, const Compilation& compilation,
                                  Form form, const Limits& limits);
 
 }  // namespace warpsmith::compile

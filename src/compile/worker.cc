@@ -3,6 +3,7 @@
 #include <chrono>
 #include <filesystem>
 
+#include "compile/confinement.h"
 #include "compile/cubin.h"
 #include "compile/worker_compiler.h"
 #include "cuda/failure.h"
@@ -32,6 +33,14 @@ std::string CudaHeaders(const std::filesystem::path& nvrtc) {
   const std::filesystem::path folder = nvrtc.parent_path().parent_path() / "include";
   std::error_code ignored;
   return std::filesystem::exists(folder / "cuda_fp16.h", ignored) ? folder.string() : "";
+}
+
+Result<Compiled> Answer(const Result<sandbox::Reached>& confined, std::string_view payload) {
+  if (!confined.ok()) return confined.error();
+  const auto unpacked = TRY(UnpackCompilation(payload));
+  Compiled compiled = TRY(CompileWithNvrtc(unpacked.compilation, unpacked.limits));
+  compiled.unconfined = Unconfined(*confined);
+  return compiled;
 }
 
 }  // namespace
@@ -66,12 +75,11 @@ Result<Compiled> CompileWithNvrtc(const Compilation& compilation, const Limits& 
 }
 
 int CompileWorkerMain(int socket) {
+  const auto confined = sandbox::Enter(NvrtcPolicy(socket));
   while (true) {
     const auto request = ReceiveFrame(socket, kForever);
     if (!request.ok()) return 0;  // our parent has closed: the only way this ends
-    const auto unpacked = UnpackCompilation(request->payload);
-    if (!unpacked.ok()) return 1;
-    const auto compiled = CompileWithNvrtc(unpacked->compilation, unpacked->limits);
+    const auto compiled = Answer(confined, request->payload);
     const Status sent = compiled.ok()
                             ? SendFrame(socket, R"({"compiled":1})", PackCompiled(*compiled))
                             : SendFrame(socket, R"({"error":1})", compiled.error().Line());

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "compile/artifact_cache.h"
+#include "compile/flag_rules.h"
 #include "compile/nvcc.h"
 #include "compile/opcodes.h"
 #include "compile/resource_report.h"
@@ -50,7 +51,11 @@ CompileFailed FailureOf(const Compiled& compiled) {
 }
 
 // Checked before anything is started: a candidate that cannot be one compilation.
-std::optional<CompileFailed> FaultOf(const Candidate& candidate) {
+std::optional<CompileFailed> FaultOf(const Candidate& candidate,
+                                     const std::vector<std::string>& libraries) {
+  if (auto refused = RefusedFlag(candidate.flags, libraries)) {
+    return CompileFailed{std::move(*refused), "", false};
+  }
   if (!candidate.sources.contains(candidate.entry)) {
     return CompileFailed{"no source is called '" + candidate.entry + "', the entry", "", false};
   }
@@ -68,13 +73,15 @@ class WorkerCompiler::Pool {
   explicit Pool(const CompilerOptions& options)
       : limits_(LimitsOf(options)),
         count_opcodes_(options.count_opcodes),
+        libraries_(options.libraries),
+        launcher_(options.worker_command.front()),
         workers_(options.workers, options.worker_command, limits_),
         cache_(options.cache) {}
 
   Result<CompileOutcome> Compile(const Candidate& candidate, const std::string& architecture) {
     const Toolchain* toolchain = TRY(FindToolchain(candidate.toolchain));
     TRY(CheckArchitecture(*toolchain, architecture));
-    if (const auto fault = FaultOf(candidate)) return CompileOutcome(*fault);
+    if (const auto fault = FaultOf(candidate, libraries_)) return CompileOutcome(*fault);
     const Compilation compilation{candidate.entry, candidate.sources,
                                   CompileFlags(candidate, architecture)};
     const std::string key =
@@ -101,7 +108,7 @@ class WorkerCompiler::Pool {
   Result<Compiled> Run(const Toolchain& toolchain, Form form, const Compilation& compilation) {
     if (toolchain.name == "nvrtc") return workers_.CompileWithNvrtc(compilation);
     return workers_.CompileInPlace(
-        [&] { return CompileWithNvcc(toolchain.program, compilation, form, limits_); });
+        [&] { return CompileWithNvcc(launcher_, toolchain.program, compilation, form, limits_); });
   }
 
   Artifact Describe(const Compiled& compiled, Form form) const {
@@ -112,6 +119,7 @@ class WorkerCompiler::Pool {
     ResourceReport report = ParseResourceReport(compiled.log);
     artifact.kernels = std::move(report.kernels);
     artifact.warnings = std::move(report.warnings);
+    if (!compiled.unconfined.empty()) artifact.warnings.push_back(compiled.unconfined);
     artifact.writable_global_bytes = compiled.writable_global_bytes;
     if (form == Form::kKernel && count_opcodes_) {
       if (auto opcodes = CountOpcodes(artifact.image); opcodes.ok()) artifact.opcodes = *opcodes;
@@ -121,6 +129,8 @@ class WorkerCompiler::Pool {
 
   const Limits limits_;
   const bool count_opcodes_;
+  const std::vector<std::string> libraries_;
+  const std::filesystem::path launcher_;
   WorkerPool workers_;
   ArtifactCache cache_;
 };

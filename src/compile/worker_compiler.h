@@ -17,8 +17,14 @@ namespace warpsmith::compile {
 // The hidden subcommand that a worker is started as; its only argument is the socket.
 inline constexpr char kWorkerSubcommand[] = "internal-compile-worker";
 
-// A worker's whole life: serves requests on `socket` until it closes. Returns the exit status.
+// A worker's whole life: enters a sandbox, then serves requests on `socket` until it closes.
+// Returns the exit status.
 int CompileWorkerMain(int socket);
+
+// The hidden subcommand that nvcc is started through, and its life: locks itself in, so that the
+// second argument, a program, with what follows works on the first, a folder, and nowhere else.
+inline constexpr char kNvccSubcommand[] = "internal-nvcc";
+int NvccMain(const std::vector<std::string>& arguments);
 
 struct CompilerOptions {
   int workers = 1;
@@ -28,6 +34,7 @@ struct CompilerOptions {
   int64_t image_bytes = int64_t{256} << 20;  // of the cubin or shared library
   std::filesystem::path cache;               // a folder; empty: CacheHome()/artifacts
   std::vector<std::string> worker_command;   // empty: this program's kWorkerSubcommand
+  std::vector<std::string> libraries;        // that candidates may link: "cublas" for -lcublas
   // Fills Artifact.opcodes where a disassembler is here; ~0.1 s more for each compilation.
   bool count_opcodes = false;
 };
