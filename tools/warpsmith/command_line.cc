@@ -177,12 +177,10 @@ void AddOptimize(CLI::App& app, Chosen& chosen) {
 void AddEvaluate(CLI::App& app, Chosen& chosen) {
   CLI::App* command = app.add_subcommand("evaluate", "judge candidates: verdicts and exit status");
   auto options = std::make_shared<EvaluateOptions>();
-  command->add_option("task", options->task, "task.toml, its folder, or hgemm:MxNxK:TN");
-  command->add_option("candidates", options->candidates,
-                      "candidate.toml files or folders, or a .cu file");
-  command->add_option("--many", options->many,
-                      "instead of both: a folder of tasks, with their candidates below them");
-  command->add_option("--csv", options->csv, "with --many: write one row a verdict here");
+  command->add_option("task", options->task, "task.toml, its folder, or hgemm:MxNxK:TN")
+      ->required();
+  command->add_option("candidates", options->candidates, "candidate.toml files or folders")
+      ->required();
   command->add_option("--workload", options->workload, "by name; default: the first");
   command->add_flag("--certified", options->certified, "all modes, fresh data, narrow intervals");
   command->add_flag("--paper-protocol", options->paper_protocol, "CUDA-L2's 10 s + 30 s");
@@ -190,7 +188,6 @@ void AddEvaluate(CLI::App& app, Chosen& chosen) {
       ->check(CLI::IsMember({"incorrect", "regression", "never"}))
       ->capture_default_str();
   AddDevice(command, options->device);
-  AddPace(command, options->pace);
   Choose(command, chosen, options, RunEvaluate);
 }
 
