@@ -78,6 +78,37 @@ TEST_F(RecorderTest, ReplaysOnlyTheMeasuredPartOfASpace) {
   EXPECT_EQ(device->Spaces()[0].space.size(), 5U);
 }
 
+// A profile that a search can replay: metrics in their order, absent ones still absent.
+TEST_F(RecorderTest, KeepsProfiles) {
+  auto recorder = Open();
+  const int index = *recorder->AddSpace({TestTask(), TestWorkload(), TestSpace(kSide)});
+  const Job job = TestJob(TestSpace(kSide).points().front());
+  Verdict verdict = TestVerdict(TestSpace(kSide).points().front(), kSide);
+  std::get<Passed>(verdict.outcome).profile =
+      Profile{"ncu 2025.3.1",
+              {{"void first<\"x\">(int)\n", {{"gpu__time_duration.sum", 8192}, {"b__c.pct", 12.5}}},
+               {"second", {{"gpu__time_duration.sum", 0.1 + 0.2}}},
+               {"second", {}}}};
+  ASSERT_TRUE(recorder->Append(index, job, {job.key, verdict, 0.125}).ok());
+  ASSERT_TRUE(recorder->Finalize().ok());
+
+  const auto device = RecordedDevice::Open(Path()).value();
+  ASSERT_TRUE(device->Submit({job}).ok());
+  const auto completed = device->Collect(std::chrono::milliseconds(0));
+  ASSERT_TRUE(completed.ok()) << completed.error().Line();
+  ASSERT_EQ(completed->size(), 1U);
+  const auto& profile = std::get<Passed>(completed->front().verdict.outcome).profile;
+  ASSERT_TRUE(profile.has_value());
+  EXPECT_EQ(profile->source, "ncu 2025.3.1");
+  ASSERT_EQ(profile->kernels.size(), 3U);
+  EXPECT_EQ(profile->kernels[0].kernel, "void first<\"x\">(int)\n");
+  using Metrics = std::vector<std::pair<std::string, double>>;
+  EXPECT_EQ(profile->kernels[0].metrics,
+            (Metrics{{"gpu__time_duration.sum", 8192}, {"b__c.pct", 12.5}}));
+  EXPECT_EQ(profile->kernels[1].metrics, (Metrics{{"gpu__time_duration.sum", 0.1 + 0.2}}));
+  EXPECT_TRUE(profile->kernels[2].metrics.empty());
+}
+
 TEST_F(RecorderTest, KeepsBaselineRowsOnce) {
   auto recorder = Open();
   AppendSome(*recorder, 1);
