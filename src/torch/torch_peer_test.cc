@@ -187,13 +187,16 @@ class TorchOnHost : public ::testing::Test {
               Done());
   }
   // The reply to a whole burst with call i on slots_of_calls[i].
-  json Burst(const std::string& callee, const std::vector<std::vector<uint32_t>>& slots_of_calls) {
+  json Burst(
+      const std::string& callee, const std::vector<std::vector<uint32_t>>& slots_of_calls,
+      const std::function<void(uint32_t call)>& look = [](uint32_t) {}) {
     Page page(slots_of_calls.front().size());
     Send("burst", {{"callee", callee}, {"calls", slots_of_calls.size()}, {"warmup", false}},
          {page.file()});
     for (uint32_t i = 0; i < slots_of_calls.size(); ++i) {
       page.Release(i + 1, slots_of_calls[i]);
       EXPECT_TRUE(page.AwaitDone(i + 1));
+      look(i);
     }
     return Receive();
   }
@@ -327,13 +330,13 @@ TEST_F(TorchOnHost, EagerTakesEveryTensorFromItsSlot) {
   }
   const std::vector<std::vector<uint32_t>> calls = {
       {0, 1, 2, 0}, {2, 0, 1, 2}, {1, 1, 1, 1}, {2, 2, 0, 0}};
-  EXPECT_EQ(Burst("eager", calls).at("calls"), 4);
-  for (size_t call = 1; call < calls.size(); ++call) {  // the last took the first one's slot
+  const auto look = [&](uint32_t call) {
     const auto value = [&](size_t input) { return Slot(input, calls[call][input])[0]; };
     for (const float y : Slot(3, calls[call][3])) {
       EXPECT_EQ(y, value(0) * value(1) * 3 + value(2)) << call;
     }
-  }
+  };
+  EXPECT_EQ(Burst("eager", calls, look).at("calls"), 4);
   for (size_t input = 0; input < 3; ++input) std::fill(Exact(input).begin(), Exact(input).end(), 2);
   EXPECT_EQ(Call("check", {{"callee", "eager"}}), Done());
   EXPECT_EQ(Exact(3)[7], 14);
@@ -374,8 +377,9 @@ def get_inputs():
   for (size_t i = 0; i < 8; ++i) Slot(0, 0)[i] = Exact(0)[i] = static_cast<float>(i * i);
   const json loaded = Call("load", {{"callee", "eager"}, {"entry", ""}});
   EXPECT_THAT(loaded.at("text").get<std::string>(),
-              HasSubstr("copied: x, param_norm_running_mean, param_norm_running_var, "
-                        "param_norm_num_batches_tracked"));
+              AllOf(HasSubstr("copied before each call: x;"),
+                    HasSubstr("kept apart: param_norm_running_mean, param_norm_running_var, "
+                              "param_norm_num_batches_tracked")));
   const std::vector<std::vector<uint32_t>> calls(5, {0, 0, 0, 0, 0});
   EXPECT_EQ(Burst("eager", calls).at("calls"), 5);
   for (size_t i = 0; i < 8; ++i) EXPECT_EQ(Slot(0, 0)[i], static_cast<float>(i * i));
@@ -384,9 +388,37 @@ def get_inputs():
   EXPECT_NEAR(Slot(4, 0)[0], -1, 1e-4) << "of two values, the smaller";
 }
 
-TEST_F(TorchOnHost, AnEmptyBurstOnlyHandshakes) {
+TEST_F(TorchOnHost, StateThatCallsDependOnIsFilledAnew) {
+  Map("module", {{"reference.py", R"py(
+import torch
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("total", torch.zeros(4))
+    def forward(self, x):
+        self.total += 1
+        return x + self.total
+def get_inputs():
+    return [torch.randn(2, 4)]
+)py"}},
+      {{"x", "input", "f32", {2, 4}},
+       {"param:total", "input", "f32", {4}},
+       {"y", "output", "f32", {2, 4}}});
+  const json loaded = Call("load", {{"callee", "eager"}, {"entry", ""}});
+  EXPECT_THAT(loaded.at("text").get<std::string>(),
+              HasSubstr("copied before each call: param:total"));
+  const auto change = [&](uint32_t call) {  // as when contents change places under way
+    EXPECT_EQ(Slot(2, 0)[0], static_cast<float>(10 * call + 1));
+    Slot(1, 0)[0] = static_cast<float>(10 * (call + 1));
+  };
+  EXPECT_EQ(Burst("eager", {{0, 0, 0}, {0, 0, 0}, {0, 0, 0}}, change).at("calls"), 3);
+}
+
+TEST_F(TorchOnHost, AnEmptyBurstNeedsNoCallee) {
   Map("function", {{"reference.py", "def reference(x):\n    return x\n"}}, kScaled);
   EXPECT_EQ(Burst("null", std::vector<std::vector<uint32_t>>(50, {0, 0})).at("calls"), 50);
+  EXPECT_TRUE(Call("load", {{"callee", "eager"}, {"entry", ""}}).contains("text"));
+  EXPECT_EQ(Burst("null", std::vector<std::vector<uint32_t>>(50, {2, 1})).at("calls"), 50);
 }
 
 TEST_F(TorchOnHost, ABurstCanBeGivenUp) {

@@ -2,6 +2,11 @@
 
   u32[0] magic   [1] released: number of the call, from 1   [2] done: its number
   u32[3] R       [4 .. 4+R) slot of each tensor of the task in this call
+
+PyTorch returns new tensors, so a call's result is copied into its slot before the call is announced:
+the oracle may look at once. The copy is no part of what a user would pay. So the callee "null" makes
+it too, of a tensor like a result: what the oracle takes off a baseline's time is the hand-over,
+finding the tensors, and the copy.
 """
 import gc
 import mmap
@@ -37,93 +42,66 @@ class BurstPage:
         self._words[_DONE_AT] = number
 
 
-class Keeper:
-    """Results of timed calls, until they can be copied into the output slots off the clock.
-
-    Keeping them all needs memory that the allocator holds before the clock starts; where that is
-    not to be had, each is copied right after its call was announced.
-    """
-
-    def __init__(self, binding, calls, memory):
-        self._binding, self._memory = binding, memory
-        self._kept = {}
-        slots = max((len(r.slots) for r in binding.regions if r.role == "output"), default=1)
-        self._at_once = not self._reserve(min(calls, slots) + 1)
-
-    def _reserve(self, count):
-        free = self._memory.free_bytes()
-        if free is None:
-            return True
-        if count * self._binding.output_bytes() > free // 2:
-            return False
-        held = [region.slots[0].new_empty(region.extents) for region in self._binding.regions
-                if region.role == "output" for _ in range(count)]
-        del held  # stays in the allocator
-        return True
-
-    def keep(self, slots, result):
-        if self._at_once:
-            self._store(slots, result)
-            self._memory.synchronize()
-        else:
-            self._kept[self._binding.output_slots(slots)] = (slots, result)
-        self._binding.restore(slots)
-
-    def _store(self, slots, result):
-        self._binding.check(result)
-        self._binding.store(result, slots)
-
-    def finish(self):
-        for slots, result in self._kept.values():
-            self._store(slots, result)
-        self._kept.clear()
-        self._memory.synchronize()
-
-
-def warm_up(binding, slots_of_calls, memory):
+def warm_up(binding, slots, memory):
+    """One call, checked, that nobody times."""
     binding.rebind()
-    for slots in slots_of_calls:
-        result = binding.call(slots)
-        binding.check(result)
-        binding.store(result, slots)
-        binding.restore(slots)
-        del result
+    result = binding.call(slots)
+    binding.check(result)
+    binding.store(result, slots)
     memory.synchronize()
 
 
 def run_burst(binding, calls, page, memory):
     """Returns how many calls were made: fewer than `calls` when the oracle gave up."""
-    keeper = Keeper(binding, calls, memory)
-    memory.synchronize()
-    gc.collect()
+    def call(slots):
+        binding.store(binding.call(slots), slots)
+
+    binding.rebind()
+    return _run(call, calls, page, memory)
+
+
+def run_null_burst(binding, calls, page, memory):
+    """What a burst costs by itself; with no binding (nothing is loaded), the handshake alone."""
+    if binding is None:
+        return _run(lambda slots: None, calls, page, memory)
+    stand_ins = binding.stand_ins()
+
+    def call(slots):
+        binding.bind(slots)
+        binding.store(stand_ins, slots)
+
+    binding.rebind()
+    return _run(call, calls, page, memory)
+
+
+def run_traced_burst(binding, calls, page, memory):
+    """(calls made, microseconds a call in which the GPU was busy with the task's code; None where
+    the memory is no GPU's). Tracing slows the process for good."""
+    made, busy_us = memory.traced(lambda: run_burst(binding, calls, page, memory))
+    if busy_us is None or made == 0:
+        return made, None
+    copies = 20
+    stand_ins, slots = binding.stand_ins(), [0] * binding.roles
+
+    def copy():
+        for _ in range(copies):
+            binding.bind(slots)
+            binding.store(stand_ins, slots)
+
+    _, copy_us = memory.traced(copy)
+    return made, max(busy_us / made - copy_us / copies, 0)
+
+
+def _run(call, calls, page, memory):
     gc.disable()
     try:
         for number in range(1, calls + 1):
             slots = page.await_release(number)
             if slots is None:
                 return number - 1
-            result = binding.call(slots)
+            call(slots)
             memory.synchronize()
             page.announce(number)
-            keeper.keep(slots, result)
-            del result
+        return calls
     finally:
         gc.enable()
-    keeper.finish()
-    return calls
-
-
-def run_empty_burst(binding, calls, page, memory):
-    """What a burst costs by itself: the handshake, finding the tensors (of `binding`, if a callee
-    has been loaded), and a synchronisation."""
-    if binding is not None:
-        binding.rebind()
-    for number in range(1, calls + 1):
-        slots = page.await_release(number)
-        if slots is None:
-            return number - 1
-        if binding is not None:
-            binding.bind(slots)
-        memory.synchronize()
-        page.announce(number)
-    return calls

@@ -97,7 +97,7 @@ def compute_expected(subject, arena, memory):
             gc.collect()
             memory.release_cache()
             if failure is None:
-                return {"precision": name, "text": "; ".join(notes)}
+                return {"precision": name, "text": "; ".join([f"computed in {name}", *notes])}
             notes.append(f"not in {name}: {failure.message}")
     raise failure
 

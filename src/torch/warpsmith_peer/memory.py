@@ -19,9 +19,6 @@ class HostMemory:
     def synchronize(self):
         pass
 
-    def free_bytes(self):
-        return None  # unknown
-
     def release_cache(self):
         pass
 
@@ -63,9 +60,6 @@ class CudaMemory:
 
     def synchronize(self):
         torch.cuda.synchronize()
-
-    def free_bytes(self):
-        return torch.cuda.mem_get_info()[0]
 
     def release_cache(self):
         torch.cuda.empty_cache()

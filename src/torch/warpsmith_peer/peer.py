@@ -121,7 +121,7 @@ class Peer:
         from warpsmith_peer.burst import warm_up
         callee = self._loaded(command)
         with torch.no_grad(), callee.subject.running(f"running the {callee.name} baseline"):
-            warm_up(callee.exact, [[0] * len(self._arena.exact)], self._memory)
+            warm_up(callee.exact, [0] * callee.exact.roles, self._memory)
         return {}
 
     def _burst(self, command, frame):
@@ -132,20 +132,15 @@ class Peer:
         if command["callee"] == "null":
             binding = next((callee.slots for callee in self._callees.values()), None)
             with torch.no_grad():
-                return {"calls": burst.run_empty_burst(binding, calls, page, self._memory)}
+                return {"calls": burst.run_null_burst(binding, calls, page, self._memory)}
         callee = self._loaded(command)
         if callee.slots is None:
             raise Failure(BAD_INPUT, "burst: the arena has no slots")
-
-        def run():
-            return burst.run_burst(callee.slots, calls, page, self._memory)
-
         with torch.no_grad(), callee.subject.running(f"running the {callee.name} baseline"):
-            burst.warm_up(callee.slots, command.get("warmup_slots", []), self._memory)
             if not command.get("trace"):
-                return {"calls": run()}
-            made, busy_us = self._memory.traced(run)
-        return {"calls": made, **({"gpu_busy_us": busy_us / max(made, 1)} if busy_us else {})}
+                return {"calls": burst.run_burst(callee.slots, calls, page, self._memory)}
+            made, busy_us = burst.run_traced_burst(callee.slots, calls, page, self._memory)
+        return {"calls": made, **({} if busy_us is None else {"gpu_busy_us": busy_us})}
 
     def _expect(self, command, frame):
         from warpsmith_peer.expected import compute_expected
