@@ -1,16 +1,12 @@
-#include <algorithm>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "commands.h"
-#include "cuda/library.h"
-#include "judge/floor.h"
 #include "judging.h"
-#include "profile/best_profiler.h"
-#include "profile/ncu_profiler.h"
+#include "profile/ncu_report.h"
 #include "profile/render.h"
-#include "solo/job.h"
-#include "solo/solo.h"
+#include "profile/static_profile.h"
+#include "profiling.h"
 #include "util/file.h"
 
 namespace warpsmith::cli {
@@ -39,30 +35,6 @@ Result<int> FromFile(const ProfileOptions& options) {
   return 0;
 }
 
-// Could tensor cores do this work at the precision that the task asks for?
-bool HasTensorTypes(const Task& task) {
-  if (task.precision == "f32" || task.precision == "f64") return false;
-  const auto multiplies = [](const TensorSpec& tensor) {
-    return tensor.role == Role::kInput &&
-           (tensor.dtype == DType::kF16 || tensor.dtype == DType::kBF16 ||
-            tensor.dtype == DType::kI8);
-  };
-  return std::count_if(task.tensors.begin(), task.tensors.end(), multiplies) >= 2;
-}
-
-// Caches are flushed before each kernel of a profile, so its floor is the cold one.
-Result<profile::ProblemFacts> FactsOf(const DeviceInfo& device, const Task& task,
-                                      const Workload& workload) {
-  profile::ProblemFacts facts;
-  facts.flops = static_cast<double>(TRY(task.flops.Evaluate(workload.sizes)));
-  facts.bytes = static_cast<double>(TRY(judge::CompulsoryBytes(task, workload)));
-  facts.tensor_types = HasTensorTypes(task);
-  facts.tensor_flops_per_s = device.tensor_f16_flops;
-  facts.memory_bytes_per_s = device.hbm_bytes_per_s;
-  facts.floor_us = TRY(judge::FloorUs(device, task, workload, Mode::kDeviceCold));
-  return facts;
-}
-
 Result<Artifact> Compiled(const Candidate& candidate, const std::string& architecture) {
   compile::CompilerOptions options;
   options.count_opcodes = true;
@@ -74,40 +46,12 @@ Result<Artifact> Compiled(const Candidate& candidate, const std::string& archite
                "'warpsmith evaluate' shows the compiler's log"};
 }
 
-profile::PrepareRun SoloRun(const DeviceInfo& device) {
-  return [device](const ProfileJob& job,
-                  const std::filesystem::path& folder) -> Result<std::vector<std::string>> {
-    TRY(solo::WriteSoloJob(folder,
-                           {job.task, job.workload, job.candidate, job.artifact.architecture},
-                           job.artifact.image));
-    return std::vector<std::string>{ThisExecutable().string(),
-                                    std::string(solo::kSoloSubcommand),
-                                    folder.string(),
-                                    "--profile-window",
-                                    "--gpu",
-                                    device.uuid};
-  };
-}
-
-std::string FindNcu(const ProfileOptions& options) {
-  if (!options.ncu.empty()) return options.ncu;
-  const auto found = cuda::FindTool("ncu");
-  return found.ok() ? found->string() : "";
-}
-
 Result<Profile> Taken(const ProfileOptions& options, Machine& machine, const ProfileJob& job) {
   const DeviceInfo& device = machine.info();
   if (machine.recorded() != nullptr) return profile::StaticProfile(job, device.sm_count);
-  profile::NcuOptions ncu;
-  ncu.ncu = FindNcu(options);
-  ncu.prepare = SoloRun(device);
-  auto counters = std::make_unique<profile::NcuProfiler>(std::move(ncu));
-  if (!options.ncu.empty()) return counters->Take(job);  // asked for by name: no other will do
-  profile::BestOptions best;
-  best.sm_count = device.sm_count;
-  best.say = [](const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); };
-  return profile::BestProfiler(std::move(counters), profile::ToldOnceHere(device.driver), best)
-      .Take(job);
+  return MakeProfiler(device, options.ncu,
+                      [](const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); })
+      ->Take(job);
 }
 
 }  // namespace

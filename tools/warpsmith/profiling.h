@@ -1,0 +1,28 @@
+// The profilers that this machine offers, put together from the folders that know the parts.
+#ifndef WARPSMITH_TOOLS_PROFILING_H_
+#define WARPSMITH_TOOLS_PROFILING_H_
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "core/device.h"
+#include "core/profiler.h"
+#include "profile/bottleneck.h"
+#include "util/result.h"
+
+namespace warpsmith::cli {
+
+// Profiles on the GPU that `device` names, which this process holds. `ncu` empty: Nsight Compute
+// where it is found, and what can be said without counters where they cannot be had, told to `say`
+// once a boot. `ncu` named: that program and nothing else.
+std::unique_ptr<Profiler> MakeProfiler(const DeviceInfo& device, const std::string& ncu,
+                                       std::function<void(const std::string& line)> say);
+
+// What the rules need to know of the work. Its floor is the cold one: a profile flushes caches.
+Result<profile::ProblemFacts> FactsOf(const DeviceInfo& device, const Task& task,
+                                      const Workload& workload);
+
+}  // namespace warpsmith::cli
+
+#endif  // WARPSMITH_TOOLS_PROFILING_H_
