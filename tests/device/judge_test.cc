@@ -78,6 +78,14 @@ LaunchPlan NaivePlan() {
 
 class JudgeOnDevice : public testing::Test {
  protected:
+  static LocalDeviceOptions Options(int patience_ms) {
+    LocalDeviceOptions options;
+    options.kernels = *kernels_;
+    options.compiler = compiler_;
+    options.lock_patience = std::chrono::milliseconds(patience_ms);
+    return options;
+  }
+
   static void SetUpTestSuite() {
     auto folder = TemporaryDirectory::Create("judge-test");
     ASSERT_TRUE(folder.ok());
@@ -93,7 +101,7 @@ class JudgeOnDevice : public testing::Test {
     auto kernels = BuildJudgeKernels(*compiler_, *architecture_);
     ASSERT_TRUE(kernels.ok()) << kernels.error().Line();
     kernels_ = new std::string(*kernels);
-    auto device = LocalDevice::Open({"", *kernels_, {}, std::chrono::milliseconds(0)});
+    auto device = LocalDevice::Open(Options(0));
     ASSERT_TRUE(device.ok()) << device.error().Line();
     device_ = std::move(device).value().release();
   }
@@ -420,7 +428,7 @@ TEST_F(JudgeOnDevice, ADegenerateTaskIsCalledSo) {
 }
 
 TEST_F(JudgeOnDevice, OnlyOneProcessMeasuresOnAGpu) {
-  const auto second = LocalDevice::Open({"", *kernels_, {}, std::chrono::milliseconds(10)});
+  const auto second = LocalDevice::Open(Options(10));
   ASSERT_FALSE(second.ok());
   EXPECT_EQ(second.error().code, ErrorCode::kBusy);
 }
