@@ -218,6 +218,35 @@ void AddCompare(CLI::App& app, Chosen& chosen) {
   Choose(command, chosen, options, RunCompare);
 }
 
+void AddTaskImport(CLI::App* task, Chosen& chosen) {
+  CLI::App* command = task->add_subcommand(
+      "import", "task folders from a KernelBench or KernelBench-CUDA checkout");
+  auto options = std::make_shared<TaskImportOptions>();
+  command->add_option("checkout", options->checkout, "your checkout, or its folder of levels")
+      ->required();
+  command->add_option("--out", options->output, "folder that gets kernelbench-<set>/level1/...")
+      ->capture_default_str();
+  command->add_option("--only", options->only, "level1, level1/19 or level1/19_ReLU, ...")
+      ->delimiter(',');
+  command->add_option("--set", options->set, "name of the size set; default: tag or hash of sizes");
+  command->add_option("--python", options->python,
+                      "for KernelBench-CUDA: a KernelBench checkout, for torch baselines");
+  command->add_option("--jobs", options->jobs, "problems at a time")
+      ->check(CLI::Range(1, 256))
+      ->capture_default_str();
+  command
+      ->add_option("--limit", options->limit_seconds, "seconds for compiling and running a driver")
+      ->check(CLI::Range(1, 86'400))
+      ->capture_default_str();
+  Choose(command, chosen, options, RunTaskImport);
+}
+
+void AddTask(CLI::App& app, Chosen& chosen) {
+  CLI::App* task = app.add_subcommand("task", "what must be computed: task files");
+  task->require_subcommand(1);
+  AddTaskImport(task, chosen);
+}
+
 void AddRecord(CLI::App& app, Chosen& chosen) {
   CLI::App* command = app.add_subcommand("record", "measure whole spaces into a recording");
   auto options = std::make_shared<RecordOptions>();
@@ -319,6 +348,7 @@ void AddAll(CLI::App& app, Chosen& chosen) {
   AddEvaluate(app, chosen);
   AddCompare(app, chosen);
   AddProfile(app, chosen);
+  AddTask(app, chosen);
   AddRecord(app, chosen);
   AddBundle(app, chosen);
   AddReport(app, chosen);

@@ -24,6 +24,7 @@ Result<int> RunBundleRun(const BundleOptions& options);
 Result<int> RunBundleTake(const BundleOptions& options);
 Result<int> RunReport(const ReportOptions& options);
 Result<int> RunExport(const ExportOptions& options);
+Result<int> RunTaskImport(const TaskImportOptions& options);
 
 // docs/exit-codes.md, from the table in util/error.cc.
 std::string ExitCodesMarkdown();

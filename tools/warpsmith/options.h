@@ -151,6 +151,16 @@ struct ExportOptions {
   std::string run, output;
 };
 
+struct TaskImportOptions {
+  CommonOptions common;
+  std::string checkout, output = "tasks";
+  std::string python;  // a KernelBench checkout whose modules become torch baselines of drivers
+  std::string set;     // name of the size set
+  std::vector<std::string> only;
+  int jobs = 1;
+  int limit_seconds = 360;  // of one driver
+};
+
 }  // namespace warpsmith::cli
 
 #endif  // WARPSMITH_TOOLS_OPTIONS_H_

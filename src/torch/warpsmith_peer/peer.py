@@ -142,12 +142,21 @@ class Peer:
             made, busy_us = burst.run_traced_burst(callee.slots, calls, page, self._memory)
         return {"calls": made, **({} if busy_us is None else {"gpu_busy_us": busy_us})}
 
+    def _has_driver(self):
+        return self._arena is not None and self._arena.task["reference"]["kind"] == "driver"
+
     def _expect(self, command, frame):
         from warpsmith_peer.expected import compute_expected
+        if self._has_driver():
+            raise Failure(BAD_INPUT, "a driver knows what to expect only of inputs that it drew",
+                          "give the task's inputs the generator \"reference\"")
         return compute_expected(self._needed_subject(), self._arena, self._memory)
 
     def _draw(self, command, frame):
         from warpsmith_peer.expected import compute_expected, draw_inputs
+        if self._has_driver():
+            from warpsmith_driver import subject as driver
+            return driver.draw(self._arena, command["seed"], self._memory)
         subject = self._needed_subject()
         draw_inputs(subject, self._arena, command["seed"])
         return compute_expected(subject, self._arena, self._memory)

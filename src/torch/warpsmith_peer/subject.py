@@ -23,6 +23,9 @@ _MODULE_NAME = "warpsmith_reference"
 
 def load_subject(arena, device):
     reference = arena.task["reference"]
+    if reference["kind"] == "driver":
+        from warpsmith_driver.subject import load_paired_module
+        return load_paired_module(arena, device)
     if reference["kind"] != "torch":
         raise Failure(BAD_INPUT, f"the task's reference is \"{reference['kind']}\", not PyTorch",
                       "leave out the torch baselines, or give a reference of kind \"torch\"")
@@ -35,12 +38,15 @@ def load_subject(arena, device):
     if style not in kinds:
         raise Failure(BAD_INPUT, f"reference style \"{style}\" is not known",
                       "write \"function\" or \"module\"")
+    return kinds[style](load_file(files, entry), entry, arena, device)
+
+
+def load_file(files, entry):
     finder = MemoryFiles(files)
     _forget_previous()
     sys.meta_path.insert(0, finder)
     with user_code("loading the reference", files):
-        loaded = finder.load(entry, _MODULE_NAME)
-    return kinds[style](loaded, entry, arena, device)
+        return finder.load(entry, _MODULE_NAME)
 
 
 def _forget_previous():

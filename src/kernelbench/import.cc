@@ -1,0 +1,219 @@
+#include "kernelbench/import.h"
+
+#include <atomic>
+#include <map>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <thread>
+
+#include "kernelbench/checkout.h"
+#include "kernelbench/driver_description.h"
+#include "kernelbench/inspection.h"
+#include "kernelbench/launch_declaration.h"
+#include "kernelbench/pairing.h"
+#include "kernelbench/task_document.h"
+#include "kernelbench/task_folder.h"
+#include "util/file.h"
+#include "util/interrupt.h"
+#include "util/subprocess.h"
+
+namespace warpsmith::kernelbench {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+using Report = std::function<void(const ImportRow&)>;
+
+constexpr const char* kCandidate =
+    "version = 1\nform = \"program\"\nentry = \"init.cu\"\nsources = [\"init.cu\"]\n"
+    "toolchain = \"nvcc\"\n";
+
+std::vector<Problem> Picked(const Checkout& checkout, const std::vector<std::string>& only) {
+  std::vector<Problem> picked;
+  for (const Problem& problem : checkout.problems) {
+    bool is_picked = only.empty();
+    for (const std::string& pattern : only) is_picked = is_picked || IsPickedBy(problem, pattern);
+    if (is_picked) picked.push_back(problem);
+  }
+  return picked;
+}
+
+// A tag on the checkout's very commit, if git knows one.
+std::string GitTag(const fs::path& checkout) {
+  const Result<ProcessOutcome> ran =
+      RunProcess({"git", "-C", checkout.string(), "describe", "--tags", "--exact-match"}, {});
+  if (!ran.ok() || ran->timed_out || ran->signal != 0 || ran->exit_status != 0) return "";
+  return ran->output.substr(0, ran->output.find('\n'));
+}
+
+// The problems of one import, and where their folders go.
+struct Place {
+  std::string set;   // "kernelbench-1a2b3c4d"
+  std::string kind;  // "KernelBench"
+  std::string size_set;
+  fs::path output;
+
+  fs::path Folder(const Problem& problem) const { return output / set / Id(problem); }
+  TaskNames Names(const Problem& problem) const {
+    return {set + "/" + Id(problem), kind + " level" + std::to_string(problem.level) + " #" +
+                                         std::to_string(problem.number) + ", size set " + size_set};
+  }
+};
+
+ImportRow Refused(const Place& place, const Problem& problem, const Error& error) {
+  return {Id(problem), Outcome::kRefused, error.message, place.Folder(problem).string(), 0};
+}
+
+ImportRow Kept(const Place& place, const Problem& problem) {
+  return {Id(problem), Outcome::kKept, "", place.Folder(problem).string(), 0};
+}
+
+// --- KernelBench.
+
+Result<ImportRow> ImportModule(const Place& place, const Problem& problem,
+                               const Result<ModuleInspection>& inspection) {
+  if (!inspection.ok()) return inspection.error();
+  const fs::path folder = place.Folder(problem);
+  const std::string source = "model.py";
+  const std::map<std::string, std::string> files = {{source, TRY(ReadFile(problem.path))}};
+  if (IsDone(folder, files)) return Kept(place, problem);
+  const json task = TRY(ModuleTask(place.Names(problem), *inspection, source));
+  TRY(WriteFiles(folder, files));
+  const int64_t bytes = TRY(WriteTask(folder, task));
+  return ImportRow{Id(problem), Outcome::kImported, "", folder.string(), bytes};
+}
+
+Result<ImportResult> ImportModules(const Checkout& checkout, const ImportOptions& options,
+                                   const Report& report) {
+  InspectionLimits limits;
+  limits.jobs = options.jobs;
+  const ModuleInspections inspections = TRY(Inspect(checkout.problems, limits));
+  std::string size_set = options.set.empty() ? GitTag(options.checkout) : options.set;
+  if (size_set.empty()) size_set = SizeTag(inspections);
+  const Place place{"kernelbench-" + size_set, "KernelBench", size_set, options.output};
+  ImportResult result{place.set, {}};
+  for (const Problem& problem : Picked(checkout, options.only)) {
+    if (Interrupted()) return Error{ErrorCode::kInterrupted, "stopped; what is there stays", ""};
+    const Result<ImportRow> row = ImportModule(place, problem, inspections.at(Id(problem)));
+    result.rows.push_back(row.ok() ? *row : Refused(place, problem, row.error()));
+    report(result.rows.back());
+  }
+  return result;
+}
+
+// --- KernelBench-CUDA.
+
+// The unchanged driver and the launch that captures its arguments.
+struct DriverFiles {
+  LaunchDeclaration declaration;
+  std::map<std::string, std::string> files;
+};
+
+Result<DriverFiles> FilesOf(const Problem& problem) {
+  const std::string driver = TRY(ReadFile(problem.path / "driver.cpp"));
+  DriverFiles files{TRY(FindLaunchDeclaration(driver)), {}};
+  files.files["driver.cpp"] = driver;
+  files.files["launch.inc"] = CapturingDefinition(files.declaration);
+  std::error_code ignored;
+  if (fs::exists(problem.path / "init.cu", ignored)) {
+    files.files["init/init.cu"] = TRY(ReadFile(problem.path / "init.cu"));
+    files.files["init/candidate.toml"] = kCandidate;
+  }
+  return files;
+}
+
+struct DriverImport {
+  Place place;
+  ImportOptions options;
+  fs::path precompiled;
+  const ModulePairs* pairs = nullptr;  // null: no torch baselines were asked for
+
+  Result<ImportRow> Run(const Problem& problem) const {
+    DriverFiles driver = TRY(FilesOf(problem));
+    const fs::path folder = place.Folder(problem);
+    if (IsDone(folder, driver.files)) return Kept(place, problem);
+    TRY(WriteFiles(folder, driver.files));
+    DescribeLimits limits;
+    limits.wall = std::chrono::seconds(options.limit_seconds);
+    const DriverDescription description = TRY(Describe(folder, precompiled, limits));
+    json task = TRY(DriverTask(place.Names(problem), description, driver.declaration));
+    std::string text = "no torch baseline: no KernelBench checkout was given";
+    if (pairs != nullptr) text = TRY(AddPair(*pairs, problem, description, folder, task));
+    const int64_t bytes = TRY(WriteTask(folder, task));
+    return ImportRow{Id(problem), Outcome::kImported, text, folder.string(), bytes};
+  }
+};
+
+// `jobs` threads take the next problem each.
+std::vector<ImportRow> RunAll(const DriverImport& import, const std::vector<Problem>& problems,
+                              const Report& report) {
+  std::vector<std::optional<ImportRow>> rows(problems.size());
+  std::atomic<size_t> next = 0;
+  std::mutex reporting;
+  const auto work = [&] {
+    for (size_t i = next++; i < problems.size() && !Interrupted(); i = next++) {
+      const Result<ImportRow> row = import.Run(problems[i]);
+      rows[i] = row.ok() ? *row : Refused(import.place, problems[i], row.error());
+      const std::lock_guard lock(reporting);
+      report(*rows[i]);
+    }
+  };
+  std::vector<std::thread> threads;
+  for (int i = 0; i < import.options.jobs; ++i) threads.emplace_back(work);
+  for (std::thread& thread : threads) thread.join();
+  std::vector<ImportRow> known;
+  for (const std::optional<ImportRow>& row : rows) {
+    if (row) known.push_back(*row);
+  }
+  return known;
+}
+
+bool AllDone(const Place& place, const std::vector<Problem>& problems) {
+  for (const Problem& problem : problems) {
+    const Result<DriverFiles> files = FilesOf(problem);
+    if (files.ok() && !IsDone(place.Folder(problem), files->files)) return false;
+  }
+  return true;
+}
+
+Result<ImportResult> ImportDrivers(const Checkout& checkout, const ImportOptions& options,
+                                   const Report& report) {
+  const std::string size_set = options.set.empty() ? "drivers" : options.set;
+  DriverImport import{
+      {"kernelbench-cuda" + (options.set.empty() ? "" : "-" + options.set), "KernelBench-CUDA",
+       size_set == "drivers" ? "of its drivers" : size_set, options.output},
+      options,
+      {},
+      nullptr};
+  const std::vector<Problem> problems = Picked(checkout, options.only);
+  std::optional<ModulePairs> pairs;
+  if (!options.modules.empty()) {
+    pairs = TRY(LoadModules(options.modules, problems, options.jobs));
+    import.pairs = &*pairs;
+  }
+  const TemporaryDirectory headers = TRY(TemporaryDirectory::Create("warpsmith-headers"));
+  // Half a minute, and worth it from the third driver on.
+  if (problems.size() > 2 && !AllDone(import.place, problems)) {
+    TRY(PrecompileHeaders(headers.path(), {}));
+    import.precompiled = headers.path();
+  }
+  ImportResult result{import.place.set, RunAll(import, problems, report)};
+  if (Interrupted()) return Error{ErrorCode::kInterrupted, "stopped; what is there stays", ""};
+  return result;
+}
+
+}  // namespace
+
+Result<ImportResult> Import(const ImportOptions& options, const Report& report) {
+  const Checkout checkout = TRY(OpenCheckout(options.checkout));
+  if (Picked(checkout, options.only).empty()) {
+    return Error{ErrorCode::kUsage,
+                 "--only picks none of " + std::to_string(checkout.problems.size()) + " problems",
+                 "write it like level1, level1/19 or " + Id(checkout.problems.front())};
+  }
+  return checkout.kind == Kind::kModules ? ImportModules(checkout, options, report)
+                                         : ImportDrivers(checkout, options, report);
+}
+
+}  // namespace warpsmith::kernelbench

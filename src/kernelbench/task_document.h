@@ -1,0 +1,38 @@
+// An imported problem as the fields of its task.toml.
+#ifndef WARPSMITH_KERNELBENCH_TASK_DOCUMENT_H_
+#define WARPSMITH_KERNELBENCH_TASK_DOCUMENT_H_
+
+#include <string>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "kernelbench/driver_description.h"
+#include "kernelbench/inspection.h"
+#include "kernelbench/launch_declaration.h"
+#include "util/result.h"
+
+namespace warpsmith::kernelbench {
+
+struct TaskNames {
+  std::string task;    // "kernelbench-1a2b3c4d/level1/19_ReLU"
+  std::string origin;  // "KernelBench level1 #19, size set 1a2b3c4d"
+};
+
+// More tensors than this the judge does not take.
+inline constexpr size_t kMostTensors = 64;
+
+// A problem whose reference is the module in `source` (a file beside the task.toml). A candidate is
+// called with outputs, forward()'s inputs, then state_dict()'s entries.
+Result<nlohmann::json> ModuleTask(const TaskNames& names, const ModuleInspection& inspection,
+                                  const std::string& source);
+
+// A problem whose reference is driver.cpp with launch.inc (files beside the task.toml).
+Result<nlohmann::json> DriverTask(const TaskNames& names, const DriverDescription& description,
+                                  const LaunchDeclaration& declaration);
+
+// A name that C++ takes, made from any.
+std::string Identifier(const std::string& name);
+
+}  // namespace warpsmith::kernelbench
+
+#endif  // WARPSMITH_KERNELBENCH_TASK_DOCUMENT_H_
