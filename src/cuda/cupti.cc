@@ -19,16 +19,19 @@ namespace {
 #if CUPTI_API_VERSION >= 130000
 using ActivityKernel = CUpti_ActivityKernel10;
 using ActivityCopy = CUpti_ActivityMemcpy6;
+using ActivityWait = CUpti_ActivitySynchronization2;
 #else
 using ActivityKernel = CUpti_ActivityKernel9;
 using ActivityCopy = CUpti_ActivityMemcpy5;
+using ActivityWait = CUpti_ActivitySynchronization;
 #endif
 using ActivityPeerCopy = CUpti_ActivityMemcpyPtoP4;
 using ActivityFill = CUpti_ActivityMemset4;
 
 constexpr std::array kKernelKinds = {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL};
 constexpr std::array kAllKinds = {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY,
-                                  CUPTI_ACTIVITY_KIND_MEMCPY2, CUPTI_ACTIVITY_KIND_MEMSET};
+                                  CUPTI_ACTIVITY_KIND_MEMCPY2, CUPTI_ACTIVITY_KIND_MEMSET,
+                                  CUPTI_ACTIVITY_KIND_SYNCHRONIZATION};
 
 constexpr size_t kBufferBytes = size_t{1} << 20;
 constexpr size_t kBufferAlignment = 64;
@@ -38,7 +41,7 @@ constexpr size_t kBufferAlignment = 64;
   X(cuptiGetVersion) X(cuptiGetResultString) X(cuptiActivityRegisterCallbacks) \
   X(cuptiActivityEnable) X(cuptiActivityDisable) X(cuptiActivityFlushAll)      \
   X(cuptiActivityGetNextRecord) X(cuptiActivityGetNumDroppedRecords)           \
-  X(cuptiGetTimestamp)
+  X(cuptiGetTimestamp) X(cuptiGetStreamIdEx)
 // clang-format on
 
 struct CuptiApi {
@@ -130,6 +133,11 @@ const Activity& As(const CUpti_Activity* activity) {
   return *reinterpret_cast<const Activity*>(activity);
 }
 
+void KeepJoin(const ActivityWait& wait, ActivityRecords* records) {
+  if (wait.type != CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_WAIT_EVENT) return;
+  records->joins.push_back({wait.streamId, static_cast<int64_t>(wait.start)});
+}
+
 void Keep(const CUpti_Activity* activity, ActivityRecords* records) {
   using Kind = TransferRecord::Kind;
   switch (activity->kind) {
@@ -144,6 +152,9 @@ void Keep(const CUpti_Activity* activity, ActivityRecords* records) {
       break;
     case CUPTI_ACTIVITY_KIND_MEMSET:
       records->transfers.push_back(FromTransfer(As<ActivityFill>(activity), Kind::kFill));
+      break;
+    case CUPTI_ACTIVITY_KIND_SYNCHRONIZATION:
+      KeepJoin(As<ActivityWait>(activity), records);
       break;
     default:
       break;
@@ -253,6 +264,14 @@ Result<int64_t> CuptiNowNs() {
   const CUptiResult code = api->cuptiGetTimestamp(&now_ns);
   if (code != CUPTI_SUCCESS) return CuptiError(*api, "cuptiGetTimestamp", code);
   return static_cast<int64_t>(now_ns);
+}
+
+Result<uint32_t> CuptiStreamId(CUstream_st* stream) {
+  const CuptiApi* api = TRY(CuptiTable());
+  uint32_t id = 0;
+  const CUptiResult code = api->cuptiGetStreamIdEx(nullptr, stream, 0, &id);
+  if (code != CUPTI_SUCCESS) return CuptiError(*api, "cuptiGetStreamIdEx", code);
+  return id;
 }
 
 }  // namespace warpsmith::cuda

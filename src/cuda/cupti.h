@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "cuda/types.h"
 #include "util/result.h"
 
 namespace warpsmith::cuda {
@@ -32,12 +33,19 @@ struct TransferRecord {
   uint32_t graph_node = 0;  // 0: not part of a graph
 };
 
+// A stream was told to wait for an event: another stream's work is joined into it.
+struct JoinRecord {
+  uint32_t stream = 0;
+  int64_t at_ns = 0;  // when the host said so
+};
+
 struct ActivityRecords {
   std::vector<KernelRecord> kernels;      // in order of start
   std::vector<TransferRecord> transfers;  // in order of start
+  std::vector<JoinRecord> joins;
 };
 
-enum class Traced : uint8_t { kKernels, kKernelsAndTransfers };
+enum class Traced : uint8_t { kKernels, kEverything };
 
 // Collection is process-wide; one trace at a time. Tracing slows launches, so never time beside it.
 class KernelTrace {
@@ -49,7 +57,7 @@ class KernelTrace {
 
   // Ends the trace. Synchronise the device first. In order of start. kIo when records were dropped.
   Result<std::vector<KernelRecord>> Stop();
-  // The same with the transfers, where they were traced.
+  // The same with transfers and joins, where they were traced.
   Result<ActivityRecords> StopAll();
 
  private:
@@ -61,6 +69,9 @@ Result<std::string> CuptiVersion();  // "CUPTI 130001"; needs no GPU
 
 // Now, on the clock that records are stamped with.
 Result<int64_t> CuptiNowNs();
+
+// What records call a stream of the current context; null: the default stream.
+Result<uint32_t> CuptiStreamId(CUstream_st* stream);
 
 }  // namespace warpsmith::cuda
 

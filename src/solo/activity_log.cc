@@ -16,10 +16,11 @@ constexpr size_t kMaxRecords = 1 << 20;
 constexpr size_t kMaxCalls = 65'536;
 constexpr size_t kMaxNameBytes = 64 << 10;
 
-constexpr std::array<std::pair<ActivityKind, std::string_view>, 3> kKinds = {
+constexpr std::array<std::pair<ActivityKind, std::string_view>, 4> kKinds = {
     {{ActivityKind::kKernel, "kernel"},
      {ActivityKind::kCopy, "copy"},
-     {ActivityKind::kFill, "fill"}}};
+     {ActivityKind::kFill, "fill"},
+     {ActivityKind::kJoin, "join"}}};
 
 std::string_view NameOf(ActivityKind kind) {
   for (const auto& [known, name] : kKinds) {
@@ -34,9 +35,13 @@ nlohmann::json ToJson(const ActivityRecord& record) {
                          {"start_ns", record.start_ns},
                          {"end_ns", record.end_ns}};
   if (record.kind == ActivityKind::kKernel) json["name"] = ValidUtf8(record.name);
-  if (record.kind != ActivityKind::kKernel) json["bytes"] = record.bytes;
+  if (record.bytes != 0) json["bytes"] = record.bytes;
   if (record.in_graph) json["in_graph"] = true;
   return json;
+}
+
+Result<uint32_t> StreamFrom(const JsonReader& json) {
+  return static_cast<uint32_t>(TRY(json.IntIn(0, std::numeric_limits<uint32_t>::max())));
 }
 
 Result<ActivityKind> KindFrom(const JsonReader& json) {
@@ -44,7 +49,7 @@ Result<ActivityKind> KindFrom(const JsonReader& json) {
   for (const auto& [kind, known] : kKinds) {
     if (known == name) return kind;
   }
-  return json.Bad("kernel, copy or fill");
+  return json.Bad("kernel, copy, fill or join");
 }
 
 constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
@@ -84,6 +89,7 @@ std::string ActivityLogToText(const ActivityLog& log) {
   }
   nlohmann::json json = {{"version", kActivityLogVersion},
                          {"tracer", ValidUtf8(log.tracer)},
+                         {"stream", log.stream},
                          {"calls", nlohmann::json::array()},
                          {"records", nlohmann::json::array()}};
   for (const ActivityCall& call : log.calls) {
@@ -96,7 +102,7 @@ std::string ActivityLogToText(const ActivityLog& log) {
 Result<ActivityLog> ActivityLogFromText(std::string_view source, std::string_view text) {
   const nlohmann::json document = TRY(ParseJson(source, text));
   const JsonReader json(std::string(source), document);
-  TRY(json.OnlyFields({"version", "absent", "tracer", "calls", "records"}));
+  TRY(json.OnlyFields({"version", "absent", "tracer", "stream", "calls", "records"}));
   if (TRY(json.At("version").Int()) != kActivityLogVersion) return json.At("version").Bad("1");
   ActivityLog log;
   if (json.Has("absent")) {
@@ -105,6 +111,7 @@ Result<ActivityLog> ActivityLogFromText(std::string_view source, std::string_vie
     return log;
   }
   log.tracer = TRY(json.At("tracer").String());
+  log.stream = TRY(StreamFrom(json.At("stream")));
   const auto calls = TRY(json.At("calls").Items()), records = TRY(json.At("records").Items());
   if (calls.size() > kMaxCalls) return json.At("calls").Bad("at most 65536 calls");
   if (records.size() > kMaxRecords) return json.At("records").Bad("at most 1048576 records");

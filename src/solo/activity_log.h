@@ -12,7 +12,12 @@
 
 namespace warpsmith::solo {
 
-enum class ActivityKind : uint8_t { kKernel, kCopy, kFill };
+enum class ActivityKind : uint8_t {
+  kKernel,
+  kCopy,
+  kFill,
+  kJoin,  // the stream was told to wait for another's work; takes no time
+};
 
 struct ActivityRecord {
   ActivityKind kind = ActivityKind::kKernel;
@@ -30,13 +35,15 @@ struct ActivityCall {
 };
 
 struct ActivityLog {
-  std::string tracer;  // "CUPTI 130001"
-  std::string absent;  // not empty: there are no records, and why
+  std::string tracer;   // "CUPTI 130001"
+  std::string absent;   // not empty: there are no records, and why
+  uint32_t stream = 0;  // the call's own; 0: not known
   std::vector<ActivityCall> calls;
   std::vector<ActivityRecord> records;  // in order of start
 };
 
-// {"version":1,"tracer":...,"calls":[[begin,returned,idle],...],"records":[{...},...]}, or
+// {"version":1,"tracer":...,"stream":7,"calls":[[begin,returned,idle],...],"records":[{...},...]},
+// or
 // {"version":1,"absent":"why"}.
 std::string ActivityLogToText(const ActivityLog& log);
 // Limits: 1,048,576 records, 65,536 calls, names of 64 KiB.

@@ -11,6 +11,7 @@ namespace {
 ActivityLog Log() {
   ActivityLog log;
   log.tracer = "CUPTI 130001";
+  log.stream = 7;
   log.calls = {{100, 180, 200}, {300, 310, 400}};
   log.records = {{ActivityKind::kFill, "", 7, 110, 111, 4096, false},
                  {ActivityKind::kKernel, "gemm(\"\\x)", 7, 120, 170, 0, true}};
@@ -37,12 +38,13 @@ TEST(ActivityLog, AbsenceHasAReason) {
 }
 
 TEST(ActivityLog, TimesThatRunBackwardsAreRefused) {
-  EXPECT_FALSE(
-      ActivityLogFromText("log", R"({"version":1,"tracer":"","calls":[[5,4,6]],"records":[]})")
-          .ok());
-  EXPECT_FALSE(ActivityLogFromText("log", R"({"version":1,"tracer":"","calls":[],"records":
-          [{"kind":"kernel","stream":1,"start_ns":9,"end_ns":8}]})")
+  EXPECT_FALSE(ActivityLogFromText(
+                   "log", R"({"version":1,"tracer":"","stream":7,"calls":[[5,4,6]],"records":[]})")
                    .ok());
+  EXPECT_FALSE(
+      ActivityLogFromText("log", R"({"version":1,"tracer":"","stream":7,"calls":[],"records":
+          [{"kind":"kernel","stream":1,"start_ns":9,"end_ns":8}]})")
+          .ok());
 }
 
 RC_GTEST_PROP(ActivityLog, AnyTextIsReadOrRefused, (const std::string& text)) {

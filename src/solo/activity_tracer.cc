@@ -32,8 +32,8 @@ ActivityLog Absent(std::string why) {
 
 }  // namespace
 
-ActivityTracer::ActivityTracer() {
-  auto trace = cuda::KernelTrace::Start(cuda::Traced::kKernelsAndTransfers);
+ActivityTracer::ActivityTracer(CUstream_st* stream) {
+  auto trace = cuda::KernelTrace::Start(cuda::Traced::kEverything);
   if (!trace.ok()) {
     log_ = Absent(trace.error().Line());
     return;
@@ -41,6 +41,8 @@ ActivityTracer::ActivityTracer() {
   trace_.emplace(std::move(trace).value());
   const auto version = cuda::CuptiVersion();
   log_.tracer = version.ok() ? *version : "CUPTI";
+  const auto id = cuda::CuptiStreamId(stream);
+  log_.stream = id.ok() ? *id : 0;
 }
 
 void ActivityTracer::Stamp(int64_t ActivityCall::*time) {

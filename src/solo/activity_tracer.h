@@ -13,7 +13,8 @@ namespace warpsmith::solo {
 // Where CUPTI is not there or refuses, nothing is lost but the records: the log says why.
 class ActivityTracer {
  public:
-  ActivityTracer();
+  // `stream`: the one that calls work on; null: the default stream.
+  explicit ActivityTracer(CUstream_st* stream);
 
   void CallBegins() { Stamp(&ActivityCall::begin_ns); }
   void CallReturned() { Stamp(&ActivityCall::returned_ns); }

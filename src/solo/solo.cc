@@ -50,9 +50,10 @@ Status CallOnce(const Callee& callee, const cuda::Context& context, ActivityTrac
   return {};
 }
 
-Status CallAll(const SoloOptions& options, const Callee& callee, const cuda::Context& context) {
+Status CallAll(const SoloOptions& options, const Callee& callee, const cuda::Context& context,
+               CUstream_st* stream) {
   std::optional<ActivityTracer> tracer;
-  if (!options.activity.empty()) tracer.emplace();
+  if (!options.activity.empty()) tracer.emplace(stream);
   if (options.profile_window) {
     TRY(CallOnce(callee, context, nullptr));
     TRY(cuda::OpenProfilerWindow());
@@ -99,7 +100,8 @@ Status RunSolo(const SoloOptions& options) {
   const cuda::Stream stream = TRY(cuda::Stream::Create());
   const Buffers buffers = TRY(MakeBuffers(job, options.dir));
   const Callee callee = TRY(MakeCallee(job, options.dir, context, stream, buffers));
-  TRY(CallAll(options, callee, context));
+  const bool program = job.candidate.form == Form::kProgram;  // which works on streams of its own
+  TRY(CallAll(options, callee, context, program ? nullptr : stream.handle()));
   return WriteFileAtomic(FinishedPath(options.dir), std::to_string(options.runs) + "\n");
 }
 

@@ -1,0 +1,168 @@
+#include "audit/audit.h"
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <utility>
+
+#include "audit/activity.h"
+#include "audit/embedded_binary.h"
+#include "audit/finding.h"
+#include "audit/finding_cache.h"
+#include "audit/imports.h"
+#include "audit/opcode_policy.h"
+#include "audit/sanitizer.h"
+#include "solo/activity_log.h"
+#include "solo/job.h"
+#include "util/file.h"
+#include "util/subprocess.h"
+
+namespace warpsmith::audit {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kActivityRuns = 3;
+
+// Adds a finding. False when it rejects, and nothing more need be asked.
+bool Add(AuditFinding finding, AuditOutcome* outcome) {
+  if (auto* rejected = std::get_if<Rejected>(&finding)) {
+    outcome->rejected = std::move(*rejected);
+    return false;
+  }
+  outcome->reports.push_back(std::get<AuditReport>(std::move(finding)));
+  return true;
+}
+
+bool AddStatic(const AuditRequest& request, AuditOutcome* outcome) {
+  const std::vector<std::string>& allow = request.task.allow;
+  if (!Add(AuditSources(request.candidate.sources), outcome)) return false;
+  if (request.candidate.form == Form::kProgram) {
+    AuditFinding flags = AuditLinkFlags(request.candidate.flags, allow);
+    if (std::holds_alternative<Rejected>(flags)) return Add(std::move(flags), outcome);
+    if (!Add(AuditImports(request.artifact.image, allow), outcome)) return false;
+  }
+  return Add(AuditOpcodes(request.artifact.opcodes, request.task.precision), outcome);
+}
+
+std::vector<std::string> SoloCommand(const AuditRequest& request, const fs::path& dir) {
+  std::vector<std::string> argv = request.solo_argv;
+  argv.push_back(dir.string());
+  if (!request.device_uuid.empty()) argv.insert(argv.end(), {"--gpu", request.device_uuid});
+  return argv;
+}
+
+SanitizerRequest SanitizerRequestFor(const AuditRequest& request, const fs::path& dir,
+                                     std::string_view check) {
+  SanitizerRequest made;
+  made.check = check;
+  made.solo_argv = SoloCommand(request, dir);
+  made.dir = dir;
+  made.wall = request.tool_wall;
+  made.copies_in_bulk = CopiesInBulk(request.candidate, request.artifact);
+  return made;
+}
+
+// Once per image and tool: races show in a kernel, not in its data.
+Result<AuditFinding> Racecheck(const AuditRequest& request, const Sanitizer& sanitizer,
+                               const fs::path& dir) {
+  const FindingCache cache(request.cache.empty() ? CacheHome() / "audits" : request.cache);
+  const std::string key =
+      FindingCache::Key({std::string(kRacecheck), sanitizer.version, request.artifact.image_sha256,
+                         CandidateId(request.candidate)});
+  if (auto known = cache.Find(key)) return *std::move(known);
+  AuditFinding finding =
+      TRY(RunSanitizer(sanitizer, SanitizerRequestFor(request, dir, kRacecheck)));
+  static_cast<void>(cache.Store(key, finding));  // a full disk costs a run, not the verdict
+  return finding;
+}
+
+Result<bool> AddSanitizers(const AuditRequest& request, const fs::path& dir,
+                           AuditOutcome* outcome) {
+  const auto sanitizer = FindSanitizer(request.sanitizer);
+  if (!sanitizer.ok()) {
+    for (const std::string_view check : {kMemcheck, kInitcheck, kRacecheck}) {
+      Add(Absent(check, sanitizer.error().Line()), outcome);
+    }
+    return true;
+  }
+  for (const std::string_view check : {kMemcheck, kInitcheck}) {
+    if (!Add(TRY(RunSanitizer(*sanitizer, SanitizerRequestFor(request, dir, check))), outcome)) {
+      return false;
+    }
+  }
+  return Add(TRY(Racecheck(request, *sanitizer, dir)), outcome);
+}
+
+std::string HowItEnded(const ProcessOutcome& process) {
+  constexpr size_t kWords = 300;
+  if (process.timed_out) return "no end in time";
+  const std::string how = process.signal != 0 ? "signal " + std::to_string(process.signal)
+                                              : "status " + std::to_string(process.exit_status);
+  return how + ", '" + process.output.substr(0, kWords) + "'";
+}
+
+Result<AuditFinding> Activity(const AuditRequest& request, const fs::path& dir) {
+  const fs::path file = dir / "activity.json";
+  std::vector<std::string> argv = SoloCommand(request, dir);
+  argv.insert(argv.end(), {"--runs", std::to_string(kActivityRuns), "--activity", file.string()});
+  ProcessLimits limits;
+  limits.wall = request.tool_wall;
+  auto process = RunProcess(argv, limits);
+  if (!process.ok()) {
+    if (process.error().code == ErrorCode::kInterrupted) return process.error();
+    return Absent(kActivity, process.error().Line());
+  }
+  const auto text = ReadFile(file);
+  if (!text.ok()) {
+    return Absent(kActivity, "the candidate did not run to its end: " + HowItEnded(*process));
+  }
+  const auto log = solo::ActivityLogFromText("activity log", *text);
+  if (!log.ok()) return Absent(kActivity, log.error().message);
+  ActivitySubject subject{request.candidate.form, {}, request.task.allow};
+  for (const KernelResources& kernel : request.artifact.kernels) {
+    subject.own_kernels.push_back(kernel.name);
+  }
+  return JudgeActivity(*log, subject);
+}
+
+Status LinkInputs(const AuditRequest& request, const fs::path& dir) {
+  if (request.inputs.empty()) return {};
+  std::error_code code;
+  fs::create_directory_symlink(fs::absolute(request.inputs), dir / "inputs", code);
+  if (!code) return {};
+  return Error{ErrorCode::kIo, "linking " + (dir / "inputs").string() + ": " + code.message(), ""};
+}
+
+}  // namespace
+
+bool CopiesInBulk(const Candidate& candidate, const Artifact& artifact) {
+  constexpr std::array<std::string_view, 4> kOpcodes = {"UTMASTG", "UTMAREDG", "UBLKCP", "UBLKRED"};
+  for (const auto& [opcode, count] : artifact.opcodes) {
+    for (const std::string_view bulk : kOpcodes) {
+      if (opcode.starts_with(bulk)) return true;
+    }
+  }
+  if (!artifact.opcodes.empty()) return false;
+  // Without a disassembler: what the sources say, comments and all.
+  return std::any_of(candidate.sources.begin(), candidate.sources.end(), [](const auto& source) {
+    return source.second.find("async.bulk") != std::string::npos ||
+           source.second.find("_async_bulk") != std::string::npos;
+  });
+}
+
+Result<AuditOutcome> AuditCandidate(const AuditRequest& request) {
+  AuditOutcome outcome;
+  if (!AddStatic(request, &outcome) || request.level == Level::kScreened) return outcome;
+  const TemporaryDirectory folder = TRY(TemporaryDirectory::Create("warpsmith-audit"));
+  const solo::SoloJob job{request.task, request.workload, request.candidate,
+                          request.artifact.architecture};
+  const fs::path dir = folder.path() / "run";
+  TRY(solo::WriteSoloJob(dir, job, request.artifact.image));
+  TRY(LinkInputs(request, dir));
+  if (!TRY(AddSanitizers(request, dir, &outcome))) return outcome;
+  Add(TRY(Activity(request, dir)), &outcome);
+  return outcome;
+}
+
+}  // namespace warpsmith::audit

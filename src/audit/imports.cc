@@ -1,0 +1,149 @@
+#include "audit/imports.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+#include "audit/library_names.h"
+#include "util/elf.h"
+
+namespace warpsmith::audit {
+namespace {
+
+// A trailing '*' stands for any ending.
+struct CallGroup {
+  std::string_view what;
+  std::string_view allowed_by;  // empty: nothing allows it
+  std::vector<std::string_view> names;
+};
+
+const std::array<CallGroup, 2>& ConvictingCalls() {
+  static const std::array<CallGroup, 2> groups = {{
+      {"loads libraries at run time",
+       "dlopen",
+       {"dlopen", "dlmopen", "dlsym", "dlvsym", "__libc_dlopen_mode", "__libc_dlsym"}},
+      {"loads device code at run time",
+       "nvrtc",
+       {"cuModuleLoad*", "cuLibraryLoad*", "cuLink*", "cudaLibraryLoad*", "nvrtc*", "nvJitLink*",
+        "nvPTXCompiler*"}},
+  }};
+  return groups;
+}
+
+constexpr std::array<std::string_view, 24> kToldCalls = {"system",
+                                                         "popen",
+                                                         "execl",
+                                                         "execle",
+                                                         "execlp",
+                                                         "execv",
+                                                         "execve",
+                                                         "execvp",
+                                                         "execvpe",
+                                                         "fexecve",
+                                                         "fork",
+                                                         "vfork",
+                                                         "clone",
+                                                         "posix_spawn",
+                                                         "ptrace",
+                                                         "socket",
+                                                         "posix_spawnp",
+                                                         "process_vm_readv",
+                                                         "process_vm_writev",
+                                                         "pthread_create",
+                                                         "memfd_create",
+                                                         "mprotect",
+                                                         "cudaGetDriverEntryPoint*",
+                                                         "cuGetProcAddress*"};
+
+// Names that reach the same calls through cuGetProcAddress and its like.
+constexpr std::array<std::string_view, 4> kLoadersByName = {"cuModuleLoad", "cuLibraryLoad",
+                                                            "cuLinkCreate", "cudaLibraryLoad"};
+
+bool Matches(std::string_view name, std::string_view pattern) {
+  if (!pattern.ends_with('*')) return name == pattern;
+  return name.starts_with(pattern.substr(0, pattern.size() - 1));
+}
+
+template <typename Patterns>
+bool MatchesAny(std::string_view name, const Patterns& patterns) {
+  return std::any_of(patterns.begin(), patterns.end(),
+                     [name](std::string_view pattern) { return Matches(name, pattern); });
+}
+
+std::optional<std::string> ForbiddenLibrary(const ElfImports& imports,
+                                            const std::vector<std::string>& allow) {
+  for (const std::string& library : imports.libraries) {
+    const LibraryFamily* family = FamilyOfFile(library);
+    if (family == nullptr || Allows(allow, family->name)) continue;
+    return "it needs " + library + ", and the task does not allow " + std::string(family->name);
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> ForbiddenCall(const ElfImports& imports,
+                                         const std::vector<std::string>& allow) {
+  for (const CallGroup& group : ConvictingCalls()) {
+    if (Allows(allow, group.allowed_by)) continue;
+    for (const std::string& symbol : imports.symbols) {
+      if (!MatchesAny(symbol, group.names)) continue;
+      return "it " + std::string(group.what) + ": it calls " + symbol;
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> ForbiddenName(std::string_view image,
+                                         const std::vector<std::string>& allow) {
+  if (const LibraryFamily* family = ForbiddenIn(image, allow)) {
+    return "it names " + std::string(family->files.front()) + ", and the task does not allow " +
+           std::string(family->name);
+  }
+  for (const std::string_view name : kLoadersByName) {
+    if (Allows(allow, "nvrtc") || image.find(name) == std::string_view::npos) continue;
+    return "it names " + std::string(name) + ", which loads device code at run time";
+  }
+  return std::nullopt;
+}
+
+std::string Summary(const ElfImports& imports) {
+  std::string text = std::to_string(imports.libraries.size()) + " libraries, " +
+                     std::to_string(imports.symbols.size()) + " symbols";
+  std::string told;
+  for (const std::string& symbol : imports.symbols) {
+    if (MatchesAny(symbol, kToldCalls)) told += (told.empty() ? "" : ", ") + symbol;
+  }
+  return told.empty() ? text : text + "; it calls " + told;
+}
+
+}  // namespace
+
+AuditFinding AuditImports(std::string_view image, const std::vector<std::string>& allow) {
+  const auto imports = ReadElfImports(image);
+  if (!imports.ok()) {
+    return Convicted(kImports, "what it imports cannot be read: " + imports.error().message);
+  }
+  if (const auto found = ForbiddenLibrary(*imports, allow)) return Convicted(kImports, *found);
+  if (const auto found = ForbiddenCall(*imports, allow)) return Convicted(kImports, *found);
+  if (const auto found = ForbiddenName(image, allow)) return Convicted(kImports, *found);
+  return Clean(kImports, Summary(*imports));
+}
+
+AuditFinding AuditLinkFlags(const std::vector<std::string>& flags,
+                            const std::vector<std::string>& allow) {
+  constexpr std::array<std::string_view, 14> kPatterns = {
+      "-cudart*",  "--cudart*", "-cudadevrt*",       "--cudadevrt*", "-l*", "--library*",
+      "-L*",       "-Xlinker",  "--linker-options*", "-Wl,*",        "-B*", "-fuse-ld*",
+      "-Xnvlink*", "-rpath*"};
+  for (const std::string& flag : flags) {
+    if (!MatchesAny(flag, kPatterns)) continue;
+    if (flag.starts_with("-lineinfo")) continue;
+    if (flag.starts_with("-l") && flag.size() > 2) {
+      const LibraryFamily* family = FamilyOfFile("lib" + flag.substr(2));
+      if (family != nullptr && Allows(allow, family->name)) continue;
+    }
+    return Convicted(kImports, "flag '" + flag + "' changes how the program is linked");
+  }
+  return Clean(kImports, "");
+}
+
+}  // namespace warpsmith::audit
