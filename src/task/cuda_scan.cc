@@ -1,0 +1,321 @@
+#include "task/cuda_scan.h"
+
+#include <algorithm>
+#include <set>
+
+#include "task/cuda_tokens.h"
+
+namespace warpsmith::task {
+namespace {
+
+using Words = std::set<std::string_view>;
+
+const Words kQualifiers = {"const",  "volatile", "__restrict__", "__restrict",       "restrict",
+                           "struct", "unsigned", "signed",       "__grid_constant__"};
+// What may follow a ')' and have one of its own, and so is never the name of a function.
+const Words kNotFunctions = {"if",
+                             "for",
+                             "while",
+                             "switch",
+                             "return",
+                             "sizeof",
+                             "alignas",
+                             "alignof",
+                             "decltype",
+                             "noexcept",
+                             "catch",
+                             "__align__",
+                             "__attribute__",
+                             "__declspec",
+                             "asm",
+                             "__launch_bounds__",
+                             "__maxnreg__",
+                             "__cluster_dims__",
+                             "__block_size__",
+                             "static_assert",
+                             "requires",
+                             "explicit"};
+const Words kNoPartOfAResult = {"extern",     "static",        "inline",       "__forceinline__",
+                                "__global__", "__host__",      "__noinline__", "constexpr",
+                                "__inline__", "__forceinline", "virtual"};
+const Words kMemoryCalls = {"cudaMalloc", "cudaMallocAsync", "cudaMallocManaged",  "cudaMallocHost",
+                            "cudaMemcpy", "cudaMemcpyAsync", "cudaMemcpyToSymbol", "cudaHostAlloc",
+                            "malloc",     "cuMemAlloc",      "cuMemcpyHtoD"};
+
+const Words kBareTypes = {"int", "long", "char", "float", "double", "short", "bool"};
+
+// No launch and no value of a name is longer; hostile text must not be read again and again.
+constexpr size_t kMostTokens = 512;
+
+bool IsWord(const TokenList& list, size_t i) {
+  return i < list.size() && list[i].kind == TokenKind::kWord;
+}
+
+// tokens of one parameter, its default argument left out.
+CudaParameter ParameterFrom(const TokenList& list, size_t begin, size_t end) {
+  for (size_t i = begin; i < end; ++i) {
+    if (list.Is(i, "=")) end = i;
+  }
+  CudaParameter parameter;
+  size_t last_word = end;
+  for (size_t i = begin; i < end; ++i) {
+    if (list.Is(i, "*") || list.Is(i, "[")) ++parameter.pointers;
+    if (list.Is(i, "const") && parameter.pointers == 0) parameter.constant = true;
+    if (IsWord(list, i) && !list.Is(i, "const") && !list.Is(i, "__restrict__")) last_word = i;
+  }
+  // Its name is the last word, if a type is left without it.
+  size_t words_before = 0;
+  for (size_t i = begin; i < last_word && i < end; ++i) {
+    words_before += IsWord(list, i) && (!kQualifiers.contains(list[i].text) ||
+                                        list.Is(i, "unsigned") || list.Is(i, "signed"));
+  }
+  const bool named = last_word < end && words_before > 0 &&
+                     !(last_word > begin && list.Is(last_word - 1, "::")) &&
+                     !kBareTypes.contains(list[last_word].text);
+  if (named) parameter.name = list[last_word].text;
+  const size_t type_end = named ? last_word : end;
+  parameter.type = Joined(list, begin, type_end);
+  for (size_t i = begin; i < type_end; ++i) {
+    const bool qualifier =
+        kQualifiers.contains(list[i].text) && !list.Is(i, "unsigned") && !list.Is(i, "signed");
+    if (!IsWord(list, i) && !list.Is(i, "::") && !list.Is(i, "<") && !list.Is(i, ">")) continue;
+    if (qualifier) continue;
+    const bool space = IsWord(list, i) && !parameter.element.empty() &&
+                       parameter.element.back() != ':' && parameter.element.back() != '<';
+    parameter.element += (space ? " " : "") + std::string(list[i].text);
+  }
+  return parameter;
+}
+
+std::vector<CudaParameter> ParametersFrom(const TokenList& list, size_t begin, size_t end) {
+  std::vector<CudaParameter> parameters;
+  if (end == begin + 1 && list.Is(begin, "void")) return parameters;
+  for (const auto& [first, last] : SplitAtCommas(list, begin, end)) {
+    parameters.push_back(ParameterFrom(list, first, last));
+  }
+  return parameters;
+}
+
+std::vector<std::string> TextsFrom(const TokenList& list, size_t begin, size_t end) {
+  std::vector<std::string> texts;
+  for (const auto& [first, last] : SplitAtCommas(list, begin, end)) {
+    texts.push_back(Joined(list, first, last));
+  }
+  return texts;
+}
+
+// Reads the inside of one function.
+class Body {
+ public:
+  Body(const TokenList& list, size_t begin, size_t end, CudaFunction& function)
+      : list_(list), end_(end), function_(function) {
+    for (size_t i = begin; i < end; ++i) {
+      if (list_.Is(i, "<<<")) Launch(i);
+      if (!IsWord(list_, i)) continue;
+      if (kMemoryCalls.contains(list_[i].text)) function_.manages_memory = true;
+      Value(i);
+    }
+  }
+
+ private:
+  // kernel<<<...>>>(...) or kernel<int, 4><<<...>>>(...)
+  void Launch(size_t at) {
+    size_t close = at + 1;
+    const size_t most = std::min(end_, at + kMostTokens);
+    while (close < most && !list_.Is(close, ">>>") && !list_.Is(close, ";")) ++close;
+    if (!list_.Is(close, ">>>")) return;
+    size_t name = at;
+    if (name > 0 && list_.Is(name - 1, ">")) {
+      while (name > 0 && at - name < kMostTokens && !list_.Is(name, "<")) --name;
+    }
+    if (name == 0 || !IsWord(list_, name - 1)) return;
+    CudaLaunch launch;
+    launch.kernel = list_[name - 1].text;
+    launch.configuration = TextsFrom(list_, at + 1, close);
+    if (list_.Is(close + 1, "(") && list_.closing[close + 1] < end_) {
+      launch.arguments = TextsFrom(list_, close + 2, list_.closing[close + 1]);
+    }
+    function_.launches.push_back(std::move(launch));
+  }
+
+  // name = value;   dim3 name(x, y);   dim3 name{x, y}; the first meaning counts.
+  void Value(size_t i) {
+    const std::string name(list_[i].text);
+    if (list_.Is(i + 1, "=") && !list_.Is(i + 2, "=")) {
+      size_t stop = i + 2;
+      const size_t most = std::min(end_, i + kMostTokens);
+      while (stop < most && !list_.Is(stop, ";") && !list_.Is(stop, ",")) {
+        stop = list_.closing[stop] < end_ ? list_.closing[stop] + 1 : stop + 1;
+      }
+      function_.values.emplace(name, Joined(list_, i + 2, std::min(stop, most)));
+    } else if (i > 0 && list_.Is(i - 1, "dim3") && (list_.Is(i + 1, "(") || list_.Is(i + 1, "{")) &&
+               list_.closing[i + 1] < end_) {
+      function_.values.emplace(name, "dim3(" + Joined(list_, i + 2, list_.closing[i + 1]) + ")");
+    }
+  }
+
+  const TokenList& list_;
+  size_t end_;
+  CudaFunction& function_;
+};
+
+// The file at namespace scope: one declaration after the other.
+class Scanner {
+ public:
+  explicit Scanner(std::string_view source) : list_(Tokenize(source)) {}
+
+  CudaFile Run() {
+    Scope(0, list_.size(), {});
+    return std::move(file_);
+  }
+
+ private:
+  struct Surroundings {
+    bool c_linkage = false, unnamed = false, named = false;
+  };
+
+  void Scope(size_t begin, size_t end, Surroundings around) {
+    size_t start = begin;  // of the declaration that we are in
+    for (size_t i = begin; i < end; ++i) {
+      if (list_[i].kind == TokenKind::kDirective) {
+        Directive(list_[i].text);
+        if (start == i) start = i + 1;
+      } else if (list_.Is(i, ";") || list_.Is(i, "}")) {
+        Constant(start, i);
+        start = i + 1;
+      } else if (list_.Is(i, "(") || list_.Is(i, "[")) {
+        i = std::min(list_.closing[i], end);
+      } else if (list_.Is(i, "{")) {
+        const size_t close = std::min(list_.closing[i], end);
+        Braces(start, i, close, around);
+        i = close;
+        if (!list_.Is(i + 1, ";")) start = i + 1;
+      }
+    }
+  }
+
+  void Braces(size_t start, size_t open, size_t close, Surroundings around) {
+    const bool linkage =
+        open >= start + 2 && list_.Is(open - 2, "extern") && list_.Is(open - 1, "\"C\"");
+    for (size_t i = start; i < open; ++i) {
+      if (!list_.Is(i, "namespace")) continue;
+      const bool has_name = i + 1 < open;
+      around.named = around.named || has_name;
+      around.unnamed = around.unnamed || !has_name;
+      return Nested(open, close, around);
+    }
+    if (linkage) {
+      around.c_linkage = true;
+      return Nested(open, close, around);
+    }
+    Function(start, open, close, around);
+  }
+
+  // Namespaces deeper than any honest file has are skipped: the recursion must end.
+  void Nested(size_t open, size_t close, const Surroundings& around) {
+    if (depth_ >= 32) return;
+    ++depth_;
+    Scope(open + 1, close, around);
+    --depth_;
+  }
+
+  // The '(' of the parameters: after a name, and closed by what stands before the body.
+  size_t ParametersOf(size_t start, size_t open) const {
+    size_t at = open;
+    while (at > start && (list_.Is(at - 1, "const") || list_.Is(at - 1, "noexcept") ||
+                          list_.Is(at - 1, "override"))) {
+      --at;
+    }
+    if (at == start || !list_.Is(at - 1, ")")) return open;
+    for (size_t i = start; i < at; ++i) {
+      if (list_.Is(i, "(") && list_.closing[i] == at - 1) return i;
+      if (list_.Is(i, "(")) i = std::min(list_.closing[i], at);
+    }
+    return open;
+  }
+
+  void Function(size_t start, size_t open, size_t close, const Surroundings& around) {
+    const size_t parameters = ParametersOf(start, open);
+    if (parameters == open || parameters == start || !IsWord(list_, parameters - 1)) return;
+    CudaFunction function;
+    function.name = list_[parameters - 1].text;
+    if (kNotFunctions.contains(function.name)) return;
+    bool device = false, host = false;
+    size_t result = start;
+    for (size_t i = start; i < parameters - 1; ++i) {
+      function.kernel = function.kernel || list_.Is(i, "__global__");
+      function.is_template = function.is_template || list_.Is(i, "template");
+      function.local = function.local || list_.Is(i, "static");
+      function.c_linkage = function.c_linkage || list_.Is(i, "\"C\"");
+      device = device || list_.Is(i, "__device__");
+      host = host || list_.Is(i, "__host__");
+      // A method of a class, or an operator.
+      if (list_.Is(i, "operator") || list_.Is(i, "struct") || list_.Is(i, "class")) return;
+    }
+    if (device && !host) return;
+    if (list_.Is(parameters - 2, "::")) return;
+    function.result = ResultOf(result, parameters - 1);
+    function.c_linkage = function.c_linkage || around.c_linkage;
+    function.local = function.local || around.unnamed;
+    function.scoped = around.named;
+    function.offset = list_[start].offset;
+    function.parameters = ParametersFrom(list_, parameters + 1, list_.closing[parameters]);
+    Body(list_, open + 1, close, function);
+    file_.functions.push_back(std::move(function));
+  }
+
+  std::string ResultOf(size_t begin, size_t end) const {
+    std::string result;
+    for (size_t i = begin; i < end; ++i) {
+      if (list_[i].kind == TokenKind::kDirective || list_[i].kind == TokenKind::kText) continue;
+      if (kNoPartOfAResult.contains(list_[i].text)) continue;
+      if (list_.Is(i + 1, "(")) {  // an attribute with arguments
+        i = std::min(list_.closing[i + 1], end);
+        continue;
+      }
+      result += (result.empty() || !IsWord(list_, i) ? "" : " ") + std::string(list_[i].text);
+    }
+    return result;
+  }
+
+  // constexpr int kTile = 16;
+  void Constant(size_t begin, size_t end) {
+    for (size_t i = begin + 1; i + 1 < end; ++i) {
+      if (!list_.Is(i, "=") || !IsWord(list_, i - 1)) continue;
+      file_.values.emplace(list_[i - 1].text, Joined(list_, i + 1, end));
+      return;
+    }
+  }
+
+  void Directive(std::string_view text) {
+    const TokenList words = Tokenize(text.substr(1));
+    if (words.Is(0, "define") && words.size() > 2 && !words.Is(2, "(")) {
+      file_.values.emplace(words[1].text, Joined(words, 2, words.size()));
+    } else if (words.Is(0, "define") && words.size() > 4 &&
+               words[2].offset > words[1].offset + words[1].text.size()) {
+      file_.values.emplace(words[1].text, Joined(words, 2, words.size()));  // #define N (1 << 20)
+    } else if (words.Is(0, "include") && words.size() > 1) {
+      Include(text, words[1]);
+    }
+  }
+
+  void Include(std::string_view text, const Token& first) {
+    if (first.kind == TokenKind::kText && first.text.size() > 2) {
+      file_.includes.emplace_back(first.text.substr(1, first.text.size() - 2));
+      return;
+    }
+    const size_t open = text.find('<'), close = text.find('>');
+    if (open == std::string_view::npos || close == std::string_view::npos || close < open) return;
+    file_.system_includes.emplace_back(text.substr(open + 1, close - open - 1));
+  }
+
+  TokenList list_;
+  CudaFile file_;
+  int depth_ = 0;
+};
+
+}  // namespace
+
+CudaFile ScanCuda(std::string_view source) { return Scanner(source).Run(); }
+
+}  // namespace warpsmith::task

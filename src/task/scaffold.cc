@@ -1,0 +1,229 @@
+#include "task/scaffold.h"
+
+#include <algorithm>
+#include <set>
+
+#include "task/cuda_scan.h"
+#include "task/scaffold_guess.h"
+
+namespace warpsmith::task {
+namespace {
+
+// TOML's basic string.
+std::string Quoted(const std::string& text) {
+  std::string quoted = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') quoted += '\\';
+    quoted += static_cast<unsigned char>(c) < ' ' ? ' ' : c;
+  }
+  return quoted + "\"";
+}
+
+template <typename Range>
+std::string QuotedList(const Range& items) {
+  std::string list;
+  for (const std::string& item : items) list += (list.empty() ? "" : ", ") + Quoted(item);
+  return "[" + list + "]";
+}
+
+bool IsWhole(DType dtype) {
+  return dtype == DType::kI8 || dtype == DType::kI32 || dtype == DType::kI64;
+}
+
+std::string TensorLine(const Guess& guess, const GuessedTensor& tensor) {
+  std::string line = "  { name = " + Quoted(tensor.name) +
+                     ", dtype = " + Quoted(std::string(Name(tensor.dtype))) +
+                     ", role = " + (tensor.output ? "\"output\"" : "\"input\"") +
+                     ", shape = " + QuotedList(tensor.shape);
+  if (!tensor.output && IsWhole(tensor.dtype)) {
+    const bool byte = tensor.dtype == DType::kI8;
+    line += ", generator = \"integers\", low = 0, high = " +
+            (byte ? "100" : Quoted(guess.sizes.front().name));
+  }
+  return line + " },\n";
+}
+
+std::string Declaration(const CudaFunction& function) {
+  std::string parameters;
+  for (size_t i = 0; i < function.parameters.size(); ++i) {
+    const CudaParameter& parameter = function.parameters[i];
+    // `float x[]` is read as the type "float" and one pointer.
+    const bool array = parameter.pointers == 1 && parameter.type.find('*') == std::string::npos;
+    const size_t bracket = parameter.type.find('[');
+    parameters += (i == 0 ? "" : ", ") + parameter.type.substr(0, bracket) + (array ? "*" : "") +
+                  (parameter.name.empty() ? "" : " " + parameter.name);
+  }
+  const std::string linkage = function.c_linkage ? "extern \"C\" " : "";
+  return linkage + function.result + " " + function.name + "(" + parameters + ")";
+}
+
+std::string ProgramTable(const Guess& guess) {
+  std::vector<std::string> arguments;
+  for (const GuessedArgument& argument : guess.arguments) {
+    const bool number = argument.kind == "f32" || argument.kind == "f64";
+    arguments.push_back(argument.kind == "none"   ? "nullptr"
+                        : argument.kind == "bool" ? "false"
+                        : number                  ? argument.value
+                                                  : argument.value);
+  }
+  return "# How a program is called: your launcher's own declaration. Each argument is a tensor's "
+         "name,\n# or a C++ expression over the sizes.\n[program]\ndeclaration = " +
+         Quoted(Declaration(*guess.function)) + "\narguments = " + QuotedList(arguments) + "\n\n";
+}
+
+std::string WorkloadTable(const Guess& guess, bool hidden) {
+  std::string sizes;
+  for (const GuessedSize& size : guess.sizes) {
+    sizes += (sizes.empty() ? "" : ", ") + size.name + " = " +
+             std::to_string(hidden ? size.odd_value : size.value);
+  }
+  return "[[workloads]]\nname = " + std::string(hidden ? "\"odd\"\nhidden = true" : "\"main\"") +
+         "\nsizes = { " + sizes + " }\n";
+}
+
+std::string TaskText(const ScaffoldInput& input, const Guess& guess) {
+  std::string text =
+      "# A task for " + input.entry +
+      ": what must be computed, on which sizes, and how exactly.\n"
+      "# Shapes, sizes and generators were guessed from the parameters: check them.\n"
+      "# Every field is explained in docs/tasks.md.\n"
+      "version = 1\nname = " +
+      Quoted(input.name) +
+      "\n"
+      "# Dense, row-major. Inputs are drawn anew for every verdict; generators: normal (default),\n"
+      "# uniform in [-1, 1], unit in [0, 1], integers (from low to below high), offsets.\n"
+      "tensors = [\n";
+  for (const GuessedTensor& tensor : guess.tensors) text += TensorLine(guess, tensor);
+  text +=
+      "]\n# Who to be faster than; the first is the bar. Your kernel as it is now is \"current\".\n"
+      "baselines = [\"current\", \"torch-best\"]\n";
+  text += guess.flops.empty()
+              ? "# Operations of one run, where arithmetic is the limit: flops = \"2 * n\"\n"
+              : "flops = " + Quoted(guess.flops) + "\n";
+  text +=
+      "\n# What is right: reference.py computes it from the inputs.\n"
+      "[reference]\nkind = \"torch\"\nsource = \"reference.py\"\nstyle = \"function\"\n\n";
+  if (!guess.function->kernel) text += ProgramTable(guess);
+  text +=
+      "# How many terms one output sums (1: element by element). The bound is derived from it.\n"
+      "[tolerance]\nreduction_length = " +
+      Quoted(guess.reduction_length) +
+      "\n\n"
+      "[[rivals]]\nname = \"current\"\npath = \"current\"\n\n" +
+      WorkloadTable(guess, false) +
+      "\n# Judged like the other, but never shown to whoever writes kernels.\n" +
+      WorkloadTable(guess, true);
+  return text;
+}
+
+// NVRTC compiles device code alone; what else is in the file needs nvcc.
+bool NeedsNvcc(const CudaFile& file) {
+  const std::set<std::string> known = {"cuda_fp16.h", "cuda_bf16.h", "cuda_fp8.h"};
+  const auto host = [](const CudaFunction& function) { return !function.kernel; };
+  return std::any_of(file.functions.begin(), file.functions.end(), host) ||
+         !std::all_of(file.system_includes.begin(), file.system_includes.end(),
+                      [&](const std::string& name) { return known.contains(name); });
+}
+
+std::string PlanText(const Guess& guess) {
+  std::string text = "\n[plan]\nversion = 1\n[[plan.operations]]\ntype = \"launch\"\nkernel = " +
+                     Quoted(guess.function->name) + "\n";
+  text += "grid = " + QuotedList(guess.grid) + "\nblock = " + QuotedList(guess.block) + "\n";
+  if (!guess.shared_bytes.empty()) text += "shared_bytes = " + Quoted(guess.shared_bytes) + "\n";
+  text += "arguments = [\n";
+  for (const GuessedArgument& argument : guess.arguments) {
+    const bool number = argument.kind == "f32" || argument.kind == "f64";
+    const std::string kind = argument.kind == "bool" ? "i32" : argument.kind;
+    text += "  { " + kind + " = " + (number ? argument.value : Quoted(argument.value)) + " },\n";
+  }
+  return text + "]\n";
+}
+
+std::string CandidateText(const ScaffoldInput& input, const CudaFile& file, const Guess& guess) {
+  std::vector<std::string> paths;
+  for (const auto& [path, source] : input.sources) paths.push_back(path);
+  std::string text = "# The kernel as it is now: the bar, and where to start from.\nversion = 1\n";
+  if (!guess.function->kernel) text += "form = \"program\"\n";
+  text += "entry = " + Quoted(input.entry) + "\nsources = " + QuotedList(paths) + "\n";
+  if (!guess.function->kernel) return text;
+  if (NeedsNvcc(file)) text += "toolchain = \"nvcc\"\n";
+  return text + PlanText(guess);
+}
+
+std::string ReferenceText(const Guess& guess) {
+  std::string parameters, outputs;
+  for (const GuessedTensor& tensor : guess.tensors) {
+    std::string& list = tensor.output ? outputs : parameters;
+    list += (list.empty() ? "" : ", ") + tensor.name;
+  }
+  for (const GuessedSize& size : guess.sizes) {
+    parameters += (parameters.empty() ? "" : ", ") + size.name;
+  }
+  const std::string what =
+      "write here what " + guess.function->name + " computes, and return " + outputs;
+  return "import torch\n\n\n"
+         "# The inputs in the order of task.toml, then the sizes that it asks for by name. It is "
+         "called with\n"
+         "# FP64 tensors to say what is right, and with the task's own types to be timed.\n"
+         "def reference(" +
+         parameters + "):\n    raise NotImplementedError(" + Quoted(what) + ")\n";
+}
+
+// A plan names kernels by the symbol in the compiled image.
+std::string WithCLinkage(const std::string& source, const CudaFunction& kernel) {
+  if (!kernel.kernel || kernel.c_linkage) return source;
+  return source.substr(0, kernel.offset) + "extern \"C\" " + source.substr(kernel.offset);
+}
+
+std::vector<std::string> NotesOn(const Guess& guess) {
+  const CudaFunction& function = *guess.function;
+  std::vector<std::string> notes = {std::string(function.kernel ? "kernel " : "function ") +
+                                    function.name +
+                                    (function.kernel ? ": candidates are kernels with a launch plan"
+                                                     : ": candidates are programs that define it")};
+  if (function.kernel && !guess.launch_found) {
+    notes.push_back(
+        "no launch of it could be read: grid and block in current/candidate.toml are "
+        "one thread for each output element");
+  }
+  if (function.kernel && !function.c_linkage) {
+    notes.push_back(
+        "current/ holds your file with extern \"C\" before the kernel, so that the plan "
+        "can name it");
+  }
+  if (guess.tensors.size() == 1) {
+    notes.push_back(
+        "it has no input: if it works in place, give it an input and an output of its "
+        "own");
+  }
+  for (const GuessedArgument& argument : guess.arguments) {
+    if (argument.kind != "f32" && argument.kind != "f64" && argument.kind != "bool") continue;
+    notes.push_back("its scalar parameters are given as " + argument.value +
+                    ": change that where it matters");
+    break;
+  }
+  return notes;
+}
+
+}  // namespace
+
+Result<Scaffold> MakeScaffold(const ScaffoldInput& input) {
+  const std::string& source = input.sources.at(input.entry);
+  const CudaFile file = ScanCuda(source);
+  Result<Guess> guess = GuessTask(file, input.function);
+  if (!guess.ok()) {
+    Error error = std::move(guess).error();
+    error.message = input.entry + ": " + error.message;
+    return error;
+  }
+  Scaffold scaffold;
+  for (const auto& [path, text] : input.sources) scaffold.files["current/" + path] = text;
+  scaffold.files["current/" + input.entry] = WithCLinkage(source, *guess->function);
+  scaffold.files["current/candidate.toml"] = CandidateText(input, file, *guess);
+  scaffold.files["task.toml"] = TaskText(input, *guess);
+  scaffold.files["reference.py"] = ReferenceText(*guess);
+  scaffold.notes = NotesOn(*guess);
+  return scaffold;
+}
+
+}  // namespace warpsmith::task

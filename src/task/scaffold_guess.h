@@ -1,0 +1,51 @@
+// What a task for a user's own kernel could look like: guessed from its parameters and from how it
+// is launched. Private to this folder: scaffold.h writes it down.
+#ifndef WARPSMITH_TASK_SCAFFOLD_GUESS_H_
+#define WARPSMITH_TASK_SCAFFOLD_GUESS_H_
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/dtype.h"
+#include "task/cuda_scan.h"
+#include "util/result.h"
+
+namespace warpsmith::task {
+
+struct GuessedTensor {
+  std::string name;
+  DType dtype = DType::kF32;
+  bool output = false;
+  std::vector<std::string> shape;
+};
+struct GuessedSize {
+  std::string name;
+  int64_t value = 0, odd_value = 0;  // of the shown and of the hidden workload
+};
+// One parameter of the function: kind is "tensor", "i32", "i64", "f32", "f64" or "none" (a stream),
+// value the tensor's or size's name, or a number.
+struct GuessedArgument {
+  std::string kind, value;
+};
+
+struct Guess {
+  const CudaFunction* function = nullptr;  // of the scanned file
+  std::vector<GuessedTensor> tensors;
+  std::vector<GuessedSize> sizes;
+  std::vector<GuessedArgument> arguments;
+  std::string reduction_length = "1", flops;
+  std::array<std::string, 3> grid, block;  // a kernel's
+  std::string shared_bytes;
+  bool launch_found = false;  // grid and block are from a launch in the file
+};
+
+// The function that candidates will be called as: a host function that launches kernels on device
+// pointers where there is one, else a kernel. `wanted` picks one by name; empty: the best guess.
+// kBadInput says why nothing here will do.
+Result<Guess> GuessTask(const CudaFile& file, const std::string& wanted);
+
+}  // namespace warpsmith::task
+
+#endif  // WARPSMITH_TASK_SCAFFOLD_GUESS_H_

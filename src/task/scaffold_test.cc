@@ -1,0 +1,293 @@
+#include "task/scaffold.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "core/resolved_plan.h"
+#include "task/check.h"
+#include "task/cuda_scan.h"
+#include "task/task_file.h"
+#include "util/clock.h"
+#include "util/file.h"
+
+namespace warpsmith::task {
+namespace {
+
+constexpr const char* kKernelOnly = R"cuda(
+#include <cuda_fp16.h>
+// __global__ void not_me(float* x) {}
+template <typename T> __device__ T twice(T x) { return x + x; }
+
+__global__ void __launch_bounds__(256) scale(const __half* __restrict__ input, __half* output,
+                                             float factor, int count) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < count) output[i] = __float2half(__half2float(input[i]) * factor);
+}
+)cuda";
+
+constexpr const char* kWithMain = R"cuda(
+#include <cstdio>
+#define BLOCK 16
+constexpr int kUnused = 3;
+extern "C" __global__ void matmul(const float *A, const float *B, float *C, int M, int N, int K) {
+  const char* text = "matmul<<<1, 2>>>(a)";
+}
+int main() {
+  int rows = 1 << 10, N = 512, depth = 64;
+  float *a, *b, *c;
+  cudaMalloc(&a, rows * depth * 4);
+  dim3 block(BLOCK, BLOCK);
+  dim3 grid((N + BLOCK - 1) / BLOCK, (unsigned)((rows + block_edge() - 1)) / BLOCK);
+  dim3 right((N + BLOCK - 1) / BLOCK, (rows + BLOCK - 1) / BLOCK);
+  matmul<<<right, block, 2 * BLOCK * sizeof_nothing, 0>>>(a, b, c, rows, N, depth);
+}
+)cuda";
+
+constexpr const char* kLauncher = R"cuda(
+#include "shared/tile.cuh"
+namespace detail {
+template <int kTile> __global__ void kernel(const float* x, float* y, long n) {}
+}
+extern "C" void run(const float* x, float y[], long n, cudaStream_t stream = 0) {
+  detail::kernel<16><<<(n + 15) / 16, 16, 0, stream>>>(x, y, n);
+}
+)cuda";
+
+class ScaffoldTest : public testing::Test {
+ protected:
+  ScaffoldTest() : folder_(TemporaryDirectory::Create("scaffold").value()) {}
+
+  static Result<Scaffold> Make(const std::string& source, const std::string& function = "") {
+    return MakeScaffold({"mine", {{"mine.cu", source}}, "mine.cu", function});
+  }
+  // What `task init` writes must be what this program reads.
+  LoadedTask Load(const Scaffold& scaffold) {
+    for (const auto& [path, text] : scaffold.files) {
+      std::filesystem::create_directories((folder_.path() / path).parent_path());
+      std::ofstream(folder_.path() / path) << text;
+    }
+    auto loaded = LoadTask(folder_.path().string());
+    EXPECT_TRUE(loaded.ok()) << loaded.error().Line() << "\n" << scaffold.files.at("task.toml");
+    return loaded.ok() ? *loaded : LoadedTask{};
+  }
+  static const LaunchOperation& LaunchOf(const LoadedTask& loaded) {
+    return std::get<LaunchOperation>(loaded.task.rivals.at(0).candidate.plan.operations.at(0));
+  }
+  TemporaryDirectory folder_;
+};
+
+TEST_F(ScaffoldTest, AKernelAloneGetsAPlanThatFits) {
+  const auto scaffold = Make(kKernelOnly);
+  ASSERT_TRUE(scaffold.ok()) << scaffold.error().Line();
+  const LoadedTask loaded = Load(*scaffold);
+  ASSERT_EQ(loaded.task.tensors.size(), 2u);
+  EXPECT_EQ(loaded.task.tensors[0].name, "input");
+  EXPECT_EQ(loaded.task.tensors[0].dtype, DType::kF16);
+  EXPECT_EQ(loaded.task.tensors[0].role, Role::kInput);
+  EXPECT_EQ(loaded.task.tensors[1].role, Role::kOutput);
+  EXPECT_EQ(loaded.task.tensors[1].shape.at(0).text(), "count");
+  EXPECT_FALSE(loaded.task.program.has_value());
+  const Candidate& current = loaded.task.rivals.at(0).candidate;
+  EXPECT_EQ(current.toolchain, "nvrtc");
+  EXPECT_NE(current.sources.at("mine.cu").find("extern \"C\" __global__ void __launch_bounds__"),
+            std::string::npos);
+  EXPECT_EQ(LaunchOf(loaded).kernel, "scale");
+  ASSERT_EQ(LaunchOf(loaded).arguments.size(), 4u);
+  EXPECT_EQ(std::get<FloatArgument>(LaunchOf(loaded).arguments[2]).bytes, 4);
+  for (const Workload& workload : loaded.task.workloads) {
+    const auto one = [](const ResolvedLaunch&) -> Result<int64_t> { return int64_t{1}; };
+    const auto resolved = Resolve(current.plan, loaded.task, workload.sizes, 132, one);
+    EXPECT_TRUE(resolved.ok()) << resolved.error().Line();
+  }
+}
+
+TEST_F(ScaffoldTest, OnlyTheReferenceIsLeftToWrite) {
+  const auto scaffold = Make(kKernelOnly);
+  ASSERT_TRUE(scaffold.ok());
+  std::string left;
+  for (const TaskFinding& finding : ExamineText(Load(*scaffold).task)) {
+    if (finding.severity != Severity::kNote) left += finding.name + " ";
+  }
+  EXPECT_EQ(left, "reference-unwritten ");
+  EXPECT_NE(scaffold->files.at("reference.py").find("def reference(input, count):"),
+            std::string::npos)
+      << scaffold->files.at("reference.py");
+}
+
+TEST_F(ScaffoldTest, ReadsTheLaunchOfAProduct) {
+  std::string text = kWithMain;
+  text.replace(text.find("2 * BLOCK * sizeof_nothing"), 26, "2 * BLOCK * 16");
+  const auto scaffold = Make(text);
+  ASSERT_TRUE(scaffold.ok()) << scaffold.error().Line();
+  const LoadedTask loaded = Load(*scaffold);
+  const Sizes sizes = {{"M", 100}, {"N", 33}, {"K", 7}};
+  EXPECT_EQ(TensorBytes(loaded.task.tensors[0], sizes).value(), 4 * 100 * 7);
+  EXPECT_EQ(TensorBytes(loaded.task.tensors[1], sizes).value(), 4 * 7 * 33);
+  EXPECT_EQ(TensorBytes(loaded.task.tensors[2], sizes).value(), 4 * 100 * 33);
+  EXPECT_EQ(loaded.task.tolerance.reduction_length->text(), "K");
+  EXPECT_EQ(loaded.task.flops.Evaluate(sizes).value(), 2 * 100 * 33 * 7);
+  const LaunchOperation& launch = LaunchOf(loaded);
+  EXPECT_EQ(launch.grid[0].Evaluate(sizes).value(), 3);
+  EXPECT_EQ(launch.grid[1].Evaluate(sizes).value(), 7);  // rows is what the kernel calls M
+  EXPECT_EQ(launch.block[1].Evaluate(sizes).value(), 16);
+  EXPECT_EQ(launch.shared_bytes.Evaluate(sizes).value(), 512);
+  EXPECT_EQ(loaded.task.rivals.at(0).candidate.toolchain, "nvcc");  // there is a main()
+  EXPECT_EQ(loaded.task.rivals.at(0).candidate.sources.at("mine.cu"), text);
+}
+
+TEST_F(ScaffoldTest, InventsALaunchWhereItsOwnIsBeyondIt) {
+  const auto scaffold = Make(kWithMain);
+  ASSERT_TRUE(scaffold.ok()) << scaffold.error().Line();
+  const LaunchOperation launch = LaunchOf(Load(*scaffold));
+  EXPECT_EQ(launch.block[0].text(), "256");
+  EXPECT_EQ(launch.grid[0].Evaluate({{"M", 100}, {"N", 33}, {"K", 7}}).value(), 13);
+  ASSERT_GE(scaffold->notes.size(), 2u);
+  EXPECT_NE(scaffold->notes[1].find("no launch of it could be read"), std::string::npos);
+}
+
+TEST_F(ScaffoldTest, AHostFunctionBecomesAProgram) {
+  const auto scaffold =
+      MakeScaffold({"mine", {{"mine.cu", kLauncher}, {"shared/tile.cuh", "// t"}}, "mine.cu", ""});
+  ASSERT_TRUE(scaffold.ok()) << scaffold.error().Line();
+  const LoadedTask loaded = Load(*scaffold);
+  ASSERT_TRUE(loaded.task.program.has_value());
+  EXPECT_EQ(loaded.task.program->declaration,
+            "extern \"C\" void run(const float* x, float* y, long n, cudaStream_t stream)");
+  EXPECT_EQ(loaded.task.program->arguments, (std::vector<std::string>{"x", "y", "n", "nullptr"}));
+  const Candidate& current = loaded.task.rivals.at(0).candidate;
+  EXPECT_EQ(current.form, Form::kProgram);
+  EXPECT_EQ(current.sources.at("shared/tile.cuh"), "// t");
+  EXPECT_EQ(current.sources.at("mine.cu"), kLauncher);
+  EXPECT_TRUE(CheckForm("current", current, loaded.task).ok());
+}
+
+TEST_F(ScaffoldTest, NamesDecideWhereNobodyWroteConst) {
+  const auto scaffold = Make("__global__ void f(float* out, int* a, double* b, size_t n) {}");
+  ASSERT_TRUE(scaffold.ok()) << scaffold.error().Line();
+  const LoadedTask loaded = Load(*scaffold);
+  EXPECT_EQ(loaded.task.tensors[0].role, Role::kOutput);
+  EXPECT_EQ(loaded.task.tensors[1].role, Role::kInput);
+  EXPECT_EQ(loaded.task.tensors[1].generator, Generator::kIntegers);
+  EXPECT_EQ(loaded.task.tensors[2].dtype, DType::kF64);
+  EXPECT_EQ(std::get<IntArgument>(LaunchOf(loaded).arguments[3]).bytes, 8);
+}
+
+TEST_F(ScaffoldTest, TheUserMayChoose) {
+  const std::string two =
+      "__global__ void first(const float* x, float* y, int n) {}\n"
+      "__global__ void second(const float* x, float* y, int n) {}\n";
+  EXPECT_EQ(LaunchOf(Load(Make(two).value())).kernel, "second");
+  EXPECT_EQ(LaunchOf(Load(Make(two, "first").value())).kernel, "first");
+  const auto none = Make(two, "third");
+  ASSERT_FALSE(none.ok());
+  EXPECT_NE(none.error().fix.find("first, second"), std::string::npos) << none.error().fix;
+}
+
+void Refuses(const std::string& source, const std::string& message) {
+  const auto scaffold = MakeScaffold({"mine", {{"m.cu", source}}, "m.cu", ""});
+  ASSERT_FALSE(scaffold.ok()) << message;
+  EXPECT_EQ(scaffold.error().code, ErrorCode::kBadInput);
+  EXPECT_NE(scaffold.error().message.find(message), std::string::npos) << scaffold.error().message;
+  EXPECT_EQ(scaffold.error().Line().find('\n'), std::string::npos);
+}
+
+TEST(Scaffold, SaysWhyNothingHereWillDo) {
+  Refuses("", "no __global__ function");
+  Refuses("int main() { return 0; }", "no __global__ function");
+  Refuses("template <int N> __global__ void f(float* x, int n) {}", "is a template");
+  Refuses("static __global__ void f(float* x, int n) {}", "is static");
+  Refuses("namespace { __global__ void f(float* x, int n) {} }", "is static or in an unnamed");
+  Refuses("__global__ void f(Thing* x, int n) {}", "'x' of kernel 'f' is a 'Thing*'");
+  Refuses("__global__ void f(float** x, int n) {}", "'x' of kernel 'f'");
+  Refuses("__global__ void f(const float* x, int n) {}", "only takes pointers to const");
+  Refuses("__global__ void f(int n) {}", "takes no pointer");
+  Refuses(
+      "template <class T> __global__ void k(T* x) {}\n"
+      "void run(float* host, int n) { float* d; cudaMalloc(&d, n); k<<<1, n>>>(d); }",
+      "allocates or copies memory itself");
+}
+
+TEST(CudaScan, SeesThroughLayout) {
+  const CudaFile file = ScanCuda(
+      "#include <cstdio>\n#include \"own.h\"\n#define TILE (1 << 5)\nconst int kWide = 64;\n"
+      "extern \"C\" {\n__global__ void /* c */ f(const unsigned int *const __restrict__ a,\n"
+      " float b[], long long n = 3) { /* g<<<1,1>>>() */ } }\n"
+      "struct S { void method(float* x) {} };\n"
+      "__device__ void helper(float* x) {}\n"
+      "namespace n { int host(float* x) { return 0; } }\n"
+      "R\"x(__global__ void fake(float* x) {})x\";\n");
+  ASSERT_EQ(file.functions.size(), 2u);
+  const CudaFunction& f = file.functions[0];
+  EXPECT_TRUE(f.kernel);
+  EXPECT_TRUE(f.c_linkage);
+  ASSERT_EQ(f.parameters.size(), 3u);
+  EXPECT_EQ(f.parameters[0].element, "unsigned int");
+  EXPECT_EQ(f.parameters[0].name, "a");
+  EXPECT_TRUE(f.parameters[0].constant);
+  EXPECT_EQ(f.parameters[1].pointers, 1);
+  EXPECT_EQ(f.parameters[1].name, "b");
+  EXPECT_EQ(f.parameters[2].element, "long long");
+  EXPECT_TRUE(f.launches.empty());
+  EXPECT_EQ(file.functions[1].name, "host");
+  EXPECT_TRUE(file.functions[1].scoped);
+  EXPECT_EQ(file.values.at("kWide"), "64");
+  EXPECT_EQ(file.includes, std::vector<std::string>{"own.h"});
+  EXPECT_EQ(file.system_includes, std::vector<std::string>{"cstdio"});
+}
+
+std::string Repeated(const std::string& text, size_t bytes) {
+  std::string whole;
+  while (whole.size() < bytes) whole += text;
+  return whole;
+}
+
+TEST(CudaScan, HostileTextEndsSoon) {
+  const double begin = MonotonicSeconds();
+  for (const char* text : {"(",
+                           ")",
+                           "{",
+                           "}",
+                           "<",
+                           "<<<",
+                           "a<<<",
+                           "a=",
+                           "namespace{",
+                           "namespace a{",
+                           "\"",
+                           "'",
+                           "R\"(",
+                           "/*",
+                           "\\\n",
+                           "#define a \\\n",
+                           "extern \"C\"{",
+                           "template<",
+                           "void f(",
+                           "f(){",
+                           "void f(float*a){f<<<",
+                           "a,",
+                           "::",
+                           "\xff\xfe",
+                           "dim3 a(",
+                           "#include <",
+                           "1'",
+                           "=;"}) {
+    const std::string hostile = Repeated(text, 1 << 18);
+    ScanCuda(hostile);
+    const std::string after = "__global__ void f(float* y, int n) {" + hostile;
+    EXPECT_LE(ScanCuda(after).functions.size(), hostile.size());
+    MakeScaffold({"m", {{"m.cu", after + "}"}}, "m.cu", ""}).ok();
+  }
+  EXPECT_LT(MonotonicSeconds() - begin, 60);  // quadratic ones take minutes
+}
+
+TEST(CudaScan, EveryPrefixOfARealFileIsTaken) {
+  const std::string text = std::string(kWithMain) + kLauncher + kKernelOnly;
+  for (size_t size = 0; size <= text.size(); ++size) {
+    const std::string prefix = text.substr(0, size);
+    MakeScaffold({"m", {{"m.cu", prefix}}, "m.cu", ""}).ok();
+  }
+}
+
+}  // namespace
+}  // namespace warpsmith::task
