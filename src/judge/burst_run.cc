@@ -106,6 +106,9 @@ class Burst {
       result_.failure = end;
       return {};
     }
+    const bool unwritten = std::any_of(result_.looked.begin(), result_.looked.end(),
+                                       [](const OutputReport& look) { return look.poison > 0; });
+    if (unwritten) std::this_thread::sleep_for(kGrace);  // late, or never?
     peer_.Pause();
     result_.gpu_busy_us = reply->gpu_busy_us;
     result_.verified = TRY(

@@ -81,7 +81,7 @@ Status PeerProcess::AwaitReady(std::chrono::milliseconds patience) {
   const PeerCallResult started = Receive(patience);
   const auto* reply = std::get_if<PeerReply>(&started);
   if (reply == nullptr) return ErrorOfPeer(started, "starting a process for the judge");
-  sandbox_ = reply->sandbox;
+  started_ = *reply;
   ready_ = true;
   return {};
 }

@@ -44,7 +44,9 @@ class PeerProcess {
 
   // Waits for the reply to the start command; immediate once it has come.
   Status AwaitReady(std::chrono::milliseconds patience);
-  const std::string& sandbox() const { return sandbox_; }  // the level reached, once ready
+  // What it answered to the start command, once ready: the sandbox's level that it reached, and
+  // what it is ("torch 2.11.0+cu130").
+  const PeerReply& started() const { return started_; }
 
   PeerCallResult Call(const PeerCommand& command, std::chrono::milliseconds limit,
                       std::string_view payload = {}, const std::vector<int>& descriptors = {});
@@ -75,7 +77,7 @@ class PeerProcess {
   bool HasSpoken() const;
 
   ChildProcess child_;
-  std::string sandbox_;
+  PeerReply started_;
   bool alive_ = true, ready_ = false;
 };
 

@@ -1,0 +1,398 @@
+// Programs judged whole over the fake driver: a trial, its oracle's device and arena, and real
+// processes that load real shared libraries, honest ones and others. Device memory is host memory
+// there, so that a program is plain C++.
+#include "judge/program_trial.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+
+#include "judge/fake/host_kernels.h"
+#include "judge/peer_reference.h"
+#include "judge/program_session.h"
+#include "util/clock.h"
+#include "util/file.h"
+#include "util/frame.h"
+#include "util/subprocess.h"
+
+namespace warpsmith::judge {
+namespace {
+
+constexpr size_t kNameBytes = 64;
+
+// All behaviours in one library; the name in `behaviour` is replaced in its bytes.
+constexpr char kProgram[] = R"cpp(
+#include <signal.h>
+#include <unistd.h>
+#include <chrono>
+#include <cstdint>
+#include <cstring>
+#include <map>
+#include <string>
+#include <thread>
+#include <tuple>
+#include <vector>
+
+  extern "C" {
+  volatile char behaviour[64] = "behaviour:honest";
+  }
+  extern "C" {
+  volatile char sizes[64] = "sizes:gemm";
+  }
+
+  namespace {
+  using Half = _Float16;
+  constexpr int M = 16, N = 16, K = 64;
+
+  bool Is(const char* name) {
+    char text[64];
+    for (int i = 0; i < 64; ++i) text[i] = behaviour[i];
+    return std::string(text) == std::string("behaviour:") + name;
+  }
+  const bool crashes_early = Is("crashes-when-loaded") && raise(SIGSEGV) == 0;
+  const bool hangs_early = [] {
+    while (Is("hangs-when-loaded")) usleep(1000);
+    return false;
+  }();
+
+  void Multiply(const Half* a, const Half* b, Half* c, int depth = K) {
+    for (int m = 0; m < M; ++m) {
+      float row[N] = {};
+      for (int k = 0; k < depth; ++k) {
+        for (int n = 0; n < N; ++n) row[n] += float(a[m * K + k]) * float(b[k * N + n]);
+      }
+      for (int n = 0; n < N; ++n) c[m * N + n] = Half(row[n]);
+    }
+  }
+  // A check's output ends where its mapping does.
+  bool IsCheck(const Half* c) { return reinterpret_cast<uintptr_t>(c + M * N) % (2 << 20) == 0; }
+  }  // namespace
+
+  extern "C" void warpsmith_call(void* const* tensors) {
+    auto* a = static_cast<Half*>(tensors[0]);
+    auto* b = static_cast<Half*>(tensors[1]);
+    auto* c = static_cast<Half*>(tensors[2]);
+    static int calls = 0;
+    ++calls;
+    const bool timed = !IsCheck(c);
+    if (Is("skips-some-calls") && timed && calls % 8 == 0) return;
+    if (Is("wrong")) return Multiply(a, b, c, K - 1);
+    if (Is("zeros")) return void(std::memset(c, 0, M * N * sizeof(Half)));
+    if (Is("first-calls-only") && calls > 40) return;
+    if (Is("crashes")) raise(SIGSEGV);
+    if (Is("crashes-when-timed") && timed) raise(SIGSEGV);
+    if (Is("exits")) _exit(0);
+    if (Is("hangs") || (Is("hangs-when-timed") && timed))
+      for (;;) usleep(1000);
+    if (Is("talks-to-the-oracle") && write(3, "HTTP/1.1 200 OK\r\n\r\n0123456789", 29) < 0) return;
+    if (Is("closes-the-socket")) close(3);
+    if (Is("hangs-up-when-timed") && timed) close(3);
+    if (Is("prints-a-gigabyte") && calls == 1) {
+      const std::vector<char> chunk(1 << 20, 'x');
+      for (int i = 0; i < 1024; ++i)
+        if (write(1, chunk.data(), chunk.size()) < 0) break;
+    }
+    if (Is("answers-later") && timed) {
+      std::thread([=] {
+        usleep(2000);
+        Multiply(a, b, c);
+      }).detach();
+      return;
+    }
+    if (Is("remembers-addresses")) {
+      static std::map<std::pair<const void*, const void*>, std::vector<Half>> known;
+      auto& answer = known[{a, b}];
+      if (timed && !answer.empty()) return void(std::memcpy(c, answer.data(), M * N * 2));
+      Multiply(a, b, c);
+      answer.assign(c, c + M * N);
+      return;
+    }
+    Multiply(a, b, c);
+    if (Is("writes-past-the-end")) c[M * N] = 1;
+    if (Is("writes-past-the-end-when-timed") && timed) c[M * N] = 1;
+    if (Is("changes-its-input") && timed) b[3] = -b[3];
+    if (Is("slow")) {
+      for (int i = 0; i < 20; ++i) Multiply(a, b, c);
+    }
+  }
+)cpp";
+
+std::string ReplaceName(std::string image, const std::string& from, const std::string& to) {
+  const size_t at = image.find(from + std::string(4, '\0'));
+  CHECK(at != std::string::npos && to.size() < kNameBytes);
+  return image.replace(at, kNameBytes, to + std::string(kNameBytes - to.size(), '\0'));
+}
+
+Task GemmTask() {
+  const Expression m = Expression::Literal("M"), n = Expression::Literal("N"),
+                   k = Expression::Literal("K");
+  Task task;
+  task.name = "gemm";
+  task.tensors = {{"A", DType::kF16, Role::kInput, {m, k}},
+                  {"B", DType::kF16, Role::kInput, {k, n}},
+                  {"C", DType::kF16, Role::kOutput, {m, n}}};
+  task.reference = {"gemm", {{"layout", "NN"}}};
+  task.tolerance.reduction_length = k;
+  task.forms = {Form::kProgram};
+  return task;
+}
+
+class ProgramJudging : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    auto folder = TemporaryDirectory::Create("program-test");
+    ASSERT_TRUE(folder.ok());
+    folder_ = new TemporaryDirectory(std::move(folder).value());
+    setenv("XDG_CACHE_HOME", folder_->path().c_str(), 1);
+    fake::DefineKernels();
+    const auto driver = cuda::Driver::Open();
+    ASSERT_TRUE(driver.ok());
+    auto device = OracleDevice::Open(*(*driver)->FindDevice(""), fake::KernelImage());
+    ASSERT_TRUE(device.ok()) << device.error().Line();
+    device_ = std::move(device).value().release();
+    random_ = new Random(Random::Secret());
+    CompileProgram();
+  }
+
+  static void CompileProgram() {
+    const auto source = folder_->path() / "program.cc", library = folder_->path() / "program.so";
+    ASSERT_TRUE(WriteFileAtomic(source, kProgram).ok());
+    const auto built = RunProcess({"c++", "-std=c++17", "-O2", "-fPIC", "-shared", "-o",
+                                   library.string(), source.string(), "-pthread"},
+                                  {});
+    ASSERT_TRUE(built.ok());
+    if (built->exit_status != 0) GTEST_SKIP() << "no compiler for the programs: " << built->output;
+    image_ = new std::string(*ReadFile(library));
+  }
+
+  static void TearDownTestSuite() {
+    delete image_;
+    delete random_;
+    delete device_;
+    delete folder_;
+  }
+
+  void SetUp() override {
+    if (image_ == nullptr) GTEST_SKIP() << "no compiler for the programs";
+    info_.name = "Fake GPU";
+    job_.task = GemmTask();
+    job_.workload = {"w", {{"M", 16}, {"N", 16}, {"K", 64}}, 1, false};
+    job_.candidate.form = Form::kProgram;
+    job_.protocol = Protocol::Screened().For(Form::kProgram);
+    job_.protocol.step_timeout_ms = 5'000;
+    job_.protocol.rounds = job_.protocol.max_rounds = 2;
+    const auto problem = ProblemOf(job_.task, job_.workload);
+    ASSERT_TRUE(problem.ok()) << problem.error().Line();
+    const ArenaPlan plan = PlanArena(BytesOf(*problem), 2, {50 << 20, 1 << 28, 1 << 28});
+    auto arena = Arena::Create(*device_, "w", *problem, plan, nullptr, *random_);
+    ASSERT_TRUE(arena.ok()) << arena.error().Line();
+    arena_ = std::move(arena).value();
+  }
+
+  static std::string ProgramOf(const std::string& behaviour) {
+    return ReplaceName(*image_, "behaviour:honest", "behaviour:" + behaviour);
+  }
+
+  static PeerOptions Fake(const std::string& role, const std::string& argument = "") {
+    PeerOptions options;
+    options.argv = {ThisExecutable().string(), role};
+    if (!argument.empty()) options.argv.push_back(argument);
+    options.start.sandbox = "L0";
+    return options;
+  }
+
+  Result<Outcome> JudgeImage(std::string image) {
+    job_.artifact.emplace();
+    job_.artifact->image = std::move(image);
+    ProgramContext context;
+    context.trial = {device_, arena_.get(), nullptr, &info_, &job_, random_};
+    context.program = Fake(std::string(kProgramSubcommand));
+    context.torch = [] { return Fake("fake-torch", folder_->path() / "program.so"); };
+    context.compile = [](const Candidate& rival) -> Result<Artifact> {
+      Artifact artifact;
+      artifact.image = ProgramOf(rival.entry);
+      return artifact;
+    };
+    context.kept = &kept_;
+    return ProgramTrial(context).Run(evidence_);
+  }
+
+  Outcome Judge(const std::string& behaviour) {
+    const Result<Outcome> outcome = JudgeImage(ProgramOf(behaviour));
+    EXPECT_TRUE(outcome.ok()) << behaviour << ": " << outcome.error().Line();
+    return outcome.ok() ? *outcome : Outcome(Inconclusive{outcome.error().Line()});
+  }
+
+  void ExpectIncorrect(const std::string& behaviour, const std::vector<std::string>& detectors) {
+    const Outcome outcome = Judge(behaviour);
+    const auto* incorrect = std::get_if<Incorrect>(&outcome);
+    ASSERT_NE(incorrect, nullptr) << behaviour << ": " << Describe(outcome);
+    EXPECT_THAT(detectors, testing::Contains(incorrect->detector)) << incorrect->detail;
+  }
+
+  void ExpectRejected(const std::string& behaviour, std::string_view rule) {
+    const Outcome outcome = Judge(behaviour);
+    const auto* rejected = std::get_if<Rejected>(&outcome);
+    ASSERT_NE(rejected, nullptr) << behaviour << ": " << Describe(outcome);
+    EXPECT_EQ(rejected->rule, rule) << rejected->detail;
+  }
+
+  void ExpectRunFailed(const std::string& behaviour, std::string_view code) {
+    const Outcome outcome = Judge(behaviour);
+    const auto* failed = std::get_if<RunFailed>(&outcome);
+    ASSERT_NE(failed, nullptr) << behaviour << ": " << Describe(outcome);
+    EXPECT_EQ(failed->code, code) << failed->detail;
+  }
+
+  static inline TemporaryDirectory* folder_ = nullptr;
+  static inline OracleDevice* device_ = nullptr;
+  static inline Random* random_ = nullptr;
+  static inline std::string* image_ = nullptr;
+
+  Job job_;
+  DeviceInfo info_;
+  Evidence evidence_;
+  std::unique_ptr<Arena> arena_;
+  KeptTorch kept_;  // gone before the arena
+};
+
+TEST_F(ProgramJudging, HonestPassesOnTheWallClock) {
+  const Outcome outcome = Judge("honest");
+  const auto* passed = std::get_if<Passed>(&outcome);
+  ASSERT_NE(passed, nullptr) << Describe(outcome);
+  const ModeTiming& timing = passed->timings.at(0).modes.at(0);
+  EXPECT_EQ(timing.mode, Mode::kWall);
+  EXPECT_EQ(timing.candidate.samples.size(), 4U) << "two bursts a round";
+  EXPECT_GT(timing.candidate.median_us, 0.5);
+  EXPECT_TRUE(passed->correctness.deterministic);
+  EXPECT_GT(passed->correctness.outputs_verified, 40);
+  EXPECT_EQ(evidence_.sandbox, "L0");
+}
+
+TEST_F(ProgramJudging, WrongAnswersAreNamed) {
+  ExpectIncorrect("wrong", {"bound", "zero-one", "adversarial"});
+  ExpectIncorrect("zeros", {"bound"});
+}
+
+TEST_F(ProgramJudging, CallsLeftOutAreFound) {
+  ExpectIncorrect("skips-some-calls", {"poison", "bound", "nondeterministic-wrong"});
+  ExpectIncorrect("first-calls-only", {"poison", "bound", "nondeterministic-wrong"});
+}
+
+TEST_F(ProgramJudging, WorkPutOffIsFound) { ExpectRejected("answers-later", "late-write"); }
+
+TEST_F(ProgramJudging, AnswersRememberedByAddressAreFound) {
+  ExpectIncorrect("remembers-addresses", {"poison", "bound", "nondeterministic-wrong"});
+}
+
+TEST_F(ProgramJudging, DamageIsRejectedAndUndone) {
+  ExpectRejected("writes-past-the-end-when-timed", "out-of-bounds-write");
+  ExpectRejected("changes-its-input", "inputs-modified");
+  ExpectRunFailed("writes-past-the-end", "RUNNER_DIED");
+  const Outcome outcome = Judge("honest");
+  EXPECT_TRUE(std::holds_alternative<Passed>(outcome)) << Describe(outcome);
+}
+
+TEST_F(ProgramJudging, DeathsAreTheProgramsFailures) {
+  for (const char* behaviour :
+       {"crashes", "crashes-when-timed", "crashes-when-loaded", "exits", "talks-to-the-oracle",
+        "closes-the-socket", "hangs-up-when-timed"}) {
+    ExpectRunFailed(behaviour, "RUNNER_DIED");
+  }
+  const Outcome outcome = Judge("honest");
+  EXPECT_TRUE(std::holds_alternative<Passed>(outcome)) << Describe(outcome);
+}
+
+TEST_F(ProgramJudging, HangsAreKilledInTime) {
+  job_.protocol.step_timeout_ms = 1'000;
+  for (const char* behaviour : {"hangs", "hangs-when-timed", "hangs-when-loaded"}) {
+    const double begin = MonotonicSeconds();
+    const Outcome outcome = Judge(behaviour);
+    EXPECT_TRUE(std::holds_alternative<TimedOut>(outcome)) << behaviour << Describe(outcome);
+    EXPECT_LT(MonotonicSeconds() - begin, 20);
+  }
+}
+
+TEST_F(ProgramJudging, WhatItPrintsIsThrownAway) {
+  const Outcome outcome = Judge("prints-a-gigabyte");
+  EXPECT_TRUE(std::holds_alternative<Passed>(outcome)) << Describe(outcome);
+}
+
+TEST_F(ProgramJudging, WhatIsNoLibraryDoesNotLoad) {
+  const Result<Outcome> outcome = JudgeImage("not an ELF file");
+  ASSERT_TRUE(outcome.ok());
+  const auto* failed = std::get_if<RunFailed>(&*outcome);
+  ASSERT_NE(failed, nullptr) << Describe(*outcome);
+  EXPECT_THAT(failed->detail, testing::HasSubstr("dlopen"));
+}
+
+TEST_F(ProgramJudging, ComparesWithPyTorchAndRivals) {
+  Candidate slow;
+  slow.form = Form::kProgram;
+  slow.entry = "slow";
+  job_.task.rivals = {{"mine", slow}};
+  job_.task.baselines = {"mine", "torch-best"};
+  job_.protocol = Protocol::Certified().For(Form::kProgram);
+  job_.protocol.rounds = job_.protocol.max_rounds = 2;
+  const Outcome outcome = Judge("honest");
+  const auto* passed = std::get_if<Passed>(&outcome);
+  ASSERT_NE(passed, nullptr) << Describe(outcome);
+  const ModeTiming& timing = passed->timings.at(0).modes.at(0);
+  ASSERT_EQ(timing.comparisons.size(), 2U);
+  EXPECT_EQ(timing.comparisons[0].baseline, "mine");
+  EXPECT_GT(timing.comparisons[0].ratio, 2);
+  EXPECT_THAT(timing.comparisons[1].baseline, testing::StartsWith("torch-best ("));
+  EXPECT_EQ(timing.baselines.size(), 3U) << "the bar twice";
+  EXPECT_EQ(evidence_.baseline_library, "fake torch");
+  EXPECT_FALSE(std::filesystem::is_empty(CacheHome() / "torch-best"));
+}
+
+TEST_F(ProgramJudging, AWrongBaselineIsNoVerdictOnTheCandidate) {
+  Candidate wrong;
+  wrong.form = Form::kProgram;
+  wrong.entry = "skips-some-calls";
+  job_.task.rivals = {{"mine", wrong}};
+  job_.task.baselines = {"mine"};
+  const Result<Outcome> outcome = JudgeImage(ProgramOf("honest"));
+  ASSERT_FALSE(outcome.ok());
+  EXPECT_THAT(outcome.error().message, testing::HasSubstr("baseline mine"));
+}
+
+// PyTorch's process as the judge sees it: the honest program under PyTorch's names.
+int FakeTorch(const std::string& library, int socket) {
+  ProgramSession session(socket);
+  bool fast = false;
+  while (true) {
+    Result<Frame> frame = ReceiveFrame(socket, std::chrono::hours(1));
+    if (!frame.ok()) return 0;
+    if (frame->header.find("\"load\"") != std::string::npos) {
+      fast = frame->header.find("compile") != std::string::npos;
+      frame->payload = *ReadFile(library);
+      frame->header = PeerCommandToText(PeerLoad{fast ? "compile" : "eager", "warpsmith_call"});
+    }
+    const bool starts = frame->header.find("\"start\"") != std::string::npos;
+    PeerReplyOrError reply = session.Handle(*frame);
+    if (starts && std::holds_alternative<PeerReply>(reply)) {
+      std::get<PeerReply>(reply).text = "fake torch";
+    }
+    if (!SendFrame(socket, PeerReplyToText(reply)).ok()) return 0;
+  }
+}
+
+}  // namespace
+}  // namespace warpsmith::judge
+
+int main(int argc, char** argv) {
+  if (argc == 3 && std::string_view(argv[1]) == warpsmith::judge::kProgramSubcommand) {
+    return warpsmith::judge::ProgramMain(std::atoi(argv[2]));
+  }
+  if (argc == 4 && std::string_view(argv[1]) == "fake-torch") {
+    return warpsmith::judge::FakeTorch(argv[2], std::atoi(argv[3]));
+  }
+  testing::InitGoogleTest(&argc, argv);
+  return RUN_ALL_TESTS();
+}

@@ -1,0 +1,34 @@
+// A reference that a peer computes: PyTorch, or a reference program's process.
+#ifndef WARPSMITH_JUDGE_PEER_REFERENCE_H_
+#define WARPSMITH_JUDGE_PEER_REFERENCE_H_
+
+#include <chrono>
+#include <memory>
+
+#include "core/task.h"
+#include "judge/peer_process.h"
+#include "judge/reference_provider.h"
+#include "judge/reference_stage.h"
+#include "util/result.h"
+
+namespace warpsmith::judge {
+
+class PeerReference : public ReferenceProvider {
+ public:
+  // Starts the peer and gives it the stage. Errors name the reference's own trouble.
+  static Result<std::unique_ptr<ReferenceProvider>> Start(const PeerOptions& options,
+                                                          const Task& task,
+                                                          const Workload& workload,
+                                                          const ReferenceStage& stage);
+  Status Expect() override;
+  Status Draw(uint64_t seed) override;
+
+ private:
+  explicit PeerReference(std::unique_ptr<PeerProcess> peer) : peer_(std::move(peer)) {}
+  Status Ask(const PeerCommand& command, const char* doing);
+  std::unique_ptr<PeerProcess> peer_;
+};
+
+}  // namespace warpsmith::judge
+
+#endif  // WARPSMITH_JUDGE_PEER_REFERENCE_H_

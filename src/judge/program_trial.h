@@ -1,0 +1,103 @@
+// A job of form `program` on its way to a verdict: every contender in a process of its own,
+// checked, then timed in bursts on the oracle's clock.
+#ifndef WARPSMITH_JUDGE_PROGRAM_TRIAL_H_
+#define WARPSMITH_JUDGE_PROGRAM_TRIAL_H_
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/artifact.h"
+#include "core/verdict.h"
+#include "judge/burst_run.h"
+#include "judge/peer_process.h"
+#include "judge/timing_table.h"
+#include "judge/trial.h"
+#include "util/result.h"
+
+namespace warpsmith::judge {
+
+// Kept with an arena, and gone before it: PyTorch's process, which takes long to start, and which
+// of its callees is the better.
+struct KeptTorch {
+  std::unique_ptr<PeerProcess> process;
+  std::map<std::string, std::string> loaded;  // callee -> what it said about itself
+  std::string best;                           // "eager" or "compile"; empty: not known yet
+};
+
+struct ProgramContext {
+  TrialContext trial;
+  PeerOptions program;  // what starts `internal-program`; its start.hidden is filled in here
+  std::function<Result<PeerOptions>()> torch;                 // what starts PyTorch's process
+  std::function<Result<Artifact>(const Candidate&)> compile;  // for rivals, shim included
+  KeptTorch* kept = nullptr;
+};
+
+class ProgramTrial {
+ public:
+  explicit ProgramTrial(const ProgramContext& context);
+
+  // Errors are the harness's: no statement about the candidate. Fills what is to be told of the
+  // candidate's process and the baselines.
+  Result<Outcome> Run(Evidence& evidence);
+
+ private:
+  enum class Kind : uint8_t { kCandidate, kRival, kTorch };
+  struct Contender {
+    Kind kind = Kind::kCandidate;
+    ContenderSamples timing;
+    std::string callee = "program";
+    const Artifact* artifact = nullptr;  // of a program
+    int calls = 0;                       // a burst; 0: not known yet
+    double null_us = 0;                  // of the hand-over, taken off a baseline's calls
+  };
+
+  Status AddBaselines();
+  Result<Contender> Baseline(const std::string& name);
+  bool Enough(int rounds, double seconds) const;
+  Result<Passed> Finish() const;
+
+  // In a fresh process, which ends with the turn.
+  StepResult RunProgram(Contender& contender, int round);
+  StepResult Enter(Contender& contender, PeerProcess& peer, int round);
+  StepResult RunChecks(Contender& contender, PeerProcess& peer);
+  StepResult RunTorch(Contender& contender, int round);
+  StepResult RunBursts(Contender& contender, PeerProcess& peer, int round);
+  // One burst: its time is kept with a stamp, unless `stamp` is null.
+  StepResult RunOne(Contender& contender, PeerProcess& peer, const Sample* stamp);
+  Status ReadActivity(Contender& contender, PeerProcess& peer);
+
+  std::optional<Outcome> JudgeLook(const BadLook& look) const;
+  std::optional<Outcome> JudgeBurst(const BurstResult& result);
+  Status CheckBaseline(const Contender& contender, const BurstResult& result) const;
+  std::optional<Outcome> Stale(const OutputReport& report, int combination) const;
+
+  // PyTorch.
+  Result<PeerProcess*> Torch();
+  Status LoadTorch(const std::string& callee);
+  Result<std::string> BestOfTorch();
+  Result<double> TimeOfTorch(const std::string& callee);
+
+  // A call that ended so is the candidate's verdict, or a baseline's (our) trouble.
+  StepResult Failed(const Contender& contender, const PeerCallResult& call,
+                    const std::string& step) const;
+  BurstBench Bench() const;
+  const Job& job() const { return *context_.trial.job; }
+  Arena& arena() const { return *context_.trial.arena; }
+
+  ProgramContext context_;
+  std::vector<Contender> contenders_;
+  std::map<std::string, Artifact> rivals_;
+  Correctness correctness_;
+  double round_deviation_ = 0;
+  std::map<int, uint64_t> hashes_;  // combination -> the candidate's right output
+  std::string sandbox_;
+  bool baselines_added_ = false;
+};
+
+}  // namespace warpsmith::judge
+
+#endif  // WARPSMITH_JUDGE_PROGRAM_TRIAL_H_
