@@ -13,6 +13,7 @@
 #include "audit/opcode_policy.h"
 #include "audit/sanitizer.h"
 #include "solo/activity_log.h"
+#include "solo/confined.h"
 #include "solo/job.h"
 #include "util/file.h"
 #include "util/subprocess.h"
@@ -38,8 +39,6 @@ bool AddStatic(const AuditRequest& request, AuditOutcome* outcome) {
   const std::vector<std::string>& allow = request.task.allow;
   if (!Add(AuditSources(request.candidate.sources), outcome)) return false;
   if (request.candidate.form == Form::kProgram) {
-    AuditFinding flags = AuditLinkFlags(request.candidate.flags, allow);
-    if (std::holds_alternative<Rejected>(flags)) return Add(std::move(flags), outcome);
     if (!Add(AuditImports(request.artifact.image, allow), outcome)) return false;
   }
   return Add(AuditOpcodes(request.artifact.opcodes, request.task.precision), outcome);
@@ -52,6 +51,10 @@ std::vector<std::string> SoloCommand(const AuditRequest& request, const fs::path
   return argv;
 }
 
+bool Confines(const AuditRequest& request) {
+  return request.sandboxed && request.candidate.form == Form::kProgram;
+}
+
 SanitizerRequest SanitizerRequestFor(const AuditRequest& request, const fs::path& dir,
                                      std::string_view check) {
   SanitizerRequest made;
@@ -59,6 +62,7 @@ SanitizerRequest SanitizerRequestFor(const AuditRequest& request, const fs::path
   made.solo_argv = SoloCommand(request, dir);
   made.dir = dir;
   made.wall = request.tool_wall;
+  if (Confines(request)) made.confined_by = request.solo_argv.front();
   made.copies_in_bulk = CopiesInBulk(request.candidate, request.artifact);
   return made;
 }
@@ -106,6 +110,9 @@ Result<AuditFinding> Activity(const AuditRequest& request, const fs::path& dir) 
   const fs::path file = dir / "activity.json";
   std::vector<std::string> argv = SoloCommand(request, dir);
   argv.insert(argv.end(), {"--runs", std::to_string(kActivityRuns), "--activity", file.string()});
+  if (Confines(request)) {
+    argv = solo::ConfinedCommand(request.solo_argv.front(), dir, dir, argv);
+  }
   ProcessLimits limits;
   limits.wall = request.tool_wall;
   auto process = RunProcess(argv, limits);
@@ -160,6 +167,7 @@ Result<AuditOutcome> AuditCandidate(const AuditRequest& request) {
   const fs::path dir = folder.path() / "run";
   TRY(solo::WriteSoloJob(dir, job, request.artifact.image));
   TRY(LinkInputs(request, dir));
+  if (Confines(request)) TRY(solo::GiveToConfined(folder.path()));
   if (!TRY(AddSanitizers(request, dir, &outcome))) return outcome;
   Add(TRY(Activity(request, dir)), &outcome);
   return outcome;

@@ -24,10 +24,12 @@ struct AuditRequest {
   Artifact artifact;
   Level level = Level::kCertified;     // kScreened: only what reads files (no process is started)
   std::vector<std::string> solo_argv;  // {"/usr/bin/warpsmith", "internal-solo"}
-  std::string device_uuid;             // empty: the first device
-  std::filesystem::path inputs;        // folder of raw inputs by tensor name; empty: generated ones
-  std::filesystem::path sanitizer;     // compute-sanitizer; empty: looked for
-  std::filesystem::path cache;         // of findings; empty: the user's
+  // Programs, which are hostile, run confined by solo_argv[0] (solo/confined.h).
+  bool sandboxed = true;
+  std::string device_uuid;          // empty: the first device
+  std::filesystem::path inputs;     // folder of raw inputs by tensor name; empty: generated ones
+  std::filesystem::path sanitizer;  // compute-sanitizer; empty: looked for
+  std::filesystem::path cache;      // of findings; empty: the user's
   std::chrono::milliseconds tool_wall{180'000};  // of each tool
 };
 

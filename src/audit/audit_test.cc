@@ -6,6 +6,7 @@
 
 #include "audit/testing/fake_tool.h"
 #include "util/file.h"
+#include "util/subprocess.h"
 
 namespace warpsmith::audit {
 namespace {
@@ -18,6 +19,9 @@ Expression E(const char* text) { return Expression::Literal(text); }
 // Watched by the fake tool: does as a stand-alone run does, one file at a time.
 constexpr char kSolo[] =
     "#!/bin/sh\n"
+    "if [ \"$1\" = internal-solo-confined ]; then\n"
+    "  echo confined >>\"${0%/*}/ran\"; shift 4; exec \"$@\"\n"
+    "fi\n"
     "dir=$1; while [ $# -gt 1 ]; do [ \"$1\" = --activity ] && file=$2; shift; done\n"
     "[ -s \"$dir/job.json\" ] && [ -e \"$dir/image\" ] || exit 65\n"
     "[ -n \"$file\" ] && cat \"${0%/*}/activity\" >\"$file\"\n"
@@ -150,6 +154,24 @@ TEST_F(WholeAudit, AProgramsImageIsReadFirst) {
   const AuditOutcome outcome = Audit();
   ASSERT_TRUE(outcome.rejected.has_value());
   EXPECT_EQ(outcome.rejected->rule, "imports");
+}
+
+TEST_F(WholeAudit, ProgramsRunConfined) {
+  request_.candidate.form = Form::kProgram;
+  const auto code = folder_.path() / "p.cc", library = folder_.path() / "p.so";
+  Write("p.cc", "extern \"C\" void warpsmith_call(void* const*) {}");
+  const auto built = RunProcess({"c++", "-shared", "-fPIC", "-o", library.string(), code.string()},
+                                ProcessLimits{});
+  ASSERT_TRUE(built.ok() && built->exit_status == 0);
+  request_.artifact.image = ReadFile(library).value();
+  const AuditOutcome outcome = Audit();
+  EXPECT_FALSE(outcome.rejected.has_value()) << outcome.rejected->detail;
+  EXPECT_EQ(outcome.reports.size(), 7U);
+  EXPECT_EQ(ReadFile(folder_.path() / "ran").value(),
+            "confined\nmemcheck\nconfined\ninitcheck\nconfined\nracecheck\nconfined\n");
+  request_.sandboxed = false;
+  Audit();
+  EXPECT_THAT(ReadFile(folder_.path() / "ran").value(), ::testing::EndsWith("initcheck\n"));
 }
 
 TEST_F(WholeAudit, ACandidateThatDoesNotRunIsToldAsAbsent) {

@@ -92,17 +92,30 @@ std::optional<std::string> ForbiddenCall(const ElfImports& imports,
   return std::nullopt;
 }
 
-std::optional<std::string> ForbiddenName(std::string_view image,
-                                         const std::vector<std::string>& allow) {
-  if (const LibraryFamily* family = ForbiddenIn(image, allow)) {
-    return "it names " + std::string(family->files.front()) + ", and the task does not allow " +
-           std::string(family->name);
-  }
+std::optional<std::string> NamedLibrary(std::string_view image,
+                                        const std::vector<std::string>& allow) {
+  const LibraryFamily* family = ForbiddenIn(image, allow);
+  if (family == nullptr) return std::nullopt;
+  return "it names " + std::string(family->files.front()) + ", and the task does not allow " +
+         std::string(family->name);
+}
+
+std::optional<std::string> NamedLoader(std::string_view image,
+                                       const std::vector<std::string>& allow) {
+  if (Allows(allow, "nvrtc")) return std::nullopt;
   for (const std::string_view name : kLoadersByName) {
-    if (Allows(allow, "nvrtc") || image.find(name) == std::string_view::npos) continue;
+    if (image.find(name) == std::string_view::npos) continue;
     return "it names " + std::string(name) + ", which loads device code at run time";
   }
   return std::nullopt;
+}
+
+// The static runtime's own names, which its objects leave in the symbol table.
+bool HoldsStaticRuntime(std::string_view image, const ElfImports& imports) {
+  const bool shared =
+      std::any_of(imports.libraries.begin(), imports.libraries.end(),
+                  [](const std::string& library) { return library.starts_with("libcudart.so"); });
+  return !shared && image.find("libcudart_static_") != std::string_view::npos;
 }
 
 std::string Summary(const ElfImports& imports) {
@@ -123,27 +136,15 @@ AuditFinding AuditImports(std::string_view image, const std::vector<std::string>
     return Convicted(kImports, "what it imports cannot be read: " + imports.error().message);
   }
   if (const auto found = ForbiddenLibrary(*imports, allow)) return Convicted(kImports, *found);
-  if (const auto found = ForbiddenCall(*imports, allow)) return Convicted(kImports, *found);
-  if (const auto found = ForbiddenName(image, allow)) return Convicted(kImports, *found);
-  return Clean(kImports, Summary(*imports));
-}
-
-AuditFinding AuditLinkFlags(const std::vector<std::string>& flags,
-                            const std::vector<std::string>& allow) {
-  constexpr std::array<std::string_view, 14> kPatterns = {
-      "-cudart*",  "--cudart*", "-cudadevrt*",       "--cudadevrt*", "-l*", "--library*",
-      "-L*",       "-Xlinker",  "--linker-options*", "-Wl,*",        "-B*", "-fuse-ld*",
-      "-Xnvlink*", "-rpath*"};
-  for (const std::string& flag : flags) {
-    if (!MatchesAny(flag, kPatterns)) continue;
-    if (flag.starts_with("-lineinfo")) continue;
-    if (flag.starts_with("-l") && flag.size() > 2) {
-      const LibraryFamily* family = FamilyOfFile("lib" + flag.substr(2));
-      if (family != nullptr && Allows(allow, family->name)) continue;
-    }
-    return Convicted(kImports, "flag '" + flag + "' changes how the program is linked");
+  if (const auto found = NamedLibrary(image, allow)) return Convicted(kImports, *found);
+  const auto call = ForbiddenCall(*imports, allow), named = NamedLoader(image, allow);
+  if ((call || named) && HoldsStaticRuntime(image, *imports)) {
+    return Absent(kImports, (call ? *call : *named) +
+                                ", but so does the static CUDA runtime that it was linked with");
   }
-  return Clean(kImports, "");
+  if (call) return Convicted(kImports, *call);
+  if (named) return Convicted(kImports, *named);
+  return Clean(kImports, Summary(*imports));
 }
 
 }  // namespace warpsmith::audit

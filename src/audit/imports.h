@@ -12,17 +12,12 @@ namespace warpsmith::audit {
 
 // Rejected: a library that the task does not allow, as a dependency or named in the image (what
 // dlopen would be given); calls that load libraries (`allow = ["dlopen"]` permits them) or device
-// code made elsewhere (`allow = ["nvrtc"]`). A program has no honest need of dlopen, since it is
-// linked with the shared CUDA runtime; one that was linked with the static runtime cannot be told
-// apart from one that loads libraries itself, and is Rejected too.
+// code made elsewhere (`allow = ["nvrtc"]`). A program has no honest need of either, since we link
+// it with the shared CUDA runtime. Absent where there was none to link with: the static runtime
+// makes the same calls itself.
 //
 // Calls that start processes or open sockets are told in the report: the sandbox refuses them.
 AuditFinding AuditImports(std::string_view image, const std::vector<std::string>& allow);
-
-// Flags that change how the program is linked: a runtime of its own choice, libraries, loader
-// paths.
-AuditFinding AuditLinkFlags(const std::vector<std::string>& flags,
-                            const std::vector<std::string>& allow);
 
 }  // namespace warpsmith::audit
 

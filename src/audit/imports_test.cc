@@ -103,17 +103,20 @@ TEST_F(Programs, ProcessesAndSocketsAreTold) {
   EXPECT_THAT(std::get<AuditReport>(finding).detail, HasSubstr("it calls system"));
 }
 
-TEST(AuditImports, WhatIsNoLibraryIsRejected) {
-  EXPECT_THAT(RejectedFor(AuditImports("not an ELF file", {})), HasSubstr("cannot be read"));
+// A toolkit without libcudart.so leaves only the static one, which loads libcuda by itself.
+TEST_F(Programs, TheStaticRuntimesCallsConvictNobody) {
+  const std::string source =
+      "#include <dlfcn.h>\nvoid* f() { return dlopen(nullptr, RTLD_NOW); }\n"
+      "void libcudart_static_0123() {}";
+  const AuditFinding finding = AuditImports(Build(source), {});
+  ASSERT_TRUE(std::holds_alternative<AuditReport>(finding));
+  EXPECT_EQ(std::get<AuditReport>(finding).status, AuditStatus::kAbsent);
+  EXPECT_THAT(RejectedFor(AuditImports(Build(source + " const char* n = \"libcudnn.so.9\";"), {})),
+              HasSubstr("libcudnn"));
 }
 
-TEST(AuditLinkFlags, TheWayOfLinkingIsOurs) {
-  EXPECT_TRUE(IsClean(AuditLinkFlags({"-O3", "--use_fast_math", "-lineinfo", "-DX=1"}, {})));
-  EXPECT_TRUE(IsClean(AuditLinkFlags({"-lcublas"}, {"cublas"})));
-  for (const char* flag :
-       {"-cudart=static", "--cudart", "-lcublas", "-Xlinker", "-L/tmp", "-ldl"}) {
-    EXPECT_FALSE(IsClean(AuditLinkFlags({"-O3", flag}, {"cudnn"}))) << flag;
-  }
+TEST(AuditImports, WhatIsNoLibraryIsRejected) {
+  EXPECT_THAT(RejectedFor(AuditImports("not an ELF file", {})), HasSubstr("cannot be read"));
 }
 
 TEST(LibraryNames, KernelsTellTheirLibrary) {

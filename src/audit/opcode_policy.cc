@@ -111,7 +111,9 @@ AuditFinding AuditOpcodes(const std::map<std::string, int64_t>& opcodes,
                                 "' is none of f64, f32, tf32, f16, bf16, f8");
   }
   if (opcodes.empty()) {
-    return Absent(kOpcodes, "no disassembler (nvdisasm, cuobjdump) where it was compiled");
+    return Absent(
+        kOpcodes,
+        "no instructions were counted: no disassembler for this image (nvdisasm, cuobjdump)");
   }
   int64_t instructions = 0;
   for (const auto& [opcode, count] : opcodes) {

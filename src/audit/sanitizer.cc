@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include "cuda/library.h"
+#include "solo/confined.h"
 #include "solo/job.h"
 #include "util/file.h"
 
@@ -150,7 +151,12 @@ Result<AuditFinding> RunSanitizer(const Sanitizer& sanitizer, const SanitizerReq
   limits.wall = request.wall;
   limits.output_bytes = kOutputBytes;
   SanitizerRun run;
-  auto process = RunProcess(CommandLine(sanitizer, request, log), limits);
+  std::vector<std::string> command = CommandLine(sanitizer, request, log);
+  if (!request.confined_by.empty()) {
+    TRY(solo::GiveToConfined(folder.path()));
+    command = solo::ConfinedCommand(request.confined_by, request.dir, folder.path(), command);
+  }
+  auto process = RunProcess(command, limits, {"TMPDIR=" + folder.path().string()});
   if (!process.ok()) {
     if (process.error().code == ErrorCode::kInterrupted) return process.error();
     return Absent(request.check, process.error().Line());

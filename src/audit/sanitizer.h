@@ -29,6 +29,8 @@ struct SanitizerRequest {
   std::vector<std::string> solo_argv;  // "warpsmith internal-solo DIR ..."
   std::filesystem::path dir;           // its folder, for the proof that it came to its end
   std::chrono::milliseconds wall{180'000};
+  // Not empty: tool and run are started by this program, inside its sandbox (solo/confined.h).
+  std::string confined_by;
   bool copies_in_bulk = false;  // its kernels write global memory by cp.async.bulk
 };
 

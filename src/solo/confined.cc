@@ -1,0 +1,113 @@
+#include "solo/confined.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <system_error>
+
+#include "cuda/library.h"
+#include "util/file.h"
+
+namespace warpsmith::solo {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int64_t kMostProcesses = 256;
+constexpr int64_t kMostOpenFiles = 4096;
+constexpr int64_t kMostFileBytes = int64_t{1} << 30;
+
+// The folder that a program is installed in, under every name, unless that is all the system.
+void AllowInstallation(const fs::path& program, sandbox::Policy* policy) {
+  std::error_code failed;
+  const fs::path real = fs::canonical(program, failed);
+  for (const fs::path& path : {failed ? program : real, program}) {
+    const fs::path root = path.parent_path().parent_path();
+    if (!root.is_absolute() || root == "/") continue;
+    policy->executable.push_back(root);
+  }
+}
+
+int Fail(const Error& error) {
+  std::fprintf(stderr, "warpsmith: %s\n", error.Line().c_str());
+  return Describe(error.code).exit_status;
+}
+
+Status EnterFor(const std::vector<std::string>& arguments) {
+  const auto reached =
+      TRY(sandbox::Enter(ConfinedPolicy(arguments[0], arguments[1], arguments[3])));
+  if (reached.level != sandbox::Level::kNone) return {};
+  return Error{ErrorCode::kPermission,
+               "a program is not run without a sandbox: " + sandbox::Describe(reached),
+               "docs/sandbox.md says what this machine lacks"};
+}
+
+}  // namespace
+
+sandbox::Policy ConfinedPolicy(const fs::path& dir, const fs::path& out, const fs::path& program) {
+  sandbox::Policy policy;
+  sandbox::AllowLibraries(&policy);
+  sandbox::AllowGpu(&policy);
+  const cuda::SearchRoots roots = cuda::RootsFromEnvironment();
+  for (const std::string& root : {std::string("/usr/local/cuda"), roots.warpsmith_cuda_home,
+                                  roots.cuda_home, roots.build_root}) {
+    if (!root.empty() && root != "/") AllowInstallation(root + "/bin/x", &policy);
+  }
+  AllowInstallation(program, &policy);
+  AllowInstallation(ThisExecutable(), &policy);
+  policy.executable.insert(policy.executable.end(), {"/usr", "/bin", "/lib", "/lib64"});
+  policy.readable.insert(policy.readable.end(), {"/proc/self", "/proc/meminfo", "/proc/cpuinfo"});
+  std::error_code failed;
+  const fs::path inputs = fs::canonical(dir / "inputs", failed);
+  if (!failed) policy.readable.push_back(inputs);
+  policy.writable = {dir, out};
+  policy.working_folder = out;
+  policy.environment = {"CUDA_HOME", "WARPSMITH_CUDA_HOME", "TMPDIR"};
+  policy.network = true;  // loopback, in a network of its own where L2 is reached
+  policy.allow_processes = true;
+  policy.limits.processes = kMostProcesses;
+  policy.limits.open_files = kMostOpenFiles;
+  policy.limits.file_bytes = kMostFileBytes;
+  return policy;
+}
+
+std::vector<std::string> ConfinedCommand(const std::string& launcher, const fs::path& dir,
+                                         const fs::path& out,
+                                         const std::vector<std::string>& command) {
+  std::vector<std::string> argv = {launcher, std::string(kConfinedSubcommand), dir.string(),
+                                   out.string(), "--"};
+  argv.insert(argv.end(), command.begin(), command.end());
+  return argv;
+}
+
+Status GiveToConfined(const fs::path& folder) {
+  if (geteuid() != 0) return {};
+  std::vector<fs::path> paths = {folder};
+  for (const auto& entry : fs::recursive_directory_iterator(folder)) paths.push_back(entry.path());
+  for (const fs::path& path : paths) {
+    if (lchown(path.c_str(), sandbox::kUnprivilegedId, sandbox::kUnprivilegedId) == 0) continue;
+    if (errno == EINVAL || errno == EPERM) return {};  // a container without that user: stays root
+    return Error{ErrorCode::kIo, "giving " + path.string() + " away: " + std::strerror(errno), ""};
+  }
+  return {};
+}
+
+int ConfinedMain(const std::vector<std::string>& arguments) {
+  if (arguments.size() < 4 || arguments[2] != "--") {
+    return Fail(
+        {ErrorCode::kUsage, std::string(kConfinedSubcommand) + ": DIR OUT -- COMMAND...", ""});
+  }
+  const Status entered = EnterFor(arguments);
+  if (!entered.ok()) return Fail(entered.error());
+  std::vector<char*> argv;
+  for (size_t i = 3; i < arguments.size(); ++i) {
+    argv.push_back(const_cast<char*>(arguments[i].c_str()));
+  }
+  argv.push_back(nullptr);
+  execv(argv[0], argv.data());
+  return Fail({ErrorCode::kUnavailable, arguments[3] + ": " + std::strerror(errno), ""});
+}
+
+}  // namespace warpsmith::solo
