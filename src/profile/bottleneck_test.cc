@@ -213,12 +213,13 @@ TEST(Bottleneck, WithoutCountersTheRooflineSpeaks) {
   ProblemFacts facts = MatrixProduct();
   const Profile untimed{"static", {Kernel({{metric::kTheoreticalOccupancyPct, 100}})}};
   const BottleneckReport expected = Diagnose(untimed, facts);
-  ASSERT_TRUE(expected.primary);
-  EXPECT_EQ(expected.primary->bottleneck, Bottleneck::kComputeTensor);
+  EXPECT_FALSE(expected.primary);  // nobody knows whether the code gets near either peak
+  ASSERT_THAT(expected.evidence, Not(IsEmpty()));
+  EXPECT_EQ(expected.evidence.back().bottleneck, Bottleneck::kComputeTensor);
   EXPECT_THAT(expected.evidence.back().says, HasSubstr("not measured"));
 
   facts.flops = 1e8;  // an elementwise operation
-  EXPECT_EQ(Diagnose(untimed, facts).primary->bottleneck, Bottleneck::kMemoryBandwidth);
+  EXPECT_EQ(Diagnose(untimed, facts).evidence.back().bottleneck, Bottleneck::kMemoryBandwidth);
   const Profile timed{"cupti", {Kernel({{metric::kTimeNs, 23'000}})}};
   const BottleneckReport report = Diagnose(timed, facts);
   ASSERT_TRUE(report.primary);
@@ -236,7 +237,7 @@ TEST(Bottleneck, WithoutCountersSpillsAndOpcodesSpeak) {
   ASSERT_TRUE(idle.primary);
   EXPECT_EQ(idle.primary->bottleneck, Bottleneck::kTensorIdle);
   const BottleneckReport busy = Of(Kernel({{metric::kTensorOpcodePct, 8}}), MatrixProduct());
-  EXPECT_NE(busy.primary->bottleneck, Bottleneck::kTensorIdle);
+  EXPECT_FALSE(busy.primary);
 }
 
 TEST(Bottleneck, SectorsForEachRequestSayItWhereBytesAreUnknown) {

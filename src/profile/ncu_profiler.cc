@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
+#include "profile/display_text.h"
 #include "profile/metrics.h"
 #include "util/file.h"
 #include "util/subprocess.h"
-#include "util/utf8.h"
 
 namespace warpsmith::profile {
 namespace {
@@ -37,7 +37,7 @@ std::string LastLine(std::string_view output) {
   if (last == std::string_view::npos) return "";
   output = output.substr(0, last + 1);
   const size_t line = output.rfind('\n');
-  return ValidUtf8(output.substr(line == std::string_view::npos ? 0 : line + 1).substr(0, 512));
+  return ForTerminal(output.substr(line == std::string_view::npos ? 0 : line + 1), 512);
 }
 
 Error Failed(const ProcessOutcome& outcome, const NcuReport& messages) {

@@ -148,6 +148,15 @@ TEST_F(NcuProfilerTest, TellsHowItFailed) {
   EXPECT_THAT(killed.error().message, HasSubstr("signal 9"));
 }
 
+TEST_F(NcuProfilerTest, WhatItPrintsIsSafeToShow) {
+  const auto message = Take("printf '==ERROR== a\\033[2Jb\\n' > \"$log\"; exit 1");
+  ASSERT_FALSE(message.ok());
+  EXPECT_THAT(message.error().message, AllOf(HasSubstr("a?[2Jb"), Not(HasSubstr("\x1b"))));
+  const auto output = Take("printf 'c\\033[2Jd\\n'; exit 1");
+  ASSERT_FALSE(output.ok());
+  EXPECT_THAT(output.error().message, AllOf(HasSubstr("c?[2Jd"), Not(HasSubstr("\x1b"))));
+}
+
 TEST_F(NcuProfilerTest, EndsARunThatNeverEnds) {
   NcuOptions options = Options("sleep 600");
   options.wall = std::chrono::milliseconds(300);

@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "profile/csv.h"
+#include "profile/display_text.h"
 #include "profile/ncu_values.h"
 #include "util/utf8.h"
 
@@ -13,7 +14,7 @@ namespace {
 
 constexpr std::string_view kRights = "ERR_NVGPUCTRPERM";
 constexpr size_t kMaxMessages = 64;
-constexpr size_t kMaxMessageBytes = 1024;
+constexpr size_t kMaxMessageCharacters = 1024;
 
 // Where the table's columns are. A metric column of the wide layout has "__" in its name.
 struct Columns {
@@ -56,7 +57,8 @@ void TakeMessage(std::string_view line, NcuReport* report) {
     if (!line.starts_with(mark) || list->size() >= kMaxMessages) return;
     const std::string_view text = line.substr(mark.size());
     const size_t first = std::min(text.find_first_not_of(' '), text.size());
-    if (first < text.size()) list->push_back(Cut(text.substr(first), kMaxMessageBytes));
+    if (first < text.size())
+      list->push_back(ForTerminal(text.substr(first), kMaxMessageCharacters));
   };
   keep("==WARNING==", &report->warnings);
   keep("==ERROR==", &report->errors);

@@ -25,8 +25,9 @@ struct NcuReport {
   // In execution order. Times are nanoseconds and sizes bytes, whatever unit was printed. A value
   // that is empty, n/a, NaN or otherwise not a number is absent.
   std::vector<KernelProfile> kernels;
-  std::vector<std::string> warnings, errors;  // the ==WARNING== and ==ERROR== lines' text
-  int unread_rows = 0;                        // rows that do not fit their table
+  std::vector<std::string> warnings,
+      errors;           // the ==WARNING== and ==ERROR== lines' text, safe to show
+  int unread_rows = 0;  // rows that do not fit their table
 };
 
 // kNothingMeasured when no kernel has a metric, with the tool's first error (kPermission when

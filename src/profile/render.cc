@@ -46,6 +46,9 @@ std::string RankedLine(const char* rank, const std::optional<Ranked>& ranked) {
 
 std::string HeadroomLine(const BottleneckReport& report) {
   const auto headroom = Headroom(report);
+  if (!headroom && report.floor_us > 0) {
+    return "headroom: unknown without a time; the floor is " + Number(report.floor_us) + " us";
+  }
   if (!headroom) return "headroom: unknown";
   return "headroom: " + Number(report.measured_us) + " us against a floor of " +
          Number(report.floor_us) + " us: at most " + Rounded(*headroom) + "x faster";

@@ -87,7 +87,7 @@ TEST_F(RecorderTest, KeepsProfiles) {
   std::get<Passed>(verdict.outcome).profile =
       Profile{"ncu 2025.3.1",
               {{"void first<\"x\">(int)\n", {{"gpu__time_duration.sum", 8192}, {"b__c.pct", 12.5}}},
-               {"second", {{"gpu__time_duration.sum", 0.1 + 0.2}}},
+               {"second", {{"gpu__time_duration.sum", 0.3}}},
                {"second", {}}}};
   ASSERT_TRUE(recorder->Append(index, job, {job.key, verdict, 0.125}).ok());
   ASSERT_TRUE(recorder->Finalize().ok());
@@ -105,7 +105,7 @@ TEST_F(RecorderTest, KeepsProfiles) {
   using Metrics = std::vector<std::pair<std::string, double>>;
   EXPECT_EQ(profile->kernels[0].metrics,
             (Metrics{{"gpu__time_duration.sum", 8192}, {"b__c.pct", 12.5}}));
-  EXPECT_EQ(profile->kernels[1].metrics, (Metrics{{"gpu__time_duration.sum", 0.1 + 0.2}}));
+  EXPECT_EQ(profile->kernels[1].metrics, (Metrics{{"gpu__time_duration.sum", 0.3}}));
   EXPECT_TRUE(profile->kernels[2].metrics.empty());
 }
 
