@@ -13,6 +13,7 @@ A line: {"path", "ok": true, "inputs": [{"name", "dtype", "shape"} | {"name", "v
 """
 
 import argparse
+import contextlib
 import importlib.util
 import json
 import os
@@ -90,9 +91,8 @@ def output_rows(torch, outputs):
     return [tensor_row(f"output{index}", value) for index, value in enumerate(flat)]
 
 
-def cast(torch, value, dtype):
-    floating = isinstance(value, torch.Tensor) and value.is_floating_point()
-    return value.to(dtype) if dtype is not None and floating else value
+def numbers(torch, inputs):
+    return [value for value in inputs if not isinstance(value, torch.Tensor)]
 
 
 def row_bytes(row):
@@ -103,32 +103,41 @@ def row_bytes(row):
     return count
 
 
-def describe(torch, path, dtype):
+def describe(torch, path):
     """What the module is, computed without its contents."""
+    from torch._subclasses.fake_tensor import DataDependentOutputException
+
+    try:
+        return rows_of(torch, path, fake_parameters=True)
+    except DataDependentOutputException:  # Model() reads what it made: linspace(...)[i].item()
+        return rows_of(torch, path, fake_parameters=False)
+
+
+def rows_of(torch, path, fake_parameters):
     from torch._subclasses.fake_tensor import FakeTensorMode
 
     torch.manual_seed(0)
-    with FakeTensorMode(allow_non_fake_inputs=True), torch.no_grad():
-        module = load_problem(path)
-        model = construct(module.Model, module.get_init_inputs())
-        if dtype is not None:
-            model = model.to(dtype)
-        inputs = [cast(torch, value, dtype) for value in module.get_inputs()]
-        rows = {"inputs": input_rows(torch, model, inputs),
-                "parameters": [tensor_row(name, value)
-                               for name, value in model.state_dict().items()],
-                "outputs": output_rows(torch, model(*inputs))}
+    fake = FakeTensorMode(allow_non_fake_inputs=True)
+    with torch.no_grad():
+        with fake if fake_parameters else contextlib.nullcontext():
+            module = load_problem(path)
+            model = construct(module.Model, module.get_init_inputs())
+        with fake:
+            inputs = module.get_inputs()
+            torch.manual_seed(1)
+            if numbers(torch, inputs) != numbers(torch, module.get_inputs()):
+                raise CannotImport("get_inputs() draws a number: a task holds it once")
+            rows = {"inputs": input_rows(torch, model, inputs),
+                    "parameters": [tensor_row(name, value)
+                                   for name, value in model.state_dict().items()],
+                    "outputs": output_rows(torch, model(*inputs))}
     tensors = [row for group in rows.values() for row in group if "shape" in row]
     return {**rows, "bytes": sum(row_bytes(row) for row in tensors)}
 
 
-def scalars_of(description):
-    return [row["value"] for row in description["inputs"] if "value" in row]
-
-
-def inspect_one(torch, path, dtype):
+def inspect_one(torch, path):
     try:
-        return {"path": str(path), "ok": True, **describe(torch, path, dtype)}
+        return {"path": str(path), "ok": True, **describe(torch, path)}
     except CannotImport as reason:
         return {"path": str(path), "ok": False, "reason": str(reason)}
     except MemoryError:
@@ -138,7 +147,7 @@ def inspect_one(torch, path, dtype):
         return {"path": str(path), "ok": False, "reason": text[:300]}
 
 
-def child(torch, path, dtype, limits, pipe):
+def child(torch, path, limits, pipe):
     """Never returns: the fork must not run its parent's code."""
     resource.setrlimit(resource.RLIMIT_CPU, (limits.seconds, limits.seconds + 5))
     used = int(pathlib.Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGESIZE")
@@ -146,21 +155,21 @@ def child(torch, path, dtype, limits, pipe):
     silence = os.open(os.devnull, os.O_RDWR)
     for descriptor in (0, 1, 2):
         os.dup2(silence, descriptor)
-    answer = json.dumps(inspect_one(torch, path, dtype)).encode()
+    answer = json.dumps(inspect_one(torch, path)).encode()
     while answer:
         answer = answer[os.write(pipe, answer):]
     os._exit(0)
 
 
 class Running:
-    def __init__(self, torch, path, dtype, limits):
+    def __init__(self, torch, path, limits):
         self.path, self.deadline = path, time.monotonic() + limits.seconds
         self.pipe, write_end = os.pipe()
         self.pid = os.fork()
         if self.pid == 0:
             os.setpgid(0, 0)
             os.close(self.pipe)
-            child(torch, path, dtype, limits, write_end)
+            child(torch, path, limits, write_end)
         os.close(write_end)
         os.set_blocking(self.pipe, False)
         self.answer = b""
@@ -189,11 +198,11 @@ class Running:
             return {"path": str(self.path), "ok": False, "reason": reason}
 
 
-def inspect_all(torch, paths, dtype, limits, report):
+def inspect_all(torch, paths, limits, report):
     waiting, running = list(paths), []
     while waiting or running:
         while waiting and len(running) < limits.jobs:
-            running.append(Running(torch, waiting.pop(0), dtype, limits))
+            running.append(Running(torch, waiting.pop(0), limits))
         still = []
         for process in running:
             row = process.finished()
@@ -218,7 +227,6 @@ def main():
     parser.add_argument("result")
     parser.add_argument("problems", nargs="*")
     parser.add_argument("--list", help="a file with one problem's path a line")
-    parser.add_argument("--dtype", help="cast the module and its inputs: float16, ...")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--seconds", type=int, default=60)
     parser.add_argument("--bytes", type=int, default=16 << 30)
@@ -230,9 +238,8 @@ def main():
         sys.exit(f"this Python has no torch: {error}")
     torch.set_num_threads(1)
     warm_up(torch)
-    dtype = getattr(torch, limits.dtype) if limits.dtype else None
     with open(limits.result, "w", encoding="utf-8") as result:
-        inspect_all(torch, limits.problems + listed, dtype, limits,
+        inspect_all(torch, limits.problems + listed, limits,
                     lambda row: (result.write(json.dumps(row) + "\n"), result.flush()))
 
 
