@@ -81,6 +81,23 @@ Result<Declaration> Parse(const Task& task) {
   return declaration;
 }
 
+// One C++ expression that ends where it should: it closes nothing that it has not opened.
+Status CheckArgument(const Task& task, std::string_view argument) {
+  const Error bad = Bad(task, fmt::format("argument '{}' is no single expression", argument),
+                        "name a tensor, or write one C++ expression over the sizes");
+  std::string open;
+  for (const char c : argument) {
+    constexpr std::string_view kOpening = "([{", kClosing = ")]}";
+    if (std::string_view(";#\\\n\r\"'").find(c) != std::string_view::npos) return bad;
+    if (kOpening.find(c) != std::string_view::npos) open += kClosing[kOpening.find(c)];
+    if (kClosing.find(c) == std::string_view::npos) continue;
+    if (open.empty() || open.back() != c) return bad;
+    open.pop_back();
+  }
+  if (Trimmed(argument).empty() || !open.empty()) return bad;
+  return {};
+}
+
 // The type of `const float* __restrict__ x`, `float x[]`, `void*`: all up to the last star.
 Result<std::string> PointerTypeOf(const Task& task, std::string_view parameter) {
   const size_t star = parameter.rfind('*');
@@ -120,8 +137,7 @@ Result<std::string> Sizes(const Task& task, const Workload& workload) {
   return text;
 }
 
-Result<std::string> ShimText(const Task& task, const Workload& workload) {
-  const Declaration declaration = TRY(Parse(task));
+Result<std::string> CallText(const Task& task, const Declaration& declaration) {
   const std::vector<std::string>& arguments = task.program->arguments;
   if (arguments.size() != declaration.parameters.size()) {
     return Bad(task,
@@ -131,19 +147,32 @@ Result<std::string> ShimText(const Task& task, const Workload& workload) {
   }
   std::string list;
   for (size_t i = 0; i < arguments.size(); ++i) {
+    TRY(CheckArgument(task, arguments[i]));
     list += (i == 0 ? "" : ",\n      ") +
             TRY(ArgumentText(task, arguments[i], declaration.parameters[i]));
   }
+  return fmt::format("{}({})", declaration.function, list);
+}
+
+Result<std::string> ShimText(const Task& task, const Workload& workload) {
+  const Declaration declaration = TRY(Parse(task));
+  const std::string call = TRY(CallText(task, declaration));
   return fmt::format(
       "#include <cuda_bf16.h>\n#include <cuda_fp16.h>\n#include <cuda_runtime.h>\n"
       "#include <array>\n#include <cstddef>\n#include <cstdint>\n#include <string>\n"
       "#include <tuple>\n#include <vector>\n\n{};\n\n"
       "extern \"C\" __attribute__((visibility(\"default\"))) void {}(void* const* tensors) {{\n"
-      "  (void)tensors;\n{}  {}({});\n}}\n",
-      declaration.text, kProgramEntry, TRY(Sizes(task, workload)), declaration.function, list);
+      "  (void)tensors;\n{}  {};\n}}\n",
+      declaration.text, kProgramEntry, TRY(Sizes(task, workload)), call);
 }
 
 }  // namespace
+
+Status CheckProgramEntry(const Task& task) {
+  if (!task.program) return {};
+  TRY(CallText(task, TRY(Parse(task))));
+  return {};
+}
 
 Result<Candidate> WithProgramShim(const Candidate& candidate, const Task& task,
                                   const Workload& workload) {

@@ -96,5 +96,17 @@ TEST(ProgramShim, LeavesTheCandidateItself) {
   EXPECT_EQ(CandidateId(*WithProgramShim(candidate, task, kWorkload)), CandidateId(candidate));
 }
 
+TEST(ProgramShim, HoldsNoMoreThanOneDeclarationAndOneCall) {
+  const auto refuses = [](const std::string& declaration, const std::string& argument) {
+    return !CheckProgramEntry(TaskWith(declaration, {argument})).ok();
+  };
+  EXPECT_FALSE(refuses("void f(float* y)", "out"));
+  EXPECT_FALSE(refuses("void f(std::array<int, 2> y)", "std::array<int, 2>{int(N), (1 + 2)}"));
+  EXPECT_TRUE(refuses("void f(void* y); } void g() { ; } namespace {", "out"));
+  for (const char* argument : {"0); system(0", "0; abort()", "0) + (0", "", "{1", "\"x\"", "0 #"}) {
+    EXPECT_TRUE(refuses("void f(int y)", argument)) << argument;
+  }
+}
+
 }  // namespace
 }  // namespace warpsmith

@@ -135,10 +135,20 @@ Status CompleteProgram(const JsonReader& root, nlohmann::json& json) {
   return {};
 }
 
+// Such as KernelBench's ModelNew: whatever it measures of itself, it could also write.
+Error PythonRefused(const std::filesystem::path& path) {
+  return {ErrorCode::kBadInput,
+          path.string() +
+              ": a Python candidate would share its process with the clock that times "
+              "it and with the tensors that it is compared with",
+          "give CUDA with a C entry, as the task's [program] declares it: a .cu file"};
+}
+
 }  // namespace
 
 Result<CandidateFile> CandidateFile::Load(const std::filesystem::path& path) {
   if (path.extension() == ".cu") return LoadBareSource(path);
+  if (path.extension() == ".py") return PythonRefused(path);
   const std::filesystem::path file = CandidatePath(path);
   if (file.extension() == ".json") return LoadExported(file);
   nlohmann::json json = TRY(ReadTomlAsJson(file));

@@ -107,6 +107,13 @@ TEST_F(CandidateFileTest, TakesAnExportedCandidateAsItIs) {
   EXPECT_EQ(again->provenance.config, original.provenance.config);
 }
 
+TEST_F(CandidateFileTest, RefusesPython) {
+  const auto file = CandidateFile::Load(Write("model_new.py", "class ModelNew: pass\n"));
+  ASSERT_FALSE(file.ok());
+  EXPECT_NE(file.error().message.find("share its process with the clock"), std::string::npos)
+      << file.error().message;
+}
+
 TEST_F(CandidateFileTest, FindsTheExportedCandidateOfAFolder) {
   Write("candidate.json", "{\"version\": 1}");
   const auto file = CandidateFile::Load(folder_.path());

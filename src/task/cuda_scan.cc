@@ -122,7 +122,10 @@ class Body {
   void Launch(size_t at) {
     size_t close = at + 1;
     const size_t most = std::min(end_, at + kMostTokens);
-    while (close < most && !list_.Is(close, ">>>") && !list_.Is(close, ";")) ++close;
+    while (close < most && !list_.Is(close, ">>>") && !list_.Is(close, ";") &&
+           !list_.Is(close, "<<<")) {
+      ++close;
+    }
     if (!list_.Is(close, ">>>")) return;
     size_t name = at;
     if (name > 0 && list_.Is(name - 1, ">")) {
@@ -144,7 +147,7 @@ class Body {
     if (list_.Is(i + 1, "=") && !list_.Is(i + 2, "=")) {
       size_t stop = i + 2;
       const size_t most = std::min(end_, i + kMostTokens);
-      while (stop < most && !list_.Is(stop, ";") && !list_.Is(stop, ",")) {
+      while (stop < most && !list_.Is(stop, ";") && !list_.Is(stop, ",") && !list_.Is(stop, "=")) {
         stop = list_.closing[stop] < end_ ? list_.closing[stop] + 1 : stop + 1;
       }
       function_.values.emplace(name, Joined(list_, i + 2, std::min(stop, most)));

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "core/program_shim.h"
+
 namespace warpsmith::task {
 namespace {
 
@@ -162,6 +164,9 @@ Status CheckRules(const std::string& source, const Task& task) {
   TRY(CheckTensors(complain, task));
   TRY(CheckReference(complain, task.reference));
   TRY(CheckForms(complain, task));
+  if (const Status entry = CheckProgramEntry(task); !entry.ok()) {
+    return Error{entry.error().code, source + ": " + entry.error().message, entry.error().fix};
+  }
   TRY(CheckRivals(complain, task));
   TRY(CheckPolicies(complain, task));
   return CheckShapes(complain, task);
