@@ -2,7 +2,7 @@
 #
 #   - a file in src/<folder>/ includes "<folder>/..." of itself and of folders it reaches, only
 #   - a quoted include names an existing file relative to src/; device sources, and what lies outside
-#     src/, may name a file beside them
+#     src/, may name a file beside them, and tests one of the program's (tools/warpsmith)
 #   - headers of CUDA are included on the host by src/cuda/ only, in device sources by nobody
 #   - a .cc file that has a header of its own includes it first
 
@@ -38,7 +38,9 @@ macro(check_quoted line_number path)
     endif()
   else()
     cmake_path(GET file PARENT_PATH folder)
-    if((module AND NOT folder MATCHES "/device$") OR NOT EXISTS ${ROOT}/${folder}/${path})
+    if(file MATCHES "^tests/" AND EXISTS ${ROOT}/tools/warpsmith/${path})
+      # the commands, as a library
+    elseif((module AND NOT folder MATCHES "/device$") OR NOT EXISTS ${ROOT}/${folder}/${path})
       problem(${line_number} "\"${path}\" is not relative to src/, write \"<folder>/<file>\"")
     endif()
   endif()
@@ -64,9 +66,16 @@ macro(check_file)
   string(REPLACE "\n" ";" lines "${text}")
   set(includes)
   set(line_number 0)
+  set(quoted FALSE)  # inside a raw string: somebody else's source, held by a test
   foreach(line IN LISTS lines)
     math(EXPR line_number "${line_number} + 1")
-    if(line MATCHES "^[ \t]*#[ \t]*include[ \t]*\"([^\"]+)\"")
+    if(quoted)
+      if(line MATCHES "\\)[a-z_]*\"")
+        set(quoted FALSE)
+      endif()
+    elseif(line MATCHES "R\"[a-z_]*\\(" AND NOT line MATCHES "R\"[a-z_]*\\(.*\\)[a-z_]*\"")
+      set(quoted TRUE)
+    elseif(line MATCHES "^[ \t]*#[ \t]*include[ \t]*\"([^\"]+)\"")
       list(APPEND includes "${line}")
       check_quoted(${line_number} "${CMAKE_MATCH_1}")
     elseif(line MATCHES "^[ \t]*#[ \t]*include[ \t]*<([^>]+)>")
@@ -87,6 +96,8 @@ file(GLOB_RECURSE files RELATIVE ${ROOT}
   ${ROOT}/src/*.h ${ROOT}/src/*.cc ${ROOT}/src/*.cuh ${ROOT}/src/*.cu
   ${ROOT}/tools/*.h ${ROOT}/tools/*.cc ${ROOT}/tests/*.h ${ROOT}/tests/*.cc ${ROOT}/bench/*.cc)
 list(FILTER files EXCLUDE REGEX "^tests/house/broken_includes/")
+# Carried in the program, and built on the user's machine beside torch.
+list(FILTER files EXCLUDE REGEX "^src/torch/warpsmith_driver/")
 foreach(file IN LISTS files)
   check_file()
 endforeach()

@@ -1,4 +1,4 @@
-#include "attacks/attack.h"
+#include "attack.h"
 
 #include <fnmatch.h>
 

@@ -5,10 +5,10 @@
 #include <memory>
 #include <thread>
 
-#include "attacks/naive_judge.h"
-#include "attacks/suite.h"
 #include "command_line.h"
 #include "machine.h"
+#include "naive_judge.h"
+#include "suite.h"
 
 namespace warpsmith::attacks {
 namespace {
@@ -100,6 +100,10 @@ Result<int> RunOnGpu(const Options& options, const std::vector<Attack>& attacks)
   device.gpu = options.gpu;
   cli::Machine machine = TRY(cli::Machine::Open(device));
   Bench bench = BenchOf(options);
+  compile::CompilerOptions naive_options;
+  naive_options.libraries = {"cublas"};
+  compile::WorkerCompiler naive_compiler(naive_options);
+  bench.naive_compiler = &naive_compiler;
   bench.builder.compiler = &machine.compiler();
   bench.builder.architecture = machine.info().architecture;
   bench.device = &machine.device();

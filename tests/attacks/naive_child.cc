@@ -9,14 +9,14 @@
 #include <optional>
 #include <utility>
 
-#include "attacks/naive_judge.h"
-#include "attacks/naive_numbers.h"
 #include "core/resolved_plan.h"
 #include "core/serialize.h"
 #include "cuda/context.h"
 #include "cuda/memory.h"
 #include "cuda/module.h"
 #include "launch/prepared_plan.h"
+#include "naive_judge.h"
+#include "naive_numbers.h"
 #include "util/file.h"
 
 namespace warpsmith::attacks {

@@ -1,4 +1,4 @@
-#include "attacks/naive_judge.h"
+#include "naive_judge.h"
 
 #include <cstdlib>
 #include <nlohmann/json.hpp>

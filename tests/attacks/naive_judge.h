@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "attacks/attack.h"
+#include "attack.h"
 #include "core/compiler.h"
 #include "core/task.h"
 

@@ -1,4 +1,4 @@
-#include "attacks/naive_numbers.h"
+#include "naive_numbers.h"
 
 #include <cmath>
 #include <cstring>

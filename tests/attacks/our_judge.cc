@@ -1,4 +1,4 @@
-#include "attacks/our_judge.h"
+#include "our_judge.h"
 
 #include <algorithm>
 #include <chrono>

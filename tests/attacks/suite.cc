@@ -1,4 +1,4 @@
-#include "attacks/suite.h"
+#include "suite.h"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 #include <thread>
 #include <utility>
 
-#include "attacks/text_attacks.h"
+#include "text_attacks.h"
 
 namespace warpsmith::attacks {
 namespace {
@@ -107,7 +107,8 @@ Result<Suite::Answer> Suite::AskBoth(const Attack& attack, bool twin) {
 
 Result<NaiveVerdict> Suite::AskNaiveAbout(const Attack& attack, const task::LoadedTask& loaded,
                                           const Candidate& candidate) {
-  const CompileOutcome built = TRY(Build(bench_.builder, candidate, loaded.task, loaded.workload));
+  const Builder naive{bench_.naive_compiler, bench_.builder.architecture};
+  const CompileOutcome built = TRY(Build(naive, candidate, loaded.task, loaded.workload));
   const auto* artifact = std::get_if<Artifact>(&built);
   if (artifact == nullptr) return NaiveVerdict{"compile-failed", 0};
   const Candidate reference = TRY(ReferenceCandidate(loaded.task, bench_.gemm_reference));

@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "attacks/attack.h"
-#include "attacks/naive_judge.h"
-#include "attacks/our_judge.h"
+#include "attack.h"
 #include "core/device.h"
+#include "naive_judge.h"
+#include "our_judge.h"
 
 namespace warpsmith::attacks {
 
@@ -32,6 +32,7 @@ std::string CsvLine(const Row& row);
 // others' candidates compiled.
 struct Bench {
   Builder builder;
+  Compiler* naive_compiler = nullptr;  // links whatever it is asked to
   Device* device = nullptr;
   std::filesystem::path gemm_reference;  // the naive judge's matrix product
   bool compile_programs = true;          // without a device: nvcc takes seconds for each

@@ -1,4 +1,4 @@
-#include "attacks/text_attacks.h"
+#include "text_attacks.h"
 
 #include <algorithm>
 #include <cmath>

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <string>
 
-#include "attacks/attack.h"
+#include "attack.h"
 #include "core/compiler.h"
 
 namespace warpsmith::attacks {
