@@ -72,7 +72,8 @@ class Arena {
   Status Renew(Random& random, bool checks);
   // Moves the contents to other slots, and writes all of them anew.
   Status Reassign(Random& random);
-  // Exchanges the contents of two slots of an input. Ordered by the device's stream; not waited for.
+  // Exchanges the contents of two slots of an input. Ordered by the device's stream; not waited
+  // for.
   Status Swap(size_t input, int first_slot, int second_slot);
   // Puts a check input into the exact mappings.
   Status StageCheck(const CheckContents& check);

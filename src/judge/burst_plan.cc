@@ -49,8 +49,9 @@ class Planner {
     std::vector<size_t> at;
     for (int i = 0; i < kMoves; ++i) at.push_back(1 + random_.Below(calls - 2));
     std::sort(at.begin(), at.end());
-    // With few contents there is no call that could do without the moving ones.
-    const size_t flight = plan_.contents >= 4 ? kFlightCalls : 0;
+    // With few contents there is no call that could do without the moving ones: what is left must
+    // not look alike.
+    const size_t flight = plan_.contents >= (plan_.crossed ? 4 : 5) ? kFlightCalls : 0;
     size_t free_from = 0;
     for (const size_t submit : at) {
       if (submit < free_from || submit + flight + 1 >= calls) continue;
@@ -65,7 +66,7 @@ class Planner {
       Move& move = burst_.moves[move_];
       if (call == move.submit) Submit(move);
       if (call == move.needed) {
-        wanted = moving_[random_.Below(2)];
+        wanted = OneThatMoved();
         moving_.clear();
         burst_.look[call] = true;
         ++move_;
@@ -89,6 +90,15 @@ class Planner {
     }
   }
 
+  // None, where every output slot holds what looks like it.
+  std::optional<int> OneThatMoved() {
+    random_.Shuffle(moving_);
+    for (const int content : moving_) {
+      if (plan_.crossed || HasRoom(SetOf(content))) return content;
+    }
+    return std::nullopt;
+  }
+
   int AnySlotOf(const Assignment& assignment, int content) {
     std::vector<int> slots;
     for (size_t slot = 0; slot < assignment.size(); ++slot) {
@@ -96,6 +106,11 @@ class Planner {
     }
     CHECK(!slots.empty());
     return slots[random_.Below(slots.size())];
+  }
+
+  // One content for every input.
+  std::vector<int> SetOf(int content) const {
+    return std::vector<int>(std::max<size_t>(assignments_.size(), 1), content);
   }
 
   bool IsMoving(const std::vector<int>& content) const {
@@ -130,16 +145,15 @@ class Planner {
     const auto still = std::find_if(deck_.begin(), deck_.end(),
                                     [this](const auto& content) { return !IsMoving(content); });
     CHECK(still != deck_.end());
-    return wanted ? std::vector<int>(assignments_.size(), *wanted) : *still;
+    return wanted ? SetOf(*wanted) : *still;
   }
 
   void Shuffle() {
-    const size_t inputs = assignments_.size();
     for (int index = 0; index < plan_.combinations(); ++index) {
       if (plan_.crossed) {
         deck_.push_back({index / plan_.contents, index % plan_.contents});
       } else {
-        deck_.emplace_back(std::max<size_t>(inputs, 1), index);
+        deck_.push_back(SetOf(index));
       }
     }
     random_.Shuffle(deck_);

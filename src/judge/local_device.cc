@@ -10,7 +10,9 @@
 
 #include "cuda/driver.h"
 #include "judge/oracle.h"
+#include "judge/program_session.h"
 #include "judge/runner.h"
+#include "solo/solo.h"
 #include "util/clock.h"
 #include "util/file.h"
 #include "util/file_lock.h"
@@ -183,10 +185,17 @@ Result<std::unique_ptr<LocalDevice>> LocalDevice::Open(LocalDeviceOptions option
   if (options.runner_argv.empty()) {
     options.runner_argv = {ThisExecutable().string(), std::string(kRunnerSubcommand)};
   }
-  auto worker =
-      std::make_unique<Worker>(OracleOptions{device, std::move(options.kernels),
-                                             std::move(options.runner_argv), options.compiler},
-                               std::move(lock));
+  if (options.program_argv.empty()) {
+    options.program_argv = {ThisExecutable().string(), std::string(kProgramSubcommand)};
+  }
+  if (options.solo_argv.empty()) {
+    options.solo_argv = {ThisExecutable().string(), std::string(solo::kSoloSubcommand)};
+  }
+  auto worker = std::make_unique<Worker>(
+      OracleOptions{device, std::move(options.kernels), std::move(options.runner_argv),
+                    std::move(options.program_argv), std::move(options.solo_argv),
+                    options.sandboxed, options.compiler},
+      std::move(lock));
   TRY(worker->Start());
   return std::unique_ptr<LocalDevice>(new LocalDevice(std::move(worker)));
 }

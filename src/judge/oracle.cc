@@ -6,9 +6,14 @@
 #include <algorithm>
 #include <chrono>
 
+#include "audit/audit.h"
 #include "baseline/gemm_baseline.h"
+#include "core/program_shim.h"
 #include "judge/cuda_reference.h"
 #include "judge/floor.h"
+#include "judge/peer_reference.h"
+#include "judge/program_trial.h"
+#include "torch/torch_process.h"
 #include "util/clock.h"
 
 namespace warpsmith::judge {
@@ -59,18 +64,47 @@ Evidence EvidenceOf(const Job& job, const DeviceInfo& info) {
 
 // What needs no device to be refused.
 std::optional<Outcome> RefuseUnseen(const Job& job) {
-  if (job.candidate.form != Form::kKernel) {
-    return Rejected{"form", "this judge takes candidates of form 'kernel' only"};
+  const auto& forms = job.task.forms;
+  if (std::find(forms.begin(), forms.end(), job.candidate.form) == forms.end()) {
+    return Rejected{"form", "the task takes no candidates of this form"};
   }
   if (job.protocol.modes.empty()) return Inconclusive{"the protocol names no timing mode"};
   if (!job.artifact) return Inconclusive{"the job came without a compiled artifact"};
-  if (job.artifact->writable_global_bytes > 0) {
+  const bool is_program = job.candidate.form == Form::kProgram;
+  const bool wall = std::find(job.protocol.modes.begin(), job.protocol.modes.end(), Mode::kWall) !=
+                    job.protocol.modes.end();
+  if (is_program != wall) {
+    return Inconclusive{"programs are timed in mode 'wall', kernels in the others"};
+  }
+  if (!is_program && job.artifact->writable_global_bytes > 0) {
     return Rejected{"writable-globals",
                     fmt::format("{} bytes of __device__ variables could carry something from one "
                                 "call to the next; use a workspace of the plan",
                                 job.artifact->writable_global_bytes)};
   }
   return std::nullopt;
+}
+
+int64_t BytesIn(const Task& task, const Workload& workload) {
+  const Result<int64_t> bytes = CompulsoryBytes(task, workload);
+  return bytes.ok() ? *bytes : 0;
+}
+
+// Sanitizers are slow: of the task's workloads that the candidate is for, the one with the fewest
+// bytes.
+Workload SmallestWorkload(const Job& job) {
+  Workload smallest = job.workload;
+  int64_t fewest = BytesIn(job.task, job.workload);
+  for (const Workload& workload : job.task.workloads) {
+    const int64_t bytes = BytesIn(job.task, workload);
+    const Result<int64_t> valid = job.candidate.plan.valid_when.Evaluate(workload.sizes);
+    // A program's sizes are in its shim: it is built for one workload.
+    if (job.candidate.form == Form::kProgram || !valid.ok() || *valid == 0) continue;
+    if (bytes == 0 || bytes >= fewest) continue;
+    fewest = bytes;
+    smallest = workload;
+  }
+  return smallest;
 }
 
 bool SharesRunner(const Protocol& protocol) {
@@ -141,7 +175,62 @@ Result<Outcome> Oracle::JudgeJob(const Job& job, Evidence& evidence) {
     return Outcome(Inconclusive{
         fmt::format("the task is degenerate: {} would pass its check", *stage->degenerate)});
   }
-  return Measure(job, *stage, evidence);
+  Outcome outcome = job.candidate.form == Form::kProgram ? TRY(JudgeProgram(job, *stage, evidence))
+                                                         : TRY(Measure(job, *stage, evidence));
+  auto* passed = std::get_if<Passed>(&outcome);
+  if (passed == nullptr) return outcome;
+  return Audit(job, std::move(*passed));
+}
+
+Result<Outcome> Oracle::Audit(const Job& job, Passed passed) {
+  audit::AuditRequest request;
+  request.task = job.task;
+  request.workload = SmallestWorkload(job);
+  request.candidate = job.candidate;
+  request.artifact = *job.artifact;
+  request.level = job.protocol.level;
+  request.solo_argv = options_.solo_argv;
+  request.device_uuid = options_.device.uuid;
+  request.sandboxed = options_.sandboxed;
+  audit::AuditOutcome audited = TRY(audit::AuditCandidate(request));
+  if (audited.rejected) return Outcome(*std::move(audited.rejected));
+  passed.audits = std::move(audited.reports);
+  return Outcome(std::move(passed));
+}
+
+Result<PeerOptions> Oracle::TorchPeer() const {
+  PeerOptions options;
+  options.argv = TRY(torch::TorchPeerArgv());
+  options.start.device_uuid = options_.device.uuid;
+  options.start.sandbox = "L0";  // the task's own code, not a candidate's
+  return options;
+}
+
+Result<Artifact> Oracle::CompileProgram(const Job& job, const Candidate& candidate) {
+  if (options_.compiler == nullptr) {
+    return Error{ErrorCode::kInternal, "this judge has no compiler for rivals", ""};
+  }
+  const Candidate whole = TRY(WithProgramShim(candidate, job.task, job.workload));
+  CompileOutcome outcome = TRY(options_.compiler->Compile(whole, info_.architecture));
+  if (auto* failed = std::get_if<CompileFailed>(&outcome)) {
+    return Error{ErrorCode::kBadInput, "a rival does not compile: " + failed->reason, ""};
+  }
+  return std::move(std::get<Artifact>(outcome));
+}
+
+Result<Outcome> Oracle::JudgeProgram(const Job& job, Stage& stage, Evidence& evidence) {
+  runner_.reset();
+  TRY(pool_.Settle());
+  ProgramContext context;
+  context.trial = {device_.get(), stage.arena.get(), telemetry_ ? &*telemetry_ : nullptr, &info_,
+                   &job,          &random_};
+  context.program.argv = options_.program_argv;
+  context.program.start.device_uuid = options_.device.uuid;
+  context.program.start.sandbox = options_.sandboxed ? "L2" : "L0";
+  context.torch = [this] { return TorchPeer(); };
+  context.compile = [this, &job](const Candidate& rival) { return CompileProgram(job, rival); };
+  context.kept = stage.torch.get();
+  return ProgramTrial(context).Run(evidence);
 }
 
 Result<std::optional<std::string>> Oracle::DegenerateAnswer(const Task& task,
@@ -163,9 +252,8 @@ Result<std::unique_ptr<ReferenceProcess>> Oracle::StartReference(const Task& tas
                                                info_.architecture, runner_options()));
     return process;
   }
-  return Error{ErrorCode::kUnavailable,
-               "task " + task.name + ": no reference of kind '" + task.reference.kind + "' here",
-               ""};
+  process->provider = TRY(PeerReference::Start(TRY(TorchPeer()), task, workload, process->stage));
+  return process;
 }
 
 Result<Outcome> Oracle::Measure(const Job& job, Stage& stage, Evidence& evidence) {

@@ -23,7 +23,8 @@ namespace warpsmith::judge {
 struct OracleOptions {
   cuda::DeviceProperties device;
   std::string kernels;
-  std::vector<std::string> runner_argv;
+  std::vector<std::string> runner_argv, program_argv, solo_argv;
+  bool sandboxed = true;         // false: programs run with all that the user may do
   Compiler* compiler = nullptr;  // for references and rivals; outlives the oracle
 };
 
@@ -43,10 +44,16 @@ class Oracle {
  private:
   Oracle(OracleOptions options, DeviceInfo info, std::unique_ptr<OracleDevice> device);
   RunnerOptions runner_options() const;
+  Result<Artifact> CompileProgram(const Job& job, const Candidate& candidate);
   Result<Outcome> JudgeJob(const Job& job, Evidence& evidence);
   Result<std::unique_ptr<ReferenceProcess>> StartReference(const Task& task,
                                                            const Workload& workload,
                                                            const Problem& problem);
+
+  // What certifies beyond checks and times: the first finding turns a pass into a rejection.
+  Result<Outcome> Audit(const Job& job, Passed passed);
+  Result<Outcome> JudgeProgram(const Job& job, Stage& stage, Evidence& evidence);
+  Result<PeerOptions> TorchPeer() const;
 
   Result<Outcome> Measure(const Job& job, Stage& stage, Evidence& evidence);
   // Load, check (in the first process), warm up.

@@ -133,7 +133,7 @@ Result<PeerReply> ProgramSession::Run(const PeerBurst& command, const Frame& fra
     TRY(RunCalls(command, page, call));
     return PeerReply{};
   }
-  cuda::KernelTrace trace = TRY(cuda::KernelTrace::Start(cuda::Traced::kKernelsAndTransfers));
+  cuda::KernelTrace trace = TRY(cuda::KernelTrace::Start(cuda::Traced::kEverything));
   TRY(RunCalls(command, page, call));
   const double busy_us = BusyUs(TRY(trace.StopAll()));
   return PeerReply{"", "", busy_us / static_cast<double>(command.calls)};

@@ -15,6 +15,7 @@
 #include "core/device.h"
 #include "judge/arena.h"
 #include "judge/oracle_device.h"
+#include "judge/program_trial.h"
 #include "util/random.h"
 #include "util/result.h"
 
@@ -27,6 +28,7 @@ struct Stage {
   std::optional<std::string> degenerate;       // a trivial answer that the check takes for right
   std::map<std::string, std::string> choices;  // baseline -> its choice
   std::map<std::string, Artifact> rivals;      // compiled, by name
+  std::unique_ptr<KeptTorch> torch;            // after the arena: gone before it
 };
 
 // Starts what computes a task's references; empty for the built-in one.

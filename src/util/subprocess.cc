@@ -133,7 +133,8 @@ Result<ChildProcess> ChildProcess::Start(std::vector<std::string> argv, const Pr
   SpawnRequest request = RequestFor(argv, limits, environment);
   request.argv.push_back(std::to_string(kInheritedSocket));
   request.socket = theirs.number();
-  const FileDescriptor nowhere(limits.discard_output ? open("/dev/null", O_WRONLY | O_CLOEXEC) : -1);
+  const FileDescriptor nowhere(limits.discard_output ? open("/dev/null", O_WRONLY | O_CLOEXEC)
+                                                     : -1);
   if (limits.discard_output && nowhere.number() < 0) {
     return Error{ErrorCode::kIo, std::string("opening /dev/null: ") + std::strerror(errno), ""};
   }

@@ -14,8 +14,11 @@
 #include "commands.h"
 #include "compile/worker_compiler.h"
 #include "completion.h"
+#include "judge/program_session.h"
 #include "judge/runner.h"
+#include "solo/confined.h"
 #include "solo/solo.h"
+#include "task_commands.h"
 #include "util/build_info.h"
 #include "util/interrupt.h"
 
@@ -49,6 +52,8 @@ void AddDevice(CLI::App* command, DeviceOptions& device) {
       ->add_option("--wait", device.wait_seconds,
                    "seconds to wait while another process measures on the GPU")
       ->check(CheckWholeNumber);
+  command->add_flag("--unsandboxed", device.unsandboxed,
+                    "run programs with all that you may do; for code that you trust");
 }
 
 void AddPace(CLI::App* command, PaceOptions& pace) {
@@ -177,10 +182,12 @@ void AddOptimize(CLI::App& app, Chosen& chosen) {
 void AddEvaluate(CLI::App& app, Chosen& chosen) {
   CLI::App* command = app.add_subcommand("evaluate", "judge candidates: verdicts and exit status");
   auto options = std::make_shared<EvaluateOptions>();
-  command->add_option("task", options->task, "task.toml, its folder, or hgemm:MxNxK:TN")
-      ->required();
-  command->add_option("candidates", options->candidates, "candidate.toml files or folders")
-      ->required();
+  command->add_option("task", options->task, "task.toml, its folder, or hgemm:MxNxK:TN");
+  command->add_option("candidates", options->candidates,
+                      "candidate.toml files or folders, or a .cu file");
+  command->add_option("--many", options->many,
+                      "instead of both: a folder of tasks, with their candidates below them");
+  command->add_option("--csv", options->csv, "with --many: write one row a verdict here");
   command->add_option("--workload", options->workload, "by name; default: the first");
   command->add_flag("--certified", options->certified, "all modes, fresh data, narrow intervals");
   command->add_flag("--paper-protocol", options->paper_protocol, "CUDA-L2's 10 s + 30 s");
@@ -188,6 +195,7 @@ void AddEvaluate(CLI::App& app, Chosen& chosen) {
       ->check(CLI::IsMember({"incorrect", "regression", "never"}))
       ->capture_default_str();
   AddDevice(command, options->device);
+  AddPace(command, options->pace);
   Choose(command, chosen, options, RunEvaluate);
 }
 
@@ -241,9 +249,31 @@ void AddTaskImport(CLI::App* task, Chosen& chosen) {
   Choose(command, chosen, options, RunTaskImport);
 }
 
+void AddTaskInit(CLI::App* task, Chosen& chosen) {
+  CLI::App* command = task->add_subcommand("init", "a first task for your own .cu file");
+  auto options = std::make_shared<TaskInitOptions>();
+  command->add_option("source", options->source, "the .cu file")->required();
+  command->add_option("--out", options->output, "folder to write; default: the file's name");
+  command->add_option("--function", options->function,
+                      "the kernel or host function that candidates replace; default: a guess");
+  Choose(command, chosen, options, RunTaskInit);
+}
+
+void AddTaskCheck(CLI::App* task, Chosen& chosen) {
+  CLI::App* command = task->add_subcommand("check", "is a task worth measuring, and if not, why");
+  auto options = std::make_shared<TaskCheckOptions>();
+  command->add_option("task", options->task, "task.toml, its folder, or hgemm:MxNxK:TN")
+      ->required();
+  command->add_flag("--text-only", options->text_only, "run nothing, even where there is a GPU");
+  AddDevice(command, options->device);
+  Choose(command, chosen, options, RunTaskCheck);
+}
+
 void AddTask(CLI::App& app, Chosen& chosen) {
   CLI::App* task = app.add_subcommand("task", "what must be computed: task files");
   task->require_subcommand(1);
+  AddTaskInit(task, chosen);
+  AddTaskCheck(task, chosen);
   AddTaskImport(task, chosen);
 }
 
@@ -372,12 +402,16 @@ int Fail(const Error& error, bool json) {
 // Our own children: not for people, so not in the help.
 std::optional<int> RunAsWorker(int argc, char** argv) {
   if (argc >= 2 && argv[1] == solo::kSoloSubcommand) return solo::SoloMain({argv + 2, argv + argc});
+  if (argc >= 2 && argv[1] == solo::kConfinedSubcommand) {
+    return solo::ConfinedMain({argv + 2, argv + argc});
+  }
   if (argc >= 2 && argv[1] == std::string_view(compile::kNvccSubcommand)) {
     return compile::NvccMain({argv + 2, argv + argc});
   }
   if (argc != 3) return std::nullopt;
   const std::string role = argv[1];
   if (role == "internal-runner") return judge::RunnerMain(std::atoi(argv[2]));
+  if (role == judge::kProgramSubcommand) return judge::ProgramMain(std::atoi(argv[2]));
   if (role == "internal-compile-worker") return compile::CompileWorkerMain(std::atoi(argv[2]));
   return std::nullopt;
 }

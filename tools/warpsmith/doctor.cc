@@ -11,6 +11,7 @@
 #include "cuda/library.h"
 #include "cuda/nvml.h"
 #include "machine.h"
+#include "sandbox/sandbox.h"
 #include "util/build_info.h"
 
 namespace warpsmith::cli {
@@ -66,6 +67,14 @@ Result<std::string> ToolchainLine(const char* name) {
 
 Result<std::string> ToolLine(const char* name) { return TRY(cuda::FindTool(name)).string(); }
 
+// Here at L2 only: a lower level works, and its line says why it is not a higher one.
+Result<std::string> SandboxLine() {
+  const sandbox::Reached reached = TRY(sandbox::Probe());
+  if (reached.level == sandbox::Level::kL2) return sandbox::Describe(reached);
+  return Error{ErrorCode::kUnavailable, sandbox::Describe(reached),
+               "docs/sandbox.md says what each level stops and how to get the next one"};
+}
+
 Result<std::string> RecordingsLine() { return TRY(ShippedRecordings()).string(); }
 
 std::vector<Finding> Look() {
@@ -77,6 +86,7 @@ std::vector<Finding> Look() {
       Found("cuBLASLt", "the baselines", cuda::CublasLtVersion()),
       Found("CUPTI", "kernel names and times without counters", cuda::CuptiVersion()),
       Found("cuobjdump", "opcode histograms", ToolLine("cuobjdump")),
+      Found("sandbox", "keeping candidates' programs and the compilers in", SandboxLine()),
       Found("recordings", "replaying without a GPU", RecordingsLine()),
   };
 }

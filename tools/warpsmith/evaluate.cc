@@ -3,15 +3,11 @@
 
 #include "commands.h"
 #include "core/serialize.h"
+#include "evaluate_many.h"
 #include "judging.h"
 
 namespace warpsmith::cli {
 namespace {
-
-Protocol ProtocolOf(const EvaluateOptions& options) {
-  if (options.paper_protocol) return Protocol::Paper();
-  return options.certified ? Protocol::Certified() : Protocol::Screened();
-}
 
 nlohmann::json ToJson(const std::vector<Judged>& judged) {
   nlohmann::json rows = nlohmann::json::array();
@@ -31,6 +27,10 @@ void PrintTimings(const Passed& passed) {
                   std::string(Name(mode.mode)).c_str(), mode.candidate.median_us,
                   mode.candidate.interval_us.lo, mode.candidate.interval_us.hi, mode.floor_us,
                   mode.below_floor ? "  BELOW ITS FLOOR: suspicious" : "");
+      if (mode.candidate.gpu_busy_us > 0) {
+        std::printf("    GPU busy %.3f us of it, as the candidate's own process says\n",
+                    mode.candidate.gpu_busy_us);
+      }
       for (const Comparison& comparison : mode.comparisons) {
         std::printf("    %.3fx %s [%.3f, %.3f]: %s\n", comparison.ratio,
                     comparison.baseline.c_str(), comparison.interval.lo, comparison.interval.hi,
@@ -43,7 +43,20 @@ void PrintTimings(const Passed& passed) {
 void Print(const Judged& judged) {
   const Outcome& outcome = judged.completed.verdict.outcome;
   std::printf("%s: %s\n", judged.name.c_str(), Describe(outcome).c_str());
-  if (const auto* passed = std::get_if<Passed>(&outcome)) PrintTimings(*passed);
+  if (const auto* passed = std::get_if<Passed>(&outcome)) {
+    PrintTimings(*passed);
+    for (const AuditReport& audit : passed->audits) {
+      std::printf("  %-10s %s%s%s\n", audit.tool.c_str(),
+                  audit.status == AuditStatus::kClean ? "clean" : "ABSENT",
+                  audit.detail.empty() ? "" : ": ", audit.detail.c_str());
+    }
+    for (const std::string& absent : passed->correctness.absent) {
+      std::printf("  not checked: %s\n", absent.c_str());
+    }
+  }
+  if (!judged.completed.verdict.evidence.sandbox.empty()) {
+    std::printf("  sandbox %s\n", judged.completed.verdict.evidence.sandbox.c_str());
+  }
   if (const auto* failed = std::get_if<CompileFailed>(&outcome)) {
     std::printf("%s\n", failed->log.c_str());
   }
@@ -72,13 +85,23 @@ int StatusOf(const std::vector<Judged>& judged, const std::string& fail_on) {
 
 }  // namespace
 
+Protocol ProtocolOf(const EvaluateOptions& options) {
+  if (options.paper_protocol) return Protocol::Paper();
+  return options.certified ? Protocol::Certified() : Protocol::Screened();
+}
+
 Result<int> RunEvaluate(const EvaluateOptions& options) {
+  if (!options.many.empty()) return RunEvaluateMany(options);
+  if (options.task.empty() || options.candidates.empty()) {
+    return Error{ErrorCode::kUsage, "evaluate needs a task and a candidate, or --many DIR",
+                 "see: warpsmith evaluate --help"};
+  }
   const task::LoadedTask loaded = TRY(LoadJudgeable(options.task, options.workload));
   const auto candidates = TRY(LoadCandidates(options.candidates));
   Machine machine = TRY(Machine::Open(options.device));
   if (!options.common.quiet) std::fprintf(stderr, "%s\n", machine.notice().c_str());
   const std::vector<Judged> judged =
-      TRY(JudgeAll(machine, loaded.task, loaded.workload, ProtocolOf(options), candidates));
+      TRY(JudgeOnTask(machine, loaded, ProtocolOf(options), candidates));
   if (options.common.json) {
     std::printf("%s\n", ToJson(judged).dump(1).c_str());
   } else {

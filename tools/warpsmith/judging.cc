@@ -1,9 +1,12 @@
 #include "judging.h"
 
+#include <algorithm>
+
 #include "baseline/gemm_baseline.h"
 #include "core/resolved_plan.h"
 #include "judge/problem.h"
 #include "optimize/evaluator.h"
+#include "task/candidate_file.h"
 #include "util/interrupt.h"
 
 namespace warpsmith::cli {
@@ -22,6 +25,42 @@ Error AsBadInput(Error error) {
   return error;
 }
 
+Status CheckBaseline(const std::string& name, const Task& task) {
+  const bool is_rival = std::any_of(task.rivals.begin(), task.rivals.end(),
+                                    [&](const Rival& rival) { return rival.name == name; });
+  if (is_rival) return {};
+  if (task.reference.kind == "gemm") {
+    const auto known = baseline::ParseGemmBaselineName(name);
+    return known.ok() ? Status{} : Status(AsBadInput(known.error()));
+  }
+  const bool is_torch = name == "torch-eager" || name == "torch-compile" || name == "torch-best";
+  if (is_torch && task.reference.kind != "cuda") return {};
+  return Error{ErrorCode::kBadInput, "'" + name + "' is no baseline of this task",
+               "name one of its [[rivals]], or with a torch reference torch-eager, torch-compile "
+               "or torch-best"};
+}
+
+// The candidate declares that it is not for these sizes.
+bool DeclaredOut(const Candidate& candidate, const Workload& workload) {
+  if (candidate.form != Form::kKernel) return false;
+  const Result<int64_t> valid = candidate.plan.valid_when.Evaluate(workload.sizes);
+  return valid.ok() && *valid == 0;
+}
+
+// What failing on a hidden workload makes of a verdict. Not its words: they could tell a proposer
+// the sizes.
+Outcome OnHidden(const Outcome& outcome) {
+  if (const auto* wrong = std::get_if<Incorrect>(&outcome)) {
+    return Incorrect{"hidden-workload",
+                     "wrong on sizes that it was not shown (" + wrong->detector + ")", wrong->error,
+                     wrong->bound, -1};
+  }
+  return Incorrect{"hidden-workload",
+                   "fails on sizes that it was not shown (" + std::string(OutcomeName(outcome)) +
+                       "), and does not declare that it is not for them",
+                   0, 0, -1};
+}
+
 }  // namespace
 
 Result<task::LoadedTask> LoadJudgeable(const std::string& reference, const std::string& workload) {
@@ -31,8 +70,8 @@ Result<task::LoadedTask> LoadJudgeable(const std::string& reference, const std::
   if (!problem.ok()) return At(reference, problem.error());
   if (!flops.ok()) return At(reference + ": flops", flops.error());
   for (const std::string& name : loaded.task.baselines) {
-    const auto known = baseline::ParseGemmBaselineName(name);
-    if (!known.ok()) return At(reference + ": baselines", AsBadInput(known.error()));
+    const Status known = CheckBaseline(name, loaded.task);
+    if (!known.ok()) return At(reference + ": baselines", known.error());
   }
   return loaded;
 }
@@ -70,6 +109,56 @@ Result<std::vector<Judged>> JudgeAll(Machine& machine, const Task& task, const W
     Job job{key, task, workload, candidate, std::nullopt, protocol};
     TRY(store->ImportVerdict(job, *completed));
     judged.push_back({name, candidate, std::move(*completed)});
+  }
+  return judged;
+}
+
+namespace {
+
+// In the order given; candidates of both forms, each under its own protocol.
+Result<std::vector<Judged>> JudgeByForm(
+    Machine& machine, const Task& task, const Workload& workload, const Protocol& protocol,
+    const std::vector<std::pair<std::string, Candidate>>& named) {
+  std::vector<Judged> judged;
+  for (size_t begin = 0; begin < named.size();) {
+    const Form form = named[begin].second.form;
+    size_t end = begin;
+    while (end < named.size() && named[end].second.form == form) ++end;
+    const std::vector<std::pair<std::string, Candidate>> same(
+        named.begin() + static_cast<std::ptrdiff_t>(begin),
+        named.begin() + static_cast<std::ptrdiff_t>(end));
+    for (Judged& one : TRY(JudgeAll(machine, task, workload, protocol.For(form), same))) {
+      judged.push_back(std::move(one));
+    }
+    begin = end;
+  }
+  return judged;
+}
+
+}  // namespace
+
+Result<std::vector<Judged>> JudgeOnTask(
+    Machine& machine, const task::LoadedTask& loaded, const Protocol& protocol,
+    const std::vector<std::pair<std::string, Candidate>>& named) {
+  for (const auto& [name, candidate] : named) {
+    TRY(task::CheckForm(name, candidate, loaded.task));
+  }
+  std::vector<Judged> judged =
+      TRY(JudgeByForm(machine, loaded.task, loaded.workload, protocol, named));
+  if (machine.recorded() != nullptr) return judged;  // it holds what was recorded, no more
+  for (const Workload& workload : loaded.task.workloads) {
+    if (!workload.hidden || workload.name == loaded.workload.name) continue;
+    for (Judged& one : judged) {
+      const bool passed = std::holds_alternative<Passed>(one.completed.verdict.outcome);
+      if (!passed || DeclaredOut(one.candidate, workload)) continue;
+      const auto again = TRY(JudgeByForm(machine, loaded.task, workload, Protocol::Screened(),
+                                         {{one.name, one.candidate}}));
+      const Outcome& outcome = again.front().completed.verdict.outcome;
+      if (std::holds_alternative<Passed>(outcome)) continue;
+      // The judge's own trouble with those sizes says nothing about the candidate.
+      if (std::holds_alternative<Inconclusive>(outcome)) continue;
+      one.completed.verdict.outcome = OnHidden(outcome);
+    }
   }
   return judged;
 }

@@ -31,6 +31,13 @@ Result<std::vector<Judged>> JudgeAll(Machine& machine, const Task& task, const W
                                      const Protocol& protocol,
                                      const std::vector<std::pair<std::string, Candidate>>& named);
 
+// Every candidate judged on the loaded workload, under the protocol for its form. One that passes
+// is judged on the task's hidden workloads too: where it fails on one, that is its verdict
+// ("hidden-workload"); sizes that its plan declares it is not for are left out.
+Result<std::vector<Judged>> JudgeOnTask(
+    Machine& machine, const task::LoadedTask& loaded, const Protocol& protocol,
+    const std::vector<std::pair<std::string, Candidate>>& named);
+
 // candidate.toml files or folders -> every candidate in them, named "path" or "path: point".
 Result<std::vector<std::pair<std::string, Candidate>>> LoadCandidates(
     const std::vector<std::string>& paths);

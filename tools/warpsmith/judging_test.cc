@@ -42,7 +42,7 @@ TEST(JudgingTest, ATaskMayNameItsSizesAsItLikes) { EXPECT_EQ(Refusal("small", "t
 
 TEST(JudgingTest, RefusesWhatNoJudgeCouldJudge) {
   const std::tuple<const char*, const char*, const char*> cases[] = {
-      {"\"gemm\"", "\"conv\"", "reference kind is 'conv'"},
+      {"\"gemm\"", "\"conv\"", "reference.kind: 'conv' is unknown"},
       {"\"TN\"", "\"XX\"", "reference.layout is 'XX'"},
       {"[\"P\", \"N\"]", "[\"P\", \"N + 1\"]", "do not fit together"},
       {"2 * P * N * K", "P / 0", "flops: expression \"P / 0\" divides by zero"},

@@ -25,6 +25,7 @@ Result<std::unique_ptr<judge::LocalDevice>> OpenLocal(const DeviceOptions& optio
   local.kernels =
       TRY(judge::BuildJudgeKernels(compiler, TRY(judge::ArchitectureOfGpu(options.gpu))));
   local.compiler = &compiler;
+  local.sandboxed = !options.unsandboxed;
   return judge::LocalDevice::Open(std::move(local));
 }
 

@@ -17,9 +17,10 @@ struct CommonOptions {
 // "recorded"; or the path of a .wsrec file or a folder of them.
 struct DeviceOptions {
   std::string device = "auto";
-  std::string gpu;       // UUID, its beginning, or an index
-  std::string store;     // the database; empty: $XDG_DATA_HOME/warpsmith/warpsmith.db
-  int wait_seconds = 0;  // how long to wait for another measuring process on the same GPU
+  std::string gpu;           // UUID, its beginning, or an index
+  std::string store;         // the database; empty: $XDG_DATA_HOME/warpsmith/warpsmith.db
+  int wait_seconds = 0;      // how long to wait for another measuring process on the same GPU
+  bool unsandboxed = false;  // programs run with all that the user may do
 };
 
 // Limits of one call of a long command. Stopping at one keeps everything; --resume goes on.
@@ -97,7 +98,10 @@ struct OptimizeOptions {
 struct EvaluateOptions {
   CommonOptions common;
   DeviceOptions device;
+  PaceOptions pace;
   std::string task, workload;
+  std::string many;  // a folder of tasks with their candidates, instead of one task
+  std::string csv;   // --many: one row a verdict
   std::vector<std::string> candidates;
   bool certified = false, paper_protocol = false;
   std::string fail_on = "incorrect";

@@ -74,7 +74,11 @@ class JudgeOverFakeDriver : public testing::Test {
   }
 
   static LocalDeviceOptions Options() {
-    return {"", fake::KernelImage(), {}, &compiler_, std::chrono::milliseconds(0)};
+    LocalDeviceOptions options;
+    options.kernels = fake::KernelImage();
+    options.compiler = &compiler_;
+    options.solo_argv = {"/bin/false"};  // host code has no opcodes, imports or sanitizers
+    return options;
   }
 
   static std::vector<Completed> JudgeAll(std::vector<Job> jobs) {

@@ -1,0 +1,230 @@
+#include "report/suite.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <boost/math/distributions/students_t.hpp>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "core/serialize.h"
+#include "report/report_csv.h"
+#include "report/text_table.h"
+
+namespace warpsmith::report {
+namespace {
+
+constexpr double kFastP[] = {0, 0.5, 0.8, 1, 1.2, 1.5, 2, 3, 5, 10};
+
+double MedianOf(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  const size_t n = values.size();
+  return n % 2 == 1 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
+}
+
+// The ratio that counts, or nothing: not passed, not compared, or suspicious.
+std::optional<double> RatioOf(const SuiteRow& row) {
+  const ModeTiming* timing = FirstTiming(row.verdict);
+  if (timing == nullptr || timing->comparisons.empty() || timing->below_floor) return std::nullopt;
+  return timing->comparisons.front().ratio;
+}
+
+void Spread(const std::vector<double>& ratios, double confidence, SuiteSummary& summary) {
+  if (ratios.empty()) return;
+  double sum = 0;
+  for (const double ratio : ratios) sum += std::log(ratio);
+  const auto n = static_cast<double>(ratios.size());
+  const double mean = sum / n;
+  double squares = 0;
+  for (const double ratio : ratios) squares += (std::log(ratio) - mean) * (std::log(ratio) - mean);
+  summary.geomean = std::exp(mean);
+  summary.interval = {0, HUGE_VAL};
+  if (ratios.size() > 1) {
+    const boost::math::students_t distribution(n - 1);
+    const double half = boost::math::quantile(distribution, 0.5 + confidence / 2) *
+                        std::sqrt(squares / (n - 1) / n);
+    summary.interval = {std::exp(mean - half), std::exp(mean + half)};
+  }
+  summary.median = MedianOf(ratios);
+  summary.least = *std::min_element(ratios.begin(), ratios.end());
+  summary.most = *std::max_element(ratios.begin(), ratios.end());
+}
+
+std::vector<Cell> TableRow(const SuiteRow& row) {
+  const bool passed = std::holds_alternative<Passed>(row.verdict.outcome);
+  std::vector<Cell> cells = {
+      {row.task + (row.headline ? "" : " *")},
+      {row.candidate},
+      {passed ? "passed" : FailureKind(row.verdict.outcome), passed ? Tone::kPlain : Tone::kBad}};
+  const ModeTiming* timing = FirstTiming(row.verdict);
+  cells.push_back({timing == nullptr ? "" : fmt::format("{:.2f}", timing->candidate.median_us)});
+  if (timing == nullptr || timing->comparisons.empty()) {
+    cells.resize(7);
+    return cells;
+  }
+  const Comparison& bar = timing->comparisons.front();
+  const Tone tone = bar.finding == Finding::kFaster   ? Tone::kGood
+                    : bar.finding == Finding::kSlower ? Tone::kBad
+                                                      : Tone::kPlain;
+  cells.push_back({bar.baseline});
+  cells.push_back({fmt::format("{:.3f}", bar.ratio), tone});
+  cells.push_back({timing->below_floor ? "BELOW ITS FLOOR" : std::string(Name(bar.finding)), tone});
+  return cells;
+}
+
+std::string PercentOf(int part, int whole) {
+  return whole == 0 ? "-" : fmt::format("{:.1f} %", 100.0 * part / whole);
+}
+
+}  // namespace
+
+const ModeTiming* FirstTiming(const Verdict& verdict) {
+  const auto* passed = std::get_if<Passed>(&verdict.outcome);
+  if (passed == nullptr || passed->timings.empty() || passed->timings.front().modes.empty()) {
+    return nullptr;
+  }
+  return &passed->timings.front().modes.front();
+}
+
+std::string FailureKind(const Outcome& outcome) {
+  const std::string name(OutcomeName(outcome));
+  if (const auto* rejected = std::get_if<Rejected>(&outcome)) return name + ": " + rejected->rule;
+  if (const auto* wrong = std::get_if<Incorrect>(&outcome)) return name + ": " + wrong->detector;
+  if (const auto* failed = std::get_if<RunFailed>(&outcome)) return name + ": " + failed->code;
+  return name;
+}
+
+SuiteSummary SummariseSuite(const std::vector<SuiteRow>& rows, double confidence) {
+  SuiteSummary summary;
+  std::vector<double> ratios, of_floor;
+  for (const SuiteRow& row : rows) {
+    if (!row.headline) {
+      ++summary.kept_out;
+      continue;
+    }
+    ++summary.total;
+    if (!std::holds_alternative<Passed>(row.verdict.outcome)) {
+      ++summary.failures[FailureKind(row.verdict.outcome)];
+      continue;
+    }
+    ++summary.valid;
+    const ModeTiming* timing = FirstTiming(row.verdict);
+    if (timing == nullptr) continue;
+    summary.suspicious += timing->below_floor ? 1 : 0;
+    if (timing->floor_us > 0 && timing->candidate.median_us > 0 && !timing->below_floor) {
+      of_floor.push_back(timing->floor_us / timing->candidate.median_us);
+    }
+    if (const auto ratio = RatioOf(row)) ratios.push_back(*ratio);
+  }
+  summary.compared = static_cast<int>(ratios.size());
+  Spread(ratios, confidence, summary);
+  for (const double p : kFastP) {
+    const auto faster =
+        std::count_if(ratios.begin(), ratios.end(), [p](double r) { return r > p; });
+    const double share =
+        summary.total == 0 ? 0 : static_cast<double>(faster) / static_cast<double>(summary.total);
+    summary.fast_p.emplace_back(p, share);
+  }
+  if (!of_floor.empty()) summary.median_of_floor = MedianOf(of_floor);
+  return summary;
+}
+
+std::string RenderSuite(const std::vector<SuiteRow>& rows, const SuiteSummary& summary) {
+  std::vector<std::vector<Cell>> cells;
+  for (const SuiteRow& row : rows) cells.push_back(TableRow(row));
+  std::string text = RenderTable({{"task"},
+                                  {"candidate"},
+                                  {"verdict"},
+                                  {"us", Align::kRight},
+                                  {"bar"},
+                                  {"ratio", Align::kRight},
+                                  {"finding"}},
+                                 cells, Colour::kNone);
+  text += fmt::format("\n{} of {} valid ({})", summary.valid, summary.total,
+                      PercentOf(summary.valid, summary.total));
+  if (summary.kept_out > 0) text += fmt::format("; {} more (*) kept out", summary.kept_out);
+  if (summary.suspicious > 0) text += fmt::format("; {} BELOW THEIR FLOOR", summary.suspicious);
+  text += "\n";
+  if (summary.compared > 0) {
+    text += fmt::format(
+        "ratio to the bar over {}: geomean {:.3f} [{:.3f}, {:.3f}], median {:.3f}, least {:.3f}, "
+        "most {:.3f}\n",
+        summary.compared, summary.geomean, summary.interval.lo, summary.interval.hi, summary.median,
+        summary.least, summary.most);
+    text += "fast_p:";
+    for (const auto& [p, share] : summary.fast_p) text += fmt::format("  {}: {:.3f}", p, share);
+    text += "\n";
+  }
+  if (summary.median_of_floor) {
+    text += fmt::format("median share of the floor's speed: {:.1f} %\n",
+                        100 * *summary.median_of_floor);
+  }
+  for (const auto& [kind, count] : summary.failures) {
+    text += fmt::format("{:5}  {}\n", count, Printable(kind));
+  }
+  return text;
+}
+
+std::string SuiteCsv(const std::vector<SuiteRow>& rows) {
+  std::string csv =
+      "task,workload,candidate,headline,verdict,reason,mode,candidate_us,gpu_busy_us,bar,bar_us,"
+      "ratio,lo,hi,finding,floor_us,below_floor,sandbox\n";
+  for (const SuiteRow& row : rows) {
+    const Outcome& outcome = row.verdict.outcome;
+    const bool passed = std::holds_alternative<Passed>(outcome);
+    csv += fmt::format("{},{},{},{},{},{},", CsvCell(row.task), CsvCell(row.workload),
+                       CsvCell(row.candidate), row.headline ? 1 : 0, OutcomeName(outcome),
+                       passed ? "" : CsvCell(Describe(outcome)));
+    const ModeTiming* timing = FirstTiming(row.verdict);
+    if (timing != nullptr) {
+      csv += fmt::format("{},{:.4f},{:.4f},", Name(timing->mode), timing->candidate.median_us,
+                         timing->candidate.gpu_busy_us);
+    } else {
+      csv += ",,,";
+    }
+    if (timing != nullptr && !timing->comparisons.empty()) {
+      const Comparison& bar = timing->comparisons.front();
+      csv += fmt::format("{},{:.4f},{:.5f},{:.5f},{:.5f},{},", CsvCell(bar.baseline),
+                         timing->baselines.front().median_us, bar.ratio, bar.interval.lo,
+                         bar.interval.hi, Name(bar.finding));
+    } else {
+      csv += ",,,,,,";
+    }
+    csv += timing == nullptr
+               ? ",,"
+               : fmt::format("{:.4f},{},", timing->floor_us, timing->below_floor ? 1 : 0);
+    csv += row.verdict.evidence.sandbox + "\n";
+  }
+  return csv;
+}
+
+std::string SuiteJson(const std::vector<SuiteRow>& rows, const SuiteSummary& summary) {
+  nlohmann::json verdicts = nlohmann::json::array();
+  for (const SuiteRow& row : rows) {
+    verdicts.push_back({{"task", row.task},
+                        {"workload", row.workload},
+                        {"candidate", row.candidate},
+                        {"headline", row.headline},
+                        {"verdict", ToJson(row.verdict)}});
+  }
+  nlohmann::json fast_p = nlohmann::json::array();
+  for (const auto& [p, share] : summary.fast_p) fast_p.push_back({{"p", p}, {"share", share}});
+  nlohmann::json document{{"schema", "warpsmith.suite"},      {"version", 1},
+                          {"total", summary.total},           {"kept_out", summary.kept_out},
+                          {"valid", summary.valid},           {"compared", summary.compared},
+                          {"suspicious", summary.suspicious}, {"fast_p", fast_p},
+                          {"failures", summary.failures},     {"verdicts", verdicts}};
+  if (summary.compared > 0) {
+    document["ratio"] = {{"geomean", summary.geomean},
+                         {"median", summary.median},
+                         {"least", summary.least},
+                         {"most", summary.most}};
+    if (summary.compared > 1) {
+      document["ratio"]["interval"] = {summary.interval.lo, summary.interval.hi};
+    }
+  }
+  if (summary.median_of_floor) document["median_of_floor"] = *summary.median_of_floor;
+  return document.dump(1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+}  // namespace warpsmith::report

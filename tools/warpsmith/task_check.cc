@@ -1,0 +1,105 @@
+#include <algorithm>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "core/serialize.h"
+#include "cuda/driver.h"
+#include "machine.h"
+#include "task/check.h"
+#include "task/task_file.h"
+#include "task_commands.h"
+#include "task_observing.h"
+
+namespace warpsmith::cli {
+namespace {
+
+using task::Severity;
+using task::TaskFinding;
+
+struct Checked {
+  std::vector<TaskFinding> findings;
+  std::string unobserved;  // why nothing was run; empty: it was
+};
+
+// A refused text is not worth a GPU's time.
+Result<Checked> Check(const TaskCheckOptions& options, const task::LoadedTask& loaded) {
+  Checked checked{task::ExamineText(loaded.task), ""};
+  if (task::Worst(checked.findings) == Severity::kRefuse) {
+    checked.unobserved = "the text has to be mended first";
+  } else if (options.text_only) {
+    checked.unobserved = "--text-only";
+  } else if (!cuda::Driver::Open().ok()) {
+    checked.unobserved = "no NVIDIA GPU here";
+  }
+  if (!checked.unobserved.empty()) return checked;
+  DeviceOptions device = options.device;
+  device.device = "local";
+  Machine machine = TRY(Machine::Open(device));
+  auto* local = dynamic_cast<judge::LocalDevice*>(&machine.device());
+  CHECK(local != nullptr);
+  for (const Workload& workload : task::AllWorkloads(loaded)) {
+    const TaskObservations seen = TRY(ObserveTask(*local, loaded.task, workload));
+    for (TaskFinding& finding : task::Examine(loaded.task, seen)) {
+      checked.findings.push_back(std::move(finding));
+    }
+  }
+  return checked;
+}
+
+// The most severe first; within one severity as they were found.
+void Sort(std::vector<TaskFinding>& findings) {
+  std::stable_sort(findings.begin(), findings.end(), [](const auto& a, const auto& b) {
+    return static_cast<int>(a.severity) > static_cast<int>(b.severity);
+  });
+}
+
+void PrintJson(const task::LoadedTask& loaded, const Checked& checked) {
+  nlohmann::json findings = nlohmann::json::array();
+  for (const TaskFinding& finding : checked.findings) {
+    findings.push_back({{"name", finding.name},
+                        {"severity", task::Name(finding.severity)},
+                        {"what", finding.what},
+                        {"fix", finding.fix}});
+  }
+  const nlohmann::json document = {{"schema", "warpsmith.task-check"},
+                                   {"version", 1},
+                                   {"task", loaded.task.name},
+                                   {"id", TaskId(loaded.task)},
+                                   {"worst", task::Name(task::Worst(checked.findings))},
+                                   {"unobserved", checked.unobserved},
+                                   {"findings", findings}};
+  std::printf("%s\n",
+              document.dump(1, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
+}
+
+void PrintText(const task::LoadedTask& loaded, const Checked& checked) {
+  for (const TaskFinding& finding : checked.findings) {
+    std::printf("%s: %s: %s\n  fix: %s\n", std::string(task::Name(finding.severity)).c_str(),
+                finding.name.c_str(), finding.what.c_str(), finding.fix.c_str());
+  }
+  if (!checked.unobserved.empty()) {
+    std::printf("only the text was looked at: %s\n", checked.unobserved.c_str());
+  }
+  const Severity worst = task::Worst(checked.findings);
+  const char* verdict = worst == Severity::kRefuse           ? "refused"
+                        : worst == Severity::kOutOfHeadlines ? "judged, but kept out of headlines"
+                                                             : "good";
+  std::printf("%s: %s\n", loaded.task.name.c_str(), verdict);
+}
+
+}  // namespace
+
+Result<int> RunTaskCheck(const TaskCheckOptions& options) {
+  const task::LoadedTask loaded = TRY(task::LoadTask(options.task));
+  Checked checked = TRY(Check(options, loaded));
+  Sort(checked.findings);
+  if (options.common.json) {
+    PrintJson(loaded, checked);
+  } else {
+    PrintText(loaded, checked);
+  }
+  return task::Worst(checked.findings) == Severity::kRefuse ? 1 : 0;
+}
+
+}  // namespace warpsmith::cli
