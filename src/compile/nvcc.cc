@@ -2,8 +2,11 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <cstring>
+#include <string_view>
 #include <utility>
 
 #include "compile/confinement.h"
@@ -24,6 +27,14 @@ bool StaysInside(const fs::path& path) {
     if (part == "..") return false;
   }
   return true;
+}
+
+// nvcc hands its command lines to a shell: there `$(...)` in the name of a file is a command.
+bool IsPlain(const std::string& path) {
+  return std::all_of(path.begin(), path.end(), [](unsigned char byte) {
+    return std::isalnum(byte) != 0 ||
+           std::string_view("_-+./").find(byte) != std::string_view::npos;
+  });
 }
 
 Status WriteSources(const fs::path& folder, const Compilation& compilation) {
@@ -120,6 +131,9 @@ Result<Compiled> CompileWithNvcc(const fs::path& launcher, const fs::path& nvcc,
                                  const Compilation& compilation, Form form, const Limits& limits) {
   for (const auto& [path, text] : compilation.sources) {
     if (!StaysInside(path)) return Failed("source path '" + path + "' leaves the folder", "");
+    if (!IsPlain(path)) {
+      return Failed("source path '" + path + "' has other characters than a-z, 0-9, _-+./", "");
+    }
   }
   const TemporaryDirectory whole = TRY(TemporaryDirectory::Create("warpsmith-nvcc"));
   const NvccFolder folder(whole.path());

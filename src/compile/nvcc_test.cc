@@ -90,5 +90,14 @@ TEST_F(NvccTest, SourceOutsideItsFolderIsRefused) {
   EXPECT_THAT(CompileBadly(compiler, candidate).reason, HasSubstr("leaves the folder"));
 }
 
+// Without the check a shell compiles kernel.cu: the name's command prints nothing.
+TEST_F(NvccTest, SourceWhoseNameIsACommandIsRefused) {
+  WorkerCompiler compiler(Options());
+  Candidate candidate = ForNvcc(Add());
+  candidate.entry = "kernel$(true).cu";
+  candidate.sources[candidate.entry] = "#error not compiled";
+  EXPECT_THAT(CompileBadly(compiler, candidate).reason, HasSubstr("other characters"));
+}
+
 }  // namespace
 }  // namespace warpsmith::compile
