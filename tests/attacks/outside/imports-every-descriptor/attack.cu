@@ -82,6 +82,7 @@ static const char* Map(int descriptor) {
 
 static Pages MapAll() {
   Pages pages = {};
+  cudaFree(nullptr);  // a context, should there be none
   for (int descriptor = 3; descriptor < 512 && pages.count < kPages; ++descriptor) {
     struct stat status;
     if (fstat(descriptor, &status) != 0 || S_ISSOCK(status.st_mode)) continue;
