@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -30,6 +31,11 @@ Error Failed(const char* what) {
 }  // namespace
 
 Result<uint32_t*> BurstPage::MapWords(int descriptor) {
+  struct stat status {};
+  if (fstat(descriptor, &status) != 0) return Failed("fstat");
+  if (status.st_size < static_cast<off_t>(kBurstPageBytes)) {  // touching it would be a bus error
+    return Error{ErrorCode::kInternal, "the burst's descriptor is too small for a page", ""};
+  }
   void* page = mmap(nullptr, kBurstPageBytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
   if (page == MAP_FAILED) return Failed("mmap");
   return static_cast<uint32_t*>(page);

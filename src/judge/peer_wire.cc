@@ -103,7 +103,9 @@ Result<PeerCommand> ReadBurst(const JsonReader& r) {
 }
 
 Result<PeerCommand> ReadStart(const JsonReader& r) {
-  PeerStart start{TRY(r.At("device_uuid").String()), TRY(r.At("sandbox").String())};
+  PeerStart start;
+  start.device_uuid = TRY(r.At("device_uuid").String());
+  start.sandbox = TRY(r.At("sandbox").String());
   if (r.Has("hidden")) {
     for (const JsonReader& item : TRY(r.At("hidden").Items())) {
       start.hidden.push_back(TRY(item.String()));
@@ -113,7 +115,10 @@ Result<PeerCommand> ReadStart(const JsonReader& r) {
 }
 
 Result<PeerCommand> ReadLoad(const JsonReader& r) {
-  return PeerCommand(PeerLoad{TRY(r.At("callee").String()), TRY(r.At("entry").String())});
+  PeerLoad load;
+  load.callee = TRY(r.At("callee").String());
+  load.entry = TRY(r.At("entry").String());
+  return PeerCommand(std::move(load));
 }
 
 Result<PeerCommand> ReadDraw(const JsonReader& r) {

@@ -89,11 +89,17 @@ Result<Command> ReadCandidate(const JsonReader& r) {
 }
 
 Result<Command> ReadBaseline(const JsonReader& r) {
-  return Command(BaselineCommand{TRY(r.At("name").String()), TRY(r.At("choice").String())});
+  BaselineCommand c;
+  c.name = TRY(r.At("name").String());
+  c.choice = TRY(r.At("choice").String());
+  return Command(std::move(c));
 }
 
 Result<Command> ReadCheck(const JsonReader& r) {
-  return Command(CheckCommand{TRY(r.At("contender").String()), TRY(ReadPoison(r))});
+  CheckCommand c;
+  c.contender = TRY(r.At("contender").String());
+  c.poison = TRY(ReadPoison(r));
+  return Command(std::move(c));
 }
 
 Result<Command> ReadSample(const JsonReader& r) {

@@ -143,14 +143,18 @@ bool LastIsName(const Tokens& tokens) {
   });
 }
 
+// What a type that can be repeated is written with; a literal, say, is not.
+bool IsOfType(const std::string& token) {
+  static constexpr std::array<std::string_view, 6> kSigns = {"::", "*", "&", "<", ">", ","};
+  return std::all_of(token.begin(), token.end(), IsWordCharacter) ||
+         std::find(kSigns.begin(), kSigns.end(), token) != kSigns.end();
+}
+
 Result<LaunchParameter> ParameterOf(Tokens tokens, size_t index) {
   tokens.erase(std::find(tokens.begin(), tokens.end(), "="), tokens.end());
-  const auto has = [&](const char* sign) {
-    return std::find(tokens.begin(), tokens.end(), sign) != tokens.end();
-  };
   if (tokens.empty()) return Unusable("has an empty parameter");
-  for (const char* sign : {"(", "[", "{", ".", "\""}) {
-    if (has(sign)) return Unusable("has the parameter \"" + Joined(tokens) + "\"");
+  if (!std::all_of(tokens.begin(), tokens.end(), IsOfType)) {
+    return Unusable("has the parameter \"" + Joined(tokens) + "\"");
   }
   LaunchParameter parameter{"", "argument" + std::to_string(index)};
   if (LastIsName(tokens)) {

@@ -81,6 +81,8 @@ TEST(LaunchDeclaration, RefusesWhatCannotBeRepeated) {
   EXPECT_THAT(ErrorOf("void launch_gpu_implementation(void* x) { }"), HasSubstr("is defined"));
   EXPECT_THAT(ErrorOf("void launch_gpu_implementation(void (*f)(int), int n);"),
               HasSubstr("has the parameter"));
+  EXPECT_THAT(ErrorOf("void launch_gpu_implementation(void* x '\n, int n);"),
+              HasSubstr("has the parameter"));
   EXPECT_THAT(ErrorOf("void launch_gpu_implementation(float x[3]);"),
               HasSubstr("has the parameter"));
   EXPECT_THAT(ErrorOf("void launch_gpu_implementation(void* x, int x);"), HasSubstr("named x"));

@@ -133,9 +133,13 @@ Result<std::string> ReadListed(const fs::path& folder, const JsonReader& manifes
 
 Result<Job> JobFrom(const JsonReader& line) {
   TRY(line.OnlyFields({"key", "task", "workload", "protocol", "candidate", "artifact"}));
-  Job job{TRY(line.At("key").String()),           TRY(TaskFrom(line.At("task"))),
-          TRY(WorkloadFrom(line.At("workload"))), TRY(CandidateFrom(line.At("candidate"))),
-          TRY(ArtifactFrom(line.At("artifact"))), TRY(ProtocolFrom(line.At("protocol")))};
+  Job job;
+  job.key = TRY(line.At("key").String());
+  job.task = TRY(TaskFrom(line.At("task")));
+  job.workload = TRY(WorkloadFrom(line.At("workload")));
+  job.candidate = TRY(CandidateFrom(line.At("candidate")));
+  job.artifact = TRY(ArtifactFrom(line.At("artifact")));
+  job.protocol = TRY(ProtocolFrom(line.At("protocol")));
   if (MeasurementKey(job.candidate, job.task, job.workload, job.protocol) == job.key) return job;
   return line.At("key").Bad("the key of the job's contents");
 }

@@ -12,8 +12,11 @@ constexpr const char* kResultsFile = "results.jsonl";
 
 Result<Completed> CompletedFrom(const JsonReader& line) {
   TRY(line.OnlyFields({"key", "gpu_seconds", "verdict"}));
-  return Completed{TRY(line.At("key").String()), TRY(VerdictFrom(line.At("verdict"))),
-                   TRY(line.At("gpu_seconds").Number())};
+  Completed completed;
+  completed.key = TRY(line.At("key").String());
+  completed.verdict = TRY(VerdictFrom(line.At("verdict")));
+  completed.gpu_seconds = TRY(line.At("gpu_seconds").Number());
+  return completed;
 }
 
 }  // namespace

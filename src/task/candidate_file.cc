@@ -197,13 +197,10 @@ Result<CandidateFile> CandidateFile::LoadExported(const std::filesystem::path& f
 
 Result<CandidateFile> CandidateFile::LoadBareSource(const std::filesystem::path& file) {
   const std::string name = file.filename().string();
+  const std::string text = TRY(ReadSourceText(file));
   const nlohmann::json json = {
-      {"version", 1},
-      {"form", "program"},
-      {"toolchain", "nvcc"},
-      {"entry", name},
-      {"sources", {{name, TRY(ReadSourceText(file))}}},
-      {"plan", EmptyPlan()},
+      {"version", 1},  {"form", "program"},         {"toolchain", "nvcc"},
+      {"entry", name}, {"sources", {{name, text}}}, {"plan", EmptyPlan()},
   };
   CandidateFile loaded;
   loaded.source_ = file.string();

@@ -63,6 +63,16 @@ TEST_F(TaskFileTest, NamesFileAndPlaceOfASyntaxError) {
       << loaded.error().message;
 }
 
+// What toml++ of Debian 12 asserts, and what it takes for unreachable.
+TEST_F(TaskFileTest, NoFileStopsTheProgram) {
+  for (const char* text : {"[[[a]]]\n", "[(]\n", "\u048a = 1\n", "\u00e9\n"}) {
+    const auto loaded = LoadTask(Write("task.toml", text));
+    ASSERT_FALSE(loaded.ok()) << text;
+    EXPECT_NE(loaded.error().message.find("task.toml:1:"), std::string::npos)
+        << loaded.error().message;
+  }
+}
+
 TEST_F(TaskFileTest, RefusesAMisspeltField) {
   std::string text = kTask;
   text.replace(text.find("baselines"), 9, "baselinez");

@@ -88,14 +88,17 @@ Result<TorchInstallation> ReadProbeAnswer(const std::string& python, std::string
   const json value = TRY(ParseJson(source, LastLine(output)));
   const JsonReader reader(source, value);
   if (reader.Has("absent")) {
-    return Error{ErrorCode::kUnavailable, python + ": " + TRY(reader.At("absent").String()),
-                 TRY(reader.At("fix").String())};
+    const std::string absent = TRY(reader.At("absent").String());
+    const std::string fix = TRY(reader.At("fix").String());
+    return Error{ErrorCode::kUnavailable, python + ": " + absent, fix};
   }
-  return TorchInstallation{.python = python,
-                           .python_version = TRY(reader.At("python").String()),
-                           .torch_version = TRY(reader.At("torch").String()),
-                           .cuda_version = TRY(reader.At("cuda").String()),
-                           .device = TRY(reader.At("device").String())};
+  TorchInstallation installation;
+  installation.python = python;
+  installation.python_version = TRY(reader.At("python").String());
+  installation.torch_version = TRY(reader.At("torch").String());
+  installation.cuda_version = TRY(reader.At("cuda").String());
+  installation.device = TRY(reader.At("device").String());
+  return installation;
 }
 
 Result<TorchInstallation> Probe(std::chrono::milliseconds limit) {

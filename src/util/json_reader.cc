@@ -48,9 +48,12 @@ size_t FindTooDeep(std::string_view text) {
   return std::string_view::npos;
 }
 
+// Cut between characters: an error may have to be written as JSON, which takes no half ones.
 std::string Shortened(std::string text) {
-  if (text.size() > kMaxShown) text = text.substr(0, kMaxShown) + "...";
-  return text;
+  if (text.size() <= kMaxShown) return text;
+  size_t end = kMaxShown;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;
+  return text.substr(0, end) + "...";
 }
 
 std::string Shown(const nlohmann::json* value) {

@@ -7,6 +7,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "util/utf8.h"
+
 namespace warpsmith {
 namespace {
 
@@ -74,6 +76,16 @@ TEST_F(JsonReaderTest, RefusesUnknownFields) {
   EXPECT_TRUE(root_.At("operations").At(0).OnlyFields({"grid", "deep"}).ok());
   const Status status = root_.At("operations").At(0).OnlyFields({"grid"});
   EXPECT_THAT(status.error().message, HasSubstr("operations[0].deep: unknown field; known here"));
+}
+
+// An error is written as JSON itself, which takes no half of a character.
+TEST(JsonReader, CutsLongTextsBetweenCharacters) {
+  std::string text = "a";
+  for (int i = 0; i < 40; ++i) text += "\u00e9";
+  const nlohmann::json json = {{text, text}};
+  const JsonReader reader("x", json);
+  EXPECT_TRUE(IsUtf8(reader.OnlyFields({"known"}).error().message));
+  EXPECT_TRUE(IsUtf8(reader.At(text).Bad("a number").message));
 }
 
 TEST(NumberToJson, KeepsEveryDouble) {

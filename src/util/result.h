@@ -54,7 +54,8 @@ class [[nodiscard]] Result<void> {
 
 using Status = Result<void>;
 
-// TRY(expr): the value of a Result, or return its Error from the enclosing function.
+// TRY(expr): the value of a Result, or return its Error from the enclosing function. Not in braces
+// after something that holds memory: compilers do not destroy what such a list has begun with.
 #define TRY(...)                                                \
   __extension__({                                               \
     auto try_result = (__VA_ARGS__);                            \

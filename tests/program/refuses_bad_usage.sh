@@ -23,3 +23,10 @@ expect_status 2 "$program" hgemm tune --seed -1
 expect_status 2 "$program" hgemm tune --max-seconds nan
 expect_status 66 "$program" hgemm tune --shapes 64x64x64 --store "$PWD/s.db" --resume never-begun
 expect_status 78 "$program" hgemm tune --device recorded --gpu 0
+
+# A file's own words are quoted, cut short in the middle of a character.
+cp -r "$checkout/tasks/saxpy-f32" task
+printf '"a%s" = 1\n' "$(printf 'é%.0s' {1..40})" | cat - task/task.toml >longer.toml
+mv longer.toml task/task.toml
+expect_status 65 "$program" task check task --json
+[[ $output == '{"error":{"code":"bad-input"'* ]] || expected "a JSON document, found: $output"

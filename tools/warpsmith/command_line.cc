@@ -392,7 +392,9 @@ int Fail(const Error& error, bool json) {
         {"schema", "warpsmith.error"},
         {"version", 1},
         {"error", {{"code", row.name}, {"message", error.message}, {"fix", error.fix}}}};
-    std::printf("%s\n", document.dump().c_str());
+    // A message may quote bytes of a file that are no text.
+    const auto replace = nlohmann::json::error_handler_t::replace;
+    std::printf("%s\n", document.dump(-1, ' ', false, replace).c_str());
   } else {
     std::fprintf(stderr, "warpsmith: %s\n", error.Line().c_str());
   }
