@@ -1,0 +1,42 @@
+// A bundle that comes back from another machine. The first line says which of its files the rest
+// is; with "jobs" the manifest fits, so that its lines are reached.
+#include <nlohmann/json.hpp>
+
+#include "fuzz.h"
+#include "store/bundle.h"
+#include "store/bundle_results.h"
+#include "util/compression.h"
+#include "util/sha256.h"
+
+using namespace warpsmith;
+
+namespace {
+
+std::string ManifestFor(std::string_view jobs) {
+  return nlohmann::json{{"warpsmith_bundle", store::kBundleVersion},
+                        {"architecture", "sm_90a"},
+                        {"command", "fuzz"},
+                        {"date", "2026-01-01T00:00:00Z"},
+                        {"jobs", 1},
+                        {"sha256",
+                         {{"jobs.jsonl.zst", Sha256Hex(jobs)},
+                          {"images/" + Sha256Hex("image") + ".cubin", Sha256Hex("image")}}}}
+      .dump();
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const auto [file, text] = fuzz::CutLine(fuzz::TextOf(data, size));
+  const std::string jobs = Compress(file == "jobs" ? text : std::string_view(), 1);
+  fuzz::WriteInFolder("images/" + Sha256Hex("image") + ".cubin", "image");
+  fuzz::WriteInFolder("jobs.jsonl.zst", jobs);
+  fuzz::WriteInFolder("manifest.json", file == "manifest" ? std::string(text) : ManifestFor(jobs));
+  fuzz::WriteInFolder("results.jsonl", file == "results" ? text : std::string_view());
+  fuzz::ValueOf(store::ReadBundle(fuzz::Folder()));
+  const auto results = store::ReadBundleResults(fuzz::Folder());
+  if (fuzz::ValueOf(results)) {
+    for (const auto& [key, completed] : *results) CHECK(completed.key == key);
+  }
+  return 0;
+}

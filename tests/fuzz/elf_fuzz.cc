@@ -1,0 +1,19 @@
+// Cubins, and the shared libraries that programs are compiled to.
+#include "audit/imports.h"
+#include "compile/cubin.h"
+#include "fuzz.h"
+#include "util/elf.h"
+
+using namespace warpsmith;
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const std::string_view image = fuzz::TextOf(data, size);
+  fuzz::ValueOf(ReadElfSections(image));
+  fuzz::ValueOf(ReadElfSymbols(image));
+  fuzz::ValueOf(ReadElfImports(image));
+  fuzz::ValueOf(compile::WritableGlobalBytes(image, ""));
+  fuzz::ValueOf(compile::WritableGlobalBytes(image, ".global .align 4 .u32 counter;"));
+  audit::AuditImports(image, {});
+  audit::AuditImports(image, {"cublas", "dlopen"});
+  return 0;
+}

@@ -1,0 +1,3 @@
+/* "a
+__global__ void k(float* x {<<<(((
+"\

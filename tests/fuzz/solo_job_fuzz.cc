@@ -1,0 +1,17 @@
+// The folder of a stand-alone run: job.json.
+#include "fuzz.h"
+#include "solo/job.h"
+
+using namespace warpsmith;
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  fuzz::WriteInFolder("job.json", fuzz::TextOf(data, size));
+  const auto job = solo::ReadSoloJob(fuzz::Folder());
+  if (fuzz::ValueOf(job) == nullptr) return 0;
+  const auto written = fuzz::Folder() / "written";
+  if (fuzz::Succeeded(solo::WriteSoloJob(written, *job, "image"))) {
+    CHECK(solo::ReadSoloJob(written).ok());
+  }
+  std::filesystem::remove_all(written);
+  return 0;
+}

@@ -1,0 +1,72 @@
+# One executable <reader>_fuzz for each <reader>_fuzz.cc, and all_fuzzers.
+if(NOT CMAKE_CXX_COMPILER_ID STREQUAL Clang)
+  message(FATAL_ERROR "fuzzers need clang with libFuzzer: configure with 'cmake --preset fuzz', "
+    "which names one")
+endif()
+
+set(instrumentation -fsanitize=address,undefined -fno-sanitize=vptr -fno-sanitize-recover=undefined)
+add_compile_options(${instrumentation} -fsanitize=fuzzer-no-link -fno-omit-frame-pointer)
+add_link_options(${instrumentation})
+# A reader's file may also hold what uses a database or a device. Nothing here calls that, so it is
+# dropped before anyone looks for what it would call (and vptr, which needs its types, is off).
+add_compile_options(-ffunction-sections)
+add_link_options(-fuse-ld=lld LINKER:--gc-sections)
+
+# Of each folder what its readers are made of, and what they call.
+set(util_files build_info clock compression elf elf_imports error file file_lock frame json_reader
+  random sha256 spawn subprocess utf8)
+set(core_files budget candidate dtype device expression expression_parser json_fields program_shim
+  protocol resolved_plan resolved_tensor_map serialize_candidate serialize_device serialize_plan
+  serialize_task serialize_timing serialize_verdict space step task verdict)
+set(cuda_files library)
+set(task_files candidate_file check_text cuda_scan cuda_tokens embed hgemm_task launch_expression
+  program_call scaffold scaffold_guess source_files task_file task_rules toml_json)
+set(store_files bundle bundle_results candidate_text canonical_dump contender_json line_journal
+  recording recording_format verdict_parts)
+set(profile_files access_rules bottleneck bottleneck_table csv display_text latency_rules metrics
+  ncu_report ncu_values reading render roofline_rules shape_rules throughput_rules told_once)
+set(audit_files activity embedded_binary finding_cache imports library_names literals opcode_policy
+  sanitizer_text)
+set(solo_files activity_log job)
+set(compile_files artifact_cache compilation cubin flag_rules opcodes pack program_build
+  resource_report)
+set(baseline_files bar_table torch_gemm)
+set(judge_files burst_page correctness peer_wire problem wire)
+set(torch_files torch_process)
+set(kernelbench_files checkout driver_description inspection launch_declaration task_document
+  toml_text)
+
+set(sources)
+foreach(folder util core cuda task store profile audit solo compile baseline judge torch kernelbench)
+  foreach(file IN LISTS ${folder}_files)
+    list(APPEND sources ${WARPSMITH_SOURCE_ROOT}/${folder}/${file}.cc)
+  endforeach()
+endforeach()
+add_library(fuzzed_readers STATIC ${sources} fuzz.cc)
+target_include_directories(fuzzed_readers PUBLIC ${WARPSMITH_SOURCE_ROOT})
+target_link_libraries(fuzzed_readers PUBLIC fmt::fmt-header-only nlohmann_json::nlohmann_json
+  warpsmith::toml warpsmith::crypto zstd::libzstd_static Threads::Threads ${CMAKE_DL_LIBS})
+# What most of them include: parsed once, it saves a fifth of the build.
+target_precompile_headers(fuzzed_readers PRIVATE
+  <nlohmann/json.hpp> <filesystem> <functional> <map> <optional> <string> <variant> <vector>)
+set_source_files_properties(${WARPSMITH_SOURCE_ROOT}/util/build_info.cc PROPERTIES
+  COMPILE_DEFINITIONS "WARPSMITH_BUILD_VERSION=\"fuzz\";WARPSMITH_BUILD_COMMIT=\"\"\
+;WARPSMITH_BUILD_COMPILER=\"\";WARPSMITH_BUILD_CUDA_ROOT=\"\"\
+;WARPSMITH_BUILD_SOURCE_ROOT=\"${CMAKE_SOURCE_DIR}\"")
+
+warpsmith_embed(fuzzed_readers NAME torch_script FILES ${WARPSMITH_SOURCE_ROOT}/baseline/torch_gemm.py)
+warpsmith_embed(fuzzed_readers NAME kernelbench_scripts
+  FILES ${WARPSMITH_SOURCE_ROOT}/kernelbench/inspect_problems.py)
+warpsmith_embed(fuzzed_readers NAME model_block FILES ${WARPSMITH_SOURCE_ROOT}/profile/model_block.txt)
+file(GLOB peer_sources CONFIGURE_DEPENDS ${WARPSMITH_SOURCE_ROOT}/torch/*.py
+  ${WARPSMITH_SOURCE_ROOT}/torch/warpsmith_peer/*.py)
+warpsmith_embed(fuzzed_readers NAME torch_peer FILES ${peer_sources}
+  BASE ${WARPSMITH_SOURCE_ROOT}/torch)
+
+add_custom_target(all_fuzzers ALL)
+foreach(reader IN LISTS readers)
+  add_executable(${reader}_fuzz ${reader}_fuzz.cc)
+  target_link_libraries(${reader}_fuzz PRIVATE fuzzed_readers)
+  target_link_options(${reader}_fuzz PRIVATE -fsanitize=fuzzer)
+  add_dependencies(all_fuzzers ${reader}_fuzz)
+endforeach()
