@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <set>
 
 namespace warpsmith::compile {
 namespace {
@@ -79,13 +80,11 @@ class Parser {
 
   void AddWarning(std::string_view line) {
     std::string text(line.substr(std::min(line.find_first_not_of(" \t"), line.size())));
-    const std::vector<std::string>& known = report_.warnings;
-    if (std::find(known.begin(), known.end(), text) == known.end()) {
-      report_.warnings.push_back(std::move(text));
-    }
+    if (known_warnings_.insert(text).second) report_.warnings.push_back(std::move(text));
   }
 
   ResourceReport report_;
+  std::set<std::string> known_warnings_;
   KernelResources* current_ = nullptr;
 };
 

@@ -224,11 +224,12 @@ bool IsCall(const Tokens& tokens, size_t name) {
   return before == "return" || !(IsWord(before) || before == "*");
 }
 
-// How deep in braces each token is, not counting extern "C" { }.
-bool IsInsideBraces(const Tokens& tokens, size_t index) {
+// Of each token: is it inside braces, those of extern "C" { } not counted?
+std::vector<bool> InsideBraces(const Tokens& tokens) {
   int depth = 0;
-  std::vector<bool> counted;
-  for (size_t i = 0; i < index; ++i) {
+  std::vector<bool> counted, inside;
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    inside.push_back(depth > 0);
     if (tokens[i] == "{") {
       counted.push_back(!(i >= 1 && tokens[i - 1] == "\"C\""));
       depth += counted.back() ? 1 : 0;
@@ -237,7 +238,7 @@ bool IsInsideBraces(const Tokens& tokens, size_t index) {
       counted.pop_back();
     }
   }
-  return depth > 0;
+  return inside;
 }
 
 std::string ParameterList(const LaunchDeclaration& declaration) {
@@ -252,9 +253,10 @@ std::string ParameterList(const LaunchDeclaration& declaration) {
 
 Result<LaunchDeclaration> FindLaunchDeclaration(std::string_view driver) {
   const Tokens tokens = TokensOf(driver);
+  const std::vector<bool> inside = InsideBraces(tokens);
   for (size_t i = 0; i + 1 < tokens.size(); ++i) {
     if (tokens[i] != kLaunchName || tokens[i + 1] != "(" || IsCall(tokens, i)) continue;
-    if (IsInsideBraces(tokens, i)) continue;
+    if (inside[i]) continue;
     const std::optional<size_t> end = AfterMatching(tokens, i + 1);
     if (!end) return Unusable("has a parameter list that never closes");
     if (*end < tokens.size() && tokens[*end] == "{") return Unusable("is defined in the driver");

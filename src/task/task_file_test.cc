@@ -73,6 +73,31 @@ TEST_F(TaskFileTest, NoFileStopsTheProgram) {
   }
 }
 
+// toml++ follows the parts of a key by recursion.
+TEST_F(TaskFileTest, RefusesAKeyOfEndlessParts) {
+  std::string key = "a";
+  for (int i = 0; i < 500'000; ++i) key += ".a";
+  for (const std::string& text : {key + " = 1", "[" + key + "]", "b = {" + key + " = 1}"}) {
+    const auto loaded = LoadTask(Write("task.toml", "# a.b\n" + text + "\n"));
+    ASSERT_FALSE(loaded.ok());
+    EXPECT_NE(loaded.error().message.find("task.toml:2:1: a key of"), std::string::npos)
+        << loaded.error().message.substr(0, 200);
+  }
+}
+
+TEST_F(TaskFileTest, DotsInTextsAndNumbersAreNoKey) {
+  const std::string dots(100, '.');
+  std::string numbers;
+  for (int i = 0; i < 100; ++i) numbers += "1.5, ";
+  const auto loaded =
+      LoadTask(Write("task.toml", "# " + dots + "\na = \"\\\"" + dots + "\"\nb = '''\n'" + dots +
+                                      "'''\nc = [" + numbers + "]\n"));
+  ASSERT_FALSE(loaded.ok());
+  EXPECT_EQ(loaded.error().message.find("a key of"), std::string::npos) << loaded.error().message;
+  EXPECT_EQ(loaded.error().message.find("Error while parsing"), std::string::npos)
+      << loaded.error().message;
+}
+
 TEST_F(TaskFileTest, RefusesAMisspeltField) {
   std::string text = kTask;
   text.replace(text.find("baselines"), 9, "baselinez");
