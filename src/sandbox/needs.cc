@@ -1,5 +1,6 @@
 // What honest processes need to read, as sandbox.h promises it.
 #include <glob.h>
+#include <sys/stat.h>
 
 #include <cstdlib>
 #include <sstream>
@@ -19,14 +20,11 @@ constexpr const char* kLibraryFolders[] = {
 constexpr const char* kLoaderFiles[] = {"/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d",
                                         "/etc/alternatives", "/etc/localtime"};
 
-// nvidia-caps are the instances of a divided GPU.
-constexpr const char* kGpuNodes[] = {"/dev/nvidia[0-9]*",
-                                     "/dev/nvidiactl",
-                                     "/dev/nvidia-uvm",
-                                     "/dev/nvidia-uvm-tools",
-                                     "/dev/nvidia-modeset",
-                                     "/dev/nvidia-caps/*",
-                                     "/dev/nvidia-caps-imex-channels/*"};
+constexpr const char* kGpuNodes[] = {"/dev/nvidia[0-9]*", "/dev/nvidiactl", "/dev/nvidia-uvm",
+                                     "/dev/nvidia-uvm-tools", "/dev/nvidia-modeset"};
+// The instances of a divided GPU, and who may divide it: root alone.
+constexpr const char* kCapabilityNodes[] = {"/dev/nvidia-caps/*",
+                                            "/dev/nvidia-caps-imex-channels/*"};
 constexpr const char* kGpuFacts[] = {"/proc/self",
                                      "/proc/driver/nvidia",
                                      "/proc/driver/nvidia-caps",
@@ -75,6 +73,16 @@ void AllowLibraries(Policy* policy) {
 
 void AllowGpu(Policy* policy) {
   for (const char* pattern : kGpuNodes) AppendMatches(pattern, &policy->devices);
+  std::vector<std::filesystem::path> capabilities;
+  for (const char* pattern : kCapabilityNodes) AppendMatches(pattern, &capabilities);
+  std::erase_if(capabilities, [](const std::filesystem::path& node) {
+    struct stat about {};
+    return stat(node.c_str(), &about) != 0 || (about.st_mode & S_IROTH) == 0;
+  });
+  policy->readable.insert(policy->readable.end(), capabilities.begin(), capabilities.end());
+  // libcuda names its threads by /proc/self/task/<id>/comm, and does not start without.
+  policy->writable.emplace_back("/proc/self/task");
+  policy->dumpable = true;
   policy->readable.insert(policy->readable.end(), std::begin(kGpuFacts), std::end(kGpuFacts));
 }
 

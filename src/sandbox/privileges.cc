@@ -60,6 +60,7 @@ int FirstUnreachable(const std::vector<PathRule>& rules) {
   const auto answer = TryInChild([&](int /*mouth*/) {
     if (!ChangeIdentity()) return kAllReachable;  // the caller will see for itself
     for (size_t i = 0; i < rules.size() && i < kAllReachable; ++i) {
+      if (rules[i].path.string().starts_with("/proc/self")) continue;  // is ours, whoever we are
       const bool ours = access(rules[i].path.c_str(), AccessMode(rules[i])) == 0;
       if (!ours && (errno == EACCES || errno == EPERM)) return static_cast<int>(i);
     }
@@ -130,8 +131,8 @@ Status RefuseNewPrivileges() {
   return {};
 }
 
-Status BecomeUntraceable() {
-  if (prctl(PR_SET_DUMPABLE, 0) != 0) return Failed("becoming untraceable");
+Status SetDumpable(bool dumpable) {
+  if (prctl(PR_SET_DUMPABLE, dumpable ? 1 : 0) != 0) return Failed("prctl(PR_SET_DUMPABLE)");
   return {};
 }
 

@@ -21,8 +21,8 @@ Result<Identity> LeaveRoot(const std::vector<PathRule>& rules);
 // Every capability, for good, and those that could be had by running a program.
 Status DropCapabilities();
 Status RefuseNewPrivileges();
-// Nobody of the same user can trace it, read its memory or have it dump its core.
-Status BecomeUntraceable();
+// Off: nobody of the same user can trace it, read its memory or have it dump its core.
+Status SetDumpable(bool dumpable);
 
 // The kernel counts threads against the user, wherever they run, and anew in a user namespace.
 int64_t ThreadsOfThisUser();

@@ -99,6 +99,7 @@ Result<bool> LockDown(const Policy& policy, const Entrance& entrance, Reached* r
   if (!all) {
     reached->absent.push_back("L1: still root, though without capabilities: " + still_root);
   }
+  TRY(SetDumpable(true));  // a change of identity ends it, and /proc/self is not ours without
   TRY(DropCapabilities());
   TRY(RefuseNewPrivileges());
   TRY(SetLimits(policy.limits, entrance.counted_apart() ? 1 : ThreadsOfThisUser()));
@@ -111,7 +112,7 @@ Result<bool> LockDown(const Policy& policy, const Entrance& entrance, Reached* r
   filter.network = policy.network;
   filter.allow_processes = policy.allow_processes;
   filter.own_signals_only = !policy.allow_processes || !files.ok() || LandlockAbi() < kAbiOfSignals;
-  TRY(BecomeUntraceable());
+  TRY(SetDumpable(policy.dumpable));
   const Status calls = FilterSystemCalls(filter);
   if (!calls.ok()) {
     reached->absent.push_back("L1: " + calls.error().Line());

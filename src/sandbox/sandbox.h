@@ -50,12 +50,13 @@ struct Policy {
   std::filesystem::path working_folder = "/";
   bool network = false;
   bool allow_processes = false;  // fork and exec: for compilers, never for candidates
+  bool dumpable = false;         // may write to its own /proc/self, and be traced by its user
   Limits limits;
 };
 
 // What loading shared libraries takes: the library folders and the loader's cache.
 void AllowLibraries(Policy* policy);
-// What CUDA takes: the device nodes, and what it reads in /proc and /sys.
+// What CUDA takes: the device nodes, what it reads in /proc and /sys, and to name its threads.
 void AllowGpu(Policy* policy);
 
 struct Reached {

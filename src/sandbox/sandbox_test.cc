@@ -211,6 +211,22 @@ TEST_P(LockedInTest, CannotBeTracedNorOutliveItsParent) {
   EXPECT_EQ(answer, "0 EPERM EPERM EPERM");
 }
 
+// libcuda does not start where it cannot name its threads.
+TEST_P(LockedInTest, NamesItsThreadsWhereCudaRuns) {
+  Policy policy = Usual();
+  AllowGpu(&policy);
+  const std::string answer = Run(policy, [&](const Reached&) {
+    std::string said;
+    std::thread([&said] {
+      const std::string own = "/proc/self/task/" + std::to_string(gettid());
+      said = OpenFor(own + "/comm", O_WRONLY | O_CREAT | O_TRUNC);
+    }).join();
+    return said;
+  });
+  SKIP_IF_NOT_REACHED(answer);
+  EXPECT_EQ(answer, "done");
+}
+
 // What is taken from it by a change of identity must be there again.
 TEST_P(LockedInTest, DiesWithItsParent) {
   const Case how = GetParam();
