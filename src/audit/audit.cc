@@ -12,6 +12,7 @@
 #include "audit/imports.h"
 #include "audit/opcode_policy.h"
 #include "audit/sanitizer.h"
+#include "compile/opcodes.h"
 #include "solo/activity_log.h"
 #include "solo/confined.h"
 #include "solo/job.h"
@@ -35,13 +36,21 @@ bool Add(AuditFinding finding, AuditOutcome* outcome) {
   return true;
 }
 
+// Disassembling takes a tenth of a second, which is why compilers seldom do it.
+compile::OpcodeCounts OpcodesOf(const Artifact& artifact) {
+  if (!artifact.opcodes.empty()) return artifact.opcodes;
+  auto counted = compile::CountOpcodes(artifact.image);
+  return counted.ok() ? *std::move(counted) : compile::OpcodeCounts{};
+}
+
 bool AddStatic(const AuditRequest& request, AuditOutcome* outcome) {
   const std::vector<std::string>& allow = request.task.allow;
   if (!Add(AuditSources(request.candidate.sources), outcome)) return false;
   if (request.candidate.form == Form::kProgram) {
     if (!Add(AuditImports(request.artifact.image, allow), outcome)) return false;
   }
-  return Add(AuditOpcodes(request.artifact.opcodes, request.task.precision), outcome);
+  if (request.level == Level::kScreened && request.artifact.opcodes.empty()) return true;
+  return Add(AuditOpcodes(OpcodesOf(request.artifact), request.task.precision), outcome);
 }
 
 std::vector<std::string> SoloCommand(const AuditRequest& request, const fs::path& dir) {

@@ -95,7 +95,7 @@ class WorkerCompiler::Pool {
       if (compiled.repeatable) TRY(cache_.Store(key, failed));
       return failed;
     }
-    Artifact artifact = Describe(compiled, candidate.form);
+    Artifact artifact = Describe(compiled);
     artifact.architecture = architecture;
     artifact.toolchain = toolchain->version;
     artifact.compile_ms = (MonotonicSeconds() - start_s) * 1e3;
@@ -111,7 +111,7 @@ class WorkerCompiler::Pool {
         [&] { return CompileWithNvcc(launcher_, toolchain.program, compilation, form, limits_); });
   }
 
-  Artifact Describe(const Compiled& compiled, Form form) const {
+  Artifact Describe(const Compiled& compiled) const {
     Artifact artifact;
     artifact.image = compiled.image;
     artifact.image_sha256 = Sha256Hex(compiled.image);
@@ -121,7 +121,7 @@ class WorkerCompiler::Pool {
     artifact.warnings = std::move(report.warnings);
     if (!compiled.unconfined.empty()) artifact.warnings.push_back(compiled.unconfined);
     artifact.writable_global_bytes = compiled.writable_global_bytes;
-    if (form == Form::kKernel && count_opcodes_) {
+    if (count_opcodes_) {
       if (auto opcodes = CountOpcodes(artifact.image); opcodes.ok()) artifact.opcodes = *opcodes;
     }
     return artifact;
