@@ -31,7 +31,7 @@ extern "C" __global__ void chain(const float* x, float* out, int n, int turns) {
     a = a * 0.99f + 1e-2f;
     b = b * 0.98f + 2e-2f;
   }
-  out[i] = a + b;
+  out[i] = x[i] + a + b;  // an answer of its own to each input
 }
 )";
 
@@ -112,6 +112,7 @@ int Run(const std::string& path, int screened, int certified) {
   }
   judge::LocalDeviceOptions options;
   options.compiler = &compiler;
+  options.solo_argv = {"/bin/false"};  // no audits: times are the subject
   auto kernels = judge::BuildJudgeKernels(compiler, *architecture);
   if (kernels.ok()) options.kernels = *kernels;
   auto device = judge::LocalDevice::Open(options);

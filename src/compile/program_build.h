@@ -1,4 +1,4 @@
-// What of a program is compiled, and how it is linked. Private to this folder.
+// What of a program is compiled, and how it is linked.
 #ifndef WARPSMITH_COMPILE_PROGRAM_BUILD_H_
 #define WARPSMITH_COMPILE_PROGRAM_BUILD_H_
 

@@ -53,10 +53,10 @@ std::vector<double> RatiosByRound(const ModeTiming& timing, const std::string& b
 RewardTerms TermsOf(const Candidate& candidate, const Verdict& verdict, Mode mode) {
   RewardTerms terms;
   terms.code_length_bytes = CodeLength(candidate);
-  const ModeTiming* timing = FindTiming(verdict, mode);
-  if (timing == nullptr) return terms;
+  if (FindTiming(verdict, mode) == nullptr) return terms;
   terms.deviations = std::get<Passed>(verdict.outcome).correctness.max_deviation;
-  if (timing->comparisons.empty()) return terms;
+  const ModeTiming* timing = FindComparison(verdict, mode);
+  if (timing == nullptr) return terms;
   const Comparison& bar = timing->comparisons.front();
   terms.ratios = RatiosByRound(*timing, bar.baseline);
   if (terms.ratios.empty()) terms.ratios = {bar.ratio};  // raw samples were not kept

@@ -133,6 +133,11 @@ TEST(Verdict, FindsTheBar) {
   EXPECT_EQ(RatioToBar(GemmVerdict(), Mode::kDeviceHot), 1.1);
   EXPECT_FALSE(RatioToBar(GemmVerdict(), Mode::kServer).has_value());
   EXPECT_FALSE(RatioToBar({Inconclusive{}, {}}, Mode::kDeviceHot).has_value());
+  Verdict on_the_wall = GemmVerdict();
+  ModeTiming& timing = std::get<Passed>(on_the_wall.outcome).timings.front().modes.front();
+  timing.mode = Mode::kWall;
+  std::get<Passed>(on_the_wall.outcome).timings.front().modes.push_back({Mode::kDeviceHot});
+  EXPECT_EQ(RatioToBar(on_the_wall, Mode::kDeviceHot), 1.1);
   EXPECT_EQ(FindTiming({Passed{}, {}}, Mode::kDeviceHot), nullptr);
 }
 

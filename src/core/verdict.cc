@@ -100,9 +100,18 @@ const ModeTiming* FindTiming(const Verdict& verdict, Mode mode) {
   return nullptr;
 }
 
-std::optional<double> RatioToBar(const Verdict& verdict, Mode mode) {
+const ModeTiming* FindComparison(const Verdict& verdict, Mode mode) {
   const ModeTiming* timing = FindTiming(verdict, mode);
-  if (timing == nullptr || timing->comparisons.empty()) return std::nullopt;
+  if (timing == nullptr || !timing->comparisons.empty()) return timing;
+  for (const ModeTiming& other : std::get<Passed>(verdict.outcome).timings.front().modes) {
+    if (!other.comparisons.empty()) return &other;
+  }
+  return nullptr;
+}
+
+std::optional<double> RatioToBar(const Verdict& verdict, Mode mode) {
+  const ModeTiming* timing = FindComparison(verdict, mode);
+  if (timing == nullptr) return std::nullopt;
   return timing->comparisons.front().ratio;
 }
 

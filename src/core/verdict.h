@@ -148,7 +148,10 @@ std::string Describe(const Outcome& outcome);          // one line for a person
 
 // The mode's timing of the first workload of a Passed, or null.
 const ModeTiming* FindTiming(const Verdict& verdict, Mode mode);
-// Ratio to the bar (the first comparison) in a mode; nullopt when not passed or not compared.
+// The mode's timing, when it was compared with a baseline; else the first mode's that was (PyTorch
+// is compared on the wall clock only); else null.
+const ModeTiming* FindComparison(const Verdict& verdict, Mode mode);
+// Ratio to the bar (the first comparison) there; nullopt when not passed or not compared.
 std::optional<double> RatioToBar(const Verdict& verdict, Mode mode);
 
 }  // namespace warpsmith

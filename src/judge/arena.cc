@@ -160,6 +160,7 @@ Status Arena::FillChecks(Random& random) {
   std::vector<std::pair<int, std::vector<int>>> products;
   for (const CheckContents& check : checks_) {
     const uint64_t seed = random.Bits();
+    if (&check == &checks_.front()) first_check_seed_ = seed;
     if (problem_.reference_draws) {
       TRY(DrawSet(check.content, check.reference, seed));
     } else if (!problem_.gemm) {
@@ -230,6 +231,17 @@ Status Arena::DrawSet(int content, int reference, uint64_t seed) {
                                 device_.stream()));
   }
   return TakeExpected(reference);
+}
+
+Status Arena::ComputeSecondAnswer() {
+  const CheckContents& check = checks_.front();
+  return problem_.reference_draws ? DrawSet(check.content, 0, first_check_seed_)
+                                  : AskProcess(0, check.content);
+}
+
+Status Arena::ForgetSecondAnswer(Random& random) {
+  computed_.at(0) = false;
+  return problem_.reference_draws ? DrawSet(0, 0, random.Bits()) : Status{};
 }
 
 Status Arena::AskProcess(int reference, int content) {

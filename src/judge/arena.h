@@ -79,6 +79,11 @@ class Arena {
   Status StageCheck(const CheckContents& check);
   Status RefillGuards();
 
+  // Asks the reference's process about the first check once more: the answer is number 0 of the
+  // references until ForgetSecondAnswer. Not for the built-in reference.
+  Status ComputeSecondAnswer();
+  Status ForgetSecondAnswer(Random& random);
+
   // Computes what is missing. Waits for the device.
   Status EnsureReferences(const BatchPlan& batch);
   // Of a launch's contents, or of a check's reference.
@@ -126,6 +131,7 @@ class Arena {
   std::vector<bool> computed_;                // by reference index
   std::vector<std::vector<double>> largest_;  // by reference index, then output
   std::vector<uint64_t> seeds_;               // of each set, for its near duplicates
+  uint64_t first_check_seed_ = 0;
   std::vector<Assignment> assignments_;
 };
 

@@ -72,7 +72,8 @@ class Verification {
   Status SubmitAlone(uint16_t poison) {
     for (size_t output = 0; output < problem_.outputs.size(); ++output) {
       for (WrittenOutputs& w : written_) w.expected[output] = {w.addresses[output], 0, 0};
-      TRY(SubmitOutput(output, poison, problem_.outputs[output].dtype));
+      TRY(SubmitOutput(output, poison, problem_.outputs[output].dtype,
+                       problem_.outputs[output].dtype));
     }
     return {};
   }
@@ -80,7 +81,15 @@ class Verification {
   Status Submit(uint16_t poison, bool exact) {
     exact_ = exact;
     for (size_t output = 0; output < problem_.outputs.size(); ++output) {
-      TRY(SubmitOutput(output, poison, problem_.expected[output]));
+      TRY(SubmitOutput(output, poison, problem_.outputs[output].dtype, problem_.expected[output]));
+    }
+    return {};
+  }
+
+  // What was "written" are outputs of the reference.
+  Status SubmitReferences() {
+    for (size_t output = 0; output < problem_.outputs.size(); ++output) {
+      TRY(SubmitOutput(output, kNoPoison, problem_.expected[output], problem_.expected[output]));
     }
     return {};
   }
@@ -97,7 +106,9 @@ class Verification {
   }
 
  private:
-  Status SubmitOutput(size_t output, uint16_t poison, DType expected_type) {
+  static constexpr uint16_t kNoPoison = 0x7e01;
+
+  Status SubmitOutput(size_t output, uint16_t poison, DType written_type, DType expected_type) {
     std::vector<VerifyEntry> entries;
     for (const WrittenOutputs& w : written_) {
       const ExpectedTensor& expected = w.expected[output];
@@ -112,7 +123,7 @@ class Verification {
     parameters.bound = problem_.bounds[output];
     parameters.poison = poison;
     parameters.exact = exact_ ? 1 : 0;
-    parameters.dtype = static_cast<int32_t>(problem_.outputs[output].dtype);
+    parameters.dtype = static_cast<int32_t>(written_type);
     parameters.expected_dtype = static_cast<int32_t>(expected_type);
     return device_.kernels().RunVerify(parameters, static_cast<int>(entries.size()),
                                        device_.stream());
@@ -399,6 +410,18 @@ Result<std::optional<std::string_view>> TrivialAnswerThatPasses(OracleDevice& de
                               static_cast<size_t>(bytes), device.stream()));
   if (TRY(passes())) return std::optional<std::string_view>("a copy of the first input");
   return std::optional<std::string_view>();
+}
+
+Result<OutputReport> CompareReferences(OracleDevice& device, const Arena& arena, int answer,
+                                       int right) {
+  WrittenOutputs one{{}, arena.ReferenceAt(right)};
+  for (const ExpectedTensor& output : arena.ReferenceAt(answer)) {
+    one.addresses.push_back(output.values);
+  }
+  Verification verification(device, arena, {std::move(one)});
+  TRY(verification.SubmitReferences());
+  TRY(device.Synchronize());
+  return TRY(verification.Read(Detail::kCountsOnly)).front();
 }
 
 }  // namespace warpsmith::judge

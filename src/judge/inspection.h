@@ -50,6 +50,10 @@ Result<Inspection> InspectCheck(OracleDevice& device, Arena& arena, const CheckC
 // that the check takes for right: then the task is degenerate and measures nothing.
 Result<std::optional<std::string_view>> TrivialAnswerThatPasses(OracleDevice& device, Arena& arena);
 
+// How the reference's outputs number `answer` would do as an answer where number `right` is right.
+Result<OutputReport> CompareReferences(OracleDevice& device, const Arena& arena, int answer,
+                                       int right);
+
 }  // namespace warpsmith::judge
 
 #endif  // WARPSMITH_JUDGE_INSPECTION_H_

@@ -52,6 +52,9 @@ class Oracle {
 
   // What certifies beyond checks and times: the first finding turns a pass into a rejection.
   Result<Outcome> Audit(const Job& job, Passed passed);
+  // Where the task names PyTorch as a baseline: the plan's calls beside it, as one mode more, the
+  // first. The outcome, where that fails.
+  StepResult CompareWithTorch(const Job& job, Stage& stage, Evidence& evidence, Passed& passed);
   Result<Outcome> JudgeProgram(const Job& job, Stage& stage, Evidence& evidence);
   Result<PeerOptions> TorchPeer() const;
 

@@ -44,7 +44,8 @@ struct PeerArena {
   std::vector<PeerRegion> regions, exact;
 };
 
-// Makes a callee ready: "program" (payload: the shared library), "eager", "compile".
+// Makes a callee ready: "program" (payload: the shared library), "plan" (payload: the cubin), and
+// of PyTorch "eager" and "compile". `entry` is the library's function, or the plan as JSON.
 struct PeerLoad {
   std::string callee, entry;
 };

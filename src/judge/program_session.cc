@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <nlohmann/json.hpp>
 #include <utility>
 
+#include "core/serialize.h"
 #include "cuda/cupti.h"
 #include "cuda/driver.h"
 #include "judge/program_library.h"
@@ -25,7 +27,10 @@ Error NotHere(std::string_view command) {
                fmt::format("judge command '{}' is for a reference's process", command), ""};
 }
 
-void Nothing(void* const*) {}
+Result<LaunchPlan> PlanFromText(const std::string& text) {
+  const nlohmann::json json = TRY(ParseJson("judge command 'load'", text));
+  return LaunchPlanFrom(JsonReader("judge command 'load'", json));
+}
 
 // Time in which at least one kernel or transfer ran, overlaps counted once.
 double BusyUs(const cuda::ActivityRecords& records) {
@@ -70,6 +75,10 @@ Result<PeerReply> ProgramSession::Run(const PeerStart& command, const Frame&) {
 // The library comes before the arena: what runs while it is loaded finds no buffers.
 Result<PeerReply> ProgramSession::Run(const PeerLoad& command, const Frame& frame) {
   if (!context_) return OutOfOrder("load", "start");
+  if (command.callee == "plan") {
+    pending_ = PendingPlan{TRY(PlanFromText(command.entry)), frame.payload};
+    return PeerReply{};
+  }
   program_ = TRY(LoadProgram(frame.payload, command.entry));
   TRY(context_->MakeCurrent());
   return PeerReply{fmt::format("{} bytes", frame.payload.size()), "", 0};
@@ -84,6 +93,8 @@ Result<PeerReply> ProgramSession::Run(const PeerArena& command, const Frame& fra
                              frame.descriptors.size()),
                  ""};
   }
+  task_ = command.task;
+  workload_ = command.workload;
   slots_.clear();
   exact_.clear();
   mappings_.clear();
@@ -107,18 +118,38 @@ Result<ProgramSession::MappedRegion> ProgramSession::Map(const PeerRegion& regio
   return MappedRegion{region, mappings_.back().address()};
 }
 
-Result<ProgramCall> ProgramSession::CalleeOf(const std::string& name) const {
-  if (name == "null") return ProgramCall{&Nothing};
+Result<ProgramSession::Call> ProgramSession::CalleeOf(const std::string& name) {
+  if (name == "null") return Call([](const std::vector<void*>&) { return Status{}; });
+  if (name == "plan") return PreparedPlanCall();
   if (program_ == nullptr) return OutOfOrder("check or burst", "load");
-  return program_;
+  return Call([call = program_](const std::vector<void*>& tensors) -> Status {
+    call(tensors.data());
+    return {};
+  });
+}
+
+Result<ProgramSession::Call> ProgramSession::PreparedPlanCall() {
+  if (pending_) {
+    plan_ = TRY(PlanCall::Prepare(pending_->plan, pending_->image, task_, workload_, *context_));
+    pending_.reset();
+  }
+  if (!plan_) return OutOfOrder("check or burst", "load");
+  return Call([this](const std::vector<void*>& tensors) -> Status {
+    std::vector<launch::Binding> bindings;
+    for (size_t i = 0; i < tensors.size(); ++i) {
+      bindings.push_back({task_.tensors[i].name, reinterpret_cast<cuda::DevicePointer>(tensors[i]),
+                          exact_[i].region.bytes});
+    }
+    return (*plan_)(bindings);
+  });
 }
 
 Result<PeerReply> ProgramSession::Run(const PeerCheck& command, const Frame&) {
   if (exact_.empty()) return OutOfOrder("check", "arena");
-  const ProgramCall call = TRY(CalleeOf(command.callee));
+  const Call call = TRY(CalleeOf(command.callee));
   std::vector<void*> tensors;
   for (const MappedRegion& region : exact_) tensors.push_back(region.AddressOf(0));
-  call(tensors.data());
+  TRY(call(tensors));
   TRY(context_->Synchronize());
   return PeerReply{};
 }
@@ -126,7 +157,7 @@ Result<PeerReply> ProgramSession::Run(const PeerCheck& command, const Frame&) {
 Result<PeerReply> ProgramSession::Run(const PeerBurst& command, const Frame& frame) {
   if (slots_.empty()) return OutOfOrder("burst", "arena");
   if (frame.descriptors.size() != 1) return OutOfOrder("burst", "its page");
-  const ProgramCall call = TRY(CalleeOf(command.callee));
+  const Call call = TRY(CalleeOf(command.callee));
   BurstPage page = TRY(BurstPage::Map(frame.descriptors.front()));
   if (page.roles() != slots_.size()) return OutOfOrder("burst", "an arena of as many tensors");
   if (!command.trace) {
@@ -139,7 +170,7 @@ Result<PeerReply> ProgramSession::Run(const PeerBurst& command, const Frame& fra
   return PeerReply{"", "", busy_us / static_cast<double>(command.calls)};
 }
 
-Status ProgramSession::RunCalls(const PeerBurst& burst, BurstPage& page, ProgramCall call) const {
+Status ProgramSession::RunCalls(const PeerBurst& burst, BurstPage& page, const Call& call) const {
   std::vector<void*> tensors(slots_.size());
   for (uint32_t i = 0; i < burst.calls; ++i) {
     Waiting waiting;
@@ -149,7 +180,7 @@ Status ProgramSession::RunCalls(const PeerBurst& burst, BurstPage& page, Program
       waiting.LookAround();
     }
     TRY(PrepareCall(page.slots(), tensors));
-    call(tensors.data());
+    TRY(call(tensors));
     TRY(context_->Synchronize());
     page.AnnounceDone(i);
   }

@@ -3,16 +3,19 @@
 #ifndef WARPSMITH_JUDGE_PROGRAM_SESSION_H_
 #define WARPSMITH_JUDGE_PROGRAM_SESSION_H_
 
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "core/launch_plan.h"
 #include "cuda/context.h"
 #include "cuda/shared_memory.h"
 #include "judge/burst_page.h"
 #include "judge/peer_wire.h"
+#include "judge/plan_call.h"
 #include "judge/program_library.h"
 #include "util/frame.h"
 #include "util/result.h"
@@ -38,6 +41,13 @@ class ProgramSession {
     void* AddressOf(int64_t slot) const;
   };
 
+  struct PendingPlan {
+    LaunchPlan plan;
+    std::string image;
+  };
+  // A callee's call on the tensors' addresses, in the task's order.
+  using Call = std::function<Status(const std::vector<void*>& tensors)>;
+
   Result<PeerReply> Run(const PeerStart& command, const Frame& frame);
   Result<PeerReply> Run(const PeerArena& command, const Frame& frame);
   Result<PeerReply> Run(const PeerLoad& command, const Frame& frame);
@@ -47,15 +57,20 @@ class ProgramSession {
   Result<PeerReply> Run(const PeerDraw& command, const Frame& frame);
 
   Result<MappedRegion> Map(const PeerRegion& region, int descriptor);
-  Result<ProgramCall> CalleeOf(const std::string& name) const;
-  Status RunCalls(const PeerBurst& burst, BurstPage& page, ProgramCall call) const;
+  Result<Call> CalleeOf(const std::string& name);
+  Result<Call> PreparedPlanCall();
+  Status RunCalls(const PeerBurst& burst, BurstPage& page, const Call& call) const;
   Status PrepareCall(std::span<const uint32_t> slots, std::vector<void*>& tensors) const;
 
   int socket_;
   std::optional<cuda::Context> context_;
   std::vector<cuda::Mapping> mappings_;
   std::vector<MappedRegion> slots_, exact_;
+  Task task_;
+  Workload workload_;
   ProgramCall program_ = nullptr;
+  std::optional<PendingPlan> pending_;  // until the arena says which task it is for
+  std::optional<PlanCall> plan_;
 };
 
 }  // namespace warpsmith::judge

@@ -35,10 +35,11 @@ Result<PeerProcess*> ProgramTrial::Torch() {
 Status ProgramTrial::LoadTorch(const std::string& callee) {
   PeerProcess* torch = TRY(Torch());
   if (context_.kept->loaded.contains(callee)) return {};
+  TRY(arena().StageCheck(arena().checks().front()));  // loading makes a call
+  TRY(context_.trial.device->Synchronize());
   const PeerCallResult loaded = torch->Call(PeerLoad{callee, ""}, kLoadLimit);
   const auto* reply = std::get_if<PeerReply>(&loaded);
   if (reply == nullptr) return ErrorOfPeer(loaded, fmt::format("PyTorch: loading '{}'", callee));
-  TRY(arena().StageCheck(arena().checks().front()));
   const PeerCallResult checked = torch->Call(PeerCheck{callee}, kLoadLimit);
   if (!std::holds_alternative<PeerReply>(checked)) {
     return ErrorOfPeer(checked, fmt::format("PyTorch: the first call of '{}'", callee));

@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <nlohmann/json.hpp>
 #include <numeric>
 #include <utility>
 
 #include "core/program_shim.h"
+#include "core/serialize.h"
 #include "judge/floor.h"
 #include "judge/program_sandbox.h"
 #include "util/clock.h"
@@ -20,6 +22,7 @@ constexpr int kWarmUpCalls = 8;   // at most, before a call's time is known
 constexpr int kNullCalls = 1000;  // at most, to measure the hand-over
 constexpr double kMostNullShare = 0.5;
 constexpr int kTracedCalls = 50;
+constexpr char kPlanCallee[] = "plan";
 
 }  // namespace
 
@@ -27,6 +30,7 @@ ProgramTrial::ProgramTrial(const ProgramContext& context) : context_(context) {
   Contender candidate;
   candidate.timing = {std::string(kCandidateName), true, {}, 0};
   candidate.artifact = &*context.trial.job->artifact;
+  if (context.trial.job->candidate.form == Form::kKernel) candidate.callee = kPlanCallee;
   contenders_.push_back(std::move(candidate));
 }
 
@@ -137,8 +141,10 @@ StepResult ProgramTrial::RunProgram(Contender& contender, int round) {
 // The library comes before the arena: what runs while it is loaded finds no buffers.
 StepResult ProgramTrial::Enter(Contender& contender, PeerProcess& peer, int round) {
   const BurstBench bench = Bench();
-  const PeerCallResult loaded = peer.Call(PeerLoad{contender.callee, kProgramEntry},
-                                          bench.step_limit, contender.artifact->image);
+  const bool is_plan = contender.callee == kPlanCallee;
+  const std::string entry = is_plan ? ToJson(job().candidate.plan).dump() : kProgramEntry;
+  const PeerCallResult loaded =
+      peer.Call(PeerLoad{contender.callee, entry}, bench.step_limit, contender.artifact->image);
   if (!std::holds_alternative<PeerReply>(loaded)) {
     return Failed(contender, loaded, "loading the program");
   }

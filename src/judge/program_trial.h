@@ -1,5 +1,6 @@
-// A job of form `program` on its way to a verdict: every contender in a process of its own,
-// checked, then timed in bursts on the oracle's clock.
+// A job that is timed on the wall clock on its way to a verdict: every contender in a process of
+// its own, checked, then timed in bursts on the oracle's clock. Programs, and the plans of kernels
+// that are to be compared with PyTorch.
 #ifndef WARPSMITH_JUDGE_PROGRAM_TRIAL_H_
 #define WARPSMITH_JUDGE_PROGRAM_TRIAL_H_
 

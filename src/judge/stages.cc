@@ -91,7 +91,31 @@ Result<Stage> Stages::Build(const std::string& id, const Task& task, const Workl
   stage.arena = TRY(Arena::Create(device_, id, problem, plan, std::move(process), random_));
   const auto trivial = TRY(TrivialAnswerThatPasses(device_, *stage.arena));
   if (trivial) stage.degenerate = std::string(*trivial);
+  if (!problem.gemm) TRY(DoubtReference(stage));
   return stage;
+}
+
+// Two answers to the same question must agree; answers to two questions must not.
+Status Stages::DoubtReference(Stage& stage) {
+  Arena& arena = *stage.arena;
+  const int right = arena.checks().front().reference;
+  TRY(arena.ComputeSecondAnswer());
+  const OutputReport again = TRY(CompareReferences(device_, arena, 0, right));
+  if (again.wrong > 0) {
+    return Error{ErrorCode::kBadInput,
+                 fmt::format("task {}: the reference is not deterministic: asked twice, it differs "
+                             "by more than the tolerance in {} elements of {}",
+                             stage.task.name, again.wrong, again.output),
+                 "fix its seeds, or state a tolerance that its own answers keep to"};
+  }
+  TRY(arena.ForgetSecondAnswer(random_));
+  if (arena.problem().inputs.empty() || stage.degenerate) return {};
+  BatchPlan other;
+  other.timed.push_back({std::vector<int>(arena.problem().inputs.size(), 0), {}, 0});
+  TRY(arena.EnsureReferences(other));
+  const OutputReport swapped = TRY(CompareReferences(device_, arena, 0, right));
+  if (swapped.wrong == 0) stage.degenerate = "the answer to other inputs";
+  return {};
 }
 
 }  // namespace warpsmith::judge

@@ -57,6 +57,7 @@ class Stages {
   Result<ArenaPlan> PlanFor(const Task& task, const Workload& workload,
                             const Problem& problem) const;
   void MakeRoom();
+  Status DoubtReference(Stage& stage);
 
   OracleDevice& device_;
   const DeviceInfo& info_;

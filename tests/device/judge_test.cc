@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "command_line.h"
 #include "compile/worker_compiler.h"
 #include "core/verdict.h"
 #include "judge/kernels.h"
@@ -447,11 +448,8 @@ TEST_F(JudgeOnDevice, BigProblemsAreVerifiedInFull) {
 
 // Runners and compile workers are this program, started again.
 int main(int argc, char** argv) {
-  if (argc == 3 && std::string_view(argv[1]) == warpsmith::judge::kRunnerSubcommand) {
-    return warpsmith::judge::RunnerMain(std::atoi(argv[2]));
-  }
-  if (argc == 3 && std::string_view(argv[1]) == warpsmith::compile::kWorkerSubcommand) {
-    return warpsmith::compile::CompileWorkerMain(std::atoi(argv[2]));
+  if (argc > 1 && std::string_view(argv[1]).starts_with("internal-")) {  // our own children
+    return warpsmith::cli::Main(argc, argv);
   }
   testing::InitGoogleTest(&argc, argv);
   return RUN_ALL_TESTS();

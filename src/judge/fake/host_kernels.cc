@@ -444,6 +444,15 @@ void RowSumF32(void** arguments) { RowSum<float>(arguments, 0, 0); }
 void RowSumF64(void** arguments) { RowSum<double>(arguments, 0, 0); }
 void RowSumDropsLast(void** arguments) { RowSum<float>(arguments, 0, 1); }
 void RowSumSkipsARow(void** arguments) { RowSum<float>(arguments, 1, 0); }
+void RowSumOfNothing(void** arguments) {
+  auto* out = At<double>(Argument<uint64_t>(arguments, 1));
+  for (int r = 0; r < Argument<int>(arguments, 2); ++r) out[r] = 1 + r;
+}
+void RowSumDiffers(void** arguments) {
+  static int calls = 0;
+  RowSumF64(arguments);
+  *At<double>(Argument<uint64_t>(arguments, 1)) += ++calls;
+}
 void RowSumNan(void** arguments) { *At<double>(Argument<uint64_t>(arguments, 1)) = NAN; }
 
 constexpr std::pair<const char*, void (*)(void**)> kCandidates[] = {
@@ -452,6 +461,8 @@ constexpr std::pair<const char*, void (*)(void**)> kCandidates[] = {
     {"row-sum-drops-last", RowSumDropsLast},
     {"row-sum-skips-a-row", RowSumSkipsARow},
     {"row-sum-nan", RowSumNan},
+    {"row-sum-of-nothing", RowSumOfNothing},
+    {"row-sum-differs", RowSumDiffers},
     {"row-sum-crashes", Crashes},
     {"honest", Honest},
     {"zeros", Zeros},

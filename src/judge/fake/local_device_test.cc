@@ -305,6 +305,19 @@ TEST_F(JudgeOverFakeDriver, AReferenceThatFailsIsTheTasksFault) {
   ExpectHonestPasses();
 }
 
+TEST_F(JudgeOverFakeDriver, AReferenceIsDoubted) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"row-sum-differs", "not deterministic"},
+      {"row-sum-of-nothing", "the answer to other inputs"},
+  };
+  for (const auto& [reference, expected] : cases) {
+    const Outcome outcome = JudgeAll({RowSumJob("row-sum", reference)}).at(0).verdict.outcome;
+    const auto* inconclusive = std::get_if<Inconclusive>(&outcome);
+    ASSERT_NE(inconclusive, nullptr) << reference << ": " << Describe(outcome);
+    EXPECT_THAT(inconclusive->reason, testing::HasSubstr(expected)) << reference;
+  }
+}
+
 TEST_F(JudgeOverFakeDriver, JobsComeBackUnderTheirKeys) {
   const auto completed = JudgeAll({MakeJob("honest"), MakeJob("zeros"), MakeJob("honest")});
   EXPECT_EQ(completed.at(0).key, "honest");

@@ -141,6 +141,20 @@ Task GemmTask() {
   return task;
 }
 
+Candidate PlanCandidate(const std::string& kernel) {
+  const Expression one = Expression::Constant(1);
+  LaunchOperation launch;
+  launch.kernel = kernel;
+  launch.grid = launch.block = launch.cluster = {one, one, one};
+  launch.arguments = {TensorArgument{"A"}, TensorArgument{"B"}, TensorArgument{"C"}};
+  for (const char* size : {"M", "N", "K"}) {
+    launch.arguments.emplace_back(IntArgument{Expression::Literal(size)});
+  }
+  Candidate candidate;
+  candidate.plan.operations = {launch};
+  return candidate;
+}
+
 class ProgramJudging : public testing::Test {
  protected:
   static void SetUpTestSuite() {
@@ -351,6 +365,24 @@ TEST_F(ProgramJudging, ComparesWithPyTorchAndRivals) {
   EXPECT_FALSE(std::filesystem::is_empty(CacheHome() / "torch-best"));
 }
 
+TEST_F(ProgramJudging, PlansAreCalledLikePrograms) {
+  job_.candidate = PlanCandidate("honest");
+  job_.task.baselines = {"torch-eager"};
+  const Result<Outcome> outcome = JudgeImage(fake::CandidateImage("honest"));
+  ASSERT_TRUE(outcome.ok()) << outcome.error().Line();
+  const auto* passed = std::get_if<Passed>(&*outcome);
+  ASSERT_NE(passed, nullptr) << Describe(*outcome);
+  const ModeTiming& timing = passed->timings.at(0).modes.at(0);
+  EXPECT_EQ(timing.mode, Mode::kWall);
+  ASSERT_EQ(timing.comparisons.size(), 1U);
+  EXPECT_EQ(timing.comparisons[0].baseline, "torch-eager");
+
+  job_.candidate = PlanCandidate("zeros");
+  const Result<Outcome> wrong = JudgeImage(fake::CandidateImage("zeros"));
+  ASSERT_TRUE(wrong.ok()) << wrong.error().Line();
+  EXPECT_TRUE(std::holds_alternative<Incorrect>(*wrong)) << Describe(*wrong);
+}
+
 TEST_F(ProgramJudging, AWrongBaselineIsNoVerdictOnTheCandidate) {
   Candidate wrong;
   wrong.form = Form::kProgram;
@@ -388,6 +420,7 @@ int FakeTorch(const std::string& library, int socket) {
 
 int main(int argc, char** argv) {
   if (argc == 3 && std::string_view(argv[1]) == warpsmith::judge::kProgramSubcommand) {
+    warpsmith::judge::fake::DefineKernels();
     return warpsmith::judge::ProgramMain(std::atoi(argv[2]));
   }
   if (argc == 4 && std::string_view(argv[1]) == "fake-torch") {
