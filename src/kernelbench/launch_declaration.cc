@@ -153,7 +153,9 @@ bool IsOfType(const std::string& token) {
 Result<LaunchParameter> ParameterOf(Tokens tokens, size_t index) {
   tokens.erase(std::find(tokens.begin(), tokens.end(), "="), tokens.end());
   if (tokens.empty()) return Unusable("has an empty parameter");
-  if (!std::all_of(tokens.begin(), tokens.end(), IsOfType)) {
+  const bool balanced = std::count(tokens.begin(), tokens.end(), "<") ==
+                        std::count(tokens.begin(), tokens.end(), ">");
+  if (!balanced || !std::all_of(tokens.begin(), tokens.end(), IsOfType)) {
     return Unusable("has the parameter \"" + Joined(tokens) + "\"");
   }
   LaunchParameter parameter{"", "argument" + std::to_string(index)};

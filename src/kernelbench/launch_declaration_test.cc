@@ -83,6 +83,8 @@ TEST(LaunchDeclaration, RefusesWhatCannotBeRepeated) {
               HasSubstr("has the parameter"));
   EXPECT_THAT(ErrorOf("void launch_gpu_implementation(void* x '\n, int n);"),
               HasSubstr("has the parameter"));
+  EXPECT_THAT(ErrorOf("void launch_gpu_implementation(std::vector<int = 3> x, int n);"),
+              HasSubstr("has the parameter"));
   EXPECT_THAT(ErrorOf("void launch_gpu_implementation(float x[3]);"),
               HasSubstr("has the parameter"));
   EXPECT_THAT(ErrorOf("void launch_gpu_implementation(void* x, int x);"), HasSubstr("named x"));
