@@ -96,8 +96,8 @@ file(GLOB_RECURSE files RELATIVE ${ROOT}
   ${ROOT}/src/*.h ${ROOT}/src/*.cc ${ROOT}/src/*.cuh ${ROOT}/src/*.cu
   ${ROOT}/tools/*.h ${ROOT}/tools/*.cc ${ROOT}/tests/*.h ${ROOT}/tests/*.cc ${ROOT}/bench/*.cc)
 list(FILTER files EXCLUDE REGEX "^tests/house/broken_includes/")
-# Carried in the program, and built on the user's machine beside torch.
-list(FILTER files EXCLUDE REGEX "^src/torch/warpsmith_driver/")
+# Carried in the program, and built on the user's machine: beside torch, or for a reproduction.
+list(FILTER files EXCLUDE REGEX "^src/(torch/warpsmith_driver|reproduce/script)/")
 foreach(file IN LISTS files)
   check_file()
 endforeach()

@@ -1,4 +1,4 @@
-// One compilation as the compilers see it, and their answer. Private to this folder.
+// One compilation as the compilers see it, and their answer.
 #ifndef WARPSMITH_COMPILE_COMPILATION_H_
 #define WARPSMITH_COMPILE_COMPILATION_H_
 
