@@ -82,7 +82,11 @@ std::string Obstacle(const CudaFunction& function) {
     const bool known = parameter.pointers == 0
                            ? kScalarTypes.contains(parameter.element)
                            : parameter.pointers == 1 && kTensorTypes.contains(parameter.element);
-    if (!known) return which + " of " + name + " is a '" + parameter.type + "'";
+    const auto scalar = kScalarTypes.find(parameter.element);
+    const bool stream = scalar != kScalarTypes.end() && scalar->second == "none";
+    // A launch plan has no stream to give.
+    if (!known || (stream && function.kernel))
+      return which + " of " + name + " is a '" + parameter.type + "'";
     tensors += parameter.pointers == 1 ? 1 : 0;
   }
   return tensors > 0 ? "" : name + " takes no pointer";

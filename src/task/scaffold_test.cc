@@ -289,5 +289,13 @@ TEST(CudaScan, EveryPrefixOfARealFileIsTaken) {
   }
 }
 
+TEST(Scaffold, AKernelThatTakesAStreamCannotBeLaunched) {
+  const char* source = "__global__ void k(float* x, int n, cudaStream_t stream) {}\n";
+  const auto scaffold = MakeScaffold({"s", {{"k.cu", source}}, "k.cu", ""});
+  ASSERT_FALSE(scaffold.ok());
+  EXPECT_NE(scaffold.error().message.find("'stream' of kernel 'k'"), std::string::npos)
+      << scaffold.error().message;
+}
+
 }  // namespace
 }  // namespace warpsmith::task
