@@ -188,6 +188,8 @@ void AddEvaluate(CLI::App& app, Chosen& chosen) {
   command->add_option("--many", options->many,
                       "instead of both: a folder of tasks, with their candidates below them");
   command->add_option("--csv", options->csv, "with --many: write one row a verdict here");
+  command->add_option("--reproduce", options->reproduce,
+                      "write a folder here that times the candidate without warpsmith");
   command->add_option("--workload", options->workload, "by name; default: the first");
   command->add_flag("--certified", options->certified, "all modes, fresh data, narrow intervals");
   command->add_flag("--paper-protocol", options->paper_protocol, "CUDA-L2's 10 s + 30 s");

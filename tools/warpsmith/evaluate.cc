@@ -5,6 +5,7 @@
 #include "core/serialize.h"
 #include "evaluate_many.h"
 #include "judging.h"
+#include "reproducing.h"
 
 namespace warpsmith::cli {
 namespace {
@@ -83,6 +84,17 @@ int StatusOf(const std::vector<Judged>& judged, const std::string& fail_on) {
   return 0;
 }
 
+// One candidate's files go into the folder itself, several candidates' into one each below it.
+Status Reproduce(Machine& machine, const task::LoadedTask& loaded,
+                 const std::vector<Judged>& judged, const std::filesystem::path& folder) {
+  if (judged.size() == 1) return TryReproduction(machine, loaded, judged.front(), folder);
+  for (const Judged& one : judged) {
+    const std::string name = ReproductionName(loaded.task.name, loaded.workload.name, one);
+    TRY(TryReproduction(machine, loaded, one, folder / name));
+  }
+  return {};
+}
+
 }  // namespace
 
 Protocol ProtocolOf(const EvaluateOptions& options) {
@@ -102,6 +114,7 @@ Result<int> RunEvaluate(const EvaluateOptions& options) {
   if (!options.common.quiet) std::fprintf(stderr, "%s\n", machine.notice().c_str());
   const std::vector<Judged> judged =
       TRY(JudgeOnTask(machine, loaded, ProtocolOf(options), candidates));
+  if (!options.reproduce.empty()) TRY(Reproduce(machine, loaded, judged, options.reproduce));
   if (options.common.json) {
     std::printf("%s\n", ToJson(judged).dump(1).c_str());
   } else {

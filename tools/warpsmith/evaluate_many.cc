@@ -14,6 +14,7 @@
 #include "optimize/slice.h"
 #include "report/suite.h"
 #include "report/text_table.h"
+#include "reproducing.h"
 #include "util/clock.h"
 #include "util/file.h"
 #include "util/interrupt.h"
@@ -105,14 +106,19 @@ report::SuiteRow NotJudged(const Entry& entry, const fs::path& root, const Error
 }
 
 Result<std::vector<report::SuiteRow>> JudgeEntry(Machine& machine, const Entry& entry,
-                                                 const fs::path& root, const Protocol& protocol) {
+                                                 const fs::path& root,
+                                                 const EvaluateOptions& options) {
   const task::LoadedTask loaded = TRY(LoadJudgeable(entry.task.string(), ""));
   const auto candidates = TRY(LoadCandidates({entry.candidate.string()}));
   std::vector<report::SuiteRow> rows;
-  for (const Judged& one : TRY(JudgeOnTask(machine, loaded, protocol, candidates))) {
+  for (Judged& one : TRY(JudgeOnTask(machine, loaded, ProtocolOf(options), candidates))) {
     rows.push_back({Relative(entry.task, root), loaded.workload.name,
                     Relative(entry.candidate, entry.task), one.completed.verdict,
                     loaded.task.headline});
+    if (options.reproduce.empty()) continue;
+    one.name = rows.back().candidate;
+    const std::string name = ReproductionName(rows.back().task, rows.back().workload, one);
+    TRY(TryReproduction(machine, loaded, one, fs::path(options.reproduce) / name));
   }
   return rows;
 }
@@ -147,7 +153,7 @@ Result<int> RunEvaluateMany(const EvaluateOptions& options) {
       complete = false;
       break;
     }
-    auto judged = JudgeEntry(machine, entries[i], root, ProtocolOf(options));
+    auto judged = JudgeEntry(machine, entries[i], root, options);
     if (!judged.ok() && StopsAll(judged.error())) return judged.error();
     if (!judged.ok()) judged = std::vector{NotJudged(entries[i], root, judged.error())};
     for (report::SuiteRow& row : *judged) {

@@ -100,8 +100,9 @@ struct EvaluateOptions {
   DeviceOptions device;
   PaceOptions pace;
   std::string task, workload;
-  std::string many;  // a folder of tasks with their candidates, instead of one task
-  std::string csv;   // --many: one row a verdict
+  std::string many;       // a folder of tasks with their candidates, instead of one task
+  std::string csv;        // --many: one row a verdict
+  std::string reproduce;  // a folder for what times the candidate without warpsmith
   std::vector<std::string> candidates;
   bool certified = false, paper_protocol = false;
   std::string fail_on = "incorrect";

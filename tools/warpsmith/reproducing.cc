@@ -1,0 +1,67 @@
+#include "reproducing.h"
+
+#include <cstdio>
+
+#include "cuda/context.h"
+#include "cuda/driver.h"
+#include "cuda/module.h"
+#include "launch/prepared_plan.h"
+#include "report/text_table.h"
+#include "reproduce/folder.h"
+
+namespace warpsmith::cli {
+namespace {
+
+Result<int64_t> AskDevice(Machine& machine, const Candidate& candidate,
+                          const ResolvedLaunch& launch) {
+  const CompileOutcome compiled =
+      TRY(machine.compiler().Compile(candidate, machine.info().architecture));
+  const auto* artifact = std::get_if<Artifact>(&compiled);
+  if (artifact == nullptr) {
+    return Error{ErrorCode::kBadInput,
+                 "does not compile: " + std::get<CompileFailed>(compiled).reason, ""};
+  }
+  const cuda::Driver* driver = TRY(cuda::Driver::Open());
+  const cuda::DeviceProperties device = TRY(driver->FindDevice(machine.info().uuid));
+  const cuda::Context context = TRY(cuda::Context::Retain(device, cuda::HostWait::kBlock));
+  const cuda::Module module = TRY(cuda::Module::Load(artifact->image));
+  return launch::OccupancyOf(module, device.sm_count)(launch);
+}
+
+// None in a replay: there is no device to ask.
+reproduce::Occupancy OccupancyOn(Machine& machine) {
+  if (machine.recorded() != nullptr) return {};
+  return [&machine](const Candidate& candidate, const ResolvedLaunch& launch) {
+    return AskDevice(machine, candidate, launch);
+  };
+}
+
+}  // namespace
+
+Status WriteReproduction(Machine& machine, const task::LoadedTask& loaded, const Judged& judged,
+                         const std::filesystem::path& folder) {
+  const reproduce::Subject subject{judged.name,      loaded.task,          loaded.workload,
+                                   judged.candidate, judged.completed.key, judged.completed.verdict,
+                                   machine.info()};
+  const auto files = TRY(reproduce::MakeFolder(subject, OccupancyOn(machine)));
+  return reproduce::WriteFolder(folder, files);
+}
+
+Status TryReproduction(Machine& machine, const task::LoadedTask& loaded, const Judged& judged,
+                       const std::filesystem::path& folder) {
+  const Status written = WriteReproduction(machine, loaded, judged, folder);
+  if (written.ok() || written.error().code == ErrorCode::kIo) return written;
+  std::fprintf(stderr, "no reproduction of %s\n",
+               report::Printable(written.error().Line()).c_str());
+  return {};
+}
+
+std::string ReproductionName(const std::string& task, const std::string& workload,
+                             const Judged& judged) {
+  constexpr size_t kIdDigits = 8;
+  return reproduce::FolderName(task) + "__" + reproduce::FolderName(workload) + "__" +
+         reproduce::FolderName(judged.name) + "__" +
+         CandidateId(judged.candidate).substr(0, kIdDigits);
+}
+
+}  // namespace warpsmith::cli
