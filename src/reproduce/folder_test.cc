@@ -102,7 +102,8 @@ TEST(MakeFolder, CallsProgramsByTheTasksDeclaration) {
   EXPECT_THAT(files.at("candidate/warpsmith_shim.cpp"), HasSubstr("run(static_cast<void*>"));
   EXPECT_THAT(files.at("reproduce.cu"),
               AllOf(HasSubstr("Program candidate(\"candidate\", \"build/candidate.so\");"),
-                    HasSubstr("measurement.Wall();"), Not(HasSubstr("measurement.Cold();"))));
+                    HasSubstr("  measurement.Wall();\n  return 0;"),
+                    Not(HasSubstr("measurement.Device();"))));
   // The entry and what no other source includes.
   EXPECT_THAT(files.at("reproduce.sh"),
               HasSubstr("-o build/candidate.so candidate/warpsmith_shim.cpp candidate/part.cpp "

@@ -26,13 +26,14 @@ std::string SubjectText(const Subject& subject) {
       "measured on  {} ({}), driver {}\n"
       "date         {}\n"
       "compiled by  {}, for {}\n"
+      "libraries    {}\n"
       "protocol     {}\n"
       "measurement  {}\n",
       Plain(subject.task.name), TaskId(subject.task), Plain(subject.workload.name),
       SizesText(subject.workload.sizes), Plain(subject.name), CandidateId(subject.candidate),
       Plain(evidence.device), Plain(evidence.device_uuid), Plain(evidence.driver),
       Plain(evidence.date), Plain(evidence.toolchain), Plain(evidence.architecture),
-      Plain(evidence.protocol), Plain(subject.key));
+      Plain(evidence.baseline_library), Plain(evidence.protocol), Plain(subject.key));
 }
 
 std::string ModeText(const ModeTiming& mode) {
@@ -58,24 +59,17 @@ std::string VerdictText(const Verdict& verdict) {
   return text;
 }
 
-// Which line of the script answers which line of the verdict.
-constexpr char kKernelModes[] = R"(
-Which times to compare:
-  verdict's mode   here
-  device           hot; where the L2 does not hold two sets of buffers, cold
-  device-cold      cold
-  offline          hot, which leaves out the host's part of a launch: a little less
-  server           wall, which does not idle before a call nor clear the L2: less
-  wall             wall
-The verdict's bar was measured in the same mode as the candidate beside it. Hot and cold are
-microseconds of a call in a batch of calls between two CUDA events, captured in a graph. A
-ratio is the rival's median over the candidate's: above 1 the candidate is faster.
-)";
-constexpr char kProgramModes[] = R"(
-The verdict's mode is wall, and so is the script's: one call and the wait for its end, by the
-host's clock. The judge's own clock is in another process, which adds a hand-over to every call;
-the verdict's times have it taken off. A ratio is the rival's median over the candidate's: above
-1 the candidate is faster.
+constexpr char kModes[] = R"(
+Modes have the verdict's names:
+  device       calls captured in a graph between two CUDA events, inputs in the L2 if it holds
+               two sets of buffers
+  device-cold  the same with inputs not in the L2
+  offline      calls submitted one by one between two CUDA events
+  server       one call and the wait for its end, by the host's clock, after a rest of up to
+               200 us, inputs not in the L2
+  wall         one call after the other, each to its end, by the host's clock. The judge's clock
+               for programs is in another process; what the hand-over takes is taken off there
+A ratio is the rival's median over the candidate's: above 1 the candidate is faster.
 )";
 
 constexpr char kRun[] = R"(
@@ -114,7 +108,7 @@ std::string ReadmeText(const Subject& subject, const Contenders& contenders) {
       build_info::Version());
   text += SubjectText(subject) + VerdictText(subject.verdict);
   text += kRun;
-  text += subject.candidate.form == Form::kProgram ? kProgramModes : kKernelModes;
+  text += kModes;
   std::string timed;
   for (size_t i = 1; i < contenders.timed.size(); ++i) {
     timed += fmt::format("  {}\n", Plain(contenders.timed[i].name));

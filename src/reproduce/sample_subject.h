@@ -83,11 +83,14 @@ inline Subject SampleSubject() {
   subject.key = "key";
   subject.device.sm_count = 132;
   subject.device.architecture = "sm_90a";
-  ModeTiming timing;
+  ModeTiming timing;  // device
   timing.candidate = {"candidate", 12.5, {12.25, 12.75}, {}};
   timing.comparisons = {{"theirs", 1.5, {1.25, 1.75}, Finding::kFaster}};
   Passed passed;
-  passed.timings = {{"64", {timing}}};
+  passed.timings = {{"64", {timing, timing, timing, timing}}};
+  passed.timings[0].modes[1].mode = Mode::kDeviceCold;
+  passed.timings[0].modes[2].mode = Mode::kOffline;
+  passed.timings[0].modes[3].mode = Mode::kServer;
   subject.verdict.outcome = std::move(passed);
   subject.verdict.evidence.device = "NVIDIA H100";
   subject.verdict.evidence.driver = "580.95";
@@ -101,6 +104,9 @@ inline Subject SampleSubject() {
 inline Subject SampleProgram() {
   Subject subject = SampleSubject();
   subject.task.forms = {Form::kProgram};
+  auto& timing = std::get<Passed>(subject.verdict.outcome).timings[0];
+  timing.modes.resize(1);
+  timing.modes[0].mode = Mode::kWall;
   subject.task.program =
       ProgramEntry{"void run(void* c, const void* a, int64_t n)", {"C", "A", "N"}};
   subject.candidate = Candidate();

@@ -79,10 +79,38 @@ std::string Head(const Subject& subject) {
       Plain(subject.task.name), Plain(subject.workload.name), subject.device.sm_count);
 }
 
+std::string MethodOf(Mode mode) {
+  switch (mode) {
+    case Mode::kDeviceHot:
+      return "Device";
+    case Mode::kDeviceCold:
+      return "DeviceCold";
+    case Mode::kOffline:
+      return "Offline";
+    case Mode::kServer:
+      return "Server";
+    case Mode::kWall:
+      return "Wall";
+  }
+  std::abort();
+}
+
+// The verdict's modes; with the wall clock where PyTorch is to be compared.
+std::string MeasurementsText(const Subject& subject, bool with_torch) {
+  std::vector<Mode> modes;
+  for (const Timing& timing : std::get<Passed>(subject.verdict.outcome).timings) {
+    for (const ModeTiming& mode : timing.modes) modes.push_back(mode.mode);
+  }
+  const bool has_wall = std::find(modes.begin(), modes.end(), Mode::kWall) != modes.end();
+  if (with_torch && !has_wall) modes.push_back(Mode::kWall);
+  std::string text;
+  for (const Mode mode : modes) text += fmt::format("  measurement.{}();\n", MethodOf(mode));
+  return text;
+}
+
 }  // namespace
 
 Result<std::string> SourceText(const Subject& subject, const Contenders& contenders) {
-  const bool is_program = subject.candidate.form == Form::kProgram;
   std::string text = Head(subject);
   if (std::any_of(contenders.timed.begin(), contenders.timed.end(),
                   [](const Contender& one) { return one.needs_cublas; })) {
@@ -103,9 +131,8 @@ Result<std::string> SourceText(const Subject& subject, const Contenders& contend
       "int main(int argc, char** argv) {{\n"
       "  const std::vector<Tensor> tensors = {{\n{}  }};\n{}"
       "  Measurement measurement(tensors, {{{}}}, ParseOptions(argc, argv));\n{}"
-      "  measurement.Wall();\n  return 0;\n}}\n",
-      tensors, declarations, pointers,
-      is_program ? "" : "  measurement.Hot();\n  measurement.Cold();\n");
+      "  return 0;\n}}\n",
+      tensors, declarations, pointers, MeasurementsText(subject, !contenders.callees.empty()));
   return text;
 }
 

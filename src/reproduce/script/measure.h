@@ -12,6 +12,7 @@
 #include <limits>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -147,42 +148,55 @@ class Measurement {
     CompareOutputs();
   }
 
-  // Every call of a batch on a set of its own (or, where two turns through the sets are more than
-  // the L2 holds, on the one that was used longest ago), the L2 overwritten before each batch.
-  void Cold() {
+  // The modes are those of the verdict, by their names there.
+
+  // Inputs in the L2: few sets, which it holds together, each used once before every batch. Where
+  // it does not hold two, all sets, one after the other.
+  void Device() {
+    const size_t fit = static_cast<size_t>(0.6 * static_cast<double>(gpu_.l2_bytes)) / set_bytes_;
+    const bool fits = std::min(fit, sets_.size()) >= 2;
+    std::printf("\ndevice: calls in a graph between two events, inputs %s\n",
+                fits ? "in the L2" : "larger than the L2");
+    Batches(fits ? std::min<size_t>({fit, sets_.size(), 16}) : sets_.size(), true, false);
+  }
+
+  // Inputs not in the L2, which is overwritten before each batch. Every call of a batch has a set
+  // of its own, or, where two turns through the sets are more than the L2, the one used longest
+  // ago.
+  void DeviceCold() {
     const bool far_apart = sets_.size() * set_bytes_ >= 2 * gpu_.l2_bytes;
-    std::printf("\ncold: inputs not in the L2; a batch of calls between two events\n");
+    std::printf("\ndevice-cold: calls in a graph between two events, inputs not in the L2\n");
     Batches(sets_.size(), far_apart, true);
   }
 
-  // Few sets, which the L2 holds together, each read once before every batch.
-  void Hot() {
-    const size_t fit = static_cast<size_t>(0.6 * static_cast<double>(gpu_.l2_bytes)) / set_bytes_;
-    const size_t used = std::min<size_t>({fit, sets_.size(), 16});
-    if (used < 2) {
-      std::printf("\nhot: the L2 does not hold two sets of buffers; see the cold times\n");
-      return;
-    }
-    std::printf("\nhot: inputs in the L2; a batch of calls between two events\n");
-    Batches(used, true, false);
-  }
-
-  // One call and the wait for its end, by the host's clock.
-  void Wall() {
-    std::printf("\nwall: one call and the wait for its end, by the host's clock\n");
+  // Calls submitted one by one between two events: where they are short, the host's part counts.
+  void Offline() {
+    constexpr int kCalls = 64;
+    std::printf("\noffline: calls submitted one by one between two events\n");
     std::vector<Times> times(contenders_.size());
-    constexpr int kCallsAtOnce = 10;
-    size_t set = 0;
-    for (int sample = 0; sample < options_.samples + 1; ++sample) {
-      for (const size_t c : Order(sample)) {
-        for (int call = 0; call < kCallsAtOnce; ++call) {
-          const double us = WallOnce(*contenders_[c], sets_[++set % sets_.size()]);
-          if (sample > 0) times[c].us.push_back(us);  // the first ones warm up
-        }
+    for (int sample = -5; sample < options_.samples; ++sample) {
+      for (const size_t c : Order(sample + 5)) {
+        const double us = SubmitAll(*contenders_[c], kCalls);
+        if (sample >= 0) times[c].us.push_back(us);
       }
     }
-    Print(times, std::to_string(options_.samples * kCallsAtOnce) + " calls, each on other buffers");
-    std::ofstream("build/wall_us.txt") << times[0].Median() << "\n";  // for baseline.py
+    Print(times, std::to_string(options_.samples) + " batches of " + std::to_string(kCalls) +
+                     " calls, each on other buffers");
+  }
+
+  // One call and the wait for its end, by the host's clock, after up to 200 us of rest and with
+  // inputs not in the L2.
+  void Server() {
+    std::printf(
+        "\nserver: one call and the wait for its end, after a rest, inputs not in the L2\n");
+    WallCalls(1, true);
+  }
+
+  // One call and the wait for its end, by the host's clock, again and again.
+  void Wall() {
+    std::printf("\nwall: one call and the wait for its end, by the host's clock\n");
+    const double candidate_us = WallCalls(10, false);
+    std::ofstream("build/wall_us.txt") << candidate_us << "\n";  // for baseline.py
   }
 
  private:
@@ -201,6 +215,8 @@ class Measurement {
       sets_.push_back(MakeBuffers(tensors_, workspace_bytes, options_.seed * 1000003 + i));
     }
     CU(cuMemAlloc(&scratch_, 2 * gpu_.l2_bytes));
+    CU(cuEventCreate(&begin_, CU_EVENT_DEFAULT));
+    CU(cuEventCreate(&end_, CU_EVENT_DEFAULT));
     CU(cuCtxSynchronize());
     std::printf("%zu sets of buffers of %.2f MiB, drawn from seed %llu\n", count,
                 static_cast<double>(set_bytes_) / 0x1p20,
@@ -285,6 +301,34 @@ class Measurement {
                      std::to_string(used) + " sets");
   }
 
+  // Microseconds of a call.
+  double SubmitAll(Contender& contender, int calls) {
+    float elapsed_ms = 0;
+    CU(cuEventRecord(begin_, gpu_.stream));
+    for (int call = 0; call < calls; ++call) contender.Call(NextSet(), gpu_.stream);
+    CU(cuEventRecord(end_, gpu_.stream));
+    CU(cuStreamSynchronize(gpu_.stream));
+    CU(cuEventElapsedTime(&elapsed_ms, begin_, end_));
+    return static_cast<double>(elapsed_ms) * 1e3 / calls;
+  }
+
+  // The candidate's median.
+  double WallCalls(int calls_at_once, bool rested) {
+    std::vector<Times> times(contenders_.size());
+    for (int sample = 0; sample < options_.samples + 1; ++sample) {
+      for (const size_t c : Order(sample)) {
+        for (int call = 0; call < calls_at_once; ++call) {
+          if (rested) Rest();
+          const double us = WallOnce(*contenders_[c], NextSet());
+          if (sample > 0) times[c].us.push_back(us);  // the first ones warm up
+        }
+      }
+    }
+    Print(times,
+          std::to_string(options_.samples * calls_at_once) + " calls, each on other buffers");
+    return times[0].Median();
+  }
+
   double WallOnce(Contender& contender, const Buffers& at) {
     const auto begin = std::chrono::steady_clock::now();
     contender.Call(at, gpu_.stream);
@@ -292,6 +336,14 @@ class Measurement {
     const auto end = std::chrono::steady_clock::now();
     return std::chrono::duration<double, std::micro>(end - begin).count();
   }
+
+  void Rest() {
+    CU(cuMemsetD8Async(scratch_, 0, 2 * gpu_.l2_bytes, gpu_.stream));
+    CU(cuCtxSynchronize());
+    std::this_thread::sleep_for(std::chrono::microseconds(rests_.Bits() % 200));
+  }
+
+  const Buffers& NextSet() { return sets_[++last_set_ % sets_.size()]; }
 
   void Print(const std::vector<Times>& times, const std::string& how) const {
     std::printf("  %-28s %12s %12s %12s   us a call; %s\n", "", "median", "fastest", "slowest",
@@ -312,7 +364,10 @@ class Measurement {
   const Gpu gpu_;
   size_t set_bytes_ = 0;
   std::vector<Buffers> sets_;
+  size_t last_set_ = 0;
   CUdeviceptr scratch_ = 0;  // twice the L2
+  CUevent begin_ = nullptr, end_ = nullptr;
+  Random rests_{1};
 };
 
 #endif  // REPRODUCE_MEASURE_H_
