@@ -116,8 +116,10 @@ bool IsPickedBy(const Problem& problem, std::string_view pattern) {
   if (pattern == level || pattern == Id(problem)) return true;
   if (!pattern.starts_with(level + "/")) return false;
   pattern.remove_prefix(level.size() + 1);
-  const std::optional<int> number = TakeNumber(pattern);
-  return pattern.empty() && number == problem.number;
+  if (TakeNumber(pattern) != problem.number) return false;
+  std::string_view rest = problem.name;
+  TakeNumber(rest);
+  return pattern.empty() || pattern == rest;
 }
 
 }  // namespace warpsmith::kernelbench

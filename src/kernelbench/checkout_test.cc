@@ -53,11 +53,12 @@ TEST_F(CheckoutTest, SaysWhatItLookedFor) {
 
 TEST(Picking, TakesLevelsNumbersAndNames) {
   const Problem problem{1, 19, "019_ReLU", {}};
-  for (const char* pattern : {"level1", "level1/19", "level1/019", "level1/019_ReLU"}) {
+  for (const char* pattern :
+       {"level1", "level1/19", "level1/019", "level1/019_ReLU", "level1/19_ReLU"}) {
     EXPECT_TRUE(IsPickedBy(problem, pattern)) << pattern;
   }
   for (const char* pattern : {"", "level", "level2", "level1/1", "level1/190", "level11", "19",
-                              "level1/", "level1/019_", "level1/-19"}) {
+                              "level1/", "level1/019_", "level1/-19", "level1/19_GELU"}) {
     EXPECT_FALSE(IsPickedBy(problem, pattern)) << pattern;
   }
 }

@@ -12,6 +12,7 @@
 #include "kernelbench/inspection.h"
 #include "kernelbench/launch_declaration.h"
 #include "kernelbench/pairing.h"
+#include "kernelbench/size_tag.h"
 #include "kernelbench/task_document.h"
 #include "kernelbench/task_folder.h"
 #include "util/file.h"
@@ -37,6 +38,16 @@ std::vector<Problem> Picked(const Checkout& checkout, const std::vector<std::str
     if (is_picked) picked.push_back(problem);
   }
   return picked;
+}
+
+// A row for each pattern that picks nothing, which may be a slip of the pen.
+std::vector<ImportRow> WithoutProblem(const Checkout& checkout, const ImportOptions& options) {
+  std::vector<ImportRow> rows;
+  for (const std::string& pattern : options.only) {
+    if (!Picked(checkout, {pattern}).empty()) continue;
+    rows.push_back({pattern, Outcome::kRefused, "--only picks no problem of this checkout", "", 0});
+  }
+  return rows;
 }
 
 // A tag on the checkout's very commit, if git knows one.
@@ -88,12 +99,13 @@ Result<ImportResult> ImportModules(const Checkout& checkout, const ImportOptions
                                    const Report& report) {
   InspectionLimits limits;
   limits.jobs = options.jobs;
-  const ModuleInspections inspections = TRY(Inspect(checkout.problems, limits));
+  const std::vector<Problem> problems = Picked(checkout, options.only);
+  const ModuleInspections inspections = TRY(Inspect(problems, limits));
   std::string size_set = options.set.empty() ? GitTag(options.checkout) : options.set;
-  if (size_set.empty()) size_set = SizeTag(inspections);
+  if (size_set.empty()) size_set = TRY(SizeTag(checkout));
   const Place place{"kernelbench-" + size_set, "KernelBench", size_set, options.output};
   ImportResult result{place.set, {}};
-  for (const Problem& problem : Picked(checkout, options.only)) {
+  for (const Problem& problem : problems) {
     if (Interrupted()) return Error{ErrorCode::kInterrupted, "stopped; what is there stays", ""};
     const Result<ImportRow> row = ImportModule(place, problem, inspections.at(Id(problem)));
     result.rows.push_back(row.ok() ? *row : Refused(place, problem, row.error()));
@@ -212,8 +224,14 @@ Result<ImportResult> Import(const ImportOptions& options, const Report& report) 
                  "--only picks none of " + std::to_string(checkout.problems.size()) + " problems",
                  "write it like level1, level1/19 or " + Id(checkout.problems.front())};
   }
-  return checkout.kind == Kind::kModules ? ImportModules(checkout, options, report)
-                                         : ImportDrivers(checkout, options, report);
+  ImportResult result =
+      TRY(checkout.kind == Kind::kModules ? ImportModules(checkout, options, report)
+                                          : ImportDrivers(checkout, options, report));
+  for (const ImportRow& row : WithoutProblem(checkout, options)) {
+    result.rows.push_back(row);
+    report(row);
+  }
+  return result;
 }
 
 }  // namespace warpsmith::kernelbench

@@ -83,6 +83,13 @@ TEST_F(ImportTest, MakesTasksOfModulesAndKeepsThem) {
   EXPECT_EQ(loaded->task.name, "kernelbench-own/level1/1_Linear");
   EXPECT_EQ(loaded->task.reference.sources.at("model.py"), kModule);
   EXPECT_EQ(Rows()[0].outcome, Outcome::kKept);
+  options_.only = {"level1/1", "level1/3", "level1/2_Other"};
+  const std::vector<ImportRow> picked = Rows();
+  ASSERT_EQ(picked.size(), 3U);
+  EXPECT_EQ(picked[0].outcome, Outcome::kKept);
+  EXPECT_EQ(picked[1].problem, "level1/3");
+  EXPECT_EQ(picked[1].outcome, Outcome::kRefused);
+  EXPECT_THAT(picked[2].text, HasSubstr("picks no problem"));
   options_.only = {"level2"};
   EXPECT_EQ(Import(options_, [](const ImportRow&) {}).error().code, ErrorCode::kUsage);
 }
@@ -106,7 +113,7 @@ int main() {
   std::vector<int64_t> shape{4, 1};
   std::vector<void*> both{fc->weight.data_ptr(), fc->bias.data_ptr()};
   launch_gpu_implementation(output.data_ptr(), x.data_ptr<float>(), fc->weight.data_ptr(),
-                            fc->bias.data_ptr(), both.data(), shape.data(), shape.size(), {1, 2},
+                            fc->bias.data_ptr<void>(), both.data(), shape.data(), shape.size(), {1, 2},
                             1e-5f, true, nullptr);
   std::cout << torch::allclose(output.to(torch::kDouble), expected.to(torch::kDouble), 1e-1, 1e-2);
 }

@@ -8,7 +8,6 @@
 #include "torch/torch_process.h"
 #include "util/file.h"
 #include "util/json_reader.h"
-#include "util/sha256.h"
 #include "util/subprocess.h"
 
 namespace warpsmith::kernelbench {
@@ -109,20 +108,6 @@ Result<std::string> RunScript(const std::vector<Problem>& problems,
   return ReadFile(result);
 }
 
-bool IsEarly(const std::string& id) {
-  return id.starts_with("level1/") || id.starts_with("level2/");
-}
-
-std::string ExtentsText(const ModuleInspection& inspection) {
-  std::string text;
-  for (const InputRow& input : inspection.inputs) {
-    text += input.tensor.name + " " + input.literal;
-    for (const int64_t extent : input.tensor.shape) text += " " + std::to_string(extent);
-    text += "\n";
-  }
-  return text;
-}
-
 }  // namespace
 
 Result<ModuleInspection> ReadInspection(std::string_view line) {
@@ -146,17 +131,6 @@ Result<ModuleInspections> Inspect(const std::vector<Problem>& problems,
                                          : Error{ErrorCode::kInternal, "not inspected", ""});
   }
   return inspections;
-}
-
-std::string SizeTag(const ModuleInspections& inspections) {
-  std::string early, all;
-  for (const auto& [id, inspection] : inspections) {
-    if (!inspection.ok()) continue;
-    const std::string text = id + "\n" + ExtentsText(*inspection);
-    if (IsEarly(id)) early += text;
-    all += text;
-  }
-  return Sha256Hex(early.empty() ? all : early).substr(0, 8);
 }
 
 }  // namespace warpsmith::kernelbench

@@ -50,10 +50,6 @@ Result<ModuleInspections> Inspect(const std::vector<Problem>& problems,
 // One line of the script's answer, {"path", "ok", ...}. Exposed for tests.
 Result<ModuleInspection> ReadInspection(std::string_view line);
 
-// Eight hexadecimal digits over all inputs' extents in levels 1 and 2 (in any where there are
-// none): checkouts of one size set have one tag, whatever else changed between them.
-std::string SizeTag(const ModuleInspections& inspections);
-
 }  // namespace warpsmith::kernelbench
 
 #endif  // WARPSMITH_KERNELBENCH_INSPECTION_H_

@@ -37,23 +37,6 @@ TEST(ReadInspection, KeepsTheReason) {
   }
 }
 
-ModuleInspections Sizes(int64_t early, int64_t late) {
-  ModuleInspections inspections;
-  const auto one = [](int64_t n) {
-    return ModuleInspection{
-        .inputs = {{{"x", DType::kF32, {n}}, "", ""}}, .parameters = {}, .outputs = {}, .bytes = 0};
-  };
-  inspections.emplace("level1/1_a", one(early));
-  inspections.emplace("level3/1_b", one(late));
-  return inspections;
-}
-
-TEST(SizeTag, IsOfTheEarlyLevelsSizes) {
-  EXPECT_EQ(SizeTag(Sizes(2, 3)).size(), 8U);
-  EXPECT_EQ(SizeTag(Sizes(2, 3)), SizeTag(Sizes(2, 4)));
-  EXPECT_NE(SizeTag(Sizes(2, 3)), SizeTag(Sizes(1, 3)));
-}
-
 // The script itself, on problems of our own. Skipped where Python has no torch.
 class InspectionRun : public ::testing::Test {
  protected:

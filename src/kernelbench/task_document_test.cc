@@ -43,12 +43,27 @@ TEST(ModuleTask, CallsWithOutputsInputsThenState) {
   EXPECT_EQ(task["tensors"][1]["generator"], "reference");
 }
 
+TEST(ModuleTask, WantsWholeNumbersToBeEqual) {
+  ModuleInspection indices = Module();
+  indices.outputs = {{"output", DType::kI64, {4}}};
+  const json whole = ModuleTask(kNames, indices, "model.py").value();
+  EXPECT_LT(whole["tolerance"]["absolute"].get<double>(), 1);
+  EXPECT_EQ(whole["tolerance"]["relative"], 0);
+  EXPECT_THAT(whole["tolerance"]["reason"].get<std::string>(), HasSubstr("must be equal"));
+  indices.outputs.push_back({"output1", DType::kF32, {4}});
+  const json mixed = ModuleTask(kNames, indices, "model.py").value();
+  EXPECT_EQ(mixed["tolerance"]["relative"], 1e-4);
+}
+
 TEST(ModuleTask, IsATaskThatCanBeRead) {
   const auto folder = TemporaryDirectory::Create("task").value();
   ASSERT_TRUE(WriteFiles(folder.path(), {{"model.py", "# text\n"}}).ok());
   const auto bytes = WriteTask(folder.path(), *ModuleTask(kNames, Module(), "model.py"));
   ASSERT_TRUE(bytes.ok()) << bytes.error().message;
   EXPECT_EQ(*bytes, 4 + 80 + 20 + 20);
+  ModuleInspection whole = Module();
+  whole.outputs = {{"output", DType::kBool, {4}}};
+  EXPECT_TRUE(WriteTask(folder.path(), *ModuleTask(kNames, whole, "model.py")).ok());
   EXPECT_TRUE(IsDone(folder.path(), {{"model.py", "# text\n"}}));
   EXPECT_FALSE(IsDone(folder.path(), {{"model.py", "# other\n"}}));
   EXPECT_FALSE(IsDone(folder.path(), {{"init/init.cu", ""}}));
