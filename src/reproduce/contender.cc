@@ -241,7 +241,7 @@ Result<Files> FilesIn(const std::string& folder, const Files& sources) {
                    "source '" + Plain(path) + "' cannot be the name of a file here",
                    "rename it: letters, digits, _-+. and folders below the candidate's own"};
     }
-    files[folder + "/" + path] = text;
+    files[fmt::format("{}/{}", folder, path)] = text;
   }
   return files;
 }
