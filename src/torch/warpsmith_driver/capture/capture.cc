@@ -14,6 +14,13 @@
 #include <string_view>
 #include <unordered_map>
 
+// torch declares data_ptr<T>() for any T and defines it for element types only. A driver that asks
+// for void means the address.
+template <>
+void* at::TensorBase::data_ptr<void>() const {
+  return mutable_data_ptr();
+}
+
 namespace warpsmith::capture {
 namespace {
 
