@@ -18,9 +18,18 @@ struct Disassembler {
   std::vector<std::string> flags;
 };
 
-std::optional<std::vector<std::string>> FindDisassembler() {
+// An ELF file for the device; a program's library is one for the host, with such files inside,
+// which nvdisasm does not look for.
+bool IsCubin(std::string_view image) {
+  constexpr size_t kMachineAt = 18;
+  constexpr unsigned kMachineCuda = 190;
+  return image.size() > kMachineAt && static_cast<unsigned char>(image[kMachineAt]) == kMachineCuda;
+}
+
+std::optional<std::vector<std::string>> FindDisassembler(bool is_cubin) {
   for (const Disassembler& known :
        {Disassembler{"nvdisasm", {"-c"}}, Disassembler{"cuobjdump", {"-sass"}}}) {
+    if (!is_cubin && std::string_view(known.program) == "nvdisasm") continue;
     const auto path = cuda::FindTool(known.program);
     if (!path.ok()) continue;
     std::vector<std::string> argv = {path->string()};
@@ -79,7 +88,7 @@ OpcodeCounts ParseDisassembly(std::string_view listing) {
 }
 
 Result<OpcodeCounts> CountOpcodes(std::string_view cubin) {
-  auto argv = FindDisassembler();
+  auto argv = FindDisassembler(IsCubin(cubin));
   if (!argv) {
     return Error{ErrorCode::kUnavailable, "no nvdisasm and no cuobjdump here",
                  "pip install nvidia-cuda-nvdisasm, or a CUDA toolkit"};

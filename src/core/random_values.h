@@ -133,8 +133,8 @@ class RandomValues {
       default:
         verdict.outcome = AnyPassed();
     }
-    verdict.evidence = {Text(), Text(), Text(), Text(),    Text(),   Text(),  Text(),
-                        Text(), Text(), Text(), Kernels(), Number(), Number()};
+    verdict.evidence = {Text(), Text(), Text(), Text(), Text(),    Text(),   Text(),
+                        Text(), Text(), Text(), Text(), Kernels(), Number(), Number()};
     return verdict;
   }
 

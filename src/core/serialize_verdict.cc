@@ -99,12 +99,13 @@ json ToJson(const Correctness& correctness) {
   Put(object, "deterministic", correctness.deterministic, true);
   Put(object, "detectors", correctness.detectors);
   Put(object, "absent", correctness.absent);
+  Put(object, "degenerate", correctness.degenerate, {});
   return object;
 }
 
 Result<Correctness> CorrectnessFrom(const JsonReader& json) {
   TRY(json.OnlyFields({"max_deviation", "worst_bound_fraction", "outputs_verified", "deterministic",
-                       "detectors", "absent"}));
+                       "detectors", "absent", "degenerate"}));
   Correctness correctness;
   TRY(Need(json, "max_deviation", correctness.max_deviation));
   TRY(Need(json, "worst_bound_fraction", correctness.worst_bound_fraction));
@@ -112,6 +113,7 @@ Result<Correctness> CorrectnessFrom(const JsonReader& json) {
   TRY(Take(json, "deterministic", correctness.deterministic));
   TRY(Take(json, "detectors", correctness.detectors));
   TRY(Take(json, "absent", correctness.absent));
+  TRY(Take(json, "degenerate", correctness.degenerate));
   return correctness;
 }
 
@@ -211,6 +213,7 @@ json ToJson(const Evidence& evidence) {
   Put(object, "architecture", evidence.architecture, {});
   Put(object, "artifact_sha256", evidence.artifact_sha256, {});
   Put(object, "baseline_library", evidence.baseline_library, {});
+  Put(object, "baseline_choice", evidence.baseline_choice, {});
   Put(object, "protocol", evidence.protocol, {});
   Put(object, "sandbox", evidence.sandbox, {});
   Put(object, "date", evidence.date, {});
@@ -222,8 +225,8 @@ json ToJson(const Evidence& evidence) {
 
 Result<Evidence> EvidenceFrom(const JsonReader& json) {
   TRY(json.OnlyFields({"device", "device_uuid", "driver", "toolchain", "architecture",
-                       "artifact_sha256", "baseline_library", "protocol", "sandbox", "date",
-                       "kernels", "compile_ms", "judge_ms"}));
+                       "artifact_sha256", "baseline_library", "baseline_choice", "protocol",
+                       "sandbox", "date", "kernels", "compile_ms", "judge_ms"}));
   Evidence evidence;
   TRY(Take(json, "device", evidence.device));
   TRY(Take(json, "device_uuid", evidence.device_uuid));
@@ -232,6 +235,7 @@ Result<Evidence> EvidenceFrom(const JsonReader& json) {
   TRY(Take(json, "architecture", evidence.architecture));
   TRY(Take(json, "artifact_sha256", evidence.artifact_sha256));
   TRY(Take(json, "baseline_library", evidence.baseline_library));
+  TRY(Take(json, "baseline_choice", evidence.baseline_choice));
   TRY(Take(json, "protocol", evidence.protocol));
   TRY(Take(json, "sandbox", evidence.sandbox));
   TRY(Take(json, "date", evidence.date));

@@ -55,6 +55,9 @@ struct Correctness {
   int64_t outputs_verified = 0;
   std::vector<std::string> detectors;  // checks that ran
   std::vector<std::string> absent;     // tools that were missing or unable, and why
+  // An answer that needs no work and that the task's check takes for right: "zeros". Such a task
+  // measures little; summaries leave it out.
+  std::string degenerate = {};
 };
 
 // One timed batch. us is per launch.
@@ -131,6 +134,7 @@ using Outcome =
 struct Evidence {
   std::string device, device_uuid, driver, toolchain, architecture, artifact_sha256;
   std::string baseline_library;  // "cuBLASLt 13.1.0"
+  std::string baseline_choice;   // of torch-best: "eager 38.2 us, compile 41.0 us"
   std::string protocol;          // ProtocolId
   std::string sandbox;           // the level that the candidate's process reached: "L0", "L1", "L2"
   std::string date;              // UTC

@@ -107,8 +107,15 @@ Workload SmallestWorkload(const Job& job) {
   return smallest;
 }
 
-// PyTorch's modules launch what they like: on the wall clock only.
 bool IsOfTorch(const std::string& baseline) { return baseline.starts_with("torch-"); }
+
+// PyTorch's modules and programs launch what they like: they are timed on the wall clock only.
+bool IsOnTheWall(const Task& task, const std::string& baseline) {
+  return IsOfTorch(baseline) ||
+         std::any_of(task.rivals.begin(), task.rivals.end(), [&](const Rival& rival) {
+           return rival.name == baseline && rival.candidate.form == Form::kProgram;
+         });
+}
 
 bool SharesRunner(const Protocol& protocol) {
   return protocol.level == Level::kScreened && protocol.runner_processes <= 1;
@@ -174,24 +181,30 @@ Result<Verdict> Oracle::Judge(const Job& job) {
 Result<Outcome> Oracle::JudgeJob(const Job& job, Evidence& evidence) {
   if (auto refused = RefuseUnseen(job)) return *refused;
   Stage* stage = TRY(stages_.Of(job.task, job.workload));
-  if (stage->degenerate) {
+  // Others' tasks are judged as they are, and kept out of summaries.
+  const bool is_ours = job.task.origin.empty() && job.task.headline;
+  if (stage->degenerate && is_ours) {
     return Outcome(Inconclusive{
-        fmt::format("the task is degenerate: {} would pass its check", *stage->degenerate)});
+        fmt::format("the task is degenerate: {} would pass its check (mend it, or say headline = "
+                    "false to have it judged and kept out of summaries)",
+                    *stage->degenerate)});
   }
   Outcome outcome = job.candidate.form == Form::kProgram ? TRY(JudgeProgram(job, *stage, evidence))
                                                          : TRY(Measure(job, *stage, evidence));
   auto* passed = std::get_if<Passed>(&outcome);
   if (passed == nullptr) return outcome;
   if (job.candidate.form == Form::kKernel) {
-    if (auto failed = TRY(CompareWithTorch(job, *stage, evidence, *passed))) return *failed;
+    if (auto failed = TRY(CompareOnTheWall(job, *stage, evidence, *passed))) return *failed;
   }
+  passed->correctness.degenerate = stage->degenerate.value_or("");
   return Audit(job, std::move(*passed));
 }
 
-StepResult Oracle::CompareWithTorch(const Job& job, Stage& stage, Evidence& evidence,
+StepResult Oracle::CompareOnTheWall(const Job& job, Stage& stage, Evidence& evidence,
                                     Passed& passed) {
   Job wall = job;
-  std::erase_if(wall.task.baselines, [](const std::string& name) { return !IsOfTorch(name); });
+  std::erase_if(wall.task.baselines,
+                [&](const std::string& name) { return !IsOnTheWall(job.task, name); });
   if (wall.task.baselines.empty()) return std::optional<Outcome>();
   wall.protocol = job.protocol.For(Form::kProgram);
   Outcome outcome = TRY(JudgeProgram(wall, stage, evidence));
@@ -226,6 +239,14 @@ Result<PeerOptions> Oracle::TorchPeer() const {
   return options;
 }
 
+Result<std::unique_ptr<PeerProcess>> Oracle::StartTorch() {
+  const PeerOptions options = TRY(TorchPeer());
+  std::unique_ptr<PeerProcess> early = std::move(early_torch_);
+  if (early == nullptr) return PeerProcess::Start(options);
+  TRY(early->Begin(options.start));
+  return early;
+}
+
 Result<Artifact> Oracle::CompileProgram(const Job& job, const Candidate& candidate) {
   if (options_.compiler == nullptr) {
     return Error{ErrorCode::kInternal, "this judge has no compiler for rivals", ""};
@@ -247,7 +268,7 @@ Result<Outcome> Oracle::JudgeProgram(const Job& job, Stage& stage, Evidence& evi
   context.program.argv = options_.program_argv;
   context.program.start.device_uuid = options_.device.uuid;
   context.program.start.sandbox = options_.sandboxed ? "L2" : "L0";
-  context.torch = [this] { return TorchPeer(); };
+  context.torch = [this] { return StartTorch(); };
   context.compile = [this, &job](const Candidate& rival) { return CompileProgram(job, rival); };
   context.kept = stage.torch.get();
   return ProgramTrial(context).Run(evidence);
@@ -272,6 +293,9 @@ Result<std::unique_ptr<ReferenceProcess>> Oracle::StartReference(const Task& tas
                                                info_.architecture, runner_options()));
     return process;
   }
+  const bool compared = std::any_of(task.baselines.begin(), task.baselines.end(), IsOfTorch);
+  early_torch_.reset();
+  if (compared) early_torch_ = TRY(PeerProcess::Spawn(TRY(TorchPeer())));
   process->provider = TRY(PeerReference::Start(TRY(TorchPeer()), task, workload, process->stage));
   return process;
 }
@@ -371,7 +395,7 @@ Result<std::vector<ContenderSpec>> Oracle::Contenders(const Job& job, Stage& sta
       {std::string(kCandidateName), std::string(kCandidateName), true, true}};
   const bool certified = job.protocol.level == Level::kCertified;
   for (const std::string& name : job.task.baselines) {
-    if (IsOfTorch(name)) continue;  // CompareWithTorch
+    if (IsOnTheWall(job.task, name)) continue;  // CompareOnTheWall
     contenders.push_back(TRY(Baseline(stage, name, evidence)));
     if (!certified) break;  // screening asks about the bar alone
   }

@@ -11,6 +11,7 @@
 #include "core/device.h"
 #include "cuda/nvml.h"
 #include "judge/oracle_device.h"
+#include "judge/peer_process.h"
 #include "judge/runner_process.h"
 #include "judge/stages.h"
 #include "judge/trial.h"
@@ -52,11 +53,12 @@ class Oracle {
 
   // What certifies beyond checks and times: the first finding turns a pass into a rejection.
   Result<Outcome> Audit(const Job& job, Passed passed);
-  // Where the task names PyTorch as a baseline: the plan's calls beside it, as one mode more, the
-  // first. The outcome, where that fails.
-  StepResult CompareWithTorch(const Job& job, Stage& stage, Evidence& evidence, Passed& passed);
+  // Where the task names PyTorch or a program as a baseline: the plan's calls beside it, as one
+  // mode more, the first. The outcome, where that fails.
+  StepResult CompareOnTheWall(const Job& job, Stage& stage, Evidence& evidence, Passed& passed);
   Result<Outcome> JudgeProgram(const Job& job, Stage& stage, Evidence& evidence);
   Result<PeerOptions> TorchPeer() const;
+  Result<std::unique_ptr<PeerProcess>> StartTorch();
 
   Result<Outcome> Measure(const Job& job, Stage& stage, Evidence& evidence);
   // Load, check (in the first process), warm up.
@@ -79,6 +81,8 @@ class Oracle {
   RunnerPool pool_;
   Random random_;
   Stages stages_;
+  // Importing PyTorch takes seconds: baselines' process starts while the reference's does.
+  std::unique_ptr<PeerProcess> early_torch_;
   std::unique_ptr<RunnerProcess> runner_;  // after stages_: gone before the arenas' references
 };
 

@@ -65,15 +65,24 @@ Error ErrorOfPeer(const PeerCallResult& call, std::string_view step) {
           error != nullptr ? error->fix : ""};
 }
 
-Result<std::unique_ptr<PeerProcess>> PeerProcess::Start(const PeerOptions& options) {
+Result<std::unique_ptr<PeerProcess>> PeerProcess::Spawn(const PeerOptions& options) {
   ProcessLimits limits;
   limits.discard_output = true;
   ChildProcess child = TRY(ChildProcess::Start(options.argv, limits, options.environment));
-  std::unique_ptr<PeerProcess> peer(new PeerProcess(std::move(child)));
-  if (const auto failed = peer->Send(options.start, {}, {})) {
-    return ErrorOfPeer(*failed, fmt::format("starting {}", options.argv.front()));
-  }
+  return std::unique_ptr<PeerProcess>(new PeerProcess(std::move(child)));
+}
+
+Result<std::unique_ptr<PeerProcess>> PeerProcess::Start(const PeerOptions& options) {
+  auto peer = TRY(Spawn(options));
+  TRY(peer->Begin(options.start));
   return peer;
+}
+
+Status PeerProcess::Begin(const PeerStart& start) {
+  if (const auto failed = Send(start, {}, {})) {
+    return ErrorOfPeer(*failed, "starting a process for the judge");
+  }
+  return {};
 }
 
 Status PeerProcess::AwaitReady(std::chrono::milliseconds patience) {

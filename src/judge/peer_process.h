@@ -39,7 +39,11 @@ struct PeerOptions {
 
 class PeerProcess {
  public:
-  // Spawns it and sends the start command, without waiting. What it prints is thrown away.
+  // Spawns it; it opens no device before Begin. What it prints is thrown away.
+  static Result<std::unique_ptr<PeerProcess>> Spawn(const PeerOptions& options);
+  // Sends the start command, without waiting.
+  Status Begin(const PeerStart& start);
+  // Both.
   static Result<std::unique_ptr<PeerProcess>> Start(const PeerOptions& options);
 
   // Waits for the reply to the start command; immediate once it has come.

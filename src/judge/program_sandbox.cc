@@ -51,6 +51,11 @@ Result<std::string> EnterProgramSandbox(const PeerStart& command, int socket) {
     return std::string(sandbox::Name(sandbox::Level::kNone));
   }
   const sandbox::Reached reached = TRY(sandbox::Enter(PolicyOf(command, socket)));
+  if (reached.level == sandbox::Level::kNone) {
+    return Error{ErrorCode::kPermission,
+                 "a program is not run without a sandbox: " + sandbox::Describe(reached),
+                 "see docs/sandbox.md; --unsandboxed runs programs that you trust"};
+  }
   return std::string(sandbox::Name(reached.level));
 }
 

@@ -24,7 +24,8 @@ Result<PeerProcess*> ProgramTrial::Torch() {
     return kept.process.get();
   }
   kept.loaded.clear();
-  kept.process = TRY(PeerProcess::Start(TRY(context_.torch())));
+  kept.null_us.clear();
+  kept.process = TRY(context_.torch());
   TRY(kept.process->AwaitReady(kStartLimit));
   const PeerCallResult mapped = TRY(MapArenaIn(Bench(), job().workload, *kept.process, kMapLimit));
   if (std::holds_alternative<PeerReply>(mapped)) return kept.process.get();
@@ -58,17 +59,20 @@ StepResult ProgramTrial::RunTorch(Contender& contender, int round) {
 // The better of the two, remembered in this stage and on disk.
 Result<std::string> ProgramTrial::BestOfTorch() {
   KeptTorch& kept = *context_.kept;
-  if (!kept.best.empty()) return kept.best;
+  if (kept.choice) return kept.choice->Best();
   PeerProcess* torch = TRY(Torch());
   const TorchChoice choice(
       {TaskId(job().task), job().workload, torch->started().text, context_.trial.info->name});
-  if (const auto known = choice.Find()) return kept.best = *known;
-  const double eager_us = TRY(TimeOfTorch("eager"));
+  kept.choice = choice.Find();
+  if (kept.choice) return kept.choice->Best();
+  TorchChoice::Times times;
+  times.eager_us = TRY(TimeOfTorch("eager"));
   // Not everything can be compiled, or is right when it was: then there is nothing to choose.
-  const Result<double> compiled_us = TimeOfTorch("compile");
-  kept.best = compiled_us.ok() && *compiled_us < eager_us ? "compile" : "eager";
-  if (compiled_us.ok()) TRY(choice.Store(kept.best));
-  return kept.best;
+  const Result<double> compile_us = TimeOfTorch("compile");
+  if (compile_us.ok()) times.compile_us = *compile_us;
+  kept.choice = times;
+  TRY(choice.Store(times));
+  return times.Best();
 }
 
 Result<double> ProgramTrial::TimeOfTorch(const std::string& callee) {

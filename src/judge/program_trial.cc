@@ -69,6 +69,7 @@ Result<Outcome> ProgramTrial::Run(Evidence& evidence) {
   }
   if (context_.kept->process != nullptr) {
     evidence.baseline_library = context_.kept->process->started().text;
+    if (context_.kept->choice) evidence.baseline_choice = context_.kept->choice->Words();
   }
   return Outcome(TRY(Finish()));
 }
@@ -202,11 +203,16 @@ StepResult ProgramTrial::RunBursts(Contender& contender, PeerProcess& peer, int 
   for (int i = 0; i < (first ? 2 : 1); ++i) {
     if (auto outcome = TRY(RunOne(contender, peer, nullptr))) return outcome;
   }
-  if (contender.kind != Kind::kCandidate && contender.null_us == 0) {
-    const NullCost cost =
-        TRY(MeasureNullCost(Bench(), peer, std::min(contender.calls, kNullCalls)));
-    if (cost.failure) return Failed(contender, *cost.failure, "measuring the hand-over");
-    contender.null_us = cost.call_us;
+  // Programs answer by the same code: what it costs is in all their times.
+  if (contender.kind == Kind::kTorch) {
+    double& null_us = context_.kept->null_us[contender.callee];
+    if (null_us == 0) {
+      const NullCost cost =
+          TRY(MeasureNullCost(Bench(), peer, std::min(contender.calls, kNullCalls)));
+      if (cost.failure) return Failed(contender, *cost.failure, "measuring the hand-over");
+      null_us = cost.call_us;
+    }
+    contender.null_us = null_us;  // the same for all turns of a callee, A/A too
   }
   for (int i = 0; i < std::max(1, job().protocol.samples_per_round); ++i) {
     const Sample stamp{round, round};

@@ -16,6 +16,7 @@
 #include "judge/burst_run.h"
 #include "judge/peer_process.h"
 #include "judge/timing_table.h"
+#include "judge/torch_choice.h"
 #include "judge/trial.h"
 #include "util/result.h"
 
@@ -26,14 +27,15 @@ namespace warpsmith::judge {
 struct KeptTorch {
   std::unique_ptr<PeerProcess> process;
   std::map<std::string, std::string> loaded;  // callee -> what it said about itself
-  std::string best;                           // "eager" or "compile"; empty: not known yet
+  std::map<std::string, double> null_us;      // callee -> what the hand-over of a call takes
+  std::optional<TorchChoice::Times> choice;
 };
 
 struct ProgramContext {
   TrialContext trial;
   PeerOptions program;  // what starts `internal-program`; its start.hidden is filled in here
-  std::function<Result<PeerOptions>()> torch;                 // what starts PyTorch's process
-  std::function<Result<Artifact>(const Candidate&)> compile;  // for rivals, shim included
+  std::function<Result<std::unique_ptr<PeerProcess>>()> torch;  // starts PyTorch's process
+  std::function<Result<Artifact>(const Candidate&)> compile;    // for rivals, shim included
   KeptTorch* kept = nullptr;
 };
 
@@ -53,7 +55,7 @@ class ProgramTrial {
     std::string callee = "program";
     const Artifact* artifact = nullptr;  // of a program
     int calls = 0;                       // a burst; 0: not known yet
-    double null_us = 0;                  // of the hand-over, taken off a baseline's calls
+    double null_us = 0;                  // of the hand-over, taken off PyTorch's calls
   };
 
   Status AddBaselines();

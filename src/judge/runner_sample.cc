@@ -166,6 +166,8 @@ Result<std::vector<double>> RunSample(const Bench& bench, const MappedArena& are
       return batch.Offline();
     case Mode::kServer:
       return batch.Server();
+    case Mode::kWall:
+      break;  // a peer's (program_session.h)
   }
   return Error{ErrorCode::kInternal, "judge command 'sample' has an unknown mode", ""};
 }

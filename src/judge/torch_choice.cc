@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cstdio>
+
 #include "util/file.h"
 #include "util/sha256.h"
 
@@ -13,18 +15,31 @@ TorchChoice::TorchChoice(const Site& site) {
   path_ = CacheHome() / "torch-best" / Sha256Hex(key);
 }
 
-std::optional<std::string> TorchChoice::Find() const {
-  const Result<std::string> text = ReadFile(path_);
-  if (!text.ok()) return std::nullopt;
-  for (const char* known : {"eager", "compile"}) {
-    if (*text == std::string(known) + "\n") return known;
-  }
-  return std::nullopt;
+std::string TorchChoice::Times::Best() const {
+  return compile_us && *compile_us < eager_us ? "compile" : "eager";
 }
 
-Status TorchChoice::Store(const std::string& choice) const {
+std::string TorchChoice::Times::Words() const {
+  return fmt::format("eager {:.4g} us, compile {}", eager_us,
+                     compile_us ? fmt::format("{:.4g} us", *compile_us) : "impossible");
+}
+
+std::optional<TorchChoice::Times> TorchChoice::Find() const {
+  const Result<std::string> text = ReadFile(path_);
+  if (!text.ok()) return std::nullopt;
+  Times times{0, 0.0};
+  if (std::sscanf(text->c_str(), "eager %lf compile %lf", &times.eager_us, &*times.compile_us) !=
+      2) {
+    return std::nullopt;
+  }
+  return times;
+}
+
+Status TorchChoice::Store(const Times& times) const {
+  if (!times.compile_us) return {};  // another day it may compile
   TRY(CreateDirectories(path_.parent_path()));
-  return WriteFileAtomic(path_, choice + "\n");
+  return WriteFileAtomic(path_,
+                         fmt::format("eager {} compile {}\n", times.eager_us, *times.compile_us));
 }
 
 }  // namespace warpsmith::judge

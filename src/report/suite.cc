@@ -168,7 +168,7 @@ std::string RenderSuite(const std::vector<SuiteRow>& rows, const SuiteSummary& s
 std::string SuiteCsv(const std::vector<SuiteRow>& rows) {
   std::string csv =
       "task,workload,candidate,headline,verdict,reason,mode,candidate_us,gpu_busy_us,bar,bar_us,"
-      "ratio,lo,hi,finding,floor_us,below_floor,sandbox\n";
+      "ratio,lo,hi,finding,floor_us,below_floor,sandbox,bar_choice,degenerate\n";
   for (const SuiteRow& row : rows) {
     const Outcome& outcome = row.verdict.outcome;
     const bool passed = std::holds_alternative<Passed>(outcome);
@@ -193,7 +193,9 @@ std::string SuiteCsv(const std::vector<SuiteRow>& rows) {
     csv += timing == nullptr
                ? ",,"
                : fmt::format("{:.4f},{},", timing->floor_us, timing->below_floor ? 1 : 0);
-    csv += row.verdict.evidence.sandbox + "\n";
+    csv += fmt::format("{},{},{}\n", row.verdict.evidence.sandbox,
+                       CsvCell(row.verdict.evidence.baseline_choice),
+                       passed ? CsvCell(std::get<Passed>(outcome).correctness.degenerate) : "");
   }
   return csv;
 }

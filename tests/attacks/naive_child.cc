@@ -107,14 +107,16 @@ Result<std::vector<std::vector<double>>> RunReference(const Bench& bench,
   return expected;
 }
 
-// As a harness that keeps the reference's tensor, or frees it, on the device.
+// As a harness that keeps the reference's tensor, or frees it, on the device. What it still holds
+// when it has freed that keeps the driver from giving the page back.
 Status LeaveExpected(const Bench& bench, const std::vector<std::vector<double>>& expected,
-                     ReferenceOrder order) {
+                     ReferenceOrder order, std::vector<cuda::DeviceBuffer>* held) {
   size_t output = 0;
   for (const Tensor& tensor : bench.tensors) {
     if (tensor.spec.role == Role::kInput) continue;
     const std::string bytes = FromDoubles(expected[output++], tensor.spec.dtype);
     if (order == ReferenceOrder::kFreed) {
+      held->push_back(TRY(cuda::DeviceBuffer::Allocate(bytes.size())));
       const auto freed = TRY(cuda::DeviceBuffer::Allocate(bytes.size()));
       TRY(cuda::CopyToDevice(freed.address(), bytes.data(), bytes.size()));
     } else {
@@ -227,9 +229,10 @@ Result<std::string> Judge(const JsonReader& job) {
   const Candidate reference = TRY(CandidateFrom(job.At("reference")));
   const std::string image = TRY(ReadFile(TRY(job.At("reference_image").String())));
   std::vector<std::vector<double>> expected;
+  std::vector<cuda::DeviceBuffer> held;
   if (order != ReferenceOrder::kAfter) {
     expected = TRY(RunReference(bench, reference, image));
-    TRY(LeaveExpected(bench, expected, order));
+    TRY(LeaveExpected(bench, expected, order, &held));
   }
   const double us = TRY(Time(bench, candidate, job));
   TRY(bench.context.Synchronize());

@@ -48,7 +48,8 @@ Result<NamedCandidate> LoadOne(const std::string& path) {
 Result<Judged> JudgeOne(Machine& machine, const task::LoadedTask& loaded,
                         const NamedCandidate& candidate) {
   std::vector<Judged> judged =
-      TRY(JudgeAll(machine, loaded.task, loaded.workload, Protocol::Certified(), {candidate}));
+      TRY(JudgeAll(machine, loaded.task, loaded.workload,
+                   Protocol::Certified().For(candidate.second.form), {candidate}));
   return std::move(judged.front());
 }
 
@@ -63,7 +64,9 @@ Result<int> RunCompare(const CompareOptions& options) {
   const Judged second = TRY(JudgeOne(machine, loaded, candidates[1]));
   nlohmann::json rows = nlohmann::json::array();
   bool slower = false;
-  for (Mode mode : Protocol::Certified().modes) {
+  std::vector<Mode> modes = {Mode::kWall};  // of programs, and beside PyTorch
+  for (Mode mode : Protocol::Certified().modes) modes.push_back(mode);
+  for (Mode mode : modes) {
     const auto between = Between(first, second, mode);
     if (!between) continue;
     slower = slower || between->finding == Finding::kSlower;

@@ -105,6 +105,11 @@ report::SuiteRow NotJudged(const Entry& entry, const fs::path& root, const Error
           Verdict{Inconclusive{error.Line()}, {}}};
 }
 
+bool IsDegenerate(const Verdict& verdict) {
+  const auto* passed = std::get_if<Passed>(&verdict.outcome);
+  return passed != nullptr && !passed->correctness.degenerate.empty();
+}
+
 Result<std::vector<report::SuiteRow>> JudgeEntry(Machine& machine, const Entry& entry,
                                                  const fs::path& root,
                                                  const EvaluateOptions& options) {
@@ -114,7 +119,7 @@ Result<std::vector<report::SuiteRow>> JudgeEntry(Machine& machine, const Entry& 
   for (Judged& one : TRY(JudgeOnTask(machine, loaded, ProtocolOf(options), candidates))) {
     rows.push_back({Relative(entry.task, root), loaded.workload.name,
                     Relative(entry.candidate, entry.task), one.completed.verdict,
-                    loaded.task.headline});
+                    loaded.task.headline && !IsDegenerate(one.completed.verdict)});
     if (options.reproduce.empty()) continue;
     one.name = rows.back().candidate;
     const std::string name = ReproductionName(rows.back().task, rows.back().workload, one);

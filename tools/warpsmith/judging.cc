@@ -55,10 +55,9 @@ Outcome OnHidden(const Outcome& outcome) {
                      "wrong on sizes that it was not shown (" + wrong->detector + ")", wrong->error,
                      wrong->bound, -1};
   }
-  return Incorrect{"hidden-workload",
-                   "fails on sizes that it was not shown (" + std::string(OutcomeName(outcome)) +
-                       "), and does not declare that it is not for them",
-                   0, 0, -1};
+  return Incorrect{
+      "hidden-workload",
+      "fails on sizes that it was not shown (" + std::string(OutcomeName(outcome)) + ")", 0, 0, -1};
 }
 
 }  // namespace
@@ -93,7 +92,8 @@ Result<std::vector<Judged>> JudgeAll(Machine& machine, const Task& task, const W
   std::vector<Judged> judged;
   for (const auto& [name, candidate] : named) {
     const std::string key = evaluator.KeyOf(candidate);
-    if (machine.recorded() != nullptr && !machine.recorded()->Has(key)) {
+    const bool has_plan = candidate.form == Form::kKernel;
+    if (has_plan && machine.recorded() != nullptr && !machine.recorded()->Has(key)) {
       TRY(CheckPlan(name, candidate, task, workload, machine.info()));
     }
     TRY(evaluator.Begin(key, candidate));
@@ -150,7 +150,12 @@ Result<std::vector<Judged>> JudgeOnTask(
     if (!workload.hidden || workload.name == loaded.workload.name) continue;
     for (Judged& one : judged) {
       const bool passed = std::holds_alternative<Passed>(one.completed.verdict.outcome);
-      if (!passed || DeclaredOut(one.candidate, workload)) continue;
+      if (!passed) continue;
+      if (DeclaredOut(one.candidate, workload)) {
+        one.completed.verdict.outcome =
+            Rejected{"hidden-workload", "its valid_when leaves out sizes that the task asks for"};
+        continue;
+      }
       const auto again = TRY(JudgeByForm(machine, loaded.task, workload, Protocol::Screened(),
                                          {{one.name, one.candidate}}));
       const Outcome& outcome = again.front().completed.verdict.outcome;

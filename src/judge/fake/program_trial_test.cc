@@ -225,7 +225,9 @@ class ProgramJudging : public testing::Test {
     ProgramContext context;
     context.trial = {device_, arena_.get(), nullptr, &info_, &job_, random_};
     context.program = Fake(std::string(kProgramSubcommand));
-    context.torch = [] { return Fake("fake-torch", folder_->path() / "program.so"); };
+    context.torch = [] {
+      return PeerProcess::Start(Fake("fake-torch", folder_->path() / "program.so"));
+    };
     context.compile = [](const Candidate& rival) -> Result<Artifact> {
       Artifact artifact;
       artifact.image = ProgramOf(rival.entry);

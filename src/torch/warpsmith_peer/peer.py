@@ -162,8 +162,17 @@ class Peer:
         return compute_expected(subject, self._arena, self._memory)
 
 
+def import_early():
+    """Takes seconds, and nothing that comes with the first command. No device is opened by it."""
+    try:
+        import torch  # noqa: F401
+    except Exception:  # told when the first command comes
+        pass
+
+
 def main(arguments):
     """Serves until the other end closes. Returns the exit status."""
+    import_early()
     frames = FrameSocket(int(arguments[-1]))
     peer = Peer(host_memory="--host-memory" in arguments)
     try:
