@@ -243,6 +243,26 @@ std::vector<bool> InsideBraces(const Tokens& tokens) {
   return inside;
 }
 
+// The declaration whose name stands at `name` and whose parameters end before `end`.
+Result<LaunchDeclaration> DeclarationAt(const Tokens& tokens, size_t name, size_t end) {
+  LaunchDeclaration declaration = TRY(HeadOf(tokens, name));
+  declaration.parameters = TRY(ParametersOf({tokens.begin() + static_cast<ptrdiff_t>(name) + 2,
+                                             tokens.begin() + static_cast<ptrdiff_t>(end) - 1}));
+  if (declaration.parameters.empty()) return Unusable("takes no parameters");
+  return declaration;
+}
+
+// Where the name is followed by parameters, outside of braces and calls.
+std::vector<size_t> Mentions(const Tokens& tokens) {
+  const std::vector<bool> inside = InsideBraces(tokens);
+  std::vector<size_t> mentions;
+  for (size_t i = 0; i + 1 < tokens.size(); ++i) {
+    const bool named = tokens[i] == kLaunchName && tokens[i + 1] == "(";
+    if (named && !inside[i] && !IsCall(tokens, i)) mentions.push_back(i);
+  }
+  return mentions;
+}
+
 std::string ParameterList(const LaunchDeclaration& declaration) {
   std::string text;
   for (const LaunchParameter& parameter : declaration.parameters) {
@@ -255,20 +275,26 @@ std::string ParameterList(const LaunchDeclaration& declaration) {
 
 Result<LaunchDeclaration> FindLaunchDeclaration(std::string_view driver) {
   const Tokens tokens = TokensOf(driver);
-  const std::vector<bool> inside = InsideBraces(tokens);
-  for (size_t i = 0; i + 1 < tokens.size(); ++i) {
-    if (tokens[i] != kLaunchName || tokens[i + 1] != "(" || IsCall(tokens, i)) continue;
-    if (inside[i]) continue;
-    const std::optional<size_t> end = AfterMatching(tokens, i + 1);
-    if (!end) return Unusable("has a parameter list that never closes");
-    if (*end < tokens.size() && tokens[*end] == "{") return Unusable("is defined in the driver");
-    LaunchDeclaration declaration = TRY(HeadOf(tokens, i));
-    declaration.parameters = TRY(ParametersOf({tokens.begin() + static_cast<ptrdiff_t>(i) + 2,
-                                               tokens.begin() + static_cast<ptrdiff_t>(*end) - 1}));
-    if (declaration.parameters.empty()) return Unusable("takes no parameters");
-    return declaration;
+  const std::vector<size_t> mentions = Mentions(tokens);
+  if (mentions.empty()) return Unusable("is not declared");
+  const std::optional<size_t> end = AfterMatching(tokens, mentions.front() + 1);
+  if (!end) return Unusable("has a parameter list that never closes");
+  if (*end < tokens.size() && tokens[*end] == "{") return Unusable("is defined in the driver");
+  return DeclarationAt(tokens, mentions.front(), *end);
+}
+
+std::vector<LaunchDeclaration> FindLaunchDefinitions(std::string_view source) {
+  const Tokens tokens = TokensOf(source);
+  std::vector<LaunchDeclaration> definitions;
+  for (const size_t mention : Mentions(tokens)) {
+    const std::optional<size_t> end = AfterMatching(tokens, mention + 1);
+    if (!end) break;  // nor does any bracket that is opened later close before it
+    if (*end >= tokens.size() || tokens[*end] != "{") continue;
+    const Result<LaunchDeclaration> definition = DeclarationAt(tokens, mention, *end);
+    const bool links = definition.ok() && !definition->returns.starts_with("static ");
+    if (links) definitions.push_back(*definition);
   }
-  return Unusable("is not declared");
+  return definitions;
 }
 
 std::string DeclarationText(const LaunchDeclaration& declaration) {

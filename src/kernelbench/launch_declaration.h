@@ -31,6 +31,10 @@ struct LaunchDeclaration {
 // where its form cannot be repeated (function pointers and arrays as parameters, templates).
 Result<LaunchDeclaration> FindLaunchDeclaration(std::string_view driver);
 
+// The definitions at namespace scope of a candidate's text; those whose form is not understood, and
+// static ones, are left out.
+std::vector<LaunchDeclaration> FindLaunchDefinitions(std::string_view source);
+
 // On one line, without comments and default arguments, ending before the semicolon.
 std::string DeclarationText(const LaunchDeclaration& declaration);
 
