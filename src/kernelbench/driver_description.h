@@ -3,13 +3,13 @@
 #ifndef WARPSMITH_KERNELBENCH_DRIVER_DESCRIPTION_H_
 #define WARPSMITH_KERNELBENCH_DRIVER_DESCRIPTION_H_
 
-#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "kernelbench/driver_process.h"
 #include "kernelbench/inspection.h"
 #include "util/result.h"
 
@@ -33,10 +33,6 @@ struct DriverDescription {
 };
 
 Result<DriverDescription> ReadDescription(std::string_view json);
-
-struct DescribeLimits {
-  std::chrono::seconds wall{360};  // compiling and running together
-};
 
 // Torch's headers, compiled once for many drivers, into `folder` (about 700 MB).
 Status PrecompileHeaders(const std::filesystem::path& folder, const DescribeLimits& limits);

@@ -11,6 +11,7 @@
 #include "kernelbench/driver_description.h"
 #include "kernelbench/inspection.h"
 #include "kernelbench/launch_declaration.h"
+#include "kernelbench/launch_match.h"
 #include "kernelbench/pairing.h"
 #include "kernelbench/size_tag.h"
 #include "kernelbench/task_document.h"
@@ -118,19 +119,21 @@ Result<ImportResult> ImportModules(const Checkout& checkout, const ImportOptions
 
 // The unchanged driver and the launch that captures its arguments.
 struct DriverFiles {
-  LaunchDeclaration declaration;
+  LaunchMatch launch;
   std::map<std::string, std::string> files;
 };
 
 Result<DriverFiles> FilesOf(const Problem& problem) {
   const std::string driver = TRY(ReadFile(problem.path / "driver.cpp"));
-  DriverFiles files{TRY(FindLaunchDeclaration(driver)), {}};
+  const LaunchDeclaration declared = TRY(FindLaunchDeclaration(driver));
+  DriverFiles files{{declared, ""}, {}};
   files.files["driver.cpp"] = driver;
-  files.files["launch.inc"] = CapturingDefinition(files.declaration);
+  files.files["launch.inc"] = CapturingDefinition(declared);
   std::error_code ignored;
   if (fs::exists(problem.path / "init.cu", ignored)) {
     files.files["init/init.cu"] = TRY(ReadFile(problem.path / "init.cu"));
     files.files["init/candidate.toml"] = kCandidate;
+    files.launch = Match(declared, FindLaunchDefinitions(files.files["init/init.cu"]));
   }
   return files;
 }
@@ -146,14 +149,29 @@ struct DriverImport {
     const fs::path folder = place.Folder(problem);
     if (IsDone(folder, driver.files)) return Kept(place, problem);
     TRY(WriteFiles(folder, driver.files));
-    DescribeLimits limits;
-    limits.wall = std::chrono::seconds(options.limit_seconds);
-    const DriverDescription description = TRY(Describe(folder, precompiled, limits));
-    json task = TRY(DriverTask(place.Names(problem), description, driver.declaration));
-    std::string text = "no torch baseline: no KernelBench checkout was given";
-    if (pairs != nullptr) text = TRY(AddPair(*pairs, problem, description, folder, task));
+    const DriverDescription description = TRY(Describe(folder, precompiled, Limits()));
+    json task = TRY(DriverTask(place.Names(problem), description, driver.launch.declaration));
+    const std::string pairing = TRY(Pair(problem, description, task));
     const int64_t bytes = TRY(WriteTask(folder, task));
-    return ImportRow{Id(problem), Outcome::kImported, text, folder.string(), bytes};
+    const std::string between = pairing.empty() || driver.launch.note.empty() ? "" : "; ";
+    return ImportRow{Id(problem), Outcome::kImported, driver.launch.note + between + pairing,
+                     folder.string(), bytes};
+  }
+
+  DescribeLimits Limits() const { return {std::chrono::seconds(options.limit_seconds)}; }
+
+  // What there is to say of the torch baseline, which is added to the task.
+  Result<std::string> Pair(const Problem& problem, const DriverDescription& description,
+                           json& task) const {
+    if (pairs == nullptr)
+      return std::string("no torch baseline: no KernelBench checkout was given");
+    const fs::path folder = place.Folder(problem);
+    return AddPair(
+        *pairs, problem, description, folder,
+        [&](const json& unpaired, const json& bindings) {
+          return TryBindings(folder, unpaired, bindings, Limits());
+        },
+        task);
   }
 };
 

@@ -118,13 +118,47 @@ int main() {
   std::cout << torch::allclose(output.to(torch::kDouble), expected.to(torch::kDouble), 1e-1, 1e-2);
 }
 )";
+// Two biases that differ in an extent of 1, and two factors whose names mislead.
+constexpr const char* kBiases = R"(
+#include <torch/torch.h>
+void launch_gpu_implementation(void* output, void* x, void* w, void* one, void* two,
+                               void* its_shift, void* its_gain);
+int main() {
+  auto x = torch::randn({4, 6}), one = torch::randn({1, 5}), gain = torch::randn({5});
+  auto shift = torch::randn({5});
+  torch::nn::Linear fc(6, 5);
+  auto expected = (torch::relu(fc->forward(x)) + one) * gain + shift;
+  torch::full({4, 5}, NAN);  // whose memory the next tensor gets
+  auto output = torch::empty_like(expected);
+  launch_gpu_implementation(output.data_ptr(), x.data_ptr(), fc->weight.data_ptr(), one.data_ptr(),
+                            fc->bias.data_ptr(), gain.data_ptr(), shift.data_ptr());
+  return !torch::isnan(output).any().item<bool>() && torch::allclose(output, expected, 1e-3, 1e-3);
+}
+)";
+constexpr const char* kBiasesModule = R"(
+import torch
+from torch import nn
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(6, 5)
+        self.bias = nn.Parameter(torch.randn(1, 5))
+        self.gain = nn.Parameter(torch.randn(5))
+        self.shift = nn.Parameter(torch.randn(5))
+    def forward(self, x):
+        return (torch.relu(self.fc(x)) + self.bias) * self.gain + self.shift
+def get_inputs():
+    return [torch.rand(4, 6)]
+def get_init_inputs():
+    return []
+)";
 const std::string kHead =
     "#include <torch/torch.h>\n#include \"cuda_model.cuh\"\n"
     "void launch_gpu_implementation(void* out, void* in, int n);\n";
 
 TEST_F(ImportTest, TakesDriversApart) {
   Write("checkout/level1/001_All/driver.cpp", kDriver);
-  Write("checkout/level1/001_All/init.cu", "void launch_gpu_implementation() {}\n");
+  Write("checkout/level1/001_All/init.cu", "void launch_gpu_implementation(void* output) {}\n");
   Write("checkout/level1/002_Silent/driver.cpp",
         kHead +
             "int main() { auto x = torch::rand({8}); auto y = torch::empty_like(x);\n"
@@ -140,10 +174,19 @@ TEST_F(ImportTest, TakesDriversApart) {
             "return torch::allclose(x, y); }\n");
   Write("checkout/level1/007_Throws/driver.cpp",
         kHead + "int main() { throw std::runtime_error(\"no such device\"); }\n");
+  std::string other = kDriver;
+  other.replace(other.find("torch::relu"), 11, "torch::tanh");
+  Write("checkout/level1/008_Other/driver.cpp", other);
+  Write("checkout/level1/009_Biases/driver.cpp", kBiases);
+  Write("checkout/level1/009_Biases/init.cu",
+        "extern \"C\" void launch_gpu_implementation(void*, void*, void*, void*, void*,"
+        "void*, void*) {}\n");
   Write("python/level1/1_Linear.py", kModule);
+  Write("python/level1/8_Linear.py", kModule);
+  Write("python/level1/9_Biases.py", kBiasesModule);
   options_.modules = folder_.path() / "python";
   const std::vector<ImportRow> rows = Rows();
-  ASSERT_EQ(rows.size(), 7U);
+  ASSERT_EQ(rows.size(), 9U);
   EXPECT_EQ(rows[0].outcome, Outcome::kImported) << rows[0].text;
   EXPECT_THAT(rows[1].text, HasSubstr("no torch::allclose"));
   EXPECT_THAT(rows[2].text, HasSubstr("error:"));
@@ -151,6 +194,16 @@ TEST_F(ImportTest, TakesDriversApart) {
   EXPECT_THAT(rows[4].text, HasSubstr("is not declared"));
   EXPECT_THAT(rows[5].text, HasSubstr("in place"));
   EXPECT_THAT(rows[6].text, HasSubstr("throws: no such device"));
+  EXPECT_THAT(rows[0].text, HasSubstr("(1, not 11): it cannot load"));
+  EXPECT_EQ(rows[7].outcome, Outcome::kImported);
+  EXPECT_THAT(rows[7].text, HasSubstr("no torch baseline: the module gives other outputs"));
+  EXPECT_THAT(rows[8].text, HasSubstr("has C linkage"));
+  const auto biases =
+      task::LoadTask((options_.output / "kernelbench-cuda/level1/009_Biases").string());
+  ASSERT_TRUE(biases.ok()) << biases.error().Line();
+  EXPECT_THAT(biases->task.program->declaration, HasSubstr("extern \"C\""));
+  EXPECT_EQ(biases->task.reference.options.at("parameters"),
+            "bias=one,gain=its_shift,shift=its_gain,fc.weight=w,fc.bias=two");
 
   const auto loaded =
       task::LoadTask((options_.output / "kernelbench-cuda/level1/001_All").string());

@@ -1,9 +1,11 @@
 // KernelBench modules as torch baselines of KernelBench-CUDA drivers: the same problem number, and
-// every tensor with the same extents. Two problems of different sizes are different problems.
+// every tensor with the same extents, and the same outputs. Two problems of different sizes are
+// different problems.
 #ifndef WARPSMITH_KERNELBENCH_PAIRING_H_
 #define WARPSMITH_KERNELBENCH_PAIRING_H_
 
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <string>
 #include <utility>
@@ -11,8 +13,10 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "kernelbench/binding.h"
 #include "kernelbench/checkout.h"
 #include "kernelbench/driver_description.h"
+#include "kernelbench/driver_process.h"
 #include "kernelbench/inspection.h"
 #include "util/result.h"
 
@@ -30,21 +34,22 @@ struct ModulePairs {
 Result<ModulePairs> LoadModules(const std::filesystem::path& checkout,
                                 const std::vector<Problem>& problems, int jobs);
 
-// Which of the driver's tensors are the module's inputs, and which its state.
-struct Binding {
-  std::vector<size_t> inputs;                              // in forward()'s order
-  std::vector<std::pair<std::string, size_t>> parameters;  // state_dict()'s name -> tensor
-};
+// The index of the one of `options` (reference.options of `task`) with which the module gives the
+// driver's outputs; an Error says why there is none.
+using ChooseBinding =
+    std::function<Result<size_t>(const nlohmann::json& task, const nlohmann::json& options)>;
 
-// An Error says what differs. Extents of 1 do not count; integer state that no kernel reads
-// (num_batches_tracked) need not be given.
-Result<Binding> Bind(const ModuleInspection& module, const DriverDescription& driver);
+// Runs the driver of `folder`, and the module beside it with each of the bindings.
+Result<size_t> TryBindings(const std::filesystem::path& folder, const nlohmann::json& task,
+                           const nlohmann::json& options, const DescribeLimits& limits);
 
 // Adds the paired module to the task and its file to the folder; returns what there is to say:
-// empty, or why there is no torch baseline (which the task's origin then says too).
+// empty, or why there is no torch baseline (which the task's origin then says too). `choose` is
+// called when the file is there.
 Result<std::string> AddPair(const ModulePairs& pairs, const Problem& problem,
                             const DriverDescription& description,
-                            const std::filesystem::path& folder, nlohmann::json& task);
+                            const std::filesystem::path& folder, const ChooseBinding& choose,
+                            nlohmann::json& task);
 
 }  // namespace warpsmith::kernelbench
 

@@ -1,5 +1,6 @@
 """What a driver gives to its launch, for the import: python3 ... RESULT precompile FOLDER, or
-python3 ... RESULT describe DRIVER.cpp LAUNCH.inc [PRECOMPILED]. The result is a JSON file."""
+python3 ... RESULT describe DRIVER.cpp LAUNCH.inc [PRECOMPILED], or python3 ... RESULT pair
+DRIVER.cpp LAUNCH.inc MODULE.py REQUEST.json (pair.py). The result is a JSON file."""
 import json
 import os
 import pathlib
@@ -32,11 +33,17 @@ def _describe(driver, launch, precompiled=None):
     return told
 
 
+def _pair(driver, launch, module, request):
+    from warpsmith_driver.pair import choose
+    return choose(driver, launch, module, request)
+
+
 def main(arguments):
     result, command, *rest = arguments
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # printf goes past std::cout
     try:
-        answer = {"precompile": _precompile, "describe": _describe}[command](*rest)
+        commands = {"precompile": _precompile, "describe": _describe, "pair": _pair}
+        answer = commands[command](*rest)
     except Exception as problem:
         answer = {"error": " ".join(str(problem).split()) or type(problem).__name__}
     pathlib.Path(result).write_text(json.dumps(answer))

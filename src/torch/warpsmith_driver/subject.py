@@ -75,9 +75,17 @@ class PairedModule(ModuleSubject):
         pairs = [pair.split("=") for pair in
                  filter(None, self._options().get("parameters", "").split(","))]
         self.state = [(own, names.index(tensor)) for own, tensor in pairs]
+        for own, index in self.state:
+            self._show_as(self.member(own).shape, names[index])
         # Positions among the tensors that are not state, which is what arguments() is given.
         rest = [i for i in range(len(names)) if i not in {index for _, index in self.state}]
         self._order = [rest.index(names.index(name)) for name in inputs]
+
+    def _show_as(self, shape, name):
+        """A driver may leave out extents of 1, or add some."""
+        for region in [*self.arena.regions, *self.arena.exact]:
+            if region.name == name:
+                region.slots = [slot.view(shape) for slot in region.slots]
 
     def arguments(self, inputs):
         return super().arguments([inputs[place] for place in self._order])

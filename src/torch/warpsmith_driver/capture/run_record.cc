@@ -45,7 +45,8 @@ std::string JsonOf(const Given& tensor) {
   for (const size_t axis : MemoryOrder(tensor.noted)) shape.push_back(tensor.noted.extents[axis]);
   return "{\"name\": " + Quoted(tensor.name) + ", \"dtype\": \"" + TypeName(tensor.noted.type) +
          "\", \"shape\": " + JoinedNumbers(shape) +
-         ", \"output\": " + (tensor.is_output ? "true" : "false") + "}";
+         ", \"output\": " + (tensor.is_output ? "true" : "false") +
+         ", \"host\": " + (tensor.noted.device.is_cpu() ? "true" : "false") + "}";
 }
 
 std::string JsonOf(const Argument& argument) {

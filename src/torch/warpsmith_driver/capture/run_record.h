@@ -78,7 +78,7 @@ int64_t Bytes(const Noted& tensor);
 bool IsDense(const Noted& tensor);
 
 // {"error", "launches", "arguments": [{"name", "expression"} | {"name", "tensors", "array"}],
-//  "tensors": [{"name", "dtype", "shape" (memory's order), "output"}],
+//  "tensors": [{"name", "dtype", "shape" (memory's order), "output", "host"}],
 //  "comparisons": [{"tensor", "relative", "absolute"}]}
 std::string JsonOf(const Run& run);
 
