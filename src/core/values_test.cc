@@ -136,7 +136,7 @@ TEST(Verdict, FindsTheBar) {
   Verdict on_the_wall = GemmVerdict();
   ModeTiming& timing = std::get<Passed>(on_the_wall.outcome).timings.front().modes.front();
   timing.mode = Mode::kWall;
-  std::get<Passed>(on_the_wall.outcome).timings.front().modes.push_back({Mode::kDeviceHot});
+  std::get<Passed>(on_the_wall.outcome).timings.front().modes.emplace_back();
   EXPECT_EQ(RatioToBar(on_the_wall, Mode::kDeviceHot), 1.1);
   EXPECT_EQ(FindTiming({Passed{}, {}}, Mode::kDeviceHot), nullptr);
 }
