@@ -97,8 +97,9 @@ LaunchMatch Match(const LaunchDeclaration& declared,
   if (definitions.empty()) return match;
   const LaunchDeclaration* same = nullptr;
   for (const LaunchDeclaration& defined : definitions) {
-    if (!SameParameters(declared, defined) && !(declared.c_linkage && defined.c_linkage)) continue;
-    if (same == nullptr || defined.c_linkage == declared.c_linkage) same = &defined;
+    const bool alike = SameParameters(declared, defined);
+    if (!alike && !(declared.c_linkage && defined.c_linkage)) continue;
+    if (same == nullptr || (alike && defined.c_linkage == declared.c_linkage)) same = &defined;
   }
   if (same == nullptr) {
     match.note =

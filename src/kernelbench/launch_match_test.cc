@@ -69,6 +69,10 @@ TEST(LaunchMatch, TakesTheLinkageOfTheDefinition) {
   EXPECT_FALSE(plain.declaration.c_linkage);
   EXPECT_THAT(plain.note, HasSubstr("has C++ linkage"));
   EXPECT_EQ(Of(kDeclared, "extern \"C\" {\n" + defined + "}\n" + defined).note, "");
+  EXPECT_EQ(Of("extern \"C\" " + kDeclared,
+               "extern \"C\" {\n" + defined + "void launch_gpu_implementation(int n) {}\n}")
+                .note,
+            "");
 }
 
 }  // namespace

@@ -31,10 +31,10 @@ set(solo_files activity_log job)
 set(compile_files artifact_cache compilation cubin flag_rules opcodes pack program_build
   resource_report)
 set(baseline_files bar_table torch_gemm)
-set(judge_files burst_page correctness peer_wire problem wire)
+set(judge_files burst_page correctness peer_wire problem wire wire_error)
 set(torch_files torch_process)
-set(kernelbench_files checkout driver_description inspection launch_declaration task_document
-  toml_text)
+set(kernelbench_files binding checkout driver_description driver_process inspection
+  launch_declaration launch_match size_tag task_document toml_text)
 
 set(sources)
 foreach(folder util core cuda task store profile audit solo compile baseline judge torch kernelbench)
