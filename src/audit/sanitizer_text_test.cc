@@ -161,7 +161,9 @@ TEST(SanitizerText, MutationsAndCutsAreRead) {
     }
     bad.resize(random.Below(bad.size() + 1));
     const SanitizerText text = ReadSanitizerText({bad.data(), bad.size()});
-    if (text.errors) ASSERT_GE(*text.errors, 0);
+    if (text.errors) {
+      ASSERT_GE(*text.errors, 0);
+    }
   }
 }
 

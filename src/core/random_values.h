@@ -133,7 +133,7 @@ class RandomValues {
       default:
         verdict.outcome = AnyPassed();
     }
-    verdict.evidence = {Text(), Text(), Text(), Text(), Text(),    Text(),   Text(),
+    verdict.evidence = {Text(), Text(), Text(), Text(), Text(),    Text(),   Text(),  Text(),
                         Text(), Text(), Text(), Text(), Kernels(), Number(), Number()};
     return verdict;
   }

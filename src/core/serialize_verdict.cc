@@ -213,6 +213,7 @@ json ToJson(const Evidence& evidence) {
   Put(object, "architecture", evidence.architecture, {});
   Put(object, "artifact_sha256", evidence.artifact_sha256, {});
   Put(object, "baseline_library", evidence.baseline_library, {});
+  Put(object, "reference", evidence.reference, {});
   Put(object, "baseline_choice", evidence.baseline_choice, {});
   Put(object, "protocol", evidence.protocol, {});
   Put(object, "sandbox", evidence.sandbox, {});
@@ -225,8 +226,8 @@ json ToJson(const Evidence& evidence) {
 
 Result<Evidence> EvidenceFrom(const JsonReader& json) {
   TRY(json.OnlyFields({"device", "device_uuid", "driver", "toolchain", "architecture",
-                       "artifact_sha256", "baseline_library", "baseline_choice", "protocol",
-                       "sandbox", "date", "kernels", "compile_ms", "judge_ms"}));
+                       "artifact_sha256", "baseline_library", "reference", "baseline_choice",
+                       "protocol", "sandbox", "date", "kernels", "compile_ms", "judge_ms"}));
   Evidence evidence;
   TRY(Take(json, "device", evidence.device));
   TRY(Take(json, "device_uuid", evidence.device_uuid));
@@ -235,6 +236,7 @@ Result<Evidence> EvidenceFrom(const JsonReader& json) {
   TRY(Take(json, "architecture", evidence.architecture));
   TRY(Take(json, "artifact_sha256", evidence.artifact_sha256));
   TRY(Take(json, "baseline_library", evidence.baseline_library));
+  TRY(Take(json, "reference", evidence.reference));
   TRY(Take(json, "baseline_choice", evidence.baseline_choice));
   TRY(Take(json, "protocol", evidence.protocol));
   TRY(Take(json, "sandbox", evidence.sandbox));

@@ -134,6 +134,7 @@ using Outcome =
 struct Evidence {
   std::string device, device_uuid, driver, toolchain, architecture, artifact_sha256;
   std::string baseline_library;  // "cuBLASLt 13.1.0"
+  std::string reference;         // how expected outputs were computed: "computed in f64"
   std::string baseline_choice;   // of torch-best: "eager 38.2 us, compile 41.0 us"
   std::string protocol;          // ProtocolId
   std::string sandbox;           // the level that the candidate's process reached: "L0", "L1", "L2"

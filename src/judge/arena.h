@@ -60,6 +60,8 @@ class Arena {
   const std::vector<Assignment>& assignments() const { return assignments_; }
   const Region& slots(size_t role) const { return slots_.at(role); }
   const Region& exact(size_t role) const { return exact_.at(role); }
+  // How the reference's process computed its newest answer; empty: as the task says.
+  std::string AboutReference() const { return process_ ? process_->provider->About() : ""; }
   uint64_t guard_secret() const { return guard_secret_; }
   const std::vector<CheckContents>& checks() const { return checks_; }
 

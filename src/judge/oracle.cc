@@ -196,6 +196,7 @@ Result<Outcome> Oracle::JudgeJob(const Job& job, Evidence& evidence) {
   if (job.candidate.form == Form::kKernel) {
     if (auto failed = TRY(CompareOnTheWall(job, *stage, evidence, *passed))) return *failed;
   }
+  evidence.reference = stage->arena->AboutReference();
   passed->correctness.degenerate = stage->degenerate.value_or("");
   return Audit(job, std::move(*passed));
 }

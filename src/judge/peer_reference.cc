@@ -35,8 +35,10 @@ Result<std::unique_ptr<ReferenceProvider>> PeerReference::Start(const PeerOption
 
 Status PeerReference::Ask(const PeerCommand& command, const char* doing) {
   const PeerCallResult answer = peer_->Call(command, kComputeLimit);
-  if (std::holds_alternative<PeerReply>(answer)) return {};
-  return ErrorOfPeer(answer, doing);
+  const auto* reply = std::get_if<PeerReply>(&answer);
+  if (reply == nullptr) return ErrorOfPeer(answer, doing);
+  if (!reply->text.empty()) about_ = reply->text;
+  return {};
 }
 
 Status PeerReference::Expect() { return Ask(PeerExpect{}, "computing the expected outputs"); }

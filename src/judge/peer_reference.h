@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <memory>
+#include <string>
 
 #include "core/task.h"
 #include "judge/peer_process.h"
@@ -22,11 +23,13 @@ class PeerReference : public ReferenceProvider {
                                                           const ReferenceStage& stage);
   Status Expect() override;
   Status Draw(uint64_t seed) override;
+  std::string About() const override { return about_; }
 
  private:
   explicit PeerReference(std::unique_ptr<PeerProcess> peer) : peer_(std::move(peer)) {}
   Status Ask(const PeerCommand& command, const char* doing);
   std::unique_ptr<PeerProcess> peer_;
+  std::string about_;  // of the newest answer
 };
 
 }  // namespace warpsmith::judge

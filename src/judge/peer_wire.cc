@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/serialize.h"
+#include "judge/wire_error.h"
 #include "util/json_reader.h"
 
 namespace warpsmith::judge {
@@ -158,9 +159,7 @@ Result<PeerCommand> PeerCommandFromText(std::string_view text) {
 std::string PeerReplyToText(const PeerReplyOrError& reply) {
   json document{{"version", kPeerWireVersion}};
   if (const auto* error = std::get_if<Error>(&reply)) {
-    document["error"] = {{"code", Describe(error->code).exit_status},
-                         {"message", error->message},
-                         {"fix", error->fix}};
+    document["error"] = WireErrorToJson(*error);
   } else {
     const auto& good = std::get<PeerReply>(reply);
     if (!good.text.empty()) document["text"] = good.text;
@@ -170,28 +169,17 @@ std::string PeerReplyToText(const PeerReplyOrError& reply) {
   return document.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
-namespace {
-
-Result<PeerReplyOrError> ReadError(const JsonReader& reader) {
-  Error error;
-  const int64_t status = TRY(reader.At("code").Int());
-  for (const ErrorCodeRow& row : ErrorCodeTable()) {
-    if (row.exit_status == status) error.code = row.code;
-  }
-  error.message = TRY(reader.At("message").String());
-  error.fix = TRY(reader.At("fix").String());
-  return PeerReplyOrError(std::move(error));
-}
-
-}  // namespace
-
 Result<PeerReplyOrError> PeerReplyFromText(std::string_view text) {
   const json document = TRY(ParseJson("reply", text));
   const JsonReader reader("reply", document);
   if (TRY(reader.At("version").Int()) != kPeerWireVersion) {
     return reader.At("version").Bad("version 1");
   }
-  if (reader.Has("error")) return ReadError(reader.At("error"));
+  if (reader.Has("error")) {
+    Error told;
+    TRY(ReadWireError(reader.At("error"), &told));
+    return PeerReplyOrError(std::move(told));
+  }
   PeerReply reply;
   if (reader.Has("text")) reply.text = TRY(reader.At("text").String());
   if (reader.Has("sandbox")) reply.sandbox = TRY(reader.At("sandbox").String());

@@ -4,6 +4,7 @@
 #define WARPSMITH_JUDGE_REFERENCE_PROVIDER_H_
 
 #include <cstdint>
+#include <string>
 
 #include "util/result.h"
 
@@ -18,6 +19,9 @@ class ReferenceProvider {
   virtual Status Expect() = 0;
   // New inputs from this seed, and their expected outputs.
   virtual Status Draw(uint64_t seed) = 0;
+  // How the newest answer was computed, where that is not the provider's to choose freely:
+  // "computed in f32; not in f64: ...".
+  virtual std::string About() const { return ""; }
 };
 
 }  // namespace warpsmith::judge

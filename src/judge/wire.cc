@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/serialize.h"
+#include "judge/wire_error.h"
 #include "util/json_reader.h"
 
 namespace warpsmith::judge {
@@ -155,9 +156,7 @@ Result<Command> CommandFromText(std::string_view text) {
 std::string ReplyToText(const ReplyOrError& reply) {
   json document{{"version", kWireVersion}};
   if (const auto* error = std::get_if<Error>(&reply)) {
-    document["error"] = {{"code", Describe(error->code).exit_status},
-                         {"message", error->message},
-                         {"fix", error->fix}};
+    document["error"] = WireErrorToJson(*error);
   } else {
     const auto& good = std::get<Reply>(reply);
     document["elapsed_us"] = good.elapsed_us;
@@ -166,26 +165,15 @@ std::string ReplyToText(const ReplyOrError& reply) {
   return document.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
-namespace {
-
-Result<ReplyOrError> ReadError(const JsonReader& reader) {
-  Error error;
-  const int64_t status = TRY(reader.At("code").Int());
-  for (const ErrorCodeRow& row : ErrorCodeTable()) {
-    if (row.exit_status == status) error.code = row.code;
-  }
-  error.message = TRY(reader.At("message").String());
-  error.fix = TRY(reader.At("fix").String());
-  return ReplyOrError(std::move(error));
-}
-
-}  // namespace
-
 Result<ReplyOrError> ReplyFromText(std::string_view text) {
   const json document = TRY(ParseJson("reply", text));
   const JsonReader reader("reply", document);
   if (TRY(reader.At("version").Int()) != kWireVersion) return reader.At("version").Bad("version 1");
-  if (reader.Has("error")) return ReadError(reader.At("error"));
+  if (reader.Has("error")) {
+    Error told;
+    TRY(ReadWireError(reader.At("error"), &told));
+    return ReplyOrError(std::move(told));
+  }
   Reply reply;
   for (const JsonReader& item : TRY(reader.At("elapsed_us").Items())) {
     reply.elapsed_us.push_back(TRY(item.Number()));

@@ -152,6 +152,7 @@ cuda::TensorElement ElementOf(DType dtype) {
     case DType::kF64:
       return cuda::TensorElement::kF64;
     case DType::kI8:
+    case DType::kBool:
       return cuda::TensorElement::kU8;  // TMA moves bytes: the sign is the kernel's business
     case DType::kI32:
       return cuda::TensorElement::kI32;

@@ -9,7 +9,7 @@ namespace warpsmith::task {
 namespace {
 
 constexpr std::string_view kReferenceKinds[] = {"gemm", "cuda", "torch", "driver"};
-constexpr std::string_view kPrecisions[] = {"f64", "f32", "tf32", "bf16", "f16"};
+constexpr std::string_view kPrecisions[] = {"f64", "f32", "tf32", "bf16", "f16", "f8"};
 constexpr std::string_view kOutputTypes[] = {"f64", "f32", "bf16", "f16"};
 constexpr std::string_view kTorchBaselines[] = {"torch", "torch-eager", "torch-compile",
                                                 "torch-best"};

@@ -1,0 +1,19 @@
+// The form in which a runner or a peer says that a command failed.
+#ifndef WARPSMITH_JUDGE_WIRE_ERROR_H_
+#define WARPSMITH_JUDGE_WIRE_ERROR_H_
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "util/json_reader.h"
+#include "util/result.h"
+
+namespace warpsmith::judge {
+
+// {"code": the exit status, "message", "fix"}
+nlohmann::json WireErrorToJson(const Error& error);
+// Fails for what is not of this form; a code that nobody knows is told as kInternal.
+Status ReadWireError(const JsonReader& reader, Error* told);
+
+}  // namespace warpsmith::judge
+
+#endif  // WARPSMITH_JUDGE_WIRE_ERROR_H_
