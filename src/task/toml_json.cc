@@ -86,8 +86,7 @@ Result<nlohmann::json> Convert(const std::filesystem::path& path, const toml::no
 
 }  // namespace
 
-Result<nlohmann::json> ReadTomlAsJson(const std::filesystem::path& path) {
-  const std::string text = TRY(ReadFile(path));
+Result<nlohmann::json> ParseTomlAsJson(const std::filesystem::path& path, std::string_view text) {
   const size_t long_key = FindLongKey(text);
   if (long_key != text.npos) {
     const auto line =
@@ -98,6 +97,10 @@ Result<nlohmann::json> ReadTomlAsJson(const std::filesystem::path& path) {
   const toml::parse_result parsed = toml::parse(text, path.string());
   if (!parsed) return Bad(path, parsed.error().source(), std::string(parsed.error().description()));
   return Convert(path, parsed.table(), 0);
+}
+
+Result<nlohmann::json> ReadTomlAsJson(const std::filesystem::path& path) {
+  return ParseTomlAsJson(path, TRY(ReadFile(path)));
 }
 
 }  // namespace warpsmith::task

@@ -3,6 +3,7 @@
 #define WARPSMITH_TASK_TOML_JSON_H_
 
 #include <filesystem>
+#include <string_view>
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -11,6 +12,7 @@
 namespace warpsmith::task {
 
 // Syntax errors name file, line and column. Dates and times are refused.
+Result<nlohmann::json> ParseTomlAsJson(const std::filesystem::path& path, std::string_view text);
 Result<nlohmann::json> ReadTomlAsJson(const std::filesystem::path& path);
 
 }  // namespace warpsmith::task

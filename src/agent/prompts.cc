@@ -1,0 +1,112 @@
+#include "agent/prompts.h"
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include "embedded/agent_prompts.h"
+
+namespace warpsmith::agent {
+namespace {
+
+constexpr auto kLine = ValueKind::kLine;
+constexpr auto kText = ValueKind::kText;
+constexpr auto kFenced = ValueKind::kFenced;
+
+constexpr std::array kVariables = {
+    Variable{"analysis", kFenced, "what the gap analysis said"},
+    Variable{"attempt", kLine, "which of how many attempts: \"2 of 3\""},
+    Variable{"change", kFenced, "what was changed, as a diff or in words"},
+    Variable{"device", kLine, "the GPU's name and architecture"},
+    Variable{"expected_gain", kLine, "with its uncertainty"},
+    Variable{"failure", kLine, "what kind of failure, or that there was none"},
+    Variable{"known_states", kText, "names of states and what they mean"},
+    Variable{"log", kFenced, "a compiler's log, or a verdict in words"},
+    Variable{"measured_gain", kLine, "with its interval"},
+    Variable{"notes", kFenced, "what the knowledge base says"},
+    Variable{"plan", kFenced, "the launch plan as JSON"},
+    Variable{"profile", kText, "profile::ModelBlock of the code"},
+    Variable{"profile_after", kText, "the same of the changed code"},
+    Variable{"reference", kFenced, "the reference's sources, or its name where it is built in"},
+    Variable{"reply_format", kText, "parts reply_*.md"},
+    Variable{"sources", kText, "SourcesText: each file in a fence of its own"},
+    Variable{"state", kLine, "the name of a state"},
+    Variable{"states", kText, "StatesText: the states that rules found"},
+    Variable{"states_after", kText, "the same of the changed code"},
+    Variable{"task_facts", kFenced, "tensors, sizes, tolerance, entry"},
+    Variable{"task_name", kLine, "for people"},
+    Variable{"technique", kLine, "the name of the technique"},
+    Variable{"technique_notes", kFenced, "how the technique is done"},
+};
+
+struct FileRow {
+  PromptId id;
+  std::string_view file;
+};
+constexpr std::array kFiles = {
+    FileRow{PromptId::kBootstrap, "bootstrap.md"},
+    FileRow{PromptId::kStateExtractor, "state_extractor.md"},
+    FileRow{PromptId::kLowering, "lowering.md"},
+    FileRow{PromptId::kRepair, "repair.md"},
+    FileRow{PromptId::kGapAnalysis, "gap_analysis.md"},
+    FileRow{PromptId::kSoftVerification, "soft_verification.md"},
+    FileRow{PromptId::kKnowledgeUpdate, "knowledge_update.md"},
+    FileRow{PromptId::kReplyKernel, "reply_kernel.md"},
+    FileRow{PromptId::kReplyProgram, "reply_program.md"},
+    FileRow{PromptId::kReplyEdits, "reply_edits.md"},
+};
+
+Status EachIsUsed(const std::map<PromptId, PromptTemplate>& prompts,
+                  std::span<const Variable> variables) {
+  std::set<std::string, std::less<>> used;
+  for (const auto& [id, prompt] : prompts) {
+    for (std::string& name : VariablesOf(prompt)) used.insert(std::move(name));
+  }
+  for (const Variable& variable : variables) {
+    if (!used.contains(variable.name)) {
+      return Error{ErrorCode::kBadInput,
+                   "prompts: none uses the variable '" + std::string(variable.name) + "'",
+                   "use it, or take it out of the table"};
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+std::span<const Variable> VariableTable() { return kVariables; }
+
+std::string_view FileName(PromptId id) {
+  const auto row =
+      std::find_if(kFiles.begin(), kFiles.end(), [&](const FileRow& one) { return one.id == id; });
+  CHECK(row != kFiles.end());
+  return row->file;
+}
+
+Result<Prompts> Prompts::Load(std::span<const EmbeddedFile> files,
+                              std::span<const Variable> variables) {
+  Prompts prompts;
+  for (const FileRow& row : kFiles) {
+    const auto file = std::find_if(files.begin(), files.end(), [&](const EmbeddedFile& one) {
+      return one.path.substr(one.path.rfind('/') + 1) == row.file;
+    });
+    if (file == files.end()) {
+      return Error{ErrorCode::kBadInput, "prompts: no file '" + std::string(row.file) + "'",
+                   "see src/agent/prompts/README.md"};
+    }
+    prompts.prompts_.emplace(row.id, TRY(ParseTemplate(row.file, file->contents, variables)));
+  }
+  TRY(EachIsUsed(prompts.prompts_, variables));
+  return prompts;
+}
+
+const Prompts& Prompts::Embedded() {
+  static const Prompts& prompts = *[] {
+    auto loaded = Load(embedded::AgentPrompts(), kVariables);
+    CHECK(loaded.ok());
+    return new Prompts(std::move(*loaded));
+  }();
+  return prompts;
+}
+
+}  // namespace warpsmith::agent
