@@ -2,6 +2,7 @@
 #ifndef WARPSMITH_STORE_SCHEMA_H_
 #define WARPSMITH_STORE_SCHEMA_H_
 
+#include "store/database_file.h"
 #include "store/sqlite_connection.h"
 #include "util/result.h"
 
@@ -10,13 +11,10 @@ namespace warpsmith::store {
 // "WSMT", SQLite's application_id of our files.
 inline constexpr int64_t kStoreApplicationId = 0x57534d54;
 
+Schema StoreSchema();
 int LatestSchemaVersion();
 
-// Refuses what Migrate refuses, and changes nothing: to be asked before the file is touched.
-Status CheckSchema(Connection& connection);
-
-// Brings an empty or older store to `version`, in one transaction; a current one is left alone.
-// Refused: a newer version (kVersion), and a database that is not a store of ours (kBadInput).
+// database_file.h's, of a store.
 Status Migrate(Connection& connection, int version = LatestSchemaVersion());
 
 }  // namespace warpsmith::store

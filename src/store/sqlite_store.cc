@@ -3,19 +3,16 @@
 #include <charconv>
 #include <chrono>
 #include <nlohmann/json.hpp>
-#include <thread>
 #include <utility>
 
 #include "core/serialize.h"
 #include "store/schema.h"
 #include "store/worker.h"
 #include "util/clock.h"
-#include "util/file.h"
 
 namespace warpsmith::store {
 namespace {
 
-constexpr int kBusyTimeoutMs = 10'000;
 // A worker elsewhere that has been silent for so long has lost its job to whoever asks next.
 constexpr int64_t kLeaseSeconds = 15 * 60;
 
@@ -23,25 +20,6 @@ int64_t UnixSeconds() {
   using std::chrono::system_clock;
   return std::chrono::duration_cast<std::chrono::seconds>(system_clock::now().time_since_epoch())
       .count();
-}
-
-// SQLite does not wait for a lock on its way into WAL mode, so we do.
-Status EnterWal(Connection& connection) {
-  constexpr auto kPause = std::chrono::milliseconds(20);
-  for (int waited_ms = 0;; waited_ms += static_cast<int>(kPause.count())) {
-    const Status entered = connection.Execute("PRAGMA journal_mode = WAL");
-    if (entered.ok() || entered.error().code != ErrorCode::kBusy || waited_ms >= kBusyTimeoutMs) {
-      return entered;
-    }
-    std::this_thread::sleep_for(kPause);
-  }
-}
-
-Status Configure(Connection& connection, Durability durability) {
-  TRY(connection.Execute("PRAGMA foreign_keys = ON"));
-  TRY(EnterWal(connection));
-  return connection.Execute(durability == Durability::kPowerLoss ? "PRAGMA synchronous = FULL"
-                                                                 : "PRAGMA synchronous = NORMAL");
 }
 
 Error NoSuchRun(const Connection& connection, const std::string& run_id) {
@@ -192,16 +170,8 @@ Result<RunRecord> ReadRun(Connection& connection, const Statement& row) {
 Result<std::unique_ptr<SqliteStore>> SqliteStore::Open(const std::filesystem::path& path,
                                                        Durability durability,
                                                        WhenMissing when_missing) {
-  std::error_code ignored;
-  if (when_missing == WhenMissing::kRefuse && !std::filesystem::exists(path, ignored)) {
-    return Error{ErrorCode::kNoInput, "there is no store at " + path.string(),
-                 "name an existing store, or start a run, which makes one"};
-  }
-  if (path.has_parent_path()) TRY(CreateDirectories(path.parent_path()));
-  std::unique_ptr<Connection> connection = TRY(Connection::Open(path, kBusyTimeoutMs));
-  TRY(CheckSchema(*connection));
-  TRY(Configure(*connection, durability));
-  TRY(Migrate(*connection));
+  std::unique_ptr<Connection> connection =
+      TRY(OpenDatabaseFile(path, StoreSchema(), durability, when_missing));
   return std::unique_ptr<SqliteStore>(new SqliteStore(std::move(connection)));
 }
 

@@ -10,19 +10,11 @@
 #include <vector>
 
 #include "core/store.h"
+#include "store/database_file.h"
 #include "store/facts.h"
 #include "store/sqlite_connection.h"
 
 namespace warpsmith::store {
-
-// What a commit survives. A killed process never loses a committed step, at either level.
-enum class Durability {
-  kPowerLoss,     // every commit is on the disk before FinishStep returns (one fsync a step)
-  kProcessDeath,  // a power cut may take the last steps (never a part of one): for replays, which
-                  // can be had again, at thousands of steps a second
-};
-
-enum class WhenMissing { kCreate, kRefuse };
 
 class SqliteStore : public Store {
  public:
