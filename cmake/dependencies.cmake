@@ -35,6 +35,14 @@ add_library(warpsmith::toml ALIAS warpsmith_toml)
 target_include_directories(warpsmith_toml SYSTEM INTERFACE ${WARPSMITH_TOML_INCLUDE})
 target_compile_definitions(warpsmith_toml INTERFACE TOML_HEADER_ONLY=1 TOML_EXCEPTIONS=0)
 
+# Its declarations only: the library is opened at run time (src/chat/curl.h), because it cannot be
+# linked statically on Debian and a machine without it needs no model server.
+find_path(WARPSMITH_CURL_INCLUDE curl/curl.h REQUIRED)
+add_library(warpsmith_curl INTERFACE)
+add_library(warpsmith::curl ALIAS warpsmith_curl)
+target_include_directories(warpsmith_curl SYSTEM INTERFACE ${WARPSMITH_CURL_INCLUDE})
+target_link_libraries(warpsmith_curl INTERFACE ${CMAKE_DL_LIBS})
+
 # Inlined into reports; Debian's package, so that no report ever loads a script from a network.
 find_file(WARPSMITH_CHART_JS NAMES chart.min.js
   PATHS /usr/share/javascript/chart.js /usr/share/nodejs/chart.js/dist REQUIRED)

@@ -2,12 +2,12 @@
 #ifndef WARPSMITH_CORE_CHAT_MODEL_H_
 #define WARPSMITH_CORE_CHAT_MODEL_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "core/candidate.h"
 #include "util/result.h"
 
 namespace warpsmith {
@@ -16,27 +16,46 @@ struct ChatMessage {
   std::string role, text;  // role: system, user, assistant
 };
 
-struct ChatRequest {
-  std::string id;  // content hash of everything below
-  std::vector<ChatMessage> messages;
-  SamplingParameters sampling;
-  int samples = 1;
-  int64_t max_tokens = 0;
+// What is absent is left to the server.
+struct ChatSampling {
+  std::optional<double> temperature, top_p;
+  std::optional<int64_t> max_tokens;  // of one sample
+  std::optional<int64_t> seed;        // of the first sample; asking anew means another seed
+  std::vector<std::string> stop;
 };
 
+struct ChatRequest {
+  std::string asker;  // the role in the loop that asks: "lowering", "state"
+  std::vector<ChatMessage> messages;
+  ChatSampling sampling;
+  int samples = 1;
+};
+
+// Content hash of the whole request: what exchanges and recordings are keyed by.
+std::string RequestId(const ChatRequest& request);
+
+// Model text is data. It is valid UTF-8 of at most kMaxChatTextBytes; nothing else is known of it.
+inline constexpr size_t kMaxChatTextBytes = size_t{4} << 20;
+
 struct ChatSample {
-  std::string id;  // unique within the run; candidates made from it carry it
   std::string text;
-  std::string finish_reason;
-  std::optional<std::vector<double>> token_logprobs;  // where the model offers them
+  std::string
+      finish_reason;  // stop, length, content_filter, refusal, or a server's own; cut: by us
+};
+
+struct ChatUsage {
+  int64_t prompt_tokens = 0, completion_tokens = 0;
+  bool estimated = false;  // the server did not say: a quarter of the characters
 };
 
 struct ChatReply {
-  std::vector<ChatSample> samples;
-  int64_t prompt_tokens = 0, completion_tokens = 0;
-  bool tokens_estimated = false;
+  std::vector<ChatSample> samples;  // at least one; fewer than asked for when some calls failed
+  ChatUsage usage;                  // of all samples
+  std::string model;                // as the server names it
 };
 
+// Thread-safe: many askers at once. An Error is the server's or the harness's: a sample that
+// refuses, is empty or stops half-way is a reply. kAwaiting: somebody has yet to answer.
 class ChatModel {
  public:
   virtual ~ChatModel() = default;

@@ -12,6 +12,7 @@
 
 #include "core/artifact.h"
 #include "core/candidate.h"
+#include "core/chat_model.h"
 #include "core/device.h"
 #include "core/launch_plan.h"
 #include "core/protocol.h"
@@ -36,6 +37,8 @@ nlohmann::json ToJson(const DeviceInfo& info);
 nlohmann::json ToJson(const Point& point);
 nlohmann::json ToJson(const Cost& cost);
 nlohmann::json ToJson(const RewardTerms& terms);
+nlohmann::json ToJson(const ChatRequest& request);
+nlohmann::json ToJson(const ChatReply& reply);
 
 Result<LaunchPlan> LaunchPlanFrom(const JsonReader& json);
 Result<Task> TaskFrom(const JsonReader& json);
@@ -49,6 +52,8 @@ Result<DeviceInfo> DeviceInfoFrom(const JsonReader& json);
 Result<Point> PointFrom(const JsonReader& json);
 Result<Cost> CostFrom(const JsonReader& json);
 Result<RewardTerms> RewardTermsFrom(const JsonReader& json);
+Result<ChatRequest> ChatRequestFrom(const JsonReader& json);
+Result<ChatReply> ChatReplyFrom(const JsonReader& json);
 
 }  // namespace warpsmith
 

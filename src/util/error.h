@@ -18,7 +18,7 @@ enum class ErrorCode {
   kVersion,          // a file of a version this program does not read
   kNotRecorded,      // a replay was asked for something never measured
   kNoInput,          // a file that was named does not exist
-  kUnavailable,      // no GPU, no driver, a driver older than the toolkit, no library
+  kUnavailable,      // no GPU, no driver, a driver older than the toolkit, no library, no server
   kUnknownDevice,    // --gpu names no device here
   kInternal,         // a bug of ours
   kIo,               // disk full, permission, broken pipe
@@ -26,6 +26,7 @@ enum class ErrorCode {
   kPermission,       // profiler counters, device nodes
   kConfig,           // settings that contradict each other
   kNothingMeasured,  // zero measured rows
+  kAwaiting,         // somebody outside has yet to answer: run again when they have
   kTimeout,          // a limit the user gave was reached before any answer
   kInterrupted,      // Ctrl-C
 };
