@@ -1,0 +1,16 @@
+#include "knowledge/seed.h"
+
+#include "embedded/knowledge_seed.h"
+#include "knowledge/knowledge_text.h"
+
+namespace warpsmith::knowledge {
+
+std::string_view SeedText() { return embedded::KnowledgeSeed().front().contents; }
+
+Contents Seed() {
+  Result<Contents> seed = ContentsFromText("seed.jsonl", SeedText());
+  CHECK(seed.ok());
+  return std::move(seed).value();
+}
+
+}  // namespace warpsmith::knowledge
