@@ -166,10 +166,10 @@ Result<Recollection> KnowledgeBase::Recall(const Situation& situation) {
   Recollection recollection;
   const std::string coarser = CoarserState(situation.state);
   if (!coarser.empty()) {
-    TRY(ReadCellsOf(*connection_, coarser, &recollection.cells));
+    TRY(ReadCellsOf(*connection_, coarser, situation.context, &recollection.cells));
     TRY(ReadPriorsOf(*connection_, coarser, &recollection.priors));
   }
-  TRY(ReadCellsOf(*connection_, situation.state, &recollection.cells));
+  TRY(ReadCellsOf(*connection_, situation.state, situation.context, &recollection.cells));
   TRY(ReadPriorsOf(*connection_, situation.state, &recollection.priors));
   if (!situation.task.empty()) {
     recollection.blocked = TRY(ReadBlocked(*connection_, situation.state, situation.task));

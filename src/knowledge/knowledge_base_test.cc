@@ -136,6 +136,29 @@ TEST_F(KnowledgeBaseTest, RecallsTheCoarserStateToo) {
   EXPECT_GT(BeliefsIn(finer, recollection, {"fusion"})[0].posterior.mean, 0);
 }
 
+TEST_F(KnowledgeBaseTest, RecallsWhatAllCellsWouldSay) {
+  auto base = OpenWithNames();
+  Contents contents;
+  for (int64_t step = 0; step < 400; ++step) contents.outcomes.push_back(OutcomeOfStep(step));
+  base->Take(contents).value();
+  const std::vector<Cell> all = base->Cells().value();
+  const Situation here{"memory-latency/tail", TestContext(), ""};
+  const Recollection recollection = base->Recall(here).value();
+  EXPECT_LT(recollection.cells.size(), all.size());
+  for (const std::string& technique : kTestTechniques) {
+    std::vector<Cell> cells;
+    std::copy_if(all.begin(), all.end(), std::back_inserter(cells),
+                 [&](const Cell& cell) { return cell.key.technique == technique; });
+    const Posterior whole = PosteriorOf(here, cells, {});
+    const Posterior recalled = BeliefsIn(here, recollection, {technique})[0].posterior;
+    EXPECT_EQ(recalled.mean, whole.mean);
+    EXPECT_EQ(recalled.beta, whole.beta);
+    EXPECT_EQ(recalled.successes, whole.successes);
+    EXPECT_EQ(recalled.here, whole.here);
+    EXPECT_EQ(recalled.elsewhere, whole.elsewhere);
+  }
+}
+
 TEST_F(KnowledgeBaseTest, SeesStatisticsThatAreNotSums) {
   auto base = OpenWithNames();
   base->Record(TestOutcome(0.25)).value();

@@ -1,5 +1,7 @@
 #include "knowledge/rows.h"
 
+#include <array>
+
 #include "util/sha256.h"
 
 namespace warpsmith::knowledge {
@@ -44,14 +46,23 @@ constexpr const char* kCellColumns =
     "SELECT state, technique, architecture, dtype, toolchain, previous, measured, sum_e5, "
     "squares_e10, compile_failed, incorrect, hang, crash, rejected, no_gain FROM statistic ";
 
+Tally TallyIn(const Statement& row) {
+  Tally tally{row.Int(6), row.Int(7), row.Int(8), {}};
+  for (size_t i = 0; i < kFailures; ++i) tally.failures[i] = row.Int(9 + static_cast<int>(i));
+  return tally;
+}
+
 Cell CellIn(const Statement& row) {
-  Cell cell;
-  cell.key = {row.Text(0), row.Text(1), {row.Text(2), row.Text(3), row.Text(4), row.Text(5)}};
-  cell.tally = {row.Int(6), row.Int(7), row.Int(8), {}};
-  for (size_t i = 0; i < kFailures; ++i) {
-    cell.tally.failures[i] = row.Int(9 + static_cast<int>(i));
-  }
-  return cell;
+  return {{row.Text(0), row.Text(1), {row.Text(2), row.Text(3), row.Text(4), row.Text(5)}},
+          TallyIn(row)};
+}
+
+// One bit a respect in which the cell's context is not `here`.
+size_t RespectsOf(const Statement& row, const Context& here) {
+  return static_cast<size_t>(row.TextView(2) != here.architecture) |
+         static_cast<size_t>(row.TextView(3) != here.dtype) << 1U |
+         static_cast<size_t>(row.TextView(4) != here.toolchain) << 2U |
+         static_cast<size_t>(row.TextView(5) != here.previous) << 3U;
 }
 
 Note NoteIn(const Statement& row) {
@@ -234,13 +245,30 @@ Result<std::vector<Cell>> ReadTotals(Connection& connection) {
                    CellIn);
 }
 
-Status ReadCellsOf(Connection& connection, const std::string& state, std::vector<Cell>* cells) {
+Status ReadCellsOf(Connection& connection, const std::string& state, const Context& here,
+                   std::vector<Cell>* cells) {
   static const std::string sql =
       std::string(kCellColumns) +
       "WHERE state = ? ORDER BY technique, architecture, dtype, toolchain, previous";
   Statement find = connection.Prepare(sql.c_str());
   find.Bind(state);
-  return ReadAll(std::move(find), CellIn, cells);
+  std::array<size_t, 16> place = {};  // of each pattern of respects, 1 behind its cell; 0: none yet
+  std::string technique;
+  while (TRY(find.Next())) {
+    if (find.TextView(1) != technique) {
+      technique = find.Text(1);
+      place = {};
+    }
+    size_t& at = place.at(RespectsOf(find, here));
+    if (at == 0) {
+      cells->push_back(CellIn(find));
+      at = cells->size();
+    } else {
+      Tally& tally = (*cells)[at - 1].tally;
+      tally = tally + TallyIn(find);
+    }
+  }
+  return {};
 }
 
 Status ReadPriorsOf(Connection& connection, const std::string& state, std::vector<Prior>* priors) {

@@ -30,8 +30,9 @@ Result<std::vector<Cell>> ReadCells(store::Connection& connection);
 // Over all contexts: the keys' contexts are empty.
 Result<std::vector<Cell>> ReadTotals(store::Connection& connection);
 
-// Of one state.
-Status ReadCellsOf(store::Connection& connection, const std::string& state,
+// Of one state. Cells of a technique that differ from `here` in the same respects weigh the same,
+// so they are added up into one, under the context of the first: a query reads thousands of them.
+Status ReadCellsOf(store::Connection& connection, const std::string& state, const Context& here,
                    std::vector<Cell>* cells);
 Status ReadPriorsOf(store::Connection& connection, const std::string& state,
                     std::vector<Prior>* priors);
