@@ -15,9 +15,10 @@ add_link_options(-fuse-ld=lld LINKER:--gc-sections)
 # Of each folder what its readers are made of, and what they call.
 set(util_files build_info clock compression elf elf_imports error file file_lock frame json_reader
   random sha256 spawn subprocess utf8)
-set(core_files budget candidate dtype device expression expression_parser json_fields program_shim
-  protocol resolved_plan resolved_tensor_map serialize_candidate serialize_device serialize_plan
-  serialize_task serialize_timing serialize_verdict space step task verdict)
+set(core_files budget candidate chat_model device dtype expression expression_parser json_fields
+  program_shim protocol resolved_plan resolved_tensor_map serialize_candidate serialize_chat
+  serialize_device serialize_plan serialize_task serialize_timing serialize_verdict space step task
+  verdict)
 set(cuda_files library)
 set(task_files candidate_file check_text cuda_scan cuda_tokens embed hgemm_task launch_expression
   program_call scaffold scaffold_guess source_files task_file task_rules toml_json)
@@ -35,9 +36,11 @@ set(judge_files burst_page correctness peer_wire problem wire wire_error)
 set(torch_files torch_process)
 set(kernelbench_files binding checkout driver_description driver_process inspection
   launch_declaration launch_match size_tag task_document toml_text)
+set(chat_files recorded reply_reader retry server_events)
 
 set(sources)
-foreach(folder util core cuda task store profile audit solo compile baseline judge torch kernelbench)
+foreach(folder util core cuda task store profile audit solo compile baseline judge torch kernelbench
+    chat)
   foreach(file IN LISTS ${folder}_files)
     list(APPEND sources ${WARPSMITH_SOURCE_ROOT}/${folder}/${file}.cc)
   endforeach()
