@@ -34,12 +34,13 @@ set(compile_files artifact_cache compilation cubin flag_rules opcodes pack progr
 set(baseline_files bar_table torch_gemm)
 set(judge_files burst_page correctness peer_wire problem wire wire_error)
 set(torch_files torch_process)
+set(knowledge_files contents diff facts knowledge_text posterior quoted tally)
 set(kernelbench_files binding checkout driver_description driver_process inspection
   launch_declaration launch_match size_tag task_document toml_text)
 set(chat_files recorded reply_reader retry server_events)
 
 set(sources)
-foreach(folder util core cuda task store profile audit solo compile baseline judge torch kernelbench
+foreach(folder util core cuda task store knowledge profile audit solo compile baseline judge torch kernelbench
     chat)
   foreach(file IN LISTS ${folder}_files)
     list(APPEND sources ${WARPSMITH_SOURCE_ROOT}/${folder}/${file}.cc)
