@@ -26,6 +26,8 @@ set(store_files bundle bundle_results candidate_text canonical_dump contender_js
   recording recording_format verdict_parts)
 set(profile_files access_rules bottleneck bottleneck_table csv display_text latency_rules metrics
   ncu_report ncu_values reading render roofline_rules shape_rules throughput_rules told_once)
+set(agent_files code_reply edit elision file_name model_answer reply_blocks reply_plan reply_text
+  search_blocks unified_diff)
 set(audit_files activity embedded_binary finding_cache imports library_names literals opcode_policy
   sanitizer_text)
 set(solo_files activity_log job)
@@ -40,7 +42,7 @@ set(kernelbench_files binding checkout driver_description driver_process inspect
 set(chat_files recorded reply_reader retry server_events)
 
 set(sources)
-foreach(folder util core cuda task store knowledge profile audit solo compile baseline judge torch kernelbench
+foreach(folder util core cuda task store knowledge profile agent audit solo compile baseline judge torch kernelbench
     chat)
   foreach(file IN LISTS ${folder}_files)
     list(APPEND sources ${WARPSMITH_SOURCE_ROOT}/${folder}/${file}.cc)
