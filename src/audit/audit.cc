@@ -13,6 +13,7 @@
 #include "audit/opcode_policy.h"
 #include "audit/sanitizer.h"
 #include "compile/opcodes.h"
+#include "sandbox/sandbox.h"
 #include "solo/activity_log.h"
 #include "solo/confined.h"
 #include "solo/job.h"
@@ -176,7 +177,7 @@ Result<AuditOutcome> AuditCandidate(const AuditRequest& request) {
   const fs::path dir = folder.path() / "run";
   TRY(solo::WriteSoloJob(dir, job, request.artifact.image));
   TRY(LinkInputs(request, dir));
-  if (Confines(request)) TRY(solo::GiveToConfined(folder.path()));
+  if (Confines(request)) TRY(sandbox::GiveToUnprivileged(folder.path()));
   if (!TRY(AddSanitizers(request, dir, &outcome))) return outcome;
   Add(TRY(Activity(request, dir)), &outcome);
   return outcome;

@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include "cuda/library.h"
+#include "sandbox/sandbox.h"
 #include "solo/confined.h"
 #include "solo/job.h"
 #include "util/file.h"
@@ -153,7 +154,7 @@ Result<AuditFinding> RunSanitizer(const Sanitizer& sanitizer, const SanitizerReq
   SanitizerRun run;
   std::vector<std::string> command = CommandLine(sanitizer, request, log);
   if (!request.confined_by.empty()) {
-    TRY(solo::GiveToConfined(folder.path()));
+    TRY(sandbox::GiveToUnprivileged(folder.path()));
     command = solo::ConfinedCommand(request.confined_by, request.dir, folder.path(), command);
   }
   auto process = RunProcess(command, limits, {"TMPDIR=" + folder.path().string()});

@@ -1,17 +1,14 @@
 #include "compile/nvcc.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cctype>
-#include <cerrno>
-#include <cstring>
 #include <string_view>
 #include <utility>
 
 #include "compile/confinement.h"
 #include "compile/cubin.h"
 #include "compile/program_build.h"
+#include "sandbox/sandbox.h"
 #include "util/file.h"
 #include "util/subprocess.h"
 
@@ -41,19 +38,6 @@ Status WriteSources(const fs::path& folder, const Compilation& compilation) {
   for (const auto& [path, text] : compilation.sources) {
     TRY(CreateDirectories((folder / path).parent_path()));
     TRY(WriteFileAtomic(folder / path, text));
-  }
-  return {};
-}
-
-// Root's nvcc runs as somebody else, who must be able to come here.
-Status GiveToUnprivileged(const fs::path& folder) {
-  if (geteuid() != 0) return {};
-  std::vector<fs::path> paths = {folder};
-  for (const auto& entry : fs::recursive_directory_iterator(folder)) paths.push_back(entry.path());
-  for (const fs::path& path : paths) {
-    if (lchown(path.c_str(), sandbox::kUnprivilegedId, sandbox::kUnprivilegedId) == 0) continue;
-    if (errno == EINVAL || errno == EPERM) return {};  // a container without that user: stays root
-    return Error{ErrorCode::kIo, "giving " + path.string() + " away: " + std::strerror(errno), ""};
   }
   return {};
 }
@@ -141,7 +125,7 @@ Result<Compiled> CompileWithNvcc(const fs::path& launcher, const fs::path& nvcc,
     TRY(CreateDirectories(part));
   }
   TRY(WriteSources(folder.sources, compilation));
-  TRY(GiveToUnprivileged(whole.path()));
+  TRY(sandbox::GiveToUnprivileged(whole.path()));
   ProcessLimits process;
   process.wall = limits.wall;
   process.address_space_bytes = limits.memory_bytes;

@@ -50,12 +50,7 @@ Result<std::string> EnterProgramSandbox(const PeerStart& command, int socket) {
   if (LevelOf(command.sandbox) == sandbox::Level::kNone) {
     return std::string(sandbox::Name(sandbox::Level::kNone));
   }
-  const sandbox::Reached reached = TRY(sandbox::Enter(PolicyOf(command, socket)));
-  if (reached.level == sandbox::Level::kNone) {
-    return Error{ErrorCode::kPermission,
-                 "a program is not run without a sandbox: " + sandbox::Describe(reached),
-                 "see docs/sandbox.md; --unsandboxed runs programs that you trust"};
-  }
+  const sandbox::Reached reached = TRY(sandbox::EnterOrRefuse(PolicyOf(command, socket)));
   return std::string(sandbox::Name(reached.level));
 }
 

@@ -12,6 +12,7 @@
 #include <array>
 #include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <fstream>
 #include <string>
 #include <system_error>
@@ -161,6 +162,18 @@ Status SetLimits(const Limits& limits, int64_t threads_already) {
   if (limits.open_files > 0) TRY(Limit(RLIMIT_NOFILE, limits.open_files, "open files"));
   if (limits.processes > 0) {
     TRY(Limit(RLIMIT_NPROC, threads_already + limits.processes, "processes"));
+  }
+  return {};
+}
+
+Status GiveToUnprivileged(const fs::path& folder) {
+  if (geteuid() != 0) return {};
+  std::vector<fs::path> paths = {folder};
+  for (const auto& entry : fs::recursive_directory_iterator(folder)) paths.push_back(entry.path());
+  for (const fs::path& path : paths) {
+    if (lchown(path.c_str(), kUnprivilegedId, kUnprivilegedId) == 0) continue;
+    if (errno == EINVAL || errno == EPERM) return {};  // a container without that user: stays root
+    return Error{ErrorCode::kIo, "giving " + path.string() + " away: " + std::strerror(errno), ""};
   }
   return {};
 }

@@ -162,4 +162,12 @@ Result<Reached> Enter(const Policy& policy) {
   return reached;
 }
 
+Result<Reached> EnterOrRefuse(const Policy& policy) {
+  Reached reached = TRY(Enter(policy));
+  if (reached.level != Level::kNone) return reached;
+  return Error{ErrorCode::kPermission,
+               "a program is not run without a sandbox: " + Describe(reached),
+               "see docs/sandbox.md; --unsandboxed runs programs that you trust"};
+}
+
 }  // namespace warpsmith::sandbox

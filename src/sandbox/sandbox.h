@@ -72,11 +72,16 @@ std::string Describe(const Reached& reached);  // "L1; not in force: ..."
 // undone. kInternal when the process has other threads already.
 Result<Reached> Enter(const Policy& policy);
 
+// The same for a program that must not run loose: kPermission where no level was reached.
+Result<Reached> EnterOrRefuse(const Policy& policy);
+
 // The level that a program of this user would reach here, found out in a child.
 Result<Reached> Probe();
 
 // The identity that root gives up its own for. Folders that it is to write must be given to it.
 inline constexpr uid_t kUnprivilegedId = 65534;
+// The folder and all in it, where root calls; others go on as they are.
+Status GiveToUnprivileged(const std::filesystem::path& folder);
 
 }  // namespace warpsmith::sandbox
 

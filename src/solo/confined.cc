@@ -36,12 +36,8 @@ int Fail(const Error& error) {
 }
 
 Status EnterFor(const std::vector<std::string>& arguments) {
-  const auto reached =
-      TRY(sandbox::Enter(ConfinedPolicy(arguments[0], arguments[1], arguments[3])));
-  if (reached.level != sandbox::Level::kNone) return {};
-  return Error{ErrorCode::kPermission,
-               "a program is not run without a sandbox: " + sandbox::Describe(reached),
-               "docs/sandbox.md says what this machine lacks"};
+  TRY(sandbox::EnterOrRefuse(ConfinedPolicy(arguments[0], arguments[1], arguments[3])));
+  return {};
 }
 
 }  // namespace
@@ -80,18 +76,6 @@ std::vector<std::string> ConfinedCommand(const std::string& launcher, const fs::
                                    out.string(), "--"};
   argv.insert(argv.end(), command.begin(), command.end());
   return argv;
-}
-
-Status GiveToConfined(const fs::path& folder) {
-  if (geteuid() != 0) return {};
-  std::vector<fs::path> paths = {folder};
-  for (const auto& entry : fs::recursive_directory_iterator(folder)) paths.push_back(entry.path());
-  for (const fs::path& path : paths) {
-    if (lchown(path.c_str(), sandbox::kUnprivilegedId, sandbox::kUnprivilegedId) == 0) continue;
-    if (errno == EINVAL || errno == EPERM) return {};  // a container without that user: stays root
-    return Error{ErrorCode::kIo, "giving " + path.string() + " away: " + std::strerror(errno), ""};
-  }
-  return {};
 }
 
 int ConfinedMain(const std::vector<std::string>& arguments) {

@@ -28,9 +28,6 @@ std::vector<std::string> ConfinedCommand(const std::string& launcher,
                                          const std::filesystem::path& out,
                                          const std::vector<std::string>& command);
 
-// Root enters as somebody else, who must be able to reach and write the folder.
-Status GiveToConfined(const std::filesystem::path& folder);
-
 // The subcommand: becomes COMMAND. Where not even L1 is reached nothing is run: status 77.
 int ConfinedMain(const std::vector<std::string>& arguments);
 
