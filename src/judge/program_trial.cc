@@ -46,9 +46,9 @@ Result<Outcome> ProgramTrial::Run(Evidence& evidence) {
   for (int round = 0;; ++round) {
     if (round > 0 && job().protocol.renew_contents) {
       TRY(arena().Renew(*context_.trial.random, false));
-      hashes_.clear();
+      answers_.ForgetContents();
     }
-    round_deviation_ = 0;
+    answers_.BeginRound();
     // The candidate goes first once, so that a wrong one costs no baseline.
     std::vector<size_t> order(contenders_.size());
     std::iota(order.begin(), order.end(), size_t{0});
@@ -64,7 +64,7 @@ Result<Outcome> ProgramTrial::Run(Evidence& evidence) {
       TRY(AddBaselines());
       for (size_t i = 1; i < contenders_.size(); ++i) order.push_back(i);
     }
-    correctness_.max_deviation.push_back(round_deviation_);
+    correctness_.max_deviation.push_back(answers_.round_deviation());
     if (Enough(round + 1, MonotonicSeconds() - begin)) break;
   }
   if (context_.kept->process != nullptr) {
@@ -275,12 +275,9 @@ std::optional<Outcome> ProgramTrial::JudgeLook(const BadLook& look) const {
 
 // What another call wrote there before: this one wrote nothing.
 std::optional<Outcome> ProgramTrial::Stale(const OutputReport& report, int combination) const {
-  for (const auto& [other, hash] : hashes_) {
-    if (other == combination || hash != report.content_hash) continue;
-    return Incorrect{"poison", "an output still holds what an earlier call wrote there",
-                     report.worst_error, report.worst_bound, report.worst_element};
-  }
-  return std::nullopt;
+  if (!answers_.IsAnswerToAnother(report.content_hash, combination)) return std::nullopt;
+  return Incorrect{"poison", "an output still holds what an earlier call wrote there",
+                   report.worst_error, report.worst_bound, report.worst_element};
 }
 
 std::optional<Outcome> ProgramTrial::JudgeBurst(const BurstResult& result) {
@@ -296,18 +293,9 @@ std::optional<Outcome> ProgramTrial::JudgeBurst(const BurstResult& result) {
     if (report.wrong > 0) {
       if (auto stale = Stale(report, combination)) return stale;
     }
-    const auto known = hashes_.find(combination);
-    const bool was_right = known != hashes_.end();
-    if (auto incorrect =
-            Diagnose(report, was_right ? "nondeterministic-wrong" : "bound", "call of a burst")) {
-      return *incorrect;
+    if (auto wrong = answers_.Enter(report, combination, "call of a burst", correctness_)) {
+      return *wrong;
     }
-    if (was_right && known->second != report.content_hash) correctness_.deterministic = false;
-    hashes_[combination] = report.content_hash;
-    correctness_.worst_bound_fraction =
-        std::max(correctness_.worst_bound_fraction, report.worst_fraction);
-    round_deviation_ = std::max(round_deviation_, report.max_deviation);
-    ++correctness_.outputs_verified;
   }
   return std::nullopt;
 }

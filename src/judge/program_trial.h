@@ -13,6 +13,7 @@
 
 #include "core/artifact.h"
 #include "core/verdict.h"
+#include "judge/answer_book.h"
 #include "judge/burst_run.h"
 #include "judge/peer_process.h"
 #include "judge/timing_table.h"
@@ -95,8 +96,7 @@ class ProgramTrial {
   std::vector<Contender> contenders_;
   std::map<std::string, Artifact> rivals_;
   Correctness correctness_;
-  double round_deviation_ = 0;
-  std::map<int, uint64_t> hashes_;  // combination -> the candidate's right output
+  AnswerBook answers_;
   std::string sandbox_;
   bool baselines_added_ = false;
 };

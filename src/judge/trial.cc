@@ -102,7 +102,7 @@ StepResult Trial::WarmUp(RunnerProcess& runner, double seconds) {
 
 StepResult Trial::RunRound(RunnerProcess& runner, int process, int round) {
   TRY(context_.arena->Reassign(*context_.random));
-  round_deviation_ = 0;
+  answers_.BeginRound();
   std::vector<Turn> turns;
   for (Mode mode : context_.job->protocol.modes) {
     for (size_t contender = 0; contender < contenders_.size(); ++contender) {
@@ -117,7 +117,7 @@ StepResult Trial::RunRound(RunnerProcess& runner, int process, int round) {
     auto outcome = TRY(RunBatch(runner, turn, &samples_.at(turn.mode).at(turn.contender), stamp));
     if (outcome) return outcome;
   }
-  correctness_.max_deviation.push_back(round_deviation_);
+  correctness_.max_deviation.push_back(answers_.round_deviation());
   return std::optional<Outcome>();
 }
 
@@ -209,19 +209,9 @@ std::optional<Outcome> Trial::InspectCandidate(const BatchPlan& batch, const Ins
     const PlannedLaunch& launch = touch ? batch.touch[i] : batch.timed[i - batch.touch.size()];
     const OutputReport& report = inspection.outputs[i];
     const int combination = context_.arena->plan().CombinationOf(launch.content);
-    const auto known = hashes_.find(combination);
-    const bool was_right = known != hashes_.end();
     const std::string where =
         fmt::format("{} launch of a batch ({})", touch ? "touch" : "timed", Name(mode));
-    if (auto incorrect = Diagnose(report, was_right ? "nondeterministic-wrong" : "bound", where)) {
-      return *incorrect;
-    }
-    if (was_right && known->second != report.content_hash) correctness_.deterministic = false;
-    hashes_[combination] = report.content_hash;
-    correctness_.worst_bound_fraction =
-        std::max(correctness_.worst_bound_fraction, report.worst_fraction);
-    round_deviation_ = std::max(round_deviation_, report.max_deviation);
-    ++correctness_.outputs_verified;
+    if (auto wrong = answers_.Enter(report, combination, where, correctness_)) return *wrong;
   }
   return std::nullopt;
 }

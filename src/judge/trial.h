@@ -13,6 +13,7 @@
 
 #include "core/device.h"
 #include "cuda/nvml.h"
+#include "judge/answer_book.h"
 #include "judge/arena.h"
 #include "judge/inspection.h"
 #include "judge/runner_process.h"
@@ -52,7 +53,7 @@ class Trial {
   StepResult WarmUp(RunnerProcess& runner, double seconds);
   StepResult RunRound(RunnerProcess& runner, int process, int round);
   // The contents have been renewed: what a combination's output was means nothing any more.
-  void ForgetContents() { hashes_.clear(); }
+  void ForgetContents() { answers_.ForgetContents(); }
 
   // Do so many rounds in so many seconds satisfy the protocol?
   bool Enough(int rounds, double seconds) const;
@@ -82,8 +83,7 @@ class Trial {
   std::vector<ContenderSpec> contenders_;
   std::map<Mode, std::vector<std::vector<Sample>>> samples_;  // mode -> contender -> samples
   Correctness correctness_;
-  double round_deviation_ = 0;
-  std::map<int, uint64_t> hashes_;  // combination -> the candidate's output
+  AnswerBook answers_;
   // At most so many launches a batch, from how long a check launch takes.
   std::map<std::string, int> most_timed_;  // by callee
 };

@@ -1,0 +1,37 @@
+// A candidate's right answers: what each combination of contents gave, so that another answer to
+// the same question shows.
+#ifndef WARPSMITH_JUDGE_ANSWER_BOOK_H_
+#define WARPSMITH_JUDGE_ANSWER_BOOK_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string_view>
+
+#include "core/verdict.h"
+#include "judge/correctness.h"
+
+namespace warpsmith::judge {
+
+class AnswerBook {
+ public:
+  // The verdict on a wrong answer; a right one is entered, here and in `correctness`. `where` as
+  // of Diagnose.
+  std::optional<Incorrect> Enter(const OutputReport& report, int combination,
+                                 std::string_view where, Correctness& correctness);
+
+  // Did another combination than this one give these bits?
+  bool IsAnswerToAnother(uint64_t content_hash, int combination) const;
+
+  void BeginRound() { round_deviation_ = 0; }
+  double round_deviation() const { return round_deviation_; }  // largest |out - ref| since then
+  void ForgetContents() { hashes_.clear(); }
+
+ private:
+  std::map<int, uint64_t> hashes_;  // combination -> bits of the right output
+  double round_deviation_ = 0;
+};
+
+}  // namespace warpsmith::judge
+
+#endif  // WARPSMITH_JUDGE_ANSWER_BOOK_H_
