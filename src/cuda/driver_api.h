@@ -32,7 +32,8 @@ namespace warpsmith::cuda {
   X(cuMemsetD32Async) X(cuMemsetD2D8Async) X(cuMemGetAllocationGranularity) X(cuMemCreate)  \
   X(cuMemRelease) X(cuMemExportToShareableHandle) X(cuMemImportFromShareableHandle)         \
   X(cuMemAddressReserve) X(cuMemAddressFree) X(cuMemMap) X(cuMemUnmap) X(cuMemSetAccess)    \
-  X(cuTensorMapEncodeTiled)
+  X(cuTensorMapEncodeTiled) X(cuTensorMapReplaceAddress) X(cuCtxGetCurrent)                 \
+  X(cuCtxGetDevice) X(cuThreadExchangeStreamCaptureMode) X(cuPointerGetAttribute)
 // clang-format on
 
 struct DriverApi {

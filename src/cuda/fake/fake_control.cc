@@ -45,4 +45,8 @@ std::vector<std::string> TakeLaunches() {
   return launches;
 }
 
+void IgnoreLaunches(bool ignore) { Find<void(bool)>("warpsmith_fake_ignore_launches")(ignore); }
+
+const char* CublasLtPath() { return WARPSMITH_FAKE_CUBLASLT; }
+
 }  // namespace warpsmith::cuda::fake

@@ -20,6 +20,12 @@ void DefineKernel(const std::string& name, void (*kernel)(void** arguments));
 // Launches since the last call: "gemm grid=2,1,1 block=128,1,1 shared=0 cluster=2,1,1".
 std::vector<std::string> TakeLaunches();
 
+// From now on launches do nothing, not even leave a line: what is left is the launcher's own cost.
+void IgnoreLaunches(bool ignore);
+
+// The fake cuBLASLt, for WARPSMITH_CUBLASLT (cuda/lt_product.h): host memory, real products.
+const char* CublasLtPath();
+
 }  // namespace warpsmith::cuda::fake
 
 #endif  // WARPSMITH_CUDA_FAKE_FAKE_CONTROL_H_

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <iterator>
 
 #include "cuda/fake/fake_state.h"
 
@@ -41,6 +42,15 @@ CUresult cuMemHostAlloc(void** data, size_t bytes, unsigned) {
 }
 CUresult cuMemFreeHost(void* data) {
   std::free(data);
+  return CUDA_SUCCESS;
+}
+CUresult cuPointerGetAttribute(void* value, CUpointer_attribute attribute, CUdeviceptr address) {
+  const auto next = TheState().allocations.upper_bound(address);
+  if (next == TheState().allocations.begin()) return CUDA_ERROR_INVALID_VALUE;
+  const auto& [start, bytes] = *std::prev(next);
+  if (address >= start + bytes) return CUDA_ERROR_INVALID_VALUE;
+  const bool is_type = attribute == CU_POINTER_ATTRIBUTE_MEMORY_TYPE;
+  *static_cast<unsigned*>(value) = is_type ? CU_MEMORYTYPE_DEVICE : 0;
   return CUDA_SUCCESS;
 }
 CUresult cuMemGetInfo(size_t* free_bytes, size_t* total_bytes) {

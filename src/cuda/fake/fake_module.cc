@@ -2,6 +2,7 @@
 #include <array>
 #include <cstring>
 #include <memory>
+#include <mutex>
 #include <sstream>
 
 #include "cuda/fake/fake_state.h"
@@ -53,8 +54,12 @@ Values CopyValues(const CUfunc_st& function, void** arguments) {
 }
 
 void RunLaunch(const std::string& line, const std::string& name, Values values) {
-  TheState().log.push_back(line);
-  TheState().clock_ms += 1;
+  static auto* mutex = new std::mutex;  // of the log and the clock; kernels are defined beforehand
+  {
+    const std::lock_guard lock(*mutex);
+    TheState().log.push_back(line);
+    TheState().clock_ms += 1;
+  }
   const auto kernel = TheState().kernels.find(name);
   if (kernel == TheState().kernels.end()) return;
   std::vector<void*> pointers;
@@ -70,6 +75,9 @@ extern "C" {
 void warpsmith_fake_define_kernel(const char* name, HostKernel kernel) {
   TheState().kernels[name] = kernel;
 }
+// From now on launches do nothing: what is left is the cost of whoever launches.
+static bool ignores_launches = false;
+void warpsmith_fake_ignore_launches(bool ignore) { ignores_launches = ignore; }
 size_t warpsmith_fake_log_size() { return TheState().log.size(); }
 const char* warpsmith_fake_log_line(size_t i) { return TheState().log[i].c_str(); }
 void warpsmith_fake_clear_log() { TheState().log.clear(); }
@@ -137,6 +145,7 @@ CUresult cuFuncGetParamInfo(CUfunction function, size_t index, size_t* offset, s
 
 CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, void** arguments,
                           void**) {
+  if (ignores_launches) return CUDA_SUCCESS;
   if (static_cast<int>(config->sharedMemBytes) > function->max_dynamic_shared) {
     return CUDA_ERROR_INVALID_VALUE;
   }
@@ -167,9 +176,9 @@ CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfunction, in
   return CUDA_SUCCESS;
 }
 
-// The map's first words: address, rank, then dims.
+// The map's words: address, rank, dims from word 2, strides in bytes from word 7.
 CUresult cuTensorMapEncodeTiled(CUtensorMap* map, CUtensorMapDataType, cuuint32_t rank,
-                                void* address, const cuuint64_t* dims, const cuuint64_t*,
+                                void* address, const cuuint64_t* dims, const cuuint64_t* strides,
                                 const cuuint32_t*, const cuuint32_t*, CUtensorMapInterleave,
                                 CUtensorMapSwizzle, CUtensorMapL2promotion,
                                 CUtensorMapFloatOOBfill) {
@@ -177,6 +186,13 @@ CUresult cuTensorMapEncodeTiled(CUtensorMap* map, CUtensorMapDataType, cuuint32_
   map->opaque[0] = reinterpret_cast<uintptr_t>(address);
   map->opaque[1] = rank;
   for (cuuint32_t i = 0; i < rank; ++i) map->opaque[2 + i] = dims[i];
+  for (cuuint32_t i = 0; i + 1 < rank; ++i) map->opaque[7 + i] = strides[i];
+  return CUDA_SUCCESS;
+}
+
+CUresult cuTensorMapReplaceAddress(CUtensorMap* map, void* address) {
+  if (reinterpret_cast<uintptr_t>(address) % 16 != 0) return CUDA_ERROR_INVALID_VALUE;
+  map->opaque[0] = reinterpret_cast<uintptr_t>(address);
   return CUDA_SUCCESS;
 }
 

@@ -1,0 +1,125 @@
+#include "cuda/guest.h"
+
+#include <cuda.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "cuda/driver_api.h"
+
+namespace warpsmith::cuda {
+
+struct FixedLaunch::State {
+  Function function;
+  LaunchConfig launch;  // for error texts
+  CUlaunchConfig config{};
+  std::array<CUlaunchAttribute, 3> attributes{};
+
+  void Add(CUlaunchAttributeID id, CUlaunchAttributeValue value) {
+    attributes[config.numAttrs].id = id;
+    attributes[config.numAttrs++].value = value;
+  }
+};
+
+FixedLaunch::FixedLaunch(const Function& function, const LaunchConfig& launch) {
+  auto state = std::make_unique<State>();
+  state->function = function;
+  state->launch = launch;
+  CUlaunchConfig& config = state->config;
+  config.gridDimX = launch.grid[0];
+  config.gridDimY = launch.grid[1];
+  config.gridDimZ = launch.grid[2];
+  config.blockDimX = launch.block[0];
+  config.blockDimY = launch.block[1];
+  config.blockDimZ = launch.block[2];
+  config.sharedMemBytes = launch.shared_bytes;
+  config.attrs = state->attributes.data();
+  CUlaunchAttributeValue value{};
+  if (launch.cluster != std::array<uint32_t, 3>{1, 1, 1}) {
+    value.clusterDim = {launch.cluster[0], launch.cluster[1], launch.cluster[2]};
+    state->Add(CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, value);
+  }
+  if (launch.cooperative) {
+    value = {};
+    value.cooperative = 1;
+    state->Add(CU_LAUNCH_ATTRIBUTE_COOPERATIVE, value);
+  }
+  if (launch.programmatic) {
+    value = {};
+    value.programmaticStreamSerializationAllowed = 1;
+    state->Add(CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION, value);
+  }
+  state_ = std::move(state);
+}
+
+FixedLaunch::FixedLaunch(FixedLaunch&&) noexcept = default;
+FixedLaunch& FixedLaunch::operator=(FixedLaunch&&) noexcept = default;
+FixedLaunch::~FixedLaunch() = default;
+
+Status FixedLaunch::Submit(CUstream_st* stream, void* const* arguments) const {
+  CUlaunchConfig config = state_->config;
+  config.hStream = stream;
+  return DRIVER_CALL(DescribeLaunch(state_->function, state_->launch), cuLaunchKernelEx, &config,
+                     state_->function.handle, const_cast<void**>(arguments), nullptr);
+}
+
+Status ReplaceAddress(TensorMap* map, DevicePointer address) {
+  static_assert(sizeof(TensorMap) == sizeof(CUtensorMap));
+  return DRIVER_CALL("", cuTensorMapReplaceAddress, reinterpret_cast<CUtensorMap*>(map),
+                     reinterpret_cast<void*>(address));
+}
+
+Status FillAsync(DevicePointer target, uint8_t value, size_t bytes, CUstream_st* stream) {
+  if (bytes == 0) return {};
+  return DRIVER_CALL(std::to_string(bytes) + " bytes", cuMemsetD8Async, target, value, bytes,
+                     stream);
+}
+
+Status FillRowsAsync(const PitchedRows& target, uint8_t value, CUstream_st* stream) {
+  if (target.rows == 0 || target.width_bytes == 0) return {};
+  return DRIVER_CALL(std::to_string(target.rows) + " rows", cuMemsetD2D8Async, target.address,
+                     target.pitch_bytes, value, target.width_bytes, target.rows, stream);
+}
+
+Result<CUctx_st*> CurrentContext() {
+  CUcontext context = nullptr;
+  TRY(DRIVER_CALL("", cuCtxGetCurrent, &context));
+  return context;
+}
+
+Status MakeCurrent(CUctx_st* context) { return DRIVER_CALL("", cuCtxSetCurrent, context); }
+
+Result<int> CurrentDevice() {
+  CUdevice device = 0;
+  TRY(DRIVER_CALL("", cuCtxGetDevice, &device));
+  return static_cast<int>(device);
+}
+
+MemoryKind MemoryBehind(DevicePointer address) {
+  unsigned type = 0;
+  const CUresult told =
+      Api().cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address);
+  if (told != CUDA_SUCCESS) return MemoryKind::kUnknown;
+  unsigned managed = 0;
+  Api().cuPointerGetAttribute(&managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, address);
+  const bool on_host = type == CU_MEMORYTYPE_HOST && managed == 0;
+  return on_host ? MemoryKind::kHost : MemoryKind::kDevice;
+}
+
+CaptureTolerance::CaptureTolerance() {
+  CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+  if (Api().cuThreadExchangeStreamCaptureMode(&mode) == CUDA_SUCCESS) {
+    before_ = static_cast<int>(mode);
+  } else {
+    before_ = -1;
+  }
+}
+
+CaptureTolerance::~CaptureTolerance() {
+  if (before_ < 0) return;
+  auto mode = static_cast<CUstreamCaptureMode>(before_);
+  Api().cuThreadExchangeStreamCaptureMode(&mode);
+}
+
+}  // namespace warpsmith::cuda
