@@ -1,0 +1,80 @@
+// The catalogue: which kernel each shape gets, and what shows that it should. Text, one row a
+// shape, so that two of them can be compared line by line and merged. Format:
+// docs/catalogue-format.md.
+#ifndef WARPSMITH_HGEMM_CATALOGUE_H_
+#define WARPSMITH_HGEMM_CATALOGUE_H_
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/dtype.h"
+#include "core/protocol.h"
+#include "core/space.h"
+#include "core/verdict.h"
+#include "hgemm/family.h"
+#include "util/result.h"
+
+namespace warpsmith::hgemm {
+
+inline constexpr int kCatalogueVersion = 1;
+
+// What the shape's callers are best served with.
+enum class Choice : uint8_t { kKernel, kCublasLt };
+std::string_view Name(Choice choice);  // "kernel", "cublaslt"
+
+// The kernel beside one baseline in one mode. ratio = baseline time / kernel time.
+struct CatalogueResult {
+  Mode mode = Mode::kDeviceHot;
+  std::string baseline;  // "cublaslt-auto"
+  double kernel_us = 0, baseline_us = 0, ratio = 0;
+  Interval interval;
+};
+
+struct CatalogueRow {
+  Problem problem;
+  DType dtype = DType::kF16;
+  std::string device;  // "NVIDIA H200"
+  Choice choice = Choice::kCublasLt;
+  Point kernel;                               // family and configuration
+  std::string candidate, plan_id, artifact;   // SHA-256 each: sources and plan; plan; cubin
+  std::vector<CatalogueResult> results;       // from 1
+  std::string architecture, driver, toolkit;  // "sm_90a", "580.95", "nvrtc 13.0"
+  std::string library;                        // the baselines': "cuBLASLt 13.1.0"
+  std::string level;                          // "screened", "certified"
+  std::string date;                           // UTC, "2026-11-21T11:01:41Z"
+};
+
+struct Catalogue {
+  std::vector<CatalogueRow> rows;  // in the order of KeyText, no key twice
+};
+
+// "64x128x256-TN f16 NVIDIA H200": what a catalogue holds one row of.
+std::string KeyText(const CatalogueRow& row);
+
+// The guard, max(kernel, baseline): the kernel, if it is nowhere below 0.99 of the baseline and not
+// slower in a hot graph.
+Choice Guarded(std::span<const CatalogueResult> results);
+
+// `source` (a file's name) goes into errors: kBadInput with the line, kVersion for another version.
+Result<Catalogue> ParseCatalogue(std::string_view source, std::string_view text);
+
+// What ParseCatalogue reads. kBadInput where a text of a row would break the format.
+Result<std::string> ToText(const Catalogue& catalogue);
+
+// Of rows with one key the surest stays: the greatest lower bound of the first result, then the
+// later date. The order of `parts` does not matter.
+Catalogue Merge(std::span<const Catalogue> parts);
+
+// The row of a problem, or null. `device`: empty means any.
+const CatalogueRow* Find(const Catalogue& catalogue, const Problem& problem, DType dtype,
+                         std::string_view device = {});
+
+// "wgmma stages=4 tile_k=64": what PointName (core/space.h) writes.
+Result<Point> PointFromName(std::string_view text);
+
+}  // namespace warpsmith::hgemm
+
+#endif  // WARPSMITH_HGEMM_CATALOGUE_H_
