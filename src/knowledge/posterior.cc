@@ -8,11 +8,15 @@ namespace warpsmith::knowledge {
 namespace {
 
 struct Discount {
+  std::string_view respect;
   double factor = 1, cap = 1;
 };
 // In the order of Differences' bits; posterior.h explains.
-constexpr std::array<Discount, 5> kDiscounts = {
-    {{0.5, 32}, {0.9, 64}, {0.5, 16}, {0.25, 8}, {0.5, 16}}};
+constexpr std::array<Discount, 5> kDiscounts = {{{"previous", 0.5, 32},
+                                                 {"toolchain", 0.9, 64},
+                                                 {"dtype", 0.5, 16},
+                                                 {"architecture", 0.25, 8},
+                                                 {"state", 0.5, 16}}};
 constexpr size_t kClasses = size_t{1} << kDiscounts.size();
 constexpr double kCoarserPrior = 0.5;
 
@@ -37,6 +41,19 @@ double WeightOf(size_t differences, int64_t attempts) {
     cap = std::min(cap, kDiscounts[i].cap);
   }
   return factor / (1 + factor * static_cast<double>(attempts) / cap);
+}
+
+using Classes = std::array<Tally, kClasses>;
+
+Classes ClassesOf(const Situation& situation, std::span<const Cell> cells) {
+  const std::string coarser = CoarserState(situation.state);
+  Classes classes = {};
+  for (const Cell& cell : cells) {
+    if (cell.key.state != situation.state && cell.key.state != coarser) continue;
+    Tally& tally = classes.at(Differences(situation, cell.key));
+    tally = tally + cell.tally;
+  }
+  return classes;
 }
 
 // `n` observations of that mean, `deviations` = the sum of their squared distances from it.
@@ -90,13 +107,7 @@ Posterior PosteriorOf(const Situation& situation, std::span<const Cell> cells,
                       std::span<const Prior> priors) {
   Posterior posterior;
   ObservePriors(&posterior, situation.state, priors);
-  const std::string coarser = CoarserState(situation.state);
-  std::array<Tally, kClasses> classes = {};
-  for (const Cell& cell : cells) {
-    if (cell.key.state != situation.state && cell.key.state != coarser) continue;
-    Tally& tally = classes.at(Differences(situation, cell.key));
-    tally = tally + cell.tally;
-  }
+  const Classes classes = ClassesOf(situation, cells);
   posterior.here = classes[0];
   for (size_t differences = 0; differences < kClasses; ++differences) {
     const Tally& tally = classes.at(differences);
@@ -104,6 +115,26 @@ Posterior PosteriorOf(const Situation& situation, std::span<const Cell> cells,
     if (differences != 0) posterior.elsewhere += Attempts(tally);
   }
   return posterior;
+}
+
+std::vector<EvidenceClass> EvidenceClasses(const Situation& situation,
+                                           std::span<const Cell> cells) {
+  const Classes classes = ClassesOf(situation, cells);
+  std::vector<EvidenceClass> evidence;
+  for (size_t differences = 0; differences < kClasses; ++differences) {
+    const Tally& tally = classes.at(differences);
+    if (Attempts(tally) == 0) continue;
+    EvidenceClass one{{}, tally, WeightOf(differences, Attempts(tally))};
+    for (size_t i = 0; i < kDiscounts.size(); ++i) {
+      if ((differences >> i & 1U) != 0) one.differs.push_back(kDiscounts.at(i).respect);
+    }
+    evidence.push_back(std::move(one));
+  }
+  std::stable_sort(evidence.begin(), evidence.end(),
+                   [](const EvidenceClass& a, const EvidenceClass& b) {
+                     return a.differs.size() < b.differs.size();
+                   });
+  return evidence;
 }
 
 double SuccessProbability(const Posterior& posterior) {

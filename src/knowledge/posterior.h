@@ -19,6 +19,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "knowledge/facts.h"
 #include "knowledge/tally.h"
@@ -51,6 +52,15 @@ struct Posterior {
 // has none of its own.
 Posterior PosteriorOf(const Situation& situation, std::span<const Cell> cells,
                       std::span<const Prior> priors);
+
+// What of the cells differs from the situation in the same respects, and what it counts.
+struct EvidenceClass {
+  std::vector<std::string_view> differs;  // "previous", "toolchain", ...; empty: nothing does
+  Tally tally;
+  double counts_each = 1;  // of an attempt
+};
+// The closest first; classes without an attempt are left out.
+std::vector<EvidenceClass> EvidenceClasses(const Situation& situation, std::span<const Cell> cells);
 
 double SuccessProbability(const Posterior& posterior);
 // What an attempt is worth, in log gain: a gain counts as often as the attempt succeeds.

@@ -24,6 +24,15 @@ Tally operator+(const Tally& a, const Tally& b) {
   return sum;
 }
 
+Tally operator-(const Tally& whole, const Tally& part) {
+  Tally rest{whole.measured - part.measured,
+             whole.sum_e5 - part.sum_e5,
+             whole.squares_e10 - part.squares_e10,
+             {}};
+  for (size_t i = 0; i < kFailures; ++i) rest.failures[i] = whole.failures[i] - part.failures[i];
+  return rest;
+}
+
 int64_t Failed(const Tally& tally) {
   return std::accumulate(tally.failures.begin(), tally.failures.end(), int64_t{0});
 }

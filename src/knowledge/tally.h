@@ -22,6 +22,7 @@ struct Tally {
 };
 Tally TallyOf(const Outcome& outcome);
 Tally operator+(const Tally& a, const Tally& b);
+Tally operator-(const Tally& whole, const Tally& part);
 
 int64_t Failed(const Tally& tally);
 int64_t Attempts(const Tally& tally);
