@@ -4,7 +4,6 @@
 const report = JSON.parse(document.getElementById('report-data').textContent);
 const LEGEND_LIMIT = 16;  // more series than this are drawn without a legend
 let mode = report.tallies.length ? report.tallies[0].mode : 'device';
-let drawn = [];
 
 const MODE_TITLES = {
   'device': 'device, hot L2', 'device-cold': 'device, cold L2', 'offline': 'offline, back to back',
@@ -12,19 +11,6 @@ const MODE_TITLES = {
 };
 const FINDING_CLASSES = {faster: 'good', slower: 'bad', same: ''};
 
-function element(tag, attributes, ...children) {
-  const made = document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes || {})) made.setAttribute(name, value);
-  for (const child of children) {
-    made.append(child instanceof Node ? child : document.createTextNode(String(child)));
-  }
-  return made;
-}
-
-function number(value, digits) {
-  if (typeof value !== 'number' || !isFinite(value)) return '-';
-  return digits === undefined ? value.toLocaleString('en') : value.toFixed(digits);
-}
 // Four digits, whole microseconds from 1,000 on.
 function microseconds(value) {
   if (typeof value !== 'number' || !(value > 0)) return '-';
@@ -42,14 +28,6 @@ function colourOf(row) {
 }
 
 // ---- charts ------------------------------------------------------------------------------------
-
-function chart(title, note, config, wide) {
-  const canvas = element('canvas', {role: 'img', 'aria-label': title});
-  document.getElementById('charts').append(element('div', {class: 'card' + (wide ? ' wide' : '')},
-    element('h2', {}, title), element('p', {class: 'muted'}, note),
-    element('div', {class: 'canvas'}, canvas)));
-  drawn.push(new Chart(canvas, config));
-}
 
 function ratioChart() {
   const shapes = report.shapes.filter(shape => winner(shape)?.ratio > 0);
@@ -142,9 +120,7 @@ function proposerChart(fraction) {
 }
 
 function drawCharts() {
-  drawn.forEach(one => one.destroy());
-  drawn = [];
-  document.getElementById('charts').replaceChildren();
+  clearCharts();
   ratioChart();
   progressChart();
   floorChart();
@@ -153,17 +129,6 @@ function drawCharts() {
 }
 
 // ---- tables ------------------------------------------------------------------------------------
-
-// columns: [title, class, row => text or node]
-function table(title, note, columns, rows) {
-  if (!rows.length) return;
-  const head = element('tr', {}, ...columns.map(([name, kind]) => element('th', {class: kind, scope: 'col'}, name)));
-  const body = rows.map(row => element('tr', {}, ...columns.map(([, kind, cell]) =>
-    element('td', {class: kind}, cell(row)))));
-  document.getElementById('tables').append(element('div', {class: 'card'}, element('h2', {}, title),
-    element('p', {class: 'muted'}, note), element('div', {class: 'scroll'},
-      element('table', {}, element('thead', {}, head), element('tbody', {}, ...body)))));
-}
 
 function resultTable() {
   const rows = report.shapes.map(shape => ({shape, row: winner(shape)}));
@@ -238,7 +203,6 @@ function drawTables() {
 
 function drawTiles() {
   const tally = report.tallies.find(row => row.mode === mode);
-  const tile = (value, text, kind) => element('div', {class: 'tile ' + (kind || '')}, element('b', {}, value), element('span', {}, text));
   const total = field => report.shapes.reduce((sum, shape) => sum + shape[field], 0);
   const tiles = [tile(number(report.shapes.length), 'shapes')];
   if (tally) {

@@ -1,0 +1,73 @@
+#include "report/knowledge_report.h"
+
+#include <gmock/gmock.h>
+
+#include <nlohmann/json.hpp>
+
+#include "report/sample_knowledge.h"
+
+namespace warpsmith::report {
+namespace {
+
+using knowledge::Overview;
+using knowledge::OverviewOf;
+using testing::ContainsRegex;
+using testing::HasSubstr;
+using testing::Not;
+
+const KnowledgeTitle kTitle = {"sample", "warpsmith test"};
+
+Overview SeenFromHere() {
+  knowledge::Viewpoint here;
+  here.architecture = "sm_90a";
+  return OverviewOf(SampleKnowledge(), here);
+}
+
+TEST(RenderStates, ShowsEachStatesMostPromisingTechniques) {
+  const std::string table = RenderStates(OverviewOf(SampleKnowledge(), {}), 1, Colour::kNone);
+  EXPECT_THAT(table, ContainsRegex("memory-latency +wide-loads +1\\.[0-9]+x"));
+  EXPECT_THAT(table, ContainsRegex("barrier +fusion"));
+  EXPECT_THAT(table, ContainsRegex("odd-one\n"));
+  EXPECT_THAT(table, Not(HasSubstr("padding")));
+}
+
+TEST(RenderState, ShowsTheDiscountOnForeignEvidenceAndWhyThingsFailed) {
+  const std::string text = RenderState(SeenFromHere(), "memory-latency", Colour::kNone);
+  EXPECT_THAT(text, HasSubstr("fusion: 4 attempts that differ in architecture count 0.22 each"));
+  EXPECT_THAT(text, HasSubstr("4 count 0.89"));
+  EXPECT_THAT(text, HasSubstr("padding: hang (run:softmax#20)"));
+  EXPECT_THAT(text, HasSubstr("waits for a block that never starts"));
+  EXPECT_EQ(RenderState(SeenFromHere(), "unheard-of", Colour::kNone), "");
+}
+
+TEST(RenderTransitions, ShowsWhatPaysAfterWhat) {
+  const std::string text = RenderTransitions(SeenFromHere(), 5, Colour::kNone);
+  EXPECT_THAT(text, ContainsRegex("fusion +wide-loads +1\\.31x +3"));
+  EXPECT_THAT(text, Not(HasSubstr("padding")));  // it never worked
+}
+
+TEST(KnowledgeLine, CountsAndSaysFromWhereItIsSeen) {
+  EXPECT_THAT(KnowledgeLine(SeenFromHere(), kTitle),
+              HasSubstr("sample: 3 states (1 discovered), 3 techniques, 1 guesses; 12 outcomes "
+                        "measured, 1 failed, of 1 tasks; 2 notes\nseen from architecture sm_90a"));
+}
+
+TEST(ToJson, HoldsEveryOutcomeWithItsReasons) {
+  const nlohmann::json json = ToJson(SeenFromHere(), kTitle);
+  EXPECT_EQ(json["schema"], "warpsmith.knowledge");
+  EXPECT_EQ(json["outcomes"].size(), 13U);
+  EXPECT_EQ(json["outcomes"][0]["failure"], "hang");  // failures are listed first
+  EXPECT_EQ(json["outcomes"][0]["reasons"][0], "waits for a block that never starts");
+  EXPECT_EQ(json["outcomes_in_all"], 13);
+}
+
+TEST(ToHtml, AKnowledgePageKeepsHostileTextText) {
+  const std::string html = ToHtml(SeenFromHere(), kTitle);
+  EXPECT_THAT(html, Not(HasSubstr("<script>alert")));
+  EXPECT_THAT(html, HasSubstr("default-src 'none'"));
+  EXPECT_THAT(html, HasSubstr("wide-loads"));
+  EXPECT_THAT(html, Not(HasSubstr("{{script}}")));
+}
+
+}  // namespace
+}  // namespace warpsmith::report

@@ -1,0 +1,29 @@
+#include "report/page_template.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+
+#include <nlohmann/json.hpp>
+
+namespace warpsmith::report {
+namespace {
+
+TEST(EscapeForScript, KeepsTheValueAndCannotEndTheElement) {
+  const bool held =
+      rc::check("any text survives and no markup is left", [](const std::string& text) {
+        const nlohmann::json value = {{"text", text + "</script><!--"}};
+        const std::string dumped =
+            value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+        const std::string escaped = EscapeForScript(dumped);
+        RC_ASSERT(escaped.find('<') == std::string::npos);
+        RC_ASSERT(nlohmann::json::parse(escaped) == nlohmann::json::parse(dumped));
+      });
+  EXPECT_TRUE(held);
+}
+
+TEST(EscapeHtml, EscapesWhatEndsTextOrAttributes) {
+  EXPECT_EQ(EscapeHtml("<a b=\"c\" d='e'>&"), "&lt;a b=&quot;c&quot; d=&#39;e&#39;&gt;&amp;");
+}
+
+}  // namespace
+}  // namespace warpsmith::report
