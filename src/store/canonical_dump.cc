@@ -39,6 +39,7 @@ constexpr TableQuery kQueries[] = {
     {"step", 11,
      "SELECT run, step_index, step.candidate, key, digest, provenance, terms, reward, evaluations, "
      "step.gpu_seconds, tokens FROM step JOIN verdict ON verdict.id = verdict ORDER BY 1, 2"},
+    {"memo", 3, "SELECT run, key, hex(text) FROM memo ORDER BY run, key"},
 };
 
 Status DumpTable(Connection& connection, const TableQuery& query, std::string& dump) {

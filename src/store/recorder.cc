@@ -106,6 +106,7 @@ Status Recorder::Restore(const RecordingHeader& header) {
   candidates_ = recording->Candidates();
   for (const BaselineRow& row : recording->baselines()) baselines_.insert(NameOf(row));
   for (const LineStart& start : recording->verdict_starts()) verdicts_.emplace(start.name);
+  memos_ = {recording->memo_keys().begin(), recording->memo_keys().end()};
   return {};
 }
 
@@ -173,6 +174,13 @@ Status Recorder::Append(int space, const Job& job, const Completed& completed) {
 Status Recorder::AppendBaseline(const BaselineRow& row) {
   if (!baselines_.insert(NameOf(row)).second) return {};
   return journal_.Append(LineOf(row));
+}
+
+Status Recorder::AppendMemo(int space, const std::string& key, const std::string& text) {
+  CHECK(key.find_first_of("\"\\") == std::string::npos);
+  if (!memos_.emplace(space, key).second) return {};
+  TRY(CheckIsText("memo " + key, text));
+  return journal_.Append(LineOf(MemoLine{key, space, text}));
 }
 
 Status Recorder::Finalize() {

@@ -9,6 +9,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/device.h"
@@ -34,6 +35,9 @@ class Recorder {
   // One that is there (space, name, layout, mode) is skipped.
   Status AppendBaseline(const BaselineRow& row);
 
+  // What the space's run was told from outside. One that is there (space, key) is skipped.
+  Status AppendMemo(int space, const std::string& key, const std::string& text);
+
   // Compresses the journal into the recording and removes it. Call last.
   Status Finalize();
 
@@ -53,6 +57,7 @@ class Recorder {
   std::vector<SpaceLine> spaces_;
   std::set<std::string> sources_, verdicts_, baselines_;
   std::set<RecordedPoint> candidates_;
+  std::set<std::pair<int, std::string>> memos_;
 };
 
 }  // namespace warpsmith::store

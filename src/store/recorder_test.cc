@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "store/recorded_device.h"
+#include "store/recording.h"
 #include "store/test_facts.h"
 #include "util/file.h"
 
@@ -107,6 +108,39 @@ TEST_F(RecorderTest, KeepsProfiles) {
             (Metrics{{"gpu__time_duration.sum", 8192}, {"b__c.pct", 12.5}}));
   EXPECT_EQ(profile->kernels[1].metrics, (Metrics{{"gpu__time_duration.sum", 0.3}}));
   EXPECT_TRUE(profile->kernels[2].metrics.empty());
+}
+
+TEST_F(RecorderTest, KeepsMemosOnceAndBySpace) {
+  const std::string text = "a \"reply\"\nof two lines, \xC3\xA9";
+  for (int time = 0; time < 2; ++time) {
+    auto recorder = Open();
+    AppendSome(*recorder, 1);
+    const int other =
+        *recorder->AddSpace({TestTask(), TestWorkload(), TestSpace(1, "another-space")});
+    ASSERT_TRUE(recorder->AppendMemo(0, "chat:1", text).ok());
+    ASSERT_TRUE(recorder->AppendMemo(0, "chat:1", "later").ok());
+    ASSERT_TRUE(recorder->AppendMemo(other, "chat:1", "another").ok());
+    ASSERT_TRUE(recorder->Finalize().ok());
+  }
+  const auto recording = Recording::Read(Path()).value();
+  using Texts = std::map<std::string, std::string>;
+  EXPECT_EQ(recording->ReadMemos(0).value(), (Texts{{"chat:1", text}}));
+  EXPECT_EQ(recording->ReadMemos(1).value(), (Texts{{"chat:1", "another"}}));
+  EXPECT_EQ(recording->Counts().memos, 2);
+}
+
+// What an older program can read, it may.
+TEST_F(RecorderTest, IsOfTheOldVersionWithoutMemos) {
+  for (const int memos : {0, 1}) {
+    auto recorder = Open();
+    AppendSome(*recorder, 1);
+    if (memos > 0) {
+      ASSERT_TRUE(recorder->AppendMemo(0, "k", "v").ok());
+    }
+    ASSERT_TRUE(recorder->Finalize().ok());
+    const std::string lines = Recording::Read(Path()).value()->lines();
+    EXPECT_TRUE(lines.starts_with("{\"warpsmith_recording\":" + std::to_string(1 + memos) + ","));
+  }
 }
 
 TEST_F(RecorderTest, KeepsBaselineRowsOnce) {

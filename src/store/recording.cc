@@ -91,6 +91,8 @@ Status Recording::IndexLine(const Line& line) {
       return {};
     case LineKind::kVerdict:
       return IndexVerdict(line, *start);
+    case LineKind::kMemo:
+      return IndexMemo(line, *start);
   }
   return {};
 }
@@ -100,6 +102,15 @@ Status Recording::IndexVerdict(const Line& line, const LineStart& start) {
     return Damaged(line, "verdict " + std::string(start.name) + " is there twice");
   }
   verdict_starts_.push_back(start);
+  return {};
+}
+
+Status Recording::IndexMemo(const Line& line, const LineStart& start) {
+  std::pair<int, std::string> key(start.at.space, start.name);
+  if (!memos_.emplace(key, line).second) {
+    return Damaged(line, "memo " + std::string(start.name) + " is there twice");
+  }
+  memo_keys_.push_back(std::move(key));
   return {};
 }
 
@@ -114,6 +125,11 @@ Status Recording::CheckReferences() const {
     if (whole) continue;
     const Line& line = verdicts_.at(std::string(start.name));
     return Damaged(line, "the verdict's space, point, candidate or protocol is not in the file");
+  }
+  for (const auto& [at, line] : memos_) {
+    if (static_cast<size_t>(at.first) >= spaces_.size()) {
+      return Damaged(line, "the memo's space is not in the file");
+    }
   }
   return {};
 }
@@ -158,6 +174,17 @@ Result<Candidate> Recording::ReadCandidate(const RecordedPoint& at) const {
   return candidate;
 }
 
+Result<std::map<std::string, std::string>> Recording::ReadMemos(int space) const {
+  std::map<std::string, std::string> texts;
+  for (auto at = memos_.lower_bound({space, ""}); at != memos_.end(); ++at) {
+    if (at->first.first != space) break;
+    const Line& line = at->second;
+    MemoLine memo = TRY(WithLine(PlaceOf(line), TextOf(line), MemoLineFrom));
+    texts.emplace(std::move(memo.key), std::move(memo.text));
+  }
+  return texts;
+}
+
 Result<std::string> Recording::ReadSource(const std::string& sha256) const {
   const auto found = sources_.find(sha256);
   if (found == sources_.end()) {
@@ -183,8 +210,8 @@ std::set<std::string> Recording::SourceHashes() const {
 
 RecordingCounts Recording::Counts() const {
   const auto count = [](const auto& items) { return static_cast<int64_t>(items.size()); };
-  return {count(protocols_),  count(sources_),  count(spaces_),
-          count(candidates_), count(verdicts_), count(baselines_)};
+  return {count(protocols_), count(sources_),   count(spaces_), count(candidates_),
+          count(verdicts_),  count(baselines_), count(memos_)};
 }
 
 }  // namespace warpsmith::store

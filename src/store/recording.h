@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "store/recording_format.h"
@@ -39,6 +40,11 @@ class Recording {
   // In file order: where each verdict belongs and under which protocol.
   const std::vector<LineStart>& verdict_starts() const { return verdict_starts_; }
 
+  // (space, key) of every memo, in file order.
+  const std::vector<std::pair<int, std::string>>& memo_keys() const { return memo_keys_; }
+  // Of one space, by key.
+  Result<std::map<std::string, std::string>> ReadMemos(int space) const;
+
   Result<VerdictLine> ReadVerdict(const std::string& key) const;
   // Made of the recording's own sources; provenance names the point.
   Result<Candidate> ReadCandidate(const RecordedPoint& at) const;
@@ -54,6 +60,7 @@ class Recording {
   Status Index();
   Status IndexLine(const Line& line);
   Status IndexVerdict(const Line& line, const LineStart& start);
+  Status IndexMemo(const Line& line, const LineStart& start);
   Status CheckReferences() const;
   std::string_view TextOf(const Line& line) const;
   std::string PlaceOf(const Line& line) const;
@@ -68,6 +75,8 @@ class Recording {
   std::vector<BaselineRow> baselines_;
   std::unordered_map<std::string, Line> sources_, verdicts_;
   std::map<RecordedPoint, Line> candidates_;
+  std::map<std::pair<int, std::string>, Line> memos_;  // by space and key
+  std::vector<std::pair<int, std::string>> memo_keys_;
   std::vector<LineStart> verdict_starts_;
 };
 

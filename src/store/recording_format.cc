@@ -25,16 +25,21 @@ std::string Brackets(const RecordedPoint& at) {
 }
 
 json CountsJson(const RecordingCounts& counts) {
-  return {{"protocols", counts.protocols}, {"sources", counts.sources},
-          {"spaces", counts.spaces},       {"candidates", counts.candidates},
-          {"verdicts", counts.verdicts},   {"baselines", counts.baselines}};
+  json written{{"protocols", counts.protocols}, {"sources", counts.sources},
+               {"spaces", counts.spaces},       {"candidates", counts.candidates},
+               {"verdicts", counts.verdicts},   {"baselines", counts.baselines}};
+  if (counts.memos > 0) written["memos"] = counts.memos;
+  return written;
 }
 
 Result<RecordingCounts> CountsFrom(const JsonReader& counts) {
-  TRY(counts.OnlyFields({"protocols", "sources", "spaces", "candidates", "verdicts", "baselines"}));
-  return RecordingCounts{TRY(counts.At("protocols").Int()), TRY(counts.At("sources").Int()),
-                         TRY(counts.At("spaces").Int()),    TRY(counts.At("candidates").Int()),
-                         TRY(counts.At("verdicts").Int()),  TRY(counts.At("baselines").Int())};
+  TRY(counts.OnlyFields(
+      {"protocols", "sources", "spaces", "candidates", "verdicts", "baselines", "memos"}));
+  RecordingCounts read{TRY(counts.At("protocols").Int()), TRY(counts.At("sources").Int()),
+                       TRY(counts.At("spaces").Int()),    TRY(counts.At("candidates").Int()),
+                       TRY(counts.At("verdicts").Int()),  TRY(counts.At("baselines").Int())};
+  if (counts.Has("memos")) read.memos = TRY(counts.At("memos").Int());
+  return read;
 }
 
 json PointsJson(const Space& space) {
@@ -109,7 +114,9 @@ std::string LineOf(const RecordingHeader& header) {
             {"command", header.command},
             {"judge_protocol", kJudgeProtocolVersion}};
   if (header.counts.has_value()) rest["counts"] = CountsJson(*header.counts);
-  return Line("{\"warpsmith_recording\":" + std::to_string(kRecordingVersion), rest);
+  const bool has_memos = header.counts.has_value() && header.counts->memos > 0;
+  const int version = has_memos ? kRecordingVersion : 1;
+  return Line("{\"warpsmith_recording\":" + std::to_string(version), rest);
 }
 
 std::string LineOf(int index, const Protocol& protocol) {
@@ -149,6 +156,11 @@ std::string LineOf(const BaselineRow& row) {
                                                      {"us", Rounded(row.us)}});
 }
 
+std::string LineOf(const MemoLine& memo) {
+  return Line("{\"memo\":\"" + memo.key + "\",\"at\":" + Brackets({memo.space, 0}),
+              {{"text", memo.text}});
+}
+
 std::optional<LineStart> ScanLine(std::string_view line) {
   Scanner scanner{line};
   LineStart start;
@@ -165,6 +177,11 @@ std::optional<LineStart> ScanLine(std::string_view line) {
   if (scanner.Skip("{\"source\":\"")) {
     start.kind = LineKind::kSource;
     return Found(scanner.Quoted(start.name), start);
+  }
+  if (scanner.Skip("{\"memo\":\"")) {
+    start.kind = LineKind::kMemo;
+    return Found(scanner.Quoted(start.name) && scanner.Skip(",\"at\":") && scanner.Pair(start.at),
+                 start);
   }
   if (scanner.Skip("{\"space\":")) {
     start.kind = LineKind::kSpace;
@@ -183,13 +200,13 @@ std::optional<LineStart> ScanLine(std::string_view line) {
 Result<RecordingHeader> HeaderFrom(const JsonReader& line) {
   const int64_t version = TRY(line.At("warpsmith_recording").Int());
   const int64_t judge = line.Has("judge_protocol") ? TRY(line.At("judge_protocol").Int()) : 0;
-  if (version != kRecordingVersion || judge != kJudgeProtocolVersion) {
+  if (version < 1 || version > kRecordingVersion || judge != kJudgeProtocolVersion) {
     const Error other = line.Bad("");
     return Error{ErrorCode::kVersion,
                  other.message.substr(0, other.message.find(':')) + ": recording format " +
                      std::to_string(version) + " of judge protocol " + std::to_string(judge) +
-                     "; this program reads format " + std::to_string(kRecordingVersion) + " of " +
-                     std::to_string(kJudgeProtocolVersion),
+                     "; this program reads formats up to " + std::to_string(kRecordingVersion) +
+                     " of " + std::to_string(kJudgeProtocolVersion),
                  "use the warpsmith that wrote it, or record again"};
   }
   TRY(line.OnlyFields({"warpsmith_recording", "judge_protocol", "device", "toolchain", "date",
@@ -251,6 +268,15 @@ Result<BaselineRow> BaselineLineFrom(const JsonReader& line) {
   row.mode = *found;
   row.us = TRY(line.At("us").Number());
   return row;
+}
+
+Result<MemoLine> MemoLineFrom(const JsonReader& line) {
+  TRY(line.OnlyFields({"memo", "at", "text"}));
+  MemoLine memo;
+  memo.key = TRY(line.At("memo").String());
+  memo.space = static_cast<int>(TRY(line.At("at").At(0).IntIn(0, kMaxIndex)));
+  memo.text = TRY(line.At("text").String());
+  return memo;
 }
 
 }  // namespace warpsmith::store

@@ -22,10 +22,12 @@
 
 namespace warpsmith::store {
 
-inline constexpr int kRecordingVersion = 1;
+// 2 where there are memos, else 1: what an older program can read, it may.
+inline constexpr int kRecordingVersion = 2;
 
 struct RecordingCounts {
   int64_t protocols = 0, sources = 0, spaces = 0, candidates = 0, verdicts = 0, baselines = 0;
+  int64_t memos = 0;
   bool operator==(const RecordingCounts&) const = default;
 };
 
@@ -65,6 +67,13 @@ struct BaselineRow {
   double us = 0;
 };
 
+// What the run that a space holds was told from outside (run_memos.h).
+struct MemoLine {
+  std::string key;  // without quotes and backslashes
+  int space = 0;
+  std::string text;
+};
+
 // Each gives one line, newline included.
 std::string LineOf(const RecordingHeader& header);
 std::string LineOf(int index, const Protocol& protocol);
@@ -73,14 +82,15 @@ std::string LineOf(int index, const SpaceLine& space);
 std::string LineOf(const RecordedPoint& at, const CandidateText& candidate);
 std::string LineOf(const VerdictLine& line);
 std::string LineOf(const BaselineRow& row);
+std::string LineOf(const MemoLine& memo);
 
 // What the start of a line says, read without parsing the line: files hold thousands, and most are
 // never asked for.
-enum class LineKind { kHeader, kProtocol, kSource, kSpace, kCandidate, kVerdict, kBaseline };
+enum class LineKind { kHeader, kProtocol, kSource, kSpace, kCandidate, kVerdict, kBaseline, kMemo };
 struct LineStart {
   LineKind kind = LineKind::kHeader;
-  std::string_view name;  // kSource: its hash; kVerdict: its key
-  RecordedPoint at;       // kCandidate, kVerdict
+  std::string_view name;  // kSource: its hash; kVerdict, kMemo: its key
+  RecordedPoint at;       // kCandidate, kVerdict; kMemo: its space
   int protocol = 0;       // kVerdict
 };
 std::optional<LineStart> ScanLine(std::string_view line);
@@ -91,6 +101,7 @@ Result<SpaceLine> SpaceLineFrom(const JsonReader& line, int expected_index);
 Result<std::string> SourceLineFrom(const JsonReader& line);
 Result<VerdictLine> VerdictLineFrom(const JsonReader& line);
 Result<BaselineRow> BaselineLineFrom(const JsonReader& line);
+Result<MemoLine> MemoLineFrom(const JsonReader& line);
 
 }  // namespace warpsmith::store
 

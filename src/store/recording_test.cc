@@ -158,7 +158,7 @@ TEST_F(RecordingTest, AnEmptyFolderIsNoInput) {
 TEST_F(RecordingTest, RefusesAnotherVersion) {
   Write();
   std::string lines = Lines();
-  lines.replace(lines.find(":1,"), 3, ":2,");
+  lines.replace(lines.find(":1,"), 3, ":" + std::to_string(kRecordingVersion + 1) + ",");
   EXPECT_EQ(ErrorOf(lines).code, ErrorCode::kVersion);
 }
 

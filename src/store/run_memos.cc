@@ -1,0 +1,58 @@
+#include "store/run_memos.h"
+
+#include "util/compression.h"
+
+namespace warpsmith::store {
+namespace {
+
+// Fast: a run waits for it.
+constexpr int kLevel = 3;
+
+std::string Place(const std::string& run, const std::string& key) {
+  return "memo '" + key + "' of run \"" + run + "\"";
+}
+
+Result<std::optional<std::string>> Stored(Connection& connection, const std::string& run,
+                                          const std::string& key) {
+  Statement find = connection.Prepare("SELECT text FROM memo WHERE run = ? AND key = ?");
+  if (!TRY(find.Bind(run).Bind(key).Next())) return std::optional<std::string>();
+  return std::optional(TRY(Decompress(Place(run, key), find.TextView(0))));
+}
+
+}  // namespace
+
+Result<std::optional<std::string>> RunMemos::Find(const std::string& key) {
+  auto stored = TRY(Stored(store_.connection(), run_, key));
+  if (stored.has_value()) return stored;
+  const auto recorded = recorded_.find(key);
+  if (recorded == recorded_.end()) return std::optional<std::string>();
+  TRY(Keep(key, recorded->second));
+  return std::optional(recorded->second);
+}
+
+Status RunMemos::Keep(const std::string& key, std::string_view text) {
+  Transaction transaction = TRY(Transaction::Begin(store_.connection()));
+  const auto stored = TRY(Stored(store_.connection(), run_, key));
+  if (stored.has_value()) {
+    if (*stored == text) return {};
+    return Error{ErrorCode::kBusy, Place(run_, key) + " is another one already",
+                 "another process works on this run; let it end, or resume after it"};
+  }
+  Statement insert =
+      store_.connection().Prepare("INSERT INTO memo (run, key, text) VALUES (?, ?, ?)");
+  TRY(insert.Bind(run_).Bind(key).BindBlob(Compress(text, kLevel)).Run());
+  return transaction.Commit();
+}
+
+Result<Memos> RunMemos::All() {
+  Statement list = store_.connection().Prepare("SELECT key, text FROM memo WHERE run = ?");
+  list.Bind(run_);
+  Memos memos;
+  while (TRY(list.Next())) {
+    const std::string key = list.Text(0);
+    memos.emplace(key, TRY(Decompress(Place(run_, key), list.TextView(1))));
+  }
+  return memos;
+}
+
+}  // namespace warpsmith::store
