@@ -21,12 +21,13 @@ class InOrder : public Proposer {
  public:
   explicit InOrder(const store::ReplaySpace& space) : space_(space) {}
   std::string_view Name() const override { return "in-order"; }
-  Result<std::vector<Candidate>> Propose(int n) override {
-    std::vector<Candidate> candidates;
+  Result<std::vector<Proposal>> Propose(int n) override {
+    std::vector<Proposal> proposals;
     for (; n > 0 && next_ < space_.space.size(); --n) {
-      candidates.push_back(TRY(space_.make(space_.space.points()[next_++])));
+      Candidate candidate = TRY(space_.make(space_.space.points()[next_++]));
+      proposals.push_back({std::move(candidate), {}, {}});
     }
-    return candidates;
+    return proposals;
   }
   void Observe(const Step& /*step*/) override {}
 

@@ -34,14 +34,15 @@ class ClimbingProposer : public Proposer {
       : space_(space), random_(seed, "climbing") {}
   std::string_view Name() const override { return "climbing"; }
 
-  Result<std::vector<Candidate>> Propose(int n) override {
-    std::vector<Candidate> candidates;
-    while (static_cast<int>(candidates.size()) < n && proposed_.size() < space_.space.size()) {
+  Result<std::vector<Proposal>> Propose(int n) override {
+    std::vector<Proposal> proposals;
+    while (static_cast<int>(proposals.size()) < n && proposed_.size() < space_.space.size()) {
       const int index = Pick();
       if (!proposed_.insert(index).second) continue;
-      candidates.push_back(TRY(space_.make(space_.space.points()[static_cast<size_t>(index)])));
+      Candidate candidate = TRY(space_.make(space_.space.points()[static_cast<size_t>(index)]));
+      proposals.push_back({std::move(candidate), {}, {}});
     }
-    return candidates;
+    return proposals;
   }
 
   void Observe(const Step& step) override {

@@ -11,16 +11,16 @@ namespace {
 class Finalists : public Proposer {
  public:
   explicit Finalists(const std::vector<Step>& steps) {
-    for (const Step& step : steps) candidates_.push_back(step.candidate);
+    for (const Step& step : steps) proposals_.push_back({step.candidate, {}, {}});
   }
   std::string_view Name() const override { return "finalists"; }
-  Result<std::vector<Candidate>> Propose(int /*n*/) override {
-    return std::exchange(candidates_, {});
+  Result<std::vector<Proposal>> Propose(int /*n*/) override {
+    return std::exchange(proposals_, {});
   }
   void Observe(const Step& /*step*/) override {}
 
  private:
-  std::vector<Candidate> candidates_;
+  std::vector<Proposal> proposals_;
 };
 
 // Other finalists are another run: a search that went on may end in better ones.

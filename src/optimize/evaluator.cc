@@ -92,9 +92,14 @@ Status Evaluator::Compiled(const std::string& key, const Result<CompileOutcome>&
   return {};
 }
 
-Verdict Evaluator::VerdictOn(const CompileFailed& failure) const {
+void Evaluator::Refuse(const std::string& key, const Rejected& refusal) {
+  Finish({key, VerdictOn(refusal), 0});
+}
+
+// What was found out before the device was asked.
+Verdict Evaluator::VerdictOn(Outcome outcome) const {
   const DeviceInfo& device = device_.Info();
-  Verdict verdict{failure, {}};
+  Verdict verdict{std::move(outcome), {}};
   verdict.evidence.device = device.name;
   verdict.evidence.device_uuid = device.uuid;
   verdict.evidence.driver = device.driver;

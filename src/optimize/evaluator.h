@@ -38,6 +38,9 @@ class Evaluator {
   // once, at no cost.
   Status Begin(const std::string& key, const Candidate& candidate);
 
+  // Finishes the key with this verdict: there is no candidate to look at. Free, and never in line.
+  void Refuse(const std::string& key, const Rejected& refusal);
+
   // Hands the next candidate in line to the device, if it is ready; false: it is not, or none is.
   Result<bool> SubmitNext();
 
@@ -52,7 +55,7 @@ class Evaluator {
  private:
   Status Compiled(const std::string& key, const Result<CompileOutcome>& outcome);
   void Finish(Completed completed) { finished_[completed.key] = std::move(completed); }
-  Verdict VerdictOn(const CompileFailed& failure) const;
+  Verdict VerdictOn(Outcome outcome) const;
 
   const Question question_;
   Device& device_;

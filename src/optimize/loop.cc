@@ -87,9 +87,17 @@ class Loop {
       // The same content twice: the second waits until the store has the first one's verdict.
       if (!under_way_.insert(item.key).second) return true;
       item.lease = TRY(store_.LeaseJob(request_.run.id, item.index, item.key, request_.worker));
-      TRY(evaluator_.Begin(item.key, item.candidate));
+      TRY(Begin(item));
       return true;
     });
+  }
+
+  Status Begin(const Item& item) {
+    if (item.proposal.refusal.has_value()) {
+      evaluator_.Refuse(item.key, *item.proposal.refusal);
+      return {};
+    }
+    return evaluator_.Begin(item.key, item.proposal.candidate);
   }
 
   Status SubmitItems() {
@@ -126,7 +134,8 @@ class Loop {
   Result<bool> CommitFront(const Item& item) {
     if (!IsStored(item)) return CommitNew(item);
     Step& step = stored_[static_cast<size_t>(item.index)];
-    if (CandidateId(step.candidate) != CandidateId(item.candidate)) return OtherCandidate(item);
+    if (CandidateId(step.candidate) != CandidateId(item.proposal.candidate))
+      return OtherCandidate(item);
     Digest(step, ProgressTracker::Origin::kReplayed);
     step = {};  // its sources are not needed again
     return true;
@@ -161,10 +170,11 @@ class Loop {
   Step StepOf(const Item& item, Completed completed) const {
     Step step;
     step.index = item.index;
-    step.candidate = item.candidate;
-    step.terms = TermsOf(item.candidate, completed.verdict, mode_);
+    step.candidate = item.proposal.candidate;
+    step.terms = TermsOf(step.candidate, completed.verdict, mode_);
     step.reward = Reward(step.terms, request_.weights);
     step.verdict = std::move(completed.verdict);
+    step.cost = item.proposal.cost;
     step.cost.evaluations = 1;
     step.cost.gpu_seconds = completed.gpu_seconds;
     step.cost.wall_seconds = Elapsed() - committed_at_;

@@ -121,9 +121,9 @@ TEST_F(LoopTest, MeasuresNothingTwice) {
 class Stubborn : public Proposer {
  public:
   std::string_view Name() const override { return "stubborn"; }
-  Result<std::vector<Candidate>> Propose(int n) override {
-    if (++calls_ > 3) return std::vector<Candidate>();
-    return std::vector<Candidate>(static_cast<size_t>(n), NumberedCandidate(1));
+  Result<std::vector<Proposal>> Propose(int n) override {
+    if (++calls_ > 3) return std::vector<Proposal>();
+    return std::vector<Proposal>(static_cast<size_t>(n), {NumberedCandidate(1), {}, {}});
   }
   void Observe(const Step& /*step*/) override {}
 
@@ -161,16 +161,55 @@ TEST_F(LoopTest, RefusesToResumeWithOtherCandidates) {
   class Other : public CountingProposer {
    public:
     Other() : CountingProposer(4) {}
-    Result<std::vector<Candidate>> Propose(int n) override {
-      std::vector<Candidate> candidates = CountingProposer::Propose(n).value();
-      for (Candidate& candidate : candidates) candidate.flags = {"-changed"};
-      return candidates;
+    Result<std::vector<Proposal>> Propose(int n) override {
+      std::vector<Proposal> proposals = CountingProposer::Propose(n).value();
+      for (Proposal& one : proposals) one.candidate.flags = {"-changed"};
+      return proposals;
     }
   } other;
   const auto result = Run(Request(), other);
   ASSERT_FALSE(result.ok());
   EXPECT_EQ(result.error().code, ErrorCode::kConfig);
   EXPECT_THAT(result.error().message, HasSubstr("changed since"));
+}
+
+// Its second proposal is no candidate; each costs 100 tokens.
+class HalfMute : public CountingProposer {
+ public:
+  using CountingProposer::CountingProposer;
+  Result<std::vector<Proposal>> Propose(int n) override {
+    std::vector<Proposal> proposals = CountingProposer::Propose(n).value();
+    for (Proposal& one : proposals) {
+      one.cost.tokens = 100;
+      if (one.candidate.sources.at("k.cu") == "1") one.refusal = Rejected{"reply", "prose"};
+    }
+    return proposals;
+  }
+};
+
+TEST_F(LoopTest, AProposalWithoutACandidateIsAStepThatCostsNoMeasurement) {
+  HalfMute proposer(3);
+  const auto result = Run(Request(3), proposer);
+  ASSERT_TRUE(result.ok()) << result.error().Line();
+  EXPECT_EQ(result->steps, 3);
+  EXPECT_EQ(device_.judged().size(), 2U);
+  EXPECT_EQ(compiler_.compiled(), 2);
+  EXPECT_EQ(result->progress.spent.tokens, 300);
+  const std::vector<Step> steps = store_.Steps("run").value();
+  EXPECT_EQ(Describe(steps[1].verdict.outcome), Describe(Outcome(Rejected{"reply", "prose"})));
+  EXPECT_EQ(steps[1].cost.gpu_seconds, 0);
+}
+
+TEST_F(LoopTest, GoesOnAtAnotherGpuOfTheSameKind) {
+  CountingProposer first(4);
+  ASSERT_TRUE(Run(Request(), first).ok());
+  LoopRequest elsewhere = Request();
+  elsewhere.run.device.uuid = "GPU-another";
+  CountingProposer again(4);
+  EXPECT_TRUE(Run(elsewhere, again).ok());
+  elsewhere.run.device.name = "another kind";
+  CountingProposer third(4);
+  EXPECT_EQ(Run(elsewhere, third).error().code, ErrorCode::kConfig);
 }
 
 TEST_F(LoopTest, EndsInTime) {

@@ -34,9 +34,9 @@ Status Pipeline::ForEach(const std::function<Result<bool>(Item&)>& visit) {
 
 Result<Pipeline::Generation> Pipeline::Next() {
   Generation generation;
-  for (Candidate& candidate : TRY(proposer_.Propose(batch_))) {
-    std::string key = key_of_(candidate);
-    generation.push_back({proposed_++, std::move(candidate), std::move(key), std::nullopt});
+  for (Proposal& proposal : TRY(proposer_.Propose(batch_))) {
+    std::string key = key_of_(proposal.candidate);
+    generation.push_back({proposed_++, std::move(proposal), std::move(key), std::nullopt});
   }
   return generation;
 }

@@ -15,7 +15,7 @@ namespace warpsmith::optimize {
 
 struct Item {
   int64_t index = 0;  // of its step
-  Candidate candidate;
+  Proposal proposal;
   std::string key;
   std::optional<JobLease> lease;  // once begun
 };

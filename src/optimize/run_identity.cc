@@ -13,8 +13,10 @@ struct Trait {
   std::string stored, now;
 };
 
+// Another GPU of the same kind will do, since rented machines change: what counts is measured
+// against baselines beside it, and every verdict's evidence names its own GPU.
 std::string DeviceText(const DeviceInfo& device) {
-  return device.name + " " + device.uuid + (device.needs_artifacts ? "" : " (recorded)");
+  return device.name + " " + device.architecture + (device.needs_artifacts ? "" : " (recorded)");
 }
 
 }  // namespace

@@ -135,11 +135,11 @@ class CountingProposer : public Proposer {
  public:
   explicit CountingProposer(int64_t limit) : limit_(limit) {}
   std::string_view Name() const override { return "counting"; }
-  Result<std::vector<Candidate>> Propose(int n) override {
+  Result<std::vector<Proposal>> Propose(int n) override {
     log_ += "p ";
-    std::vector<Candidate> candidates;
-    for (; n > 0 && next_ < limit_; --n) candidates.push_back(NumberedCandidate(next_++));
-    return candidates;
+    std::vector<Proposal> proposals;
+    for (; n > 0 && next_ < limit_; --n) proposals.push_back({NumberedCandidate(next_++), {}, {}});
+    return proposals;
   }
   void Observe(const Step& step) override { log_ += step.candidate.sources.at("k.cu") + " "; }
   const std::string& log() const { return log_; }

@@ -21,8 +21,8 @@ SpaceProposer::SpaceProposer(Strategy strategy, std::shared_ptr<const Terrain> t
                              CandidateMaker maker)
     : strategy_(std::move(strategy)), terrain_(std::move(terrain)), maker_(std::move(maker)) {}
 
-Result<std::vector<Candidate>> SpaceProposer::Propose(int n) {
-  std::vector<Candidate> candidates;
+Result<std::vector<Proposal>> SpaceProposer::Propose(int n) {
+  std::vector<Proposal> proposals;
   const std::string group = std::string(Name()) + "/" + std::to_string(batches_++);
   for (const int index : Next(strategy_, n)) {
     const Point& point = terrain_->space().points()[index];
@@ -31,9 +31,9 @@ Result<std::vector<Candidate>> SpaceProposer::Propose(int n) {
     candidate.provenance.group = group;
     candidate.provenance.family = point.family;
     candidate.provenance.config = point.config;
-    candidates.push_back(std::move(candidate));
+    proposals.push_back({std::move(candidate), {}, {}});
   }
-  return candidates;
+  return proposals;
 }
 
 void SpaceProposer::Observe(const Step& step) {

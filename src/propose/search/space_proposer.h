@@ -28,7 +28,7 @@ class SpaceProposer final : public Proposer {
 
   std::string_view Name() const override { return NameOf(strategy_); }
   // Candidates carry their point, this proposer's name and the batch they were proposed in.
-  Result<std::vector<Candidate>> Propose(int n) override;
+  Result<std::vector<Proposal>> Propose(int n) override;
   // Steps are recognised by their provenance's point; one from outside the space is a bug.
   void Observe(const Step& step) override;
 

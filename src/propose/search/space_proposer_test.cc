@@ -41,16 +41,16 @@ Step Judge(const Candidate& candidate, int64_t index) {
   return step;
 }
 
-std::vector<std::string> Names(const std::vector<Candidate>& candidates) {
+std::vector<std::string> Names(const std::vector<Proposal>& proposals) {
   std::vector<std::string> names;
-  for (const Candidate& candidate : candidates) names.push_back(candidate.sources.at("k.cu"));
+  for (const Proposal& one : proposals) names.push_back(one.candidate.sources.at("k.cu"));
   return names;
 }
 
 // One generation; its steps are appended to `log`.
 std::vector<std::string> Turn(Proposer& proposer, Trajectory& log) {
-  const std::vector<Candidate> batch = proposer.Propose(4).value();
-  for (const Candidate& candidate : batch) {
+  const std::vector<Proposal> batch = proposer.Propose(4).value();
+  for (const auto& [candidate, cost, refusal] : batch) {
     log.push_back(Judge(candidate, static_cast<int64_t>(log.size())));
     proposer.Observe(log.back());
   }
@@ -70,9 +70,9 @@ TEST_P(EveryProposer, ResumesExactlyByReplayingStoredSteps) {
 
     const auto resumed = MakeProposer(GetParam());
     for (size_t next = 0; next < stored.size();) {
-      const std::vector<Candidate> batch = resumed->Propose(4).value();
-      for (const Candidate& candidate : batch) {
-        ASSERT_EQ(candidate.sources, stored[next].candidate.sources);
+      const std::vector<Proposal> batch = resumed->Propose(4).value();
+      for (const Proposal& one : batch) {
+        ASSERT_EQ(one.candidate.sources, stored[next].candidate.sources);
         resumed->Observe(stored[next++]);
       }
     }
@@ -84,12 +84,12 @@ TEST_P(EveryProposer, ResumesExactlyByReplayingStoredSteps) {
 TEST(SpaceProposer, CandidatesSayWhereTheyCameFrom) {
   const auto proposer = MakeProposer("guided");
   (void)proposer->Propose(2);
-  const std::vector<Candidate> batch = proposer->Propose(2).value();
+  const std::vector<Proposal> batch = proposer->Propose(2).value();
   ASSERT_EQ(batch.size(), 2U);
-  EXPECT_EQ(batch[0].provenance.proposer, "guided");
-  EXPECT_EQ(batch[0].provenance.group, "guided/1");
-  EXPECT_EQ(batch[0].provenance.family, "f");
-  EXPECT_EQ(batch[0].provenance.config.size(), 2U);
+  EXPECT_EQ(batch[0].candidate.provenance.proposer, "guided");
+  EXPECT_EQ(batch[0].candidate.provenance.group, "guided/1");
+  EXPECT_EQ(batch[0].candidate.provenance.family, "f");
+  EXPECT_EQ(batch[0].candidate.provenance.config.size(), 2U);
 }
 
 TEST(SpaceProposer, OnlyPassedStepsScore) {
