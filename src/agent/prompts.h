@@ -18,10 +18,12 @@ enum class PromptId : uint8_t {
   kBootstrap,         // a first correct kernel from the reference
   kStateExtractor,    // what holds the kernels back, where the rules are unsure
   kLowering,          // a technique becomes code
+  kOwnIdea,           // the model chooses what to change
+  kImprove,           // code and profile, nothing else: the minimal agent
+  kContrastive,       // variants with their scores become a better one
   kRepair,            // a compiler's log or a wrong answer becomes mended code
-  kGapAnalysis,       // expected against measured
+  kStepReview,        // expected against measured, why, and one note
   kSoftVerification,  // reasons to doubt; never an approval
-  kKnowledgeUpdate,   // one note from one step
   kReplyKernel,       // parts: the reply's format for each form, and for edits
   kReplyProgram,
   kReplyEdits,

@@ -18,7 +18,7 @@
 namespace warpsmith::agent {
 
 // The name where no rule says anything: a profile without numbers, or nothing that stands out.
-inline constexpr std::string_view kNoState = "unnamed";
+inline constexpr std::string_view kNoState = "unknown";
 
 struct State {
   size_t report = 0;                  // which of the reports
