@@ -3,7 +3,6 @@
 #include <CLI/CLI.hpp>
 #include <csignal>
 #include <cstdio>
-#include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -11,6 +10,7 @@
 #include <tuple>
 
 #include "argument_checks.h"
+#include "command_tree.h"
 #include "commands.h"
 #include "compile/worker_compiler.h"
 #include "completion.h"
@@ -23,24 +23,6 @@
 #include "util/interrupt.h"
 
 namespace warpsmith::cli {
-namespace {
-
-// Set by the subcommand that was chosen.
-struct Chosen {
-  std::function<Result<int>()> run;
-  bool json = false;
-};
-
-template <typename Options>
-void Choose(CLI::App* command, Chosen& chosen, std::shared_ptr<Options> options,
-            Result<int> (*run)(const Options&)) {
-  command->add_flag("--json", options->common.json, "one JSON document on stdout, errors too");
-  command->add_flag("-q,--quiet", options->common.quiet, "no progress on stderr");
-  command->callback([&chosen, options, run] {
-    chosen.json = options->common.json;
-    chosen.run = [options, run] { return run(*options); };
-  });
-}
 
 void AddDevice(CLI::App* command, DeviceOptions& device) {
   command
@@ -61,6 +43,8 @@ void AddPace(CLI::App* command, PaceOptions& pace) {
       ->check(CheckSeconds);
   command->add_option("--slice", pace.slice, "i/n: the i-th of n parts")->capture_default_str();
 }
+
+namespace {
 
 void AddSearch(CLI::App* command, SearchOptions& search) {
   command->add_option("--proposer", search.proposer, "where candidates come from")
@@ -384,6 +368,7 @@ void AddAll(CLI::App& app, Chosen& chosen) {
   AddRecord(app, chosen);
   AddBundle(app, chosen);
   AddReport(app, chosen);
+  AddKnowledge(app, chosen);
   AddPages(app, chosen);
 }
 

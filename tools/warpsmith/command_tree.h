@@ -1,0 +1,39 @@
+// What every subcommand's options are made of. Included by the files that know CLI11 alone.
+#ifndef WARPSMITH_TOOLS_COMMAND_TREE_H_
+#define WARPSMITH_TOOLS_COMMAND_TREE_H_
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <memory>
+
+#include "options.h"
+#include "util/result.h"
+
+namespace warpsmith::cli {
+
+// Set by the subcommand that was chosen.
+struct Chosen {
+  std::function<Result<int>()> run;
+  bool json = false;
+};
+
+template <typename Options>
+void Choose(CLI::App* command, Chosen& chosen, std::shared_ptr<Options> options,
+            Result<int> (*run)(const Options&)) {
+  command->add_flag("--json", options->common.json, "one JSON document on stdout, errors too");
+  command->add_flag("-q,--quiet", options->common.quiet, "no progress on stderr");
+  command->callback([&chosen, options, run] {
+    chosen.json = options->common.json;
+    chosen.run = [options, run] { return run(*options); };
+  });
+}
+
+void AddDevice(CLI::App* command, DeviceOptions& device);
+void AddPace(CLI::App* command, PaceOptions& pace);
+
+// Subcommands that are added from files of their own.
+void AddKnowledge(CLI::App& app, Chosen& chosen);
+
+}  // namespace warpsmith::cli
+
+#endif  // WARPSMITH_TOOLS_COMMAND_TREE_H_

@@ -1,0 +1,249 @@
+#include <unistd.h>
+
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "knowledge/diff.h"
+#include "knowledge/knowledge_text.h"
+#include "knowledge/overview.h"
+#include "knowledge/render.h"
+#include "knowledge_commands.h"
+#include "knowledge_file.h"
+#include "report/knowledge_report.h"
+#include "report/report_json.h"
+#include "report/terminal.h"
+#include "util/build_info.h"
+#include "util/compression.h"
+#include "util/file.h"
+
+namespace warpsmith::cli {
+namespace {
+
+using knowledge::Contents;
+using knowledge::KnowledgeBase;
+using knowledge::Overview;
+using nlohmann::json;
+
+constexpr size_t kTransitionsShown = 10;
+
+void Print(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
+void Print(const json& document) { Print(report::DumpJson(document) + "\n"); }
+
+report::KnowledgeTitle TitleOf(const KnowledgeOptions& options) {
+  return {KnowledgePath(options.knowledge).string(),
+          "warpsmith " + std::string(build_info::Version())};
+}
+
+Error NoSuchState(const KnowledgeShowOptions& options) {
+  return {ErrorCode::kBadInput,
+          "the base " + KnowledgePath(options.knowledge).string() + " has no state '" +
+              options.state + "'",
+          "'warpsmith kb show' lists its states"};
+}
+
+knowledge::Viewpoint ViewpointOf(const KnowledgeShowOptions& options) {
+  return {options.architecture, options.dtype, options.toolchain, options.previous};
+}
+
+// What a prompt holds is about one situation.
+Result<int> ShowAsPrompt(const KnowledgeShowOptions& options, KnowledgeBase& base) {
+  if (options.state.empty()) {
+    return Error{ErrorCode::kUsage, "a prompt's block is about one state", "add --state NAME"};
+  }
+  if (!TRY(base.FindState(options.state))) return NoSuchState(options);
+  const knowledge::Context context{options.architecture.value_or(""), options.dtype.value_or(""),
+                                   options.toolchain.value_or(""), options.previous.value_or("")};
+  const auto page = TRY(knowledge::PageFor(base, {options.state, context, options.task}));
+  const size_t most = options.budget_bytes > 0
+                          ? static_cast<size_t>(options.budget_bytes)
+                          : knowledge::BytesOfTokens(static_cast<size_t>(options.budget_tokens));
+  const std::string text = knowledge::Render(page, most);
+  if (options.common.json) {
+    Print(json{{"schema", "warpsmith.knowledge-prompt"},
+               {"version", 1},
+               {"state", options.state},
+               {"most_bytes", most},
+               {"bytes", text.size()},
+               {"text", text}});
+  } else {
+    Print(text);
+  }
+  return 0;
+}
+
+std::string TextOf(const KnowledgeShowOptions& options, const Overview& overview,
+                   report::Colour colour) {
+  const std::string head = report::KnowledgeLine(overview, TitleOf(options)) + "\n";
+  if (!options.state.empty()) return head + report::RenderState(overview, options.state, colour);
+  const std::string transitions = report::RenderTransitions(overview, kTransitionsShown, colour);
+  return head + report::RenderStates(overview, static_cast<size_t>(options.top), colour) +
+         (transitions.empty() ? "" : "\n" + transitions);
+}
+
+// All contents but those of other states.
+void KeepState(Overview* overview, const std::string& state) {
+  std::erase_if(overview->states, [&](const auto& view) { return view.state.name != state; });
+  std::erase_if(overview->outcomes, [&](const auto& outcome) { return outcome.state != state; });
+  std::erase_if(overview->notes, [&](const auto& note) { return note.state != state; });
+}
+
+// "3 outcomes and 1 note were new".
+Result<int> Tell(const KnowledgeOptions& options, const KnowledgeBase::Taken& taken) {
+  const std::string path = KnowledgePath(options.knowledge).string();
+  if (options.common.json) {
+    Print(json{{"schema", "warpsmith.knowledge-taken"},
+               {"version", 1},
+               {"base", path},
+               {"new_outcomes", taken.outcomes},
+               {"new_notes", taken.notes}});
+  } else {
+    std::printf("%s: %lld outcomes and %lld notes were new\n", path.c_str(),
+                static_cast<long long>(taken.outcomes), static_cast<long long>(taken.notes));
+  }
+  return 0;
+}
+
+// Every file is read before the first is taken in: all of them, or none.
+Result<std::vector<Contents>> ReadOthers(const KnowledgeFilesOptions& options) {
+  const std::filesystem::path base = KnowledgePath(options.knowledge);
+  std::vector<Contents> others;
+  for (const std::string& file : options.files) {
+    if (IsSameFile(file, base)) {
+      return Error{ErrorCode::kUsage, file + " is the base itself: there is nothing to merge",
+                   "name another base, or with --knowledge the one to merge into"};
+    }
+    others.push_back(TRY(ReadKnowledge(file)));
+  }
+  return others;
+}
+
+Result<Contents> AllOf(std::vector<Contents> others) {
+  Contents all;
+  for (const Contents& other : others) all = TRY(knowledge::Merged(std::move(all), other));
+  return all;
+}
+
+json NamesJson(const knowledge::NameChanges& changes) {
+  return {{"removed", changes.removed}, {"added", changes.added}, {"changed", changes.changed}};
+}
+
+json TallyJson(const knowledge::Tally& tally) {
+  return {{"measured", tally.measured},
+          {"failed", knowledge::Failed(tally)},
+          {"mean_log_gain", knowledge::MeanLogGain(tally)}};
+}
+
+json DifferenceJson(const knowledge::Difference& difference) {
+  json cells = json::array();
+  for (const knowledge::CellChange& change : difference.cells) {
+    const auto& [state, technique, context] = change.key;
+    cells.push_back({{"state", state},
+                     {"technique", technique},
+                     {"architecture", context.architecture},
+                     {"dtype", context.dtype},
+                     {"toolchain", context.toolchain},
+                     {"previous", context.previous},
+                     {"before", TallyJson(change.before)},
+                     {"after", TallyJson(change.after)}});
+  }
+  return {{"schema", "warpsmith.knowledge-diff"},
+          {"version", 1},
+          {"same", knowledge::Empty(difference)},
+          {"states", NamesJson(difference.states)},
+          {"techniques", NamesJson(difference.techniques)},
+          {"priors", NamesJson(difference.priors)},
+          {"statistics", cells},
+          {"outcomes_removed", difference.outcomes_removed},
+          {"outcomes_added", difference.outcomes_added},
+          {"outcomes_shared", difference.outcomes_shared},
+          {"notes_removed", difference.notes_removed},
+          {"notes_added", difference.notes_added}};
+}
+
+}  // namespace
+
+Result<int> RunKnowledgeShow(const KnowledgeShowOptions& options) {
+  const auto base = TRY(OpenKnowledgeToRead(options.knowledge));
+  if (options.budget_tokens > 0 || options.budget_bytes > 0) return ShowAsPrompt(options, *base);
+  Overview overview = knowledge::OverviewOf(TRY(base->Read()), ViewpointOf(options));
+  if (!options.state.empty()) {
+    KeepState(&overview, options.state);
+    if (overview.states.empty()) return NoSuchState(options);
+  }
+  if (!options.html.empty()) {
+    TRY(WriteFileAtomic(options.html, report::ToHtml(overview, TitleOf(options))));
+  }
+  if (options.common.json) {
+    Print(report::ToJson(overview, TitleOf(options)));
+  } else if (options.html.empty()) {
+    Print(TextOf(options, overview, report::StyleOf(STDOUT_FILENO).colour));
+  } else {
+    std::printf("page: %s\n", options.html.c_str());
+  }
+  return 0;
+}
+
+Result<int> RunKnowledgeMerge(const KnowledgeFilesOptions& options) {
+  const Contents others = TRY(AllOf(TRY(ReadOthers(options))));
+  const auto base = TRY(OpenKnowledge(options.knowledge));
+  return Tell(options, TRY(base->Take(others)));
+}
+
+Result<int> RunKnowledgeImport(const KnowledgeFilesOptions& options) {
+  const Contents others = TRY(AllOf(TRY(ReadOthers(options))));
+  const std::filesystem::path path = KnowledgePath(options.knowledge);
+  if (path.has_parent_path()) TRY(CreateDirectories(path.parent_path()));
+  const auto base =
+      TRY(KnowledgeBase::Open(path, store::Durability::kPowerLoss, store::WhenMissing::kCreate));
+  return Tell(options, TRY(base->Take(others)));
+}
+
+Result<int> RunKnowledgeDiff(const KnowledgeFilesOptions& options) {
+  const bool against_base = options.files.size() == 1;
+  const Contents before = against_base ? TRY(TRY(OpenKnowledgeToRead(options.knowledge))->Read())
+                                       : TRY(ReadKnowledge(options.files.front()));
+  const Contents after = TRY(ReadKnowledge(options.files.back()));
+  const knowledge::Difference difference = knowledge::Differences(before, after);
+  if (options.common.json) {
+    Print(DifferenceJson(difference));
+  } else {
+    Print(knowledge::Words(difference));
+  }
+  return knowledge::Empty(difference) ? 0 : 1;
+}
+
+Result<int> RunKnowledgeExport(const KnowledgeFilesOptions& options) {
+  const auto base = TRY(OpenKnowledgeToRead(options.knowledge));
+  const std::string text = knowledge::ToText(TRY(base->Read()));
+  const std::string& file = options.files.front();
+  if (file == "-") {
+    Print(text);
+    return 0;
+  }
+  TRY(WriteFileAtomic(file, file.ends_with(".zst") ? Compress(text) : text));
+  if (options.common.json) {
+    Print(json{{"schema", "warpsmith.knowledge-export"}, {"version", 1}, {"file", file}});
+  } else {
+    std::printf("%s: %zu bytes of text\n", file.c_str(), text.size());
+  }
+  return 0;
+}
+
+Result<int> RunKnowledgeVerify(const KnowledgeOptions& options) {
+  const auto base = TRY(OpenKnowledgeToRead(options.knowledge));
+  TRY(base->Verify());
+  const Overview overview = knowledge::OverviewOf(TRY(base->Read()), {});
+  const std::string path = KnowledgePath(options.knowledge).string();
+  if (options.common.json) {
+    Print(json{{"schema", "warpsmith.knowledge-verified"},
+               {"version", 1},
+               {"base", path},
+               {"outcomes", overview.outcomes.size()}});
+  } else {
+    std::printf("%s: sound; every statistic is the sum of its %zu outcomes\n", path.c_str(),
+                overview.outcomes.size());
+  }
+  return 0;
+}
+
+}  // namespace warpsmith::cli
