@@ -37,14 +37,15 @@ bool Contains(const fs::path& file, std::string_view word) {
   return text.ok() && text->find(word) != std::string::npos;
 }
 
-std::optional<Kind> KindOf(const fs::path& entry) {
+Kind KindOf(const fs::path& entry) {
+  return entry.extension() == ".py" ? Kind::kModules : Kind::kDrivers;
+}
+
+// What only a set of this kind holds.
+bool IsTypical(const fs::path& entry) {
   std::error_code ignored;
-  if (fs::is_directory(entry, ignored)) {
-    const bool has_driver = fs::exists(entry / "driver.cpp", ignored);
-    return has_driver ? std::optional(Kind::kDrivers) : std::nullopt;
-  }
-  const bool is_module = entry.extension() == ".py" && Contains(entry, "get_inputs");
-  return is_module ? std::optional(Kind::kModules) : std::nullopt;
+  return KindOf(entry) == Kind::kModules ? Contains(entry, "get_inputs")
+                                         : fs::exists(entry / "driver.cpp", ignored);
 }
 
 std::optional<Problem> ProblemOf(int level, const fs::path& entry) {
@@ -67,19 +68,37 @@ std::vector<fs::path> Entries(const fs::path& folder) {
   return entries;
 }
 
-// Problems of one kind; the first that is found says which.
-Checkout Read(const fs::path& root) {
-  Checkout checkout{Kind::kModules, root, {}};
+struct Entry {
+  Problem problem;
+  Kind kind;
+};
+
+// Whatever is named like a problem and is a folder or a Python file.
+std::vector<Entry> Named(const fs::path& root) {
+  std::vector<Entry> named;
   for (const fs::path& folder : Entries(root)) {
     const std::optional<int> level = LevelOf(folder);
     if (!level) continue;
-    for (const fs::path& entry : Entries(folder)) {
-      const std::optional<Problem> problem = ProblemOf(*level, entry);
-      const std::optional<Kind> kind = problem ? KindOf(entry) : std::nullopt;
-      if (!kind) continue;
-      if (checkout.problems.empty()) checkout.kind = *kind;
-      if (*kind == checkout.kind) checkout.problems.push_back(*problem);
+    for (const fs::path& path : Entries(folder)) {
+      std::error_code ignored;
+      if (path.extension() != ".py" && !fs::is_directory(path, ignored)) continue;
+      if (const auto problem = ProblemOf(*level, path)) named.push_back({*problem, KindOf(path)});
     }
+  }
+  return named;
+}
+
+// Problems of one kind; the first that is typical of one says which. The others of that kind are
+// problems too, so that one that lacks its driver, say, is refused in words and not passed over.
+Checkout Read(const fs::path& root) {
+  Checkout checkout{Kind::kModules, root, {}};
+  const std::vector<Entry> named = Named(root);
+  const auto first = std::find_if(named.begin(), named.end(),
+                                  [](const Entry& entry) { return IsTypical(entry.problem.path); });
+  if (first == named.end()) return checkout;
+  checkout.kind = first->kind;
+  for (const Entry& entry : named) {
+    if (entry.kind == checkout.kind) checkout.problems.push_back(entry.problem);
   }
   std::sort(checkout.problems.begin(), checkout.problems.end(),
             [](const Problem& a, const Problem& b) {

@@ -32,21 +32,26 @@ TEST_F(CheckoutTest, FindsModulesByLevelAndNumber) {
   Write("KernelBench/level1/10_Last_.py", "def get_inputs(): pass");
   Write("KernelBench/level1/9_First.py", "def get_inputs(): pass");
   Write("KernelBench/level2/1_Other.py", "def get_inputs(): pass");
-  Write("KernelBench/level1/11_Not.py", "nothing of the kind");
+  Write("KernelBench/level1/11_Odd.py", "no inputs: to be refused in words, not passed over");
   Write("KernelBench/level1/notes.txt", "get_inputs");
   Write("KernelBench/levels/1_Not.py", "get_inputs");
-  EXPECT_THAT(Ids(), ElementsAre("level1/9_First", "level1/10_Last", "level2/1_Other"));
+  EXPECT_THAT(Ids(),
+              ElementsAre("level1/9_First", "level1/10_Last", "level1/11_Odd", "level2/1_Other"));
   EXPECT_EQ(OpenCheckout(folder_.path())->kind, Kind::kModules);
 }
 
 TEST_F(CheckoutTest, FindsDrivers) {
   Write("data/kernelbench-cuda/level1/019_ReLU/driver.cpp", "");
   Write("data/kernelbench-cuda/level1/020_Empty/readme", "");
-  EXPECT_THAT(Ids(), ElementsAre("level1/019_ReLU"));
+  Write("data/kernelbench-cuda/level1/021_File", "");
+  Write("data/kernelbench-cuda/level1/022_Script.py", "");
+  EXPECT_THAT(Ids(), ElementsAre("level1/019_ReLU", "level1/020_Empty"));
   EXPECT_EQ(OpenCheckout(folder_.path())->kind, Kind::kDrivers);
 }
 
 TEST_F(CheckoutTest, SaysWhatItLookedFor) {
+  Write("level1/1_Odd.py", "no inputs");
+  Write("level1/002_Odd/init.cu", "");
   EXPECT_THAT(Ids(), ElementsAre(HasSubstr("no task set that is known")));
   EXPECT_EQ(OpenCheckout(folder_.path() / "absent").error().code, ErrorCode::kNoInput);
 }

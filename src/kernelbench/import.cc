@@ -1,6 +1,8 @@
 #include "kernelbench/import.h"
 
+#include <algorithm>
 #include <atomic>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <nlohmann/json.hpp>
@@ -51,12 +53,26 @@ std::vector<ImportRow> WithoutProblem(const Checkout& checkout, const ImportOpti
   return rows;
 }
 
+// A set's name is part of its folder's.
+bool IsInName(char c) {
+  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '.' ||
+         c == '-' || c == '_';
+}
+
+Status CheckSetName(const std::string& set) {
+  if (std::all_of(set.begin(), set.end(), IsInName)) return {};
+  return Error{ErrorCode::kUsage, "--set " + set + ": no name for a folder",
+               "use letters, digits, '.', '-' and '_'"};
+}
+
 // A tag on the checkout's very commit, if git knows one.
 std::string GitTag(const fs::path& checkout) {
   const Result<ProcessOutcome> ran =
       RunProcess({"git", "-C", checkout.string(), "describe", "--tags", "--exact-match"}, {});
   if (!ran.ok() || ran->timed_out || ran->signal != 0 || ran->exit_status != 0) return "";
-  return ran->output.substr(0, ran->output.find('\n'));
+  std::string tag = ran->output.substr(0, ran->output.find('\n'));
+  std::replace_if(tag.begin(), tag.end(), std::not_fn(IsInName), '-');
+  return tag;
 }
 
 // The problems of one import, and where their folders go.
@@ -73,8 +89,11 @@ struct Place {
   }
 };
 
-ImportRow Refused(const Place& place, const Problem& problem, const Error& error) {
-  return {Id(problem), Outcome::kRefused, error.message, place.Folder(problem).string(), 0};
+// The problem's fault is a row; a full disk or a missing right is the end of the import.
+Result<ImportRow> RowOf(const Place& place, const Problem& problem, const Result<ImportRow>& row) {
+  if (row.ok() || row.error().code == ErrorCode::kIo) return row;
+  return ImportRow{Id(problem), Outcome::kRefused, row.error().message,
+                   place.Folder(problem).string(), 0};
 }
 
 ImportRow Kept(const Place& place, const Problem& problem) {
@@ -108,8 +127,8 @@ Result<ImportResult> ImportModules(const Checkout& checkout, const ImportOptions
   ImportResult result{place.set, {}};
   for (const Problem& problem : problems) {
     if (Interrupted()) return Error{ErrorCode::kInterrupted, "stopped; what is there stays", ""};
-    const Result<ImportRow> row = ImportModule(place, problem, inspections.at(Id(problem)));
-    result.rows.push_back(row.ok() ? *row : Refused(place, problem, row.error()));
+    result.rows.push_back(
+        TRY(RowOf(place, problem, ImportModule(place, problem, inspections.at(Id(problem))))));
     report(result.rows.back());
   }
   return result;
@@ -175,23 +194,30 @@ struct DriverImport {
   }
 };
 
-// `jobs` threads take the next problem each.
-std::vector<ImportRow> RunAll(const DriverImport& import, const std::vector<Problem>& problems,
-                              const Report& report) {
+// `jobs` threads take the next problem each, until one cannot write.
+Result<std::vector<ImportRow>> RunAll(const DriverImport& import,
+                                      const std::vector<Problem>& problems, const Report& report) {
   std::vector<std::optional<ImportRow>> rows(problems.size());
   std::atomic<size_t> next = 0;
   std::mutex reporting;
+  std::optional<Error> end;
   const auto work = [&] {
     for (size_t i = next++; i < problems.size() && !Interrupted(); i = next++) {
-      const Result<ImportRow> row = import.Run(problems[i]);
-      rows[i] = row.ok() ? *row : Refused(import.place, problems[i], row.error());
+      const Result<ImportRow> row = RowOf(import.place, problems[i], import.Run(problems[i]));
       const std::lock_guard lock(reporting);
-      report(*rows[i]);
+      if (!row.ok()) {
+        end = row.error();
+        next = problems.size();
+        return;
+      }
+      rows[i] = *row;
+      report(*row);
     }
   };
   std::vector<std::thread> threads;
   for (int i = 0; i < import.options.jobs; ++i) threads.emplace_back(work);
   for (std::thread& thread : threads) thread.join();
+  if (end) return *end;
   std::vector<ImportRow> known;
   for (const std::optional<ImportRow>& row : rows) {
     if (row) known.push_back(*row);
@@ -228,7 +254,7 @@ Result<ImportResult> ImportDrivers(const Checkout& checkout, const ImportOptions
     TRY(PrecompileHeaders(headers.path(), {}));
     import.precompiled = headers.path();
   }
-  ImportResult result{import.place.set, RunAll(import, problems, report)};
+  ImportResult result{import.place.set, TRY(RunAll(import, problems, report))};
   if (Interrupted()) return Error{ErrorCode::kInterrupted, "stopped; what is there stays", ""};
   return result;
 }
@@ -236,12 +262,14 @@ Result<ImportResult> ImportDrivers(const Checkout& checkout, const ImportOptions
 }  // namespace
 
 Result<ImportResult> Import(const ImportOptions& options, const Report& report) {
+  TRY(CheckSetName(options.set));
   const Checkout checkout = TRY(OpenCheckout(options.checkout));
   if (Picked(checkout, options.only).empty()) {
     return Error{ErrorCode::kUsage,
                  "--only picks none of " + std::to_string(checkout.problems.size()) + " problems",
                  "write it like level1, level1/19 or " + Id(checkout.problems.front())};
   }
+  TRY(CreateDirectories(options.output));  // before minutes of work for a folder that cannot be
   ImportResult result =
       TRY(checkout.kind == Kind::kModules ? ImportModules(checkout, options, report)
                                           : ImportDrivers(checkout, options, report));

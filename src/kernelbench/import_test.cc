@@ -94,6 +94,19 @@ TEST_F(ImportTest, MakesTasksOfModulesAndKeepsThem) {
   EXPECT_EQ(Import(options_, [](const ImportRow&) {}).error().code, ErrorCode::kUsage);
 }
 
+TEST_F(ImportTest, NamesNoFolderOutsideOfItsOwnAndSaysWhereItCannotWrite) {
+  Write("checkout/KernelBench/level1/1_Linear.py", kModule);
+  options_.set = "../../elsewhere";
+  EXPECT_EQ(Import(options_, [](const ImportRow&) {}).error().code, ErrorCode::kUsage);
+  options_.set = "own";
+  options_.output = "/proc/no-such-folder";
+  EXPECT_EQ(Import(options_, [](const ImportRow&) {}).error().code, ErrorCode::kIo);
+  // A folder that could be made, and a problem's below it that cannot.
+  options_.output = folder_.path() / "tasks";
+  Write("tasks/kernelbench-own/level1", "a file");
+  EXPECT_EQ(Import(options_, [](const ImportRow&) {}).error().code, ErrorCode::kIo);
+}
+
 // As KernelBench-CUDA writes them, but on the CPU, and with every kind of argument.
 constexpr const char* kDriver = R"(
 #include <torch/torch.h>

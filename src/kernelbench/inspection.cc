@@ -105,6 +105,10 @@ Result<std::string> RunScript(const std::vector<Problem>& problems,
   if (ran.timed_out || ran.signal != 0 || ran.exit_status != 0) {
     return ScriptFailed(python, ran.timed_out ? "it took too long" : ran.output);
   }
+  std::error_code ignored;
+  if (!std::filesystem::exists(result, ignored)) {
+    return ScriptFailed(python, "it ended without an answer");
+  }
   return ReadFile(result);
 }
 

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+
 #include "util/file.h"
 
 namespace warpsmith::kernelbench {
@@ -81,10 +83,17 @@ def get_inputs(): return [torch.rand(2), float(__import__('random').random())]
 def get_init_inputs(): return []
 )";
 
+constexpr const char* kTakesAList = R"(
+class Model(nn.Module):
+    def forward(self, xs): return xs[0] + xs[1]
+def get_inputs(): return [[torch.rand(2, 3), torch.rand(2, 3)]]
+def get_init_inputs(): return []
+)";
+
 TEST_F(InspectionRun, FindsShapesWithoutMemoryAndGivesReasons) {
   const std::vector<Problem> problems = {
-      Write(1, kLinear),   Write(2, kNoReturn), Write(3, kEndless),      Write(4, kDies),
-      Write(5, "x = 1\n"), Write(6, "x =\n"),   Write(7, kDrawsItsSizes)};
+      Write(1, kLinear),   Write(2, kNoReturn), Write(3, kEndless),       Write(4, kDies),
+      Write(5, "x = 1\n"), Write(6, "x =\n"),   Write(7, kDrawsItsSizes), Write(8, kTakesAList)};
   const auto inspected = Inspect(problems, {.jobs = 2, .seconds = 20, .bytes = int64_t{8} << 30});
   if (!inspected.ok()) GTEST_SKIP() << inspected.error().message;
   const Result<ModuleInspection>& linear = inspected->at("level1/1_p");
@@ -106,6 +115,22 @@ TEST_F(InspectionRun, FindsShapesWithoutMemoryAndGivesReasons) {
   EXPECT_THAT(reason(5), HasSubstr("defines no Model"));
   EXPECT_THAT(reason(6), HasSubstr("SyntaxError"));
   EXPECT_THAT(reason(7), HasSubstr("draws a number"));
+  EXPECT_THAT(reason(8), HasSubstr("xs is a list, not a tensor"));
+}
+
+TEST_F(InspectionRun, SaysThatThePythonIsNone) {
+  const char* before = std::getenv("WARPSMITH_PYTHON");
+  const std::string kept = before == nullptr ? "" : before;
+  setenv("WARPSMITH_PYTHON", "/bin/true", 1);
+  const auto inspected = Inspect({Write(1, kLinear)}, {});
+  if (before == nullptr) {
+    unsetenv("WARPSMITH_PYTHON");
+  } else {
+    setenv("WARPSMITH_PYTHON", kept.c_str(), 1);
+  }
+  ASSERT_FALSE(inspected.ok());
+  EXPECT_EQ(inspected.error().code, ErrorCode::kUnavailable);
+  EXPECT_THAT(inspected.error().message, HasSubstr("/bin/true: it ended without an answer"));
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "kernelbench/launch_match.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <sstream>
@@ -21,12 +23,6 @@ std::vector<std::string> Words(std::string_view type) {
   std::vector<std::string> words;
   for (std::string word; in >> word;) words.push_back(word);
   return words;
-}
-
-std::string Joined(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : " ") + word;
-  return text;
 }
 
 // On x86-64 and ARM Linux, which is where CUDA is.
@@ -84,11 +80,11 @@ std::string PlainType(std::string_view type) {
   const auto is_sign = [](const std::string& word) { return word.size() == 1 && word[0] < 'A'; };
   while (end < words.size() && !is_sign(words[end])) ++end;
   const auto at = [&](size_t i) { return words.begin() + static_cast<ptrdiff_t>(i); };
-  const std::string named = Spelling(Joined({at(begin), at(end)}));
+  const std::string named = Spelling(fmt::format("{}", fmt::join(at(begin), at(end), " ")));
   std::vector<std::string> plain(words.begin(), at(begin));
   plain.push_back(named);
   for (size_t i = end; i < words.size(); ++i) plain.push_back(Spelling(words[i]));
-  return Joined(plain);
+  return fmt::format("{}", fmt::join(plain, " "));
 }
 
 LaunchMatch Match(const LaunchDeclaration& declared,

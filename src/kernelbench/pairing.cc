@@ -1,5 +1,7 @@
 #include "kernelbench/pairing.h"
 
+#include <fmt/format.h>
+
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -27,12 +29,6 @@ std::string CastType(const DriverDescription& driver) {
   return "";
 }
 
-std::string Joined(const std::vector<std::string>& parts) {
-  std::string text;
-  for (const std::string& part : parts) text += (text.empty() ? "" : ",") + part;
-  return text;
-}
-
 // reference.options of a paired task: "module", "dtype", "inputs" (names of the task's tensors) and
 // "parameters" ("conv.weight=conv_weight,...").
 json OptionsOf(const Binding& binding, const DriverDescription& driver, const json& tensors) {
@@ -40,8 +36,9 @@ json OptionsOf(const Binding& binding, const DriverDescription& driver, const js
   std::vector<std::string> inputs, parameters;
   for (const size_t index : binding.inputs) inputs.push_back(name(index));
   for (const auto& [own, index] : binding.parameters) parameters.push_back(own + "=" + name(index));
-  json options = {
-      {"module", kModuleFile}, {"inputs", Joined(inputs)}, {"parameters", Joined(parameters)}};
+  json options = {{"module", kModuleFile},
+                  {"inputs", fmt::format("{}", fmt::join(inputs, ","))},
+                  {"parameters", fmt::format("{}", fmt::join(parameters, ","))}};
   if (const std::string dtype = CastType(driver); !dtype.empty()) options["dtype"] = dtype;
   return options;
 }

@@ -1,5 +1,7 @@
 #include "kernelbench/task_document.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
@@ -84,12 +86,6 @@ Call CallOf(const ModuleInspection& inspection) {
   return call;
 }
 
-std::string Joined(const std::vector<std::string>& parts) {
-  std::string text;
-  for (const std::string& part : parts) text += (text.empty() ? "" : ", ") + part;
-  return text;
-}
-
 bool IsFloating(DType dtype) {
   return dtype == DType::kF16 || dtype == DType::kBF16 || dtype == DType::kF32 ||
          dtype == DType::kF64;
@@ -143,7 +139,7 @@ std::string ArgumentText(const DriverArgument& argument, const std::vector<std::
   for (const size_t index : argument.tensors) {
     entries.push_back("tensors[" + std::to_string(index) + "]");
   }
-  return "std::vector<void*>{" + Joined(entries) + "}.data()";
+  return fmt::format("std::vector<void*>{{{}}}.data()", fmt::join(entries, ", "));
 }
 
 std::string NumberText(double number) { return json(number).dump(); }
@@ -179,8 +175,8 @@ Result<json> ModuleTask(const TaskNames& names, const ModuleInspection& inspecti
   task["baselines"] = {"torch-best"};
   task["reference"] = {{"kind", "torch"}, {"style", "module"}, {"source", source}};
   task["tolerance"] = ModuleTolerance(inspection.outputs);
-  task["program"] = {{"declaration", "extern \"C\" void " + std::string(kLaunchName) + "(" +
-                                         Joined(call.parameters) + ")"},
+  task["program"] = {{"declaration", fmt::format("extern \"C\" void {}({})", kLaunchName,
+                                                 fmt::join(call.parameters, ", "))},
                      {"arguments", call.arguments}};
   return task;
 }

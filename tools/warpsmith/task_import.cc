@@ -51,9 +51,10 @@ void PrintTable(const ImportResult& result) {
       {"problem"}, {"result"}, {"tensors", report::Align::kRight}, {"reason"}};
   const auto colour = isatty(STDOUT_FILENO) == 1 ? report::Colour::kAnsi : report::Colour::kNone;
   std::fputs(report::RenderTable(columns, rows, colour).c_str(), stdout);
-  std::printf("\n%s: %zu problems, %s, %s, %s\n", result.set.c_str(), result.rows.size(),
-              Count(result, Outcome::kImported).c_str(), Count(result, Outcome::kKept).c_str(),
-              Count(result, Outcome::kRefused).c_str());
+  const size_t count = result.rows.size();
+  std::printf("\n%s: %zu %s, %s, %s, %s\n", result.set.c_str(), count,
+              count == 1 ? "problem" : "problems", Count(result, Outcome::kImported).c_str(),
+              Count(result, Outcome::kKept).c_str(), Count(result, Outcome::kRefused).c_str());
 }
 
 void PrintJson(const ImportResult& result) {
