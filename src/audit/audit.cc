@@ -11,6 +11,7 @@
 #include "audit/finding_cache.h"
 #include "audit/imports.h"
 #include "audit/opcode_policy.h"
+#include "audit/process_end.h"
 #include "audit/sanitizer.h"
 #include "compile/opcodes.h"
 #include "sandbox/sandbox.h"
@@ -18,6 +19,7 @@
 #include "solo/confined.h"
 #include "solo/job.h"
 #include "util/file.h"
+#include "util/foreign_file.h"
 #include "util/subprocess.h"
 
 namespace warpsmith::audit {
@@ -26,6 +28,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int kActivityRuns = 3;
+constexpr size_t kActivityBytes = 256 << 20;  // a hundred times what three busy runs write
 
 // Adds a finding. False when it rejects, and nothing more need be asked.
 bool Add(AuditFinding finding, AuditOutcome* outcome) {
@@ -65,34 +68,60 @@ bool Confines(const AuditRequest& request) {
   return request.sandboxed && request.candidate.form == Form::kProgram;
 }
 
-SanitizerRequest SanitizerRequestFor(const AuditRequest& request, const fs::path& dir,
-                                     std::string_view check) {
+Status LinkInputs(const AuditRequest& request, const fs::path& dir) {
+  if (request.inputs.empty()) return {};
+  std::error_code code;
+  fs::create_directory_symlink(fs::absolute(request.inputs), dir / "inputs", code);
+  if (!code) return {};
+  return Error{ErrorCode::kIo, "linking " + (dir / "inputs").string() + ": " + code.message(), ""};
+}
+
+// The folder of one run alone. A program may write there: what it leaves for the next run (another
+// image, another link to the inputs, which its sandbox would then open) is gone with it.
+class RunFolder {
+ public:
+  static Result<RunFolder> Make(const AuditRequest& request) {
+    RunFolder made(TRY(TemporaryDirectory::Create("warpsmith-audit")));
+    const solo::SoloJob job{request.task, request.workload, request.candidate,
+                            request.artifact.architecture};
+    TRY(solo::WriteSoloJob(made.dir(), job, request.artifact.image));
+    TRY(LinkInputs(request, made.dir()));
+    if (Confines(request)) TRY(sandbox::GiveToUnprivileged(made.whole_.path()));
+    return made;
+  }
+  fs::path dir() const { return whole_.path() / "run"; }
+
+ private:
+  explicit RunFolder(TemporaryDirectory whole) : whole_(std::move(whole)) {}
+  TemporaryDirectory whole_;
+};
+
+Result<AuditFinding> RunCheck(const AuditRequest& request, const Sanitizer& sanitizer,
+                              std::string_view check) {
+  const RunFolder folder = TRY(RunFolder::Make(request));
   SanitizerRequest made;
   made.check = check;
-  made.solo_argv = SoloCommand(request, dir);
-  made.dir = dir;
+  made.solo_argv = SoloCommand(request, folder.dir());
+  made.dir = folder.dir();
   made.wall = request.tool_wall;
   if (Confines(request)) made.confined_by = request.solo_argv.front();
   made.copies_in_bulk = CopiesInBulk(request.candidate, request.artifact);
-  return made;
+  return RunSanitizer(sanitizer, made);
 }
 
 // Once per image and tool: races show in a kernel, not in its data.
-Result<AuditFinding> Racecheck(const AuditRequest& request, const Sanitizer& sanitizer,
-                               const fs::path& dir) {
+Result<AuditFinding> Racecheck(const AuditRequest& request, const Sanitizer& sanitizer) {
   const FindingCache cache(request.cache.empty() ? CacheHome() / "audits" : request.cache);
   const std::string key =
       FindingCache::Key({std::string(kRacecheck), sanitizer.version, request.artifact.image_sha256,
                          CandidateId(request.candidate)});
   if (auto known = cache.Find(key)) return *std::move(known);
-  AuditFinding finding =
-      TRY(RunSanitizer(sanitizer, SanitizerRequestFor(request, dir, kRacecheck)));
+  AuditFinding finding = TRY(RunCheck(request, sanitizer, kRacecheck));
   static_cast<void>(cache.Store(key, finding));  // a full disk costs a run, not the verdict
   return finding;
 }
 
-Result<bool> AddSanitizers(const AuditRequest& request, const fs::path& dir,
-                           AuditOutcome* outcome) {
+Result<bool> AddSanitizers(const AuditRequest& request, AuditOutcome* outcome) {
   const auto sanitizer = FindSanitizer(request.sanitizer);
   if (!sanitizer.ok()) {
     for (const std::string_view check : {kMemcheck, kInitcheck, kRacecheck}) {
@@ -101,23 +130,14 @@ Result<bool> AddSanitizers(const AuditRequest& request, const fs::path& dir,
     return true;
   }
   for (const std::string_view check : {kMemcheck, kInitcheck}) {
-    if (!Add(TRY(RunSanitizer(*sanitizer, SanitizerRequestFor(request, dir, check))), outcome)) {
-      return false;
-    }
+    if (!Add(TRY(RunCheck(request, *sanitizer, check)), outcome)) return false;
   }
-  return Add(TRY(Racecheck(request, *sanitizer, dir)), outcome);
+  return Add(TRY(Racecheck(request, *sanitizer)), outcome);
 }
 
-std::string HowItEnded(const ProcessOutcome& process) {
-  constexpr size_t kWords = 300;
-  if (process.timed_out) return "no end in time";
-  const std::string how = process.signal != 0 ? "signal " + std::to_string(process.signal)
-                                              : "status " + std::to_string(process.exit_status);
-  return how + ", '" + process.output.substr(0, kWords) + "'";
-}
-
-Result<AuditFinding> Activity(const AuditRequest& request, const fs::path& dir) {
-  const fs::path file = dir / "activity.json";
+Result<AuditFinding> Activity(const AuditRequest& request) {
+  const RunFolder folder = TRY(RunFolder::Make(request));
+  const fs::path dir = folder.dir(), file = dir / "activity.json";
   std::vector<std::string> argv = SoloCommand(request, dir);
   argv.insert(argv.end(), {"--runs", std::to_string(kActivityRuns), "--activity", file.string()});
   if (Confines(request)) {
@@ -130,7 +150,10 @@ Result<AuditFinding> Activity(const AuditRequest& request, const fs::path& dir) 
     if (process.error().code == ErrorCode::kInterrupted) return process.error();
     return Absent(kActivity, process.error().Line());
   }
-  const auto text = ReadFile(file);
+  const auto text = ReadForeignFile(file, kActivityBytes);
+  if (!text.ok() && text.error().code == ErrorCode::kBadInput) {
+    return Convicted(kActivity, "it put something that is no file in the place of its report");
+  }
   if (!text.ok()) {
     return Absent(kActivity, "the candidate did not run to its end: " + HowItEnded(*process));
   }
@@ -141,14 +164,6 @@ Result<AuditFinding> Activity(const AuditRequest& request, const fs::path& dir) 
     subject.own_kernels.push_back(kernel.name);
   }
   return JudgeActivity(*log, subject);
-}
-
-Status LinkInputs(const AuditRequest& request, const fs::path& dir) {
-  if (request.inputs.empty()) return {};
-  std::error_code code;
-  fs::create_directory_symlink(fs::absolute(request.inputs), dir / "inputs", code);
-  if (!code) return {};
-  return Error{ErrorCode::kIo, "linking " + (dir / "inputs").string() + ": " + code.message(), ""};
 }
 
 }  // namespace
@@ -171,15 +186,8 @@ bool CopiesInBulk(const Candidate& candidate, const Artifact& artifact) {
 Result<AuditOutcome> AuditCandidate(const AuditRequest& request) {
   AuditOutcome outcome;
   if (!AddStatic(request, &outcome) || request.level == Level::kScreened) return outcome;
-  const TemporaryDirectory folder = TRY(TemporaryDirectory::Create("warpsmith-audit"));
-  const solo::SoloJob job{request.task, request.workload, request.candidate,
-                          request.artifact.architecture};
-  const fs::path dir = folder.path() / "run";
-  TRY(solo::WriteSoloJob(dir, job, request.artifact.image));
-  TRY(LinkInputs(request, dir));
-  if (Confines(request)) TRY(sandbox::GiveToUnprivileged(folder.path()));
-  if (!TRY(AddSanitizers(request, dir, &outcome))) return outcome;
-  Add(TRY(Activity(request, dir)), &outcome);
+  if (!TRY(AddSanitizers(request, &outcome))) return outcome;
+  Add(TRY(Activity(request)), &outcome);
   return outcome;
 }
 

@@ -193,6 +193,27 @@ TEST_F(WholeAudit, RawInputsAreHandedOn) {
   EXPECT_TRUE(std::filesystem::exists(request_.inputs / "x"));  // the link went, not what it names
 }
 
+TEST_F(WholeAudit, WhatIsNoFileInAReportsPlaceRejectsAndIsNotWaitedFor) {
+  WriteSolo(std::string(kSolo) + "[ -n \"$file\" ] && rm \"$file\" && mkfifo \"$file\"\n");
+  const AuditOutcome piped = Audit();
+  ASSERT_TRUE(piped.rejected.has_value());
+  EXPECT_EQ(piped.rejected->rule, "activity");
+  request_.sanitizer =
+      fake::WriteFakeSanitizer(folder_.path(), "\"$@\"; rm \"$log\"; ln -s /etc/passwd \"$log\"");
+  const AuditOutcome linked = Audit();
+  ASSERT_TRUE(linked.rejected.has_value());
+  EXPECT_EQ(linked.rejected->rule, "memcheck");
+}
+
+TEST_F(WholeAudit, WhatOneRunLeavesTheNextDoesNotFind) {
+  WriteSolo(std::string(kSolo) +
+            "[ -e \"$dir/left\" ] || [ \"$(cat \"$dir/image\")\" != image ] || "
+            "[ -e \"$dir/inputs\" ] && echo found >>\"${0%/*}/found\"\n"
+            "touch \"$dir/left\"; echo other >\"$dir/image\"; ln -s /etc \"$dir/inputs\"\n");
+  EXPECT_EQ(Audit().reports.size(), 6U);
+  EXPECT_FALSE(std::filesystem::exists(folder_.path() / "found"));
+}
+
 TEST(CopiesInBulk, GoesByOpcodesAndElseBySources) {
   Candidate candidate;
   Artifact artifact;

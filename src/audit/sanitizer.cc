@@ -1,14 +1,14 @@
 #include "audit/sanitizer.h"
 
-#include <algorithm>
 #include <charconv>
-#include <fstream>
 
+#include "audit/process_end.h"
 #include "cuda/library.h"
 #include "sandbox/sandbox.h"
 #include "solo/confined.h"
 #include "solo/job.h"
 #include "util/file.h"
+#include "util/foreign_file.h"
 
 namespace warpsmith::audit {
 namespace {
@@ -47,28 +47,6 @@ std::vector<std::string> CommandLine(const Sanitizer& sanitizer, const Sanitizer
   if (request.check == kInitcheck) argv.insert(argv.end(), {"--check-api-memory-access", "no"});
   argv.insert(argv.end(), request.solo_argv.begin(), request.solo_argv.end());
   return argv;
-}
-
-// The beginning of a file that may be of any size, or missing.
-std::string Beginning(const fs::path& path, size_t bytes) {
-  std::ifstream file(path, std::ios::binary);
-  std::string text(bytes, '\0');
-  file.read(text.data(), static_cast<std::streamsize>(bytes));
-  text.resize(static_cast<size_t>(std::max<std::streamsize>(0, file.gcount())));
-  return text;
-}
-
-std::string FirstLine(std::string_view text) {
-  constexpr size_t kMost = 300;
-  while (!text.empty() && (text.front() == '\n' || text.front() == ' ')) text.remove_prefix(1);
-  return std::string(text.substr(0, std::min(text.find('\n'), kMost)));
-}
-
-std::string HowItEnded(const ProcessOutcome& process) {
-  std::string text = process.signal != 0 ? "signal " + std::to_string(process.signal)
-                                         : "status " + std::to_string(process.exit_status);
-  const std::string words = FirstLine(process.output);
-  return words.empty() ? text : text + ", '" + words + "'";
 }
 
 // initcheck before 2025.4 does not see what cp.async.bulk writes, and calls it uninitialised.
@@ -163,7 +141,11 @@ Result<AuditFinding> RunSanitizer(const Sanitizer& sanitizer, const SanitizerReq
     return Absent(request.check, process.error().Line());
   }
   run.process = std::move(process).value();
-  run.text = ReadSanitizerText(Beginning(log, kLogBytes));
+  const auto text = ReadForeignFile(log, kLogBytes);
+  if (!text.ok() && text.error().code == ErrorCode::kBadInput) {
+    return Convicted(request.check, "it put something that is no file in the place of the log");
+  }
+  run.text = ReadSanitizerText(text.ok() ? *text : "");
   run.finished = fs::exists(solo::FinishedPath(request.dir));
   return JudgeSanitizerRun(sanitizer, request, run);
 }
