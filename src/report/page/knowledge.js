@@ -63,7 +63,7 @@ function evidenceChart() {
     {type: 'bar', data: {labels: states.map(state => state.name), datasets: [
        series('measured', PALETTE[0], tally => tally.measured),
        ...kinds.map((kind, i) => series(kind, PALETTE[(i + 4) % PALETTE.length], tally => tally.failures[kind] || 0))]},
-     options: chartOptions({y: 'attempts', xAxis: {stacked: true}, yAxis: {stacked: true, min: 0}})});
+     options: chartOptions({y: 'attempts', xAxis: {stacked: true}, yAxis: {stacked: true, min: 0}})}, true);
 }
 
 function transitionChart() {
@@ -76,7 +76,8 @@ function transitionChart() {
     {type: 'bar', plugins: [referenceLine], data: {labels: rows.map(label), datasets: [
        series('after', PALETTE[2], row => row.after.mean_gain),
        series('otherwise', translucent(PALETTE[8], 0.75), row => row.otherwise.mean_gain ?? null)]},
-     options: chartOptions({y: 'mean gain', yAxis: {suggestedMin: 0.9}, line: {value: 1, label: 'no gain'}})});
+     options: chartOptions({y: 'mean gain', yAxis: {suggestedMin: 0.9}, line: {value: 1},
+       xAxis: {ticks: {autoSkip: false, maxRotation: 60, color: themeColour('muted')}}})}, true);
 }
 
 // ---- tables ------------------------------------------------------------------------------------
@@ -92,7 +93,7 @@ function expectedTable() {
   if (!chosen) return;
   table('Techniques for ' + chosen.name, 'The most promising first. What differs from the context that the base is seen from '
       + 'counts less, and never more than a cap.', [
-    ['technique', 'code', row => row.technique],
+    ['technique', 'name', row => row.technique],
     ['what it is', 'text', row => described.get(row.technique)?.description || ''],
     ['gain', 'number', row => times(row.gain)],
     ['90 % interval', 'number', row => number(row.lo, 3) + ' to ' + number(row.hi, 3)],
@@ -100,25 +101,25 @@ function expectedTable() {
     ['measured', 'number', row => number(row.here.measured)],
     ['mean', 'number', row => times(row.here.mean_gain)],
     ['failed', '', row => failureText(row.here.failures)],
-    ['from elsewhere, discounted', 'text', discountText],
-    ['guess counts', 'number', row => row.guess_weight ? number(row.guess_weight, 1) : '-'],
+    ['elsewhere, discounted', '', discountText],
+    ['guess', 'number', row => row.guess_weight ? number(row.guess_weight, 1) : '-'],
   ], chosen.expected);
 }
 
 function stateTable() {
   table('States', 'What a kernel can suffer from. Choose one above.', [
-    ['state', 'code', state => state.name], ['what it means', 'text', state => state.description],
+    ['state', 'name', state => state.name], ['what it means', 'text', state => state.description],
     ['origin', '', state => state.origin], ['measured', 'number', state => number(state.tally.measured)],
     ['mean gain', 'number', state => times(state.tally.mean_gain)],
     ['failed', '', state => failureText(state.tally.failures)],
-    ['most promising', 'code', state => state.expected[0]?.technique || '-'],
+    ['most promising', 'name', state => state.expected[0]?.technique || '-'],
     ['its gain', 'number', state => times(state.expected[0]?.gain)],
   ], base.states);
 }
 
 function transitionTable() {
   table('Transitions', 'A technique right after another.', [
-    ['after', 'code', row => row.previous], ['technique', 'code', row => row.technique],
+    ['after', 'name', row => row.previous], ['technique', 'name', row => row.technique],
     ['mean gain', 'number', row => times(row.after.mean_gain)],
     ['measured', 'number', row => number(row.after.measured)], ['failed', '', row => failureText(row.after.failures)],
     ['mean gain otherwise', 'number', row => times(row.otherwise.mean_gain)],
@@ -128,24 +129,24 @@ function transitionTable() {
 
 function failureTable() {
   table('Failures', 'What hung, crashed, was wrong or was rejected is not tried again blindly on the same task.', [
-    ['state', 'code', row => row.state], ['technique', 'code', row => row.technique],
+    ['state', 'name', row => row.state], ['technique', 'name', row => row.technique],
     ['how', '', row => element('span', {class: 'finding bad'}, row.failure)],
     ['reason', 'text', row => row.reasons.join(' / ') || '-'],
-    ['evidence', 'code', row => evidenceLink(row.evidence)],
+    ['evidence', 'name', row => evidenceLink(row.evidence)],
   ], base.outcomes.filter(row => row.failure));
 }
 
 function noteTable() {
   table('Notes', 'Words on states and techniques, and the evidence they rest on.', [
-    ['state', 'code', note => note.state || 'any'], ['technique', 'code', note => note.technique || 'any'],
+    ['state', 'name', note => note.state || 'any'], ['technique', 'name', note => note.technique || 'any'],
     ['note', 'text', note => note.text], ['by', '', note => note.role],
-    ['evidence', 'code', note => evidenceLink(note.evidence)],
+    ['evidence', 'name', note => evidenceLink(note.evidence)],
   ], base.notes);
 }
 
 function techniqueTable() {
   table('Where techniques come from', 'Descriptions are ours; the source says where to read more.', [
-    ['technique', 'code', technique => technique.name], ['what it is', 'text', technique => technique.description],
+    ['technique', 'name', technique => technique.name], ['what it is', 'text', technique => technique.description],
     ['source', 'text', technique => technique.source || '-'],
   ], base.techniques);
 }
@@ -160,12 +161,12 @@ function outcomeTable() {
   };
   table('Evidence', 'Every number above is a sum over these outcomes, each of a step of a run or of a verdict.'
       + (left ? ' The newest; ' + number(left) + ' more are in the base.' : ''), [
-    ['evidence', 'code', row => namedOnce(row.evidence)],
-    ['state', 'code', row => row.state], ['technique', 'code', row => row.technique],
-    ['after', 'code', row => row.previous || '-'],
+    ['evidence', 'name', row => namedOnce(row.evidence)],
+    ['state', 'name', row => row.state], ['technique', 'name', row => row.technique],
+    ['after', 'name', row => row.previous || '-'],
     ['gain', 'number', row => row.failure ? '-' : times(row.gain)], ['failure', '', row => row.failure || '-'],
     ['context', '', row => [row.architecture, row.dtype, row.toolchain].join(', ')],
-    ['task', 'code', row => row.task.slice(0, 12)], ['date', '', row => row.date],
+    ['task', 'name', row => row.task.slice(0, 12)], ['date', '', row => row.date],
   ], base.outcomes);
 }
 
