@@ -1,0 +1,98 @@
+#include "dispatch/choice.h"
+
+#include <gmock/gmock.h>
+
+namespace warpsmith::dispatch {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+constexpr hgemm::Target kTarget;
+
+hgemm::CatalogueRow Row(const hgemm::Problem& problem, hgemm::Choice choice, const Point& kernel) {
+  hgemm::CatalogueRow row;
+  row.problem = problem;
+  row.device = "NVIDIA H200";
+  row.choice = choice;
+  row.kernel = kernel;
+  row.library = "cuBLASLt 13.1.0";
+  row.results = {{Mode::kDeviceHot, "cublaslt-auto", 1, 1.5, 1.5, {1.4, 1.6}}};
+  return row;
+}
+
+// Kernels of wgmma, which take other sizes too; the first three shapes chose them.
+Pack Example(hgemm::Choice at_2048 = hgemm::Choice::kKernel) {
+  Pack pack;
+  for (const int64_t size : {1024, 2048, 4096}) {
+    const hgemm::Problem problem{size, size, size, hgemm::Layout::kTN};
+    const Space space = hgemm::SpaceFor(problem, kTarget);
+    const Point& point = space.points().back();
+    pack.kernels.push_back({point, problem.layout, DType::kF16,
+                            hgemm::MakeCandidate(problem, point).value().plan, ""});
+    const auto choice = size == 2048 ? at_2048 : hgemm::Choice::kKernel;
+    pack.catalogue.rows.push_back(Row(problem, choice, point));
+    pack.rows.push_back({static_cast<int>(pack.kernels.size()) - 1, "abcd"});
+  }
+  return pack;
+}
+
+TEST(ChoiceTest, AShapeOfTheCatalogueGetsItsKernel) {
+  const Chosen chosen =
+      Choose(Example(), {.m = 2048, .n = 2048, .k = 2048, .transpose_b = true}, kTarget);
+  EXPECT_THAT(chosen.kernels, ::testing::ElementsAre(1U));
+  EXPECT_THAT(chosen.reason, HasSubstr("1.500 [1.400, 1.600] x cublaslt-auto (device)"));
+}
+
+TEST(ChoiceTest, WhereCublasLtWasFasterItIsTakenWithItsAlgorithm) {
+  const Chosen chosen = Choose(Example(hgemm::Choice::kCublasLt),
+                               {.m = 2048, .n = 2048, .k = 2048, .transpose_b = true}, kTarget);
+  EXPECT_THAT(chosen.kernels, IsEmpty());
+  EXPECT_EQ(chosen.lt_algorithm, "abcd");
+  EXPECT_EQ(chosen.lt_version, "cuBLASLt 13.1.0");
+}
+
+TEST(ChoiceTest, AnotherShapeGetsTheModelsChoiceAmongKernelsThatTakeIt) {
+  const Chosen chosen =
+      Choose(Example(), {.m = 1536, .n = 2048, .k = 3072, .transpose_b = true}, kTarget);
+  EXPECT_FALSE(chosen.kernels.empty());
+  EXPECT_THAT(chosen.reason, HasSubstr("the cost model's choice"));
+}
+
+TEST(ChoiceTest, ANeighbourThatLostGivesCublasLt) {
+  const Chosen chosen = Choose(Example(hgemm::Choice::kCublasLt),
+                               {.m = 1536, .n = 2048, .k = 3072, .transpose_b = true}, kTarget);
+  EXPECT_THAT(chosen.kernels, IsEmpty());
+  EXPECT_THAT(chosen.reason, HasSubstr("cuBLASLt was faster at 2048x2048x2048-TN"));
+}
+
+TEST(ChoiceTest, WhatNothingIsKnownOfIsCublasLts) {
+  const Pack pack = Example();
+  const auto reason = [&](const Problem& problem) {
+    const Chosen chosen = Choose(pack, problem, kTarget);
+    EXPECT_THAT(chosen.kernels, IsEmpty());
+    return chosen.reason;
+  };
+  EXPECT_THAT(reason({.m = 16, .n = 2048, .k = 2048, .transpose_b = true}),
+              HasSubstr("nothing of"));
+  EXPECT_THAT(reason({.m = 2048, .n = 2048, .k = 2048}), HasSubstr("nothing of"));  // NN
+  EXPECT_THAT(reason({.m = 2048, .n = 2048, .k = 2049, .transpose_b = true}),
+              HasSubstr("no kernel takes these sizes"));
+  EXPECT_THAT(reason({.m = 2048, .n = 2048, .k = 2048, .transpose_b = true, .beta = 1}),
+              HasSubstr("alpha 1 and beta 0"));
+  EXPECT_THAT(reason({.m = 2048, .n = 2048, .k = 2048, .transpose_a = true}),
+              HasSubstr("not transposed"));
+  EXPECT_THAT(reason({.m = 2048, .n = 2048, .k = 2048, .transpose_b = true, .dtype = DType::kBF16}),
+              HasSubstr("nothing of"));
+}
+
+TEST(ChoiceTest, AFamilyThatTheModelDoesNotKnowIsNeverItsChoice) {
+  Pack pack = Example();
+  for (PackKernel& kernel : pack.kernels) kernel.point = {"wgmma", {{"tile_q", 1}}};
+  const Chosen chosen =
+      Choose(pack, {.m = 1536, .n = 2048, .k = 3072, .transpose_b = true}, kTarget);
+  EXPECT_THAT(chosen.kernels, IsEmpty());
+}
+
+}  // namespace
+}  // namespace warpsmith::dispatch
