@@ -39,11 +39,12 @@ set(torch_files torch_process)
 set(knowledge_files contents diff facts knowledge_text posterior quoted tally)
 set(kernelbench_files binding checkout driver_description driver_process inspection
   launch_declaration launch_match size_tag task_document toml_text)
+set(mcp_files message session)
 set(chat_files recorded reply_reader retry server_events)
 
 set(sources)
 foreach(folder util core cuda task store knowledge profile agent audit solo compile baseline judge torch kernelbench
-    chat)
+    mcp chat)
   foreach(file IN LISTS ${folder}_files)
     list(APPEND sources ${WARPSMITH_SOURCE_ROOT}/${folder}/${file}.cc)
   endforeach()
