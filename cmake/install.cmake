@@ -2,6 +2,7 @@
 #   bin/warpsmith
 #   share/warpsmith/data, share/warpsmith/docs   as in the checkout (FindShippedFile in util/file.h)
 #   share/doc/warpsmith/
+#   lib/libwarpsmith_gemm.so*, include/warpsmith/gemm.h   the library (gemm_package.cmake)
 include(GNUInstallDirs)
 if(TARGET warpsmith)
   install(TARGETS warpsmith RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
@@ -12,3 +13,4 @@ foreach(folder data docs)
   endif()
 endforeach()
 install(FILES LICENSE README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+include(gemm_package)

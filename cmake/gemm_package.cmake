@@ -1,0 +1,39 @@
+# Installs libwarpsmith_gemm for others: header, library, pkg-config file and CMake package. All of
+# it is the component `gemm`: cmake --install build --component gemm.
+include(CMakePackageConfigHelpers)
+
+set(package ${CMAKE_CURRENT_BINARY_DIR}/package)
+install(TARGETS warpsmith_gemm EXPORT warpsmith-gemm
+  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT gemm NAMELINK_COMPONENT gemm)
+install(FILES ${CMAKE_SOURCE_DIR}/include/warpsmith/gemm.h
+  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/warpsmith COMPONENT gemm)
+install(EXPORT warpsmith-gemm NAMESPACE warpsmith:: FILE warpsmith-gemm-targets.cmake
+  DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/warpsmith-gemm COMPONENT gemm)
+configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/package/warpsmith-gemm-config.cmake.in
+  ${package}/warpsmith-gemm-config.cmake
+  INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/warpsmith-gemm)
+write_basic_package_version_file(${package}/warpsmith-gemm-config-version.cmake
+  COMPATIBILITY SameMajorVersion)
+install(FILES ${package}/warpsmith-gemm-config.cmake ${package}/warpsmith-gemm-config-version.cmake
+  DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/warpsmith-gemm COMPONENT gemm)
+# Relative to the file itself, so that the installed tree may be moved.
+configure_file(${CMAKE_CURRENT_LIST_DIR}/package/warpsmith_gemm.pc.in
+  ${package}/warpsmith_gemm.pc @ONLY)
+install(FILES ${package}/warpsmith_gemm.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT gemm)
+install(DIRECTORY ${CMAKE_SOURCE_DIR}/examples ${CMAKE_SOURCE_DIR}/python
+  DESTINATION ${CMAKE_INSTALL_DATADIR}/warpsmith COMPONENT gemm
+  PATTERN __pycache__ EXCLUDE PATTERN "*.so*" EXCLUDE PATTERN build EXCLUDE
+  PATTERN "*.egg-info" EXCLUDE)
+
+# The Python wheel, carrying the library: ninja python_wheel -> <build>/wheel/. With a pack of
+# kernels in it where WARPSMITH_GEMM_PACK names one.
+find_program(WARPSMITH_PYTHON3 NAMES python3)
+if(WARPSMITH_PYTHON3)
+  add_custom_target(python_wheel DEPENDS warpsmith_gemm VERBATIM
+    COMMAND ${CMAKE_COMMAND} -E rm -rf ${CMAKE_BINARY_DIR}/wheel/source
+    COMMAND ${CMAKE_COMMAND} -E copy_directory ${CMAKE_SOURCE_DIR}/python
+      ${CMAKE_BINARY_DIR}/wheel/source
+    COMMAND ${CMAKE_COMMAND} -E env WARPSMITH_GEMM_LIBRARY=$<TARGET_FILE:warpsmith_gemm>
+      ${WARPSMITH_PYTHON3} -m pip wheel --no-deps --wheel-dir ${CMAKE_BINARY_DIR}/wheel
+      ${CMAKE_BINARY_DIR}/wheel/source)
+endif()

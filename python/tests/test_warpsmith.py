@@ -1,0 +1,163 @@
+"""The package on the fake driver, whose device memory is the host's: CPU tensors stand for a GPU's.
+
+Needs WARPSMITH_GEMM_LIBRARY; WARPSMITH_CUDA_HOME and WARPSMITH_CUBLASLT name the fakes. Exits with
+77, which CTest takes for skipped, where torch is not there.
+"""
+
+import os
+import sys
+import time
+import unittest
+
+try:
+    import torch
+except ImportError:
+    sys.exit(77)
+if not hasattr(torch.library, "register_autograd"):  # torch 2.4
+    sys.exit(77)
+
+import warpsmith
+from warpsmith import _library, _operator
+
+
+def halves(*shape, dtype=torch.float16):
+    return torch.randint(-2, 3, shape).to(dtype)
+
+
+class WrongInput(unittest.TestCase):
+    """What is refused, in words, wherever the tensors are."""
+
+    def refused(self, kind, words, *arguments, **named):
+        with self.assertRaisesRegex(kind, words):
+            warpsmith.matmul(*arguments, **named)
+
+    def test_dtypes(self):
+        self.refused(TypeError, "a is of torch.float32", torch.ones(2, 2), halves(2, 2))
+        self.refused(TypeError, "b is of torch.int32", halves(2, 2), torch.ones(2, 2).int())
+        bfloat = halves(2, 2, dtype=torch.bfloat16)
+        self.refused(TypeError, "both must be equal", halves(2, 2), bfloat)
+
+    def test_shapes(self):
+        self.refused(ValueError, r"a is \(2, 3\) and b \(2, 3\)", halves(2, 3), halves(2, 3))
+        self.refused(ValueError, "b 1", halves(2, 3), halves(3))
+        self.refused(ValueError, "a has 1 dimensions", halves(3), halves(3, 2))
+
+    def test_devices(self):
+        self.refused(ValueError, "are on cpu, expected an NVIDIA GPU", halves(2, 3), halves(3, 2))
+        meta = torch.empty(3, 2, dtype=torch.float16, device="meta")
+        self.refused(ValueError, "a is on cpu, b on meta", halves(2, 3), meta, out=halves(2, 2))
+
+    def test_shapes_are_known_without_a_device(self):
+        a = torch.empty(4, 5, 3, dtype=torch.bfloat16, device="meta")
+        b = torch.empty(3, 2, dtype=torch.bfloat16, device="meta")
+        c = warpsmith.matmul(a, b)
+        self.assertEqual((c.shape, c.dtype, c.device.type), ((4, 5, 2), torch.bfloat16, "meta"))
+        self.refused(ValueError, "last extent", b, b)
+
+
+class OnTheFakeDevice(unittest.TestCase):
+    def setUp(self):
+        _operator._DEVICE_TYPE = "cpu"
+        self.addCleanup(setattr, _operator, "_DEVICE_TYPE", "cuda")
+
+    def assert_product(self, a, b, **named):
+        c = warpsmith.matmul(a, b, **named)
+        torch.testing.assert_close(c.float(), a.float() @ b.float())
+        return c
+
+    def test_every_storage(self):
+        for dtype in (torch.float16, torch.bfloat16):
+            a, b = halves(5, 7, dtype=dtype), halves(7, 3, dtype=dtype)
+            for x in (a, a.T.contiguous().T, halves(5, 9, dtype=dtype)[:, :7], a[:, ::1]):
+                for y in (b, b.T.contiguous().T, halves(7, 6, dtype=dtype)[:, 1:4]):
+                    self.assert_product(x, y)
+
+    def test_operands_without_a_dense_side_are_copied(self):
+        self.assert_product(halves(10, 14)[::2, ::2], halves(7, 3))
+        self.assert_product(halves(1, 1).expand(5, 7), halves(7, 3))
+
+    def test_extents_of_one_and_none(self):
+        for m, k, n in ((1, 7, 3), (5, 1, 3), (5, 7, 1), (1, 1, 1)):
+            self.assert_product(halves(m, k), halves(k, n))
+            self.assert_product(halves(k, m).T, halves(n, k).T)
+        self.assertEqual(self.assert_product(halves(0, 4), halves(4, 3)).shape, (0, 3))
+        self.assertEqual(self.assert_product(halves(2, 0), halves(0, 3)).tolist(), [[0.0] * 3] * 2)
+
+    def test_leading_extents(self):
+        self.assert_product(halves(2, 3, 5, 7), halves(7, 4))
+
+    def test_out(self):
+        out = torch.empty(5, 3, dtype=torch.float16)
+        c = self.assert_product(halves(5, 7), halves(7, 3), out=out)
+        self.assertEqual(c.data_ptr(), out.data_ptr())
+        turned = torch.empty(3, 5, dtype=torch.float16).T
+        self.assert_product(halves(5, 7), halves(7, 3), out=turned)
+        with self.assertRaisesRegex(ValueError, "out is"):
+            warpsmith.matmul(halves(5, 7), halves(7, 3), out=torch.empty(5, 4))
+        a = halves(4, 4)
+        with self.assertRaisesRegex(warpsmith.WarpsmithError, "c overlaps a"):
+            warpsmith.matmul(a, halves(4, 4), out=a)
+
+    def test_gradients(self):
+        a = halves(5, 7).requires_grad_()
+        b = halves(7, 3).requires_grad_()
+        weight = halves(5, 3)
+        (warpsmith.matmul(a, b) * weight).sum().backward()
+        torch.testing.assert_close(a.grad.float(), weight.float() @ b.detach().float().T)
+        torch.testing.assert_close(b.grad.float(), a.detach().float().T @ weight.float())
+        with self.assertRaisesRegex(ValueError, "no gradients"):
+            warpsmith.matmul(a, b, out=torch.empty(5, 3, dtype=torch.float16))
+
+    def test_the_operator_keeps_torchs_rules(self):
+        operator = torch.ops.warpsmith.matmul.default
+        for x, y in ((halves(5, 7), halves(7, 3)), (halves(7, 5).T, halves(3, 7).T)):
+            torch.library.opcheck(operator, (x, y))
+        torch.library.opcheck(operator, (halves(5, 7).requires_grad_(), halves(7, 3)))
+
+    def test_a_compiler_traces_it(self):
+        a, b = halves(5, 7), halves(7, 3)
+        compiled = torch.compile(
+            lambda x, y: torch.relu(warpsmith.matmul(x, y)), backend="aot_eager", fullgraph=True
+        )
+        torch.testing.assert_close(compiled(a, b).float(), torch.relu(a.float() @ b.float()))
+
+    def test_explains(self):
+        self.assertRegex(warpsmith.explain(halves(5, 7), halves(7, 3)), "5 x 3 x 7.*cuBLASLt")
+        self.assertRegex(warpsmith.library_version(), r"^\d+\.\d+")
+
+    def test_what_a_call_costs(self):
+        a, b, out = halves(1, 8), halves(8, 8), torch.empty(1, 8, dtype=torch.float16)
+
+        def nanoseconds(call, turns=2000):
+            best = float("inf")
+            for _ in range(5):
+                start = time.thread_time_ns()
+                for _ in range(turns):
+                    call()
+                best = min(best, (time.thread_time_ns() - start) / turns)
+            return best
+
+        costs = {
+            "matmul(a, b, out=c)": nanoseconds(lambda: warpsmith.matmul(a, b, out=out)),
+            "matmul(a, b)": nanoseconds(lambda: warpsmith.matmul(a, b)),
+            "torch.ops.warpsmith.matmul": nanoseconds(lambda: torch.ops.warpsmith.matmul(a, b)),
+            "torch.matmul of the same": nanoseconds(lambda: torch.matmul(a, b)),
+        }
+        for name, cost in costs.items():
+            print(f"{name}: {cost / 1000:.2f} us", file=sys.stderr)
+        self.assertLess(costs["matmul(a, b)"], 200_000)  # a broken cache would cost more
+
+
+class WithoutTheLibrary(unittest.TestCase):
+    def test_says_what_to_install(self):
+        _library.api.cache_clear()
+        self.addCleanup(_library.api.cache_clear)
+        before = os.environ["WARPSMITH_GEMM_LIBRARY"]
+        self.addCleanup(os.environ.__setitem__, "WARPSMITH_GEMM_LIBRARY", before)
+        os.environ["WARPSMITH_GEMM_LIBRARY"] = "/nowhere/lib.so"
+        with self.assertRaisesRegex(warpsmith.WarpsmithError, "install the wheel"):
+            warpsmith.library_version()
+
+
+if __name__ == "__main__":
+    unittest.main()
