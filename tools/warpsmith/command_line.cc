@@ -147,6 +147,7 @@ void AddHgemm(CLI::App& app, Chosen& chosen) {
       ->capture_default_str();
   AddDevice(show, show_options->device);
   Choose(show, chosen, show_options, RunHgemmShow);
+  AddDispatch(hgemm, chosen);
 }
 
 void AddOptimize(CLI::App& app, Chosen& chosen) {

@@ -1,0 +1,182 @@
+#include "catalogue.h"
+
+#include <cstdio>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <tuple>
+
+#include "core/serialize.h"
+#include "dispatch_commands.h"
+#include "machine.h"
+#include "task/hgemm_task.h"
+#include "util/file.h"
+#include "util/sha256.h"
+
+namespace warpsmith::cli {
+namespace {
+
+constexpr char kShipped[] = "data/hgemm/catalogue.csv";
+
+std::vector<hgemm::CatalogueResult> ResultsOf(const Passed& passed) {
+  std::vector<hgemm::CatalogueResult> results;
+  for (const ModeTiming& mode : passed.timings.front().modes) {
+    for (const Comparison& comparison : mode.comparisons) {
+      for (const ContenderTiming& baseline : mode.baselines) {
+        if (baseline.name != comparison.baseline) continue;
+        results.push_back({mode.mode, comparison.baseline, mode.candidate.median_us,
+                           baseline.median_us, comparison.ratio, comparison.interval});
+      }
+    }
+  }
+  return results;
+}
+
+bool IsOfTuning(const std::string& run, const std::string& wanted) {
+  return wanted.empty() || run == wanted || run.starts_with(wanted + "/");
+}
+
+std::string OrUnknown(const std::string& text) { return text.empty() ? "unknown" : text; }
+
+// Certified before screened, then by the ratio to the bar.
+using Rank = std::pair<bool, double>;
+struct Best {
+  Rank rank;
+  hgemm::CatalogueRow row;
+};
+
+// Does the kernel that this program makes of the row's configuration differ from the measured one?
+Result<bool> HasChanged(const hgemm::CatalogueRow& row) {
+  const Candidate candidate = TRY(hgemm::MakeCandidate(row.problem, row.kernel));
+  return CandidateId(candidate) != row.candidate;
+}
+
+}  // namespace
+
+Result<hgemm::Catalogue> ReadCatalogue(const std::string& path) {
+  return hgemm::ParseCatalogue(path, TRY(ReadFile(path)));
+}
+
+Status WriteCatalogue(const hgemm::Catalogue& catalogue, const std::string& path) {
+  const std::string text = TRY(hgemm::ToText(catalogue));
+  if (path != "-") return WriteFileAtomic(path, text);
+  if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size()) return {};
+  return Error{ErrorCode::kIo, "writing the catalogue to stdout failed", ""};
+}
+
+std::string PlanId(const LaunchPlan& plan) { return Sha256Hex(ToJson(plan).dump()); }
+
+std::optional<hgemm::CatalogueRow> RowOf(const RunRecord& run, const Step& step) {
+  const auto* passed = std::get_if<Passed>(&step.verdict.outcome);
+  const std::string layout = task::LayoutOf(run.task);
+  if (passed == nullptr || passed->timings.empty() || layout.empty()) return std::nullopt;
+  const Provenance& provenance = step.candidate.provenance;
+  if (provenance.family.empty() || provenance.config.empty()) return std::nullopt;
+  const task::HgemmShape shape = task::ShapeOf(run.workload);
+  const Evidence& evidence = step.verdict.evidence;
+  hgemm::CatalogueRow row;
+  row.problem = {shape.m, shape.n, shape.k,
+                 layout == "NN" ? hgemm::Layout::kNN : hgemm::Layout::kTN};
+  row.device = OrUnknown(evidence.device);
+  row.kernel = {provenance.family, provenance.config};
+  row.candidate = CandidateId(step.candidate);
+  row.plan_id = PlanId(step.candidate.plan);
+  row.artifact = evidence.artifact_sha256;
+  row.results = ResultsOf(*passed);
+  if (row.results.empty() || row.artifact.size() != 64) return std::nullopt;
+  row.choice = hgemm::Guarded(row.results);
+  row.architecture = OrUnknown(evidence.architecture);
+  row.driver = OrUnknown(evidence.driver);
+  row.toolkit = OrUnknown(evidence.toolchain);
+  row.library = OrUnknown(evidence.baseline_library);
+  row.level = Name(passed->level);
+  row.date = OrUnknown(evidence.date);
+  return row;
+}
+
+Result<hgemm::Catalogue> CatalogueOf(Store& store, const std::string& run) {
+  std::map<std::string, Best> best;
+  for (const RunRecord& record : TRY(store.Runs())) {
+    if (!IsOfTuning(record.id, run) || task::LayoutOf(record.task).empty()) continue;
+    for (const Step& step : TRY(store.Steps(record.id))) {
+      const auto row = RowOf(record, step);
+      if (!row) continue;
+      const Rank rank{row->level == Name(Level::kCertified), row->results.front().ratio};
+      const auto [place, fresh] = best.emplace(hgemm::KeyText(*row), Best{rank, *row});
+      if (!fresh && rank > place->second.rank) place->second = {rank, *row};
+    }
+  }
+  hgemm::Catalogue catalogue;
+  for (auto& [key, entry] : best) catalogue.rows.push_back(std::move(entry.row));
+  return hgemm::Merge(std::span(&catalogue, 1));
+}
+
+Result<std::optional<hgemm::Catalogue>> ShippedCatalogue() {
+  const Result<std::filesystem::path> path = FindShippedFile(kShipped);
+  if (!path.ok()) return std::optional<hgemm::Catalogue>();
+  return std::optional(TRY(ReadCatalogue(path->string())));
+}
+
+Result<int> RunCatalogueMake(const CatalogueMakeOptions& options) {
+  const auto store = TRY(OpenExistingStore(options.store));
+  const hgemm::Catalogue catalogue = TRY(CatalogueOf(*store, options.run));
+  if (catalogue.rows.empty()) {
+    return Error{ErrorCode::kNothingMeasured,
+                 options.run.empty() ? "the store has no tuned HGEMM shape"
+                                     : "no run of '" + options.run + "' tuned an HGEMM shape",
+                 "run 'warpsmith hgemm tune' first; 'warpsmith report' lists the runs"};
+  }
+  TRY(WriteCatalogue(catalogue, options.output));
+  if (!options.common.quiet) {
+    std::fprintf(stderr, "%zu rows in %s\n", catalogue.rows.size(), options.output.c_str());
+  }
+  return 0;
+}
+
+Result<int> RunCatalogueMerge(const CatalogueMergeOptions& options) {
+  std::vector<hgemm::Catalogue> parts;
+  size_t rows = 0;
+  for (const std::string& file : options.files) {
+    parts.push_back(TRY(ReadCatalogue(file)));
+    rows += parts.back().rows.size();
+  }
+  const hgemm::Catalogue merged = hgemm::Merge(parts);
+  TRY(WriteCatalogue(merged, options.output));
+  if (!options.common.quiet) {
+    std::fprintf(stderr, "%zu rows of %zu in %s\n", merged.rows.size(), rows,
+                 options.output.c_str());
+  }
+  return 0;
+}
+
+Result<int> RunCatalogueCheck(const CatalogueCheckOptions& options) {
+  nlohmann::json files = nlohmann::json::array();
+  for (const std::string& file : options.files) {
+    const hgemm::Catalogue catalogue = TRY(ReadCatalogue(file));
+    size_t kernels = 0, changed = 0, unknown = 0;
+    for (const hgemm::CatalogueRow& row : catalogue.rows) {
+      kernels += row.choice == hgemm::Choice::kKernel ? 1 : 0;
+      const Result<bool> differs = HasChanged(row);
+      unknown += differs.ok() ? 0 : 1;
+      changed += differs.ok() && *differs ? 1 : 0;
+    }
+    files.push_back({{"file", file},
+                     {"rows", catalogue.rows.size()},
+                     {"kernels", kernels},
+                     {"changed", changed},
+                     {"unknown", unknown}});
+    if (!options.common.json) {
+      std::printf(
+          "%s: %zu rows, %zu choose kernels; %zu kernels are built otherwise now, %zu are "
+          "not known here\n",
+          file.c_str(), catalogue.rows.size(), kernels, changed, unknown);
+    }
+  }
+  if (options.common.json) {
+    const nlohmann::json document = {
+        {"schema", "warpsmith.catalogue-check"}, {"version", 1}, {"files", files}};
+    std::printf("%s\n", document.dump(1).c_str());
+  }
+  return 0;
+}
+
+}  // namespace warpsmith::cli

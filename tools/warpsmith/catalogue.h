@@ -1,0 +1,32 @@
+// Catalogues as files, and as what a store's runs come to.
+#ifndef WARPSMITH_TOOLS_CATALOGUE_H_
+#define WARPSMITH_TOOLS_CATALOGUE_H_
+
+#include <optional>
+#include <string>
+
+#include "core/store.h"
+#include "hgemm/catalogue.h"
+#include "util/result.h"
+
+namespace warpsmith::cli {
+
+Result<hgemm::Catalogue> ReadCatalogue(const std::string& path);
+Status WriteCatalogue(const hgemm::Catalogue& catalogue, const std::string& path);  // "-": stdout
+
+// The best passed kernel of each HGEMM problem: certified ones before screened ones, then the
+// greater ratio to the bar. `run`: of this tuning only, empty: of all.
+Result<hgemm::Catalogue> CatalogueOf(Store& store, const std::string& run);
+
+// The row of one step, or nullopt where it is no parametric kernel that passed beside a baseline.
+std::optional<hgemm::CatalogueRow> RowOf(const RunRecord& run, const Step& step);
+
+// SHA-256 of a plan's JSON.
+std::string PlanId(const LaunchPlan& plan);
+
+// The catalogue to look into where none is named: the one that is shipped; nullopt: there is none.
+Result<std::optional<hgemm::Catalogue>> ShippedCatalogue();
+
+}  // namespace warpsmith::cli
+
+#endif  // WARPSMITH_TOOLS_CATALOGUE_H_

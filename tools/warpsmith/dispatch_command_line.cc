@@ -1,0 +1,59 @@
+// The command line of `warpsmith hgemm catalogue` and `hgemm build`.
+#include "command_tree.h"
+#include "dispatch_commands.h"
+
+namespace warpsmith::cli {
+namespace {
+
+void AddMake(CLI::App* catalogue, Chosen& chosen) {
+  CLI::App* command =
+      catalogue->add_subcommand("make", "of every shape tuned so far the kernel that is best");
+  auto options = std::make_shared<CatalogueMakeOptions>();
+  command->add_option("--store", options->store, "results database");
+  command->add_option("--run", options->run, "of this tuning only");
+  command->add_option("--out,-o", options->output, "the catalogue's file; -: stdout")->required();
+  Choose(command, chosen, options, RunCatalogueMake);
+}
+
+void AddMerge(CLI::App* catalogue, Chosen& chosen) {
+  CLI::App* command =
+      catalogue->add_subcommand("merge", "several catalogues as one; the surest row of each shape");
+  auto options = std::make_shared<CatalogueMergeOptions>();
+  command->add_option("files", options->files, "catalogues")->required()->expected(1, 10'000);
+  command->add_option("--out,-o", options->output, "the merged one's file; -: stdout")->required();
+  Choose(command, chosen, options, RunCatalogueMerge);
+}
+
+void AddCheck(CLI::App* catalogue, Chosen& chosen) {
+  CLI::App* command = catalogue->add_subcommand(
+      "check", "can it be read, and are its kernels what this program would build");
+  auto options = std::make_shared<CatalogueCheckOptions>();
+  command->add_option("files", options->files, "catalogues")->required()->expected(1, 10'000);
+  Choose(command, chosen, options, RunCatalogueCheck);
+}
+
+void AddBuild(CLI::App* hgemm, Chosen& chosen) {
+  CLI::App* command =
+      hgemm->add_subcommand("build", "compile a catalogue's kernels into the library's pack");
+  auto options = std::make_shared<BuildOptions>();
+  command->add_option("--catalogue", options->catalogue, "what to build")->required();
+  command->add_option("--out,-o", options->output, "folder for gemm.wspack")->required();
+  command->add_option("--arch", options->architecture, "build for this GPU")->capture_default_str();
+  command->add_option("--for-device", options->device, "rows that were measured on this one only");
+  command->add_flag("--strict", options->strict,
+                    "leave out kernels whose sources are not those that were measured");
+  Choose(command, chosen, options, RunHgemmBuild);
+}
+
+}  // namespace
+
+void AddDispatch(CLI::App* hgemm, Chosen& chosen) {
+  CLI::App* catalogue = hgemm->add_subcommand("catalogue", "which kernel each shape gets, and why");
+  catalogue->require_subcommand(1);
+  AddMake(catalogue, chosen);
+  AddMerge(catalogue, chosen);
+  AddCheck(catalogue, chosen);
+  AddBuild(hgemm, chosen);
+}
+
+}  // namespace warpsmith::cli

@@ -1,0 +1,46 @@
+// Subcommands of `hgemm` about the catalogue and the library that is built from it.
+#ifndef WARPSMITH_TOOLS_DISPATCH_COMMANDS_H_
+#define WARPSMITH_TOOLS_DISPATCH_COMMANDS_H_
+
+#include <string>
+#include <vector>
+
+#include "options.h"
+#include "util/result.h"
+
+namespace warpsmith::cli {
+
+struct CatalogueMakeOptions {
+  CommonOptions common;
+  std::string store;   // the database; empty: the user's
+  std::string run;     // only runs of this tuning; empty: all
+  std::string output;  // the catalogue; "-": stdout
+};
+
+struct CatalogueMergeOptions {
+  CommonOptions common;
+  std::vector<std::string> files;
+  std::string output;
+};
+
+struct CatalogueCheckOptions {
+  CommonOptions common;
+  std::vector<std::string> files;
+};
+
+struct BuildOptions {
+  CommonOptions common;
+  std::string catalogue, output;
+  std::string architecture = "sm_90a";
+  std::string device;   // rows measured on it only; empty: of each shape the surest
+  bool strict = false;  // leave out kernels whose sources are no longer those that were measured
+};
+
+Result<int> RunCatalogueMake(const CatalogueMakeOptions& options);
+Result<int> RunCatalogueMerge(const CatalogueMergeOptions& options);
+Result<int> RunCatalogueCheck(const CatalogueCheckOptions& options);
+Result<int> RunHgemmBuild(const BuildOptions& options);
+
+}  // namespace warpsmith::cli
+
+#endif  // WARPSMITH_TOOLS_DISPATCH_COMMANDS_H_

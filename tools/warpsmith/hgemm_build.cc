@@ -1,0 +1,210 @@
+// `hgemm build`: a catalogue's kernels, compiled, as the library's pack.
+#include <algorithm>
+#include <cstdio>
+#include <future>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "baseline/choice_cache.h"
+#include "catalogue.h"
+#include "compile/worker_compiler.h"
+#include "dispatch/pack.h"
+#include "dispatch_commands.h"
+#include "util/file.h"
+
+namespace warpsmith::cli {
+namespace {
+
+constexpr size_t kAhead = 64;  // compilations begun before their results are needed
+
+// What became of the catalogue's rows.
+struct Tally {
+  size_t kernels = 0, cublaslt = 0, changed = 0;
+  std::vector<std::string> failed;  // "64x64x64-TN f16 NVIDIA H200: why"
+};
+
+// Of each shape one row: the chosen device's, or the surest.
+hgemm::Catalogue RowsFor(const hgemm::Catalogue& catalogue, const BuildOptions& options) {
+  std::map<std::string, hgemm::Catalogue> of_shape;
+  for (hgemm::CatalogueRow row : catalogue.rows) {
+    const bool wanted = options.device.empty() || row.device == options.device;
+    if (!wanted || row.architecture != options.architecture) continue;
+    const std::string device = std::exchange(row.device, "");
+    const std::string key = hgemm::KeyText(row);
+    hgemm::Catalogue one{{row}};
+    one.rows.front().device = device;
+    hgemm::Catalogue& known = of_shape[key];
+    if (known.rows.empty() ||
+        known.rows.front().results.front().interval.lo < row.results.front().interval.lo) {
+      known = std::move(one);
+    }
+  }
+  hgemm::Catalogue rows;
+  for (auto& [key, one] : of_shape) rows.rows.push_back(std::move(one.rows.front()));
+  return hgemm::Merge(std::span(&rows, 1));
+}
+
+// cuBLASLt's autotuned algorithm of a shape, where the tuner has kept it.
+std::string LtAlgorithmOf(const hgemm::CatalogueRow& row) {
+  const auto cache = baseline::ChoiceCache::Default({row.device, row.driver, row.library});
+  const auto layout =
+      row.problem.layout == hgemm::Layout::kNN ? cuda::GemmLayout::kNN : cuda::GemmLayout::kTN;
+  const baseline::ChoiceKey key{
+      {baseline::GemmLibrary::kLtAuto, layout}, row.problem.m, row.problem.n, row.problem.k};
+  const auto choice = cache.Find(key);
+  if (!choice.ok() || !*choice || !(*choice)->algorithm) return "";
+  return cuda::ToHex(*(*choice)->algorithm);
+}
+
+using Compiled = std::future<Result<CompileOutcome>>;
+
+class Builder {
+ public:
+  Builder(const BuildOptions& options, hgemm::Catalogue rows)
+      : options_(options), compiler_(CompilerOptions()) {
+    pack_.architecture = options.architecture;
+    pack_.catalogue = std::move(rows);
+  }
+
+  Result<dispatch::Pack> Build(Tally* tally) {
+    for (const hgemm::CatalogueRow& row : pack_.catalogue.rows) {
+      TRY(AddRow(row, tally));
+      if (pending_.size() >= kAhead) TRY(FinishOne(tally));
+    }
+    while (!pending_.empty()) TRY(FinishOne(tally));
+    DropMissing(tally);
+    return std::move(pack_);
+  }
+
+ private:
+  struct Pending {
+    size_t kernel;
+    Compiled outcome;
+  };
+
+  static compile::CompilerOptions CompilerOptions() {
+    compile::CompilerOptions options;
+    options.workers = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+    return options;
+  }
+
+  // Shapes share a kernel where their sources and plans are the same.
+  Status AddRow(const hgemm::CatalogueRow& row, Tally* tally) {
+    pack_.rows.push_back({-1, LtAlgorithmOf(row)});
+    if (row.choice == hgemm::Choice::kCublasLt) {
+      ++tally->cublaslt;
+      return {};
+    }
+    auto candidate = hgemm::MakeCandidate(row.problem, row.kernel);
+    if (!candidate.ok()) return Fail(row, candidate.error().message, tally);
+    const std::string id = CandidateId(*candidate);
+    if (id != row.candidate) ++tally->changed;
+    if (id != row.candidate && options_.strict) {
+      return Fail(row, "its sources are not those that were measured", tally);
+    }
+    if (const Status fits = dispatch::CanCarryOut(candidate->plan); !fits.ok()) {
+      return Fail(row, fits.error().message, tally);
+    }
+    const auto [place, fresh] = kernel_of_.emplace(id, pack_.kernels.size());
+    pack_.rows.back().kernel = static_cast<int>(place->second);
+    if (!fresh) return {};
+    pack_.kernels.push_back({row.kernel, row.problem.layout, row.dtype, candidate->plan, ""});
+    pending_.push_back({place->second, std::async(std::launch::async, [this, c = *candidate] {
+                          return compiler_.Compile(c, options_.architecture);
+                        })});
+    return {};
+  }
+
+  static Status Fail(const hgemm::CatalogueRow& row, const std::string& why, Tally* tally) {
+    tally->failed.push_back(hgemm::KeyText(row) + ": " + why);
+    return {};
+  }
+
+  Status FinishOne(Tally* tally) {
+    Pending pending = std::move(pending_.front());
+    pending_.erase(pending_.begin());
+    CompileOutcome outcome = TRY(pending.outcome.get());
+    dispatch::PackKernel& kernel = pack_.kernels[pending.kernel];
+    if (auto* artifact = std::get_if<Artifact>(&outcome)) {
+      kernel.image = std::move(artifact->image);
+      pack_.toolkit = artifact->toolchain;
+    } else {
+      tally->failed.push_back(PointName(kernel.point) + ": " +
+                              std::get<CompileFailed>(outcome).reason);
+    }
+    return {};
+  }
+
+  // Kernels that did not compile leave, and their rows become cuBLASLt's.
+  void DropMissing(Tally* tally) {
+    std::vector<int> place(pack_.kernels.size(), -1);
+    std::vector<dispatch::PackKernel> kept;
+    for (size_t i = 0; i < pack_.kernels.size(); ++i) {
+      if (pack_.kernels[i].image.empty()) continue;
+      place[i] = static_cast<int>(kept.size());
+      kept.push_back(std::move(pack_.kernels[i]));
+    }
+    pack_.kernels = std::move(kept);
+    for (dispatch::PackRow& row : pack_.rows) {
+      if (row.kernel >= 0) row.kernel = place[static_cast<size_t>(row.kernel)];
+      tally->kernels += row.kernel >= 0 ? 1 : 0;
+    }
+  }
+
+  const BuildOptions& options_;
+  compile::WorkerCompiler compiler_;
+  dispatch::Pack pack_;
+  std::map<std::string, size_t> kernel_of_;  // candidate id -> index
+  std::vector<Pending> pending_;
+};
+
+void Print(const Tally& tally, const dispatch::Pack& pack, const std::string& path, size_t bytes,
+           bool json) {
+  if (json) {
+    const nlohmann::json document = {{"schema", "warpsmith.gemm-build"},
+                                     {"version", 1},
+                                     {"pack", path},
+                                     {"bytes", bytes},
+                                     {"rows", pack.rows.size()},
+                                     {"with_kernels", tally.kernels},
+                                     {"with_cublaslt", pack.rows.size() - tally.kernels},
+                                     {"kernels", pack.kernels.size()},
+                                     {"changed", tally.changed},
+                                     {"failed", tally.failed}};
+    std::printf("%s\n", document.dump(1).c_str());
+    return;
+  }
+  std::printf("%s: %zu bytes, %zu shapes: %zu with one of %zu kernels, %zu with cuBLASLt\n",
+              path.c_str(), bytes, pack.rows.size(), tally.kernels, pack.kernels.size(),
+              pack.rows.size() - tally.kernels);
+  if (tally.changed > 0) {
+    std::printf(
+        "%zu kernels are built from sources other than those that were measured: verify "
+        "them ('warpsmith hgemm verify --catalogue'), or leave them out with --strict\n",
+        tally.changed);
+  }
+  for (const std::string& line : tally.failed) std::printf("left out: %s\n", line.c_str());
+}
+
+}  // namespace
+
+Result<int> RunHgemmBuild(const BuildOptions& options) {
+  hgemm::Catalogue rows = RowsFor(TRY(ReadCatalogue(options.catalogue)), options);
+  if (rows.rows.empty()) {
+    return Error{ErrorCode::kBadInput,
+                 options.catalogue + " has no row for " + options.architecture +
+                     (options.device.empty() ? "" : " measured on " + options.device),
+                 "name another --arch or --for-device"};
+  }
+  Tally tally;
+  const dispatch::Pack pack = TRY(Builder(options, std::move(rows)).Build(&tally));
+  const std::string bytes = TRY(dispatch::WritePack(pack));
+  TRY(CreateDirectories(options.output));
+  const std::filesystem::path path = std::filesystem::path(options.output) / "gemm.wspack";
+  TRY(WriteFileAtomic(path, bytes));
+  Print(tally, pack, path.string(), bytes.size(), options.common.json);
+  return tally.failed.empty() ? 0 : 1;
+}
+
+}  // namespace warpsmith::cli
