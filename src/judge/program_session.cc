@@ -11,6 +11,7 @@
 #include "core/serialize.h"
 #include "cuda/cupti.h"
 #include "cuda/driver.h"
+#include "cuda/visible_device.h"
 #include "judge/program_library.h"
 #include "judge/program_sandbox.h"
 
@@ -67,6 +68,7 @@ PeerReplyOrError ProgramSession::Handle(const Frame& frame) {
 Result<PeerReply> ProgramSession::Run(const PeerStart& command, const Frame&) {
   PeerReply reply;
   reply.sandbox = TRY(EnterProgramSandbox(command, socket_));
+  cuda::SeeOnlyDevice(command.device_uuid);
   const cuda::Driver* driver = TRY(cuda::Driver::Open());
   context_.emplace(TRY(cuda::Context::Retain(TRY(driver->FindDevice(command.device_uuid)))));
   return reply;

@@ -8,6 +8,7 @@
 #include "cuda/driver.h"
 #include "cuda/profiler_window.h"
 #include "cuda/stream.h"
+#include "cuda/visible_device.h"
 #include "solo/activity_tracer.h"
 #include "solo/buffers.h"
 #include "solo/callee.h"
@@ -94,6 +95,7 @@ Status RunSolo(const SoloOptions& options) {
   std::error_code ignored;
   fs::remove(FinishedPath(options.dir), ignored);  // of an earlier run
   const SoloJob job = TRY(ReadSoloJob(options.dir));
+  cuda::SeeOnlyDevice(options.device_uuid);
   const cuda::Driver* driver = TRY(cuda::Driver::Open());
   const cuda::DeviceProperties device = TRY(driver->FindDevice(options.device_uuid));
   const cuda::Context context = TRY(cuda::Context::Retain(device, cuda::HostWait::kBlock));

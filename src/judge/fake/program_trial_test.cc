@@ -30,6 +30,7 @@ constexpr char kProgram[] = R"cpp(
 #include <unistd.h>
 #include <chrono>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <string>
@@ -115,6 +116,10 @@ constexpr char kProgram[] = R"cpp(
     if (Is("writes-past-the-end")) c[M * N] = 1;
     if (Is("writes-past-the-end-when-timed") && timed) c[M * N] = 1;
     if (Is("changes-its-input") && timed) b[3] = -b[3];
+    if (Is("works-on-gpu-0")) {
+      const char* visible = getenv("CUDA_VISIBLE_DEVICES");
+      if (visible == nullptr || visible[0] != 'G') std::memset(c, 0xff, M * N * sizeof(Half));
+    }
     if (Is("slow")) {
       for (int i = 0; i < 20; ++i) Multiply(a, b, c);
     }
@@ -165,7 +170,10 @@ class ProgramJudging : public testing::Test {
     fake::DefineKernels();
     const auto driver = cuda::Driver::Open();
     ASSERT_TRUE(driver.ok());
-    auto device = OracleDevice::Open(*(*driver)->FindDevice(""), fake::KernelImage());
+    const auto found = (*driver)->FindDevice("");
+    ASSERT_TRUE(found.ok());
+    uuid_ = found->uuid;
+    auto device = OracleDevice::Open(*found, fake::KernelImage());
     ASSERT_TRUE(device.ok()) << device.error().Line();
     device_ = std::move(device).value().release();
     random_ = new Random(Random::Secret());
@@ -216,6 +224,7 @@ class ProgramJudging : public testing::Test {
     options.argv = {ThisExecutable().string(), role};
     if (!argument.empty()) options.argv.push_back(argument);
     options.start.sandbox = "L0";
+    options.start.device_uuid = uuid_;
     return options;
   }
 
@@ -265,6 +274,7 @@ class ProgramJudging : public testing::Test {
   }
 
   static inline TemporaryDirectory* folder_ = nullptr;
+  static inline std::string uuid_;
   static inline OracleDevice* device_ = nullptr;
   static inline Random* random_ = nullptr;
   static inline std::string* image_ = nullptr;
@@ -287,6 +297,12 @@ TEST_F(ProgramJudging, HonestPassesOnTheWallClock) {
   EXPECT_TRUE(passed->correctness.deterministic);
   EXPECT_GT(passed->correctness.outputs_verified, 40);
   EXPECT_EQ(evidence_.sandbox, "L0");
+}
+
+// A program's new threads take GPU 0 unless told otherwise.
+TEST_F(ProgramJudging, TheJudgedGpuIsTheOnlyOneThatProgramsSee) {
+  const Outcome outcome = Judge("works-on-gpu-0");
+  EXPECT_TRUE(std::holds_alternative<Passed>(outcome)) << Describe(outcome);
 }
 
 TEST_F(ProgramJudging, WrongAnswersAreNamed) {
