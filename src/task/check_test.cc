@@ -243,6 +243,18 @@ TEST(TaskCheck, TheBaselineDecidesWhatIsLaunchBoundWhereItWasTimed) {
   Observes(seen, "", Severity::kNote);
 }
 
+TEST(TaskCheck, HiddenWorkloadsMayBeSmall) {
+  Task task = GoodTask();
+  task.workloads.push_back({"tiny", {}, 1, true});
+  TaskObservations seen = GoodObservations();
+  seen.floor_us = 1;
+  seen.baseline_us = 0;
+  seen.workload = "tiny";
+  EXPECT_TRUE(Examine(task, seen).empty());
+  task.workloads.back().hidden = false;
+  EXPECT_EQ(Worst(Examine(task, seen)), Severity::kOutOfHeadlines);
+}
+
 TEST(TaskCheck, NarrowTypesMayBeImprecise) {
   Task task = GoodTask();
   task.tensors[1].dtype = DType::kBF16;
