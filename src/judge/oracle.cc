@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <thread>
 
 #include "audit/audit.h"
 #include "baseline/gemm_baseline.h"
@@ -22,6 +23,7 @@ namespace {
 constexpr int kCandidatesPerRunner = 64;
 constexpr std::chrono::seconds kArenaLimit{60};
 constexpr std::chrono::seconds kBaselineLimit{180};  // autotuning times up to 200 algorithms
+constexpr unsigned kManyCores = 8;  // an import beside a measurement is not noticed
 
 DeviceInfo InfoOf(const cuda::DeviceProperties& device,
                   const std::optional<cuda::TelemetryReader>& telemetry) {
@@ -241,11 +243,19 @@ Result<PeerOptions> Oracle::TorchPeer() const {
 }
 
 Result<std::unique_ptr<PeerProcess>> Oracle::StartTorch() {
+  TRY(KeepSpareTorch(1));
+  std::unique_ptr<PeerProcess> torch = std::move(spare_torch_.front());
+  spare_torch_.pop_front();
+  TRY(torch->Begin(TRY(TorchPeer()).start));
+  return torch;
+}
+
+Status Oracle::KeepSpareTorch(size_t count) {
   const PeerOptions options = TRY(TorchPeer());
-  std::unique_ptr<PeerProcess> early = std::move(early_torch_);
-  if (early == nullptr) return PeerProcess::Start(options);
-  TRY(early->Begin(options.start));
-  return early;
+  while (spare_torch_.size() < count) {
+    spare_torch_.push_back(TRY(PeerProcess::Spawn(options)));
+  }
+  return {};
 }
 
 Result<Artifact> Oracle::CompileProgram(const Job& job, const Candidate& candidate) {
@@ -295,9 +305,12 @@ Result<std::unique_ptr<ReferenceProcess>> Oracle::StartReference(const Task& tas
     return process;
   }
   const bool compared = std::any_of(task.baselines.begin(), task.baselines.end(), IsOfTorch);
-  early_torch_.reset();
-  if (compared) early_torch_ = TRY(PeerProcess::Spawn(TRY(TorchPeer())));
-  process->provider = TRY(PeerReference::Start(TRY(TorchPeer()), task, workload, process->stage));
+  TRY(KeepSpareTorch(compared ? 2 : 1));
+  std::unique_ptr<PeerProcess> torch = TRY(StartTorch());
+  // After a second task comes a third: what it needs starts while this one is judged.
+  const bool ahead = ++torch_references_ > 1 && std::thread::hardware_concurrency() >= kManyCores;
+  if (ahead) TRY(KeepSpareTorch(compared ? 3 : 2));
+  process->provider = TRY(PeerReference::Start(std::move(torch), task, workload, process->stage));
   return process;
 }
 

@@ -2,6 +2,7 @@
 #ifndef WARPSMITH_JUDGE_ORACLE_H_
 #define WARPSMITH_JUDGE_ORACLE_H_
 
+#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
@@ -59,6 +60,7 @@ class Oracle {
   Result<Outcome> JudgeProgram(const Job& job, Stage& stage, Evidence& evidence);
   Result<PeerOptions> TorchPeer() const;
   Result<std::unique_ptr<PeerProcess>> StartTorch();
+  Status KeepSpareTorch(size_t count);
 
   Result<Outcome> Measure(const Job& job, Stage& stage, Evidence& evidence);
   // Load, check (in the first process), warm up.
@@ -81,8 +83,10 @@ class Oracle {
   RunnerPool pool_;
   Random random_;
   Stages stages_;
-  // Importing PyTorch takes seconds: baselines' process starts while the reference's does.
-  std::unique_ptr<PeerProcess> early_torch_;
+  // Importing PyTorch takes seconds. Processes that have begun to, and have seen no task; the
+  // oldest first.
+  std::deque<std::unique_ptr<PeerProcess>> spare_torch_;
+  int torch_references_ = 0;               // started so far
   std::unique_ptr<RunnerProcess> runner_;  // after stages_: gone before the arenas' references
 };
 

@@ -11,11 +11,10 @@ constexpr std::chrono::seconds kStartLimit{180}, kMapLimit{120}, kComputeLimit{6
 
 }  // namespace
 
-Result<std::unique_ptr<ReferenceProvider>> PeerReference::Start(const PeerOptions& options,
+Result<std::unique_ptr<ReferenceProvider>> PeerReference::Start(std::unique_ptr<PeerProcess> peer,
                                                                 const Task& task,
                                                                 const Workload& workload,
                                                                 const ReferenceStage& stage) {
-  std::unique_ptr<PeerProcess> peer = TRY(PeerProcess::Start(options));
   TRY(peer->AwaitReady(kStartLimit));
   const Task reference = ReferenceTask(task);
   PeerArena arena{reference,

@@ -16,8 +16,8 @@ namespace warpsmith::judge {
 
 class PeerReference : public ReferenceProvider {
  public:
-  // Starts the peer and gives it the stage. Errors name the reference's own trouble.
-  static Result<std::unique_ptr<ReferenceProvider>> Start(const PeerOptions& options,
+  // Gives the stage to a peer that has been told to start. Errors name the reference's own trouble.
+  static Result<std::unique_ptr<ReferenceProvider>> Start(std::unique_ptr<PeerProcess> peer,
                                                           const Task& task,
                                                           const Workload& workload,
                                                           const ReferenceStage& stage);
