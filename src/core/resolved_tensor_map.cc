@@ -28,20 +28,6 @@ Status ResolveList(const char* field, const std::vector<Expression>& expressions
   return {};
 }
 
-int64_t SwizzleBytes(Swizzle swizzle) {
-  switch (swizzle) {
-    case Swizzle::kNone:
-      return 0;
-    case Swizzle::k32B:
-      return 32;
-    case Swizzle::k64B:
-      return 64;
-    case Swizzle::k128B:
-      return 128;
-  }
-  std::abort();
-}
-
 Status CheckRanks(const TensorMapArgument& map) {
   const size_t rank = map.dims.size();
   if (rank < 1 || rank > 5) return Bad("dims: must be 1 to 5 dimensions");
@@ -92,6 +78,20 @@ Status CheckExtent(const ResolvedTensorMap& map, int64_t memory_bytes) {
 }
 
 }  // namespace
+
+int SwizzleBytes(Swizzle swizzle) {
+  switch (swizzle) {
+    case Swizzle::kNone:
+      return 0;
+    case Swizzle::k32B:
+      return 32;
+    case Swizzle::k64B:
+      return 64;
+    case Swizzle::k128B:
+      return 128;
+  }
+  std::abort();
+}
 
 Result<ResolvedTensorMap> ResolveTensorMap(const TensorMapArgument& map, const Sizes& names,
                                            int64_t memory_bytes) {

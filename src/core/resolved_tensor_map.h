@@ -12,6 +12,8 @@ namespace warpsmith {
 Result<ResolvedTensorMap> ResolveTensorMap(const TensorMapArgument& map, const Sizes& names,
                                            int64_t memory_bytes);
 
+int SwizzleBytes(Swizzle swizzle);  // 0 for none
+
 }  // namespace warpsmith
 
 #endif  // WARPSMITH_CORE_RESOLVED_TENSOR_MAP_H_

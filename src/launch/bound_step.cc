@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/dtype.h"
+#include "core/resolved_tensor_map.h"
 
 namespace warpsmith::launch {
 namespace {
@@ -162,20 +163,6 @@ cuda::TensorElement ElementOf(DType dtype) {
   CHECK(false);
 }
 
-int BytesOf(Swizzle swizzle) {
-  switch (swizzle) {
-    case Swizzle::kNone:
-      return 0;
-    case Swizzle::k32B:
-      return 32;
-    case Swizzle::k64B:
-      return 64;
-    case Swizzle::k128B:
-      return 128;
-  }
-  CHECK(false);
-}
-
 // From the tensor's first byte to past its last one, as the map describes it.
 Wide BytesSpanned(const ResolvedTensorMap& map) {
   if (map.dims.empty() || map.strides_bytes.size() + 1 != map.dims.size()) return 0;
@@ -193,7 +180,7 @@ cuda::TensorMapSpec SpecOf(const ResolvedTensorMap& map) {
   spec.strides_bytes = map.strides_bytes;
   spec.box = map.box;
   spec.element_strides = map.element_strides;
-  spec.swizzle_bytes = BytesOf(map.swizzle);
+  spec.swizzle_bytes = SwizzleBytes(map.swizzle);
   spec.interleave_bytes = map.interleave_bytes;
   spec.l2_promotion_bytes = map.l2_promotion_bytes;
   spec.fill_nan = map.fill_nan;
