@@ -13,7 +13,8 @@ namespace {
 
 constexpr double kBurstUs = 100'000;
 constexpr int kLeastCalls = 2, kMostCalls = 20'000;
-constexpr int kLooks = 6, kMoves = 6;
+constexpr size_t kLooks = 3, kMostLooks = 6;  // on average, at most; moves have theirs besides
+constexpr int kMoves = 6;
 constexpr int kCallsForMoves = 32;  // shorter bursts hardly repeat a content
 constexpr size_t kFlightCalls = 4;  // between a move's submission and its first reader
 
@@ -36,14 +37,25 @@ class Planner {
   BurstPlan Make() {
     const size_t calls = burst_.look.size();
     PlaceMoves(calls);
-    for (int i = 0; i < kLooks && calls > size_t{2} * kLooks; ++i) {
-      burst_.look[random_.Below(calls - 1)] = true;
-    }
+    if (calls > 2 * kMostLooks) PlaceLooks(calls);
     for (size_t call = 0; call < calls; ++call) burst_.calls.push_back(Next(call));
     return std::move(burst_);
   }
 
  private:
+  // Each call by itself, so that whoever counts the looks there were knows nothing of those to
+  // come. Their number is made up for at the end, so that all bursts cost the same.
+  void PlaceLooks(size_t calls) {
+    std::vector<size_t> at;
+    for (size_t call = 0; call + 1 < calls; ++call) {
+      if (random_.Below(calls) < kLooks) at.push_back(call);
+    }
+    random_.Shuffle(at);
+    at.resize(std::min(at.size(), kMostLooks));
+    for (const size_t call : at) burst_.look[call] = true;
+    burst_.looks_made_up = kMostLooks - at.size();
+  }
+
   void PlaceMoves(size_t calls) {
     if (calls < kCallsForMoves || plan_.contents < 2 || assignments_.empty()) return;
     std::vector<size_t> at;

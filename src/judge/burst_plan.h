@@ -5,7 +5,8 @@
 //   - as long as there are combinations that the burst has not had, a call gets such a one;
 //   - a slot's output is never what the slot holds already: a call left out shows;
 //   - some calls, drawn in secret, are looked at right after they end: work put off shows, and
-//     nobody can do only the last call of each slot;
+//     nobody can do only the last call of each slot. How many is secret too: who knew that no more
+//     would come could leave out the calls from there to the last of each slot;
 //   - some contents change places while calls run: what an address held tells nothing.
 #ifndef WARPSMITH_JUDGE_BURST_PLAN_H_
 #define WARPSMITH_JUDGE_BURST_PLAN_H_
@@ -32,7 +33,8 @@ struct Move {
 
 struct BurstPlan {
   std::vector<PlannedLaunch> calls;
-  std::vector<bool> look;  // of each call: verify its output before the next is released
+  std::vector<bool> look;    // of each call: verify its output before the next is released
+  size_t looks_made_up = 0;  // after the last call, for their time alone
   std::vector<Move> moves;
 };
 

@@ -219,7 +219,8 @@ void VerifyOne(const VerifyParameters& p, const VerifyEntry& entry, VerifyResult
         entry.magnitude != 0 ? double{At<float>(entry.magnitude)[i]} : entry.largest;
     const double bound =
         p.bound.relative * std::fabs(reference) + p.bound.absolute + p.bound.magnitude * magnitude;
-    const bool exact = bound == 0 || (p.exact != 0 && std::fabs(reference) <= 2048);
+    const bool exact =
+        bound == 0 || std::isinf(reference) || (p.exact != 0 && std::fabs(reference) <= 2048);
     const double error = std::fabs(value - reference);
     const bool poison = IsPoison(bits, p.dtype, p.poison), nan = !poison && !std::isfinite(value);
     const bool wrong = poison || nan || (exact ? error != 0 : error > bound);
