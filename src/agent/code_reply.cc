@@ -267,11 +267,11 @@ class Assembly {
   }
 
   Error NothingIn(std::string_view reply) const {
-    constexpr std::string_view kDeclined = "NOT APPLICABLE:";
+    constexpr std::string_view kMark = "NOT APPLICABLE:";
     for (const std::string_view line : LinesOf(reply)) {
-      if (Trimmed(line).starts_with(kDeclined)) {
-        return BadReply("the model declines: " +
-                        profile::ForTerminal(Trimmed(Trimmed(line).substr(kDeclined.size()))));
+      if (Trimmed(line).starts_with(kMark)) {
+        return BadReply(std::string(kDeclined) +
+                        profile::ForTerminal(Trimmed(Trimmed(line).substr(kMark.size()))));
       }
     }
     if (!remarks_.empty()) return BadReply("the reply has no CUDA source; " + remarks_.front());

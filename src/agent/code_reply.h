@@ -17,6 +17,9 @@ namespace warpsmith::agent {
 inline constexpr size_t kMaxSourceBytes = size_t{512} << 10;  // of one file
 inline constexpr size_t kMaxSourceFiles = 16;
 
+// How the refusal of a reply begins that says "NOT APPLICABLE: why" in place of code.
+inline constexpr std::string_view kDeclined = "the model declines: ";
+
 // What the model was shown: empty for a first kernel.
 struct ReplyBase {
   std::map<std::string, std::string> sources;

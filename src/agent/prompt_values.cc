@@ -31,11 +31,13 @@ std::string Part(PromptId id) { return Render(Prompts::Embedded().Get(id), {}).v
 
 std::string TaskFacts(const Task& task) {
   const json visible = VisibleTask(task);
-  std::string text = Section("tensors (shapes are expressions over the sizes)", visible["tensors"]);
+  // Fields that hold their default are left out.
+  const auto list = [&](const char* field) { return visible.value(field, json::array()); };
+  std::string text = Section("tensors (shapes are expressions over the sizes)", list("tensors"));
   json sizes = json::array();
-  for (const json& workload : visible["workloads"]) sizes.push_back(workload["sizes"]);
+  for (const json& workload : list("workloads")) sizes.push_back(workload["sizes"]);
   text += Section("sizes", sizes);
-  text += "tolerance: " + visible["tolerance"].dump() + "\n";
+  text += "tolerance: " + visible.value("tolerance", json::object()).dump() + "\n";
   for (const char* field : {"program", "allow", "precision", "flops"}) {
     if (visible.contains(field)) text += std::string(field) + ": " + visible[field].dump() + "\n";
   }

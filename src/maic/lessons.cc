@@ -1,0 +1,95 @@
+#include "maic/lessons.h"
+
+#include <algorithm>
+
+#include "knowledge/knowledge_text.h"
+#include "maic/selection.h"
+#include "util/utf8.h"
+
+namespace warpsmith::maic {
+namespace {
+
+using knowledge::KnowledgeBase;
+
+constexpr const char* kStartKey = "knowledge";
+// Evidence shows in prompts, and a replay has another name.
+constexpr std::string_view kThisRun = "this";
+
+// The catalogue alone: nothing of what was ever measured or guessed.
+knowledge::Contents Forgotten(knowledge::Contents contents) {
+  contents.priors.clear();
+  contents.outcomes.clear();
+  contents.notes.clear();
+  return contents;
+}
+
+std::string Cut(std::string text, size_t most_bytes) {
+  if (text.size() > most_bytes) text.resize(most_bytes);
+  return ValidUtf8(text).substr(0, most_bytes);
+}
+
+}  // namespace
+
+std::optional<knowledge::Failure> FailureOf(const Outcome& outcome) {
+  using knowledge::Failure;
+  if (std::holds_alternative<CompileFailed>(outcome)) return Failure::kCompileFailed;
+  if (std::holds_alternative<Incorrect>(outcome)) return Failure::kIncorrect;
+  if (std::holds_alternative<TimedOut>(outcome)) return Failure::kHang;
+  if (std::holds_alternative<RunFailed>(outcome)) return Failure::kCrash;
+  if (std::holds_alternative<Rejected>(outcome)) return Failure::kRejected;
+  return std::nullopt;
+}
+
+Status Lessons::Begin() {
+  if (base_ != nullptr) return {};
+  auto text = TRY(memos_->Find(kStartKey));
+  if (!text.has_value()) {
+    knowledge::Contents contents = TRY(at_start_());
+    if (memory_ == Memory::kNone) contents = Forgotten(std::move(contents));
+    text = knowledge::ToText(contents);
+    TRY(memos_->Keep(kStartKey, *text));
+  }
+  const knowledge::Contents contents =
+      TRY(knowledge::ContentsFromText("the knowledge base at the run's start", *text));
+  auto base = TRY(KnowledgeBase::Open(":memory:", store::Durability::kProcessDeath,
+                                      store::WhenMissing::kCreate));
+  TRY(base->Take(contents));
+  TRY(base->Add(OwnIdea()));
+  base_ = std::move(base);
+  return {};
+}
+
+Status Lessons::Introduce(const std::string& state, const std::string& technique) {
+  if (const auto known = TRY(base_->FindState(state))) TRY(users_->Add(*known));
+  for (const knowledge::Technique& one : TRY(base_->Techniques())) {
+    if (one.name == technique) TRY(users_->Add(one));
+  }
+  return {};
+}
+
+Status Lessons::Record(knowledge::Outcome outcome, int64_t step) {
+  if (memory_ == Memory::kNone) return {};
+  outcome.evidence = knowledge::StepEvidence(kThisRun, step);
+  TRY(base_->Record(outcome));
+  if (users_ == nullptr) return {};
+  TRY(Introduce(outcome.state, outcome.technique));
+  outcome.evidence = knowledge::StepEvidence(run_, step);
+  TRY(users_->Record(outcome));
+  return {};
+}
+
+Status Lessons::Add(knowledge::Note note, int64_t step) {
+  if (memory_ == Memory::kNone || note.text.empty()) return {};
+  note.text = Cut(std::move(note.text), knowledge::kMaxNoteBytes);
+  note.evidence = knowledge::StepEvidence(kThisRun, step);
+  TRY(base_->Add(note));
+  if (users_ == nullptr) return {};
+  TRY(Introduce(note.state, note.technique));
+  note.evidence = knowledge::StepEvidence(run_, step);
+  TRY(users_->Add(note));
+  return {};
+}
+
+Status Lessons::Add(const knowledge::Technique& technique) { return base_->Add(technique); }
+
+}  // namespace warpsmith::maic

@@ -1,0 +1,446 @@
+#include "maic/maic_proposer.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "agent/model_answer.h"
+#include "knowledge/render.h"
+#include "maic/reading.h"
+#include "util/sha256.h"
+#include "util/utf8.h"
+
+namespace warpsmith::maic {
+namespace {
+
+using nlohmann::json;
+
+constexpr const char* kBeginKey = "begin";
+constexpr size_t kLoweringKnowledgeBytes = 5'000, kDocumentBytes = 6'000;
+constexpr size_t kExemplars = 3;
+constexpr size_t kNoteBytes = 240;
+constexpr size_t kDoubtedAtTheEnd = 3;
+constexpr double kWorthDoubt = 0.05;  // log gain over the first kernel
+
+// Prompts show a task's workloads; a built-in task has its sizes beside it.
+Assignment WithSizes(Assignment assignment) {
+  if (assignment.task.workloads.empty()) assignment.task.workloads = {assignment.workload};
+  return assignment;
+}
+
+Problem ProblemOf(const Assignment& assignment) {
+  Problem problem;
+  problem.context.architecture = assignment.device.architecture;
+  if (!assignment.task.tensors.empty()) {
+    problem.context.dtype = warpsmith::Name(assignment.task.tensors.front().dtype);
+  }
+  problem.context.toolchain =
+      assignment.beginning.settings.form == Form::kKernel ? "nvrtc" : "nvcc";
+  problem.task = TaskId(assignment.task);
+  return problem;
+}
+
+Error BegunOtherwise(const std::string& run) {
+  return {ErrorCode::kConfig,
+          "run \"" + run +
+              "\" was begun with other settings of the agent, another starting kernel "
+              "or other prompts",
+          "resume it with what it was begun with, or begin another run"};
+}
+
+std::string FailureText(const Outcome& outcome) { return std::string(OutcomeName(outcome)); }
+
+std::string LogOf(const Outcome& outcome) {
+  if (const auto* failed = std::get_if<CompileFailed>(&outcome)) {
+    return failed->reason + "\n" + failed->log;
+  }
+  return Describe(outcome);
+}
+
+bool IsFirst(const Attempt& attempt) {
+  return attempt.kind == Kind::kGiven || attempt.kind == Kind::kBootstrap;
+}
+
+// A reply that held no candidate.
+const Rejected* BadReplyIn(const Outcome& outcome) {
+  const auto* rejected = std::get_if<Rejected>(&outcome);
+  const bool is_reply =
+      rejected != nullptr && (rejected->rule == kReplyRule || rejected->rule == kDeclinedRule);
+  return is_reply ? rejected : nullptr;
+}
+
+}  // namespace
+
+MaicProposer::MaicProposer(Assignment assignment, Outside outside)
+    : assignment_(WithSizes(std::move(assignment))),
+      outside_(std::move(outside)),
+      settings_(assignment_.beginning.settings),
+      wallet_(assignment_.budget, outside_.price),
+      asker_(outside_.models, &wallet_, outside_.memos),
+      writer_(settings_, assignment_.task, assignment_.device),
+      lessons_(settings_.memory, assignment_.run, outside_.knowledge, outside_.users_base,
+               outside_.memos),
+      lookout_(settings_, assignment_.facts, outside_.take_profile, outside_.memos),
+      forest_(settings_, ProblemOf(assignment_), assignment_.beginning.seed,
+              assignment_.beginning.start),
+      reviews_(settings_, writer_, forest_, lessons_) {}
+
+Result<std::vector<Proposal>> MaicProposer::Propose(int n) {
+  if (failure_.has_value()) return *failure_;
+  if (!judging_.empty() || limit().has_value()) return std::vector<Proposal>();
+  TRY(Begin());
+  forest_.Advance();
+  TRY(LookAtKernels());
+  TRY(AskForStates());
+  const std::vector<Place> places = TRY(Plan(n));
+  return AskAndPropose(places);
+}
+
+Status MaicProposer::Begin() {
+  TRY(lessons_.Begin());
+  if (round_++ > 0) return {};
+  const std::string now = TextOf(assignment_.beginning);
+  const auto begun = TRY(outside_.memos->Find(kBeginKey));
+  if (!begun.has_value()) return outside_.memos->Keep(kBeginKey, now);
+  if (*begun != now) return BegunOtherwise(assignment_.run);
+  return {};
+}
+
+// Nothing is on the device now: see TakeProfile. A review compares before and after; else only
+// where a rollout stands need be known.
+Status MaicProposer::LookAtKernels() {
+  const bool all = settings_.asks_reviews || settings_.style == Style::kContrastive;
+  for (size_t i = 0; i < forest_.nodes().size(); ++i) {
+    const auto& rollouts = forest_.rollouts();
+    const bool stands = std::any_of(rollouts.begin(), rollouts.end(), [&](const Rollout& rollout) {
+      return rollout.node == static_cast<int>(i);
+    });
+    if (all || stands) TRY(lookout_.LookAt(forest_.nodes()[i], lessons_.base()));
+  }
+  return {};
+}
+
+// Of the kernels that rollouts will stand on next. A round of its own: what they try depends on it.
+Status MaicProposer::AskForStates() {
+  if (!settings_.asks_states || settings_.style != Style::kMaic) return {};
+  std::vector<int> unsure;
+  std::vector<ChatRequest> requests;
+  for (const Rollout& rollout : forest_.rollouts()) {
+    if (rollout.node < 0 || !rollout.open.empty()) continue;
+    Node& node = forest_.node(rollout.node);
+    if (node.states_asked || !IsUnsure(node)) continue;
+    const ChatRequest request = writer_.States(node);
+    if (!wallet_.Reserve(request)) return {};
+    node.states_asked = true;
+    unsure.push_back(rollout.node);
+    requests.push_back(request);
+  }
+  const std::vector<Answer> answers = TRY(asker_.AskAll(requests));
+  for (size_t i = 0; i < answers.size(); ++i) {
+    carried_ = carried_ + CostOf(answers[i]);
+    Node& node = forest_.node(unsure[i]);
+    if (!answers[i].problem.empty()) continue;
+    const auto named =
+        agent::ReadStates(answers[i].reply.samples.front().text, node.report.kernels.size());
+    if (named.ok()) TRY(TakeStates(node, *named, lessons_.base()));
+  }
+  return {};
+}
+
+Result<std::vector<MaicProposer::Place>> MaicProposer::Plan(int n) {
+  TRY(forest_.MakeAttempts(lessons_.base(), round_));
+  std::vector<Place> places;
+  for (size_t i = 0; i < forest_.rollouts().size(); ++i) {
+    std::vector<Attempt>& open = forest_.rollouts()[i].open;
+    for (size_t at = 0; at < open.size() && static_cast<int>(places.size()) < n; ++at) {
+      TRY(Prepare(open[at]));
+      places.push_back({static_cast<int>(i), at});
+    }
+  }
+  return places;
+}
+
+// The question, unless the same is asked again.
+Status MaicProposer::Prepare(Attempt& attempt) {
+  if (attempt.request.has_value()) return {};
+  const bool is_given = attempt.kind == Kind::kGiven && !attempt.failed.has_value();
+  if (is_given) return {};
+  if (attempt.failed.has_value()) {
+    attempt.request = writer_.Repair(attempt);
+    return {};
+  }
+  if (attempt.kind == Kind::kBootstrap) {
+    attempt.request = writer_.Bootstrap(attempt);
+    return {};
+  }
+  const Node& node = forest_.node(attempt.node);
+  if (attempt.kind == Kind::kImprove) {
+    attempt.request = writer_.Improve(attempt, node);
+  } else if (attempt.kind == Kind::kContrastive) {
+    std::vector<const Node*> variants;
+    for (const int one : forest_.Exemplars(round_, attempt.rollout, kExemplars)) {
+      variants.push_back(&forest_.node(one));
+    }
+    if (variants.empty()) variants.push_back(&node);
+    attempt.request = writer_.Contrastive(attempt, variants,
+                                          TRY(Passages(assignment_.task.name + " " + StatePath())));
+  } else {
+    const PromptWriter::Background known = TRY(BackgroundOf(attempt));
+    attempt.request = attempt.kind == Kind::kOwnIdea ? writer_.OwnIdea(node, known)
+                                                     : writer_.Lowering(attempt, node, known);
+  }
+  return {};
+}
+
+Result<PromptWriter::Background> MaicProposer::BackgroundOf(const Attempt& attempt) {
+  const Node& node = forest_.node(attempt.node);
+  PromptWriter::Background known;
+  for (const knowledge::Technique& one : TRY(lessons_.base().Techniques())) {
+    if (one.name == attempt.option.technique) known.technique = one.description;
+  }
+  KernelState kernel;
+  kernel.state = attempt.option.state;
+  if (settings_.memory == Memory::kKept) {
+    const knowledge::Page page =
+        TRY(knowledge::PageFor(lessons_.base(), SituationOf(forest_.problem(), node, kernel)));
+    known.notes =
+        knowledge::Render(page, attempt.kind == Kind::kOwnIdea
+                                    ? settings_.knowledge_bytes
+                                    : std::min(settings_.knowledge_bytes, kLoweringKnowledgeBytes));
+  }
+  known.history = forest_.HistoryOf(attempt.node);
+  known.documents = TRY(Passages(attempt.option.technique + " " + known.technique + " " +
+                                 attempt.option.state + " " + assignment_.task.name));
+  return known;
+}
+
+Result<std::string> MaicProposer::Passages(const std::string& words) {
+  const std::string key = "documents:" + Sha256Hex(words);
+  if (const auto known = TRY(outside_.memos->Find(key))) return *known;
+  if (!outside_.documents || outside_.memos->is_replay()) return std::string();
+  const std::string found = TRY(outside_.documents(words)).substr(0, kDocumentBytes);
+  TRY(outside_.memos->Keep(key, found));
+  return found;
+}
+
+Attempt& MaicProposer::AttemptAt(const Place& place) {
+  return forest_.rollouts().at(static_cast<size_t>(place.rollout)).open.at(place.attempt);
+}
+
+// Code first, so that a budget that ends goes into it; reviews are asked in the same breath.
+Result<std::vector<Proposal>> MaicProposer::AskAndPropose(const std::vector<Place>& places) {
+  std::vector<ChatRequest> requests;
+  std::vector<std::pair<Place, bool>> asked;  // whether there is a request
+  for (const Place& place : places) {
+    const Attempt& attempt = AttemptAt(place);
+    if (attempt.request.has_value()) {
+      ChatRequest request = WithComplaint(attempt);
+      if (!wallet_.Reserve(request)) break;
+      requests.push_back(std::move(request));
+    }
+    asked.emplace_back(place, attempt.request.has_value());
+  }
+  const size_t codes = requests.size();
+  std::vector<Reviews::Question> questions;
+  TRY(AskReviews(requests, questions));
+  const std::vector<Answer> answers = TRY(asker_.AskAll(requests));
+  TRY(DigestReviews(questions, std::span(answers).subspan(codes)));
+
+  std::vector<Proposal> proposals;
+  size_t next = 0;
+  for (const auto& [place, has_request] : asked) {
+    Attempt& attempt = AttemptAt(place);
+    Proposal proposal;
+    if (has_request) {
+      const Node* node = attempt.node < 0 ? nullptr : &forest_.node(attempt.node);
+      const Candidate shown =
+          ShownTo(attempt, node == nullptr ? nullptr : &node->candidate, settings_.form);
+      proposal = Read(answers[next], requests[next], shown, attempt);
+      if (node != nullptr) proposal.candidate.provenance.parent = node->id;
+      ++next;
+    } else {
+      proposal.candidate = *assignment_.beginning.start;
+      proposal.candidate.provenance.proposer = Name();
+    }
+    proposal.cost = proposal.cost + std::exchange(carried_, {});
+    proposals.push_back(std::move(proposal));
+    judging_.push_back(place);
+  }
+  return proposals;
+}
+
+Status MaicProposer::AskReviews(std::vector<ChatRequest>& requests,
+                                std::vector<Reviews::Question>& questions) {
+  for (Reviews::Question& question : TRY(reviews_.Take())) {
+    if (!wallet_.Reserve(question.request)) return {};
+    requests.push_back(question.request);
+    questions.push_back(std::move(question));
+  }
+  return {};
+}
+
+Status MaicProposer::DigestReviews(const std::vector<Reviews::Question>& questions,
+                                   std::span<const Answer> answers) {
+  for (size_t i = 0; i < questions.size(); ++i) {
+    carried_ = carried_ + CostOf(answers[i]);
+    TRY(reviews_.Digest(questions[i], answers[i]));
+  }
+  return {};
+}
+
+void MaicProposer::Observe(const Step& step) {
+  const Status learned = Learn(step);
+  if (!learned.ok() && !failure_.has_value()) failure_ = learned.error();
+}
+
+Status MaicProposer::Learn(const Step& step) {
+  CHECK(!judging_.empty());
+  const Place place = judging_.front();
+  judging_.pop_front();
+  std::optional<Node> node = NodeOf(step, assignment_.mode);
+  const Status learned =
+      node.has_value() ? LearnPassed(step, std::move(*node), place) : LearnFailed(step, place);
+  if (judging_.empty()) {
+    // From the back, so that places stay what they are.
+    std::sort(closed_.begin(), closed_.end(), [](const Place& a, const Place& b) {
+      return std::pair(a.rollout, a.attempt) > std::pair(b.rollout, b.attempt);
+    });
+    for (const Place& one : closed_) forest_.Close(one.rollout, one.attempt);
+    closed_.clear();
+  }
+  return learned;
+}
+
+Status MaicProposer::LearnPassed(const Step& step, Node node, const Place& place) {
+  const Attempt attempt = AttemptAt(place);
+  closed_.push_back(place);
+  node.parent = attempt.node;
+  node.technique = IsFirst(attempt) ? "" : attempt.option.technique;
+  const int index = forest_.Add(std::move(node), place.rollout);
+  if (IsFirst(attempt)) {
+    if (attempt.kind == Kind::kBootstrap) reviews_.Doubt(index);
+    return KeepStep(step, attempt, std::nullopt);
+  }
+  const double gain = LogGain(forest_.node(attempt.node), forest_.node(index));
+  TRY(RecordOutcome(step, attempt, gain, std::nullopt));
+  forest_.Note(attempt, GainText(gain));
+  reviews_.Measured(attempt.node, index, attempt.option);
+  const bool is_better = LogGain(forest_.node(attempt.node), forest_.node(index)) > 0 &&
+                         LogGain(forest_.node(0), forest_.node(index)) > kWorthDoubt;
+  if (is_better) reviews_.Doubt(index);
+  return KeepStep(step, attempt, gain);
+}
+
+Status MaicProposer::LearnFailed(const Step& step, const Place& place) {
+  Attempt& attempt = AttemptAt(place);
+  const Outcome& outcome = step.verdict.outcome;
+  ++attempt.failures;
+  const Rejected* bad_reply = BadReplyIn(outcome);
+  const bool declined = bad_reply != nullptr && bad_reply->rule == kDeclinedRule;
+  const bool says_nothing =
+      std::holds_alternative<Inconclusive>(outcome) || std::holds_alternative<Passed>(outcome);
+  const int repairs = IsFirst(attempt) ? settings_.bootstrap_repairs : settings_.repairs;
+  const bool is_over = declined || says_nothing || attempt.failures > repairs;
+  if (bad_reply != nullptr) {
+    attempt.complaint = bad_reply->detail;
+  } else {
+    attempt.complaint.clear();
+    attempt.failed = step.candidate;
+    attempt.failure = FailureText(outcome);
+    attempt.failure_kind = FailureOf(outcome);
+    attempt.log = LogOf(outcome);
+    attempt.request.reset();
+  }
+  TRY(KeepStep(step, attempt, std::nullopt));
+  if (!is_over) return {};
+  closed_.push_back(place);
+  forest_.Note(attempt, FailureText(outcome) + (declined ? " (declined)" : ""));
+  // Prose says something about the model, not about the technique; a repair that came to nothing
+  // leaves the failure that it was to mend.
+  std::optional<knowledge::Failure> failure = attempt.failure_kind;
+  if (declined) failure = knowledge::Failure::kNoGain;
+  if (!failure.has_value()) return {};
+  return RecordOutcome(step, attempt, std::nullopt, failure);
+}
+
+Status MaicProposer::RecordOutcome(const Step& step, const Attempt& attempt,
+                                   std::optional<double> whole_log_gain,
+                                   std::optional<knowledge::Failure> failure) {
+  if (IsFirst(attempt) || settings_.style != Style::kMaic) return {};
+  const Node& before = forest_.node(attempt.node);
+  knowledge::Outcome outcome;
+  outcome.state = attempt.option.state;
+  outcome.technique = attempt.option.technique;
+  outcome.context = forest_.problem().context;
+  outcome.context.previous = before.technique;
+  if (!before.toolchain.empty()) outcome.context.toolchain = before.toolchain;
+  outcome.task = forest_.problem().task;
+  outcome.failure = failure;
+  if (whole_log_gain.has_value()) {
+    outcome.log_gain = knowledge::Rounded(PartLogGain(*whole_log_gain, attempt.option.share));
+  }
+  outcome.date = step.verdict.evidence.date;
+  if (outcome.technique != kOwnIdea) {
+    // A name that the model gave may be new; one that is known keeps its description.
+    TRY(lessons_.Add(knowledge::Technique{outcome.technique, attempt.description, "a model"}));
+    TRY(lessons_.Record(outcome, step.index));
+  }
+  if (attempt.kind == Kind::kOwnIdea) {
+    outcome.technique = kOwnIdea;
+    TRY(lessons_.Record(outcome, step.index));
+  }
+  if (!failure.has_value()) return {};
+  knowledge::Note note;
+  note.state = outcome.state;
+  note.technique = attempt.option.technique;
+  note.text = ValidUtf8(LogOf(step.verdict.outcome).substr(0, kNoteBytes));
+  note.role = "failure";
+  return lessons_.Add(std::move(note), step.index);
+}
+
+// What a report wants to know of a step beside its verdict.
+Status MaicProposer::KeepStep(const Step& step, const Attempt& attempt,
+                              std::optional<double> log_gain) {
+  json text{{"kind", maic::Name(attempt.kind)},
+            {"rollout", attempt.rollout},
+            {"failures", attempt.failures}};
+  if (!IsFirst(attempt)) {
+    const Node& before = forest_.node(attempt.node);
+    text["state"] = attempt.option.state;
+    text["technique"] = attempt.option.technique;
+    text["target"] = attempt.option.target;
+    text["share"] = attempt.option.share;
+    text["expected_log_gain"] = attempt.option.expected_gain;
+    text["previous"] = before.technique;
+    text["from_step"] = before.step;
+  }
+  if (log_gain.has_value()) text["log_gain"] = *log_gain;
+  return outside_.memos->Keep("step/" + std::to_string(step.index), text.dump());
+}
+
+Status MaicProposer::Conclude() {
+  if (failure_.has_value()) return *failure_;
+  if (!judging_.empty() || round_ == 0) return {};
+  TRY(LookAtKernels());
+  const std::vector<int> best = forest_.BestFirst();
+  for (size_t i = 0; i < std::min(best.size(), kDoubtedAtTheEnd); ++i) reviews_.Doubt(best[i]);
+  std::vector<ChatRequest> requests;
+  std::vector<Reviews::Question> questions;
+  TRY(AskReviews(requests, questions));
+  const std::vector<Answer> answers = TRY(asker_.AskAll(requests));
+  return DigestReviews(questions, answers);
+}
+
+std::vector<std::string> MaicProposer::DoubtsAbout(const std::string& candidate_id) const {
+  for (const Node& node : forest_.nodes()) {
+    if (node.id == candidate_id) return node.doubts;
+  }
+  return {};
+}
+
+bool MaicProposer::IsVetoed(const std::string& candidate_id) const {
+  const auto& nodes = forest_.nodes();
+  return std::any_of(nodes.begin(), nodes.end(),
+                     [&](const Node& node) { return node.id == candidate_id && node.vetoed; });
+}
+
+}  // namespace warpsmith::maic

@@ -1,0 +1,122 @@
+// MAIC-RL as a proposer of the loop (docs/agent-loop.md): a language model writes kernels, aimed by
+// profiles and by a knowledge base that it leaves better than it was.
+//
+// A round is one call of Propose: kernels that passed are profiled and their states named, rollouts
+// choose techniques, all questions of the round are asked at once, and what the replies hold is
+// proposed. Compiling and checking are the loop's: a failed step is observed, and its repair is a
+// proposal of the next round.
+#ifndef WARPSMITH_MAIC_MAIC_PROPOSER_H_
+#define WARPSMITH_MAIC_MAIC_PROPOSER_H_
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/device.h"
+#include "core/proposer.h"
+#include "maic/asker.h"
+#include "maic/forest.h"
+#include "maic/lessons.h"
+#include "maic/lookout.h"
+#include "maic/prompt_writer.h"
+#include "maic/reviews.h"
+#include "maic/settings.h"
+#include "maic/wallet.h"
+
+namespace warpsmith::maic {
+
+struct Assignment {
+  std::string run;  // its id, for evidence
+  Task task;
+  Workload workload;  // what it is judged on
+  DeviceInfo device;
+  Mode mode = Mode::kDeviceHot;
+  Beginning beginning;
+  Budget budget;  // its tokens and money; the loop sees to the rest
+  profile::ProblemFacts facts;
+};
+
+// Whoever is asked. Every answer is kept in `memos` and taken from there when it is known; so the
+// proposer is a function of its assignment, its memos and the steps it observed.
+struct Outside {
+  Models models;
+  PriceOf price;
+  TakeProfile take_profile;
+  std::function<Result<knowledge::Contents>()> knowledge;  // the base when the run begins
+  knowledge::KnowledgeBase* users_base = nullptr;          // learns what the run learns
+  std::function<Result<std::string>(const std::string& words)> documents;
+  store::RunMemos* memos = nullptr;
+};
+
+class MaicProposer final : public Proposer {
+ public:
+  MaicProposer(Assignment assignment, Outside outside);
+
+  std::string_view Name() const override { return "agent"; }
+  // kAwaiting: an exchange lacks answers; kConfig: the run was begun otherwise. After an error only
+  // a proposer that is made anew goes on.
+  Result<std::vector<Proposal>> Propose(int n) override;
+  void Observe(const Step& step) override;
+
+  // At the end of a run: asks what is still open about its last steps and its best kernels.
+  Status Conclude();
+
+  // "tokens" or "money" once a prompt did not fit any more.
+  const std::optional<std::string>& limit() const { return wallet_.limit(); }
+  const Cost& spent() const { return wallet_.spent(); }
+  int64_t unread_reviews() const { return reviews_.unread(); }
+  std::string StatePath() const { return forest_.StatePath(); }
+  // What verification said of a candidate (by id): reasons to doubt it, and whether it vetoed.
+  std::vector<std::string> DoubtsAbout(const std::string& candidate_id) const;
+  bool IsVetoed(const std::string& candidate_id) const;
+
+ private:
+  struct Place {  // of an attempt
+    int rollout = 0;
+    size_t attempt = 0;
+  };
+
+  Status Begin();
+  Status LookAtKernels();
+  Status AskForStates();
+  Result<std::vector<Place>> Plan(int n);
+  Status Prepare(Attempt& attempt);
+  Result<PromptWriter::Background> BackgroundOf(const Attempt& attempt);
+  Result<std::string> Passages(const std::string& words);
+  Result<std::vector<Proposal>> AskAndPropose(const std::vector<Place>& places);
+  Status AskReviews(std::vector<ChatRequest>& requests, std::vector<Reviews::Question>& questions);
+  Status DigestReviews(const std::vector<Reviews::Question>& questions,
+                       std::span<const Answer> answers);
+
+  Attempt& AttemptAt(const Place& place);
+  Status Learn(const Step& step);
+  Status LearnPassed(const Step& step, Node node, const Place& place);
+  Status LearnFailed(const Step& step, const Place& place);
+  Status RecordOutcome(const Step& step, const Attempt& attempt,
+                       std::optional<double> whole_log_gain,
+                       std::optional<knowledge::Failure> failure);
+  Status KeepStep(const Step& step, const Attempt& attempt, std::optional<double> log_gain);
+
+  const Assignment assignment_;
+  const Outside outside_;
+  const Settings& settings_;
+  Wallet wallet_;
+  Asker asker_;
+  PromptWriter writer_;
+  Lessons lessons_;
+  Lookout lookout_;
+  Forest forest_;
+  Reviews reviews_;
+  int64_t round_ = 0;
+  Cost carried_;                  // of questions that led to no proposal yet
+  std::deque<Place> judging_;     // proposed and not observed, in order
+  std::vector<Place> closed_;     // attempts of this round that have ended
+  std::optional<Error> failure_;  // of an Observe; told by the next Propose
+};
+
+}  // namespace warpsmith::maic
+
+#endif  // WARPSMITH_MAIC_MAIC_PROPOSER_H_

@@ -1,0 +1,207 @@
+#include "maic/prompt_writer.h"
+
+#include <cstdio>
+
+#include "agent/line_diff.h"
+#include "agent/prompt_values.h"
+#include "profile/display_text.h"
+#include "profile/render.h"
+
+namespace warpsmith::maic {
+namespace {
+
+using agent::Edits;
+using agent::PromptId;
+using agent::Values;
+
+constexpr size_t kMaxLogBytes = 6'000, kMaxChangeBytes = 10'000;
+
+std::string Times(double ratio) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3gx", ratio);
+  return text;
+}
+
+// The log's beginning: later messages often follow from the first.
+std::string Shortened(const std::string& log) {
+  if (log.size() <= kMaxLogBytes) return log;
+  return log.substr(0, log.rfind('\n', kMaxLogBytes)) + "\n(more follows)\n";
+}
+
+std::string ProfileText(const Node& node) {
+  if (node.report.kernels.empty()) return "none: no profile could be taken\n";
+  return profile::ModelBlock(node.report);
+}
+
+std::string OrNone(const std::string& text) { return text.empty() ? "nothing" : text; }
+
+void PutCode(const Candidate& candidate, Values& values) {
+  values["sources"] = agent::SourcesText(candidate.sources);
+  values["plan"] = agent::PlanText(candidate.form, candidate.plan);
+}
+
+std::string VariantText(const Node& node, size_t number) {
+  std::string text = "## Variant " + std::to_string(number) + ": score " +
+                     (node.ratio.has_value() ? Times(*node.ratio) : "unknown") + "\n\n";
+  text += agent::SourcesText(node.candidate.sources);
+  if (node.candidate.form == Form::kKernel) {
+    text +=
+        "\nIts launch plan:\n" + agent::Fenced(agent::PlanText(Form::kKernel, node.candidate.plan));
+  }
+  return text + "\n";
+}
+
+}  // namespace
+
+PromptWriter::PromptWriter(const Settings& settings, const Task& task, const DeviceInfo& device)
+    : settings_(settings),
+      task_(task),
+      form_(settings.form),
+      device_(device.name + " (" + device.architecture + ")"),
+      facts_(agent::TaskFacts(task)),
+      reference_(agent::ReferenceText(task)) {}
+
+ChatRequest PromptWriter::Ask(std::string_view role, PromptId prompt, const Values& values) const {
+  const Result<std::string> text = Render(agent::Prompts::Embedded().Get(prompt), values);
+  CHECK(text.ok());  // our own templates and our own values
+  ChatRequest request;
+  request.asker = role;
+  request.messages = {{"user", *text}};
+  request.sampling = settings_.sampling;
+  return request;
+}
+
+ChatRequest PromptWriter::AskForCode(std::string_view role, PromptId prompt, Values values,
+                                     Edits edits) const {
+  values["device"] = device_;
+  values["task_name"] = task_.name;
+  values["task_facts"] = facts_;
+  values["reply_format"] = agent::ReplyFormat(form_, edits);
+  return Ask(role, prompt, values);
+}
+
+ChatRequest PromptWriter::Bootstrap(const Attempt& attempt) const {
+  ChatRequest request = AskForCode("bootstrap", PromptId::kBootstrap, {{"reference", reference_}},
+                                   Edits::kNotOffered);
+  if (attempt.number > 1) {
+    request.messages.front().text += "\nEarlier versions failed; this is version " +
+                                     std::to_string(attempt.number) +
+                                     ": write the plainest code.\n";
+  }
+  return request;
+}
+
+ChatRequest PromptWriter::Lowering(const Attempt& attempt, const Node& node,
+                                   const Background& known) const {
+  const Option& option = attempt.option;
+  Values values{{"technique", option.technique},
+                {"target", option.target.empty() ? "the whole program" : option.target},
+                {"expected_gain", ExpectationText(option)},
+                {"technique_notes", OrNone(known.technique)},
+                {"notes", OrNone(known.notes)},
+                {"states", agent::StatesText(node.states)},
+                {"profile", ProfileText(node)},
+                {"history", OrNone(known.history)},
+                {"documents", OrNone(known.documents)}};
+  PutCode(node.candidate, values);
+  return AskForCode("lowering", PromptId::kLowering, std::move(values), Edits::kOffered);
+}
+
+ChatRequest PromptWriter::OwnIdea(const Node& node, const Background& known) const {
+  Values values{{"reference", reference_},          {"states", agent::StatesText(node.states)},
+                {"profile", ProfileText(node)},     {"history", OrNone(known.history)},
+                {"knowledge", OrNone(known.notes)}, {"documents", OrNone(known.documents)}};
+  PutCode(node.candidate, values);
+  return AskForCode("lowering", PromptId::kOwnIdea, std::move(values), Edits::kOffered);
+}
+
+ChatRequest PromptWriter::Improve(const Attempt& attempt, const Node& node) const {
+  Values values{{"attempt", std::to_string(attempt.number)}, {"profile", ProfileText(node)}};
+  PutCode(node.candidate, values);
+  return AskForCode("lowering", PromptId::kImprove, std::move(values), Edits::kOffered);
+}
+
+ChatRequest PromptWriter::Contrastive(const Attempt& attempt, std::span<const Node* const> variants,
+                                      const std::string& documents) const {
+  CHECK(!variants.empty());
+  std::string exemplars;
+  for (size_t i = 0; i < variants.size(); ++i) exemplars += VariantText(*variants[i], i + 1);
+  Values values{{"attempt", std::to_string(attempt.number)},
+                {"reference", reference_},
+                {"exemplars", exemplars},
+                {"profile", ProfileText(*variants.front())},
+                {"documents", OrNone(documents)}};
+  return AskForCode("lowering", PromptId::kContrastive, std::move(values), Edits::kNotOffered);
+}
+
+ChatRequest PromptWriter::Repair(const Attempt& attempt) const {
+  CHECK(attempt.failed.has_value());
+  const bool is_first = attempt.kind == Kind::kBootstrap || attempt.kind == Kind::kGiven;
+  Values values{{"attempt", std::to_string(attempt.failures)},
+                {"failure", attempt.failure},
+                {"log", Shortened(attempt.log)},
+                {"reference", reference_},
+                {"technique", is_first ? "a first correct version" : attempt.option.technique}};
+  PutCode(*attempt.failed, values);
+  return AskForCode("repair", PromptId::kRepair, std::move(values), Edits::kOffered);
+}
+
+ChatRequest PromptWriter::States(const Node& node) const {
+  return Ask("state", PromptId::kStateExtractor,
+             {{"states", agent::StatesText(node.states)},
+              {"profile", ProfileText(node)},
+              {"sources", agent::SourcesText(node.candidate.sources)},
+              {"known_states", agent::KnownStatesText()}});
+}
+
+ChatRequest PromptWriter::Review(const Reviewed& step) const {
+  return Ask("review", PromptId::kStepReview,
+             {{"device", device_},
+              {"state", step.state},
+              {"technique", step.technique},
+              {"expected_gain", step.expected},
+              {"measured_gain", step.measured},
+              {"states", agent::StatesText(step.before->states)},
+              {"profile", ProfileText(*step.before)},
+              {"states_after", agent::StatesText(step.after->states)},
+              {"profile_after", ProfileText(*step.after)},
+              {"change", agent::SourcesDiff(step.before->candidate.sources,
+                                            step.after->candidate.sources, kMaxChangeBytes)},
+              {"notes", OrNone(step.notes)}});
+}
+
+ChatRequest PromptWriter::Doubts(const Node& node) const {
+  Values values{{"task_name", task_.name}, {"task_facts", facts_}, {"reference", reference_}};
+  PutCode(node.candidate, values);
+  return Ask("doubts", PromptId::kSoftVerification, values);
+}
+
+ChatRequest WithComplaint(const Attempt& attempt) {
+  CHECK(attempt.request.has_value());
+  ChatRequest request = *attempt.request;
+  if (attempt.complaint.empty()) return request;
+  request.messages.front().text +=
+      "\n# An earlier reply\n\nAn earlier reply to this prompt (number " +
+      std::to_string(attempt.failures) +
+      ") could not be used: " + profile::ForTerminal(attempt.complaint, 300) +
+      "\nReply in the format above.\n";
+  return request;
+}
+
+std::string ExpectationText(const Option& option) {
+  std::string text = GainText(option.expected_gain);
+  if (!option.target.empty()) text += " on " + option.target;
+  if (option.share < 1) {
+    text += ", " + GainText(WholeLogGain(option.expected_gain, option.share)) + " on the whole";
+  }
+  return text;
+}
+
+std::string MeasurementText(const Node& before, const Node& after) {
+  std::string text = GainText(LogGain(before, after));
+  if (!before.ratio.has_value() || !after.ratio.has_value()) return text;
+  return text + " (ratio to the bar " + Times(*before.ratio) + " -> " + Times(*after.ratio) + " [" +
+         Times(after.interval.lo) + ", " + Times(after.interval.hi) + "])";
+}
+
+}  // namespace warpsmith::maic

@@ -1,0 +1,100 @@
+#include "maic/reviews.h"
+
+#include "agent/model_answer.h"
+#include "knowledge/render.h"
+
+namespace warpsmith::maic {
+namespace {
+
+constexpr size_t kNotesBytes = 3'000;
+
+std::string Sentences(const agent::GapAnalysis& gap, const agent::Note& note) {
+  std::string text = note.note;
+  if (!note.when.empty()) text += " When: " + note.when;
+  if (!note.replaces.empty()) text += " Corrects the note that begins: " + note.replaces;
+  if (gap.verdict != "as-expected") text += " (" + gap.verdict + ": " + gap.cause + ")";
+  return text;
+}
+
+}  // namespace
+
+void Reviews::Measured(int before, int after, const Option& option) {
+  if (settings_.asks_reviews) waiting_.push_back({{}, before, after, option});
+}
+
+void Reviews::Doubt(int node) {
+  Node& one = forest_.node(node);
+  if (!settings_.asks_doubts || one.doubts_asked) return;
+  one.doubts_asked = true;
+  waiting_.push_back({{}, -1, node, {}});
+}
+
+Result<std::string> Reviews::NotesOn(const Node& node, const Option& option) {
+  if (settings_.memory == Memory::kNone) return std::string("nothing");
+  KernelState kernel;
+  kernel.state = option.state;
+  const knowledge::Page page =
+      TRY(knowledge::PageFor(lessons_.base(), SituationOf(forest_.problem(), node, kernel)));
+  return knowledge::Render(page, kNotesBytes);
+}
+
+Result<std::vector<Reviews::Question>> Reviews::Take() {
+  std::vector<Question> questions;
+  for (; !waiting_.empty(); waiting_.pop_front()) {
+    Question question = std::move(waiting_.front());
+    const Node& after = forest_.node(question.after);
+    if (question.before < 0) {
+      question.request = writer_.Doubts(after);
+    } else {
+      const Node& before = forest_.node(question.before);
+      question.request =
+          writer_.Review({&before, &after, question.option.state, question.option.technique,
+                          ExpectationText(question.option), MeasurementText(before, after),
+                          TRY(NotesOn(before, question.option))});
+    }
+    questions.push_back(std::move(question));
+  }
+  return questions;
+}
+
+Status Reviews::Digest(const Question& question, const Answer& answer) {
+  if (!answer.problem.empty() || answer.reply.samples.empty()) {
+    ++unread_;
+    return {};
+  }
+  const std::string& text = answer.reply.samples.front().text;
+  if (question.before >= 0) return DigestReview(question, text);
+  DigestDoubts(question, text);
+  return {};
+}
+
+Status Reviews::DigestReview(const Question& question, const std::string& text) {
+  const Result<agent::GapAnalysis> gap = agent::ReadGapAnalysis(text);
+  const Result<agent::Note> note = agent::ReadNote(text);
+  if (!gap.ok() || !note.ok()) {
+    ++unread_;
+    return {};
+  }
+  knowledge::Note lesson;
+  lesson.state = question.option.state;
+  lesson.technique = question.option.technique;
+  lesson.text = Sentences(*gap, *note);
+  lesson.role = "review";
+  return lessons_.Add(std::move(lesson), forest_.node(question.after).step);
+}
+
+void Reviews::DigestDoubts(const Question& question, const std::string& text) {
+  const Result<std::vector<agent::Doubt>> doubts = agent::ReadDoubts(text);
+  if (!doubts.ok()) {
+    ++unread_;
+    return;
+  }
+  Node& node = forest_.node(question.after);
+  for (const agent::Doubt& doubt : *doubts) {
+    node.doubts.push_back(doubt.severity + ": " + doubt.reason +
+                          (doubt.where.empty() ? "" : " [" + doubt.where + "]"));
+    if (doubt.severity == "high") node.vetoed = true;
+  }
+}
+
+}  // namespace warpsmith::maic

@@ -1,0 +1,56 @@
+// Questions about steps that have ended: why a change gained what it did, with a note for the base,
+// and reasons to doubt a kernel. They are asked beside the next code, so nobody waits for them.
+#ifndef WARPSMITH_MAIC_REVIEWS_H_
+#define WARPSMITH_MAIC_REVIEWS_H_
+
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "core/chat_model.h"
+#include "maic/asker.h"
+#include "maic/forest.h"
+#include "maic/lessons.h"
+#include "maic/prompt_writer.h"
+
+namespace warpsmith::maic {
+
+class Reviews {
+ public:
+  Reviews(const Settings& settings, const PromptWriter& writer, Forest& forest, Lessons& lessons)
+      : settings_(settings), writer_(writer), forest_(forest), lessons_(lessons) {}
+
+  // A step that made `after` of `before` (nodes) has been measured.
+  void Measured(int before, int after, const Option& option);
+  // A rollout stands on the node, or it may win: is it honest?
+  void Doubt(int node);
+
+  struct Question {
+    ChatRequest request;
+    int before = -1, after = -1;  // of a review; a doubt has only `after`
+    Option option;
+  };
+  // What has not been asked yet, each once.
+  Result<std::vector<Question>> Take();
+  // An answer that cannot be read changes nothing.
+  Status Digest(const Question& question, const Answer& answer);
+
+  int64_t unread() const { return unread_; }
+
+ private:
+  Result<std::string> NotesOn(const Node& node, const Option& option);
+  Status DigestReview(const Question& question, const std::string& text);
+  void DigestDoubts(const Question& question, const std::string& text);
+
+  const Settings& settings_;
+  const PromptWriter& writer_;
+  Forest& forest_;
+  Lessons& lessons_;
+  std::deque<Question> waiting_;
+  int64_t unread_ = 0;
+};
+
+}  // namespace warpsmith::maic
+
+#endif  // WARPSMITH_MAIC_REVIEWS_H_

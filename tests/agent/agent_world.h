@@ -1,0 +1,312 @@
+// A world for whole runs of the agent: a device that reads its verdict off the source, a model that
+// answers by rules, and what a run needs around them.
+#ifndef WARPSMITH_TESTS_AGENT_AGENT_WORLD_H_
+#define WARPSMITH_TESTS_AGENT_AGENT_WORLD_H_
+
+#include <atomic>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "knowledge/knowledge_base.h"
+#include "knowledge/seed.h"
+#include "maic/maic_proposer.h"
+#include "optimize/loop.h"
+#include "store/run_memos.h"
+#include "store/test_facts.h"
+#include "store/worker.h"
+#include "util/file.h"
+#include "util/sha256.h"
+
+namespace warpsmith::maic {
+
+// "// us=12.5" in a candidate's source is its time; "// verdict=incorrect" and the like its end.
+// The bar takes 100 us.
+class ReadingDevice : public Device {
+ public:
+  ReadingDevice() {
+    info_ = store::TestDevice();
+    info_.needs_artifacts = false;
+  }
+  const DeviceInfo& Info() const override { return info_; }
+  Status Submit(std::vector<Job> jobs) override {
+    for (Job& job : jobs) jobs_.push_back(std::move(job));
+    return {};
+  }
+  Result<std::vector<Completed>> Collect(std::chrono::milliseconds /*patience*/) override {
+    std::vector<Completed> completed;
+    for (const Job& job : std::exchange(jobs_, {})) {
+      ++judged_;
+      completed.push_back({job.key, VerdictOn(job), 0.25});
+    }
+    return completed;
+  }
+  int judged() const { return judged_; }
+
+ private:
+  static std::string Text(const Job& job) {
+    std::string text;
+    for (const auto& [path, source] : job.candidate.sources) text += source;
+    return text;
+  }
+  static Outcome OutcomeOf(const Job& job) {
+    const std::string text = Text(job);
+    const auto says = [&](const char* word) {
+      return text.find(std::string("verdict=") + word) != std::string::npos;
+    };
+    if (says("compile-failed"))
+      return CompileFailed{"error: no", "kernel.cu(1): error: no\n", false};
+    if (says("incorrect")) return Incorrect{"bound", "element 3 is off", 1, 0.1, 3};
+    if (says("hang")) return TimedOut{"run", 1000};
+    if (says("crash")) return RunFailed{"cuLaunchKernel", "700", "illegal address"};
+    if (says("inconclusive")) return Inconclusive{"noise"};
+    const size_t at = text.find("us=");
+    const double us = at == std::string::npos ? 200 : std::strtod(text.c_str() + at + 3, nullptr);
+    ModeTiming mode;
+    mode.candidate.name = "candidate";
+    mode.candidate.median_us = us;
+    mode.comparisons = {{"bar", 100 / us, {99 / us, 101 / us}, Finding::kFaster}};
+    Passed passed;
+    passed.level = job.protocol.level;
+    passed.timings = {{job.workload.name, {mode}}};
+    return passed;
+  }
+  static Verdict VerdictOn(const Job& job) {
+    Verdict verdict{OutcomeOf(job), {}};
+    verdict.evidence.device = store::TestDevice().name;
+    verdict.evidence.device_uuid = store::TestDevice().uuid;
+    verdict.evidence.toolchain = "nvrtc 13.0";
+    verdict.evidence.date = "2026-11-21T10:00:00Z";
+    return verdict;
+  }
+
+  DeviceInfo info_;
+  std::vector<Job> jobs_;
+  int judged_ = 0;
+};
+
+inline std::string PlanBlock() {
+  return "```json plan.json\n{\"version\": 1, \"operations\": [{\"type\": \"launch\", \"kernel\": "
+         "\"k\", \"grid\": [1, 1, 1], \"block\": [128, 1, 1], \"arguments\": [{\"tensor\": "
+         "\"A\"}]}]}\n```\n";
+}
+
+// A whole reply with code. `mark`: "us=20" or "verdict=incorrect".
+inline std::string CodeReply(const std::string& mark, const std::string& text = "") {
+  return text + "```cuda kernel.cu\n// " + mark +
+         "\nextern \"C\" __global__ void k(const half* A) {}\n```\n" + PlanBlock();
+}
+
+inline std::string ReviewReply(const std::string& note) {
+  return "```json\n{\"cause\": \"it moved less\", \"evidence\": [], \"verdict\": \"noise\", "
+         "\"next\": null, \"note\": \"" +
+         note + "\", \"when\": null, \"replaces\": null}\n```\n";
+}
+
+// Asks `answer` (by role and prompt), one call at a time; nullopt: somebody has yet to answer.
+class ScriptedModel : public ChatModel {
+ public:
+  using Answer = std::function<Result<std::string>(const ChatRequest& request)>;
+  explicit ScriptedModel(Answer answer) : answer_(std::move(answer)) {}
+
+  Result<ChatReply> Complete(const ChatRequest& request) override {
+    const std::lock_guard lock(mutex_);
+    ++asked_[request.asker];
+    Result<std::string> text = answer_(request);
+    if (!text.ok()) return std::move(text).error();
+    ChatReply reply;
+    reply.samples = {{*text, "stop"}};
+    reply.usage = {static_cast<int64_t>(request.messages.front().text.size()) / 4,
+                   static_cast<int64_t>(text->size()) / 4, false};
+    reply.model = "scripted";
+    return reply;
+  }
+  int asked() const {
+    int all = 0;
+    for (const auto& [role, count] : asked_) all += count;
+    return all;
+  }
+  int asked(const std::string& role) const {
+    const auto found = asked_.find(role);
+    return found == asked_.end() ? 0 : found->second;
+  }
+
+ private:
+  const Answer answer_;
+  std::mutex mutex_;
+  std::map<std::string, int> asked_;
+};
+
+// A number that depends on the prompt alone.
+inline uint64_t DiceOf(const ChatRequest& request) {
+  return std::strtoull(Sha256Hex(request.messages.front().text).substr(0, 8).c_str(), nullptr, 16);
+}
+
+// Mostly good, sometimes each of the ways in which models fail.
+inline Result<std::string> TypicalAnswer(const ChatRequest& request) {
+  const uint64_t dice = DiceOf(request);
+  if (request.asker == "review") return ReviewReply("note " + std::to_string(dice % 10));
+  if (request.asker == "doubts") {
+    return std::string(dice % 5 == 0
+                           ? "{\"doubts\": [{\"reason\": \"skips work\", \"where\": \"\", "
+                             "\"severity\": \"high\"}]}"
+                           : "{\"doubts\": []}");
+  }
+  if (request.asker == "state") {
+    return std::string(
+        "{\"states\": [{\"kernel\": 1, \"state\": \"brand-new-state\", \"secondary\": null, "
+        "\"confidence\": 0.7, \"evidence\": [\"warps idle\"]}]}");
+  }
+  if (request.asker == "bootstrap") return CodeReply("us=200");
+  switch (dice % 10) {
+    case 0:
+      return std::string("I think that this kernel is fine as it is.");
+    case 1:
+      return CodeReply("verdict=compile-failed " + std::to_string(dice));
+    case 2:
+      return CodeReply("verdict=incorrect " + std::to_string(dice));
+    case 3:
+      return std::string("NOT APPLICABLE: there is no reduction here");
+    case 4:
+      return CodeReply("verdict=hang " + std::to_string(dice));
+    default:
+      return CodeReply("us=" + std::to_string(20 + dice % 180) + " " + std::to_string(dice),
+                       "TECHNIQUE: idea-" + std::to_string(dice % 4) + " - does a thing\n");
+  }
+}
+
+struct World {
+  TemporaryDirectory folder = TemporaryDirectory::Create("agent").value();
+  ReadingDevice device;
+  Settings settings;
+  std::optional<Candidate> start;
+  Budget budget;
+  std::string run = "run";
+  uint64_t seed = 1;
+  Models models;
+  TakeProfile take_profile;
+  std::function<Result<std::string>(const std::string&)> documents;
+  PriceOf price;
+  store::Memos recorded;
+  bool keeps_knowledge = true;
+
+  World() {
+    settings.breadth = 2;
+    settings.depth = 3;
+    budget.evaluations = 16;
+  }
+
+  std::unique_ptr<store::SqliteStore> Store(const std::string& name) const {
+    return store::SqliteStore::Open(folder.path() / (name + ".db"),
+                                    store::Durability::kProcessDeath)
+        .value();
+  }
+  std::unique_ptr<knowledge::KnowledgeBase> Base(const std::string& name) const {
+    auto base = knowledge::KnowledgeBase::Open(folder.path() / (name + ".kb"),
+                                               store::Durability::kProcessDeath,
+                                               store::WhenMissing::kCreate)
+                    .value();
+    EXPECT_TRUE(base->Take(knowledge::Seed()).ok());
+    return base;
+  }
+
+  optimize::LoopRequest Request() const {
+    optimize::LoopRequest request;
+    request.run = {run,
+                   "",
+                   store::TestTask(),
+                   store::TestWorkload(),
+                   Protocol::Screened(),
+                   "agent",
+                   seed,
+                   settings.breadth * settings.top_k,
+                   device.Info(),
+                   ""};
+    request.budget = budget;
+    request.budget.tokens = Budget().tokens;
+    request.budget.money = Budget().money;
+    request.worker = store::ThisWorker();
+    return request;
+  }
+
+  struct End {
+    Result<optimize::LoopResult> loop = Error{};
+    Status concluded;
+    Trajectory steps;
+    store::Memos memos;
+    std::optional<std::string> limit;
+    std::string state_path;
+    Cost spent;
+    std::vector<std::string> vetoed;  // candidates of steps
+  };
+
+  // One process's part of the run, stopped (as Ctrl-C does) when it has committed so many steps.
+  End Go(const std::string& name, int64_t most_steps = 1'000'000) {
+    const auto store = Store(name);
+    const auto base = keeps_knowledge ? Base(name) : nullptr;
+    store::RunMemos memos(*store, run, recorded);
+    Assignment assignment;
+    assignment.run = run;
+    assignment.task = store::TestTask();
+    assignment.workload = store::TestWorkload();
+    assignment.device = device.Info();
+    assignment.beginning = {settings, seed, settings.breadth * settings.top_k, start};
+    assignment.budget = budget;
+    Outside outside;
+    outside.models = models;
+    outside.price = price;
+    outside.take_profile = take_profile;
+    outside.documents = documents;
+    outside.knowledge = [&]() -> Result<knowledge::Contents> {
+      if (base == nullptr) return knowledge::Seed();
+      return base->Read();
+    };
+    outside.users_base = base.get();
+    outside.memos = &memos;
+    MaicProposer proposer(std::move(assignment), std::move(outside));
+    End end;
+    int64_t steps = 0;
+    optimize::LoopCallbacks callbacks;
+    callbacks.on_progress = [&](const optimize::Progress& progress) {
+      steps = progress.evaluations;
+    };
+    callbacks.stop = [&] { return steps >= most_steps; };
+    end.loop = optimize::RunLoop(Request(), proposer, nullptr, device, *store, callbacks);
+    const bool ended = end.loop.ok() && end.loop->reason != optimize::EndReason::kInterrupted;
+    if (ended) end.concluded = proposer.Conclude();
+    end.limit = proposer.limit();
+    end.state_path = proposer.StatePath();
+    end.spent = proposer.spent();
+    if (store->FindRun(run).value().has_value()) {
+      end.steps = store->Steps(run).value();
+      end.memos = memos.All().value();
+    }
+    for (const Step& step : end.steps) {
+      if (proposer.IsVetoed(CandidateId(step.candidate))) {
+        end.vetoed.push_back(CandidateId(step.candidate));
+      }
+    }
+    return end;
+  }
+};
+
+// What must be the same in a run that was stopped, resumed or replayed.
+inline std::string Told(const Trajectory& steps) {
+  std::string text;
+  for (const Step& step : steps) {
+    text += std::to_string(step.index) + " " + CandidateId(step.candidate) + " " +
+            step.candidate.provenance.technique + " " + step.candidate.provenance.prompt_sha256 +
+            " " + Describe(step.verdict.outcome) + " " + std::to_string(step.reward) + " " +
+            std::to_string(step.cost.tokens) + "\n";
+  }
+  return text;
+}
+
+}  // namespace warpsmith::maic
+
+#endif  // WARPSMITH_TESTS_AGENT_AGENT_WORLD_H_
