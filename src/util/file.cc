@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "util/build_info.h"
+#include "util/remove_tree.h"
 
 namespace warpsmith {
 namespace {
@@ -159,8 +160,7 @@ TemporaryDirectory::TemporaryDirectory(TemporaryDirectory&& other) noexcept
     : path_(std::exchange(other.path_, {})) {}
 
 TemporaryDirectory::~TemporaryDirectory() {
-  std::error_code ignored;
-  if (!path_.empty()) fs::remove_all(path_, ignored);
+  if (!path_.empty()) RemoveTree(path_);
 }
 
 fs::path DataHome() { return XdgFolder("XDG_DATA_HOME", ".local/share"); }
