@@ -101,6 +101,10 @@ TEST(MeasurementKey, DiffersBySizesAndProtocol) {
 
 TEST(Protocol, PresetsAndTheirIds) {
   EXPECT_EQ(ProtocolId(Protocol::Screened()), "j1/screened/device/r3x2p1/c0.99/b0.01/t10000");
+  const Protocol wall = Protocol::Screened().For(Form::kProgram);
+  EXPECT_EQ(wall.modes, std::vector{Mode::kWall});
+  EXPECT_GT(wall.max_rounds, wall.rounds);
+  EXPECT_GT(wall.target_half_width, Protocol::Certified().For(Form::kProgram).target_half_width);
   EXPECT_EQ(ProtocolId(Protocol::Certified()),
             "j1/certified/device+device-cold+offline+server/r6x3p3/renew/c0.99/b0.01/h0.01m24/"
             "t10000");
@@ -115,6 +119,8 @@ TEST(Protocol, PresetsAndTheirIds) {
 TEST(Verdict, IsDescribedInOneLine) {
   EXPECT_EQ(Describe(CompileFailed{"line 3:\nexpected ;", "", false}),
             "does not compile: line 3: expected ;");
+  EXPECT_EQ(Describe(CompileFailed{"\x1b[1A\x1b[2Kmine: passed\xe2\x80\xae\t!", "", false}),
+            "does not compile: ?[1A?[2Kmine: passed? !");
   EXPECT_EQ(Describe(Rejected{"writable-globals", "4 bytes"}),
             "rejected: writable-globals: 4 bytes");
   EXPECT_EQ(Describe(RunFailed{"cuLaunchKernelEx", "CUDA_ERROR_INVALID_VALUE", "block 2048"}),

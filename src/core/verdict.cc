@@ -4,6 +4,8 @@
 #include <charconv>
 #include <cstdlib>
 
+#include "util/display_text.h"
+
 namespace warpsmith {
 namespace {
 
@@ -86,9 +88,9 @@ std::string_view OutcomeName(const Outcome& outcome) {
 std::string Describe(const Outcome& outcome) {
   std::string line = std::visit([](const auto& kind) { return Line(kind); }, outcome);
   for (char& c : line) {
-    if (c == '\n' || c == '\r') c = ' ';
+    if (c == '\n' || c == '\r' || c == '\t') c = ' ';
   }
-  return line;
+  return ForTerminal(line, line.size());  // a candidate chose some of it
 }
 
 const ModeTiming* FindTiming(const Verdict& verdict, Mode mode) {

@@ -1,19 +1,14 @@
-// Foreign text (kernel names, a tool's messages) as it may be shown: data, whatever it says.
+// Kernel names and a profiler's words as they may be shown: util/display_text.h, under the names
+// that profiles know.
 #ifndef WARPSMITH_PROFILE_DISPLAY_TEXT_H_
 #define WARPSMITH_PROFILE_DISPLAY_TEXT_H_
 
-#include <string>
-#include <string_view>
+#include "util/display_text.h"
 
 namespace warpsmith::profile {
 
-// One line of valid UTF-8 without control characters, terminal escapes, or characters that reorder
-// or hide what follows them; each becomes '?'. Longer text is cut and ends in "...".
-std::string ForTerminal(std::string_view text, size_t most_characters = 120);
-
-// A JSON string literal of ASCII alone in which no character could close a Markdown fence, an XML
-// tag or a template's variable: those are \u escapes. Cut like ForTerminal.
-std::string QuotedForModel(std::string_view text, size_t most_characters = 200);
+using warpsmith::ForTerminal;
+using warpsmith::QuotedForModel;
 
 }  // namespace warpsmith::profile
 

@@ -1,12 +1,13 @@
-#include "profile/display_text.h"
+#include "util/display_text.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <vector>
 
 #include "util/utf8.h"
 
-namespace warpsmith::profile {
+namespace warpsmith {
 namespace {
 
 // Of valid UTF-8 the code point at `at`, which moves behind it.
@@ -76,6 +77,19 @@ std::string ForTerminal(std::string_view text, size_t most_characters) {
   return shown;
 }
 
+std::string LinesForTerminal(std::string_view text) {
+  std::string lines;
+  while (!text.empty()) {
+    const size_t end = std::min(text.find('\n'), text.size());
+    std::string line(text.substr(0, end));
+    std::replace(line.begin(), line.end(), '\t', ' ');
+    lines += ForTerminal(line, line.size());
+    if (end < text.size()) lines += '\n';
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return lines;
+}
+
 std::string QuotedForModel(std::string_view text, size_t most_characters) {
   constexpr std::string_view kPlain = " !#$%'()*+,-./:;=?@[]^_|~";
   const std::string valid = ValidUtf8(text);
@@ -93,4 +107,4 @@ std::string QuotedForModel(std::string_view text, size_t most_characters) {
   return quoted + '"';
 }
 
-}  // namespace warpsmith::profile
+}  // namespace warpsmith
