@@ -220,6 +220,9 @@ TEST(Bottleneck, WithoutCountersTheRooflineSpeaks) {
 
   facts.flops = 1e8;  // an elementwise operation
   EXPECT_EQ(Diagnose(untimed, facts).evidence.back().bottleneck, Bottleneck::kMemoryBandwidth);
+  facts.flops = 0;  // the task does not say, which is not the same as none
+  EXPECT_THAT(Diagnose(untimed, facts).evidence, IsEmpty());
+  facts.flops = 1e8;
   const Profile timed{"cupti", {Kernel({{metric::kTimeNs, 23'000}})}};
   const BottleneckReport report = Diagnose(timed, facts);
   ASSERT_TRUE(report.primary);

@@ -50,7 +50,7 @@ void RooflineRules(const ProblemFacts& facts, double time_us, bool has_counters,
              "roofline__compute_pct", found);
     return;
   }
-  if (roofline->ridge <= 0) return;
+  if (roofline->ridge <= 0 || facts.flops <= 0) return;  // 0: the task does not say
   const bool math = facts.tensor_types && roofline->intensity > roofline->ridge;
   found->push_back({math ? Bottleneck::kComputeTensor : Bottleneck::kMemoryBandwidth,
                     {},

@@ -218,6 +218,7 @@ Result<Candidate> CandidateFile::Make(const Point& point) const {
   for (const auto& [name, value] : point.config) {
     candidate.flags.push_back("-D" + name + "=" + std::to_string(value));
   }
+  if (point.config.empty()) return candidate;  // no point of a family
   candidate.provenance.family = point.family;
   candidate.provenance.config = point.config;
   return candidate;
