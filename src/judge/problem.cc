@@ -7,7 +7,6 @@
 namespace warpsmith::judge {
 namespace {
 
-constexpr size_t kMaxTensors = 64;
 constexpr int64_t kMagnitudeBytes = 4;  // gemm: sum |a||b| of each element in FP32
 
 Error Unfit(const Task& task, const std::string& found) {
@@ -91,11 +90,12 @@ Status CheckReference(const Task& task, const Problem& problem) {
                  fmt::format("task {}: reference kind is '{}'", task.name, kind),
                  "use gemm, cuda, torch or driver"};
   }
-  if (problem.outputs.empty() || problem.Roles() > kMaxTensors) {
-    return Error{ErrorCode::kBadInput,
-                 fmt::format("task {}: {} inputs and {} outputs", task.name, problem.inputs.size(),
-                             problem.outputs.size()),
-                 "a task needs at least one output and at most 64 tensors"};
+  if (problem.outputs.empty() || problem.Roles() > kMostTensors) {
+    return Error{
+        ErrorCode::kBadInput,
+        fmt::format("task {}: {} inputs and {} outputs", task.name, problem.inputs.size(),
+                    problem.outputs.size()),
+        fmt::format("a task needs at least one output and at most {} tensors", kMostTensors)};
   }
   if (kind == "cuda" && !task.reference.plan) {
     return Error{ErrorCode::kBadInput,

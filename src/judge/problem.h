@@ -11,9 +11,14 @@
 #include "core/task.h"
 #include "judge/correctness.h"
 #include "judge/slot_plan.h"
+#include "util/frame.h"
 #include "util/result.h"
 
 namespace warpsmith::judge {
+
+// Of a task. Both memories of each tensor, its slots and the exact one, go to a process in one
+// frame.
+inline constexpr size_t kMostTensors = kMaxFrameDescriptors / 2;
 
 struct TensorInfo {
   std::string name;
@@ -47,7 +52,7 @@ struct Problem {
 };
 
 // kBadInput, naming the tensor and what was expected, for what cannot be judged: shapes that do not
-// fit the gemm reference, an unknown reference, no output, over 64 tensors.
+// fit the gemm reference, an unknown reference, no output, too many tensors.
 Result<Problem> ProblemOf(const Task& task, const Workload& workload);
 
 // The task that a reference process carries out: its outputs have the types of Problem::expected.

@@ -9,6 +9,7 @@
 #include "kernelbench/driver_description.h"
 #include "kernelbench/inspection.h"
 #include "kernelbench/launch_declaration.h"
+#include "util/frame.h"
 #include "util/result.h"
 
 namespace warpsmith::kernelbench {
@@ -19,7 +20,7 @@ struct TaskNames {
 };
 
 // More tensors than this the judge does not take.
-inline constexpr size_t kMostTensors = 64;
+inline constexpr size_t kMostTensors = kMaxFrameDescriptors / 2;
 
 // A problem whose reference is the module in `source` (a file beside the task.toml). A candidate is
 // called with outputs, forward()'s inputs, then state_dict()'s entries.

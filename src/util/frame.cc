@@ -19,7 +19,6 @@ namespace {
 
 constexpr std::array<char, 4> kMagic{'W', 'S', 'F', '1'};
 constexpr size_t kPreambleBytes = 16;
-constexpr size_t kMaxDescriptors = 64;
 constexpr size_t kChunkBytes = size_t{4}
                                << 20;  // memory grows with what arrives, not what is claimed
 
@@ -47,7 +46,7 @@ Status Await(int socket, short events, int64_t deadline_ns, const char* waiting_
 
 union ControlBuffer {
   cmsghdr alignment;
-  char bytes[CMSG_SPACE(kMaxDescriptors * sizeof(int))];
+  char bytes[CMSG_SPACE(kMaxFrameDescriptors * sizeof(int))];
 };
 
 // The first bytes carry the descriptors.
@@ -186,7 +185,7 @@ class Receiver {
 Status SendFrame(int socket, std::string_view header, std::string_view payload,
                  const std::vector<int>& descriptors) {
   CHECK(header.size() <= kMaxFrameHeaderBytes && payload.size() <= kMaxFramePayloadBytes);
-  CHECK(descriptors.size() <= kMaxDescriptors);
+  CHECK(descriptors.size() <= kMaxFrameDescriptors);
   const auto header_bytes = static_cast<uint32_t>(header.size());
   const uint64_t payload_bytes = payload.size();
   std::string start(kPreambleBytes, '\0');

@@ -2,8 +2,8 @@
 //
 //   u32 magic "WSF1" | u32 header bytes | u64 payload bytes | header | payload   (little endian)
 //
-// Descriptors travel with the first byte (SCM_RIGHTS), at most 64. A peer that dies mid-frame,
-// sends a bad magic or more than the limits is an Error, never a crash or a hang past `timeout`.
+// Descriptors travel with the first byte (SCM_RIGHTS). A peer that dies mid-frame, sends a bad
+// magic or more than the limits is an Error, never a crash or a hang past `timeout`.
 #ifndef WARPSMITH_UTIL_FRAME_H_
 #define WARPSMITH_UTIL_FRAME_H_
 
@@ -18,6 +18,7 @@ namespace warpsmith {
 
 inline constexpr size_t kMaxFrameHeaderBytes = size_t{64} << 20;
 inline constexpr size_t kMaxFramePayloadBytes = size_t{1} << 30;
+inline constexpr size_t kMaxFrameDescriptors = 240;  // Linux takes 253 at once
 inline constexpr std::chrono::milliseconds kSendStallLimit{30'000};
 
 struct Frame {

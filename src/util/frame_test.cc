@@ -63,11 +63,11 @@ TEST(Frame, CarriesDescriptors) {
   const Pair pair;
   std::array<int, 2> pipe_ends{};
   ASSERT_EQ(pipe(pipe_ends.data()), 0);
-  const std::vector<int> sixty_four(64, pipe_ends[0]);
-  ASSERT_TRUE(SendFrame(pair.ends[0], "{}", "p", sixty_four).ok());
+  const std::vector<int> many(kMaxFrameDescriptors, pipe_ends[0]);
+  ASSERT_TRUE(SendFrame(pair.ends[0], "{}", "p", many).ok());
   ASSERT_TRUE(SendFrame(pair.ends[0], "second").ok());
   const auto frame = ReceiveFrame(pair.ends[1], milliseconds(1000));
-  ASSERT_EQ(frame->descriptors.size(), 64U);
+  ASSERT_EQ(frame->descriptors.size(), many.size());
   struct stat sent {
   }, received{};
   fstat(pipe_ends[0], &sent);

@@ -13,6 +13,7 @@
 
 #include "core/verdict.h"
 #include "judge/fake/host_kernels.h"
+#include "judge/problem.h"
 #include "judge/runner.h"
 #include "util/clock.h"
 #include "util/file.h"
@@ -288,6 +289,24 @@ TEST_F(JudgeOverFakeDriver, AnyTaskIsJudgedAgainstItsOwnReference) {
     ASSERT_EQ(timing->comparisons.size(), 1U);
     EXPECT_EQ(timing->comparisons[0].baseline, "current");
   }
+}
+
+// Each has two memories, whose descriptors all go to a process at once.
+TEST_F(JudgeOverFakeDriver, TakesManyTensorsAndRefusesMore) {
+  Job job = RowSumJob("row-sum");
+  while (job.task.tensors.size() < kMostTensors) {
+    const std::string name = "unused" + std::to_string(job.task.tensors.size());
+    job.task.tensors.push_back(
+        {name, DType::kF32, Role::kInput, {Expression::Constant(3)}, Generator::kNormal});
+  }
+  const Outcome outcome = JudgeAll({job}).at(0).verdict.outcome;
+  EXPECT_TRUE(std::holds_alternative<Passed>(outcome)) << Describe(outcome);
+  job.task.tensors.push_back(job.task.tensors.back());
+  job.task.tensors.back().name = "one-more";
+  const auto refused = ProblemOf(job.task, job.workload);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_THAT(refused.error().message, testing::HasSubstr("120 inputs and 1 outputs"));
+  EXPECT_THAT(refused.error().fix, testing::HasSubstr("at most 120 tensors"));
 }
 
 TEST_F(JudgeOverFakeDriver, WrongAnswersToAnyTaskAreNamed) {

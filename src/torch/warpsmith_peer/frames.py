@@ -2,7 +2,7 @@
 
   u32 magic "WSF1" | u32 header bytes | u64 payload bytes | header | payload   (little endian)
 
-Descriptors travel with the first byte (SCM_RIGHTS), at most 64.
+Descriptors travel with the first byte (SCM_RIGHTS), at most 240.
 """
 import array
 import dataclasses
@@ -15,7 +15,7 @@ _PREAMBLE = struct.Struct("<4sIQ")
 _MAGIC = b"WSF1"
 _MAX_HEADER_BYTES = 64 << 20
 _MAX_PAYLOAD_BYTES = 1 << 30
-_MAX_DESCRIPTORS = 64
+_MAX_DESCRIPTORS = 240
 _CHUNK_BYTES = 4 << 20  # memory grows with what arrives, not with what is claimed
 
 
