@@ -11,6 +11,7 @@
 
 #include "kernelbench/checkout.h"
 #include "kernelbench/driver_description.h"
+#include "kernelbench/init_source.h"
 #include "kernelbench/inspection.h"
 #include "kernelbench/launch_declaration.h"
 #include "kernelbench/launch_match.h"
@@ -150,7 +151,7 @@ Result<DriverFiles> FilesOf(const Problem& problem) {
   files.files["launch.inc"] = CapturingDefinition(declared);
   std::error_code ignored;
   if (fs::exists(problem.path / "init.cu", ignored)) {
-    files.files["init/init.cu"] = TRY(ReadFile(problem.path / "init.cu"));
+    files.files["init/init.cu"] = InitSource(TRY(ReadFile(problem.path / "init.cu")));
     files.files["init/candidate.toml"] = kCandidate;
     files.launch = Match(declared, FindLaunchDefinitions(files.files["init/init.cu"]));
   }
