@@ -9,11 +9,28 @@
 namespace warpsmith::hgemm {
 
 std::span<const Family> Families() {
-  static constexpr std::array<Family, 3> kFamilies = {{{"tiny", TinyConfigs, MakeTiny},
-                                                       {"mma_sync", MmaSyncConfigs, MakeMmaSync},
-                                                       {"wgmma", WgmmaConfigs, MakeWgmma}}};
+  static constexpr std::array<Family, 3> kFamilies = {
+      {{"tiny", TinyConfigs, MakeTiny, [] { return ToConfig(TinyParameters{}); }},
+       {"mma_sync", MmaSyncConfigs, MakeMmaSync, [] { return ToConfig(MmaSyncParameters{}); }},
+       {"wgmma", WgmmaConfigs, MakeWgmma, [] { return ToConfig(WgmmaParameters{}); }}}};
   return kFamilies;
 }
+
+namespace {
+
+// A parameter that is not known may change what the kernel is.
+Status CheckNames(const Family& family, const Config& config) {
+  const Config known = family.defaults();
+  for (const auto& [name, value] : config) {
+    if (known.contains(name)) continue;
+    return Error{ErrorCode::kBadInput,
+                 "kernel family '" + std::string(family.name) + "' has no parameter '" + name + "'",
+                 "it may come from a newer version of warpsmith"};
+  }
+  return {};
+}
+
+}  // namespace
 
 Target TargetOf(const DeviceInfo& device) {
   Target target;
@@ -27,7 +44,8 @@ Target TargetOf(const DeviceInfo& device) {
 
 std::string NameOf(const Problem& problem) {
   return "hgemm-" + std::to_string(problem.m) + "x" + std::to_string(problem.n) + "x" +
-         std::to_string(problem.k) + (problem.layout == Layout::kNN ? "-NN" : "-TN");
+         std::to_string(problem.k) + (problem.layout == Layout::kNN ? "-NN" : "-TN") +
+         (problem.dtype == DType::kBF16 ? "-bf16" : "");
 }
 
 Space SpaceFor(const Problem& problem, const Target& target) {
@@ -42,7 +60,9 @@ Space SpaceFor(const Problem& problem, const Target& target) {
 
 Result<Candidate> MakeCandidate(const Problem& problem, const Point& point) {
   for (const Family& family : Families()) {
-    if (family.name == point.family) return family.make(problem, point.config);
+    if (family.name != point.family) continue;
+    TRY(CheckNames(family, point.config));
+    return family.make(problem, point.config);
   }
   return Error{ErrorCode::kBadInput, "kernel family '" + point.family + "' is not known",
                "it may come from a newer version of warpsmith"};

@@ -1,4 +1,4 @@
-// HGEMM kernel families as data: C = A * B, FP16 in and out, FP32 accumulation.
+// HGEMM kernel families as data: C = A * B, FP16 or BF16 in and out, FP32 accumulation.
 #ifndef WARPSMITH_HGEMM_FAMILY_H_
 #define WARPSMITH_HGEMM_FAMILY_H_
 
@@ -10,6 +10,7 @@
 
 #include "core/candidate.h"
 #include "core/device.h"
+#include "core/dtype.h"
 #include "core/space.h"
 
 namespace warpsmith::hgemm {
@@ -21,6 +22,7 @@ enum class Layout : uint8_t { kNN, kTN };
 struct Problem {
   int64_t m = 0, n = 0, k = 0;
   Layout layout = Layout::kTN;
+  DType dtype = DType::kF16;  // or kBF16
 };
 
 // What a family may count on. Enumerating spaces needs no GPU.
@@ -28,6 +30,9 @@ struct Target {
   int compute_capability = 90;  // 80, 86, 89, 90 ...
   int sm_count = 132;
   int max_shared_bytes = 232448;
+  // Offers kernels that begin before the operation ahead of them has ended. It shortens calls that
+  // follow each other, and no call that stands alone.
+  bool overlap = false;
 };
 
 // A device's description must name its architecture ("sm_90a").
@@ -41,16 +46,18 @@ struct Family {
   // The candidate of a legal configuration: sources, flags, plan; provenance names family and
   // config. The plan's tensors are "A", "B", "C", its sizes M, N, K.
   Candidate (*make)(const Problem&, const Config&);
+  Config (*defaults)();  // every parameter's name
 };
 
 // tiny, mma_sync, wgmma.
 std::span<const Family> Families();
 
-// "hgemm-512x512x512-TN"
+// "hgemm-512x512x512-TN", "hgemm-512x512x512-TN-bf16"
 std::string NameOf(const Problem& problem);
 
-// The union of all families' legal configurations, named "hgemm-MxNxK-LAYOUT".
+// The union of all families' legal configurations, named as the problem.
 Space SpaceFor(const Problem& problem, const Target& target);
+// kBadInput for a family or a parameter that this program does not know.
 Result<Candidate> MakeCandidate(const Problem& problem, const Point& point);
 
 }  // namespace warpsmith::hgemm

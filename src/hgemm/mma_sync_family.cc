@@ -6,53 +6,70 @@
 #include <string>
 
 #include "hgemm/device_source.h"
+#include "hgemm/parameter_table.h"
+#include "hgemm/tiling.h"
 
 namespace warpsmith::hgemm {
 namespace {
 
 constexpr char kName[] = "mma_sync";
 
+using P = MmaSyncParameters;
+constexpr Parameter<P> kTable[] = {{"tile_m", &P::tile_m},
+                                   {"tile_n", &P::tile_n},
+                                   {"tile_k", &P::tile_k},
+                                   {"warps_m", &P::warps_m},
+                                   {"warps_n", &P::warps_n},
+                                   {"warps_k", &P::warps_k},
+                                   {"stages", &P::stages},
+                                   {"splits", &P::splits},
+                                   {"split_cluster", &P::split_cluster},
+                                   {"staged_store", &P::staged_store},
+                                   {"raster_group", &P::raster_group},
+                                   {"ctas_per_sm", &P::ctas_per_sm},
+                                   {"baked", &P::baked},
+                                   {"early_reduce", &P::early_reduce},
+                                   {"overlap", &P::overlap}};
+
 // How a kernel treats the rims of the matrices (device enum Edge).
 enum class Edge : uint8_t { kExact, kAligned, kUnaligned };
 
-int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
-Edge EdgeOf(const Problem& problem, const MmaSyncParameters& p) {
+Edge EdgeOf(const Problem& problem, const P& p) {
   if (problem.n % 8 != 0 || problem.k % 8 != 0) return Edge::kUnaligned;
   const bool whole =
       problem.m % p.tile_m == 0 && problem.n % p.tile_n == 0 && problem.k % p.tile_k == 0;
   return whole ? Edge::kExact : Edge::kAligned;
 }
 
-int64_t Ctas(const Problem& problem, const MmaSyncParameters& p) {
+int64_t Ctas(const Problem& problem, const P& p) {
   return CeilDiv(problem.m, p.tile_m) * CeilDiv(problem.n, p.tile_n) * p.splits;
 }
 
 // mma.m16n8k16 fragments of a warp's tile.
-int64_t FragmentsI(const MmaSyncParameters& p) { return p.tile_m / p.warps_m / 16; }
-int64_t FragmentsJ(const MmaSyncParameters& p) { return p.tile_n / p.warps_n / 8; }
+int64_t FragmentsI(const P& p) { return p.tile_m / p.warps_m / 16; }
+int64_t FragmentsJ(const P& p) { return p.tile_n / p.warps_n / 8; }
 
 // 16-byte chunks a thread copies per k-block.
-int64_t CopyTurns(const MmaSyncParameters& p) {
+int64_t CopyTurns(const P& p) {
   const int64_t threads = MmaSyncThreads(p);
   return CeilDiv(p.tile_m * p.tile_k / 8, threads) + CeilDiv(p.tile_n * p.tile_k / 8, threads);
 }
 
 // Sums, two sets of fragments, addresses; fitted to what NVRTC 13.0 reports so that nothing spills.
-int64_t Registers(const Problem& problem, const MmaSyncParameters& p) {
+int64_t Registers(const Problem& problem, const P& p) {
   const int64_t i = FragmentsI(p), j = FragmentsJ(p);
   const int64_t staged = EdgeOf(problem, p) == Edge::kUnaligned ? 5 : 1;  // per turn
   return i * j * 4 + 2 * (i * 4 + j * 2) + 46 + staged * CopyTurns(p) + (p.baked ? 4 : 0);
 }
 
-bool IsWellFormed(const MmaSyncParameters& p) {
+bool IsWellFormed(const P& p) {
   const int64_t steps = p.tile_k / 16 / p.warps_k;
   return p.tile_m % (16 * p.warps_m) == 0 && p.tile_n % (16 * p.warps_n) == 0 &&
          p.tile_k % (16 * p.warps_k) == 0 && steps > 0 && steps % 2 == 0 &&
          MmaSyncThreads(p) <= 512 && p.stages >= 2 && p.raster_group >= 1;
 }
 
-bool FitsTarget(const Problem& problem, const Target& target, const MmaSyncParameters& p) {
+bool FitsTarget(const Problem& problem, const Target& target, const P& p) {
   constexpr int64_t kReserved = 1024;  // shared memory the system keeps per CTA
   const int64_t registers = Registers(problem, p);
   return registers <= 255 && registers * MmaSyncThreads(p) * p.ctas_per_sm <= 65536 &&
@@ -60,7 +77,9 @@ bool FitsTarget(const Problem& problem, const Target& target, const MmaSyncParam
          (MmaSyncSharedBytes(p) + kReserved) * p.ctas_per_sm <= target.max_shared_bytes + kReserved;
 }
 
-bool IsLegalSplit(const Target& target, const MmaSyncParameters& p) {
+bool IsLegalSplit(const Target& target, const P& p) {
+  if (p.early_reduce && (p.splits == 1 || p.split_cluster)) return false;
+  if ((p.early_reduce || p.overlap) && target.compute_capability < 90) return false;
   if (p.splits == 1) return !p.split_cluster;
   if (p.staged_store) return false;
   if (!p.split_cluster) return true;
@@ -75,7 +94,7 @@ bool IsPlausibleTile(int64_t extent, int64_t tile) {
   return power_of_two ? tile < 2 * std::max<int64_t>(extent, 16) : extent % tile == 0;
 }
 
-bool IsPlausibleCrowd(const Problem& problem, const Target& target, const MmaSyncParameters& p) {
+bool IsPlausibleCrowd(const Problem& problem, const Target& target, const P& p) {
   const int64_t ctas = Ctas(problem, p), area = p.tile_m * p.tile_n;
   if (area > 32 * 32 && ctas < target.sm_count / 8 && area * 4 > problem.m * problem.n)
     return false;
@@ -84,19 +103,19 @@ bool IsPlausibleCrowd(const Problem& problem, const Target& target, const MmaSyn
   return p.splits == 1 || ctas <= 2 * target.sm_count;
 }
 
-bool IsPlausibleWarps(const MmaSyncParameters& p) {
+bool IsPlausibleWarps(const P& p) {
   const int64_t m = p.tile_m / p.warps_m, n = p.tile_n / p.warps_n;
   const int64_t warps = p.warps_m * p.warps_n * p.warps_k;
   return m <= 64 && n <= 128 && m * n <= 64 * 128 && warps >= 2 && warps <= 8;
 }
 
-bool IsPlausibleDepth(const Problem& problem, const MmaSyncParameters& p) {
+bool IsPlausibleDepth(const Problem& problem, const P& p) {
   const int64_t blocks = CeilDiv(CeilDiv(problem.k, p.tile_k), p.splits);
   return p.stages <= std::max<int64_t>(2, blocks + 1) && (p.splits == 1 || blocks >= 2);
 }
 
 // Parameters that change nothing here keep their first value.
-bool IsNotRedundant(const Problem& problem, const Target& target, const MmaSyncParameters& p) {
+bool IsNotRedundant(const Problem& problem, const Target& target, const P& p) {
   const int64_t tiles = Ctas(problem, p) / p.splits;
   if (p.raster_group > 1 && tiles <= target.sm_count) return false;
   if (p.ctas_per_sm > 1 && (Registers(problem, p) <= 104 || tiles <= target.sm_count)) return false;
@@ -106,7 +125,7 @@ bool IsNotRedundant(const Problem& problem, const Target& target, const MmaSyncP
   return p.staged_store || !staged_only;
 }
 
-bool IsPlausible(const Problem& problem, const Target& target, const MmaSyncParameters& p) {
+bool IsPlausible(const Problem& problem, const Target& target, const P& p) {
   return IsPlausibleTile(problem.m, p.tile_m) && IsPlausibleTile(problem.n, p.tile_n) &&
          IsPlausibleWarps(p) && IsPlausibleCrowd(problem, target, p) &&
          IsPlausibleDepth(problem, p) && IsNotRedundant(problem, target, p);
@@ -114,9 +133,9 @@ bool IsPlausible(const Problem& problem, const Target& target, const MmaSyncPara
 
 constexpr std::array<int, 7> kTiles = {16, 32, 64, 96, 128, 192, 256};
 
-std::vector<MmaSyncParameters> Tiles(const Problem& problem, const Target& target) {
-  std::vector<MmaSyncParameters> tiles;
-  MmaSyncParameters p;
+std::vector<P> Tiles(const Problem& problem, const Target& target) {
+  std::vector<P> tiles;
+  P p;
   p.baked = problem.m * problem.n * problem.k <= (int64_t{1} << 28);  // else strides are cheap
   for (const int m : kTiles) {
     for (const int n : kTiles) {
@@ -134,9 +153,9 @@ std::vector<MmaSyncParameters> Tiles(const Problem& problem, const Target& targe
   return tiles;
 }
 
-std::vector<MmaSyncParameters> Warps(const MmaSyncParameters& tile) {
-  std::vector<MmaSyncParameters> all;
-  MmaSyncParameters p = tile;
+std::vector<P> Warps(const P& tile) {
+  std::vector<P> all;
+  P p = tile;
   for (const int m : {1, 2, 4}) {
     for (const int n : {1, 2, 4}) {
       for (const int k : {1, 2, 4}) {
@@ -148,9 +167,10 @@ std::vector<MmaSyncParameters> Warps(const MmaSyncParameters& tile) {
   return all;
 }
 
-std::vector<MmaSyncParameters> Schedules(const MmaSyncParameters& warps) {
-  std::vector<MmaSyncParameters> all;
-  MmaSyncParameters p = warps;
+std::vector<P> Schedules(const Target& target, const P& warps) {
+  std::vector<P> all;
+  P p = warps;
+  const bool early = target.compute_capability >= 90;
   for (const int stages : {2, 3, 4, 5, 6}) {
     for (const int cluster : {0, 1}) {
       for (const int staged : {0, 1}) {
@@ -158,6 +178,11 @@ std::vector<MmaSyncParameters> Schedules(const MmaSyncParameters& warps) {
           for (const int ctas : {1, 2, 3}) {
             p.stages = stages, p.split_cluster = cluster, p.staged_store = staged;
             p.raster_group = group, p.ctas_per_sm = ctas;
+            p.early_reduce = early && p.splits > 1 && !cluster;
+            p.overlap = 0;
+            all.push_back(p);
+            if (!target.overlap) continue;
+            p.overlap = 1;
             all.push_back(p);
           }
         }
@@ -181,9 +206,9 @@ const char* EdgeName(Edge edge) {
   return "";
 }
 
-bool UsesWorkspace(const MmaSyncParameters& p) { return p.splits > 1 && !p.split_cluster; }
+bool UsesWorkspace(const P& p) { return p.splits > 1 && !p.split_cluster; }
 
-void WriteConfig(std::ostream& s, const Problem& problem, const MmaSyncParameters& p) {
+void WriteConfig(std::ostream& s, const Problem& problem, const P& p) {
   const int64_t baked = p.baked;
   const char* split = p.splits == 1 ? "kNone" : p.split_cluster ? "kCluster" : "kWorkspace";
   s << "struct Config {\n"
@@ -201,12 +226,14 @@ void WriteConfig(std::ostream& s, const Problem& problem, const MmaSyncParameter
     << "  static constexpr int kWarpsM = " << p.warps_m << ", kWarpsN = " << p.warps_n
     << ", kWarpsK = " << p.warps_k << ";\n"
     << "  static constexpr int kStages = " << p.stages << ", kSplits = " << p.splits
-    << ", kRasterGroup = " << p.raster_group << ";\n};\n"
+    << ", kRasterGroup = " << p.raster_group << ";\n"
+    << "  static constexpr bool kBf16 = " << (problem.dtype == DType::kBF16)
+    << ", kEarlyReduce = " << p.early_reduce << ", kOverlap = " << p.overlap << ";\n};\n"
     << "static_assert(family::SharedBytes<Config>() == " << MmaSyncSharedBytes(p)
     << ", \"as the launch plan says\");\n\n";
 }
 
-std::string Source(const Problem& problem, const MmaSyncParameters& p) {
+std::string Source(const Problem& problem, const P& p) {
   const bool workspace = UsesWorkspace(p);
   std::ostringstream s;
   s << "#include \"mma_sync.cuh\"\n\n"
@@ -226,7 +253,7 @@ std::string Source(const Problem& problem, const MmaSyncParameters& p) {
   return s.str();
 }
 
-Expression ValidWhen(const Problem& problem, const MmaSyncParameters& p) {
+Expression ValidWhen(const Problem& problem, const P& p) {
   const auto divides = [](const char* size, int64_t by) {
     return std::string(size) + " % " + std::to_string(by) + " == 0";
   };
@@ -250,7 +277,7 @@ std::array<Expression, 3> Along(Expression x) {
   return {std::move(x), Expression::Constant(1), Expression::Constant(1)};
 }
 
-LaunchOperation MainLaunch(const MmaSyncParameters& p) {
+LaunchOperation MainLaunch(const P& p) {
   const std::string grid = "ceil_div(M, " + std::to_string(p.tile_m) + ") * ceil_div(N, " +
                            std::to_string(p.tile_n) + ") * " + std::to_string(p.splits);
   LaunchOperation launch{
@@ -259,6 +286,7 @@ LaunchOperation MainLaunch(const MmaSyncParameters& p) {
       .block = Along(Expression::Constant(MmaSyncThreads(p))),
       .cluster = Along(Expression::Constant(p.split_cluster ? p.splits : 1)),
       .shared_bytes = Expression::Constant(MmaSyncSharedBytes(p)),
+      .programmatic = p.overlap != 0,
       .nonportable_cluster = p.split_cluster && p.splits > 8,
       .arguments = {TensorArgument{"A"}, TensorArgument{"B"}, TensorArgument{"C"}},
   };
@@ -269,68 +297,43 @@ LaunchOperation MainLaunch(const MmaSyncParameters& p) {
   return launch;
 }
 
-LaunchOperation ReduceLaunch() {
+LaunchOperation ReduceLaunch(const Problem& problem, const P& p) {
+  const int64_t width = EdgeOf(problem, p) == Edge::kUnaligned ? 1 : 4;  // device kReduceWidth
+  const std::string grid = "ceil_div(M * N, " + std::to_string(256 * width) + ")";
   return {
       .kernel = "hgemm_reduce",
-      .grid = Along(Expression::Literal("ceil_div(M * N, 256)")),
+      .grid = Along(Expression::Literal(grid)),
       .block = Along(Expression::Constant(256)),
       .cluster = Along(Expression::Constant(1)),
+      .programmatic = p.early_reduce != 0,
       .arguments = {WorkspaceArgument{"partials"}, TensorArgument{"C"},
                     IntArgument{Expression::Literal("M")}, IntArgument{Expression::Literal("N")}},
   };
 }
 
-LaunchPlan Plan(const Problem& problem, const MmaSyncParameters& p) {
+LaunchPlan Plan(const Problem& problem, const P& p) {
   LaunchPlan plan;
   plan.valid_when = ValidWhen(problem, p);
   plan.operations.emplace_back(MainLaunch(p));
   if (UsesWorkspace(p)) {
     const std::string bytes = "M * N * " + std::to_string(4 * p.splits);
     plan.workspaces.push_back({"partials", Expression::Literal(bytes)});
-    plan.operations.emplace_back(ReduceLaunch());
+    plan.operations.emplace_back(ReduceLaunch(problem, p));
   }
   return plan;
 }
 
 }  // namespace
 
-Config ToConfig(const MmaSyncParameters& p) {
-  return {{"tile_m", p.tile_m},
-          {"tile_n", p.tile_n},
-          {"tile_k", p.tile_k},
-          {"warps_m", p.warps_m},
-          {"warps_n", p.warps_n},
-          {"warps_k", p.warps_k},
-          {"stages", p.stages},
-          {"splits", p.splits},
-          {"split_cluster", p.split_cluster},
-          {"staged_store", p.staged_store},
-          {"raster_group", p.raster_group},
-          {"ctas_per_sm", p.ctas_per_sm},
-          {"baked", p.baked}};
-}
+Config ToConfig(const P& p) { return ConfigOf<MmaSyncParameters>(p, kTable); }
 
 MmaSyncParameters MmaSyncFromConfig(const Config& config) {
-  return {.tile_m = config.at("tile_m"),
-          .tile_n = config.at("tile_n"),
-          .tile_k = config.at("tile_k"),
-          .warps_m = config.at("warps_m"),
-          .warps_n = config.at("warps_n"),
-          .warps_k = config.at("warps_k"),
-          .stages = config.at("stages"),
-          .splits = config.at("splits"),
-          .split_cluster = config.at("split_cluster"),
-          .staged_store = config.at("staged_store"),
-          .raster_group = config.at("raster_group"),
-          .ctas_per_sm = config.at("ctas_per_sm"),
-          .baked = config.at("baked")};
+  return ParametersOf<MmaSyncParameters>(config, kTable);
 }
 
-int64_t MmaSyncThreads(const MmaSyncParameters& p) {
-  return 32 * p.warps_m * p.warps_n * p.warps_k;
-}
+int64_t MmaSyncThreads(const P& p) { return 32 * p.warps_m * p.warps_n * p.warps_k; }
 
-int64_t MmaSyncSharedBytes(const MmaSyncParameters& p) {
+int64_t MmaSyncSharedBytes(const P& p) {
   const int64_t ring = p.stages * (p.tile_m + p.tile_n) * p.tile_k * 2;
   const int64_t tile_f32 = p.tile_m * p.tile_n * 4;
   const int64_t staging =
@@ -338,7 +341,7 @@ int64_t MmaSyncSharedBytes(const MmaSyncParameters& p) {
   return std::max({ring, (p.warps_k - 1) * tile_f32, staging}) + (p.split_cluster ? tile_f32 : 0);
 }
 
-bool IsLegalMmaSync(const Problem& problem, const Target& target, const MmaSyncParameters& p) {
+bool IsLegalMmaSync(const Problem& problem, const Target& target, const P& p) {
   constexpr int64_t kIntMax = (int64_t{1} << 31) - 1;
   if (target.compute_capability < 80 || std::max({problem.m, problem.n, problem.k}) > kIntMax) {
     return false;
@@ -352,9 +355,9 @@ bool IsLegalMmaSync(const Problem& problem, const Target& target, const MmaSyncP
 
 std::vector<Config> MmaSyncConfigs(const Problem& problem, const Target& target) {
   std::vector<Config> configs;
-  for (const MmaSyncParameters& tile : Tiles(problem, target)) {
-    for (const MmaSyncParameters& warps : Warps(tile)) {
-      for (const MmaSyncParameters& p : Schedules(warps)) {
+  for (const P& tile : Tiles(problem, target)) {
+    for (const P& warps : Warps(tile)) {
+      for (const P& p : Schedules(target, warps)) {
         if (IsLegalMmaSync(problem, target, p) && IsPlausible(problem, target, p)) {
           configs.push_back(ToConfig(p));
         }
@@ -365,7 +368,7 @@ std::vector<Config> MmaSyncConfigs(const Problem& problem, const Target& target)
 }
 
 Candidate MakeMmaSync(const Problem& problem, const Config& config) {
-  const MmaSyncParameters p = MmaSyncFromConfig(config);
+  const P p = MmaSyncFromConfig(config);
   Candidate candidate;
   candidate.sources = DeviceSources(
       {"ptx.cuh", "mma_sync.cuh", "mma_sync_copy.cuh", "mma_sync_store.cuh", "mma_sync_tile.cuh"});

@@ -70,7 +70,7 @@ TEST(MmaSyncFamily, HoldsWhatWonOnAnH200) {
   p.warps_m = 2, p.stages = 5, p.staged_store = 1, p.baked = 1;
   EXPECT_TRUE(Holds({2048, 128, 512, Layout::kNN}, p));
   p = {.tile_m = 16, .tile_n = 32, .tile_k = 64};
-  p.warps_n = 2, p.warps_k = 2, p.stages = 4, p.splits = 16, p.baked = 1;
+  p.warps_n = 2, p.warps_k = 2, p.stages = 4, p.splits = 16, p.baked = 1, p.early_reduce = 1;
   EXPECT_TRUE(Holds({64, 64, 16384, Layout::kTN}, p));
   p = {.tile_m = 128, .tile_n = 128, .tile_k = 64};
   p.warps_m = 2, p.warps_n = 2, p.stages = 3, p.staged_store = 1, p.raster_group = 8;
@@ -115,10 +115,40 @@ TEST(MmaSyncFamily, WorkspaceSplitSumsInASecondLaunch) {
   ASSERT_EQ(candidate.plan.workspaces.size(), 1u);
   EXPECT_EQ(Value(candidate.plan.workspaces[0].bytes, problem), 256 * 264 * 8 * 4);
   EXPECT_EQ(Value(Launch(candidate, 0).grid[0], problem), 4 * 5 * 8);
-  EXPECT_EQ(Value(Launch(candidate, 1).grid[0], problem), 264);
+  EXPECT_EQ(Value(Launch(candidate, 1).grid[0], problem), 66);  // 1024 elements a CTA
   EXPECT_EQ(Launch(candidate, 0).arguments.size(), 7u);
   EXPECT_EQ(Launch(candidate, 1).arguments.size(), 4u);
   EXPECT_THAT(candidate.sources.at(candidate.entry), HasSubstr("Edge::kAligned"));
+}
+
+TEST(MmaSyncFamily, SecondLaunchMayTakeItsPlaceEarlyOnlyWhereThereIsOne) {
+  const Problem problem{256, 264, 4096, Layout::kNN};
+  MmaSyncParameters p{.tile_m = 64, .tile_n = 64, .tile_k = 64};
+  p.warps_m = 2, p.warps_n = 2, p.stages = 3, p.splits = 8, p.early_reduce = 1;
+  ASSERT_TRUE(IsLegalMmaSync(problem, Target{}, p));
+  EXPECT_FALSE(IsLegalMmaSync(problem, Target{.compute_capability = 89}, p));
+  const Candidate candidate = MakeMmaSync(problem, ToConfig(p));
+  EXPECT_FALSE(Launch(candidate, 0).programmatic);
+  EXPECT_TRUE(Launch(candidate, 1).programmatic);
+  p.splits = 1;
+  EXPECT_FALSE(IsLegalMmaSync(problem, Target{}, p));
+}
+
+TEST(MmaSyncFamily, SumsElementByElementWhereRowsAreUnaligned) {
+  const Problem problem{64, 99, 4096, Layout::kTN};
+  MmaSyncParameters p{.tile_m = 32, .tile_n = 64, .tile_k = 64};
+  p.warps_m = 2, p.warps_n = 2, p.stages = 3, p.splits = 4;
+  ASSERT_TRUE(IsLegalMmaSync(problem, Target{}, p));
+  EXPECT_EQ(Value(Launch(MakeMmaSync(problem, ToConfig(p)), 1).grid[0], problem), 25);
+}
+
+TEST(MmaSyncFamily, ElementTypeIsPartOfTheKernel) {
+  Problem problem{256, 256, 256, Layout::kTN};
+  MmaSyncParameters p{.tile_m = 64, .tile_n = 64, .tile_k = 64};
+  p.warps_m = 2, p.warps_n = 2;
+  EXPECT_THAT(MakeMmaSync(problem, ToConfig(p)).sources.at("hgemm.cu"), HasSubstr("kBf16 = 0"));
+  problem.dtype = DType::kBF16;
+  EXPECT_THAT(MakeMmaSync(problem, ToConfig(p)).sources.at("hgemm.cu"), HasSubstr("kBf16 = 1"));
 }
 
 TEST(MmaSyncFamily, ClusterSplitIsOneLaunchWithAnInbox) {

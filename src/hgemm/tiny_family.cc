@@ -5,12 +5,25 @@
 #include <string>
 
 #include "hgemm/device_source.h"
+#include "hgemm/parameter_table.h"
 
 namespace warpsmith::hgemm {
 namespace {
 
 constexpr char kName[] = "tiny";
 constexpr int64_t kStaticSharedBytes = 48 * 1024;
+
+using P = TinyParameters;
+constexpr Parameter<P> kTable[] = {{"warp_m", &P::warp_m},
+                                   {"warp_n", &P::warp_n},
+                                   {"tile_warps_m", &P::tile_warps_m},
+                                   {"tile_warps_n", &P::tile_warps_n},
+                                   {"slice_warps", &P::slice_warps},
+                                   {"cluster_slices", &P::cluster_slices},
+                                   {"unroll", &P::unroll},
+                                   {"accumulators", &P::accumulators},
+                                   {"permute", &P::permute},
+                                   {"overlap", &P::overlap}};
 
 int64_t KBlocksPerWarp(const Problem& problem, const TinyParameters& p) {
   return problem.k / (32 * p.slice_warps * p.cluster_slices);
@@ -113,7 +126,9 @@ std::string Source(const Problem& problem, const TinyParameters& p) {
     << "  static constexpr int kSliceWarps = " << p.slice_warps
     << ", kClusterSlices = " << p.cluster_slices << ";\n"
     << "  static constexpr int kUnroll = " << p.unroll << ", kAccumulators = " << p.accumulators
-    << ";\n};\n\n"
+    << ";\n"
+    << "  static constexpr bool kBf16 = " << (problem.dtype == DType::kBF16)
+    << ", kOverlap = " << p.overlap << ";\n};\n\n"
     << "extern \"C\" __global__ __launch_bounds__(family::Threads<Config>(), 1) void hgemm(\n"
     << "    const half_t* a, const half_t* b, half_t* c) {\n"
     << "  family::Run<Config>(a, b, c);\n}\n";
@@ -130,6 +145,7 @@ LaunchPlan Plan(const Problem& problem, const TinyParameters& p) {
       .grid = {constant(TinyCtas(problem, p)), constant(1), constant(1)},
       .block = {constant(TinyThreads(p)), constant(1), constant(1)},
       .cluster = {constant(p.cluster_slices), constant(1), constant(1)},
+      .programmatic = p.overlap != 0,
       .nonportable_cluster = p.cluster_slices > 8,
       .arguments = {TensorArgument{"A"}, TensorArgument{"B"}, TensorArgument{"C"}},
   };
@@ -141,28 +157,10 @@ LaunchPlan Plan(const Problem& problem, const TinyParameters& p) {
 
 }  // namespace
 
-Config ToConfig(const TinyParameters& p) {
-  return {{"warp_m", p.warp_m},
-          {"warp_n", p.warp_n},
-          {"tile_warps_m", p.tile_warps_m},
-          {"tile_warps_n", p.tile_warps_n},
-          {"slice_warps", p.slice_warps},
-          {"cluster_slices", p.cluster_slices},
-          {"unroll", p.unroll},
-          {"accumulators", p.accumulators},
-          {"permute", p.permute}};
-}
+Config ToConfig(const TinyParameters& p) { return ConfigOf<TinyParameters>(p, kTable); }
 
 TinyParameters TinyFromConfig(const Config& config) {
-  return {.warp_m = config.at("warp_m"),
-          .warp_n = config.at("warp_n"),
-          .tile_warps_m = config.at("tile_warps_m"),
-          .tile_warps_n = config.at("tile_warps_n"),
-          .slice_warps = config.at("slice_warps"),
-          .cluster_slices = config.at("cluster_slices"),
-          .unroll = config.at("unroll"),
-          .accumulators = config.at("accumulators"),
-          .permute = config.at("permute")};
+  return ParametersOf<TinyParameters>(config, kTable);
 }
 
 int64_t TinyThreads(const TinyParameters& p) {
@@ -176,7 +174,7 @@ int64_t TinyCtas(const Problem& problem, const TinyParameters& p) {
 
 bool IsLegalTiny(const Problem& problem, const Target& target, const TinyParameters& p) {
   if (p.permute && problem.layout == Layout::kTN) return false;
-  if (p.cluster_slices > 1 && target.compute_capability < 90) return false;
+  if ((p.cluster_slices > 1 || p.overlap) && target.compute_capability < 90) return false;
   // Offsets inside an operand are 32-bit.
   const int64_t largest =
       std::max({problem.m * problem.k, problem.n * problem.k, problem.m * problem.n});
@@ -188,9 +186,12 @@ std::vector<Config> TinyConfigs(const Problem& problem, const Target& target) {
   std::vector<Config> configs;
   for (const TinyParameters& tile : WarpTiles()) {
     for (const TinyParameters& p : Splits(tile)) {
-      if (IsLegalTiny(problem, target, p) && IsPlausible(problem, target, p)) {
-        configs.push_back(ToConfig(p));
-      }
+      if (!IsLegalTiny(problem, target, p) || !IsPlausible(problem, target, p)) continue;
+      configs.push_back(ToConfig(p));
+      if (!target.overlap) continue;
+      P early = p;
+      early.overlap = 1;
+      configs.push_back(ToConfig(early));
     }
   }
   return configs;

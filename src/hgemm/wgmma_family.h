@@ -23,6 +23,9 @@ struct WgmmaParameters {
   int64_t ctas_per_sm = 1;  // what registers and shared memory leave room for
   int64_t tma_store = 1;    // 0: C straight from registers
   int64_t stream_c = 0;     // 1: C is the first to leave L2
+  int64_t slices = 1;       // clusters that share a tile's K; a second kernel adds up their sums
+  int64_t ping_pong = 0;    // 1: two consumers on tiles of their own, one stores as one multiplies
+  int64_t overlap = 0;      // 1: begins before the operation ahead of it has ended
   bool operator==(const WgmmaParameters&) const = default;
 };
 

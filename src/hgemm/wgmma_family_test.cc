@@ -37,7 +37,16 @@ LaunchOperation LaunchOf(const Problem& problem, const WgmmaParameters& p) {
 
 TEST(WgmmaFamily, ConfigRoundTrips) {
   EXPECT_EQ(WgmmaFromConfig(ToConfig(Large())), Large());
-  EXPECT_EQ(ToConfig(Large()).size(), 16u);
+  EXPECT_EQ(ToConfig(Large()).size(), 19u);
+}
+
+// Recordings made before a parameter was there do not name it.
+TEST(WgmmaFamily, ParametersThatAConfigDoesNotNameKeepTheirDefaults) {
+  Config old = ToConfig(Large());
+  old.erase("slices");
+  old.erase("ping_pong");
+  old.erase("overlap");
+  EXPECT_EQ(WgmmaFromConfig(old), Large());
 }
 
 TEST(WgmmaFamily, SharedMemoryOfTheLargeTileIsRingStagingAndBarriers) {
@@ -139,6 +148,104 @@ TEST(WgmmaFamily, SourcesStandAlone) {
     }
   }
   EXPECT_EQ(candidate.provenance.family, "wgmma");
+}
+
+// 256x256x16384: 4 tiles of 128x128, each by 8 clusters of 4.
+constexpr Problem kDeep = {256, 256, 16384, Layout::kTN};
+constexpr WgmmaParameters kSliced = {.stages = 4, .splits = 4, .tma_store = 0, .slices = 8};
+
+TEST(WgmmaFamily, SlicesMeetInAWorkspaceThatASecondKernelAddsUp) {
+  ASSERT_TRUE(IsLegalWgmma(kDeep, {}, kSliced));
+  const Candidate candidate = MakeWgmma(kDeep, ToConfig(kSliced));
+  const LaunchPlan& plan = candidate.plan;
+  const Sizes sizes = SizesOf(kDeep, 32);
+  ASSERT_EQ(plan.operations.size(), 2u);
+  ASSERT_EQ(plan.workspaces.size(), 1u);
+  EXPECT_EQ(Value(plan.workspaces[0].bytes, sizes), 8 * 256 * 256 * 4);
+  const auto& main = std::get<LaunchOperation>(plan.operations[0]);
+  const auto& sum = std::get<LaunchOperation>(plan.operations[1]);
+  EXPECT_EQ(Value(main.grid[0], sizes), 4 * 4 * 8);
+  EXPECT_FALSE(main.programmatic);
+  EXPECT_EQ(std::get<WorkspaceArgument>(main.arguments.at(2)).workspace, "partials");
+  EXPECT_EQ(Value(sum.grid[0], sizes), 256 * 64 / 128);
+  EXPECT_TRUE(sum.programmatic);
+  EXPECT_NE(candidate.sources.at("hgemm.cu").find("hgemm_sum"), std::string::npos);
+}
+
+// Rows of partial sums are whole 16-byte groups whatever N is.
+TEST(WgmmaFamily, WorkspaceOfUnalignedRowsHasRoomForWholeGroups) {
+  const Problem odd = {100, 99, 16384, Layout::kTN};
+  ASSERT_TRUE(IsLegalWgmma(odd, {}, kSliced));
+  const LaunchPlan plan = MakeWgmma(odd, ToConfig(kSliced)).plan;
+  EXPECT_EQ(Value(plan.workspaces.at(0).bytes, SizesOf(odd, 1)), 8 * 100 * 104 * 4);
+}
+
+TEST(WgmmaFamily, EverySliceOfEverySplitNeedsABlock) {
+  EXPECT_TRUE(IsLegalWgmma({256, 256, 64 * 32, Layout::kTN}, {}, kSliced));
+  EXPECT_FALSE(IsLegalWgmma({256, 256, 64 * 31, Layout::kTN}, {}, kSliced));
+  WgmmaParameters stored = kSliced;
+  stored.tma_store = 1;  // there is no map of the workspace
+  EXPECT_FALSE(IsLegalWgmma(kDeep, {}, stored));
+}
+
+TEST(WgmmaFamily, ClustersOfSixteenAreNotPortable) {
+  const WgmmaParameters p = {.stages = 4, .splits = 16, .tma_store = 0};
+  ASSERT_TRUE(IsLegalWgmma(kDeep, {}, p));
+  EXPECT_TRUE(LaunchOf(kDeep, p).nonportable_cluster);
+  WgmmaParameters eight = p;
+  eight.splits = 8;
+  EXPECT_FALSE(LaunchOf(kDeep, eight).nonportable_cluster);
+  WgmmaParameters beyond = p;
+  beyond.cluster_m = 2;
+  EXPECT_FALSE(IsLegalWgmma(kDeep, {}, beyond));
+}
+
+TEST(WgmmaFamily, TurnsNeedTwoConsumersThatHoldAWholeTileEach) {
+  WgmmaParameters p = {.tile_m = 128, .tile_n = 128, .stages = 4, .persistent = 1, .ping_pong = 1};
+  EXPECT_TRUE(IsLegalWgmma(kSquare, {}, p));
+  EXPECT_EQ(WgmmaSharedBytes(p), 4 * 32768 + 2 * 4 * 8192 + 64);  // a tile of C for each
+  p.tile_n = 256;                                                 // 256 sums a thread
+  EXPECT_FALSE(IsLegalWgmma(kSquare, {}, p));
+  p.tile_n = 128, p.persistent = 0;
+  EXPECT_FALSE(IsLegalWgmma(kSquare, {}, p));
+  p.persistent = 1, p.consumers = 1;
+  EXPECT_FALSE(IsLegalWgmma(kSquare, {}, p));
+  p.consumers = 2, p.skew = 1;
+  EXPECT_FALSE(IsLegalWgmma(kSquare, {}, p));
+}
+
+TEST(WgmmaFamily, ElementTypeIsPartOfTheKernelAndItsMaps) {
+  Problem problem = kSquare;
+  problem.dtype = DType::kBF16;
+  const Candidate candidate = MakeWgmma(problem, ToConfig(Large()));
+  EXPECT_NE(candidate.sources.at("hgemm.cu").find("kBf16 = 1"), std::string::npos);
+  for (const size_t argument : {0, 1, 2}) {
+    const auto map = std::get<TensorMapArgument>(LaunchOf(problem, Large()).arguments.at(argument));
+    EXPECT_EQ(map.dtype, DType::kBF16);
+  }
+}
+
+TEST(WgmmaFamily, OverlapIsOfferedOnlyWhereAskedFor) {
+  const Problem problem = {512, 512, 512, Layout::kTN};
+  const auto early = [&](const Target& target) {
+    size_t count = 0;
+    for (const Config& config : WgmmaConfigs(problem, target)) count += config.at("overlap");
+    return count;
+  };
+  EXPECT_EQ(early({}), 0u);
+  EXPECT_GT(early({.overlap = true}), 100u);
+  EXPECT_TRUE(LaunchOf(problem, {.overlap = 1}).programmatic);
+}
+
+// Clusters of eight leave SMs idle unless two CTAs fit one.
+TEST(WgmmaFamily, LargeClustersAreOfferedWithRingsThatPair) {
+  bool found = false;
+  for (const Config& config : WgmmaConfigs(kDeep, {})) {
+    const WgmmaParameters p = WgmmaFromConfig(config);
+    found = found || (p.splits == 8 && p.slices == 1 && p.tile_m == 64 && p.tile_n == 64 &&
+                      WgmmaSharedBytes(p) < 232448 / 2);
+  }
+  EXPECT_TRUE(found);
 }
 
 struct Expected {

@@ -5,8 +5,10 @@
 #include <cmath>
 
 #include "hgemm/mma_sync_family.h"
+#include "hgemm/tiling.h"
 #include "hgemm/tiny_family.h"
 #include "hgemm/wgmma_family.h"
+#include "hgemm/wgmma_geometry.h"
 
 namespace warpsmith::hgemm {
 namespace {
@@ -34,7 +36,6 @@ constexpr int64_t kSmRegisters = 65536;
 constexpr int64_t kSmThreads = 2048;
 constexpr int64_t kWgmmaOtherRegisters = 40;  // beside the accumulators
 
-int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 double AsDouble(int64_t value) { return static_cast<double>(value); }
 
 int64_t Residency(int64_t threads, int64_t registers_a_thread, int64_t shared_bytes) {

@@ -1,7 +1,7 @@
-// HGEMM for any M, N, K >= 1: C = A*B, f16 in and out, f32 accumulation. A is MxK row-major; B is
-// KxN row-major ("NN") or column-major ("TN", stored NxK); C is MxN row-major.
-// A ring of cp.async stages, ldmatrix, mma.sync m16n8k16: runs from sm_80 on. Only
-// Split::kCluster needs sm_90.
+// HGEMM for any M, N, K >= 1: C = A*B, f16 or bf16 in and out, f32 accumulation. A is MxK
+// row-major; B is KxN row-major ("NN") or column-major ("TN", stored NxK); C is MxN row-major. A
+// ring of cp.async stages, ldmatrix, mma.sync m16n8k16: runs from sm_80 on. Only Split::kCluster
+// needs sm_90.
 //
 // Dynamic shared memory, reused from phase to phase:
 //   main loop   | stage 0: A [kBM rows x kBK] B | stage 1: A B | ... | stage kStages-1 |
@@ -64,8 +64,8 @@ __device__ __forceinline__ void Multiply(Accumulator<C>& acc, const Fragments<C>
     for (int s = 0; s < D::kTilesJ; ++s) {
       // Snake order: the next instruction shares an operand with the last one.
       const int j = i % 2 == 0 ? s : D::kTilesJ - 1 - s;
-      ptx::mma_m16n8k16_f32_f16_f16_f32(acc[i][j], f.a[i][0], f.a[i][1], f.a[i][2], f.a[i][3],
-                                        f.b[j / 2][j % 2 * 2], f.b[j / 2][j % 2 * 2 + 1]);
+      ptx::mma_m16n8k16_f32<C::kBf16>(acc[i][j], f.a[i][0], f.a[i][1], f.a[i][2], f.a[i][3],
+                                      f.b[j / 2][j % 2 * 2], f.b[j / 2][j % 2 * 2 + 1]);
     }
   }
 }
@@ -116,6 +116,9 @@ __device__ __forceinline__ void Run(const Problem<C>& problem) {
   extern __shared__ __align__(128) unsigned char shared[];
   const uint32_t base = ptx::cvta_to_shared(shared);
   if constexpr (C::kSplit == Split::kCluster) ptx::barrier_cluster_arrive_relaxed();  // "I run"
+  // The sums of Split::kWorkspace are added by a kernel that may take its place early.
+  if constexpr (C::kOverlap || C::kEarlyReduce) ptx::griddepcontrol_launch_dependents();
+  if constexpr (C::kOverlap) ptx::griddepcontrol_wait();
   const Tile tile = LocateTile(problem);
   Accumulator<C> acc = {};
   MainLoop<C>(acc, problem, tile, base);
@@ -137,17 +140,30 @@ __device__ __forceinline__ void Run(const Problem<C>& problem) {
   }
 }
 
-// Second launch of Split::kWorkspace: one thread an element of C, splits added in order.
+// Second launch of Split::kWorkspace: kReduceWidth elements of C a thread, splits added in order.
 template <class C>
 __device__ __forceinline__ void Reduce(const float* partials, half_t* c, int m_arg, int n_arg) {
+  constexpr int kWidth = kReduceWidth<C>;
   const int m = C::kM > 0 ? C::kM : m_arg, n = C::kN > 0 ? C::kN : n_arg;
   const long long count = static_cast<long long>(m) * n;
-  const long long at = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x;
+  const long long at = (static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x) * kWidth;
+  if constexpr (C::kOverlap) ptx::griddepcontrol_launch_dependents();
+  if constexpr (C::kEarlyReduce) ptx::griddepcontrol_wait();
   if (at >= count) return;
-  float sum = partials[at];
+  float part[C::kSplits][kWidth];
 #pragma unroll
-  for (int s = 1; s < C::kSplits; ++s) sum += partials[s * count + at];
-  ptx::st_global_b16(c + at, ptx::cvt_rn_f16_f32(sum));
+  for (int s = 0; s < C::kSplits; ++s) ptx::ld_global_f32(part[s], partials + s * count + at);
+#pragma unroll
+  for (int s = 1; s < C::kSplits; ++s) {
+#pragma unroll
+    for (int i = 0; i < kWidth; ++i) part[0][i] += part[s][i];
+  }
+  if constexpr (kWidth == 4) {
+    ptx::st_global_v2_b32(c + at, ptx::cvt_rn_x2_f32<C::kBf16>(part[0][0], part[0][1]),
+                          ptx::cvt_rn_x2_f32<C::kBf16>(part[0][2], part[0][3]));
+  } else {
+    ptx::st_global_b16(c + at, ptx::cvt_rn_f32<C::kBf16>(part[0][0]));
+  }
 }
 
 }  // namespace warpsmith::hgemm::mma_sync

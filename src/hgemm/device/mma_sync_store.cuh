@@ -57,10 +57,10 @@ __device__ __forceinline__ void StorePair(const Problem<C>& p, int row, int colu
   if (C::kEdge != Edge::kExact && (row >= p.M() || column >= p.N())) return;
   const long long at = static_cast<long long>(row) * p.N() + column;
   if constexpr (C::kEdge == Edge::kUnaligned) {
-    ptx::st_global_b16(p.c + at, ptx::cvt_rn_f16_f32(v0));
-    if (column + 1 < p.N()) ptx::st_global_b16(p.c + at + 1, ptx::cvt_rn_f16_f32(v1));
+    ptx::st_global_b16(p.c + at, ptx::cvt_rn_f32<C::kBf16>(v0));
+    if (column + 1 < p.N()) ptx::st_global_b16(p.c + at + 1, ptx::cvt_rn_f32<C::kBf16>(v1));
   } else {
-    ptx::st_global_b32(p.c + at, ptx::cvt_rn_f16x2_f32(v0, v1));
+    ptx::st_global_b32(p.c + at, ptx::cvt_rn_x2_f32<C::kBf16>(v0, v1));
   }
 }
 
@@ -109,8 +109,9 @@ __device__ __forceinline__ void StoreStaged(const Problem<C>& p, const Tile& til
 #pragma unroll
     for (int j = 0; j < D::kTilesJ; ++j) {
       const float(&v)[4] = acc[i][j];
-      ptx::st_shared_b32(to + j * 16, ptx::cvt_rn_f16x2_f32(v[0], v[1]));
-      ptx::st_shared_b32(to + 8 * D::kPaddedRowBytes + j * 16, ptx::cvt_rn_f16x2_f32(v[2], v[3]));
+      ptx::st_shared_b32(to + j * 16, ptx::cvt_rn_x2_f32<C::kBf16>(v[0], v[1]));
+      ptx::st_shared_b32(to + 8 * D::kPaddedRowBytes + j * 16,
+                         ptx::cvt_rn_x2_f32<C::kBf16>(v[2], v[3]));
     }
     __syncwarp();  // the warp's 16 rows are complete
 #pragma unroll

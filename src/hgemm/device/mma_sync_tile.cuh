@@ -21,6 +21,9 @@ enum class Split {
 // What follows from a configuration C:
 //   int kM, kN, kK   sizes, or 0: taken from the kernel's arguments
 //   bool kBColumnMajor; Edge kEdge; Epilogue kEpilogue; Split kSplit
+//   bool kBf16       elements are bf16; else f16
+//   bool kOverlap, kEarlyReduce   this kernel, or Reduce, is launched programmatically: it begins
+//                    while the operation ahead still runs (sm_90)
 //   int kBM, kBN, kBK, kWarpsM, kWarpsN, kWarpsK, kStages, kSplits, kRasterGroup
 template <class C>
 struct Derived {
@@ -42,6 +45,10 @@ struct Derived {
   static_assert(C::kSplit != Split::kCluster || kTilesI * kTilesJ % C::kSplits == 0,
                 "ranks own equal shares of the fragments");
 };
+
+// Elements of C that a thread of Reduce adds up: rows are whole 16-byte groups, or of any length.
+template <class C>
+inline constexpr int kReduceWidth = C::kEdge == Edge::kUnaligned ? 1 : 4;
 
 __device__ constexpr int Max(int a, int b) { return a > b ? a : b; }
 

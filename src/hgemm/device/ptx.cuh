@@ -8,7 +8,7 @@ namespace warpsmith::hgemm {
 
 using uint16_t = unsigned short;
 using uint32_t = unsigned int;
-using half_t = uint16_t;  // the 16 bits of an IEEE binary16; never computed with directly
+using half_t = uint16_t;  // the 16 bits of an FP16 or BF16; never computed with directly
 
 struct uint2_t {
   uint32_t x, y;
@@ -74,6 +74,17 @@ WARPSMITH_PTX void st_global_b32(void* p, uint32_t x) {
 }
 WARPSMITH_PTX void st_global_b16(void* p, uint16_t x) {
   asm volatile("st.global.b16 [%0], %1;" ::"l"(p), "h"(x) : "memory");
+}
+
+// Not the read-only path: the kernel ahead, which may still run when this one begins, wrote them.
+WARPSMITH_PTX void ld_global_f32(float (&v)[4], const float* p) {
+  asm volatile("ld.global.v4.f32 {%0, %1, %2, %3}, [%4];"
+               : "=f"(v[0]), "=f"(v[1]), "=f"(v[2]), "=f"(v[3])
+               : "l"(p)
+               : "memory");
+}
+WARPSMITH_PTX void ld_global_f32(float (&v)[1], const float* p) {
+  asm volatile("ld.global.f32 %0, [%1];" : "=f"(v[0]) : "l"(p) : "memory");
 }
 
 // ---- shared memory ---------------------------------------------------------------------------
@@ -154,28 +165,46 @@ WARPSMITH_PTX uint32_t movmatrix_m8n8_trans_b16(uint32_t row) {
   asm volatile("movmatrix.sync.aligned.m8n8.trans.b16 %0, %1;" : "=r"(column) : "r"(row));
   return column;
 }
-// d += a * b; a is 16x16 row-major, b is 16x8 column-major, both f16; d is f32.
-WARPSMITH_PTX void mma_m16n8k16_f32_f16_f16_f32(float (&d)[4], uint32_t a0, uint32_t a1,
-                                                uint32_t a2, uint32_t a3, uint32_t b0,
-                                                uint32_t b1) {
-  asm volatile(
-      "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 "
-      "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
-      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
-      : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1));
+// d += a * b; a is 16x16 row-major, b is 16x8 column-major, both f16 or both bf16; d is f32.
+template <bool kBf16>
+WARPSMITH_PTX void mma_m16n8k16_f32(float (&d)[4], uint32_t a0, uint32_t a1, uint32_t a2,
+                                    uint32_t a3, uint32_t b0, uint32_t b1) {
+  if constexpr (kBf16) {
+    asm volatile(
+        "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 "
+        "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+        : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+        : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1));
+  } else {
+    asm volatile(
+        "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 "
+        "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+        : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+        : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1));
+  }
 }
 
 // ---- conversions and bytes ---------------------------------------------------------------------
 
 // Round to nearest even; `low` goes to bits 0-15 (the manual's first source is the UPPER half).
-WARPSMITH_PTX uint32_t cvt_rn_f16x2_f32(float low, float high) {
+template <bool kBf16>
+WARPSMITH_PTX uint32_t cvt_rn_x2_f32(float low, float high) {
   uint32_t r;
-  asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(r) : "f"(high), "f"(low));
+  if constexpr (kBf16) {
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(r) : "f"(high), "f"(low));
+  } else {
+    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(r) : "f"(high), "f"(low));
+  }
   return r;
 }
-WARPSMITH_PTX uint16_t cvt_rn_f16_f32(float v) {
+template <bool kBf16>
+WARPSMITH_PTX uint16_t cvt_rn_f32(float v) {
   uint16_t r;
-  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(r) : "f"(v));
+  if constexpr (kBf16) {
+    asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(r) : "f"(v));
+  } else {
+    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(r) : "f"(v));
+  }
   return r;
 }
 template <uint32_t kSelector>
@@ -184,6 +213,16 @@ WARPSMITH_PTX uint32_t prmt_b32(uint32_t a, uint32_t b) {
   asm("prmt.b32 %0, %1, %2, %3;" : "=r"(r) : "r"(a), "r"(b), "n"(kSelector));
   return r;
 }
+
+// ---- programmatic launches (sm_90) -------------------------------------------------------------
+
+// Lets the operation behind this kernel begin, if it is a programmatic launch, once every CTA has
+// said so; it must not count on what this kernel writes before griddepcontrol_wait.
+WARPSMITH_PTX void griddepcontrol_launch_dependents() {
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+}
+// Returns once the operation ahead has ended and all it wrote can be seen.
+WARPSMITH_PTX void griddepcontrol_wait() { asm volatile("griddepcontrol.wait;" ::: "memory"); }
 
 // ---- thread block clusters (sm_90) -------------------------------------------------------------
 

@@ -151,6 +151,17 @@ WS_DEVICE void fence_proxy_async_shared() {
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
 
+// ---- programmatic launches ----------------------------------------------------------------------
+
+// Lets the operation behind this kernel, if it is a programmatic launch, begin once every CTA has
+// said so. It must not count on anything that this kernel writes before griddepcontrol_wait.
+WS_DEVICE void griddepcontrol_launch_dependents() {
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+}
+
+// Returns once the operation ahead has ended and all it wrote can be seen.
+WS_DEVICE void griddepcontrol_wait() { asm volatile("griddepcontrol.wait;" ::: "memory"); }
+
 // ---- TMA ----------------------------------------------------------------------------------------
 
 WS_DEVICE void prefetch_tensormap(const TensorMap* map) {
@@ -243,10 +254,31 @@ WS_DEVICE void st_global_v4(void* address, const u32* v) {
   }
 }
 
-// Two floats to half2, `low` in the low half, round to nearest even.
-WS_DEVICE u32 cvt_f16x2_f32(float low, float high) {
+// Written by the kernel ahead, hence not the read-only path.
+WS_DEVICE void ld_global_v4(float* v, const float* address) {
+  asm volatile("ld.global.v4.f32 {%0, %1, %2, %3}, [%4];"
+               : "=f"(v[0]), "=f"(v[1]), "=f"(v[2]), "=f"(v[3])
+               : "l"(address)
+               : "memory");
+}
+
+WS_DEVICE void st_global_v2(float* address, float x, float y) {
+  asm volatile("st.global.v2.f32 [%0], {%1, %2};" ::"l"(address), "f"(x), "f"(y) : "memory");
+}
+
+WS_DEVICE void st_global_v2(u16* address, u32 x, u32 y) {
+  asm volatile("st.global.v2.b32 [%0], {%1, %2};" ::"l"(address), "r"(x), "r"(y) : "memory");
+}
+
+// Two floats to two elements, `low` in the low half, round to nearest even.
+template <bool kBf16>
+WS_DEVICE u32 cvt_x2_f32(float low, float high) {
   u32 packed;
-  asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(packed) : "f"(high), "f"(low));
+  if constexpr (kBf16) {
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(packed) : "f"(high), "f"(low));
+  } else {
+    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(packed) : "f"(high), "f"(low));
+  }
   return packed;
 }
 
@@ -266,9 +298,10 @@ WS_DEVICE void wgmma_wait_group() {
 // Keeps the compiler from moving uses of an accumulator across the point where it stands.
 WS_DEVICE void pin_register(float& value) { asm volatile("" : "+f"(value)::"memory"); }
 
-// wgmma_mma_async<N, kTransposeB>(d, a, b, accumulate): D = A*B (+ D), m64 x N x k16, FP16 in, FP32
-// out, A and B by shared-memory descriptors, A K-major, B K-major or (kTransposeB) N-major.
-template <int kN, int kTransposeB>
+// wgmma_mma_async<N, kTransposeB, kBf16>(d, a, b, accumulate): D = A*B (+ D), m64 x N x k16, FP16
+// or BF16 in, FP32 out, A and B by shared-memory descriptors, A K-major, B K-major or (kTransposeB)
+// N-major.
+template <int kN, int kTransposeB, bool kBf16>
 struct Wgmma;
 
 #define WS_D4(i) "+f"(d[i]), "+f"(d[i + 1]), "+f"(d[i + 2]), "+f"(d[i + 3])
@@ -286,18 +319,21 @@ struct Wgmma;
   WS_R112 ",%112,%113,%114,%115,%116,%117,%118,%119,%120,%121,%122,%123,%124,%125,%126,%127"
 
 // The four trailing operands are numbered after the accumulators, hence passed in as text.
-#define WS_WGMMA(n, registers, a, b, accumulate, transpose, ...)                                \
-  template <int kTransposeB>                                                                    \
-  struct Wgmma<n, kTransposeB> {                                                                \
-    static WS_DEVICE void mma_async(float* d, u64 a_descriptor, u64 b_descriptor, int acc) {    \
-      asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, " accumulate                               \
-                   ", 0;\n"                                                                     \
-                   "wgmma.mma_async.sync.aligned.m64n" #n "k16.f32.f16.f16 {" registers "}, " a \
-                   ", " b ", p, 1, 1, 0, " transpose ";\n}"                                     \
-                   : __VA_ARGS__                                                                \
-                   : "l"(a_descriptor), "l"(b_descriptor), "r"(acc), "n"(kTransposeB));         \
-    }                                                                                           \
+#define WS_WGMMA_OF(bf16, types, n, registers, a, b, accumulate, transpose, ...)                  \
+  template <int kTransposeB>                                                                      \
+  struct Wgmma<n, kTransposeB, bf16> {                                                            \
+    static WS_DEVICE void mma_async(float* d, u64 a_descriptor, u64 b_descriptor, int acc) {      \
+      asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, " accumulate                                 \
+                   ", 0;\n"                                                                       \
+                   "wgmma.mma_async.sync.aligned.m64n" #n "k16.f32." types " {" registers "}, " a \
+                   ", " b ", p, 1, 1, 0, " transpose ";\n}"                                       \
+                   : __VA_ARGS__                                                                  \
+                   : "l"(a_descriptor), "l"(b_descriptor), "r"(acc), "n"(kTransposeB));           \
+    }                                                                                             \
   }
+#define WS_WGMMA(...)                         \
+  WS_WGMMA_OF(false, "f16.f16", __VA_ARGS__); \
+  WS_WGMMA_OF(true, "bf16.bf16", __VA_ARGS__)
 
 WS_WGMMA(32, WS_R16, "%16", "%17", "%18", "%19", WS_D16(0));
 WS_WGMMA(64, WS_R32, "%32", "%33", "%34", "%35", WS_D32(0));
@@ -308,10 +344,10 @@ WS_WGMMA(192, WS_R96, "%96", "%97", "%98", "%99", WS_D32(0), WS_D32(32), WS_D32(
 WS_WGMMA(256, WS_R128, "%128", "%129", "%130", "%131", WS_D32(0), WS_D32(32), WS_D32(64),
          WS_D32(96));
 
-template <int kN, int kTransposeB>
+template <int kN, int kTransposeB, bool kBf16>
 WS_DEVICE void wgmma_mma_async(float (&d)[kN / 2], u64 a_descriptor, u64 b_descriptor,
                                int accumulate) {
-  Wgmma<kN, kTransposeB>::mma_async(d, a_descriptor, b_descriptor, accumulate);
+  Wgmma<kN, kTransposeB, kBf16>::mma_async(d, a_descriptor, b_descriptor, accumulate);
 }
 
 }  // namespace ptx

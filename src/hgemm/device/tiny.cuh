@@ -1,4 +1,4 @@
-// HGEMM for problems of a few microseconds: C = A*B, f16 in and out, f32 accumulation.
+// HGEMM for problems of a few microseconds: C = A*B, f16 or bf16 in and out, f32 accumulation.
 // A is MxK row-major; B is KxN row-major ("NN") or column-major ("TN", stored NxK); C is MxN
 // row-major. Sizes are constants of the configuration: a kernel serves one shape.
 //
@@ -43,6 +43,9 @@ enum class BAccess {
 //   int kSliceWarps, kClusterSlices   ways K is split inside a CTA and over a cluster
 //   int kUnroll        k32 blocks whose loads are in flight together
 //   int kAccumulators  1, or 2: even and odd k16 steps apart, halving the chain of mma
+//   bool kBf16         elements are bf16; else f16
+//   bool kOverlap      launched programmatically: begins while the operation ahead still runs
+//   (sm_90)
 template <class C>
 struct Derived {
   static constexpr int kTilesI = C::kWarpM / 16;
@@ -221,10 +224,9 @@ __device__ __forceinline__ void Multiply(Accumulator<C>& acc, const Batch<C>& ba
 #pragma unroll
       for (int i = 0; i < D::kTilesI; ++i) {
         const uint4_t top = batch.a[u][i][0], bottom = batch.a[u][i][1];
-        ptx::mma_m16n8k16_f32_f16_f16_f32(acc[0][i][j], top.x, bottom.x, top.y, bottom.y, b[0],
-                                          b[1]);
-        ptx::mma_m16n8k16_f32_f16_f16_f32(acc[C::kAccumulators - 1][i][j], top.z, bottom.z, top.w,
-                                          bottom.w, b[2], b[3]);
+        ptx::mma_m16n8k16_f32<C::kBf16>(acc[0][i][j], top.x, bottom.x, top.y, bottom.y, b[0], b[1]);
+        ptx::mma_m16n8k16_f32<C::kBf16>(acc[C::kAccumulators - 1][i][j], top.z, bottom.z, top.w,
+                                        bottom.w, b[2], b[3]);
       }
     }
   }
@@ -267,8 +269,8 @@ __device__ __forceinline__ void StoreRuns(half_t* c, const Accumulator<C>& acc, 
     uint32_t word[D::kTilesJ];
 #pragma unroll
     for (int w = 0; w < D::kTilesJ; ++w) {
-      word[w] = ptx::cvt_rn_f16x2_f32(RunValue<C>(acc, i / 2, i % 2, 2 * w),
-                                      RunValue<C>(acc, i / 2, i % 2, 2 * w + 1));
+      word[w] = ptx::cvt_rn_x2_f32<C::kBf16>(RunValue<C>(acc, i / 2, i % 2, 2 * w),
+                                             RunValue<C>(acc, i / 2, i % 2, 2 * w + 1));
     }
     if constexpr (D::kTilesJ == 1) {
       ptx::st_global_b32(out, word[0]);
@@ -337,10 +339,10 @@ __device__ __forceinline__ void StoreItem(half_t* c, int item, const Piece<Deriv
                      lane % 4 * D::kRun + q % kPerRow * D::kPiece;
   half_t* out = c + row * C::kN + column;
   if constexpr (D::kPiece == 2) {
-    ptx::st_global_b32(out, ptx::cvt_rn_f16x2_f32(v.v[0], v.v[1]));
+    ptx::st_global_b32(out, ptx::cvt_rn_x2_f32<C::kBf16>(v.v[0], v.v[1]));
   } else {
-    ptx::st_global_v2_b32(out, ptx::cvt_rn_f16x2_f32(v.v[0], v.v[1]),
-                          ptx::cvt_rn_f16x2_f32(v.v[2], v.v[3]));
+    ptx::st_global_v2_b32(out, ptx::cvt_rn_x2_f32<C::kBf16>(v.v[0], v.v[1]),
+                          ptx::cvt_rn_x2_f32<C::kBf16>(v.v[2], v.v[3]));
   }
 }
 
@@ -422,6 +424,10 @@ __device__ __forceinline__ void StoreSplit(half_t* c, const Accumulator<C>& acc,
 template <class C>
 __device__ __forceinline__ void Run(const half_t* a, const half_t* b, half_t* c) {
   if constexpr (C::kClusterSlices > 1) ptx::barrier_cluster_arrive_relaxed();  // "I run"
+  if constexpr (C::kOverlap) {
+    ptx::griddepcontrol_launch_dependents();
+    ptx::griddepcontrol_wait();
+  }
   const Place p = Locate<C>();
   Accumulator<C> acc = {};
   Accumulate<C>(acc, a, b, p);

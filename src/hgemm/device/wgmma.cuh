@@ -1,4 +1,4 @@
-// Warp-specialised HGEMM for sm_90a: C = A*B, FP16 in and out, FP32 accumulation.
+// Warp-specialised HGEMM for sm_90a: C = A*B, FP16 or BF16 in and out, FP32 accumulation.
 //
 // A is M x K row-major; B is K x N row-major (NN) or stored as N x K row-major (TN); C is M x N
 // row-major. One producer warp feeds a ring of shared-memory stages by TMA; 1..3 consumer
@@ -11,9 +11,14 @@
 //   kConsumers                 warpgroups; they divide M where tile_m/64 allows, else N
 //   kProducerWarps             1, or 4: a whole warpgroup, so that setmaxnreg can move registers
 //   kClusterM, kClusterN       1 or 2: tiles that share B (along M) or A (along N) by multicast
-//   kSplits                    1, 2, 4, 8: CTAs of a cluster that share one tile, each a K range
+//   kSplits                    1, 2, 4, 8, 16: CTAs of a cluster that share a tile, each a K range
+//   kSlices                    clusters that share a tile, each a K range: their sums go to global
+//                              memory and a second kernel (SumSlices) adds them
 //   kRasterGroup, kRasterAlongM  order of tiles, see RasterTile
 //   kPersistent                the grid walks over all tiles; else one tile a CTA
+//   kPingPong                  two consumer warpgroups work on tiles of their own, in turns, so
+//   that
+//                              one stores while the other multiplies (kPersistent only)
 //   kSkew                      k-blocks that each warpgroup runs behind the one before, so that one
 //                              stores while another multiplies; 0: free, below kStages
 //   kCtasPerSm                 1..3, for the register budget
@@ -21,19 +26,24 @@
 //   kStreamC                   C leaves L2 first (evict_first), for C that outgrows it
 //   kStorePanels               panels of C staged per warpgroup (persistent TMA store only)
 //   kRowMajorB                 NN; else TN
+//   kBf16                      elements are BF16; else FP16
+//   kOverlap                   launched programmatically: it may begin before the operation ahead
+//   of
+//                              it has ended, and lets the one behind it begin early
 //
 // Launch: block = kThreads, cluster = kClusterSize, dynamic shared memory = kSharedBytes, grid =
 // kClusterSize * clusters, where clusters = ceil(ceil(M/kTileM)/kClusterM) *
-// ceil(ceil(N/kTileN)/kClusterN), or fewer if kPersistent. Arguments: tensor maps of A and B, then
-// the map of C (kTmaStore) or the pointer to C, then int M, N, K. Maps (innermost first, FP16):
+// ceil(ceil(N/kTileN)/kClusterN) * kSlices, or fewer if kPersistent. Arguments: tensor maps of A
+// and B, then the map of C (kTmaStore), the pointer to C, or to M * pitch * kSlices floats where
+// the slices meet; then int M, N, K. Maps (innermost first, 16-bit elements):
 //   A      dims {K, M}  stride {2K}  box {64, kTileM / kClusterN}   swizzle 128B
 //   B TN   dims {K, N}  stride {2K}  box {64, kTileN / kClusterM}   swizzle 128B
 //   B NN   dims {N, K}  stride {2N}  box {64, kTileK / kClusterM}   swizzle 128B
 //   C      dims {N, M}  stride {2N}  box {kPanelCols, 64}  swizzle 128B (64 columns) or 64B (32)
 // TMA zero-fills loads and clips stores at the edges, so any M, N, K do, as long as strides are
 // multiples of 16 bytes: K%8 == 0, and N%8 == 0 for NN or for the TMA store. Every split needs a
-// k-block: ceil(K/kTileK) >= kSplits. With kSkew a tile must fill the ring, or a warpgroup could
-// signal twice before the next one looks: ceil(K/kTileK) >= kStages.
+// k-block: ceil(K/kTileK) >= kSplits * kSlices. With kSkew a tile must fill the ring, or a
+// warpgroup could signal twice before the next one looks: ceil(K/kTileK) >= kStages.
 #ifndef WARPSMITH_HGEMM_DEVICE_WGMMA_CUH_
 #define WARPSMITH_HGEMM_DEVICE_WGMMA_CUH_
 
@@ -42,18 +52,12 @@
 
 namespace warpsmith::hgemm::wgmma {
 
-// C as the configuration stores it: a tensor map (kTmaStore) or a pointer.
-struct Output {
-  const TensorMap* map;
-  u16* pointer;
-};
-
 template <class C>
 WS_DEVICE void StoreTile(const Cta& cta, const Warpgroup& group, const Problem& problem,
                          const Output& output, int row, int column, const Accumulators<C>& sum) {
   using G = Geometry<C>;
   if constexpr (C::kSplits > 1) {
-    ReduceSplits<C>(cta, group, problem, output.pointer, row, column, sum);
+    ReduceSplits<C>(cta, group, problem, output, row, column, sum);
   } else if constexpr (C::kTmaStore) {
     // Without a staging area of its own, C goes where the stages were, once nobody reads them.
     if constexpr (!G::kStaged) ptx::bar_sync(kAllConsumersBarrier, C::kConsumers * 128);
@@ -62,8 +66,7 @@ WS_DEVICE void StoreTile(const Cta& cta, const Warpgroup& group, const Problem& 
   } else {
 #pragma unroll
     for (int r = 0; r < G::kRepeats; ++r) {
-      StoreDirect<C, G::kWarpgroupN / 8>(output.pointer, problem, row + r * 64, column,
-                                         sum.value[r]);
+      StoreSums<C, G::kWarpgroupN / 8>(cta, problem, output, row + r * 64, column, sum.value[r]);
     }
   }
 }
@@ -73,15 +76,25 @@ WS_DEVICE void Consume(const Cta& cta, int warp, const Output& output, const Pro
   using G = Geometry<C>;
   Warpgroup group;
   group.index = warp / 4;
-  group.row = group.index / G::kWarpgroupsN * G::kWarpgroupM;
-  group.column = group.index % G::kWarpgroupsN * G::kWarpgroupN;
+  const int share = C::kPingPong ? 0 : group.index;
+  group.row = share / G::kWarpgroupsN * G::kWarpgroupM;
+  group.column = share % G::kWarpgroupsN * G::kWarpgroupN;
   const BlockRange blocks = KBlocks<C>(cta, problem);
   const u32 a = WgmmaDescriptorLow(cta.shared + group.row * 128, 0);
   const u32 b_columns = C::kRowMajorB ? group.column / 64 * C::kTileK * 128 : group.column * 128;
   const u32 b =
       WgmmaDescriptorLow(cta.shared + G::kABytes + b_columns, C::kRowMajorB ? C::kTileK * 128 : 0);
   RingPosition<C::kStages> ring;
+  int turn = 0;  // kPingPong: whose tile it is
   ForEachTile<C>(cta, problem, [&](int row, int column) {
+    if constexpr (C::kPingPong) {
+      const bool mine = turn == group.index;
+      turn ^= 1;
+      if (!mine) {
+        ring.Skip(blocks.end - blocks.begin);
+        return;
+      }
+    }
     Accumulators<C> sum;
     MultiplyTile<C>(cta, group.index, blocks, a, b, ring, sum);
     StoreTile<C>(cta, group, problem, output, row + group.row, column + group.column, sum);
@@ -99,6 +112,7 @@ WS_DEVICE Cta MakeCta(u32 shared) {
   cta.ready = cta.empty + C::kStages * 8;
   cta.inbox = cta.ready + 8;
   const int rank = G::kClusterSize > 1 ? ptx::cluster_ctarank() : 0;
+  cta.slice = blockIdx.x / G::kClusterSize % C::kSlices;
   cta.split = rank / (C::kClusterM * C::kClusterN);
   cta.rank_of_split = cta.split * (C::kClusterM * C::kClusterN);
   cta.row = (rank - cta.rank_of_split) / C::kClusterN;
@@ -119,7 +133,7 @@ WS_DEVICE void InitBarriers(const Cta& cta) {
 #pragma unroll
   for (int stage = 0; stage < C::kStages; ++stage) {
     ptx::mbarrier_init(cta.full + stage * 8, 1);
-    ptx::mbarrier_init(cta.empty + stage * 8, C::kConsumers * 4 * Geometry<C>::kPeers);
+    ptx::mbarrier_init(cta.empty + stage * 8, Geometry<C>::kSharers * 4 * Geometry<C>::kPeers);
   }
   if constexpr (C::kSplits > 1) {
     ptx::mbarrier_init(cta.ready, C::kConsumers * 4 * C::kSplits);
@@ -177,7 +191,12 @@ WS_DEVICE void WgmmaGemm(const TensorMap* a, const TensorMap* b, Output output, 
     }
     SyncStart<C>(true);
     if constexpr (kMoveRegisters) ptx::setmaxnreg_dec<kProducerRegisters>();
-    if (leader) Produce<C>(cta, a, b, problem);
+    if (leader) {
+      if constexpr (C::kOverlap || C::kSlices > 1) ptx::griddepcontrol_launch_dependents();
+      // Whatever else touches global memory does so after the first loads have landed.
+      if constexpr (C::kOverlap) ptx::griddepcontrol_wait();
+      Produce<C>(cta, a, b, problem);
+    }
     __syncwarp();
     if constexpr (C::kSplits > 1 && !G::kMulticast) ptx::barrier_cluster_wait();
   } else {

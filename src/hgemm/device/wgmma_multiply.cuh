@@ -41,7 +41,7 @@ WS_DEVICE void MultiplyBlock(Accumulators<C>& sum, u32 a, u32 b, bool accumulate
         C::kRowMajorB ? step * 128 : step / 4 * (C::kTileN * 128 / 16) + step % 4 * 2;
 #pragma unroll
     for (int r = 0; r < G::kRepeats; ++r) {
-      ptx::wgmma_mma_async<G::kWarpgroupN, C::kRowMajorB>(
+      ptx::wgmma_mma_async<G::kWarpgroupN, C::kRowMajorB, C::kBf16>(
           sum.value[r], WgmmaDescriptor(a + a_step + r * (64 * 128 / 16)),
           WgmmaDescriptor(b + b_step), step > 0 || accumulate);
     }

@@ -1,5 +1,6 @@
-// Split K of the wgmma family: the CTAs of a cluster that share a tile send each other partial
-// sums.
+// Split K of the wgmma family, on two levels. The CTAs of a cluster that share a tile (splits) send
+// each other partial sums through distributed shared memory. Clusters that share a tile (slices)
+// leave theirs in global memory, and a second kernel adds them up. Both add in rank order.
 #ifndef WARPSMITH_HGEMM_DEVICE_WGMMA_SPLIT_CUH_
 #define WARPSMITH_HGEMM_DEVICE_WGMMA_SPLIT_CUH_
 
@@ -48,10 +49,45 @@ WS_DEVICE void SendPartials(const Cta& cta, const Warpgroup& group, const Accumu
   }
 }
 
+// Columns of the partial sums that slices leave in global memory: rows of whole 16-byte groups.
+WS_DEVICE int PartialsPitch(const Problem& problem) { return (problem.n + 7) / 8 * 8; }
+
+// 64 rows of kBlocks n8 blocks of one slice's sums. Partials are [slice][M][pitch] FP32.
+template <int kBlocks>
+WS_DEVICE void StorePartials(float* partials, const Problem& problem, int slice, int row,
+                             int column, const float (&sum)[kBlocks * 4]) {
+  const int pitch = PartialsPitch(problem);
+  const int own_row = row + threadIdx.x % 128 / 32 * 16 + threadIdx.x % 32 / 4;
+  const int own_column = column + threadIdx.x % 4 * 2;
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    const int r = own_row + half * 8;
+    if (r >= problem.m) continue;
+    float* const line = partials + (static_cast<u64>(slice) * problem.m + r) * pitch;
+#pragma unroll
+    for (int block = 0; block < kBlocks; ++block) {
+      const int x = own_column + block * 8;
+      const float* v = sum + block * 4 + half * 2;
+      if (x < pitch) ptx::st_global_v2(line + x, v[0], v[1]);
+    }
+  }
+}
+
+// 64 rows of kBlocks n8 blocks to C, or to where the slices meet.
+template <class C, int kBlocks>
+WS_DEVICE void StoreSums(const Cta& cta, const Problem& problem, const Output& output, int row,
+                         int column, const float (&sum)[kBlocks * 4]) {
+  if constexpr (C::kSlices > 1) {
+    StorePartials<kBlocks>(output.partials, problem, cta.slice, row, column, sum);
+  } else {
+    StoreDirect<C, kBlocks>(output.pointer, problem, row, column, sum);
+  }
+}
+
 // Adds up this CTA's 1/kSplits of the columns in rank order and stores them.
 template <class C>
-WS_DEVICE void ReduceSplits(const Cta& cta, const Warpgroup& group, const Problem& problem, u16* c,
-                            int row, int column, const Accumulators<C>& sum) {
+WS_DEVICE void ReduceSplits(const Cta& cta, const Warpgroup& group, const Problem& problem,
+                            const Output& output, int row, int column, const Accumulators<C>& sum) {
   using G = Geometry<C>;
   constexpr int kOwn = G::kWarpgroupN / 8 / C::kSplits;
   __syncwarp();
@@ -71,7 +107,46 @@ WS_DEVICE void ReduceSplits(const Cta& cta, const Warpgroup& group, const Proble
         for (int i = 0; i < 4; ++i) total[own * 4 + i] += part[i];
       }
     }
-    StoreDirect<C, kOwn>(c, problem, row + r * 64, column + cta.split * kOwn * 8, total);
+    StoreSums<C, kOwn>(cta, problem, output, row + r * 64, column + cta.split * kOwn * 8, total);
+  }
+}
+
+inline constexpr int kSumThreads = 128;  // of a CTA of SumSlices
+
+// The body of the second kernel: four columns of one row a thread, slices added in order. It may
+// begin while the first kernel runs.
+template <class C>
+WS_DEVICE void SumSlices(const float* partials, u16* c, int m, int n) {
+  if constexpr (C::kOverlap) ptx::griddepcontrol_launch_dependents();
+  const Problem problem{m, n, 0};
+  const u64 groups_across = PartialsPitch(problem) / 4;
+  const u64 group = static_cast<u64>(blockIdx.x) * kSumThreads + threadIdx.x;
+  const u64 slice_floats = static_cast<u64>(m) * groups_across * 4;
+  const u64 row = group / groups_across;
+  const int column = static_cast<int>(group % groups_across) * 4;
+  ptx::griddepcontrol_wait();
+  if (row >= m || column >= n) return;
+  float part[C::kSlices][4];
+#pragma unroll
+  for (int slice = 0; slice < C::kSlices; ++slice) {
+    ptx::ld_global_v4(part[slice], partials + slice * slice_floats + group * 4);
+  }
+#pragma unroll
+  for (int slice = 1; slice < C::kSlices; ++slice) {
+#pragma unroll
+    for (int i = 0; i < 4; ++i) part[0][i] += part[slice][i];
+  }
+  const u32 low = ptx::cvt_x2_f32<C::kBf16>(part[0][0], part[0][1]);
+  const u32 high = ptx::cvt_x2_f32<C::kBf16>(part[0][2], part[0][3]);
+  u16* const out = c + row * n + column;
+  if (n % 4 == 0) {
+    ptx::st_global_v2(out, low, high);
+    return;
+  }
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    const u32 pair = i < 2 ? low : high;
+    if (column + i < n) out[i] = static_cast<u16>(i % 2 == 0 ? pair : pair >> 16);
   }
 }
 

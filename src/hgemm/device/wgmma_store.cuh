@@ -7,6 +7,14 @@
 
 namespace warpsmith::hgemm::wgmma {
 
+// C as the configuration stores it: a tensor map (kTmaStore), the matrix, or where the slices of a
+// tile leave their sums (kSlices > 1).
+struct Output {
+  const TensorMap* map = nullptr;
+  u16* pointer = nullptr;
+  float* partials = nullptr;
+};
+
 struct Warpgroup {
   int index, row, column;  // row and column: origin of its part in the CTA's tile
 
@@ -16,9 +24,9 @@ struct Warpgroup {
 inline constexpr u32 kAllConsumersBarrier = 8;
 
 // Writes 64 rows x kPanelCols columns of accumulators (those of n8 blocks from `first` on) as
-// swizzled FP16 rows. stmatrix takes a row address from every lane: matrices 0 and 1 are the warp's
-// rows 0-7 and 8-15 of one n8 block, 2 and 3 those of the next.
-template <int kPanelCols>
+// swizzled rows of 16-bit elements. stmatrix takes a row address from every lane: matrices 0 and 1
+// are the warp's rows 0-7 and 8-15 of one n8 block, 2 and 3 those of the next.
+template <int kPanelCols, bool kBf16>
 WS_DEVICE void WritePanel(u32 panel, const float* first) {
   const int lane = threadIdx.x % 32;
   const int row = threadIdx.x % 128 / 32 * 16 + lane % 16;
@@ -28,8 +36,8 @@ WS_DEVICE void WritePanel(u32 panel, const float* first) {
   for (int chunk = 0; chunk < kPanelCols / 8; chunk += 2) {
     const float* v = first + chunk * 4;
     ptx::stmatrix_x4(row_address + (((chunk + lane / 16) ^ swizzle) * 16),
-                     ptx::cvt_f16x2_f32(v[0], v[1]), ptx::cvt_f16x2_f32(v[2], v[3]),
-                     ptx::cvt_f16x2_f32(v[4], v[5]), ptx::cvt_f16x2_f32(v[6], v[7]));
+                     ptx::cvt_x2_f32<kBf16>(v[0], v[1]), ptx::cvt_x2_f32<kBf16>(v[2], v[3]),
+                     ptx::cvt_x2_f32<kBf16>(v[4], v[5]), ptx::cvt_x2_f32<kBf16>(v[6], v[7]));
   }
 }
 
@@ -49,8 +57,8 @@ WS_DEVICE void StoreByTma(const Warpgroup& group, const TensorMap* map, u32 stag
     }
     const u32 buffer = staging + panel % G::kPanelBuffers * G::kPanelBytes;
     const int across = panel % G::kPanelsAcross;
-    WritePanel<G::kPanelCols>(buffer,
-                              sum.value[panel / G::kPanelsAcross] + across * G::kPanelCols / 2);
+    WritePanel<G::kPanelCols, C::kBf16>(
+        buffer, sum.value[panel / G::kPanelsAcross] + across * G::kPanelCols / 2);
     if (!kRing && panel + 1 < G::kPanels) continue;
     ptx::fence_proxy_async_shared();
     group.Sync();  // all of the warpgroup's rows are written and visible to the copy engine
@@ -85,7 +93,7 @@ WS_DEVICE void TransposeQuad(u32 (&word)[4]) {
 
 // One row of n8 blocks, straight from registers; v points at this row's pair in the first block.
 // N%8 == 0: 16-byte stores of whole n8 blocks where four of them are at hand, else 4-byte stores.
-template <bool kStream, int kBlocks>
+template <class C, int kBlocks>
 WS_DEVICE void StoreRow(u16* c, const Problem& problem, int row, int column, const float* v) {
   const int quad_lane = threadIdx.x % 4;
   u16* const line = c + static_cast<u64>(row) * problem.n;
@@ -94,23 +102,23 @@ WS_DEVICE void StoreRow(u16* c, const Problem& problem, int row, int column, con
     u32 word[4];
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
-      word[i] = ptx::cvt_f16x2_f32(v[(block + i) * 4], v[(block + i) * 4 + 1]);
+      word[i] = ptx::cvt_x2_f32<C::kBf16>(v[(block + i) * 4], v[(block + i) * 4 + 1]);
     }
     TransposeQuad(word);
     const int x = column + (block + quad_lane) * 8;
-    if (row < problem.m && x < problem.n) ptx::st_global_v4<kStream>(line + x, word);
+    if (row < problem.m && x < problem.n) ptx::st_global_v4<C::kStreamC>(line + x, word);
   }
 #pragma unroll
   for (int block = kBlocks / 4 * 4; block < kBlocks; ++block) {
     const int x = column + block * 8 + quad_lane * 2;
     if (row < problem.m && x < problem.n) {
-      *reinterpret_cast<u32*>(line + x) = ptx::cvt_f16x2_f32(v[block * 4], v[block * 4 + 1]);
+      *reinterpret_cast<u32*>(line + x) = ptx::cvt_x2_f32<C::kBf16>(v[block * 4], v[block * 4 + 1]);
     }
   }
 }
 
 // The same for any N: element by element.
-template <int kBlocks>
+template <class C, int kBlocks>
 WS_DEVICE void StoreRowUnaligned(u16* c, const Problem& problem, int row, int column,
                                  const float* v) {
   if (row >= problem.m) return;
@@ -118,7 +126,7 @@ WS_DEVICE void StoreRowUnaligned(u16* c, const Problem& problem, int row, int co
 #pragma unroll
   for (int block = 0; block < kBlocks; ++block) {
     const int x = column + block * 8 + threadIdx.x % 4 * 2;
-    const u32 pair = ptx::cvt_f16x2_f32(v[block * 4], v[block * 4 + 1]);
+    const u32 pair = ptx::cvt_x2_f32<C::kBf16>(v[block * 4], v[block * 4 + 1]);
     if (x < problem.n) line[x] = static_cast<u16>(pair);
     if (x + 1 < problem.n) line[x + 1] = static_cast<u16>(pair >> 16);
   }
@@ -132,9 +140,9 @@ WS_DEVICE void StoreDirect(u16* c, const Problem& problem, int row, int column,
 #pragma unroll
   for (int half = 0; half < 2; ++half) {
     if (C::kRowMajorB || problem.n % 8 == 0) {
-      StoreRow<C::kStreamC, kBlocks>(c, problem, own_row + half * 8, column, sum + half * 2);
+      StoreRow<C, kBlocks>(c, problem, own_row + half * 8, column, sum + half * 2);
     } else {
-      StoreRowUnaligned<kBlocks>(c, problem, own_row + half * 8, column, sum + half * 2);
+      StoreRowUnaligned<C, kBlocks>(c, problem, own_row + half * 8, column, sum + half * 2);
     }
   }
 }

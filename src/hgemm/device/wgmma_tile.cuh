@@ -18,8 +18,9 @@ namespace warpsmith::hgemm::wgmma {
 // the splits' partial sums arrive there. All rows are swizzled as the tensor maps say.
 //
 //   full[s]   the producer's one arrival, and kStageBytes landing. Consumers wait for it.
-//   empty[s]  every consumer warp of this CTA and of the CTAs that this CTA multicasts to or shares
-//             a multicast with. The producer waits for it before it fills stage s again.
+//   empty[s]  every warp that multiplies stage s, of this CTA and of the CTAs that this CTA
+//             multicasts to or shares a multicast with: all consumers, or with kPingPong the one
+//             warpgroup whose tile it is. The producer waits for it before it fills s again.
 //   ready     every consumer warp of the CTAs that share this tile: their stages are free. It is
 //             waited for by consumers, before they send partial sums there.
 //   inbox     one arrival at the start, and kTileM*kTileN*4 bytes landing: the partial sums of this
@@ -32,8 +33,9 @@ struct Geometry {
   static constexpr int kPeers = C::kClusterM + C::kClusterN - 1;
 
   static constexpr int kThreads = C::kConsumers * 128 + C::kProducerWarps * 32;
-  static constexpr int kWarpgroupsM = C::kTileM / 64 % C::kConsumers == 0 ? C::kConsumers : 1;
-  static constexpr int kWarpgroupsN = C::kConsumers / kWarpgroupsM;
+  static constexpr int kSharers = C::kPingPong ? 1 : C::kConsumers;  // warpgroups of one tile
+  static constexpr int kWarpgroupsM = C::kTileM / 64 % kSharers == 0 ? kSharers : 1;
+  static constexpr int kWarpgroupsN = kSharers / kWarpgroupsM;
   static constexpr int kWarpgroupM = C::kTileM / kWarpgroupsM;
   static constexpr int kWarpgroupN = C::kTileN / kWarpgroupsN;
   static constexpr int kRepeats = kWarpgroupM / 64;      // m64 instructions a warpgroup
@@ -61,7 +63,10 @@ struct Geometry {
   static_assert(kStaged || !C::kTmaStore || C::kConsumers * kStagingBytes <= kRingBytes);
   static_assert(C::kSplits == 1 || (!C::kPersistent && !C::kTmaStore));
   static_assert(C::kSplits == 1 || kPartialBytes <= kRingBytes);
-  static_assert(kWarpgroupN / 8 % C::kSplits == 0 && kClusterSize <= 8);
+  static_assert(kWarpgroupN / 8 % C::kSplits == 0 && kClusterSize <= 16);
+  static_assert(C::kSlices == 1 || (!C::kPersistent && !C::kTmaStore));
+  static_assert(!C::kPingPong || (C::kPersistent && C::kConsumers == 2 && C::kSplits == 1));
+  static_assert(!C::kPingPong || C::kSkew == 0, "the warpgroups take turns already");
   static_assert(C::kSkew * (C::kConsumers - 1) < C::kStages, "the last one must find its stage");
   static_assert(C::kProducerWarps == 1 || C::kConsumers == 2, "setmaxnreg is set for 2 + 1");
   static_assert(kSharedBytes <= 232448 / C::kCtasPerSm);
@@ -83,6 +88,7 @@ struct Cta {
   u32 peer_empty;          // multicast: empty[0] of the peer this lane answers to
   int split, row, column;  // position in the cluster
   int rank_of_split;       // rank of (row 0, column 0) of this split
+  int slice;               // of K, among the clusters that share this tile
 
   WS_DEVICE int Rank(int r, int c, int columns) const { return rank_of_split + r * columns + c; }
 };
@@ -97,6 +103,13 @@ struct RingPosition {
       stage = 0;
       parity ^= 1;
     }
+  }
+
+  // As so many calls of Advance.
+  WS_DEVICE void Skip(u32 blocks) {
+    stage += blocks;
+    parity ^= stage / kStages & 1;
+    stage %= kStages;
   }
 };
 
@@ -121,13 +134,14 @@ WS_DEVICE Tile ClusterGrid(const Problem& problem) {
           (problem.n + C::kTileN * C::kClusterN - 1) / (C::kTileN * C::kClusterN)};
 }
 
-// Calls body(row, column) with the origin of every tile of this CTA. Tiles beyond C's edge (odd
-// counts in clusters) are worked like others: they read zeros and store nothing.
+// Calls body(row, column) with the origin of every tile of this CTA, in the producer's order. Tiles
+// beyond C's edge (odd counts in clusters) are worked like others: they read zeros and store
+// nothing.
 template <class C, class Body>
 WS_DEVICE void ForEachTile(const Cta& cta, const Problem& problem, Body&& body) {
   const Tile grid = ClusterGrid<C>(problem);
   const int tiles = grid.m * grid.n;
-  int index = blockIdx.x / Geometry<C>::kClusterSize;
+  int index = blockIdx.x / (Geometry<C>::kClusterSize * C::kSlices);
   do {
     const Tile tile = RasterTile<C>(index, grid);
     body((tile.m * C::kClusterM + cta.row) * C::kTileM,
@@ -136,7 +150,7 @@ WS_DEVICE void ForEachTile(const Cta& cta, const Problem& problem, Body&& body) 
   } while (C::kPersistent && index < tiles);
 }
 
-// The k-blocks [begin, end) of this CTA's split.
+// The k-blocks [begin, end) of this CTA: its slice's, and of these its split's.
 struct BlockRange {
   int begin, end;
 };
@@ -144,7 +158,9 @@ struct BlockRange {
 template <class C>
 WS_DEVICE BlockRange KBlocks(const Cta& cta, const Problem& problem) {
   const int blocks = (problem.k + C::kTileK - 1) / C::kTileK;
-  return {blocks * cta.split / C::kSplits, blocks * (cta.split + 1) / C::kSplits};
+  const int part = cta.slice * C::kSplits + cta.split;
+  return {blocks * part / (C::kSlices * C::kSplits),
+          blocks * (part + 1) / (C::kSlices * C::kSplits)};
 }
 
 }  // namespace warpsmith::hgemm::wgmma
