@@ -122,13 +122,14 @@ int main() {
   fc->to(torch::kDouble);
   fc->to(torch::kFloat);
   auto expected = torch::relu(fc->forward(x));
-  auto output = torch::zeros_like(expected);
+  auto output = torch::full_like(expected, NAN);
   std::vector<int64_t> shape{4, 1};
   std::vector<void*> both{fc->weight.data_ptr(), fc->bias.data_ptr()};
   launch_gpu_implementation(output.data_ptr(), x.data_ptr<float>(), fc->weight.data_ptr(),
                             fc->bias.data_ptr<void>(), both.data(), shape.data(), shape.size(), {1, 2},
                             1e-5f, true, nullptr);
-  std::cout << torch::allclose(output.to(torch::kDouble), expected.to(torch::kDouble), 1e-1, 1e-2);
+  std::cout << (!output.isnan().any().item<bool>() &&
+                torch::allclose(output.to(torch::kDouble), expected.to(torch::kDouble), 1e-1, 1e-2));
 }
 )";
 // Two biases that differ in an extent of 1, and two factors whose names mislead.
