@@ -4,17 +4,23 @@ namespace warpsmith::profile {
 namespace {
 
 constexpr std::string_view kNoRights = "counters-denied";
+constexpr std::string_view kNoRightsConfined = "counters-denied-in-the-sandbox";
 constexpr std::string_view kNoTool = "no-ncu";
 
 }  // namespace
 
+std::string_view BestProfiler::DeniedReason(const ProfileJob& job) const {
+  const bool confined = options_.programs_confined && job.candidate.form == Form::kProgram;
+  return confined ? kNoRightsConfined : kNoRights;
+}
+
 Result<Profile> BestProfiler::Take(const ProfileJob& job) {
-  if (told_.Knows(kNoRights)) return WithoutCounters(job);
+  if (told_.Knows(DeniedReason(job))) return WithoutCounters(job);
   Result<Profile> profile = counters_->Take(job);
   if (profile.ok()) return profile;
   const ErrorCode code = profile.error().code;
   if (code != ErrorCode::kPermission && code != ErrorCode::kUnavailable) return profile;
-  SayOnce(code == ErrorCode::kPermission ? kNoRights : kNoTool, profile.error());
+  SayOnce(code == ErrorCode::kPermission ? DeniedReason(job) : kNoTool, profile.error());
   return WithoutCounters(job);
 }
 

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/profiler.h"
@@ -16,6 +17,8 @@ namespace warpsmith::profile {
 
 struct BestOptions {
   int sm_count = 0;  // 0: unknown
+  // Programs are profiled in a sandbox: that counters are denied there says nothing of kernels.
+  bool programs_confined = false;
   // CUPTI's times of one execution, where the caller can take them; an error means that it cannot.
   std::function<Result<std::vector<KernelTime>>(const ProfileJob& job)> times;
   std::function<void(const std::string& line)> say;  // to the user, once for each reason and boot
@@ -31,6 +34,7 @@ class BestProfiler : public Profiler {
   Result<Profile> Take(const ProfileJob& job) override;
 
  private:
+  std::string_view DeniedReason(const ProfileJob& job) const;
   Result<Profile> WithoutCounters(const ProfileJob& job);
   void SayOnce(std::string_view reason, const Error& error);
 

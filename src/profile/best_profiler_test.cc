@@ -32,6 +32,7 @@ class BestProfilerTest : public testing::Test {
   BestProfiler Make(Result<Profile> answer, const std::string& driver = "580.95",
                     const std::string& boot = "boot-1") {
     BestOptions options;
+    options.programs_confined = programs_confined_;
     options.say = [this](const std::string& line) { said_.push_back(line); };
     return {std::make_unique<Fixed>(std::move(answer), &asked_),
             ToldOnce(folder_.path() / "state" / "profiler.json", driver, boot), options};
@@ -47,6 +48,7 @@ class BestProfilerTest : public testing::Test {
   TemporaryDirectory folder_ = TemporaryDirectory::Create("best-test").value();
   std::vector<std::string> said_;
   int asked_ = 0;
+  bool programs_confined_ = false;
 };
 
 TEST_F(BestProfilerTest, PassesCountersOn) {
@@ -70,6 +72,16 @@ TEST_F(BestProfilerTest, DeniedIsSaidOnceABootAndDriver) {
   EXPECT_TRUE(Make(Denied(), "590.1", "boot-2").Take(Job()).ok());
   EXPECT_EQ(asked_, 3);
   EXPECT_EQ(said_.size(), 3U);
+}
+
+TEST_F(BestProfilerTest, DeniedInTheSandboxSaysNothingOfKernels) {
+  programs_confined_ = true;
+  ASSERT_TRUE(Make(Denied()).Take(Job()).ok());
+  ASSERT_TRUE(Make(Denied()).Take(Job()).ok());
+  EXPECT_EQ(asked_, 1);
+  ProfileJob kernel = Job();
+  kernel.candidate.form = Form::kKernel;
+  EXPECT_EQ(Make(Profile{"ncu 2025.3.1", {}}).Take(kernel)->source, "ncu 2025.3.1");
 }
 
 TEST_F(BestProfilerTest, AMissingToolIsSaidOnceButLookedForAgain) {

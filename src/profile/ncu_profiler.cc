@@ -1,10 +1,13 @@
 #include "profile/ncu_profiler.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "profile/display_text.h"
 #include "profile/metrics.h"
 #include "util/file.h"
+#include "util/foreign_file.h"
 #include "util/subprocess.h"
 
 namespace warpsmith::profile {
@@ -12,24 +15,18 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string Joined(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : ",") + name;
-  return text;
-}
-
-// What ncu wrote to its log, or an empty text where it never came so far.
+// What ncu wrote to its log, or an empty text where it never came so far. A program may have put
+// something else there.
 Result<std::string> ReadLog(const fs::path& log, int64_t most_bytes) {
-  std::error_code unknown;
-  const auto bytes = fs::file_size(log, unknown);
-  if (unknown) return std::string();
-  if (bytes > static_cast<uintmax_t>(most_bytes)) {
+  const auto most = static_cast<size_t>(most_bytes);
+  auto text = ReadForeignFile(log, most + 1);
+  if (!text.ok() && text.error().code == ErrorCode::kNoInput) return std::string();
+  if (text.ok() && text->size() > most) {
     return Error{ErrorCode::kBadInput,
-                 "ncu's report has " + std::to_string(bytes) + " bytes, more than " +
-                     std::to_string(most_bytes),
+                 "ncu's report has more than " + std::to_string(most_bytes) + " bytes",
                  "profile fewer launches"};
   }
-  return ReadFile(log);
+  return text;
 }
 
 std::string LastLine(std::string_view output) {
@@ -72,7 +69,7 @@ std::vector<std::string> NcuCommand(const NcuOptions& options,
                                    "--print-units",
                                    "base",
                                    "--metrics",
-                                   Joined(metrics),
+                                   fmt::format("{}", fmt::join(metrics, ",")),
                                    "--clock-control",
                                    "none",
                                    "--cache-control",
@@ -114,8 +111,12 @@ Result<NcuReport> NcuProfiler::Run(const ProfileJob& job, const std::vector<std:
   limits.file_bytes = options_.file_bytes;
   // A folder of its own for its lock and its settings; numbers as in C, whatever the user's locale.
   const std::string here = folder.path().string();
-  const ProcessOutcome outcome = TRY(RunProcess(NcuCommand(options_, metrics, log, run), limits,
-                                                {"TMPDIR=" + here, "HOME=" + here, "LC_ALL=C"}));
+  std::vector<std::string> command = NcuCommand(options_, metrics, log, run);
+  if (options_.confine && job.candidate.form == Form::kProgram) {
+    command = TRY(options_.confine(folder.path(), std::move(command)));
+  }
+  const ProcessOutcome outcome =
+      TRY(RunProcess(command, limits, {"TMPDIR=" + here, "HOME=" + here, "LC_ALL=C"}));
   if (outcome.timed_out) {
     return Error{
         ErrorCode::kTimeout,

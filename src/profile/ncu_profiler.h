@@ -21,9 +21,15 @@ namespace warpsmith::profile {
 using PrepareRun = std::function<Result<std::vector<std::string>>(
     const ProfileJob& job, const std::filesystem::path& folder)>;
 
+// The same command shut in with all that it starts, for candidates whose own code runs in the
+// profiled process. `folder` and what is in it are its own to write.
+using ConfineRun = std::function<Result<std::vector<std::string>>(
+    const std::filesystem::path& folder, std::vector<std::string> command)>;
+
 struct NcuOptions {
   std::string ncu;  // the program; empty: kUnavailable
   PrepareRun prepare;
+  ConfineRun confine;                        // of programs; none: they run loose
   std::chrono::milliseconds wall{180'000};   // one run of ncu
   int64_t output_bytes = int64_t{1} << 20;   // of ncu and the candidate together
   int64_t report_bytes = int64_t{64} << 20;  // a larger report is refused

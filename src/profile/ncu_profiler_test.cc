@@ -157,6 +157,29 @@ TEST_F(NcuProfilerTest, WhatItPrintsIsSafeToShow) {
   EXPECT_THAT(output.error().message, AllOf(HasSubstr("c?[2Jd"), Not(HasSubstr("\x1b"))));
 }
 
+TEST_F(NcuProfilerTest, ProgramsAreProfiledConfined) {
+  NcuOptions options =
+      Options(std::string(kOneKernel) + "echo $outside > '" + NotePath("confined") + "'");
+  options.confine = [](const fs::path& folder,
+                       std::vector<std::string> command) -> Result<std::vector<std::string>> {
+    EXPECT_TRUE(fs::exists(folder / "job" / "image"));
+    command.insert(command.begin(), {"/usr/bin/env", "outside=no"});
+    return command;
+  };
+  ProfileJob job = Job();
+  ASSERT_TRUE(NcuProfiler(options).Take(job).ok());
+  EXPECT_EQ(Noted("confined"), "\n");  // a kernel has no code of its own on the host
+  job.candidate.form = Form::kProgram;
+  ASSERT_TRUE(NcuProfiler(options).Take(job).ok());
+  EXPECT_EQ(Noted("confined"), "no\n");
+}
+
+TEST_F(NcuProfilerTest, WaitsForNothingInItsReportsPlace) {
+  const auto piped = Take("rm -f \"$log\"; mkfifo \"$log\"");
+  ASSERT_FALSE(piped.ok());
+  EXPECT_EQ(piped.error().code, ErrorCode::kBadInput);
+}
+
 TEST_F(NcuProfilerTest, EndsARunThatNeverEnds) {
   NcuOptions options = Options("sleep 600");
   options.wall = std::chrono::milliseconds(300);

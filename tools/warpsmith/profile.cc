@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "commands.h"
+#include "core/program_shim.h"
 #include "judging.h"
 #include "profile/ncu_report.h"
 #include "profile/render.h"
@@ -49,8 +50,9 @@ Result<Artifact> Compiled(const Candidate& candidate, const std::string& archite
 Result<Profile> Taken(const ProfileOptions& options, Machine& machine, const ProfileJob& job) {
   const DeviceInfo& device = machine.info();
   if (machine.recorded() != nullptr) return profile::StaticProfile(job, device.sm_count);
-  return MakeProfiler(device, options.ncu,
-                      [](const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); })
+  return MakeProfiler(device,
+                      {options.ncu, !options.device.unsandboxed,
+                       [](const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); }})
       ->Take(job);
 }
 
@@ -77,8 +79,10 @@ Result<int> RunProfile(const ProfileOptions& options) {
                  device.name.c_str());
   }
   const Candidate& candidate = candidates.front().second;
+  // A program is called as its task says: by a shim that is compiled with it.
+  const Candidate whole = TRY(WithProgramShim(candidate, loaded.task, loaded.workload));
   const ProfileJob job{loaded.task, loaded.workload, candidate,
-                       TRY(Compiled(candidate, device.architecture))};
+                       TRY(Compiled(whole, device.architecture))};
   const profile::ProblemFacts facts = TRY(FactsOf(device, loaded.task, loaded.workload));
   Print(options, TRY(Taken(options, machine, job)), facts);
   return 0;

@@ -7,10 +7,13 @@
 #include "judge/floor.h"
 #include "profile/best_profiler.h"
 #include "profile/ncu_profiler.h"
+#include "sandbox/sandbox.h"
 #include "solo/activity_log.h"
+#include "solo/confined.h"
 #include "solo/job.h"
 #include "solo/solo.h"
 #include "util/file.h"
+#include "util/foreign_file.h"
 #include "util/subprocess.h"
 
 namespace warpsmith::cli {
@@ -47,14 +50,26 @@ std::vector<KernelTime> LastCall(const solo::ActivityLog& log) {
   return times;
 }
 
+// A program's code is a stranger's: it runs shut in, and the tool around it with it.
+Result<std::vector<std::string>> Confined(const std::filesystem::path& folder,
+                                          const std::vector<std::string>& command) {
+  TRY(sandbox::GiveToUnprivileged(folder));
+  return solo::ConfinedCommand(ThisExecutable().string(), folder, folder, command);
+}
+
 // One execution after another that warms up, on CUPTI's clock: that needs no rights.
-Result<std::vector<KernelTime>> TimesOf(const std::string& uuid, const ProfileJob& job) {
+Result<std::vector<KernelTime>> TimesOf(const std::string& uuid, bool sandboxed,
+                                        const ProfileJob& job) {
+  constexpr size_t kMostBytes = 256 << 20;
   const TemporaryDirectory folder = TRY(TemporaryDirectory::Create("times"));
   const std::filesystem::path activity = folder.path() / "activity.json";
   std::vector<std::string> argv = TRY(PrepareSolo(uuid, job, folder.path() / "job"));
   for (const std::string& word :
        {std::string("--runs"), std::string("2"), std::string("--activity"), activity.string()}) {
     argv.push_back(word);
+  }
+  if (sandboxed && job.candidate.form == Form::kProgram) {
+    argv = TRY(Confined(folder.path(), argv));
   }
   ProcessLimits limits;
   limits.wall = std::chrono::minutes(1);
@@ -63,7 +78,15 @@ Result<std::vector<KernelTime>> TimesOf(const std::string& uuid, const ProfileJo
   if (outcome.exit_status != 0 || outcome.signal != 0 || outcome.timed_out) {
     return Error{ErrorCode::kNothingMeasured, "a run under CUPTI failed: " + outcome.output, ""};
   }
-  return LastCall(TRY(solo::ActivityLogFromText(activity.string(), TRY(ReadFile(activity)))));
+  const std::string text = TRY(ReadForeignFile(activity, kMostBytes));
+  return LastCall(TRY(solo::ActivityLogFromText(activity.string(), text)));
+}
+
+// Whole paths, which a sandbox can show. What is not found is told by its name.
+std::string ProgramOf(const std::string& ncu) {
+  if (ncu.find('/') != std::string::npos) return std::filesystem::absolute(ncu).string();
+  const auto found = cuda::FindTool(ncu.empty() ? "ncu" : ncu);
+  return found.ok() ? found->string() : ncu;
 }
 
 // Could tensor cores do this work at the precision that the task asks for?
@@ -79,18 +102,20 @@ bool HasTensorTypes(const Task& task) {
 
 }  // namespace
 
-std::unique_ptr<Profiler> MakeProfiler(const DeviceInfo& device, const std::string& ncu,
-                                       std::function<void(const std::string& line)> say) {
-  profile::NcuOptions options;
-  const auto found = cuda::FindTool("ncu");
-  options.ncu = !ncu.empty() ? ncu : found.ok() ? found->string() : "";
-  options.prepare = SoloInWindow(device.uuid);
-  auto counters = std::make_unique<profile::NcuProfiler>(std::move(options));
-  if (!ncu.empty()) return counters;
+std::unique_ptr<Profiler> MakeProfiler(const DeviceInfo& device, ProfilerOptions options) {
+  profile::NcuOptions ncu;
+  ncu.ncu = ProgramOf(options.ncu);
+  ncu.prepare = SoloInWindow(device.uuid);
+  if (options.sandboxed) ncu.confine = Confined;
+  auto counters = std::make_unique<profile::NcuProfiler>(std::move(ncu));
+  if (!options.ncu.empty()) return counters;
   profile::BestOptions best;
   best.sm_count = device.sm_count;
-  best.times = [uuid = device.uuid](const ProfileJob& job) { return TimesOf(uuid, job); };
-  best.say = std::move(say);
+  best.programs_confined = options.sandboxed;
+  best.times = [uuid = device.uuid, sandboxed = options.sandboxed](const ProfileJob& job) {
+    return TimesOf(uuid, sandboxed, job);
+  };
+  best.say = std::move(options.say);
   return std::make_unique<profile::BestProfiler>(
       std::move(counters), profile::ToldOnceHere(device.driver), std::move(best));
 }

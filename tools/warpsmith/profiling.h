@@ -13,11 +13,16 @@
 
 namespace warpsmith::cli {
 
-// Profiles on the GPU that `device` names, which this process holds. `ncu` empty: Nsight Compute
-// where it is found, and what can be said without counters where they cannot be had, told to `say`
-// once a boot. `ncu` named: that program and nothing else.
-std::unique_ptr<Profiler> MakeProfiler(const DeviceInfo& device, const std::string& ncu,
-                                       std::function<void(const std::string& line)> say);
+struct ProfilerOptions {
+  // Empty: Nsight Compute where it is found, and what can be said without counters where they
+  // cannot be had. Else that program and nothing else.
+  std::string ncu;
+  bool sandboxed = true;                             // programs, with the tool that watches them
+  std::function<void(const std::string& line)> say;  // why there are no counters, once a boot
+};
+
+// Profiles on the GPU that `device` names, which this process holds.
+std::unique_ptr<Profiler> MakeProfiler(const DeviceInfo& device, ProfilerOptions options);
 
 // What the rules need to know of the work. Its floor is the cold one: a profile flushes caches.
 Result<profile::ProblemFacts> FactsOf(const DeviceInfo& device, const Task& task,
