@@ -24,6 +24,17 @@ expect_status 2 "$program" hgemm tune --max-seconds nan
 expect_status 66 "$program" hgemm tune --shapes 64x64x64 --store "$PWD/s.db" --resume never-begun
 expect_status 78 "$program" hgemm tune --device recorded --gpu 0
 
+# What an option would do only with another is not passed over.
+expect_status 2 "$program" evaluate "$checkout/tasks/saxpy-f32" x.cu --csv out.csv
+expect_status 2 "$program" evaluate "$checkout/tasks/saxpy-f32" --many "$checkout/tasks"
+expect_status 2 "$program" evaluate --many "$checkout/tasks" --workload large
+
+# A name is not always text, and no name moves the cursor.
+cp -r "$checkout/tasks/saxpy-f32" $'esc\x1b[1Ape'
+printf 'nonsense' >$'esc\x1b[1Ape/task.toml'
+expect_status 65 "$program" task check $'esc\x1b[1Ape'
+[[ $output != *$'\x1b'* ]] || expected "no escape sequence, found: $output"
+
 # A file's own words are quoted, cut short in the middle of a character.
 cp -r "$checkout/tasks/saxpy-f32" task
 printf '"a%s" = 1\n' "$(printf 'é%.0s' {1..40})" | cat - task/task.toml >longer.toml

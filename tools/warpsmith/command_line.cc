@@ -20,6 +20,7 @@
 #include "solo/solo.h"
 #include "task_commands.h"
 #include "util/build_info.h"
+#include "util/display_text.h"
 #include "util/interrupt.h"
 
 namespace warpsmith::cli {
@@ -384,7 +385,8 @@ int Fail(const Error& error, bool json) {
     const auto replace = nlohmann::json::error_handler_t::replace;
     std::printf("%s\n", document.dump(-1, ' ', false, replace).c_str());
   } else {
-    std::fprintf(stderr, "warpsmith: %s\n", error.Line().c_str());
+    // It may also quote what would move a terminal's cursor.
+    std::fprintf(stderr, "warpsmith: %s\n", LinesForTerminal(error.Line()).c_str());
   }
   return row.exit_status;
 }

@@ -87,7 +87,7 @@ Result<int> RunCompare(const CompareOptions& options) {
                                         {"first", first.name},
                                         {"second", second.name},
                                         {"modes", rows}})
-                            .dump(1)
+                            .dump(1, ' ', false, nlohmann::json::error_handler_t::replace)
                             .c_str());
   }
   if (rows.empty()) {

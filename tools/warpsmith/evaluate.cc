@@ -6,6 +6,7 @@
 #include "evaluate_many.h"
 #include "judging.h"
 #include "reproducing.h"
+#include "util/display_text.h"
 
 namespace warpsmith::cli {
 namespace {
@@ -43,23 +44,23 @@ void PrintTimings(const Passed& passed) {
 
 void Print(const Judged& judged) {
   const Outcome& outcome = judged.completed.verdict.outcome;
-  std::printf("%s: %s\n", judged.name.c_str(), Describe(outcome).c_str());
+  std::printf("%s: %s\n", LinesForTerminal(judged.name).c_str(), Describe(outcome).c_str());
   if (const auto* passed = std::get_if<Passed>(&outcome)) {
     PrintTimings(*passed);
     for (const AuditReport& audit : passed->audits) {
       std::printf("  %-10s %s%s%s\n", audit.tool.c_str(),
                   audit.status == AuditStatus::kClean ? "clean" : "ABSENT",
-                  audit.detail.empty() ? "" : ": ", audit.detail.c_str());
+                  audit.detail.empty() ? "" : ": ", LinesForTerminal(audit.detail).c_str());
     }
     for (const std::string& absent : passed->correctness.absent) {
-      std::printf("  not checked: %s\n", absent.c_str());
+      std::printf("  not checked: %s\n", LinesForTerminal(absent).c_str());
     }
   }
   if (!judged.completed.verdict.evidence.sandbox.empty()) {
     std::printf("  sandbox %s\n", judged.completed.verdict.evidence.sandbox.c_str());
   }
   if (const auto* failed = std::get_if<CompileFailed>(&outcome)) {
-    std::printf("%s\n", failed->log.c_str());
+    std::printf("%s\n", LinesForTerminal(failed->log).c_str());
   }
 }
 
@@ -95,6 +96,25 @@ Status Reproduce(Machine& machine, const task::LoadedTask& loaded,
   return {};
 }
 
+// What would be passed over in silence is said.
+Status CheckTogether(const EvaluateOptions& options) {
+  const PaceOptions usual;
+  const bool many = !options.many.empty();
+  const bool one = !options.task.empty() || !options.candidates.empty();
+  const bool paced =
+      options.pace.slice != usual.slice || options.pace.max_seconds != usual.max_seconds;
+  std::string wrong;
+  if (many && (one || !options.workload.empty())) {
+    wrong = "--many takes no task, candidate or --workload: it finds them below its folder";
+  } else if (!many && (!options.csv.empty() || paced)) {
+    wrong = "--csv, --slice and --max-seconds go with --many";
+  } else if (!many && (options.task.empty() || options.candidates.empty())) {
+    wrong = "evaluate needs a task and a candidate, or --many DIR";
+  }
+  if (wrong.empty()) return {};
+  return Error{ErrorCode::kUsage, wrong, "see: warpsmith evaluate --help"};
+}
+
 }  // namespace
 
 Protocol ProtocolOf(const EvaluateOptions& options) {
@@ -103,11 +123,8 @@ Protocol ProtocolOf(const EvaluateOptions& options) {
 }
 
 Result<int> RunEvaluate(const EvaluateOptions& options) {
+  TRY(CheckTogether(options));
   if (!options.many.empty()) return RunEvaluateMany(options);
-  if (options.task.empty() || options.candidates.empty()) {
-    return Error{ErrorCode::kUsage, "evaluate needs a task and a candidate, or --many DIR",
-                 "see: warpsmith evaluate --help"};
-  }
   const task::LoadedTask loaded = TRY(LoadJudgeable(options.task, options.workload));
   const auto candidates = TRY(LoadCandidates(options.candidates));
   Machine machine = TRY(Machine::Open(options.device));
@@ -116,7 +133,9 @@ Result<int> RunEvaluate(const EvaluateOptions& options) {
       TRY(JudgeOnTask(machine, loaded, ProtocolOf(options), candidates));
   if (!options.reproduce.empty()) TRY(Reproduce(machine, loaded, judged, options.reproduce));
   if (options.common.json) {
-    std::printf("%s\n", ToJson(judged).dump(1).c_str());
+    // A path is a name in whatever bytes the file system has.
+    constexpr auto replace = nlohmann::json::error_handler_t::replace;
+    std::printf("%s\n", ToJson(judged).dump(1, ' ', false, replace).c_str());
   } else {
     for (const Judged& one : judged) Print(one);
   }
