@@ -67,6 +67,7 @@ Result<Certification> Certify(const LoopRequest& search, const std::vector<Step>
   const LoopRequest request = RequestOf(search, finalists, protocol);
   Finalists proposer(finalists);
   Certification result;
+  result.run = request.run.id;
   result.loop = TRY(RunLoop(request, proposer, compiler, device, store, callbacks));
   result.steps = TRY(store.Steps(request.run.id));
   result.winner = WinnerOf(result.steps, request.run.protocol.modes.front());

@@ -4,6 +4,7 @@
 #define WARPSMITH_OPTIMIZE_CERTIFY_H_
 
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "optimize/loop.h"
@@ -11,6 +12,7 @@
 namespace warpsmith::optimize {
 
 struct Certification {
+  std::string run;               // its id
   std::vector<Step> steps;       // one for each finalist that was judged, in their order
   std::optional<size_t> winner;  // among `steps`: passed, with the highest ratio to the bar
   LoopResult loop;

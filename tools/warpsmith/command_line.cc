@@ -371,6 +371,7 @@ void AddAll(CLI::App& app, Chosen& chosen) {
   AddBundle(app, chosen);
   AddReport(app, chosen);
   AddKnowledge(app, chosen);
+  AddMcp(app, chosen);
   AddPages(app, chosen);
 }
 

@@ -33,6 +33,7 @@ void AddPace(CLI::App* command, PaceOptions& pace);
 
 // Subcommands that are added from files of their own.
 void AddKnowledge(CLI::App& app, Chosen& chosen);
+void AddMcp(CLI::App& app, Chosen& chosen);
 void AddDispatch(CLI::App* hgemm, Chosen& chosen);
 
 }  // namespace warpsmith::cli

@@ -85,7 +85,8 @@ Status CheckPlan(const std::string& name, const Candidate& candidate, const Task
 
 Result<std::vector<Judged>> JudgeAll(Machine& machine, const Task& task, const Workload& workload,
                                      const Protocol& protocol,
-                                     const std::vector<std::pair<std::string, Candidate>>& named) {
+                                     const std::vector<std::pair<std::string, Candidate>>& named,
+                                     const Stop& stop) {
   store::SqliteStore* store = TRY(machine.store());
   optimize::Evaluator evaluator({task, workload, protocol}, machine.loop_compiler(), 1,
                                 machine.device(), *store);
@@ -99,7 +100,7 @@ Result<std::vector<Judged>> JudgeAll(Machine& machine, const Task& task, const W
     TRY(evaluator.Begin(key, candidate));
     std::optional<Completed> completed = evaluator.Take(key);
     while (!completed) {
-      if (Interrupted()) {
+      if (Interrupted() || (stop && stop() && evaluator.on_device() == 0)) {
         return Error{ErrorCode::kInterrupted, "stopped while judging " + name, ""};
       }
       TRY(evaluator.SubmitNext());
@@ -116,9 +117,10 @@ Result<std::vector<Judged>> JudgeAll(Machine& machine, const Task& task, const W
 namespace {
 
 // In the order given; candidates of both forms, each under its own protocol.
-Result<std::vector<Judged>> JudgeByForm(
-    Machine& machine, const Task& task, const Workload& workload, const Protocol& protocol,
-    const std::vector<std::pair<std::string, Candidate>>& named) {
+Result<std::vector<Judged>> JudgeByForm(Machine& machine, const Task& task,
+                                        const Workload& workload, const Protocol& protocol,
+                                        const std::vector<std::pair<std::string, Candidate>>& named,
+                                        const Stop& stop) {
   std::vector<Judged> judged;
   for (size_t begin = 0; begin < named.size();) {
     const Form form = named[begin].second.form;
@@ -127,7 +129,7 @@ Result<std::vector<Judged>> JudgeByForm(
     const std::vector<std::pair<std::string, Candidate>> same(
         named.begin() + static_cast<std::ptrdiff_t>(begin),
         named.begin() + static_cast<std::ptrdiff_t>(end));
-    for (Judged& one : TRY(JudgeAll(machine, task, workload, protocol.For(form), same))) {
+    for (Judged& one : TRY(JudgeAll(machine, task, workload, protocol.For(form), same, stop))) {
       judged.push_back(std::move(one));
     }
     begin = end;
@@ -137,14 +139,15 @@ Result<std::vector<Judged>> JudgeByForm(
 
 }  // namespace
 
-Result<std::vector<Judged>> JudgeOnTask(
-    Machine& machine, const task::LoadedTask& loaded, const Protocol& protocol,
-    const std::vector<std::pair<std::string, Candidate>>& named) {
+Result<std::vector<Judged>> JudgeOnTask(Machine& machine, const task::LoadedTask& loaded,
+                                        const Protocol& protocol,
+                                        const std::vector<std::pair<std::string, Candidate>>& named,
+                                        const Stop& stop) {
   for (const auto& [name, candidate] : named) {
     TRY(task::CheckForm(name, candidate, loaded.task));
   }
   std::vector<Judged> judged =
-      TRY(JudgeByForm(machine, loaded.task, loaded.workload, protocol, named));
+      TRY(JudgeByForm(machine, loaded.task, loaded.workload, protocol, named, stop));
   if (machine.recorded() != nullptr) return judged;  // it holds what was recorded, no more
   for (const Workload& workload : loaded.task.workloads) {
     if (!workload.hidden || workload.name == loaded.workload.name) continue;
@@ -157,7 +160,8 @@ Result<std::vector<Judged>> JudgeOnTask(
         continue;
       }
       const auto again = TRY(JudgeByForm(machine, loaded.task, workload, Protocol::Screened(),
-                                         {{one.name, one.candidate}}));
+                                         {{one.name, one.candidate}}, stop));
+      one.completed.gpu_seconds += again.front().completed.gpu_seconds;
       const Outcome& outcome = again.front().completed.verdict.outcome;
       if (std::holds_alternative<Passed>(outcome)) continue;
       // The judge's own trouble with those sizes says nothing about the candidate.

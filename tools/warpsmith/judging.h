@@ -2,6 +2,7 @@
 #ifndef WARPSMITH_TOOLS_JUDGING_H_
 #define WARPSMITH_TOOLS_JUDGING_H_
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -26,17 +27,22 @@ Result<task::LoadedTask> LoadJudgeable(const std::string& reference, const std::
 Status CheckPlan(const std::string& name, const Candidate& candidate, const Task& task,
                  const Workload& workload, const DeviceInfo& device);
 
+// Asked often: kInterrupted once it says so, but what the device has begun is waited for and kept.
+using Stop = std::function<bool()>;
+
 // In order. Verdicts go into the store; what it knows is not measured again.
 Result<std::vector<Judged>> JudgeAll(Machine& machine, const Task& task, const Workload& workload,
                                      const Protocol& protocol,
-                                     const std::vector<std::pair<std::string, Candidate>>& named);
+                                     const std::vector<std::pair<std::string, Candidate>>& named,
+                                     const Stop& stop = {});
 
 // Every candidate judged on the loaded workload, under the protocol for its form. One that passes
 // is judged on the task's hidden workloads too: where it fails on one, that is its verdict
 // ("hidden-workload"); sizes that its plan declares it is not for are left out.
-Result<std::vector<Judged>> JudgeOnTask(
-    Machine& machine, const task::LoadedTask& loaded, const Protocol& protocol,
-    const std::vector<std::pair<std::string, Candidate>>& named);
+Result<std::vector<Judged>> JudgeOnTask(Machine& machine, const task::LoadedTask& loaded,
+                                        const Protocol& protocol,
+                                        const std::vector<std::pair<std::string, Candidate>>& named,
+                                        const Stop& stop = {});
 
 // candidate.toml files or folders -> every candidate in them, named "path" or "path: point".
 Result<std::vector<std::pair<std::string, Candidate>>> LoadCandidates(

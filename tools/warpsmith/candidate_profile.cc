@@ -1,0 +1,36 @@
+#include "candidate_profile.h"
+
+#include <cstdio>
+
+#include "core/program_shim.h"
+#include "profile/static_profile.h"
+#include "profiling.h"
+
+namespace warpsmith::cli {
+namespace {
+
+Result<Artifact> Compiled(const Candidate& candidate, const std::string& architecture) {
+  compile::CompilerOptions options;
+  options.count_opcodes = true;
+  compile::WorkerCompiler compiler(options);
+  const CompileOutcome outcome = TRY(compiler.Compile(candidate, architecture));
+  if (const auto* artifact = std::get_if<Artifact>(&outcome)) return *artifact;
+  const auto& failed = std::get<CompileFailed>(outcome);
+  return Error{ErrorCode::kAnswerIsNo, "the candidate does not compile: " + failed.reason,
+               "evaluate it for the compiler's log"};
+}
+
+}  // namespace
+
+Result<Profile> ProfileOf(Machine& machine, const task::LoadedTask& loaded,
+                          const Candidate& candidate, const std::string& ncu) {
+  const DeviceInfo& device = machine.info();
+  const Candidate whole = TRY(WithProgramShim(candidate, loaded.task, loaded.workload));
+  const ProfileJob job{loaded.task, loaded.workload, candidate,
+                       TRY(Compiled(whole, device.architecture))};
+  if (machine.recorded() != nullptr) return profile::StaticProfile(job, device.sm_count);
+  const auto say = [](const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); };
+  return MakeProfiler(device, {ncu, true, say})->Take(job);
+}
+
+}  // namespace warpsmith::cli

@@ -1,0 +1,108 @@
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+#include <exception>
+
+#include "judging.h"
+#include "knowledge_file.h"
+#include "mcp_options.h"
+#include "mcp_tools.h"
+#include "util/build_info.h"
+#include "util/clock.h"
+#include "util/file.h"
+
+namespace warpsmith::cli {
+namespace {
+
+// The agent's end alone: whatever else this process or its children print goes to stderr.
+Result<int> ClaimStdout() {
+  std::fflush(stdout);
+  const int claimed = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+  if (claimed < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0) {
+    return Error{ErrorCode::kIo, "stdout cannot be used", "connect it to the client"};
+  }
+  return claimed;
+}
+
+std::string RunId(const McpOptions& options, const std::string& task) {
+  if (!options.resume.empty()) return options.resume;
+  if (!options.run.empty()) return options.run;
+  std::string stamp = UtcTimestamp();
+  std::erase_if(stamp, [](char c) { return c == '-' || c == ':'; });
+  return task + "-mcp-" + stamp + "-" + std::to_string(getpid());
+}
+
+Result<std::optional<Candidate>> StartOf(const McpOptions& options, const Task& task) {
+  if (options.candidate.empty()) return std::optional<Candidate>();
+  auto candidates = TRY(LoadCandidates({options.candidate}));
+  if (candidates.size() != 1) {
+    return Error{ErrorCode::kUsage,
+                 options.candidate + " holds " + std::to_string(candidates.size()) + " candidates",
+                 "give one without [tunables], such as 'warpsmith export' writes"};
+  }
+  TRY(task::CheckForm(options.candidate, candidates.front().second, task));
+  return std::optional(std::move(candidates.front().second));
+}
+
+Result<std::unique_ptr<store::SqliteStore>> OpenStore(const std::string& option) {
+  const std::filesystem::path path = StorePath(option);
+  if (path.has_parent_path()) TRY(CreateDirectories(path.parent_path()));
+  return store::SqliteStore::Open(path, store::Durability::kPowerLoss);
+}
+
+Status CheckResumable(const McpOptions& options, store::SqliteStore& store) {
+  if (options.resume.empty() || TRY(store.FindRun(options.resume))) return {};
+  return Error{ErrorCode::kNoInput, "--resume " + options.resume + ": no such run was begun",
+               "'warpsmith report' lists the runs; --run gives a new one this name"};
+}
+
+// Exceptions of the libraries below us end here: a bug must not end the conversation.
+Result<mcp::ToolResult> Call(McpTools& tools, const mcp::ToolCall& call,
+                             mcp::CallContext& context) {
+  try {
+    return tools.Call(call, context);
+  } catch (const std::exception& exception) {
+    return Error{ErrorCode::kInternal, std::string("unexpected: ") + exception.what(),
+                 "please report it"};
+  }
+}
+
+}  // namespace
+
+Result<int> RunMcp(const McpOptions& options) {
+  WorkbenchRequest request;
+  request.loaded = TRY(LoadJudgeable(options.task, options.workload));
+  request.start = TRY(StartOf(options, request.loaded.task));
+  request.budget = TRY(ParseBudget(options.budget));
+  request.run = RunId(options, request.loaded.task.name);
+  request.command = "warpsmith mcp " + options.task;
+  request.seed = options.seed;
+  const auto store = TRY(OpenStore(options.device.store));
+  TRY(CheckResumable(options, *store));
+  LazyMachine machine(options.device);
+  const std::string run = request.run;
+  Workbench bench = TRY(Workbench::Open(std::move(request), *store, machine));
+  McpTools tools(std::move(bench), machine, TRY(OpenKnowledge(options.knowledge)), *store,
+                 options.ncu);
+
+  std::signal(SIGPIPE, SIG_IGN);  // a client that is gone is the end of the output, not of us
+  mcp::ServeRequest serve;
+  serve.output = TRY(ClaimStdout());
+  serve.call = [&](const mcp::ToolCall& call, mcp::CallContext& context) {
+    return Call(tools, call, context);
+  };
+  serve.idle = [&] { machine.Release(); };
+  mcp::Session session(
+      {"warpsmith", std::string(build_info::Version()), std::string(McpText("instructions.md"))},
+      McpToolTable());
+  if (!options.quiet)
+    std::fprintf(stderr, "serving %s; run: %s\n", options.task.c_str(), run.c_str());
+  const Status served = mcp::Serve(session, serve);
+  close(serve.output);
+  if (!served.ok()) return served.error();
+  return 0;
+}
+
+}  // namespace warpsmith::cli

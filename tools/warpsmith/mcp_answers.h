@@ -1,0 +1,26 @@
+// What the MCP tools answer with: verdicts, steps and budgets as JSON.
+#ifndef WARPSMITH_TOOLS_MCP_ANSWERS_H_
+#define WARPSMITH_TOOLS_MCP_ANSWERS_H_
+
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+
+#include "workbench.h"
+
+namespace warpsmith::cli {
+
+// With words, what failed (the compiler's log cut to its last lines), and what to do about it.
+// `base`: what the candidate changed, for the gain over it.
+nlohmann::json VerdictAnswer(const FoundStep& found, const std::optional<FoundStep>& base);
+
+// The same with sources and plan.
+nlohmann::json CandidateAnswer(const FoundStep& found);
+
+nlohmann::json BudgetAnswer(const Workbench& bench);
+
+// ln(time before / time after), from the ratios to the bar where both have one.
+std::optional<double> LogGain(const FoundStep& before, const FoundStep& after);
+
+}  // namespace warpsmith::cli
+
+#endif  // WARPSMITH_TOOLS_MCP_ANSWERS_H_

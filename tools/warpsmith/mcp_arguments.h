@@ -1,0 +1,21 @@
+// A candidate as a coding agent gives it: texts under names, a plan, edits. All of it is data:
+// names are keys of a map and never paths, and no compiler flag, toolchain or command can be given.
+#ifndef WARPSMITH_TOOLS_MCP_ARGUMENTS_H_
+#define WARPSMITH_TOOLS_MCP_ARGUMENTS_H_
+
+#include "core/candidate.h"
+#include "core/task.h"
+#include "util/json_reader.h"
+#include "util/result.h"
+
+namespace warpsmith::cli {
+
+// From `sources`, `remove`, `edits`, `plan`, `form` and `entry` of the arguments. `base`, if any,
+// is what they change: it keeps its flags and toolchain, and its plan where none is given.
+// kBadInput says what to give instead.
+Result<Candidate> CandidateFromArguments(const JsonReader& arguments, const Task& task,
+                                         const Candidate* base);
+
+}  // namespace warpsmith::cli
+
+#endif  // WARPSMITH_TOOLS_MCP_ARGUMENTS_H_

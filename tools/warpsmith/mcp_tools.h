@@ -1,0 +1,74 @@
+// The tools that a coding agent works with, over one task. What they are called and take is in
+// mcp/tools.json; how they are spoken to is src/mcp's.
+#ifndef WARPSMITH_TOOLS_MCP_TOOLS_H_
+#define WARPSMITH_TOOLS_MCP_TOOLS_H_
+
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "knowledge/knowledge_base.h"
+#include "mcp/server.h"
+#include "mcp/tool.h"
+#include "util/json_reader.h"
+#include "workbench.h"
+
+namespace warpsmith::cli {
+
+// Texts that come with the program, by file name in mcp/.
+std::string_view McpText(std::string_view file);
+std::vector<mcp::Tool> McpToolTable();
+
+// Belongs to one thread. Every answer is for a model: an Error becomes words that it can act on.
+class McpTools {
+ public:
+  // `machine` outlives it.
+  McpTools(Workbench bench, LazyMachine& machine, std::unique_ptr<knowledge::KnowledgeBase> base,
+           store::SqliteStore& store, std::string ncu);
+
+  Result<mcp::ToolResult> Call(const mcp::ToolCall& call, mcp::CallContext& context);
+
+ private:
+  using Answer = Result<mcp::ToolResult>;
+  using Method = Answer (McpTools::*)(const JsonReader& arguments, mcp::CallContext& context);
+  static const std::map<std::string_view, Method>& Methods();
+
+  Answer ReadTask(const JsonReader& arguments, mcp::CallContext& context);
+  Answer Evaluate(const JsonReader& arguments, mcp::CallContext& context);
+  Answer ProfileCandidate(const JsonReader& arguments, mcp::CallContext& context);
+  Answer BestSoFar(const JsonReader& arguments, mcp::CallContext& context);
+  Answer ReadVerdict(const JsonReader& arguments, mcp::CallContext& context);
+  Answer BudgetLeft(const JsonReader& arguments, mcp::CallContext& context);
+  // mcp_knowledge_tools.cc
+  Answer QueryKnowledge(const JsonReader& arguments, mcp::CallContext& context);
+  Answer RecordOutcome(const JsonReader& arguments, mcp::CallContext& context);
+  Answer AddNote(const JsonReader& arguments, mcp::CallContext& context);
+
+  // What a candidate changes: nothing, the kernel that was given, or a step.
+  struct Base {
+    std::optional<Candidate> candidate;
+    std::optional<FoundStep> step;
+  };
+  Result<Base> BaseIn(const JsonReader& arguments, std::string_view field);
+  Answer Certify(const JsonReader& arguments, const std::function<bool()>& stop);
+  Status Remember(const FoundStep& found, const Base& base, const std::string& state);
+  Result<mcp::ToolResult> Told(const FoundStep& found, const Base& base);
+  Result<knowledge::Situation> SituationIn(const JsonReader& arguments);
+  Result<std::string> ListStates();
+  Result<FoundStep> BaseOf(const JsonReader& arguments, const FoundStep& after);
+  Status Introduce(const JsonReader& arguments, const knowledge::Outcome& outcome);
+
+  Workbench bench_;
+  LazyMachine& machine_;
+  std::unique_ptr<knowledge::KnowledgeBase> base_;
+  store::SqliteStore& store_;
+  const std::string ncu_;
+  const std::vector<mcp::Tool> table_;
+  int64_t draws_ = 0;
+};
+
+}  // namespace warpsmith::cli
+
+#endif  // WARPSMITH_TOOLS_MCP_TOOLS_H_
