@@ -37,10 +37,10 @@ double SmCycles(const Traits& t, const Target& target) {
   const double on_busiest = CeilRatio(t.ctas, UsableSms(t.cluster, target));
   const double rounds = CeilRatio(static_cast<int64_t>(on_busiest), t.resident_per_sm);
   const double throughput = std::max(t.tensor_cycles, t.received_bytes / kL2BytesPerCycleSm);
-  const double epilogues = t.epilogue_overlaps ? 1 : rounds;
-  const double ramps = t.epilogue_overlaps ? 1 : rounds;
-  return std::max(on_busiest * throughput, rounds * t.chain_cycles) + ramps * t.ramp_cycles +
-         epilogues * t.epilogue_cycles;
+  // A cluster of sixteen takes a GPC nearly whole: the next begins when it has ended.
+  const double exposed = t.epilogue_overlaps && t.cluster <= 8 ? 1 : rounds;
+  return std::max(on_busiest * throughput, rounds * t.chain_cycles) +
+         exposed * (t.ramp_cycles + t.epilogue_cycles);
 }
 
 // Bytes that come from HBM: everything once, and the operands again for every patch of tiles that

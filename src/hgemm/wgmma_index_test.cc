@@ -56,7 +56,7 @@ std::map<std::vector<int>, int> Worked(const Problem& problem, int clusters) {
   for (blockIdx.x = 0; blockIdx.x < gridDim.x; ++blockIdx.x) {
     const Cta cta = CtaOf<C>(blockIdx.x);
     const BlockRange blocks = KBlocks<C>(cta, problem);
-    ForEachTile<C>(cta, problem, [&](int row, int column) {
+    ForEachTile<C>(cta, problem, [&](int row, int column, bool) {
       for (int block = blocks.begin; block < blocks.end; ++block) ++count[{row, column, block}];
     });
   }

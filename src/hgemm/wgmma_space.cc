@@ -52,9 +52,10 @@ bool IsRingPlausible(const Problem& problem, const P& p) {
   return p.stages == 2 || p.stages <= CeilDiv(problem.k, p.tile_k * WgmmaParts(p));
 }
 
-// Turns hide stores behind products: worth a try where they are a part of the time that shows.
-bool IsPingPongPlausible(const Problem& problem, const P& p) {
-  return !p.ping_pong || (problem.k <= 2048 && p.tile_k == 64);
+// Turns hide stores behind products: small tiles only where stores are a part of the time that
+// shows, for they are read more often.
+bool IsTurnPlausible(const Problem& problem, const P& p) {
+  return problem.k <= 2048 || p.tile_m * p.tile_n >= 128 * 128;
 }
 
 bool IsPlausible(const Problem& problem, const Target& target, const P& p) {
@@ -63,9 +64,8 @@ bool IsPlausible(const Problem& problem, const Target& target, const P& p) {
   const bool one_wave = ctas <= target.sm_count * p.ctas_per_sm;
   if (p.ctas_per_sm > 1 && ctas <= target.sm_count * (p.ctas_per_sm - 1)) return false;
   if (p.persistent && one_wave) return false;  // one tile a CTA anyway
-  if (p.persistent && !p.tma_store && !p.ping_pong && problem.k > 256) {
-    return false;  // stores stop the tensor cores
-  }
+  // Direct stores stop the tensor cores, unless another warpgroup goes on.
+  if (p.persistent && !p.tma_store && problem.k > (p.ping_pong ? 2048 : 256)) return false;
   if (p.cluster_m > tiles.m || p.cluster_n > tiles.n) return false;
   if (p.cluster_m * p.cluster_n > 2 && !one_wave) return false;
   if (p.stream_c && problem.m * problem.n * 2 < kL2Bytes / 2) return false;
@@ -176,7 +176,7 @@ All SplitChoices(const Problem& problem, const Target& target) {
 All TurnChoices(const Problem& problem, const Target& target) {
   return Filter(PingPongTiles(), [&](const P& p) {
     return HasWgmmaInstruction(p, problem.layout) && IsProducerPlausible(p) &&
-           IsTilePlausible(problem, target, p) && IsPingPongPlausible(problem, p);
+           IsTilePlausible(problem, target, p) && IsTurnPlausible(problem, p);
   });
 }
 

@@ -30,6 +30,11 @@ constexpr double kDistributedBytesPerCycle = 14;
 constexpr double kStoreBytesPerCycle = 62.9;
 constexpr double kWgmmaMultiplyAddsPerCycle = 1.9e3;
 constexpr double kSecondLaunchUs = 1.11;
+// Not measured yet: a second launch that takes its place early waits for the first all the same,
+// and moves 16 bytes a thread at a time; one that overlaps the operation ahead saves a part of its
+// own launch.
+constexpr double kEarlyLaunchUs = 0.8, kEarlyL2BytesPerUs = 6e6;
+constexpr double kOverlapUs = 0.3;
 constexpr double kL2BytesPerUs = 4.07e6;
 constexpr int64_t kSmSharedBytes = 233472;
 constexpr int64_t kSmRegisters = 65536;
@@ -53,6 +58,13 @@ double StoreCycles(int64_t tile_m, int64_t tile_n) {
 double ClusterReduceCycles(int64_t tile_m, int64_t tile_n, int64_t splits) {
   if (splits == 1) return 0;
   return 2 * kClusterBarrier + AsDouble(tile_m * tile_n * 4) / kDistributedBytesPerCycle;
+}
+
+// A second kernel that adds partial sums up: its launch, and what is written and read once more.
+double SecondKernelUs(const Problem& problem, int64_t parts, bool early) {
+  const double moved = 2 * AsDouble(problem.m * problem.n * 4 * parts);
+  return early ? kEarlyLaunchUs + moved / kEarlyL2BytesPerUs
+               : kSecondLaunchUs + moved / kL2BytesPerUs;
 }
 
 // Sums of the warp groups of a CTA added through its shared memory.
@@ -109,6 +121,7 @@ Traits TinyTraits(const Problem& problem, const Target&, const Config& config) {
   t.ramp_cycles = 150;
   t.epilogue_cycles = 200 + SliceReduceCycles(t.tile_m * t.tile_n, p.slice_warps) +
                       ClusterReduceCycles(t.tile_m, t.tile_n, p.cluster_slices);
+  if (p.overlap) t.extra_us -= kOverlapUs;
   return t;
 }
 
@@ -142,9 +155,9 @@ Traits MmaSyncTraits(const Problem& problem, const Target&, const Config& config
                       SliceReduceCycles(p.tile_m * p.tile_n, p.warps_k);
   if (p.split_cluster) t.epilogue_cycles += ClusterReduceCycles(p.tile_m, p.tile_n, p.splits);
   if (p.splits > 1 && !p.split_cluster) {
-    const double partials = AsDouble(problem.m * problem.n * 4 * p.splits);
-    t.extra_us = kSecondLaunchUs + 2 * partials / kL2BytesPerUs;
+    t.extra_us = SecondKernelUs(problem, p.splits, p.early_reduce != 0);
   }
+  if (p.overlap) t.extra_us -= kOverlapUs;
   t.epilogue_overlaps = t.resident_per_sm > 1;
   t.raster_group = p.raster_group;
   return t;
@@ -165,13 +178,12 @@ Traits WgmmaTraits(const Problem& problem, const Target&, const Config& config) 
   t.tile_m = p.tile_m;
   t.tile_n = p.tile_n;
   t.ctas = CeilDiv(CeilDiv(problem.m, p.tile_m), p.cluster_m) * p.cluster_m *
-           CeilDiv(CeilDiv(problem.n, p.tile_n), p.cluster_n) * p.cluster_n * p.splits;
-  const int64_t blocks = CeilDiv(CeilDiv(problem.k, p.tile_k), p.splits);
-  const bool along_m = p.tile_m / 64 % p.consumers == 0;
-  const int64_t columns = along_m ? p.tile_n : p.tile_n / p.consumers;
+           CeilDiv(CeilDiv(problem.n, p.tile_n), p.cluster_n) * p.cluster_n * WgmmaParts(p);
+  const int64_t blocks = CeilDiv(CeilDiv(problem.k, p.tile_k), WgmmaParts(p));
+  const int64_t columns = WgmmaWarpgroupColumns(p);
   const double lone_warpgroup = p.consumers * p.ctas_per_sm == 1 ? 0.85 : 1;
   // The compiler is held to ctas_per_sm, but small CTAs leave room for more.
-  const int64_t registers = p.tile_m * p.tile_n / (p.consumers * 128) + kWgmmaOtherRegisters;
+  const int64_t registers = WgmmaAccumulators(p) + kWgmmaOtherRegisters;
   t.resident_per_sm =
       std::max(p.ctas_per_sm, Residency(WgmmaThreads(p), registers, WgmmaSharedBytes(p)));
   t.cluster = WgmmaClusterSize(p);
@@ -191,6 +203,8 @@ Traits WgmmaTraits(const Problem& problem, const Target&, const Config& config) 
   t.ramp_cycles = kTmaLatency + kWgmmaSetup + (WgmmaClusterSize(p) > 1 ? kClusterStart : 0);
   t.epilogue_cycles = 300 + StoreCycles(p.tile_m, p.tile_n) * (p.tma_store ? 1.0 : 1.3) +
                       ClusterReduceCycles(p.tile_m, p.tile_n, p.splits);
+  if (p.slices > 1) t.extra_us = SecondKernelUs(problem, p.slices, true);
+  if (p.overlap) t.extra_us -= kOverlapUs;
   t.epilogue_overlaps = p.ctas_per_sm > 1 || (p.persistent && p.consumers > 1);
   t.raster_group = p.raster_group;
   return t;

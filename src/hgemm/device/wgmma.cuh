@@ -85,18 +85,16 @@ WS_DEVICE void Consume(const Cta& cta, int warp, const Output& output, const Pro
   const u32 b =
       WgmmaDescriptorLow(cta.shared + G::kABytes + b_columns, C::kRowMajorB ? C::kTileK * 128 : 0);
   RingPosition<C::kStages> ring;
-  int turn = 0;  // kPingPong: whose tile it is
-  ForEachTile<C>(cta, problem, [&](int row, int column) {
-    if constexpr (C::kPingPong) {
-      const bool mine = turn == group.index;
-      turn ^= 1;
-      if (!mine) {
-        ring.Skip(blocks.end - blocks.begin);
-        return;
-      }
+  int tiles = 0;
+  ForEachTile<C>(cta, problem, [&](int row, int column, bool more) {
+    const Turn turn{tiles > 0, more};
+    const bool others = C::kPingPong && tiles++ % 2 != group.index;
+    if (others) {
+      ring.Skip(blocks.end - blocks.begin);
+      return;
     }
     Accumulators<C> sum;
-    MultiplyTile<C>(cta, group.index, blocks, a, b, ring, sum);
+    MultiplyTile<C>(cta, group.index, blocks, a, b, ring, turn, sum);
     StoreTile<C>(cta, group, problem, output, row + group.row, column + group.column, sum);
   });
   if (C::kTmaStore) ptx::cp_async_bulk_wait_group_read<0>();  // the stores outlive the CTA's memory

@@ -54,7 +54,7 @@ WS_DEVICE void Produce(const Cta& cta, const TensorMap* a, const TensorMap* b,
   using G = Geometry<C>;
   const BlockRange blocks = KBlocks<C>(cta, problem);
   RingPosition<C::kStages> ring;
-  ForEachTile<C>(cta, problem, [&](int row, int column) {
+  ForEachTile<C>(cta, problem, [&](int row, int column, bool) {
     for (int block = blocks.begin; block < blocks.end; ++block, ring.Advance()) {
       const u32 stage = cta.shared + ring.stage * G::kStageBytes;
       const u32 full = cta.full + ring.stage * 8;

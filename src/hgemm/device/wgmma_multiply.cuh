@@ -61,15 +61,24 @@ WS_DEVICE void ReleaseStage(const Cta& cta, u32 stage) {
 
 inline constexpr u32 kSkewBarrier = 10;  // + index of the warpgroup that waits
 
+// kPingPong: a tile's products begin when all of the tile before have been issued. More than order
+// hangs on that: a wait by parity tells a phase from the one before, not from the one before that,
+// so nobody may wait for a stage before its last contents have been seen by whom they were for.
+inline constexpr u32 kTurnBarrier = 10;  // + index of the warpgroup that waits
+struct Turn {
+  bool after, before;  // another tile
+};
+
 // Sums the k-blocks of one tile. One wgmma group stays in flight, so a stage is released one
 // k-block late. With kSkew, a warpgroup starts when the one before has issued kSkew k-blocks.
 template <class C>
 WS_DEVICE void MultiplyTile(const Cta& cta, int warpgroup, const BlockRange& blocks, u32 a, u32 b,
-                            RingPosition<C::kStages>& ring, Accumulators<C>& sum) {
+                            RingPosition<C::kStages>& ring, Turn turn, Accumulators<C>& sum) {
   using G = Geometry<C>;
   u32 previous = 0;
   const int lead = min(blocks.begin + C::kSkew, blocks.end) - 1;
   if (C::kSkew > 0 && warpgroup > 0) ptx::bar_sync(kSkewBarrier + warpgroup, 256);
+  if (C::kPingPong && turn.after) ptx::bar_sync(kTurnBarrier + warpgroup, 256);
   for (int block = blocks.begin; block < blocks.end; ++block, ring.Advance()) {
     ptx::mbarrier_wait_parity(cta.full + ring.stage * 8, ring.parity);
     const u32 offset = ring.stage * (G::kStageBytes / 16);
@@ -78,6 +87,9 @@ WS_DEVICE void MultiplyTile(const Cta& cta, int warpgroup, const BlockRange& blo
     ptx::wgmma_commit_group();
     if (C::kSkew > 0 && block == lead && warpgroup + 1 < C::kConsumers) {
       ptx::bar_arrive(kSkewBarrier + warpgroup + 1, 256);
+    }
+    if (C::kPingPong && turn.before && block + 1 == blocks.end) {
+      ptx::bar_arrive(kTurnBarrier + (warpgroup ^ 1), 256);
     }
     if (block > blocks.begin) {
       ptx::wgmma_wait_group<1>();

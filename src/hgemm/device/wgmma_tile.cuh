@@ -134,7 +134,8 @@ WS_DEVICE Tile ClusterGrid(const Problem& problem) {
           (problem.n + C::kTileN * C::kClusterN - 1) / (C::kTileN * C::kClusterN)};
 }
 
-// Calls body(row, column) with the origin of every tile of this CTA, in the producer's order. Tiles
+// Calls body(row, column, more) with the origin of every tile of this CTA, in the producer's order,
+// and whether another one follows. Tiles
 // beyond C's edge (odd counts in clusters) are worked like others: they read zeros and store
 // nothing.
 template <class C, class Body>
@@ -142,12 +143,14 @@ WS_DEVICE void ForEachTile(const Cta& cta, const Problem& problem, Body&& body) 
   const Tile grid = ClusterGrid<C>(problem);
   const int tiles = grid.m * grid.n;
   int index = blockIdx.x / (Geometry<C>::kClusterSize * C::kSlices);
+  bool more;
   do {
     const Tile tile = RasterTile<C>(index, grid);
-    body((tile.m * C::kClusterM + cta.row) * C::kTileM,
-         (tile.n * C::kClusterN + cta.column) * C::kTileN);
     index += gridDim.x / Geometry<C>::kClusterSize;
-  } while (C::kPersistent && index < tiles);
+    more = C::kPersistent && index < tiles;
+    body((tile.m * C::kClusterM + cta.row) * C::kTileM,
+         (tile.n * C::kClusterN + cta.column) * C::kTileN, more);
+  } while (more);
 }
 
 // The k-blocks [begin, end) of this CTA: its slice's, and of these its split's.
