@@ -18,7 +18,7 @@ Profile TwoKernels(double tensor_pct) {
   return {"ncu 2025.3",
           {{"first",
             {{"gpu__time_duration.sum", 60'000},
-             {"dram__throughput.avg.pct_of_peak_sustained_elapsed", 85},
+             {"gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed", 85},
              {"sm__throughput.avg.pct_of_peak_sustained_elapsed", tensor_pct}}},
            {"second", {{"gpu__time_duration.sum", 40'000}}}}};
 }
@@ -68,7 +68,7 @@ TEST_F(AgentRunTest, GoesOnExactlyAfterAnyStep) {
     const std::string name = "stopped-" + std::to_string(at);
     const World::End first = world_.Go(name, at);
     ASSERT_TRUE(first.loop.ok()) << first.loop.error().Line();
-    ASSERT_LT(first.steps.size(), 9U);
+    ASSERT_LE(first.steps.size(), 9U);
     const World::End second = world_.Go(name);
     ASSERT_TRUE(second.loop.ok()) << at << ": " << second.loop.error().Line();
     ASSERT_EQ(Told(second.steps), Told(whole.steps)) << "stopped after " << at;

@@ -296,13 +296,15 @@ struct World {
 };
 
 // What must be the same in a run that was stopped, resumed or replayed.
-inline std::string Told(const Trajectory& steps) {
+enum class Costs { kToo, kLeftOut };
+inline std::string Told(const Trajectory& steps, Costs costs = Costs::kToo) {
   std::string text;
   for (const Step& step : steps) {
     text += std::to_string(step.index) + " " + CandidateId(step.candidate) + " " +
             step.candidate.provenance.technique + " " + step.candidate.provenance.prompt_sha256 +
-            " " + Describe(step.verdict.outcome) + " " + std::to_string(step.reward) + " " +
-            std::to_string(step.cost.tokens) + "\n";
+            " " + Describe(step.verdict.outcome) + " " + std::to_string(step.reward);
+    if (costs == Costs::kToo) text += " " + std::to_string(step.cost.tokens);
+    text += "\n";
   }
   return text;
 }
