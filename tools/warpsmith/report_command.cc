@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "commands.h"
+#include "compare_runs.h"
 #include "report/summary.h"
 #include "search.h"
 #include "util/build_info.h"
@@ -75,6 +76,7 @@ Result<report::RunReport> ReportOf(Store& store, const std::vector<RunRecord>& r
 }  // namespace
 
 Result<int> RunReport(const ReportOptions& options) {
+  if (options.compare) return CompareStoredRuns(options);
   const auto store = TRY(OpenExistingStore(options.device.store));
   const std::vector<RunRecord> runs = TRY(store->Runs());
   if (options.runs.empty()) return ListRuns(runs, options.common.json);

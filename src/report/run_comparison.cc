@@ -1,0 +1,285 @@
+#include "report/run_comparison.h"
+
+#include <algorithm>
+#include <boost/math/distributions/students_t.hpp>
+#include <cmath>
+#include <set>
+#include <utility>
+
+#include "report/summary.h"
+
+namespace warpsmith::report {
+namespace {
+
+constexpr double kConfidence = 0.95;
+constexpr double kBand = 0.01;  // within which two are the same
+
+std::string KeyOf(const RunRecord& run) {
+  std::string key = TaskId(run.task);
+  for (const auto& [name, size] : run.workload.sizes) key += " " + name + std::to_string(size);
+  return key;
+}
+
+Spread SpreadOf(const std::vector<double>& logs) {
+  Spread spread;
+  spread.tasks = static_cast<int>(logs.size());
+  if (logs.empty()) return spread;
+  const auto n = static_cast<double>(logs.size());
+  double sum = 0, squares = 0;
+  for (const double value : logs) sum += value;
+  const double mean = sum / n;
+  for (const double value : logs) squares += (value - mean) * (value - mean);
+  spread.geomean = std::exp(mean);
+  spread.interval = {0, HUGE_VAL};
+  if (logs.size() < 2) return spread;
+  const boost::math::students_t distribution(n - 1);
+  const double half =
+      boost::math::quantile(distribution, 0.5 + kConfidence / 2) * std::sqrt(squares / (n - 1) / n);
+  spread.interval = {std::exp(mean - half), std::exp(mean + half)};
+  return spread;
+}
+
+// The best ratio among the steps, with its interval.
+std::pair<double, Interval> BestOf(const Trajectory& steps, Mode mode) {
+  std::pair<double, Interval> best;
+  for (const Step& step : steps) {
+    const double ratio = RatioToBar(step.verdict, mode).value_or(0);
+    if (ratio <= best.first) continue;
+    best = {ratio, FindComparison(step.verdict, mode)->comparisons.front().interval};
+  }
+  return best;
+}
+
+std::vector<ProgressPoint> ProgressOf(const Trajectory& steps, Mode mode) {
+  std::vector<ProgressPoint> progress;
+  for (size_t i = 0; i < steps.size(); ++i) {
+    const double ratio = RatioToBar(steps[i].verdict, mode).value_or(0);
+    if (ratio <= (progress.empty() ? 0 : progress.back().best_ratio)) continue;
+    progress.push_back({static_cast<int64_t>(i) + 1, ratio});
+  }
+  return progress;
+}
+
+TaskResult ResultOf(const RunSteps& run) {
+  const Mode mode = run.record.protocol.modes.front();
+  TaskResult result;
+  result.key = KeyOf(run.record);
+  ShapeReport shape;
+  shape.workload = run.record.workload.name;
+  shape.sizes = run.record.workload.sizes;
+  result.label = run.record.task.name + ", " + ShapeLabel(shape);
+  result.evaluations = static_cast<int64_t>(run.steps.size());
+  result.progress = ProgressOf(run.steps, mode);
+  if (!result.progress.empty()) result.first_ratio = result.progress.front().best_ratio;
+  std::tie(result.screened_ratio, result.screened_interval) = BestOf(run.steps, mode);
+  std::tie(result.certified_ratio, result.certified_interval) = BestOf(run.certified, mode);
+  for (const Trajectory* steps : {&run.steps, &run.certified}) {
+    for (const Step& step : *steps) result.cost = result.cost + step.cost;
+  }
+  std::set<std::string> seen;
+  for (const Step& step : run.steps) {
+    result.passed += std::holds_alternative<Passed>(step.verdict.outcome) ? 1 : 0;
+    const auto notes = run.notes.find(step.index);
+    if (notes == run.notes.end() || notes->second.state.empty()) continue;
+    if (seen.insert(notes->second.state).second) result.states.push_back(notes->second.state);
+  }
+  return result;
+}
+
+// A step as it counts for techniques: what was noted, and what its candidate says of itself.
+struct Use {
+  std::string technique, previous, outcome;
+  bool passed = false;
+  std::optional<double> log_gain;
+};
+
+std::vector<Use> UsesOf(const RunSteps& run) {
+  const Mode mode = run.record.protocol.modes.front();
+  std::map<std::string, const Step*> by_candidate;  // parents, and what they reached
+  std::vector<Use> uses;
+  for (const Step& step : run.steps) {
+    const Provenance& from = step.candidate.provenance;
+    const auto noted = run.notes.find(step.index);
+    const StepNotes notes = noted == run.notes.end() ? StepNotes{} : noted->second;
+    Use use{notes.technique.empty() ? from.technique : notes.technique, notes.previous,
+            std::string(OutcomeName(step.verdict.outcome)),
+            std::holds_alternative<Passed>(step.verdict.outcome), notes.log_gain};
+    const auto parent = by_candidate.find(from.parent);
+    if (parent != by_candidate.end()) {
+      if (use.previous.empty()) use.previous = parent->second->candidate.provenance.technique;
+      const auto was = RatioToBar(parent->second->verdict, mode);
+      const auto is = RatioToBar(step.verdict, mode);
+      if (!use.log_gain && was && is && *was > 0 && *is > 0) use.log_gain = std::log(*is / *was);
+    }
+    by_candidate.emplace(CandidateId(step.candidate), &step);
+    if (!use.technique.empty()) uses.push_back(std::move(use));
+  }
+  return uses;
+}
+
+void Mean(double log_gain, int64_t* measured, double* mean) {
+  *mean += (log_gain - *mean) / static_cast<double>(++*measured);
+}
+
+void AddTechniques(const std::vector<Use>& uses, Side* side) {
+  std::map<std::string, TechniqueUse> techniques;
+  std::map<std::pair<std::string, std::string>, TransitionUse> transitions;
+  for (const Use& use : uses) {
+    TechniqueUse& technique = techniques[use.technique];
+    technique.technique = use.technique;
+    ++technique.uses;
+    technique.passed += use.passed ? 1 : 0;
+    if (!use.passed) ++technique.failures[use.outcome];
+    if (use.log_gain) Mean(*use.log_gain, &technique.measured, &technique.mean_log_gain);
+    technique.gained += use.log_gain.value_or(0) > 0 ? 1 : 0;
+    if (use.previous.empty()) continue;
+    TransitionUse& transition = transitions[{use.previous, use.technique}];
+    transition.previous = use.previous;
+    transition.technique = use.technique;
+    ++transition.uses;
+    if (use.log_gain) Mean(*use.log_gain, &transition.measured, &transition.mean_log_gain);
+  }
+  for (auto& [name, use] : techniques) side->techniques.push_back(std::move(use));
+  for (auto& [names, use] : transitions) side->transitions.push_back(std::move(use));
+  std::stable_sort(side->techniques.begin(), side->techniques.end(),
+                   [](const auto& a, const auto& b) { return a.uses > b.uses; });
+  std::stable_sort(side->transitions.begin(), side->transitions.end(),
+                   [](const TransitionUse& a, const TransitionUse& b) {
+                     return std::pair(a.measured > 0, a.mean_log_gain) >
+                            std::pair(b.measured > 0, b.mean_log_gain);
+                   });
+}
+
+double RatioReached(const TaskResult& task) {
+  return task.certified_ratio > 0 ? task.certified_ratio : task.screened_ratio;
+}
+
+void Summarise(Side* side) {
+  std::vector<double> logs;
+  double doublings = 0, states = 0;
+  int with_states = 0;
+  for (const TaskResult& task : side->tasks) {
+    side->cost = side->cost + task.cost;
+    if (!task.states.empty()) {
+      ++with_states;
+      states += static_cast<double>(task.states.size());
+    }
+    if (task.passed > 0) ++side->valid;
+    if (RatioReached(task) <= 0) continue;
+    logs.push_back(std::log(RatioReached(task)));
+    if (task.first_ratio > 0) doublings += std::log2(task.screened_ratio / task.first_ratio);
+  }
+  side->reached = SpreadOf(logs);
+  if (side->cost.tokens > 0 && doublings > 0) {
+    side->tokens_a_doubling = static_cast<double>(side->cost.tokens) / doublings;
+  }
+  if (with_states > 0) side->states_a_task = states / with_states;
+}
+
+Side SideOf(const SideRuns& runs) {
+  Side side;
+  side.name = runs.name;
+  std::vector<Use> uses;
+  for (const RunSteps& run : runs.runs) {
+    if (side.proposer.empty()) side.proposer = run.record.proposer;
+    side.tasks.push_back(ResultOf(run));
+    for (Use& use : UsesOf(run)) uses.push_back(std::move(use));
+  }
+  std::stable_sort(side.tasks.begin(), side.tasks.end(),
+                   [](const TaskResult& a, const TaskResult& b) { return a.key < b.key; });
+  AddTechniques(uses, &side);
+  Summarise(&side);
+  return side;
+}
+
+const TaskResult* Find(const Side& side, const std::string& key) {
+  for (const TaskResult& task : side.tasks) {
+    if (task.key == key) return &task;
+  }
+  return nullptr;
+}
+
+PairedRatio Pair(const Side& side, const Side& against) {
+  PairedRatio pair;
+  pair.side = side.name;
+  pair.against = against.name;
+  std::vector<double> logs;
+  for (const TaskResult& task : side.tasks) {
+    const TaskResult* other = Find(against, task.key);
+    if (other == nullptr) continue;
+    if (task.certified_ratio > 0 && other->certified_ratio > 0) {
+      ++pair.certified;
+      logs.push_back(std::log(task.certified_ratio / other->certified_ratio));
+    } else if (task.screened_ratio > 0 && other->screened_ratio > 0) {
+      logs.push_back(std::log(task.screened_ratio / other->screened_ratio));
+    }
+  }
+  pair.ratio = SpreadOf(logs);
+  const Interval& interval = pair.ratio.interval;
+  if (logs.size() < 2) return pair;
+  if (interval.lo > 1 - kBand && interval.hi < 1 + kBand) {
+    pair.finding = Finding::kSame;
+  } else if (interval.lo > 1) {
+    pair.finding = Finding::kFaster;
+  } else if (interval.hi < 1) {
+    pair.finding = Finding::kSlower;
+  }
+  return pair;
+}
+
+double BestAt(const TaskResult& task, int64_t evaluations) {
+  double best = 0;
+  for (const ProgressPoint& point : task.progress) {
+    if (point.evaluations <= evaluations) best = point.best_ratio;
+  }
+  return best;
+}
+
+// Keys of the tasks in which every side passed something.
+std::set<std::string> CommonTasks(const std::vector<Side>& sides) {
+  std::set<std::string> common;
+  for (const TaskResult& task : sides.front().tasks) {
+    const bool everywhere = std::all_of(sides.begin(), sides.end(), [&](const Side& side) {
+      const TaskResult* found = Find(side, task.key);
+      return found != nullptr && !found->progress.empty();
+    });
+    if (everywhere) common.insert(task.key);
+  }
+  return common;
+}
+
+std::vector<CurvePoint> CurveOf(const Side& side, const std::set<std::string>& common) {
+  std::set<int64_t> moments;
+  int64_t first = 1, last = 1;
+  for (const std::string& key : common) {
+    const TaskResult& task = *Find(side, key);
+    first = std::max(first, task.progress.front().evaluations);
+    last = std::max(last, task.evaluations);
+    for (const ProgressPoint& point : task.progress) moments.insert(point.evaluations);
+  }
+  moments.insert({first, last});
+  std::vector<CurvePoint> curve;
+  for (const int64_t moment : moments) {
+    if (moment < first || common.empty()) continue;
+    double sum = 0;
+    for (const std::string& key : common) sum += std::log(BestAt(*Find(side, key), moment));
+    curve.push_back({moment, std::exp(sum / static_cast<double>(common.size()))});
+  }
+  return curve;
+}
+
+}  // namespace
+
+RunComparison CompareRuns(const std::vector<SideRuns>& sides) {
+  RunComparison comparison;
+  for (const SideRuns& runs : sides) comparison.sides.push_back(SideOf(runs));
+  if (comparison.sides.empty()) return comparison;
+  const std::set<std::string> common = CommonTasks(comparison.sides);
+  for (Side& side : comparison.sides) side.curve = CurveOf(side, common);
+  for (size_t i = 1; i < comparison.sides.size(); ++i) {
+    comparison.pairs.push_back(Pair(comparison.sides[i], comparison.sides.front()));
+  }
+  return comparison;
+}
+
+}  // namespace warpsmith::report
