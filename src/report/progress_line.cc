@@ -32,6 +32,7 @@ std::string ProgressText(const Progress& progress) {
   }
   if (total > 0) text += fmt::format("  rejected {}: {}", total, reasons);
   if (progress.seconds_left) text += "  " + DurationText(*progress.seconds_left) + " left";
+  if (!progress.more.empty()) text += "  " + progress.more;
   return Printable(text);
 }
 

@@ -9,6 +9,7 @@
 #include <string>
 #include <tuple>
 
+#include "agent_command_line.h"
 #include "argument_checks.h"
 #include "command_tree.h"
 #include "commands.h"
@@ -47,11 +48,13 @@ void AddPace(CLI::App* command, PaceOptions& pace) {
 
 namespace {
 
-void AddSearch(CLI::App* command, SearchOptions& search) {
+void AddSearch(CLI::App* command, SearchOptions& search,
+               const std::vector<std::string>& proposers = {"guided", "local", "random"}) {
   command->add_option("--proposer", search.proposer, "where candidates come from")
-      ->check(CLI::IsMember({"guided", "local", "random"}))
+      ->check(CLI::IsMember(proposers))
       ->capture_default_str();
-  command->add_option("--budget", search.budget, "evals=N,gpu=30s,time=10m")->capture_default_str();
+  command->add_option("--budget", search.budget, "evals=N,gpu=30s,time=10m,tokens=N,money=N")
+      ->capture_default_str();
   command->add_option("--seed", search.seed, "of the proposer's random streams")
       ->check(CheckWholeNumber)
       ->capture_default_str();
@@ -156,12 +159,16 @@ void AddOptimize(CLI::App& app, Chosen& chosen) {
   auto options = std::make_shared<OptimizeOptions>();
   command->add_option("task", options->task, "task.toml, its folder, or hgemm:MxNxK:TN")
       ->required();
-  command->add_option("--candidate", options->candidate, "candidate.toml with [tunables]");
+  command->add_option("--candidate", options->candidate,
+                      "candidate.toml: with [tunables], or for the agent to begin with");
   command->add_option("--workload", options->workload, "by name; default: the first");
   AddDevice(command, options->device);
   AddPace(command, options->pace);
-  AddSearch(command, options->search);
+  AddSearch(command, options->search, {"guided", "local", "random", "agent"});
+  options->search.budget.clear();  // its default is the proposer's
+  command->get_option("--budget")->default_str("evals=160; the agent's: evals=40");
   AddReportFiles(command, options->files);
+  AddAgent(command, options->agent);
   Choose(command, chosen, options, RunOptimize);
 }
 
@@ -320,7 +327,6 @@ void AddReport(CLI::App& app, Chosen& chosen) {
   CLI::App* report = app.add_subcommand("report", "table, HTML, CSV and JSON of stored runs");
   auto options = std::make_shared<ReportOptions>();
   report->add_option("runs", options->runs, "run names; none: list them");
-  report->add_flag("--compare", options->compare, "side by side, paired by task with the first");
   AddDevice(report, options->device);
   AddReportFiles(report, options->files);
   Choose(report, chosen, options, RunReport);

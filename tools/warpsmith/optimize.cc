@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "agent_run.h"
 #include "commands.h"
 #include "judge/problem.h"
 #include "judging.h"
@@ -48,7 +49,11 @@ Result<SearchJob> JobFor(const OptimizeOptions& options, Machine& machine,
 
 }  // namespace
 
-Result<int> RunOptimize(const OptimizeOptions& options) {
+Result<int> RunOptimize(const OptimizeOptions& given) {
+  OptimizeOptions options = given;
+  const bool is_agent = options.search.proposer == "agent";
+  if (options.search.budget.empty()) options.search.budget = is_agent ? "evals=40" : "evals=160";
+  if (is_agent) return RunAgent(options);
   const optimize::Slice slice = TRY(optimize::ParseSlice(options.pace.slice));
   const Budget budget = TRY(ParseBudget(options.search.budget));
   const task::LoadedTask loaded = TRY(LoadJudgeable(options.task, options.workload));

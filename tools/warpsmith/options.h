@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "agent_options.h"
+
 namespace warpsmith::cli {
 
 struct CommonOptions {
@@ -92,6 +94,7 @@ struct OptimizeOptions {
   PaceOptions pace;
   SearchOptions search;
   ReportFiles files;
+  AgentOptions agent;
   std::string task, candidate, workload;
 };
 
@@ -148,7 +151,6 @@ struct ReportOptions {
   DeviceOptions device;
   ReportFiles files;
   std::vector<std::string> runs;
-  bool compare = false;  // side by side
 };
 
 struct ExportOptions {

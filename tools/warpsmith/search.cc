@@ -39,25 +39,11 @@ RunRecord RecordOf(const SearchJob& job, const SearchContext& context) {
   return run;
 }
 
-report::Progress ToReport(const optimize::Progress& progress, const std::string& label) {
-  report::Progress shown;
-  shown.label = label;
-  shown.evaluations = progress.evaluations;
-  shown.planned = progress.evaluation_limit;
-  shown.best_ratio = progress.best_ratio.value_or(0);
-  for (const auto& [outcome, count] : progress.outcomes) {
-    if (outcome != "passed") shown.rejected[outcome] = count;
-  }
-  shown.seconds_left = progress.seconds_left;
-  return shown;
-}
-
 // In a replay only what was recorded under the final protocol can be a finalist.
-std::vector<Step> Certifiable(const SearchJob& job, const SearchContext& context,
+std::vector<Step> Certifiable(const SearchJob& job, Machine& machine, const Protocol& protocol,
                               std::vector<Step> finalists) {
-  store::RecordedDevice* recorded = context.machine->recorded();
+  store::RecordedDevice* recorded = machine.recorded();
   if (recorded == nullptr) return finalists;
-  const Protocol protocol = FinalProtocol(*context.options);
   std::erase_if(finalists, [&](const Step& step) {
     return !recorded->Has(MeasurementKey(step.candidate, job.task, job.workload, protocol));
   });
@@ -72,6 +58,19 @@ std::string FreshRunName(std::string_view prefix) {
 }
 
 }  // namespace
+
+report::Progress ToReport(const optimize::Progress& progress, const std::string& label) {
+  report::Progress shown;
+  shown.label = label;
+  shown.evaluations = progress.evaluations;
+  shown.planned = progress.evaluation_limit;
+  shown.best_ratio = progress.best_ratio.value_or(0);
+  for (const auto& [outcome, count] : progress.outcomes) {
+    if (outcome != "passed") shown.rejected[outcome] = count;
+  }
+  shown.seconds_left = progress.seconds_left;
+  return shown;
+}
 
 Protocol SearchProtocol() { return Protocol::Screened(); }
 
@@ -129,23 +128,35 @@ Result<SearchEnd> Search(const SearchJob& job, const SearchContext& context) {
   const optimize::LoopResult result = TRY(optimize::RunLoop(
       request, *proposer, machine.loop_compiler(), machine.device(), *store, callbacks));
 
+  return Finish(job, context, request, result, result.best);
+}
+
+Result<SearchEnd> Finish(const SearchJob& job, const SearchContext& context,
+                         const optimize::LoopRequest& request, const optimize::LoopResult& result,
+                         const std::vector<Step>& finalists) {
+  Machine& machine = *context.machine;
+  store::SqliteStore* store = TRY(machine.store());
   Trajectory steps = TRY(store->Steps(context.run));
   SearchEnd end;
   end.reason = result.reason;
   end.run = context.run;
   end.device = machine.info();
-  if (!result.best.empty()) end.winner = result.best.front();
-  const std::vector<Step> finalists =
-      options.finalists == 0 ? std::vector<Step>() : Certifiable(job, context, result.best);
-  if (!finalists.empty() && result.reason != optimize::EndReason::kInterrupted) {
-    const optimize::Certification certified =
-        TRY(optimize::Certify(request, finalists, machine.loop_compiler(), machine.device(), *store,
-                              {}, FinalProtocol(options)));
+  if (!finalists.empty()) end.winner = finalists.front();
+  // Programs are timed by the wall clock alone.
+  const Mode mode = request.run.protocol.modes.front();
+  Protocol protocol = FinalProtocol(*context.options);
+  if (mode == Mode::kWall) protocol = protocol.For(Form::kProgram);
+  std::vector<Step> chosen;
+  if (context.options->finalists > 0) chosen = Certifiable(job, machine, protocol, finalists);
+  if (!chosen.empty() && result.reason != optimize::EndReason::kInterrupted) {
+    const optimize::Certification certified = TRY(optimize::Certify(
+        request, chosen, machine.loop_compiler(), machine.device(), *store, {}, protocol));
     steps.insert(steps.end(), certified.steps.begin(), certified.steps.end());
+    end.certified = certified.steps;
     if (certified.winner) end.winner = certified.steps[*certified.winner];
     end.finalists_certified = true;
   }
-  end.report = report::SummariseShape(job.task, job.workload, steps, Mode::kDeviceHot);
+  end.report = report::SummariseShape(job.task, job.workload, steps, mode);
   return end;
 }
 

@@ -36,6 +36,7 @@ struct SearchEnd {
   std::string run;
   report::ShapeReport report;
   std::optional<Step> winner;  // certified where a finalist was, else screened
+  Trajectory certified;
   bool finalists_certified = false;
   DeviceInfo device;
 };
@@ -50,6 +51,14 @@ struct SearchContext {
 };
 
 Result<SearchEnd> Search(const SearchJob& job, const SearchContext& context);
+
+// What is done after any loop: its best are certified, in a replay those that were recorded so, and
+// the report is made. `finalists` may be empty.
+Result<SearchEnd> Finish(const SearchJob& job, const SearchContext& context,
+                         const optimize::LoopRequest& request, const optimize::LoopResult& result,
+                         const std::vector<Step>& finalists);
+
+report::Progress ToReport(const optimize::Progress& progress, const std::string& label);
 
 // Protocols of the search and of its finalists.
 Protocol SearchProtocol();

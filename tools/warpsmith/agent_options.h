@@ -1,0 +1,31 @@
+// What `optimize --proposer agent` is told, as plain values.
+#ifndef WARPSMITH_TOOLS_AGENT_OPTIONS_H_
+#define WARPSMITH_TOOLS_AGENT_OPTIONS_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace warpsmith::cli {
+
+struct AgentOptions {
+  // "[role=]openai:MODEL@URL", "[role=]endpoint:FILE", "[role=]exchange:DIR", "recorded:FILE".
+  std::vector<std::string> models;
+  std::string key_variable;  // of openai: models; empty: OPENAI_API_KEY where it is set
+  std::string prices;        // JSON file
+  std::optional<double> temperature, top_p;
+  std::optional<int64_t> max_tokens, sampling_seed;
+
+  std::string knowledge;  // the base; empty: the user's
+  std::string documents;  // a folder to search
+  bool no_memory = false, cycles_only = false, minimal = false, contrastive = false;
+  int breadth = 4, depth = 6, top_k = 1, repairs = 2;
+  std::string ask = "auto";  // states,reviews,doubts; none; auto
+  std::string form;          // kernel, program; empty: the starting kernel's, or the task's first
+  std::string record;        // a .wsrec to write when the run has ended
+};
+
+}  // namespace warpsmith::cli
+
+#endif  // WARPSMITH_TOOLS_AGENT_OPTIONS_H_
