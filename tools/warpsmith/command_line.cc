@@ -327,6 +327,7 @@ void AddReport(CLI::App& app, Chosen& chosen) {
   CLI::App* report = app.add_subcommand("report", "table, HTML, CSV and JSON of stored runs");
   auto options = std::make_shared<ReportOptions>();
   report->add_option("runs", options->runs, "run names; none: list them");
+  report->add_flag("--compare", options->compare, "side by side, paired by task with the first");
   AddDevice(report, options->device);
   AddReportFiles(report, options->files);
   Choose(report, chosen, options, RunReport);

@@ -151,6 +151,7 @@ struct ReportOptions {
   DeviceOptions device;
   ReportFiles files;
   std::vector<std::string> runs;
+  bool compare = false;  // side by side
 };
 
 struct ExportOptions {
