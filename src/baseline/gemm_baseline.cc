@@ -6,6 +6,7 @@
 #include <span>
 #include <utility>
 
+#include "baseline/rival_library.h"
 #include "cuda/cublas.h"
 
 namespace warpsmith::baseline {
@@ -21,6 +22,8 @@ constexpr std::array<LibraryRow, 3> kLibraries = {
     {{GemmLibrary::kCublas, "cublas"},
      {GemmLibrary::kLtHeuristic, "cublaslt-heuristic"},
      {GemmLibrary::kLtAuto, "cublaslt-auto"}}};
+
+constexpr std::string_view kRivalPrefix = "lib:";
 
 std::string JoinedNames() {
   std::string names;
@@ -100,6 +103,9 @@ Result<int64_t> ExtentFrom(const JsonReader& reader) { return reader.IntIn(1, in
 }  // namespace
 
 Result<GemmBaselineName> ParseGemmBaselineName(std::string_view text) {
+  if (text.starts_with(kRivalPrefix)) {
+    return GemmBaselineName{GemmLibrary::kRival, {}, std::string(text.substr(kRivalPrefix.size()))};
+  }
   std::string_view stem = text;
   std::optional<cuda::GemmLayout> layout;
   if (text.ends_with("-nn")) layout = cuda::GemmLayout::kNN;
@@ -113,6 +119,7 @@ Result<GemmBaselineName> ParseGemmBaselineName(std::string_view text) {
 }
 
 std::string Text(const GemmBaselineName& name) {
+  if (name.library == GemmLibrary::kRival) return std::string(kRivalPrefix) + name.path;
   std::string text(kLibraries[static_cast<size_t>(name.library)].name);
   if (name.layout) text += *name.layout == cuda::GemmLayout::kNN ? "-nn" : "-tn";
   return text;
@@ -164,7 +171,9 @@ Result<GemmBaselineChoice> GemmBaselineChoiceFrom(const JsonReader& reader) {
   choice.tried = static_cast<int>(TRY(reader.At("tried").IntIn(1, 1000)));
   choice.library = TRY(reader.At("library").String());
   const bool has_algorithm = reader.Has("algorithm");
-  if (has_algorithm != (choice.name.library != GemmLibrary::kCublas)) {
+  const bool is_lt = choice.name.library == GemmLibrary::kLtHeuristic ||
+                     choice.name.library == GemmLibrary::kLtAuto;
+  if (has_algorithm != is_lt) {
     return reader.At("algorithm")
         .Bad("cuBLASLt's algorithm for a cublaslt baseline, none otherwise");
   }
@@ -184,6 +193,9 @@ Result<GemmBaselineChoice> GemmBaselineChoiceFromText(const std::string& text) {
 Result<launch::TimedCallable> MakeGemmBaseline(
     const GemmBaselineChoice& choice, std::shared_ptr<const cuda::DeviceBuffer> workspace) {
   if (choice.name.library == GemmLibrary::kCublas) return MakeCublas(choice);
+  if (choice.name.library == GemmLibrary::kRival) {
+    return MakeRivalLibrary(choice.name.path, choice.shape);
+  }
   CHECK(choice.algorithm.has_value());
   return MakeCublasLt(choice, std::move(workspace));
 }

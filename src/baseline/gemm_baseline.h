@@ -5,11 +5,12 @@
 //   cublas               cublasGemmEx, CUBLAS_GEMM_DEFAULT
 //   cublaslt-heuristic   cuBLASLt, the first answer of its heuristic
 //   cublaslt-auto        cuBLASLt, the best of up to 100 answers as timed here (tune.h)
+//   lib:PATH             a library of somebody's (rival_library.h), in the task's layout
 //
-// Each takes a suffix "-nn" (B stored k x n) or "-tn" (B stored n x k); without one it is the
-// faster of the two ("max" in CUDA-L2). A baseline of the other layout than the task's reads the
-// same bytes as another matrix: as fast, but its output is not the task's, so only its time may be
-// used.
+// Each but the last takes a suffix "-nn" (B stored k x n) or "-tn" (B stored n x k); without one it
+// is the faster of the two ("max" in CUDA-L2). A baseline of the other layout than the task's reads
+// the same bytes as another matrix: as fast, but its output is not the task's, so only its time may
+// be used.
 #ifndef WARPSMITH_BASELINE_GEMM_BASELINE_H_
 #define WARPSMITH_BASELINE_GEMM_BASELINE_H_
 
@@ -31,11 +32,12 @@
 
 namespace warpsmith::baseline {
 
-enum class GemmLibrary : uint8_t { kCublas, kLtHeuristic, kLtAuto };
+enum class GemmLibrary : uint8_t { kCublas, kLtHeuristic, kLtAuto, kRival };
 
 struct GemmBaselineName {
   GemmLibrary library = GemmLibrary::kLtAuto;
   std::optional<cuda::GemmLayout> layout;  // empty: the faster of both
+  std::string path = {};                   // kRival's
   bool operator==(const GemmBaselineName&) const = default;
 };
 
@@ -44,7 +46,7 @@ Result<GemmBaselineName> ParseGemmBaselineName(std::string_view text);
 std::string Text(const GemmBaselineName& name);
 std::string_view Text(cuda::GemmLayout layout);  // "NN", "TN"
 
-// All nine names.
+// All nine names of cuBLAS and cuBLASLt.
 std::vector<std::string> GemmBaselineNames();
 
 // What a name came to for one shape: everything another process needs to run exactly the same.

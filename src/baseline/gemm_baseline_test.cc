@@ -27,6 +27,19 @@ TEST(GemmBaselineName, EveryNameReadsBackAsItself) {
   }
 }
 
+TEST(GemmBaselineName, ALibraryIsNamedByItsPath) {
+  const auto name = ParseGemmBaselineName("lib:/opt/kernels-nn");
+  ASSERT_TRUE(name.ok());
+  EXPECT_EQ(name->path, "/opt/kernels-nn");
+  EXPECT_EQ(Text(*name), "lib:/opt/kernels-nn");
+  GemmBaselineChoice choice = Sample();
+  choice.name = *name;
+  choice.algorithm.reset();
+  const auto back = GemmBaselineChoiceFromText(ToText(choice));
+  ASSERT_TRUE(back.ok()) << back.error().Line();
+  EXPECT_EQ(back->name, *name);
+}
+
 TEST(GemmBaselineName, WithoutASuffixTheLayoutIsOpen) {
   EXPECT_EQ(ParseGemmBaselineName("cublaslt-auto")->layout, std::nullopt);
   EXPECT_EQ(ParseGemmBaselineName("cublas-nn")->layout, cuda::GemmLayout::kNN);

@@ -22,7 +22,7 @@ hgemm::Layout LayoutOf(const Problem& problem) {
 }
 
 bool SameKind(const hgemm::CatalogueRow& row, const Problem& problem) {
-  return row.problem.layout == LayoutOf(problem) && row.dtype == problem.dtype;
+  return row.problem.layout == LayoutOf(problem) && row.problem.dtype == problem.dtype;
 }
 
 // "1.797 [1.785, 1.809] x cublaslt-auto (device), certified on NVIDIA H200, 2026-11-21T11:01:41Z"
@@ -64,7 +64,8 @@ std::vector<Neighbour> Nearest(const Pack& pack, const Problem& problem) {
 // A pack of a later version may hold families or parameters that the model does not know.
 double PredictedUs(const Problem& problem, const hgemm::Target& target, const Point& point) {
   try {
-    return hgemm::PredictUs({problem.m, problem.n, problem.k, LayoutOf(problem)}, target, point);
+    return hgemm::PredictUs({problem.m, problem.n, problem.k, LayoutOf(problem), problem.dtype},
+                            target, point);
   } catch (const std::exception&) {
     return std::numeric_limits<double>::infinity();
   }
@@ -129,7 +130,11 @@ Chosen Choose(const Pack& pack, const Problem& problem, const hgemm::Target& tar
       continue;
     }
     Chosen chosen{{}, pack.rows[i].lt_algorithm, row.library, "catalogue: " + EvidenceText(row)};
-    if (row.choice == hgemm::Choice::kKernel && pack.rows[i].kernel >= 0) {
+    if (row.choice == hgemm::Choice::kCublasLt) {
+      chosen.reason += ": the best kernel was not faster in every mode";
+    } else if (pack.rows[i].kernel < 0) {
+      chosen.reason += ", but its kernel is not in the pack";
+    } else {
       chosen.kernels.push_back(static_cast<size_t>(pack.rows[i].kernel));
     }
     return chosen;

@@ -21,19 +21,25 @@ hgemm::CatalogueRow Row(const hgemm::Problem& problem, hgemm::Choice choice, con
   return row;
 }
 
-// Kernels of wgmma, which take other sizes too; the first three shapes chose them.
-Pack Example(hgemm::Choice at_2048 = hgemm::Choice::kKernel) {
+Pack MakeExample() {
   Pack pack;
   for (const int64_t size : {1024, 2048, 4096}) {
-    const hgemm::Problem problem{size, size, size, hgemm::Layout::kTN};
+    const hgemm::Problem problem{size, size, size};
     const Space space = hgemm::SpaceFor(problem, kTarget);
     const Point& point = space.points().back();
     pack.kernels.push_back({point, problem.layout, DType::kF16,
                             hgemm::MakeCandidate(problem, point).value().plan, ""});
-    const auto choice = size == 2048 ? at_2048 : hgemm::Choice::kKernel;
-    pack.catalogue.rows.push_back(Row(problem, choice, point));
+    pack.catalogue.rows.push_back(Row(problem, hgemm::Choice::kKernel, point));
     pack.rows.push_back({static_cast<int>(pack.kernels.size()) - 1, "abcd"});
   }
+  return pack;
+}
+
+// Kernels of wgmma, which take other sizes too; 1024, 2048 and 4096 cubed chose them.
+Pack Example(hgemm::Choice at_2048 = hgemm::Choice::kKernel) {
+  static const Pack example = MakeExample();  // spaces take a while to enumerate
+  Pack pack = example;
+  pack.catalogue.rows[1].choice = at_2048;
   return pack;
 }
 
@@ -50,6 +56,15 @@ TEST(ChoiceTest, WhereCublasLtWasFasterItIsTakenWithItsAlgorithm) {
   EXPECT_THAT(chosen.kernels, IsEmpty());
   EXPECT_EQ(chosen.lt_algorithm, "abcd");
   EXPECT_EQ(chosen.lt_version, "cuBLASLt 13.1.0");
+}
+
+TEST(ChoiceTest, AKernelThatWasNotBuiltIsSaidToBeMissing) {
+  Pack pack = Example();
+  pack.rows[1].kernel = -1;
+  const Chosen chosen =
+      Choose(pack, {.m = 2048, .n = 2048, .k = 2048, .transpose_b = true}, kTarget);
+  EXPECT_THAT(chosen.kernels, IsEmpty());
+  EXPECT_THAT(chosen.reason, HasSubstr("its kernel is not in the pack"));
 }
 
 TEST(ChoiceTest, AnotherShapeGetsTheModelsChoiceAmongKernelsThatTakeIt) {
@@ -88,7 +103,7 @@ TEST(ChoiceTest, WhatNothingIsKnownOfIsCublasLts) {
 
 TEST(ChoiceTest, AFamilyThatTheModelDoesNotKnowIsNeverItsChoice) {
   Pack pack = Example();
-  for (PackKernel& kernel : pack.kernels) kernel.point = {"wgmma", {{"tile_q", 1}}};
+  for (PackKernel& kernel : pack.kernels) kernel.point = {"later", {}};
   const Chosen chosen =
       Choose(pack, {.m = 1536, .n = 2048, .k = 3072, .transpose_b = true}, kTarget);
   EXPECT_THAT(chosen.kernels, IsEmpty());

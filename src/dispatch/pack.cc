@@ -55,7 +55,7 @@ Status CheckRow(const JsonReader& reader, const hgemm::CatalogueRow& row, const 
                 const std::vector<PackKernel>& kernels) {
   if (entry.kernel < 0) return {};
   const PackKernel& kernel = kernels[static_cast<size_t>(entry.kernel)];
-  const bool same = kernel.layout == row.problem.layout && kernel.dtype == row.dtype &&
+  const bool same = kernel.layout == row.problem.layout && kernel.dtype == row.problem.dtype &&
                     kernel.point == row.kernel;
   return same ? Status() : Status(reader.Bad("the kernel that the catalogue names"));
 }

@@ -11,8 +11,8 @@ namespace {
 using ::testing::HasSubstr;
 
 Pack Example() {
-  const hgemm::Problem problem{512, 512, 512, hgemm::Layout::kTN};
-  const Space space = hgemm::SpaceFor(problem, {});
+  const hgemm::Problem problem{512, 512, 512};
+  static const Space space = hgemm::SpaceFor(problem, {});  // takes a while
   Pack pack;
   pack.architecture = "sm_90a";
   pack.toolkit = "nvrtc 13.0";

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <cmath>
 #include <cstdio>
 #include <map>
 #include <optional>
@@ -19,6 +18,7 @@ constexpr std::array<std::string_view, 18> kColumns = {
     "toolkit", "library",   "level", "date"};
 constexpr double kWorstRatio = 0.99;
 constexpr int64_t kLargestExtent = int64_t{1} << 24;
+constexpr double kLargestNumber = 1e9;
 constexpr size_t kMostParameters = 64, kMostResults = 64;
 
 // Where in which file, for errors.
@@ -61,7 +61,7 @@ Result<int64_t> Extent(const Place& place, std::string_view name, std::string_vi
 
 Result<double> Positive(const Place& place, std::string_view text) {
   const auto value = NumberOf<double>(text);
-  if (value && std::isfinite(*value) && *value > 0) return *value;
+  if (value && *value > 0 && *value <= kLargestNumber) return *value;
   return Bad(place, "results: expected a number above 0, found '" + std::string(text) + "'");
 }
 
@@ -112,7 +112,7 @@ Result<std::string> Filled(const Place& place, std::string_view name, std::strin
 
 Result<Problem> ProblemOf(const Place& place, std::span<const std::string_view> cells) {
   Problem problem{TRY(Extent(place, "m", cells[0])), TRY(Extent(place, "n", cells[1])),
-                  TRY(Extent(place, "k", cells[2])), Layout::kTN};
+                  TRY(Extent(place, "k", cells[2]))};
   if (cells[3] != "NN" && cells[3] != "TN") {
     return Bad(place, "layout: expected NN or TN, found '" + std::string(cells[3]) + "'");
   }
@@ -139,7 +139,7 @@ Result<CatalogueRow> RowOf(const Place& place, std::string_view text) {
   if (dtype != DType::kF16 && dtype != DType::kBF16) {
     return Bad(place, "dtype: expected f16 or bf16, found '" + std::string(cells[4]) + "'");
   }
-  row.dtype = *dtype;
+  row.problem.dtype = *dtype;
   row.device = TRY(Filled(place, "device", cells[5]));
   row.choice = TRY(ChoiceOf(place, cells[6]));
   auto kernel = PointFromName(cells[7]);
@@ -181,7 +181,8 @@ std::string Header() {
 
 using Order = std::tuple<int64_t, int64_t, int64_t, Layout, DType, std::string_view>;
 Order OrderOf(const CatalogueRow& row) {
-  return {row.problem.m, row.problem.n, row.problem.k, row.problem.layout, row.dtype, row.device};
+  return {row.problem.m,      row.problem.n,     row.problem.k,
+          row.problem.layout, row.problem.dtype, row.device};
 }
 
 std::string NumberText(const char* format, double value) {
@@ -205,7 +206,7 @@ std::string RowText(const CatalogueRow& row) {
   std::string line = std::to_string(row.problem.m) + "," + std::to_string(row.problem.n) + "," +
                      std::to_string(row.problem.k) +
                      (row.problem.layout == Layout::kNN ? ",NN," : ",TN,") +
-                     std::string(warpsmith::Name(row.dtype)) + "," + row.device + "," +
+                     std::string(warpsmith::Name(row.problem.dtype)) + "," + row.device + "," +
                      std::string(Name(row.choice));
   for (const std::string& cell :
        {PointName(row.kernel), row.candidate, row.plan_id, row.artifact, results, row.architecture,
@@ -230,7 +231,7 @@ std::string_view Name(Choice choice) { return choice == Choice::kKernel ? "kerne
 std::string KeyText(const CatalogueRow& row) {
   return std::to_string(row.problem.m) + "x" + std::to_string(row.problem.n) + "x" +
          std::to_string(row.problem.k) + (row.problem.layout == Layout::kNN ? "-NN " : "-TN ") +
-         std::string(warpsmith::Name(row.dtype)) + " " + row.device;
+         std::string(warpsmith::Name(row.problem.dtype)) + " " + row.device;
 }
 
 Choice Guarded(std::span<const CatalogueResult> results) {
@@ -318,17 +319,37 @@ Catalogue Merge(std::span<const Catalogue> parts) {
   return merged;
 }
 
-const CatalogueRow* Find(const Catalogue& catalogue, const Problem& problem, DType dtype,
+const CatalogueRow* Find(const Catalogue& catalogue, const Problem& problem,
                          std::string_view device) {
   for (const CatalogueRow& row : catalogue.rows) {
     const Problem& own = row.problem;
     if (own.m == problem.m && own.n == problem.n && own.k == problem.k &&
-        own.layout == problem.layout && row.dtype == dtype &&
+        own.layout == problem.layout && own.dtype == problem.dtype &&
         (device.empty() || row.device == device)) {
       return &row;
     }
   }
   return nullptr;
+}
+
+std::string Explain(const CatalogueRow& row) {
+  const bool ours = row.choice == Choice::kKernel;
+  std::string text = KeyText(row) + ": " + (ours ? PointName(row.kernel) : "cuBLASLt") + "\n";
+  if (!ours) text += "  the best kernel was " + PointName(row.kernel) + "\n";
+  for (const CatalogueResult& result : row.results) {
+    char line[256];
+    std::snprintf(line, sizeof line, "  %-12s %10.3f us, %s %10.3f us: %.3f [%.3f, %.3f]\n",
+                  std::string(Name(result.mode)).c_str(), result.kernel_us, result.baseline.c_str(),
+                  result.baseline_us, result.ratio, result.interval.lo, result.interval.hi);
+    text += line;
+  }
+  text += Guarded(row.results) != row.choice ? "  chosen by hand, against the rule:"
+          : ours                             ? "  taken:"
+                                             : "  left out:";
+  return text + " a kernel must not be slower in a hot graph, nor below 0.99 in any mode\n  " +
+         row.level + " on " + row.device + ", driver " + row.driver + ", " + row.toolkit + ", " +
+         row.library + ", " + row.date + "\n  candidate " + row.candidate.substr(0, 12) +
+         ", plan " + row.plan_id.substr(0, 12) + ", cubin " + row.artifact.substr(0, 12) + "\n";
 }
 
 }  // namespace warpsmith::hgemm

@@ -10,7 +10,6 @@
 #include <string_view>
 #include <vector>
 
-#include "core/dtype.h"
 #include "core/protocol.h"
 #include "core/space.h"
 #include "core/verdict.h"
@@ -35,7 +34,6 @@ struct CatalogueResult {
 
 struct CatalogueRow {
   Problem problem;
-  DType dtype = DType::kF16;
   std::string device;  // "NVIDIA H200"
   Choice choice = Choice::kCublasLt;
   Point kernel;                               // family and configuration
@@ -69,8 +67,11 @@ Result<std::string> ToText(const Catalogue& catalogue);
 Catalogue Merge(std::span<const Catalogue> parts);
 
 // The row of a problem, or null. `device`: empty means any.
-const CatalogueRow* Find(const Catalogue& catalogue, const Problem& problem, DType dtype,
+const CatalogueRow* Find(const Catalogue& catalogue, const Problem& problem,
                          std::string_view device = {});
+
+// Why the row chose as it did, in several lines for a person.
+std::string Explain(const CatalogueRow& row);
 
 // "wgmma stages=4 tile_k=64": what PointName (core/space.h) writes.
 Result<Point> PointFromName(std::string_view text);

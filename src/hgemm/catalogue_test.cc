@@ -12,7 +12,7 @@ using ::testing::HasSubstr;
 
 CatalogueRow Row(int64_t m, double ratio, const std::string& date = "2026-11-21T11:00:00Z") {
   CatalogueRow row;
-  row.problem = {m, 128, 256, Layout::kTN};
+  row.problem = {m, 128, 256};
   row.device = "NVIDIA H200";
   row.kernel = {"tiny", {{"warp_m", 16}, {"warp_n", 8}}};
   row.candidate = std::string(64, 'a');
@@ -103,15 +103,25 @@ TEST(CatalogueTest, GuardTakesTheKernelOnlyWhereItIsNowhereSlower) {
   EXPECT_EQ(Guarded({}), Choice::kCublasLt);
 }
 
+TEST(CatalogueTest, ExplainsBothChoicesWithTheirEvidence) {
+  EXPECT_THAT(Explain(Row(64, 1.5)), HasSubstr("64x128x256-TN f16 NVIDIA H200: tiny warp_m=16"));
+  EXPECT_THAT(Explain(Row(64, 1.5)), HasSubstr("1.500 [1.490, 1.510]"));
+  EXPECT_THAT(Explain(Row(64, 0.9)), HasSubstr("H200: cuBLASLt\n  the best kernel was tiny"));
+  CatalogueRow forced = Row(64, 0.9);
+  forced.choice = Choice::kKernel;
+  EXPECT_THAT(Explain(forced), HasSubstr("chosen by hand"));
+}
+
 TEST(CatalogueTest, MergeKeepsTheSurestRowOfEachShape) {
   const Catalogue one{{Row(64, 1.5), Row(128, 1.1)}}, other{{Row(64, 1.4), Row(256, 1.2)}};
   const Catalogue parts[] = {other, one};
   const Catalogue merged = Merge(parts);
   ASSERT_EQ(merged.rows.size(), 3U);
   EXPECT_DOUBLE_EQ(merged.rows[0].results[0].ratio, 1.5);
-  EXPECT_NE(Find(merged, {256, 128, 256, Layout::kTN}, DType::kF16), nullptr);
-  EXPECT_EQ(Find(merged, {256, 128, 256, Layout::kNN}, DType::kF16), nullptr);
-  EXPECT_EQ(Find(merged, {256, 128, 256, Layout::kTN}, DType::kF16, "NVIDIA H100"), nullptr);
+  EXPECT_NE(Find(merged, {256, 128, 256}), nullptr);
+  EXPECT_EQ(Find(merged, {256, 128, 256, Layout::kNN}), nullptr);
+  EXPECT_EQ(Find(merged, {256, 128, 256, Layout::kTN, DType::kBF16}), nullptr);
+  EXPECT_EQ(Find(merged, {256, 128, 256}, "NVIDIA H100"), nullptr);
 }
 
 TEST(CatalogueTest, MergeDoesNotFeelTheOrderOfItsParts) {

@@ -194,7 +194,7 @@ Result<std::unique_ptr<LocalDevice>> LocalDevice::Open(LocalDeviceOptions option
   auto worker = std::make_unique<Worker>(
       OracleOptions{device, std::move(options.kernels), std::move(options.runner_argv),
                     std::move(options.program_argv), std::move(options.solo_argv),
-                    options.sandboxed, options.compiler},
+                    options.sandboxed, options.compiler, std::move(options.libraries)},
       std::move(lock));
   TRY(worker->Start());
   return std::unique_ptr<LocalDevice>(new LocalDevice(std::move(worker)));

@@ -20,10 +20,13 @@ struct LocalDeviceOptions {
   // What starts a runner; the socket's number is appended. Empty: this program with
   // kRunnerSubcommand.
   std::vector<std::string> runner_argv;
-  std::vector<std::string> program_argv;       // likewise a program's process, kProgramSubcommand
-  std::vector<std::string> solo_argv;          // and what the audits' tools run, kSoloSubcommand
-  bool sandboxed = true;                       // false: programs run with all that the user may do
-  Compiler* compiler = nullptr;                // for references and rivals; outlives the device
+  std::vector<std::string> program_argv;  // likewise a program's process, kProgramSubcommand
+  std::vector<std::string> solo_argv;     // and what the audits' tools run, kSoloSubcommand
+  bool sandboxed = true;                  // false: programs run with all that the user may do
+  Compiler* compiler = nullptr;           // for references and rivals; outlives the device
+  // Paths that baselines "lib:PATH" may name. They are loaded into the measuring process: the
+  // user's word alone puts one here, never a task's.
+  std::vector<std::string> libraries = {};
   std::chrono::milliseconds lock_patience{0};  // how long to wait for another measuring process
 };
 

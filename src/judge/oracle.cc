@@ -455,6 +455,14 @@ Result<ContenderSpec> Oracle::RivalBaseline(Stage& stage, const Rival& rival) {
 
 Result<ContenderSpec> Oracle::LibraryBaseline(Stage& stage, const std::string& name,
                                               Evidence& evidence) {
+  constexpr std::string_view kLibrary = "lib:";
+  if (name.starts_with(kLibrary) &&
+      std::find(options_.libraries.begin(), options_.libraries.end(),
+                name.substr(kLibrary.size())) == options_.libraries.end()) {
+    return Error{ErrorCode::kBadInput,
+                 "baseline " + name + ": a task may not load libraries into the judge",
+                 "compare libraries with 'warpsmith hgemm bench --against'"};
+  }
   std::string& choice = stage.choices[name];
   auto& ready = runner_->baselines;
   if (std::find(ready.begin(), ready.end(), name) == ready.end()) {

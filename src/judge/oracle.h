@@ -26,8 +26,9 @@ struct OracleOptions {
   cuda::DeviceProperties device;
   std::string kernels;
   std::vector<std::string> runner_argv, program_argv, solo_argv;
-  bool sandboxed = true;         // false: programs run with all that the user may do
-  Compiler* compiler = nullptr;  // for references and rivals; outlives the oracle
+  bool sandboxed = true;                    // false: programs run with all that the user may do
+  Compiler* compiler = nullptr;             // for references and rivals; outlives the oracle
+  std::vector<std::string> libraries = {};  // that baselines "lib:PATH" may name
 };
 
 // Not thread-safe: everything happens in the thread that opened it.

@@ -6,6 +6,7 @@
 
 #include "baseline/choice_cache.h"
 #include "baseline/gemm_baseline.h"
+#include "baseline/rival_library.h"
 #include "baseline/tune.h"
 #include "cuda/cublas.h"
 #include "cuda/cublaslt.h"
@@ -32,6 +33,14 @@ Result<baseline::GemmBaselineChoice> Choose(const Bench& bench, const MappedAren
                                             const std::string& text) {
   const baseline::GemmBaselineName name = TRY(baseline::ParseGemmBaselineName(text));
   const GemmShape& problem = *arena.problem.gemm;
+  if (name.library == baseline::GemmLibrary::kRival) {  // there is nothing to choose
+    const auto layout = problem.transposed ? cuda::GemmLayout::kTN : cuda::GemmLayout::kNN;
+    baseline::GemmBaselineChoice choice;
+    choice.name = name;
+    choice.shape = {problem.m, problem.n, problem.k, layout};
+    choice.library = TRY(baseline::RivalVersion(name.path));
+    return choice;
+  }
   const baseline::ChoiceCache cache = TRY(CacheFor(bench, name));
   const baseline::ChoiceKey key{name, problem.m, problem.n, problem.k};
   if (auto known = TRY(cache.Find(key))) return *std::move(known);

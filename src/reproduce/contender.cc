@@ -145,6 +145,8 @@ std::string LibraryName(baseline::GemmLibrary library) {
       return "kLtHeuristic";
     case baseline::GemmLibrary::kLtAuto:
       return "kLtAuto";
+    case baseline::GemmLibrary::kRival:
+      break;  // AddGemm refuses it
   }
   std::abort();
 }
@@ -152,6 +154,9 @@ std::string LibraryName(baseline::GemmLibrary library) {
 // A name without a layout is the faster of both: two contenders.
 Status AddGemm(const std::string& name, const Subject& subject, std::vector<Contender>& timed) {
   const baseline::GemmBaselineName parsed = TRY(baseline::ParseGemmBaselineName(name));
+  if (parsed.library == baseline::GemmLibrary::kRival) {
+    return Error{ErrorCode::kBadInput, name + " is a library of the judging machine's", ""};
+  }
   const GemmPlaces places = TRY(FindGemm(subject));
   const auto layout = subject.task.reference.options.find("layout");
   const bool task_is_tn = layout != subject.task.reference.options.end() && layout->second == "TN";

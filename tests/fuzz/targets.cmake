@@ -42,9 +42,12 @@ set(kernelbench_files binding checkout driver_description driver_process inspect
 set(mcp_files message session)
 set(chat_files recorded reply_reader retry server_events)
 
+set(hgemm_files catalogue)
+set(dispatch_files pack)
+
 set(sources)
 foreach(folder util core cuda task store knowledge profile agent audit solo compile baseline judge torch kernelbench
-    mcp chat)
+    mcp chat hgemm dispatch)
   foreach(file IN LISTS ${folder}_files)
     list(APPEND sources ${WARPSMITH_SOURCE_ROOT}/${folder}/${file}.cc)
   endforeach()

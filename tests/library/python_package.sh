@@ -3,8 +3,8 @@
 # shellcheck source=tests/library/prelude.sh disable=SC1091
 source "$(dirname "$0")/prelude.sh" "$@"
 
-"$python" -c 'import torch, setuptools' 2>/dev/null || {
-  echo "skipped: no torch or setuptools for $python; WARPSMITH_PYTHON names another Python"
+"$python" -c 'import pip, setuptools, torch' 2>/dev/null || {
+  echo "skipped: $python lacks torch, setuptools or pip; WARPSMITH_PYTHON names another Python"
   exit 77
 }
 install_library "$folder/installed"

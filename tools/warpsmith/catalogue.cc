@@ -75,7 +75,8 @@ std::optional<hgemm::CatalogueRow> RowOf(const RunRecord& run, const Step& step)
   const Evidence& evidence = step.verdict.evidence;
   hgemm::CatalogueRow row;
   row.problem = {shape.m, shape.n, shape.k,
-                 layout == "NN" ? hgemm::Layout::kNN : hgemm::Layout::kTN};
+                 layout == "NN" ? hgemm::Layout::kNN : hgemm::Layout::kTN,
+                 run.task.tensors.front().dtype};
   row.device = OrUnknown(evidence.device);
   row.kernel = {provenance.family, provenance.config};
   row.candidate = CandidateId(step.candidate);

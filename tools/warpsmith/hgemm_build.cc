@@ -109,7 +109,8 @@ class Builder {
     const auto [place, fresh] = kernel_of_.emplace(id, pack_.kernels.size());
     pack_.rows.back().kernel = static_cast<int>(place->second);
     if (!fresh) return {};
-    pack_.kernels.push_back({row.kernel, row.problem.layout, row.dtype, candidate->plan, ""});
+    pack_.kernels.push_back(
+        {row.kernel, row.problem.layout, row.problem.dtype, candidate->plan, ""});
     pending_.push_back({place->second, std::async(std::launch::async, [this, c = *candidate] {
                           return compiler_.Compile(c, options_.architecture);
                         })});

@@ -22,6 +22,7 @@ inline uint16_t ToF16(float value) {
   if (std::isnan(value)) return 0x7e00;
   const float magnitude = std::fabs(value);
   if (magnitude >= 65520.0F) return sign | 0x7c00;
+  if (magnitude == 0) return sign;
   int exponent = 0;
   std::frexp(magnitude, &exponent);
   const int shift = exponent < -13 ? 24 : 11 - exponent;  // subnormals keep a fixed step

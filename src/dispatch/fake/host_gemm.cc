@@ -130,7 +130,7 @@ std::vector<PackKernel> Kernels() {
 
 hgemm::CatalogueRow Row(int64_t size, hgemm::Choice choice, const Point& kernel) {
   hgemm::CatalogueRow row;
-  row.problem = {size, size, size, hgemm::Layout::kTN};
+  row.problem = {size, size, size};
   row.device = "Fake GPU";
   row.choice = choice;
   row.kernel = kernel;

@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "core/verdict.h"
+#include "cuda/fake/fake_control.h"
 #include "judge/fake/host_kernels.h"
 #include "judge/problem.h"
 #include "judge/runner.h"
@@ -63,6 +64,7 @@ class JudgeOverFakeDriver : public testing::Test {
     ASSERT_TRUE(folder.ok());
     folder_ = new TemporaryDirectory(std::move(folder).value());
     setenv("XDG_STATE_HOME", folder_->path().c_str(), 1);
+    setenv("WARPSMITH_CUBLASLT", cuda::fake::CublasLtPath(), 1);
     fake::DefineKernels();
     auto device = LocalDevice::Open(Options());
     ASSERT_TRUE(device.ok()) << device.error().Line();
@@ -79,6 +81,7 @@ class JudgeOverFakeDriver : public testing::Test {
     options.kernels = fake::KernelImage();
     options.compiler = &compiler_;
     options.solo_argv = {"/bin/false"};  // host code has no opcodes, imports or sanitizers
+    options.libraries = {WARPSMITH_GEMM_FILE};
     return options;
   }
 
@@ -255,6 +258,27 @@ TEST_F(JudgeOverFakeDriver, RefusesBeforeRunning) {
   job.task.reference.kind = "oracle of Delphi";
   const Outcome unfit = JudgeAll({job}).at(0).verdict.outcome;
   EXPECT_TRUE(std::holds_alternative<Inconclusive>(unfit)) << Describe(unfit);
+  ExpectHonestPasses();
+}
+
+// libwarpsmith_gemm itself, which without a pack calls cuBLASLt: the fake's.
+TEST_F(JudgeOverFakeDriver, ALibraryIsComparedAndItsAnswersVerified) {
+  Job job = MakeJob("honest");
+  job.task.baselines = {"lib:" WARPSMITH_GEMM_FILE};
+  const Verdict verdict = JudgeAll({job}).at(0).verdict;
+  ASSERT_TRUE(std::holds_alternative<Passed>(verdict.outcome)) << Describe(verdict.outcome);
+  const ModeTiming* timing = FindTiming(verdict, Mode::kDeviceHot);
+  ASSERT_TRUE(timing != nullptr && !timing->comparisons.empty());
+  EXPECT_EQ(timing->comparisons[0].baseline, "lib:" WARPSMITH_GEMM_FILE);
+  EXPECT_THAT(verdict.evidence.baseline_library, testing::StartsWith("libwarpsmith_gemm "));
+}
+
+TEST_F(JudgeOverFakeDriver, ATaskMayNotNameALibraryThatTheUserDidNot) {
+  Job job = MakeJob("honest");
+  job.task.baselines = {"lib:/lib/x86_64-linux-gnu/libm.so.6"};
+  const Outcome outcome = JudgeAll({job}).at(0).verdict.outcome;
+  EXPECT_FALSE(std::holds_alternative<Passed>(outcome));
+  EXPECT_THAT(Describe(outcome), testing::HasSubstr("may not load libraries"));
   ExpectHonestPasses();
 }
 

@@ -1,0 +1,115 @@
+"""python cuda_check.py RESULTS.csv: the operator on a GPU: right, in graphs, compiled, and its cost."""
+
+import csv
+import sys
+import time
+
+import torch
+import warpsmith
+
+
+def halves(*shape, dtype=torch.float16):
+    return torch.randn(*shape, device="cuda", dtype=dtype)
+
+
+def error(c, a, b):
+    exact = a.double() @ b.double()
+    scale = a.double().abs() @ b.double().abs()
+    unit = 2.0**-11 if a.dtype == torch.float16 else 2.0**-8
+    bound = unit * exact.abs() + a.shape[-1] * 2.0**-23 * scale + 2.0**-24
+    return ((c.double() - exact).abs() / bound).max().item()
+
+
+def products(rows):
+    for dtype in (torch.float16, torch.bfloat16):
+        for m, n, k in ((64, 64, 64), (512, 512, 512), (1, 4096, 4096), (100, 33, 257)):
+            a, b = halves(m, k, dtype=dtype), halves(k, n, dtype=dtype)
+            for name, x, y in (
+                ("NN", a, b),
+                ("TN", a, halves(n, k, dtype=dtype).T),
+                ("NT", halves(k, m, dtype=dtype).T, b),
+                ("sliced", halves(m, k + 8, dtype=dtype)[:, 8:], b),
+            ):
+                worst = error(warpsmith.matmul(x, y), x, y)
+                rows.append(("product", f"{m}x{n}x{k} {name} {dtype}", worst, worst <= 1))
+
+
+def in_a_graph(rows):
+    a, b = halves(512, 512), halves(512, 512)
+    warpsmith.matmul(a, b)
+    wanted, out = warpsmith.matmul(a, b), torch.empty(512, 512, device="cuda", dtype=a.dtype)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        out.copy_(warpsmith.matmul(a, b))
+    out.zero_()
+    graph.replay()
+    torch.cuda.synchronize()
+    rows.append(("graph", "512x512x512", 0, torch.equal(out, wanted)))
+
+
+def on_a_stream(rows):
+    a, b = halves(1024, 1024), halves(1024, 1024)
+    wanted = warpsmith.matmul(a, b)
+    torch.cuda.synchronize()
+    stream = torch.cuda.Stream()
+    with torch.cuda.stream(stream):
+        found = [warpsmith.matmul(a, b) for _ in range(50)]
+    stream.synchronize()
+    rows.append(("stream", "1024^3 x 50", 0, all(torch.equal(c, wanted) for c in found)))
+
+
+def compiled(rows):
+    a, b = halves(256, 128).requires_grad_(), halves(128, 64)
+    function = torch.compile(lambda x: torch.relu(warpsmith.matmul(x, b)), fullgraph=True)
+    c = function(a)
+    c.sum().backward()
+    gradient = a.grad.clone()
+    a.grad = None
+    torch.relu(a @ b).sum().backward()
+    close = torch.allclose(gradient, a.grad, rtol=1e-2, atol=1e-1)
+    rows.append(("compiled", "256x64x128 with gradient", error(c.detach(), a.detach(), b), close))
+
+
+def cost(call, turns=500):
+    best = float("inf")
+    for _ in range(10):
+        torch.cuda.synchronize()
+        start = time.perf_counter_ns()
+        for _ in range(turns):
+            call()
+        best = min(best, (time.perf_counter_ns() - start) / turns)
+    return best / 1000
+
+
+def costs(rows):
+    a, b = halves(64, 64), halves(64, 64)
+    out = torch.empty(64, 64, device="cuda", dtype=a.dtype)
+    for name, call in (
+        ("warpsmith.matmul(a, b)", lambda: warpsmith.matmul(a, b)),
+        ("warpsmith.matmul(a, b, out=c)", lambda: warpsmith.matmul(a, b, out=out)),
+        ("torch.ops.warpsmith.matmul", lambda: torch.ops.warpsmith.matmul(a, b)),
+        ("torch.matmul", lambda: torch.matmul(a, b)),
+        ("torch.matmul(out=c)", lambda: torch.matmul(a, b, out=out)),
+    ):
+        rows.append(("host_us", name, cost(call), True))
+
+
+def main():
+    rows = []
+    for check in (products, in_a_graph, on_a_stream, compiled, costs):
+        check(rows)
+    with open(sys.argv[1], "w", newline="") as file:
+        device = torch.cuda.get_device_name()
+        file.write(f"# {device}, torch {torch.__version__}, cuda_check.py\n")
+        writer = csv.writer(file)
+        writer.writerow(("check", "what", "value", "right"))
+        writer.writerows(rows)
+    wrong = [row for row in rows if not row[3]]
+    for row in wrong + [row for row in rows if row[0] == "host_us"]:
+        print(*row)
+    print(f"{len(rows)} checks, {len(wrong)} wrong")
+    sys.exit(1 if wrong else 0)
+
+
+if __name__ == "__main__":
+    main()

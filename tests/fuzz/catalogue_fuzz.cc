@@ -1,0 +1,59 @@
+// The catalogue of kernels and the pack that is built from it. The first line says what follows:
+// "catalogue", "pack" (its bytes), or "index" (the JSON inside a pack, put into one here, with what
+// follows a line of "--" as images).
+#include "dispatch/pack.h"
+#include "fuzz.h"
+#include "hgemm/catalogue.h"
+#include "util/compression.h"
+
+using namespace warpsmith;
+
+namespace {
+
+// What was read is written, and read again as the same.
+void Catalogue(std::string_view text) {
+  const auto read = hgemm::ParseCatalogue("c.csv", text);
+  if (fuzz::ValueOf(read) == nullptr) return;
+  for (const hgemm::CatalogueRow& row : read->rows) {
+    CHECK(!row.results.empty());
+    CHECK(!hgemm::Explain(row).empty());
+    CHECK(hgemm::Find(*read, row.problem, row.device) != nullptr);
+  }
+  const auto written = hgemm::ToText(*read);
+  if (fuzz::ValueOf(written) == nullptr) return;  // numbers too small for the digits written
+  const auto again = hgemm::ParseCatalogue("c.csv", *written);
+  CHECK(again.ok() && hgemm::ToText(*again).value() == *written);
+  CHECK(hgemm::ToText(hgemm::Merge(std::span(&*again, 1))).value() == *written);
+}
+
+void Pack(std::string_view bytes) {
+  const auto pack = dispatch::ReadPack("p", bytes);
+  if (fuzz::ValueOf(pack) == nullptr) return;
+  CHECK(pack->rows.size() == pack->catalogue.rows.size());
+  for (const dispatch::PackRow& row : pack->rows) {
+    CHECK(row.kernel >= -1 && row.kernel < static_cast<int>(pack->kernels.size()));
+  }
+  for (const dispatch::PackKernel& kernel : pack->kernels) fuzz::ValueOf(dispatch::Image(kernel));
+}
+
+std::string PackOf(std::string_view text) {
+  const size_t cut = text.find("\n--\n");
+  const std::string index = Compress(text.substr(0, cut), 1);
+  std::string bytes = "warpsmith gemm pack, version 1\n";
+  for (int shift = 0; shift < 64; shift += 8) {
+    bytes += static_cast<char>((index.size() >> shift) & 0xff);
+  }
+  bytes += index;
+  if (cut != std::string_view::npos) bytes += text.substr(cut + 4);
+  return bytes;
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const auto [kind, rest] = fuzz::CutLine(fuzz::TextOf(data, size));
+  if (kind == "catalogue") Catalogue(rest);
+  if (kind == "pack") Pack(rest);
+  if (kind == "index") Pack(PackOf(rest));
+  return 0;
+}
