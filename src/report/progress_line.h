@@ -19,7 +19,7 @@ struct Progress {
   double best_ratio = 0;                    // 0: none yet
   std::map<std::string, int64_t> rejected;  // outcome -> count
   std::optional<double> seconds_left;
-  std::string more;  // at the end of the line
+  std::string more = {};  // at the end of the line
 };
 
 // "4096x4096x4096 (3/12)  34/200  best 1.083x  rejected 5: 3 incorrect, 2 compile-failed  1m20s
