@@ -15,8 +15,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kTargets[] = {"kernel", "program", "build",
-                                         "task",   "profile", "statistics"};
+constexpr std::string_view kTargets[] = {"kernel",  "program",    "build", "task",
+                                         "profile", "statistics", "screen"};
 constexpr std::string_view kOrders[] = {"before", "freed", "after"};
 constexpr std::string_view kLevels[] = {"screened", "certified"};
 

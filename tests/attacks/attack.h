@@ -15,7 +15,7 @@ namespace warpsmith::attacks {
 
 // What is attacked. The first two are candidates that a GPU must judge; the others are foreign text
 // that our own readers and compilers take in.
-enum class Target : uint8_t { kKernel, kProgram, kBuild, kTask, kProfile, kStatistics };
+enum class Target : uint8_t { kKernel, kProgram, kBuild, kTask, kProfile, kStatistics, kScreen };
 std::string_view Name(Target form);
 
 // When the naive judge computes what it compares with.

@@ -16,12 +16,6 @@ constexpr double kNoGain = 0.8;
 
 bool IsText(Target form) { return form != Target::kKernel && form != Target::kProgram; }
 
-std::string Joined(const std::vector<std::string>& parts) {
-  std::string text;
-  for (const std::string& part : parts) text += (text.empty() ? "" : "|") + part;
-  return text;
-}
-
 std::string Cell(std::string text) {
   if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
   std::string quoted = "\"";
@@ -35,7 +29,7 @@ Row NewRow(const Attack& attack, bool twin, int run) {
   row.form = std::string(Name(attack.form));
   row.twin = twin;
   row.run = run;
-  row.expected = twin ? "passed" : Joined(attack.expected);
+  row.expected = twin ? "passed" : fmt::format("{}", fmt::join(attack.expected, "|"));
   return row;
 }
 

@@ -11,8 +11,10 @@
 #include "judge/statistics.h"
 #include "profile/metrics.h"
 #include "profile/ncu_report.h"
+#include "screen.h"
 #include "task/task_file.h"
 #include "task/toml_json.h"
+#include "util/display_text.h"
 #include "util/file.h"
 #include "util/json_reader.h"
 #include "util/subprocess.h"
@@ -110,6 +112,44 @@ double OurShortestNs(const std::string& text) {
   return shortest;
 }
 
+// What is shown of a candidate that does not compile: the reason, a line; the compiler's log; and
+// behind "wanted: ", in the last line, what a person is to read.
+struct Shown {
+  CompileFailed failed;
+  std::string wanted;
+};
+Result<Shown> ReadShown(const std::filesystem::path& file) {
+  constexpr std::string_view kWanted = "\nwanted: ";
+  const std::string text = TRY(ReadFile(file));
+  const size_t log = text.find('\n'), wanted = text.rfind(kWanted);
+  if (wanted == std::string::npos || wanted < log || text.back() != '\n') {
+    return Error{ErrorCode::kBadInput, file.string() + ": no reason, log and wanted line", ""};
+  }
+  const size_t begin = wanted + kWanted.size();
+  return Shown{{text.substr(0, log), text.substr(log + 1, wanted - log), false},
+               text.substr(begin, text.size() - begin - 1)};
+}
+
+std::string NaiveWords(const CompileFailed& failed) {
+  return "mine: does not compile: " + failed.reason + "\n" + failed.log;
+}
+
+// As `warpsmith evaluate` prints them.
+std::string OurWords(const CompileFailed& failed) {
+  return "mine: " + Describe(Outcome(failed)) + "\n" + LinesForTerminal(failed.log);
+}
+
+std::string ScreenVerdict(const TextQuestion& question,
+                          std::string (*print)(const CompileFailed&)) {
+  const auto shown = ReadShown(question.file);
+  if (!shown.ok()) return "error: " + shown.error().Line();
+  const std::vector<std::string> lines = Screen(print(shown->failed));
+  return Passed(
+      std::any_of(lines.begin(), lines.end(),
+                  [&](const std::string& line) { return line.starts_with(shown->wanted); }),
+      "refused:not on the screen");
+}
+
 std::string ProfileVerdict(double read_ns, double wanted_ns) {
   return Passed(read_ns == wanted_ns, "refused:" + std::to_string(read_ns) + " ns");
 }
@@ -176,6 +216,8 @@ std::string AskNaiveReader(const TextQuestion& question) {
       return Passed(task::ReadTomlAsJson(question.file).ok(), "refused");
     case Target::kProfile:
       return Profile(question, NaiveShortestNs);
+    case Target::kScreen:
+      return ScreenVerdict(question, NaiveWords);
     default:
       return Statistics(question, NaiveStatistics);
   }
@@ -190,6 +232,8 @@ std::string AskOurReader(const TextQuestion& question, Compiler& compiler,
       return OurTask(question.file);
     case Target::kProfile:
       return Profile(question, OurShortestNs);
+    case Target::kScreen:
+      return ScreenVerdict(question, OurWords);
     default:
       return Statistics(question, OurStatistics);
   }

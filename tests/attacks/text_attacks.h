@@ -16,6 +16,7 @@ namespace warpsmith::attacks {
 //   task        it loads, with every workload (a file called candidate…: as a candidate)
 //   profile     the shortest kernel is read as `wanted_ns` long
 //   statistics  the candidate is found faster
+//   screen      a line of the terminal begins as the file's last line wants it
 struct TextQuestion {
   Target form = Target::kBuild;
   std::filesystem::path file;
