@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <string_view>
 #include <system_error>
 
+#include "audit/library_names.h"
 #include "cuda/library.h"
 #include "sandbox/sandbox.h"
 
@@ -55,22 +57,15 @@ Result<std::string> EnterProgramSandbox(const PeerStart& command, int socket) {
 }
 
 std::vector<std::string> HiddenLibraries(const std::vector<std::string>& allow) {
-  static const std::vector<std::string> kLibraries = {
-      "cublas", "cublasLt", "cudnn",   "cufft", "cusparse", "cusparseLt", "cusolver",
-      "curand", "cutensor", "nvinfer", "npp",   "torch",    "cutlass"};
+  const bool allows_some = std::any_of(allow.begin(), allow.end(),
+                                       [](const std::string& name) { return name != "dlopen"; });
   std::vector<std::string> hidden;
-  for (const std::string& library : kLibraries) {
-    const bool allowed = std::any_of(allow.begin(), allow.end(), [&](const std::string& name) {
-      return library.starts_with(name);  // cublas brings cublasLt
-    });
-    if (!allowed) hidden.push_back("lib" + library + "*");
+  for (const audit::LibraryFamily& family : audit::LibraryFamilies()) {
+    // cuSPARSE and cuDNN, say, compile with it what they run.
+    const bool serves_others = family.name == "nvrtc" && allows_some;
+    if (serves_others || audit::Allows(allow, family.name)) continue;
+    for (const std::string_view file : family.files) hidden.push_back(std::string(file) + "*");
   }
-  // A pattern of the shorter name would hide the longer, allowed one.
-  std::erase_if(hidden, [&](const std::string& pattern) {
-    return std::any_of(allow.begin(), allow.end(), [&](const std::string& name) {
-      return ("lib" + name).starts_with(pattern.substr(0, pattern.size() - 1));
-    });
-  });
   return hidden;
 }
 
