@@ -32,9 +32,8 @@ Outcome Foreign(int64_t step) {
 }
 
 const StateView& Find(const Overview& overview, const std::string& name) {
-  const auto found =
-      std::find_if(overview.states.begin(), overview.states.end(),
-                   [&](const StateView& view) { return view.state.name == name; });
+  const auto found = std::find_if(overview.states.begin(), overview.states.end(),
+                                  [&](const StateView& view) { return view.state.name == name; });
   CHECK(found != overview.states.end());
   return *found;
 }
