@@ -67,8 +67,12 @@ Result<DriverDescription> ReadDescription(std::string_view text) {
 }
 
 Status PrecompileHeaders(const std::filesystem::path& folder, const DescribeLimits& limits) {
-  const json value =
-      TRY(ParseJson(kSource, TRY(RunDescribe({"precompile", folder.string()}, limits))));
+  const Result<std::string> answer = RunDescribe({"precompile", folder.string()}, limits);
+  if (!answer.ok()) {
+    return Error{answer.error().code, "precompiling torch's headers: " + answer.error().message,
+                 answer.error().fix};
+  }
+  const json value = TRY(ParseJson(kSource, *answer));
   const JsonReader reader(std::string(kSource), value);
   if (reader.Has("error")) {
     return Error{ErrorCode::kUnavailable, TRY(reader.At("error").String()),
