@@ -392,7 +392,8 @@ Status MaicProposer::RecordOutcome(const Step& step, const Attempt& attempt,
   knowledge::Note note;
   note.state = outcome.state;
   note.technique = attempt.option.technique;
-  note.text = ValidUtf8(LogOf(step.verdict.outcome).substr(0, kNoteBytes));
+  // In one line: a whole log quotes the user's code, and a base may be passed on.
+  note.text = ValidUtf8(Describe(step.verdict.outcome).substr(0, kNoteBytes));
   note.role = "failure";
   return lessons_.Add(std::move(note), step.index);
 }

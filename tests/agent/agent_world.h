@@ -183,6 +183,8 @@ inline Result<std::string> TypicalAnswer(const ChatRequest& request) {
 struct World {
   TemporaryDirectory folder = TemporaryDirectory::Create("agent").value();
   ReadingDevice device;
+  Task task = store::TestTask();
+  Workload workload = store::TestWorkload();
   Settings settings;
   std::optional<Candidate> start;
   Budget budget;
@@ -219,8 +221,8 @@ struct World {
     optimize::LoopRequest request;
     request.run = {run,
                    "",
-                   store::TestTask(),
-                   store::TestWorkload(),
+                   task,
+                   workload,
                    Protocol::Screened(),
                    "agent",
                    seed,
@@ -252,8 +254,8 @@ struct World {
     store::RunMemos memos(*store, run, recorded);
     Assignment assignment;
     assignment.run = run;
-    assignment.task = store::TestTask();
-    assignment.workload = store::TestWorkload();
+    assignment.task = task;
+    assignment.workload = workload;
     assignment.device = device.Info();
     assignment.beginning = {settings, seed, settings.breadth * settings.top_k, start};
     assignment.budget = budget;

@@ -13,7 +13,7 @@ add_compile_options(-ffunction-sections)
 add_link_options(-fuse-ld=lld LINKER:--gc-sections)
 
 # Of each folder what its readers are made of, and what they call.
-set(util_files build_info clock compression elf elf_imports error file file_lock frame json_reader
+set(util_files build_info clock compression display_text elf elf_imports error file file_lock frame json_reader
   random sha256 spawn subprocess utf8)
 set(core_files budget candidate chat_model device dtype expression expression_parser json_fields
   program_shim protocol resolved_plan resolved_tensor_map serialize_candidate serialize_chat
@@ -24,7 +24,7 @@ set(task_files candidate_file check_text cuda_scan cuda_tokens embed hgemm_task 
   program_call scaffold scaffold_guess source_files task_file task_rules toml_json)
 set(store_files bundle bundle_results candidate_text canonical_dump contender_json line_journal
   recording recording_format verdict_parts)
-set(profile_files access_rules bottleneck bottleneck_table csv display_text latency_rules metrics
+set(profile_files access_rules bottleneck bottleneck_table csv latency_rules metrics
   ncu_report ncu_values reading render roofline_rules shape_rules throughput_rules told_once)
 set(agent_files code_reply edit elision file_name model_answer reply_blocks reply_plan reply_text
   search_blocks unified_diff)

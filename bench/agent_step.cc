@@ -1,0 +1,174 @@
+// What the agent costs beside model and GPU: whole runs with a model that answers at once and a
+// device that knows its verdicts, every step stored and taught to the user's base (at most 20 ms a
+// step is wanted). The argument is the size of the base that the run begins with.
+#include <benchmark/benchmark.h>
+
+#include <atomic>
+#include <string>
+
+#include "knowledge/knowledge_base.h"
+#include "knowledge/seed.h"
+#include "maic/maic_proposer.h"
+#include "optimize/loop.h"
+#include "store/run_memos.h"
+#include "store/test_facts.h"
+#include "store/worker.h"
+#include "util/clock.h"
+#include "util/file.h"
+#include "util/random.h"
+
+namespace warpsmith {
+namespace {
+
+constexpr int64_t kSteps = 40;
+
+// Code of a usual length, the same in no two replies; reviews and doubts as they are asked.
+class InstantModel : public ChatModel {
+ public:
+  Result<ChatReply> Complete(const ChatRequest& request) override {
+    const std::string number = std::to_string(next_++);
+    std::string text;
+    if (request.asker == "review") {
+      text =
+          "{\"cause\": \"c\", \"evidence\": [], \"verdict\": \"noise\", \"next\": null, "
+          "\"note\": \"note " +
+          number + "\", \"when\": null, \"replaces\": null}";
+    } else if (request.asker == "doubts") {
+      text = "{\"doubts\": []}";
+    } else {
+      text = "```cuda kernel.cu\n// " + number + "\n";
+      for (int line = 0; line < 300; ++line) text += "  // a line of a kernel of usual length\n";
+      text +=
+          "extern \"C\" __global__ void k(const half* A) {}\n```\n```json plan.json\n"
+          "{\"version\": 1, \"operations\": [{\"type\": \"launch\", \"kernel\": \"k\", "
+          "\"grid\": [1, 1, 1], \"block\": [128, 1, 1], \"arguments\": [{\"tensor\": \"A\"}]}]}"
+          "\n```\n";
+    }
+    return ChatReply{{{text, "stop"}}, {4000, 2000, false}, "instant"};
+  }
+
+ private:
+  std::atomic<int> next_ = 0;
+};
+
+class InstantDevice : public Device {
+ public:
+  InstantDevice() {
+    info_ = store::TestDevice();
+    info_.needs_artifacts = false;
+  }
+  const DeviceInfo& Info() const override { return info_; }
+  Status Submit(std::vector<Job> jobs) override {
+    for (Job& job : jobs) jobs_.push_back(std::move(job));
+    return {};
+  }
+  Result<std::vector<Completed>> Collect(std::chrono::milliseconds /*patience*/) override {
+    std::vector<Completed> completed;
+    for (const Job& job : std::exchange(jobs_, {})) {
+      Verdict verdict{store::TestPassed(random_, 5 + 10 * random_.Uniform()), {}};
+      verdict.evidence.toolchain = "nvrtc 13.0";
+      completed.push_back({job.key, std::move(verdict), 0});
+    }
+    return completed;
+  }
+
+ private:
+  DeviceInfo info_;
+  Random random_{1, "device"};
+  std::vector<Job> jobs_;
+};
+
+knowledge::Contents BaseOf(int64_t outcomes) {
+  knowledge::Contents contents = knowledge::Seed();
+  Random random(1, "base");
+  for (int64_t i = 0; i < outcomes; ++i) {
+    knowledge::Outcome outcome;
+    outcome.evidence = knowledge::StepEvidence("before", i);
+    outcome.state = contents.states[random.Below(contents.states.size())].name;
+    outcome.technique = contents.techniques[random.Below(contents.techniques.size())].name;
+    outcome.context = {"sm_90a", "f16", "nvrtc 13.0",
+                       contents.techniques[random.Below(contents.techniques.size())].name};
+    outcome.task = "task-" + std::to_string(random.Below(100));
+    outcome.log_gain = knowledge::Rounded(0.2 * random.Normal());
+    contents.outcomes.push_back(std::move(outcome));
+  }
+  return contents;
+}
+
+// Two kernels with counters: states, shares and profiles in every prompt.
+Result<Profile> TakeProfile(const Candidate& /*candidate*/) {
+  const std::vector<std::pair<std::string, double>> metrics = {
+      {"gpu__time_duration.sum", 60'000},
+      {"gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed", 82},
+      {"sm__throughput.avg.pct_of_peak_sustained_elapsed", 30}};
+  return Profile{"ncu 2025.3", {{"first", metrics}, {"second", metrics}}};
+}
+
+void RunOnce(const std::filesystem::path& folder, const knowledge::Contents& contents,
+             benchmark::State& state) {
+  auto store = store::SqliteStore::Open(folder / "store.db", store::Durability::kPowerLoss).value();
+  auto base = knowledge::KnowledgeBase::Open(folder / "kb.db", store::Durability::kPowerLoss,
+                                             store::WhenMissing::kCreate)
+                  .value();
+  base->Take(contents).value();
+  InstantModel model;
+  InstantDevice device;
+  store::RunMemos memos(*store, "run");
+
+  maic::Assignment assignment;
+  assignment.run = "run";
+  assignment.task = store::TestTask();
+  assignment.workload = store::TestWorkload();
+  assignment.device = device.Info();
+  assignment.beginning.batch = assignment.beginning.settings.breadth;
+  assignment.beginning.start = store::TestCandidate(store::TestSpace(1).points().front());
+  const int batch = assignment.beginning.batch;
+  maic::Outside outside;
+  outside.models = {{"", &model}};
+  outside.take_profile = TakeProfile;
+  outside.knowledge = [&] { return base->Read(); };
+  outside.users_base = base.get();
+  outside.memos = &memos;
+  maic::MaicProposer proposer(std::move(assignment), std::move(outside));
+
+  optimize::LoopRequest request;
+  request.run = {"run",
+                 "",
+                 store::TestTask(),
+                 store::TestWorkload(),
+                 Protocol::Screened(),
+                 "agent",
+                 1,
+                 batch,
+                 device.Info(),
+                 ""};
+  request.budget.evaluations = kSteps;
+  request.worker = store::ThisWorker();
+  double first_s = 0;
+  optimize::LoopCallbacks callbacks;
+  callbacks.on_progress = [&](const optimize::Progress&) {
+    if (first_s == 0) first_s = MonotonicSeconds();
+  };
+  const auto result = optimize::RunLoop(request, proposer, nullptr, device, *store, callbacks);
+  if (!result.ok()) state.SkipWithError(result.error().Line().c_str());
+  // From the first step's end: what comes before is done once a run.
+  state.SetIterationTime((MonotonicSeconds() - first_s) / static_cast<double>(kSteps - 1));
+}
+
+void BM_AgentStep(benchmark::State& state) {
+  const knowledge::Contents contents = BaseOf(state.range(0));
+  for (auto _ : state) {
+    const TemporaryDirectory folder = TemporaryDirectory::Create("bench").value();
+    RunOnce(folder.path(), contents, state);
+  }
+}
+BENCHMARK(BM_AgentStep)
+    ->Arg(0)
+    ->Arg(10'000)
+    ->Arg(100'000)
+    ->UseManualTime()
+    ->Unit(benchmark::kMillisecond)
+    ->Iterations(3);
+
+}  // namespace
+}  // namespace warpsmith
