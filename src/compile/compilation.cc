@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "compile/pack.h"
+#include "util/utf8.h"
 
 namespace warpsmith::compile {
 namespace {
@@ -18,37 +19,6 @@ Result<int64_t> NumberFrom(const std::string& text) {
   const auto parsed = std::from_chars(text.data(), end, number);
   if (parsed.ec != std::errc() || parsed.ptr != end || number < 0) return Malformed("number");
   return number;
-}
-
-// The bytes of the UTF-8 sequence at the start of `text`; 0 when it is none. Surrogates and
-// overlong forms count as none, as JSON writers refuse them.
-size_t SequenceBytes(std::string_view text) {
-  const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char lead = byte(0);
-  if (lead < 0x80) return 1;
-  const size_t size = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
-  if (lead < 0xc2 || lead > 0xf4 || text.size() < size) return 0;
-  for (size_t i = 1; i < size; ++i) {
-    if ((byte(i) & 0xc0) != 0x80) return 0;
-  }
-  const bool overlong = (lead == 0xe0 && byte(1) < 0xa0) || (lead == 0xf0 && byte(1) < 0x90);
-  const bool outside = (lead == 0xed && byte(1) > 0x9f) || (lead == 0xf4 && byte(1) > 0x8f);
-  return overlong || outside ? 0 : size;
-}
-
-std::string ValidUtf8(std::string_view text) {
-  std::string valid;
-  valid.reserve(text.size());
-  while (!text.empty()) {
-    const size_t size = SequenceBytes(text);
-    if (size == 0) {
-      valid += '?';
-    } else {
-      valid += text.substr(0, size);
-    }
-    text.remove_prefix(size == 0 ? 1 : size);
-  }
-  return valid;
 }
 
 }  // namespace

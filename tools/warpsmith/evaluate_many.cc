@@ -45,7 +45,7 @@ Result<std::vector<Entry>> FindEntries(const fs::path& root) {
     if (!IsNoCandidate(at->path().parent_path())) candidates.insert(at->path().parent_path());
   }
   if (failed) {
-    return Error{ErrorCode::kBadInput, root.string() + ": " + failed.message(),
+    return Error{ErrorCode::kNoInput, root.string() + ": " + failed.message(),
                  "give --many a folder"};
   }
   std::vector<Entry> entries;
@@ -55,7 +55,10 @@ Result<std::vector<Entry>> FindEntries(const fs::path& root) {
     if (tasks.contains(above)) entries.push_back({above, candidate});
   }
   if (entries.empty()) {
-    return Error{ErrorCode::kBadInput, root.string() + ": no task.toml with a candidate.toml below",
+    return Error{ErrorCode::kBadInput,
+                 root.string() +
+                     ": no task.toml with a candidate.toml below it (those of folders "
+                     "named 'current' or 'reference' are none)",
                  "see docs/tasks.md, or warpsmith task import"};
   }
   return entries;
@@ -143,6 +146,10 @@ Result<int> RunEvaluateMany(const EvaluateOptions& options) {
   const fs::path root(options.many);
   const optimize::Slice slice = TRY(optimize::ParseSlice(options.pace.slice));
   const std::vector<Entry> entries = optimize::TakeSlice(slice, TRY(FindEntries(root)));
+  // Now, not after the first verdict, is when to hear that it cannot be written.
+  if (!options.csv.empty() && !fs::exists(options.csv)) {
+    TRY(WriteFileAtomic(options.csv, report::SuiteCsv({})));
+  }
   Machine machine = TRY(Machine::Open(options.device));
   if (!options.common.quiet) std::fprintf(stderr, "%s\n", machine.notice().c_str());
   std::optional<CompileAhead> ahead;
