@@ -5,8 +5,8 @@
 #include <set>
 #include <vector>
 
-#include "hgemm/device/host_stand_in.h"
-// After the stand-in.
+#include "hgemm/device/emulated_sm90.h"
+// After the emulation.
 #include "hgemm/device/wgmma_split.cuh"
 
 namespace warpsmith::hgemm::wgmma {

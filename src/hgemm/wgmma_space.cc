@@ -43,7 +43,7 @@ bool IsSplitPlausible(const Problem& problem, const Target& target, const P& p) 
   if (WgmmaParts(p) == 1) return true;
   if (CeilDiv(problem.k, p.tile_k) < 4 * WgmmaParts(p) || ctas > 2 * target.sm_count) return false;
   if (p.slices == 1) return true;
-  return ctas > target.sm_count / 2 && ctas / p.slices <= target.sm_count / 2 &&
+  return ctas > target.sm_count / 4 && ctas / p.slices <= target.sm_count / 2 &&
          p.slices * problem.m * problem.n * 4 <= kMostPartialBytes;
 }
 

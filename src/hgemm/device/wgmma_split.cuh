@@ -125,7 +125,7 @@ WS_DEVICE void SumSlices(const float* partials, u16* c, int m, int n) {
   const u64 row = group / groups_across;
   const int column = static_cast<int>(group % groups_across) * 4;
   ptx::griddepcontrol_wait();
-  if (row >= m || column >= n) return;
+  if (row >= static_cast<u64>(m) || column >= n) return;
   float part[C::kSlices][4];
 #pragma unroll
   for (int slice = 0; slice < C::kSlices; ++slice) {
