@@ -38,6 +38,28 @@ Result<Profile> ProfileFrom(const std::string& key, const std::string& text) {
   return *passed->profile;
 }
 
+json FactsJson(const profile::ProblemFacts& facts) {
+  return {{"flops", facts.flops},
+          {"bytes", facts.bytes},
+          {"tensor_types", facts.tensor_types},
+          {"tensor_flops_per_s", facts.tensor_flops_per_s},
+          {"memory_bytes_per_s", facts.memory_bytes_per_s},
+          {"floor_us", facts.floor_us}};
+}
+
+Result<profile::ProblemFacts> FactsFrom(const std::string& source, const std::string& text) {
+  const json parsed = TRY(ParseJson(source, text));
+  const JsonReader root(source, parsed);
+  profile::ProblemFacts facts;
+  facts.flops = TRY(root.At("flops").Number());
+  facts.bytes = TRY(root.At("bytes").Number());
+  facts.tensor_types = TRY(root.At("tensor_types").Bool());
+  facts.tensor_flops_per_s = TRY(root.At("tensor_flops_per_s").Number());
+  facts.memory_bytes_per_s = TRY(root.At("memory_bytes_per_s").Number());
+  facts.floor_us = TRY(root.At("floor_us").Number());
+  return facts;
+}
+
 void KeepTimes(Profile& profile) {
   for (KernelProfile& kernel : profile.kernels) {
     std::erase_if(kernel.metrics, [](const auto& metric) {
@@ -75,6 +97,17 @@ Result<Profile> Lookout::ProfileOf(const Node& node) {
     TRY(memos_->Keep(key, *text));
   }
   return ProfileFrom(key, *text);
+}
+
+Status Lookout::Begin() {
+  constexpr const char* kKey = "facts";
+  auto text = TRY(memos_->Find(kKey));
+  if (!text.has_value()) {
+    text = FactsJson(facts_).dump();
+    TRY(memos_->Keep(kKey, *text));
+  }
+  facts_ = TRY(FactsFrom(kKey, *text));
+  return {};
 }
 
 Status Lookout::LookAt(Node& node, knowledge::KnowledgeBase& base) {

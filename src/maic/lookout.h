@@ -28,6 +28,10 @@ class Lookout {
           store::RunMemos* memos)
       : settings_(settings), facts_(facts), take_(std::move(take)), memos_(memos) {}
 
+  // What is known of the work is remembered with the run, too: another GPU of the same kind, or a
+  // later program, may know it a little otherwise. To be called first.
+  Status Begin();
+
   // Fills in report and states by the rules, once. A profile that cannot be had is no error, but
   // an interrupt is.
   Status LookAt(Node& node, knowledge::KnowledgeBase& base);
@@ -36,7 +40,7 @@ class Lookout {
   Result<Profile> ProfileOf(const Node& node);
 
   const Settings& settings_;
-  const profile::ProblemFacts facts_;
+  profile::ProblemFacts facts_;
   const TakeProfile take_;
   store::RunMemos* memos_;
 };

@@ -98,6 +98,7 @@ Result<std::vector<Proposal>> MaicProposer::Propose(int n) {
 Status MaicProposer::Begin() {
   TRY(lessons_.Begin());
   if (round_++ > 0) return {};
+  TRY(lookout_.Begin());
   const std::string now = TextOf(assignment_.beginning);
   const auto begun = TRY(outside_.memos->Find(kBeginKey));
   if (!begun.has_value()) return outside_.memos->Keep(kBeginKey, now);
