@@ -49,9 +49,31 @@ int BytesOf(Swizzle swizzle) {
   return 0;
 }
 
+// By its size: what the bits mean matters to the kernel and, for NaN fills, to halves and floats.
+cuda::TensorElement ElementOf(DType dtype) {
+  switch (dtype) {
+    case DType::kF16:
+      return cuda::TensorElement::kF16;
+    case DType::kBF16:
+      return cuda::TensorElement::kBF16;
+    case DType::kF32:
+      return cuda::TensorElement::kF32;
+    case DType::kF64:
+      return cuda::TensorElement::kF64;
+    case DType::kI32:
+      return cuda::TensorElement::kI32;
+    case DType::kI64:
+      return cuda::TensorElement::kI64;
+    case DType::kI8:
+    case DType::kBool:
+      break;
+  }
+  return cuda::TensorElement::kU8;
+}
+
 cuda::TensorMapSpec SpecOf(const ResolvedTensorMap& map) {
   cuda::TensorMapSpec spec;
-  spec.element = map.dtype == DType::kBF16 ? cuda::TensorElement::kBF16 : cuda::TensorElement::kF16;
+  spec.element = ElementOf(map.dtype);
   spec.dims = map.dims;
   spec.strides_bytes = map.strides_bytes;
   spec.box = map.box;

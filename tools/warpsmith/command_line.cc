@@ -117,6 +117,11 @@ void AddHgemm(CLI::App& app, Chosen& chosen) {
   auto bench_options = std::make_shared<BenchOptions>();
   bench->add_option("--shapes,--grid", bench_options->shapes, "MxNxK,... or demo, paper")
       ->capture_default_str();
+  bench->add_option("--against", bench_options->against,
+                    "compare this library (docs/library.md) with cuBLASLt; trusted code only");
+  bench->add_option("--layout", bench_options->layout, "with --against: NN or TN")
+      ->check(CLI::IsMember({"NN", "TN"}))
+      ->capture_default_str();
   bench->add_flag("!--no-torch", bench_options->torch, "leave torch.matmul out");
   bench->add_option("--reference", bench_options->reference,
                     "CSV of known times (m,n,k,...): differences over 10 % are listed");
@@ -135,6 +140,8 @@ void AddHgemm(CLI::App& app, Chosen& chosen) {
   verify->add_option("--layout", verify_options->layout, "NN, TN or both")
       ->check(CLI::IsMember({"NN", "TN", "both"}))
       ->capture_default_str();
+  verify->add_option("--catalogue", verify_options->catalogue,
+                     "the kernels of this catalogue instead: after a new driver, on another GPU");
   verify->add_option("--csv", verify_options->csv, "write a row a kernel here");
   AddDevice(verify, verify_options->device);
   AddPace(verify, verify_options->pace);
@@ -146,6 +153,8 @@ void AddHgemm(CLI::App& app, Chosen& chosen) {
   show->add_option("--layout", show_options->layout, "NN or TN")
       ->check(CLI::IsMember({"NN", "TN"}))
       ->capture_default_str();
+  show->add_option("--catalogue", show_options->catalogue,
+                   "why the shape got its kernel, from here; default: the shipped one");
   show->add_option("--top", show_options->top, "rows; 0: all")
       ->check(CheckWholeNumber)
       ->capture_default_str();

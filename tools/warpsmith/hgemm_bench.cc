@@ -1,6 +1,7 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "against.h"
 #include "baseline/bar_table.h"
 #include "baseline/torch_gemm.h"
 #include "baselines.h"
@@ -139,6 +140,7 @@ Status CompareWithReference(const baseline::BarTable& known, const std::vector<S
 }  // namespace
 
 Result<int> RunHgemmBench(const BenchOptions& options) {
+  if (!options.against.empty()) return RunAgainst(options);
   const optimize::Slice slice = TRY(optimize::ParseSlice(options.pace.slice));
   const std::vector<task::HgemmShape> shapes =
       optimize::TakeSlice(slice, TRY(task::ParseHgemmShapes(options.shapes)));

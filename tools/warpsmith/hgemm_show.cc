@@ -1,7 +1,9 @@
 #include <algorithm>
 #include <cstdio>
 #include <nlohmann/json.hpp>
+#include <optional>
 
+#include "catalogue.h"
 #include "commands.h"
 #include "core/serialize.h"
 #include "search.h"
@@ -51,6 +53,40 @@ bool Before(const Known& a, const Known& b) {
   return rank(a) < rank(b);
 }
 
+// The catalogue's row of the shape, of any device; nullopt: it has none.
+Result<std::optional<hgemm::CatalogueRow>> CatalogueRowOf(const ShowOptions& options,
+                                                          const task::HgemmShape& shape) {
+  std::optional<hgemm::Catalogue> catalogue;
+  if (options.catalogue.empty()) {
+    catalogue = TRY(ShippedCatalogue());
+  } else {
+    catalogue = TRY(ReadCatalogue(options.catalogue));
+  }
+  if (!catalogue) return std::optional<hgemm::CatalogueRow>();
+  const auto layout = options.layout == "NN" ? hgemm::Layout::kNN : hgemm::Layout::kTN;
+  const hgemm::CatalogueRow* row = hgemm::Find(*catalogue, {shape.m, shape.n, shape.k, layout});
+  return row == nullptr ? std::optional<hgemm::CatalogueRow>() : std::optional(*row);
+}
+
+nlohmann::json ToJson(const hgemm::CatalogueRow& row) {
+  nlohmann::json results = nlohmann::json::array();
+  for (const hgemm::CatalogueResult& result : row.results) {
+    results.push_back({{"mode", Name(result.mode)},
+                       {"baseline", result.baseline},
+                       {"kernel_us", result.kernel_us},
+                       {"baseline_us", result.baseline_us},
+                       {"ratio", result.ratio},
+                       {"low", result.interval.lo},
+                       {"high", result.interval.hi}});
+  }
+  return {{"choice", Name(row.choice)}, {"point", warpsmith::ToJson(row.kernel)},
+          {"candidate", row.candidate}, {"plan", row.plan_id},
+          {"artifact", row.artifact},   {"results", results},
+          {"device", row.device},       {"driver", row.driver},
+          {"toolkit", row.toolkit},     {"library", row.library},
+          {"level", row.level},         {"date", row.date}};
+}
+
 nlohmann::json ToJson(const std::string& space, const std::vector<Known>& rows) {
   nlohmann::json list = nlohmann::json::array();
   for (const Known& row : rows) {
@@ -62,6 +98,12 @@ nlohmann::json ToJson(const std::string& space, const std::vector<Known>& rows) 
     list.push_back(std::move(entry));
   }
   return {{"schema", "warpsmith.space"}, {"version", 1}, {"space", space}, {"points", list}};
+}
+
+nlohmann::json WithChoice(nlohmann::json document,
+                          const std::optional<hgemm::CatalogueRow>& chosen) {
+  if (chosen) document["catalogue"] = ToJson(*chosen);
+  return document;
 }
 
 Result<int> ListSpaces(Machine& machine, bool json) {
@@ -101,16 +143,25 @@ Result<int> RunHgemmShow(const ShowOptions& options) {
     return ListSpaces(machine, options.common.json);
   }
   const task::HgemmShape shape = TRY(task::ParseHgemmShape(options.shape));
+  const std::optional<hgemm::CatalogueRow> chosen = TRY(CatalogueRowOf(options, shape));
   Machine machine = TRY(Machine::Open(options.device));
-  const SearchJob job =
-      TRY(HgemmSearch(machine, task::HgemmTask(options.layout), task::HgemmWorkload(shape)));
+  auto search = HgemmSearch(machine, task::HgemmTask(options.layout), task::HgemmWorkload(shape));
+  if (chosen && !options.common.json) std::printf("%s\n", hgemm::Explain(*chosen).c_str());
+  // A shape of the catalogue need not have been recorded.
+  if (!search.ok() && chosen && search.error().code == ErrorCode::kNotRecorded) {
+    if (options.common.json) {
+      std::printf("%s\n", WithChoice(ToJson("", {}), chosen).dump(1).c_str());
+    }
+    return 0;
+  }
+  const SearchJob job = TRY(std::move(search));
   std::vector<Known> rows = TRY(Look(machine, job));
   const auto measured = std::count_if(rows.begin(), rows.end(),
                                       [](const Known& row) { return !row.outcome.empty(); });
   std::stable_sort(rows.begin(), rows.end(), Before);
   if (options.top > 0 && rows.size() > static_cast<size_t>(options.top)) rows.resize(options.top);
   if (options.common.json) {
-    std::printf("%s\n", ToJson(job.space.name(), rows).dump(1).c_str());
+    std::printf("%s\n", WithChoice(ToJson(job.space.name(), rows), chosen).dump(1).c_str());
     return 0;
   }
   std::printf("%s: %zu configurations, %ld measured\n%s\n\n", job.space.name().c_str(),

@@ -6,8 +6,10 @@
 #include <fstream>
 #include <future>
 #include <optional>
+#include <set>
 #include <thread>
 
+#include "catalogue.h"
 #include "commands.h"
 #include "hgemm/cost_model.h"
 #include "hgemm/family.h"
@@ -40,6 +42,19 @@ struct Check {
   Job job;
 };
 
+Check CheckOf(const task::HgemmShape& shape, const std::string& layout, const Point& point,
+              Candidate candidate) {
+  Check check{shape, layout, point, {}};
+  check.job.task = task::HgemmTask(layout);
+  check.job.task.baselines.clear();
+  check.job.workload = task::HgemmWorkload(shape);
+  check.job.candidate = std::move(candidate);
+  check.job.protocol = OneBatch();
+  check.job.key =
+      MeasurementKey(check.job.candidate, check.job.task, check.job.workload, check.job.protocol);
+  return check;
+}
+
 // The configuration of each family that the model likes best.
 std::vector<Check> ChecksOf(const task::HgemmShape& shape, const std::string& layout,
                             const hgemm::Target& target) {
@@ -57,15 +72,31 @@ std::vector<Check> ChecksOf(const task::HgemmShape& shape, const std::string& la
       best_us = us;
     }
     if (!best) continue;
-    Check check{shape, layout, *best, {}};
-    check.job.task = task::HgemmTask(layout);
-    check.job.task.baselines.clear();
-    check.job.workload = task::HgemmWorkload(shape);
-    check.job.candidate = family.make(problem, best->config);
-    check.job.protocol = OneBatch();
-    check.job.key =
-        MeasurementKey(check.job.candidate, check.job.task, check.job.workload, check.job.protocol);
-    checks.push_back(std::move(check));
+    checks.push_back(CheckOf(shape, layout, *best, family.make(problem, best->config)));
+  }
+  return checks;
+}
+
+// The kernels that a catalogue chose, as this program makes them.
+Result<std::vector<Check>> CatalogueChecks(const std::string& path, const optimize::Slice& slice) {
+  const hgemm::Catalogue catalogue = TRY(ReadCatalogue(path));
+  std::vector<hgemm::CatalogueRow> rows;
+  size_t left_out = 0;  // the task of matrix products is one of f16
+  for (const hgemm::CatalogueRow& row : catalogue.rows) {
+    if (row.choice != hgemm::Choice::kKernel) continue;
+    if (row.problem.dtype == DType::kF16) {
+      rows.push_back(row);
+    } else {
+      ++left_out;
+    }
+  }
+  if (left_out > 0) std::fprintf(stderr, "%zu rows that are not f16 are left out\n", left_out);
+  std::vector<Check> checks;
+  for (const hgemm::CatalogueRow& row : optimize::TakeSlice(slice, rows)) {
+    const hgemm::Problem& problem = row.problem;
+    checks.push_back(CheckOf({problem.m, problem.n, problem.k},
+                             problem.layout == hgemm::Layout::kNN ? "NN" : "TN", row.kernel,
+                             TRY(hgemm::MakeCandidate(problem, row.kernel))));
   }
   return checks;
 }
@@ -202,6 +233,8 @@ Result<int> RunHgemmVerify(const VerifyOptions& options) {
   const optimize::Slice slice = TRY(optimize::ParseSlice(options.pace.slice));
   std::vector<task::HgemmShape> shapes =
       optimize::TakeSlice(slice, TRY(task::ParseHgemmShapes(options.shapes)));
+  std::vector<Check> checks;
+  if (!options.catalogue.empty()) checks = TRY(CatalogueChecks(options.catalogue, slice));
   Machine machine = TRY(Machine::Open(options.device));
   if (machine.recorded() != nullptr) {
     return Error{ErrorCode::kUnavailable, "verifying needs a GPU; " + machine.notice(),
@@ -211,7 +244,9 @@ Result<int> RunHgemmVerify(const VerifyOptions& options) {
   const std::vector<std::string> layouts = options.layout == "both"
                                                ? std::vector<std::string>{"NN", "TN"}
                                                : std::vector<std::string>{options.layout};
-  std::vector<Check> checks = AllChecks(shapes, layouts, hgemm::TargetOf(machine.info()));
+  if (options.catalogue.empty()) {
+    checks = AllChecks(shapes, layouts, hgemm::TargetOf(machine.info()));
+  }
   Results results(options.csv, machine.info());
   report::ProgressLine line(stderr, report::StyleOf(STDERR_FILENO));
   Pipeline pipeline(machine, checks, results);
@@ -234,8 +269,10 @@ Result<int> RunHgemmVerify(const VerifyOptions& options) {
   if (results.done() == 0) {
     return Error{ErrorCode::kNothingMeasured, "nothing was verified", "raise --max-seconds"};
   }
+  std::set<std::string> names;
+  for (const Check& check : checks) names.insert(task::Name(check.shape));
   std::printf("%ld of %zu kernels judged on %zu shapes: %ld passed, %ld failed\n",
-              static_cast<long>(results.done()), checks.size(), shapes.size(),
+              static_cast<long>(results.done()), checks.size(), names.size(),
               static_cast<long>(results.done() - results.failed()),
               static_cast<long>(results.failed()));
   if (Interrupted()) return Describe(ErrorCode::kInterrupted).exit_status;

@@ -26,6 +26,7 @@ Result<std::unique_ptr<judge::LocalDevice>> OpenLocal(const DeviceOptions& optio
       TRY(judge::BuildJudgeKernels(compiler, TRY(judge::ArchitectureOfGpu(options.gpu))));
   local.compiler = &compiler;
   local.sandboxed = !options.unsandboxed;
+  local.libraries = options.libraries;
   return judge::LocalDevice::Open(std::move(local));
 }
 

@@ -23,6 +23,7 @@ struct DeviceOptions {
   std::string store;         // the database; empty: $XDG_DATA_HOME/warpsmith/warpsmith.db
   int wait_seconds = 0;      // how long to wait for another measuring process on the same GPU
   bool unsandboxed = false;  // programs run with all that the user may do
+  std::vector<std::string> libraries;  // that may be loaded to be compared with: bench --against
 };
 
 // Limits of one call of a long command. Stopping at one keeps everything; --resume goes on.
@@ -69,6 +70,7 @@ struct BenchOptions {
   DeviceOptions device;
   PaceOptions pace;
   std::string shapes = "demo", csv;
+  std::string against, layout = "TN";  // a library to compare with cuBLASLt, and of which products
   bool torch = true;
   std::string reference;                       // CSV of known times to compare with
   std::string reference_column = "device_us";  // its column for the device mode
@@ -79,12 +81,14 @@ struct VerifyOptions {
   DeviceOptions device;
   PaceOptions pace;
   std::string shapes = "demo", layout = "both", csv;
+  std::string catalogue;  // its kernels, instead of the families' best on `shapes`
 };
 
 struct ShowOptions {
   CommonOptions common;
   DeviceOptions device;
   std::string shape, layout = "TN";
+  std::string catalogue;  // where the shape's kernel is looked up; empty: the shipped one
   int top = 10;
 };
 

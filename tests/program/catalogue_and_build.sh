@@ -1,0 +1,44 @@
+#!/usr/bin/env bash
+# From a tuning (replayed) to the library's pack: a catalogue is made, explained, merged, checked and
+# built; what is no catalogue is refused in one line.
+# shellcheck source=tests/program/prelude.sh disable=SC1091
+source "$(dirname "$0")/prelude.sh" "$@"
+
+expect_status 0 "$program" hgemm tune --shapes 64x64x64,8192x8192x64 --device recorded --quiet \
+  --budget evals=12 --finalists 1 --store s.db
+expect_status 0 "$program" hgemm catalogue make --store s.db --out c.csv
+[[ $(head -1 c.csv) == '# warpsmith hgemm catalogue, version 1' ]] || expected "a first line"
+[[ $(grep -c '^[0-9]' c.csv) == 2 ]] || expected "two rows, found: $(cat c.csv)"
+grep -q '^64,64,64,TN,f16,NVIDIA H200,kernel,' c.csv || expected "a kernel for 64x64x64"
+
+expect_status 0 "$program" hgemm show 64x64x64 --device recorded --catalogue c.csv --top 1
+[[ $output == *'64x64x64-TN f16 NVIDIA H200: '*'cublaslt-auto'*'candidate '* ]] ||
+  expected "the row's evidence, found: $output"
+expect_status 0 "$program" hgemm show 64x64x64 --device recorded --catalogue c.csv --json
+[[ $output == *'"choice": "kernel"'* ]] || expected "the choice in JSON"
+
+expect_status 0 "$program" hgemm catalogue merge c.csv c.csv --out - --quiet
+[[ $output == "$(cat c.csv)" ]] || expected "a catalogue merged with itself to be itself"
+expect_status 0 "$program" hgemm catalogue check c.csv
+[[ $output == 'c.csv: 2 rows, '* ]] || expected "a count, found: $output"
+
+expect_status 74 "$program" hgemm catalogue make --store s.db --out /nowhere/c.csv
+expect_status 66 "$program" hgemm catalogue check none.csv
+sed 's/,TN,/,TT,/' c.csv >broken.csv
+expect_status 65 "$program" hgemm catalogue check broken.csv
+[[ $output == *'broken.csv:3: layout: expected NN or TN'* && $output != *$'\n'* ]] ||
+  expected "one line that names line and field, found: $output"
+sed '1s/1$/9/' c.csv >newer.csv
+expect_status 76 "$program" hgemm catalogue check newer.csv
+expect_status 65 "$program" hgemm build --catalogue "$program" --out lib
+expect_status 65 "$program" hgemm build --catalogue c.csv --arch sm_80 --out lib
+
+# Needs NVRTC; doctor says whether it is here.
+"$program" doctor | grep -q 'ok *NVRTC' || exit 0
+expect_status 0 "$program" hgemm build --catalogue c.csv --out lib
+[[ $output == *'2 shapes: '* ]] || expected "what was built, found: $output"
+[[ $(head -1 -z lib/gemm.wspack | head -1) == 'warpsmith gemm pack, version 1'* ]] ||
+  expected "a pack"
+cp lib/gemm.wspack first.wspack
+expect_status 0 "$program" hgemm build --catalogue c.csv --out lib --json
+cmp first.wspack lib/gemm.wspack || expected "the same pack again"
