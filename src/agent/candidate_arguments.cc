@@ -1,4 +1,4 @@
-#include "mcp_arguments.h"
+#include "agent/candidate_arguments.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -9,7 +9,7 @@
 #include "core/serialize.h"
 #include "task/candidate_file.h"
 
-namespace warpsmith::cli {
+namespace warpsmith::agent {
 namespace {
 
 using Sources = std::map<std::string, std::string>;
@@ -19,16 +19,15 @@ Error Refused(std::string message, std::string fix) {
 }
 
 Status CheckSize(const std::string& name, const std::string& text) {
-  if (text.size() <= agent::kMaxSourceBytes) return {};
-  return Refused(
-      "'" + name + "' is longer than " + std::to_string(agent::kMaxSourceBytes) + " bytes",
-      "split it, or leave out what is not needed");
+  if (text.size() <= kMaxSourceBytes) return {};
+  return Refused("'" + name + "' is longer than " + std::to_string(kMaxSourceBytes) + " bytes",
+                 "split it, or leave out what is not needed");
 }
 
 Status TakeSources(const JsonReader& arguments, Sources* sources) {
   if (arguments.Has("sources")) {
     for (const auto& [name, text] : TRY(arguments.At("sources").Fields())) {
-      TRY(agent::CheckSourceName(name));
+      TRY(CheckSourceName(name));
       (*sources)[name] = TRY(text.String());
       TRY(CheckSize(name, (*sources)[name]));
     }
@@ -49,9 +48,9 @@ Status TakeEdits(const JsonReader& arguments, Sources* sources) {
     const std::string name = TRY(item.At("file").String());
     const auto found = sources->find(name);
     if (found == sources->end()) return item.At("file").Bad("the name of one of the sources");
-    const agent::Edit edit{item.path() + " of '" + name + "'", TRY(item.At("search").String()),
-                           TRY(item.At("replace").String()), std::nullopt};
-    found->second = TRY(agent::ApplyEdit(found->second, edit));
+    const Edit edit{item.path() + " of '" + name + "'", TRY(item.At("search").String()),
+                    TRY(item.At("replace").String()), std::nullopt};
+    found->second = TRY(ApplyEdit(found->second, edit));
     TRY(CheckSize(name, found->second));
   }
   return {};
@@ -111,8 +110,8 @@ Result<Candidate> CandidateFromArguments(const JsonReader& arguments, const Task
   if (candidate.sources.empty()) {
     return Refused("the candidate has no source", "give \"sources\", or a \"base\" to change");
   }
-  if (candidate.sources.size() > agent::kMaxSourceFiles) {
-    return Refused("a candidate has at most " + std::to_string(agent::kMaxSourceFiles) + " sources",
+  if (candidate.sources.size() > kMaxSourceFiles) {
+    return Refused("a candidate has at most " + std::to_string(kMaxSourceFiles) + " sources",
                    "put some into one");
   }
   candidate.entry = TRY(EntryIn(arguments, candidate.sources, base));
@@ -131,4 +130,4 @@ Result<Candidate> CandidateFromArguments(const JsonReader& arguments, const Task
   return candidate;
 }
 
-}  // namespace warpsmith::cli
+}  // namespace warpsmith::agent

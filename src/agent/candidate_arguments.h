@@ -1,14 +1,15 @@
-// A candidate as a coding agent gives it: texts under names, a plan, edits. All of it is data:
-// names are keys of a map and never paths, and no compiler flag, toolchain or command can be given.
-#ifndef WARPSMITH_TOOLS_MCP_ARGUMENTS_H_
-#define WARPSMITH_TOOLS_MCP_ARGUMENTS_H_
+// A candidate as a coding agent gives it to a tool: texts under names, a plan, edits. All of it is
+// data: names are keys of a map and never paths, and no compiler flag, toolchain or command can be
+// given.
+#ifndef WARPSMITH_AGENT_CANDIDATE_ARGUMENTS_H_
+#define WARPSMITH_AGENT_CANDIDATE_ARGUMENTS_H_
 
 #include "core/candidate.h"
 #include "core/task.h"
 #include "util/json_reader.h"
 #include "util/result.h"
 
-namespace warpsmith::cli {
+namespace warpsmith::agent {
 
 // From `sources`, `remove`, `edits`, `plan`, `form` and `entry` of the arguments. `base`, if any,
 // is what they change: it keeps its flags and toolchain, and its plan where none is given.
@@ -16,6 +17,6 @@ namespace warpsmith::cli {
 Result<Candidate> CandidateFromArguments(const JsonReader& arguments, const Task& task,
                                          const Candidate* base);
 
-}  // namespace warpsmith::cli
+}  // namespace warpsmith::agent
 
-#endif  // WARPSMITH_TOOLS_MCP_ARGUMENTS_H_
+#endif  // WARPSMITH_AGENT_CANDIDATE_ARGUMENTS_H_

@@ -1,4 +1,4 @@
-#include "mcp_arguments.h"
+#include "agent/candidate_arguments.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 
 #include "task/hgemm_task.h"
 
-namespace warpsmith::cli {
+namespace warpsmith::agent {
 namespace {
 
 using nlohmann::json;
@@ -100,4 +100,4 @@ TEST(CandidateFromArguments, SaysWhatIsMissingOrOff) {
 }
 
 }  // namespace
-}  // namespace warpsmith::cli
+}  // namespace warpsmith::agent

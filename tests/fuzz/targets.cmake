@@ -26,7 +26,7 @@ set(store_files bundle bundle_results candidate_text canonical_dump contender_js
   recording recording_format verdict_parts)
 set(profile_files access_rules bottleneck bottleneck_table csv latency_rules metrics
   ncu_report ncu_values reading render roofline_rules shape_rules throughput_rules told_once)
-set(agent_files code_reply edit elision file_name model_answer reply_blocks reply_plan reply_text
+set(agent_files candidate_arguments code_reply edit elision file_name model_answer reply_blocks reply_plan reply_text
   search_blocks unified_diff)
 set(audit_files activity embedded_binary finding_cache imports library_names literals opcode_policy
   sanitizer_text)

@@ -3,12 +3,12 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "agent/candidate_arguments.h"
 #include "agent/prompt_values.h"
 #include "agent/state.h"
 #include "candidate_profile.h"
 #include "embedded/mcp_texts.h"
 #include "mcp_answers.h"
-#include "mcp_arguments.h"
 #include "profile/render.h"
 #include "profiling.h"
 #include "store/run_memos.h"
@@ -169,8 +169,8 @@ Result<ToolResult> McpTools::Evaluate(const JsonReader& arguments, mcp::CallCont
   const auto stop = StopOf(context, "the judge is at work");
   if (BoolIn(arguments, "certify")) return Certify(arguments, stop);
   const Base base = TRY(BaseIn(arguments, "base"));
-  Candidate candidate = TRY(CandidateFromArguments(arguments, bench_.task(),
-                                                   base.candidate ? &*base.candidate : nullptr));
+  Candidate candidate = TRY(agent::CandidateFromArguments(
+      arguments, bench_.task(), base.candidate ? &*base.candidate : nullptr));
   candidate.provenance.technique = TRY(NameIn(arguments, "technique"));
   const std::string state = TRY(NameIn(arguments, "state"));
   Cost thought;

@@ -34,6 +34,15 @@ std::optional<std::pair<std::string, int64_t>> StepNamed(const std::string& verd
   return std::pair(verdict_id.substr(kPrefix.size(), hash - kPrefix.size()), index);
 }
 
+// Times of two devices do not belong into one run.
+Status CheckDevice(const RunRecord& run, const DeviceInfo& here) {
+  if (run.device.uuid == here.uuid) return {};
+  return Error{ErrorCode::kConfig,
+               "run \"" + run.id + "\" was begun on " + run.device.name + " (" + run.device.uuid +
+                   "), and here is " + here.name + " (" + here.uuid + ")",
+               "whoever started this server may begin another run with --run"};
+}
+
 bool IsOfRun(const std::string& id, const std::string& run) {
   return id == run || id.starts_with(run + "/certify-");
 }
@@ -123,6 +132,7 @@ Result<FoundStep> Workbench::Evaluate(const Candidate& candidate, const Cost& th
   Machine* machine = TRY(machine_->Get());
   TRY(Begin(machine->info()));
   const RunRecord record = TRY(Record());
+  TRY(CheckDevice(record, machine->info()));
   std::vector<Judged> judged = TRY(JudgeOnTask(*machine, request_.loaded, record.protocol,
                                                {{"the candidate", candidate}}, stop));
   Completed& completed = judged.front().completed;
@@ -154,6 +164,7 @@ Result<FoundStep> Workbench::Certify(const FoundStep& found, const std::function
   TRY(Begin(machine->info()));
   optimize::LoopRequest request;
   request.run = TRY(Record());
+  TRY(CheckDevice(request.run, machine->info()));
   request.worker = store::ThisWorker();
   optimize::LoopCallbacks callbacks;
   callbacks.stop = stop;
