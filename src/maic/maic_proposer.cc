@@ -439,10 +439,12 @@ std::vector<std::string> MaicProposer::DoubtsAbout(const std::string& candidate_
   return {};
 }
 
-bool MaicProposer::IsVetoed(const std::string& candidate_id) const {
-  const auto& nodes = forest_.nodes();
-  return std::any_of(nodes.begin(), nodes.end(),
-                     [&](const Node& node) { return node.id == candidate_id && node.vetoed; });
+std::map<std::string, std::string> MaicProposer::Vetoed() const {
+  std::map<std::string, std::string> vetoed;
+  for (const Node& node : forest_.nodes()) {
+    if (node.vetoed) vetoed.emplace(node.id, node.doubts.back());
+  }
+  return vetoed;
 }
 
 }  // namespace warpsmith::maic

@@ -10,6 +10,7 @@
 
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -69,9 +70,10 @@ class MaicProposer final : public Proposer {
   const Cost& spent() const { return wallet_.spent(); }
   int64_t unread_reviews() const { return reviews_.unread(); }
   std::string StatePath() const { return forest_.StatePath(); }
-  // What verification said of a candidate (by id): reasons to doubt it, and whether it vetoed.
+  // What verification said of a candidate (by id): reasons to doubt it.
   std::vector<std::string> DoubtsAbout(const std::string& candidate_id) const;
-  bool IsVetoed(const std::string& candidate_id) const;
+  // Candidates (by id) that verification vetoed, each with a reason.
+  std::map<std::string, std::string> Vetoed() const;
 
  private:
   struct Place {  // of an attempt

@@ -1,5 +1,7 @@
 #include "maic/reviews.h"
 
+#include <algorithm>
+
 #include "agent/model_answer.h"
 #include "knowledge/render.h"
 
@@ -84,12 +86,15 @@ Status Reviews::DigestReview(const Question& question, const std::string& text) 
 }
 
 void Reviews::DigestDoubts(const Question& question, const std::string& text) {
-  const Result<std::vector<agent::Doubt>> doubts = agent::ReadDoubts(text);
+  Result<std::vector<agent::Doubt>> doubts = agent::ReadDoubts(text);
   if (!doubts.ok()) {
     ++unread_;
     return;
   }
   Node& node = forest_.node(question.after);
+  // The gravest last: it is what a veto is told with.
+  std::stable_partition(doubts->begin(), doubts->end(),
+                        [](const agent::Doubt& doubt) { return doubt.severity != "high"; });
   for (const agent::Doubt& doubt : *doubts) {
     node.doubts.push_back(doubt.severity + ": " + doubt.reason +
                           (doubt.where.empty() ? "" : " [" + doubt.where + "]"));

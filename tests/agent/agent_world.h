@@ -288,11 +288,7 @@ struct World {
       end.steps = store->Steps(run).value();
       end.memos = memos.All().value();
     }
-    for (const Step& step : end.steps) {
-      if (proposer.IsVetoed(CandidateId(step.candidate))) {
-        end.vetoed.push_back(CandidateId(step.candidate));
-      }
-    }
+    for (const auto& [id, doubt] : proposer.Vetoed()) end.vetoed.push_back(id);
     return end;
   }
 };

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <map>
 
 #include "agent_models.h"
 #include "agent_recording.h"
@@ -159,7 +160,7 @@ optimize::LoopRequest RequestOf(const OptimizeOptions& options, const Setting& s
   request.budget.money = Budget().money;
   if (options.pace.max_seconds > 0) request.max_seconds = options.pace.max_seconds;
   request.worker = store::ThisWorker();
-  constexpr int kSpare = 3;  // some may be vetoed or fail on hidden sizes
+  constexpr int kSpare = 12;  // some may be vetoed or fail on hidden sizes
   request.keep_best = std::max(options.search.finalists, 1) + kSpare;
   return request;
 }
@@ -276,6 +277,9 @@ class AgentRun {
   // The best that nobody vetoed and that are right on the hidden sizes, too.
   Result<std::vector<Step>> Finalists(const maic::MaicProposer& proposer,
                                       const std::vector<Step>& best) {
+    for (const auto& [id, doubt] : proposer.Vetoed()) {
+      overruled_[id] = Rejected{"soft-verification", doubt};
+    }
     std::vector<Step> finalists;
     for (const Step& step : best) {
       if (static_cast<int>(finalists.size()) == std::max(options_.search.finalists, 1)) break;
@@ -283,8 +287,8 @@ class AgentRun {
       for (const std::string& doubt : proposer.DoubtsAbout(id)) {
         std::fprintf(stderr, "step %ld: doubt, %s\n", static_cast<long>(step.index), doubt.c_str());
       }
-      if (proposer.IsVetoed(id) || !TRY(IsRightElsewhere(step))) continue;
-      finalists.push_back(step);
+      if (overruled_.contains(id)) continue;
+      if (TRY(IsRightElsewhere(step))) finalists.push_back(step);
     }
     return finalists;
   }
@@ -298,6 +302,7 @@ class AgentRun {
         JudgeOnTask(machine_, setting_.loaded, SearchProtocol(), {{"the best", step.candidate}}));
     const Outcome& outcome = judged.front().completed.verdict.outcome;
     if (std::holds_alternative<Passed>(outcome)) return true;
+    overruled_[CandidateId(step.candidate)] = outcome;
     std::fprintf(stderr, "step %ld: %s\n", static_cast<long>(step.index),
                  Describe(outcome).c_str());
     return false;
@@ -309,9 +314,10 @@ class AgentRun {
     job.task = setting_.loaded.task;
     job.workload = setting_.loaded.workload;
     job.label = job.task.name;
-    const SearchContext context{&machine_,       &options_.search,     nullptr,
-                                request_.run.id, request_.run.command, options_.pace.max_seconds};
     const std::vector<Step> finalists = TRY(Finalists(proposer, result.best));
+    const SearchContext context{&machine_,       &options_.search,     nullptr,
+                                request_.run.id, request_.run.command, options_.pace.max_seconds,
+                                overruled_};
     const SearchEnd end = TRY(Finish(job, context, request_, result, finalists));
     report::RunReport report;
     report.title = job.task.name;
@@ -353,6 +359,7 @@ class AgentRun {
   std::unique_ptr<knowledge::KnowledgeBase> base_;
   knowledge::KnowledgeBase* users_base_ = nullptr;
   std::unique_ptr<maic::Documents> documents_;
+  std::map<std::string, Outcome> overruled_;  // by candidate: passed, and must not win
 };
 
 }  // namespace

@@ -156,6 +156,10 @@ Result<SearchEnd> Finish(const SearchJob& job, const SearchContext& context,
     if (certified.winner) end.winner = certified.steps[*certified.winner];
     end.finalists_certified = true;
   }
+  for (Step& step : steps) {
+    const auto overruled = context.overruled.find(CandidateId(step.candidate));
+    if (overruled != context.overruled.end()) step.verdict.outcome = overruled->second;
+  }
   end.report = report::SummariseShape(job.task, job.workload, steps, mode);
   return end;
 }

@@ -3,6 +3,7 @@
 #ifndef WARPSMITH_TOOLS_SEARCH_H_
 #define WARPSMITH_TOOLS_SEARCH_H_
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -48,6 +49,8 @@ struct SearchContext {
   std::string run;                           // the run's id
   std::string command;                       // argv
   double max_seconds = 0;                    // of this call; 0: no limit
+  // Candidates (by id) that passed in the loop and must not win after all, and why.
+  std::map<std::string, Outcome> overruled = {};
 };
 
 Result<SearchEnd> Search(const SearchJob& job, const SearchContext& context);

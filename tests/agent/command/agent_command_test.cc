@@ -62,6 +62,7 @@ TEST_F(AgentCommandTest, ReplaysARecordedRun) {
   const auto status = RunAgent(Options());
   ASSERT_TRUE(status.ok()) << status.error().Line();
   EXPECT_EQ(*status, 0);
+  EXPECT_FALSE(real_.vetoed.empty()) << "a veto is part of what is replayed";
   auto store = store::SqliteStore::Open(Options().device.store, store::Durability::kProcessDeath);
   EXPECT_EQ(maic::Told((*store)->Steps("replay").value()), maic::Told(real_.steps));
   EXPECT_EQ(store::RunMemos(**store, "replay").All().value(), real_.memos);
