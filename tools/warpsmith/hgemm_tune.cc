@@ -7,6 +7,7 @@
 #include "proposer_comparison.h"
 #include "report/terminal.h"
 #include "search.h"
+#include "search_ahead.h"
 #include "task/hgemm_task.h"
 #include "util/clock.h"
 #include "util/interrupt.h"
@@ -21,22 +22,32 @@ std::string CommandOf(const TuneOptions& options) {
          " --seed " + std::to_string(options.search.seed);
 }
 
-// What a plan would cost, from the budget and what a screened verdict takes.
+// Seconds of the GPU, as measured on an H200: what every verdict costs, and about so many launches
+// of the candidate and the bar beside it, each at half of what the tensor cores promise.
+double SecondsOf(const Protocol& protocol, const task::HgemmShape& shape) {
+  const double flops = 2.0 * static_cast<double>(shape.m) * static_cast<double>(shape.n) *
+                       static_cast<double>(shape.k);
+  const double launch = flops / 500e12;
+  return protocol.level == Level::kCertified ? 1.5 + 3000 * launch : 0.02 + 60 * launch;
+}
+
+// What a plan would cost, from the budget and what verdicts take.
 Result<int> DryRun(const TuneOptions& options, const std::vector<task::HgemmShape>& shapes,
                    Machine& machine) {
   const Budget budget = TRY(ParseBudget(options.search.budget));
   const Task task = task::HgemmTask(options.layout);
+  const bool replays = machine.recorded() != nullptr;
   std::vector<DryRunRow> rows;
   double seconds = 0;
   for (const task::HgemmShape& shape : shapes) {
     const SearchJob job = TRY(HgemmSearch(machine, task, task::HgemmWorkload(shape)));
     const int64_t evaluations =
         std::min<int64_t>(budget.evaluations, static_cast<int64_t>(job.space.size()));
-    const double flops = 2.0 * static_cast<double>(shape.m) * static_cast<double>(shape.n) *
-                         static_cast<double>(shape.k);
-    // Measured on an H200: 0.05 s of fixed cost, and about 60 launches at half the tensor peak.
-    const double each = machine.recorded() != nullptr ? 0.0005 : 0.05 + 60 * flops / 500e12;
-    seconds += each * static_cast<double>(evaluations);
+    const double each = replays ? 0.0005 : SecondsOf(SearchProtocol(), shape);
+    seconds += std::min(budget.gpu_seconds, each * static_cast<double>(evaluations));
+    if (!replays) {
+      seconds += options.search.finalists * SecondsOf(FinalProtocol(options.search), shape);
+    }
     rows.push_back({job.label, job.space.size(), evaluations});
   }
   PrintDryRun(rows, seconds, options.common.json);
@@ -53,7 +64,16 @@ Result<Tuned> TuneAll(const TuneOptions& options, const std::vector<task::HgemmS
   report::ProgressLine line(stderr, report::StyleOf(STDERR_FILENO));
   const double started = MonotonicSeconds();
   const Task task = task::HgemmTask(options.layout);
+  store::SqliteStore* store = TRY(machine.store());
+  SearchAhead ahead(machine, options.search);
+  // What an earlier call has begun was compiled then.
+  const auto begin = [&](size_t i) -> Status {
+    const bool known = TRY(store->FindRun(prefix + "/" + task::Name(shapes[i]))).has_value();
+    ahead.Begin(task, task::HgemmWorkload(shapes[i]), !known);
+    return {};
+  };
   Tuned tuned;
+  if (!shapes.empty()) TRY(begin(0));
   for (size_t i = 0; i < shapes.size(); ++i) {
     SearchContext context{&machine,
                           &options.search,
@@ -66,7 +86,8 @@ Result<Tuned> TuneAll(const TuneOptions& options, const std::vector<task::HgemmS
     }
     tuned.stopped = Interrupted() || (options.pace.max_seconds > 0 && context.max_seconds <= 0);
     if (tuned.stopped) break;
-    SearchJob job = TRY(HgemmSearch(machine, task, task::HgemmWorkload(shapes[i])));
+    SearchJob job = TRY(ahead.Take());
+    if (i + 1 < shapes.size()) TRY(begin(i + 1));
     job.label += " (" + std::to_string(i + 1) + "/" + std::to_string(shapes.size()) + ")";
     tuned.ends.push_back(TRY(Search(job, context)));
     line.Clear();

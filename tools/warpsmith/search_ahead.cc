@@ -1,0 +1,71 @@
+#include "search_ahead.h"
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "propose/search/space_proposer.h"
+#include "util/interrupt.h"
+
+namespace warpsmith::cli {
+namespace {
+
+constexpr int kGenerations = 2;  // proposed before the first verdict: optimize/loop.h
+
+// What the search will propose first. Nothing here is an error yet: the search itself will meet it
+// again.
+std::vector<Candidate> FirstCandidates(const propose::Terrain& terrain, const CandidateMaker& make,
+                                       const SearchOptions& options) {
+  const std::shared_ptr<const propose::Terrain> shared(&terrain, [](const auto*) {});
+  auto proposer = propose::SpaceProposer::Create(options.proposer, shared, make, options.seed);
+  std::vector<Candidate> candidates;
+  if (!proposer.ok()) return candidates;
+  for (int generation = 0; generation < kGenerations; ++generation) {
+    Result<std::vector<Proposal>> proposals = (*proposer)->Propose(options.batch);
+    if (!proposals.ok()) break;
+    for (Proposal& proposal : *proposals) {
+      if (!proposal.refusal) candidates.push_back(std::move(proposal.candidate));
+    }
+  }
+  return candidates;
+}
+
+void CompileAll(Compiler& compiler, const std::string& architecture,
+                const std::vector<Candidate>& candidates) {
+  std::vector<std::future<void>> compiled;
+  for (const Candidate& candidate : candidates) {
+    compiled.push_back(std::async(std::launch::async, [&] {
+      if (!Interrupted()) (void)compiler.Compile(candidate, architecture);
+    }));
+  }
+}
+
+}  // namespace
+
+SearchAhead::~SearchAhead() { Join(); }
+
+void SearchAhead::Join() {
+  if (maker_.joinable()) maker_.join();
+}
+
+void SearchAhead::Begin(const Task& task, const Workload& workload, bool compile) {
+  Join();
+  std::promise<Result<SearchJob>> made;
+  job_ = made.get_future();
+  Compiler* const compiler = compile ? machine_.loop_compiler() : nullptr;
+  maker_ = std::thread([this, task, workload, compiler, made = std::move(made)]() mutable {
+    Result<SearchJob> job = HgemmSearch(machine_, task, workload);
+    if (!job.ok() || compiler == nullptr) return made.set_value(std::move(job));
+    const propose::Terrain terrain(job->space, job->model, job->arm);
+    const CandidateMaker make = job->make;
+    made.set_value(std::move(job));
+    CompileAll(*compiler, machine_.info().architecture, FirstCandidates(terrain, make, options_));
+  });
+}
+
+Result<SearchJob> SearchAhead::Take() {
+  CHECK(job_.valid());
+  return job_.get();
+}
+
+}  // namespace warpsmith::cli

@@ -1,0 +1,42 @@
+// The next search, made ready while the one before is measured: between two searches the GPU waits
+// for neither a space nor a compiler.
+#ifndef WARPSMITH_TOOLS_SEARCH_AHEAD_H_
+#define WARPSMITH_TOOLS_SEARCH_AHEAD_H_
+
+#include <future>
+#include <thread>
+
+#include "core/task.h"
+#include "machine.h"
+#include "search.h"
+
+namespace warpsmith::cli {
+
+// Belongs to one thread. `machine` and `options` must outlive it.
+class SearchAhead {
+ public:
+  SearchAhead(Machine& machine, const SearchOptions& options)
+      : machine_(machine), options_(options) {}
+  ~SearchAhead();
+  SearchAhead(const SearchAhead&) = delete;
+  SearchAhead& operator=(const SearchAhead&) = delete;
+
+  // Begins to make the search of an HGEMM workload, and with `compile` to compile what it will
+  // propose before anything is measured; the artifacts wait in the compiler's cache. To be followed
+  // by Take.
+  void Begin(const Task& task, const Workload& workload, bool compile);
+  // Waits for the search, not for its artifacts.
+  Result<SearchJob> Take();
+
+ private:
+  void Join();
+
+  Machine& machine_;
+  const SearchOptions& options_;
+  std::future<Result<SearchJob>> job_;
+  std::thread maker_;
+};
+
+}  // namespace warpsmith::cli
+
+#endif  // WARPSMITH_TOOLS_SEARCH_AHEAD_H_

@@ -1,0 +1,35 @@
+#include "search_ahead.h"
+
+#include <gtest/gtest.h>
+
+#include "task/hgemm_task.h"
+#include "util/file.h"
+
+namespace warpsmith::cli {
+namespace {
+
+TEST(SearchAhead, HandsOverWhatHgemmSearchMakesInTheOrderOfItsBeginnings) {
+  const auto folder = TemporaryDirectory::Create("search_ahead").value();
+  DeviceOptions device;
+  device.device = "recorded";
+  device.store = (folder.path() / "store.db").string();
+  Machine machine = Machine::Open(device).value();
+  const SearchOptions options;
+  const Task task = task::HgemmTask("TN");
+  SearchAhead ahead(machine, options);
+  for (const task::HgemmShape shape : {task::HgemmShape{64, 64, 64}, {512, 512, 512}}) {
+    ahead.Begin(task, task::HgemmWorkload(shape), true);
+    const Result<SearchJob> made = ahead.Take();
+    ASSERT_TRUE(made.ok());
+    const SearchJob expected = HgemmSearch(machine, task, task::HgemmWorkload(shape)).value();
+    EXPECT_EQ(made->space.name(), expected.space.name());
+    EXPECT_EQ(made->space.size(), expected.space.size());
+    EXPECT_EQ(made->label, expected.label);
+  }
+  ahead.Begin(task, task::HgemmWorkload({64, 64, 72}), true);
+  EXPECT_EQ(ahead.Take().error().code, ErrorCode::kNotRecorded);
+  ahead.Begin(task, task::HgemmWorkload({64, 64, 64}), true);  // never taken
+}
+
+}  // namespace
+}  // namespace warpsmith::cli
