@@ -101,7 +101,8 @@ double Bound(const Sums& sums, double expected, const warpsmith_gemm_problem& p)
   const double rounding = std::ldexp(1.0, p.dtype == WARPSMITH_GEMM_F16 ? -11 : -8);
   const double sum = std::fabs(static_cast<double>(p.alpha)) * sums.magnitude *
                      static_cast<double>(p.k + 4) * std::ldexp(1.0, -23);
-  return rounding * std::fabs(expected) + sum * (1 + rounding) + std::ldexp(1.0, -24);
+  const double before = std::fabs(static_cast<double>(p.beta)) * std::ldexp(1.0, -21);
+  return rounding * std::fabs(expected) + sum * (1 + rounding) + before + std::ldexp(1.0, -24);
 }
 
 }  // namespace

@@ -33,7 +33,8 @@ class Operands {
 
 float FromBits(uint16_t bits, warpsmith_gemm_dtype dtype);
 
-inline constexpr uint8_t kPoison = 0x5a;  // every byte of C beforehand; as a half 0x5a5a
+// Every byte of C beforehand. As a half 1.06, as a bfloat16 0.0115: what beta multiplies.
+inline constexpr uint8_t kPoison = 0x3c;
 
 struct Deviation {
   double worst = 0;     // error over bound, of all elements looked at; right: at most 1
@@ -42,7 +43,7 @@ struct Deviation {
 };
 
 // Compares C, which lies at `c`, with FP64 sums: every element where that is fast, else those of
-// some rows and columns, edges among them. `before`: what C held, for beta.
+// some rows and columns, edges among them.
 Result<Deviation> Compare(const Operands& operands, const warpsmith_gemm_problem& problem,
                           uint64_t c);
 

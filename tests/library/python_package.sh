@@ -3,7 +3,7 @@
 # shellcheck source=tests/library/prelude.sh disable=SC1091
 source "$(dirname "$0")/prelude.sh" "$@"
 
-"$python" -c 'import pip, setuptools, torch' 2>/dev/null || {
+"$python" -c 'import setuptools, torch, pip' 2>/dev/null || {
   echo "skipped: $python lacks torch, setuptools or pip; WARPSMITH_PYTHON names another Python"
   exit 77
 }
