@@ -184,16 +184,20 @@ _modes = [
     for name in ("_len_torch_dispatch_stack", "_len_torch_function_stack")
 ]
 
+_transform = getattr(getattr(torch._C, "_functorch", None), "peek_interpreter_stack", lambda: None)
+
 
 def _is_plain(a, b) -> bool:
-    """Nobody watches the call: no gradient, no tracing, no subclass, no mode."""
+    """Nobody watches the call: no gradient, no tracing, no subclass, no mode, no torch.func."""
     if type(a) is not torch.Tensor or type(b) is not torch.Tensor:
         return False
     if torch.compiler.is_compiling() or torch.jit.is_tracing():
         return False
     if torch.is_grad_enabled() and (a.requires_grad or b.requires_grad):
         return False
-    return all(length() == 0 for length in _modes) and a.device.type == _DEVICE_TYPE
+    if _transform() is not None or any(length() != 0 for length in _modes):
+        return False
+    return a.device.type == _DEVICE_TYPE
 
 
 def matmul(a: torch.Tensor, b: torch.Tensor, *, out: torch.Tensor | None = None) -> torch.Tensor:
