@@ -371,6 +371,11 @@ Result<int> RunAgent(const OptimizeOptions& options) {
     device.device = recording;
   }
   Machine machine = TRY(Machine::Open(device));
+  // Before anybody is asked: no recording knows kernels that are yet to be written.
+  if (machine.recorded() != nullptr && device.device == "auto") {
+    return Error{ErrorCode::kUnavailable, "there is no NVIDIA GPU here to judge new kernels on",
+                 "run where one is, or replay a recorded run: --model recorded:FILE.wsrec"};
+  }
   if (!options.common.quiet) std::fprintf(stderr, "%s\n", machine.notice().c_str());
   Setting setting = TRY(Prepare(options, machine));
   const std::string run = TRY(RunName(machine, options.search, setting.loaded.task.name));

@@ -84,6 +84,21 @@ TEST_F(AgentCommandTest, AReplayCanBeRecordedAgain) {
   EXPECT_EQ(run->steps, static_cast<int64_t>(real_.steps.size()));
 }
 
+TEST_F(AgentCommandTest, AsksNobodyWhereNothingCanBeJudged) {
+  OptimizeOptions options = Options();
+  options.device.device = world_.folder.path().string();  // no recordings in it
+  EXPECT_EQ(RunAgent(options).error().code, ErrorCode::kNoInput);
+  options.agent.models = {"exchange:" + (world_.folder.path() / "prompts").string()};
+  options.device = {};
+  options.device.store = (world_.folder.path() / "none.db").string();
+  options.agent.knowledge = (world_.folder.path() / "none.kb").string();
+  const auto status = RunAgent(options);
+  if (!status.ok() && status.error().code == ErrorCode::kAwaiting) GTEST_SKIP() << "a GPU is here";
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.error().code, ErrorCode::kUnavailable) << status.error().Line();
+  EXPECT_FALSE(std::filesystem::exists(world_.folder.path() / "prompts"));
+}
+
 TEST_F(AgentCommandTest, RefusesARecordingOfAnotherTask) {
   ASSERT_TRUE(Record().ok());
   OptimizeOptions options = Options();
