@@ -16,7 +16,7 @@ struct Base {
   static constexpr int kRasterGroup = 2, kSkew = 0, kCtasPerSm = 1, kStorePanels = 1;
   static constexpr bool kRasterAlongM = true, kPersistent = false, kPingPong = false;
   static constexpr bool kTmaStore = false, kStreamC = false, kOverlap = false;
-  static constexpr bool kRowMajorB = false, kBf16 = false;
+  static constexpr bool kRowMajorB = false, kBf16 = false, kDirectLoad = false;
 };
 
 struct Operands {
@@ -77,7 +77,13 @@ void ExpectRight(const Problem& p, int resident = 1) {
   const Output output{&c, o.c.data(), partials.data()};
   const Tile grid = ClusterGrid<C>(p);
   const int clusters = C::kPersistent ? resident : grid.m * grid.n * C::kSlices;
-  Launch(clusters, G::kClusterSize, G::kThreads, [&] { WgmmaGemm<C>(&a, &b, output, p); });
+  Launch(clusters, G::kClusterSize, G::kThreads, [&] {
+    if constexpr (C::kDirectLoad) {
+      WgmmaGemm<C, u16>(o.a.data(), o.b.data(), output, p);
+    } else {
+      WgmmaGemm<C>(&a, &b, output, p);
+    }
+  });
   if constexpr (C::kSlices > 1) {
     const int ctas = (p.m * (PartialsPitch(p) / 4) + kSumThreads - 1) / kSumThreads;
     Launch(ctas, 1, kSumThreads, [&] { SumSlices<C>(partials.data(), o.c.data(), p.m, p.n); });
@@ -177,6 +183,19 @@ TEST(WgmmaEmulation, SlicesAddUpInTheSecondKernel) {
   ExpectRight<Sliced>({100, 72, 64 * 7});
   ExpectRight<Sliced>({70, 37, 64 * 3});
   ExpectRight<SlicedSplits>({64, 64, 64 * 11});
+}
+
+struct Direct : Base {
+  static constexpr int kProducerWarps = 4, kTileN = 32;
+  static constexpr bool kDirectLoad = true;
+};
+struct DirectRows : Direct {
+  static constexpr int kTileN = 128, kTileK = 128, kSplits = 2, kStages = 2;
+  static constexpr bool kRowMajorB = true;
+};
+TEST(WgmmaEmulation, ThreadsThatCopyFillTheRingAsTmaDoes) {
+  ExpectRight<Direct>({100, 37, 328});
+  ExpectRight<DirectRows>({70, 136, 648});
 }
 
 }  // namespace

@@ -33,7 +33,8 @@ constexpr Parameter<P> kTable[] = {{"tile_m", &P::tile_m},
                                    {"stream_c", &P::stream_c},
                                    {"slices", &P::slices},
                                    {"ping_pong", &P::ping_pong},
-                                   {"overlap", &P::overlap}};
+                                   {"overlap", &P::overlap},
+                                   {"direct_load", &P::direct_load}};
 
 constexpr int64_t kSumThreads = 128;  // as device kSumThreads
 
@@ -51,7 +52,7 @@ void WriteConfig(std::ostream& s, const Problem& problem, const P& p) {
     << "  static constexpr bool kRasterAlongM = " << p.raster_along_m
     << ", kPersistent = " << p.persistent << ", kPingPong = " << p.ping_pong << ";\n"
     << "  static constexpr bool kTmaStore = " << p.tma_store << ", kStreamC = " << p.stream_c
-    << ", kOverlap = " << p.overlap << ";\n"
+    << ", kOverlap = " << p.overlap << ", kDirectLoad = " << p.direct_load << ";\n"
     << "  static constexpr bool kRowMajorB = " << (problem.layout == Layout::kNN)
     << ", kBf16 = " << (problem.dtype == DType::kBF16) << ";\n};\n\n"
     << "static_assert(family::Geometry<Config>::kSharedBytes == " << WgmmaSharedBytes(p)
@@ -77,10 +78,13 @@ std::string Source(const Problem& problem, const P& p) {
   WriteConfig(s, problem, p);
   s << "extern \"C\" __global__ void __launch_bounds__(" << WgmmaThreads(p) << ", " << p.ctas_per_sm
     << ")\n"
-    << "    hgemm(const __grid_constant__ family::TensorMap a,\n"
-    << "          const __grid_constant__ family::TensorMap b,\n"
+    << "    hgemm("
+    << (p.direct_load ? "const family::u16* a, const family::u16* b,\n"
+                      : "const __grid_constant__ family::TensorMap a,\n"
+                        "          const __grid_constant__ family::TensorMap b,\n")
     << "          " << output.parameter << ", int m, int n, int k) {\n"
-    << "  family::WgmmaGemm<Config>(&a, &b, " << output.value << ", {m, n, k});\n}\n";
+    << "  family::WgmmaGemm<Config>(" << (p.direct_load ? "a, b, " : "&a, &b, ") << output.value
+    << ", {m, n, k});\n}\n";
   if (p.slices > 1) {
     s << "\nextern \"C\" __global__ void __launch_bounds__(" << kSumThreads << ")\n"
       << "    hgemm_sum(const float* partials, family::u16* c, int m, int n) {\n"
@@ -107,8 +111,11 @@ TensorMapArgument Map(const char* tensor, DType dtype, const char* rows, const c
 
 std::vector<Argument> Arguments(const Problem& problem, const P& p) {
   const DType dtype = problem.dtype;
-  std::vector<Argument> arguments = {Map("A", dtype, "M", "K", p.tile_m / p.cluster_n, 64)};
-  if (problem.layout == Layout::kTN) {
+  std::vector<Argument> arguments = {TensorArgument{"A"}};
+  if (!p.direct_load) arguments = {Map("A", dtype, "M", "K", p.tile_m / p.cluster_n, 64)};
+  if (p.direct_load) {
+    arguments.emplace_back(TensorArgument{"B"});
+  } else if (problem.layout == Layout::kTN) {
     arguments.emplace_back(Map("B", dtype, "N", "K", p.tile_n / p.cluster_m, 64));
   } else {
     arguments.emplace_back(Map("B", dtype, "K", "N", p.tile_k / p.cluster_m, 64));

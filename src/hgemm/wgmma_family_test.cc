@@ -37,7 +37,7 @@ LaunchOperation LaunchOf(const Problem& problem, const WgmmaParameters& p) {
 
 TEST(WgmmaFamily, ConfigRoundTrips) {
   EXPECT_EQ(WgmmaFromConfig(ToConfig(Large())), Large());
-  EXPECT_EQ(ToConfig(Large()).size(), 19u);
+  EXPECT_EQ(ToConfig(Large()).size(), 20u);
 }
 
 // Recordings made before a parameter was there do not name it.
@@ -223,6 +223,22 @@ TEST(WgmmaFamily, ElementTypeIsPartOfTheKernelAndItsMaps) {
     const auto map = std::get<TensorMapArgument>(LaunchOf(problem, Large()).arguments.at(argument));
     EXPECT_EQ(map.dtype, DType::kBF16);
   }
+}
+
+TEST(WgmmaFamily, DirectLoadsTakePointersAndAWarpgroupOfProducers) {
+  const Problem problem = {512, 512, 512, Layout::kTN};
+  WgmmaParameters p = {.tile_m = 64, .tile_n = 64, .consumers = 1, .producer_warps = 4};
+  EXPECT_FALSE(IsLegalWgmma(problem, {}, p));  // setmaxnreg is for two consumers
+  p.direct_load = 1;
+  ASSERT_TRUE(IsLegalWgmma(problem, {}, p));
+  const LaunchOperation launch = LaunchOf(problem, p);
+  EXPECT_EQ(std::get<TensorArgument>(launch.arguments.at(0)).tensor, "A");
+  EXPECT_EQ(std::get<TensorArgument>(launch.arguments.at(1)).tensor, "B");
+  EXPECT_EQ(Value(launch.block[0], SizesOf(problem, 1)), 256);
+  p.cluster_m = 2;  // nobody shares what threads copy
+  EXPECT_FALSE(IsLegalWgmma(problem, {}, p));
+  p.cluster_m = 1, p.producer_warps = 1;
+  EXPECT_FALSE(IsLegalWgmma(problem, {}, p));
 }
 
 TEST(WgmmaFamily, OverlapIsOfferedOnlyWhereAskedFor) {

@@ -37,17 +37,21 @@ int64_t SharedBytesWith(const P& p, int64_t store_panels) {
 // Registers a thread of a consumer may have. The register file is four parts; warps are dealt to
 // them in turn, and a part holds 16384.
 int64_t ConsumerRegisters(const P& p) {
-  if (p.producer_warps == 4) return 240;  // by setmaxnreg
+  if (p.producer_warps == 4 && !p.direct_load) return 240;  // by setmaxnreg
   const int64_t warps_a_part = CeilDiv(WgmmaThreads(p) / 32 * p.ctas_per_sm, 4);
   return std::min<int64_t>(255, 16384 / (warps_a_part * 32) / 8 * 8);
 }
 
 // What the compiler needs beside the accumulators, so that nothing spills.
-int64_t OtherRegisters(const P& p) { return p.ping_pong ? 34 : 26; }
+int64_t OtherRegisters(const P& p) { return p.ping_pong || p.direct_load ? 34 : 26; }
 
 bool FitsSm(const P& p, const Target& target) {
   const int64_t shared_limit = std::min<int64_t>(target.max_shared_bytes, kMaxSharedBytes);
-  if (p.producer_warps == 4 && (p.consumers != 2 || p.ctas_per_sm != 1)) return false;
+  if (p.direct_load) {
+    if (p.producer_warps != 4 || p.cluster_m * p.cluster_n > 1) return false;
+  } else if (p.producer_warps == 4 && (p.consumers != 2 || p.ctas_per_sm != 1)) {
+    return false;
+  }
   return WgmmaSharedBytes(p) <= shared_limit / p.ctas_per_sm &&
          WgmmaAccumulators(p) + OtherRegisters(p) <= ConsumerRegisters(p);
 }

@@ -19,7 +19,7 @@ struct Base {
   static constexpr int kRasterGroup = 8, kSkew = 0, kCtasPerSm = 1, kStorePanels = 1;
   static constexpr bool kRasterAlongM = true, kPersistent = false, kPingPong = false;
   static constexpr bool kTmaStore = false, kStreamC = false, kOverlap = false;
-  static constexpr bool kRowMajorB = false, kBf16 = false;
+  static constexpr bool kRowMajorB = false, kBf16 = false, kDirectLoad = false;
 };
 
 struct Sliced : Base {

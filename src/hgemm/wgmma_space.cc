@@ -173,6 +173,29 @@ All SplitChoices(const Problem& problem, const Target& target) {
   return Extend(all, {0, 1}, [](P& p, int64_t v) { p.persistent = v; });
 }
 
+// Copies by threads: for problems of few k-blocks, where the way to the first product is long
+// beside the rest.
+All DirectTiles() {
+  All all;
+  for (const auto& [m, n, consumers] : std::initializer_list<std::array<int64_t, 3>>{
+           {64, 32, 1}, {64, 64, 1}, {64, 128, 1}, {128, 32, 2}, {128, 64, 2}, {128, 128, 2}}) {
+    all.push_back(
+        {.tile_m = m, .tile_n = n, .consumers = consumers, .producer_warps = 4, .direct_load = 1});
+  }
+  return Extend(all, {64, 128}, [](P& p, int64_t v) { p.tile_k = v; });
+}
+
+All DirectChoices(const Problem& problem, const Target& target) {
+  constexpr int64_t kMostProducts = int64_t{1} << 32;
+  if (problem.m * problem.n * problem.k > kMostProducts) return {};
+  All all = Extend(DirectTiles(), {1, 2, 4, 8}, [](P& p, int64_t v) { p.splits = v; });
+  all = Extend(all, {1, 2, 4, 8}, [](P& p, int64_t v) { p.slices = v; });
+  return Filter(all, [&](const P& p) {
+    return HasWgmmaInstruction(p, problem.layout) && IsTilePlausible(problem, target, p) &&
+           IsSplitPlausible(problem, target, p) && Tiles(problem, p).ctas(p) <= 2 * target.sm_count;
+  });
+}
+
 All TurnChoices(const Problem& problem, const Target& target) {
   return Filter(PingPongTiles(), [&](const P& p) {
     return HasWgmmaInstruction(p, problem.layout) && IsProducerPlausible(p) &&
@@ -186,6 +209,8 @@ std::vector<P> WgmmaChoices(const Problem& problem, const Target& target) {
   All all = SplitChoices(problem, target);
   const All turns = TurnChoices(problem, target);
   all.insert(all.end(), turns.begin(), turns.end());
+  const All direct = DirectChoices(problem, target);
+  all.insert(all.end(), direct.begin(), direct.end());
   all = Extend(all, {1, 2}, [](P& p, int64_t v) { p.cluster_m = v; });
   all = Extend(all, {1, 2}, [](P& p, int64_t v) { p.cluster_n = v; });
   all = Extend(all, {1, 2, 3}, [](P& p, int64_t v) { p.ctas_per_sm = v; });

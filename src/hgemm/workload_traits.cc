@@ -35,6 +35,7 @@ constexpr double kSecondLaunchUs = 1.11;
 // own launch.
 constexpr double kEarlyLaunchUs = 0.8, kEarlyL2BytesPerUs = 6e6;
 constexpr double kOverlapUs = 0.3;
+constexpr double kDirectRamp = 350;  // without tensor maps, and with a shorter way from L2
 constexpr double kL2BytesPerUs = 4.07e6;
 constexpr int64_t kSmSharedBytes = 233472;
 constexpr int64_t kSmRegisters = 65536;
@@ -200,7 +201,8 @@ Traits WgmmaTraits(const Problem& problem, const Target&, const Config& config) 
   const double stages = AsDouble(p.stages) - kStageInFlight;
   t.chain_cycles =
       AsDouble(blocks) * RingPeriod(a_block, refill, t.received_bytes / AsDouble(blocks), stages);
-  t.ramp_cycles = kTmaLatency + kWgmmaSetup + (WgmmaClusterSize(p) > 1 ? kClusterStart : 0);
+  t.ramp_cycles = (p.direct_load ? kDirectRamp : kTmaLatency + kWgmmaSetup) +
+                  (WgmmaClusterSize(p) > 1 ? kClusterStart : 0);
   t.epilogue_cycles = 300 + StoreCycles(p.tile_m, p.tile_n) * (p.tma_store ? 1.0 : 1.3) +
                       ClusterReduceCycles(p.tile_m, p.tile_n, p.splits);
   if (p.slices > 1) t.extra_us = SecondKernelUs(problem, p.slices, true);

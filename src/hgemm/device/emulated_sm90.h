@@ -277,6 +277,11 @@ inline void mbarrier_wait_parity_cluster(u32 barrier, u32 parity) {
   mbarrier_wait_parity(barrier, parity);
 }
 inline void fence_proxy_async_shared() {}
+inline void cp_async_16(u32 destination, const u16* source, u32 bytes) {
+  std::memset(emulated::At(destination), 0, 16);
+  std::memcpy(emulated::At(destination), source, bytes);
+}
+inline void cp_async_mbarrier_arrive(u32 barrier) { mbarrier_arrive(barrier); }
 inline void griddepcontrol_launch_dependents() {}
 inline void griddepcontrol_wait() {}
 inline void prefetch_tensormap(const TensorMap*) {}

@@ -187,6 +187,20 @@ WS_DEVICE void cp_async_bulk_tensor_2d_load_multicast(u32 destination, const Ten
       : "memory");
 }
 
+// ---- copies by threads --------------------------------------------------------------------------
+
+// Copies 16 bytes, or fills them with zero where `bytes` is 0.
+WS_DEVICE void cp_async_16(u32 destination, const u16* source, u32 bytes) {
+  asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;" ::"r"(destination),
+               "l"(source), "r"(bytes)
+               : "memory");
+}
+
+// Arrives once all copies that this thread has begun are done.
+WS_DEVICE void cp_async_mbarrier_arrive(u32 barrier) {
+  asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" ::"r"(barrier) : "memory");
+}
+
 // L2 policy "evict_first", as createpolicy.fractional makes it for all accesses.
 inline constexpr u64 kEvictFirst = 0x12f0000000000000;
 

@@ -10,6 +10,9 @@
 //   kStages                    2..8 stages in the ring
 //   kConsumers                 warpgroups; they divide M where tile_m/64 allows, else N
 //   kProducerWarps             1, or 4: a whole warpgroup, so that setmaxnreg can move registers
+//   kDirectLoad                4 producer warps copy through cp.async, without tensor maps: less to
+//                              wait for before the first product of a small problem; no clusters
+//                              that share loads, and no setmaxnreg
 //   kClusterM, kClusterN       1 or 2: tiles that share B (along M) or A (along N) by multicast
 //   kSplits                    1, 2, 4, 8, 16: CTAs of a cluster that share a tile, each a K range
 //   kSlices                    clusters that share a tile, each a K range: their sums go to global
@@ -34,8 +37,8 @@
 // Launch: block = kThreads, cluster = kClusterSize, dynamic shared memory = kSharedBytes, grid =
 // kClusterSize * clusters, where clusters = ceil(ceil(M/kTileM)/kClusterM) *
 // ceil(ceil(N/kTileN)/kClusterN) * kSlices, or fewer if kPersistent. Arguments: tensor maps of A
-// and B, then the map of C (kTmaStore), the pointer to C, or to M * pitch * kSlices floats where
-// the slices meet; then int M, N, K. Maps (innermost first, 16-bit elements):
+// and B (kDirectLoad: pointers), then the map of C (kTmaStore), the pointer to C, or to M * pitch *
+// kSlices floats where the slices meet; then int M, N, K. Maps (innermost first, 16-bit elements):
 //   A      dims {K, M}  stride {2K}  box {64, kTileM / kClusterN}   swizzle 128B
 //   B TN   dims {K, N}  stride {2K}  box {64, kTileN / kClusterM}   swizzle 128B
 //   B NN   dims {N, K}  stride {2N}  box {64, kTileK / kClusterM}   swizzle 128B
@@ -130,7 +133,7 @@ template <class C>
 WS_DEVICE void InitBarriers(const Cta& cta) {
 #pragma unroll
   for (int stage = 0; stage < C::kStages; ++stage) {
-    ptx::mbarrier_init(cta.full + stage * 8, 1);
+    ptx::mbarrier_init(cta.full + stage * 8, C::kDirectLoad ? C::kProducerWarps * 32 : 1);
     ptx::mbarrier_init(cta.empty + stage * 8, Geometry<C>::kSharers * 4 * Geometry<C>::kPeers);
   }
   if constexpr (C::kSplits > 1) {
@@ -153,15 +156,16 @@ WS_DEVICE void SyncCluster() {
 inline constexpr u32 kStartBarrier = 9;
 
 // Barriers are made before anyone waits on them and, with multicast, everywhere before any TMA or
-// remote arrival. Otherwise the producer, who made them, need not wait for the consumers, and what
-// splits send each other waits for the cluster only in ReduceSplits.
+// remote arrival. Otherwise the producer, who made them, need not wait for the consumers, unless
+// there are many (kDirectLoad), and what splits send each other waits for the cluster only in
+// ReduceSplits.
 template <class C>
 WS_DEVICE void SyncStart(bool producer) {
   __syncwarp();
   if constexpr (C::kSplits > 1 && !Geometry<C>::kMulticast) ptx::barrier_cluster_arrive_relaxed();
   if constexpr (Geometry<C>::kMulticast) {
     SyncCluster();
-  } else if (producer) {
+  } else if (producer && !C::kDirectLoad) {
     ptx::bar_arrive(kStartBarrier, Geometry<C>::kThreads);
   } else {
     ptx::bar_sync(kStartBarrier, Geometry<C>::kThreads);
@@ -172,24 +176,27 @@ WS_DEVICE void SyncStart(bool producer) {
 // stay below 504.
 inline constexpr int kConsumerRegisters = 240, kProducerRegisters = 24;
 
-template <class C>
-WS_DEVICE void WgmmaGemm(const TensorMap* a, const TensorMap* b, Output output, Problem problem) {
+// Operand: TensorMap, or with kDirectLoad the matrix's u16.
+template <class C, class Operand>
+WS_DEVICE void WgmmaGemm(const Operand* a, const Operand* b, Output output, Problem problem) {
   using G = Geometry<C>;
-  constexpr bool kMoveRegisters = C::kProducerWarps == 4;
+  constexpr bool kMoveRegisters = C::kProducerWarps == 4 && !C::kDirectLoad;
   extern __shared__ __align__(1024) char shared[];
   const Cta cta = MakeCta<C>(ptx::cvta_to_shared(shared));
   const int warp = __shfl_sync(0xffffffff, threadIdx.x / 32, 0);
   if (warp >= C::kConsumers * 4) {
     const bool leader = warp == C::kConsumers * 4 && ptx::elect_sync();
     if (leader) {
-      ptx::prefetch_tensormap(a);
-      ptx::prefetch_tensormap(b);
+      if constexpr (!C::kDirectLoad) {
+        ptx::prefetch_tensormap(a);
+        ptx::prefetch_tensormap(b);
+      }
       if (C::kTmaStore) ptx::prefetch_tensormap(output.map);
       InitBarriers<C>(cta);
     }
     SyncStart<C>(true);
     if constexpr (kMoveRegisters) ptx::setmaxnreg_dec<kProducerRegisters>();
-    if (leader) {
+    if (leader || C::kDirectLoad) {
       if constexpr (C::kOverlap || C::kSlices > 1) ptx::griddepcontrol_launch_dependents();
       // Whatever else touches global memory does so after the first loads have landed.
       if constexpr (C::kOverlap) ptx::griddepcontrol_wait();

@@ -1,4 +1,5 @@
-// The producer of the wgmma family: one thread fills the ring by TMA.
+// The producers of the wgmma family: one thread fills the ring by TMA, or a warpgroup does by
+// copies of 16 bytes each (kDirectLoad).
 #ifndef WARPSMITH_HGEMM_DEVICE_WGMMA_LOAD_CUH_
 #define WARPSMITH_HGEMM_DEVICE_WGMMA_LOAD_CUH_
 
@@ -45,6 +46,48 @@ WS_DEVICE void LoadB(const Cta& cta, const TensorMap* b, u32 stage, u32 full, in
     LoadBox<(C::kClusterM > 1)>(stage + (panel * kPanelRows + first) * 128, b, x + panel * 64, y,
                                 full, mask);
   }
+}
+
+// kRows rows of kPanels times 64 columns from (row, column) on, as TMA would leave them: panels of
+// 128-byte rows whose 16-byte chunks are XORed with the row; zeros beyond the matrix.
+template <int kRows, int kPanels>
+WS_DEVICE void CopyPanels(u32 destination, const u16* matrix, Tile size, int row, int column) {
+  const int thread = threadIdx.x % 128, chunk = thread % 8;
+#pragma unroll
+  for (int panel = 0; panel < kPanels; ++panel) {
+    const int x = column + panel * 64 + chunk * 8;
+#pragma unroll
+    for (int r = thread / 8; r < kRows; r += 16) {
+      const bool inside = row + r < size.m && x < size.n;
+      const u64 offset = inside ? static_cast<u64>(row + r) * size.n + x : 0;
+      ptx::cp_async_16(destination + (panel * kRows + r) * 128 + (chunk ^ r % 8) * 16,
+                       matrix + offset, inside ? 16 : 0);
+    }
+  }
+}
+
+// Run by a warpgroup: no tensor map is fetched, and nothing waits behind one thread.
+template <class C>
+WS_DEVICE void Produce(const Cta& cta, const u16* a, const u16* b, const Problem& problem) {
+  using G = Geometry<C>;
+  const BlockRange blocks = KBlocks<C>(cta, problem);
+  RingPosition<C::kStages> ring;
+  ForEachTile<C>(cta, problem, [&](int row, int column, bool) {
+    for (int block = blocks.begin; block < blocks.end; ++block, ring.Advance()) {
+      const u32 stage = cta.shared + ring.stage * G::kStageBytes;
+      const int k = block * C::kTileK;
+      ptx::mbarrier_wait_parity(cta.empty + ring.stage * 8, ring.parity ^ 1);
+      CopyPanels<C::kTileM, C::kTileK / 64>(stage, a, {problem.m, problem.k}, row, k);
+      if constexpr (C::kRowMajorB) {
+        CopyPanels<C::kTileK, C::kTileN / 64>(stage + G::kABytes, b, {problem.k, problem.n}, k,
+                                              column);
+      } else {
+        CopyPanels<C::kTileN, C::kTileK / 64>(stage + G::kABytes, b, {problem.n, problem.k}, column,
+                                              k);
+      }
+      ptx::cp_async_mbarrier_arrive(cta.full + ring.stage * 8);
+    }
+  });
 }
 
 // Run by one thread.

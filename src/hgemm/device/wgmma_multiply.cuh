@@ -81,6 +81,7 @@ WS_DEVICE void MultiplyTile(const Cta& cta, int warpgroup, const BlockRange& blo
   if (C::kPingPong && turn.after) ptx::bar_sync(kTurnBarrier + warpgroup, 256);
   for (int block = blocks.begin; block < blocks.end; ++block, ring.Advance()) {
     ptx::mbarrier_wait_parity(cta.full + ring.stage * 8, ring.parity);
+    if (C::kDirectLoad) ptx::fence_proxy_async_shared();  // threads wrote what wgmma reads
     const u32 offset = ring.stage * (G::kStageBytes / 16);
     ptx::wgmma_fence();
     MultiplyBlock<C>(sum, a + offset, b + offset, block > blocks.begin);

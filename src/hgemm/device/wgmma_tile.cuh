@@ -17,7 +17,8 @@ namespace warpsmith::hgemm::wgmma {
 // Without kPersistent the stages are free once the only tile is summed: then C is staged there, or
 // the splits' partial sums arrive there. All rows are swizzled as the tensor maps say.
 //
-//   full[s]   the producer's one arrival, and kStageBytes landing. Consumers wait for it.
+//   full[s]   the producer's one arrival, and kStageBytes landing; with kDirectLoad every producer
+//             thread's, when its copies are done. Consumers wait for it.
 //   empty[s]  every warp that multiplies stage s, of this CTA and of the CTAs that this CTA
 //             multicasts to or shares a multicast with: all consumers, or with kPingPong the one
 //             warpgroup whose tile it is. The producer waits for it before it fills s again.
@@ -68,7 +69,9 @@ struct Geometry {
   static_assert(!C::kPingPong || (C::kPersistent && C::kConsumers == 2 && C::kSplits == 1));
   static_assert(!C::kPingPong || C::kSkew == 0, "the warpgroups take turns already");
   static_assert(C::kSkew * (C::kConsumers - 1) < C::kStages, "the last one must find its stage");
-  static_assert(C::kProducerWarps == 1 || C::kConsumers == 2, "setmaxnreg is set for 2 + 1");
+  static_assert(C::kProducerWarps == 1 || C::kConsumers == 2 || C::kDirectLoad,
+                "setmaxnreg is set for 2 + 1");
+  static_assert(!C::kDirectLoad || (C::kProducerWarps == 4 && !kMulticast));
   static_assert(kSharedBytes <= 232448 / C::kCtasPerSm);
 };
 
