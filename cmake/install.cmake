@@ -1,13 +1,13 @@
 # The installed layout. Everything is found relative to bin/warpsmith, so the folder may be moved:
 #   bin/warpsmith
-#   share/warpsmith/data, share/warpsmith/docs   as in the checkout (FindShippedFile in util/file.h)
+#   share/warpsmith/data, docs, skills   as in the checkout (FindShippedFile in util/file.h)
 #   share/doc/warpsmith/
 #   lib/libwarpsmith_gemm.so*, include/warpsmith/gemm.h   the library (gemm_package.cmake)
 include(GNUInstallDirs)
 if(TARGET warpsmith)
   install(TARGETS warpsmith RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()
-foreach(folder data docs)
+foreach(folder data docs skills)
   if(EXISTS ${CMAKE_SOURCE_DIR}/${folder})
     install(DIRECTORY ${folder} DESTINATION ${CMAKE_INSTALL_DATADIR}/warpsmith)
   endif()

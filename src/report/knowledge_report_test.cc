@@ -40,6 +40,18 @@ TEST(RenderState, ShowsTheDiscountOnForeignEvidenceAndWhyThingsFailed) {
   EXPECT_EQ(RenderState(SeenFromHere(), "unheard-of", Colour::kNone), "");
 }
 
+TEST(RenderState, CutsListsThatAreLong) {
+  knowledge::Contents contents = SampleKnowledge();
+  for (int64_t step = 100; step < 150; ++step) {
+    knowledge::Outcome crash = SampleOutcome(step, "padding", "", "sm_90a", 0);
+    crash.log_gain.reset();
+    crash.failure = knowledge::Failure::kCrash;
+    contents.outcomes.push_back(crash);
+  }
+  const std::string text = RenderState(OverviewOf(contents, {}), "memory-latency", Colour::kNone);
+  EXPECT_THAT(text, HasSubstr("  and 31 more\n"));
+}
+
 TEST(RenderTransitions, ShowsWhatPaysAfterWhat) {
   const std::string text = RenderTransitions(SeenFromHere(), 5, Colour::kNone);
   EXPECT_THAT(text, ContainsRegex("fusion +wide-loads +1\\.31x +3"));

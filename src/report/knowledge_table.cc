@@ -13,6 +13,8 @@ using knowledge::Overview;
 using knowledge::StateView;
 using knowledge::Tally;
 
+constexpr size_t kLinesOfAList = 20;
+
 std::string Gain(double log_gain) { return fmt::format("{:.3g}x", std::exp(log_gain)); }
 
 std::string FailuresText(const Tally& tally) {
@@ -100,29 +102,38 @@ std::string DiscountLines(const StateView& view) {
   return text.empty() ? "" : "evidence from elsewhere, discounted:\n" + text;
 }
 
+// "  and 12 more" where a list was cut.
+std::string More(size_t left_out) {
+  return left_out == 0 ? "" : fmt::format("  and {} more\n", left_out);
+}
+
 std::string FailureLines(const Overview& overview, const std::string& state) {
   std::string text;
+  size_t count = 0;
   for (const knowledge::Outcome& outcome : overview.outcomes) {
     if (outcome.state != state || !outcome.failure) continue;
+    if (++count > kLinesOfAList) continue;
     text += fmt::format("  {}: {} ({})\n", outcome.technique, knowledge::Name(*outcome.failure),
                         Printable(outcome.evidence));
     for (const std::string& reason : knowledge::ReasonsOf(overview, outcome)) {
       text += "    " + Printable(reason) + "\n";
     }
   }
-  return text.empty() ? "" : "failures:\n" + text;
+  return text.empty() ? "" : "failures:\n" + text + More(count - std::min(count, kLinesOfAList));
 }
 
 std::string NoteLines(const Overview& overview, const std::string& state) {
   std::string text;
+  size_t count = 0;
   for (const knowledge::Note& note : overview.notes) {
     if (note.state != state) continue;
+    if (++count > kLinesOfAList) continue;
     text += fmt::format("  {}by {}{}: {}\n", note.technique.empty() ? "" : note.technique + ", ",
                         Printable(note.role),
                         note.evidence.empty() ? "" : " (" + Printable(note.evidence) + ")",
                         Printable(note.text));
   }
-  return text.empty() ? "" : "notes:\n" + text;
+  return text.empty() ? "" : "notes:\n" + text + More(count - std::min(count, kLinesOfAList));
 }
 
 std::string ViewpointText(const knowledge::Viewpoint& viewpoint) {

@@ -11,6 +11,7 @@ expect_status 0 moved/bin/warpsmith doctor
 [[ $output == *"ok   recordings     $folder/moved/share/warpsmith/data/recordings"* ]] ||
   expected "doctor to find recordings in $folder/moved, found: $output"
 for file in share/doc/warpsmith/LICENSE share/warpsmith/docs/architecture.md \
+  share/warpsmith/skills/warpsmith/SKILL.md \
   share/bash-completion/completions/warpsmith; do
   [[ -s moved/$file ]] || expected "$file in the installation"
 done
