@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <string_view>
 
 #include "hgemm/workload_traits.h"
 
@@ -60,6 +61,11 @@ double HbmBytes(const Problem& problem, const Target& target, const Traits& t) {
   return c + std::max(a + b, 0.5 * patches * patch_bytes);
 }
 
+bool Has(const Point& point, std::string_view parameter, int64_t at_least) {
+  const auto found = point.config.find(parameter);
+  return found != point.config.end() && found->second >= at_least;
+}
+
 }  // namespace
 
 double PredictUs(const Problem& problem, const Target& target, const Point& point) {
@@ -81,7 +87,12 @@ double PredictUs(const Problem& problem, const Target& target, const Point& poin
 std::string ArmOf(const Problem& problem, const Target& target, const Point& point) {
   const std::optional<Traits> traits = TraitsOf(problem, target, point);
   if (!traits) return point.family;
-  return point.family + " " + std::to_string(traits->tile_m) + "x" + std::to_string(traits->tile_n);
+  std::string arm =
+      point.family + " " + std::to_string(traits->tile_m) + "x" + std::to_string(traits->tile_n);
+  if (Has(point, "slices", 2)) arm += " sliced";
+  if (Has(point, "ping_pong", 1)) arm += " in turns";
+  if (Has(point, "direct_load", 1)) arm += " direct";
+  return arm;
 }
 
 }  // namespace warpsmith::hgemm

@@ -16,7 +16,8 @@ namespace warpsmith::hgemm {
 // Microseconds in a CUDA graph with a hot L2; infinite for a family that the model does not know.
 double PredictUs(const Problem& problem, const Target& target, const Point& point);
 
-// "wgmma 128x256": configurations of one family and one CTA tile are fast or slow together.
+// "wgmma 128x256", "wgmma 64x64 sliced": configurations of one family, CTA tile and way of working
+// are fast or slow together.
 std::string ArmOf(const Problem& problem, const Target& target, const Point& point);
 
 }  // namespace warpsmith::hgemm

@@ -99,6 +99,21 @@ TEST(PredictUs, KnowsNothingOfAStrangeFamily) {
   EXPECT_EQ(ArmOf({64, 64, 64, Layout::kTN}, kH200, {"strange", {}}), "strange");
 }
 
+// So that each is tried, whatever the model thinks of it.
+TEST(ArmOf, TellsWaysOfWorkingApart) {
+  const Problem problem{512, 512, 4096, Layout::kTN};
+  const auto arm = [&](const WgmmaParameters& p) {
+    return ArmOf(problem, kH200, {"wgmma", ToConfig(p)});
+  };
+  const WgmmaParameters plain{.tile_m = 64, .tile_n = 64, .consumers = 1, .tma_store = 0};
+  EXPECT_EQ(arm(plain), "wgmma 64x64");
+  WgmmaParameters sliced = plain;
+  sliced.slices = 4;
+  EXPECT_EQ(arm(sliced), "wgmma 64x64 sliced");
+  sliced.direct_load = 1, sliced.producer_warps = 4;
+  EXPECT_EQ(arm(sliced), "wgmma 64x64 sliced direct");
+}
+
 TEST(ArmOf, GroupsASpaceIntoFewArms) {
   const Problem problem{4096, 4096, 4096, Layout::kTN};
   const Space space = SpaceFor(problem, kH200);
