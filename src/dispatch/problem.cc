@@ -1,6 +1,6 @@
 #include "dispatch/problem.h"
 
-#include <tuple>
+#include <utility>
 
 namespace warpsmith::dispatch {
 namespace {
@@ -83,19 +83,20 @@ Status CheckAddresses(const CheckedProblem& checked, const Addresses& addresses)
   TRY(CheckAddress("c", addresses.c, checked.storage[2].bytes()));
   TRY(CheckWorkspace(addresses));
   if (!reads) return {};
-  for (const auto& [name, storage, address] : {std::tuple("a", &checked.storage[0], addresses.a),
-                                               std::tuple("b", &checked.storage[1], addresses.b)}) {
-    if (!Overlap(*storage, address, checked.storage[2], addresses.c)) continue;
-    return Bad(std::string("c overlaps ") + name, "write the result elsewhere");
+  const std::array<std::pair<const char*, uint64_t>, 3> matrices = {
+      {{"a", addresses.a}, {"b", addresses.b}, {"c", addresses.c}}};
+  for (size_t i = 0; i < 2; ++i) {
+    if (!Overlap(checked.storage[i], matrices[i].second, checked.storage[2], addresses.c)) continue;
+    return Bad(std::string("c overlaps ") + matrices[i].first, "write the result elsewhere");
   }
   if (addresses.workspace_bytes == 0) return {};
   const auto workspace_bytes = static_cast<int64_t>(addresses.workspace_bytes);
-  for (const auto& [name, bytes, address] :
-       {std::tuple("a", checked.storage[0].bytes(), addresses.a),
-        std::tuple("b", checked.storage[1].bytes(), addresses.b),
-        std::tuple("c", checked.storage[2].bytes(), addresses.c)}) {
-    if (!RangesMeet(address, bytes, addresses.workspace, workspace_bytes)) continue;
-    return Bad(std::string("the workspace overlaps ") + name);
+  for (size_t i = 0; i < 3; ++i) {
+    if (!RangesMeet(matrices[i].second, checked.storage[i].bytes(), addresses.workspace,
+                    workspace_bytes)) {
+      continue;
+    }
+    return Bad(std::string("the workspace overlaps ") + matrices[i].first);
   }
   return {};
 }
