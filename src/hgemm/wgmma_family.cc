@@ -34,7 +34,8 @@ constexpr Parameter<P> kTable[] = {{"tile_m", &P::tile_m},
                                    {"slices", &P::slices},
                                    {"ping_pong", &P::ping_pong},
                                    {"overlap", &P::overlap},
-                                   {"direct_load", &P::direct_load}};
+                                   {"direct_load", &P::direct_load},
+                                   {"even_rounds", &P::even_rounds}};
 
 constexpr int64_t kSumThreads = 128;  // as device kSumThreads
 
@@ -134,14 +135,19 @@ std::vector<Argument> Arguments(const Problem& problem, const P& p) {
 }
 
 // CTAs: a cluster for every group of tiles and slice, or as many clusters as the device runs at
-// once.
+// once, or (even_rounds) fewer, if they need no more rounds: what runs together is then a whole
+// patch of tiles, and SMs that would only shorten the last round rest.
 Expression Grid(const P& p) {
   const auto groups = [](const char* size, int64_t tile) {
     return "ceil_div(" + std::string(size) + ", " + std::to_string(tile) + ")";
   };
   std::string clusters =
       groups("M", p.tile_m * p.cluster_m) + " * " + groups("N", p.tile_n * p.cluster_n);
-  if (p.persistent) clusters = "min(" + clusters + ", max_active_clusters)";
+  if (p.persistent && p.even_rounds) {
+    clusters = "ceil_div(" + clusters + ", ceil_div(" + clusters + ", max_active_clusters))";
+  } else if (p.persistent) {
+    clusters = "min(" + clusters + ", max_active_clusters)";
+  }
   return Expression::Literal(clusters + " * " + std::to_string(WgmmaClusterSize(p) * p.slices));
 }
 

@@ -37,7 +37,7 @@ LaunchOperation LaunchOf(const Problem& problem, const WgmmaParameters& p) {
 
 TEST(WgmmaFamily, ConfigRoundTrips) {
   EXPECT_EQ(WgmmaFromConfig(ToConfig(Large())), Large());
-  EXPECT_EQ(ToConfig(Large()).size(), 20u);
+  EXPECT_EQ(ToConfig(Large()).size(), 21u);
 }
 
 // Recordings made before a parameter was there do not name it.
@@ -112,6 +112,21 @@ TEST(WgmmaFamily, PersistentGridStopsAtWhatIsResident) {
   const LaunchOperation launch = LaunchOf(kSquare, Large());
   EXPECT_EQ(Value(launch.grid[0], SizesOf(kSquare, 132)), 132);
   EXPECT_EQ(Value(launch.grid[0], SizesOf({128, 512, 64, Layout::kTN}, 132)), 2);
+}
+
+// 512 tiles take four rounds of 132 CTAs, or of 128; so do those of 66 and of 64 clusters of two.
+TEST(WgmmaFamily, EvenRoundsTakeNoMoreCtasThanTheyNeed) {
+  WgmmaParameters p = Large();
+  p.even_rounds = 1;
+  ASSERT_TRUE(IsLegalWgmma(kSquare, {}, p));
+  EXPECT_EQ(Value(LaunchOf(kSquare, p).grid[0], SizesOf(kSquare, 132)), 128);
+  EXPECT_EQ(Value(LaunchOf({128, 512, 64, Layout::kTN}, p).grid[0],
+                  SizesOf({128, 512, 64, Layout::kTN}, 132)),
+            2);
+  p.cluster_m = 2;
+  EXPECT_EQ(Value(LaunchOf(kSquare, p).grid[0], SizesOf(kSquare, 66)), 128);
+  p.persistent = 0;
+  EXPECT_FALSE(IsLegalWgmma(kSquare, {}, p));
 }
 
 TEST(WgmmaFamily, PlanIsValidOnlyWhereTheKernelIsRight) {

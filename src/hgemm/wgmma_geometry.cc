@@ -66,6 +66,7 @@ bool StoresFit(const P& p) {
 }
 
 bool ScheduleFits(const P& p) {
+  if (p.even_rounds && !p.persistent) return false;
   if (p.ping_pong) {
     return p.persistent && p.consumers == 2 && p.splits == 1 && p.slices == 1 && p.skew == 0;
   }

@@ -91,6 +91,17 @@ bool IsRasterPlausible(const Problem& problem, const Target& target, const P& p)
   return p.raster_group / 2 < lines;
 }
 
+// Where power is the limit, and it makes a difference.
+bool AreEvenRoundsPlausible(const Problem& problem, const Target& target, const P& p) {
+  if (!p.even_rounds) return true;
+  if (!p.persistent || !p.tma_store || p.ping_pong || p.skew || p.stream_c) return false;
+  if (problem.k < 1024 || p.raster_group < 8) return false;
+  const TileGrid tiles = Tiles(problem, p);
+  const int64_t clusters = CeilDiv(tiles.m, p.cluster_m) * CeilDiv(tiles.n, p.cluster_n);
+  const int64_t active = target.sm_count * p.ctas_per_sm / WgmmaClusterSize(p);
+  return CeilDiv(clusters, CeilDiv(clusters, active)) < active;
+}
+
 // ---- enumeration: each step extends every configuration of the step before ----
 
 using All = std::vector<P>;
@@ -221,6 +232,8 @@ std::vector<P> WgmmaChoices(const Problem& problem, const Target& target) {
   all = Filter(all, [&](const P& p) { return IsSkewPlausible(problem, p); });
   all = Extend(all, {1, 4, 8, 16}, [](P& p, int64_t v) { p.raster_group = v; });
   all = Extend(all, {0, 1}, [](P& p, int64_t v) { p.raster_along_m = v; });
+  all = Extend(all, {0, 1}, [](P& p, int64_t v) { p.even_rounds = v; });
+  all = Filter(all, [&](const P& p) { return AreEvenRoundsPlausible(problem, target, p); });
   if (target.overlap) all = Extend(all, {0, 1}, [](P& p, int64_t v) { p.overlap = v; });
   return Filter(all, [&](const P& p) {
     return IsLegalWgmma(problem, target, p) && IsRasterPlausible(problem, target, p);
