@@ -56,7 +56,11 @@ class ServerTest : public testing::Test {
     return {};
   }
   void End() {
-    close(to_[1]);
+    EndInput();
+    Finish();
+  }
+  void EndInput() { close(to_[1]); }
+  void Finish() {
     server_.join();
     EXPECT_TRUE(status_.ok());
     close(to_[0]);
@@ -143,9 +147,9 @@ TEST_F(ServerTest, AnswersWhatWasAskedBeforeTheInputEnded) {
     return ToolResult{call.id, nullptr, false};
   });
   for (int id = 1; id <= 20; ++id) Call(id);
-  std::thread closing([this] { End(); });
+  EndInput();
   for (int id = 1; id <= 20; ++id) EXPECT_EQ(Hear()["id"], id);
-  closing.join();
+  Finish();
 }
 
 TEST_F(ServerTest, SaysWhenNothingWasAskedForAWhile) {
