@@ -82,7 +82,7 @@ MaicProposer::MaicProposer(Assignment assignment, Outside outside)
       lookout_(settings_, assignment_.facts, outside_.take_profile, outside_.memos),
       forest_(settings_, ProblemOf(assignment_), assignment_.beginning.seed,
               assignment_.beginning.start),
-      reviews_(settings_, writer_, forest_, lessons_) {}
+      reviews_(settings_, writer_, forest_, lessons_, outside_.memos) {}
 
 Result<std::vector<Proposal>> MaicProposer::Propose(int n) {
   if (failure_.has_value()) return *failure_;

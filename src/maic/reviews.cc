@@ -66,8 +66,7 @@ Status Reviews::Digest(const Question& question, const Answer& answer) {
   }
   const std::string& text = answer.reply.samples.front().text;
   if (question.before >= 0) return DigestReview(question, text);
-  DigestDoubts(question, text);
-  return {};
+  return DigestDoubts(question, text);
 }
 
 Status Reviews::DigestReview(const Question& question, const std::string& text) {
@@ -85,11 +84,11 @@ Status Reviews::DigestReview(const Question& question, const std::string& text) 
   return lessons_.Add(std::move(lesson), forest_.node(question.after).step);
 }
 
-void Reviews::DigestDoubts(const Question& question, const std::string& text) {
+Status Reviews::DigestDoubts(const Question& question, const std::string& text) {
   Result<std::vector<agent::Doubt>> doubts = agent::ReadDoubts(text);
   if (!doubts.ok()) {
     ++unread_;
-    return;
+    return {};
   }
   Node& node = forest_.node(question.after);
   // The gravest last: it is what a veto is told with.
@@ -100,6 +99,8 @@ void Reviews::DigestDoubts(const Question& question, const std::string& text) {
                           (doubt.where.empty() ? "" : " [" + doubt.where + "]"));
     if (doubt.severity == "high") node.vetoed = true;
   }
+  if (!node.vetoed) return {};
+  return memos_->Keep(store::OverruledKey(node.id), node.doubts.back());
 }
 
 }  // namespace warpsmith::maic

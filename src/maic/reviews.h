@@ -18,8 +18,9 @@ namespace warpsmith::maic {
 
 class Reviews {
  public:
-  Reviews(const Settings& settings, const PromptWriter& writer, Forest& forest, Lessons& lessons)
-      : settings_(settings), writer_(writer), forest_(forest), lessons_(lessons) {}
+  Reviews(const Settings& settings, const PromptWriter& writer, Forest& forest, Lessons& lessons,
+          store::RunMemos* memos)
+      : settings_(settings), writer_(writer), forest_(forest), lessons_(lessons), memos_(memos) {}
 
   // A step that made `after` of `before` (nodes) has been measured.
   void Measured(int before, int after, const Option& option);
@@ -41,12 +42,13 @@ class Reviews {
  private:
   Result<std::string> NotesOn(const Node& node, const Option& option);
   Status DigestReview(const Question& question, const std::string& text);
-  void DigestDoubts(const Question& question, const std::string& text);
+  Status DigestDoubts(const Question& question, const std::string& text);
 
   const Settings& settings_;
   const PromptWriter& writer_;
   Forest& forest_;
   Lessons& lessons_;
+  store::RunMemos* memos_;
   std::deque<Question> waiting_;
   int64_t unread_ = 0;
 };

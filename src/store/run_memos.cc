@@ -21,6 +21,8 @@ Result<std::optional<std::string>> Stored(Connection& connection, const std::str
 
 }  // namespace
 
+std::string OverruledKey(const std::string& candidate_id) { return "overruled:" + candidate_id; }
+
 Result<std::optional<std::string>> RunMemos::Find(const std::string& key) {
   auto stored = TRY(Stored(store_.connection(), run_, key));
   if (stored.has_value()) return stored;

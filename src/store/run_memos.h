@@ -38,6 +38,9 @@ class RunMemos {
   const Memos recorded_;
 };
 
+// The memo about a candidate that passed in the loop and must not win after all; its text says why.
+std::string OverruledKey(const std::string& candidate_id);
+
 }  // namespace warpsmith::store
 
 #endif  // WARPSMITH_STORE_RUN_MEMOS_H_

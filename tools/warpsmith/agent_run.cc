@@ -277,9 +277,7 @@ class AgentRun {
   // The best that nobody vetoed and that are right on the hidden sizes, too.
   Result<std::vector<Step>> Finalists(const maic::MaicProposer& proposer,
                                       const std::vector<Step>& best) {
-    for (const auto& [id, doubt] : proposer.Vetoed()) {
-      overruled_[id] = Rejected{"soft-verification", doubt};
-    }
+    const std::map<std::string, std::string> vetoed = proposer.Vetoed();
     std::vector<Step> finalists;
     for (const Step& step : best) {
       if (static_cast<int>(finalists.size()) == std::max(options_.search.finalists, 1)) break;
@@ -287,7 +285,7 @@ class AgentRun {
       for (const std::string& doubt : proposer.DoubtsAbout(id)) {
         std::fprintf(stderr, "step %ld: doubt, %s\n", static_cast<long>(step.index), doubt.c_str());
       }
-      if (overruled_.contains(id)) continue;
+      if (vetoed.contains(id)) continue;
       if (TRY(IsRightElsewhere(step))) finalists.push_back(step);
     }
     return finalists;
@@ -302,7 +300,7 @@ class AgentRun {
         JudgeOnTask(machine_, setting_.loaded, SearchProtocol(), {{"the best", step.candidate}}));
     const Outcome& outcome = judged.front().completed.verdict.outcome;
     if (std::holds_alternative<Passed>(outcome)) return true;
-    overruled_[CandidateId(step.candidate)] = outcome;
+    TRY(memos_->Keep(store::OverruledKey(CandidateId(step.candidate)), Describe(outcome)));
     std::fprintf(stderr, "step %ld: %s\n", static_cast<long>(step.index),
                  Describe(outcome).c_str());
     return false;
@@ -316,8 +314,7 @@ class AgentRun {
     job.label = job.task.name;
     const std::vector<Step> finalists = TRY(Finalists(proposer, result.best));
     const SearchContext context{&machine_,       &options_.search,     nullptr,
-                                request_.run.id, request_.run.command, options_.pace.max_seconds,
-                                overruled_};
+                                request_.run.id, request_.run.command, options_.pace.max_seconds};
     const SearchEnd end = TRY(Finish(job, context, request_, result, finalists));
     report::RunReport report;
     report.title = job.task.name;
@@ -359,7 +356,6 @@ class AgentRun {
   std::unique_ptr<knowledge::KnowledgeBase> base_;
   knowledge::KnowledgeBase* users_base_ = nullptr;
   std::unique_ptr<maic::Documents> documents_;
-  std::map<std::string, Outcome> overruled_;  // by candidate: passed, and must not win
 };
 
 }  // namespace

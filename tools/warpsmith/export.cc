@@ -4,13 +4,15 @@
 #include "commands.h"
 #include "core/serialize.h"
 #include "machine.h"
+#include "store/run_memos.h"
 #include "util/file.h"
 
 namespace warpsmith::cli {
 namespace {
 
-// The passed step with the best ratio to the bar; certified ones come before screened ones.
-Result<Step> BestOf(Store& store, const std::string& wanted) {
+// The passed step with the best ratio to the bar that was not overruled; certified ones come before
+// screened ones.
+Result<Step> BestOf(store::SqliteStore& store, const std::string& wanted) {
   std::optional<Step> best;
   std::pair<bool, double> best_rank{false, 0};
   bool known = false;
@@ -19,9 +21,12 @@ Result<Step> BestOf(Store& store, const std::string& wanted) {
     if (below.empty() && run.id.starts_with(wanted + "/")) below = "; there is '" + run.id + "'";
     if (run.id != wanted && !run.id.starts_with(wanted + "/certify-")) continue;
     known = true;
+    store::RunMemos memos(store, wanted);
     for (Step& step : TRY(store.Steps(run.id))) {
       const auto ratio = RatioToBar(step.verdict, run.protocol.modes.front());
       if (!ratio) continue;
+      const std::string overruled = store::OverruledKey(CandidateId(step.candidate));
+      if (TRY(memos.Find(overruled)).has_value()) continue;
       const std::pair rank{run.protocol.level == Level::kCertified, *ratio};
       if (best && rank <= best_rank) continue;
       best_rank = rank;

@@ -45,7 +45,7 @@ bool Wanted(const std::string& id, const std::vector<std::string>& names) {
   return false;
 }
 
-Result<report::RunReport> ReportOf(Store& store, const std::vector<RunRecord>& runs,
+Result<report::RunReport> ReportOf(store::SqliteStore& store, const std::vector<RunRecord>& runs,
                                    const std::vector<std::string>& names) {
   report::RunReport report;
   for (const RunRecord& run : runs) {
@@ -55,6 +55,7 @@ Result<report::RunReport> ReportOf(Store& store, const std::vector<RunRecord>& r
       if (!other.id.starts_with(run.id + std::string(kCertifySuffix))) continue;
       for (Step& step : TRY(store.Steps(other.id))) steps.push_back(std::move(step));
     }
+    TRY(Overrule(store, run.id, steps));
     report.shapes.push_back(
         report::SummariseShape(run.task, run.workload, steps, Mode::kDeviceHot));
     report.origin.device = run.device.name;

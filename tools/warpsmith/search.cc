@@ -11,6 +11,7 @@
 #include "optimize/certify.h"
 #include "propose/search/space_proposer.h"
 #include "report/summary.h"
+#include "store/run_memos.h"
 #include "store/worker.h"
 #include "task/hgemm_task.h"
 #include "util/clock.h"
@@ -58,6 +59,16 @@ std::string FreshRunName(std::string_view prefix) {
 }
 
 }  // namespace
+
+Status Overrule(store::SqliteStore& store, const std::string& run, Trajectory& steps) {
+  store::RunMemos memos(store, run);
+  for (Step& step : steps) {
+    if (!std::holds_alternative<Passed>(step.verdict.outcome)) continue;
+    const auto why = TRY(memos.Find(store::OverruledKey(CandidateId(step.candidate))));
+    if (why.has_value()) step.verdict.outcome = Rejected{"overruled", *why};
+  }
+  return {};
+}
 
 report::Progress ToReport(const optimize::Progress& progress, const std::string& label) {
   report::Progress shown;
@@ -156,10 +167,7 @@ Result<SearchEnd> Finish(const SearchJob& job, const SearchContext& context,
     if (certified.winner) end.winner = certified.steps[*certified.winner];
     end.finalists_certified = true;
   }
-  for (Step& step : steps) {
-    const auto overruled = context.overruled.find(CandidateId(step.candidate));
-    if (overruled != context.overruled.end()) step.verdict.outcome = overruled->second;
-  }
+  TRY(Overrule(*store, context.run, steps));
   end.report = report::SummariseShape(job.task, job.workload, steps, mode);
   return end;
 }

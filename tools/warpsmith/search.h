@@ -3,7 +3,6 @@
 #ifndef WARPSMITH_TOOLS_SEARCH_H_
 #define WARPSMITH_TOOLS_SEARCH_H_
 
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -49,8 +48,6 @@ struct SearchContext {
   std::string run;                           // the run's id
   std::string command;                       // argv
   double max_seconds = 0;                    // of this call; 0: no limit
-  // Candidates (by id) that passed in the loop and must not win after all, and why.
-  std::map<std::string, Outcome> overruled = {};
 };
 
 Result<SearchEnd> Search(const SearchJob& job, const SearchContext& context);
@@ -60,6 +57,9 @@ Result<SearchEnd> Search(const SearchJob& job, const SearchContext& context);
 Result<SearchEnd> Finish(const SearchJob& job, const SearchContext& context,
                          const optimize::LoopRequest& request, const optimize::LoopResult& result,
                          const std::vector<Step>& finalists);
+
+// Steps whose candidates were overruled in this run (run_memos.h) get a verdict that says so.
+Status Overrule(store::SqliteStore& store, const std::string& run, Trajectory& steps);
 
 report::Progress ToReport(const optimize::Progress& progress, const std::string& label);
 
