@@ -168,7 +168,7 @@ std::string RenderSuite(const std::vector<SuiteRow>& rows, const SuiteSummary& s
 std::string SuiteCsv(const std::vector<SuiteRow>& rows) {
   std::string csv =
       "task,workload,candidate,headline,verdict,reason,mode,candidate_us,gpu_busy_us,bar,bar_us,"
-      "ratio,lo,hi,finding,floor_us,below_floor,sandbox,bar_choice,degenerate\n";
+      "bar_gpu_busy_us,ratio,lo,hi,finding,floor_us,below_floor,sandbox,bar_choice,degenerate\n";
   for (const SuiteRow& row : rows) {
     const Outcome& outcome = row.verdict.outcome;
     const bool passed = std::holds_alternative<Passed>(outcome);
@@ -184,11 +184,12 @@ std::string SuiteCsv(const std::vector<SuiteRow>& rows) {
     }
     if (timing != nullptr && !timing->comparisons.empty()) {
       const Comparison& bar = timing->comparisons.front();
-      csv += fmt::format("{},{:.4f},{:.5f},{:.5f},{:.5f},{},", CsvCell(bar.baseline),
-                         timing->baselines.front().median_us, bar.ratio, bar.interval.lo,
+      const ContenderTiming& baseline = timing->baselines.front();
+      csv += fmt::format("{},{:.4f},{:.4f},{:.5f},{:.5f},{:.5f},{},", CsvCell(bar.baseline),
+                         baseline.median_us, baseline.gpu_busy_us, bar.ratio, bar.interval.lo,
                          bar.interval.hi, Name(bar.finding));
     } else {
-      csv += ",,,,,,";
+      csv += ",,,,,,,";
     }
     csv += timing == nullptr
                ? ",,"

@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
@@ -22,6 +24,17 @@ nlohmann::json ToJson(const std::vector<Judged>& judged) {
   return {{"schema", "warpsmith.evaluation"}, {"version", 1}, {"verdicts", rows}};
 }
 
+// "; GPU busy 8.1 us, 2.3x": of the baseline, where both were traced.
+std::string BusyRatio(const ModeTiming& mode, const std::string& baseline) {
+  for (const ContenderTiming& timing : mode.baselines) {
+    if (timing.name != baseline || timing.gpu_busy_us <= 0) continue;
+    if (mode.candidate.gpu_busy_us <= 0) break;
+    return fmt::format("; GPU busy {:.3f} us, {:.3f}x", timing.gpu_busy_us,
+                       timing.gpu_busy_us / mode.candidate.gpu_busy_us);
+  }
+  return "";
+}
+
 void PrintTimings(const Passed& passed) {
   for (const Timing& timing : passed.timings) {
     for (const ModeTiming& mode : timing.modes) {
@@ -34,9 +47,10 @@ void PrintTimings(const Passed& passed) {
                     mode.candidate.gpu_busy_us);
       }
       for (const Comparison& comparison : mode.comparisons) {
-        std::printf("    %.3fx %s [%.3f, %.3f]: %s\n", comparison.ratio,
+        std::printf("    %.3fx %s [%.3f, %.3f]: %s%s\n", comparison.ratio,
                     comparison.baseline.c_str(), comparison.interval.lo, comparison.interval.hi,
-                    std::string(Name(comparison.finding)).c_str());
+                    std::string(Name(comparison.finding)).c_str(),
+                    BusyRatio(mode, comparison.baseline).c_str());
       }
     }
   }
