@@ -73,18 +73,25 @@ Result<int> ShowAsPrompt(const KnowledgeShowOptions& options, KnowledgeBase& bas
 
 std::string TextOf(const KnowledgeShowOptions& options, const Overview& overview,
                    report::Colour colour) {
-  const std::string head = report::KnowledgeLine(overview, TitleOf(options)) + "\n";
+  report::KnowledgeTitle title = TitleOf(options);
+  if (!options.state.empty()) title.title += ", " + options.state;
+  const std::string head = report::KnowledgeLine(overview, title) + "\n";
   if (!options.state.empty()) return head + report::RenderState(overview, options.state, colour);
   const std::string transitions = report::RenderTransitions(overview, kTransitionsShown, colour);
   return head + report::RenderStates(overview, static_cast<size_t>(options.top), colour) +
          (transitions.empty() ? "" : "\n" + transitions);
 }
 
-// All contents but those of other states.
-void KeepState(Overview* overview, const std::string& state) {
-  std::erase_if(overview->states, [&](const auto& view) { return view.state.name != state; });
-  std::erase_if(overview->outcomes, [&](const auto& outcome) { return outcome.state != state; });
-  std::erase_if(overview->notes, [&](const auto& note) { return note.state != state; });
+// What is about this state alone.
+Contents OfState(Contents contents, const std::string& state) {
+  const std::string coarser = knowledge::CoarserState(state);
+  const auto is_other = [&](const auto& item) { return item.state != state; };
+  const auto bears_not = [&](const auto& item) { return is_other(item) && item.state != coarser; };
+  std::erase_if(contents.states, [&](const auto& one) { return one.name != state; });
+  std::erase_if(contents.priors, bears_not);
+  std::erase_if(contents.outcomes, bears_not);
+  std::erase_if(contents.notes, is_other);
+  return contents;
 }
 
 // "3 outcomes and 1 note were new".
@@ -165,11 +172,10 @@ json DifferenceJson(const knowledge::Difference& difference) {
 Result<int> RunKnowledgeShow(const KnowledgeShowOptions& options) {
   const auto base = TRY(OpenKnowledgeToRead(options.knowledge));
   if (options.budget_tokens > 0 || options.budget_bytes > 0) return ShowAsPrompt(options, *base);
-  Overview overview = knowledge::OverviewOf(TRY(base->Read()), ViewpointOf(options));
-  if (!options.state.empty()) {
-    KeepState(&overview, options.state);
-    if (overview.states.empty()) return NoSuchState(options);
-  }
+  Contents contents = TRY(base->Read());
+  if (!options.state.empty()) contents = OfState(std::move(contents), options.state);
+  const Overview overview = knowledge::OverviewOf(contents, ViewpointOf(options));
+  if (!options.state.empty() && overview.states.empty()) return NoSuchState(options);
   if (!options.html.empty()) {
     TRY(WriteFileAtomic(options.html, report::ToHtml(overview, TitleOf(options))));
   }
