@@ -110,6 +110,8 @@ void AddHgemm(CLI::App& app, Chosen& chosen) {
                  "when replaying a recording, build the winners for real");
   tune->add_flag("--compare-proposers", tune_options->compare_proposers,
                  "compare the proposers on the recorded spaces");
+  tune->add_flag("--overlap", tune_options->search.overlap,
+                 "also kernels that begin before the call ahead has ended: back to back only");
   AddTuneLike(tune, *tune_options);
   Choose(tune, chosen, tune_options, RunHgemmTune);
 

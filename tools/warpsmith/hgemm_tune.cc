@@ -19,7 +19,8 @@ namespace {
 std::string CommandOf(const TuneOptions& options) {
   return "warpsmith hgemm tune --shapes " + options.shapes + " --layout " + options.layout +
          " --proposer " + options.search.proposer + " --budget " + options.search.budget +
-         " --seed " + std::to_string(options.search.seed);
+         " --seed " + std::to_string(options.search.seed) +
+         (options.search.overlap ? " --overlap" : "");
 }
 
 // Seconds of the GPU, as measured on an H200: what every verdict costs, and about so many launches
@@ -40,7 +41,8 @@ Result<int> DryRun(const TuneOptions& options, const std::vector<task::HgemmShap
   std::vector<DryRunRow> rows;
   double seconds = 0;
   for (const task::HgemmShape& shape : shapes) {
-    const SearchJob job = TRY(HgemmSearch(machine, task, task::HgemmWorkload(shape)));
+    const SearchJob job =
+        TRY(TuneSearch(machine, options.search, task, task::HgemmWorkload(shape)));
     const int64_t evaluations =
         std::min<int64_t>(budget.evaluations, static_cast<int64_t>(job.space.size()));
     const double each = replays ? 0.0005 : SecondsOf(SearchProtocol(), shape);

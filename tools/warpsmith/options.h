@@ -43,6 +43,7 @@ struct SearchOptions {
   std::string resume;
   std::string fail_on;  // "regression", "incorrect", comma-separated
   bool dry_run = false;
+  bool overlap = false;  // hgemm: also kernels that begin before the operation ahead has ended
 };
 
 struct ReportFiles {

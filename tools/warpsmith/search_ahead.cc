@@ -4,7 +4,9 @@
 #include <utility>
 #include <vector>
 
+#include "hgemm/family.h"
 #include "propose/search/space_proposer.h"
+#include "task/hgemm_task.h"
 #include "util/interrupt.h"
 
 namespace warpsmith::cli {
@@ -42,6 +44,19 @@ void CompileAll(Compiler& compiler, const std::string& architecture,
 
 }  // namespace
 
+Result<SearchJob> TuneSearch(Machine& machine, const SearchOptions& options, const Task& task,
+                             const Workload& workload) {
+  SearchJob job = TRY(HgemmSearch(machine, task, workload));
+  if (!options.overlap || machine.recorded() != nullptr) return job;
+  const task::HgemmShape shape = task::ShapeOf(workload);
+  const bool row_major = task::LayoutOf(task) == "NN";
+  hgemm::Target target = hgemm::TargetOf(machine.info());
+  target.overlap = true;
+  job.space = hgemm::SpaceFor(
+      {shape.m, shape.n, shape.k, row_major ? hgemm::Layout::kNN : hgemm::Layout::kTN}, target);
+  return job;
+}
+
 SearchAhead::~SearchAhead() { Join(); }
 
 void SearchAhead::Join() {
@@ -54,7 +69,7 @@ void SearchAhead::Begin(const Task& task, const Workload& workload, bool compile
   job_ = made.get_future();
   Compiler* const compiler = compile ? machine_.loop_compiler() : nullptr;
   maker_ = std::thread([this, task, workload, compiler, made = std::move(made)]() mutable {
-    Result<SearchJob> job = HgemmSearch(machine_, task, workload);
+    Result<SearchJob> job = TuneSearch(machine_, options_, task, workload);
     if (!job.ok() || compiler == nullptr) return made.set_value(std::move(job));
     const propose::Terrain terrain(job->space, job->model, job->arm);
     const CandidateMaker make = job->make;

@@ -12,6 +12,10 @@
 
 namespace warpsmith::cli {
 
+// HgemmSearch, with the kernels that `options` asks for beside the usual ones.
+Result<SearchJob> TuneSearch(Machine& machine, const SearchOptions& options, const Task& task,
+                             const Workload& workload);
+
 // Belongs to one thread. `machine` and `options` must outlive it.
 class SearchAhead {
  public:
