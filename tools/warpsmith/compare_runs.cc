@@ -10,6 +10,7 @@
 #include "report/comparison_report.h"
 #include "report/report_json.h"
 #include "report/terminal.h"
+#include "search.h"
 #include "store/run_memos.h"
 #include "util/build_info.h"
 #include "util/file.h"
@@ -54,6 +55,8 @@ Result<report::RunSteps> StepsOf(store::SqliteStore& store, const RunRecord& run
     if (!other.id.starts_with(run.id + std::string(kCertification))) continue;
     for (Step& step : TRY(store.Steps(other.id))) steps.certified.push_back(std::move(step));
   }
+  TRY(Overrule(store, run.id, steps.steps));
+  TRY(Overrule(store, run.id, steps.certified));
   return steps;
 }
 
