@@ -1,6 +1,6 @@
 #include "maic/lessons.h"
 
-#include <algorithm>
+#include <utility>
 
 #include "knowledge/knowledge_text.h"
 #include "maic/selection.h"
@@ -59,10 +59,11 @@ Status Lessons::Begin() {
   return {};
 }
 
+// The user's base may lack the names that a lesson is about.
 Status Lessons::Introduce(const std::string& state, const std::string& technique) {
-  if (const auto known = TRY(base_->FindState(state))) TRY(users_->Add(*known));
-  for (const knowledge::Technique& one : TRY(base_->Techniques())) {
-    if (one.name == technique) TRY(users_->Add(one));
+  if (const auto known = TRY(base_->FindState(state))) to_pass_.states.push_back(*known);
+  for (knowledge::Technique& one : TRY(base_->Techniques())) {
+    if (one.name == technique) to_pass_.techniques.push_back(std::move(one));
   }
   return {};
 }
@@ -74,7 +75,7 @@ Status Lessons::Record(knowledge::Outcome outcome, int64_t step) {
   if (users_ == nullptr) return {};
   TRY(Introduce(outcome.state, outcome.technique));
   outcome.evidence = knowledge::StepEvidence(run_, step);
-  TRY(users_->Record(outcome));
+  to_pass_.outcomes.push_back(std::move(outcome));
   return {};
 }
 
@@ -86,7 +87,13 @@ Status Lessons::Add(knowledge::Note note, int64_t step) {
   if (users_ == nullptr) return {};
   TRY(Introduce(note.state, note.technique));
   note.evidence = knowledge::StepEvidence(run_, step);
-  TRY(users_->Add(note));
+  to_pass_.notes.push_back(std::move(note));
+  return {};
+}
+
+Status Lessons::Pass() {
+  if (users_ == nullptr || to_pass_.states.empty()) return {};
+  TRY(users_->Take(std::exchange(to_pass_, {})));
   return {};
 }
 

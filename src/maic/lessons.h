@@ -18,8 +18,8 @@ std::optional<knowledge::Failure> FailureOf(const Outcome& outcome);
 
 // The run's base is in memory: what the user's held when the run began, and what the run has
 // learned since. So a run that goes on draws from what it drew from, whatever others have written
-// meanwhile. The user's base gets the same lessons, each in a transaction, once however often it is
-// told.
+// meanwhile. The user's base gets the same lessons, those of a step in one transaction, each once
+// however often it is told.
 class Lessons {
  public:
   // `at_start` is asked once in a run's life. `users` may be null: nothing is written then.
@@ -41,6 +41,8 @@ class Lessons {
   Status Record(knowledge::Outcome outcome, int64_t step);
   Status Add(knowledge::Note note, int64_t step);
   Status Add(const knowledge::Technique& technique);
+  // The user's base learns what was recorded since the last call.
+  Status Pass();
 
  private:
   Status Introduce(const std::string& state, const std::string& technique);
@@ -51,6 +53,7 @@ class Lessons {
   knowledge::KnowledgeBase* users_;
   store::RunMemos* memos_;
   std::unique_ptr<knowledge::KnowledgeBase> base_;
+  knowledge::Contents to_pass_;
 };
 
 }  // namespace warpsmith::maic

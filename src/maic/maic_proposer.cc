@@ -86,7 +86,9 @@ MaicProposer::MaicProposer(Assignment assignment, Outside outside)
 
 Result<std::vector<Proposal>> MaicProposer::Propose(int n) {
   if (failure_.has_value()) return *failure_;
-  if (!judging_.empty() || limit().has_value()) return std::vector<Proposal>();
+  if (!judging_.empty()) return std::vector<Proposal>();
+  TRY(outside_.memos->KeepAll(std::exchange(step_memos_, {})));
+  if (limit().has_value()) return std::vector<Proposal>();
   TRY(Begin());
   forest_.Advance();
   TRY(LookAtKernels());
@@ -285,11 +287,12 @@ Status MaicProposer::DigestReviews(const std::vector<Reviews::Question>& questio
     carried_ = carried_ + CostOf(answers[i]);
     TRY(reviews_.Digest(questions[i], answers[i]));
   }
-  return {};
+  return lessons_.Pass();
 }
 
 void MaicProposer::Observe(const Step& step) {
-  const Status learned = Learn(step);
+  Status learned = Learn(step);
+  if (learned.ok()) learned = lessons_.Pass();
   if (!learned.ok() && !failure_.has_value()) failure_ = learned.error();
 }
 
@@ -319,7 +322,8 @@ Status MaicProposer::LearnPassed(const Step& step, Node node, const Place& place
   const int index = forest_.Add(std::move(node), place.rollout);
   if (IsFirst(attempt)) {
     if (attempt.kind == Kind::kBootstrap) reviews_.Doubt(index);
-    return KeepStep(step, attempt, std::nullopt);
+    NoteStep(step, attempt, std::nullopt);
+    return {};
   }
   const double gain = LogGain(forest_.node(attempt.node), forest_.node(index));
   TRY(RecordOutcome(step, attempt, gain, std::nullopt));
@@ -328,7 +332,8 @@ Status MaicProposer::LearnPassed(const Step& step, Node node, const Place& place
   const bool is_better = LogGain(forest_.node(attempt.node), forest_.node(index)) > 0 &&
                          LogGain(forest_.node(0), forest_.node(index)) > kWorthDoubt;
   if (is_better) reviews_.Doubt(index);
-  return KeepStep(step, attempt, gain);
+  NoteStep(step, attempt, gain);
+  return {};
 }
 
 Status MaicProposer::LearnFailed(const Step& step, const Place& place) {
@@ -351,7 +356,7 @@ Status MaicProposer::LearnFailed(const Step& step, const Place& place) {
     attempt.log = LogOf(outcome);
     attempt.request.reset();
   }
-  TRY(KeepStep(step, attempt, std::nullopt));
+  NoteStep(step, attempt, std::nullopt);
   if (!is_over) return {};
   closed_.push_back(place);
   forest_.Note(attempt, FailureText(outcome) + (declined ? " (declined)" : ""));
@@ -400,8 +405,8 @@ Status MaicProposer::RecordOutcome(const Step& step, const Attempt& attempt,
 }
 
 // What a report wants to know of a step beside its verdict.
-Status MaicProposer::KeepStep(const Step& step, const Attempt& attempt,
-                              std::optional<double> log_gain) {
+void MaicProposer::NoteStep(const Step& step, const Attempt& attempt,
+                            std::optional<double> log_gain) {
   json text{{"kind", maic::Name(attempt.kind)},
             {"rollout", attempt.rollout},
             {"failures", attempt.failures}};
@@ -416,12 +421,14 @@ Status MaicProposer::KeepStep(const Step& step, const Attempt& attempt,
     text["from_step"] = before.step;
   }
   if (log_gain.has_value()) text["log_gain"] = *log_gain;
-  return outside_.memos->Keep("step/" + std::to_string(step.index), text.dump());
+  // Kept with the others of the round: a run that was stopped tells it again.
+  step_memos_["step/" + std::to_string(step.index)] = text.dump();
 }
 
 Status MaicProposer::Conclude() {
   if (failure_.has_value()) return *failure_;
   if (!judging_.empty() || round_ == 0) return {};
+  TRY(outside_.memos->KeepAll(std::exchange(step_memos_, {})));
   TRY(LookAtKernels());
   const std::vector<int> best = forest_.BestFirst();
   for (size_t i = 0; i < std::min(best.size(), kDoubtedAtTheEnd); ++i) reviews_.Doubt(best[i]);

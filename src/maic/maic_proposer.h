@@ -100,7 +100,7 @@ class MaicProposer final : public Proposer {
   Status RecordOutcome(const Step& step, const Attempt& attempt,
                        std::optional<double> whole_log_gain,
                        std::optional<knowledge::Failure> failure);
-  Status KeepStep(const Step& step, const Attempt& attempt, std::optional<double> log_gain);
+  void NoteStep(const Step& step, const Attempt& attempt, std::optional<double> log_gain);
 
   const Assignment assignment_;
   const Outside outside_;
@@ -113,6 +113,7 @@ class MaicProposer final : public Proposer {
   Forest forest_;
   Reviews reviews_;
   int64_t round_ = 0;
+  store::Memos step_memos_;       // of this round, to be kept
   Cost carried_;                  // of questions that led to no proposal yet
   std::deque<Place> judging_;     // proposed and not observed, in order
   std::vector<Place> closed_;     // attempts of this round that have ended

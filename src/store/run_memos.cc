@@ -33,16 +33,23 @@ Result<std::optional<std::string>> RunMemos::Find(const std::string& key) {
 }
 
 Status RunMemos::Keep(const std::string& key, std::string_view text) {
+  return KeepAll({{key, std::string(text)}});
+}
+
+Status RunMemos::KeepAll(const Memos& memos) {
+  if (memos.empty()) return {};
   Transaction transaction = TRY(Transaction::Begin(store_.connection()));
-  const auto stored = TRY(Stored(store_.connection(), run_, key));
-  if (stored.has_value()) {
-    if (*stored == text) return {};
-    return Error{ErrorCode::kBusy, Place(run_, key) + " is another one already",
-                 "another process works on this run; let it end, or resume after it"};
+  for (const auto& [key, text] : memos) {
+    const auto stored = TRY(Stored(store_.connection(), run_, key));
+    if (stored.has_value() && *stored == text) continue;
+    if (stored.has_value()) {
+      return Error{ErrorCode::kBusy, Place(run_, key) + " is another one already",
+                   "another process works on this run; let it end, or resume after it"};
+    }
+    Statement insert =
+        store_.connection().Prepare("INSERT INTO memo (run, key, text) VALUES (?, ?, ?)");
+    TRY(insert.Bind(run_).Bind(key).BindBlob(Compress(text, kLevel)).Run());
   }
-  Statement insert =
-      store_.connection().Prepare("INSERT INTO memo (run, key, text) VALUES (?, ?, ?)");
-  TRY(insert.Bind(run_).Bind(key).BindBlob(Compress(text, kLevel)).Run());
   return transaction.Commit();
 }
 

@@ -28,6 +28,8 @@ class RunMemos {
   // On the disk before it returns. The first text of a key stays: keeping another is refused
   // (kBusy), because then two processes work on this run.
   Status Keep(const std::string& key, std::string_view text);
+  // All of them or none, in one transaction.
+  Status KeepAll(const Memos& memos);
   Result<Memos> All();
   // Nobody is to be asked: what the recording lacks was never recorded.
   bool is_replay() const { return !recorded_.empty(); }
