@@ -9,6 +9,7 @@
 
 #include "core/task.h"
 #include "launch/prepared_plan.h"
+#include "launch/tensor_map_spec.h"
 
 namespace warpsmith::dispatch {
 namespace {
@@ -33,56 +34,6 @@ Task TaskOf(const PackKernel& kernel) {
 Error Within(size_t operation, Error error) {
   error.message = "operations[" + std::to_string(operation) + "]: " + error.message;
   return error;
-}
-
-int BytesOf(Swizzle swizzle) {
-  switch (swizzle) {
-    case Swizzle::kNone:
-      return 0;
-    case Swizzle::k32B:
-      return 32;
-    case Swizzle::k64B:
-      return 64;
-    case Swizzle::k128B:
-      return 128;
-  }
-  return 0;
-}
-
-// By its size: what the bits mean matters to the kernel and, for NaN fills, to halves and floats.
-cuda::TensorElement ElementOf(DType dtype) {
-  switch (dtype) {
-    case DType::kF16:
-      return cuda::TensorElement::kF16;
-    case DType::kBF16:
-      return cuda::TensorElement::kBF16;
-    case DType::kF32:
-      return cuda::TensorElement::kF32;
-    case DType::kF64:
-      return cuda::TensorElement::kF64;
-    case DType::kI32:
-      return cuda::TensorElement::kI32;
-    case DType::kI64:
-      return cuda::TensorElement::kI64;
-    case DType::kI8:
-    case DType::kBool:
-      break;
-  }
-  return cuda::TensorElement::kU8;
-}
-
-cuda::TensorMapSpec SpecOf(const ResolvedTensorMap& map) {
-  cuda::TensorMapSpec spec;
-  spec.element = ElementOf(map.dtype);
-  spec.dims = map.dims;
-  spec.strides_bytes = map.strides_bytes;
-  spec.box = map.box;
-  spec.element_strides = map.element_strides;
-  spec.swizzle_bytes = BytesOf(map.swizzle);
-  spec.interleave_bytes = map.interleave_bytes;
-  spec.l2_promotion_bytes = map.l2_promotion_bytes;
-  spec.fill_nan = map.fill_nan;
-  return spec;
 }
 
 size_t ParameterBytes(const ResolvedArgument& argument) {
@@ -214,7 +165,7 @@ class KernelPlanMaker {
   }
   Status Fill(const ResolvedTensorMap& map, size_t slot, LaunchStep* step) const {
     const Place place = PlaceOf(map.tensor);
-    cuda::TensorMapSpec spec = SpecOf(map);
+    cuda::TensorMapSpec spec = launch::SpecOf(map);
     if (place.base != Base::kWorkspace) {
       const Storage& storage = checked_.storage[static_cast<size_t>(place.base)];
       if (!storage.dense() && !IsWholeMatrix(map, storage)) TRY(NeedsDense(map.tensor));
