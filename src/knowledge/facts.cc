@@ -56,6 +56,15 @@ Status CheckNumber(std::string_view what, std::string_view name, std::string_vie
 
 std::string_view Name(Failure failure) { return kFailureNames.at(static_cast<size_t>(failure)); }
 
+std::optional<Failure> FailureOf(const warpsmith::Outcome& verdict) {
+  if (std::holds_alternative<CompileFailed>(verdict)) return Failure::kCompileFailed;
+  if (std::holds_alternative<Incorrect>(verdict)) return Failure::kIncorrect;
+  if (std::holds_alternative<TimedOut>(verdict)) return Failure::kHang;
+  if (std::holds_alternative<RunFailed>(verdict)) return Failure::kCrash;
+  if (std::holds_alternative<Rejected>(verdict)) return Failure::kRejected;
+  return std::nullopt;
+}
+
 std::optional<Failure> FailureFromName(std::string_view name) {
   const auto found = std::find(kFailureNames.begin(), kFailureNames.end(), name);
   if (found == kFailureNames.end()) return std::nullopt;

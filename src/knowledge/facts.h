@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/verdict.h"
 #include "util/result.h"
 
 namespace warpsmith::knowledge {
@@ -59,6 +60,8 @@ enum class Failure : uint8_t { kCompileFailed, kIncorrect, kHang, kCrash, kRejec
 inline constexpr size_t kFailures = 6;
 std::string_view Name(Failure failure);  // "compile-failed"
 std::optional<Failure> FailureFromName(std::string_view name);
+// What a judge's outcome says against a technique; nullopt: it passed, or tells nothing of it.
+std::optional<Failure> FailureOf(const warpsmith::Outcome& verdict);
 std::string_view Name(Origin origin);
 
 struct Outcome {

@@ -30,16 +30,6 @@ std::string Cut(std::string text, size_t most_bytes) {
 
 }  // namespace
 
-std::optional<knowledge::Failure> FailureOf(const Outcome& outcome) {
-  using knowledge::Failure;
-  if (std::holds_alternative<CompileFailed>(outcome)) return Failure::kCompileFailed;
-  if (std::holds_alternative<Incorrect>(outcome)) return Failure::kIncorrect;
-  if (std::holds_alternative<TimedOut>(outcome)) return Failure::kHang;
-  if (std::holds_alternative<RunFailed>(outcome)) return Failure::kCrash;
-  if (std::holds_alternative<Rejected>(outcome)) return Failure::kRejected;
-  return std::nullopt;
-}
-
 Status Lessons::Begin() {
   if (base_ != nullptr) return {};
   auto text = TRY(memos_->Find(kStartKey));

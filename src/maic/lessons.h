@@ -13,9 +13,6 @@
 
 namespace warpsmith::maic {
 
-// What becomes of a verdict in the base; nullopt: it says nothing of the technique.
-std::optional<knowledge::Failure> FailureOf(const Outcome& outcome);
-
 // The run's base is in memory: what the user's held when the run began, and what the run has
 // learned since. So a run that goes on draws from what it drew from, whatever others have written
 // meanwhile. The user's base gets the same lessons, those of a step in one transaction, each once

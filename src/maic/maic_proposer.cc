@@ -352,7 +352,7 @@ Status MaicProposer::LearnFailed(const Step& step, const Place& place) {
     attempt.complaint.clear();
     attempt.failed = step.candidate;
     attempt.failure = FailureText(outcome);
-    attempt.failure_kind = FailureOf(outcome);
+    attempt.failure_kind = knowledge::FailureOf(outcome);
     attempt.log = LogOf(outcome);
     attempt.request.reset();
   }

@@ -58,16 +58,6 @@ std::string DrawnText(const std::vector<knowledge::Choice>& choices) {
   return choices.empty() ? "" : text;
 }
 
-std::optional<knowledge::Failure> FailureOf(const Outcome& outcome) {
-  using knowledge::Failure;
-  if (std::holds_alternative<CompileFailed>(outcome)) return Failure::kCompileFailed;
-  if (std::holds_alternative<Incorrect>(outcome)) return Failure::kIncorrect;
-  if (std::holds_alternative<TimedOut>(outcome)) return Failure::kHang;
-  if (std::holds_alternative<RunFailed>(outcome)) return Failure::kCrash;
-  if (std::holds_alternative<Rejected>(outcome)) return Failure::kRejected;
-  return std::nullopt;
-}
-
 // A gain is of one task on one device, both judged alike.
 bool AreComparable(const FoundStep& before, const FoundStep& after) {
   const RunRecord& a = before.record;
@@ -87,7 +77,7 @@ Result<knowledge::Outcome> OutcomeOf(const FoundStep& before, const FoundStep& a
                      evidence.toolchain, before.step.candidate.provenance.technique};
   outcome.task = TaskId(after.record.task);
   outcome.date = after.step.verdict.evidence.date;
-  outcome.failure = FailureOf(after.step.verdict.outcome);
+  outcome.failure = knowledge::FailureOf(after.step.verdict.outcome);
   if (outcome.failure) return outcome;
   const auto gain = LogGain(before, after);
   if (!gain) {
