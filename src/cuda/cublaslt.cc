@@ -8,38 +8,25 @@
 #include <utility>
 
 #include "cuda/blas.h"
+#include "cuda/lt_functions.h"
 #include "cuda/symbol_table.h"
 
 namespace warpsmith::cuda {
 namespace {
 
-// clang-format off
-#define WARPSMITH_CUBLASLT_FUNCTIONS(X)                                                   \
-  X(cublasLtCreate) X(cublasLtDestroy) X(cublasLtGetProperty) X(cublasLtMatmulDescCreate) \
-  X(cublasLtMatmulDescDestroy) X(cublasLtMatmulDescSetAttribute)                          \
-  X(cublasLtMatrixLayoutCreate) X(cublasLtMatrixLayoutDestroy)                            \
-  X(cublasLtMatmulPreferenceCreate) X(cublasLtMatmulPreferenceDestroy)                    \
-  X(cublasLtMatmulPreferenceSetAttribute) X(cublasLtMatmulAlgoGetHeuristic)               \
-  X(cublasLtMatmulAlgoCheck) X(cublasLtMatmul)
-// clang-format on
-
-struct LtApi {
-  WARPSMITH_CUBLASLT_FUNCTIONS(WARPSMITH_MEMBER)
-};
-
 static_assert(sizeof(cublasLtMatmulAlgo_t) == sizeof(LtAlgorithm::bytes));
 
-Result<LtApi> Load() {
+Result<LtFunctions> Load() {
   const Library library = TRY(Library::Open(
       "libcublasLt.so.13", "install cuBLAS 13: pip install nvidia-cublas, or a CUDA 13 toolkit"));
-  LtApi api;
+  LtFunctions api;
   const SymbolSlot slots[] = {WARPSMITH_CUBLASLT_FUNCTIONS(WARPSMITH_SLOT)};
   TRY(LoadSymbols(library, slots));
   return api;
 }
 
-Result<const LtApi*> LtTable() {
-  static const Result<LtApi> api = Load();
+Result<const LtFunctions*> LtTable() {
+  static const Result<LtFunctions> api = Load();
   if (!api.ok()) return api.error();
   return &*api;
 }
@@ -94,7 +81,7 @@ struct LtMatmul::Handles {
   cublasLtMatrixLayout_t first = nullptr, second = nullptr, product = nullptr;
 
   ~Handles() {
-    const LtApi* api = *LtTable();
+    const LtFunctions* api = *LtTable();
     for (cublasLtMatrixLayout_t layout : {first, second, product}) {
       if (layout != nullptr) api->cublasLtMatrixLayoutDestroy(layout);
     }

@@ -8,23 +8,10 @@
 #include <utility>
 
 #include "cuda/blas.h"
+#include "cuda/lt_functions.h"
 #include "cuda/symbol_table.h"
 
 namespace warpsmith::cuda {
-
-// clang-format off
-#define WARPSMITH_LT_PRODUCT_FUNCTIONS(X)                                                 \
-  X(cublasLtCreate) X(cublasLtDestroy) X(cublasLtGetProperty) X(cublasLtMatmulDescCreate) \
-  X(cublasLtMatmulDescDestroy) X(cublasLtMatmulDescSetAttribute)                          \
-  X(cublasLtMatrixLayoutCreate) X(cublasLtMatrixLayoutDestroy)                            \
-  X(cublasLtMatmulPreferenceCreate) X(cublasLtMatmulPreferenceDestroy)                    \
-  X(cublasLtMatmulPreferenceSetAttribute) X(cublasLtMatmulAlgoGetHeuristic)               \
-  X(cublasLtMatmulAlgoCheck) X(cublasLtMatmul)
-// clang-format on
-
-struct LtFunctions {
-  WARPSMITH_LT_PRODUCT_FUNCTIONS(WARPSMITH_MEMBER)
-};
 
 namespace {
 
@@ -53,7 +40,7 @@ bool IsNamed() {
 template <typename Find>
 Result<LtFunctions> FunctionsFrom(const Find& find) {
   LtFunctions api;
-  const SymbolSlot slots[] = {WARPSMITH_LT_PRODUCT_FUNCTIONS(WARPSMITH_SLOT)};
+  const SymbolSlot slots[] = {WARPSMITH_CUBLASLT_FUNCTIONS(WARPSMITH_SLOT)};
   for (const SymbolSlot& slot : slots) *slot.function = TRY(find(slot.symbol));
   return api;
 }
