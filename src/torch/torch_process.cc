@@ -1,13 +1,11 @@
 #include "torch/torch_process.h"
 
-#include <unistd.h>
-
-#include <algorithm>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <optional>
 
 #include "embedded/torch_peer.h"
+#include "util/find_program.h"
 #include "util/json_reader.h"
 #include "util/subprocess.h"
 
@@ -25,21 +23,6 @@ std::string_view LastLine(std::string_view text) {
   return text.substr(text.rfind('\n') + 1);
 }
 
-std::optional<std::string> FindInPath(const std::string& name) {
-  if (name.find('/') != name.npos) {
-    return access(name.c_str(), X_OK) == 0 ? std::optional(name) : std::nullopt;
-  }
-  const char* path = std::getenv("PATH");
-  std::string_view rest = path == nullptr ? "/usr/local/bin:/usr/bin:/bin" : path;
-  while (!rest.empty()) {
-    const std::string_view folder = rest.substr(0, rest.find(':'));
-    rest.remove_prefix(std::min(rest.size(), folder.size() + 1));
-    std::string tried = std::string(folder.empty() ? "." : folder) + "/" + name;
-    if (access(tried.c_str(), X_OK) == 0) return tried;
-  }
-  return std::nullopt;
-}
-
 std::string_view Embedded(std::string_view path) {
   for (const EmbeddedFile& file : embedded::TorchPeer()) {
     if (file.path == path) return file.contents;
@@ -54,7 +37,7 @@ Result<std::string> FindPython() {
   const char* named = std::getenv("WARPSMITH_PYTHON");
   const bool is_named = named != nullptr && *named != '\0';
   const std::string wanted = is_named ? named : "python3";
-  if (std::optional<std::string> found = FindInPath(wanted)) return *std::move(found);
+  if (std::optional<std::string> found = FindProgram(wanted)) return *std::move(found);
   return Error{
       ErrorCode::kUnavailable,
       is_named ? "WARPSMITH_PYTHON is " + wanted + ", which cannot be run" : "no python3 in PATH",

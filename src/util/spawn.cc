@@ -19,6 +19,8 @@
 #include <thread>
 #include <utility>
 
+#include "util/find_program.h"
+
 namespace warpsmith {
 namespace {
 
@@ -95,19 +97,6 @@ void ResetSignals() {
   Give(report, errno);
 }
 
-std::string FindProgram(const std::string& name) {
-  if (name.find('/') != name.npos) return name;
-  const char* path = std::getenv("PATH");
-  std::string_view rest = path == nullptr ? "/usr/local/bin:/usr/bin:/bin" : path;
-  while (!rest.empty()) {
-    const std::string_view folder = rest.substr(0, rest.find(':'));
-    rest.remove_prefix(std::min(rest.size(), folder.size() + 1));
-    std::string tried = std::string(folder.empty() ? "." : folder) + "/" + name;
-    if (access(tried.c_str(), X_OK) == 0) return tried;
-  }
-  return name;
-}
-
 std::vector<std::string> Environment(const std::vector<std::string>& added) {
   std::vector<std::string> entries;
   for (char** entry = environ; *entry != nullptr; ++entry) entries.emplace_back(*entry);
@@ -124,7 +113,7 @@ rlim_t LimitOf(int64_t bytes) { return bytes > 0 ? static_cast<rlim_t>(bytes) : 
 // Pointers into `request`, which must outlive what is returned.
 Prepared Prepare(const SpawnRequest& request) {
   Prepared prepared;
-  prepared.path = FindProgram(request.argv[0]);
+  prepared.path = FindProgram(request.argv[0]).value_or(request.argv[0]);
   for (const std::string& argument : request.argv) {
     prepared.argv.push_back(const_cast<char*>(argument.c_str()));
   }

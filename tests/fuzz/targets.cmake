@@ -13,8 +13,8 @@ add_compile_options(-ffunction-sections)
 add_link_options(-fuse-ld=lld LINKER:--gc-sections)
 
 # Of each folder what its readers are made of, and what they call.
-set(util_files build_info clock compression display_text elf elf_imports error file file_lock frame json_reader
-  random remove_tree sha256 spawn subprocess utf8)
+set(util_files build_info clock compression display_text elf elf_imports error file file_lock
+  find_program frame json_reader random remove_tree sha256 spawn subprocess utf8)
 set(core_files budget candidate chat_model device dtype expression expression_parser json_fields
   program_shim protocol resolved_plan resolved_tensor_map serialize_candidate serialize_chat
   serialize_device serialize_plan serialize_task serialize_timing serialize_verdict space step task
