@@ -11,14 +11,14 @@
 #include "agent/reply_blocks.h"
 #include "agent/reply_plan.h"
 #include "agent/reply_text.h"
-#include "profile/display_text.h"
+#include "util/display_text.h"
 
 namespace warpsmith::agent {
 namespace {
 
 using Sources = std::map<std::string, std::string>;
 
-std::string Quoted(std::string_view name) { return "'" + profile::ForTerminal(name, 80) + "'"; }
+std::string Quoted(std::string_view name) { return "'" + ForTerminal(name, 80) + "'"; }
 
 bool IsCodeLanguage(std::string_view language) {
   constexpr std::array<std::string_view, 9> kCode = {"cuda", "cu", "cuh", "cpp", "c++",
@@ -271,7 +271,7 @@ class Assembly {
     for (const std::string_view line : LinesOf(reply)) {
       if (Trimmed(line).starts_with(kMark)) {
         return BadReply(std::string(kDeclined) +
-                        profile::ForTerminal(Trimmed(Trimmed(line).substr(kMark.size()))));
+                        ForTerminal(Trimmed(Trimmed(line).substr(kMark.size()))));
       }
     }
     if (!remarks_.empty()) return BadReply("the reply has no CUDA source; " + remarks_.front());

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "agent/reply_text.h"
-#include "profile/display_text.h"
+#include "util/display_text.h"
 
 namespace warpsmith::agent {
 namespace {
@@ -81,7 +81,7 @@ std::vector<std::string_view> WithoutBlankEnds(std::vector<std::string_view> lin
 
 std::string Quoted(std::string_view search) {
   const auto lines = WithoutBlankEnds(LinesOf(search));
-  return lines.empty() ? "''" : "'" + profile::ForTerminal(Trimmed(lines.front()), 60) + "'";
+  return lines.empty() ? "''" : "'" + ForTerminal(Trimmed(lines.front()), 60) + "'";
 }
 
 Error Missing(const Edit& edit) {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "agent/reply_text.h"
-#include "profile/display_text.h"
+#include "util/display_text.h"
 
 namespace warpsmith::agent {
 namespace {
@@ -77,7 +77,7 @@ bool HasSourceExtension(std::string_view name) {
 }
 
 Status CheckSourceName(std::string_view name) {
-  const std::string shown = "'" + profile::ForTerminal(name, kMaxFileNameBytes) + "'";
+  const std::string shown = "'" + ForTerminal(name, kMaxFileNameBytes) + "'";
   if (name.find_first_of("/\\~") != name.npos || name == "..") {
     return BadReply(shown + " is a path: sources have plain names");
   }

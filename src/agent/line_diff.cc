@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "agent/reply_text.h"
-#include "profile/display_text.h"
+#include "util/display_text.h"
 
 namespace warpsmith::agent {
 namespace {
@@ -112,7 +112,7 @@ std::string SourcesDiff(const std::map<std::string, std::string>& before,
   std::string text;
   for (const auto& [name, unused] : names) {
     const std::string diff = LineDiff(text_in(before, name), text_in(after, name));
-    if (!diff.empty()) text += profile::ForTerminal(name) + "\n" + diff;
+    if (!diff.empty()) text += ForTerminal(name) + "\n" + diff;
   }
   if (text.size() <= most_bytes) return text;
   const size_t end = text.rfind('\n', most_bytes);

@@ -7,7 +7,7 @@
 
 #include "agent/reply_blocks.h"
 #include "agent/reply_text.h"
-#include "profile/display_text.h"
+#include "util/display_text.h"
 #include "util/json_reader.h"
 
 namespace warpsmith::agent {
@@ -35,12 +35,12 @@ Result<json> ObjectIn(std::string_view reply) {
   if (braced.empty()) braced = Braced(clean);
   if (braced.empty()) return BadReply("the answer has no JSON object");
   auto parsed = ParseJson(kSource, braced);
-  if (!parsed.ok()) return BadReply(profile::ForTerminal(parsed.error().message, kMaxAnswerText));
+  if (!parsed.ok()) return BadReply(ForTerminal(parsed.error().message, kMaxAnswerText));
   return std::move(*parsed);
 }
 
 Result<std::string> Text(const JsonReader& json) {
-  return profile::ForTerminal(TRY(json.String()), kMaxAnswerText);
+  return ForTerminal(TRY(json.String()), kMaxAnswerText);
 }
 
 // Null and missing are empty.
@@ -142,7 +142,7 @@ Result<Note> NoteFrom(const JsonReader& root) {
 template <typename T>
 Result<T> Told(Result<T> result) {
   if (result.ok()) return result;
-  return BadReply(profile::ForTerminal(result.error().message, kMaxAnswerText));
+  return BadReply(ForTerminal(result.error().message, kMaxAnswerText));
 }
 
 }  // namespace

@@ -4,7 +4,7 @@
 #include <charconv>
 #include <set>
 
-#include "profile/display_text.h"
+#include "util/display_text.h"
 #include "util/utf8.h"
 
 namespace warpsmith::agent {
@@ -58,7 +58,7 @@ std::string Shortened(std::string_view text) {
 }
 
 std::string Line(std::string_view value) {
-  std::string line = profile::ForTerminal(value, kMaxLineCharacters);
+  std::string line = ForTerminal(value, kMaxLineCharacters);
   std::replace(line.begin(), line.end(), '`', '\'');
   return line;
 }

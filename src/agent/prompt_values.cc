@@ -5,7 +5,7 @@
 #include "agent/prompts.h"
 #include "core/serialize.h"
 #include "profile/bottleneck.h"
-#include "profile/display_text.h"
+#include "util/display_text.h"
 
 namespace warpsmith::agent {
 namespace {
@@ -57,7 +57,7 @@ std::string ReferenceText(const Task& task) {
 std::string SourcesText(const std::map<std::string, std::string>& sources) {
   std::string text;
   for (const auto& [path, source] : sources) {
-    text += (text.empty() ? "" : "\n") + profile::ForTerminal(path) + "\n" + Fenced(source);
+    text += (text.empty() ? "" : "\n") + ForTerminal(path) + "\n" + Fenced(source);
   }
   return text.empty() ? "none\n" : text;
 }

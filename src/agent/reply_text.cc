@@ -4,7 +4,7 @@
 #include <array>
 #include <optional>
 
-#include "profile/display_text.h"
+#include "util/display_text.h"
 #include "util/utf8.h"
 
 namespace warpsmith::agent {
@@ -112,7 +112,7 @@ std::string_view Trimmed(std::string_view text) {
 }
 
 Error BadReply(const std::string& reason) {
-  return {ErrorCode::kBadInput, profile::ForTerminal(reason, kMaxReasonCharacters),
+  return {ErrorCode::kBadInput, ForTerminal(reason, kMaxReasonCharacters),
           "ask again for the reply's format"};
 }
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "profile/display_text.h"
 #include "profile/metrics.h"
+#include "util/display_text.h"
 
 namespace warpsmith::agent {
 namespace {
@@ -38,11 +38,11 @@ std::string NameOf(const Ranked& ranked) {
 std::string EvidenceLine(const Statement& statement) {
   std::string cites;
   for (const profile::Citation& citation : statement.cites) {
-    cites += (cites.empty() ? "" : ", ") + profile::ForTerminal(citation.metric) + "=" +
-             Number(citation.value);
+    cites +=
+        (cites.empty() ? "" : ", ") + ForTerminal(citation.metric) + "=" + Number(citation.value);
   }
   return std::string(profile::Describe(statement.bottleneck).name) + ": " +
-         profile::ForTerminal(statement.says, 300) + " [" + cites + "]";
+         ForTerminal(statement.says, 300) + " [" + cites + "]";
 }
 
 // Of several statements about one bottleneck the heaviest counts, as in the report's own ranking.
@@ -85,8 +85,7 @@ std::vector<std::string> Doubts(const BottleneckReport& report,
   }
   const size_t asked = profile::CounterSet("").size();
   if (!HasCounters(report)) {
-    doubts.push_back("no counters were read: the profile is '" +
-                     profile::ForTerminal(report.source) + "'");
+    doubts.push_back("no counters were read: the profile is '" + ForTerminal(report.source) + "'");
   } else if (2 * report.missing.size() > asked) {
     doubts.push_back(std::to_string(report.missing.size()) + " of " + std::to_string(asked) +
                      " counters are missing");
@@ -144,7 +143,7 @@ bool SpeaksOfWhole(const BottleneckReport& report) {
 std::string Text(const State& state) {
   std::string text = "- ";
   text += state.kernel ? "kernel " + std::to_string(*state.kernel + 1) + " " +
-                             profile::QuotedForModel(state.kernel_name)
+                             QuotedForModel(state.kernel_name)
                        : "whole plan";
   text += ", " + Percent(state.share) + " of the time: " + state.name;
   if (!state.secondary.empty()) text += ", then " + state.secondary;

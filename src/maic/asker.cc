@@ -10,7 +10,7 @@
 #include <thread>
 
 #include "core/serialize.h"
-#include "profile/display_text.h"
+#include "util/display_text.h"
 #include "util/interrupt.h"
 #include "util/json_reader.h"
 
@@ -176,7 +176,7 @@ Status Asker::AskOthers(std::span<const ChatRequest> requests,
       answer.money = wallet_->MoneyOf(requests[index], reply->usage);
       answer.reply = std::move(*reply);
     } else {
-      answer.problem = profile::ForTerminal(reply.error().message, kProblemCharacters);
+      answer.problem = ForTerminal(reply.error().message, kProblemCharacters);
     }
     const Status kept = Keep(requests[index], answer);
     if (!kept.ok()) {

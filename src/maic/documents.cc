@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "agent/reply_text.h"
-#include "profile/display_text.h"
+#include "util/display_text.h"
 #include "util/file.h"
 #include "util/utf8.h"
 
@@ -123,7 +123,7 @@ Result<std::string> Documents::Find(std::string_view words, size_t most_bytes) {
   find.Bind(query).Bind(int64_t{kMostPassages});
   std::string found;
   while (TRY(find.Next())) {
-    const std::string passage = profile::ForTerminal(find.Text(0)) + ", line " +
+    const std::string passage = ForTerminal(find.Text(0)) + ", line " +
                                 std::to_string(find.Int(1)) + ":\n" + ValidUtf8(find.TextView(2)) +
                                 "\n";
     if (found.size() + passage.size() <= most_bytes) found += passage;

@@ -4,8 +4,8 @@
 #include <nlohmann/json.hpp>
 
 #include "core/serialize.h"
-#include "profile/display_text.h"
 #include "profile/metrics.h"
+#include "util/display_text.h"
 #include "util/json_reader.h"
 
 namespace warpsmith::maic {
@@ -23,7 +23,7 @@ std::string TextOf(const Result<Profile>& profile) {
     passed.profile = *profile;
     text["profile"] = ToJson(Verdict{passed, {}});
   } else {
-    text["absent"] = profile::ForTerminal(profile.error().message, 300);
+    text["absent"] = ForTerminal(profile.error().message, 300);
   }
   return text.dump(-1, ' ', false, json::error_handler_t::replace);
 }

@@ -4,8 +4,8 @@
 
 #include "agent/line_diff.h"
 #include "agent/prompt_values.h"
-#include "profile/display_text.h"
 #include "profile/render.h"
+#include "util/display_text.h"
 
 namespace warpsmith::maic {
 namespace {
@@ -183,7 +183,7 @@ ChatRequest WithComplaint(const Attempt& attempt) {
   request.messages.front().text +=
       "\n# An earlier reply\n\nAn earlier reply to this prompt (number " +
       std::to_string(attempt.failures) +
-      ") could not be used: " + profile::ForTerminal(attempt.complaint, 300) +
+      ") could not be used: " + ForTerminal(attempt.complaint, 300) +
       "\nReply in the format above.\n";
   return request;
 }

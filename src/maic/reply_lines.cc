@@ -5,7 +5,7 @@
 
 #include "agent/reply_text.h"
 #include "knowledge/facts.h"
-#include "profile/display_text.h"
+#include "util/display_text.h"
 
 namespace warpsmith::maic {
 namespace {
@@ -42,7 +42,7 @@ size_t EndOfName(std::string_view text) {
 std::string Description(std::string_view rest) {
   const size_t begin = rest.find_first_not_of(" -:,(.\xE2\x80\x93\x94");
   if (begin == rest.npos) return "";
-  return profile::ForTerminal(agent::Trimmed(rest.substr(begin)), kMaxDescription);
+  return ForTerminal(agent::Trimmed(rest.substr(begin)), kMaxDescription);
 }
 
 }  // namespace

@@ -4,7 +4,7 @@
 #include <optional>
 #include <set>
 
-#include "profile/display_text.h"
+#include "util/display_text.h"
 
 namespace warpsmith::maic {
 namespace {
@@ -34,8 +34,7 @@ Result<std::vector<std::string>> CandidatesFor(KnowledgeBase& base,
 
 std::string NameOf(const KernelState& kernel) {
   if (!kernel.kernel.has_value()) return "";
-  return "kernel " + std::to_string(*kernel.kernel + 1) + " " +
-         profile::QuotedForModel(kernel.kernel_name);
+  return "kernel " + std::to_string(*kernel.kernel + 1) + " " + QuotedForModel(kernel.kernel_name);
 }
 
 // The neighbour in execution order with the larger share.

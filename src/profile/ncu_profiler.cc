@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "profile/display_text.h"
 #include "profile/metrics.h"
+#include "util/display_text.h"
 #include "util/file.h"
 #include "util/foreign_file.h"
 #include "util/subprocess.h"

@@ -5,8 +5,8 @@
 #include <sstream>
 
 #include "profile/csv.h"
-#include "profile/display_text.h"
 #include "profile/ncu_values.h"
+#include "util/display_text.h"
 #include "util/utf8.h"
 
 namespace warpsmith::profile {

@@ -4,8 +4,8 @@
 #include <nlohmann/json.hpp>
 
 #include "embedded/model_block.h"
-#include "profile/display_text.h"
 #include "profile/reading.h"
+#include "util/display_text.h"
 #include "util/embedded_file.h"
 #include "util/json_reader.h"
 #include "util/utf8.h"

@@ -2,7 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "fuzz.h"
-#include "profile/display_text.h"
+#include "util/display_text.h"
 #include "util/utf8.h"
 
 using namespace warpsmith;
@@ -23,9 +23,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   CHECK(!IsUtf8(text) || valid == text);
   CHECK(nlohmann::json::parse(nlohmann::json(valid).dump()).get<std::string>() == valid);
 
-  const std::string shown = profile::ForTerminal(text);
+  const std::string shown = ForTerminal(text);
   CHECK(IsUtf8(shown) && !HasControls(shown));
-  const std::string quoted = profile::QuotedForModel(text);
+  const std::string quoted = QuotedForModel(text);
   CHECK(!HasControls(quoted) && quoted.find_first_of("<>`{}") == quoted.npos);
   CHECK(nlohmann::json::parse(quoted).is_string());
   return 0;
