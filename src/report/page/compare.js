@@ -151,17 +151,6 @@ function drawTiles() {
       FINDING_CLASSES[pair.finding] || '')));
 }
 
-function drawHeader() {
-  const origin = comparison.origin;
-  const badge = document.getElementById('badge');
-  badge.textContent = origin.recording ? 'recorded measurements' : 'measured live';
-  badge.className = 'badge ' + (origin.recording ? 'recorded' : 'live');
-  document.getElementById('subtitle').textContent =
-    [origin.device, origin.driver && 'driver ' + origin.driver, origin.toolkit, origin.date].filter(Boolean).join(' · ');
-  document.getElementById('footer').textContent =
-    'Made by ' + (origin.program || 'warpsmith') + '. This file is self-contained: it loads nothing from a network.';
-}
-
 function draw() {
   drawTiles();
   clearCharts();
@@ -172,6 +161,6 @@ function draw() {
   useTables();
 }
 
-drawHeader();
+drawOrigin(comparison.origin, comparison.origin.toolkit);
 draw();
 matchMedia('(prefers-color-scheme: dark)').addEventListener('change', draw);

@@ -46,3 +46,14 @@ function table(title, note, columns, rows) {
 function tile(value, text, kind) {
   return element('div', {class: 'tile ' + (kind || '')}, element('b', {}, value), element('span', {}, text));
 }
+
+// `library`: what the measurements rest on, beside device and driver.
+function drawOrigin(origin, library) {
+  const badge = document.getElementById('badge');
+  badge.textContent = origin.recording ? 'recorded measurements' : 'measured live';
+  badge.className = 'badge ' + (origin.recording ? 'recorded' : 'live');
+  document.getElementById('subtitle').textContent =
+    [origin.device, origin.driver && 'driver ' + origin.driver, library, origin.date].filter(Boolean).join(' · ');
+  document.getElementById('footer').textContent =
+    'Made by ' + (origin.program || 'warpsmith') + '. This file is self-contained: it loads nothing from a network.';
+}

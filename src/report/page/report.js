@@ -226,17 +226,6 @@ function drawModes() {
   })));
 }
 
-function drawHeader() {
-  const origin = report.origin;
-  const badge = document.getElementById('badge');
-  badge.textContent = origin.recording ? 'recorded measurements' : 'measured live';
-  badge.className = 'badge ' + (origin.recording ? 'recorded' : 'live');
-  document.getElementById('subtitle').textContent =
-    [origin.device, origin.driver && 'driver ' + origin.driver, origin.baseline_library, origin.date].filter(Boolean).join(' · ');
-  document.getElementById('footer').textContent =
-    'Made by ' + (origin.program || 'warpsmith') + '. This file is self-contained: it loads nothing from a network.';
-}
-
 function draw() {
   drawModes();
   drawTiles();
@@ -244,6 +233,6 @@ function draw() {
   drawTables();
 }
 
-drawHeader();
+drawOrigin(report.origin, report.origin.baseline_library);
 draw();
 matchMedia('(prefers-color-scheme: dark)').addEventListener('change', draw);
