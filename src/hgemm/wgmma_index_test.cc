@@ -8,18 +8,14 @@
 #include "hgemm/device/emulated_sm90.h"
 // After the emulation.
 #include "hgemm/device/wgmma_split.cuh"
+#include "hgemm/test_configuration.h"
 
 namespace warpsmith::hgemm::wgmma {
 namespace {
 
-struct Base {
+struct Base : PlainConfiguration {
   static constexpr int kTileM = 128, kTileN = 128, kTileK = 64, kStages = 4;
-  static constexpr int kConsumers = 2, kProducerWarps = 1;
-  static constexpr int kClusterM = 1, kClusterN = 1, kSplits = 1, kSlices = 1;
-  static constexpr int kRasterGroup = 8, kSkew = 0, kCtasPerSm = 1, kStorePanels = 1;
-  static constexpr bool kRasterAlongM = true, kPersistent = false, kPingPong = false;
-  static constexpr bool kTmaStore = false, kStreamC = false, kOverlap = false;
-  static constexpr bool kRowMajorB = false, kBf16 = false, kDirectLoad = false;
+  static constexpr int kConsumers = 2, kRasterGroup = 8;
 };
 
 struct Sliced : Base {
