@@ -54,6 +54,10 @@ int AccessMode(const PathRule& rule) {
   return R_OK | enter | (writes ? W_OK : 0);
 }
 
+bool IsPerProcess(const fs::path& path) {
+  return path == "/proc" || path.string().starts_with("/proc/self");
+}
+
 constexpr int kAllReachable = 255;
 
 // The number of the first rule out of reach for whom we would become, of the first 254.
@@ -61,7 +65,7 @@ int FirstUnreachable(const std::vector<PathRule>& rules) {
   const auto answer = TryInChild([&](int /*mouth*/) {
     if (!ChangeIdentity()) return kAllReachable;  // the caller will see for itself
     for (size_t i = 0; i < rules.size() && i < kAllReachable; ++i) {
-      if (rules[i].path.string().starts_with("/proc/self")) continue;  // is ours, whoever we are
+      if (IsPerProcess(rules[i].path)) continue;  // ours is ours, whoever we are
       const bool ours = access(rules[i].path.c_str(), AccessMode(rules[i])) == 0;
       if (!ours && (errno == EACCES || errno == EPERM)) return static_cast<int>(i);
     }

@@ -53,12 +53,14 @@ sandbox::Policy ConfinedPolicy(const fs::path& dir, const fs::path& out, const f
   }
   AllowInstallation(program, &policy);
   AllowInstallation(ThisExecutable(), &policy);
+  policy.executable.emplace_back("/opt/nvidia");  // where the toolkit's packages put Nsight Compute
   policy.executable.insert(policy.executable.end(), {"/usr", "/bin", "/lib", "/lib64"});
-  policy.readable.insert(policy.readable.end(), {"/proc/self", "/proc/meminfo", "/proc/cpuinfo"});
   std::error_code failed;
   const fs::path inputs = fs::canonical(dir / "inputs", failed);
   if (!failed) policy.readable.push_back(inputs);
-  policy.writable = {dir, out};
+  // CUDA names its threads in /proc, and so it does in what a tool starts, whose entry there is not
+  // made yet. Whose files are whose, and Landlock's bounds, keep it from anything else.
+  policy.writable.insert(policy.writable.end(), {dir, out, "/proc"});
   policy.working_folder = out;
   policy.environment = {"CUDA_HOME", "WARPSMITH_CUDA_HOME", "TMPDIR"};
   policy.network = true;  // loopback, in a network of its own where L2 is reached
