@@ -14,6 +14,13 @@ constexpr std::chrono::seconds kStartLimit{180};  // importing torch from a cold
 constexpr std::chrono::seconds kLoadLimit{600};   // torch.compile tries many kernels
 constexpr std::chrono::seconds kMapLimit{120};
 constexpr int kChoiceBursts = 3;
+constexpr double kMostDrift = 3;  // of a time with the hand-over in it against one without
+
+double MedianUs(const std::vector<Sample>& samples) {
+  std::vector<double> us;
+  for (const Sample& sample : samples) us.push_back(sample.us);
+  return Median(std::move(us));
+}
 
 }  // namespace
 
@@ -56,23 +63,61 @@ StepResult ProgramTrial::RunTorch(Contender& contender, int round) {
   return RunBursts(contender, torch, round);
 }
 
+TorchChoice ProgramTrial::ChoiceOnDisk() const {
+  return TorchChoice({TaskId(job().task), job().workload, context_.kept->process->started().text,
+                      context_.trial.info->name});
+}
+
 // The better of the two, remembered in this stage and on disk.
 Result<std::string> ProgramTrial::BestOfTorch() {
   KeptTorch& kept = *context_.kept;
   if (kept.choice) return kept.choice->Best();
-  PeerProcess* torch = TRY(Torch());
-  const TorchChoice choice(
-      {TaskId(job().task), job().workload, torch->started().text, context_.trial.info->name});
-  kept.choice = choice.Find();
-  if (kept.choice) return kept.choice->Best();
+  TRY(Torch());
+  kept.choice = ChoiceOnDisk().Find();
+  if (!kept.choice) TRY(ChooseTorch());
+  return kept.choice->Best();
+}
+
+Status ProgramTrial::ChooseTorch() {
   TorchChoice::Times times;
   times.eager_us = TRY(TimeOfTorch("eager"));
   // Not everything can be compiled, or is right when it was: then there is nothing to choose.
   const Result<double> compile_us = TimeOfTorch("compile");
   if (compile_us.ok()) times.compile_us = *compile_us;
-  kept.choice = times;
-  TRY(choice.Store(times));
-  return times.Best();
+  context_.kept->choice = times;
+  return ChoiceOnDisk().Store(times);
+}
+
+// A choice holds for many verdicts. One that was made while something kept the machine busy would
+// lower the bar of all of them.
+StepResult ProgramTrial::ReconsiderTorch() {
+  std::optional<TorchChoice::Times>& choice = context_.kept->choice;
+  for (const Contender& contender : contenders_) {
+    if (!choice || contender.kind != Kind::kTorch || contender.callee != choice->Best()) continue;
+    const bool compiled = contender.callee == "compile";
+    const double chosen_us = compiled ? *choice->compile_us : choice->eager_us;
+    if (chosen_us <= kMostDrift * MedianUs(contender.timing.samples)) break;
+    TRY(ChooseTorch());
+    if (choice->Best() == contender.callee) break;
+    return std::optional<Outcome>(Inconclusive{
+        fmt::format("'{}' was chosen as PyTorch's better on times that no longer hold ({:.4g} us "
+                    "then); now it is '{}' ({}): judge again",
+                    contender.callee, chosen_us, choice->Best(), choice->Words())});
+  }
+  return std::optional<Outcome>();
+}
+
+// What profiles a PyTorch process slows its later calls, too: the next job gets a new one.
+Status ProgramTrial::TraceTorch() {
+  for (Contender& contender : contenders_) {
+    if (contender.kind != Kind::kTorch) continue;
+    TRY(LoadTorch(contender.callee));
+    PeerProcess& torch = *context_.kept->process;
+    torch.Pause();
+    TRY(ReadActivity(contender, torch));
+  }
+  context_.kept->process.reset();
+  return {};
 }
 
 Result<double> ProgramTrial::TimeOfTorch(const std::string& callee) {
@@ -87,9 +132,7 @@ Result<double> ProgramTrial::TimeOfTorch(const std::string& callee) {
     const Sample stamp{0, i};
     TRY(RunOne(contender, torch, i == 0 ? nullptr : &stamp));
   }
-  std::vector<double> us;
-  for (const Sample& sample : contender.timing.samples) us.push_back(sample.us);
-  return Median(std::move(us));
+  return MedianUs(contender.timing.samples);
 }
 
 }  // namespace warpsmith::judge

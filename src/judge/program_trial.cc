@@ -67,9 +67,11 @@ Result<Outcome> ProgramTrial::Run(Evidence& evidence) {
     correctness_.max_deviation.push_back(answers_.round_deviation());
     if (Enough(round + 1, MonotonicSeconds() - begin)) break;
   }
+  if (auto outcome = TRY(ReconsiderTorch())) return *outcome;
   if (context_.kept->process != nullptr) {
     evidence.baseline_library = context_.kept->process->started().text;
     if (context_.kept->choice) evidence.baseline_choice = context_.kept->choice->Words();
+    if (certified()) TRY(TraceTorch());
   }
   return Outcome(TRY(Finish()));
 }
@@ -78,10 +80,9 @@ Result<Outcome> ProgramTrial::Run(Evidence& evidence) {
 
 Status ProgramTrial::AddBaselines() {
   baselines_added_ = true;
-  const bool certified = job().protocol.level == Level::kCertified;
   for (const std::string& name : job().task.baselines) {
     contenders_.push_back(TRY(Baseline(name)));
-    if (!certified) return {};  // screening asks about the bar alone
+    if (!certified()) return {};  // screening asks about the bar alone
   }
   if (contenders_.size() > 1) {
     Contender again = contenders_[1];
@@ -218,7 +219,8 @@ StepResult ProgramTrial::RunBursts(Contender& contender, PeerProcess& peer, int 
     const Sample stamp{round, round};
     if (auto outcome = TRY(RunOne(contender, peer, &stamp))) return outcome;
   }
-  if (job().protocol.level == Level::kCertified && contender.timing.gpu_busy_us == 0) {
+  const bool ends_here = contender.kind != Kind::kTorch;  // PyTorch's goes on: TraceTorch
+  if (certified() && ends_here && contender.timing.gpu_busy_us == 0) {
     TRY(ReadActivity(contender, peer));
   }
   return std::optional<Outcome>();

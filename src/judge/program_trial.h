@@ -83,6 +83,10 @@ class ProgramTrial {
   Result<PeerProcess*> Torch();
   Status LoadTorch(const std::string& callee);
   Result<std::string> BestOfTorch();
+  Status ChooseTorch();
+  TorchChoice ChoiceOnDisk() const;
+  StepResult ReconsiderTorch();
+  Status TraceTorch();
   Result<double> TimeOfTorch(const std::string& callee);
 
   // A call that ended so is the candidate's verdict, or a baseline's (our) trouble.
@@ -90,6 +94,7 @@ class ProgramTrial {
                     const std::string& step) const;
   BurstBench Bench() const;
   const Job& job() const { return *context_.trial.job; }
+  bool certified() const { return job().protocol.level == Level::kCertified; }
   Arena& arena() const { return *context_.trial.arena; }
 
   ProgramContext context_;

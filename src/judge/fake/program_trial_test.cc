@@ -383,6 +383,21 @@ TEST_F(ProgramJudging, ComparesWithPyTorchAndRivals) {
   EXPECT_FALSE(std::filesystem::is_empty(CacheHome() / "torch-best"));
 }
 
+// Here the two are the same program: which of them is better is not the question.
+TEST_F(ProgramJudging, AChoiceMadeOnTimesThatNoLongerHoldIsMadeAgain) {
+  job_.task.baselines = {"torch-best"};
+  const TorchChoice choice({TaskId(job_.task), job_.workload, "fake torch", info_.name});
+  ASSERT_TRUE(choice.Store({9e6, 8e6}).ok());
+  const Outcome outcome = Judge("honest");
+  const auto now = choice.Find();
+  ASSERT_TRUE(now.has_value());
+  EXPECT_LT(now->eager_us, 1e6);
+  EXPECT_LT(*now->compile_us, 1e6);
+  const bool stays = now->Best() == "compile";
+  EXPECT_EQ(std::holds_alternative<Passed>(outcome), stays) << Describe(outcome);
+  EXPECT_EQ(std::holds_alternative<Inconclusive>(outcome), !stays) << Describe(outcome);
+}
+
 TEST_F(ProgramJudging, PlansAreCalledLikePrograms) {
   job_.candidate = PlanCandidate("honest");
   job_.task.baselines = {"torch-eager"};
