@@ -15,18 +15,17 @@
 #include "solo/solo.h"
 #include "util/clock.h"
 #include "util/file.h"
-#include "util/file_lock.h"
 
 namespace warpsmith::judge {
 
 // Owns the thread that owns the oracle (a CUDA context belongs to the thread that uses it).
 class LocalDevice::Worker {
  public:
-  // Called with null when there is no oracle any more.
-  using Question = std::function<void(Oracle*)>;
+  // Called with an error when there is no oracle any more, or its turn did not come.
+  using Question = std::function<void(const Result<Oracle*>&)>;
 
-  Worker(OracleOptions options, FileLock lock)
-      : options_(std::move(options)), lock_(std::move(lock)), opened_at_(MonotonicSeconds()) {}
+  Worker(OracleOptions options, std::unique_ptr<GpuTurns> turns)
+      : options_(std::move(options)), turns_(std::move(turns)) {}
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
   ~Worker() {
@@ -51,7 +50,9 @@ class LocalDevice::Worker {
     const std::lock_guard guard(mutex_);
     if (failure_) return *failure_;
     for (Job& job : jobs) {
-      work_.emplace_back([this, job = std::move(job)](Oracle* oracle) { JudgeOne(oracle, job); });
+      work_.emplace_back([this, job = std::move(job)](const Result<Oracle*>& oracle) {
+        oracle.ok() ? JudgeOne(**oracle, job) : Drop(oracle.error());
+      });
       ++pending_;
     }
     wake_.notify_all();
@@ -71,9 +72,9 @@ class LocalDevice::Worker {
     {
       const std::lock_guard guard(mutex_);
       if (failure_) return *failure_;
-      work_.emplace_back([&question, answered](Oracle* oracle) {
-        if (oracle != nullptr) question(*oracle);
-        answered->set_value(oracle != nullptr ? Status{} : Lost());
+      work_.emplace_back([&question, answered](const Result<Oracle*>& oracle) {
+        if (oracle.ok()) question(**oracle);
+        answered->set_value(oracle.ok() ? Status{} : Status{oracle.error()});
       });
     }
     wake_.notify_all();
@@ -82,21 +83,33 @@ class LocalDevice::Worker {
 
   DeviceUse Use() const {
     const std::lock_guard guard(mutex_);
-    return {MonotonicSeconds() - opened_at_, measuring_seconds_};
+    return {turns_->held_seconds(), measuring_seconds_};
   }
+
+  Result<GpuTurns::Turn> TakeTurn() { return turns_->Take(); }
 
  private:
   void Main(std::promise<Status>& opened) {
-    Result<std::unique_ptr<Oracle>> oracle = Oracle::Open(options_);
-    if (!oracle.ok()) {
-      opened.set_value(oracle.error());
-      return;
+    const Status open = Open();
+    opened.set_value(open);
+    if (!open.ok()) return;
+    while (Question next = Next()) {
+      const auto turn = turns_->Take();
+      next(turn.ok() ? Working() : turn.error());
     }
-    oracle_ = std::move(oracle).value();
-    info_ = oracle_->info();
-    opened.set_value({});
-    while (Question next = Next()) next(oracle_.get());
     oracle_.reset();
+  }
+
+  Status Open() {
+    const GpuTurns::Turn turn = TRY(turns_->Take());
+    oracle_ = TRY(Oracle::Open(options_));
+    info_ = oracle_->info();
+    return {};
+  }
+
+  Result<Oracle*> Working() const {
+    if (oracle_ == nullptr) return Error{ErrorCode::kUnavailable, "the device was lost", ""};
+    return oracle_.get();
   }
 
   Question Next() {
@@ -108,23 +121,29 @@ class LocalDevice::Worker {
     return next;
   }
 
-  static Error Lost() { return {ErrorCode::kUnavailable, "the device was lost", ""}; }
-
-  void JudgeOne(Oracle* oracle, const Job& job) {
+  void JudgeOne(Oracle& oracle, const Job& job) {
     const double begin = MonotonicSeconds();
-    Result<Verdict> verdict = oracle != nullptr ? oracle->Judge(job) : Result<Verdict>(Lost());
+    Result<Verdict> verdict = oracle.Judge(job);
     Completed completed;
     completed.key = job.key;
     if (verdict.ok()) {
       completed.verdict = std::move(verdict).value();
     } else {
       completed.verdict.outcome = Inconclusive{"the device was lost: " + verdict.error().Line()};
-      if (oracle != nullptr) Reopen(verdict.error());
+      Reopen(verdict.error());
     }
     completed.gpu_seconds = MonotonicSeconds() - begin;
     const std::lock_guard guard(mutex_);
     measuring_seconds_ += completed.gpu_seconds;
     done_.push_back(std::move(completed));
+    --pending_;
+    wake_.notify_all();
+  }
+
+  // Not judged, and whoever asks is told why.
+  void Drop(const Error& why) {
+    const std::lock_guard guard(mutex_);
+    if (!failure_) failure_ = why;
     --pending_;
     wake_.notify_all();
   }
@@ -144,8 +163,7 @@ class LocalDevice::Worker {
   }
 
   OracleOptions options_;
-  FileLock lock_;
-  double opened_at_;
+  const std::unique_ptr<GpuTurns> turns_;
   DeviceInfo info_;
   std::unique_ptr<Oracle> oracle_;  // the thread's alone
 
@@ -179,9 +197,9 @@ LocalDevice::~LocalDevice() = default;
 Result<std::unique_ptr<LocalDevice>> LocalDevice::Open(LocalDeviceOptions options) {
   const cuda::DeviceProperties device = TRY(FindGpu(options.gpu));
   TRY(CreateDirectories(StateHome()));
-  FileLock lock = TRY(FileLock::Acquire(StateHome() / (device.uuid + ".lock"),
-                                        "measuring on " + device.name + " " + device.uuid,
-                                        options.lock_patience));
+  auto turns = std::make_unique<GpuTurns>(StateHome() / (device.uuid + ".lock"),
+                                          "measuring on " + device.name + " " + device.uuid,
+                                          options.lock_patience);
   if (options.runner_argv.empty()) {
     options.runner_argv = {ThisExecutable().string(), std::string(kRunnerSubcommand)};
   }
@@ -195,7 +213,7 @@ Result<std::unique_ptr<LocalDevice>> LocalDevice::Open(LocalDeviceOptions option
       OracleOptions{device, std::move(options.kernels), std::move(options.runner_argv),
                     std::move(options.program_argv), std::move(options.solo_argv),
                     options.sandboxed, options.compiler, std::move(options.libraries)},
-      std::move(lock));
+      std::move(turns));
   TRY(worker->Start());
   return std::unique_ptr<LocalDevice>(new LocalDevice(std::move(worker)));
 }
@@ -209,6 +227,8 @@ Result<std::vector<Completed>> LocalDevice::Collect(std::chrono::milliseconds pa
 }
 
 DeviceUse LocalDevice::Use() const { return worker_->Use(); }
+
+Result<GpuTurns::Turn> LocalDevice::TakeTurn() { return worker_->TakeTurn(); }
 
 Result<std::optional<std::string>> LocalDevice::DegenerateAnswer(const Task& task,
                                                                  const Workload& workload) {

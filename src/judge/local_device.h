@@ -10,6 +10,7 @@
 
 #include "core/compiler.h"
 #include "core/device.h"
+#include "judge/gpu_turns.h"
 #include "util/result.h"
 
 namespace warpsmith::judge {
@@ -27,20 +28,20 @@ struct LocalDeviceOptions {
   // Paths that baselines "lib:PATH" may name. They are loaded into the measuring process: the
   // user's word alone puts one here, never a task's.
   std::vector<std::string> libraries = {};
-  std::chrono::milliseconds lock_patience{0};  // how long to wait for another measuring process
+  // How long to wait for another measuring process. 0: keep others off for as long as this lives.
+  std::chrono::milliseconds lock_patience{0};
 };
 
 // What the device was held for, to tell how well a run keeps it busy.
 struct DeviceUse {
-  double held_seconds = 0;       // since it was opened
+  double held_seconds = 0;       // nobody else could measure
   double measuring_seconds = 0;  // of these, with a job at work
 };
 
 // The architecture to build the judge's kernels for ("sm_90a"). kUnavailable without a GPU.
 Result<std::string> ArchitectureOfGpu(const std::string& gpu);
 
-// One measuring process per GPU: it holds a lock named after the GPU's UUID for as long as it
-// lives. Thread-safe.
+// One process at a time measures on a GPU (gpu_turns.h). Thread-safe.
 class LocalDevice : public Device {
  public:
   // kUnavailable: no GPU or driver. kBusy: another process measures on it, and went on doing so for
@@ -53,6 +54,8 @@ class LocalDevice : public Device {
   Result<std::vector<Completed>> Collect(std::chrono::milliseconds patience) override;
 
   DeviceUse Use() const;
+  // For work on the GPU beside the jobs: no other process measures while the turn lives.
+  Result<GpuTurns::Turn> TakeTurn();
   // Is there a trivial answer (zeros, a constant, a copy) that the task's check takes for right?
   // Waits for the jobs before it.
   Result<std::optional<std::string>> DegenerateAnswer(const Task& task, const Workload& workload);

@@ -17,7 +17,7 @@ Result<Artifact> Compiled(const Candidate& candidate, const std::string& archite
   if (const auto* artifact = std::get_if<Artifact>(&outcome)) return *artifact;
   const auto& failed = std::get<CompileFailed>(outcome);
   return Error{ErrorCode::kAnswerIsNo, "the candidate does not compile: " + failed.reason,
-               "evaluate it for the compiler's log"};
+               "'warpsmith evaluate' shows the compiler's log"};
 }
 
 }  // namespace
@@ -25,12 +25,14 @@ Result<Artifact> Compiled(const Candidate& candidate, const std::string& archite
 Result<Profile> ProfileOf(Machine& machine, const task::LoadedTask& loaded,
                           const Candidate& candidate, const std::string& ncu) {
   const DeviceInfo& device = machine.info();
+  // A program is called as its task says: by a shim that is compiled with it.
   const Candidate whole = TRY(WithProgramShim(candidate, loaded.task, loaded.workload));
   const ProfileJob job{loaded.task, loaded.workload, candidate,
                        TRY(Compiled(whole, device.architecture))};
   if (machine.recorded() != nullptr) return profile::StaticProfile(job, device.sm_count);
   const auto say = [](const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); };
-  return MakeProfiler(device, {ncu, true, say})->Take(job);
+  const auto turn = TRY(machine.local()->TakeTurn());
+  return MakeProfiler(device, {ncu, machine.sandboxed(), say})->Take(job);
 }
 
 }  // namespace warpsmith::cli

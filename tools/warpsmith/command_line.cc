@@ -33,8 +33,9 @@ void AddDevice(CLI::App* command, DeviceOptions& device) {
   command->add_option("--gpu", device.gpu, "GPU by UUID (or its beginning) or index");
   command->add_option("--store", device.store, "results database");
   command
-      ->add_option("--wait", device.wait_seconds,
-                   "seconds to wait while another process measures on the GPU")
+      ->add_option(
+          "--wait", device.wait_seconds,
+          "seconds to wait while another process measures on the GPU; who waits takes turns")
       ->check(CheckWholeNumber);
   command->add_flag("--unsandboxed", device.unsandboxed,
                     "run programs with all that you may do; for code that you trust");

@@ -52,6 +52,7 @@ Result<Machine> Machine::Open(const DeviceOptions& options) {
   }
   Machine machine;
   machine.store_path_ = options.store;
+  machine.sandboxed_ = !options.unsandboxed;
   compile::CompilerOptions compiler;
   compiler.workers = CompileWorkers();
   machine.compiler_ = std::make_unique<compile::WorkerCompiler>(compiler);

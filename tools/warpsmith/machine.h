@@ -28,8 +28,10 @@ class Machine {
   Compiler& compiler() { return *compiler_; }
   // What the loop compiles with: null where the device answers without artifacts.
   Compiler* loop_compiler() { return info().needs_artifacts ? compiler_.get() : nullptr; }
-  // Null when measuring here.
+  // One of the two is null: what measures here, and what replays.
+  judge::LocalDevice* local() { return local_; }
   store::RecordedDevice* recorded() { return recorded_; }
+  bool sandboxed() const { return sandboxed_; }  // programs are, unless --unsandboxed
   // Opened at first use.
   Result<store::SqliteStore*> store();
   // How well the GPU here was kept busy: "measuring 83 % of the 312 s it was held"; empty in a
@@ -45,6 +47,7 @@ class Machine {
   std::unique_ptr<Device> device_;
   judge::LocalDevice* local_ = nullptr;
   store::RecordedDevice* recorded_ = nullptr;
+  bool sandboxed_ = true;
   std::unique_ptr<store::SqliteStore> store_;
 };
 

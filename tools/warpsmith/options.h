@@ -19,10 +19,10 @@ struct CommonOptions {
 // "recorded"; or the path of a .wsrec file or a folder of them.
 struct DeviceOptions {
   std::string device = "auto";
-  std::string gpu;           // UUID, its beginning, or an index
-  std::string store;         // the database; empty: $XDG_DATA_HOME/warpsmith/warpsmith.db
-  int wait_seconds = 0;      // how long to wait for another measuring process on the same GPU
-  bool unsandboxed = false;  // programs run with all that the user may do
+  std::string gpu;                     // UUID, its beginning, or an index
+  std::string store;                   // the database; empty: $XDG_DATA_HOME/warpsmith/warpsmith.db
+  int wait_seconds = 0;                // for another measuring process on the GPU; not 0: by turns
+  bool unsandboxed = false;            // programs run with all that the user may do
   std::vector<std::string> libraries;  // that may be loaded to be compared with: bench --against
 };
 

@@ -1,12 +1,11 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "candidate_profile.h"
 #include "commands.h"
-#include "core/program_shim.h"
 #include "judging.h"
 #include "profile/ncu_report.h"
 #include "profile/render.h"
-#include "profile/static_profile.h"
 #include "profiling.h"
 #include "util/file.h"
 
@@ -36,26 +35,6 @@ Result<int> FromFile(const ProfileOptions& options) {
   return 0;
 }
 
-Result<Artifact> Compiled(const Candidate& candidate, const std::string& architecture) {
-  compile::CompilerOptions options;
-  options.count_opcodes = true;
-  compile::WorkerCompiler compiler(options);
-  const CompileOutcome outcome = TRY(compiler.Compile(candidate, architecture));
-  if (const auto* artifact = std::get_if<Artifact>(&outcome)) return *artifact;
-  const auto& failed = std::get<CompileFailed>(outcome);
-  return Error{ErrorCode::kAnswerIsNo, "the candidate does not compile: " + failed.reason,
-               "'warpsmith evaluate' shows the compiler's log"};
-}
-
-Result<Profile> Taken(const ProfileOptions& options, Machine& machine, const ProfileJob& job) {
-  const DeviceInfo& device = machine.info();
-  if (machine.recorded() != nullptr) return profile::StaticProfile(job, device.sm_count);
-  return MakeProfiler(device,
-                      {options.ncu, !options.device.unsandboxed,
-                       [](const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); }})
-      ->Take(job);
-}
-
 }  // namespace
 
 Result<int> RunProfile(const ProfileOptions& options) {
@@ -78,13 +57,8 @@ Result<int> RunProfile(const ProfileOptions& options) {
     std::fprintf(stderr, "no NVIDIA GPU here: what can be said of the code for %s without a run\n",
                  device.name.c_str());
   }
-  const Candidate& candidate = candidates.front().second;
-  // A program is called as its task says: by a shim that is compiled with it.
-  const Candidate whole = TRY(WithProgramShim(candidate, loaded.task, loaded.workload));
-  const ProfileJob job{loaded.task, loaded.workload, candidate,
-                       TRY(Compiled(whole, device.architecture))};
   const profile::ProblemFacts facts = TRY(FactsOf(device, loaded.task, loaded.workload));
-  Print(options, TRY(Taken(options, machine, job)), facts);
+  Print(options, TRY(ProfileOf(machine, loaded, candidates.front().second, options.ncu)), facts);
   return 0;
 }
 

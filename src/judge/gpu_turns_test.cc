@@ -1,0 +1,63 @@
+#include "judge/gpu_turns.h"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "util/file.h"
+
+namespace warpsmith::judge {
+namespace {
+
+using std::chrono::milliseconds;
+
+// Locks of one file exclude each other inside one process, too: these stand for two processes.
+class GpuTurnsTest : public testing::Test {
+ protected:
+  GpuTurns Of(milliseconds patience) { return {folder_.path() / "lock", "measuring", patience}; }
+  bool IsFree() { return Of(milliseconds(0)).Take().ok(); }
+  const TemporaryDirectory folder_ = std::move(TemporaryDirectory::Create("turns")).value();
+};
+
+TEST_F(GpuTurnsTest, WhoHasNoPatienceKeepsIt) {
+  GpuTurns turns = Of(milliseconds(0));
+  EXPECT_TRUE(IsFree());
+  EXPECT_TRUE(turns.Take().ok());
+  EXPECT_FALSE(IsFree());
+  EXPECT_TRUE(turns.Take().ok());
+}
+
+TEST_F(GpuTurnsTest, WhoWaitsGivesItBackWhenItsLastHolderLeaves) {
+  GpuTurns turns = Of(milliseconds(1));
+  {
+    const auto one = turns.Take();
+    ASSERT_TRUE(one.ok());
+    { EXPECT_TRUE(turns.Take().ok()); }
+    EXPECT_FALSE(IsFree());
+    std::this_thread::sleep_for(milliseconds(5));
+  }
+  EXPECT_TRUE(IsFree());
+  const double held = turns.held_seconds();
+  EXPECT_GE(held, 0.005);
+  std::this_thread::sleep_for(milliseconds(2));
+  EXPECT_EQ(turns.held_seconds(), held);
+}
+
+TEST_F(GpuTurnsTest, WaitsForTheOtherAndNoLonger) {
+  GpuTurns other = Of(milliseconds(1)), waiting = Of(milliseconds(20'000)),
+           hasty = Of(milliseconds(1));
+  auto turn = std::make_optional(other.Take());
+  ASSERT_TRUE(turn->ok());
+  const auto refused = hasty.Take();
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, ErrorCode::kBusy);
+  std::thread leaving([&] {
+    std::this_thread::sleep_for(milliseconds(10));
+    turn.reset();
+  });
+  EXPECT_TRUE(waiting.Take().ok());
+  leaving.join();
+}
+
+}  // namespace
+}  // namespace warpsmith::judge
