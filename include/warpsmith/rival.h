@@ -27,6 +27,12 @@ int warpsmith_rival_gemm(int64_t m, int64_t n, int64_t k, int transpose_b, const
 int warpsmith_rival_prepare(int64_t m, int64_t n, int64_t k, int transpose_b, const void* a,
                             const void* b, void* c, void* stream);
 
+/* Optional: the same two for BF16 in and out (`hgemm bench --dtype bf16`). */
+int warpsmith_rival_gemm_bf16(int64_t m, int64_t n, int64_t k, int transpose_b, const void* a,
+                              const void* b, void* c, void* stream);
+int warpsmith_rival_prepare_bf16(int64_t m, int64_t n, int64_t k, int transpose_b, const void* a,
+                                 const void* b, void* c, void* stream);
+
 #ifdef __cplusplus
 }
 #endif

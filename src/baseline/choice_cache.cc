@@ -64,8 +64,10 @@ Result<std::optional<GemmBaselineChoice>> FindIn(const fs::path& path, const Cho
 }  // namespace
 
 std::string Text(const ChoiceKey& key) {
-  return Text(key.name) + " " + std::to_string(key.m) + "x" + std::to_string(key.n) + "x" +
-         std::to_string(key.k) + " " + key.mode;
+  const GemmProblem& p = key.problem;
+  return Text(key.name) + " " + std::to_string(p.m) + "x" + std::to_string(p.n) + "x" +
+         std::to_string(p.k) + " " + key.mode +
+         (p.type == cuda::HalfType::kF16 ? "" : " " + std::string(Text(p.type)));
 }
 
 std::string FileNameOf(const ChoiceSite& site) {

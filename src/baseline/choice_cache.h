@@ -26,10 +26,11 @@ struct ChoiceSite {
 
 struct ChoiceKey {
   GemmBaselineName name;
-  int64_t m = 0, n = 0, k = 0;
+  GemmProblem problem;
   std::string mode = "device";  // the timing mode it was chosen in
 };
-std::string Text(const ChoiceKey& key);  // "cublaslt-auto 64x128x256 device"
+// "cublaslt-auto 64x128x256 device", with " bf16" where it is not f16
+std::string Text(const ChoiceKey& key);
 
 // The site's file name: readable, and distinct for distinct sites.
 std::string FileNameOf(const ChoiceSite& site);

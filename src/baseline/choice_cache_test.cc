@@ -11,9 +11,7 @@ using testing::HasSubstr;
 
 const ChoiceSite kSite{"NVIDIA H200", "580.95", "cuBLASLt 13.1.0"};
 
-ChoiceKey Key(int64_t m) {
-  return {.name = {GemmLibrary::kCublas, {}}, .m = m, .n = 128, .k = 256};
-}
+ChoiceKey Key(int64_t m) { return {.name = {GemmLibrary::kCublas, {}}, .problem = {m, 128, 256}}; }
 
 GemmBaselineChoice Choice(int64_t m, double median_us) {
   return {.name = {GemmLibrary::kCublas, {}},
@@ -45,6 +43,19 @@ TEST_F(ChoiceCacheTest, PutReplaces) {
   ASSERT_TRUE(cache.Put(Key(64), Choice(64, 2.5)).ok());
   ASSERT_TRUE(cache.Put(Key(64), Choice(64, 2.25)).ok());
   EXPECT_EQ(cache.Find(Key(64)).value()->median_us, 2.25);
+}
+
+TEST_F(ChoiceCacheTest, KeepsTheElementTypesApart) {
+  const ChoiceCache cache(Folder("own"), kSite);
+  ASSERT_TRUE(cache.Put(Key(64), Choice(64, 2.5)).ok());
+  ChoiceKey bf16 = Key(64);
+  bf16.problem.type = cuda::HalfType::kBF16;
+  EXPECT_EQ(cache.Find(bf16).value(), std::nullopt);
+  GemmBaselineChoice choice = Choice(64, 3);
+  choice.shape.type = cuda::HalfType::kBF16;
+  ASSERT_TRUE(cache.Put(bf16, choice).ok());
+  EXPECT_EQ(cache.Find(bf16).value()->shape.type, cuda::HalfType::kBF16);
+  EXPECT_EQ(cache.Find(Key(64)).value()->shape.type, cuda::HalfType::kF16);
 }
 
 TEST_F(ChoiceCacheTest, AnotherDriverOrLibraryKnowsNothingOfIt) {
@@ -98,6 +109,8 @@ TEST(ChoiceKey, SaysNameShapeAndMode) {
   key.name = {GemmLibrary::kLtAuto, cuda::GemmLayout::kTN};
   key.mode = "server";
   EXPECT_EQ(Text(key), "cublaslt-auto-tn 1x128x256 server");
+  key.problem.type = cuda::HalfType::kBF16;
+  EXPECT_EQ(Text(key), "cublaslt-auto-tn 1x128x256 server bf16");
 }
 
 TEST(FileNameOf, IsOnePathComponentWhateverTheSiteIsCalled) {

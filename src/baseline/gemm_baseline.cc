@@ -98,6 +98,14 @@ Result<cuda::GemmLayout> LayoutFrom(const JsonReader& reader) {
   return reader.Bad("NN or TN");
 }
 
+Result<cuda::HalfType> TypeFrom(const JsonReader& reader) {
+  const std::string text = TRY(reader.String());
+  for (const cuda::HalfType type : {cuda::HalfType::kF16, cuda::HalfType::kBF16}) {
+    if (text == Text(type)) return type;
+  }
+  return reader.Bad("f16 or bf16");
+}
+
 Result<int64_t> ExtentFrom(const JsonReader& reader) { return reader.IntIn(1, int64_t{1} << 31); }
 
 }  // namespace
@@ -129,6 +137,10 @@ std::string_view Text(cuda::GemmLayout layout) {
   return layout == cuda::GemmLayout::kNN ? "NN" : "TN";
 }
 
+std::string_view Text(cuda::HalfType type) {
+  return type == cuda::HalfType::kBF16 ? "bf16" : "f16";
+}
+
 std::vector<std::string> GemmBaselineNames() {
   std::vector<std::string> names;
   for (const LibraryRow& row : kLibraries) {
@@ -149,13 +161,14 @@ json ToJson(const GemmBaselineChoice& choice) {
                 {"median_us", NumberToJson(choice.median_us)},
                 {"tried", choice.tried},
                 {"library", choice.library}};
+  if (choice.shape.type != cuda::HalfType::kF16) value["dtype"] = Text(choice.shape.type);
   if (choice.algorithm) value["algorithm"] = cuda::ToHex(*choice.algorithm);
   return value;
 }
 
 Result<GemmBaselineChoice> GemmBaselineChoiceFrom(const JsonReader& reader) {
-  TRY(reader.OnlyFields(
-      {"version", "name", "m", "n", "k", "layout", "median_us", "tried", "library", "algorithm"}));
+  TRY(reader.OnlyFields({"version", "name", "m", "n", "k", "layout", "dtype", "median_us", "tried",
+                         "library", "algorithm"}));
   if (TRY(reader.At("version").Int()) != kGemmChoiceVersion) {
     Error error = reader.At("version").Bad("version " + std::to_string(kGemmChoiceVersion));
     error.code = ErrorCode::kVersion;
@@ -167,6 +180,7 @@ Result<GemmBaselineChoice> GemmBaselineChoiceFrom(const JsonReader& reader) {
                   .n = TRY(ExtentFrom(reader.At("n"))),
                   .k = TRY(ExtentFrom(reader.At("k"))),
                   .layout = TRY(LayoutFrom(reader.At("layout")))};
+  if (reader.Has("dtype")) choice.shape.type = TRY(TypeFrom(reader.At("dtype")));
   choice.median_us = TRY(reader.At("median_us").Number());
   choice.tried = static_cast<int>(TRY(reader.At("tried").IntIn(1, 1000)));
   choice.library = TRY(reader.At("library").String());

@@ -1,5 +1,5 @@
-// The libraries that HGEMM is measured against: C (m x n) = A (m x k) * B (k x n), FP16 in and out,
-// FP32 accumulation, all row-major (column-major libraries get the operands swapped).
+// The libraries that HGEMM is measured against: C (m x n) = A (m x k) * B (k x n), FP16 or BF16 in
+// and out, FP32 accumulation, all row-major (column-major libraries get the operands swapped).
 //
 //   name                 what runs
 //   cublas               cublasGemmEx, CUBLAS_GEMM_DEFAULT
@@ -45,6 +45,13 @@ struct GemmBaselineName {
 Result<GemmBaselineName> ParseGemmBaselineName(std::string_view text);
 std::string Text(const GemmBaselineName& name);
 std::string_view Text(cuda::GemmLayout layout);  // "NN", "TN"
+std::string_view Text(cuda::HalfType type);      // "f16", "bf16"
+
+// A product in whichever layout.
+struct GemmProblem {
+  int64_t m = 0, n = 0, k = 0;
+  cuda::HalfType type = cuda::HalfType::kF16;
+};
 
 // All nine names of cuBLAS and cuBLASLt.
 std::vector<std::string> GemmBaselineNames();
@@ -60,6 +67,7 @@ struct GemmBaselineChoice {
 };
 
 inline constexpr int kGemmChoiceVersion = 1;
+// `dtype` is written where it is not f16.
 nlohmann::json ToJson(const GemmBaselineChoice& choice);
 Result<GemmBaselineChoice> GemmBaselineChoiceFrom(const JsonReader& json);
 // The same as one line of text.

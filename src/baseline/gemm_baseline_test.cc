@@ -66,11 +66,22 @@ TEST(GemmBaselineChoice, SurvivesItsText) {
   EXPECT_EQ(read.library, choice.library);
 }
 
+// Choices were kept and recorded before there was another type.
+TEST(GemmBaselineChoice, SaysItsTypeWhereItIsNotFp16) {
+  GemmBaselineChoice choice = Sample();
+  EXPECT_THAT(ToText(choice), testing::Not(HasSubstr("dtype")));
+  EXPECT_EQ(GemmBaselineChoiceFromText(ToText(choice))->shape.type, cuda::HalfType::kF16);
+  choice.shape.type = cuda::HalfType::kBF16;
+  EXPECT_THAT(ToText(choice), HasSubstr("\"dtype\":\"bf16\""));
+  EXPECT_EQ(GemmBaselineChoiceFromText(ToText(choice))->shape.type, cuda::HalfType::kBF16);
+}
+
 TEST(GemmBaselineChoice, RefusesWhatItCannotBe) {
   using nlohmann::json;
   const std::pair<const char*, json> changes[] = {
-      {"layout", "NT"}, {"m", 0},           {"k", -5},       {"version", 2}, {"tried", 0},
-      {"name", "x"},    {"algorithm", "0"}, {"extra", true}, {"n", 1.5},     {"library", 3}};
+      {"layout", "NT"}, {"m", 0},      {"k", -5},        {"version", 2},
+      {"tried", 0},     {"name", "x"}, {"dtype", "f32"}, {"algorithm", "0"},
+      {"extra", true},  {"n", 1.5},    {"library", 3}};
   for (const auto& [field, value] : changes) {
     json changed = ToJson(Sample());
     changed[field] = value;

@@ -51,9 +51,14 @@ Result<Operands> OperandsOf(std::span<const launch::Binding> bindings) {
 
 using RivalEntry = decltype(&warpsmith_rival_gemm);
 
+RivalEntry FindEntry(void* handle, const std::string& name, cuda::HalfType type) {
+  const bool is_bf16 = type == cuda::HalfType::kBF16;
+  return Find(handle, (name + (is_bf16 ? "_bf16" : "")).c_str(), RivalEntry());
+}
+
 Result<launch::TimedCallable> FromEntry(const std::string& path, void* handle, RivalEntry entry,
                                         const cuda::GemmShape& shape) {
-  const auto prepare = Find(handle, "warpsmith_rival_prepare", RivalEntry());
+  const RivalEntry prepare = FindEntry(handle, "warpsmith_rival_prepare", shape.type);
   auto prepared = std::make_shared<bool>(prepare == nullptr);
   return launch::TimedCallable{
       path, [=](const cuda::Stream& stream, std::span<const launch::Binding> bindings) -> Status {
@@ -105,6 +110,8 @@ Result<launch::TimedCallable> FromGemmLibrary(const std::string& path, void* han
   }
   const int transpose_b = shape.layout == cuda::GemmLayout::kTN ? 1 : 0;
   state->problem = warpsmith_gemm_dense(shape.m, shape.n, shape.k, 0, transpose_b);
+  state->problem.dtype =
+      shape.type == cuda::HalfType::kBF16 ? WARPSMITH_GEMM_BF16 : WARPSMITH_GEMM_F16;
   size_t bytes = 0;
   if (state->create(nullptr, &state->library) != WARPSMITH_GEMM_OK ||
       state->workspace(state->library, &state->problem, &bytes) != WARPSMITH_GEMM_OK) {
@@ -132,9 +139,12 @@ Result<std::string> RivalVersion(const std::string& path) {
 Result<launch::TimedCallable> MakeRivalLibrary(const std::string& path,
                                                const cuda::GemmShape& shape) {
   void* handle = TRY(Open(path));
-  const auto entry = Find(handle, "warpsmith_rival_gemm", RivalEntry());
-  return entry != nullptr ? FromEntry(path, handle, entry, shape)
-                          : FromGemmLibrary(path, handle, shape);
+  const RivalEntry entry = FindEntry(handle, "warpsmith_rival_gemm", shape.type);
+  if (entry != nullptr) return FromEntry(path, handle, entry, shape);
+  if (FindEntry(handle, "warpsmith_rival_gemm", cuda::HalfType::kF16) != nullptr) {
+    return Bad(path, "it multiplies FP16 only: it exports no warpsmith_rival_gemm_bf16");
+  }
+  return FromGemmLibrary(path, handle, shape);
 }
 
 }  // namespace warpsmith::baseline

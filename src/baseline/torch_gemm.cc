@@ -28,11 +28,13 @@ std::string_view LastLine(std::string_view text) {
 
 Result<TorchTimes> TimesFrom(const JsonReader& row) {
   const std::string layout = TRY(row.At("layout").String());
+  const std::string dtype = TRY(row.At("dtype").String());
   return TorchTimes{
       .shape = {.m = TRY(row.At("m").Int()),
                 .n = TRY(row.At("n").Int()),
                 .k = TRY(row.At("k").Int()),
-                .layout = layout == "NN" ? cuda::GemmLayout::kNN : cuda::GemmLayout::kTN},
+                .layout = layout == "NN" ? cuda::GemmLayout::kNN : cuda::GemmLayout::kTN,
+                .type = dtype == "bf16" ? cuda::HalfType::kBF16 : cuda::HalfType::kF16},
       .device_us = TRY(row.At("device_us").Number()),
       .offline_us = TRY(row.At("offline_us").Number()),
       .server_us = TRY(row.At("server_us").Number())};
@@ -63,7 +65,7 @@ Result<TorchOutcome> MeasureTorch(const std::vector<cuda::GemmShape>& shapes,
                                   const TorchOptions& options) {
   json rows = json::array();
   for (const cuda::GemmShape& shape : shapes) {
-    rows.push_back({shape.m, shape.n, shape.k, Text(shape.layout)});
+    rows.push_back({shape.m, shape.n, shape.k, Text(shape.layout), Text(shape.type)});
   }
   const std::string python = PythonOf(options);
   const std::string script(embedded::TorchScript().front().contents);

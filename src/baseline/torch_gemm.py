@@ -1,4 +1,4 @@
-"""Times torch.matmul. argv[1]: JSON list of [m, n, k, layout]. Last line of output: JSON.
+"""Times torch.matmul. argv[1]: JSON list of [m, n, k, layout, dtype]. Last line of output: JSON.
 
 {"absent": reason}  or  {"torch": version, "device": name, "rows": [{...}]}
 """
@@ -75,8 +75,8 @@ def server_us(call, flush):
     return statistics.median(times)
 
 
-def measure(m, n, k, layout, flush):
-    half = {"dtype": torch.float16, "device": "cuda"}
+def measure(m, n, k, layout, dtype, flush):
+    half = {"dtype": torch.bfloat16 if dtype == "bf16" else torch.float16, "device": "cuda"}
     a = torch.randn(m, k, **half)
     b = torch.randn(k, n, **half) if layout == "NN" else torch.randn(n, k, **half).t()
     c = torch.empty(m, n, **half)
@@ -85,11 +85,12 @@ def measure(m, n, k, layout, flush):
         torch.matmul(a, b, out=c)
 
     device, launches = device_us(call)
-    return {"m": m, "n": n, "k": k, "layout": layout, "device_us": device,
+    return {"m": m, "n": n, "k": k, "layout": layout, "dtype": dtype, "device_us": device,
             "offline_us": offline_us(call, launches), "server_us": server_us(call, flush)}
 
 
 torch.backends.cuda.matmul.allow_fp16_reduced_precision_reduction = False
+torch.backends.cuda.matmul.allow_bf16_reduced_precision_reduction = False
 flush_buffer = torch.empty(256 << 20, dtype=torch.uint8, device="cuda")
 answer({"torch": torch.__version__, "device": torch.cuda.get_device_name(),
         "rows": [measure(*row, flush_buffer) for row in json.loads(sys.argv[1])]})

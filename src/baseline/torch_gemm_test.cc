@@ -33,7 +33,8 @@ class FakePython {
 TEST(MeasureTorch, ReadsTheLastLineOfWhatPythonPrints) {
   const FakePython python(
       "echo 'a warning'; echo '{\"torch\": \"2.11\", \"device\": \"H200\", \"rows\": [{\"m\": 64, "
-      "\"n\": 64, \"k\": 64, \"layout\": \"NN\", \"device_us\": 2.5, \"offline_us\": 6, "
+      "\"n\": 64, \"k\": 64, \"layout\": \"NN\", \"dtype\": \"bf16\", \"device_us\": 2.5, "
+      "\"offline_us\": 6, "
       "\"server_us\": 14}]}'");
   const TorchOutcome outcome = python.Measure().value();
   const TorchMeasured& measured = std::get<TorchMeasured>(outcome);
@@ -42,11 +43,12 @@ TEST(MeasureTorch, ReadsTheLastLineOfWhatPythonPrints) {
   EXPECT_EQ(measured.times[0].device_us, 2.5);
   EXPECT_EQ(measured.times[0].server_us, 14);
   EXPECT_EQ(measured.times[0].shape.layout, cuda::GemmLayout::kNN);
+  EXPECT_EQ(measured.times[0].shape.type, cuda::HalfType::kBF16);
 }
 
 TEST(MeasureTorch, GivesTheScriptItsShapes) {
   const FakePython python(
-      "case \"$3\" in '[[64,64,64,\"NN\"]]') echo '{\"absent\": \"seen\"}';; esac");
+      "case \"$3\" in '[[64,64,64,\"NN\",\"f16\"]]') echo '{\"absent\": \"seen\"}';; esac");
   EXPECT_EQ(std::get<TorchAbsent>(python.Measure().value()).reason, "seen");
 }
 

@@ -45,8 +45,8 @@ Result<std::vector<cuda::LtAlgorithm>> Answers(const GemmBaselineName& name,
 }
 
 // Everything that `name` leaves open for this shape.
-Result<std::vector<GemmBaselineChoice>> Contenders(const GemmBaselineName& name, int64_t m,
-                                                   int64_t n, int64_t k,
+Result<std::vector<GemmBaselineChoice>> Contenders(const GemmBaselineName& name,
+                                                   const GemmProblem& problem,
                                                    const TuneOptions& options) {
   const bool is_cublas = name.library == GemmLibrary::kCublas;
   const std::string library = TRY(is_cublas ? cuda::CublasVersion() : cuda::CublasLtVersion());
@@ -54,7 +54,7 @@ Result<std::vector<GemmBaselineChoice>> Contenders(const GemmBaselineName& name,
   for (const cuda::GemmLayout layout : {cuda::GemmLayout::kNN, cuda::GemmLayout::kTN}) {
     if (name.layout && *name.layout != layout) continue;
     GemmBaselineChoice choice{.name = name,
-                              .shape = {.m = m, .n = n, .k = k, .layout = layout},
+                              .shape = {problem.m, problem.n, problem.k, layout, problem.type},
                               .algorithm = {},
                               .library = library};
     if (is_cublas) {
@@ -133,21 +133,23 @@ Result<GemmBaselineChoice> Fastest(const std::vector<GemmBaselineChoice>& choice
   return winner;
 }
 
+// Sign, exponent and mantissa, cut off; what is below the normal numbers becomes zero.
+uint16_t HalfOf(double value, cuda::HalfType type) {
+  const bool is_bf16 = type == cuda::HalfType::kBF16;
+  const int fraction_bits = is_bf16 ? 7 : 10, bias = is_bf16 ? 127 : 15;
+  int exponent = 0;
+  const double mantissa = std::frexp(std::abs(value), &exponent);  // in [0.5, 1)
+  const int biased = exponent - 1 + bias;
+  const int fraction = static_cast<int>(std::ldexp(mantissa * 2 - 1, fraction_bits));
+  const int magnitude = biased >= 1 ? (biased << fraction_bits) | fraction : 0;
+  return static_cast<uint16_t>((value < 0 ? 0x8000 : 0) | magnitude);
+}
+
 // A few million draws are random enough for any matrix: they are repeated along it.
-std::vector<uint16_t> RandomHalves(size_t count) {
+std::vector<uint16_t> RandomHalves(size_t count, cuda::HalfType type) {
   std::vector<uint16_t> halves(count);
   Random random = Random::Secret();
-  for (uint16_t& half : halves) {
-    // Sign, exponent and mantissa of N(0, 1) rounded to half; |x| < 2^-14 becomes zero.
-    const double value = random.Normal();
-    int exponent = 0;
-    const double mantissa = std::frexp(std::abs(value), &exponent);  // in [0.5, 1)
-    const auto fraction = static_cast<uint16_t>((mantissa * 2 - 1) * 1024);
-    const bool normal = exponent - 1 >= -14;
-    const auto biased = static_cast<uint16_t>(exponent - 1 + 15);
-    half =
-        static_cast<uint16_t>((value < 0 ? 0x8000 : 0) | (normal ? (biased << 10) | fraction : 0));
-  }
+  for (uint16_t& half : halves) half = HalfOf(random.Normal(), type);
   return halves;
 }
 
@@ -163,11 +165,12 @@ Result<cuda::DeviceBuffer> RandomMatrix(size_t elements, const std::vector<uint1
 
 }  // namespace
 
-Result<GemmBaselineChoice> ChooseGemmBaseline(const GemmBaselineName& name, int64_t m, int64_t n,
-                                              int64_t k, const cuda::GemmOperands& operands,
+Result<GemmBaselineChoice> ChooseGemmBaseline(const GemmBaselineName& name,
+                                              const GemmProblem& problem,
+                                              const cuda::GemmOperands& operands,
                                               const cuda::Stream& stream,
                                               const TuneOptions& options) {
-  const std::vector<GemmBaselineChoice> contenders = TRY(Contenders(name, m, n, k, options));
+  const std::vector<GemmBaselineChoice> contenders = TRY(Contenders(name, problem, options));
   if (contenders.size() == 1) return contenders.front();
   const cuda::Event start = TRY(cuda::Event::Create());
   const cuda::Event end = TRY(cuda::Event::Create());
@@ -177,14 +180,9 @@ Result<GemmBaselineChoice> ChooseGemmBaseline(const GemmBaselineName& name, int6
                  options.rounds);
 }
 
-Result<GemmBaselineChoice> TuneCublasLt(int64_t m, int64_t n, int64_t k,
-                                        const cuda::GemmOperands& operands,
-                                        const cuda::Stream& stream, const TuneOptions& options) {
-  return ChooseGemmBaseline({GemmLibrary::kLtAuto, {}}, m, n, k, operands, stream, options);
-}
-
-Result<TuningMatrices> AllocateTuningMatrices(int64_t m, int64_t n, int64_t k) {
-  const std::vector<uint16_t> pattern = RandomHalves((size_t{1} << 20) + 7);
+Result<TuningMatrices> AllocateTuningMatrices(const GemmProblem& problem) {
+  const auto& [m, n, k, type] = problem;
+  const std::vector<uint16_t> pattern = RandomHalves((size_t{1} << 20) + 7, type);
   TuningMatrices matrices;
   matrices.a = TRY(RandomMatrix(static_cast<size_t>(m * k), pattern));
   matrices.b = TRY(RandomMatrix(static_cast<size_t>(k * n), pattern));

@@ -21,29 +21,24 @@ struct TuneOptions {
   double batch_us = 200;  // a timed batch lasts about so long, and is at least one launch
 };
 
-// What `name` comes to for m x n x k. Every contender (algorithm x layout) is captured in a graph
+// What `name` comes to for a product. Every contender (algorithm x layout) is captured in a graph
 // of its own and replayed in rounds, in an order drawn anew for each, always right after an untimed
 // replay of itself, so that all see the L2 as their own launches leave it. The best median wins;
 // those that a first round shows to be more than 1.3 times slower than the best are not timed
 // again. Where a name leaves nothing to choose, nothing is timed. `operands` hold m*k, k*n and m*n
 // elements; A and B are random, C is overwritten.
-Result<GemmBaselineChoice> ChooseGemmBaseline(const GemmBaselineName& name, int64_t m, int64_t n,
-                                              int64_t k, const cuda::GemmOperands& operands,
+Result<GemmBaselineChoice> ChooseGemmBaseline(const GemmBaselineName& name,
+                                              const GemmProblem& problem,
+                                              const cuda::GemmOperands& operands,
                                               const cuda::Stream& stream,
                                               const TuneOptions& options = {});
-
-// cuBLASLt's autotuning: ChooseGemmBaseline of "cublaslt-auto" (both layouts).
-Result<GemmBaselineChoice> TuneCublasLt(int64_t m, int64_t n, int64_t k,
-                                        const cuda::GemmOperands& operands,
-                                        const cuda::Stream& stream,
-                                        const TuneOptions& options = {});
 
 // A, B and C of their own, for those who have none: N(0, 1) in A and B.
 struct TuningMatrices {
   cuda::DeviceBuffer a, b, c;
   cuda::GemmOperands operands() const { return {a.address(), b.address(), c.address()}; }
 };
-Result<TuningMatrices> AllocateTuningMatrices(int64_t m, int64_t n, int64_t k);
+Result<TuningMatrices> AllocateTuningMatrices(const GemmProblem& problem);
 
 }  // namespace warpsmith::baseline
 

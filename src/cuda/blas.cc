@@ -35,7 +35,12 @@ Error BlasError(const char* call, int status, const std::string& detail) {
 
 std::string ShapeText(const GemmShape& shape) {
   return std::to_string(shape.m) + " x " + std::to_string(shape.n) + " x " +
-         std::to_string(shape.k) + (shape.layout == GemmLayout::kNN ? " NN" : " TN");
+         std::to_string(shape.k) + (shape.layout == GemmLayout::kNN ? " NN" : " TN") +
+         (shape.type == HalfType::kBF16 ? " BF16" : "");
+}
+
+cudaDataType_t DataType(HalfType type) {
+  return type == HalfType::kBF16 ? CUDA_R_16BF : CUDA_R_16F;
 }
 
 ColumnMajorGemm ColumnMajor(const GemmShape& shape) {

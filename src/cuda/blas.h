@@ -3,6 +3,8 @@
 #ifndef WARPSMITH_CUDA_BLAS_H_
 #define WARPSMITH_CUDA_BLAS_H_
 
+#include <library_types.h>
+
 #include <string>
 
 #include "cuda/gemm.h"
@@ -13,8 +15,10 @@ namespace warpsmith::cuda {
 // `status` is a cublasStatus_t.
 Error BlasError(const char* call, int status, const std::string& detail);
 
-// "4096 x 4096 x 4096 TN"
+// "4096 x 4096 x 4096 TN", with " BF16" where it is not FP16
 std::string ShapeText(const GemmShape& shape);
+
+cudaDataType_t DataType(HalfType type);
 
 // The shape as a column-major library sees it: C^T (n x m) = B^T * A^T, so B is its first operand.
 struct ColumnMajorGemm {

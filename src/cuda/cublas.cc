@@ -73,13 +73,13 @@ Status Cublas::Gemm(const GemmShape& shape, const GemmOperands& operands,
                                       workspace_.bytes()),
               ""));
   const ColumnMajorGemm view = ColumnMajor(shape);
+  const cudaDataType_t type = DataType(shape.type);
   const float alpha = 1, beta = 0;
   const cublasStatus_t status = api->cublasGemmEx_64(
       handle, view.transpose_first ? CUBLAS_OP_T : CUBLAS_OP_N, CUBLAS_OP_N, shape.n, shape.m,
-      shape.k, &alpha, reinterpret_cast<const void*>(operands.b), CUDA_R_16F, view.first_rows,
-      reinterpret_cast<const void*>(operands.a), CUDA_R_16F, shape.k, &beta,
-      reinterpret_cast<void*>(operands.c), CUDA_R_16F, shape.n, CUBLAS_COMPUTE_32F,
-      CUBLAS_GEMM_DEFAULT);
+      shape.k, &alpha, reinterpret_cast<const void*>(operands.b), type, view.first_rows,
+      reinterpret_cast<const void*>(operands.a), type, shape.k, &beta,
+      reinterpret_cast<void*>(operands.c), type, shape.n, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT);
   return Checked("cublasGemmEx_64", status, ShapeText(shape));
 }
 

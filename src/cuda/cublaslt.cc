@@ -102,14 +102,15 @@ Result<LtMatmul> LtMatmul::Create(const GemmShape& shape) {
   TRY(LT_CALL("", cublasLtCreate, &handles->library));
   TRY(LT_CALL("", cublasLtMatmulDescCreate, &handles->operation, CUBLAS_COMPUTE_32F, CUDA_R_32F));
   const ColumnMajorGemm view = ColumnMajor(shape);
+  const cudaDataType_t type = DataType(shape.type);
   const cublasOperation_t transpose = view.transpose_first ? CUBLAS_OP_T : CUBLAS_OP_N;
   TRY(LT_CALL("transpose", cublasLtMatmulDescSetAttribute, handles->operation,
               CUBLASLT_MATMUL_DESC_TRANSA, &transpose, sizeof(transpose)));
-  TRY(LT_CALL(ShapeText(shape), cublasLtMatrixLayoutCreate, &handles->first, CUDA_R_16F,
-              view.first_rows, view.first_columns, view.first_rows));
-  TRY(LT_CALL(ShapeText(shape), cublasLtMatrixLayoutCreate, &handles->second, CUDA_R_16F, shape.k,
+  TRY(LT_CALL(ShapeText(shape), cublasLtMatrixLayoutCreate, &handles->first, type, view.first_rows,
+              view.first_columns, view.first_rows));
+  TRY(LT_CALL(ShapeText(shape), cublasLtMatrixLayoutCreate, &handles->second, type, shape.k,
               shape.m, shape.k));
-  TRY(LT_CALL(ShapeText(shape), cublasLtMatrixLayoutCreate, &handles->product, CUDA_R_16F, shape.n,
+  TRY(LT_CALL(ShapeText(shape), cublasLtMatrixLayoutCreate, &handles->product, type, shape.n,
               shape.m, shape.n));
   return LtMatmul(std::move(handles));
 }

@@ -36,6 +36,11 @@ TEST(ColumnMajor, FirstOperandIsB) {
   EXPECT_EQ(tn.first_columns, 3);
 }
 
+TEST(ShapeText, NamesTheTypeWhereItIsNotFp16) {
+  EXPECT_EQ(ShapeText({2, 3, 5, GemmLayout::kNN}), "2 x 3 x 5 NN");
+  EXPECT_EQ(ShapeText({2, 3, 5, GemmLayout::kTN, HalfType::kBF16}), "2 x 3 x 5 TN BF16");
+}
+
 TEST(BlasError, NamesTheStatus) {
   EXPECT_EQ(BlasError("cublasLtMatmul", 15, "2 x 3 x 5 TN").message,
             "cublasLtMatmul: CUBLAS_STATUS_NOT_SUPPORTED (no kernel for this product): "

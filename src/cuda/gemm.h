@@ -1,5 +1,5 @@
-// The one product that the baselines compute: C (m x n) = A (m x k) * B (k x n), FP16 in and out,
-// FP32 accumulation, alpha 1, beta 0. All row-major and dense.
+// The one product that the baselines compute: C (m x n) = A (m x k) * B (k x n), half precision in
+// and out, FP32 accumulation, alpha 1, beta 0. All row-major and dense.
 #ifndef WARPSMITH_CUDA_GEMM_H_
 #define WARPSMITH_CUDA_GEMM_H_
 
@@ -15,9 +15,13 @@ enum class GemmLayout : uint8_t {
   kTN,  // n x k
 };
 
+// Of A, B and C alike; two bytes each.
+enum class HalfType : uint8_t { kF16, kBF16 };
+
 struct GemmShape {
   int64_t m = 0, n = 0, k = 0;
   GemmLayout layout = GemmLayout::kTN;
+  HalfType type = HalfType::kF16;
 };
 
 struct GemmOperands {

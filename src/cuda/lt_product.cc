@@ -136,7 +136,7 @@ struct LtProduct::State {
   }
   Status MakeLayout(cublasLtMatrixLayout_t* layout, int64_t rows, int64_t columns,
                     int64_t leading) const {
-    const cudaDataType_t type = spec.type == HalfType::kF16 ? CUDA_R_16F : CUDA_R_16BF;
+    const cudaDataType_t type = DataType(spec.type);
     return Checked("cublasLtMatrixLayoutCreate",
                    api().cublasLtMatrixLayoutCreate(layout, type, static_cast<uint64_t>(rows),
                                                     static_cast<uint64_t>(columns), leading),

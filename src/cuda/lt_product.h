@@ -10,12 +10,11 @@
 #include <string>
 
 #include "cuda/cublaslt.h"
+#include "cuda/gemm.h"
 #include "cuda/types.h"
 #include "util/result.h"
 
 namespace warpsmith::cuda {
-
-enum class HalfType : uint8_t { kF16, kBF16 };
 
 // C (m x n) = alpha op(A) op(B) + beta C, FP32 accumulation; row-major, leading dimensions in
 // elements. A is stored m x k, or k x m when transposed; B k x n, or n x k.

@@ -15,6 +15,7 @@
 #include "dispatch/choice.h"
 #include "dispatch/kernel_plan.h"
 #include "dispatch/plan_cache.h"
+#include "launch/half_type.h"
 #include "util/file.h"
 
 namespace warpsmith::dispatch {
@@ -54,15 +55,9 @@ PlanKey KeyOf(const Problem& p, const Addresses& addresses) {
 Addresses Aligned(size_t workspace_bytes) { return {16, 16, 16, 256, workspace_bytes}; }
 
 cuda::LtProductSpec SpecOf(const Problem& p) {
-  return {p.m,
-          p.n,
-          p.k,
-          p.transpose_a,
-          p.transpose_b,
-          p.lda,
-          p.ldb,
-          p.ldc,
-          p.dtype == DType::kBF16 ? cuda::HalfType::kBF16 : cuda::HalfType::kF16};
+  return {p.m,           p.n,           p.k,
+          p.transpose_a, p.transpose_b, p.lda,
+          p.ldb,         p.ldc,         launch::HalfTypeOf(p.dtype)};
 }
 
 // C = beta C, where there is nothing to add.

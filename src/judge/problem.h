@@ -29,10 +29,11 @@ struct TensorInfo {
   int64_t elements = 0, bytes = 0;
 };
 
-// The built-in reference: C = A * B, all f16.
+// The built-in reference: C = A * B.
 struct GemmShape {
   int64_t m = 0, n = 0, k = 0;
-  bool transposed = false;  // B is N x K ("TN")
+  bool transposed = false;    // B is N x K ("TN")
+  DType dtype = DType::kF16;  // of A, B and C; or kBF16
 };
 
 // A role is an index into inputs, then outputs: Roles() of them. Regions, slots and wire messages

@@ -11,6 +11,7 @@
 #include "cuda/cublas.h"
 #include "cuda/cublaslt.h"
 #include "cuda/nvml.h"
+#include "launch/half_type.h"
 
 namespace warpsmith::judge {
 namespace {
@@ -33,19 +34,20 @@ Result<baseline::GemmBaselineChoice> Choose(const Bench& bench, const MappedAren
                                             const std::string& text) {
   const baseline::GemmBaselineName name = TRY(baseline::ParseGemmBaselineName(text));
   const GemmShape& problem = *arena.problem.gemm;
+  const cuda::HalfType type = launch::HalfTypeOf(problem.dtype);
   if (name.library == baseline::GemmLibrary::kRival) {  // there is nothing to choose
     const auto layout = problem.transposed ? cuda::GemmLayout::kTN : cuda::GemmLayout::kNN;
     baseline::GemmBaselineChoice choice;
     choice.name = name;
-    choice.shape = {problem.m, problem.n, problem.k, layout};
+    choice.shape = {problem.m, problem.n, problem.k, layout, type};
     choice.library = TRY(baseline::RivalVersion(name.path));
     return choice;
   }
   const baseline::ChoiceCache cache = TRY(CacheFor(bench, name));
-  const baseline::ChoiceKey key{name, problem.m, problem.n, problem.k};
+  const baseline::ChoiceKey key{name, {problem.m, problem.n, problem.k, type}};
   if (auto known = TRY(cache.Find(key))) return *std::move(known);
-  baseline::GemmBaselineChoice choice = TRY(baseline::ChooseGemmBaseline(
-      name, problem.m, problem.n, problem.k, FirstSlots(arena), bench.stream));
+  baseline::GemmBaselineChoice choice =
+      TRY(baseline::ChooseGemmBaseline(name, key.problem, FirstSlots(arena), bench.stream));
   TRY(cache.Put(key, choice));
   return choice;
 }

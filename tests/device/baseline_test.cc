@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <array>
+#include <bit>
 #include <cmath>
 #include <cstdlib>
 #include <optional>
@@ -21,13 +22,18 @@ namespace {
 
 constexpr int64_t kM = 64, kN = 136, kK = 256;
 
-// Small integers are exact in half and their sums here too.
-uint16_t HalfOf(int value) {
-  static constexpr std::array<uint16_t, 4> kMagnitudes = {0x0000, 0x3c00, 0x4000, 0x4200};
-  return static_cast<uint16_t>(kMagnitudes[std::abs(value)] | (value < 0 ? 0x8000 : 0));
+using cuda::HalfType;
+
+// Small integers are exact in both types and their sums here too.
+uint16_t HalfOf(int value, HalfType type) {
+  static constexpr std::array<uint16_t, 3> kF16 = {0x0000, 0x3c00, 0x4000},
+                                           kBF16 = {0x0000, 0x3f80, 0x4000};
+  const auto& magnitudes = type == HalfType::kBF16 ? kBF16 : kF16;
+  return static_cast<uint16_t>(magnitudes.at(std::abs(value)) | (value < 0 ? 0x8000 : 0));
 }
 
-double DoubleOf(uint16_t half) {
+double DoubleOf(uint16_t half, HalfType type) {
+  if (type == HalfType::kBF16) return std::bit_cast<float>(uint32_t{half} << 16);
   const int exponent = half >> 10 & 31;
   const double fraction = half & 1023;
   const double magnitude =
@@ -42,6 +48,7 @@ class BaselineDeviceTest : public testing::Test {
     if (!driver.ok()) GTEST_SKIP() << driver.error().Line();
     context_.emplace(cuda::Context::Retain((*driver)->Properties(0).value()).value());
     stream_.emplace(cuda::Stream::Create().value());
+    Draw(HalfType::kF16);
   }
 
   // What `choice` computes from a_ and b_, poisoned before.
@@ -62,8 +69,9 @@ class BaselineDeviceTest : public testing::Test {
   }
 
   GemmBaselineChoice Choose(const GemmBaselineName& name) {
-    TuningMatrices matrices = AllocateTuningMatrices(kM, kN, kK).value();
-    const auto choice = ChooseGemmBaseline(name, kM, kN, kK, matrices.operands(), *stream_);
+    TuningMatrices matrices = AllocateTuningMatrices({kM, kN, kK, type_}).value();
+    const auto choice =
+        ChooseGemmBaseline(name, {kM, kN, kK, type_}, matrices.operands(), *stream_);
     EXPECT_TRUE(choice.ok()) << choice.error().Line();
     return choice.value();
   }
@@ -74,9 +82,10 @@ class BaselineDeviceTest : public testing::Test {
         double sum = 0;
         for (int64_t l = 0; l < kK; ++l) {
           const int64_t at = layout == cuda::GemmLayout::kNN ? l * kN + j : j * kK + l;
-          sum += DoubleOf(a_[i * kK + l]) * DoubleOf(b_[at]);
+          sum += DoubleOf(a_[i * kK + l], type_) * DoubleOf(b_[at], type_);
         }
-        ASSERT_EQ(DoubleOf(product[i * kN + j]), sum) << Text(layout) << " at " << i << ", " << j;
+        ASSERT_EQ(DoubleOf(product[i * kN + j], type_), sum)
+            << Text(layout) << " at " << i << ", " << j;
       }
     }
   }
@@ -87,23 +96,34 @@ class BaselineDeviceTest : public testing::Test {
     return buffer;
   }
 
-  static std::vector<uint16_t> SmallIntegers(size_t count, const char* stream) {
+  void Draw(HalfType type) {
+    type_ = type;
+    a_ = SmallIntegers(kM * kK, "a");
+    b_ = SmallIntegers(kK * kN, "b");
+  }
+
+  std::vector<uint16_t> SmallIntegers(size_t count, const char* stream) const {
     Random random(5, stream);
     std::vector<uint16_t> values(count);
-    for (uint16_t& value : values) value = HalfOf(static_cast<int>(random.Below(5)) - 2);
+    for (uint16_t& value : values) value = HalfOf(static_cast<int>(random.Below(5)) - 2, type_);
     return values;
   }
 
-  std::vector<uint16_t> a_ = SmallIntegers(kM * kK, "a"), b_ = SmallIntegers(kK * kN, "b");
+  HalfType type_ = HalfType::kF16;
+  std::vector<uint16_t> a_, b_;
   std::optional<cuda::Context> context_;
   std::optional<cuda::Stream> stream_;
 };
 
-TEST_F(BaselineDeviceTest, EveryBaselineMultipliesRightInTheLayoutItSays) {
-  for (const std::string& text : GemmBaselineNames()) {
-    const GemmBaselineChoice choice = Choose(ParseGemmBaselineName(text).value());
-    SCOPED_TRACE(text);
-    ExpectRight(Product(choice), choice.shape.layout);
+TEST_F(BaselineDeviceTest, EveryBaselineMultipliesRightInTheLayoutAndTypeItSays) {
+  for (const HalfType type : {HalfType::kF16, HalfType::kBF16}) {
+    Draw(type);
+    for (const std::string& text : GemmBaselineNames()) {
+      const GemmBaselineChoice choice = Choose(ParseGemmBaselineName(text).value());
+      SCOPED_TRACE(text + " " + std::string(Text(type)));
+      EXPECT_EQ(choice.shape.type, type);
+      ExpectRight(Product(choice), choice.shape.layout);
+    }
   }
 }
 

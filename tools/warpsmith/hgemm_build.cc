@@ -11,6 +11,7 @@
 #include "compile/worker_compiler.h"
 #include "dispatch/pack.h"
 #include "dispatch_commands.h"
+#include "launch/half_type.h"
 #include "util/file.h"
 
 namespace warpsmith::cli {
@@ -48,13 +49,17 @@ hgemm::Catalogue RowsFor(const hgemm::Catalogue& catalogue, const BuildOptions& 
 // cuBLASLt's autotuned algorithm of a shape, where the tuner has kept it.
 std::string LtAlgorithmOf(const hgemm::CatalogueRow& row) {
   const auto cache = baseline::ChoiceCache::Default({row.device, row.driver, row.library});
+  const hgemm::Problem& p = row.problem;
   const auto layout =
-      row.problem.layout == hgemm::Layout::kNN ? cuda::GemmLayout::kNN : cuda::GemmLayout::kTN;
-  const baseline::ChoiceKey key{
-      {baseline::GemmLibrary::kLtAuto, layout}, row.problem.m, row.problem.n, row.problem.k};
-  const auto choice = cache.Find(key);
-  if (!choice.ok() || !*choice || !(*choice)->algorithm) return "";
-  return cuda::ToHex(*(*choice)->algorithm);
+      p.layout == hgemm::Layout::kNN ? cuda::GemmLayout::kNN : cuda::GemmLayout::kTN;
+  const baseline::GemmProblem problem{p.m, p.n, p.k, launch::HalfTypeOf(p.dtype)};
+  // Of the layout, or of the faster layout where that is the same.
+  for (const auto& asked : {std::optional(layout), std::optional<cuda::GemmLayout>()}) {
+    const auto choice = cache.Find({{baseline::GemmLibrary::kLtAuto, asked}, problem});
+    if (!choice.ok() || !*choice || (*choice)->shape.layout != layout) continue;
+    if ((*choice)->algorithm) return cuda::ToHex(*(*choice)->algorithm);
+  }
+  return "";
 }
 
 using Compiled = std::future<Result<CompileOutcome>>;

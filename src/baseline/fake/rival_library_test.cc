@@ -33,6 +33,14 @@ TEST_F(RivalLibraryTest, CallsTheEntryWithTheProductAfterPreparingOnce) {
   EXPECT_EQ(marks_[5], 1);
 }
 
+TEST_F(RivalLibraryTest, Bf16HasEntriesOfItsOwn) {
+  const auto rival = MakeRivalLibrary(WARPSMITH_FAKE_RIVAL,
+                                      {1, 2, 3, cuda::GemmLayout::kNN, cuda::HalfType::kBF16});
+  ASSERT_TRUE(rival.ok()) << rival.error().Line();
+  EXPECT_TRUE(rival->enqueue(stream_, Bindings()).ok());
+  EXPECT_EQ(marks_[0], -1002003);
+}
+
 TEST_F(RivalLibraryTest, ALibraryWithoutAKernelForTheShapeSaysSo) {
   const auto rival = MakeRivalLibrary(WARPSMITH_FAKE_RIVAL, {7, 2, 3, cuda::GemmLayout::kNN});
   ASSERT_TRUE(rival.ok());
