@@ -13,9 +13,11 @@ namespace {
 constexpr int64_t kMagnitudeBytes = 4;
 constexpr int kNoSet = -1;
 
-// About a thousand products are 1 whatever K is: exact in FP16, yet not a handful of values.
-double ZeroOneDensity(int64_t k) {
-  return std::min(0.5, std::sqrt(1000.0 / static_cast<double>(k)));
+// So many products are 1 whatever K is, give or take: exact in the type, yet not a handful of
+// values.
+double ZeroOneDensity(const GemmShape& shape) {
+  const double ones = shape.dtype == DType::kBF16 ? 100 : 1000;
+  return std::min(0.5, std::sqrt(ones / static_cast<double>(shape.k)));
 }
 
 Fill FillOf(CheckInput input) {
@@ -24,12 +26,29 @@ Fill FillOf(CheckInput input) {
       return Fill::kNormal;
     case CheckInput::kZeroOne:
       return Fill::kZeroOne;
+    case CheckInput::kBf16Accumulate:
+      return Fill::kBf16Accumulate;
     case CheckInput::kFp16Accumulate:
       return Fill::kFp16Accumulate;
     case CheckInput::kAdversarial:
       return Fill::kAdversarial;
   }
   return Fill::kNormal;
+}
+
+bool IsFor(CheckInput input, const Problem& problem) {
+  switch (input) {
+    case CheckInput::kNormal:
+      return true;
+    case CheckInput::kZeroOne:
+      return problem.gemm.has_value();
+    case CheckInput::kBf16Accumulate:
+    case CheckInput::kFp16Accumulate:
+      return problem.gemm && TellsSums(input, problem.gemm->dtype, problem.gemm->k);
+    case CheckInput::kAdversarial:
+      return !problem.reference_draws;
+  }
+  return false;
 }
 
 Result<cuda::DeviceBuffer> AllocateBytes(int64_t bytes) {
@@ -58,10 +77,7 @@ Result<std::unique_ptr<Arena>> Arena::Create(OracleDevice& device, std::string i
 
 void Arena::ChooseChecks() {
   for (CheckInput input : kAllCheckInputs) {
-    const bool gemm_only = input == CheckInput::kZeroOne || input == CheckInput::kFp16Accumulate;
-    if (gemm_only && !problem_.gemm) continue;
-    if (input == CheckInput::kFp16Accumulate && problem_.gemm->k < kFp16DetectorMinimumK) continue;
-    if (input == CheckInput::kAdversarial && problem_.reference_draws) continue;
+    if (!IsFor(input, problem_)) continue;
     const auto index = static_cast<int>(checks_.size());
     checks_.push_back({input, plan_.contents + index, plan_.combinations() + index});
   }
@@ -186,10 +202,11 @@ Status Arena::FillOperand(uint64_t target, size_t input, Fill kind, uint64_t see
   parameters.rows = parameters.k_is_column != 0 ? other : shape.k;
   parameters.columns = parameters.k_is_column != 0 ? shape.k : other;
   parameters.seed = seed;
-  parameters.density = ZeroOneDensity(shape.k);
+  parameters.density = ZeroOneDensity(shape);
   parameters.reduction = shape.k;
   parameters.kind = kind;
   parameters.operand = is_a ? 0 : 1;
+  parameters.dtype = static_cast<int32_t>(shape.dtype);
   return device_.kernels().RunFill(parameters, device_.stream());
 }
 
@@ -382,7 +399,7 @@ Status Arena::ComputeProducts(const std::vector<std::pair<int, std::vector<int>>
                        target.magnitude});
   }
   const GemmShape& g = *problem_.gemm;
-  const ReferenceShape shape{g.m, g.n, g.k, g.transposed ? 1 : 0};
+  const ReferenceShape shape{g.m, g.n, g.k, g.transposed ? 1 : 0, static_cast<int32_t>(g.dtype)};
   const uint64_t table = TRY(device_.Upload(entries));
   TRY(device_.kernels().RunReference(table, static_cast<int>(entries.size()), shape,
                                      device_.stream()));

@@ -88,12 +88,22 @@ std::string_view DetectorName(CheckInput input) {
       return "bound";
     case CheckInput::kZeroOne:
       return "zero-one";
+    case CheckInput::kBf16Accumulate:
+      return "bf16-accumulate";
     case CheckInput::kFp16Accumulate:
       return "fp16-accumulate";
     case CheckInput::kAdversarial:
       return "adversarial";
   }
   return "bound";
+}
+
+int64_t LargestExactInteger(DType half) { return half == DType::kBF16 ? 256 : 2048; }
+
+bool TellsSums(CheckInput input, DType output, int64_t k) {
+  const bool is_bf16 = output == DType::kBF16;
+  if (input == CheckInput::kBf16Accumulate) return is_bf16 && k >= 64;
+  return k >= (is_bf16 ? 192 : 64);
 }
 
 std::optional<Incorrect> Diagnose(const OutputReport& report, std::string_view detector,
@@ -125,8 +135,8 @@ std::optional<Incorrect> DiagnoseChecks(const std::vector<CheckReport>& checks) 
     }
   }
   std::vector<CheckInput> order(kAllCheckInputs.begin(), kAllCheckInputs.end());
-  if (!Failed(checks, CheckInput::kZeroOne) && Failed(checks, CheckInput::kFp16Accumulate)) {
-    std::swap(order.front(), *std::find(order.begin(), order.end(), CheckInput::kFp16Accumulate));
+  if (!Failed(checks, CheckInput::kZeroOne)) {
+    order.insert(order.begin(), {CheckInput::kBf16Accumulate, CheckInput::kFp16Accumulate});
   }
   for (CheckInput input : order) {
     if (!Failed(checks, input)) continue;

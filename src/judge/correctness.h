@@ -34,14 +34,25 @@ Result<BoundCoefficients> CoefficientsOf(const Tolerance& tolerance, DType outpu
                                          const Sizes& sizes, MagnitudeKind kind);
 
 // The untimed inputs that every candidate must get right before anything is timed.
-enum class CheckInput : uint8_t { kNormal, kZeroOne, kFp16Accumulate, kAdversarial };
-inline constexpr std::array<CheckInput, 4> kAllCheckInputs = {
-    CheckInput::kNormal, CheckInput::kZeroOne, CheckInput::kFp16Accumulate,
-    CheckInput::kAdversarial};
+enum class CheckInput : uint8_t {
+  kNormal,
+  kZeroOne,
+  kBf16Accumulate,
+  kFp16Accumulate,
+  kAdversarial
+};
+inline constexpr std::array<CheckInput, 5> kAllCheckInputs = {
+    CheckInput::kNormal, CheckInput::kZeroOne, CheckInput::kBf16Accumulate,
+    CheckInput::kFp16Accumulate, CheckInput::kAdversarial};
 std::string_view DetectorName(CheckInput input);  // "bound", "zero-one", ...
 
-// At reduction lengths below this, adding one unit per k16 block to 2048 cannot move a half.
-inline constexpr int64_t kFp16DetectorMinimumK = 64;
+// Whole numbers up to this one are exact in the type, and so must be sums of zeros and ones.
+int64_t LargestExactInteger(DType half);  // 2048 of f16, 256 of bf16
+
+// Would a sum over k that was kept in the type of `input` (k*Accumulate) be off by more than the
+// bound of a product's output? An FP16 sum of FP16 matrices needs four k16 blocks; on BF16 outputs,
+// whose rounding hides more, twelve.
+bool TellsSums(CheckInput input, DType output, int64_t k);
 
 // What the oracle's kernel saw of one output.
 struct OutputReport {
@@ -65,8 +76,8 @@ struct CheckReport {
   CheckInput input = CheckInput::kNormal;
   OutputReport output;
 };
-// The most telling of the failed checks: unwritten or NaN output first; FP16 accumulation when only
-// precision is off; else the first failed check in the order of kAllCheckInputs.
+// The most telling of the failed checks: unwritten or NaN output first; half-precision sums when
+// only precision is off; else the first failed check in the order of kAllCheckInputs.
 std::optional<Incorrect> DiagnoseChecks(const std::vector<CheckReport>& checks);
 
 }  // namespace warpsmith::judge

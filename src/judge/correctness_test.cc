@@ -45,17 +45,47 @@ TEST(CoefficientsOf, RefusesOutputsWithoutABound) {
       CoefficientsOf(tolerance, DType::kI8, {{"K", 64}}, MagnitudeKind::kSumOfProducts).ok());
 }
 
-TEST(CoefficientsOf, Fp16AccumulationIsOutsideTheBoundOfItsDetector) {
+TEST(CoefficientsOf, DerivesTheBoundOfBf16FromItsOwnRounding) {
   Tolerance tolerance;
   tolerance.reduction_length = Expression::Literal("K");
-  for (int64_t k = kFp16DetectorMinimumK; k <= 16384; k *= 2) {
-    const auto bound =
-        CoefficientsOf(tolerance, DType::kF16, {{"K", k}}, MagnitudeKind::kSumOfProducts);
-    ASSERT_TRUE(bound.ok());
-    const double truth = 2048.0 + static_cast<double>(k) / 16 - 1;  // an FP16 sum stays at 2048
-    const double allowed = bound->relative * truth + bound->absolute + bound->magnitude * truth;
-    EXPECT_GT(truth - 2048.0, allowed) << "K = " << k;
+  const auto bound =
+      CoefficientsOf(tolerance, DType::kBF16, {{"K", 4096}}, MagnitudeKind::kSumOfProducts);
+  ASSERT_TRUE(bound.ok());
+  EXPECT_EQ(bound->relative, std::ldexp(1.0, -8));
+  EXPECT_EQ(bound->absolute, std::ldexp(1.0, -134));
+  EXPECT_DOUBLE_EQ(bound->magnitude, 2.0 * (256 + 8) * std::ldexp(1.0, -23));
+}
+
+struct SumsCase {
+  CheckInput input;
+  DType output;
+  double stays_at;
+};
+
+// From where TellsSums says so, a sum that stays where it began is beyond the bound, and below that
+// within it: the detector is asked wherever it can tell something.
+TEST(TellsSums, IsWhereASumThatStaysIsBeyondTheBound) {
+  Tolerance tolerance;
+  tolerance.reduction_length = Expression::Literal("K");
+  for (const SumsCase& c : {SumsCase{CheckInput::kFp16Accumulate, DType::kF16, 2048},
+                            SumsCase{CheckInput::kFp16Accumulate, DType::kBF16, 2048},
+                            SumsCase{CheckInput::kBf16Accumulate, DType::kBF16, 256}}) {
+    for (int64_t k = 16; k <= int64_t{1} << 24; k *= 2) {
+      const auto bound =
+          CoefficientsOf(tolerance, c.output, {{"K", k}}, MagnitudeKind::kSumOfProducts);
+      ASSERT_TRUE(bound.ok());
+      const double truth = c.stays_at + static_cast<double>(k) / 16 - 1;
+      const double allowed = bound->relative * truth + bound->absolute + bound->magnitude * truth;
+      EXPECT_EQ(TellsSums(c.input, c.output, k), truth - c.stays_at > allowed)
+          << Name(c.output) << " " << DetectorName(c.input) << ", K = " << k;
+    }
   }
+  EXPECT_FALSE(TellsSums(CheckInput::kBf16Accumulate, DType::kF16, 1024));
+}
+
+TEST(LargestExactInteger, IsTheLastBeforeAGap) {
+  EXPECT_EQ(LargestExactInteger(DType::kF16), 2048);
+  EXPECT_EQ(LargestExactInteger(DType::kBF16), 256);
 }
 
 TEST(CoefficientsOf, LetsFp32SumsThroughAndTf32Not) {
@@ -99,6 +129,17 @@ TEST(DiagnoseChecks, CallsLostPrecisionByItsName) {
                                            {CheckInput::kZeroOne, {}},
                                            {CheckInput::kFp16Accumulate, Wrong(3)},
                                            {CheckInput::kAdversarial, Wrong(0.1)}};
+  EXPECT_EQ(DiagnoseChecks(checks)->detector, "fp16-accumulate");
+}
+
+// A BF16 sum stays below 2048 too; an FP16 sum reaches 256 and goes on.
+TEST(DiagnoseChecks, TellsBf16SumsFromFp16Sums) {
+  std::vector<CheckReport> checks = {{CheckInput::kNormal, Wrong(9)},
+                                     {CheckInput::kZeroOne, {}},
+                                     {CheckInput::kBf16Accumulate, Wrong(3)},
+                                     {CheckInput::kFp16Accumulate, Wrong(30)}};
+  EXPECT_EQ(DiagnoseChecks(checks)->detector, "bf16-accumulate");
+  checks[2].output = {};
   EXPECT_EQ(DiagnoseChecks(checks)->detector, "fp16-accumulate");
 }
 

@@ -122,7 +122,10 @@ class Verification {
     parameters.elements = problem_.outputs[output].elements;
     parameters.bound = problem_.bounds[output];
     parameters.poison = poison;
-    parameters.exact = exact_ ? 1 : 0;
+    if (exact_) {
+      parameters.exact_up_to =
+          static_cast<uint32_t>(LargestExactInteger(problem_.outputs[output].dtype));
+    }
     parameters.dtype = static_cast<int32_t>(written_type);
     parameters.expected_dtype = static_cast<int32_t>(expected_type);
     return device_.kernels().RunVerify(parameters, static_cast<int>(entries.size()),
@@ -159,7 +162,10 @@ class Verification {
     report.worst_error = std::fabs(value - reference);
     const BoundCoefficients& c = problem_.bounds[output];
     const double bound = c.relative * std::fabs(reference) + c.absolute + c.magnitude * magnitude;
-    report.worst_bound = exact_ && std::fabs(reference) <= 2048 ? 0 : bound;
+    const bool is_exact =
+        exact_ && std::fabs(reference) <=
+                      static_cast<double>(LargestExactInteger(problem_.outputs[output].dtype));
+    report.worst_bound = is_exact ? 0 : bound;
     return {};
   }
 

@@ -24,7 +24,14 @@ Result<std::string> BuildJudgeKernels(Compiler& compiler, const std::string& arc
 
 // The structs below are passed to kernels as they are; device/*.cuh repeats them.
 
-enum class Fill : int32_t { kNormal, kUniform, kZeroOne, kFp16Accumulate, kAdversarial };
+enum class Fill : int32_t {
+  kNormal,
+  kUniform,
+  kZeroOne,
+  kFp16Accumulate,
+  kAdversarial,
+  kBf16Accumulate
+};
 
 struct FillParameters {
   uint64_t target = 0;
@@ -35,6 +42,7 @@ struct FillParameters {
   Fill kind = Fill::kNormal;
   int32_t operand = 0;      // 0: A, 1: B
   int32_t k_is_column = 0;  // the stored column index is the reduction's
+  int32_t dtype = 0;        // DType: kF16 or kBF16
 };
 
 struct TensorFill {
@@ -55,6 +63,7 @@ struct ReferenceEntry {
 struct ReferenceShape {
   int64_t m = 0, n = 0, k = 0;
   int32_t transposed = 0;  // B is N x K
+  int32_t dtype = 0;       // DType of A and B: kF16 or kBF16
 };
 
 struct VerifyEntry {
@@ -71,7 +80,8 @@ struct VerifyParameters {
   uint64_t entries = 0, results = 0;
   int64_t elements = 0;
   BoundCoefficients bound;
-  uint32_t poison = 0, exact = 0;
+  uint32_t poison = 0;
+  uint32_t exact_up_to = 0;               // whole numbers up to this must be exact; 0: none
   int32_t dtype = 0, expected_dtype = 0;  // DType
 };
 

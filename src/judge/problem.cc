@@ -10,9 +10,10 @@ namespace {
 constexpr int64_t kMagnitudeBytes = 4;  // gemm: sum |a||b| of each element in FP32
 
 Error Unfit(const Task& task, const std::string& found) {
-  return Error{ErrorCode::kBadInput, fmt::format("task {}: {}", task.name, found),
-               "the gemm reference needs f16 inputs A (M x K) and B (K x N, or N x K with layout "
-               "TN), in this order, and one f16 output (M x N)"};
+  return Error{
+      ErrorCode::kBadInput, fmt::format("task {}: {}", task.name, found),
+      "the gemm reference needs inputs A (M x K) and B (K x N, or N x K with layout TN), in "
+      "this order, and one output (M x N), all f16 or all bf16"};
 }
 
 Result<bool> TransposedOf(const Task& task) {
@@ -27,16 +28,18 @@ Result<GemmShape> GemmShapeOf(const Task& task, const Problem& problem) {
     return Unfit(task, fmt::format("{} inputs and {} outputs", problem.inputs.size(),
                                    problem.outputs.size()));
   }
+  GemmShape shape;
+  shape.dtype = problem.inputs[0].dtype;
+  const bool is_half = shape.dtype == DType::kF16 || shape.dtype == DType::kBF16;
   for (size_t role = 0; role < problem.Roles(); ++role) {
     const TensorInfo& tensor = problem.Tensor(role);
-    if (tensor.dtype != DType::kF16) {
+    if (!is_half || tensor.dtype != shape.dtype) {
       return Unfit(task, fmt::format("tensor {} is {}", tensor.name, Name(tensor.dtype)));
     }
     if (tensor.extents.size() != 2) return Unfit(task, tensor.name + " is not a matrix");
   }
   const auto &a = problem.inputs[0].extents, &b = problem.inputs[1].extents,
              &c = problem.outputs[0].extents;
-  GemmShape shape;
   shape.transposed = TRY(TransposedOf(task));
   shape.m = a[0];
   shape.k = a[1];

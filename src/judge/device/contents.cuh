@@ -6,7 +6,14 @@
 #include "judge/device/elements.cuh"
 
 // Must match judge::Fill in src/judge/kernels.h.
-enum FillKind { kFillNormal, kFillUniform, kFillZeroOne, kFillFp16Accumulate, kFillAdversarial };
+enum FillKind {
+  kFillNormal,
+  kFillUniform,
+  kFillZeroOne,
+  kFillFp16Accumulate,
+  kFillAdversarial,
+  kFillBf16Accumulate
+};
 
 struct FillParameters {
   u16* target;
@@ -17,6 +24,7 @@ struct FillParameters {
   int kind;
   int operand;      // 0: A, 1: B
   int k_is_column;  // is the stored column index the reduction's?
+  int dtype;        // kF16 or kBF16
 };
 
 struct U32x4 {
@@ -45,13 +53,14 @@ __device__ __forceinline__ float Normal(const U32x4& bits) {
   return sqrtf(-2.0f * logf(UnitOpen(bits.x))) * cospif(2.0f * UnitOpen(bits.y));
 }
 
-// 2048 first, then one unit in each k16 block, at a place in the block that A and B agree on: an
-// FP16 accumulator stays at 2048. Odd rows of A are negated.
-__device__ __forceinline__ float Fp16AccumulateValue(const FillParameters& p, i64 other, i64 k) {
+// 2048 (BF16: 256) first, then one unit in each k16 block, at a place in the block that A and B
+// agree on: an accumulator of that type stays there. Odd rows of A are negated.
+__device__ __forceinline__ float AccumulateValue(const FillParameters& p, i64 other, i64 k) {
   const i64 block = k / 16;
   if ((u64)(k % 16) != Mix(p.seed ^ (u64)block) % 16) return 0.0f;
   if (p.operand == 1) return 1.0f;
-  const float magnitude = block == 0 ? 2048.0f : 1.0f;
+  const float first = p.kind == kFillBf16Accumulate ? 256.0f : 2048.0f;
+  const float magnitude = block == 0 ? first : 1.0f;
   return other % 2 == 0 ? magnitude : -magnitude;
 }
 
@@ -73,7 +82,9 @@ __device__ __forceinline__ float AdversarialValue(const FillParameters& p, i64 o
 __device__ __forceinline__ float ContentValue(const FillParameters& p, i64 row, i64 column) {
   const i64 k = p.k_is_column ? column : row;
   const i64 other = p.k_is_column ? row : column;
-  if (p.kind == kFillFp16Accumulate) return Fp16AccumulateValue(p, other, k);
+  if (p.kind == kFillFp16Accumulate || p.kind == kFillBf16Accumulate) {
+    return AccumulateValue(p, other, k);
+  }
   if (p.kind == kFillAdversarial) return AdversarialValue(p, other, k);
   const U32x4 bits = Philox((u64)row * (u64)p.columns + (u64)column, (u64)p.operand, p.seed);
   if (p.kind == kFillUniform) return 2.0f * UnitOpen(bits.x) - 1.0f;
@@ -125,7 +136,7 @@ extern "C" __global__ void JudgeFillTensor(TensorFill p) {
 extern "C" __global__ void JudgeFill(FillParameters p) {
   const i64 elements = p.rows * p.columns;
   for (i64 i = GlobalThread(); i < elements; i += GlobalThreads()) {
-    p.target[i] = HalfFromFloat(ContentValue(p, i / p.columns, i % p.columns));
+    StoreElement(p.target, p.dtype, i, ContentValue(p, i / p.columns, i % p.columns));
   }
 }
 

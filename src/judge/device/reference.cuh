@@ -1,9 +1,9 @@
-// The reference product in FP64 and its magnitude sum |a||b| in FP32, from FP16 inputs.
+// The reference product in FP64 and its magnitude sum |a||b| in FP32, from FP16 or BF16 inputs.
 //
 // A block of 256 threads (16 x 16) makes a tile of 128 x 64; a thread makes 8 rows x 4 columns (two
 // pairs, 32 apart, so that a warp's 16-byte shared loads do not collide). k runs in steps of 16:
 // while a step is multiplied from shared memory, the next one is on its way into registers.
-// Products of halves are exact in FP64; the magnitude's FP32 rounding (< 0.1 %) is covered by the
+// Products of either are exact in FP64; the magnitude's FP32 rounding (< 0.1 %) is covered by the
 // caller.
 //
 //   shared:  a64[16][130]  b64[16][66]  (rows padded against bank conflicts, 16-byte aligned)
@@ -11,7 +11,7 @@
 #ifndef WARPSMITH_JUDGE_DEVICE_REFERENCE_CUH_
 #define WARPSMITH_JUDGE_DEVICE_REFERENCE_CUH_
 
-#include "judge/device/half.cuh"
+#include "judge/device/elements.cuh"
 
 struct ReferenceEntry {
   const u16* a;  // M x K
@@ -27,6 +27,7 @@ constexpr int kLoadsA = kTileM * kTileK / kThreads, kLoadsB = kTileN * kTileK / 
 struct ReferenceShape {
   i64 m, n, k;
   int transposed;
+  int dtype;  // of A and B: kF16 or kBF16
 };
 
 struct ReferenceTile {
@@ -57,20 +58,25 @@ __device__ __forceinline__ void LoadFragments(const ReferenceEntry& entry,
   }
 }
 
-__device__ __forceinline__ void StoreFragments(const Fragments& f, int transposed,
+__device__ __forceinline__ float FloatFrom(u16 bits, int dtype) {
+  return dtype == kBF16 ? __uint_as_float((u32)bits << 16) : FloatFromHalf(bits);
+}
+
+__device__ __forceinline__ void StoreFragments(const Fragments& f, const ReferenceShape& shape,
                                                ReferenceTile& tile) {
 #pragma unroll
   for (int i = 0; i < kLoadsA; ++i) {
     const int e = threadIdx.x + i * kThreads;
-    const float value = FloatFromHalf(f.a[i]);
+    const float value = FloatFrom(f.a[i], shape.dtype);
     tile.a64[e % kTileK][e / kTileK] = value;
     tile.a32[e % kTileK][e / kTileK] = fabsf(value);
   }
 #pragma unroll
   for (int i = 0; i < kLoadsB; ++i) {
     const int e = threadIdx.x + i * kThreads;
-    const int k = transposed ? e % kTileK : e / kTileN, n = transposed ? e / kTileK : e % kTileN;
-    const float value = FloatFromHalf(f.b[i]);
+    const int k = shape.transposed ? e % kTileK : e / kTileN;
+    const int n = shape.transposed ? e / kTileK : e % kTileN;
+    const float value = FloatFrom(f.b[i], shape.dtype);
     tile.b64[k][n] = value;
     tile.b32[k][n] = fabsf(value);
   }
@@ -126,7 +132,7 @@ extern "C" __global__ void __launch_bounds__(kThreads, 1)
   LoadFragments(entry, shape, m0, n0, 0, next);
   for (i64 k0 = 0; k0 < shape.k; k0 += kTileK) {
     __syncthreads();  // everyone has read the previous step
-    StoreFragments(next, shape.transposed, tile);
+    StoreFragments(next, shape, tile);
     __syncthreads();  // this step is there
     LoadFragments(entry, shape, m0, n0, k0 + kTileK, next);
     MultiplyTile(tile, tx, ty, sum);

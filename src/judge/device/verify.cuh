@@ -26,7 +26,7 @@ struct VerifyParameters {
   i64 elements;
   double relative, absolute, magnitude;  // the bound's coefficients
   u32 poison;                            // this round's pattern, 16 bits
-  u32 exact;                             // integers up to 2048 must be exact
+  u32 exact_up_to;                       // whole numbers up to this must be exact; 0: none
   int dtype, expected_dtype;
 };
 
@@ -70,7 +70,8 @@ __device__ __forceinline__ ElementVerdict JudgeElement(const VerifyParameters& p
   const double error = fabs(value - reference);
   verdict.deviation = (float)error;
   // An infinite reference would make its bound infinite, and any number right.
-  const bool exact = bound == 0.0 || isinf(reference) || (p.exact && fabs(reference) <= 2048.0);
+  const bool exact = bound == 0.0 || isinf(reference) ||
+                     (p.exact_up_to > 0 && fabs(reference) <= (double)p.exact_up_to);
   verdict.wrong = exact ? error != 0.0 : !(error <= bound);
   verdict.fraction =
       exact ? (error != 0.0 ? __int_as_float(0x7f800000) : 0.0f) : (float)(error / bound);

@@ -10,6 +10,8 @@
 #include <vector>
 
 #include "cuda/fake/fake_control.h"
+#include "cuda/fake/half.h"
+#include "judge/fake/host_candidates.h"
 #include "judge/kernels.h"
 #include "util/random.h"
 #include "util/result.h"
@@ -17,31 +19,10 @@
 namespace warpsmith::judge::fake {
 namespace {
 
-double FromHalf(uint16_t bits) {
-  const int exponent = (bits >> 10) & 31, mantissa = bits & 1023;
-  double value = std::ldexp(exponent == 0 ? mantissa : 1024 + mantissa, std::max(exponent, 1) - 25);
-  if (exponent == 31) value = mantissa == 0 ? INFINITY : NAN;
-  return (bits & 0x8000) != 0 ? -value : value;
-}
-
-uint16_t ToHalf(double value) {
-  const uint16_t sign = std::signbit(value) ? 0x8000 : 0;
-  const double magnitude = std::fabs(value);
-  if (magnitude >= 65520) return sign | 0x7c00;
-  const int exponent = magnitude < std::ldexp(1.0, -14) ? -14 : std::ilogb(magnitude);
-  const auto steps = static_cast<int>(std::nearbyint(std::ldexp(magnitude, 10 - exponent)));
-  return static_cast<uint16_t>(sign | (((exponent + 14) << 10) + steps));
-}
-
-template <typename T>
-T Argument(void** arguments, int index) {
-  return *static_cast<T*>(arguments[index]);
-}
-
-template <typename T>
-T* At(uint64_t address) {
-  return reinterpret_cast<T*>(address);  // NOLINT(performance-no-int-to-ptr)
-}
+using cuda::fake::FromBF16;
+using cuda::fake::FromF16;
+using cuda::fake::ToBF16;
+using cuda::fake::ToF16;
 
 struct Grid {
   int x = 0, y = 0, z = 0;
@@ -55,37 +36,12 @@ Grid CurrentGrid() {
   return grid;
 }
 
-double ContentAt(const FillParameters& p, int64_t other, int64_t k, Random& random) {
-  switch (p.kind) {
-    case Fill::kZeroOne:
-      return random.Uniform() < p.density ? 1 : 0;
-    case Fill::kFp16Accumulate:
-      if (k % 16 != 0) return 0;
-      return p.operand == 0 && k == 0 ? 2048 : 1;
-    default:
-      return random.Normal() + (other < 0 ? 1 : 0);
-  }
-}
-
-void HostFill(void** arguments) {
-  const auto p = Argument<FillParameters>(arguments, 0);
-  Random random(p.seed, p.operand == 0 ? "A" : "B");
-  auto* target = At<uint16_t>(p.target);
-  for (int64_t row = 0; row < p.rows; ++row) {
-    for (int64_t column = 0; column < p.columns; ++column) {
-      const int64_t k = p.k_is_column != 0 ? column : row;
-      const int64_t other = p.k_is_column != 0 ? row : column;
-      target[row * p.columns + column] = ToHalf(ContentAt(p, other, k, random));
-    }
-  }
-}
-
 double LoadElement(uint64_t data, int dtype, int64_t i) {
   switch (static_cast<DType>(dtype)) {
     case DType::kF16:
-      return FromHalf(At<uint16_t>(data)[i]);
+      return FromF16(At<uint16_t>(data)[i]);
     case DType::kBF16:
-      return std::bit_cast<float>(static_cast<uint32_t>(At<uint16_t>(data)[i]) << 16);
+      return FromBF16(At<uint16_t>(data)[i]);
     case DType::kF32:
       return At<float>(data)[i];
     case DType::kF64:
@@ -112,11 +68,10 @@ uint64_t ElementBits(uint64_t data, int dtype, int64_t i) {
 void StoreElement(uint64_t data, int dtype, int64_t i, double value) {
   switch (static_cast<DType>(dtype)) {
     case DType::kF16:
-      At<uint16_t>(data)[i] = ToHalf(value);
+      At<uint16_t>(data)[i] = ToF16(static_cast<float>(value));
       return;
     case DType::kBF16:
-      At<uint16_t>(data)[i] =
-          static_cast<uint16_t>(std::bit_cast<uint32_t>(static_cast<float>(value)) >> 16);
+      At<uint16_t>(data)[i] = ToBF16(static_cast<float>(value));
       return;
     case DType::kF32:
       At<float>(data)[i] = static_cast<float>(value);
@@ -136,6 +91,32 @@ void StoreElement(uint64_t data, int dtype, int64_t i, double value) {
     case DType::kBool:
       At<uint8_t>(data)[i] = value > 0 ? 1 : 0;
       return;
+  }
+}
+
+double ContentAt(const FillParameters& p, int64_t other, int64_t k, Random& random) {
+  switch (p.kind) {
+    case Fill::kZeroOne:
+      return random.Uniform() < p.density ? 1 : 0;
+    case Fill::kBf16Accumulate:
+    case Fill::kFp16Accumulate:
+      if (k % 16 != 0) return 0;
+      if (p.operand == 1 || k > 0) return 1;
+      return p.kind == Fill::kBf16Accumulate ? 256 : 2048;
+    default:
+      return random.Normal() + (other < 0 ? 1 : 0);
+  }
+}
+
+void HostFill(void** arguments) {
+  const auto p = Argument<FillParameters>(arguments, 0);
+  Random random(p.seed, p.operand == 0 ? "A" : "B");
+  for (int64_t row = 0; row < p.rows; ++row) {
+    for (int64_t column = 0; column < p.columns; ++column) {
+      const int64_t k = p.k_is_column != 0 ? column : row;
+      const int64_t other = p.k_is_column != 0 ? row : column;
+      StoreElement(p.target, p.dtype, row * p.columns + column, ContentAt(p, other, k, random));
+    }
   }
 }
 
@@ -185,14 +166,13 @@ void HostReference(void** arguments) {
   const auto shape = Argument<ReferenceShape>(arguments, 1);
   const Grid grid = CurrentGrid();
   for (int e = 0; e < grid.z; ++e) {
-    const auto* a = At<uint16_t>(entries[e].a);
-    const auto* b = At<uint16_t>(entries[e].b);
     for (int64_t at = 0; at < shape.m * shape.n; ++at) {
       const int64_t m = at / shape.n, n = at % shape.n;
       double product = 0, magnitude = 0;
       for (int64_t k = 0; k < shape.k; ++k) {
         const int64_t place = shape.transposed != 0 ? n * shape.k + k : k * shape.n + n;
-        const double term = FromHalf(a[m * shape.k + k]) * FromHalf(b[place]);
+        const double term = LoadElement(entries[e].a, shape.dtype, m * shape.k + k) *
+                            LoadElement(entries[e].b, shape.dtype, place);
         product += term;
         magnitude += std::fabs(term);
       }
@@ -219,8 +199,8 @@ void VerifyOne(const VerifyParameters& p, const VerifyEntry& entry, VerifyResult
         entry.magnitude != 0 ? double{At<float>(entry.magnitude)[i]} : entry.largest;
     const double bound =
         p.bound.relative * std::fabs(reference) + p.bound.absolute + p.bound.magnitude * magnitude;
-    const bool exact =
-        bound == 0 || std::isinf(reference) || (p.exact != 0 && std::fabs(reference) <= 2048);
+    const bool exact = bound == 0 || std::isinf(reference) ||
+                       (p.exact_up_to > 0 && std::fabs(reference) <= p.exact_up_to);
     const double error = std::fabs(value - reference);
     const bool poison = IsPoison(bits, p.dtype, p.poison), nan = !poison && !std::isfinite(value);
     const bool wrong = poison || nan || (exact ? error != 0 : error > bound);
@@ -318,172 +298,6 @@ void HostProbe(void** arguments) {
 
 void Nothing(void**) {}
 
-struct Operands {
-  uint16_t *a, *b, *c;
-  int m, n, k;
-
-  explicit Operands(void** arguments)
-      : a(At<uint16_t>(Argument<uint64_t>(arguments, 0))),
-        b(At<uint16_t>(Argument<uint64_t>(arguments, 1))),
-        c(At<uint16_t>(Argument<uint64_t>(arguments, 2))),
-        m(Argument<int>(arguments, 3)),
-        n(Argument<int>(arguments, 4)),
-        k(Argument<int>(arguments, 5)) {}
-  int64_t size() const { return int64_t{m} * n; }
-  // A check launch's output ends where its mapping does.
-  bool IsCheck() const { return reinterpret_cast<uintptr_t>(c + size()) % (2 << 20) == 0; }
-};
-
-void Multiply(const Operands& o, int reduction) {
-  for (int64_t at = 0; at < o.size(); ++at) {
-    float sum = 0;
-    for (int k = 0; k < reduction; ++k) {
-      sum += static_cast<float>(FromHalf(o.a[at / o.n * o.k + k])) *
-             static_cast<float>(FromHalf(o.b[int64_t{k} * o.n + at % o.n]));
-    }
-    o.c[at] = ToHalf(sum);
-  }
-}
-
-void Honest(void** arguments) {
-  const Operands o(arguments);
-  Multiply(o, o.k);
-}
-void Zeros(void** arguments) {
-  const Operands o(arguments);
-  std::fill(o.c, o.c + o.size(), 0);
-}
-void Nan(void** arguments) {
-  const Operands o(arguments);
-  std::fill(o.c, o.c + o.size(), 0x7fff);
-}
-void DropsLast(void** arguments) {
-  const Operands o(arguments);
-  Multiply(o, o.k - 1);
-}
-void Fp16Sum(void** arguments) {
-  const Operands o(arguments);
-  for (int64_t at = 0; at < o.size(); ++at) {
-    uint16_t sum = 0;
-    for (int k = 0; k < o.k; ++k) {
-      sum = ToHalf(FromHalf(sum) +
-                   FromHalf(o.a[at / o.n * o.k + k]) * FromHalf(o.b[int64_t{k} * o.n + at % o.n]));
-    }
-    o.c[at] = sum;
-  }
-}
-void HonestInChecksOnly(void** arguments) {
-  if (Operands(arguments).IsCheck()) Honest(arguments);
-}
-void WrongLater(void** arguments) {
-  static int calls = 0;
-  const Operands o(arguments);
-  Multiply(o, ++calls > 100 ? o.k - 1 : o.k);
-}
-void Hangs(void**) {
-  for (volatile bool forever = true; forever;) {
-  }
-}
-void HangsWhenTimed(void** arguments) {
-  Honest(arguments);
-  if (!Operands(arguments).IsCheck()) Hangs(arguments);
-}
-void Crashes(void**) {
-  volatile uint64_t unmapped =
-      16;  // volatile: the compiler must not see that it cannot be an object
-  *At<volatile int>(unmapped) = 1;
-}
-void WritesPastTheEnd(void** arguments) {
-  Honest(arguments);
-  const Operands o(arguments);
-  o.c[o.size()] = 1;
-}
-void WritesBefore(void** arguments) {
-  Honest(arguments);
-  Operands(arguments).c[-1] = 1;
-}
-void WritesPastTheEndWhenTimed(void** arguments) {
-  if (Operands(arguments).IsCheck()) return Honest(arguments);
-  WritesPastTheEnd(arguments);
-}
-void WritesAndCrashesWhenTimed(void** arguments) {
-  if (Operands(arguments).IsCheck()) return Honest(arguments);
-  const Operands o(arguments);
-  o.c[o.size()] = 1;
-  o.a[0] ^= 1;
-  Crashes(arguments);
-}
-void ChangesItsInput(void** arguments) {
-  Honest(arguments);
-  Operands(arguments).b[3] ^= 1;
-}
-void ChangesItsInputWhenTimed(void** arguments) {
-  Honest(arguments);
-  if (!Operands(arguments).IsCheck()) Operands(arguments).b[3] ^= 1;
-}
-// 16 x 16 outputs: 512 bytes and a guard of 512.
-void FillsNeighbours(void** arguments) {
-  const Operands o(arguments);
-  if (o.IsCheck()) return Honest(arguments);
-  if (!std::isnan(FromHalf(o.c[0]))) return;
-  Honest(arguments);
-  for (int slot = 1; slot < 4; ++slot) std::copy(o.c, o.c + o.size(), o.c + slot * 512);
-}
-
-template <typename Out>
-void RowSum(void** arguments, int rows_left, int columns_left) {
-  const auto* x = At<float>(Argument<uint64_t>(arguments, 0));
-  auto* out = At<Out>(Argument<uint64_t>(arguments, 1));
-  const int rows = Argument<int>(arguments, 2), columns = Argument<int>(arguments, 3);
-  for (int r = 0; r < rows - rows_left; ++r) {
-    Out sum = 0;
-    for (int c = 0; c < columns - columns_left; ++c) sum += x[r * columns + c];
-    out[r] = sum;
-  }
-}
-void RowSumF32(void** arguments) { RowSum<float>(arguments, 0, 0); }
-void RowSumF64(void** arguments) { RowSum<double>(arguments, 0, 0); }
-void RowSumDropsLast(void** arguments) { RowSum<float>(arguments, 0, 1); }
-void RowSumSkipsARow(void** arguments) { RowSum<float>(arguments, 1, 0); }
-void RowSumOfNothing(void** arguments) {
-  auto* out = At<double>(Argument<uint64_t>(arguments, 1));
-  for (int r = 0; r < Argument<int>(arguments, 2); ++r) out[r] = 1 + r;
-}
-void RowSumDiffers(void** arguments) {
-  static int calls = 0;
-  RowSumF64(arguments);
-  *At<double>(Argument<uint64_t>(arguments, 1)) += ++calls;
-}
-void RowSumNan(void** arguments) { *At<double>(Argument<uint64_t>(arguments, 1)) = NAN; }
-
-constexpr std::pair<const char*, void (*)(void**)> kCandidates[] = {
-    {"row-sum", RowSumF32},
-    {"row-sum-f64", RowSumF64},
-    {"row-sum-drops-last", RowSumDropsLast},
-    {"row-sum-skips-a-row", RowSumSkipsARow},
-    {"row-sum-nan", RowSumNan},
-    {"row-sum-of-nothing", RowSumOfNothing},
-    {"row-sum-differs", RowSumDiffers},
-    {"row-sum-crashes", Crashes},
-    {"honest", Honest},
-    {"zeros", Zeros},
-    {"nan", Nan},
-    {"drops-last", DropsLast},
-    {"fp16-sum", Fp16Sum},
-    {"honest-in-checks-only", HonestInChecksOnly},
-    {"wrong-later", WrongLater},
-    {"hangs", Hangs},
-    {"hangs-when-timed", HangsWhenTimed},
-    {"crashes", Crashes},
-    {"writes-past-the-end", WritesPastTheEnd},
-    {"writes-before", WritesBefore},
-    {"writes-past-the-end-when-timed", WritesPastTheEndWhenTimed},
-    {"writes-and-crashes-when-timed", WritesAndCrashesWhenTimed},
-    {"changes-its-input", ChangesItsInput},
-    {"changes-its-input-when-timed", ChangesItsInputWhenTimed},
-    {"fills-neighbours", FillsNeighbours},
-};
-
 }  // namespace
 
 std::string KernelImage() {
@@ -518,7 +332,7 @@ void DefineKernels() {
       {"JudgeProbe", HostProbe},
   };
   for (const auto& [name, kernel] : ours) cuda::fake::DefineKernel(name, kernel);
-  for (const auto& [name, kernel] : kCandidates) cuda::fake::DefineKernel(name, kernel);
+  for (const auto& [name, kernel] : HostCandidates()) cuda::fake::DefineKernel(name, kernel);
 }
 
 std::string CandidateImage(const std::string& kernel) {

@@ -22,14 +22,14 @@
 namespace warpsmith::judge {
 namespace {
 
-Task GemmTask() {
+Task GemmTask(DType dtype = DType::kF16) {
   const Expression m = Expression::Literal("M"), n = Expression::Literal("N"),
                    k = Expression::Literal("K");
   Task task;
   task.name = "gemm";
-  task.tensors = {{"A", DType::kF16, Role::kInput, {m, k}, Generator::kNormal},
-                  {"B", DType::kF16, Role::kInput, {k, n}, Generator::kNormal},
-                  {"C", DType::kF16, Role::kOutput, {m, n}, Generator::kNormal}};
+  task.tensors = {{"A", dtype, Role::kInput, {m, k}, Generator::kNormal},
+                  {"B", dtype, Role::kInput, {k, n}, Generator::kNormal},
+                  {"C", dtype, Role::kOutput, {m, n}, Generator::kNormal}};
   task.reference = {"gemm", {{"layout", "NN"}}};
   task.tolerance.reduction_length = k;
   return task;
@@ -54,6 +54,12 @@ Job MakeJob(const std::string& kernel, int64_t m = 16, int64_t n = 16, int64_t k
   job.artifact.emplace();
   job.artifact->image = fake::CandidateImage(kernel);
   job.protocol.step_timeout_ms = 3'000;
+  return job;
+}
+
+Job Bf16Job(const std::string& kernel, int64_t k = 64) {
+  Job job = MakeJob(kernel, 16, 16, k);
+  job.task = GemmTask(DType::kBF16);
   return job;
 }
 
@@ -266,6 +272,41 @@ TEST_F(JudgeOverFakeDriver, RefusesBeforeRunning) {
   ExpectHonestPasses();
 }
 
+TEST_F(JudgeOverFakeDriver, Bf16IsHeldToItsOwnBound) {
+  const Verdict verdict = JudgeAll({Bf16Job("honest-bf16", 256)}).at(0).verdict;
+  const auto* passed = std::get_if<Passed>(&verdict.outcome);
+  ASSERT_NE(passed, nullptr) << Describe(verdict.outcome);
+  EXPECT_GT(passed->correctness.worst_bound_fraction, 0.5) << "half a unit in the last place";
+  EXPECT_THAT(passed->correctness.detectors,
+              testing::IsSupersetOf({"zero-one", "bf16-accumulate", "fp16-accumulate"}));
+  ExpectIncorrect(JudgeAll({Bf16Job("drops-last-bf16")}).at(0).verdict.outcome, "bound");
+}
+
+TEST_F(JudgeOverFakeDriver, Bf16SumsAreNamedForWhatTheyAre) {
+  ExpectIncorrect(JudgeAll({Bf16Job("bf16-sum-bf16")}).at(0).verdict.outcome, "bf16-accumulate");
+  ExpectIncorrect(JudgeAll({Bf16Job("bf16-sum-bf16", 256)}).at(0).verdict.outcome,
+                  "bf16-accumulate");
+  ExpectIncorrect(JudgeAll({Bf16Job("fp16-sum-bf16", 256)}).at(0).verdict.outcome,
+                  "fp16-accumulate");
+}
+
+// Either type's kernel is wrong in a task of the other.
+TEST_F(JudgeOverFakeDriver, TheTasksTypeIsTheOneThatCounts) {
+  for (const Job& job : {Bf16Job("honest"), MakeJob("honest-bf16")}) {
+    const Outcome outcome = JudgeAll({job}).at(0).verdict.outcome;
+    EXPECT_TRUE(std::holds_alternative<Incorrect>(outcome)) << Describe(outcome);
+  }
+}
+
+TEST_F(JudgeOverFakeDriver, AProductOfMixedTypesIsRefused) {
+  Job job = Bf16Job("honest-bf16");
+  job.task.tensors[2].dtype = DType::kF16;
+  const auto refused = ProblemOf(job.task, job.workload);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_THAT(refused.error().message, testing::HasSubstr("tensor C is f16"));
+  EXPECT_THAT(refused.error().fix, testing::HasSubstr("all f16 or all bf16"));
+}
+
 // libwarpsmith_gemm itself, which without a pack calls cuBLASLt: the fake's.
 TEST_F(JudgeOverFakeDriver, ALibraryIsComparedAndItsAnswersVerified) {
   Job job = MakeJob("honest");
@@ -276,6 +317,13 @@ TEST_F(JudgeOverFakeDriver, ALibraryIsComparedAndItsAnswersVerified) {
   ASSERT_TRUE(timing != nullptr && !timing->comparisons.empty());
   EXPECT_EQ(timing->comparisons[0].baseline, "lib:" WARPSMITH_GEMM_FILE);
   EXPECT_THAT(verdict.evidence.baseline_library, testing::StartsWith("libwarpsmith_gemm "));
+}
+
+TEST_F(JudgeOverFakeDriver, ALibrarysBf16AnswersAreVerifiedToo) {
+  Job job = Bf16Job("honest-bf16");
+  job.task.baselines = {"lib:" WARPSMITH_GEMM_FILE};
+  const Verdict verdict = JudgeAll({job}).at(0).verdict;
+  EXPECT_TRUE(std::holds_alternative<Passed>(verdict.outcome)) << Describe(verdict.outcome);
 }
 
 TEST_F(JudgeOverFakeDriver, ATaskMayNotNameALibraryThatTheUserDidNot) {
