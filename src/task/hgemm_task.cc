@@ -38,10 +38,11 @@ std::vector<std::string_view> Split(std::string_view text, char separator) {
   }
 }
 
-TensorSpec Matrix(std::string_view name, Role role, std::string_view rows,
+TensorSpec Matrix(std::string_view name, DType dtype, Role role, std::string_view rows,
                   std::string_view columns) {
   TensorSpec tensor;
   tensor.name = name;
+  tensor.dtype = dtype;
   tensor.role = role;
   tensor.shape = {Expression::Literal(rows), Expression::Literal(columns)};
   return tensor;
@@ -95,14 +96,15 @@ std::vector<HgemmShape> PaperShapes() {
   return shapes;
 }
 
-Task HgemmTask(std::string_view layout) {
+Task HgemmTask(std::string_view layout, DType dtype) {
   CHECK(layout == "NN" || layout == "TN");
+  CHECK(dtype == DType::kF16 || dtype == DType::kBF16);
+  const bool is_nn = layout == "NN";
   Task task;
-  task.name = "hgemm-" + std::string(layout);
-  task.tensors = {
-      Matrix("A", Role::kInput, "M", "K"),
-      layout == "NN" ? Matrix("B", Role::kInput, "K", "N") : Matrix("B", Role::kInput, "N", "K"),
-      Matrix("C", Role::kOutput, "M", "N")};
+  task.name = "hgemm-" + std::string(layout) + (dtype == DType::kBF16 ? "-bf16" : "");
+  task.tensors = {Matrix("A", dtype, Role::kInput, "M", "K"),
+                  Matrix("B", dtype, Role::kInput, is_nn ? "K" : "N", is_nn ? "N" : "K"),
+                  Matrix("C", dtype, Role::kOutput, "M", "N")};
   task.reference = {"gemm", {{"layout", std::string(layout)}}};
   task.tolerance.reduction_length = Expression::Literal("K");
   task.baselines = {"cublaslt-auto"};
@@ -126,5 +128,7 @@ std::string LayoutOf(const Task& task) {
   const auto found = task.reference.options.find("layout");
   return found == task.reference.options.end() ? "" : found->second;
 }
+
+DType DTypeOf(const Task& task) { return task.tensors.front().dtype; }
 
 }  // namespace warpsmith::task

@@ -1,4 +1,5 @@
-// The built-in task: C = A * B in FP16 with FP32 accumulation, as CUDA-L2 states it (section 2.1).
+// The built-in task: C = A * B in FP16 with FP32 accumulation, as CUDA-L2 states it (section 2.1),
+// or the same in BF16.
 //
 // A is M x K row-major. Layout NN: B is K x N row-major. Layout TN: B is stored as N x K row-major
 // (BLAS's column-major view of it is transposed). C is M x N row-major. alpha = 1, beta = 0.
@@ -31,12 +32,14 @@ std::vector<HgemmShape> DemoShapes();
 // M, N, K in {64, 128, 256, 512, 1024, 2048, 4096, 8192, 12288, 16384}.
 std::vector<HgemmShape> PaperShapes();
 
-// `layout` is "NN" or "TN". The task is the same for all shapes of a layout; a shape is a workload.
-Task HgemmTask(std::string_view layout);
+// `layout` is "NN" or "TN", `dtype` kF16 or kBF16. The task is the same for all shapes of a layout
+// and type; a shape is a workload.
+Task HgemmTask(std::string_view layout, DType dtype = DType::kF16);
 Workload HgemmWorkload(const HgemmShape& shape);
 HgemmShape ShapeOf(const Workload& workload);
 // "NN" or "TN" of a task made by HgemmTask, else empty.
 std::string LayoutOf(const Task& task);
+DType DTypeOf(const Task& task);  // of a task with a layout
 
 }  // namespace warpsmith::task
 

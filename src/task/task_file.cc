@@ -1,6 +1,8 @@
 #include "task/task_file.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "core/serialize.h"
 #include "task/embed.h"
@@ -13,16 +15,27 @@ namespace {
 
 constexpr std::string_view kBuiltIn = "hgemm:";
 
-Result<LoadedTask> BuiltInHgemm(std::string_view rest) {
-  const size_t colon = rest.find(':');
-  const std::string layout(colon == std::string_view::npos ? "TN" : rest.substr(colon + 1));
-  if (layout != "NN" && layout != "TN") {
+// "MxNxK", then optionally a layout, then optionally a type: "64x64x64:TN:bf16".
+Result<LoadedTask> BuiltInHgemm(std::string_view text) {
+  std::string_view rest = text;
+  const auto next = [&rest] {
+    const size_t colon = std::min(rest.find(':'), rest.size());
+    const std::string_view word = rest.substr(0, colon);
+    rest.remove_prefix(std::min(colon + 1, rest.size()));
+    return word;
+  };
+  const std::string_view shape = next();
+  std::string_view word = next(), layout = "TN";
+  DType dtype = DType::kF16;
+  if (word == "NN" || word == "TN") layout = std::exchange(word, next());
+  if (word == "f16" || word == "bf16") dtype = *DTypeFromName(std::exchange(word, next()));
+  if (!word.empty() || !rest.empty() || text.ends_with(':')) {
     return Error{ErrorCode::kBadInput,
-                 "task 'hgemm:" + std::string(rest) + "': layout '" + layout + "'",
-                 "write hgemm:MxNxK:NN or hgemm:MxNxK:TN"};
+                 "task 'hgemm:" + std::string(text) + "': '" + std::string(word) +
+                     "' is neither a layout nor a type",
+                 "write hgemm:MxNxK:TN or hgemm:MxNxK:NN, with :bf16 behind it for BF16"};
   }
-  const HgemmShape shape = TRY(ParseHgemmShape(rest.substr(0, colon)));
-  return LoadedTask{HgemmTask(layout), HgemmWorkload(shape)};
+  return LoadedTask{HgemmTask(layout, dtype), HgemmWorkload(TRY(ParseHgemmShape(shape)))};
 }
 
 Result<Workload> PickWorkload(const std::string& source, const Task& task,

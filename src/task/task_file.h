@@ -16,7 +16,8 @@ struct LoadedTask {
   Workload workload;  // the one that is judged
 };
 
-// A path to a task.toml ("dir/task.toml" or "dir"), or a built-in one: "hgemm:MxNxK:TN".
+// A path to a task.toml ("dir/task.toml" or "dir"), or a built-in one: "hgemm:MxNxK",
+// with ":NN" or ":TN" (the default) and ":bf16" behind it.
 // `workload` picks one of several by name; empty takes the first that is not hidden. The texts of
 // the reference and of the rivals are read in: the task stands alone then.
 Result<LoadedTask> LoadTask(const std::string& reference, const std::string& workload = "");

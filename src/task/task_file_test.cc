@@ -111,8 +111,36 @@ TEST_F(TaskFileTest, KnowsTheBuiltInHgemm) {
   ASSERT_TRUE(loaded.ok()) << loaded.error().Line();
   EXPECT_EQ(loaded->task.name, "hgemm-NN");
   EXPECT_EQ(loaded->workload.sizes.at("N"), 128);
-  EXPECT_FALSE(LoadTask("hgemm:64x128x256:NT").ok());
+  EXPECT_EQ(loaded->task.tensors[2].dtype, DType::kF16);
   EXPECT_FALSE(LoadTask("hgemm:64x0x256").ok());
+}
+
+TEST_F(TaskFileTest, KnowsTheBuiltInHgemmInBf16) {
+  for (const auto& [text, name] : {std::pair("hgemm:64x128x256:NN:bf16", "hgemm-NN-bf16"),
+                                   {"hgemm:64x128x256:bf16", "hgemm-TN-bf16"},
+                                   {"hgemm:64x128x256:TN:f16", "hgemm-TN"},
+                                   {"hgemm:64x128x256", "hgemm-TN"}}) {
+    const auto loaded = LoadTask(text);
+    ASSERT_TRUE(loaded.ok()) << text << ": " << loaded.error().Line();
+    EXPECT_EQ(loaded->task.name, name) << text;
+    EXPECT_EQ(loaded->workload.sizes.at("K"), 256) << text;
+    const DType dtype = loaded->task.name.ends_with("bf16") ? DType::kBF16 : DType::kF16;
+    for (const TensorSpec& tensor : loaded->task.tensors) EXPECT_EQ(tensor.dtype, dtype) << text;
+  }
+}
+
+TEST_F(TaskFileTest, SaysWhatIsWrongWithABuiltInTask) {
+  for (const auto& [text, word] : {std::pair("hgemm:64x128x256:NT", "'NT'"),
+                                   {"hgemm:64x128x256:f32", "'f32'"},
+                                   {"hgemm:64x128x256:bf16:NN", "'NN'"},
+                                   {"hgemm:64x128x256:NN:TN", "'TN'"},
+                                   {"hgemm:64x128x256:NN:bf16:f16", "'f16'"},
+                                   {"hgemm:64x128x256:", "''"},
+                                   {"hgemm:64x128x256:TN::bf16", "''"}}) {
+    const auto loaded = LoadTask(text);
+    ASSERT_FALSE(loaded.ok()) << text;
+    EXPECT_NE(loaded.error().message.find(word), std::string::npos) << loaded.error().message;
+  }
 }
 
 TEST_F(TaskFileTest, MissingFileIsSaid) {
@@ -137,6 +165,7 @@ TEST(BuiltInTask, KeepsItsIdentity) {
   EXPECT_EQ(TaskId(LoadTask("hgemm:64x64x64:NN")->task),
             "5893666dd5b74135fd464fd8ae0001d64ade1870162e0e3f9637e74e53dbbc0c");
   EXPECT_EQ(TaskId(HgemmTask("TN")), TaskId(LoadTask("hgemm:128x64x64:TN")->task));
+  EXPECT_NE(TaskId(HgemmTask("TN", DType::kBF16)), TaskId(HgemmTask("TN")));
 }
 
 constexpr const char* kOwn = R"toml(
