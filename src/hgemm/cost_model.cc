@@ -14,12 +14,16 @@ namespace {
 // An H200, fitted to its recording (docs/perf/search.md). Other devices differ in all of these by
 // similar factors, which the order does not feel.
 constexpr double kCyclesPerUs = 1755;
+constexpr double kShareOfFour = 0.91;
+constexpr double kShareOfEight = 0.759;
+constexpr double kShareOfSixteen = 0.73;
 constexpr double kGraphNodeUs = 0.9;
-constexpr double kL2BytesPerCycleSm = 53.5;  // what one SM draws
+constexpr double kL2BytesPerCycleSm = 51.5;  // what one SM draws
 constexpr double kL2BytesPerUs = 1.48e7;     // what all draw together
-constexpr double kHbmBytesPerUs = 3.7e6;
-constexpr double kHotBytes = 45e6;              // operands that stay in L2 from launch to launch
-constexpr double kSustainedFlopPerUs = 9.45e8;  // where the power limit holds random data
+constexpr double kFarther = 0.289;           // what reads from the farther half of L2 take longer
+constexpr double kHbmBytesPerUs = 3.5e6;
+constexpr double kHotBytes = 3.35e7;  // that stay in L2 from launch to launch; of twice that, none
+constexpr double kSustainedFlopPerUs = 9.81e8;  // where the power limit holds random data
 
 double AsDouble(int64_t value) { return static_cast<double>(value); }
 
@@ -29,7 +33,10 @@ double CeilRatio(int64_t a, int64_t b) { return AsDouble((a + b - 1) / b); }
 // so that larger clusters leave more of them idle: on an H200, 128 CTAs in clusters of four take a
 // second round.
 int64_t UsableSms(int64_t cluster, const Target& target) {
-  const double share = cluster <= 2 ? 1 : cluster <= 4 ? 0.91 : cluster <= 8 ? 0.85 : 0.73;
+  const double share = cluster <= 2   ? 1
+                       : cluster <= 4 ? kShareOfFour
+                       : cluster <= 8 ? kShareOfEight
+                                      : kShareOfSixteen;
   return std::max<int64_t>(1, static_cast<int64_t>(share * AsDouble(target.sm_count)));
 }
 
@@ -39,7 +46,8 @@ double SmCycles(const Traits& t, const Target& target) {
   const double rounds = CeilRatio(static_cast<int64_t>(on_busiest), t.resident_per_sm);
   const double throughput = std::max(t.tensor_cycles, t.received_bytes / kL2BytesPerCycleSm);
   // A cluster of sixteen takes a GPC nearly whole: the next begins when it has ended.
-  const double exposed = t.epilogue_overlaps && t.cluster <= 8 ? 1 : rounds;
+  const double share = t.cluster <= 8 ? t.exposed_epilogue : 1;
+  const double exposed = 1 + share * (rounds - 1);
   return std::max(on_busiest * throughput, rounds * t.chain_cycles) +
          exposed * (t.ramp_cycles + t.epilogue_cycles);
 }
@@ -50,7 +58,7 @@ double HbmBytes(const Problem& problem, const Target& target, const Traits& t) {
   const double a = 2.0 * AsDouble(problem.m * problem.k), b = 2.0 * AsDouble(problem.k * problem.n);
   // C that stays in L2 pushes operands out.
   const double c = 2.0 * AsDouble(problem.m * problem.n) * (t.streams_c ? 1 : 1.07);
-  if (a + b + c < kHotBytes) return 0;
+  const double cold = std::clamp((a + b + c) / kHotBytes - 1, 0.0, 1.0);
   const double concurrent = AsDouble(target.sm_count * t.resident_per_sm);
   const double rows = std::min(AsDouble(t.raster_group), CeilRatio(problem.m, t.tile_m));
   const double columns = std::min(concurrent / rows, CeilRatio(problem.n, t.tile_n));
@@ -58,7 +66,14 @@ double HbmBytes(const Problem& problem, const Target& target, const Traits& t) {
   const double patch_bytes =
       2.0 * AsDouble(problem.k) * (rows * AsDouble(t.tile_m) + columns * AsDouble(t.tile_n));
   // Half of what a patch needs is still there from the one before.
-  return c + std::max(a + b, 0.5 * patches * patch_bytes);
+  return c + cold * std::max(a + b, 0.5 * patches * patch_bytes);
+}
+
+// Times as long as reads of few bytes take those of operands that fill L2: they come from its
+// farther half, or from beyond.
+double FarInL2(const Problem& problem) {
+  const double operands = 2.0 * AsDouble(problem.k * (problem.m + problem.n));
+  return 1 + kFarther * std::min(1.0, operands / kHotBytes);
 }
 
 bool Has(const Point& point, std::string_view parameter, int64_t at_least) {
@@ -74,8 +89,8 @@ double PredictUs(const Problem& problem, const Target& target, const Point& poin
   const double flop = 2.0 * AsDouble(problem.m) * AsDouble(problem.n) * AsDouble(problem.k);
   const double bounds[] = {
       SmCycles(*traits, target) / kCyclesPerUs,
-      HbmBytes(problem, target, *traits) / kHbmBytesPerUs,
-      AsDouble(traits->ctas) * traits->l2_bytes / kL2BytesPerUs,
+      traits->ramp_cycles / kCyclesPerUs + HbmBytes(problem, target, *traits) / kHbmBytesPerUs,
+      AsDouble(traits->ctas) * traits->l2_bytes * FarInL2(problem) / kL2BytesPerUs,
       flop / kSustainedFlopPerUs,
   };
   // Bounds that are nearly as large as the largest are felt too.

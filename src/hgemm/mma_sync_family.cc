@@ -179,11 +179,9 @@ std::vector<P> Schedules(const Target& target, const P& warps) {
             p.stages = stages, p.split_cluster = cluster, p.staged_store = staged;
             p.raster_group = group, p.ctas_per_sm = ctas;
             p.early_reduce = early && p.splits > 1 && !cluster;
-            p.overlap = 0;
-            all.push_back(p);
-            if (!target.overlap) continue;
-            p.overlap = 1;
-            all.push_back(p);
+            for (p.overlap = 0; p.overlap <= (target.overlap ? 2 : 0); ++p.overlap) {
+              all.push_back(p);
+            }
           }
         }
       }
@@ -228,7 +226,8 @@ void WriteConfig(std::ostream& s, const Problem& problem, const P& p) {
     << "  static constexpr int kStages = " << p.stages << ", kSplits = " << p.splits
     << ", kRasterGroup = " << p.raster_group << ";\n"
     << "  static constexpr bool kBf16 = " << (problem.dtype == DType::kBF16)
-    << ", kEarlyReduce = " << p.early_reduce << ", kOverlap = " << p.overlap << ";\n};\n"
+    << ", kEarlyReduce = " << p.early_reduce << ";\n"
+    << "  static constexpr int kOverlap = " << p.overlap << ";\n};\n"
     << "static_assert(family::SharedBytes<Config>() == " << MmaSyncSharedBytes(p)
     << ", \"as the launch plan says\");\n\n";
 }
@@ -277,7 +276,12 @@ std::array<Expression, 3> Along(Expression x) {
   return {std::move(x), Expression::Constant(1), Expression::Constant(1)};
 }
 
-LaunchOperation MainLaunch(const P& p) {
+int64_t MainSharedBytes(const Problem& problem, const P& p) {
+  const int64_t spread = p.overlap == 2 ? SpreadSharedBytes(Ctas(problem, p)) : 0;
+  return std::max(spread, MmaSyncSharedBytes(p));
+}
+
+LaunchOperation MainLaunch(const Problem& problem, const P& p) {
   const std::string grid = "ceil_div(M, " + std::to_string(p.tile_m) + ") * ceil_div(N, " +
                            std::to_string(p.tile_n) + ") * " + std::to_string(p.splits);
   LaunchOperation launch{
@@ -285,7 +289,7 @@ LaunchOperation MainLaunch(const P& p) {
       .grid = Along(Expression::Literal(grid)),
       .block = Along(Expression::Constant(MmaSyncThreads(p))),
       .cluster = Along(Expression::Constant(p.split_cluster ? p.splits : 1)),
-      .shared_bytes = Expression::Constant(MmaSyncSharedBytes(p)),
+      .shared_bytes = Expression::Constant(MainSharedBytes(problem, p)),
       .programmatic = p.overlap != 0,
       .nonportable_cluster = p.split_cluster && p.splits > 8,
       .arguments = {TensorArgument{"A"}, TensorArgument{"B"}, TensorArgument{"C"}},
@@ -314,7 +318,7 @@ LaunchOperation ReduceLaunch(const Problem& problem, const P& p) {
 LaunchPlan Plan(const Problem& problem, const P& p) {
   LaunchPlan plan;
   plan.valid_when = ValidWhen(problem, p);
-  plan.operations.emplace_back(MainLaunch(p));
+  plan.operations.emplace_back(MainLaunch(problem, p));
   if (UsesWorkspace(p)) {
     const std::string bytes = "M * N * " + std::to_string(4 * p.splits);
     plan.workspaces.push_back({"partials", Expression::Literal(bytes)});

@@ -21,7 +21,9 @@ struct MmaSyncParameters {
   int64_t ctas_per_sm = 1;    // what the register budget leaves room for
   int64_t baked = 0;          // 1: M, N, K are constants of the kernel
   int64_t early_reduce = 0;   // 1: the second kernel takes its place while the first runs (sm_90)
-  int64_t overlap = 0;        // 1: begins before the operation ahead of it has ended (sm_90)
+  // 1: begins before the operation ahead of it has ended; 2: and when that has ended lets the next
+  // one begin, in an even spread over the SMs (sm_90)
+  int64_t overlap = 0;
   bool operator==(const MmaSyncParameters&) const = default;
 };
 

@@ -10,7 +10,8 @@ struct PlainConfiguration {
   static constexpr int kClusterM = 1, kClusterN = 1, kSplits = 1, kSlices = 1;
   static constexpr int kSkew = 0, kCtasPerSm = 1, kStorePanels = 1;
   static constexpr bool kRasterAlongM = true, kPersistent = false, kPingPong = false;
-  static constexpr bool kTmaStore = false, kStreamC = false, kOverlap = false;
+  static constexpr bool kTmaStore = false, kStreamC = false;
+  static constexpr int kOverlap = 0, kSumThreads = 128;
   static constexpr bool kRowMajorB = false, kBf16 = false, kDirectLoad = false;
 };
 

@@ -6,6 +6,7 @@
 
 #include "hgemm/device_source.h"
 #include "hgemm/parameter_table.h"
+#include "hgemm/tiling.h"
 
 namespace warpsmith::hgemm {
 namespace {
@@ -127,12 +128,18 @@ std::string Source(const Problem& problem, const TinyParameters& p) {
     << ", kClusterSlices = " << p.cluster_slices << ";\n"
     << "  static constexpr int kUnroll = " << p.unroll << ", kAccumulators = " << p.accumulators
     << ";\n"
-    << "  static constexpr bool kBf16 = " << (problem.dtype == DType::kBF16)
-    << ", kOverlap = " << p.overlap << ";\n};\n\n"
+    << "  static constexpr bool kBf16 = " << (problem.dtype == DType::kBF16) << ";\n"
+    << "  static constexpr int kOverlap = " << p.overlap << ";\n};\n\n"
     << "extern \"C\" __global__ __launch_bounds__(family::Threads<Config>(), 1) void hgemm(\n"
     << "    const half_t* a, const half_t* b, half_t* c) {\n"
     << "  family::Run<Config>(a, b, c);\n}\n";
   return s.str();
+}
+
+// Beside what the kernel has of its own.
+int64_t SpreadBytes(const Problem& problem, const P& p) {
+  if (p.overlap != 2) return 0;
+  return std::max<int64_t>(0, SpreadSharedBytes(TinyCtas(problem, p)) - StaticSharedBytes(p));
 }
 
 LaunchPlan Plan(const Problem& problem, const TinyParameters& p) {
@@ -145,6 +152,7 @@ LaunchPlan Plan(const Problem& problem, const TinyParameters& p) {
       .grid = {constant(TinyCtas(problem, p)), constant(1), constant(1)},
       .block = {constant(TinyThreads(p)), constant(1), constant(1)},
       .cluster = {constant(p.cluster_slices), constant(1), constant(1)},
+      .shared_bytes = constant(SpreadBytes(problem, p)),
       .programmatic = p.overlap != 0,
       .nonportable_cluster = p.cluster_slices > 8,
       .arguments = {TensorArgument{"A"}, TensorArgument{"B"}, TensorArgument{"C"}},
@@ -190,8 +198,9 @@ std::vector<Config> TinyConfigs(const Problem& problem, const Target& target) {
       configs.push_back(ToConfig(p));
       if (!target.overlap) continue;
       P early = p;
-      early.overlap = 1;
-      configs.push_back(ToConfig(early));
+      for (early.overlap = 1; early.overlap <= 2; ++early.overlap) {
+        configs.push_back(ToConfig(early));
+      }
     }
   }
   return configs;

@@ -17,7 +17,9 @@ struct TinyParameters {
   int64_t unroll = 1;                           // k32 blocks whose loads are in flight together
   int64_t accumulators = 1;                     // 2: even and odd k16 steps apart
   int64_t permute = 0;                          // NN: 1: prmt; 0: movmatrix
-  int64_t overlap = 0;  // 1: begins before the operation ahead of it has ended (sm_90)
+  // 1: begins before the operation ahead of it has ended; 2: and when that has ended lets the next
+  // one begin, in an even spread over the SMs (sm_90)
+  int64_t overlap = 0;
   bool operator==(const TinyParameters&) const = default;
 };
 

@@ -97,6 +97,22 @@ TEST(TinyFamily, PlanCoversCOnceWithTheThreadsOfTheSource) {
   }
 }
 
+// 128 CTAs leave four SMs idle, which would take many of the next launch.
+TEST(TinyFamily, OverlapSpreadsTheNextLaunch) {
+  const Problem problem{128, 128, 2048, Layout::kTN};
+  TinyParameters p{.slice_warps = 8, .unroll = 2, .overlap = 1};
+  const auto shared = [&] {
+    const Candidate candidate = MakeTiny(problem, ToConfig(p));
+    const auto& launch = std::get<LaunchOperation>(candidate.plan.operations[0]);
+    return Value(launch.shared_bytes, problem);
+  };
+  ASSERT_EQ(TinyCtas(problem, p), 128);
+  EXPECT_EQ(shared(), 0);
+  p.overlap = 2;
+  EXPECT_GT(3 * shared(), 233472);
+  EXPECT_LT(2 * (shared() + 8 * 16 * 8 * 4 + 1024), 233472 + 1);
+}
+
 TEST(TinyFamily, CandidateServesItsShapeOnly) {
   const Problem problem{64, 128, 64, Layout::kNN};
   const Candidate candidate = MakeTiny(problem, TinyConfigs(problem, Target{}).front());

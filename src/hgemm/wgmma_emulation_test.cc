@@ -81,8 +81,8 @@ void ExpectRight(const Problem& p, int resident = 1) {
     }
   });
   if constexpr (C::kSlices > 1) {
-    const int ctas = (p.m * (PartialsPitch(p) / 4) + kSumThreads - 1) / kSumThreads;
-    Launch(ctas, 1, kSumThreads, [&] { SumSlices<C>(partials.data(), o.c.data(), p.m, p.n); });
+    const int ctas = (p.m * (PartialsPitch(p) / 4) + C::kSumThreads - 1) / C::kSumThreads;
+    Launch(ctas, 1, C::kSumThreads, [&] { SumSlices<C>(partials.data(), o.c.data(), p.m, p.n); });
   }
   for (int i = 0; i < p.m * p.n; ++i) {
     ASSERT_EQ(o.c[i], emulated::BitsOf(o.expected[i], C::kBf16))
@@ -172,7 +172,7 @@ struct Sliced : Base {
   static constexpr int kSlices = 3;
 };
 struct SlicedSplits : Split {
-  static constexpr int kSlices = 2;
+  static constexpr int kSlices = 2, kSumThreads = 32;
   static constexpr bool kBf16 = true;
 };
 TEST(WgmmaEmulation, SlicesAddUpInTheSecondKernel) {

@@ -1,11 +1,13 @@
 #include "hgemm/wgmma_family.h"
 
+#include <algorithm>
 #include <sstream>
 #include <string>
 #include <utility>
 
 #include "hgemm/device_source.h"
 #include "hgemm/parameter_table.h"
+#include "hgemm/tiling.h"
 #include "hgemm/wgmma_geometry.h"
 #include "hgemm/wgmma_space.h"
 
@@ -37,7 +39,15 @@ constexpr Parameter<P> kTable[] = {{"tile_m", &P::tile_m},
                                    {"direct_load", &P::direct_load},
                                    {"even_rounds", &P::even_rounds}};
 
-constexpr int64_t kSumThreads = 128;  // as device kSumThreads
+// Of the second kernel, four columns each: CTAs for every SM, if there are so many columns.
+int64_t SumThreads(const Problem& problem) {
+  constexpr int64_t kSms = 132;
+  const int64_t groups = problem.m * (CeilDiv(problem.n, 8) * 2);
+  for (int64_t threads = 128; threads > 32; threads /= 2) {
+    if (groups >= threads * kSms) return threads;
+  }
+  return 32;
+}
 
 void WriteConfig(std::ostream& s, const Problem& problem, const P& p) {
   s << "struct Config {\n"
@@ -53,7 +63,9 @@ void WriteConfig(std::ostream& s, const Problem& problem, const P& p) {
     << "  static constexpr bool kRasterAlongM = " << p.raster_along_m
     << ", kPersistent = " << p.persistent << ", kPingPong = " << p.ping_pong << ";\n"
     << "  static constexpr bool kTmaStore = " << p.tma_store << ", kStreamC = " << p.stream_c
-    << ", kOverlap = " << p.overlap << ", kDirectLoad = " << p.direct_load << ";\n"
+    << ", kDirectLoad = " << p.direct_load << ";\n"
+    << "  static constexpr int kOverlap = " << p.overlap
+    << ", kSumThreads = " << SumThreads(problem) << ";\n"
     << "  static constexpr bool kRowMajorB = " << (problem.layout == Layout::kNN)
     << ", kBf16 = " << (problem.dtype == DType::kBF16) << ";\n};\n\n"
     << "static_assert(family::Geometry<Config>::kSharedBytes == " << WgmmaSharedBytes(p)
@@ -87,7 +99,7 @@ std::string Source(const Problem& problem, const P& p) {
     << "  family::WgmmaGemm<Config>(" << (p.direct_load ? "a, b, " : "&a, &b, ") << output.value
     << ", {m, n, k});\n}\n";
   if (p.slices > 1) {
-    s << "\nextern \"C\" __global__ void __launch_bounds__(" << kSumThreads << ")\n"
+    s << "\nextern \"C\" __global__ void __launch_bounds__(" << SumThreads(problem) << ")\n"
       << "    hgemm_sum(const float* partials, family::u16* c, int m, int n) {\n"
       << "  family::SumSlices<Config>(partials, c, m, n);\n}\n";
   }
@@ -161,6 +173,13 @@ Expression ValidWhen(const Problem& problem, const P& p) {
 // Rows of partial sums are whole 16-byte groups.
 constexpr char kPitch[] = "ceil_div(N, 8) * 8";
 
+// With `overlap`, at least what spreads the CTAs of two launches over the SMs.
+int64_t MainSharedBytes(const Problem& problem, const P& p) {
+  const int64_t ctas = CeilDiv(problem.m, p.tile_m) * CeilDiv(problem.n, p.tile_n) * WgmmaParts(p);
+  const int64_t spread = p.overlap == 2 && !p.persistent ? SpreadSharedBytes(ctas) : 0;
+  return std::max(spread, WgmmaSharedBytes(p));
+}
+
 LaunchOperation MainLaunch(const Problem& problem, const P& p) {
   const auto constant = [](int64_t value) { return Expression::Constant(value); };
   return {
@@ -168,7 +187,7 @@ LaunchOperation MainLaunch(const Problem& problem, const P& p) {
       .grid = {Grid(p), constant(1), constant(1)},
       .block = {constant(WgmmaThreads(p)), constant(1), constant(1)},
       .cluster = {constant(WgmmaClusterSize(p)), constant(1), constant(1)},
-      .shared_bytes = constant(WgmmaSharedBytes(p)),
+      .shared_bytes = constant(MainSharedBytes(problem, p)),
       .programmatic = p.overlap != 0,
       .nonportable_cluster = WgmmaClusterSize(p) > 8,
       .arguments = Arguments(problem, p),
@@ -176,13 +195,14 @@ LaunchOperation MainLaunch(const Problem& problem, const P& p) {
 }
 
 // Its CTAs may take their places while the products are still under way.
-LaunchOperation SumLaunch() {
+LaunchOperation SumLaunch(const Problem& problem) {
+  const int64_t threads_a_cta = SumThreads(problem);
   const std::string threads = std::string("M * (") + kPitch + " / 4)";
   LaunchOperation launch;
   launch.kernel = "hgemm_sum";
   launch.grid[0] =
-      Expression::Literal("ceil_div(" + threads + ", " + std::to_string(kSumThreads) + ")");
-  launch.block[0] = Expression::Constant(kSumThreads);
+      Expression::Literal("ceil_div(" + threads + ", " + std::to_string(threads_a_cta) + ")");
+  launch.block[0] = Expression::Constant(threads_a_cta);
   launch.programmatic = true;
   launch.arguments = {WorkspaceArgument{"partials"}, TensorArgument{"C"},
                       IntArgument{Expression::Literal("M")}, IntArgument{Expression::Literal("N")}};
@@ -196,7 +216,7 @@ LaunchPlan Plan(const Problem& problem, const P& p) {
   if (p.slices > 1) {
     const std::string bytes = std::to_string(4 * p.slices) + " * M * (" + kPitch + ")";
     plan.workspaces.push_back({"partials", Expression::Literal(bytes)});
-    plan.operations.emplace_back(SumLaunch());
+    plan.operations.emplace_back(SumLaunch(problem));
   }
   return plan;
 }

@@ -25,7 +25,7 @@ struct WgmmaParameters {
   int64_t stream_c = 0;     // 1: C is the first to leave L2
   int64_t slices = 1;       // clusters that share a tile's K; a second kernel adds up their sums
   int64_t ping_pong = 0;    // 1: two consumers on tiles of their own, one stores as one multiplies
-  int64_t overlap = 0;      // 1: begins before the operation ahead of it has ended
+  int64_t overlap = 0;      // as in tiny_family.h
   int64_t direct_load = 0;  // 1: a warpgroup copies operands without TMA
   int64_t even_rounds = 0;  // 1: persistent: no more CTAs than share the tiles evenly
   bool operator==(const WgmmaParameters&) const = default;

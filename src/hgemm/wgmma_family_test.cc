@@ -182,7 +182,8 @@ TEST(WgmmaFamily, SlicesMeetInAWorkspaceThatASecondKernelAddsUp) {
   EXPECT_EQ(Value(main.grid[0], sizes), 4 * 4 * 8);
   EXPECT_FALSE(main.programmatic);
   EXPECT_EQ(std::get<WorkspaceArgument>(main.arguments.at(2)).workspace, "partials");
-  EXPECT_EQ(Value(sum.grid[0], sizes), 256 * 64 / 128);
+  EXPECT_EQ(Value(sum.grid[0], sizes), 256 * 64 / 64);  // for all SMs
+  EXPECT_EQ(Value(sum.block[0], sizes), 64);
   EXPECT_TRUE(sum.programmatic);
   EXPECT_NE(candidate.sources.at("hgemm.cu").find("hgemm_sum"), std::string::npos);
 }
@@ -268,6 +269,39 @@ TEST(WgmmaFamily, OverlapIsOfferedOnlyWhereAskedFor) {
   EXPECT_TRUE(LaunchOf(problem, {.overlap = 1}).programmatic);
 }
 
+// 128 CTAs of 48 KB: four of the next launch would fit each of the four SMs that are idle.
+TEST(WgmmaFamily, OverlapSpreadsTheNextLaunch) {
+  const Problem problem = {512, 512, 512, Layout::kTN};
+  WgmmaParameters p{.tile_m = 64, .tile_n = 32, .stages = 4, .consumers = 1, .overlap = 1};
+  const Sizes sizes = SizesOf(problem, 132);
+  const auto fit = [&] {
+    return 233472 / (Value(LaunchOf(problem, p).shared_bytes, sizes) + 1024);
+  };
+  EXPECT_EQ(fit(), 4);
+  p.overlap = 2;
+  EXPECT_EQ(fit(), 2);
+  p.stages = 10;  // too large already
+  EXPECT_EQ(Value(LaunchOf(problem, p).shared_bytes, sizes), WgmmaSharedBytes(p));
+}
+
+// Rings of eight stages, deeper ones, and for slices those that leave their second kernel a cache.
+TEST(WgmmaFamily, RingsOfSeveralDepthsAreOffered) {
+  std::set<std::pair<int64_t, int64_t>> rings;  // columns, stages
+  for (const Config& config : WgmmaConfigs(kDeep, {})) {
+    const WgmmaParameters p = WgmmaFromConfig(config);
+    if (p.tile_m == 64 && p.tile_k == 64 && p.slices == 8 && !p.direct_load && p.splits == 1) {
+      rings.emplace(p.tile_n, p.stages);
+    }
+  }
+  const auto offered = [&](int64_t columns, std::initializer_list<int64_t> stages) {
+    for (const int64_t depth : stages) {
+      EXPECT_TRUE(rings.contains({columns, depth})) << columns << " columns, " << depth;
+    }
+  };
+  offered(64, {14, 8, 7});
+  offered(128, {9, 8, 7, 6, 4});
+}
+
 // Clusters of eight leave SMs idle unless two CTAs fit one.
 TEST(WgmmaFamily, LargeClustersAreOfferedWithRingsThatPair) {
   bool found = false;
@@ -290,7 +324,7 @@ TEST(WgmmaFamily, SpacesAreLargeAndNotTooLarge) {
                                        {{1024, 1024, 1024, Layout::kTN}, 1000, 5000},
                                        {{4096, 4096, 4096, Layout::kTN}, 1000, 20000},
                                        {{8192, 8192, 8192, Layout::kNN}, 1000, 20000},
-                                       {{256, 256, 16384, Layout::kTN}, 500, 5000},
+                                       {{256, 256, 16384, Layout::kTN}, 500, 8000},
                                        {{12288, 8192, 256, Layout::kTN}, 1000, 25000},
                                        {{64, 64, 100, Layout::kTN}, 0, 0}}) {
     const size_t count = WgmmaConfigs(e.problem, {}).size();

@@ -13,8 +13,10 @@ namespace {
 
 using P = WgmmaParameters;
 
+constexpr int64_t kMostStages = 14, kMostUsualStages = 8;   // 14 of 64x64 fit
 constexpr int64_t kL2Bytes = int64_t{50} << 20;             // about
 constexpr int64_t kMostPartialBytes = int64_t{32} << 20;    // written and read once more
+constexpr int64_t kSharedBytesOfThreeQuarters = 163 << 10;  // and 92 KB of cache
 constexpr int64_t kSharedBytesOfHalfAnSm = 232448 / 2 - 1;  // two CTAs side by side
 
 struct TileGrid {
@@ -155,19 +157,30 @@ bool IsProducerPlausible(const P& p) {
   return p.producer_warps == 1 || WgmmaAccumulators(p) >= 128;
 }
 
-// Of the legal ring depths of a configuration, the deepest two. Large clusters do not fill the GPCs
-// unless two CTAs fit an SM, so for these also the deepest that leaves room for that.
+// What a ring may leave of an SM's shared memory to others. Large clusters do not fill the GPCs
+// unless two CTAs fit an SM; the kernel that adds up slices takes its place beside the first, and
+// reads faster the more of the memory is left to be its cache.
+std::vector<int64_t> RoomsBelow(const P& p) {
+  if (p.slices > 1) return {kSharedBytesOfThreeQuarters, kSharedBytesOfHalfAnSm};
+  if (WgmmaClusterSize(p) >= 4) return {kSharedBytesOfHalfAnSm};
+  return {};
+}
+
+// Of the legal ring depths of a configuration: the deepest, the two deepest of usual ones, and the
+// deepest that leaves each room.
 All WithStages(const Problem& problem, const Target& target, const All& from) {
   All all;
   for (P p : from) {
-    int deepest = 0;
-    bool paired = WgmmaClusterSize(p) < 4;
-    for (p.stages = 8; p.stages >= 2 && (deepest < 2 || !paired); --p.stages) {
+    const std::vector<int64_t> rooms = RoomsBelow(p);
+    size_t left = 0;  // of these, are left already
+    int unusual = 0, usual = 0;
+    for (p.stages = kMostStages; p.stages >= 2 && (usual < 2 || left < rooms.size()); --p.stages) {
       if (!IsLegalWgmma(problem, target, p) || !IsPlausible(problem, target, p)) continue;
-      const bool pairs = WgmmaSharedBytes(p) < kSharedBytesOfHalfAnSm;
-      if (deepest < 2 || (!paired && pairs)) all.push_back(p);
-      paired = paired || pairs;
-      ++deepest;
+      const size_t before = left;
+      while (left < rooms.size() && WgmmaSharedBytes(p) < rooms[left]) ++left;
+      int& taken = p.stages > kMostUsualStages ? unusual : usual;
+      if (taken < (p.stages > kMostUsualStages ? 1 : 2) || left > before) all.push_back(p);
+      ++taken;
     }
   }
   return all;
@@ -234,7 +247,7 @@ std::vector<P> WgmmaChoices(const Problem& problem, const Target& target) {
   all = Extend(all, {0, 1}, [](P& p, int64_t v) { p.raster_along_m = v; });
   all = Extend(all, {0, 1}, [](P& p, int64_t v) { p.even_rounds = v; });
   all = Filter(all, [&](const P& p) { return AreEvenRoundsPlausible(problem, target, p); });
-  if (target.overlap) all = Extend(all, {0, 1}, [](P& p, int64_t v) { p.overlap = v; });
+  if (target.overlap) all = Extend(all, {0, 1, 2}, [](P& p, int64_t v) { p.overlap = v; });
   return Filter(all, [&](const P& p) {
     return IsLegalWgmma(problem, target, p) && IsRasterPlausible(problem, target, p);
   });

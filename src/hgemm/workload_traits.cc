@@ -16,27 +16,38 @@ namespace {
 // SM cycles of an H200, fitted to its recording together (docs/perf/search.md): each is an
 // effective value beside the others, not a measurement of one thing.
 constexpr double kLoadLatency = 300;  // global load that hits L2, under some load
-constexpr double kTmaLatency = 356;
+constexpr double kTmaLatency = 188;
 constexpr double kMmaLatency = 33;   // m16n8k16
 constexpr double kMmaCycles = 9.01;  // m16n8k16 on one of four tensor cores (0.6 of wgmma's rate)
-constexpr double kBarrier = 50.8;
-constexpr double kClusterBarrier = 509;  // arrive, wait, and the skew between CTAs
-constexpr double kClusterStart = 344;    // CTAs that start together, and their first barrier
-constexpr double kMulticastWait = 188;
-constexpr double kStageInFlight = 1.1;
-constexpr double kFillBytesPerCycle = 417;
-constexpr double kWgmmaSetup = 180;  // barriers, tensor maps
-constexpr double kDistributedBytesPerCycle = 14;
-constexpr double kStoreBytesPerCycle = 62.9;
+constexpr double kBarrier = 66.1;
+constexpr double kClusterBarrier = 422;  // arrive, wait, and the skew between CTAs
+constexpr double kClusterStart = 245;
+constexpr double kClusterStartPerCta = 19.9;
+constexpr double kMulticastWait = 162;
+constexpr double kStageInFlight = 1.19;
+constexpr double kFillBytesPerCycle = 1.06e3;
+constexpr double kWgmmaSetup = 119;  // barriers, tensor maps
+constexpr double kDistributedBytesPerCycle = 18.2;
+constexpr double kStoreBytesPerCycle = 58.4;       // of one SM
+constexpr double kStoreBytesPerCycleAll = 1.84e3;  // of all
+constexpr double kTmaStoreWait = 362;              // until a bulk store has been read
+constexpr double kDirectStore = 0.895;             // times as long, from registers
 constexpr double kWgmmaMultiplyAddsPerCycle = 1.9e3;
+constexpr double kLoneWarpgroup = 0.882;  // what one reaches of the rate of two
 constexpr double kSecondLaunchUs = 1.11;
-// Not measured yet: a second launch that takes its place early waits for the first all the same,
-// and moves 16 bytes a thread at a time; one that overlaps the operation ahead saves a part of its
-// own launch.
-constexpr double kEarlyLaunchUs = 0.8, kEarlyL2BytesPerUs = 6e6;
-constexpr double kOverlapUs = 0.3;
-constexpr double kDirectRamp = 350;  // without tensor maps, and with a shorter way from L2
-constexpr double kL2BytesPerUs = 4.07e6;
+// A second launch that takes its place early waits for the first all the same.
+constexpr double kEarlyLaunchUs = 0.892;
+constexpr double kRingUs =
+    0.549;  // how it suffers from a first kernel that takes all shared memory
+constexpr double kSumBytesPerUsSm = 3.58e4;  // what a CTA of it reads
+constexpr double kEarlyL2BytesPerUs = 2.73e6;
+constexpr double kOverlapUs = 0.171;  // what a launch saves that overlaps the operation ahead
+constexpr double kCrowdUs = 0.639;    // what is lost where such launches crowd on a few SMs
+constexpr double kCooperativeExposed = 0.192;  // of an epilogue, beside the loads of the next tile
+constexpr double kDirectTurnExposed = 0.135;   // and of one from registers, in turns
+constexpr double kDirectRamp = 770;            // of copies by threads, without tensor maps
+constexpr double kDirectBlock = 20;            // what they cost a k-block, beside
+constexpr double kL2BytesPerUs = 2.91e6;
 constexpr int64_t kSmSharedBytes = 233472;
 constexpr int64_t kSmRegisters = 65536;
 constexpr int64_t kSmThreads = 2048;
@@ -51,21 +62,40 @@ int64_t Residency(int64_t threads, int64_t registers_a_thread, int64_t shared_by
                            std::min({by_registers, by_shared, kSmThreads / threads, int64_t{32}}));
 }
 
-double StoreCycles(int64_t tile_m, int64_t tile_n) {
-  return AsDouble(tile_m * tile_n * 2) / kStoreBytesPerCycle;
+// CTAs that begin together do so when the last of them has its place.
+double ClusterStart(int64_t cluster) {
+  return cluster == 1 ? 0 : kClusterStart + kClusterStartPerCta * AsDouble(cluster);
+}
+
+// Of CTAs that store at once, side by side on the SMs.
+double StoreCycles(const Traits& t, const Target& target) {
+  const double bytes = AsDouble(t.tile_m * t.tile_n * 2);
+  const double at_once = AsDouble(std::min<int64_t>(t.ctas, target.sm_count));
+  return std::max(bytes / kStoreBytesPerCycle, at_once * bytes / kStoreBytesPerCycleAll);
 }
 
 // Sums of the CTAs of a cluster added through distributed shared memory.
-double ClusterReduceCycles(int64_t tile_m, int64_t tile_n, int64_t splits) {
+double ClusterReduceCycles(int64_t sums_sent, int64_t splits) {
   if (splits == 1) return 0;
-  return 2 * kClusterBarrier + AsDouble(tile_m * tile_n * 4) / kDistributedBytesPerCycle;
+  return 2 * kClusterBarrier + AsDouble(sums_sent * 4) / kDistributedBytesPerCycle;
 }
 
 // A second kernel that adds partial sums up: its launch, and what is written and read once more.
-double SecondKernelUs(const Problem& problem, int64_t parts, bool early) {
-  const double moved = 2 * AsDouble(problem.m * problem.n * 4 * parts);
-  return early ? kEarlyLaunchUs + moved / kEarlyL2BytesPerUs
-               : kSecondLaunchUs + moved / kL2BytesPerUs;
+double SecondKernelUs(const Problem& problem, const Target& target, int64_t parts, bool early) {
+  const double bytes = AsDouble(problem.m * problem.n * 4 * parts);
+  if (!early) return kSecondLaunchUs + 2 * bytes / kL2BytesPerUs;
+  const double sms = std::min(AsDouble(target.sm_count), AsDouble(problem.m * problem.n) / 128);
+  return kEarlyLaunchUs + bytes / kEarlyL2BytesPerUs +
+         bytes / std::max(1.0, sms) / kSumBytesPerUsSm;
+}
+
+// Launches that wait for the one ahead take places where there is most room: more than their share
+// on the SMs that the one ahead left idle, unless they are spread (overlap 2) or need all of an SM.
+double OverlapUs(const Traits& t, const Target& target, int64_t overlap, int64_t shared_bytes) {
+  if (overlap == 0) return 0;
+  const bool crowds = overlap == 1 && 3 * shared_bytes < kSmSharedBytes &&
+                      2 * t.ctas > target.sm_count && 2 * t.ctas < 3 * target.sm_count;
+  return crowds ? kCrowdUs : -kOverlapUs;
 }
 
 // Sums of the warp groups of a CTA added through its shared memory.
@@ -91,7 +121,7 @@ double RingPeriod(double multiply, double latency, double bytes, double stages) 
   return std::max({multiply, fill, (multiply + latency + fill) / stages});
 }
 
-Traits TinyTraits(const Problem& problem, const Target&, const Config& config) {
+Traits TinyTraits(const Problem& problem, const Target& target, const Config& config) {
   const TinyParameters p = TinyFromConfig(config);
   Traits t;
   t.tile_m = p.warp_m * p.tile_warps_m;
@@ -121,12 +151,12 @@ Traits TinyTraits(const Problem& problem, const Target&, const Config& config) {
                    chain * (1 + shuffle);
   t.ramp_cycles = 150;
   t.epilogue_cycles = 200 + SliceReduceCycles(t.tile_m * t.tile_n, p.slice_warps) +
-                      ClusterReduceCycles(t.tile_m, t.tile_n, p.cluster_slices);
-  if (p.overlap) t.extra_us -= kOverlapUs;
+                      ClusterReduceCycles(t.tile_m * t.tile_n, p.cluster_slices);
+  t.extra_us += OverlapUs(t, target, p.overlap, 0);
   return t;
 }
 
-Traits MmaSyncTraits(const Problem& problem, const Target&, const Config& config) {
+Traits MmaSyncTraits(const Problem& problem, const Target& target, const Config& config) {
   const MmaSyncParameters p = MmaSyncFromConfig(config);
   Traits t;
   t.tile_m = p.tile_m;
@@ -152,14 +182,15 @@ Traits MmaSyncTraits(const Problem& problem, const Target&, const Config& config
       AsDouble(blocks) *
       RingPeriod(a_block, kLoadLatency, t.l2_bytes / AsDouble(blocks), AsDouble(p.stages - 1));
   t.ramp_cycles = kLoadLatency + 250;
-  t.epilogue_cycles = 200 + StoreCycles(p.tile_m, p.tile_n) * (p.staged_store ? 1.0 : 1.3) +
+  t.epilogue_cycles = 200 + StoreCycles(t, target) * (p.staged_store ? 1.0 : 1.3) +
                       SliceReduceCycles(p.tile_m * p.tile_n, p.warps_k);
-  if (p.split_cluster) t.epilogue_cycles += ClusterReduceCycles(p.tile_m, p.tile_n, p.splits);
+  t.ramp_cycles += ClusterStart(t.cluster);
+  if (p.split_cluster) t.epilogue_cycles += ClusterReduceCycles(p.tile_m * p.tile_n, p.splits);
   if (p.splits > 1 && !p.split_cluster) {
-    t.extra_us = SecondKernelUs(problem, p.splits, p.early_reduce != 0);
+    t.extra_us = SecondKernelUs(problem, target, p.splits, p.early_reduce != 0);
   }
-  if (p.overlap) t.extra_us -= kOverlapUs;
-  t.epilogue_overlaps = t.resident_per_sm > 1;
+  t.extra_us += OverlapUs(t, target, p.overlap, MmaSyncSharedBytes(p));
+  t.exposed_epilogue = t.resident_per_sm > 1 ? 0 : 1;
   t.raster_group = p.raster_group;
   return t;
 }
@@ -173,7 +204,7 @@ double WgmmaEfficiency(int64_t columns) {
                           : 0.6;
 }
 
-Traits WgmmaTraits(const Problem& problem, const Target&, const Config& config) {
+Traits WgmmaTraits(const Problem& problem, const Target& target, const Config& config) {
   const WgmmaParameters p = WgmmaFromConfig(config);
   Traits t;
   t.tile_m = p.tile_m;
@@ -182,7 +213,7 @@ Traits WgmmaTraits(const Problem& problem, const Target&, const Config& config) 
            CeilDiv(CeilDiv(problem.n, p.tile_n), p.cluster_n) * p.cluster_n * WgmmaParts(p);
   const int64_t blocks = CeilDiv(CeilDiv(problem.k, p.tile_k), WgmmaParts(p));
   const int64_t columns = WgmmaWarpgroupColumns(p);
-  const double lone_warpgroup = p.consumers * p.ctas_per_sm == 1 ? 0.85 : 1;
+  const double lone_warpgroup = p.consumers * p.ctas_per_sm == 1 ? kLoneWarpgroup : 1;
   // The compiler is held to ctas_per_sm, but small CTAs leave room for more.
   const int64_t registers = WgmmaAccumulators(p) + kWgmmaOtherRegisters;
   t.resident_per_sm =
@@ -194,20 +225,32 @@ Traits WgmmaTraits(const Problem& problem, const Target&, const Config& config) 
                                                   AsDouble(p.tile_n) / AsDouble(p.cluster_m));
   t.received_bytes = AsDouble(blocks * p.tile_k * 2 * (p.tile_m + p.tile_n));
   t.streams_c = p.stream_c != 0;
-  const double a_block = t.tensor_cycles / AsDouble(blocks) + 40;
+  const double a_block =
+      t.tensor_cycles / AsDouble(blocks) + 40 + (p.direct_load ? kDirectBlock : 0);
   // A stage that is multicast is free only when all its readers are through with it.
   const double refill = kTmaLatency + (p.cluster_m * p.cluster_n > 1 ? kMulticastWait : 0);
   // One group of wgmma is in flight, so that the stage before it is given back late.
   const double stages = AsDouble(p.stages) - kStageInFlight;
   t.chain_cycles =
       AsDouble(blocks) * RingPeriod(a_block, refill, t.received_bytes / AsDouble(blocks), stages);
-  t.ramp_cycles = (p.direct_load ? kDirectRamp : kTmaLatency + kWgmmaSetup) +
-                  (WgmmaClusterSize(p) > 1 ? kClusterStart : 0);
-  t.epilogue_cycles = 300 + StoreCycles(p.tile_m, p.tile_n) * (p.tma_store ? 1.0 : 1.3) +
-                      ClusterReduceCycles(p.tile_m, p.tile_n, p.splits);
-  if (p.slices > 1) t.extra_us = SecondKernelUs(problem, p.slices, true);
-  if (p.overlap) t.extra_us -= kOverlapUs;
-  t.epilogue_overlaps = p.ctas_per_sm > 1 || (p.persistent && p.consumers > 1);
+  t.ramp_cycles =
+      (p.direct_load ? kDirectRamp : kTmaLatency + kWgmmaSetup) + ClusterStart(t.cluster);
+  t.epilogue_cycles =
+      p.tma_store ? kTmaStoreWait + StoreCycles(t, target) : kDirectStore * StoreCycles(t, target);
+  // A CTA's own share stays where it is.
+  const int64_t sent = p.tile_m * p.tile_n / p.splits * (p.splits - 1);
+  t.epilogue_cycles += 300 + ClusterReduceCycles(sent, p.splits);
+  if (p.slices > 1) {
+    t.extra_us = SecondKernelUs(problem, target, p.slices, true) +
+                 kRingUs * AsDouble(WgmmaSharedBytes(p)) / AsDouble(kSmSharedBytes);
+  }
+  t.extra_us += OverlapUs(t, target, p.overlap, WgmmaSharedBytes(p));
+  // Warpgroups in turns hide their stores behind each other's products; those that share a tile
+  // store at the same time, while only loads go on.
+  t.exposed_epilogue = p.ctas_per_sm > 1                 ? 0
+                       : p.ping_pong                     ? (p.tma_store ? 0 : kDirectTurnExposed)
+                       : p.persistent && p.consumers > 1 ? kCooperativeExposed
+                                                         : 1;
   t.raster_group = p.raster_group;
   return t;
 }

@@ -23,7 +23,7 @@ struct Traits {
   double chain_cycles = 0;         // k loop of one CTA alone
   double ramp_cycles = 0;          // before the first product
   double epilogue_cycles = 0;      // from the last product to the end of the CTA
-  bool epilogue_overlaps = false;  // with the next tile's k loop on the same SM
+  double exposed_epilogue = 1;     // share of it that the SM's next tile does not hide
   double extra_us = 0;             // further launches, with what they read and write
   bool streams_c = false;          // C is the first to leave L2
   int64_t raster_group = 1;        // tile rows or columns that are walked together

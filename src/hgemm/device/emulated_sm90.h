@@ -340,6 +340,7 @@ inline void st_async_v4(u32 address, const float* v, u32 barrier) {
   std::memcpy(emulated::At(address), v, 16);
   emulated::Change(barrier, [](emulated::Barrier& at) { at.bytes -= 16; });
 }
+inline void st_shared_v4(u32 address, const float* v) { std::memcpy(emulated::At(address), v, 16); }
 inline void ld_shared_v4(float* v, u32 address) { std::memcpy(v, emulated::At(address), 16); }
 template <bool kEvictFirstHint>
 void st_global_v4(void* address, const u32* v) {

@@ -117,8 +117,9 @@ __device__ __forceinline__ void Run(const Problem<C>& problem) {
   const uint32_t base = ptx::cvta_to_shared(shared);
   if constexpr (C::kSplit == Split::kCluster) ptx::barrier_cluster_arrive_relaxed();  // "I run"
   // The sums of Split::kWorkspace are added by a kernel that may take its place early.
+  if constexpr (C::kOverlap == 2) ptx::griddepcontrol_wait();
   if constexpr (C::kOverlap || C::kEarlyReduce) ptx::griddepcontrol_launch_dependents();
-  if constexpr (C::kOverlap) ptx::griddepcontrol_wait();
+  if constexpr (C::kOverlap == 1) ptx::griddepcontrol_wait();
   const Tile tile = LocateTile(problem);
   Accumulator<C> acc = {};
   MainLoop<C>(acc, problem, tile, base);
@@ -147,8 +148,9 @@ __device__ __forceinline__ void Reduce(const float* partials, half_t* c, int m_a
   const int m = C::kM > 0 ? C::kM : m_arg, n = C::kN > 0 ? C::kN : n_arg;
   const long long count = static_cast<long long>(m) * n;
   const long long at = (static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x) * kWidth;
-  if constexpr (C::kOverlap) ptx::griddepcontrol_launch_dependents();
+  if constexpr (C::kOverlap == 1) ptx::griddepcontrol_launch_dependents();
   if constexpr (C::kEarlyReduce) ptx::griddepcontrol_wait();
+  if constexpr (C::kOverlap == 2) ptx::griddepcontrol_launch_dependents();
   if (at >= count) return;
   float part[C::kSplits][kWidth];
 #pragma unroll

@@ -22,8 +22,9 @@ enum class Split {
 //   int kM, kN, kK   sizes, or 0: taken from the kernel's arguments
 //   bool kBColumnMajor; Edge kEdge; Epilogue kEpilogue; Split kSplit
 //   bool kBf16       elements are bf16; else f16
-//   bool kOverlap, kEarlyReduce   this kernel, or Reduce, is launched programmatically: it begins
-//                    while the operation ahead still runs (sm_90)
+//   int kOverlap     1, 2: launched programmatically: begins while the operation ahead still runs;
+//                    2: the one behind may begin only when the one ahead has ended (sm_90)
+//   bool kEarlyReduce   Reduce is launched programmatically (sm_90)
 //   int kBM, kBN, kBK, kWarpsM, kWarpsN, kWarpsK, kStages, kSplits, kRasterGroup
 template <class C>
 struct Derived {

@@ -248,6 +248,12 @@ WS_DEVICE void st_async_v4(u32 mapped_address, const float* v, u32 mapped_barrie
       : "memory");
 }
 
+WS_DEVICE void st_shared_v4(u32 address, const float* v) {
+  asm volatile("st.shared.v4.f32 [%0], {%1, %2, %3, %4};" ::"r"(address), "f"(v[0]), "f"(v[1]),
+               "f"(v[2]), "f"(v[3])
+               : "memory");
+}
+
 WS_DEVICE void ld_shared_v4(float* v, u32 address) {
   asm volatile("ld.shared.v4.f32 {%0, %1, %2, %3}, [%4];"
                : "=f"(v[0]), "=f"(v[1]), "=f"(v[2]), "=f"(v[3])

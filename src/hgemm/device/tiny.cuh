@@ -44,8 +44,9 @@ enum class BAccess {
 //   int kUnroll        k32 blocks whose loads are in flight together
 //   int kAccumulators  1, or 2: even and odd k16 steps apart, halving the chain of mma
 //   bool kBf16         elements are bf16; else f16
-//   bool kOverlap      launched programmatically: begins while the operation ahead still runs
-//   (sm_90)
+//   int kOverlap       1, 2: launched programmatically: begins while the operation ahead still
+//   runs;
+//                      2: the one behind may begin only when the one ahead has ended (sm_90)
 template <class C>
 struct Derived {
   static constexpr int kTilesI = C::kWarpM / 16;
@@ -424,10 +425,9 @@ __device__ __forceinline__ void StoreSplit(half_t* c, const Accumulator<C>& acc,
 template <class C>
 __device__ __forceinline__ void Run(const half_t* a, const half_t* b, half_t* c) {
   if constexpr (C::kClusterSlices > 1) ptx::barrier_cluster_arrive_relaxed();  // "I run"
-  if constexpr (C::kOverlap) {
-    ptx::griddepcontrol_launch_dependents();
-    ptx::griddepcontrol_wait();
-  }
+  if constexpr (C::kOverlap == 1) ptx::griddepcontrol_launch_dependents();
+  if constexpr (C::kOverlap > 0) ptx::griddepcontrol_wait();
+  if constexpr (C::kOverlap == 2) ptx::griddepcontrol_launch_dependents();
   const Place p = Locate<C>();
   Accumulator<C> acc = {};
   Accumulate<C>(acc, a, b, p);

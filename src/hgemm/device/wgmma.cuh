@@ -7,7 +7,7 @@
 //
 // A configuration is a struct of constants (see the checks in Geometry for what is legal):
 //   kTileM, kTileN, kTileK     the CTA's tile; kTileK is 64 or 128
-//   kStages                    2..8 stages in the ring
+//   kStages                    stages in the ring, from 2 on
 //   kConsumers                 warpgroups; they divide M where tile_m/64 allows, else N
 //   kProducerWarps             1, or 4: a whole warpgroup, so that setmaxnreg can move registers
 //   kDirectLoad                4 producer warps copy through cp.async, without tensor maps: less to
@@ -17,6 +17,7 @@
 //   kSplits                    1, 2, 4, 8, 16: CTAs of a cluster that share a tile, each a K range
 //   kSlices                    clusters that share a tile, each a K range: their sums go to global
 //                              memory and a second kernel (SumSlices) adds them
+//   kSumThreads                of a CTA of SumSlices
 //   kRasterGroup, kRasterAlongM  order of tiles, see RasterTile
 //   kPersistent                the grid walks over all tiles; else one tile a CTA
 //   kPingPong                  two consumer warpgroups work on tiles of their own, in turns, so
@@ -30,9 +31,10 @@
 //   kStorePanels               panels of C staged per warpgroup (persistent TMA store only)
 //   kRowMajorB                 NN; else TN
 //   kBf16                      elements are BF16; else FP16
-//   kOverlap                   launched programmatically: it may begin before the operation ahead
-//   of
-//                              it has ended, and lets the one behind it begin early
+//   kOverlap                   1, 2: launched programmatically: it may begin before the operation
+//                              ahead of it has ended, and lets the one behind it begin early: 1 as
+//                              soon as it runs, 2 when the one ahead has ended, so that never more
+//                              than one launch waits on the SMs
 //
 // Launch: block = kThreads, cluster = kClusterSize, dynamic shared memory = kSharedBytes, grid =
 // kClusterSize * clusters, where clusters = ceil(ceil(M/kTileM)/kClusterM) *
@@ -142,7 +144,7 @@ WS_DEVICE void InitBarriers(const Cta& cta) {
   }
   ptx::fence_mbarrier_init();
   if constexpr (C::kSplits > 1) {
-    ptx::mbarrier_arrive_expect_tx(cta.inbox, Geometry<C>::kPartialBytes);
+    ptx::mbarrier_arrive_expect_tx(cta.inbox, Geometry<C>::kInboxBytes);
   }
 }
 
@@ -197,9 +199,10 @@ WS_DEVICE void WgmmaGemm(const Operand* a, const Operand* b, Output output, Prob
     SyncStart<C>(true);
     if constexpr (kMoveRegisters) ptx::setmaxnreg_dec<kProducerRegisters>();
     if (leader || C::kDirectLoad) {
-      if constexpr (C::kOverlap || C::kSlices > 1) ptx::griddepcontrol_launch_dependents();
       // Whatever else touches global memory does so after the first loads have landed.
-      if constexpr (C::kOverlap) ptx::griddepcontrol_wait();
+      if constexpr (C::kOverlap == 2) ptx::griddepcontrol_wait();
+      if constexpr (C::kOverlap || C::kSlices > 1) ptx::griddepcontrol_launch_dependents();
+      if constexpr (C::kOverlap == 1) ptx::griddepcontrol_wait();
       Produce<C>(cta, a, b, problem);
     }
     __syncwarp();

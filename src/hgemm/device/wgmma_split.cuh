@@ -25,7 +25,9 @@ WS_DEVICE u32 SharedOfSplit(const Cta& cta, int split) {
   return ptx::mapa(cta.shared, split * kStride + cta.row * C::kClusterN + cta.column);
 }
 
-// Sends every split its 1/kSplits of the columns, once their stages are free on all CTAs.
+// Gives every split its 1/kSplits of the columns, once their stages are free on all CTAs. The way
+// between CTAs is narrow, so this CTA's own share does not take it; nobody but the thread that put
+// it there reads it.
 template <class C>
 WS_DEVICE void SendPartials(const Cta& cta, const Warpgroup& group, const Accumulators<C>& sum) {
   using G = Geometry<C>;
@@ -42,8 +44,13 @@ WS_DEVICE void SendPartials(const Cta& cta, const Warpgroup& group, const Accumu
     for (int r = 0; r < G::kRepeats; ++r) {
 #pragma unroll
       for (int own = 0; own < kOwn; ++own) {
-        ptx::st_async_v4(to + InboxOffset<C>(cta.split, group, r, own),
-                         sum.value[r] + (split * kOwn + own) * 4, to + (cta.inbox - cta.shared));
+        const u32 offset = InboxOffset<C>(cta.split, group, r, own);
+        const float* const share = sum.value[r] + (split * kOwn + own) * 4;
+        if (split == cta.split) {
+          ptx::st_shared_v4(cta.shared + offset, share);
+        } else {
+          ptx::st_async_v4(to + offset, share, to + (cta.inbox - cta.shared));
+        }
       }
     }
   }
@@ -111,20 +118,19 @@ WS_DEVICE void ReduceSplits(const Cta& cta, const Warpgroup& group, const Proble
   }
 }
 
-inline constexpr int kSumThreads = 128;  // of a CTA of SumSlices
-
 // The body of the second kernel: four columns of one row a thread, slices added in order. It may
 // begin while the first kernel runs.
 template <class C>
 WS_DEVICE void SumSlices(const float* partials, u16* c, int m, int n) {
-  if constexpr (C::kOverlap) ptx::griddepcontrol_launch_dependents();
+  if constexpr (C::kOverlap == 1) ptx::griddepcontrol_launch_dependents();
   const Problem problem{m, n, 0};
   const u64 groups_across = PartialsPitch(problem) / 4;
-  const u64 group = static_cast<u64>(blockIdx.x) * kSumThreads + threadIdx.x;
+  const u64 group = static_cast<u64>(blockIdx.x) * C::kSumThreads + threadIdx.x;
   const u64 slice_floats = static_cast<u64>(m) * groups_across * 4;
   const u64 row = group / groups_across;
   const int column = static_cast<int>(group % groups_across) * 4;
   ptx::griddepcontrol_wait();
+  if constexpr (C::kOverlap == 2) ptx::griddepcontrol_launch_dependents();
   if (row >= static_cast<u64>(m) || column >= n) return;
   float part[C::kSlices][4];
 #pragma unroll

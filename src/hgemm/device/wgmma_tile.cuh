@@ -24,8 +24,8 @@ namespace warpsmith::hgemm::wgmma {
 //             warpgroup whose tile it is. The producer waits for it before it fills s again.
 //   ready     every consumer warp of the CTAs that share this tile: their stages are free. It is
 //             waited for by consumers, before they send partial sums there.
-//   inbox     one arrival at the start, and kTileM*kTileN*4 bytes landing: the partial sums of this
-//             CTA's columns from every split. Consumers wait for it before they add.
+//   inbox     one arrival at the start, and kInboxBytes landing: the partial sums of this CTA's
+//             columns from every other split. Consumers wait for it before they add.
 template <class C>
 struct Geometry {
   static constexpr int kClusterSize = C::kClusterM * C::kClusterN * C::kSplits;
@@ -57,6 +57,7 @@ struct Geometry {
   static constexpr int kBarrierOffset = kRingBytes + (kStaged ? C::kConsumers * kStagingBytes : 0);
   static constexpr int kSharedBytes = kBarrierOffset + 16 * C::kStages + (C::kSplits > 1 ? 16 : 0);
   static constexpr int kPartialBytes = C::kTileM * C::kTileN * 4;
+  static constexpr int kInboxBytes = kPartialBytes / C::kSplits * (C::kSplits - 1);  // from others
 
   static_assert(kWarpgroupM % 64 == 0 && C::kTileK % 64 == 0);
   static_assert(!C::kRowMajorB || kWarpgroupN % 64 == 0, "N-major B comes in 64-column panels");
