@@ -50,6 +50,27 @@ TEST(ChoiceTest, AShapeOfTheCatalogueGetsItsKernel) {
   EXPECT_THAT(chosen.reason, HasSubstr("1.500 [1.400, 1.600] x cublaslt-auto (device)"));
 }
 
+TEST(ChoiceTest, EachTypeGetsTheKernelOfItsOwnRow) {
+  Pack pack = Example();
+  hgemm::Problem problem = pack.catalogue.rows[1].problem;
+  problem.dtype = DType::kBF16;
+  const Point point = pack.kernels[0].point;
+  pack.kernels.push_back({point, problem.layout, problem.dtype,
+                          hgemm::MakeCandidate(problem, point).value().plan, ""});
+  pack.catalogue.rows.push_back(Row(problem, hgemm::Choice::kKernel, point));
+  pack.rows.push_back({3, ""});
+  for (const auto& [dtype, kernel] : {std::pair(DType::kF16, 1U), {DType::kBF16, 3U}}) {
+    const Problem asked{.m = 2048, .n = 2048, .k = 2048, .transpose_b = true, .dtype = dtype};
+    EXPECT_THAT(Choose(pack, asked, kTarget).kernels, ::testing::ElementsAre(kernel));
+    // The model too chooses among kernels of the type alone.
+    Problem near = asked;
+    near.m = 1536;
+    for (const size_t index : Choose(pack, near, kTarget).kernels) {
+      EXPECT_EQ(pack.kernels[index].dtype, dtype);
+    }
+  }
+}
+
 TEST(ChoiceTest, WhereCublasLtWasFasterItIsTakenWithItsAlgorithm) {
   const Chosen chosen = Choose(Example(hgemm::Choice::kCublasLt),
                                {.m = 2048, .n = 2048, .k = 2048, .transpose_b = true}, kTarget);

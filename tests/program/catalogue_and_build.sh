@@ -40,5 +40,13 @@ expect_status 0 "$program" hgemm build --catalogue c.csv --out lib
 [[ $(head -1 -z lib/gemm.wspack | head -1) == 'warpsmith gemm pack, version 1'* ]] ||
   expected "a pack"
 cp lib/gemm.wspack first.wspack
+# A row of BF16 is a kernel of its own beside the FP16 row of its shape.
+sed 's/,TN,f16,/,TN,bf16,/' c.csv >bf16.csv
+expect_status 0 "$program" hgemm catalogue merge c.csv bf16.csv --out both.csv --quiet
+expect_status 0 "$program" hgemm show 64x64x64 --dtype bf16 --device recorded --catalogue both.csv
+[[ $output == *'64x64x64-TN bf16 NVIDIA H200: '* ]] || expected "the row of BF16, found: $output"
+kernels() { "$program" hgemm build --catalogue "$1" --out "$2" --json | grep '"kernels"'; }
+one=$(kernels c.csv one) both=$(kernels both.csv both)
+((${both//[^0-9]/} == 2 * ${one//[^0-9]/})) || expected "twice the kernels: $one, $both"
 expect_status 0 "$program" hgemm build --catalogue c.csv --out lib --json
 cmp first.wspack lib/gemm.wspack || expected "the same pack again"

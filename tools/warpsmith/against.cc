@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "core/verdict.h"
+#include "hgemm_products.h"
 #include "machine.h"
 #include "measuring.h"
 #include "optimize/slice.h"
@@ -76,8 +77,8 @@ std::optional<AgainstRow> RowOf(const task::HgemmShape& shape, const ModeTiming&
 }
 
 Result<std::vector<AgainstRow>> Measure(Machine& machine, const task::HgemmShape& shape,
-                                        const std::string& layout, const std::string& library) {
-  SearchJob job = TRY(HgemmSearch(machine, task::HgemmTask(layout), task::HgemmWorkload(shape)));
+                                        const ProductOptions& product, const std::string& library) {
+  SearchJob job = TRY(HgemmSearch(machine, TaskOf(product), task::HgemmWorkload(shape)));
   job.task.baselines = {kBar, library};
   const Point* best = nullptr;
   double best_us = 0;
@@ -113,15 +114,16 @@ std::string ToCsv(const std::vector<AgainstRow>& rows, const DeviceInfo& info,
   std::string csv = "# " + info.name + ", driver " + info.driver + ", " + UtcTimestamp() +
                     ", warpsmith " + std::string(build_info::Version()) +
                     " hgemm bench --against " +
-                    std::filesystem::path(options.against).filename().string() + " --layout " +
-                    options.layout + "\nm,n,k,layout,mode,library_us,lt_auto_us,ratio,lo,hi\n";
+                    std::filesystem::path(options.against).filename().string() + " " +
+                    ArgumentsOf(options.product) +
+                    "\nm,n,k,layout,dtype,mode,library_us,lt_auto_us,ratio,lo,hi\n";
   for (const AgainstRow& row : rows) {
     char line[256];
-    std::snprintf(line, sizeof line, "%ld,%ld,%ld,%s,%s,%.5g,%.5g,%.4f,%.4f,%.4f\n",
+    std::snprintf(line, sizeof line, "%ld,%ld,%ld,%s,%s,%s,%.5g,%.5g,%.4f,%.4f,%.4f\n",
                   static_cast<long>(row.shape.m), static_cast<long>(row.shape.n),
-                  static_cast<long>(row.shape.k), options.layout.c_str(),
-                  std::string(Name(row.mode)).c_str(), row.library_us, row.bar_us, row.ratio,
-                  row.interval.lo, row.interval.hi);
+                  static_cast<long>(row.shape.k), options.product.layout.c_str(),
+                  options.product.dtype.c_str(), std::string(Name(row.mode)).c_str(),
+                  row.library_us, row.bar_us, row.ratio, row.interval.lo, row.interval.hi);
     csv += line;
   }
   return csv;
@@ -202,7 +204,7 @@ Result<int> RunAgainst(const BenchOptions& options) {
     const bool late =
         options.pace.max_seconds > 0 && MonotonicSeconds() - started > options.pace.max_seconds;
     if (Interrupted() || late) break;
-    const auto measured = TRY(Measure(machine, shape, options.layout, "lib:" + path.string()));
+    const auto measured = TRY(Measure(machine, shape, options.product, "lib:" + path.string()));
     rows.insert(rows.end(), measured.begin(), measured.end());
   }
   if (rows.empty()) {

@@ -7,6 +7,7 @@
 #include "compile/worker_compiler.h"
 #include "hgemm/cost_model.h"
 #include "hgemm/family.h"
+#include "hgemm_products.h"
 #include "judge/kernels.h"
 #include "judge/local_device.h"
 #include "machine.h"
@@ -36,10 +37,9 @@ hgemm::Target TargetElsewhere(const std::string& architecture) {
 
 Result<int> AddJobs(Compiler& compiler, const BundleOptions& options, const task::HgemmShape& shape,
                     std::vector<Job>& jobs) {
-  const Task task = task::HgemmTask(options.layout);
+  const Task task = TaskOf(options.product);
   const Workload workload = task::HgemmWorkload(shape);
-  const hgemm::Problem problem{shape.m, shape.n, shape.k,
-                               options.layout == "NN" ? hgemm::Layout::kNN : hgemm::Layout::kTN};
+  const hgemm::Problem problem = ProblemOf(task, workload);
   const hgemm::Target target = TargetElsewhere(options.architecture);
   const Space space = propose::ClosedSubset(
       hgemm::SpaceFor(problem, target),
@@ -83,8 +83,8 @@ Result<int> RunBundleMake(const BundleOptions& options) {
   store::BundleContents contents;
   contents.files[kJudgeKernels] = TRY(judge::BuildJudgeKernels(compiler, options.architecture));
   contents.executable = ThisExecutable();
-  contents.command = "warpsmith bundle make --shapes " + options.shapes + " --layout " +
-                     options.layout + " --arch " + options.architecture;
+  contents.command = "warpsmith bundle make --shapes " + options.shapes + " " +
+                     ArgumentsOf(options.product) + " --arch " + options.architecture;
   int failed = 0;
   for (const task::HgemmShape& shape :
        optimize::TakeSlice(slice, TRY(task::ParseHgemmShapes(options.shapes)))) {

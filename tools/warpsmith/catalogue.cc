@@ -7,6 +7,7 @@
 
 #include "core/serialize.h"
 #include "dispatch_commands.h"
+#include "hgemm_products.h"
 #include "machine.h"
 #include "task/hgemm_task.h"
 #include "util/file.h"
@@ -67,16 +68,14 @@ std::string PlanId(const LaunchPlan& plan) { return Sha256Hex(ToJson(plan).dump(
 
 std::optional<hgemm::CatalogueRow> RowOf(const RunRecord& run, const Step& step) {
   const auto* passed = std::get_if<Passed>(&step.verdict.outcome);
-  const std::string layout = task::LayoutOf(run.task);
-  if (passed == nullptr || passed->timings.empty() || layout.empty()) return std::nullopt;
+  if (passed == nullptr || passed->timings.empty() || task::LayoutOf(run.task).empty()) {
+    return std::nullopt;
+  }
   const Provenance& provenance = step.candidate.provenance;
   if (provenance.family.empty() || provenance.config.empty()) return std::nullopt;
-  const task::HgemmShape shape = task::ShapeOf(run.workload);
   const Evidence& evidence = step.verdict.evidence;
   hgemm::CatalogueRow row;
-  row.problem = {shape.m, shape.n, shape.k,
-                 layout == "NN" ? hgemm::Layout::kNN : hgemm::Layout::kTN,
-                 run.task.tensors.front().dtype};
+  row.problem = ProblemOf(run.task, run.workload);
   row.device = OrUnknown(evidence.device);
   row.kernel = {provenance.family, provenance.config};
   row.candidate = CandidateId(step.candidate);

@@ -49,6 +49,20 @@ void AddPace(CLI::App* command, PaceOptions& pace) {
 
 namespace {
 
+void AddDType(CLI::App* command, ProductOptions& product,
+              const std::vector<std::string>& values = {"f16", "bf16"}) {
+  command->add_option("--dtype", product.dtype, "of A, B and C; sums are FP32")
+      ->check(CLI::IsMember(values))
+      ->capture_default_str();
+}
+
+void AddProduct(CLI::App* command, ProductOptions& product) {
+  command->add_option("--layout", product.layout, "of B: NN row-major, TN column-major")
+      ->check(CLI::IsMember({"NN", "TN"}))
+      ->capture_default_str();
+  AddDType(command, product);
+}
+
 void AddSearch(CLI::App* command, SearchOptions& search,
                const std::vector<std::string>& proposers = {"guided", "local", "random"}) {
   command->add_option("--proposer", search.proposer, "where candidates come from")
@@ -85,9 +99,7 @@ void AddTuneLike(CLI::App* command, TuneOptions& options) {
   AddPace(command, options.pace);
   AddSearch(command, options.search);
   AddReportFiles(command, options.files);
-  command->add_option("--layout", options.layout, "of B: NN row-major, TN column-major")
-      ->check(CLI::IsMember({"NN", "TN"}))
-      ->capture_default_str();
+  AddProduct(command, options.product);
 }
 
 void AddDemo(CLI::App& app, Chosen& chosen) {
@@ -100,7 +112,7 @@ void AddDemo(CLI::App& app, Chosen& chosen) {
 }
 
 void AddHgemm(CLI::App& app, Chosen& chosen) {
-  CLI::App* hgemm = app.add_subcommand("hgemm", "FP16 matrix products");
+  CLI::App* hgemm = app.add_subcommand("hgemm", "FP16 and BF16 matrix products");
   hgemm->require_subcommand(1);
 
   CLI::App* tune = hgemm->add_subcommand("tune", "find the fastest correct kernel for each shape");
@@ -122,9 +134,10 @@ void AddHgemm(CLI::App& app, Chosen& chosen) {
       ->capture_default_str();
   bench->add_option("--against", bench_options->against,
                     "compare this library (docs/library.md) with cuBLASLt; trusted code only");
-  bench->add_option("--layout", bench_options->layout, "with --against: NN or TN")
+  bench->add_option("--layout", bench_options->product.layout, "with --against: NN or TN")
       ->check(CLI::IsMember({"NN", "TN"}))
       ->capture_default_str();
+  AddDType(bench, bench_options->product);
   bench->add_flag("!--no-torch", bench_options->torch, "leave torch.matmul out");
   bench->add_option("--reference", bench_options->reference,
                     "CSV of known times (m,n,k,...): differences over 10 % are listed");
@@ -140,9 +153,10 @@ void AddHgemm(CLI::App& app, Chosen& chosen) {
   auto verify_options = std::make_shared<VerifyOptions>();
   verify->add_option("--shapes,--grid", verify_options->shapes, "MxNxK,... or demo, paper")
       ->capture_default_str();
-  verify->add_option("--layout", verify_options->layout, "NN, TN or both")
+  verify->add_option("--layout", verify_options->product.layout, "NN, TN or both")
       ->check(CLI::IsMember({"NN", "TN", "both"}))
       ->capture_default_str();
+  AddDType(verify, verify_options->product, {"f16", "bf16", "both"});
   verify->add_option("--catalogue", verify_options->catalogue,
                      "the kernels of this catalogue instead: after a new driver, on another GPU");
   verify->add_option("--csv", verify_options->csv, "write a row a kernel here");
@@ -153,9 +167,7 @@ void AddHgemm(CLI::App& app, Chosen& chosen) {
   CLI::App* show = hgemm->add_subcommand("show", "the space of a shape and what is known of it");
   auto show_options = std::make_shared<ShowOptions>();
   show->add_option("shape", show_options->shape, "MxNxK; none: list the recorded spaces");
-  show->add_option("--layout", show_options->layout, "NN or TN")
-      ->check(CLI::IsMember({"NN", "TN"}))
-      ->capture_default_str();
+  AddProduct(show, show_options->product);
   show->add_option("--catalogue", show_options->catalogue,
                    "why the shape got its kernel, from here; default: the shipped one");
   show->add_option("--top", show_options->top, "rows; 0: all")
@@ -169,8 +181,7 @@ void AddHgemm(CLI::App& app, Chosen& chosen) {
 void AddOptimize(CLI::App& app, Chosen& chosen) {
   CLI::App* command = app.add_subcommand("optimize", "find the fastest correct kernel for a task");
   auto options = std::make_shared<OptimizeOptions>();
-  command->add_option("task", options->task, "task.toml, its folder, or hgemm:MxNxK:TN")
-      ->required();
+  command->add_option("task", options->task, kTaskHelp)->required();
   command->add_option("--candidate", options->candidate,
                       "candidate.toml: with [tunables], or for the agent to begin with");
   command->add_option("--workload", options->workload, "by name; default: the first");
@@ -187,7 +198,7 @@ void AddOptimize(CLI::App& app, Chosen& chosen) {
 void AddEvaluate(CLI::App& app, Chosen& chosen) {
   CLI::App* command = app.add_subcommand("evaluate", "judge candidates: verdicts and exit status");
   auto options = std::make_shared<EvaluateOptions>();
-  command->add_option("task", options->task, "task.toml, its folder, or hgemm:MxNxK:TN");
+  command->add_option("task", options->task, kTaskHelp);
   command->add_option("candidates", options->candidates,
                       "candidate.toml files or folders, or a .cu file");
   command->add_option("--many", options->many,
@@ -209,7 +220,7 @@ void AddEvaluate(CLI::App& app, Chosen& chosen) {
 void AddProfile(CLI::App& app, Chosen& chosen) {
   CLI::App* command = app.add_subcommand("profile", "what a candidate's time goes to, and why");
   auto options = std::make_shared<ProfileOptions>();
-  command->add_option("task", options->task, "task.toml, its folder, or hgemm:MxNxK:TN");
+  command->add_option("task", options->task, kTaskHelp);
   command->add_option("candidate", options->candidate, "candidate.toml or folder");
   command->add_option("--workload", options->workload, "by name; default: the first");
   command->add_option("--from", options->from, "read this report of 'ncu --csv --page raw'");
@@ -222,8 +233,7 @@ void AddProfile(CLI::App& app, Chosen& chosen) {
 void AddCompare(CLI::App& app, Chosen& chosen) {
   CLI::App* command = app.add_subcommand("compare", "two candidates of one task, certified");
   auto options = std::make_shared<CompareOptions>();
-  command->add_option("task", options->task, "task.toml, its folder, or hgemm:MxNxK:TN")
-      ->required();
+  command->add_option("task", options->task, kTaskHelp)->required();
   command->add_option("first", options->first, "candidate.toml or folder")->required();
   command->add_option("second", options->second, "candidate.toml or folder")->required();
   command->add_option("--workload", options->workload, "by name; default: the first");
@@ -269,8 +279,7 @@ void AddTaskInit(CLI::App* task, Chosen& chosen) {
 void AddTaskCheck(CLI::App* task, Chosen& chosen) {
   CLI::App* command = task->add_subcommand("check", "is a task worth measuring, and if not, why");
   auto options = std::make_shared<TaskCheckOptions>();
-  command->add_option("task", options->task, "task.toml, its folder, or hgemm:MxNxK:TN")
-      ->required();
+  command->add_option("task", options->task, kTaskHelp)->required();
   command->add_flag("--text-only", options->text_only, "run nothing, even where there is a GPU");
   AddDevice(command, options->device);
   Choose(command, chosen, options, RunTaskCheck);
@@ -291,9 +300,7 @@ void AddRecord(CLI::App& app, Chosen& chosen) {
       ->required();
   command->add_option("--shapes,--grid", options->shapes, "MxNxK,... or demo, paper")
       ->capture_default_str();
-  command->add_option("--layout", options->layout, "NN or TN")
-      ->check(CLI::IsMember({"NN", "TN"}))
-      ->capture_default_str();
+  AddProduct(command, options->product);
   command->add_option("--limit", options->limit, "points a shape, neighbour-closed; 0: all")
       ->check(CheckWholeNumber);
   command
@@ -320,9 +327,7 @@ void AddBundle(CLI::App& app, Chosen& chosen) {
     if (std::string(name) == "make") {
       command->add_option("--shapes,--grid", options->shapes, "MxNxK,... or demo")
           ->capture_default_str();
-      command->add_option("--layout", options->layout, "NN or TN")
-          ->check(CLI::IsMember({"NN", "TN"}))
-          ->capture_default_str();
+      AddProduct(command, options->product);
       command->add_option("--arch", options->architecture, "of the GPU there")
           ->capture_default_str();
       command->add_option("--limit", options->limit, "points a shape")

@@ -28,6 +28,8 @@ void Choose(CLI::App* command, Chosen& chosen, std::shared_ptr<Options> options,
   });
 }
 
+inline constexpr char kTaskHelp[] = "task.toml, its folder, or hgemm:MxNxK:TN[:bf16]";
+
 void AddDevice(CLI::App* command, DeviceOptions& device);
 void AddPace(CLI::App* command, PaceOptions& pace);
 

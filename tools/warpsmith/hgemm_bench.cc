@@ -6,6 +6,7 @@
 #include "baseline/torch_gemm.h"
 #include "baselines.h"
 #include "commands.h"
+#include "launch/half_type.h"
 #include "optimize/slice.h"
 #include "task/hgemm_task.h"
 #include "util/build_info.h"
@@ -23,9 +24,10 @@ struct ShapeRows {
 
 // Beside the kernel that the cost model likes best: the libraries need a neighbour to be paired
 // with, not a fast one.
-Result<std::vector<store::BaselineRow>> RowsOf(Machine& machine, const task::HgemmShape& shape) {
+Result<std::vector<store::BaselineRow>> RowsOf(Machine& machine, const task::HgemmShape& shape,
+                                               DType dtype) {
   const SearchJob job =
-      TRY(HgemmSearch(machine, task::HgemmTask("TN"), task::HgemmWorkload(shape)));
+      TRY(HgemmSearch(machine, task::HgemmTask("TN", dtype), task::HgemmWorkload(shape)));
   if (machine.recorded() != nullptr) {
     std::vector<store::BaselineRow> rows = machine.recorded()->Baselines();
     std::erase_if(rows,
@@ -45,12 +47,12 @@ Result<std::vector<store::BaselineRow>> RowsOf(Machine& machine, const task::Hge
 }
 
 // torch.matmul runs in a Python of its own: device, offline and server, both layouts.
-Status AddTorch(const std::vector<task::HgemmShape>& shapes, const DeviceInfo& info,
+Status AddTorch(const std::vector<task::HgemmShape>& shapes, DType dtype, const DeviceInfo& info,
                 std::vector<ShapeRows>& table) {
   std::vector<cuda::GemmShape> asked;
   for (const task::HgemmShape& shape : shapes) {
     for (cuda::GemmLayout layout : {cuda::GemmLayout::kNN, cuda::GemmLayout::kTN}) {
-      asked.push_back({shape.m, shape.n, shape.k, layout});
+      asked.push_back({shape.m, shape.n, shape.k, layout, launch::HalfTypeOf(dtype)});
     }
   }
   const baseline::TorchOutcome outcome =
@@ -72,24 +74,25 @@ Status AddTorch(const std::vector<task::HgemmShape>& shapes, const DeviceInfo& i
   return {};
 }
 
-std::string ToCsv(const std::vector<ShapeRows>& table, const DeviceInfo& info) {
+std::string ToCsv(const std::vector<ShapeRows>& table, const std::string& dtype,
+                  const DeviceInfo& info) {
   std::string csv = "# " + info.name + ", driver " + info.driver + ", " + UtcTimestamp() +
                     ", warpsmith " + std::string(build_info::Version()) +
-                    " hgemm bench\nm,n,k,name,layout,mode,us\n";
+                    " hgemm bench\nm,n,k,name,layout,dtype,mode,us\n";
   for (const ShapeRows& entry : table) {
     for (const store::BaselineRow& row : entry.rows) {
       char line[256];
-      std::snprintf(line, sizeof line, "%ld,%ld,%ld,%s,%s,%s,%.4g\n",
+      std::snprintf(line, sizeof line, "%ld,%ld,%ld,%s,%s,%s,%s,%.4g\n",
                     static_cast<long>(entry.shape.m), static_cast<long>(entry.shape.n),
                     static_cast<long>(entry.shape.k), row.name.c_str(), row.layout.c_str(),
-                    std::string(Name(row.mode)).c_str(), row.us);
+                    dtype.c_str(), std::string(Name(row.mode)).c_str(), row.us);
       csv += line;
     }
   }
   return csv;
 }
 
-nlohmann::json ToJson(const std::vector<ShapeRows>& table) {
+nlohmann::json ToJson(const std::vector<ShapeRows>& table, const std::string& dtype) {
   nlohmann::json rows = nlohmann::json::array();
   for (const ShapeRows& entry : table) {
     for (const store::BaselineRow& row : entry.rows) {
@@ -98,6 +101,7 @@ nlohmann::json ToJson(const std::vector<ShapeRows>& table) {
                       {"k", entry.shape.k},
                       {"name", row.name},
                       {"layout", row.layout},
+                      {"dtype", dtype},
                       {"mode", Name(row.mode)},
                       {"us", row.us}});
     }
@@ -150,6 +154,8 @@ Result<int> RunHgemmBench(const BenchOptions& options) {
   }
   Machine machine = TRY(Machine::Open(options.device));
   if (!options.common.quiet) std::fprintf(stderr, "%s\n", machine.notice().c_str());
+  const std::string& dtype_name = options.product.dtype;
+  const DType dtype = DTypeFromName(dtype_name).value();
   const double started = MonotonicSeconds();
   std::vector<ShapeRows> table;
   size_t rows = 0;
@@ -157,19 +163,20 @@ Result<int> RunHgemmBench(const BenchOptions& options) {
     const bool late =
         options.pace.max_seconds > 0 && MonotonicSeconds() - started > options.pace.max_seconds;
     if (Interrupted() || late) break;
-    table.push_back({shape, TRY(RowsOf(machine, shape))});
+    table.push_back({shape, TRY(RowsOf(machine, shape, dtype))});
     rows += table.back().rows.size();
   }
   if (options.torch && machine.recorded() == nullptr) {
-    TRY(AddTorch(shapes, machine.info(), table));
+    TRY(AddTorch(shapes, dtype, machine.info(), table));
   }
   if (rows == 0) {
     return Error{ErrorCode::kNothingMeasured, "no baseline was measured",
                  "see 'warpsmith doctor' for cuBLAS, and raise --max-seconds"};
   }
-  if (!options.csv.empty()) TRY(WriteFileAtomic(options.csv, ToCsv(table, machine.info())));
+  if (!options.csv.empty())
+    TRY(WriteFileAtomic(options.csv, ToCsv(table, dtype_name, machine.info())));
   if (options.common.json) {
-    std::printf("%s\n", ToJson(table).dump(1).c_str());
+    std::printf("%s\n", ToJson(table, dtype_name).dump(1).c_str());
   } else {
     Print(table);
   }

@@ -6,6 +6,7 @@
 #include "catalogue.h"
 #include "commands.h"
 #include "core/serialize.h"
+#include "hgemm_products.h"
 #include "search.h"
 #include "task/hgemm_task.h"
 
@@ -63,8 +64,8 @@ Result<std::optional<hgemm::CatalogueRow>> CatalogueRowOf(const ShowOptions& opt
     catalogue = TRY(ReadCatalogue(options.catalogue));
   }
   if (!catalogue) return std::optional<hgemm::CatalogueRow>();
-  const auto layout = options.layout == "NN" ? hgemm::Layout::kNN : hgemm::Layout::kTN;
-  const hgemm::CatalogueRow* row = hgemm::Find(*catalogue, {shape.m, shape.n, shape.k, layout});
+  const hgemm::CatalogueRow* row =
+      hgemm::Find(*catalogue, ProblemOf(TaskOf(options.product), task::HgemmWorkload(shape)));
   return row == nullptr ? std::optional<hgemm::CatalogueRow>() : std::optional(*row);
 }
 
@@ -116,11 +117,13 @@ Result<int> ListSpaces(Machine& machine, bool json) {
     rows.push_back({{"space", space.space.name()},
                     {"shape", space.workload.name},
                     {"layout", task::LayoutOf(space.task)},
+                    {"dtype", Name(task::DTypeOf(space.task))},
                     {"configurations", space.space.size()},
                     {"verdicts", space.verdicts}});
     if (!json) {
-      std::printf("%-20s %-4s %6zu configurations, %6ld verdicts\n", space.workload.name.c_str(),
-                  task::LayoutOf(space.task).c_str(), space.space.size(),
+      std::printf("%-20s %-4s %-4s %6zu configurations, %6ld verdicts\n",
+                  space.workload.name.c_str(), task::LayoutOf(space.task).c_str(),
+                  std::string(Name(task::DTypeOf(space.task))).c_str(), space.space.size(),
                   static_cast<long>(space.verdicts));
     }
   }
@@ -145,7 +148,7 @@ Result<int> RunHgemmShow(const ShowOptions& options) {
   const task::HgemmShape shape = TRY(task::ParseHgemmShape(options.shape));
   const std::optional<hgemm::CatalogueRow> chosen = TRY(CatalogueRowOf(options, shape));
   Machine machine = TRY(Machine::Open(options.device));
-  auto search = HgemmSearch(machine, task::HgemmTask(options.layout), task::HgemmWorkload(shape));
+  auto search = HgemmSearch(machine, TaskOf(options.product), task::HgemmWorkload(shape));
   if (chosen && !options.common.json) std::printf("%s\n", hgemm::Explain(*chosen).c_str());
   // A shape of the catalogue need not have been recorded.
   if (!search.ok() && chosen && search.error().code == ErrorCode::kNotRecorded) {

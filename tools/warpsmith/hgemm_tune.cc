@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include "commands.h"
+#include "hgemm_products.h"
 #include "optimize/slice.h"
 #include "proposer_comparison.h"
 #include "report/terminal.h"
@@ -17,7 +18,7 @@ namespace warpsmith::cli {
 namespace {
 
 std::string CommandOf(const TuneOptions& options) {
-  return "warpsmith hgemm tune --shapes " + options.shapes + " --layout " + options.layout +
+  return "warpsmith hgemm tune --shapes " + options.shapes + " " + ArgumentsOf(options.product) +
          " --proposer " + options.search.proposer + " --budget " + options.search.budget +
          " --seed " + std::to_string(options.search.seed) +
          (options.search.overlap ? " --overlap" : "");
@@ -36,7 +37,7 @@ double SecondsOf(const Protocol& protocol, const task::HgemmShape& shape) {
 Result<int> DryRun(const TuneOptions& options, const std::vector<task::HgemmShape>& shapes,
                    Machine& machine) {
   const Budget budget = TRY(ParseBudget(options.search.budget));
-  const Task task = task::HgemmTask(options.layout);
+  const Task task = TaskOf(options.product);
   const bool replays = machine.recorded() != nullptr;
   std::vector<DryRunRow> rows;
   double seconds = 0;
@@ -65,7 +66,7 @@ Result<Tuned> TuneAll(const TuneOptions& options, const std::vector<task::HgemmS
                       Machine& machine, const std::string& prefix) {
   report::ProgressLine line(stderr, report::StyleOf(STDERR_FILENO));
   const double started = MonotonicSeconds();
-  const Task task = task::HgemmTask(options.layout);
+  const Task task = TaskOf(options.product);
   store::SqliteStore* store = TRY(machine.store());
   SearchAhead ahead(machine, options.search);
   // What an earlier call has begun was compiled then.
@@ -115,7 +116,9 @@ Result<int> RunHgemmTune(const TuneOptions& options) {
   const std::string prefix = TRY(RunName(machine, options.search, "hgemm"));
   const Tuned tuned = TRY(TuneAll(options, shapes, machine, prefix));
   report::RunReport report;
-  report.title = "HGEMM " + options.layout + ", " + std::to_string(tuned.ends.size()) + " shapes";
+  report.title = "HGEMM " + options.product.layout +
+                 (options.product.dtype == "bf16" ? " BF16" : "") + ", " +
+                 std::to_string(tuned.ends.size()) + " shapes";
   for (const SearchEnd& end : tuned.ends) report.shapes.push_back(end.report);
   report.origin = OriginOf(machine, tuned.ends, CommandOf(options));
   if (options.compare_proposers) report.proposers = TRY(CompareProposers(machine));

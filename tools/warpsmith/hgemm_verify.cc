@@ -13,6 +13,7 @@
 #include "commands.h"
 #include "hgemm/cost_model.h"
 #include "hgemm/family.h"
+#include "hgemm_products.h"
 #include "machine.h"
 #include "optimize/slice.h"
 #include "report/progress_line.h"
@@ -36,18 +37,20 @@ Protocol OneBatch() {
 }
 
 struct Check {
-  task::HgemmShape shape;
-  std::string layout;
+  hgemm::Problem problem;
   Point point;
   Job job;
 };
 
-Check CheckOf(const task::HgemmShape& shape, const std::string& layout, const Point& point,
-              Candidate candidate) {
-  Check check{shape, layout, point, {}};
-  check.job.task = task::HgemmTask(layout);
+const char* LayoutText(const hgemm::Problem& problem) {
+  return problem.layout == hgemm::Layout::kNN ? "NN" : "TN";
+}
+
+Check CheckOf(const hgemm::Problem& problem, const Point& point, Candidate candidate) {
+  Check check{problem, point, {}};
+  check.job.task = task::HgemmTask(LayoutText(problem), problem.dtype);
   check.job.task.baselines.clear();
-  check.job.workload = task::HgemmWorkload(shape);
+  check.job.workload = task::HgemmWorkload({problem.m, problem.n, problem.k});
   check.job.candidate = std::move(candidate);
   check.job.protocol = OneBatch();
   check.job.key =
@@ -56,10 +59,7 @@ Check CheckOf(const task::HgemmShape& shape, const std::string& layout, const Po
 }
 
 // The configuration of each family that the model likes best.
-std::vector<Check> ChecksOf(const task::HgemmShape& shape, const std::string& layout,
-                            const hgemm::Target& target) {
-  const hgemm::Problem problem{shape.m, shape.n, shape.k,
-                               layout == "NN" ? hgemm::Layout::kNN : hgemm::Layout::kTN};
+std::vector<Check> ChecksOf(const hgemm::Problem& problem, const hgemm::Target& target) {
   std::vector<Check> checks;
   for (const hgemm::Family& family : hgemm::Families()) {
     std::optional<Point> best;
@@ -72,7 +72,7 @@ std::vector<Check> ChecksOf(const task::HgemmShape& shape, const std::string& la
       best_us = us;
     }
     if (!best) continue;
-    checks.push_back(CheckOf(shape, layout, *best, family.make(problem, best->config)));
+    checks.push_back(CheckOf(problem, *best, family.make(problem, best->config)));
   }
   return checks;
 }
@@ -81,37 +81,43 @@ std::vector<Check> ChecksOf(const task::HgemmShape& shape, const std::string& la
 Result<std::vector<Check>> CatalogueChecks(const std::string& path, const optimize::Slice& slice) {
   const hgemm::Catalogue catalogue = TRY(ReadCatalogue(path));
   std::vector<hgemm::CatalogueRow> rows;
-  size_t left_out = 0;  // the task of matrix products is one of f16
   for (const hgemm::CatalogueRow& row : catalogue.rows) {
-    if (row.choice != hgemm::Choice::kKernel) continue;
-    if (row.problem.dtype == DType::kF16) {
-      rows.push_back(row);
-    } else {
-      ++left_out;
-    }
+    if (row.choice == hgemm::Choice::kKernel) rows.push_back(row);
   }
-  if (left_out > 0) std::fprintf(stderr, "%zu rows that are not f16 are left out\n", left_out);
   std::vector<Check> checks;
   for (const hgemm::CatalogueRow& row : optimize::TakeSlice(slice, rows)) {
-    const hgemm::Problem& problem = row.problem;
-    checks.push_back(CheckOf({problem.m, problem.n, problem.k},
-                             problem.layout == hgemm::Layout::kNN ? "NN" : "TN", row.kernel,
-                             TRY(hgemm::MakeCandidate(problem, row.kernel))));
+    checks.push_back(
+        CheckOf(row.problem, row.kernel, TRY(hgemm::MakeCandidate(row.problem, row.kernel))));
   }
   return checks;
 }
 
+std::vector<hgemm::Problem> ProblemsOf(const std::vector<task::HgemmShape>& shapes,
+                                       const ProductOptions& product) {
+  std::vector<hgemm::Problem> problems;
+  for (const task::HgemmShape& shape : shapes) {
+    for (const char* layout : {"NN", "TN"}) {
+      if (product.layout != "both" && product.layout != layout) continue;
+      for (const char* dtype : {"f16", "bf16"}) {
+        if (product.dtype != "both" && product.dtype != dtype) continue;
+        problems.push_back(ProblemOf(TaskOf({layout, dtype}), task::HgemmWorkload(shape)));
+      }
+    }
+  }
+  return problems;
+}
+
 // Spaces are large and a grid has many: every core enumerates.
-std::vector<Check> AllChecks(const std::vector<task::HgemmShape>& shapes,
-                             const std::vector<std::string>& layouts, const hgemm::Target& target) {
-  const size_t items = shapes.size() * layouts.size();
+std::vector<Check> AllChecks(const std::vector<hgemm::Problem>& problems,
+                             const hgemm::Target& target) {
+  const size_t items = problems.size();
   std::vector<std::vector<Check>> parts(items);
   const size_t threads = std::max(1u, std::thread::hardware_concurrency());
   std::vector<std::thread> workers;
   for (size_t worker = 0; worker < threads; ++worker) {
     workers.emplace_back([&, worker] {
       for (size_t i = worker; i < items && !Interrupted(); i += threads) {
-        parts[i] = ChecksOf(shapes[i / layouts.size()], layouts[i % layouts.size()], target);
+        parts[i] = ChecksOf(problems[i], target);
       }
     });
   }
@@ -129,25 +135,26 @@ class Results {
   Results(const std::string& path, const DeviceInfo& info) {
     if (path.empty()) return;
     file_.open(path);
-    file_
-        << "# " << info.name << ", driver " << info.driver << ", " << UtcTimestamp()
-        << ", warpsmith hgemm verify\nm,n,k,layout,family,verdict,us,worst_bound_fraction,config\n";
+    file_ << "# " << info.name << ", driver " << info.driver << ", " << UtcTimestamp()
+          << ", warpsmith hgemm "
+             "verify\nm,n,k,layout,dtype,family,verdict,us,worst_bound_fraction,config\n";
   }
 
   void Add(const Check& check, const Verdict& verdict) {
     const auto* passed = std::get_if<Passed>(&verdict.outcome);
     if (passed == nullptr) {
       ++failed_;
-      std::fprintf(stderr, "%s %s %s: %s\n", task::Name(check.shape).c_str(), check.layout.c_str(),
+      std::fprintf(stderr, "%s %s: %s\n", hgemm::NameOf(check.problem).c_str(),
                    PointName(check.point).c_str(), Describe(verdict.outcome).c_str());
     }
     ++done_;
     const ModeTiming* timing = FindTiming(verdict, Mode::kDeviceHot);
     char line[512];
-    std::snprintf(line, sizeof line, "%ld,%ld,%ld,%s,%s,%s,%.4g,%.3g,%s\n",
-                  static_cast<long>(check.shape.m), static_cast<long>(check.shape.n),
-                  static_cast<long>(check.shape.k), check.layout.c_str(),
-                  check.point.family.c_str(), std::string(OutcomeName(verdict.outcome)).c_str(),
+    std::snprintf(line, sizeof line, "%ld,%ld,%ld,%s,%s,%s,%s,%.4g,%.3g,%s\n",
+                  static_cast<long>(check.problem.m), static_cast<long>(check.problem.n),
+                  static_cast<long>(check.problem.k), LayoutText(check.problem),
+                  std::string(Name(check.problem.dtype)).c_str(), check.point.family.c_str(),
+                  std::string(OutcomeName(verdict.outcome)).c_str(),
                   timing == nullptr ? 0 : timing->candidate.median_us,
                   passed == nullptr ? 0 : passed->correctness.worst_bound_fraction,
                   PointName(check.point).c_str());
@@ -241,11 +248,8 @@ Result<int> RunHgemmVerify(const VerifyOptions& options) {
                  "run it where 'warpsmith doctor' finds one"};
   }
   const double started = MonotonicSeconds();
-  const std::vector<std::string> layouts = options.layout == "both"
-                                               ? std::vector<std::string>{"NN", "TN"}
-                                               : std::vector<std::string>{options.layout};
   if (options.catalogue.empty()) {
-    checks = AllChecks(shapes, layouts, hgemm::TargetOf(machine.info()));
+    checks = AllChecks(ProblemsOf(shapes, options.product), hgemm::TargetOf(machine.info()));
   }
   Results results(options.csv, machine.info());
   report::ProgressLine line(stderr, report::StyleOf(STDERR_FILENO));
@@ -270,7 +274,7 @@ Result<int> RunHgemmVerify(const VerifyOptions& options) {
     return Error{ErrorCode::kNothingMeasured, "nothing was verified", "raise --max-seconds"};
   }
   std::set<std::string> names;
-  for (const Check& check : checks) names.insert(task::Name(check.shape));
+  for (const Check& check : checks) names.insert(check.job.workload.name);
   std::printf("%ld of %zu kernels judged on %zu shapes: %ld passed, %ld failed\n",
               static_cast<long>(results.done()), checks.size(), names.size(),
               static_cast<long>(results.done() - results.failed()),

@@ -9,8 +9,7 @@ void AddMcp(CLI::App& app, Chosen& chosen) {
   CLI::App* command =
       app.add_subcommand("mcp", "serve a task to a coding agent (Model Context Protocol, stdio)");
   auto options = std::make_shared<McpOptions>();
-  command->add_option("task", options->task, "task.toml, its folder, or hgemm:MxNxK:TN")
-      ->required();
+  command->add_option("task", options->task, kTaskHelp)->required();
   command->add_option("--candidate", options->candidate, "the kernel that the agent starts from");
   command->add_option("--workload", options->workload, "by name; default: the first");
   command->add_option("--budget", options->budget, "evals=N,gpu=30s,time=10m,tokens=1e6,money=5")

@@ -34,16 +34,16 @@ Result<SearchJob> JobFor(const OptimizeOptions& options, Machine& machine,
     return Error{ErrorCode::kConfig, "task '" + loaded.task.name + "' has no kernel family",
                  "give a starting kernel with --candidate candidate.toml and its [tunables]"};
   }
-  // The families speak of the built-in task, so that measurements are shared with hgemm tune.
-  const Task task = task::HgemmTask(task::LayoutOf(loaded.task));
   const judge::Problem problem = TRY(judge::ProblemOf(loaded.task, loaded.workload));
   if (!problem.gemm) {
     return Error{ErrorCode::kBadInput,
                  options.task + ": without --candidate only matrix products can be optimized",
                  "give a candidate with tunables: --candidate DIR"};
   }
+  // The families speak of the built-in task, so that measurements are shared with hgemm tune.
   const Workload workload =
       task::HgemmWorkload({problem.gemm->m, problem.gemm->n, problem.gemm->k});
+  const Task task = task::HgemmTask(task::LayoutOf(loaded.task), problem.gemm->dtype);
   return HgemmSearch(machine, task, workload);
 }
 

@@ -32,6 +32,12 @@ struct PaceOptions {
   std::string slice = "1/1";  // i/n: the i-th of n equal parts of the work
 };
 
+// Which matrix products, whatever their sizes.
+struct ProductOptions {
+  std::string layout = "TN";  // of B: NN row-major, TN column-major
+  std::string dtype = "f16";  // of A, B and C: f16 or bf16
+};
+
 struct SearchOptions {
   std::string proposer = "guided";  // guided, local, random
   std::string budget = "evals=160";
@@ -61,7 +67,7 @@ struct TuneOptions {
   SearchOptions search;
   ReportFiles files;
   std::string shapes = "demo";
-  std::string layout = "TN";
+  ProductOptions product;
   bool compile_winners = false;  // when replaying: build the winners for real
   bool compare_proposers = false;
 };
@@ -71,7 +77,8 @@ struct BenchOptions {
   DeviceOptions device;
   PaceOptions pace;
   std::string shapes = "demo", csv;
-  std::string against, layout = "TN";  // a library to compare with cuBLASLt, and of which products
+  ProductOptions product;  // the layout: with `against` alone, else both are measured
+  std::string against;     // a library to compare with cuBLASLt
   bool torch = true;
   std::string reference;                       // CSV of known times to compare with
   std::string reference_column = "device_us";  // its column for the device mode
@@ -81,14 +88,16 @@ struct VerifyOptions {
   CommonOptions common;
   DeviceOptions device;
   PaceOptions pace;
-  std::string shapes = "demo", layout = "both", csv;
-  std::string catalogue;  // its kernels, instead of the families' best on `shapes`
+  std::string shapes = "demo", csv;
+  ProductOptions product{"both", "f16"};  // either may be "both"
+  std::string catalogue;                  // its kernels, instead of the families' best on `shapes`
 };
 
 struct ShowOptions {
   CommonOptions common;
   DeviceOptions device;
-  std::string shape, layout = "TN";
+  std::string shape;
+  ProductOptions product;
   std::string catalogue;  // where the shape's kernel is looked up; empty: the shipped one
   int top = 10;
 };
@@ -136,7 +145,8 @@ struct RecordOptions {
   CommonOptions common;
   DeviceOptions device;
   PaceOptions pace;
-  std::string shapes = "demo", layout = "TN", output;
+  std::string shapes = "demo", output;
+  ProductOptions product;
   int limit = 0;         // at most so many points a shape, neighbour-closed; 0: the whole space
   int other_modes = 10;  // of the best so many, all modes are measured too
   bool dry_run = false;
@@ -147,7 +157,8 @@ struct BundleOptions {
   DeviceOptions device;
   PaceOptions pace;
   std::string folder;
-  std::string shapes = "demo", layout = "TN", architecture = "sm_90a";  // make
+  std::string shapes = "demo", architecture = "sm_90a";  // make
+  ProductOptions product;
   int limit = 64;
 };
 

@@ -1,6 +1,7 @@
 #include "proposer_comparison.h"
 
 #include "hgemm/cost_model.h"
+#include "hgemm_products.h"
 #include "propose/search/compare.h"
 #include "search.h"
 #include "task/hgemm_task.h"
@@ -27,10 +28,7 @@ Result<std::vector<double>> ScoresOf(const store::RecordedDevice& recorded,
 
 Result<std::vector<report::ProposerRow>> CompareOn(const store::RecordedDevice& recorded,
                                                    const store::ReplaySpace& replay) {
-  const task::HgemmShape shape = task::ShapeOf(replay.workload);
-  const hgemm::Problem problem{
-      shape.m, shape.n, shape.k,
-      task::LayoutOf(replay.task) == "NN" ? hgemm::Layout::kNN : hgemm::Layout::kTN};
+  const hgemm::Problem problem = ProblemOf(replay.task, replay.workload);
   const hgemm::Target target = hgemm::TargetOf(recorded.Info());
   const auto terrain = std::make_shared<const propose::Terrain>(
       replay.space, [&](const Point& point) { return hgemm::PredictUs(problem, target, point); },

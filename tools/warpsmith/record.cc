@@ -6,6 +6,7 @@
 
 #include "baselines.h"
 #include "commands.h"
+#include "hgemm_products.h"
 #include "measuring.h"
 #include "optimize/slice.h"
 #include "propose/search/closed_subset.h"
@@ -121,7 +122,7 @@ class Recording {
 
 Result<std::vector<SearchJob>> JobsOf(const RecordOptions& options, Machine& machine) {
   const optimize::Slice slice = TRY(optimize::ParseSlice(options.pace.slice));
-  const Task task = task::HgemmTask(options.layout);
+  const Task task = TaskOf(options.product);
   std::vector<SearchJob> jobs;
   for (const task::HgemmShape& shape :
        optimize::TakeSlice(slice, TRY(task::ParseHgemmShapes(options.shapes)))) {
@@ -135,8 +136,8 @@ Result<std::vector<SearchJob>> JobsOf(const RecordOptions& options, Machine& mac
 }
 
 std::string CommandOf(const RecordOptions& options) {
-  return "warpsmith record " + options.output + " --shapes " + options.shapes + " --layout " +
-         options.layout + " --limit " + std::to_string(options.limit);
+  return "warpsmith record " + options.output + " --shapes " + options.shapes + " " +
+         ArgumentsOf(options.product) + " --limit " + std::to_string(options.limit);
 }
 
 }  // namespace

@@ -8,22 +8,16 @@
 #include "core/step.h"
 #include "hgemm/cost_model.h"
 #include "hgemm/family.h"
+#include "hgemm_products.h"
 #include "optimize/certify.h"
 #include "propose/search/space_proposer.h"
 #include "report/summary.h"
 #include "store/run_memos.h"
 #include "store/worker.h"
-#include "task/hgemm_task.h"
 #include "util/clock.h"
 
 namespace warpsmith::cli {
 namespace {
-
-hgemm::Problem ProblemOf(const Task& task, const Workload& workload) {
-  const task::HgemmShape shape = task::ShapeOf(workload);
-  return {shape.m, shape.n, shape.k,
-          task::LayoutOf(task) == "NN" ? hgemm::Layout::kNN : hgemm::Layout::kTN};
-}
 
 RunRecord RecordOf(const SearchJob& job, const SearchContext& context) {
   RunRecord run;
@@ -95,7 +89,7 @@ Result<SearchJob> HgemmSearch(Machine& machine, const Task& task, const Workload
   job.task = task;
   job.workload = workload;
   job.label = workload.name;
-  const std::string name = "hgemm-" + workload.name + "-" + task::LayoutOf(task);
+  const std::string name = hgemm::NameOf(problem);
   if (store::RecordedDevice* recorded = machine.recorded()) {
     const store::ReplaySpace* replay = recorded->FindSpace(name);
     if (replay == nullptr) {

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "hgemm/family.h"
+#include "hgemm_products.h"
 #include "propose/search/space_proposer.h"
-#include "task/hgemm_task.h"
 #include "util/interrupt.h"
 
 namespace warpsmith::cli {
@@ -48,12 +48,9 @@ Result<SearchJob> TuneSearch(Machine& machine, const SearchOptions& options, con
                              const Workload& workload) {
   SearchJob job = TRY(HgemmSearch(machine, task, workload));
   if (!options.overlap || machine.recorded() != nullptr) return job;
-  const task::HgemmShape shape = task::ShapeOf(workload);
-  const bool row_major = task::LayoutOf(task) == "NN";
   hgemm::Target target = hgemm::TargetOf(machine.info());
   target.overlap = true;
-  job.space = hgemm::SpaceFor(
-      {shape.m, shape.n, shape.k, row_major ? hgemm::Layout::kNN : hgemm::Layout::kTN}, target);
+  job.space = hgemm::SpaceFor(ProblemOf(task, workload), target);
   return job;
 }
 

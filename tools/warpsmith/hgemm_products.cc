@@ -1,0 +1,24 @@
+#include "hgemm_products.h"
+
+#include "task/hgemm_task.h"
+
+namespace warpsmith::cli {
+
+Task TaskOf(const ProductOptions& product) {
+  return task::HgemmTask(product.layout, DTypeFromName(product.dtype).value());
+}
+
+std::string ArgumentsOf(const ProductOptions& product) {
+  const ProductOptions usual;
+  return "--layout " + product.layout +
+         (product.dtype == usual.dtype ? "" : " --dtype " + product.dtype);
+}
+
+hgemm::Problem ProblemOf(const Task& task, const Workload& workload) {
+  const task::HgemmShape shape = task::ShapeOf(workload);
+  const bool row_major_b = task::LayoutOf(task) == "NN";
+  return {shape.m, shape.n, shape.k, row_major_b ? hgemm::Layout::kNN : hgemm::Layout::kTN,
+          task::DTypeOf(task)};
+}
+
+}  // namespace warpsmith::cli
