@@ -1,6 +1,7 @@
 #include "maic/selection.h"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <set>
 
@@ -14,9 +15,14 @@ using knowledge::KnowledgeBase;
 constexpr double kMinorShare = 0.03;  // of the time: a kernel below is left alone
 constexpr std::string_view kFusion = "kernel-fusion";
 
-// Before anything was measured: a model's own idea is worth about what a good technique is.
-knowledge::Prior OwnIdeaPrior(const std::string& state) {
-  return {state, std::string(kOwnIdea), 0.25, 0.25, 1, 0.6, "our guess before measuring"};
+// Before anything was measured: a model's own idea is worth about what a good technique is. Far
+// below the bar, where it may be a rewrite, it is worth half of the way (in logs) to what the bar
+// shows to be possible.
+knowledge::Prior OwnIdeaPrior(const std::string& state, const Node& node) {
+  constexpr double kGoodTechnique = 0.25, kShareOfTheWay = 0.5;
+  const double way = node.ratio.has_value() ? -std::log(*node.ratio) : 0;
+  const double gain = std::max(kGoodTechnique, kShareOfTheWay * way);
+  return {state, std::string(kOwnIdea), gain, gain, 1, 0.6, "our guess before measuring"};
 }
 
 Result<std::vector<std::string>> CandidatesFor(KnowledgeBase& base,
@@ -87,7 +93,7 @@ Status AddOptions(KnowledgeBase& base, const Problem& problem, const Node& node,
   const knowledge::Situation situation = SituationOf(problem, node, kernel);
   knowledge::Recollection known = TRY(base.Recall(situation));
   const std::vector<std::string> names = TRY(CandidatesFor(base, known));
-  known.priors.push_back(OwnIdeaPrior(kernel.state));
+  known.priors.push_back(OwnIdeaPrior(kernel.state, node));
   known.blocked.erase(std::string(kOwnIdea));  // another idea is another technique
   const std::vector<knowledge::Belief> beliefs = knowledge::BeliefsIn(situation, known, names);
   for (const knowledge::Choice& choice :

@@ -63,6 +63,18 @@ TEST_F(SelectionTest, WhatHelpedMuchIsTakenMostly) {
   EXPECT_GT(taken["vectorized-access"], 40);
 }
 
+TEST_F(SelectionTest, FarBelowTheBarAnOwnIdeaIsTakenMostly) {
+  const auto own_ideas = [&](double ratio) {
+    node_.ratio = ratio;
+    int taken = 0;
+    for (uint64_t seed = 0; seed < 50; ++seed) taken += Selected(1, seed)[0].technique == kOwnIdea;
+    return taken;
+  };
+  EXPECT_GT(own_ideas(0.001), 40);
+  EXPECT_LT(own_ideas(0.95), 25);
+  EXPECT_EQ(own_ideas(0.95), own_ideas(3));
+}
+
 // The same gain on a third of the time is worth less than on two thirds.
 TEST_F(SelectionTest, AGainIsWorthItsShareOfTheTime) {
   Record("memory-bandwidth", "vectorized-access", 0.7, 30);
