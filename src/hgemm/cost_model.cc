@@ -11,7 +11,7 @@
 namespace warpsmith::hgemm {
 namespace {
 
-// An H200, fitted to its recording (docs/perf/search.md). Other devices differ in all of these by
+// An H200, fitted to what was measured on it (docs/perf/search.md). Other devices differ in all of these by
 // similar factors, which the order does not feel.
 constexpr double kCyclesPerUs = 1755;
 constexpr double kShareOfFour = 0.91;
@@ -19,11 +19,11 @@ constexpr double kShareOfEight = 0.759;
 constexpr double kShareOfSixteen = 0.73;
 constexpr double kGraphNodeUs = 0.9;
 constexpr double kL2BytesPerCycleSm = 51.5;  // what one SM draws
-constexpr double kL2BytesPerUs = 1.48e7;     // what all draw together
-constexpr double kFarther = 0.289;           // what reads from the farther half of L2 take longer
+constexpr double kL2BytesPerUs = 1.43e7;     // what all draw together
+constexpr double kFarther = 0.258;           // what reads from the farther half of L2 take longer
 constexpr double kHbmBytesPerUs = 3.5e6;
-constexpr double kHotBytes = 3.35e7;  // that stay in L2 from launch to launch; of twice that, none
-constexpr double kSustainedFlopPerUs = 9.81e8;  // where the power limit holds random data
+constexpr double kHotBytes = 2.78e7;  // that stay in L2 from launch to launch; of twice that, none
+constexpr double kSustainedFlopPerUs = 9.1e8;  // where the power limit holds random data
 
 double AsDouble(int64_t value) { return static_cast<double>(value); }
 

@@ -13,41 +13,42 @@
 namespace warpsmith::hgemm {
 namespace {
 
-// SM cycles of an H200, fitted to its recording together (docs/perf/search.md): each is an
-// effective value beside the others, not a measurement of one thing.
+// SM cycles of an H200, fitted together to what was measured on it (docs/perf/search.md): each is
+// an effective value beside the others, not a measurement of one thing.
 constexpr double kLoadLatency = 300;  // global load that hits L2, under some load
-constexpr double kTmaLatency = 188;
+constexpr double kTmaLatency = 139;
 constexpr double kMmaLatency = 33;   // m16n8k16
 constexpr double kMmaCycles = 9.01;  // m16n8k16 on one of four tensor cores (0.6 of wgmma's rate)
-constexpr double kBarrier = 66.1;
-constexpr double kClusterBarrier = 422;  // arrive, wait, and the skew between CTAs
-constexpr double kClusterStart = 245;
+constexpr double kBarrier = 89.2;
+constexpr double kClusterBarrier = 592;  // arrive, wait, and the skew between CTAs
+constexpr double kClusterStart = 188;
 constexpr double kClusterStartPerCta = 19.9;
-constexpr double kMulticastWait = 162;
-constexpr double kStageInFlight = 1.19;
-constexpr double kFillBytesPerCycle = 1.06e3;
-constexpr double kWgmmaSetup = 119;  // barriers, tensor maps
+constexpr double kMulticastWait = 175;
+constexpr double kStageInFlight = 1.24;
+constexpr double kFillBytesPerCycle = 1.19e3;
+constexpr double kFirstStageBytesPerCycle = 150;  // that the first product waits for
+constexpr double kWgmmaSetup = 88.2;              // barriers, tensor maps
 constexpr double kDistributedBytesPerCycle = 18.2;
-constexpr double kStoreBytesPerCycle = 58.4;       // of one SM
+constexpr double kStoreBytesPerCycle = 70.5;       // of one SM
 constexpr double kStoreBytesPerCycleAll = 1.84e3;  // of all
 constexpr double kTmaStoreWait = 362;              // until a bulk store has been read
 constexpr double kDirectStore = 0.895;             // times as long, from registers
 constexpr double kWgmmaMultiplyAddsPerCycle = 1.9e3;
 constexpr double kLoneWarpgroup = 0.882;  // what one reaches of the rate of two
-constexpr double kSecondLaunchUs = 1.11;
+constexpr double kSecondLaunchUs = 1.15;
 // A second launch that takes its place early waits for the first all the same.
 constexpr double kEarlyLaunchUs = 0.892;
-constexpr double kRingUs =
-    0.549;  // how it suffers from a first kernel that takes all shared memory
-constexpr double kSumBytesPerUsSm = 3.58e4;  // what a CTA of it reads
-constexpr double kEarlyL2BytesPerUs = 2.73e6;
-constexpr double kOverlapUs = 0.171;  // what a launch saves that overlaps the operation ahead
-constexpr double kCrowdUs = 0.639;    // what is lost where such launches crowd on a few SMs
-constexpr double kCooperativeExposed = 0.192;  // of an epilogue, beside the loads of the next tile
+// How it suffers from a first kernel that takes all shared memory.
+constexpr double kRingUs = 0.549;
+constexpr double kSumBytesPerUsSm = 3.45e4;  // what a CTA of it reads
+constexpr double kEarlyL2BytesPerUs = 2.44e6;
+constexpr double kOverlapUs = 0.165;  // what a launch saves that overlaps the operation ahead
+constexpr double kCrowdUs = 0.689;    // what is lost where such launches crowd on a few SMs
+constexpr double kCooperativeExposed = 0.207;  // of an epilogue, beside the loads of the next tile
 constexpr double kDirectTurnExposed = 0.135;   // and of one from registers, in turns
-constexpr double kDirectRamp = 770;            // of copies by threads, without tensor maps
+constexpr double kDirectRamp = 1000;           // of copies by threads, without tensor maps
 constexpr double kDirectBlock = 20;            // what they cost a k-block, beside
-constexpr double kL2BytesPerUs = 2.91e6;
+constexpr double kL2BytesPerUs = 2.7e6;
 constexpr int64_t kSmSharedBytes = 233472;
 constexpr int64_t kSmRegisters = 65536;
 constexpr int64_t kSmThreads = 2048;
@@ -233,8 +234,9 @@ Traits WgmmaTraits(const Problem& problem, const Target& target, const Config& c
   const double stages = AsDouble(p.stages) - kStageInFlight;
   t.chain_cycles =
       AsDouble(blocks) * RingPeriod(a_block, refill, t.received_bytes / AsDouble(blocks), stages);
-  t.ramp_cycles =
-      (p.direct_load ? kDirectRamp : kTmaLatency + kWgmmaSetup) + ClusterStart(t.cluster);
+  t.ramp_cycles = (p.direct_load ? kDirectRamp : kTmaLatency + kWgmmaSetup) +
+                  ClusterStart(t.cluster) +
+                  AsDouble((p.tile_m + p.tile_n) * p.tile_k * 2) / kFirstStageBytesPerCycle;
   t.epilogue_cycles =
       p.tma_store ? kTmaStoreWait + StoreCycles(t, target) : kDirectStore * StoreCycles(t, target);
   // A CTA's own share stays where it is.
