@@ -11,8 +11,8 @@
 namespace warpsmith::hgemm {
 namespace {
 
-// An H200, fitted to what was measured on it (docs/perf/search.md). Other devices differ in all of these by
-// similar factors, which the order does not feel.
+// An H200, fitted to what was measured on it (docs/perf/search.md). Other devices differ in all of
+// these by similar factors, which the order does not feel.
 constexpr double kCyclesPerUs = 1755;
 constexpr double kShareOfFour = 0.91;
 constexpr double kShareOfEight = 0.759;
