@@ -348,6 +348,20 @@ TEST_F(JudgeOnDevice, Bf16IsJudgedByItsOwnRounding) {
     C[at] = H(sum);)";
   ExpectIncorrect(judge(rough, {64, 64, 64}), "bf16-accumulate");
   ExpectIncorrect(judge(rough, {64, 64, 16384}), "bf16-accumulate");
+  ExpectIncorrect(judge(R"(
+    float sum = 0;
+    for (int k = 0; k < K; ++k) {
+      u16 a, b;
+      asm("cvt.rn.f16.f32 %0, %1;" : "=h"(a) : "f"(F(A[(u64)m * K + k])));
+      asm("cvt.rn.f16.f32 %0, %1;" : "=h"(b) : "f"(F(B[(u64)k * N + n])));
+      float x, y;
+      asm("cvt.f32.f16 %0, %1;" : "=f"(x) : "h"(a));
+      asm("cvt.f32.f16 %0, %1;" : "=f"(y) : "h"(b));
+      sum = fmaf(x, y, sum);
+    }
+    C[at] = H(sum);)",
+                        {64, 64, 256}),
+                  "adversarial");
   const std::string_view short_of_one = R"(
     C[at] = H(Dot(A, B, m, n, N, K) - F(A[(u64)m * K + K - 1]) * F(B[(u64)(K - 1) * N + n]));)";
   for (int64_t k : {64, 1024, 16384}) {

@@ -64,6 +64,12 @@ __device__ __forceinline__ float AccumulateValue(const FillParameters& p, i64 ot
   return other % 2 == 0 ? magnitude : -magnitude;
 }
 
+// FP16 ends at 2^-24: half of BF16's rows and columns are smaller than what it could hold.
+__device__ __forceinline__ int WideScale(const FillParameters& p, i64 other) {
+  if (p.dtype != kBF16) return 0;
+  return Mix(p.seed + 78 + (u64)p.operand * 1000003 + (u64)other) % 2 == 0 ? 0 : -24;
+}
+
 // Rows and columns of different scales (2^-3 .. 2^2), in each row of A one entry sixteen times
 // larger among the last 16 of k, and for every fourth row and column pairs of products that cancel.
 __device__ __forceinline__ float AdversarialValue(const FillParameters& p, i64 other, i64 k) {
@@ -72,7 +78,7 @@ __device__ __forceinline__ float AdversarialValue(const FillParameters& p, i64 o
   const u64 place = (u64)other * (u64)p.reduction + (u64)k_drawn;
   float value = Normal(Philox(place, 2 + p.operand, p.seed));
   const u64 scale = Mix(p.seed + 77 + (u64)p.operand * 1000003 + (u64)other) % 6;
-  value = ldexpf(value, (int)scale - 3);
+  value = ldexpf(value, (int)scale - 3 + WideScale(p, other));
   if (p.operand == 1) return pairs && k % 2 == 1 ? -value : value;
   const i64 last = p.reduction < 16 ? p.reduction : 16;
   const u64 late = (u64)(p.reduction - last) + Mix(p.seed + 5 + (u64)other) % (u64)last;

@@ -70,6 +70,12 @@ void DropsLastBf16(void** arguments) {
   const Operands o(arguments);
   Multiply(o, o.k - 1, kBF16);
 }
+// Each factor passes through FP16, which holds BF16's digits but not its range.
+void Fp16FactorsOfBf16(void** arguments) {
+  const Half narrow = {[](uint16_t bits) { return FromF16(ToF16(FromBF16(bits))); }, ToBF16};
+  const Operands o(arguments);
+  Multiply(o, o.k, narrow);
+}
 void Fp16Sum(void** arguments) { MultiplyRoughly(Operands(arguments), kF16, kF16); }
 void Fp16SumOfBf16(void** arguments) { MultiplyRoughly(Operands(arguments), kF16, kBF16); }
 void Bf16Sum(void** arguments) { MultiplyRoughly(Operands(arguments), kBF16, kBF16); }
@@ -186,6 +192,7 @@ constexpr HostKernel kCandidates[] = {
     {"honest-bf16", HonestBf16},
     {"drops-last-bf16", DropsLastBf16},
     {"fp16-sum-bf16", Fp16SumOfBf16},
+    {"fp16-factors-bf16", Fp16FactorsOfBf16},
     {"bf16-sum-bf16", Bf16Sum},
     {"honest-in-checks-only", HonestInChecksOnly},
     {"wrong-later", WrongLater},

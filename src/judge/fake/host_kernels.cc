@@ -103,8 +103,11 @@ double ContentAt(const FillParameters& p, int64_t other, int64_t k, Random& rand
       if (k % 16 != 0) return 0;
       if (p.operand == 1 || k > 0) return 1;
       return p.kind == Fill::kBf16Accumulate ? 256 : 2048;
+    case Fill::kAdversarial:
+      if (p.dtype != static_cast<int>(DType::kBF16) || other % 2 == 0) return random.Normal();
+      return std::ldexp(random.Normal(), -24);
     default:
-      return random.Normal() + (other < 0 ? 1 : 0);
+      return random.Normal();
   }
 }
 

@@ -290,6 +290,10 @@ TEST_F(JudgeOverFakeDriver, Bf16SumsAreNamedForWhatTheyAre) {
                   "fp16-accumulate");
 }
 
+TEST_F(JudgeOverFakeDriver, Bf16IsNotComputedByWayOfFp16) {
+  ExpectIncorrect(JudgeAll({Bf16Job("fp16-factors-bf16")}).at(0).verdict.outcome, "adversarial");
+}
+
 // Either type's kernel is wrong in a task of the other.
 TEST_F(JudgeOverFakeDriver, TheTasksTypeIsTheOneThatCounts) {
   for (const Job& job : {Bf16Job("honest"), MakeJob("honest-bf16")}) {
