@@ -9,6 +9,7 @@ namespace warpsmith::maic {
 namespace {
 
 constexpr double kNoWorse = -0.02;         // log gain that still lets a rollout go on
+constexpr double kLeftBehind = 0.7;        // log gain of the run's best over where one stands: 2x
 constexpr double kBeginTemperature = 0.1;  // of the choice where to begin anew, in log ratio
 constexpr double kBucket = 0.1;            // log ratios that count as one score
 constexpr double kBucketTemperature = 0.2;
@@ -106,11 +107,16 @@ void Forest::Advance() {
     }
     rollout.children.clear();
     if (best >= 0 && LogGain(node(rollout.node), node(best)) > kNoWorse) rollout.node = best;
-    if (++rollout.depth < settings_.depth) continue;
+    if (++rollout.depth < settings_.depth && !IsLeftBehind(rollout)) continue;
     rollout.depth = 0;
     ++rollout.begun;
     rollout.node = BeginAt(rollout, i);
   }
+}
+
+bool Forest::IsLeftBehind(const Rollout& rollout) const {
+  const std::vector<int> best = BestFirst();
+  return !best.empty() && LogGain(node(rollout.node), node(best.front())) > kLeftBehind;
 }
 
 int Forest::BeginAt(const Rollout& rollout, size_t index) const {

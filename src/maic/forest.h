@@ -27,7 +27,7 @@ class Forest {
   void Note(const Attempt& attempt, const std::string& result);
 
   // Rollouts without open attempts go on: to the best of the step's kernels if it is no worse, or,
-  // after their depth, anew from one of the best.
+  // after their depth or where the run's best leaves them behind, anew from one of the best.
   void Advance();
   // Gives every rollout without open attempts its next ones. False: there will be none any more.
   Result<bool> MakeAttempts(knowledge::KnowledgeBase& base, int64_t round);
@@ -54,6 +54,7 @@ class Forest {
 
  private:
   int StandingOf(int node) const;  // the nearest on its way that is not vetoed
+  bool IsLeftBehind(const Rollout& rollout) const;
   int BeginAt(const Rollout& rollout, size_t index) const;
   bool MakeFirst();
   Status MakeNext(knowledge::KnowledgeBase& base, int64_t round, size_t rollout);
