@@ -197,6 +197,10 @@ Status LtProduct::Choose(size_t workspace_limit_bytes, const LtAlignment& alignm
               api.cublasLtMatmulPreferenceCreate(&preference.handle), ""));
   const auto limit = static_cast<uint64_t>(workspace_limit_bytes);
   TRY(preference.Set(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &limit, sizeof(limit)));
+  // Partial sums that are added in the output's type are as exact as that: 14 times less than sums
+  // in FP32 were, seen in BF16 with odd strides.
+  const auto reductions = static_cast<uint32_t>(CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE);
+  TRY(preference.Set(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, &reductions, sizeof(reductions)));
   // Their A is our B.
   for (const auto& [which, bytes] :
        {std::pair(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, alignment.b_bytes),

@@ -97,12 +97,15 @@ Sums Multiply(const Operands& operands, const warpsmith_gemm_problem& p, int64_t
 }
 
 // FP32 sums in any order, each product and partial sum rounded or truncated; then one rounding.
+// cuBLASLt rounds the product before it adds C: one more where there is one.
 double Bound(const Sums& sums, double expected, const warpsmith_gemm_problem& p) {
   const double rounding = std::ldexp(1.0, p.dtype == WARPSMITH_GEMM_F16 ? -11 : -8);
   const double sum = std::fabs(static_cast<double>(p.alpha)) * sums.magnitude *
                      static_cast<double>(p.k + 4) * std::ldexp(1.0, -23);
   const double before = std::fabs(static_cast<double>(p.beta)) * std::ldexp(1.0, -21);
-  return rounding * std::fabs(expected) + sum * (1 + rounding) + before + std::ldexp(1.0, -24);
+  const double product = p.beta == 0 ? 0 : std::fabs(static_cast<double>(p.alpha) * sums.product);
+  return rounding * (std::fabs(expected) + product) + sum * (1 + rounding) + before +
+         std::ldexp(1.0, -24);
 }
 
 }  // namespace
