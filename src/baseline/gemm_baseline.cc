@@ -55,7 +55,7 @@ Result<cuda::GemmOperands> OperandsOf(const cuda::GemmShape& shape,
 }
 
 Result<launch::TimedCallable> MakeCublas(const GemmBaselineChoice& choice) {
-  auto cublas = std::make_shared<cuda::Cublas>(TRY(cuda::Cublas::Create()));
+  auto cublas = std::make_shared<cuda::Cublas>(TRY(cuda::Cublas::Create(choice.shape.type)));
   return launch::TimedCallable{
       Text(choice.name),
       [cublas, shape = choice.shape](const cuda::Stream& stream,

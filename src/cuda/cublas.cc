@@ -15,7 +15,9 @@ constexpr size_t kWorkspaceBytes = size_t{32} << 20;
 
 #define WARPSMITH_CUBLAS_FUNCTIONS(X) \
   X(cublasCreate)                     \
-  X(cublasDestroy) X(cublasSetStream) X(cublasSetWorkspace) X(cublasGemmEx_64) X(cublasGetProperty)
+  X(cublasDestroy)                    \
+  X(cublasSetMathMode)                \
+  X(cublasSetStream) X(cublasSetWorkspace) X(cublasGemmEx_64) X(cublasGetProperty)
 
 struct CublasApi {
   WARPSMITH_CUBLAS_FUNCTIONS(WARPSMITH_MEMBER)
@@ -43,27 +45,35 @@ Status Checked(const char* call, cublasStatus_t status, const std::string& detai
 
 }  // namespace
 
-Cublas::Cublas(void* handle, DeviceBuffer workspace)
-    : handle_(handle), workspace_(std::move(workspace)) {}
+Cublas::Cublas(void* handle, HalfType type, DeviceBuffer workspace)
+    : handle_(handle), type_(type), workspace_(std::move(workspace)) {}
 
 Cublas::Cublas(Cublas&& other) noexcept
-    : handle_(std::exchange(other.handle_, nullptr)), workspace_(std::move(other.workspace_)) {}
+    : handle_(std::exchange(other.handle_, nullptr)),
+      type_(other.type_),
+      workspace_(std::move(other.workspace_)) {}
 
 Cublas::~Cublas() {
   if (handle_ != nullptr) (*CublasTable())->cublasDestroy(static_cast<cublasHandle_t>(handle_));
 }
 
-Result<Cublas> Cublas::Create() {
+Result<Cublas> Cublas::Create(HalfType type) {
   const CublasApi* api = TRY(CublasTable());
   cublasHandle_t handle = nullptr;
   TRY(Checked("cublasCreate", api->cublasCreate(&handle), ""));
-  Cublas cublas(handle, DeviceBuffer());
+  Cublas cublas(handle, type, DeviceBuffer());
+  if (type == HalfType::kBF16) {
+    TRY(Checked("cublasSetMathMode",
+                api->cublasSetMathMode(handle, CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION),
+                ""));
+  }
   cublas.workspace_ = TRY(DeviceBuffer::Allocate(kWorkspaceBytes));
   return cublas;
 }
 
 Status Cublas::Gemm(const GemmShape& shape, const GemmOperands& operands,
                     const Stream& stream) const {
+  CHECK(shape.type == type_);
   const CublasApi* api = TRY(CublasTable());
   auto* handle = static_cast<cublasHandle_t>(handle_);
   TRY(Checked("cublasSetStream", api->cublasSetStream(handle, stream.handle()), ""));

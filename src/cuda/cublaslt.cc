@@ -59,10 +59,15 @@ struct PreferenceHandle {
   }
 };
 
-Status Configure(cublasLtMatmulPreference_t handle, const LtPreference& preference) {
+Status Configure(cublasLtMatmulPreference_t handle, const LtPreference& preference, HalfType type) {
   const auto workspace_bytes = static_cast<uint64_t>(preference.workspace_bytes);
   TRY(LT_CALL("workspace", cublasLtMatmulPreferenceSetAttribute, handle,
               CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &workspace_bytes, sizeof(workspace_bytes)));
+  if (type == HalfType::kBF16) {
+    const auto reductions = static_cast<uint32_t>(CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE);
+    TRY(LT_CALL("reductions", cublasLtMatmulPreferenceSetAttribute, handle,
+                CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, &reductions, sizeof(reductions)));
+  }
   for (const auto operand :
        {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
         CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES}) {
@@ -118,7 +123,7 @@ Result<LtMatmul> LtMatmul::Create(const GemmShape& shape) {
 Result<std::vector<LtAlgorithm>> LtMatmul::Heuristic(const LtPreference& preference) const {
   PreferenceHandle native;
   TRY(LT_CALL("", cublasLtMatmulPreferenceCreate, &native.handle));
-  TRY(Configure(native.handle, preference));
+  TRY(Configure(native.handle, preference, handles_->shape.type));
   std::vector<cublasLtMatmulHeuristicResult_t> results(preference.algorithms);
   int found = 0;
   TRY(LT_CALL(ShapeText(handles_->shape), cublasLtMatmulAlgoGetHeuristic, handles_->library,

