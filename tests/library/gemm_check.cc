@@ -72,12 +72,11 @@ class Checker {
       : options_(options), report_(report), library_(library) {}
 
   Status Run() {
-    for (const warpsmith_gemm_dtype dtype : {WARPSMITH_GEMM_F16, WARPSMITH_GEMM_BF16}) {
+    for (const warpsmith_gemm_dtype dtype : {WARPSMITH_GEMM_BF16, WARPSMITH_GEMM_F16}) {
       operands_ = std::make_unique<Operands>(TRY(Operands::Make(MostElements(), dtype)));
       TRY(OddProblems(dtype));
+      TRY(CatalogueShapes(dtype));
     }
-    operands_ = std::make_unique<Operands>(TRY(Operands::Make(MostElements(), WARPSMITH_GEMM_F16)));
-    TRY(CatalogueShapes());
     for (const warpsmith_gemm_problem& problem : Typical()) {
       TRY(InAGraph(problem));
       TRY(ManyTimes(problem));
@@ -192,16 +191,19 @@ class Checker {
     return {};
   }
 
-  Status CatalogueShapes() {
+  Status CatalogueShapes(warpsmith_gemm_dtype dtype) {
     if (options_.catalogue.empty()) return {};
     const auto catalogue =
         TRY(hgemm::ParseCatalogue(options_.catalogue, TRY(ReadFile(options_.catalogue))));
     for (const hgemm::CatalogueRow& row : catalogue.rows) {
       const hgemm::Problem& p = row.problem;
       const int64_t most = std::max({p.m * p.k, p.k * p.n, p.m * p.n});
-      if (p.dtype != DType::kF16 || most > operands_->most_elements()) continue;
-      TRY(Against("catalogue",
-                  warpsmith_gemm_dense(p.m, p.n, p.k, 0, p.layout == hgemm::Layout::kTN ? 1 : 0)));
+      const bool is_bf16 = p.dtype == DType::kBF16;
+      if (is_bf16 != (dtype == WARPSMITH_GEMM_BF16) || most > operands_->most_elements()) continue;
+      warpsmith_gemm_problem problem =
+          warpsmith_gemm_dense(p.m, p.n, p.k, 0, p.layout == hgemm::Layout::kTN ? 1 : 0);
+      problem.dtype = dtype;
+      TRY(Against("catalogue", problem));
     }
     return {};
   }
