@@ -3,8 +3,8 @@
  *     C = alpha op(A) op(B) + beta C      FP16 or BF16 in and out, FP32 accumulation
  *
  * All matrices are row-major: element (i, j) of a matrix X lies at X[i * ldx + j]. op(X) is X, or
- * its transpose where transpose_x is 1, so A is stored m x k (or k x m), B k x n (or n x k), C m x
- * n.
+ * its transpose where transpose_x is 1, so A is stored m x k (or k x m), B k x n (or n x k), and
+ * C m x n.
  *
  * For each problem the library takes the kernel of its pack that was measured to be fastest, or
  * cuBLASLt where that was faster or where no kernel fits; warpsmith_gemm_explain says which and
@@ -79,7 +79,8 @@ typedef struct warpsmith_gemm_problem {
   float alpha, beta; /* C is not read where beta is 0 */
 } warpsmith_gemm_problem;
 
-/* A dense FP16 problem with alpha 1 and beta 0: what the fastest kernels are for. */
+/* A dense FP16 problem with alpha 1 and beta 0: what the fastest kernels are for. For BF16, set
+ * dtype afterwards. */
 static inline warpsmith_gemm_problem warpsmith_gemm_dense(int64_t m, int64_t n, int64_t k,
                                                           int transpose_a, int transpose_b) {
   warpsmith_gemm_problem problem = {

@@ -97,39 +97,39 @@ std::vector<size_t> Ranked(const Pack& pack, const Problem& problem, const hgemm
 Chosen ByNeighbours(const Pack& pack, const Problem& problem, const hgemm::Target& target) {
   const int64_t largest =
       std::max({problem.m * problem.k, problem.k * problem.n, problem.m * problem.n});
-  if (largest > kMostElements) return {{}, "", "", "not in the catalogue, and very large"};
+  if (largest > kMostElements) return {.reason = "not in the catalogue, and very large"};
   const std::vector<Neighbour> near = Nearest(pack, problem);
-  if (near.empty()) return {{}, "", "", "nothing of this size is in the catalogue"};
+  if (near.empty()) return {.reason = "nothing of this size is in the catalogue"};
   for (const auto& [distance, row] : near) {
     if (row->choice == hgemm::Choice::kKernel) continue;
-    return {
-        {},
-        "",
-        "",
-        "not in the catalogue; of its neighbours, cuBLASLt was faster at " + hgemm::KeyText(*row)};
+    return {.reason = "not in the catalogue; of its neighbours, cuBLASLt was faster at " +
+                      hgemm::KeyText(*row)};
   }
-  Chosen chosen{Ranked(pack, problem, target), "", "", ""};
-  chosen.reason = chosen.kernels.empty() ? "not in the catalogue, and no kernel takes these sizes"
-                                         : "not in the catalogue; the cost model's choice, since "
-                                           "kernels won at its neighbours, such as " +
-                                               hgemm::KeyText(*near.front().second);
-  return chosen;
+  std::vector<size_t> ranked = Ranked(pack, problem, target);
+  if (ranked.empty()) return {.reason = "not in the catalogue, and no kernel takes these sizes"};
+  return {.kernels = std::move(ranked),
+          .reason =
+              "not in the catalogue; the cost model's choice, since kernels won at its "
+              "neighbours, such as " +
+              hgemm::KeyText(*near.front().second)};
 }
 
 }  // namespace
 
 Chosen Choose(const Pack& pack, const Problem& problem, const hgemm::Target& target) {
   if (problem.alpha != 1 || problem.beta != 0) {
-    return {{}, "", "", "kernels are for alpha 1 and beta 0"};
+    return {.reason = "kernels are for alpha 1 and beta 0"};
   }
-  if (problem.transpose_a) return {{}, "", "", "kernels are for an A that is not transposed"};
+  if (problem.transpose_a) return {.reason = "kernels are for an A that is not transposed"};
   for (size_t i = 0; i < pack.catalogue.rows.size(); ++i) {
     const hgemm::CatalogueRow& row = pack.catalogue.rows[i];
     if (!SameKind(row, problem) || row.problem.m != problem.m || row.problem.n != problem.n ||
         row.problem.k != problem.k) {
       continue;
     }
-    Chosen chosen{{}, pack.rows[i].lt_algorithm, row.library, "catalogue: " + EvidenceText(row)};
+    Chosen chosen{.lt_algorithm = pack.rows[i].lt_algorithm,
+                  .lt_version = row.library,
+                  .reason = "catalogue: " + EvidenceText(row)};
     if (row.choice == hgemm::Choice::kCublasLt) {
       chosen.reason += ": the best kernel was not faster in every mode";
     } else if (pack.rows[i].kernel < 0) {

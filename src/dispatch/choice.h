@@ -13,10 +13,10 @@
 namespace warpsmith::dispatch {
 
 struct Chosen {
-  std::vector<size_t> kernels;  // of the pack, the best first; empty: cuBLASLt
-  std::string lt_algorithm;     // cuBLASLt's autotuned one for this shape; may be empty
-  std::string lt_version;       // of the library that it is of: "cuBLASLt 13.1.0"
-  std::string reason;           // one line for a person
+  std::vector<size_t> kernels = {};  // of the pack, the best first; empty: cuBLASLt
+  std::string lt_algorithm = {};     // cuBLASLt's autotuned one for this shape; may be empty
+  std::string lt_version = {};       // of the library that it is of: "cuBLASLt 13.1.0"
+  std::string reason;                // one line for a person
 };
 
 // By rule, in this order:

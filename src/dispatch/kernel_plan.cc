@@ -14,9 +14,6 @@
 namespace warpsmith::dispatch {
 namespace {
 
-constexpr size_t kMostSlots = 24;  // as CanCarryOut allows
-constexpr uint64_t kWorkspaceAlignment = 256;
-
 // The task whose tensors a plan speaks of, of dense matrices.
 Task TaskOf(const PackKernel& kernel) {
   const auto size = [](const char* name) { return Expression::Literal(name); };
@@ -47,7 +44,7 @@ size_t ParameterBytes(const ResolvedArgument& argument) {
 // A launch that passes fewer or smaller values than the kernel reads would read our memory.
 Status CheckParameters(const ResolvedLaunch& launch, const cuda::Function& function) {
   const std::vector<cuda::Parameter> parameters = TRY(cuda::Parameters(function));
-  bool same = parameters.size() == launch.arguments.size() && parameters.size() <= kMostSlots;
+  bool same = parameters.size() == launch.arguments.size() && parameters.size() <= kMostArguments;
   for (size_t i = 0; same && i < parameters.size(); ++i) {
     same = parameters[i].bytes == ParameterBytes(launch.arguments[i]);
   }
@@ -218,8 +215,8 @@ Status RunStep(const FillStep& step, const Addresses& addresses, CUstream_st* st
 }
 
 Status RunStep(const LaunchStep& step, const Addresses& addresses, CUstream_st* stream) {
-  std::array<Slot, kMostSlots> slots;       // NOLINT(*-member-init): filled as far as it is used
-  std::array<void*, kMostSlots> arguments;  // NOLINT(*-member-init)
+  std::array<Slot, kMostArguments> slots;  // NOLINT(*-member-init): filled as far as it is used
+  std::array<void*, kMostArguments> arguments;  // NOLINT(*-member-init)
   std::memcpy(slots.data(), step.slots.data(), step.slots.size() * sizeof(Slot));
   for (size_t i = 0; i < step.slots.size(); ++i) arguments[i] = slots[i].bytes;
   for (const Patch& patch : step.patches) {

@@ -52,7 +52,10 @@ PlanKey KeyOf(const Problem& p, const Addresses& addresses) {
 }
 
 // Addresses that stand for aligned ones where there are none yet.
-Addresses Aligned(size_t workspace_bytes) { return {16, 16, 16, 256, workspace_bytes}; }
+Addresses Aligned(size_t workspace_bytes) {
+  return {kKernelAlignment, kKernelAlignment, kKernelAlignment, kWorkspaceAlignment,
+          workspace_bytes};
+}
 
 cuda::LtProductSpec SpecOf(const Problem& p) {
   return {p.m,           p.n,           p.k,
@@ -157,12 +160,11 @@ Result<std::shared_ptr<const cuda::LtLibrary>> Library::State::LtOf() {
 }
 
 Chosen Library::State::ChooseFor(const CheckedProblem& checked, const Addresses& addresses) const {
-  if (!no_kernels.empty()) return {{}, "", "", no_kernels};
-  const Problem& p = checked.problem;
+  if (!no_kernels.empty()) return {.reason = no_kernels};
   if ((addresses.a | addresses.b | addresses.c) % kKernelAlignment != 0) {
-    return {{}, "", "", "kernels are for addresses that are 16-byte aligned"};
+    return {.reason = "kernels are for addresses that are 16-byte aligned"};
   }
-  return Choose(*pack, p, target);
+  return Choose(*pack, checked.problem, target);
 }
 
 Result<Settled> Library::State::SettleKernel(const CheckedProblem& checked, size_t kernel,

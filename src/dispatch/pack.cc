@@ -14,7 +14,6 @@ using nlohmann::json;
 // The file: this line; the index's compressed size, 8 bytes, the least first; the index; images.
 constexpr std::string_view kFirstLine = "warpsmith gemm pack, version ";
 constexpr size_t kMostIndexBytes = size_t{256} << 20, kMostImageBytes = size_t{64} << 20;
-constexpr size_t kMostArguments = 24;
 
 Error NotAPack(std::string_view source, const std::string& what) {
   return {ErrorCode::kBadInput, "reading the pack " + std::string(source) + ": " + what,
@@ -107,7 +106,8 @@ Status CanCarryOut(const LaunchPlan& plan) {
       return Error{ErrorCode::kBadInput, "a plan of launches and fills only, found a copy", ""};
     }
     if (launch->arguments.size() > kMostArguments) {
-      return Error{ErrorCode::kBadInput, "at most 24 arguments a launch", ""};
+      return Error{ErrorCode::kBadInput,
+                   "at most " + std::to_string(kMostArguments) + " arguments a launch", ""};
     }
     for (const Argument& argument : launch->arguments) {
       if (std::holds_alternative<TableArgument>(argument)) {

@@ -3,6 +3,7 @@
 #ifndef WARPSMITH_DISPATCH_PACK_H_
 #define WARPSMITH_DISPATCH_PACK_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -51,8 +52,10 @@ Result<Pack> ReadPack(std::string_view source, std::string_view bytes);
 // The cubin of a kernel that was read.
 Result<std::string> Image(const PackKernel& kernel);
 
-// kBadInput unless the plan consists of launches and fills, with at most 24 arguments a launch and
-// no constant tables: what needs no memory of the library's own.
+inline constexpr size_t kMostArguments = 24;  // of one launch
+
+// kBadInput unless the plan consists of launches and fills, with at most kMostArguments a launch
+// and no constant tables: what needs no memory of the library's own.
 Status CanCarryOut(const LaunchPlan& plan);
 
 }  // namespace warpsmith::dispatch

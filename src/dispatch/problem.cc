@@ -6,7 +6,6 @@ namespace warpsmith::dispatch {
 namespace {
 
 constexpr int64_t kMostBytes = int64_t{1} << 47;  // of one matrix: what a device can address
-constexpr uint64_t kWorkspaceAlignment = 256;
 
 Error Bad(const std::string& what, const std::string& fix = "") {
   return {ErrorCode::kBadInput, what, fix};

@@ -45,6 +45,8 @@ Result<CheckedProblem> Check(const Problem& problem);
 // "512 x 256 x 64, B transposed, bf16"
 std::string Text(const Problem& problem);
 
+inline constexpr uint64_t kWorkspaceAlignment = 256;
+
 struct Addresses {
   uint64_t a = 0, b = 0, c = 0, workspace = 0;
   size_t workspace_bytes = 0;

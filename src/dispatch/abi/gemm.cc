@@ -85,6 +85,7 @@ Result<Problem> ProblemOf(const warpsmith_gemm* library, const warpsmith_gemm_pr
     return Bad("dtype is " + std::to_string(static_cast<int>(given->dtype)) +
                ", expected WARPSMITH_GEMM_F16 or WARPSMITH_GEMM_BF16");
   }
+  // On the way of every call: one branch while both are right.
   if ((given->transpose_a | given->transpose_b) >> 1 != 0) {
     TRY(CheckFlag("transpose_a", given->transpose_a));
     TRY(CheckFlag("transpose_b", given->transpose_b));
