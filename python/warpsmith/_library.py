@@ -57,7 +57,7 @@ def _candidates():
 
 def _declare(api):
     pointer, size, status = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int
-    # The hot one takes the addresses as they are: declared types would cost a conversion each.
+    # Declared, so that addresses can be given as plain integers.
     api.warpsmith_gemm_run.argtypes = [
         pointer, ctypes.POINTER(Problem), pointer, pointer, pointer, pointer, size, pointer
     ]  # fmt: skip

@@ -74,8 +74,17 @@ def _storage(tensor: torch.Tensor):
     return None
 
 
+def _look_up(a, b, out=None):
+    """(problem, workspace bytes) for operands of this kind; None: some of them need copies."""
+    key = (
+        a.get_device(), b.get_device(), a.dtype, b.dtype, a.shape, a.stride(), b.shape, b.stride(),
+        None if out is None else out.stride(),
+    )  # fmt: skip
+    return _settled.get(key) or _settle(key, a, b, out)
+
+
 def _settle(key, a, b, out):
-    """(problem, workspace bytes) of operands that were not met before; None: they need copies."""
+    """What _look_up gives for operands that were not met before."""
     _check(a, b)
     _check_device(a)
     storage_a, storage_b = _storage(a), _storage(b)
@@ -87,68 +96,55 @@ def _settle(key, a, b, out):
         storage_a[0], storage_b[0], _DTYPES[a.dtype],
     )  # fmt: skip
     reference = ctypes.byref(problem)
-    settled = (reference, _on_device(a, lambda: _library_of(a).workspace(reference)))
+    settled = (reference, _on_device(a, lambda library: library.workspace(reference)))
     if len(_settled) < _MOST_SETTLED:
         _settled[key] = settled
     return settled
-
-
-def _key(a, b, out):
-    return (
-        a.get_device(), b.get_device(), a.dtype, b.dtype, a.shape, a.stride(), b.shape, b.stride(),
-        None if out is None else out.stride(),
-    )  # fmt: skip
 
 
 def _stream(device: int) -> int:
     return torch._C._cuda_getCurrentRawStream(device) if _DEVICE_TYPE == "cuda" else 0
 
 
-def _on_device(a, body):
-    """Runs `body` with a's device as the current one."""
+def _on_device(a, body, *arguments):
+    """body(library, *arguments) with a's device, whose library it is, as the current one."""
     if _DEVICE_TYPE == "cuda" and a.get_device() != torch.cuda.current_device():
         with torch.cuda.device(a.device):
-            return body()
-    return body()
+            return body(_library_of(a), *arguments)
+    return body(_library_of(a), *arguments)
 
 
-def _submit(settled, a, b, out) -> None:
+def _submit(library, settled, a, b, out) -> None:
     problem, workspace_bytes = settled
     workspace_address = 0
     if workspace_bytes > 0:  # in stream order: torch gives it to nobody else before we are done
         workspace = torch.empty(workspace_bytes + 255, dtype=torch.uint8, device=a.device)
         workspace_address = (workspace.data_ptr() + 255) & ~255
-    _library_of(a).run(
+    library.run(
         problem, a.data_ptr(), b.data_ptr(), out.data_ptr(), workspace_address, workspace_bytes,
         _stream(a.get_device()),
     )  # fmt: skip
 
 
-def _into(a, b, out) -> None:
-    """Multiplies into `out`, copying what cannot be taken as it lies."""
-    key = _key(a, b, out)
-    settled = _settled.get(key) or _settle(key, a, b, out)
-    if settled is not None:
-        return _on_device(a, lambda: _submit(settled, a, b, out))
-    product = _eager(
-        a if _storage(a) is not None else a.contiguous(),
-        b if _storage(b) is not None else b.contiguous(),
-    )
-    out.copy_(product)
+def _taken_as_it_lies(tensor: torch.Tensor) -> torch.Tensor:
+    return tensor if _storage(tensor) is not None else tensor.contiguous()
 
 
 def _eager(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
-    key = _key(a, b, None)
-    settled = _settled.get(key) or _settle(key, a, b, None)
-    out = a.new_empty((a.shape[0], b.shape[1]))
+    settled = _look_up(a, b)
     if settled is None:
-        _into(a, b, out)
-    elif _DEVICE_TYPE == "cuda" and a.get_device() != torch.cuda.current_device():
-        with torch.cuda.device(a.device):
-            _submit(settled, a, b, out)
-    else:
-        _submit(settled, a, b, out)
+        return _eager(_taken_as_it_lies(a), _taken_as_it_lies(b))
+    out = a.new_empty((a.shape[0], b.shape[1]))
+    _on_device(a, _submit, settled, a, b, out)
     return out
+
+
+def _into(a, b, out) -> None:
+    settled = _look_up(a, b, out)
+    if settled is None:
+        out.copy_(_eager(a, b))
+    else:
+        _on_device(a, _submit, settled, a, b, out)
 
 
 def _backward(context, gradient):
@@ -227,8 +223,7 @@ def matmul(a: torch.Tensor, b: torch.Tensor, *, out: torch.Tensor | None = None)
 
 def explain(a: torch.Tensor, b: torch.Tensor) -> str:
     """Which kernel matmul(a, b) runs, and why."""
-    key = _key(a, b, None)
-    settled = _settled.get(key) or _settle(key, a, b, None)
+    settled = _look_up(a, b)
     if settled is None:
         return "an operand is copied first, since neither its rows nor its columns lie densely"
-    return _on_device(a, lambda: _library_of(a).explain(*settled))
+    return _on_device(a, _library.Library.explain, *settled)
