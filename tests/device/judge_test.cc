@@ -371,6 +371,24 @@ TEST_F(JudgeOnDevice, Bf16IsJudgedByItsOwnRounding) {
   ExpectHonestStillPasses();
 }
 
+// A baseline that the judge finds wrong would make this inconclusive.
+TEST_F(JudgeOnDevice, Bf16IsCertifiedBesideEveryLibrary) {
+  for (const task::HgemmShape& shape : {task::HgemmShape{256, 256, 256}, {64, 128, 16384}}) {
+    Job job = MakeJob(Bf16Source(kHonest), shape);
+    job.task = task::HgemmTask("NN", DType::kBF16);
+    job.task.baselines = {"cublaslt-auto", "cublas-nn", "cublaslt-heuristic-nn"};
+    job.protocol = Protocol::Certified();
+    job.protocol.max_rounds = job.protocol.rounds;
+    const Verdict verdict = JudgeOne(job);
+    const auto* passed = std::get_if<Passed>(&verdict.outcome);
+    ASSERT_NE(passed, nullptr) << Name(shape) << ": " << Describe(verdict.outcome);
+    for (const Comparison& comparison : FindTiming(verdict, Mode::kDeviceHot)->comparisons) {
+      std::printf("%s bf16: %s is %.2f times faster than a naive kernel\n", Name(shape).c_str(),
+                  comparison.baseline.c_str(), 1 / comparison.ratio);
+    }
+  }
+}
+
 TEST_F(JudgeOnDevice, DroppingTheLastOfKIsFound) {
   const std::string source = Source(R"(
     float sum = 0;

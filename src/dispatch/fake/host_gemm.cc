@@ -8,8 +8,14 @@
 namespace warpsmith::dispatch::fake {
 namespace {
 
-using cuda::fake::FromF16;
-using cuda::fake::ToF16;
+struct Half {
+  float (*from)(uint16_t bits);
+  uint16_t (*to)(float value);
+};
+constexpr Half kF16 = {cuda::fake::FromF16, cuda::fake::ToF16};
+constexpr Half kBF16 = {cuda::fake::FromBF16, cuda::fake::ToBF16};
+
+const Half& HalfOf(DType dtype) { return dtype == DType::kBF16 ? kBF16 : kF16; }
 
 constexpr uint16_t kPoison = 0x7d5a;  // a NaN that no product gives
 constexpr float kBeforeC = 3;
@@ -21,12 +27,13 @@ struct Matrix {
 };
 
 // C = A * B with B stored n x k.
-void Multiply(const Matrix& a, const Matrix& b, const Matrix& c, int m, int n, int k) {
+void Multiply(const Matrix& a, const Matrix& b, const Matrix& c, int m, int n, int k,
+              const Half& half = kF16) {
   for (int i = 0; i < m; ++i) {
     for (int j = 0; j < n; ++j) {
       float sum = 0;
-      for (int p = 0; p < k; ++p) sum += FromF16(a.at(i, p)) * FromF16(b.at(j, p));
-      c.at(i, j) = ToF16(sum);
+      for (int p = 0; p < k; ++p) sum += half.from(a.at(i, p)) * half.from(b.at(j, p));
+      c.at(i, j) = half.to(sum);
     }
   }
 }
@@ -40,10 +47,12 @@ uint16_t* Halves(void** arguments, int i) {
   return reinterpret_cast<uint16_t*>(Value<uint64_t>(arguments, i));
 }
 
-void PointersKernel(void** x) {
+void MultiplyAtPointers(void** x, const Half& half) {
   const int m = Value<int>(x, 3), n = Value<int>(x, 4), k = Value<int>(x, 5);
-  Multiply({Halves(x, 0), k}, {Halves(x, 1), k}, {Halves(x, 2), n}, m, n, k);
+  Multiply({Halves(x, 0), k}, {Halves(x, 1), k}, {Halves(x, 2), n}, m, n, k, half);
 }
+void PointersKernel(void** x) { MultiplyAtPointers(x, kF16); }
+void PointersBf16Kernel(void** x) { MultiplyAtPointers(x, kBF16); }
 
 // The fake's maps: address, rank, dims from word 2, strides from word 7.
 Matrix MatrixOf(void* map) {
@@ -63,7 +72,7 @@ void PartialsKernel(void** x) {
   for (int i = 0; i < m; ++i) {
     for (int j = 0; j < n; ++j) {
       for (int p = 0; p < k; ++p) {
-        sums[i * n + j] += FromF16(Halves(x, 0)[i * k + p]) * FromF16(Halves(x, 1)[j * k + p]);
+        sums[i * n + j] += kF16.from(Halves(x, 0)[i * k + p]) * kF16.from(Halves(x, 1)[j * k + p]);
       }
     }
   }
@@ -71,7 +80,7 @@ void PartialsKernel(void** x) {
 
 void ReduceKernel(void** x) {
   const auto* sums = reinterpret_cast<const float*>(Value<uint64_t>(x, 0));
-  for (int i = 0; i < Value<int>(x, 2); ++i) Halves(x, 1)[i] = ToF16(sums[i]);
+  for (int i = 0; i < Value<int>(x, 2); ++i) Halves(x, 1)[i] = kF16.to(sums[i]);
 }
 
 Expression Text(const std::string& text) { return Expression::Literal(text); }
@@ -123,14 +132,17 @@ std::vector<PackKernel> Kernels() {
   std::vector<PackKernel> kernels = {
       Kernel(0, "kernel pointers 8 8 8 4 4 4", {pointers}),
       Kernel(1, "kernel maps 128 128 128 4 4 4", {maps}),
-      Kernel(2, "kernel partials 8 8 8 4 4 4\nkernel reduce 8 8 4", {partials, reduce})};
+      Kernel(2, "kernel partials 8 8 8 4 4 4\nkernel reduce 8 8 4", {partials, reduce}),
+      Kernel(3, "kernel pointers-bf16 8 8 8 4 4 4", {pointers})};
+  kernels[3].dtype = DType::kBF16;
+  std::get<LaunchOperation>(kernels[3].plan.operations[0]).kernel = "pointers-bf16";
   kernels[2].plan.workspaces.push_back({"partials", Text("4 * M * N"), true});
   return kernels;
 }
 
-hgemm::CatalogueRow Row(int64_t size, hgemm::Choice choice, const Point& kernel) {
+hgemm::CatalogueRow Row(int64_t size, DType dtype, hgemm::Choice choice, const Point& kernel) {
   hgemm::CatalogueRow row;
-  row.problem = {size, size, size};
+  row.problem = {size, size, size, hgemm::Layout::kTN, dtype};
   row.device = "Fake GPU";
   row.choice = choice;
   row.kernel = kernel;
@@ -152,6 +164,7 @@ void OpenFakeDevice() {
   CHECK(context.MakeCurrent().ok());
   setenv("WARPSMITH_CUBLASLT", cuda::fake::CublasLtPath(), 1);  // NOLINT(concurrency-mt-unsafe)
   cuda::fake::DefineKernel("pointers", PointersKernel);
+  cuda::fake::DefineKernel("pointers-bf16", PointersBf16Kernel);
   cuda::fake::DefineKernel("maps", MapsKernel);
   cuda::fake::DefineKernel("partials", PartialsKernel);
   cuda::fake::DefineKernel("reduce", ReduceKernel);
@@ -163,24 +176,29 @@ Pack HostPack() {
   pack.architecture = "sm_90a";
   pack.toolkit = "none";
   pack.kernels = Kernels();
-  for (int i = 0; i < 4; ++i) {
-    const bool ours = i < 3;
-    const Point point = ours ? pack.kernels[static_cast<size_t>(i)].point : pack.kernels[0].point;
-    pack.catalogue.rows.push_back(
-        Row(int64_t{16} << i, ours ? hgemm::Choice::kKernel : hgemm::Choice::kCublasLt, point));
-    pack.rows.push_back({ours ? i : -1, ""});
-  }
-  pack.rows[3].lt_algorithm = "0000000066616b65" + std::string(112, '0');
+  const auto add = [&pack](int64_t size, DType dtype, int kernel, const std::string& algorithm) {
+    const bool ours = kernel >= 0;
+    const Point& point = pack.kernels[ours ? static_cast<size_t>(kernel) : 0].point;
+    const auto choice = ours ? hgemm::Choice::kKernel : hgemm::Choice::kCublasLt;
+    pack.catalogue.rows.push_back(Row(size, dtype, choice, point));
+    pack.rows.push_back({kernel, algorithm});
+  };
+  add(16, DType::kF16, 0, "");
+  add(16, DType::kBF16, 3, "");
+  add(32, DType::kF16, 1, "");
+  add(64, DType::kF16, 2, "");
+  add(128, DType::kF16, -1, "0000000066616b65" + std::string(112, '0'));
   const auto packed = WritePack(pack);
   CHECK(packed.ok());
   return ReadPack("host pack", *packed).value();
 }
 
 HostProduct::HostProduct(const Problem& problem) : checked_(Check(problem).value()) {
-  const auto fill = [](const Storage& storage, int seed, std::vector<uint16_t>* data) {
+  const Half& half = HalfOf(problem.dtype);
+  const auto fill = [&half](const Storage& storage, int seed, std::vector<uint16_t>* data) {
     data->resize(static_cast<size_t>(storage.rows * storage.leading) + 16);
     for (size_t i = 0; i < data->size(); ++i) {
-      (*data)[i] = ToF16(static_cast<float>(static_cast<int>((i * 7 + i / 5) % 5) - seed));
+      (*data)[i] = half.to(static_cast<float>(static_cast<int>((i * 7 + i / 5) % 5) - seed));
     }
   };
   fill(checked_.storage[0], 1, &a_);
@@ -210,7 +228,9 @@ void HostProduct::ClearC() {
   auto* c = reinterpret_cast<uint16_t*>(addresses().c);
   const Storage& storage = checked_.storage[2];
   for (int64_t i = 0; i < storage.rows; ++i) {
-    for (int64_t j = 0; j < storage.columns; ++j) c[i * storage.leading + j] = ToF16(kBeforeC);
+    for (int64_t j = 0; j < storage.columns; ++j) {
+      c[i * storage.leading + j] = HalfOf(checked_.problem.dtype).to(kBeforeC);
+    }
   }
 }
 
@@ -218,24 +238,26 @@ float HostProduct::Expected(int64_t row, int64_t column) const {
   const Problem& p = checked_.problem;
   const auto* a = reinterpret_cast<const uint16_t*>(addresses().a);
   const auto* b = reinterpret_cast<const uint16_t*>(addresses().b);
+  const Half& half = HalfOf(p.dtype);
   float sum = 0;
   for (int64_t i = 0; i < p.k; ++i) {
-    sum += FromF16(p.transpose_a ? a[i * p.lda + row] : a[row * p.lda + i]) *
-           FromF16(p.transpose_b ? b[column * p.ldb + i] : b[i * p.ldb + column]);
+    sum += half.from(p.transpose_a ? a[i * p.lda + row] : a[row * p.lda + i]) *
+           half.from(p.transpose_b ? b[column * p.ldb + i] : b[i * p.ldb + column]);
   }
-  return FromF16(ToF16(p.alpha * sum + (p.beta == 0 ? 0 : p.beta * kBeforeC)));
+  return half.from(half.to(p.alpha * sum + (p.beta == 0 ? 0 : p.beta * kBeforeC)));
 }
 
 int64_t HostProduct::Wrong() const {
   const auto* c = reinterpret_cast<const uint16_t*>(addresses().c);
   const Storage& storage = checked_.storage[2];
+  const Half& half = HalfOf(checked_.problem.dtype);
   int64_t wrong = 0;
   for (int64_t i = 0; i < storage.rows; ++i) {
     for (int64_t j = 0; j < storage.leading; ++j) {
       const uint16_t bits = c[i * storage.leading + j];
       const bool last_gap = i + 1 == storage.rows && j >= storage.columns;
       if (j < storage.columns) {
-        wrong += FromF16(bits) != Expected(i, j) ? 1 : 0;
+        wrong += half.from(bits) != Expected(i, j) ? 1 : 0;
       } else {
         wrong += !last_gap && bits != kPoison ? 1 : 0;
       }

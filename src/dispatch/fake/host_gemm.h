@@ -17,7 +17,8 @@ void OpenFakeDevice();
 
 // Of the fake device (sm_90a): 16 x 16 x 16 has kernel "pointers" (dense matrices, by address),
 // 32 x 32 x 32 "maps" (tensor maps: any pitch), 64 x 64 x 64 "partials" and "reduce" (a zeroed
-// workspace of 4 m n bytes between them), all TN; 128 x 128 x 128 is cuBLASLt's.
+// workspace of 4 m n bytes between them), all TN; 128 x 128 x 128 is cuBLASLt's. In BF16 there is
+// 16 x 16 x 16 alone, TN: "pointers-bf16".
 Pack HostPack();
 
 // A product of small whole numbers, in host memory, which is the fake's device memory too.

@@ -55,6 +55,16 @@ TEST_F(LibraryTest, RunsTheKernelOfTheCatalogue) {
   EXPECT_THAT(Explain(Tn(16)), HasSubstr("host variant=0, workspace 0 bytes; catalogue: 1.500"));
 }
 
+TEST_F(LibraryTest, RunsTheKernelOfTheType) {
+  Problem problem = Tn(16);
+  EXPECT_THAT(Run(problem), ElementsAre("pointers"));
+  problem.dtype = DType::kBF16;
+  EXPECT_THAT(Run(problem), ElementsAre("pointers-bf16"));
+  problem = Tn(32);
+  problem.dtype = DType::kBF16;
+  EXPECT_THAT(Run(problem), IsEmpty());  // no kernel was built: cuBLASLt's, and right
+}
+
 TEST_F(LibraryTest, GivesKernelsTheCallersWorkspaceZeroed) {
   const size_t bytes = library_->Workspace(Tn(64)).value();
   EXPECT_EQ(bytes, 4U * 64 * 64);
