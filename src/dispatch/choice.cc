@@ -14,8 +14,8 @@ namespace {
 
 constexpr size_t kNeighbours = 3, kMostKernels = 4;
 constexpr double kNearDoublings = 1;  // in every extent
-constexpr int64_t kMostElements =
-    (int64_t{1} << 31) - 1;  // of a matrix, where nothing was measured
+// Of a matrix, where nothing was measured.
+constexpr int64_t kMostElements = (int64_t{1} << 31) - 1;
 
 hgemm::Layout LayoutOf(const Problem& problem) {
   return problem.transpose_b ? hgemm::Layout::kTN : hgemm::Layout::kNN;
