@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <tuple>
 
 #include "util/utf8.h"
@@ -24,13 +25,17 @@ Error Refused(std::string_view what, std::string_view name, const std::string& w
           "correct it, or leave it out"};
 }
 
+Status CheckSize(std::string_view what, std::string_view name, std::string_view field,
+                 std::string_view text, size_t most_bytes) {
+  if (text.size() <= most_bytes) return {};
+  return Refused(what, name,
+                 std::string(field) + " has " + std::to_string(text.size()) + " bytes, at most " +
+                     std::to_string(most_bytes) + " are taken");
+}
+
 Status CheckText(std::string_view what, std::string_view name, std::string_view field,
                  std::string_view text, size_t most_bytes) {
-  if (text.size() > most_bytes) {
-    return Refused(what, name,
-                   std::string(field) + " has " + std::to_string(text.size()) + " bytes, at most " +
-                       std::to_string(most_bytes) + " are taken");
-  }
+  TRY(CheckSize(what, name, field, text, most_bytes));
   if (!IsUtf8(text)) return Refused(what, name, std::string(field) + " is not UTF-8");
   if (text.find('\0') != text.npos) {
     return Refused(what, name, std::string(field) + " holds a NUL byte");
@@ -39,7 +44,7 @@ Status CheckText(std::string_view what, std::string_view name, std::string_view 
 }
 
 Status CheckName(std::string_view what, std::string_view name) {
-  if (name.size() > kMaxNameBytes) return Refused(what, name, "its name is too long");
+  TRY(CheckSize(what, name, "its name", name, kMaxNameBytes));
   if (name.empty() || CanonicalName(name) != name) {
     return Refused(what, name, "not a canonical name (lower-case words joined by '-', '.', '_')");
   }
@@ -49,7 +54,9 @@ Status CheckName(std::string_view what, std::string_view name) {
 Status CheckNumber(std::string_view what, std::string_view name, std::string_view field,
                    double value, double lowest, double highest) {
   if (value >= lowest && value <= highest) return {};
-  return Refused(what, name, std::string(field) + " is out of range");
+  char why[96];
+  std::snprintf(why, sizeof why, " is %g, not from %g to %g", value, lowest, highest);
+  return Refused(what, name, std::string(field) + why);
 }
 
 }  // namespace
@@ -93,7 +100,9 @@ bool SaysTheSame(const Outcome& a, const Outcome& b) {
 
 int64_t GainE5(double log_gain) { return std::llround(log_gain * kSteps); }
 
-double Rounded(double log_gain) { return static_cast<double>(GainE5(log_gain)) / kSteps; }
+double LogGainOfE5(int64_t gain_e5) { return static_cast<double>(gain_e5) / kSteps; }
+
+double Rounded(double log_gain) { return LogGainOfE5(GainE5(log_gain)); }
 
 std::string CanonicalName(std::string_view text) {
   std::string name;

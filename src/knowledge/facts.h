@@ -97,7 +97,8 @@ struct Note {
 
 // Hundred-thousandths of a log gain, the unit that is stored and summed.
 int64_t GainE5(double log_gain);
-double Rounded(double log_gain);
+double LogGainOfE5(int64_t gain_e5);
+double Rounded(double log_gain);  // there and back
 
 // Lower-case words of letters and digits joined by '-', '.' or '_', levels by '/'; anything else
 // becomes '-': "Memory Bound / Uncoalesced" is "memory-bound/uncoalesced". Empty when no word is

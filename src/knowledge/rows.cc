@@ -10,10 +10,14 @@ namespace {
 using store::Connection;
 using store::Statement;
 
+constexpr const char* kStateColumns = "SELECT name, origin, description FROM state ";
+
 State StateIn(const Statement& row) {
   return {row.Text(0), row.TextView(1) == "known" ? Origin::kKnown : Origin::kDiscovered,
           row.Text(2)};
 }
+
+constexpr const char* kTechniqueColumns = "SELECT name, description, source FROM technique ";
 
 Technique TechniqueIn(const Statement& row) { return {row.Text(0), row.Text(1), row.Text(2)}; }
 
@@ -36,7 +40,7 @@ Outcome OutcomeIn(const Statement& row) {
   outcome.technique = row.Text(2);
   outcome.context = {row.Text(3), row.Text(4), row.Text(5), row.Text(6)};
   outcome.task = row.Text(7);
-  if (!row.IsNull(8)) outcome.log_gain = static_cast<double>(row.Int(8)) / 1e5;
+  if (!row.IsNull(8)) outcome.log_gain = LogGainOfE5(row.Int(8));
   if (!row.IsNull(9)) outcome.failure = FailureFromName(row.TextView(9));
   outcome.date = row.Text(10);
   return outcome;
@@ -64,6 +68,8 @@ size_t RespectsOf(const Statement& row, const Context& here) {
          static_cast<size_t>(row.TextView(4) != here.toolchain) << 2U |
          static_cast<size_t>(row.TextView(5) != here.previous) << 3U;
 }
+
+constexpr const char* kNoteColumns = "SELECT state, technique, text, role, evidence FROM note ";
 
 Note NoteIn(const Statement& row) {
   return {row.Text(0), row.Text(1), row.Text(2), row.Text(3), row.Text(4)};
@@ -149,10 +155,10 @@ Status Put(Connection& connection, const State& state) {
 
 Status Put(Connection& connection, const Technique& technique) {
   TRY(Check(technique));
+  static const std::string sql = std::string(kTechniqueColumns) + "WHERE name = ?";
   std::optional<Technique> old;
   {
-    Statement find =
-        connection.Prepare("SELECT name, description, source FROM technique WHERE name = ?");
+    Statement find = connection.Prepare(sql.c_str());
     if (TRY(find.Bind(technique.name).Next())) old = TechniqueIn(find);
   }
   const Technique& kept = old ? Preferred(*old, technique) : technique;
@@ -199,19 +205,18 @@ Result<bool> Append(Connection& connection, const Note& note) {
 }
 
 Result<std::optional<State>> FindState(Connection& connection, const std::string& name) {
-  Statement find = connection.Prepare("SELECT name, origin, description FROM state WHERE name = ?");
+  static const std::string sql = std::string(kStateColumns) + "WHERE name = ?";
+  Statement find = connection.Prepare(sql.c_str());
   if (!TRY(find.Bind(name).Next())) return std::optional<State>();
   return std::optional(StateIn(find));
 }
 
 Result<std::vector<State>> ReadStates(Connection& connection) {
-  return ReadTable(connection, "SELECT name, origin, description FROM state ORDER BY name",
-                   StateIn);
+  return ReadTable(connection, std::string(kStateColumns) + "ORDER BY name", StateIn);
 }
 
 Result<std::vector<Technique>> ReadTechniques(Connection& connection) {
-  return ReadTable(connection, "SELECT name, description, source FROM technique ORDER BY name",
-                   TechniqueIn);
+  return ReadTable(connection, std::string(kTechniqueColumns) + "ORDER BY name", TechniqueIn);
 }
 
 Result<std::vector<Prior>> ReadPriors(Connection& connection) {
@@ -225,8 +230,7 @@ Result<std::vector<Outcome>> ReadOutcomes(Connection& connection) {
 
 Result<std::vector<Note>> ReadNotes(Connection& connection) {
   return ReadTable(connection,
-                   "SELECT state, technique, text, role, evidence FROM note "
-                   "ORDER BY state, technique, text, role, evidence",
+                   std::string(kNoteColumns) + "ORDER BY state, technique, text, role, evidence",
                    NoteIn);
 }
 
@@ -280,9 +284,10 @@ Status ReadPriorsOf(Connection& connection, const std::string& state, std::vecto
 
 Status ReadNotesOn(Connection& connection, const std::string& state, const std::string& technique,
                    int64_t most, std::vector<Note>* notes) {
-  Statement find = connection.Prepare(
-      "SELECT state, technique, text, role, evidence FROM note WHERE state = ? AND technique = ? "
-      "ORDER BY evidence = '', text, role, evidence LIMIT ?");
+  static const std::string sql = std::string(kNoteColumns) +
+                                 "WHERE state = ? AND technique = ? "
+                                 "ORDER BY evidence = '', text, role, evidence LIMIT ?";
+  Statement find = connection.Prepare(sql.c_str());
   find.Bind(state).Bind(technique).Bind(most);
   return ReadAll(std::move(find), NoteIn, notes);
 }
