@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "embedded/knowledge_schema.h"
 #include "knowledge/rows.h"
@@ -69,6 +70,13 @@ bool Same(const std::vector<Cell>& kept, const Statistics& recomputed) {
 store::Schema KnowledgeSchema() {
   return {"knowledge base", kKnowledgeApplicationId, embedded::KnowledgeSchema(),
           "name an existing knowledge base, or import one"};
+}
+
+std::vector<std::string> TechniquesIn(const Recollection& recollection) {
+  std::set<std::string> names;
+  for (const Cell& cell : recollection.cells) names.insert(cell.key.technique);
+  for (const Prior& prior : recollection.priors) names.insert(prior.technique);
+  return {names.begin(), names.end()};
 }
 
 std::vector<Belief> BeliefsIn(const Situation& situation, const Recollection& recollection,
@@ -154,6 +162,13 @@ Result<Contents> KnowledgeBase::Read() {
 
 Result<std::optional<State>> KnowledgeBase::FindState(const std::string& name) {
   return knowledge::FindState(*connection_, name);
+}
+
+Result<std::string> KnowledgeBase::FinestName(const std::string& primary,
+                                              const std::string& secondary) {
+  if (secondary.empty()) return primary;
+  const std::string finer = primary + "/" + secondary;
+  return TRY(FindState(finer)).has_value() ? finer : primary;
 }
 
 Result<std::vector<State>> KnowledgeBase::States() { return ReadStates(*connection_); }

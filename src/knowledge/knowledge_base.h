@@ -35,6 +35,9 @@ struct Recollection {
   Blocked blocked;
 };
 
+// Those that a cell or a prior of it is about, by name.
+std::vector<std::string> TechniquesIn(const Recollection& recollection);
+
 // One belief for each of the techniques, in their order.
 std::vector<Belief> BeliefsIn(const Situation& situation, const Recollection& recollection,
                               const std::vector<std::string>& techniques);
@@ -65,6 +68,8 @@ class KnowledgeBase {
   Result<Contents> Read();
 
   Result<std::optional<State>> FindState(const std::string& name);
+  // "primary/secondary" where the base knows that finer state, else `primary`, known or not.
+  Result<std::string> FinestName(const std::string& primary, const std::string& secondary);
   Result<std::vector<State>> States();
   Result<std::vector<Technique>> Techniques();
   Result<std::vector<Cell>> Cells();

@@ -18,11 +18,6 @@ Context Seen(const Context& context, const Viewpoint& viewpoint) {
           viewpoint.toolchain ? context.toolchain : "", viewpoint.previous ? context.previous : ""};
 }
 
-Context ContextOf(const Viewpoint& viewpoint) {
-  return {viewpoint.architecture.value_or(""), viewpoint.dtype.value_or(""),
-          viewpoint.toolchain.value_or(""), viewpoint.previous.value_or("")};
-}
-
 using CellsOfState = std::map<std::string, std::map<std::string, std::vector<Cell>>>;
 
 CellsOfState CellsSeen(const Contents& contents, const Viewpoint& viewpoint) {
@@ -108,6 +103,11 @@ std::vector<Transition> TransitionsOf(const std::vector<Outcome>& outcomes) {
 }
 
 }  // namespace
+
+Context ContextOf(const Viewpoint& viewpoint) {
+  return {viewpoint.architecture.value_or(""), viewpoint.dtype.value_or(""),
+          viewpoint.toolchain.value_or(""), viewpoint.previous.value_or("")};
+}
 
 Credible CredibleMean(const Posterior& posterior, double probability) {
   const boost::math::students_t distribution(2 * posterior.alpha);

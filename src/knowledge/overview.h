@@ -18,6 +18,8 @@ namespace warpsmith::knowledge {
 struct Viewpoint {
   std::optional<std::string> architecture, dtype, toolchain, previous;
 };
+// What is not given is empty.
+Context ContextOf(const Viewpoint& viewpoint);
 
 // Where the mean of a quantity lies with that probability.
 struct Credible {

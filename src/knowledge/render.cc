@@ -7,6 +7,7 @@
 #include <map>
 #include <tuple>
 
+#include "knowledge/gain_text.h"
 #include "knowledge/quoted.h"
 #include "knowledge/rows.h"
 
@@ -20,13 +21,7 @@ constexpr size_t kTechniquesOfOther = 5;
 
 using Lines = std::vector<std::string>;
 
-std::string Times(double log_gain) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.3gx", std::exp(log_gain));
-  return text;
-}
-
-std::string Rounded(double value, const char* format) {
+std::string Formatted(double value, const char* format) {
   char text[32];
   std::snprintf(text, sizeof text, format, value);
   return text;
@@ -46,8 +41,8 @@ std::string Tried(const Tally& tally) {
   if (Attempts(tally) == 0) return "never tried";
   std::string text = std::to_string(tally.measured) + " measured";
   if (tally.measured > 0) {
-    text += " (mean " + Times(MeanLogGain(tally)) + ", sd of ln " +
-            Rounded(std::sqrt(VarianceLogGain(tally)), "%.2g") + ")";
+    text += " (mean " + GainText(MeanLogGain(tally)) + ", sd of ln " +
+            Formatted(std::sqrt(VarianceLogGain(tally)), "%.2g") + ")";
   }
   return text + FailuresIn(tally);
 }
@@ -63,9 +58,9 @@ std::string EvidenceOf(const Posterior& posterior) {
 
 std::string TechniqueLine(const Technique& technique, const Posterior& posterior,
                           const Blocked& blocked) {
-  std::string line = "- " + technique.name + ": expected " + Times(posterior.mean) + ", succeeds " +
-                     Rounded(100 * SuccessProbability(posterior), "%.0f") + " %; " +
-                     EvidenceOf(posterior) + ". " +
+  std::string line = "- " + technique.name + ": expected " + GainText(posterior.mean) +
+                     ", succeeds " + Formatted(100 * SuccessProbability(posterior), "%.0f") +
+                     " %; " + EvidenceOf(posterior) + ". " +
                      Quoted(technique.description, kDescriptionBytes);
   const auto found = blocked.find(technique.name);
   if (found != blocked.end()) {
@@ -198,8 +193,8 @@ void AddOtherStates(const Page& page, Lines* lines) {
     size_t added = 0;
     for (const Ranked& entry : RankedIn(page, {state->name, {}, ""}, TotalsOf(page, state->name))) {
       if (!HasSomething(entry.posterior) || added++ == kTechniquesOfOther) break;
-      lines->push_back("- " + entry.technique->name + ": expected " + Times(entry.posterior.mean) +
-                       "; " + Tried(entry.posterior.here));
+      lines->push_back("- " + entry.technique->name + ": expected " +
+                       GainText(entry.posterior.mean) + "; " + Tried(entry.posterior.here));
     }
     AddNotes(page, state->name, "", "", lines);
   }
