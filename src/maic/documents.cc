@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <set>
 #include <vector>
 
@@ -43,6 +44,16 @@ Result<std::vector<fs::path>> FilesIn(const fs::path& folder) {
   return files;
 }
 
+// Nullopt: too large, no UTF-8, or not to be read.
+std::optional<std::string> TextIn(const fs::path& path) {
+  std::error_code error;
+  const auto bytes = fs::file_size(path, error);
+  if (error || bytes > kMaxDocumentBytes) return std::nullopt;
+  Result<std::string> text = ReadFile(path);
+  if (!text.ok() || !IsUtf8(*text)) return std::nullopt;
+  return std::move(text).value();
+}
+
 // Words of letters, digits and '_', each once, quoted so that none of them is an operator.
 std::string QueryOf(std::string_view words) {
   std::set<std::string> seen;
@@ -76,14 +87,12 @@ Result<std::unique_ptr<Documents>> Documents::Index(const fs::path& folder) {
       "CREATE VIRTUAL TABLE passage USING fts5(text, name UNINDEXED, line UNINDEXED, "
       "tokenize = 'porter unicode61')"));
   for (const fs::path& path : TRY(FilesIn(folder))) {
-    std::error_code ignored;
-    const auto text = fs::file_size(path, ignored) <= kMaxDocumentBytes
-                          ? ReadFile(path)
-                          : Result<std::string>(Error{ErrorCode::kBadInput, "", ""});
-    if (!text.ok() || !IsUtf8(*text)) {
+    const std::optional<std::string> text = TextIn(path);
+    if (!text.has_value()) {
       ++documents->left_out_;
       continue;
     }
+    std::error_code ignored;
     TRY(documents->Add(fs::relative(path, folder, ignored).string(), *text));
   }
   return documents;

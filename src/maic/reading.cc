@@ -30,6 +30,18 @@ Proposal NoCandidate(const ChatSample& sample, const Error& error) {
   return Refused(sample.text, declined ? kDeclinedRule : kReplyRule, reason);
 }
 
+Proposal CandidateIn(const ChatSample& sample, const Candidate& shown) {
+  const agent::ReplyBase base{shown.sources, shown.entry.empty() ? "kernel.cu" : shown.entry};
+  const Result<agent::CodeReply> reply = agent::ReadCodeReply(sample.text, base);
+  if (!reply.ok()) return NoCandidate(sample, reply.error());
+  Proposal proposal;
+  proposal.candidate = agent::WithReply(shown, *reply);
+  const bool lacks_plan =
+      proposal.candidate.form == Form::kKernel && proposal.candidate.plan.operations.empty();
+  if (!lacks_plan) return proposal;
+  return Refused(sample.text, kReplyRule, "the reply has no launch plan (plan.json)");
+}
+
 void TakeName(const std::string& reply, Attempt& attempt) {
   if (attempt.kind != Kind::kOwnIdea) return;
   if (const auto named = TechniqueIn(reply)) {
@@ -72,24 +84,11 @@ Proposal Read(const Answer& answer, const ChatRequest& request, const Candidate&
     proposal = Refused("", kReplyRule, answer.problem);
   } else {
     const ChatSample& sample = answer.reply.samples.front();
-    const agent::ReplyBase base{shown.sources, shown.entry.empty() ? "kernel.cu" : shown.entry};
-    const Result<agent::CodeReply> reply = agent::ReadCodeReply(sample.text, base);
     TakeName(sample.text, attempt);
-    if (!reply.ok()) {
-      proposal = NoCandidate(sample, reply.error());
-    } else {
-      proposal.candidate = agent::WithReply(shown, *reply);
-      const bool lacks_plan =
-          proposal.candidate.form == Form::kKernel && proposal.candidate.plan.operations.empty();
-      if (lacks_plan) {
-        proposal = Refused(sample.text, kReplyRule, "the reply has no launch plan (plan.json)");
-      }
-    }
+    proposal = CandidateIn(sample, shown);
   }
   PutProvenance(request, answer, attempt, proposal);
-  const ChatUsage& usage = answer.reply.usage;
-  proposal.cost.tokens = usage.prompt_tokens + usage.completion_tokens;
-  proposal.cost.money = answer.money;
+  proposal.cost = CostOf(answer);
   return proposal;
 }
 
