@@ -40,6 +40,8 @@ struct Attempt {
   // The last reply held no candidate, in one line: the same is asked again with this.
   std::string complaint;
 };
+// Is it at a first kernel, with nothing before it to be better than?
+bool IsFirst(const Attempt& attempt);
 
 struct Rollout {
   int node = -1;      // where it stands

@@ -5,6 +5,8 @@
 #include <cstdio>
 #include <map>
 
+#include "knowledge/gain_text.h"
+
 namespace warpsmith::maic {
 namespace {
 
@@ -15,13 +17,10 @@ constexpr double kBucket = 0.1;            // log ratios that count as one score
 constexpr double kBucketTemperature = 0.2;
 constexpr int kFirstVersions = 3;  // of a first kernel, each with its repairs
 
-std::string RatioText(const Node& node) {
+std::string ScoreText(const Node& node) {
+  if (node.ratio.has_value()) return knowledge::RatioText(*node.ratio);
   char text[48];
-  if (node.ratio.has_value()) {
-    std::snprintf(text, sizeof text, "%.3gx", *node.ratio);
-  } else {
-    std::snprintf(text, sizeof text, "%.3g us", node.time_us);
-  }
+  std::snprintf(text, sizeof text, "%.3g us", node.time_us);
   return text;
 }
 
@@ -37,25 +36,13 @@ size_t Pick(const std::vector<double>& weights, Random& random) {
   return weights.size() - 1;
 }
 
-}  // namespace
-
-std::string_view Name(Kind kind) {
-  switch (kind) {
-    case Kind::kGiven:
-      return "given";
-    case Kind::kBootstrap:
-      return "bootstrap";
-    case Kind::kLowering:
-      return "lowering";
-    case Kind::kOwnIdea:
-      return "own-idea";
-    case Kind::kImprove:
-      return "improve";
-    case Kind::kContrastive:
-      return "contrastive";
-  }
-  std::abort();
+Kind KindOf(const Option& option, Style style) {
+  if (style == Style::kMinimal) return Kind::kImprove;
+  if (style == Style::kContrastive) return Kind::kContrastive;
+  return option.technique == kOwnIdea ? Kind::kOwnIdea : Kind::kLowering;
 }
+
+}  // namespace
 
 Forest::Forest(const Settings& settings, Problem problem, uint64_t seed,
                const std::optional<Candidate>& start)
@@ -89,6 +76,15 @@ int Forest::StandingOf(int index) const {
   return index;
 }
 
+int Forest::BestOf(const std::vector<int>& indices) const {
+  int best = -1;
+  for (const int one : indices) {
+    if (node(one).vetoed) continue;
+    if (best < 0 || node(one).score > node(best).score) best = one;
+  }
+  return best;
+}
+
 void Forest::Advance() {
   if (nodes_.empty()) return;
   for (size_t i = 0; i < rollouts_.size(); ++i) {
@@ -100,11 +96,7 @@ void Forest::Advance() {
       continue;
     }
     rollout.node = StandingOf(rollout.node);
-    int best = -1;
-    for (const int child : rollout.children) {
-      if (node(child).vetoed) continue;
-      if (best < 0 || node(child).score > node(best).score) best = child;
-    }
+    const int best = BestOf(rollout.children);
     rollout.children.clear();
     if (best >= 0 && LogGain(node(rollout.node), node(best)) > kNoWorse) rollout.node = best;
     if (++rollout.depth < settings_.depth && !IsLeftBehind(rollout)) continue;
@@ -131,50 +123,54 @@ int Forest::BeginAt(const Rollout& rollout, size_t index) const {
   return best[Pick(weights, random)];
 }
 
-Result<bool> Forest::MakeAttempts(knowledge::KnowledgeBase& base, int64_t round) {
-  if (nodes_.empty()) return MakeFirst();
+Status Forest::MakeAttempts(knowledge::KnowledgeBase& base, int64_t round) {
+  if (nodes_.empty()) {
+    MakeFirst();
+    return {};
+  }
   for (size_t i = 0; i < rollouts_.size(); ++i) {
     if (rollouts_[i].open.empty()) TRY(MakeNext(base, round, i));
   }
-  return true;
+  return {};
 }
 
 // One rollout alone: the others wait for a first kernel.
-bool Forest::MakeFirst() {
+void Forest::MakeFirst() {
   Rollout& rollout = rollouts_.front();
-  if (!rollout.open.empty()) return true;
+  if (!rollout.open.empty()) return;
   Attempt attempt;
   if (start_.has_value() && !given_tried_) {
     given_tried_ = true;
     attempt.kind = Kind::kGiven;
   } else {
-    if (first_versions_ == kFirstVersions) return false;
+    if (first_versions_ == kFirstVersions) return;
     attempt.kind = Kind::kBootstrap;
     attempt.number = ++first_versions_;
   }
   rollout.open.push_back(std::move(attempt));
-  return true;
+}
+
+// What to try next on the rollout's node; without a knowledge base the style alone says it.
+Result<std::vector<Option>> Forest::OptionsFor(knowledge::KnowledgeBase& base, int64_t round,
+                                               size_t index) const {
+  const auto most = static_cast<size_t>(settings_.top_k);
+  if (settings_.style == Style::kMaic) {
+    Random random(seed_, "select/" + std::to_string(round) + "/" + std::to_string(index));
+    return Select(base, problem_, node(rollouts_[index].node), most, random);
+  }
+  std::vector<Option> options(most);
+  for (Option& option : options) option.technique = Name(settings_.style);
+  return options;
 }
 
 Status Forest::MakeNext(knowledge::KnowledgeBase& base, int64_t round, size_t index) {
   Rollout& rollout = rollouts_[index];
   Node& at = node(rollout.node);
-  std::vector<Option> options;
-  if (settings_.style == Style::kMaic) {
-    Random random(seed_, "select/" + std::to_string(round) + "/" + std::to_string(index));
-    options = TRY(Select(base, problem_, at, static_cast<size_t>(settings_.top_k), random));
-  } else {
-    options.resize(static_cast<size_t>(settings_.top_k));
-    for (Option& option : options) option.technique = Name(settings_.style);
-  }
-  for (Option& option : options) {
+  for (Option& option : TRY(OptionsFor(base, round, index))) {
     Attempt attempt;
     attempt.rollout = static_cast<int>(index);
     attempt.node = rollout.node;
-    attempt.kind = settings_.style == Style::kMinimal       ? Kind::kImprove
-                   : settings_.style == Style::kContrastive ? Kind::kContrastive
-                   : option.technique == kOwnIdea           ? Kind::kOwnIdea
-                                                            : Kind::kLowering;
+    attempt.kind = KindOf(option, settings_.style);
     attempt.number =
         attempt.kind == Kind::kContrastive ? ++variants_ : static_cast<int>(at.tried.size()) + 1;
     attempt.tried = at.tried.size();
@@ -207,9 +203,9 @@ std::string Forest::HistoryOf(int index) const {
   for (const int at : WayTo(index)) {
     const Node& one = node(at);
     text += "- " + (one.technique.empty() ? std::string("the first version") : one.technique) +
-            ": " + RatioText(one) + "\n";
+            ": " + ScoreText(one) + "\n";
   }
-  if (node(index).tried.size() > 0) text += "Tried on this very code before:\n";
+  if (!node(index).tried.empty()) text += "Tried on this very code before:\n";
   for (const Tried& one : node(index).tried) {
     if (one.result.empty()) continue;  // under way
     text += "- " + one.technique + (one.target.empty() ? "" : " (" + one.target + ")") + ": " +

@@ -29,9 +29,10 @@ class Forest {
   // Rollouts without open attempts go on: to the best of the step's kernels if it is no worse, or,
   // after their depth or where the run's best leaves them behind, anew from one of the best.
   void Advance();
-  // Gives every rollout without open attempts its next ones. False: there will be none any more.
-  Result<bool> MakeAttempts(knowledge::KnowledgeBase& base, int64_t round);
-  // Closed attempts leave; a first kernel that failed for good is begun again, in other words.
+  // Gives every rollout without open attempts its next ones, if there are any. A first kernel that
+  // failed for good is begun again, in other words.
+  Status MakeAttempts(knowledge::KnowledgeBase& base, int64_t round);
+  // A closed attempt leaves.
   void Close(int rollout, size_t attempt);
 
   std::vector<Rollout>& rollouts() { return rollouts_; }
@@ -56,7 +57,10 @@ class Forest {
   int StandingOf(int node) const;  // the nearest on its way that is not vetoed
   bool IsLeftBehind(const Rollout& rollout) const;
   int BeginAt(const Rollout& rollout, size_t index) const;
-  bool MakeFirst();
+  int BestOf(const std::vector<int>& indices) const;  // not vetoed; -1: none
+  void MakeFirst();
+  Result<std::vector<Option>> OptionsFor(knowledge::KnowledgeBase& base, int64_t round,
+                                         size_t rollout) const;
   Status MakeNext(knowledge::KnowledgeBase& base, int64_t round, size_t rollout);
 
   const Settings& settings_;

@@ -76,12 +76,9 @@ Status Know(knowledge::KnowledgeBase& base, const std::string& state,
 
 Result<std::string> NameIn(knowledge::KnowledgeBase& base, const std::string& primary,
                            const std::string& secondary, const std::string& description) {
-  if (!secondary.empty()) {
-    const std::string finer = primary + "/" + secondary;
-    if (TRY(base.FindState(finer)).has_value()) return finer;
-  }
-  TRY(Know(base, primary, description));
-  return primary;
+  const std::string name = TRY(base.FinestName(primary, secondary));
+  TRY(Know(base, name, description));
+  return name;
 }
 
 }  // namespace

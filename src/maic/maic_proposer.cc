@@ -1,25 +1,18 @@
 #include "maic/maic_proposer.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "agent/model_answer.h"
 #include "knowledge/render.h"
 #include "maic/reading.h"
 #include "util/sha256.h"
-#include "util/utf8.h"
 
 namespace warpsmith::maic {
 namespace {
 
-using nlohmann::json;
-
-constexpr const char* kBeginKey = "begin";
-constexpr size_t kLoweringKnowledgeBytes = 5'000, kDocumentBytes = 6'000;
+constexpr size_t kLoweringKnowledgeBytes = 5'000;
 constexpr size_t kExemplars = 3;
-constexpr size_t kNoteBytes = 240;
 constexpr size_t kDoubtedAtTheEnd = 3;
-constexpr double kWorthDoubt = 0.05;  // log gain over the first kernel
 
 // Prompts show a task's workloads; a built-in task has its sizes beside it.
 Assignment WithSizes(Assignment assignment) {
@@ -47,27 +40,6 @@ Error BegunOtherwise(const std::string& run) {
           "resume it with what it was begun with, or begin another run"};
 }
 
-std::string FailureText(const Outcome& outcome) { return std::string(OutcomeName(outcome)); }
-
-std::string LogOf(const Outcome& outcome) {
-  if (const auto* failed = std::get_if<CompileFailed>(&outcome)) {
-    return failed->reason + "\n" + failed->log;
-  }
-  return Describe(outcome);
-}
-
-bool IsFirst(const Attempt& attempt) {
-  return attempt.kind == Kind::kGiven || attempt.kind == Kind::kBootstrap;
-}
-
-// A reply that held no candidate.
-const Rejected* BadReplyIn(const Outcome& outcome) {
-  const auto* rejected = std::get_if<Rejected>(&outcome);
-  const bool is_reply =
-      rejected != nullptr && (rejected->rule == kReplyRule || rejected->rule == kDeclinedRule);
-  return is_reply ? rejected : nullptr;
-}
-
 }  // namespace
 
 MaicProposer::MaicProposer(Assignment assignment, Outside outside)
@@ -82,12 +54,13 @@ MaicProposer::MaicProposer(Assignment assignment, Outside outside)
       lookout_(settings_, assignment_.facts, outside_.take_profile, outside_.memos),
       forest_(settings_, ProblemOf(assignment_), assignment_.beginning.seed,
               assignment_.beginning.start),
-      reviews_(settings_, writer_, forest_, lessons_, outside_.memos) {}
+      reviews_(settings_, writer_, forest_, lessons_, outside_.memos),
+      learner_(settings_, assignment_.mode, forest_, lessons_, reviews_) {}
 
 Result<std::vector<Proposal>> MaicProposer::Propose(int n) {
   if (failure_.has_value()) return *failure_;
   if (!judging_.empty()) return std::vector<Proposal>();
-  TRY(outside_.memos->KeepAll(std::exchange(step_memos_, {})));
+  TRY(outside_.memos->KeepAll(learner_.TakeMemos()));
   if (limit().has_value()) return std::vector<Proposal>();
   TRY(Begin());
   forest_.Advance();
@@ -162,36 +135,35 @@ Result<std::vector<MaicProposer::Place>> MaicProposer::Plan(int n) {
   return places;
 }
 
-// The question, unless the same is asked again.
+// The question, unless the same is asked again or nobody is asked.
 Status MaicProposer::Prepare(Attempt& attempt) {
   if (attempt.request.has_value()) return {};
-  const bool is_given = attempt.kind == Kind::kGiven && !attempt.failed.has_value();
-  if (is_given) return {};
   if (attempt.failed.has_value()) {
     attempt.request = writer_.Repair(attempt);
-    return {};
-  }
-  if (attempt.kind == Kind::kBootstrap) {
-    attempt.request = writer_.Bootstrap(attempt);
-    return {};
-  }
-  const Node& node = forest_.node(attempt.node);
-  if (attempt.kind == Kind::kImprove) {
-    attempt.request = writer_.Improve(attempt, node);
-  } else if (attempt.kind == Kind::kContrastive) {
-    std::vector<const Node*> variants;
-    for (const int one : forest_.Exemplars(round_, attempt.rollout, kExemplars)) {
-      variants.push_back(&forest_.node(one));
-    }
-    if (variants.empty()) variants.push_back(&node);
-    attempt.request = writer_.Contrastive(attempt, variants,
-                                          TRY(Passages(assignment_.task.name + " " + StatePath())));
-  } else {
-    const PromptWriter::Background known = TRY(BackgroundOf(attempt));
-    attempt.request = attempt.kind == Kind::kOwnIdea ? writer_.OwnIdea(node, known)
-                                                     : writer_.Lowering(attempt, node, known);
+  } else if (attempt.kind != Kind::kGiven) {
+    attempt.request = TRY(FirstRequestOf(attempt));
   }
   return {};
+}
+
+Result<ChatRequest> MaicProposer::FirstRequestOf(const Attempt& attempt) {
+  if (attempt.kind == Kind::kBootstrap) return writer_.Bootstrap(attempt);
+  const Node& node = forest_.node(attempt.node);
+  if (attempt.kind == Kind::kImprove) return writer_.Improve(attempt, node);
+  if (attempt.kind == Kind::kContrastive) return ContrastiveRequestOf(attempt, node);
+  const PromptWriter::Background known = TRY(BackgroundOf(attempt));
+  if (attempt.kind == Kind::kOwnIdea) return writer_.OwnIdea(node, known);
+  return writer_.Lowering(attempt, node, known);
+}
+
+Result<ChatRequest> MaicProposer::ContrastiveRequestOf(const Attempt& attempt, const Node& node) {
+  std::vector<const Node*> variants;
+  for (const int one : forest_.Exemplars(round_, attempt.rollout, kExemplars)) {
+    variants.push_back(&forest_.node(one));
+  }
+  if (variants.empty()) variants.push_back(&node);
+  return writer_.Contrastive(attempt, variants,
+                             TRY(Passages(assignment_.task.name + " " + StatePath())));
 }
 
 Result<PromptWriter::Background> MaicProposer::BackgroundOf(const Attempt& attempt) {
@@ -220,7 +192,7 @@ Result<std::string> MaicProposer::Passages(const std::string& words) {
   const std::string key = "documents:" + Sha256Hex(words);
   if (const auto known = TRY(outside_.memos->Find(key))) return *known;
   if (!outside_.documents || outside_.memos->is_replay()) return std::string();
-  const std::string found = TRY(outside_.documents(words)).substr(0, kDocumentBytes);
+  const std::string found = TRY(outside_.documents(words)).substr(0, kMostDocumentBytes);
   TRY(outside_.memos->Keep(key, found));
   return found;
 }
@@ -251,14 +223,9 @@ Result<std::vector<Proposal>> MaicProposer::AskAndPropose(const std::vector<Plac
   std::vector<Proposal> proposals;
   size_t next = 0;
   for (const auto& [place, has_request] : asked) {
-    Attempt& attempt = AttemptAt(place);
     Proposal proposal;
     if (has_request) {
-      const Node* node = attempt.node < 0 ? nullptr : &forest_.node(attempt.node);
-      const Candidate shown =
-          ShownTo(attempt, node == nullptr ? nullptr : &node->candidate, settings_.form);
-      proposal = Read(answers[next], requests[next], shown, attempt);
-      if (node != nullptr) proposal.candidate.provenance.parent = node->id;
+      proposal = ProposalFrom(answers[next], requests[next], AttemptAt(place));
       ++next;
     } else {
       proposal.candidate = *assignment_.beginning.start;
@@ -269,6 +236,16 @@ Result<std::vector<Proposal>> MaicProposer::AskAndPropose(const std::vector<Plac
     judging_.push_back(place);
   }
   return proposals;
+}
+
+Proposal MaicProposer::ProposalFrom(const Answer& answer, const ChatRequest& request,
+                                    Attempt& attempt) const {
+  const Node* node = attempt.node < 0 ? nullptr : &forest_.node(attempt.node);
+  const Candidate shown =
+      ShownTo(attempt, node == nullptr ? nullptr : &node->candidate, settings_.form);
+  Proposal proposal = Read(answer, request, shown, attempt);
+  if (node != nullptr) proposal.candidate.provenance.parent = node->id;
+  return proposal;
 }
 
 Status MaicProposer::AskReviews(std::vector<ChatRequest>& requests,
@@ -300,135 +277,24 @@ Status MaicProposer::Learn(const Step& step) {
   CHECK(!judging_.empty());
   const Place place = judging_.front();
   judging_.pop_front();
-  std::optional<Node> node = NodeOf(step, assignment_.mode);
-  const Status learned =
-      node.has_value() ? LearnPassed(step, std::move(*node), place) : LearnFailed(step, place);
-  if (judging_.empty()) {
-    // From the back, so that places stay what they are.
-    std::sort(closed_.begin(), closed_.end(), [](const Place& a, const Place& b) {
-      return std::pair(a.rollout, a.attempt) > std::pair(b.rollout, b.attempt);
-    });
-    for (const Place& one : closed_) forest_.Close(one.rollout, one.attempt);
-    closed_.clear();
-  }
-  return learned;
-}
-
-Status MaicProposer::LearnPassed(const Step& step, Node node, const Place& place) {
-  const Attempt attempt = AttemptAt(place);
-  closed_.push_back(place);
-  node.parent = attempt.node;
-  node.technique = IsFirst(attempt) ? "" : attempt.option.technique;
-  const int index = forest_.Add(std::move(node), place.rollout);
-  if (IsFirst(attempt)) {
-    if (attempt.kind == Kind::kBootstrap) reviews_.Doubt(index);
-    NoteStep(step, attempt, std::nullopt);
-    return {};
-  }
-  const double gain = LogGain(forest_.node(attempt.node), forest_.node(index));
-  TRY(RecordOutcome(step, attempt, gain, std::nullopt));
-  forest_.Note(attempt, GainText(gain));
-  reviews_.Measured(attempt.node, index, attempt.option);
-  const bool is_better = LogGain(forest_.node(attempt.node), forest_.node(index)) > 0 &&
-                         LogGain(forest_.node(0), forest_.node(index)) > kWorthDoubt;
-  if (is_better) reviews_.Doubt(index);
-  NoteStep(step, attempt, gain);
+  if (TRY(learner_.Learn(step, AttemptAt(place)))) closed_.push_back(place);
+  if (judging_.empty()) CloseEnded();
   return {};
 }
 
-Status MaicProposer::LearnFailed(const Step& step, const Place& place) {
-  Attempt& attempt = AttemptAt(place);
-  const Outcome& outcome = step.verdict.outcome;
-  ++attempt.failures;
-  const Rejected* bad_reply = BadReplyIn(outcome);
-  const bool declined = bad_reply != nullptr && bad_reply->rule == kDeclinedRule;
-  const bool says_nothing =
-      std::holds_alternative<Inconclusive>(outcome) || std::holds_alternative<Passed>(outcome);
-  const int repairs = IsFirst(attempt) ? settings_.bootstrap_repairs : settings_.repairs;
-  const bool is_over = declined || says_nothing || attempt.failures > repairs;
-  if (bad_reply != nullptr) {
-    attempt.complaint = bad_reply->detail;
-  } else {
-    attempt.complaint.clear();
-    attempt.failed = step.candidate;
-    attempt.failure = FailureText(outcome);
-    attempt.failure_kind = knowledge::FailureOf(outcome);
-    attempt.log = LogOf(outcome);
-    attempt.request.reset();
-  }
-  NoteStep(step, attempt, std::nullopt);
-  if (!is_over) return {};
-  closed_.push_back(place);
-  forest_.Note(attempt, FailureText(outcome) + (declined ? " (declined)" : ""));
-  // Prose says something about the model, not about the technique; a repair that came to nothing
-  // leaves the failure that it was to mend.
-  std::optional<knowledge::Failure> failure = attempt.failure_kind;
-  if (declined) failure = knowledge::Failure::kNoGain;
-  if (!failure.has_value()) return {};
-  return RecordOutcome(step, attempt, std::nullopt, failure);
-}
-
-Status MaicProposer::RecordOutcome(const Step& step, const Attempt& attempt,
-                                   std::optional<double> whole_log_gain,
-                                   std::optional<knowledge::Failure> failure) {
-  if (IsFirst(attempt) || settings_.style != Style::kMaic) return {};
-  const Node& before = forest_.node(attempt.node);
-  knowledge::Outcome outcome;
-  outcome.state = attempt.option.state;
-  outcome.technique = attempt.option.technique;
-  outcome.context = forest_.problem().context;
-  outcome.context.previous = before.technique;
-  if (!before.toolchain.empty()) outcome.context.toolchain = before.toolchain;
-  outcome.task = forest_.problem().task;
-  outcome.failure = failure;
-  if (whole_log_gain.has_value()) {
-    outcome.log_gain = knowledge::Rounded(PartLogGain(*whole_log_gain, attempt.option.share));
-  }
-  outcome.date = step.verdict.evidence.date;
-  if (outcome.technique != kOwnIdea) {
-    // A name that the model gave may be new; one that is known keeps its description.
-    TRY(lessons_.Add(knowledge::Technique{outcome.technique, attempt.description, "a model"}));
-    TRY(lessons_.Record(outcome, step.index));
-  }
-  if (attempt.kind == Kind::kOwnIdea) {
-    outcome.technique = kOwnIdea;
-    TRY(lessons_.Record(outcome, step.index));
-  }
-  if (!failure.has_value()) return {};
-  knowledge::Note note;
-  note.state = outcome.state;
-  note.technique = attempt.option.technique;
-  // In one line: a whole log quotes the user's code, and a base may be passed on.
-  note.text = ValidUtf8(Describe(step.verdict.outcome).substr(0, kNoteBytes));
-  note.role = "failure";
-  return lessons_.Add(std::move(note), step.index);
-}
-
-// What a report wants to know of a step beside its verdict.
-void MaicProposer::NoteStep(const Step& step, const Attempt& attempt,
-                            std::optional<double> log_gain) {
-  json text{{"kind", maic::Name(attempt.kind)},
-            {"rollout", attempt.rollout},
-            {"failures", attempt.failures}};
-  if (!IsFirst(attempt)) {
-    const Node& before = forest_.node(attempt.node);
-    text["state"] = attempt.option.state;
-    text["technique"] = attempt.option.technique;
-    text["target"] = attempt.option.target;
-    text["share"] = attempt.option.share;
-    text["expected_log_gain"] = attempt.option.expected_gain;
-    text["previous"] = before.technique;
-    text["from_step"] = before.step;
-  }
-  if (log_gain.has_value()) text["log_gain"] = *log_gain;
-  // Kept with the others of the round: a run that was stopped tells it again.
-  step_memos_["step/" + std::to_string(step.index)] = text.dump();
+void MaicProposer::CloseEnded() {
+  // From the back, so that places stay what they are.
+  std::sort(closed_.begin(), closed_.end(), [](const Place& a, const Place& b) {
+    return std::pair(a.rollout, a.attempt) > std::pair(b.rollout, b.attempt);
+  });
+  for (const Place& one : closed_) forest_.Close(one.rollout, one.attempt);
+  closed_.clear();
 }
 
 Status MaicProposer::Conclude() {
   if (failure_.has_value()) return *failure_;
   if (!judging_.empty() || round_ == 0) return {};
-  TRY(outside_.memos->KeepAll(std::exchange(step_memos_, {})));
+  TRY(outside_.memos->KeepAll(learner_.TakeMemos()));
   TRY(LookAtKernels());
   const std::vector<int> best = forest_.BestFirst();
   for (size_t i = 0; i < std::min(best.size(), kDoubtedAtTheEnd); ++i) reviews_.Doubt(best[i]);

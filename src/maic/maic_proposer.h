@@ -20,6 +20,7 @@
 #include "core/proposer.h"
 #include "maic/asker.h"
 #include "maic/forest.h"
+#include "maic/learner.h"
 #include "maic/lessons.h"
 #include "maic/lookout.h"
 #include "maic/prompt_writer.h"
@@ -39,6 +40,9 @@ struct Assignment {
   Budget budget;  // its tokens and money; the loop sees to the rest
   profile::ProblemFacts facts;
 };
+
+// Of the documents in one prompt.
+inline constexpr size_t kMostDocumentBytes = 6'000;
 
 // Whoever is asked. Every answer is kept in `memos` and taken from there when it is known; so the
 // proposer is a function of its assignment, its memos and the steps it observed.
@@ -68,7 +72,6 @@ class MaicProposer final : public Proposer {
   // "tokens" or "money" once a prompt did not fit any more.
   const std::optional<std::string>& limit() const { return wallet_.limit(); }
   const Cost& spent() const { return wallet_.spent(); }
-  int64_t unread_reviews() const { return reviews_.unread(); }
   std::string StatePath() const { return forest_.StatePath(); }
   // What verification said of a candidate (by id): reasons to doubt it.
   std::vector<std::string> DoubtsAbout(const std::string& candidate_id) const;
@@ -86,21 +89,19 @@ class MaicProposer final : public Proposer {
   Status AskForStates();
   Result<std::vector<Place>> Plan(int n);
   Status Prepare(Attempt& attempt);
+  Result<ChatRequest> FirstRequestOf(const Attempt& attempt);
+  Result<ChatRequest> ContrastiveRequestOf(const Attempt& attempt, const Node& node);
   Result<PromptWriter::Background> BackgroundOf(const Attempt& attempt);
   Result<std::string> Passages(const std::string& words);
   Result<std::vector<Proposal>> AskAndPropose(const std::vector<Place>& places);
+  Proposal ProposalFrom(const Answer& answer, const ChatRequest& request, Attempt& attempt) const;
   Status AskReviews(std::vector<ChatRequest>& requests, std::vector<Reviews::Question>& questions);
   Status DigestReviews(const std::vector<Reviews::Question>& questions,
                        std::span<const Answer> answers);
 
   Attempt& AttemptAt(const Place& place);
   Status Learn(const Step& step);
-  Status LearnPassed(const Step& step, Node node, const Place& place);
-  Status LearnFailed(const Step& step, const Place& place);
-  Status RecordOutcome(const Step& step, const Attempt& attempt,
-                       std::optional<double> whole_log_gain,
-                       std::optional<knowledge::Failure> failure);
-  void NoteStep(const Step& step, const Attempt& attempt, std::optional<double> log_gain);
+  void CloseEnded();
 
   const Assignment assignment_;
   const Outside outside_;
@@ -112,8 +113,8 @@ class MaicProposer final : public Proposer {
   Lookout lookout_;
   Forest forest_;
   Reviews reviews_;
+  Learner learner_;
   int64_t round_ = 0;
-  store::Memos step_memos_;       // of this round, to be kept
   Cost carried_;                  // of questions that led to no proposal yet
   std::deque<Place> judging_;     // proposed and not observed, in order
   std::vector<Place> closed_;     // attempts of this round that have ended

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 
 #include "store/contender_json.h"
 
@@ -44,12 +43,6 @@ double WholeLogGain(double part_log_gain, double share) {
 double PartLogGain(double whole_log_gain, double share) {
   const double part = (std::exp(-whole_log_gain) - (1 - share)) / share;
   return -std::log(std::clamp(part, kSmallestPart, 1 / kSmallestPart));
-}
-
-std::string GainText(double log_gain) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.3gx", std::exp(log_gain));
-  return text;
 }
 
 }  // namespace warpsmith::maic

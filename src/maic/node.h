@@ -60,8 +60,6 @@ inline double LogGain(const Node& before, const Node& after) { return after.scor
 double WholeLogGain(double part_log_gain, double share);
 double PartLogGain(double whole_log_gain, double share);
 
-std::string GainText(double log_gain);  // "1.08x"
-
 }  // namespace warpsmith::maic
 
 #endif  // WARPSMITH_MAIC_NODE_H_

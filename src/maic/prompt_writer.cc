@@ -1,9 +1,7 @@
 #include "maic/prompt_writer.h"
 
-#include <cstdio>
-
 #include "agent/line_diff.h"
-#include "agent/prompt_values.h"
+#include "knowledge/gain_text.h"
 #include "profile/render.h"
 #include "util/display_text.h"
 
@@ -13,14 +11,10 @@ namespace {
 using agent::Edits;
 using agent::PromptId;
 using agent::Values;
+using knowledge::GainText;
+using knowledge::RatioText;
 
 constexpr size_t kMaxLogBytes = 6'000, kMaxChangeBytes = 10'000;
-
-std::string Times(double ratio) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.3gx", ratio);
-  return text;
-}
 
 // The log's beginning: later messages often follow from the first.
 std::string Shortened(const std::string& log) {
@@ -42,7 +36,7 @@ void PutCode(const Candidate& candidate, Values& values) {
 
 std::string VariantText(const Node& node, size_t number) {
   std::string text = "## Variant " + std::to_string(number) + ": score " +
-                     (node.ratio.has_value() ? Times(*node.ratio) : "unknown") + "\n\n";
+                     (node.ratio.has_value() ? RatioText(*node.ratio) : "unknown") + "\n\n";
   text += agent::SourcesText(node.candidate.sources);
   if (node.candidate.form == Form::kKernel) {
     text +=
@@ -136,12 +130,12 @@ ChatRequest PromptWriter::Contrastive(const Attempt& attempt, std::span<const No
 
 ChatRequest PromptWriter::Repair(const Attempt& attempt) const {
   CHECK(attempt.failed.has_value());
-  const bool is_first = attempt.kind == Kind::kBootstrap || attempt.kind == Kind::kGiven;
-  Values values{{"attempt", std::to_string(attempt.failures)},
-                {"failure", attempt.failure},
-                {"log", Shortened(attempt.log)},
-                {"reference", reference_},
-                {"technique", is_first ? "a first correct version" : attempt.option.technique}};
+  Values values{
+      {"attempt", std::to_string(attempt.failures)},
+      {"failure", attempt.failure},
+      {"log", Shortened(attempt.log)},
+      {"reference", reference_},
+      {"technique", IsFirst(attempt) ? "a first correct version" : attempt.option.technique}};
   PutCode(*attempt.failed, values);
   return AskForCode("repair", PromptId::kRepair, std::move(values), Edits::kOffered);
 }
@@ -200,8 +194,9 @@ std::string ExpectationText(const Option& option) {
 std::string MeasurementText(const Node& before, const Node& after) {
   std::string text = GainText(LogGain(before, after));
   if (!before.ratio.has_value() || !after.ratio.has_value()) return text;
-  return text + " (ratio to the bar " + Times(*before.ratio) + " -> " + Times(*after.ratio) + " [" +
-         Times(after.interval.lo) + ", " + Times(after.interval.hi) + "])";
+  return text + " (ratio to the bar " + RatioText(*before.ratio) + " -> " +
+         RatioText(*after.ratio) + " [" + RatioText(after.interval.lo) + ", " +
+         RatioText(after.interval.hi) + "])";
 }
 
 }  // namespace warpsmith::maic

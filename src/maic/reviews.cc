@@ -60,10 +60,7 @@ Result<std::vector<Reviews::Question>> Reviews::Take() {
 }
 
 Status Reviews::Digest(const Question& question, const Answer& answer) {
-  if (!answer.problem.empty() || answer.reply.samples.empty()) {
-    ++unread_;
-    return {};
-  }
+  if (!answer.problem.empty() || answer.reply.samples.empty()) return {};
   const std::string& text = answer.reply.samples.front().text;
   if (question.before >= 0) return DigestReview(question, text);
   return DigestDoubts(question, text);
@@ -72,10 +69,7 @@ Status Reviews::Digest(const Question& question, const Answer& answer) {
 Status Reviews::DigestReview(const Question& question, const std::string& text) {
   const Result<agent::GapAnalysis> gap = agent::ReadGapAnalysis(text);
   const Result<agent::Note> note = agent::ReadNote(text);
-  if (!gap.ok() || !note.ok()) {
-    ++unread_;
-    return {};
-  }
+  if (!gap.ok() || !note.ok()) return {};
   knowledge::Note lesson;
   lesson.state = question.option.state;
   lesson.technique = question.option.technique;
@@ -86,10 +80,7 @@ Status Reviews::DigestReview(const Question& question, const std::string& text) 
 
 Status Reviews::DigestDoubts(const Question& question, const std::string& text) {
   Result<std::vector<agent::Doubt>> doubts = agent::ReadDoubts(text);
-  if (!doubts.ok()) {
-    ++unread_;
-    return {};
-  }
+  if (!doubts.ok()) return {};
   Node& node = forest_.node(question.after);
   // The gravest last: it is what a veto is told with.
   std::stable_partition(doubts->begin(), doubts->end(),

@@ -37,8 +37,6 @@ class Reviews {
   // An answer that cannot be read changes nothing.
   Status Digest(const Question& question, const Answer& answer);
 
-  int64_t unread() const { return unread_; }
-
  private:
   Result<std::string> NotesOn(const Node& node, const Option& option);
   Status DigestReview(const Question& question, const std::string& text);
@@ -50,7 +48,6 @@ class Reviews {
   Lessons& lessons_;
   store::RunMemos* memos_;
   std::deque<Question> waiting_;
-  int64_t unread_ = 0;
 };
 
 }  // namespace warpsmith::maic

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
-#include <set>
 
 #include "util/display_text.h"
 
@@ -27,15 +26,14 @@ knowledge::Prior OwnIdeaPrior(const std::string& state, const Node& node) {
 
 Result<std::vector<std::string>> CandidatesFor(KnowledgeBase& base,
                                                const knowledge::Recollection& known) {
-  std::set<std::string> names;
-  for (const knowledge::Prior& prior : known.priors) names.insert(prior.technique);
-  for (const knowledge::Cell& cell : known.cells) names.insert(cell.key.technique);
-  names.erase(std::string(kOwnIdea));
+  std::vector<std::string> names = knowledge::TechniquesIn(known);
+  std::erase(names, kOwnIdea);
   if (names.empty()) {
-    for (const knowledge::Technique& one : TRY(base.Techniques())) names.insert(one.name);
+    for (const knowledge::Technique& one : TRY(base.Techniques())) names.push_back(one.name);
+    std::erase(names, kOwnIdea);
   }
-  names.insert(std::string(kOwnIdea));
-  return std::vector<std::string>(names.begin(), names.end());
+  names.emplace_back(kOwnIdea);
+  return names;
 }
 
 std::string NameOf(const KernelState& kernel) {

@@ -109,7 +109,10 @@ Result<Beginning> BeginningFrom(const std::string& source, const std::string& te
   Beginning beginning;
   beginning.settings = TRY(SettingsFrom(root.At("settings")));
   const std::string seed = TRY(root.At("seed").String());
-  std::from_chars(seed.data(), seed.data() + seed.size(), beginning.seed);
+  const auto read = std::from_chars(seed.data(), seed.data() + seed.size(), beginning.seed);
+  if (read.ec != std::errc() || read.ptr != seed.data() + seed.size()) {
+    return root.At("seed").Bad("a whole number in quotes, below 2^64");
+  }
   beginning.batch = TRY(Count(root, "batch"));
   if (root.Has("start")) beginning.start = TRY(CandidateFrom(root.At("start")));
   return beginning;

@@ -57,6 +57,8 @@ struct Beginning {
   int batch = 1;                   // proposals a generation
   std::optional<Candidate> start;  // the kernel to make faster; none: it is written first
 };
+// The memo that keeps it.
+inline constexpr const char* kBeginKey = "begin";
 // JSON; equal for beginnings that propose the same. Names the prompts' versions, too.
 std::string TextOf(const Beginning& beginning);
 Result<Beginning> BeginningFrom(const std::string& source, const std::string& text);

@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "maic/settings.h"
-
 namespace warpsmith::maic {
 namespace {
 
@@ -54,32 +52,6 @@ TEST(Wallet, MoneyGoesByTheRole) {
   EXPECT_TRUE(wallet.Reserve(Request(3, 900)));
   EXPECT_FALSE(wallet.Reserve(Request(3, 200)));
   EXPECT_EQ(wallet.limit().value_or(""), "money");
-}
-
-TEST(Settings, TheirTextIsReadBack) {
-  Beginning beginning;
-  beginning.settings.style = Style::kContrastive;
-  beginning.settings.memory = Memory::kNone;
-  beginning.settings.profiles = Profiles::kTimesOnly;
-  beginning.settings.form = Form::kProgram;
-  beginning.settings.breadth = 7;
-  beginning.settings.asks_doubts = false;
-  beginning.settings.sampling.temperature = 0.7;
-  beginning.settings.sampling.max_tokens = 999;
-  beginning.seed = 18'446'744'073'709'551'615ULL;
-  beginning.batch = 7;
-  beginning.start = Candidate{};
-  beginning.start->sources["k.cu"] = "code";
-  beginning.start->entry = "k.cu";
-  const std::string text = TextOf(beginning);
-  const auto read = BeginningFrom("test", text);
-  ASSERT_TRUE(read.ok()) << read.error().Line();
-  EXPECT_EQ(TextOf(*read), text);
-  EXPECT_EQ(read->seed, beginning.seed);
-  EXPECT_EQ(read->settings.sampling.temperature, 0.7);
-  EXPECT_EQ(CandidateId(*read->start), CandidateId(*beginning.start));
-  EXPECT_FALSE(BeginningFrom("test", "{}").ok());
-  EXPECT_FALSE(BeginningFrom("test", "[").ok());
 }
 
 }  // namespace

@@ -23,6 +23,8 @@ Result<std::optional<std::string>> Stored(Connection& connection, const std::str
 
 std::string OverruledKey(const std::string& candidate_id) { return "overruled:" + candidate_id; }
 
+std::string StepKey(int64_t step_index) { return "step/" + std::to_string(step_index); }
+
 Result<std::optional<std::string>> RunMemos::Find(const std::string& key) {
   auto stored = TRY(Stored(store_.connection(), run_, key));
   if (stored.has_value()) return stored;

@@ -109,7 +109,7 @@ Status ApplyRecording(Machine& machine, Setting& setting) {
   }
   RecordedRun run =
       TRY(FindRecordedRun(*machine.recorded(), setting.loaded.task, setting.loaded.workload));
-  const auto begin = run.memos.find("begin");
+  const auto begin = run.memos.find(maic::kBeginKey);
   if (begin == run.memos.end()) {
     return Error{ErrorCode::kBadInput, setting.models.recording + " lacks the run's beginning",
                  "record the run again"};
@@ -227,7 +227,6 @@ class AgentRun {
   }
 
   maic::Outside Outside() {
-    constexpr size_t kPassageBytes = 6'000;
     maic::Outside outside;
     outside.models = setting_.models.by_role;
     outside.price = setting_.models.price;
@@ -241,7 +240,7 @@ class AgentRun {
     }
     if (documents_ != nullptr) {
       outside.documents = [this](const std::string& words) {
-        return documents_->Find(words, kPassageBytes);
+        return documents_->Find(words, maic::kMostDocumentBytes);
       };
     }
     return outside;

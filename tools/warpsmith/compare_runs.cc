@@ -48,7 +48,7 @@ Result<report::RunSteps> StepsOf(store::SqliteStore& store, const RunRecord& run
   steps.steps = TRY(store.Steps(run.id));
   store::RunMemos memos(store, run.id);
   for (const Step& step : steps.steps) {
-    const auto memo = TRY(memos.Find("step/" + std::to_string(step.index)));
+    const auto memo = TRY(memos.Find(store::StepKey(step.index)));
     if (memo) steps.notes[step.index] = NotesIn(*memo);
   }
   for (const RunRecord& other : all) {

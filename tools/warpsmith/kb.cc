@@ -51,9 +51,9 @@ Result<int> ShowAsPrompt(const KnowledgeShowOptions& options, KnowledgeBase& bas
     return Error{ErrorCode::kUsage, "a prompt's block is about one state", "add --state NAME"};
   }
   if (!TRY(base.FindState(options.state))) return NoSuchState(options);
-  const knowledge::Context context{options.architecture.value_or(""), options.dtype.value_or(""),
-                                   options.toolchain.value_or(""), options.previous.value_or("")};
-  const auto page = TRY(knowledge::PageFor(base, {options.state, context, options.task}));
+  const knowledge::Situation situation{options.state, knowledge::ContextOf(ViewpointOf(options)),
+                                       options.task};
+  const auto page = TRY(knowledge::PageFor(base, situation));
   const size_t most = options.budget_bytes > 0
                           ? static_cast<size_t>(options.budget_bytes)
                           : knowledge::BytesOfTokens(static_cast<size_t>(options.budget_tokens));
@@ -94,7 +94,6 @@ Contents OfState(Contents contents, const std::string& state) {
   return contents;
 }
 
-// "3 outcomes and 1 note were new".
 Result<int> Tell(const KnowledgeOptions& options, const KnowledgeBase::Taken& taken) {
   const std::string path = KnowledgePath(options.knowledge).string();
   if (options.common.json) {

@@ -1,0 +1,29 @@
+#include "maic/attempt.h"
+
+#include <cstdlib>
+
+namespace warpsmith::maic {
+
+std::string_view Name(Kind kind) {
+  switch (kind) {
+    case Kind::kGiven:
+      return "given";
+    case Kind::kBootstrap:
+      return "bootstrap";
+    case Kind::kLowering:
+      return "lowering";
+    case Kind::kOwnIdea:
+      return "own-idea";
+    case Kind::kImprove:
+      return "improve";
+    case Kind::kContrastive:
+      return "contrastive";
+  }
+  std::abort();
+}
+
+bool IsFirst(const Attempt& attempt) {
+  return attempt.kind == Kind::kGiven || attempt.kind == Kind::kBootstrap;
+}
+
+}  // namespace warpsmith::maic
