@@ -41,7 +41,10 @@ Status LineReader::Read() {
   std::array<char, 65536> bytes;
   const ssize_t count = read(descriptor_, bytes.data(), bytes.size());
   if (count < 0 && (errno == EINTR || errno == EAGAIN)) return {};
-  if (count < 0) return Error{ErrorCode::kIo, std::string("reading: ") + std::strerror(errno), ""};
+  if (count < 0) {
+    return Error{ErrorCode::kIo, std::string("cannot read the other side: ") + std::strerror(errno),
+                 "connect the input to a pipe or a file that can be read"};
+  }
   if (count == 0) ended_ = true;
   buffer_.append(bytes.data(), static_cast<size_t>(count));
   return {};

@@ -116,7 +116,7 @@ void ReadAll(Conversation& conversation, const ServeRequest& request, std::stop_
   LineReader reader(request.input, request.most_message_bytes);
   while (!stop.stop_requested() && !reader.ended()) {
     const auto line = reader.Next(kLookAround);
-    if (!line.ok()) break;
+    if (!line.ok()) break;  // what cannot be read has ended: what was asked is still answered
     if (line->has_value()) conversation.Hear(**line, request.most_message_bytes);
   }
   conversation.EndInput();

@@ -4,6 +4,7 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
+#include "mcp/message.h"
 #include "util/json_reader.h"
 #include "util/utf8.h"
 
@@ -48,6 +49,14 @@ std::string CheckMeta(const Message& message, const json& meta) {
                    std::string("params._meta[\"") + kCapabilitiesKey + "\"] has to be an object");
   }
   return "";
+}
+
+// As JSON text; empty: nobody wants to hear of progress.
+std::string ProgressTokenIn(const JsonValue& params) {
+  const json meta = Field(params, "_meta");
+  if (!meta.is_object() || !meta.contains("progressToken")) return "";
+  const json& token = meta["progressToken"];
+  return token.is_string() || token.is_number_integer() ? token.dump() : "";
 }
 
 json ToolJson(const Tool& tool) {
@@ -206,11 +215,7 @@ void Session::CallTool(const Message& message, bool modern, Reaction* reaction) 
   call.id = message.id;
   call.tool = static_cast<size_t>(found - tools_.begin());
   call.arguments = std::make_shared<const json>(arguments.is_null() ? json::object() : arguments);
-  const json meta = Field(message.params, "_meta");
-  if (meta.is_object() && meta.contains("progressToken")) {
-    const json& token = meta["progressToken"];
-    if (token.is_string() || token.is_number_integer()) call.progress_token = token.dump();
-  }
+  call.progress_token = ProgressTokenIn(message.params);
   call.modern = modern;
   call.serial = ++calls_;
   under_way_[call.id] = call.serial;

@@ -12,10 +12,11 @@
 #include <string_view>
 #include <vector>
 
-#include "mcp/message.h"
 #include "mcp/tool.h"
 
 namespace warpsmith::mcp {
+
+struct Message;
 
 struct ServerFacts {
   std::string name, version;

@@ -5,6 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "mcp/message.h"
+
 namespace warpsmith::mcp {
 namespace {
 
