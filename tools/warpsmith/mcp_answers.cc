@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <memory>
 #include <nlohmann/json.hpp>
 
 #include "core/serialize.h"
@@ -82,6 +83,10 @@ double LimitOf(int64_t limit) {
 }
 
 }  // namespace
+
+mcp::ToolResult Structured(json value, bool is_error) {
+  return {"", std::make_shared<const json>(std::move(value)), is_error};
+}
 
 std::optional<double> LogGain(const FoundStep& before, const FoundStep& after) {
   const auto was = ScoreOf(before.step.verdict, before.record.protocol.modes.front());

@@ -5,9 +5,12 @@
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 
+#include "mcp/tool.h"
 #include "workbench.h"
 
 namespace warpsmith::cli {
+
+mcp::ToolResult Structured(nlohmann::json value, bool is_error = false);
 
 // With words, what failed (the compiler's log cut to its last lines), and what to do about it.
 // `base`: what the candidate changed, for the gain over it.

@@ -1,12 +1,13 @@
 // The tools over the knowledge base.
 #include <cmath>
 #include <nlohmann/json.hpp>
-#include <set>
 
 #include "agent/prompt_values.h"
+#include "knowledge/gain_text.h"
 #include "knowledge/quoted.h"
 #include "knowledge/render.h"
 #include "mcp_answers.h"
+#include "mcp_arguments.h"
 #include "mcp_tools.h"
 
 namespace warpsmith::cli {
@@ -18,42 +19,20 @@ using nlohmann::json;
 constexpr const char* kRole = "coding-agent";
 constexpr int64_t kDefaultBytes = 12'000, kDefaultDraws = 3, kMostDraws = 20;
 
-ToolResult Structured(json value) {
-  return {"", std::make_shared<const json>(std::move(value)), false};
-}
-
-Result<std::string> NameIn(const JsonReader& arguments, std::string_view field) {
-  if (!arguments.Has(field)) return std::string();
-  const std::string name = knowledge::CanonicalName(TRY(arguments.At(field).String()));
-  if (name.empty()) return arguments.At(field).Bad("a name with letters in it");
-  return name;
-}
-
-Result<int64_t> NumberIn(const JsonReader& arguments, std::string_view field, int64_t lowest,
-                         int64_t highest, int64_t otherwise) {
-  if (!arguments.Has(field)) return otherwise;
-  return arguments.At(field).IntIn(lowest, highest);
-}
-
 // Techniques that the base connects with the situation; all it has, where there are none.
 std::vector<std::string> Candidates(const knowledge::Recollection& recollection,
                                     const std::vector<knowledge::Technique>& all) {
-  std::set<std::string> names;
-  for (const knowledge::Cell& cell : recollection.cells) names.insert(cell.key.technique);
-  for (const knowledge::Prior& prior : recollection.priors) names.insert(prior.technique);
-  if (names.empty()) {
-    for (const knowledge::Technique& technique : all) names.insert(technique.name);
-  }
-  return {names.begin(), names.end()};
+  std::vector<std::string> names = knowledge::TechniquesIn(recollection);
+  if (!names.empty()) return names;
+  for (const knowledge::Technique& technique : all) names.push_back(technique.name);
+  return names;
 }
 
 std::string DrawnText(const std::vector<knowledge::Choice>& choices) {
   std::string text = "# Drawn to try now, by Thompson sampling\n";
   for (const knowledge::Choice& choice : choices) {
-    char line[64];
-    std::snprintf(line, sizeof line, ": expected %.3gx, drawn %.3gx\n",
-                  std::exp(choice.expected_value), std::exp(choice.sampled_value));
-    text += "- " + choice.technique + line;
+    text += "- " + choice.technique + ": expected " + knowledge::GainText(choice.expected_value) +
+            ", drawn " + knowledge::GainText(choice.sampled_value) + "\n";
   }
   return choices.empty() ? "" : text;
 }
@@ -117,7 +96,8 @@ Result<knowledge::Situation> McpTools::SituationIn(const JsonReader& arguments) 
 
 Result<ToolResult> McpTools::QueryKnowledge(const JsonReader& arguments,
                                             mcp::CallContext& /*context*/) {
-  if (!arguments.Has("state")) return ToolResult{TRY(ListStates()), nullptr, false};
+  const bool asks_for_states = TRY(NameIn(arguments, "state")).empty();
+  if (asks_for_states) return ToolResult{TRY(ListStates()), nullptr, false};
   const knowledge::Situation situation = TRY(SituationIn(arguments));
   const int64_t bytes =
       TRY(NumberIn(arguments, "budget_bytes", 500, knowledge::kPromptBytes, kDefaultBytes));
@@ -149,7 +129,7 @@ Result<FoundStep> McpTools::BaseOf(const JsonReader& arguments, const FoundStep&
 Status McpTools::Introduce(const JsonReader& arguments, const knowledge::Outcome& outcome) {
   if (!TRY(base_->FindState(outcome.state))) {
     if (!arguments.Has("state_description")) {
-      return arguments.At("state").Bad("a state that the base knows, or a state_description");
+      return arguments.At("state").Bad("one that the base knows, or a state_description");
     }
     TRY(base_->Add(knowledge::State{outcome.state, knowledge::Origin::kDiscovered,
                                     TRY(arguments.At("state_description").String())}));
@@ -158,10 +138,7 @@ Status McpTools::Introduce(const JsonReader& arguments, const knowledge::Outcome
     if (technique.name == outcome.technique) return {};
   }
   if (!arguments.Has("technique_description")) {
-    return arguments.At("technique")
-        .Bad(
-            "a technique that the base knows, or a "
-            "technique_description");
+    return arguments.At("technique").Bad("one that the base knows, or a technique_description");
   }
   return base_->Add(knowledge::Technique{
       outcome.technique, TRY(arguments.At("technique_description").String()), kRole});
@@ -207,7 +184,9 @@ Result<ToolResult> McpTools::AddNote(const JsonReader& arguments, mcp::CallConte
   constexpr size_t kMostBytes = 4000;
   knowledge::Note note;
   note.text = TRY(arguments.At("text").String());
-  if (note.text.size() > kMostBytes) return arguments.At("text").Bad("at most 4000 bytes");
+  if (note.text.size() > kMostBytes) {
+    return arguments.At("text").Bad("at most " + std::to_string(kMostBytes) + " bytes");
+  }
   note.state = TRY(NameIn(arguments, "state"));
   note.technique = TRY(NameIn(arguments, "technique"));
   note.role = kRole;

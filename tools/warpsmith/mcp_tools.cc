@@ -9,6 +9,7 @@
 #include "candidate_profile.h"
 #include "embedded/mcp_texts.h"
 #include "mcp_answers.h"
+#include "mcp_arguments.h"
 #include "profile/render.h"
 #include "profiling.h"
 #include "store/run_memos.h"
@@ -21,10 +22,7 @@ using mcp::ToolResult;
 using nlohmann::json;
 
 constexpr double kProgressSeconds = 2;
-
-ToolResult Structured(json value, bool is_error = false) {
-  return {"", std::make_shared<const json>(std::move(value)), is_error};
-}
+constexpr int64_t kMostTokens = 1'000'000'000;  // that one evaluation may be said to have cost
 
 // Asked often while something is at work: tells how long it has been, every now and then.
 std::function<bool()> StopOf(mcp::CallContext& context, std::string message) {
@@ -53,19 +51,6 @@ std::string HowToGive(const Task& task) {
   return text + "\n" + std::string(McpText("changing.md"));
 }
 
-Result<std::string> TextIn(const JsonReader& arguments, std::string_view field) {
-  if (!arguments.Has(field)) return std::string();
-  return arguments.At(field).String();
-}
-
-// Empty stays empty; anything else has to make a name.
-Result<std::string> NameIn(const JsonReader& arguments, std::string_view field) {
-  const std::string text = TRY(TextIn(arguments, field));
-  const std::string name = knowledge::CanonicalName(text);
-  if (name.empty() && !text.empty()) return arguments.At(field).Bad("a name with letters in it");
-  return name;
-}
-
 // A misspelt argument must not be silently ignored.
 Status CheckArgumentNames(const mcp::Tool& tool, const json& arguments) {
   const json known = json::parse(tool.input_schema).value("properties", json::object());
@@ -78,11 +63,6 @@ Status CheckArgumentNames(const mcp::Tool& tool, const json& arguments) {
                  names.empty() ? "it takes none" : "it takes " + Names(names)};
   }
   return {};
-}
-
-bool BoolIn(const JsonReader& arguments, std::string_view field) {
-  const auto value = arguments.At(field).Bool();
-  return value.ok() && *value;
 }
 
 }  // namespace
@@ -167,17 +147,14 @@ Result<McpTools::Base> McpTools::BaseIn(const JsonReader& arguments, std::string
 
 Result<ToolResult> McpTools::Evaluate(const JsonReader& arguments, mcp::CallContext& context) {
   const auto stop = StopOf(context, "the judge is at work");
-  if (BoolIn(arguments, "certify")) return Certify(arguments, stop);
+  if (TRY(FlagIn(arguments, "certify"))) return Certify(arguments, stop);
   const Base base = TRY(BaseIn(arguments, "base"));
   Candidate candidate = TRY(agent::CandidateFromArguments(
       arguments, bench_.task(), base.candidate ? &*base.candidate : nullptr));
   candidate.provenance.technique = TRY(NameIn(arguments, "technique"));
   const std::string state = TRY(NameIn(arguments, "state"));
   Cost thought;
-  if (arguments.Has("tokens_used")) {
-    constexpr int64_t kMostTokens = 1'000'000'000;
-    thought.tokens = TRY(arguments.At("tokens_used").IntIn(0, kMostTokens));
-  }
+  thought.tokens = TRY(NumberIn(arguments, "tokens_used", 0, kMostTokens, 0));
   context.Report(0, 0, "compiling");
   const FoundStep found = TRY(bench_.Evaluate(candidate, thought, stop));
   TRY(Remember(found, base, state));
@@ -212,7 +189,7 @@ Status McpTools::Remember(const FoundStep& found, const Base& base, const std::s
     if (const auto gain = LogGain(*base.step, found)) memo["log_gain"] = *gain;
   }
   store::RunMemos memos(store_, found.run);
-  return memos.Keep("step/" + std::to_string(found.step.index), memo.dump());
+  return memos.Keep(store::StepKey(found.step.index), memo.dump());
 }
 
 Result<ToolResult> McpTools::ProfileCandidate(const JsonReader& arguments,
@@ -220,7 +197,9 @@ Result<ToolResult> McpTools::ProfileCandidate(const JsonReader& arguments,
   const Base base = TRY(BaseIn(arguments, "verdict"));
   if (!base.candidate) return arguments.At("verdict").Bad("a verdict's id, or \"start\"");
   if (const auto limit = bench_.Exhausted(); limit == "gpu" || limit == "time") {
-    return Error{ErrorCode::kAnswerIsNo, "the budget (" + *limit + ") is spent", ""};
+    return Error{ErrorCode::kAnswerIsNo,
+                 "the budget (" + *limit + ") is spent: nothing more is profiled",
+                 "report the best so far; whoever started this server may raise --budget"};
   }
   Machine* machine = TRY(machine_.Get());
   context.Report(0, 0, "profiling");
@@ -233,9 +212,7 @@ Result<ToolResult> McpTools::ProfileCandidate(const JsonReader& arguments,
   const std::vector<agent::State> states = agent::ExtractStates(report);
   text += "\n" + agent::StatesText(states) + "\nStates to ask query_knowledge about:\n";
   for (const agent::State& state : states) {
-    const std::string finer = state.name + "/" + state.secondary;
-    const bool is_finer = !state.secondary.empty() && TRY(base_->FindState(finer)).has_value();
-    text += "- " + (is_finer ? finer : state.name) + "\n";
+    text += "- " + TRY(base_->FinestName(state.name, state.secondary)) + "\n";
   }
   return ToolResult{text, nullptr, false};
 }

@@ -104,6 +104,19 @@ TEST_F(McpToolsTest, WithoutAStateTheBaseListsWhatItKnows) {
   EXPECT_NE(text.find("memory-latency/small-grid"), std::string::npos);
 }
 
+TEST_F(McpToolsTest, AnEmptyTextIsAsGoodAsNone) {
+  EXPECT_EQ(Call("query_knowledge", {{"state", ""}})->text,
+            Call("query_knowledge", json::object())->text);
+  EXPECT_EQ((*Call("add_note", {{"text", "x"}, {"state", ""}})->structured)["new"], true);
+  EXPECT_FALSE(Call("query_knowledge", {{"state", "..."}}).ok());
+}
+
+TEST_F(McpToolsTest, AFlagThatIsNoneIsNotTakenForNo) {
+  const auto result = Call("evaluate_candidate", {{"base", "run:run#0"}, {"certify", "true"}});
+  ASSERT_FALSE(result.ok());
+  EXPECT_NE(result.error().message.find("certify"), std::string::npos);
+}
+
 TEST_F(McpToolsTest, SaysWhatIsLeft) {
   const auto result = Call("budget_left", json::object());
   EXPECT_EQ((*result->structured)["limits"]["evaluations"]["left"], 2);
