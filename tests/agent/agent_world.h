@@ -18,6 +18,7 @@
 #include "maic/maic_proposer.h"
 #include "optimize/loop.h"
 #include "store/run_memos.h"
+#include "store/test_device.h"
 #include "store/test_facts.h"
 #include "store/worker.h"
 #include "util/file.h"
@@ -27,68 +28,37 @@ namespace warpsmith::maic {
 
 // "// us=12.5" in a candidate's source is its time; "// verdict=incorrect" and the like its end.
 // The bar takes 100 us.
-class ReadingDevice : public Device {
- public:
-  ReadingDevice() {
-    info_ = store::TestDevice();
-    info_.needs_artifacts = false;
-  }
-  const DeviceInfo& Info() const override { return info_; }
-  Status Submit(std::vector<Job> jobs) override {
-    for (Job& job : jobs) jobs_.push_back(std::move(job));
-    return {};
-  }
-  Result<std::vector<Completed>> Collect(std::chrono::milliseconds /*patience*/) override {
-    std::vector<Completed> completed;
-    for (const Job& job : std::exchange(jobs_, {})) {
-      ++judged_;
-      completed.push_back({job.key, VerdictOn(job), 0.25});
-    }
-    return completed;
-  }
-  int judged() const { return judged_; }
+inline Outcome OutcomeIn(const Job& job) {
+  std::string text;
+  for (const auto& [path, source] : job.candidate.sources) text += source;
+  const auto says = [&](const char* word) {
+    return text.find(std::string("verdict=") + word) != std::string::npos;
+  };
+  if (says("compile-failed")) return CompileFailed{"error: no", "kernel.cu(1): error: no\n", false};
+  if (says("incorrect")) return Incorrect{"bound", "element 3 is off", 1, 0.1, 3};
+  if (says("hang")) return TimedOut{"run", 1000};
+  if (says("crash")) return RunFailed{"cuLaunchKernel", "700", "illegal address"};
+  if (says("inconclusive")) return Inconclusive{"noise"};
+  const size_t at = text.find("us=");
+  const double us = at == std::string::npos ? 200 : std::strtod(text.c_str() + at + 3, nullptr);
+  ModeTiming mode;
+  mode.candidate.name = "candidate";
+  mode.candidate.median_us = us;
+  mode.comparisons = {{"bar", 100 / us, {99 / us, 101 / us}, Finding::kFaster}};
+  Passed passed;
+  passed.level = job.protocol.level;
+  passed.timings = {{job.workload.name, {mode}}};
+  return passed;
+}
 
- private:
-  static std::string Text(const Job& job) {
-    std::string text;
-    for (const auto& [path, source] : job.candidate.sources) text += source;
-    return text;
-  }
-  static Outcome OutcomeOf(const Job& job) {
-    const std::string text = Text(job);
-    const auto says = [&](const char* word) {
-      return text.find(std::string("verdict=") + word) != std::string::npos;
-    };
-    if (says("compile-failed"))
-      return CompileFailed{"error: no", "kernel.cu(1): error: no\n", false};
-    if (says("incorrect")) return Incorrect{"bound", "element 3 is off", 1, 0.1, 3};
-    if (says("hang")) return TimedOut{"run", 1000};
-    if (says("crash")) return RunFailed{"cuLaunchKernel", "700", "illegal address"};
-    if (says("inconclusive")) return Inconclusive{"noise"};
-    const size_t at = text.find("us=");
-    const double us = at == std::string::npos ? 200 : std::strtod(text.c_str() + at + 3, nullptr);
-    ModeTiming mode;
-    mode.candidate.name = "candidate";
-    mode.candidate.median_us = us;
-    mode.comparisons = {{"bar", 100 / us, {99 / us, 101 / us}, Finding::kFaster}};
-    Passed passed;
-    passed.level = job.protocol.level;
-    passed.timings = {{job.workload.name, {mode}}};
-    return passed;
-  }
-  static Verdict VerdictOn(const Job& job) {
-    Verdict verdict{OutcomeOf(job), {}};
-    verdict.evidence.device = store::TestDevice().name;
-    verdict.evidence.device_uuid = store::TestDevice().uuid;
-    verdict.evidence.toolchain = "nvrtc 13.0";
-    verdict.evidence.date = "2026-11-21T10:00:00Z";
-    return verdict;
-  }
-
-  DeviceInfo info_;
-  std::vector<Job> jobs_;
-  int judged_ = 0;
-};
+inline Verdict VerdictIn(const Job& job) {
+  Verdict verdict{OutcomeIn(job), {}};
+  verdict.evidence.device = store::TestDevice().name;
+  verdict.evidence.device_uuid = store::TestDevice().uuid;
+  verdict.evidence.toolchain = "nvrtc 13.0";
+  verdict.evidence.date = "2026-11-21T10:00:00Z";
+  return verdict;
+}
 
 inline std::string PlanBlock() {
   return "```json plan.json\n{\"version\": 1, \"operations\": [{\"type\": \"launch\", \"kernel\": "
@@ -182,7 +152,7 @@ inline Result<std::string> TypicalAnswer(const ChatRequest& request) {
 
 struct World {
   TemporaryDirectory folder = TemporaryDirectory::Create("agent").value();
-  ReadingDevice device;
+  store::AnsweringDevice device{VerdictIn, 0.25};
   Task task = store::TestTask();
   Workload workload = store::TestWorkload();
   Settings settings;
