@@ -106,7 +106,10 @@ class Calls {
   std::vector<std::thread> threads_;  // last: they use the others
 };
 
-Error AllAwaited(const std::vector<Error>& awaited) {
+// Told in the same order, whichever call ended first.
+Error AllAwaited(std::vector<Error> awaited) {
+  std::sort(awaited.begin(), awaited.end(),
+            [](const Error& a, const Error& b) { return a.message < b.message; });
   Error error = awaited.front();
   if (awaited.size() > 1) {
     error.message =
@@ -160,41 +163,39 @@ Status Asker::AskOthers(std::span<const ChatRequest> requests,
   std::vector<Error> awaited;
   std::optional<Error> failure;
   Calls calls(missing, [&](size_t index) { return Complete(requests[index]); });
+  const auto fail = [&](const Error& error) {
+    calls.Stop();
+    if (!failure.has_value()) failure = error;
+  };
   while (auto ended = calls.Take()) {
     auto& [index, reply] = *ended;
     if (!reply.ok() && reply.error().code == ErrorCode::kAwaiting) {
       awaited.push_back(reply.error());
-      continue;
-    }
-    if (!reply.ok() && !IsTheModelsFault(reply.error())) {
-      calls.Stop();
-      if (!failure.has_value()) failure = reply.error();
-      continue;
-    }
-    Answer answer;
-    if (reply.ok()) {
-      answer.money = wallet_->MoneyOf(requests[index], reply->usage);
-      answer.reply = std::move(*reply);
+    } else if (!reply.ok() && !IsTheModelsFault(reply.error())) {
+      fail(reply.error());
     } else {
-      answer.problem = ForTerminal(reply.error().message, kProblemCharacters);
+      answers[index] = AnswerOf(requests[index], std::move(reply));
+      const Status kept = Keep(requests[index], *answers[index]);
+      if (!kept.ok()) fail(kept.error());
     }
-    const Status kept = Keep(requests[index], answer);
-    if (!kept.ok()) {
-      calls.Stop();
-      if (!failure.has_value()) failure = kept.error();
-    }
-    answers[index] = std::move(answer);
   }
   if (failure.has_value()) return *failure;
-  if (!awaited.empty()) {
-    std::sort(awaited.begin(), awaited.end(),
-              [](const Error& a, const Error& b) { return a.message < b.message; });
-    return AllAwaited(awaited);
-  }
+  if (!awaited.empty()) return AllAwaited(std::move(awaited));
   for (size_t i = 0; i < requests.size(); ++i) {
     if (!answers[i].has_value()) answers[i] = answers[first.at(KeyOf(requests[i]))];
   }
   return {};
+}
+
+Answer Asker::AnswerOf(const ChatRequest& request, Result<ChatReply> reply) const {
+  Answer answer;
+  if (reply.ok()) {
+    answer.money = wallet_->MoneyOf(request, reply->usage);
+    answer.reply = std::move(*reply);
+  } else {
+    answer.problem = ForTerminal(reply.error().message, kProblemCharacters);
+  }
+  return answer;
 }
 
 Status Asker::Keep(const ChatRequest& request, const Answer& answer) {

@@ -46,6 +46,7 @@ class Asker {
   Result<std::optional<Answer>> Recall(const ChatRequest& request);
   Status AskOthers(std::span<const ChatRequest> requests,
                    std::vector<std::optional<Answer>>& answers);
+  Answer AnswerOf(const ChatRequest& request, Result<ChatReply> reply) const;
   Status Keep(const ChatRequest& request, const Answer& answer);
   Result<ChatReply> Complete(const ChatRequest& request) const;
 
