@@ -14,6 +14,22 @@ using store::Connection;
 using store::Statement;
 using store::Transaction;
 
+// One fact, in a transaction of its own.
+template <typename T>
+Status PutOne(Connection& connection, const T& item) {
+  Transaction transaction = TRY(Transaction::Begin(connection));
+  TRY(Put(connection, item));
+  return transaction.Commit();
+}
+
+template <typename T>
+Result<bool> AppendOne(Connection& connection, const T& item) {
+  Transaction transaction = TRY(Transaction::Begin(connection));
+  const bool added = TRY(Append(connection, item));
+  TRY(transaction.Commit());
+  return added;
+}
+
 template <typename T>
 Status PutAll(Connection& connection, const std::vector<T>& items) {
   for (const T& item : items) TRY(Put(connection, item));
@@ -99,37 +115,17 @@ Result<std::unique_ptr<KnowledgeBase>> KnowledgeBase::Open(const std::filesystem
   return std::unique_ptr<KnowledgeBase>(new KnowledgeBase(std::move(connection)));
 }
 
-Status KnowledgeBase::Add(const State& state) {
-  Transaction transaction = TRY(Transaction::Begin(*connection_));
-  TRY(Put(*connection_, state));
-  return transaction.Commit();
-}
+Status KnowledgeBase::Add(const State& state) { return PutOne(*connection_, state); }
 
-Status KnowledgeBase::Add(const Technique& technique) {
-  Transaction transaction = TRY(Transaction::Begin(*connection_));
-  TRY(Put(*connection_, technique));
-  return transaction.Commit();
-}
+Status KnowledgeBase::Add(const Technique& technique) { return PutOne(*connection_, technique); }
 
-Status KnowledgeBase::Add(const Prior& prior) {
-  Transaction transaction = TRY(Transaction::Begin(*connection_));
-  TRY(Put(*connection_, prior));
-  return transaction.Commit();
-}
+Status KnowledgeBase::Add(const Prior& prior) { return PutOne(*connection_, prior); }
 
 Result<bool> KnowledgeBase::Record(const Outcome& outcome) {
-  Transaction transaction = TRY(Transaction::Begin(*connection_));
-  const bool added = TRY(Append(*connection_, outcome));
-  TRY(transaction.Commit());
-  return added;
+  return AppendOne(*connection_, outcome);
 }
 
-Result<bool> KnowledgeBase::Add(const Note& note) {
-  Transaction transaction = TRY(Transaction::Begin(*connection_));
-  const bool added = TRY(Append(*connection_, note));
-  TRY(transaction.Commit());
-  return added;
-}
+Result<bool> KnowledgeBase::Add(const Note& note) { return AppendOne(*connection_, note); }
 
 Result<KnowledgeBase::Taken> KnowledgeBase::Take(const Contents& contents) {
   Transaction transaction = TRY(Transaction::Begin(*connection_));
