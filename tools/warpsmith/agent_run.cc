@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <map>
 
+#include "agent_beginning.h"
 #include "agent_models.h"
 #include "agent_recording.h"
 #include "candidate_profile.h"
@@ -17,81 +18,12 @@
 #include "profiling.h"
 #include "search.h"
 #include "store/worker.h"
-#include "task/candidate_file.h"
 #include "util/clock.h"
 
 namespace warpsmith::cli {
 namespace {
 
 using optimize::EndReason;
-
-Status CheckAsked(const std::string& asked) {
-  for (size_t at = 0; at <= asked.size();) {
-    const size_t end = std::min(asked.find(',', at), asked.size());
-    const std::string one = asked.substr(at, end - at);
-    if (one != "states" && one != "reviews" && one != "doubts" && one != "none" && one != "auto") {
-      return Error{ErrorCode::kUsage, "--ask " + asked + ": '" + one + "' is no further question",
-                   "write states, reviews, doubts with commas between them, none, or auto"};
-    }
-    at = end + 1;
-  }
-  return {};
-}
-
-// Where somebody answers by hand, a round that only names states is left out.
-bool Asks(const AgentOptions& options, const char* question, bool by_hand) {
-  if (options.ask == "auto") return !(by_hand && std::string_view(question) == "states");
-  return options.ask.find(question) != std::string::npos;
-}
-
-maic::Settings SettingsOf(const AgentOptions& options, Form form, bool by_hand) {
-  maic::Settings settings;
-  if (options.minimal) settings.style = maic::Style::kMinimal;
-  if (options.contrastive) settings.style = maic::Style::kContrastive;
-  if (options.no_memory) settings.memory = maic::Memory::kNone;
-  if (options.cycles_only) settings.profiles = maic::Profiles::kTimesOnly;
-  settings.form = form;
-  settings.breadth = options.breadth;
-  settings.depth = options.depth;
-  settings.top_k = options.top_k;
-  settings.repairs = options.repairs;
-  const bool learns = settings.style == maic::Style::kMaic;
-  settings.asks_states = learns && Asks(options, "states", by_hand);
-  settings.asks_reviews =
-      learns && settings.memory == maic::Memory::kKept && Asks(options, "reviews", by_hand);
-  settings.asks_doubts = Asks(options, "doubts", by_hand);
-  settings.sampling.temperature = options.temperature;
-  settings.sampling.top_p = options.top_p;
-  settings.sampling.max_tokens = options.max_tokens;
-  settings.sampling.seed = options.sampling_seed;
-  return settings;
-}
-
-Result<std::optional<Candidate>> StartOf(const OptimizeOptions& options, const Task& task) {
-  if (options.candidate.empty()) return std::optional<Candidate>();
-  const auto file = TRY(task::CandidateFile::Load(options.candidate));
-  if (file.space().size() != 1) {
-    return Error{ErrorCode::kUsage,
-                 options.candidate + " holds " + std::to_string(file.space().size()) +
-                     " candidates; an agent begins with one",
-                 "give one without [tunables], such as 'warpsmith export' writes"};
-  }
-  Candidate candidate = TRY(file.Make(file.space().points().front()));
-  candidate.provenance = {};
-  TRY(task::CheckForm(options.candidate, candidate, task));
-  return std::optional(std::move(candidate));
-}
-
-Result<Form> FormOf(const OptimizeOptions& options, const Task& task,
-                    const std::optional<Candidate>& start) {
-  if (start.has_value()) return start->form;
-  if (options.agent.form.empty()) return maic::FormFor(task);
-  const Form form = options.agent.form == "kernel" ? Form::kKernel : Form::kProgram;
-  Candidate wanted;
-  wanted.form = form;
-  TRY(task::CheckForm("--form " + options.agent.form, wanted, task));
-  return form;
-}
 
 // Everything that a run of the agent is put together from.
 struct Setting {
@@ -127,18 +59,14 @@ Result<Setting> Prepare(const OptimizeOptions& options, Machine& machine) {
   Setting setting;
   setting.loaded = TRY(LoadJudgeable(options.task, options.workload));
   setting.budget = TRY(ParseBudget(options.search.budget));
-  TRY(CheckAsked(options.agent.ask));
+  TRY(CheckAsked(options.agent));
   setting.models = TRY(OpenModels(options.agent, setting.budget));
   if (!setting.models.recording.empty()) {
     TRY(ApplyRecording(machine, setting));
     return setting;
   }
-  maic::Beginning& beginning = setting.beginning;
-  beginning.start = TRY(StartOf(options, setting.loaded.task));
-  const Form form = TRY(FormOf(options, setting.loaded.task, beginning.start));
-  beginning.settings = SettingsOf(options.agent, form, setting.models.waits_for_answers);
-  beginning.seed = options.search.seed;
-  beginning.batch = options.agent.breadth * options.agent.top_k;
+  setting.beginning =
+      TRY(BeginningOf(options, setting.loaded.task, setting.models.waits_for_answers));
   return setting;
 }
 

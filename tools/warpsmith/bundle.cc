@@ -142,9 +142,7 @@ Result<int> RunBundleRun(const BundleOptions& options) {
 }
 
 Result<int> RunBundleTake(const BundleOptions& options) {
-  const std::filesystem::path path = StorePath(options.device.store);
-  if (path.has_parent_path()) TRY(CreateDirectories(path.parent_path()));
-  const auto store = TRY(store::SqliteStore::Open(path, store::Durability::kPowerLoss));
+  const auto store = TRY(OpenStore(options.device.store, store::Durability::kPowerLoss));
   const store::TakenBundle taken = TRY(store::TakeBundle(options.folder, *store));
   if (taken.imported + taken.known_before == 0) {
     return Error{ErrorCode::kNothingMeasured,

@@ -74,11 +74,8 @@ Result<Machine> Machine::Open(const DeviceOptions& options) {
 
 Result<store::SqliteStore*> Machine::store() {
   if (store_ == nullptr) {
-    const std::filesystem::path path = StorePath(store_path_);
-    if (path.has_parent_path()) TRY(CreateDirectories(path.parent_path()));
-    store_ = TRY(store::SqliteStore::Open(path, recorded_ == nullptr
-                                                    ? store::Durability::kPowerLoss
-                                                    : store::Durability::kProcessDeath));
+    store_ = TRY(OpenStore(store_path_, recorded_ == nullptr ? store::Durability::kPowerLoss
+                                                             : store::Durability::kProcessDeath));
   }
   return store_.get();
 }
@@ -93,6 +90,13 @@ std::string Machine::UseLine() const {
 
 std::filesystem::path StorePath(const std::string& option) {
   return option.empty() ? DataHome() / "warpsmith.db" : std::filesystem::path(option);
+}
+
+Result<std::unique_ptr<store::SqliteStore>> OpenStore(const std::string& option,
+                                                      store::Durability durability) {
+  const std::filesystem::path path = StorePath(option);
+  if (path.has_parent_path()) TRY(CreateDirectories(path.parent_path()));
+  return store::SqliteStore::Open(path, durability);
 }
 
 Result<std::unique_ptr<store::SqliteStore>> OpenExistingStore(const std::string& option) {

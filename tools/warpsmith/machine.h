@@ -53,6 +53,9 @@ class Machine {
 
 // The store named by --store, else the user's.
 std::filesystem::path StorePath(const std::string& option);
+// Makes it, and its folder, where there is none.
+Result<std::unique_ptr<store::SqliteStore>> OpenStore(const std::string& option,
+                                                      store::Durability durability);
 // Opens what is there; kNoInput when there is none.
 Result<std::unique_ptr<store::SqliteStore>> OpenExistingStore(const std::string& option);
 

@@ -9,9 +9,9 @@
 #include "knowledge_file.h"
 #include "mcp_options.h"
 #include "mcp_tools.h"
+#include "starting_kernel.h"
 #include "util/build_info.h"
 #include "util/clock.h"
-#include "util/file.h"
 
 namespace warpsmith::cli {
 namespace {
@@ -32,24 +32,6 @@ std::string RunId(const McpOptions& options, const std::string& task) {
   std::string stamp = UtcTimestamp();
   std::erase_if(stamp, [](char c) { return c == '-' || c == ':'; });
   return task + "-mcp-" + stamp + "-" + std::to_string(getpid());
-}
-
-Result<std::optional<Candidate>> StartOf(const McpOptions& options, const Task& task) {
-  if (options.candidate.empty()) return std::optional<Candidate>();
-  auto candidates = TRY(LoadCandidates({options.candidate}));
-  if (candidates.size() != 1) {
-    return Error{ErrorCode::kUsage,
-                 options.candidate + " holds " + std::to_string(candidates.size()) + " candidates",
-                 "give one without [tunables], such as 'warpsmith export' writes"};
-  }
-  TRY(task::CheckForm(options.candidate, candidates.front().second, task));
-  return std::optional(std::move(candidates.front().second));
-}
-
-Result<std::unique_ptr<store::SqliteStore>> OpenStore(const std::string& option) {
-  const std::filesystem::path path = StorePath(option);
-  if (path.has_parent_path()) TRY(CreateDirectories(path.parent_path()));
-  return store::SqliteStore::Open(path, store::Durability::kPowerLoss);
 }
 
 Status CheckResumable(const McpOptions& options, store::SqliteStore& store) {
@@ -74,12 +56,12 @@ Result<mcp::ToolResult> Call(McpTools& tools, const mcp::ToolCall& call,
 Result<int> RunMcp(const McpOptions& options) {
   WorkbenchRequest request;
   request.loaded = TRY(LoadJudgeable(options.task, options.workload));
-  request.start = TRY(StartOf(options, request.loaded.task));
+  request.start = TRY(StartingKernel(options.candidate, request.loaded.task));
   request.budget = TRY(ParseBudget(options.budget));
   request.run = RunId(options, request.loaded.task.name);
   request.command = "warpsmith mcp " + options.task;
   request.seed = options.seed;
-  const auto store = TRY(OpenStore(options.device.store));
+  const auto store = TRY(OpenStore(options.device.store, store::Durability::kPowerLoss));
   TRY(CheckResumable(options, *store));
   LazyMachine machine(options.device);
   const std::string run = request.run;
