@@ -23,6 +23,10 @@ class LocalDevice::Worker {
  public:
   // Called with an error when there is no oracle any more, or its turn did not come.
   using Question = std::function<void(const Result<Oracle*>&)>;
+  struct Work {
+    std::function<void(Oracle&)> before;  // its turn comes: what needs no GPU
+    Question question;
+  };
 
   Worker(OracleOptions options, std::unique_ptr<GpuTurns> turns)
       : options_(std::move(options)), turns_(std::move(turns)) {}
@@ -50,9 +54,11 @@ class LocalDevice::Worker {
     const std::lock_guard guard(mutex_);
     if (failure_) return *failure_;
     for (Job& job : jobs) {
-      work_.emplace_back([this, job = std::move(job)](const Result<Oracle*>& oracle) {
-        oracle.ok() ? JudgeOne(**oracle, job) : Drop(oracle.error());
-      });
+      const auto shared = std::make_shared<const Job>(std::move(job));
+      work_.push_back({[shared](Oracle& oracle) { oracle.Expect(*shared); },
+                       [this, shared](const Result<Oracle*>& oracle) {
+                         oracle.ok() ? JudgeOne(**oracle, *shared) : Drop(oracle.error());
+                       }});
       ++pending_;
     }
     wake_.notify_all();
@@ -72,10 +78,11 @@ class LocalDevice::Worker {
     {
       const std::lock_guard guard(mutex_);
       if (failure_) return *failure_;
-      work_.emplace_back([&question, answered](const Result<Oracle*>& oracle) {
-        if (oracle.ok()) question(**oracle);
-        answered->set_value(oracle.ok() ? Status{} : Status{oracle.error()});
-      });
+      work_.push_back({[](Oracle&) {},
+                       [&question, answered](const Result<Oracle*>& oracle) {
+                         if (oracle.ok()) question(**oracle);
+                         answered->set_value(oracle.ok() ? Status{} : Status{oracle.error()});
+                       }});
     }
     wake_.notify_all();
     return answer.get();
@@ -93,9 +100,10 @@ class LocalDevice::Worker {
     const Status open = Open();
     opened.set_value(open);
     if (!open.ok()) return;
-    while (Question next = Next()) {
+    while (const std::optional<Work> next = Next()) {
+      if (oracle_ != nullptr) next->before(*oracle_);
       const auto turn = turns_->Take();
-      next(turn.ok() ? Working() : turn.error());
+      next->question(turn.ok() ? Working() : turn.error());
     }
     oracle_.reset();
   }
@@ -112,11 +120,11 @@ class LocalDevice::Worker {
     return oracle_.get();
   }
 
-  Question Next() {
+  std::optional<Work> Next() {
     std::unique_lock guard(mutex_);
     wake_.wait(guard, [this] { return stopping_ || !work_.empty(); });
-    if (stopping_) return nullptr;
-    Question next = std::move(work_.front());
+    if (stopping_) return std::nullopt;
+    Work next = std::move(work_.front());
     work_.pop_front();
     return next;
   }
@@ -169,7 +177,7 @@ class LocalDevice::Worker {
 
   mutable std::mutex mutex_;
   std::condition_variable wake_;
-  std::deque<Question> work_;
+  std::deque<Work> work_;
   std::vector<Completed> done_;
   size_t pending_ = 0;  // submitted and not yet in done_
   std::optional<Error> failure_;

@@ -109,6 +109,10 @@ Workload SmallestWorkload(const Job& job) {
   return smallest;
 }
 
+bool IsPython(const std::string& reference) {
+  return reference == "torch" || reference == "driver";
+}
+
 bool IsOfTorch(const std::string& baseline) { return baseline.starts_with("torch-"); }
 
 // PyTorch's modules and programs launch what they like: they are timed on the wall clock only.
@@ -161,6 +165,14 @@ Result<std::unique_ptr<Oracle>> Oracle::Open(const OracleOptions& options) {
   oracle->telemetry_ = telemetry;
   TRY(oracle->pool_.Prepare(2));  // one to use, one spare
   return oracle;
+}
+
+void Oracle::Expect(const Job& job) {
+  if (stages_.Has(job.task, job.workload)) return;
+  const auto& baselines = job.task.baselines;
+  const size_t count = (IsPython(job.task.reference.kind) ? 1 : 0) +
+                       (std::any_of(baselines.begin(), baselines.end(), IsOfTorch) ? 1 : 0);
+  static_cast<void>(KeepSpareTorch(count));  // where it fails, Judge says so
 }
 
 Result<Verdict> Oracle::Judge(const Job& job) {

@@ -40,6 +40,9 @@ class Oracle {
 
   // Errors are the device's: it is lost. Trouble with this job alone is an Inconclusive.
   Result<Verdict> Judge(const Job& job);
+  // It will be asked for soon: what imports PyTorch for it starts now, which takes seconds and no
+  // GPU.
+  void Expect(const Job& job);
 
   // The name of a trivial answer (zeros, a constant, a copy) that the task's check takes for right.
   Result<std::optional<std::string>> DegenerateAnswer(const Task& task, const Workload& workload);

@@ -30,6 +30,12 @@ ArenaPlan Limited(ArenaPlan plan, int most) {
 
 }  // namespace
 
+bool Stages::Has(const Task& task, const Workload& workload) const {
+  const std::string id = StageId(task, workload);
+  return std::any_of(stages_.begin(), stages_.end(),
+                     [&](const auto& entry) { return entry.first == id; });
+}
+
 Result<Stage*> Stages::Of(const Task& task, const Workload& workload) {
   const std::string id = StageId(task, workload);
   const auto found = std::find_if(stages_.begin(), stages_.end(),

@@ -50,6 +50,7 @@ class Stages {
   // kBadInput for a task that cannot be judged, also when its reference fails; found once, told
   // each time.
   Result<Stage*> Of(const Task& task, const Workload& workload);
+  bool Has(const Task& task, const Workload& workload) const;
   void Clear() { stages_.clear(); }
 
  private:
