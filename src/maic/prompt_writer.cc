@@ -2,6 +2,7 @@
 
 #include "agent/line_diff.h"
 #include "knowledge/gain_text.h"
+#include "maic/role.h"
 #include "profile/render.h"
 #include "util/display_text.h"
 
@@ -75,8 +76,8 @@ ChatRequest PromptWriter::AskForCode(std::string_view role, PromptId prompt, Val
 }
 
 ChatRequest PromptWriter::Bootstrap(const Attempt& attempt) const {
-  ChatRequest request = AskForCode("bootstrap", PromptId::kBootstrap, {{"reference", reference_}},
-                                   Edits::kNotOffered);
+  ChatRequest request = AskForCode(role::kBootstrap, PromptId::kBootstrap,
+                                   {{"reference", reference_}}, Edits::kNotOffered);
   if (attempt.number > 1) {
     request.messages.front().text += "\nEarlier versions failed; this is version " +
                                      std::to_string(attempt.number) +
@@ -98,7 +99,7 @@ ChatRequest PromptWriter::Lowering(const Attempt& attempt, const Node& node,
                 {"history", OrNone(known.history)},
                 {"documents", OrNone(known.documents)}};
   PutCode(node.candidate, values);
-  return AskForCode("lowering", PromptId::kLowering, std::move(values), Edits::kOffered);
+  return AskForCode(role::kLowering, PromptId::kLowering, std::move(values), Edits::kOffered);
 }
 
 ChatRequest PromptWriter::OwnIdea(const Node& node, const Background& known) const {
@@ -106,13 +107,13 @@ ChatRequest PromptWriter::OwnIdea(const Node& node, const Background& known) con
                 {"profile", ProfileText(node)},     {"history", OrNone(known.history)},
                 {"knowledge", OrNone(known.notes)}, {"documents", OrNone(known.documents)}};
   PutCode(node.candidate, values);
-  return AskForCode("lowering", PromptId::kOwnIdea, std::move(values), Edits::kOffered);
+  return AskForCode(role::kLowering, PromptId::kOwnIdea, std::move(values), Edits::kOffered);
 }
 
 ChatRequest PromptWriter::Improve(const Attempt& attempt, const Node& node) const {
   Values values{{"attempt", std::to_string(attempt.number)}, {"profile", ProfileText(node)}};
   PutCode(node.candidate, values);
-  return AskForCode("lowering", PromptId::kImprove, std::move(values), Edits::kOffered);
+  return AskForCode(role::kLowering, PromptId::kImprove, std::move(values), Edits::kOffered);
 }
 
 ChatRequest PromptWriter::Contrastive(const Attempt& attempt, std::span<const Node* const> variants,
@@ -125,7 +126,7 @@ ChatRequest PromptWriter::Contrastive(const Attempt& attempt, std::span<const No
                 {"exemplars", exemplars},
                 {"profile", ProfileText(*variants.front())},
                 {"documents", OrNone(documents)}};
-  return AskForCode("lowering", PromptId::kContrastive, std::move(values), Edits::kNotOffered);
+  return AskForCode(role::kLowering, PromptId::kContrastive, std::move(values), Edits::kNotOffered);
 }
 
 ChatRequest PromptWriter::Repair(const Attempt& attempt) const {
@@ -137,11 +138,11 @@ ChatRequest PromptWriter::Repair(const Attempt& attempt) const {
       {"reference", reference_},
       {"technique", IsFirst(attempt) ? "a first correct version" : attempt.option.technique}};
   PutCode(*attempt.failed, values);
-  return AskForCode("repair", PromptId::kRepair, std::move(values), Edits::kOffered);
+  return AskForCode(role::kRepair, PromptId::kRepair, std::move(values), Edits::kOffered);
 }
 
 ChatRequest PromptWriter::States(const Node& node) const {
-  return Ask("state", PromptId::kStateExtractor,
+  return Ask(role::kState, PromptId::kStateExtractor,
              {{"states", agent::StatesText(node.states)},
               {"profile", ProfileText(node)},
               {"sources", agent::SourcesText(node.candidate.sources)},
@@ -149,7 +150,7 @@ ChatRequest PromptWriter::States(const Node& node) const {
 }
 
 ChatRequest PromptWriter::Review(const Reviewed& step) const {
-  return Ask("review", PromptId::kStepReview,
+  return Ask(role::kReview, PromptId::kStepReview,
              {{"device", device_},
               {"state", step.state},
               {"technique", step.technique},
@@ -167,7 +168,7 @@ ChatRequest PromptWriter::Review(const Reviewed& step) const {
 ChatRequest PromptWriter::Doubts(const Node& node) const {
   Values values{{"task_name", task_.name}, {"task_facts", facts_}, {"reference", reference_}};
   PutCode(node.candidate, values);
-  return Ask("doubts", PromptId::kSoftVerification, values);
+  return Ask(role::kDoubts, PromptId::kSoftVerification, values);
 }
 
 ChatRequest WithComplaint(const Attempt& attempt) {

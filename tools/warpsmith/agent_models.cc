@@ -1,7 +1,6 @@
 #include "agent_models.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstdlib>
 #include <limits>
@@ -14,24 +13,32 @@
 #include "chat/exchange.h"
 #include "chat/prices.h"
 #include "chat/recorded.h"
+#include "maic/role.h"
 #include "util/file.h"
 #include "util/json_reader.h"
 
 namespace warpsmith::cli {
 namespace {
 
-constexpr std::array<std::string_view, 6> kRoles = {"bootstrap", "lowering", "repair",
-                                                    "state",     "review",   "doubts"};
-constexpr std::string_view kForms =
-    "write openai:MODEL@URL, endpoint:FILE, exchange:DIR or recorded:FILE, before it ROLE= for one "
-    "role: bootstrap, lowering, repair, state, review, doubts";
+namespace role = maic::role;
+
+// How a model is named.
+std::string Forms() {
+  std::string roles;
+  for (const std::string_view one : role::kAll) {
+    roles += (roles.empty() ? "" : ", ") + std::string(one);
+  }
+  return "write openai:MODEL@URL, endpoint:FILE, exchange:DIR or recorded:FILE, before it ROLE= "
+         "for one role: " +
+         roles;
+}
 
 struct Spec {
   std::string role, kind, value;  // "lowering" or "", "openai", "MODEL@URL"
 };
 
 Error BadSpec(const std::string& text) {
-  return {ErrorCode::kUsage, "--model " + text + " is no model", std::string(kForms)};
+  return {ErrorCode::kUsage, "--model " + text + " is no model", Forms()};
 }
 
 Result<Spec> SpecFrom(const std::string& text) {
@@ -41,7 +48,7 @@ Result<Spec> SpecFrom(const std::string& text) {
   if (equals < colon) {
     spec.role = rest.substr(0, equals);
     rest.erase(0, equals + 1);
-    if (std::find(kRoles.begin(), kRoles.end(), spec.role) == kRoles.end()) return BadSpec(text);
+    if (std::ranges::find(role::kAll, spec.role) == role::kAll.end()) return BadSpec(text);
   }
   const size_t end = rest.find(':');
   if (end == rest.npos || end + 1 == rest.size()) return BadSpec(text);
@@ -129,7 +136,7 @@ Result<AgentModels> OpenModels(const AgentOptions& options, const Budget& budget
   models.recording = RecordingIn(options);
   if (!models.recording.empty()) return models;
   if (options.models.empty()) {
-    return Error{ErrorCode::kUsage, "--proposer agent needs a model", std::string(kForms)};
+    return Error{ErrorCode::kUsage, "--proposer agent needs a model", Forms()};
   }
   const chat::Prices prices = TRY(PricesIn(options.prices));
   std::map<std::string, std::string> priced_as;  // by role
@@ -141,7 +148,7 @@ Result<AgentModels> OpenModels(const AgentOptions& options, const Budget& budget
     priced_as[spec.role] = opened.priced_as;
     models.owned.push_back(std::move(opened.model));
   }
-  if (!models.by_role.contains("") && models.by_role.size() < kRoles.size()) {
+  if (!models.by_role.contains("") && models.by_role.size() < role::kAll.size()) {
     return Error{ErrorCode::kUsage, "some roles have no model", "give one without a role, too"};
   }
   TRY(CheckBudget(options, budget, priced_as, prices));
