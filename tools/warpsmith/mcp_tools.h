@@ -3,8 +3,10 @@
 #ifndef WARPSMITH_TOOLS_MCP_TOOLS_H_
 #define WARPSMITH_TOOLS_MCP_TOOLS_H_
 
+#include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
