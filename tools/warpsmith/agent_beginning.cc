@@ -1,6 +1,7 @@
 #include "agent_beginning.h"
 
 #include <algorithm>
+#include <array>
 #include <string_view>
 
 #include "starting_kernel.h"
@@ -49,6 +50,17 @@ Result<Form> FormOf(const OptimizeOptions& options, const Task& task,
   return form;
 }
 
+bool MayBeAsked(std::string_view word) {
+  constexpr std::array<std::string_view, 5> kWords = {"states", "reviews", "doubts", "none",
+                                                      "auto"};
+  return std::ranges::find(kWords, word) != kWords.end();
+}
+
+Error NoQuestion(const std::string& asked, const std::string& word) {
+  return {ErrorCode::kUsage, "--ask " + asked + ": '" + word + "' is no further question",
+          "write states, reviews, doubts with commas between them, none, or auto"};
+}
+
 }  // namespace
 
 Status CheckAsked(const AgentOptions& options) {
@@ -56,10 +68,7 @@ Status CheckAsked(const AgentOptions& options) {
   for (size_t at = 0; at <= asked.size();) {
     const size_t end = std::min(asked.find(',', at), asked.size());
     const std::string one = asked.substr(at, end - at);
-    if (one != "states" && one != "reviews" && one != "doubts" && one != "none" && one != "auto") {
-      return Error{ErrorCode::kUsage, "--ask " + asked + ": '" + one + "' is no further question",
-                   "write states, reviews, doubts with commas between them, none, or auto"};
-    }
+    if (!MayBeAsked(one)) return NoQuestion(asked, one);
     at = end + 1;
   }
   return {};
