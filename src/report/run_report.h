@@ -57,6 +57,7 @@ struct FailureCount {
 struct ShapeReport {
   std::string task, workload;
   Sizes sizes;
+  Mode headline = Mode::kDeviceHot;  // which of its modes decides; progress is in it
   int64_t evaluations = 0, passed = 0;
   double gpu_seconds = 0;
   std::vector<ProgressPoint> progress;  // rising in both

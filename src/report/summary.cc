@@ -45,6 +45,20 @@ const Step* BestStep(const Trajectory& steps, Mode mode) {
   return best;
 }
 
+// The wanted one, unless nothing was compared in it: PyTorch is a bar on the wall clock only, and
+// programs have no other.
+Mode HeadlineOf(const Trajectory& steps, Mode wanted) {
+  std::vector<Mode> modes = {wanted};
+  modes.insert(modes.end(), kModes.begin(), kModes.end());
+  for (const Mode mode : modes) {
+    for (const Step& step : steps) {
+      const ModeTiming* timing = FindComparison(step.verdict, mode);
+      if (timing != nullptr && !timing->comparisons.empty()) return timing->mode;
+    }
+  }
+  return wanted;
+}
+
 std::vector<FailureCount> FailuresOf(const Trajectory& steps) {
   std::map<std::string, FailureCount, std::less<>> failures;
   for (const Step& step : steps) {
@@ -110,8 +124,10 @@ std::vector<WinnerRow> WinnersOf(const Candidate& candidate, const Verdict& verd
 }
 
 ShapeReport SummariseShape(const Task& task, const Workload& workload, const Trajectory& steps,
-                           Mode mode) {
+                           Mode wanted) {
+  const Mode mode = HeadlineOf(steps, wanted);
   ShapeReport shape;
+  shape.headline = mode;
   shape.task = task.name;
   shape.workload = workload.name;
   shape.sizes = workload.sizes;
@@ -147,12 +163,12 @@ std::vector<Mode> ModesOf(const RunReport& report) {
   return modes;
 }
 
-Tally TallyOf(const RunReport& report, Mode mode) {
+Tally TallyOf(const RunReport& report, std::optional<Mode> mode) {
   Tally tally;
   double log_sum = 0;
   int compared = 0;
   for (const ShapeReport& shape : report.shapes) {
-    const WinnerRow* row = FindWinner(shape, mode);
+    const WinnerRow* row = FindWinner(shape, mode.value_or(shape.headline));
     if (row == nullptr || !(row->ratio > 0)) {
       ++tally.nothing_passed;
       continue;
@@ -172,7 +188,9 @@ std::string ShapeLabel(const ShapeReport& shape) {
   std::string label;
   for (const char* name : {"M", "N", "K"}) {
     const auto size = shape.sizes.find(name);
-    if (size == shape.sizes.end()) return shape.workload;
+    if (size == shape.sizes.end()) {  // "006_Conv3d_Softmax given"
+      return shape.task.substr(shape.task.rfind('/') + 1) + " " + shape.workload;
+    }
     label += (label.empty() ? "" : "x") + std::to_string(size->second);
   }
   return label;

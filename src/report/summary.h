@@ -3,6 +3,7 @@
 #define WARPSMITH_REPORT_SUMMARY_H_
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,10 +13,11 @@
 
 namespace warpsmith::report {
 
-// One shape of a run. The winner is the passed step with the best ratio to the bar in `mode`;
-// certified steps come before screened ones, whose best is flattered by having been picked.
+// One shape of a run. The winner is the passed step with the best ratio to the bar in the wanted
+// mode, or in the one that the bar was timed in; certified steps come before screened ones, whose
+// best is flattered by having been picked.
 ShapeReport SummariseShape(const Task& task, const Workload& workload, const Trajectory& steps,
-                           Mode mode);
+                           Mode wanted);
 
 // The winner's rows of a verdict that passed; empty for any other.
 std::vector<WinnerRow> WinnersOf(const Candidate& candidate, const Verdict& verdict);
@@ -24,9 +26,10 @@ struct Tally {
   int faster = 0, same = 0, slower = 0, not_shown = 0, nothing_passed = 0;
   double geomean_ratio = 0;  // over shapes with a winner in the mode; 0: none
 };
-Tally TallyOf(const RunReport& report, Mode mode);
+// Without a mode: of every shape's headline.
+Tally TallyOf(const RunReport& report, std::optional<Mode> mode);
 
-// "4096x4096x4096" for a GEMM's sizes, the workload's name otherwise.
+// "4096x4096x4096" for a GEMM's sizes, the task's and the workload's names otherwise.
 std::string ShapeLabel(const ShapeReport& shape);
 
 const WinnerRow* FindWinner(const ShapeReport& shape, Mode mode);

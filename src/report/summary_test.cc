@@ -49,6 +49,28 @@ ShapeReport Summary(const Trajectory& steps) {
   return SummariseShape(task, workload, steps, Mode::kDeviceHot);
 }
 
+// Programs are timed on the wall clock alone, and kernels are compared with PyTorch there.
+TEST(SummariseShape, DecidesInTheModeThatTheBarWasTimedIn) {
+  Step program = PassedStep(1.5, Level::kScreened, 64), kernel = program;
+  std::vector<ModeTiming>& wall = std::get<Passed>(program.verdict.outcome).timings[0].modes;
+  wall[0].mode = Mode::kWall;
+  std::vector<ModeTiming>& both = std::get<Passed>(kernel.verdict.outcome).timings[0].modes;
+  both = wall;
+  both.push_back(ModeTiming());
+  both.back().mode = Mode::kDeviceHot;
+  for (const Step& step : {program, kernel}) {
+    const ShapeReport shape = Summary({FailedStep("a"), step});
+    EXPECT_EQ(shape.headline, Mode::kWall);
+    ASSERT_EQ(shape.progress.size(), 1U);
+    ASSERT_NE(FindWinner(shape, shape.headline), nullptr);
+    EXPECT_DOUBLE_EQ(FindWinner(shape, shape.headline)->ratio, 1.5);
+    RunReport report;
+    report.shapes = {shape, Summary({PassedStep(1.2, Level::kScreened, 64)})};
+    EXPECT_EQ(TallyOf(report, std::nullopt).faster, 2);
+    EXPECT_EQ(TallyOf(report, Mode::kWall).nothing_passed, 1);
+  }
+}
+
 TEST(SummariseShape, ProgressCountsFailuresAsEvaluationsAndOnlyRises) {
   const ShapeReport shape = Summary({FailedStep("a"), PassedStep(0.8, Level::kScreened, 64),
                                      PassedStep(0.7, Level::kScreened, 32), FailedStep("b"),
@@ -61,6 +83,10 @@ TEST(SummariseShape, ProgressCountsFailuresAsEvaluationsAndOnlyRises) {
   EXPECT_EQ(shape.passed, 3);
   EXPECT_DOUBLE_EQ(shape.gpu_seconds, 0.75);
   EXPECT_EQ(ShapeLabel(shape), "64x128x256");
+  ShapeReport other;
+  other.task = "set/level2/006_Conv3d";
+  other.workload = "given";
+  EXPECT_EQ(ShapeLabel(other), "006_Conv3d given");
 }
 
 TEST(SummariseShape, ACertifiedResultBeatsABetterScreenedOne) {

@@ -1,11 +1,13 @@
 #include "report/terminal.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
+#include <set>
 #include <string_view>
 
 #include "report/summary.h"
@@ -41,10 +43,10 @@ std::string Fitted(const std::string& config, const TerminalStyle& style) {
   return config.substr(0, room - 3) + "...";
 }
 
-std::vector<Cell> ResultRow(const ShapeReport& shape, Mode mode, const TerminalStyle& style) {
+std::vector<Cell> ResultRow(const ShapeReport& shape, const TerminalStyle& style) {
   const std::string evaluations = fmt::format("{}", shape.evaluations);
   const std::string failed = fmt::format("{}", shape.evaluations - shape.passed);
-  const WinnerRow* row = FindWinner(shape, mode);
+  const WinnerRow* row = FindWinner(shape, shape.headline);
   if (row == nullptr) {
     return {{ShapeLabel(shape)},
             {"-"},
@@ -72,10 +74,18 @@ std::vector<Cell> ResultRow(const ShapeReport& shape, Mode mode, const TerminalS
           {Fitted(row->config, style)}};
 }
 
-std::string TallyLine(const RunReport& report, Mode mode) {
-  const Tally tally = TallyOf(report, mode);
-  std::string line = fmt::format("{}: {} faster, {} the same, {} slower, {} not shown", Name(mode),
-                                 tally.faster, tally.same, tally.slower, tally.not_shown);
+// "device", or "device and wall" of a report that holds kernels and programs.
+std::string HeadlineNames(const RunReport& report) {
+  std::set<std::string_view> names;
+  for (const ShapeReport& shape : report.shapes) names.insert(Name(shape.headline));
+  return fmt::format("{}", fmt::join(names, " and "));
+}
+
+std::string TallyLine(const RunReport& report) {
+  const Tally tally = TallyOf(report, std::nullopt);
+  std::string line =
+      fmt::format("{}: {} faster, {} the same, {} slower, {} not shown", HeadlineNames(report),
+                  tally.faster, tally.same, tally.slower, tally.not_shown);
   if (tally.nothing_passed > 0) line += fmt::format(", {} without a result", tally.nothing_passed);
   if (tally.geomean_ratio > 0) line += fmt::format("; geomean ratio {:.3f}", tally.geomean_ratio);
   return line + "\n";
@@ -109,10 +119,10 @@ TerminalStyle StyleOf(int descriptor) {
   return ChooseStyle([](const char* name) { return std::getenv(name); }, width);
 }
 
-std::string RenderReport(const RunReport& report, Mode mode, const TerminalStyle& style) {
+std::string RenderReport(const RunReport& report, const TerminalStyle& style) {
   std::vector<std::vector<Cell>> rows;
-  for (const ShapeReport& shape : report.shapes) rows.push_back(ResultRow(shape, mode, style));
-  return RenderTable(ResultColumns(), rows, style.colour) + "\n" + TallyLine(report, mode) +
+  for (const ShapeReport& shape : report.shapes) rows.push_back(ResultRow(shape, style));
+  return RenderTable(ResultColumns(), rows, style.colour) + "\n" + TallyLine(report) +
          Paint(OriginLine(report.origin), Tone::kDim, style.colour) + "\n";
 }
 

@@ -24,8 +24,8 @@ TerminalStyle StyleOf(int descriptor);
 TerminalStyle ChooseStyle(const std::function<const char*(const char*)>& environment,
                           int terminal_width);
 
-// One line a shape, the tally, and where the numbers come from.
-std::string RenderReport(const RunReport& report, Mode mode, const TerminalStyle& style);
+// One line a shape, in its headline mode, the tally, and where the numbers come from.
+std::string RenderReport(const RunReport& report, const TerminalStyle& style);
 
 }  // namespace warpsmith::report
 

@@ -44,7 +44,7 @@ TEST(ChooseStyle, ADumbTerminalIsNeitherPaintedNorRedrawn) {
 }
 
 TEST(RenderReport, PlainTextHasNoControlBytesAndNoTrailingSpaces) {
-  const std::string text = RenderReport(SampleReport(), Mode::kDeviceHot, {});
+  const std::string text = RenderReport(SampleReport(), {});
   for (const char c : text) EXPECT_TRUE(c == '\n' || (c >= 0x20 && c <= 0x7e)) << int{c};
   EXPECT_THAT(text, Not(HasSubstr(" \n")));
   EXPECT_THAT(text, HasSubstr("device: 8 faster, 1 the same, 3 slower, 0 not shown"));
@@ -54,7 +54,7 @@ TEST(RenderReport, PlainTextHasNoControlBytesAndNoTrailingSpaces) {
 TEST(RenderReport, AShapeWithoutAWinnerSaysSo) {
   RunReport report = SampleReport();
   report.shapes[3].winners.clear();
-  const std::string text = RenderReport(report, Mode::kDeviceHot, {});
+  const std::string text = RenderReport(report, {});
   EXPECT_THAT(text, HasSubstr("nothing passed"));
   EXPECT_THAT(text, HasSubstr("1 without a result"));
 }
@@ -62,7 +62,7 @@ TEST(RenderReport, AShapeWithoutAWinnerSaysSo) {
 TEST(RenderReport, BelowTheFloorIsNeverPraised) {
   RunReport report = SampleReport();
   report.shapes[1].winners[0].below_floor = true;
-  const std::string text = RenderReport(report, Mode::kDeviceHot, {Colour::kAnsi, true, 100});
+  const std::string text = RenderReport(report, {Colour::kAnsi, true, 100});
   EXPECT_THAT(text, HasSubstr("\x1b[31mbelow floor!"));
 }
 

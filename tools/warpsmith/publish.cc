@@ -50,8 +50,7 @@ Status Publish(const report::RunReport& report, const ReportFiles& files, bool j
   const std::string document = report::DumpJson(report::ToJson(report));
   if (!files.json.empty()) TRY(WriteFileAtomic(files.json, document + "\n"));
   const std::string text =
-      json ? document + "\n"
-           : report::RenderReport(report, Mode::kDeviceHot, report::StyleOf(STDOUT_FILENO));
+      json ? document + "\n" : report::RenderReport(report, report::StyleOf(STDOUT_FILENO));
   std::fwrite(text.data(), 1, text.size(), stdout);
   if (!json && !files.html.empty()) std::printf("report: %s\n", files.html.c_str());
   return {};
@@ -80,7 +79,7 @@ void PrintDryRun(const std::vector<DryRunRow>& rows, double seconds, bool json) 
 }
 
 Result<int> ExitStatus(const report::RunReport& report, const std::string& fail_on) {
-  const report::Tally tally = report::TallyOf(report, Mode::kDeviceHot);
+  const report::Tally tally = report::TallyOf(report, std::nullopt);
   for (size_t begin = 0; begin < fail_on.size();) {
     const size_t end = std::min(fail_on.find(',', begin), fail_on.size());
     const std::string condition = fail_on.substr(begin, end - begin);
