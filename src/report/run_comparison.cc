@@ -64,10 +64,8 @@ TaskResult ResultOf(const RunSteps& run) {
   const Mode mode = run.record.protocol.modes.front();
   TaskResult result;
   result.key = KeyOf(run.record);
-  ShapeReport shape;
-  shape.workload = run.record.workload.name;
-  shape.sizes = run.record.workload.sizes;
-  result.label = run.record.task.name + ", " + ShapeLabel(shape);
+  result.label = run.record.task.name + ", " +
+                 WorkloadLabel(run.record.workload.sizes, run.record.workload.name);
   result.evaluations = static_cast<int64_t>(run.steps.size());
   result.progress = ProgressOf(run.steps, mode);
   if (!result.progress.empty()) result.first_ratio = result.progress.front().best_ratio;

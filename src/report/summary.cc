@@ -184,16 +184,20 @@ Tally TallyOf(const RunReport& report, std::optional<Mode> mode) {
   return tally;
 }
 
-std::string ShapeLabel(const ShapeReport& shape) {
+std::string WorkloadLabel(const Sizes& sizes, const std::string& workload) {
   std::string label;
   for (const char* name : {"M", "N", "K"}) {
-    const auto size = shape.sizes.find(name);
-    if (size == shape.sizes.end()) {  // "006_Conv3d_Softmax given"
-      return shape.task.substr(shape.task.rfind('/') + 1) + " " + shape.workload;
-    }
+    const auto size = sizes.find(name);
+    if (size == sizes.end()) return workload;
     label += (label.empty() ? "" : "x") + std::to_string(size->second);
   }
   return label;
+}
+
+std::string ShapeLabel(const ShapeReport& shape) {
+  const std::string label = WorkloadLabel(shape.sizes, shape.workload);
+  if (label != shape.workload) return label;
+  return shape.task.substr(shape.task.rfind('/') + 1) + " " + label;
 }
 
 }  // namespace warpsmith::report

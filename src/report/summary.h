@@ -29,7 +29,9 @@ struct Tally {
 // Without a mode: of every shape's headline.
 Tally TallyOf(const RunReport& report, std::optional<Mode> mode);
 
-// "4096x4096x4096" for a GEMM's sizes, the task's and the workload's names otherwise.
+// "4096x4096x4096" for a GEMM's sizes, the workload's name otherwise.
+std::string WorkloadLabel(const Sizes& sizes, const std::string& workload);
+// The same; a workload that is only named comes after its task: "006_Conv3d given".
 std::string ShapeLabel(const ShapeReport& shape);
 
 const WinnerRow* FindWinner(const ShapeReport& shape, Mode mode);
