@@ -1,0 +1,124 @@
+#include <cuda_runtime.h>
+#include <cuda_fp16.h>
+#include <cstdint>
+#include <cstddef>
+#include <cmath>
+
+// out[n] = 10 * sum_{bh,bw} logsumexp_c( mean_{oh,ow}(conv_transpose(x)[n,c]) + bias[c,bh,bw] )
+//
+// With stride 1 and padding 0 each input element meets each filter tap exactly once inside
+// the output, so
+//   sum_{oh,ow} conv_transpose(x)[n,c] = sum_ic (sum_{h,w} x[n,ic]) * (sum_{kh,kw} w[ic,c])
+// plus the convolution bias in every output position. One block per batch element.
+
+// The declaration does not pass these three, they are the task's shapes.
+constexpr int kBatch  = 128;
+constexpr int kHeight = 32;
+constexpr int kWidth  = 32;
+
+constexpr int kThreads = 384;
+constexpr int kWarps   = kThreads / 32;
+constexpr int kSeg     = 256;                       // halves per warp load (32 lanes x 8)
+constexpr int kHW      = kHeight * kWidth;
+constexpr int kSegs    = kHW / kSeg;
+static_assert(kHW % kSeg == 0, "image must split into warp loads");
+
+__device__ __forceinline__ float warp_sum(float v) {
+    for (int o = 16; o > 0; o >>= 1) v += __shfl_xor_sync(0xffffffffu, v, o);
+    return v;
+}
+__device__ __forceinline__ float warp_max(float v) {
+    for (int o = 16; o > 0; o >>= 1) v = fmaxf(v, __shfl_xor_sync(0xffffffffu, v, o));
+    return v;
+}
+
+__global__ void __launch_bounds__(kThreads)
+fused_kernel(__half* __restrict__ out, const __half* __restrict__ x,
+             const __half* __restrict__ w, const __half* __restrict__ cb,
+             const __half* __restrict__ mb,
+             int C, int OC, int KS, int bias_c, int bias_hw)
+{
+    extern __shared__ float sm[];
+    float* part = sm;                    // [C * kSegs]
+    float* wsum = part + C * kSegs;      // [C * OC]
+    float* mean = wsum + C * OC;         // [OC]
+
+    const int t = threadIdx.x;
+    const int lane = t & 31;
+    const int warp = t >> 5;
+    const __half* xn = x + (size_t)blockIdx.x * C * kHW;
+
+    // Input sums, one warp per 256-element segment.
+    const int units = C * kSegs;
+    for (int u = warp; u < units; u += kWarps) {
+        const uint4 v = *reinterpret_cast<const uint4*>(xn + (size_t)u * kSeg + lane * 8);
+        const unsigned int r[4] = {v.x, v.y, v.z, v.w};
+        float s = 0.f;
+#pragma unroll
+        for (int i = 0; i < 4; ++i) {
+            const float lo = __half2float(__ushort_as_half((unsigned short)(r[i] & 0xffffu)));
+            const float hi = __half2float(__ushort_as_half((unsigned short)(r[i] >> 16)));
+            s += lo + hi;
+        }
+        s = warp_sum(s);
+        if (lane == 0) part[u] = s;
+    }
+
+    // Filter sums.
+    const int taps = KS * KS;
+    for (int p = t; p < C * OC; p += kThreads) {
+        const __half* wp = w + (size_t)p * taps;
+        float s = 0.f;
+        for (int i = 0; i < taps; ++i) s += __half2float(wp[i]);
+        wsum[p] = s;
+    }
+    __syncthreads();
+
+    if (warp == 0) {
+        const int oh = kHeight + KS - 1;
+        const int ow = kWidth + KS - 1;
+        const float inv = 1.0f / (float)(oh * ow);
+        for (int c = lane; c < OC; c += 32) {
+            float acc = 0.f;
+            for (int ic = 0; ic < C; ++ic) {
+                float s = 0.f;
+#pragma unroll
+                for (int k = 0; k < kSegs; ++k) s += part[ic * kSegs + k];
+                acc += s * wsum[ic * OC + c];
+            }
+            mean[c] = acc * inv + __half2float(cb[c]);
+        }
+        __syncwarp();
+
+        float total = 0.f;
+        for (int b = 0; b < bias_hw; ++b) {
+            float m = -INFINITY;
+            for (int c = lane; c < OC; c += 32) {
+                const int bc = (bias_c == 1) ? 0 : c;
+                m = fmaxf(m, mean[c] + __half2float(mb[(size_t)bc * bias_hw + b]));
+            }
+            m = warp_max(m);
+            float s = 0.f;
+            for (int c = lane; c < OC; c += 32) {
+                const int bc = (bias_c == 1) ? 0 : c;
+                s += expf(mean[c] + __half2float(mb[(size_t)bc * bias_hw + b]) - m);
+            }
+            s = warp_sum(s);
+            total += m + logf(s);
+        }
+        if (lane == 0) out[blockIdx.x] = __float2half(total * 10.0f);
+    }
+}
+
+void launch_gpu_implementation(void* output, void* input, void* conv_weight, void* conv_bias, void* model_bias, int in_channels, int out_channels, int kernel_size, int64_t bias_c, int64_t bias_h, int64_t bias_w)
+{
+    const size_t smem = sizeof(float) *
+        ((size_t)in_channels * kSegs + (size_t)in_channels * out_channels + out_channels);
+    if (smem > 48 * 1024)
+        cudaFuncSetAttribute(fused_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)smem);
+    fused_kernel<<<kBatch, kThreads, smem>>>(
+        static_cast<__half*>(output), static_cast<const __half*>(input),
+        static_cast<const __half*>(conv_weight), static_cast<const __half*>(conv_bias),
+        static_cast<const __half*>(model_bias),
+        in_channels, out_channels, kernel_size, (int)bias_c, (int)(bias_h * bias_w));
+}
