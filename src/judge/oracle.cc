@@ -163,7 +163,6 @@ Result<std::unique_ptr<Oracle>> Oracle::Open(const OracleOptions& options) {
   std::unique_ptr<Oracle> oracle(
       new Oracle(options, InfoOf(options.device, telemetry), std::move(device)));
   oracle->telemetry_ = telemetry;
-  TRY(oracle->pool_.Prepare(2));  // one to use, one spare
   return oracle;
 }
 
@@ -182,7 +181,7 @@ Result<Verdict> Oracle::Judge(const Job& job) {
   Result<Outcome> outcome = JudgeJob(job, verdict.evidence);
   if (runner_ != nullptr && !runner_->alive()) runner_.reset();
   if (!outcome.ok() || !std::holds_alternative<Passed>(*outcome)) TRY(device_->Probe());
-  TRY(pool_.Prepare(1));
+  if (job.candidate.form == Form::kKernel) TRY(pool_.Prepare(1));
   if (outcome.ok()) {
     verdict.outcome = std::move(outcome).value();
   } else {
@@ -194,6 +193,9 @@ Result<Verdict> Oracle::Judge(const Job& job) {
 
 Result<Outcome> Oracle::JudgeJob(const Job& job, Evidence& evidence) {
   if (auto refused = RefuseUnseen(job)) return *refused;
+  const bool is_kernel = job.candidate.form == Form::kKernel;
+  // One to use, one spare; they start while the inputs are made.
+  if (is_kernel && runner_ == nullptr) TRY(pool_.Prepare(2));
   Stage* stage = TRY(stages_.Of(job.task, job.workload));
   // Others' tasks are judged as they are, and kept out of summaries.
   const bool is_ours = job.task.origin.empty() && job.task.headline;
@@ -203,11 +205,11 @@ Result<Outcome> Oracle::JudgeJob(const Job& job, Evidence& evidence) {
                     "false to have it judged and kept out of summaries)",
                     *stage->degenerate)});
   }
-  Outcome outcome = job.candidate.form == Form::kProgram ? TRY(JudgeProgram(job, *stage, evidence))
-                                                         : TRY(Measure(job, *stage, evidence));
+  Outcome outcome =
+      is_kernel ? TRY(Measure(job, *stage, evidence)) : TRY(JudgeProgram(job, *stage, evidence));
   auto* passed = std::get_if<Passed>(&outcome);
   if (passed == nullptr) return outcome;
-  if (job.candidate.form == Form::kKernel) {
+  if (is_kernel) {
     if (auto failed = TRY(CompareOnTheWall(job, *stage, evidence, *passed))) return *failed;
   }
   evidence.reference = stage->arena->AboutReference();
