@@ -14,16 +14,18 @@ namespace {
 // An H200, fitted to what was measured on it (docs/perf/search.md). Other devices differ in all of
 // these by similar factors, which the order does not feel.
 constexpr double kCyclesPerUs = 1755;
-constexpr double kShareOfFour = 0.91;
-constexpr double kShareOfEight = 0.759;
-constexpr double kShareOfSixteen = 0.73;
+constexpr double kShareOfFour = 0.876;
+constexpr double kShareOfEight = 0.882;
+constexpr double kShareOfSixteen = 0.881;
 constexpr double kGraphNodeUs = 0.9;
-constexpr double kL2BytesPerCycleSm = 51.5;  // what one SM draws
-constexpr double kL2BytesPerUs = 1.43e7;     // what all draw together
-constexpr double kFarther = 0.258;           // what reads from the farther half of L2 take longer
+constexpr double kL2BytesPerCycleSm = 41.4;         // what one SM's threads draw
+constexpr double kTmaBytesPerCycleSm = 70;          // and its TMA
+constexpr double kMulticastBytesPerCycleSm = 51.7;  // of what another CTA of the cluster asked for
+constexpr double kL2BytesPerUs = 3.24e7;            // what all draw together
+constexpr double kFarther = 0.405;  // what reads from the farther half of L2 take longer
 constexpr double kHbmBytesPerUs = 3.5e6;
-constexpr double kHotBytes = 2.78e7;  // that stay in L2 from launch to launch; of twice that, none
-constexpr double kSustainedFlopPerUs = 9.1e8;  // where the power limit holds random data
+constexpr double kHotBytes = 2.89e7;  // that stay in L2 from launch to launch; of twice that, none
+constexpr double kSustainedFlopPerUs = 9.09e8;  // where the power limit holds random data
 
 double AsDouble(int64_t value) { return static_cast<double>(value); }
 
@@ -44,7 +46,10 @@ int64_t UsableSms(int64_t cluster, const Target& target) {
 double SmCycles(const Traits& t, const Target& target) {
   const double on_busiest = CeilRatio(t.ctas, UsableSms(t.cluster, target));
   const double rounds = CeilRatio(static_cast<int64_t>(on_busiest), t.resident_per_sm);
-  const double throughput = std::max(t.tensor_cycles, t.received_bytes / kL2BytesPerCycleSm);
+  const double draws = t.loads_by_tma ? kTmaBytesPerCycleSm : kL2BytesPerCycleSm;
+  const double throughput =
+      std::max(t.tensor_cycles,
+               t.l2_bytes / draws + (t.received_bytes - t.l2_bytes) / kMulticastBytesPerCycleSm);
   // A cluster of sixteen takes a GPC nearly whole: the next begins when it has ended.
   const double share = t.cluster <= 8 ? t.exposed_epilogue : 1;
   const double exposed = 1 + share * (rounds - 1);

@@ -78,7 +78,7 @@ bool IsPlausible(const Problem& problem, const Target& target, const TinyParamet
 std::vector<TinyParameters> WarpTiles() {
   std::vector<TinyParameters> tiles;
   for (const auto& [m, n] : std::initializer_list<std::pair<int, int>>{
-           {16, 8}, {16, 16}, {16, 32}, {16, 64}, {32, 16}, {32, 32}, {32, 64}}) {
+           {16, 8}, {16, 16}, {16, 32}, {32, 16}, {32, 32}}) {
     for (const int warps_m : {1, 2, 4}) {
       for (const int warps_n : {1, 2, 4}) {
         tiles.push_back(
@@ -93,7 +93,7 @@ std::vector<TinyParameters> WarpTiles() {
 std::vector<TinyParameters> Splits(const TinyParameters& tile) {
   std::vector<TinyParameters> all;
   for (const int slices : {1, 2, 4, 8, 16}) {
-    for (const int cluster : {1, 2, 4, 8, 16}) {
+    for (const int cluster : {1, 8, 16}) {
       for (const int unroll : {1, 2, 4, 8}) {
         for (const int accumulators : {1, 2}) {
           for (const int permute : {0, 1}) {
@@ -106,6 +106,17 @@ std::vector<TinyParameters> Splits(const TinyParameters& tile) {
       }
     }
   }
+  return all;
+}
+
+// As launches follow each other. 1 lets the next one begin at once, which is best where it finds
+// idle SMs in plenty, and crowds it on the last few where it does not.
+std::vector<P> Overlaps(const Problem& problem, const Target& target, P p) {
+  if (!target.overlap || target.compute_capability < 90) return {p};
+  p.overlap = 2;
+  std::vector<P> all = {p};
+  p.overlap = 1;
+  if (2 * TinyCtas(problem, p) <= target.sm_count) all.push_back(p);
   return all;
 }
 
@@ -195,12 +206,7 @@ std::vector<Config> TinyConfigs(const Problem& problem, const Target& target) {
   for (const TinyParameters& tile : WarpTiles()) {
     for (const TinyParameters& p : Splits(tile)) {
       if (!IsLegalTiny(problem, target, p) || !IsPlausible(problem, target, p)) continue;
-      configs.push_back(ToConfig(p));
-      if (!target.overlap) continue;
-      P early = p;
-      for (early.overlap = 1; early.overlap <= 2; ++early.overlap) {
-        configs.push_back(ToConfig(early));
-      }
+      for (const P& early : Overlaps(problem, target, p)) configs.push_back(ToConfig(early));
     }
   }
   return configs;

@@ -64,20 +64,34 @@ TEST(TinyFamily, ClustersNeedSm90AndPrmtNeedsRowMajorB) {
   }
 }
 
-// Fastest of a sweep on an H200, 2026-11-21.
+// Fastest of sweeps on an H200, 2026-11-21.
 TEST(TinyFamily, HoldsWhatWonOnAnH200) {
   const auto holds = [](Problem problem, TinyParameters p) {
     const std::vector<Config> configs = TinyConfigs(problem, Target{});
     return std::find(configs.begin(), configs.end(), ToConfig(p)) != configs.end();
   };
-  // Warp tile, tile warps, slice warps, cluster slices, unroll, accumulators, permute.
-  EXPECT_TRUE(holds({64, 64, 64, Layout::kTN}, {16, 8, 1, 2, 1, 1, 2, 2, 0}));
-  EXPECT_TRUE(holds({64, 64, 64, Layout::kNN}, {16, 8, 1, 1, 1, 1, 2, 2, 0}));
-  EXPECT_TRUE(holds({64, 64, 1024, Layout::kTN}, {16, 8, 1, 1, 4, 1, 8, 2, 0}));
-  EXPECT_TRUE(holds({64, 64, 1024, Layout::kNN}, {16, 16, 2, 1, 1, 8, 4, 1, 1}));
-  EXPECT_TRUE(holds({4096, 64, 64, Layout::kTN}, {16, 32, 2, 1, 1, 1, 2, 1, 0}));
-  EXPECT_TRUE(holds({512, 512, 512, Layout::kTN}, {32, 32, 1, 2, 2, 1, 2, 1, 0}));
-  EXPECT_TRUE(holds({64, 64, 16384, Layout::kTN}, {32, 16, 1, 1, 4, 16, 2, 2, 0}));
+  // Warp tile, tile warps, slice warps, cluster slices, unroll, accumulators, permute, overlap.
+  EXPECT_TRUE(holds({64, 64, 64, Layout::kTN}, {16, 8, 2, 2, 1, 1, 2, 2, 0, 1}));
+  EXPECT_TRUE(holds({64, 64, 64, Layout::kNN}, {16, 8, 1, 1, 1, 1, 2, 2, 0, 1}));
+  EXPECT_TRUE(holds({64, 64, 1024, Layout::kTN}, {16, 8, 1, 1, 8, 1, 4, 2, 0, 1}));
+  EXPECT_TRUE(holds({128, 128, 2048, Layout::kTN}, {16, 8, 1, 1, 8, 1, 2, 1, 0, 2}));
+  EXPECT_TRUE(holds({64, 16384, 64, Layout::kTN}, {32, 32, 2, 2, 1, 1, 2, 1, 0, 2}));
+  EXPECT_TRUE(holds({4096, 64, 64, Layout::kTN}, {16, 32, 2, 1, 1, 1, 2, 1, 0, 2}));
+  EXPECT_TRUE(holds({512, 512, 512, Layout::kTN}, {32, 32, 1, 2, 2, 1, 2, 1, 0, 2}));
+  EXPECT_TRUE(holds({64, 64, 16384, Layout::kTN}, {32, 16, 1, 1, 4, 16, 2, 2, 0, 2}));
+}
+
+// Launches that begin at once crowd where most SMs are taken (128 CTAs: 3.0 us, 2.4 us).
+TEST(TinyFamily, BeginsAtOnceOnlyWhereMostSmsAreIdle) {
+  for (const Problem& problem : kShapes) {
+    for (const Config& config : TinyConfigs(problem, Target{})) {
+      const TinyParameters p = TinyFromConfig(config);
+      EXPECT_TRUE(p.overlap == 2 || (p.overlap == 1 && TinyCtas(problem, p) <= 66));
+    }
+    for (const Config& config : TinyConfigs(problem, {.overlap = false})) {
+      EXPECT_EQ(config.at("overlap"), 0);
+    }
+  }
 }
 
 TEST(TinyFamily, PlanCoversCOnceWithTheThreadsOfTheSource) {

@@ -257,16 +257,56 @@ TEST(WgmmaFamily, DirectLoadsTakePointersAndAWarpgroupOfProducers) {
   EXPECT_FALSE(IsLegalWgmma(problem, {}, p));
 }
 
-TEST(WgmmaFamily, OverlapIsOfferedOnlyWhereAskedFor) {
-  const Problem problem = {512, 512, 512, Layout::kTN};
-  const auto early = [&](const Target& target) {
-    size_t count = 0;
-    for (const Config& config : WgmmaConfigs(problem, target)) count += config.at("overlap");
-    return count;
+std::set<int64_t> OverlapsOf(const Problem& problem, int64_t splits, int64_t shared,
+                             const Target& target = {}) {
+  std::set<int64_t> overlaps;
+  for (const Config& config : WgmmaConfigs(problem, target)) {
+    const WgmmaParameters p = WgmmaFromConfig(config);
+    const bool large = WgmmaSharedBytes(p) > 232448 / 2;
+    if (p.splits == splits && p.slices == 1 && p.cluster_m * p.cluster_n == shared && large) {
+      overlaps.insert(p.overlap);
+    }
+  }
+  return overlaps;
+}
+
+// As it was measured: docs/perf/hgemm.md.
+TEST(WgmmaFamily, OverlapIsOfferedWhereItPays) {
+  const Problem square = {1024, 1024, 1024, Layout::kTN};
+  EXPECT_EQ(OverlapsOf(square, 1, 1), (std::set<int64_t>{1, 2}));
+  EXPECT_EQ(OverlapsOf(square, 1, 1, {.overlap = false}), std::set<int64_t>{0});
+  EXPECT_EQ(OverlapsOf({8192, 8192, 8192, Layout::kTN}, 1, 1), std::set<int64_t>{0});
+  EXPECT_EQ(OverlapsOf(kDeep, 4, 1), std::set<int64_t>{0});  // 10.4 us, 13.6 us with 2
+  EXPECT_EQ(OverlapsOf(kDeep, 4, 2), (std::set<int64_t>{0, 2}));
+  EXPECT_TRUE(LaunchOf(square, {.overlap = 1}).programmatic);
+}
+
+// Fastest of a measurement on an H200, 2026-11-21.
+TEST(WgmmaFamily, HoldsWhatWonOnAnH200) {
+  const auto holds = [](const Problem& problem, const WgmmaParameters& p) {
+    const std::vector<Config> configs = WgmmaConfigs(problem, {});
+    return std::find(configs.begin(), configs.end(), ToConfig(p)) != configs.end();
   };
-  EXPECT_EQ(early({}), 0u);
-  EXPECT_GT(early({.overlap = true}), 100u);
-  EXPECT_TRUE(LaunchOf(problem, {.overlap = 1}).programmatic);
+  WgmmaParameters p{.tile_m = 64, .tile_n = 128, .stages = 9, .consumers = 1};
+  p.raster_group = 4, p.raster_along_m = 0, p.tma_store = 0, p.overlap = 2;
+  EXPECT_TRUE(holds({1024, 1024, 4096, Layout::kTN}, p));
+  p = {.tile_m = 64, .tile_n = 64, .stages = 7, .consumers = 1, .splits = 2, .tma_store = 0};
+  p.overlap = 2;
+  EXPECT_TRUE(holds({2048, 128, 2048, Layout::kTN}, p));
+  p = {.tile_m = 64, .tile_n = 64, .stages = 7, .consumers = 1, .tma_store = 0, .slices = 4};
+  EXPECT_TRUE(holds({256, 512, 4096, Layout::kTN}, p));
+  p = {.tile_m = 128, .tile_n = 96, .stages = 8, .cluster_m = 2, .cluster_n = 2, .splits = 4};
+  p.tma_store = 0, p.overlap = 2;
+  EXPECT_TRUE(holds({512, 512, 12288, Layout::kTN}, p));
+  p = {.tile_m = 64, .tile_n = 64, .tile_k = 128, .stages = 7, .consumers = 1, .splits = 4};
+  p.tma_store = 0;
+  EXPECT_TRUE(holds(kDeep, p));
+  p = {.stages = 4, .raster_group = 1, .raster_along_m = 0, .persistent = 1, .tma_store = 0};
+  p.ping_pong = 1, p.overlap = 1;
+  EXPECT_TRUE(holds({2048, 2048, 256, Layout::kTN}, p));
+  p = {.tile_m = 256, .tile_n = 192, .stages = 3, .producer_warps = 4, .cluster_n = 2};
+  p.persistent = p.even_rounds = 1;
+  EXPECT_TRUE(holds({8192, 8192, 8192, Layout::kTN}, p));
 }
 
 // 128 CTAs of 48 KB: four of the next launch would fit each of the four SMs that are idle.
@@ -284,22 +324,22 @@ TEST(WgmmaFamily, OverlapSpreadsTheNextLaunch) {
   EXPECT_EQ(Value(LaunchOf(problem, p).shared_bytes, sizes), WgmmaSharedBytes(p));
 }
 
-// Rings of eight stages, deeper ones, and for slices those that leave their second kernel a cache.
+// The deepest rings, of eight stages, and those of which two fit an SM; for slices those that leave
+// their second kernel a cache.
 TEST(WgmmaFamily, RingsOfSeveralDepthsAreOffered) {
-  std::set<std::pair<int64_t, int64_t>> rings;  // columns, stages
-  for (const Config& config : WgmmaConfigs(kDeep, {})) {
-    const WgmmaParameters p = WgmmaFromConfig(config);
-    if (p.tile_m == 64 && p.tile_k == 64 && p.slices == 8 && !p.direct_load && p.splits == 1) {
-      rings.emplace(p.tile_n, p.stages);
+  const auto rings = [](int64_t columns, int64_t slices) {
+    std::set<int64_t> stages;
+    for (const Config& config : WgmmaConfigs(kDeep, {})) {
+      const WgmmaParameters p = WgmmaFromConfig(config);
+      const bool asked = p.tile_n == columns && p.slices == slices;
+      if (asked && p.tile_m == 64 && p.tile_k == 64 && p.splits == 1) stages.insert(p.stages);
     }
-  }
-  const auto offered = [&](int64_t columns, std::initializer_list<int64_t> stages) {
-    for (const int64_t depth : stages) {
-      EXPECT_TRUE(rings.contains({columns, depth})) << columns << " columns, " << depth;
-    }
+    return stages;
   };
-  offered(64, {14, 8, 7});
-  offered(128, {9, 8, 7, 6, 4});
+  EXPECT_EQ(rings(64, 1), (std::set<int64_t>{14, 8, 7}));
+  EXPECT_EQ(rings(128, 1), (std::set<int64_t>{9, 8, 4}));
+  EXPECT_EQ(rings(64, 8), (std::set<int64_t>{7, 6}));
+  EXPECT_EQ(rings(128, 8), (std::set<int64_t>{7, 6}));
 }
 
 // Clusters of eight leave SMs idle unless two CTAs fit one.
@@ -321,11 +361,11 @@ struct Expected {
 TEST(WgmmaFamily, SpacesAreLargeAndNotTooLarge) {
   for (const Expected& e :
        std::initializer_list<Expected>{{{64, 64, 64, Layout::kTN}, 1, 100},
-                                       {{1024, 1024, 1024, Layout::kTN}, 1000, 5000},
-                                       {{4096, 4096, 4096, Layout::kTN}, 1000, 20000},
-                                       {{8192, 8192, 8192, Layout::kNN}, 1000, 20000},
-                                       {{256, 256, 16384, Layout::kTN}, 500, 8000},
-                                       {{12288, 8192, 256, Layout::kTN}, 1000, 25000},
+                                       {{1024, 1024, 1024, Layout::kTN}, 400, 2000},
+                                       {{4096, 4096, 4096, Layout::kTN}, 400, 2000},
+                                       {{8192, 8192, 8192, Layout::kNN}, 400, 2000},
+                                       {{256, 256, 16384, Layout::kTN}, 400, 2000},
+                                       {{12288, 8192, 256, Layout::kTN}, 400, 4000},
                                        {{64, 64, 100, Layout::kTN}, 0, 0}}) {
     const size_t count = WgmmaConfigs(e.problem, {}).size();
     EXPECT_GE(count, e.at_least) << e.problem.m << " " << e.problem.k;
@@ -343,7 +383,7 @@ TEST(WgmmaFamily, EveryConfigurationOfASpaceIsLegalDistinctAndFits) {
       EXPECT_LE(WgmmaSharedBytes(p), 232448 / p.ctas_per_sm);
       EXPECT_TRUE(seen.insert(config).second);
     }
-    EXPECT_GT(seen.size(), 500u);
+    EXPECT_GT(seen.size(), 300u);
   }
 }
 

@@ -13,10 +13,12 @@ namespace {
 
 using P = WgmmaParameters;
 
-constexpr int64_t kMostStages = 14, kMostUsualStages = 8;   // 14 of 64x64 fit
-constexpr int64_t kL2Bytes = int64_t{50} << 20;             // about
+// What stands here is what docs/perf/hgemm.md found to pay: values that never came within 2 % of
+// the best of any shape are left out, so that a search meets what can win.
+constexpr int64_t kMostStages = 14, kMostUsualStages = 8;  // 14 of 64x64 fit
+constexpr int64_t kMostSlicedStages = 7;         // leaves some cache to the kernel that adds up
+constexpr int64_t kL2Bytes = int64_t{50} << 20;  // about
 constexpr int64_t kMostPartialBytes = int64_t{32} << 20;    // written and read once more
-constexpr int64_t kSharedBytesOfThreeQuarters = 163 << 10;  // and 92 KB of cache
 constexpr int64_t kSharedBytesOfHalfAnSm = 232448 / 2 - 1;  // two CTAs side by side
 
 struct TileGrid {
@@ -43,6 +45,7 @@ bool IsTilePlausible(const Problem& problem, const Target& target, const P& p) {
 bool IsSplitPlausible(const Problem& problem, const Target& target, const P& p) {
   const int64_t ctas = Tiles(problem, p).ctas(p);
   if (WgmmaParts(p) == 1) return true;
+  if (p.splits > 1 && p.slices > 1) return false;
   if (CeilDiv(problem.k, p.tile_k) < 4 * WgmmaParts(p) || ctas > 2 * target.sm_count) return false;
   if (p.slices == 1) return true;
   return ctas > target.sm_count / 4 && ctas / p.slices <= target.sm_count / 2 &&
@@ -50,8 +53,15 @@ bool IsSplitPlausible(const Problem& problem, const Target& target, const P& p) 
 }
 
 bool IsRingPlausible(const Problem& problem, const P& p) {
-  if (p.tile_k == 128 && p.stages < 3) return false;  // the same bytes in finer steps are better
+  // The same bytes in finer steps are better, unless a barrier a step is too much of it.
+  if (p.tile_k == 128 && (p.stages < 3 || p.tile_m * p.tile_n > 64 * 64)) return false;
   return p.stages == 2 || p.stages <= CeilDiv(problem.k, p.tile_k * WgmmaParts(p));
+}
+
+// C that leaves L2 first leaves room for operands that are read again; where K is deep it makes no
+// difference.
+bool StreamsC(const Problem& problem, const P& p) {
+  return problem.k <= 2048 && p.persistent && problem.m * problem.n * 2 >= kL2Bytes / 2;
 }
 
 // Turns hide stores behind products: small tiles only where stores are a part of the time that
@@ -64,29 +74,29 @@ bool IsPlausible(const Problem& problem, const Target& target, const P& p) {
   const TileGrid tiles = Tiles(problem, p);
   const int64_t ctas = tiles.ctas(p);
   const bool one_wave = ctas <= target.sm_count * p.ctas_per_sm;
-  if (p.ctas_per_sm > 1 && ctas <= target.sm_count * (p.ctas_per_sm - 1)) return false;
   if (p.persistent && one_wave) return false;  // one tile a CTA anyway
+  // Where an SM has one tile, a store through shared memory has nothing to hide behind.
+  if (!p.persistent && p.tma_store) return false;
   // Direct stores stop the tensor cores, unless another warpgroup goes on.
   if (p.persistent && !p.tma_store && problem.k > (p.ping_pong ? 2048 : 256)) return false;
   if (p.cluster_m > tiles.m || p.cluster_n > tiles.n) return false;
-  if (p.cluster_m * p.cluster_n > 2 && !one_wave) return false;
-  if (p.stream_c && problem.m * problem.n * 2 < kL2Bytes / 2) return false;
+  if (p.cluster_m * p.cluster_n > 2 && (!one_wave || p.splits == 1)) return false;
+  if ((p.stream_c != 0) != StreamsC(problem, p)) return false;
   return IsRingPlausible(problem, p) && IsSplitPlausible(problem, target, p);
 }
 
-// Skew hides stores, too.
-bool IsSkewPlausible(const Problem& problem, const P& p) {
-  return p.skew == 0 || (problem.k <= 2048 && !p.ping_pong);
-}
-
-// Orders worth telling apart: one where all tiles run at once, else groups up to the lines there
+// Orders worth telling apart: two where all tiles run at once, else groups up to the lines there
 // are.
 bool IsRasterPlausible(const Problem& problem, const Target& target, const P& p) {
   const TileGrid tiles = Tiles(problem, p);
   const P usual;
-  if (tiles.ctas(p) <= target.sm_count * p.ctas_per_sm) {
-    return p.raster_group == usual.raster_group && p.raster_along_m == usual.raster_along_m;
+  if (tiles.ctas(p) <= target.sm_count) {
+    const bool across = p.raster_group == 4 && p.raster_along_m == 0;
+    const bool is_usual =
+        p.raster_group == usual.raster_group && p.raster_along_m == usual.raster_along_m;
+    return is_usual || (across && WgmmaParts(p) == 1 && tiles.m > 1 && tiles.n > 4);
   }
+  if (problem.k > 256 ? p.raster_group < 8 : p.raster_group == 8) return false;
   const int64_t lines =
       p.raster_along_m ? CeilDiv(tiles.n, p.cluster_n) : CeilDiv(tiles.m, p.cluster_m);
   if (p.raster_group == 1) return lines == 1 || (problem.k <= 256 && !p.raster_along_m);
@@ -102,6 +112,19 @@ bool AreEvenRoundsPlausible(const Problem& problem, const Target& target, const 
   const int64_t clusters = CeilDiv(tiles.m, p.cluster_m) * CeilDiv(tiles.n, p.cluster_n);
   const int64_t active = target.sm_count * p.ctas_per_sm / WgmmaClusterSize(p);
   return CeilDiv(clusters, CeilDiv(clusters, active)) < active;
+}
+
+// Whether launches that follow each other overlap. Where a kernel takes long nothing is gained, and
+// splits that wait without sharing loads lose up to a third. 1 is for CTAs that take an SM each:
+// smaller ones would crowd on the few SMs that the launch ahead leaves idle.
+bool IsOverlapPlausible(const Problem& problem, const Target& target, const P& p) {
+  constexpr int64_t kMostProducts = int64_t{1} << 34;
+  const bool is_short = problem.m * problem.n * problem.k <= kMostProducts;
+  const bool shares = p.cluster_m * p.cluster_n > 1;
+  if (!target.overlap || !is_short || (p.splits >= 4 && !shares)) return p.overlap == 0;
+  if (p.splits >= 4 || p.slices > 1) return p.overlap != 1;
+  if (p.overlap == 1) return p.splits == 1 && WgmmaSharedBytes(p) > kSharedBytesOfHalfAnSm;
+  return p.overlap == 2;
 }
 
 // ---- enumeration: each step extends every configuration of the step before ----
@@ -132,9 +155,8 @@ All TileChoices() {
   for (const auto& [m, n, consumers] : std::initializer_list<std::array<int64_t, 3>>{
            {64, 32, 1},   {64, 64, 1},   {64, 96, 1},   {64, 128, 1},  {64, 128, 2},  {64, 192, 1},
            {64, 256, 1},  {64, 256, 2},  {128, 32, 2},  {128, 64, 1},  {128, 64, 2},  {128, 96, 2},
-           {128, 128, 1}, {128, 128, 2}, {128, 160, 2}, {128, 192, 2}, {128, 256, 2}, {192, 64, 3},
-           {192, 128, 3}, {192, 192, 2}, {192, 192, 3}, {192, 256, 2}, {256, 64, 2},  {256, 96, 2},
-           {256, 128, 2}, {256, 192, 2}}) {
+           {128, 128, 1}, {128, 128, 2}, {128, 192, 2}, {128, 256, 2}, {192, 192, 2}, {192, 256, 2},
+           {256, 64, 2},  {256, 96, 2},  {256, 128, 2}, {256, 192, 2}}) {
     all.push_back({.tile_m = m, .tile_n = n, .consumers = consumers});
   }
   all = Extend(all, {64, 128}, [](P& p, int64_t v) { p.tile_k = v; });
@@ -154,33 +176,30 @@ All PingPongTiles() {
 
 // setmaxnreg only where registers are short: it needs a warpgroup for the producer.
 bool IsProducerPlausible(const P& p) {
-  return p.producer_warps == 1 || WgmmaAccumulators(p) >= 128;
+  if (WgmmaAccumulators(p) < 128) return p.producer_warps == 1;
+  if (p.ping_pong) return (p.producer_warps == 4) == (WgmmaAccumulators(p) > 128);
+  return p.persistent || p.producer_warps == 1;
 }
 
-// What a ring may leave of an SM's shared memory to others. Large clusters do not fill the GPCs
-// unless two CTAs fit an SM; the kernel that adds up slices takes its place beside the first, and
-// reads faster the more of the memory is left to be its cache.
-std::vector<int64_t> RoomsBelow(const P& p) {
-  if (p.slices > 1) return {kSharedBytesOfThreeQuarters, kSharedBytesOfHalfAnSm};
-  if (WgmmaClusterSize(p) >= 4) return {kSharedBytesOfHalfAnSm};
-  return {};
-}
-
-// Of the legal ring depths of a configuration: the deepest, the two deepest of usual ones, and the
-// deepest that leaves each room.
+// Of the legal ring depths of a configuration: for slices the two deepest that leave their second
+// kernel a cache; else the deepest, the deepest of usual ones (of persistent kernels the two
+// deepest), and the deepest of which two fit an SM, as clusters that do not fill the GPCs need and
+// launches that overlap.
 All WithStages(const Problem& problem, const Target& target, const All& from) {
   All all;
   for (P p : from) {
-    const std::vector<int64_t> rooms = RoomsBelow(p);
-    size_t left = 0;  // of these, are left already
-    int unusual = 0, usual = 0;
-    for (p.stages = kMostStages; p.stages >= 2 && (usual < 2 || left < rooms.size()); --p.stages) {
+    int deepest = 0, usual = 0;
+    bool halves = p.persistent || p.slices > 1;  // none is wanted, or taken already
+    for (p.stages = p.slices > 1 ? kMostSlicedStages : kMostStages; p.stages >= 2; --p.stages) {
       if (!IsLegalWgmma(problem, target, p) || !IsPlausible(problem, target, p)) continue;
-      const size_t before = left;
-      while (left < rooms.size() && WgmmaSharedBytes(p) < rooms[left]) ++left;
-      int& taken = p.stages > kMostUsualStages ? unusual : usual;
-      if (taken < (p.stages > kMostUsualStages ? 1 : 2) || left > before) all.push_back(p);
-      ++taken;
+      const bool is_usual = p.stages <= kMostUsualStages;
+      const bool is_half = WgmmaSharedBytes(p) <= kSharedBytesOfHalfAnSm;
+      const int wanted = p.slices > 1 || p.persistent ? 2 : 1;
+      if (deepest == 0 || (is_usual && usual < wanted) || (is_half && !halves)) all.push_back(p);
+      ++deepest;
+      usual += is_usual ? 1 : 0;
+      halves = halves || is_half;
+      if (usual >= wanted && halves) break;
     }
   }
   return all;
@@ -188,35 +207,33 @@ All WithStages(const Problem& problem, const Target& target, const All& from) {
 
 All SplitChoices(const Problem& problem, const Target& target) {
   All all = Filter(TileChoices(), [&](const P& p) {
-    return HasWgmmaInstruction(p, problem.layout) && IsProducerPlausible(p) &&
-           IsTilePlausible(problem, target, p);
+    return HasWgmmaInstruction(p, problem.layout) && IsTilePlausible(problem, target, p);
   });
-  all = Extend(all, {1, 2, 4, 8, 16}, [](P& p, int64_t v) { p.splits = v; });
-  all = Extend(all, {1, 2, 4, 8, 16, 32}, [](P& p, int64_t v) { p.slices = v; });
+  all = Extend(all, {1, 2, 4, 8}, [](P& p, int64_t v) { p.splits = v; });
+  all = Extend(all, {1, 4, 8, 16, 32}, [](P& p, int64_t v) { p.slices = v; });
   all = Filter(all, [&](const P& p) { return IsSplitPlausible(problem, target, p); });
-  return Extend(all, {0, 1}, [](P& p, int64_t v) { p.persistent = v; });
+  all = Extend(all, {0, 1}, [](P& p, int64_t v) { p.persistent = v; });
+  return Filter(all, IsProducerPlausible);
 }
 
 // Copies by threads: for problems of few k-blocks, where the way to the first product is long
 // beside the rest.
 All DirectTiles() {
   All all;
-  for (const auto& [m, n, consumers] : std::initializer_list<std::array<int64_t, 3>>{
-           {64, 32, 1}, {64, 64, 1}, {64, 128, 1}, {128, 32, 2}, {128, 64, 2}, {128, 128, 2}}) {
+  for (const auto& [m, n, consumers] :
+       std::initializer_list<std::array<int64_t, 3>>{{64, 32, 1}, {64, 64, 1}, {64, 128, 1}}) {
     all.push_back(
         {.tile_m = m, .tile_n = n, .consumers = consumers, .producer_warps = 4, .direct_load = 1});
   }
-  return Extend(all, {64, 128}, [](P& p, int64_t v) { p.tile_k = v; });
+  return all;
 }
 
 All DirectChoices(const Problem& problem, const Target& target) {
-  constexpr int64_t kMostProducts = int64_t{1} << 32;
+  constexpr int64_t kMostProducts = int64_t{1} << 28;
   if (problem.m * problem.n * problem.k > kMostProducts) return {};
-  All all = Extend(DirectTiles(), {1, 2, 4, 8}, [](P& p, int64_t v) { p.splits = v; });
-  all = Extend(all, {1, 2, 4, 8}, [](P& p, int64_t v) { p.slices = v; });
-  return Filter(all, [&](const P& p) {
+  return Filter(DirectTiles(), [&](const P& p) {
     return HasWgmmaInstruction(p, problem.layout) && IsTilePlausible(problem, target, p) &&
-           IsSplitPlausible(problem, target, p) && Tiles(problem, p).ctas(p) <= 2 * target.sm_count;
+           Tiles(problem, p).ctas(p) <= 2 * target.sm_count;
   });
 }
 
@@ -237,19 +254,17 @@ std::vector<P> WgmmaChoices(const Problem& problem, const Target& target) {
   all.insert(all.end(), direct.begin(), direct.end());
   all = Extend(all, {1, 2}, [](P& p, int64_t v) { p.cluster_m = v; });
   all = Extend(all, {1, 2}, [](P& p, int64_t v) { p.cluster_n = v; });
-  all = Extend(all, {1, 2, 3}, [](P& p, int64_t v) { p.ctas_per_sm = v; });
   all = Extend(all, {0, 1}, [](P& p, int64_t v) { p.tma_store = v; });
   all = Extend(all, {0, 1}, [](P& p, int64_t v) { p.stream_c = v; });
   all = WithStages(problem, target, all);
-  all = Extend(all, {0, 1, 2}, [](P& p, int64_t v) { p.skew = v; });
-  all = Filter(all, [&](const P& p) { return IsSkewPlausible(problem, p); });
   all = Extend(all, {1, 4, 8, 16}, [](P& p, int64_t v) { p.raster_group = v; });
   all = Extend(all, {0, 1}, [](P& p, int64_t v) { p.raster_along_m = v; });
   all = Extend(all, {0, 1}, [](P& p, int64_t v) { p.even_rounds = v; });
   all = Filter(all, [&](const P& p) { return AreEvenRoundsPlausible(problem, target, p); });
-  if (target.overlap) all = Extend(all, {0, 1, 2}, [](P& p, int64_t v) { p.overlap = v; });
+  all = Extend(all, {0, 1, 2}, [](P& p, int64_t v) { p.overlap = v; });
   return Filter(all, [&](const P& p) {
-    return IsLegalWgmma(problem, target, p) && IsRasterPlausible(problem, target, p);
+    return IsLegalWgmma(problem, target, p) && IsRasterPlausible(problem, target, p) &&
+           IsOverlapPlausible(problem, target, p);
   });
 }
 

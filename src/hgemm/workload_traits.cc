@@ -16,39 +16,45 @@ namespace {
 // SM cycles of an H200, fitted together to what was measured on it (docs/perf/search.md): each is
 // an effective value beside the others, not a measurement of one thing.
 constexpr double kLoadLatency = 300;  // global load that hits L2, under some load
-constexpr double kTmaLatency = 139;
+constexpr double kTmaLatency = 203;
 constexpr double kMmaLatency = 33;   // m16n8k16
-constexpr double kMmaCycles = 9.01;  // m16n8k16 on one of four tensor cores (0.6 of wgmma's rate)
-constexpr double kBarrier = 89.2;
-constexpr double kClusterBarrier = 592;  // arrive, wait, and the skew between CTAs
-constexpr double kClusterStart = 188;
-constexpr double kClusterStartPerCta = 19.9;
-constexpr double kMulticastWait = 175;
+constexpr double kMmaCycles = 8.36;  // m16n8k16 on one of four tensor cores (0.6 of wgmma's rate)
+constexpr double kBarrier = 54.8;
+constexpr double kClusterBarrier = 472;  // arrive, wait, and the skew between CTAs
+constexpr double kClusterStart = 144;
+constexpr double kClusterStartPerCta = 10.2;
+constexpr double kMulticastWait = 156;
 constexpr double kStageInFlight = 1.24;
-constexpr double kFillBytesPerCycle = 1.19e3;
-constexpr double kFirstStageBytesPerCycle = 150;  // that the first product waits for
-constexpr double kWgmmaSetup = 88.2;              // barriers, tensor maps
-constexpr double kDistributedBytesPerCycle = 18.2;
-constexpr double kStoreBytesPerCycle = 70.5;       // of one SM
-constexpr double kStoreBytesPerCycleAll = 1.84e3;  // of all
-constexpr double kTmaStoreWait = 362;              // until a bulk store has been read
+constexpr double kFillBytesPerCycle = 1.73e3;
+constexpr double kFirstStageBytesPerCycle = 203;  // that the first product waits for
+constexpr double kWgmmaSetup = 149;               // barriers, tensor maps
+constexpr double kDistributedBytesPerCycle = 14;
+constexpr double kStoreBytesPerCycle = 38.7;       // of one SM
+constexpr double kStoreBytesPerCycleAll = 1.36e3;  // of all
+constexpr double kTmaStoreWait = 336;              // until a bulk store has been read
 constexpr double kDirectStore = 0.895;             // times as long, from registers
 constexpr double kWgmmaMultiplyAddsPerCycle = 1.9e3;
-constexpr double kLoneWarpgroup = 0.882;  // what one reaches of the rate of two
+constexpr double kLoneWarpgroup = 0.95;  // what one reaches of the rate of two
+// Of a kernel whose operands come from where the launch before left them, beside what depends on
+// its tiles.
+constexpr double kWgmmaStartUs = 0.43;
+constexpr double kMmaSyncStartUs = 0.101;
 constexpr double kSecondLaunchUs = 1.15;
 // A second launch that takes its place early waits for the first all the same.
-constexpr double kEarlyLaunchUs = 0.892;
+constexpr double kEarlyLaunchUs = 2.28;
 // How it suffers from a first kernel that takes all shared memory.
-constexpr double kRingUs = 0.549;
-constexpr double kSumBytesPerUsSm = 3.45e4;  // what a CTA of it reads
-constexpr double kEarlyL2BytesPerUs = 2.44e6;
-constexpr double kOverlapUs = 0.165;  // what a launch saves that overlaps the operation ahead
-constexpr double kCrowdUs = 0.689;    // what is lost where such launches crowd on a few SMs
-constexpr double kCooperativeExposed = 0.207;  // of an epilogue, beside the loads of the next tile
-constexpr double kDirectTurnExposed = 0.135;   // and of one from registers, in turns
-constexpr double kDirectRamp = 1000;           // of copies by threads, without tensor maps
+constexpr double kRingUs = 0.509;
+constexpr double kSumBytesPerUsSm = 6.28e4;  // what a CTA of it reads
+constexpr double kEarlyL2BytesPerUs = 2.94e6;
+constexpr double kOverlapUs = 0.2;         // what a launch saves that overlaps the operation ahead
+constexpr double kOverlapSetupUs = 0.346;  // and by fetching tensor maps and setting up barriers
+constexpr double kCrowdUs = 0.663;         // what is lost where such launches crowd on a few SMs
+constexpr double kApartUs = 1.11;          // and by splits that wait without sharing loads
+constexpr double kCooperativeExposed = 0.148;  // of an epilogue, beside the loads of the next tile
+constexpr double kDirectTurnExposed = 0.12;    // and of one from registers, in turns
+constexpr double kDirectRamp = 142;            // of copies by threads, without tensor maps
 constexpr double kDirectBlock = 20;            // what they cost a k-block, beside
-constexpr double kL2BytesPerUs = 2.7e6;
+constexpr double kL2BytesPerUs = 2.5e6;
 constexpr int64_t kSmSharedBytes = 233472;
 constexpr int64_t kSmRegisters = 65536;
 constexpr int64_t kSmThreads = 2048;
@@ -91,12 +97,20 @@ double SecondKernelUs(const Problem& problem, const Target& target, int64_t part
 }
 
 // Launches that wait for the one ahead take places where there is most room: more than their share
-// on the SMs that the one ahead left idle, unless they are spread (overlap 2) or need all of an SM.
+// on the SMs that the one ahead left idle, unless they come late (overlap 2) or need all of an SM.
 double OverlapUs(const Traits& t, const Target& target, int64_t overlap, int64_t shared_bytes) {
   if (overlap == 0) return 0;
   const bool crowds = overlap == 1 && 3 * shared_bytes < kSmSharedBytes &&
                       2 * t.ctas > target.sm_count && 2 * t.ctas < 3 * target.sm_count;
   return crowds ? kCrowdUs : -kOverlapUs;
+}
+
+double WgmmaOverlapUs(const Traits& t, const Target& target, const WgmmaParameters& p) {
+  if (p.overlap == 0) return 0;
+  if (p.overlap == 1 && p.slices > 1) return kCrowdUs;
+  const bool apart = p.splits >= 4 && p.cluster_m * p.cluster_n == 1;
+  return OverlapUs(t, target, p.overlap, WgmmaSharedBytes(p)) - kOverlapSetupUs +
+         (apart ? kApartUs : 0);
 }
 
 // Sums of the warp groups of a CTA added through its shared memory.
@@ -151,7 +165,8 @@ Traits TinyTraits(const Problem& problem, const Target& target, const Config& co
   t.chain_cycles = kLoadLatency + AsDouble(CeilDiv(blocks, p.unroll) - 1) * batch + loads * 8 +
                    chain * (1 + shuffle);
   t.ramp_cycles = 150;
-  t.epilogue_cycles = 200 + SliceReduceCycles(t.tile_m * t.tile_n, p.slice_warps) +
+  t.epilogue_cycles = 200 + StoreCycles(t, target) +
+                      SliceReduceCycles(t.tile_m * t.tile_n, p.slice_warps) +
                       ClusterReduceCycles(t.tile_m * t.tile_n, p.cluster_slices);
   t.extra_us += OverlapUs(t, target, p.overlap, 0);
   return t;
@@ -190,7 +205,7 @@ Traits MmaSyncTraits(const Problem& problem, const Target& target, const Config&
   if (p.splits > 1 && !p.split_cluster) {
     t.extra_us = SecondKernelUs(problem, target, p.splits, p.early_reduce != 0);
   }
-  t.extra_us += OverlapUs(t, target, p.overlap, MmaSyncSharedBytes(p));
+  t.extra_us += kMmaSyncStartUs + OverlapUs(t, target, p.overlap, MmaSyncSharedBytes(p));
   t.exposed_epilogue = t.resident_per_sm > 1 ? 0 : 1;
   t.raster_group = p.raster_group;
   return t;
@@ -225,6 +240,7 @@ Traits WgmmaTraits(const Problem& problem, const Target& target, const Config& c
   t.l2_bytes = AsDouble(blocks * p.tile_k * 2) * (AsDouble(p.tile_m) / AsDouble(p.cluster_n) +
                                                   AsDouble(p.tile_n) / AsDouble(p.cluster_m));
   t.received_bytes = AsDouble(blocks * p.tile_k * 2 * (p.tile_m + p.tile_n));
+  t.loads_by_tma = p.direct_load == 0;
   t.streams_c = p.stream_c != 0;
   const double a_block =
       t.tensor_cycles / AsDouble(blocks) + 40 + (p.direct_load ? kDirectBlock : 0);
@@ -246,7 +262,7 @@ Traits WgmmaTraits(const Problem& problem, const Target& target, const Config& c
     t.extra_us = SecondKernelUs(problem, target, p.slices, true) +
                  kRingUs * AsDouble(WgmmaSharedBytes(p)) / AsDouble(kSmSharedBytes);
   }
-  t.extra_us += OverlapUs(t, target, p.overlap, WgmmaSharedBytes(p));
+  t.extra_us += kWgmmaStartUs + WgmmaOverlapUs(t, target, p);
   // Warpgroups in turns hide their stores behind each other's products; those that share a tile
   // store at the same time, while only loads go on.
   t.exposed_epilogue = p.ctas_per_sm > 1                 ? 0

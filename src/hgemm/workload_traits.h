@@ -20,6 +20,7 @@ struct Traits {
   double tensor_cycles = 0;        // of the tensor cores, a CTA
   double l2_bytes = 0;             // read through L2 by a CTA, multicast counted once
   double received_bytes = 0;       // that arrive in the CTA: multicast saves none of these
+  bool loads_by_tma = false;       // else threads copy
   double chain_cycles = 0;         // k loop of one CTA alone
   double ramp_cycles = 0;          // before the first product
   double epilogue_cycles = 0;      // from the last product to the end of the CTA
