@@ -44,6 +44,15 @@ TEST_F(NvccTest, MakesALibraryOfAProgram) {
   EXPECT_THAT(CompileWell(compiler, candidate).image, HasSubstr("launch_gpu_implementation"));
 }
 
+TEST_F(NvccTest, ProgramsMayUseWhatTheArchitectureAloneHas) {
+  WorkerCompiler compiler(Options());
+  Candidate candidate =
+      ForNvcc(CandidateOf("__global__ void f() { asm volatile(\"wgmma.fence.sync.aligned;\"); }\n"
+                          "void launch() { f<<<1, 128>>>(); }\n"));
+  candidate.form = Form::kProgram;
+  EXPECT_EQ(CompileWell(compiler, candidate).kernels.size(), 1U);
+}
+
 TEST_F(NvccTest, BuildsAProgramWithItsShim) {
   Task task;
   task.name = "scale";

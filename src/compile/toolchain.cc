@@ -110,9 +110,21 @@ Status CheckArchitecture(const Toolchain& toolchain, std::string_view architectu
                "use one of these, with 'a' where the device has specific instructions (sm_90a)"};
 }
 
+namespace {
+
+// Of a whole program nvcc makes code for sm_90, too, where it is told --gpu-architecture=sm_90a,
+// and fails at what sm_90a alone has.
+std::string ArchitectureFlag(Form form, const std::string& architecture) {
+  if (form == Form::kKernel) return "--gpu-architecture=" + architecture;
+  return "-gencode=arch=compute_" + architecture.substr(architecture.find('_') + 1) +
+         ",code=" + architecture;
+}
+
+}  // namespace
+
 std::vector<std::string> CompileFlags(const Candidate& candidate, std::string_view architecture) {
-  std::vector<std::string> flags = {"--gpu-architecture=" + std::string(architecture), "-std=c++17",
-                                    "--ptxas-options=-v"};
+  std::vector<std::string> flags = {ArchitectureFlag(candidate.form, std::string(architecture)),
+                                    "-std=c++17", "--ptxas-options=-v"};
   if (candidate.toolchain == "nvrtc") flags.emplace_back("-default-device");
   flags.insert(flags.end(), candidate.flags.begin(), candidate.flags.end());
   return flags;
