@@ -3,10 +3,12 @@
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
+#include <future>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "catalogue.h"
 #include "core/verdict.h"
 #include "hgemm_products.h"
 #include "machine.h"
@@ -30,13 +32,24 @@ struct AgainstRow {
   double library_us = 0, bar_us = 0;
   double ratio = 0;  // bar / library: above 1 the library is faster
   Interval interval;
+  double kernel_us = 0;     // of our own kernel, launched without a library
+  double kernel_ratio = 0;  // bar / kernel
+  Interval kernel_interval;
+};
+
+// A shape, and our kernel beside which the library and the bar are measured.
+struct Subject {
+  SearchJob job;
+  Point point;
 };
 
 Protocol AgainstProtocol() {
   Protocol protocol = Protocol::Screened();
   protocol.level = Level::kCertified;  // a screened job meets the bar alone
   protocol.modes = {Mode::kDeviceHot, Mode::kDeviceCold, Mode::kOffline, Mode::kServer};
+  // What narrows an interval is rounds, not samples within one.
   protocol.rounds = protocol.max_rounds = 7;
+  protocol.samples_per_round = 1;
   return protocol;
 }
 
@@ -71,28 +84,59 @@ std::optional<AgainstRow> RowOf(const task::HgemmShape& shape, const ModeTiming&
                  MedianOf(timing, library),
                  MedianOf(timing, kBar),
                  bar->ratio / own->ratio,
-                 {}};
+                 {},
+                 timing.candidate.median_us,
+                 bar->ratio,
+                 bar->interval};
   row.interval = {row.ratio * std::exp(-below), row.ratio * std::exp(above)};
   return row;
 }
 
-Result<std::vector<AgainstRow>> Measure(Machine& machine, const task::HgemmShape& shape,
-                                        const ProductOptions& product, const std::string& library) {
-  SearchJob job = TRY(HgemmSearch(machine, TaskOf(product), task::HgemmWorkload(shape)));
-  job.task.baselines = {kBar, library};
-  const Point* best = nullptr;
+// The catalogue's kernel, or where it has none the one that the cost model likes best.
+Result<Subject> SubjectOf(Machine& machine, const task::HgemmShape& shape,
+                          const BenchOptions& options, const hgemm::Catalogue& catalogue) {
+  const Task task = TaskOf(options.product);
+  const Workload workload = task::HgemmWorkload(shape);
+  Subject subject{TRY(HgemmSearch(machine, task, workload)), {}};
+  const hgemm::CatalogueRow* row =
+      hgemm::Find(catalogue, ProblemOf(task, workload), machine.info().name);
+  if (row != nullptr) {
+    subject.point = row->kernel;
+    return subject;
+  }
+  const std::vector<Point>& points = subject.job.space.points();
+  if (points.empty()) {
+    return Error{ErrorCode::kBadInput, subject.job.label + ": no kernel of ours to measure beside",
+                 ""};
+  }
   double best_us = 0;
-  for (const Point& point : job.space.points()) {
-    const double us = job.model(point);
-    if (best != nullptr && us >= best_us) continue;
-    best = &point;
+  for (const Point& point : points) {
+    const double us = subject.job.model(point);
+    if (&point != &points.front() && us >= best_us) continue;
+    subject.point = point;
     best_us = us;
   }
-  if (best == nullptr) {
-    return Error{ErrorCode::kBadInput, job.label + ": no kernel of ours to measure beside", ""};
-  }
+  return subject;
+}
+
+// While one shape is measured the next one's kernel is compiled; it waits in the compiler's cache.
+// What goes wrong is met again when it is measured.
+std::future<void> CompileAhead(Machine& machine, const Subject& subject) {
+  Compiler* const compiler = machine.loop_compiler();
+  Result<Candidate> candidate = subject.job.make(subject.point);
+  if (compiler == nullptr || !candidate.ok()) return {};
+  return std::async(std::launch::async, [compiler, candidate = std::move(*candidate),
+                                         architecture = machine.info().architecture] {
+    (void)compiler->Compile(candidate, architecture);
+  });
+}
+
+Result<std::vector<AgainstRow>> Measure(Machine& machine, const task::HgemmShape& shape,
+                                        Subject subject, const std::string& library) {
+  SearchJob& job = subject.job;
+  job.task.baselines = {kBar, library};
   std::vector<AgainstRow> rows;
-  TRY(MeasurePoints(machine, job, AgainstProtocol(), {*best},
+  TRY(MeasurePoints(machine, job, AgainstProtocol(), {subject.point},
                     [&](const Job&, const Completed& completed) -> Result<bool> {
                       const Outcome& outcome = completed.verdict.outcome;
                       const auto* passed = std::get_if<Passed>(&outcome);
@@ -116,14 +160,17 @@ std::string ToCsv(const std::vector<AgainstRow>& rows, const DeviceInfo& info,
                     " hgemm bench --against " +
                     std::filesystem::path(options.against).filename().string() + " " +
                     ArgumentsOf(options.product) +
-                    "\nm,n,k,layout,dtype,mode,library_us,lt_auto_us,ratio,lo,hi\n";
+                    "\nm,n,k,layout,dtype,mode,library_us,lt_auto_us,ratio,lo,hi,"
+                    "kernel_us,ratio_kernel,lo_kernel,hi_kernel\n";
   for (const AgainstRow& row : rows) {
-    char line[256];
-    std::snprintf(line, sizeof line, "%ld,%ld,%ld,%s,%s,%s,%.5g,%.5g,%.4f,%.4f,%.4f\n",
+    char line[320];
+    std::snprintf(line, sizeof line,
+                  "%ld,%ld,%ld,%s,%s,%s,%.5g,%.5g,%.4f,%.4f,%.4f,%.5g,%.4f,%.4f,%.4f\n",
                   static_cast<long>(row.shape.m), static_cast<long>(row.shape.n),
                   static_cast<long>(row.shape.k), options.product.layout.c_str(),
                   options.product.dtype.c_str(), std::string(Name(row.mode)).c_str(),
-                  row.library_us, row.bar_us, row.ratio, row.interval.lo, row.interval.hi);
+                  row.library_us, row.bar_us, row.ratio, row.interval.lo, row.interval.hi,
+                  row.kernel_us, row.kernel_ratio, row.kernel_interval.lo, row.kernel_interval.hi);
     csv += line;
   }
   return csv;
@@ -160,7 +207,9 @@ void Print(const std::vector<AgainstRow>& rows, bool json) {
                                 {"lt_auto_us", row.bar_us},
                                 {"ratio", row.ratio},
                                 {"low", row.interval.lo},
-                                {"high", row.interval.hi}});
+                                {"high", row.interval.hi},
+                                {"kernel_us", row.kernel_us},
+                                {"kernel_ratio", row.kernel_ratio}});
     if (json) continue;
     std::printf("%-20s %-12s %10.3f us, cuBLASLt %10.3f us: %.3f [%.3f, %.3f]\n",
                 task::Name(row.shape).c_str(), std::string(Name(row.mode)).c_str(), row.library_us,
@@ -191,6 +240,8 @@ Result<int> RunAgainst(const BenchOptions& options) {
     return Error{ErrorCode::kNoInput, "--against " + options.against + ": " + missing.message(),
                  "name a shared library; docs/library.md says what it exports"};
   }
+  hgemm::Catalogue catalogue;
+  if (!options.catalogue.empty()) catalogue = TRY(ReadCatalogue(options.catalogue));
   DeviceOptions device = options.device;
   device.libraries = {path.string()};
   Machine machine = TRY(Machine::Open(device));
@@ -200,11 +251,21 @@ Result<int> RunAgainst(const BenchOptions& options) {
   }
   const double started = MonotonicSeconds();
   std::vector<AgainstRow> rows;
-  for (const task::HgemmShape& shape : shapes) {
+  std::optional<Subject> next;
+  std::future<void> compiled;  // of the next one; waits when it is replaced
+  for (size_t i = 0; i < shapes.size(); ++i) {
     const bool late =
         options.pace.max_seconds > 0 && MonotonicSeconds() - started > options.pace.max_seconds;
     if (Interrupted() || late) break;
-    const auto measured = TRY(Measure(machine, shape, options.product, "lib:" + path.string()));
+    Subject subject =
+        next ? std::move(*next) : TRY(SubjectOf(machine, shapes[i], options, catalogue));
+    next.reset();
+    if (i + 1 < shapes.size()) {
+      next = TRY(SubjectOf(machine, shapes[i + 1], options, catalogue));
+      compiled = CompileAhead(machine, *next);
+    }
+    const auto measured =
+        TRY(Measure(machine, shapes[i], std::move(subject), "lib:" + path.string()));
     rows.insert(rows.end(), measured.begin(), measured.end());
   }
   if (rows.empty()) {

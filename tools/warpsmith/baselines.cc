@@ -10,6 +10,7 @@ Protocol BaselineProtocol() {
   protocol.level = Level::kCertified;  // a screened job meets the bar alone
   protocol.modes = {Mode::kDeviceHot, Mode::kDeviceCold, Mode::kOffline, Mode::kServer};
   protocol.rounds = protocol.max_rounds = 5;
+  protocol.samples_per_round = 1;  // medians over rounds are all that is kept
   return protocol;
 }
 

@@ -20,6 +20,7 @@
 #include "solo/confined.h"
 #include "solo/solo.h"
 #include "task_commands.h"
+#include "tune_defaults.h"
 #include "util/build_info.h"
 #include "util/display_text.h"
 #include "util/interrupt.h"
@@ -64,7 +65,7 @@ void AddProduct(CLI::App* command, ProductOptions& product) {
 }
 
 void AddSearch(CLI::App* command, SearchOptions& search,
-               const std::vector<std::string>& proposers = {"guided", "local", "random"}) {
+               const std::vector<std::string>& proposers = {"guided", "brief", "local", "random"}) {
   command->add_option("--proposer", search.proposer, "where candidates come from")
       ->check(CLI::IsMember(proposers))
       ->capture_default_str();
@@ -102,6 +103,16 @@ void AddTuneLike(CLI::App* command, TuneOptions& options) {
   AddProduct(command, options.product);
 }
 
+// How thorough a tuning is without being told depends on how many shapes there are.
+void SetTuneDefaults(CLI::App* tune, SearchOptions& search) {
+  search = UnsetTuneOptions();
+  const std::string many = "; of more than " + std::to_string(kFewShapes) + " shapes: ";
+  tune->get_option("--proposer")->default_str("guided" + many + "brief");
+  tune->get_option("--budget")->default_str("evals=160" + many + "evals=12");
+  tune->get_option("--finalists")->default_str("3" + many + "0");
+  tune->get_option("--batch")->default_str("8" + many + "4");
+}
+
 void AddDemo(CLI::App& app, Chosen& chosen) {
   CLI::App* command = app.add_subcommand("demo", "tune 12 HGEMM shapes and write report.html");
   auto options = std::make_shared<TuneOptions>();
@@ -123,9 +134,10 @@ void AddHgemm(CLI::App& app, Chosen& chosen) {
                  "when replaying a recording, build the winners for real");
   tune->add_flag("--compare-proposers", tune_options->compare_proposers,
                  "compare the proposers on the recorded spaces");
-  tune->add_flag("--overlap", tune_options->search.overlap,
-                 "also kernels that begin before the call ahead has ended: back to back only");
+  tune->add_flag("!--no-overlap", tune_options->search.overlap,
+                 "only kernels that begin when the call ahead has ended");
   AddTuneLike(tune, *tune_options);
+  SetTuneDefaults(tune, tune_options->search);
   Choose(tune, chosen, tune_options, RunHgemmTune);
 
   CLI::App* bench = hgemm->add_subcommand("bench", "measure cuBLAS, cuBLASLt and torch");
@@ -134,6 +146,8 @@ void AddHgemm(CLI::App& app, Chosen& chosen) {
       ->capture_default_str();
   bench->add_option("--against", bench_options->against,
                     "compare this library (docs/library.md) with cuBLASLt; trusted code only");
+  bench->add_option("--catalogue", bench_options->catalogue,
+                    "with --against: the kernels of this catalogue alone, too");
   bench->add_option("--layout", bench_options->product.layout, "with --against: NN or TN")
       ->check(CLI::IsMember({"NN", "TN"}))
       ->capture_default_str();
@@ -187,7 +201,7 @@ void AddOptimize(CLI::App& app, Chosen& chosen) {
   command->add_option("--workload", options->workload, "by name; default: the first");
   AddDevice(command, options->device);
   AddPace(command, options->pace);
-  AddSearch(command, options->search, {"guided", "local", "random", "agent"});
+  AddSearch(command, options->search, {"guided", "brief", "local", "random", "agent"});
   options->search.budget.clear();  // its default is the proposer's
   command->get_option("--budget")->default_str("evals=160; the agent's: evals=40");
   AddReportFiles(command, options->files);

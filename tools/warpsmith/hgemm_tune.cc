@@ -10,6 +10,7 @@
 #include "search.h"
 #include "search_ahead.h"
 #include "task/hgemm_task.h"
+#include "tune_defaults.h"
 #include "util/clock.h"
 #include "util/interrupt.h"
 #include "winners.h"
@@ -21,8 +22,10 @@ std::string CommandOf(const TuneOptions& options) {
   return "warpsmith hgemm tune --shapes " + options.shapes + " " + ArgumentsOf(options.product) +
          " --proposer " + options.search.proposer + " --budget " + options.search.budget +
          " --seed " + std::to_string(options.search.seed) +
-         (options.search.overlap ? " --overlap" : "");
+         (options.search.overlap ? "" : " --no-overlap");
 }
+
+constexpr double kSecondsAShape = 1;  // contents, references, cuBLASLt's autotuning
 
 // Seconds of the GPU, as measured on an H200: what every verdict costs, and about so many launches
 // of the candidate and the bar beside it, each at half of what the tensor cores promise.
@@ -30,7 +33,7 @@ double SecondsOf(const Protocol& protocol, const task::HgemmShape& shape) {
   const double flops = 2.0 * static_cast<double>(shape.m) * static_cast<double>(shape.n) *
                        static_cast<double>(shape.k);
   const double launch = flops / 500e12;
-  return protocol.level == Level::kCertified ? 1.5 + 3000 * launch : 0.02 + 60 * launch;
+  return protocol.level == Level::kCertified ? 2.2 + 3000 * launch : 0.15 + 60 * launch;
 }
 
 // What a plan would cost, from the budget and what verdicts take.
@@ -49,7 +52,8 @@ Result<int> DryRun(const TuneOptions& options, const std::vector<task::HgemmShap
     const double each = replays ? 0.0005 : SecondsOf(SearchProtocol(), shape);
     seconds += std::min(budget.gpu_seconds, each * static_cast<double>(evaluations));
     if (!replays) {
-      seconds += options.search.finalists * SecondsOf(FinalProtocol(options.search), shape);
+      seconds += kSecondsAShape +
+                 options.search.finalists * SecondsOf(FinalProtocol(options.search), shape);
     }
     rows.push_back({job.label, job.space.size(), evaluations});
   }
@@ -104,10 +108,12 @@ Result<Tuned> TuneAll(const TuneOptions& options, const std::vector<task::HgemmS
 
 }  // namespace
 
-Result<int> RunHgemmTune(const TuneOptions& options) {
+Result<int> RunHgemmTune(const TuneOptions& given) {
+  TuneOptions options = given;
   const optimize::Slice slice = TRY(optimize::ParseSlice(options.pace.slice));
-  const std::vector<task::HgemmShape> shapes =
-      optimize::TakeSlice(slice, TRY(task::ParseHgemmShapes(options.shapes)));
+  const std::vector<task::HgemmShape> all = TRY(task::ParseHgemmShapes(options.shapes));
+  const std::vector<task::HgemmShape> shapes = optimize::TakeSlice(slice, all);
+  options.search = TuneDefaults(options.search, all.size());
   TRY(ParseBudget(options.search.budget));
   Machine machine = TRY(Machine::Open(options.device));
   if (!options.common.quiet) std::fprintf(stderr, "%s\n", machine.notice().c_str());

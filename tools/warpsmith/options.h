@@ -39,7 +39,7 @@ struct ProductOptions {
 };
 
 struct SearchOptions {
-  std::string proposer = "guided";  // guided, local, random
+  std::string proposer = "guided";  // guided, brief, local, random
   std::string budget = "evals=160";
   uint64_t seed = 1;
   int batch = 8;
@@ -49,7 +49,7 @@ struct SearchOptions {
   std::string resume;
   std::string fail_on;  // "regression", "incorrect", comma-separated
   bool dry_run = false;
-  bool overlap = false;  // hgemm: also kernels that begin before the operation ahead has ended
+  bool overlap = true;  // hgemm: also kernels that begin before the operation ahead has ended
 };
 
 struct ReportFiles {
@@ -79,6 +79,7 @@ struct BenchOptions {
   std::string shapes = "demo", csv;
   ProductOptions product;  // the layout: with `against` alone, else both are measured
   std::string against;     // a library to compare with cuBLASLt
+  std::string catalogue;   // with `against`: our kernels beside it; empty: the cost model's first
   bool torch = true;
   std::string reference;                       // CSV of known times to compare with
   std::string reference_column = "device_us";  // its column for the device mode

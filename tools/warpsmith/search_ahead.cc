@@ -47,9 +47,9 @@ void CompileAll(Compiler& compiler, const std::string& architecture,
 Result<SearchJob> TuneSearch(Machine& machine, const SearchOptions& options, const Task& task,
                              const Workload& workload) {
   SearchJob job = TRY(HgemmSearch(machine, task, workload));
-  if (!options.overlap || machine.recorded() != nullptr) return job;
+  if (options.overlap || machine.recorded() != nullptr) return job;
   hgemm::Target target = hgemm::TargetOf(machine.info());
-  target.overlap = true;
+  target.overlap = false;
   job.space = hgemm::SpaceFor(ProblemOf(task, workload), target);
   return job;
 }

@@ -21,7 +21,7 @@ double ScoreOf(const Step& step);
 
 class SpaceProposer final : public Proposer {
  public:
-  // `strategy` is one of StrategyNames(); kUsage otherwise.
+  // `strategy` is one that MakeStrategy knows; kUsage otherwise.
   static Result<std::unique_ptr<Proposer>> Create(std::string_view strategy,
                                                   std::shared_ptr<const Terrain> terrain,
                                                   CandidateMaker maker, uint64_t seed);

@@ -17,8 +17,12 @@ Result<Strategy> MakeStrategy(std::string_view name, std::shared_ptr<const Terra
   if (name == RandomSearch::kName) return Strategy(RandomSearch(terrain, seed));
   if (name == LocalSearch::kName) return Strategy(LocalSearch(std::move(terrain), seed));
   if (name == GuidedSearch::kName) return Strategy(GuidedSearch(std::move(terrain), seed));
+  if (name == kBrief) {
+    const GuidedOptions options{.starting_arms = 5, .exploration = 0};
+    return Strategy(GuidedSearch(std::move(terrain), seed, options));
+  }
   return Error{ErrorCode::kUsage, "no search strategy is called '" + std::string(name) + "'",
-               "choose one of: random, local, guided"};
+               "choose one of: random, local, guided, brief"};
 }
 
 std::string_view NameOf(const Strategy& strategy) {

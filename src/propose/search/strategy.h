@@ -23,7 +23,10 @@ using Strategy = std::variant<RandomSearch, LocalSearch, GuidedSearch>;
 
 // "random", "local", "guided".
 std::span<const std::string_view> StrategyNames();
-// kUsage with the known names when there is no such strategy.
+// Guided search for budgets of a dozen evaluations: few arms, nothing at random. It is no strategy
+// of its own, and not compared with the others.
+inline constexpr std::string_view kBrief = "brief";
+// One of StrategyNames(), or kBrief; kUsage with the known names when there is no such strategy.
 Result<Strategy> MakeStrategy(std::string_view name, std::shared_ptr<const Terrain> terrain,
                               uint64_t seed);
 

@@ -57,6 +57,27 @@ class EveryStrategy : public testing::TestWithParam<std::string_view> {};
 INSTANTIATE_TEST_SUITE_P(Strategies, EveryStrategy, testing::ValuesIn(StrategyNames()),
                          [](const auto& info) { return std::string(info.param); });
 
+// 16 arms, of which the model likes "f1" best, by a little: twelve evaluations are not spent on one
+// point of each.
+TEST(Brief, SpendsItsFewEvaluationsOnTheBestArms) {
+  const auto terrain = Grid(8, 3, 3, [](const Point& point) {
+    return (point.family == "f" ? 1.0 : 1.1) + 0.01 * static_cast<double>(point.config.at("a"));
+  });
+  ASSERT_EQ(terrain->arms(), 16);
+  Strategy brief = MakeStrategy(kBrief, terrain, 1).value();
+  std::set<int> arms;
+  for (int batch = 0; batch < 3; ++batch) {
+    for (const int index : Next(brief, 4)) {
+      arms.insert(terrain->Arm(index));
+      Tell(brief, index, 1 / std::exp(terrain->LogPredicted(index)));
+    }
+  }
+  EXPECT_EQ(arms.size(), 5u);
+  EXPECT_TRUE(
+      arms.contains(terrain->Arm(terrain->space().Find({"f", {{"a", 1}, {"b", 0}, {"c", 0}}}))));
+  EXPECT_EQ(NameOf(brief), GuidedSearch::kName);
+}
+
 TEST_P(EveryStrategy, ProposesEveryPointOnce) {
   const bool held = rc::check("every point once, however answers are interleaved", [] {
     const int a = *rc::gen::inRange(1, 5), b = *rc::gen::inRange(1, 5), c = *rc::gen::inRange(1, 4);
