@@ -26,6 +26,8 @@ constexpr double kFarther = 0.405;  // what reads from the farther half of L2 ta
 constexpr double kHbmBytesPerUs = 3.5e6;
 constexpr double kHotBytes = 2.89e7;  // that stay in L2 from launch to launch; of twice that, none
 constexpr double kSustainedFlopPerUs = 9.09e8;  // where the power limit holds random data
+constexpr double kReadPower = 6;    // of a byte read for every product, as a share of the time
+constexpr double kEvenGain = 0.02;  // of even rounds
 
 double AsDouble(int64_t value) { return static_cast<double>(value); }
 
@@ -86,6 +88,17 @@ bool Has(const Point& point, std::string_view parameter, int64_t at_least) {
   return found != point.config.end() && found->second >= at_least;
 }
 
+// Where power is the limit for long, clocks fall with what moves beside the products: operands are
+// read into the SMs once for every tile that needs them, and fewer SMs at work leave more to each.
+double PowerFactor(const Problem& problem, const Traits& t, bool even_rounds) {
+  constexpr double kLeastFlop = int64_t{1} << 36;
+  constexpr int64_t kLeastK = 2048;
+  if (2.0 * AsDouble(problem.m * problem.n) * AsDouble(problem.k) < kLeastFlop) return 1;
+  if (problem.k < kLeastK) return 1;
+  const double reads = 1 / AsDouble(t.tile_m) + 1 / AsDouble(t.tile_n);
+  return (1 + kReadPower * reads) * (even_rounds ? 1 - kEvenGain : 1);
+}
+
 }  // namespace
 
 double PredictUs(const Problem& problem, const Target& target, const Point& point) {
@@ -101,7 +114,8 @@ double PredictUs(const Problem& problem, const Target& target, const Point& poin
   // Bounds that are nearly as large as the largest are felt too.
   double sum = 0;
   for (const double bound : bounds) sum += std::pow(bound, 6);
-  return kGraphNodeUs + std::pow(sum, 1.0 / 6) + traits->extra_us;
+  const double power = PowerFactor(problem, *traits, Has(point, "even_rounds", 1));
+  return kGraphNodeUs + std::pow(sum, 1.0 / 6) * power + traits->extra_us;
 }
 
 std::string ArmOf(const Problem& problem, const Target& target, const Point& point) {
