@@ -61,14 +61,10 @@ std::vector<Neighbour> Nearest(const Pack& pack, const Problem& problem) {
   return near;
 }
 
-// A pack of a later version may hold families or parameters that the model does not know.
+// Infinite for a family that the model does not know: a pack may be of a later version.
 double PredictedUs(const Problem& problem, const hgemm::Target& target, const Point& point) {
-  try {
-    return hgemm::PredictUs({problem.m, problem.n, problem.k, LayoutOf(problem), problem.dtype},
-                            target, point);
-  } catch (const std::exception&) {
-    return std::numeric_limits<double>::infinity();
-  }
+  return hgemm::PredictUs({problem.m, problem.n, problem.k, LayoutOf(problem), problem.dtype},
+                          target, point);
 }
 
 bool IsValidFor(const LaunchPlan& plan, const Problem& problem) {

@@ -28,6 +28,7 @@ expect_status 78 "$program" hgemm tune --device recorded --gpu 0
 expect_status 2 "$program" evaluate "$checkout/tasks/saxpy-f32" x.cu --csv out.csv
 expect_status 2 "$program" evaluate "$checkout/tasks/saxpy-f32" --many "$checkout/tasks"
 expect_status 2 "$program" evaluate --many "$checkout/tasks" --workload large
+expect_status 2 "$program" optimize "$checkout/tasks/saxpy-f32" --minimal-agent --contrastive
 
 # A name is not always text, and no name moves the cursor.
 cp -r "$checkout/tasks/saxpy-f32" $'esc\x1b[1Ape'

@@ -15,7 +15,7 @@ void AddAgent(CLI::App* command, AgentOptions& agent) {
     return command->add_option(name, value, help)->group(kGroup);
   };
   const auto flag = [&](const char* name, bool& value, const char* help) {
-    command->add_flag(name, value, help)->group(kGroup);
+    return command->add_flag(name, value, help)->group(kGroup);
   };
   add("--model", agent.models,
       "[ROLE=]openai:MODEL@URL, endpoint:FILE, exchange:DIR or recorded:FILE; may be repeated")
@@ -48,8 +48,10 @@ void AddAgent(CLI::App* command, AgentOptions& agent) {
   add("--record", agent.record, "write the whole run into this .wsrec when it has ended");
   flag("--no-memory", agent.no_memory, "ablation: neither read nor write what techniques brought");
   flag("--cycles-only", agent.cycles_only, "ablation: of profiles only each kernel's time");
-  flag("--minimal-agent", agent.minimal, "ablation: code and profile in, code out");
-  flag("--contrastive", agent.contrastive, "prompts of variants with their scores");
+  CLI::Option* minimal =
+      flag("--minimal-agent", agent.minimal, "ablation: code and profile in, code out");
+  flag("--contrastive", agent.contrastive, "prompts of variants with their scores")
+      ->excludes(minimal);
 }
 
 }  // namespace warpsmith::cli
