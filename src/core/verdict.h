@@ -31,7 +31,7 @@ struct TimedOut {
 };
 
 // One check that the output failed. `detector` is one of: "bound", "poison" (stale or unwritten),
-// "nan", "zero-one", "fp16-accumulate", "adversarial", "nondeterministic-wrong".
+// "nan", "zero-one", "fp16-accumulate", "bf16-accumulate", "adversarial", "nondeterministic-wrong".
 struct Incorrect {
   std::string detector, detail;
   double error = 0, bound = 0;  // at the worst element; bound 0: exact
