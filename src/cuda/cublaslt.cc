@@ -9,6 +9,7 @@
 
 #include "cuda/blas.h"
 #include "cuda/lt_functions.h"
+#include "cuda/lt_preference.h"
 #include "cuda/symbol_table.h"
 
 namespace warpsmith::cuda {
@@ -50,31 +51,6 @@ LtAlgorithm FromResult(const cublasLtMatmulHeuristicResult_t& result) {
   algorithm.workspace_bytes = result.workspaceSize;
   algorithm.waves = result.wavesCount;
   return algorithm;
-}
-
-struct PreferenceHandle {
-  cublasLtMatmulPreference_t handle = nullptr;
-  ~PreferenceHandle() {
-    if (handle != nullptr) (*LtTable())->cublasLtMatmulPreferenceDestroy(handle);
-  }
-};
-
-Status Configure(cublasLtMatmulPreference_t handle, const LtPreference& preference, HalfType type) {
-  const auto workspace_bytes = static_cast<uint64_t>(preference.workspace_bytes);
-  TRY(LT_CALL("workspace", cublasLtMatmulPreferenceSetAttribute, handle,
-              CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &workspace_bytes, sizeof(workspace_bytes)));
-  if (type == HalfType::kBF16) {
-    const auto reductions = static_cast<uint32_t>(CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE);
-    TRY(LT_CALL("reductions", cublasLtMatmulPreferenceSetAttribute, handle,
-                CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, &reductions, sizeof(reductions)));
-  }
-  for (const auto operand :
-       {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
-        CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES}) {
-    TRY(LT_CALL("alignment", cublasLtMatmulPreferenceSetAttribute, handle, operand,
-                &preference.alignment_bytes, sizeof(preference.alignment_bytes)));
-  }
-  return {};
 }
 
 }  // namespace
@@ -121,14 +97,15 @@ Result<LtMatmul> LtMatmul::Create(const GemmShape& shape) {
 }
 
 Result<std::vector<LtAlgorithm>> LtMatmul::Heuristic(const LtPreference& preference) const {
-  PreferenceHandle native;
-  TRY(LT_CALL("", cublasLtMatmulPreferenceCreate, &native.handle));
-  TRY(Configure(native.handle, preference, handles_->shape.type));
+  const uint32_t aligned = preference.alignment_bytes;
+  const auto native = TRY(LtNativePreference::Create(
+      *TRY(LtTable()), preference.workspace_bytes, {aligned, aligned, aligned},
+      handles_->shape.type == HalfType::kBF16 ? LtSums::kInFp32 : LtSums::kAny));
   std::vector<cublasLtMatmulHeuristicResult_t> results(preference.algorithms);
   int found = 0;
   TRY(LT_CALL(ShapeText(handles_->shape), cublasLtMatmulAlgoGetHeuristic, handles_->library,
               handles_->operation, handles_->first, handles_->second, handles_->product,
-              handles_->product, native.handle, preference.algorithms, results.data(), &found));
+              handles_->product, native.handle(), preference.algorithms, results.data(), &found));
   std::vector<LtAlgorithm> algorithms;
   for (int i = 0; i < found; ++i) {
     if (results[i].state == CUBLAS_STATUS_SUCCESS) algorithms.push_back(FromResult(results[i]));

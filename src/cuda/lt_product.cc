@@ -9,6 +9,7 @@
 
 #include "cuda/blas.h"
 #include "cuda/lt_functions.h"
+#include "cuda/lt_preference.h"
 #include "cuda/symbol_table.h"
 
 namespace warpsmith::cuda {
@@ -174,47 +175,16 @@ Result<LtProduct> LtProduct::Create(std::shared_ptr<const LtLibrary> library,
   return LtProduct(std::move(state));
 }
 
-namespace {
-
-struct Preference {
-  const LtFunctions& api;
-  cublasLtMatmulPreference_t handle = nullptr;
-  ~Preference() {
-    if (handle != nullptr) api.cublasLtMatmulPreferenceDestroy(handle);
-  }
-  Status Set(cublasLtMatmulPreferenceAttributes_t which, const void* value, size_t bytes) const {
-    return Checked("cublasLtMatmulPreferenceSetAttribute",
-                   api.cublasLtMatmulPreferenceSetAttribute(handle, which, value, bytes), "");
-  }
-};
-
-}  // namespace
-
 Status LtProduct::Choose(size_t workspace_limit_bytes, const LtAlignment& alignment) {
   const LtFunctions& api = state_->api();
-  Preference preference{api};
-  TRY(Checked("cublasLtMatmulPreferenceCreate",
-              api.cublasLtMatmulPreferenceCreate(&preference.handle), ""));
-  const auto limit = static_cast<uint64_t>(workspace_limit_bytes);
-  TRY(preference.Set(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &limit, sizeof(limit)));
-  // Partial sums that are added in the output's type are as exact as that: 14 times less than sums
-  // in FP32 were, seen in BF16 with odd strides.
-  const auto reductions = static_cast<uint32_t>(CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE);
-  TRY(preference.Set(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, &reductions, sizeof(reductions)));
-  // Their A is our B.
-  for (const auto& [which, bytes] :
-       {std::pair(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, alignment.b_bytes),
-        {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, alignment.a_bytes},
-        {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, alignment.c_bytes},
-        {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, alignment.c_bytes}}) {
-    TRY(preference.Set(which, &bytes, sizeof(bytes)));
-  }
+  const auto preference =
+      TRY(LtNativePreference::Create(api, workspace_limit_bytes, alignment, LtSums::kInFp32));
   cublasLtMatmulHeuristicResult_t result{};
   int found = 0;
   TRY(Checked("cublasLtMatmulAlgoGetHeuristic",
               api.cublasLtMatmulAlgoGetHeuristic(state_->handle(), state_->operation, state_->first,
                                                  state_->second, state_->product, state_->product,
-                                                 preference.handle, 1, &result, &found),
+                                                 preference.handle(), 1, &result, &found),
               SpecText(state_->spec).c_str()));
   if (found == 0 || result.state != CUBLAS_STATUS_SUCCESS) {
     return Error{ErrorCode::kUnavailable, "cuBLASLt has no algorithm for " + SpecText(state_->spec),
