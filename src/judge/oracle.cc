@@ -109,11 +109,14 @@ Workload SmallestWorkload(const Job& job) {
   return smallest;
 }
 
-bool IsPython(const std::string& reference) {
-  return reference == "torch" || reference == "driver";
-}
-
 bool IsOfTorch(const std::string& baseline) { return baseline.starts_with("torch-"); }
+
+// For the reference, and for the baseline.
+size_t TorchProcessesFor(const Task& task) {
+  const std::string& kind = task.reference.kind;
+  const bool is_compared = std::any_of(task.baselines.begin(), task.baselines.end(), IsOfTorch);
+  return (kind == "torch" || kind == "driver" ? 1 : 0) + (is_compared ? 1 : 0);
+}
 
 // PyTorch's modules and programs launch what they like: they are timed on the wall clock only.
 bool IsOnTheWall(const Task& task, const std::string& baseline) {
@@ -168,10 +171,7 @@ Result<std::unique_ptr<Oracle>> Oracle::Open(const OracleOptions& options) {
 
 void Oracle::Expect(const Job& job) {
   if (stages_.Has(job.task, job.workload)) return;
-  const auto& baselines = job.task.baselines;
-  const size_t count = (IsPython(job.task.reference.kind) ? 1 : 0) +
-                       (std::any_of(baselines.begin(), baselines.end(), IsOfTorch) ? 1 : 0);
-  static_cast<void>(KeepSpareTorch(count));  // where it fails, Judge says so
+  static_cast<void>(KeepSpareTorch(TorchProcessesFor(job.task)));  // where it fails, Judge says so
 }
 
 Result<Verdict> Oracle::Judge(const Job& job) {
@@ -318,12 +318,12 @@ Result<std::unique_ptr<ReferenceProcess>> Oracle::StartReference(const Task& tas
                                                info_.architecture, runner_options()));
     return process;
   }
-  const bool compared = std::any_of(task.baselines.begin(), task.baselines.end(), IsOfTorch);
-  TRY(KeepSpareTorch(compared ? 2 : 1));
+  const size_t needed = TorchProcessesFor(task);
+  TRY(KeepSpareTorch(needed));
   std::unique_ptr<PeerProcess> torch = TRY(StartTorch());
   // After a second task comes a third: what it needs starts while this one is judged.
   const bool ahead = ++torch_references_ > 1 && std::thread::hardware_concurrency() >= kManyCores;
-  if (ahead) TRY(KeepSpareTorch(compared ? 3 : 2));
+  if (ahead) TRY(KeepSpareTorch(needed + 1));
   process->provider = TRY(PeerReference::Start(std::move(torch), task, workload, process->stage));
   return process;
 }

@@ -91,20 +91,22 @@ Status ProgramTrial::ChooseTorch() {
 // A choice holds for many verdicts. One that was made while something kept the machine busy would
 // lower the bar of all of them.
 StepResult ProgramTrial::ReconsiderTorch() {
-  std::optional<TorchChoice::Times>& choice = context_.kept->choice;
-  for (const Contender& contender : contenders_) {
-    if (!choice || contender.kind != Kind::kTorch || contender.callee != choice->Best()) continue;
-    const bool compiled = contender.callee == "compile";
-    const double chosen_us = compiled ? *choice->compile_us : choice->eager_us;
-    if (chosen_us <= kMostDrift * MedianUs(contender.timing.samples)) break;
-    TRY(ChooseTorch());
-    if (choice->Best() == contender.callee) break;
-    return std::optional<Outcome>(Inconclusive{
-        fmt::format("'{}' was chosen as PyTorch's better on times that no longer hold ({:.4g} us "
-                    "then); now it is '{}' ({}): judge again",
-                    contender.callee, chosen_us, choice->Best(), choice->Words())});
+  if (!context_.kept->choice) return std::optional<Outcome>();
+  const TorchChoice::Times then = *context_.kept->choice;
+  const auto chosen = std::find_if(contenders_.begin(), contenders_.end(), [&](const auto& one) {
+    return one.kind == Kind::kTorch && one.callee == then.Best();
+  });
+  if (chosen == contenders_.end()) return std::optional<Outcome>();
+  if (then.BestUs() <= kMostDrift * MedianUs(chosen->timing.samples)) {
+    return std::optional<Outcome>();
   }
-  return std::optional<Outcome>();
+  TRY(ChooseTorch());
+  const TorchChoice::Times& now = *context_.kept->choice;
+  if (now.Best() == then.Best()) return std::optional<Outcome>();
+  return std::optional<Outcome>(Inconclusive{
+      fmt::format("'{}' was chosen as PyTorch's better on times that no longer hold ({:.4g} us "
+                  "then); now it is '{}' ({}): judge again",
+                  then.Best(), then.BestUs(), now.Best(), now.Words())});
 }
 
 // What profiles a PyTorch process slows its later calls, too: the next job gets a new one.

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 
 #include "util/file.h"
@@ -17,6 +18,10 @@ TorchChoice::TorchChoice(const Site& site) {
 
 std::string TorchChoice::Times::Best() const {
   return compile_us && *compile_us < eager_us ? "compile" : "eager";
+}
+
+double TorchChoice::Times::BestUs() const {
+  return compile_us ? std::min(eager_us, *compile_us) : eager_us;
 }
 
 std::string TorchChoice::Times::Words() const {
