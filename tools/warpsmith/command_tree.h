@@ -37,6 +37,7 @@ void AddPace(CLI::App* command, PaceOptions& pace);
 void AddKnowledge(CLI::App& app, Chosen& chosen);
 void AddMcp(CLI::App& app, Chosen& chosen);
 void AddDispatch(CLI::App* hgemm, Chosen& chosen);
+void AddTask(CLI::App& app, Chosen& chosen);
 
 }  // namespace warpsmith::cli
 

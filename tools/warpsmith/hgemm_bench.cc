@@ -173,8 +173,9 @@ Result<int> RunHgemmBench(const BenchOptions& options) {
     return Error{ErrorCode::kNothingMeasured, "no baseline was measured",
                  "see 'warpsmith doctor' for cuBLAS, and raise --max-seconds"};
   }
-  if (!options.csv.empty())
+  if (!options.csv.empty()) {
     TRY(WriteFileAtomic(options.csv, ToCsv(table, dtype_name, machine.info())));
+  }
   if (options.common.json) {
     std::printf("%s\n", ToJson(table, dtype_name).dump(1).c_str());
   } else {

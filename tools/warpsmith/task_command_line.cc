@@ -1,0 +1,61 @@
+// The command line of `warpsmith task`.
+#include "command_tree.h"
+#include "commands.h"
+#include "task_commands.h"
+
+namespace warpsmith::cli {
+namespace {
+
+void AddTaskImport(CLI::App* task, Chosen& chosen) {
+  CLI::App* command = task->add_subcommand(
+      "import", "task folders from a KernelBench or KernelBench-CUDA checkout");
+  auto options = std::make_shared<TaskImportOptions>();
+  command->add_option("checkout", options->checkout, "your checkout, or its folder of levels")
+      ->required();
+  command->add_option("--out", options->output, "folder that gets kernelbench-<set>/level1/...")
+      ->capture_default_str();
+  command->add_option("--only", options->only, "level1, level1/19 or level1/19_ReLU, ...")
+      ->delimiter(',');
+  command->add_option("--set", options->set, "name of the size set; default: tag or hash of sizes");
+  command->add_option("--python", options->python,
+                      "for KernelBench-CUDA: a KernelBench checkout, for torch baselines");
+  command->add_option("--jobs", options->jobs, "problems at a time")
+      ->check(CLI::Range(1, 256))
+      ->capture_default_str();
+  command
+      ->add_option("--limit", options->limit_seconds, "seconds for compiling and running a driver")
+      ->check(CLI::Range(1, 86'400))
+      ->capture_default_str();
+  Choose(command, chosen, options, RunTaskImport);
+}
+
+void AddTaskInit(CLI::App* task, Chosen& chosen) {
+  CLI::App* command = task->add_subcommand("init", "a first task for your own .cu file");
+  auto options = std::make_shared<TaskInitOptions>();
+  command->add_option("source", options->source, "the .cu file")->required();
+  command->add_option("--out", options->output, "folder to write; default: the file's name");
+  command->add_option("--function", options->function,
+                      "the kernel or host function that candidates replace; default: a guess");
+  Choose(command, chosen, options, RunTaskInit);
+}
+
+void AddTaskCheck(CLI::App* task, Chosen& chosen) {
+  CLI::App* command = task->add_subcommand("check", "is a task worth measuring, and if not, why");
+  auto options = std::make_shared<TaskCheckOptions>();
+  command->add_option("task", options->task, kTaskHelp)->required();
+  command->add_flag("--text-only", options->text_only, "run nothing, even where there is a GPU");
+  AddDevice(command, options->device);
+  Choose(command, chosen, options, RunTaskCheck);
+}
+
+}  // namespace
+
+void AddTask(CLI::App& app, Chosen& chosen) {
+  CLI::App* task = app.add_subcommand("task", "what must be computed: task files");
+  task->require_subcommand(1);
+  AddTaskInit(task, chosen);
+  AddTaskCheck(task, chosen);
+  AddTaskImport(task, chosen);
+}
+
+}  // namespace warpsmith::cli
