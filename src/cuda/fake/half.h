@@ -45,6 +45,13 @@ inline uint16_t ToBF16(float value) {
   return static_cast<uint16_t>((word + 0x7fff + ((word >> 16) & 1)) >> 16);
 }
 
+// One of the two, where code is for either.
+struct Half {
+  float (*from)(uint16_t bits);
+  uint16_t (*to)(float value);
+};
+inline constexpr Half kF16 = {FromF16, ToF16}, kBF16 = {FromBF16, ToBF16};
+
 }  // namespace warpsmith::cuda::fake
 
 #endif  // WARPSMITH_CUDA_FAKE_HALF_H_

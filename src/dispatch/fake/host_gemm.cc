@@ -8,12 +8,9 @@
 namespace warpsmith::dispatch::fake {
 namespace {
 
-struct Half {
-  float (*from)(uint16_t bits);
-  uint16_t (*to)(float value);
-};
-constexpr Half kF16 = {cuda::fake::FromF16, cuda::fake::ToF16};
-constexpr Half kBF16 = {cuda::fake::FromBF16, cuda::fake::ToBF16};
+using cuda::fake::Half;
+using cuda::fake::kBF16;
+using cuda::fake::kF16;
 
 const Half& HalfOf(DType dtype) { return dtype == DType::kBF16 ? kBF16 : kF16; }
 

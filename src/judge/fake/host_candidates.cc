@@ -10,6 +10,9 @@ namespace {
 
 using cuda::fake::FromBF16;
 using cuda::fake::FromF16;
+using cuda::fake::Half;
+using cuda::fake::kBF16;
+using cuda::fake::kF16;
 using cuda::fake::ToBF16;
 using cuda::fake::ToF16;
 
@@ -28,12 +31,6 @@ struct Operands {
   // A check launch's output ends where its mapping does.
   bool IsCheck() const { return reinterpret_cast<uintptr_t>(c + size()) % (2 << 20) == 0; }
 };
-
-struct Half {
-  float (*from)(uint16_t bits);
-  uint16_t (*to)(float value);
-};
-constexpr Half kF16 = {FromF16, ToF16}, kBF16 = {FromBF16, ToBF16};
 
 void Multiply(const Operands& o, int reduction, const Half& type = kF16) {
   for (int64_t at = 0; at < o.size(); ++at) {
