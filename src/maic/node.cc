@@ -42,7 +42,8 @@ double WholeLogGain(double part_log_gain, double share) {
 
 double PartLogGain(double whole_log_gain, double share) {
   const double part = (std::exp(-whole_log_gain) - (1 - share)) / share;
-  return -std::log(std::clamp(part, kSmallestPart, 1 / kSmallestPart));
+  if (part < kSmallestPart) return whole_log_gain;
+  return -std::log(std::min(part, 1 / kSmallestPart));
 }
 
 }  // namespace warpsmith::maic

@@ -60,8 +60,9 @@ RC_GTEST_PROP(Gain, OfAPartAndOfTheWholeAgree, ()) {
 }
 
 // A share that was wrong must not become a claim without bounds.
-TEST(Gain, IsBoundedWhereTheShareCannotExplainIt) {
-  EXPECT_NEAR(PartLogGain(std::log(10), 0.05), std::log(50), 1e-9);
+TEST(Gain, IsTheWholesWhereTheShareCannotExplainIt) {
+  EXPECT_NEAR(PartLogGain(std::log(10), 0.05), std::log(10), 1e-9);
+  EXPECT_NEAR(PartLogGain(std::log(1.95), 0.5), std::log(0.5 / (1 / 1.95 - 0.5)), 1e-9);
   EXPECT_NEAR(PartLogGain(-std::log(10), 0.01), -std::log(50), 1e-9);
 }
 
