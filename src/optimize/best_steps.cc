@@ -2,16 +2,18 @@
 
 #include <algorithm>
 
+#include "core/ranking.h"
+
 namespace warpsmith::optimize {
 
 BestSteps::BestSteps(Mode mode, int keep)
     : mode_(mode), keep_(static_cast<size_t>(std::max(keep, 0))) {}
 
 void BestSteps::Add(const Step& step) {
-  const auto ratio = RatioToBar(step.verdict, mode_);
+  const auto ratio = RankingRatio(step.verdict, mode_);
   if (!ratio.has_value() || keep_ == 0) return;
   const auto worse = std::find_if(steps_.begin(), steps_.end(), [&](const Step& other) {
-    return *RatioToBar(other.verdict, mode_) < *ratio;
+    return *RankingRatio(other.verdict, mode_) < *ratio;
   });
   if (worse == steps_.end() && steps_.size() == keep_) return;
   steps_.insert(worse, step);

@@ -1,5 +1,5 @@
-// The few steps worth handing back: passed, by falling ratio to the bar; the earlier of equals
-// first.
+// The few steps worth handing back: passed, by falling ratio to the bar (RankingRatio); the earlier
+// of equals first.
 #ifndef WARPSMITH_OPTIMIZE_BEST_STEPS_H_
 #define WARPSMITH_OPTIMIZE_BEST_STEPS_H_
 

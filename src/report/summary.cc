@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 
+#include "core/ranking.h"
 #include "core/space.h"
 
 namespace warpsmith::report {
@@ -34,7 +35,7 @@ const Step* BestStep(const Trajectory& steps, Mode mode) {
   const Step* best = nullptr;
   std::pair<Level, double> best_rank;
   for (const Step& step : steps) {
-    const std::optional<double> ratio = RatioToBar(step.verdict, mode);
+    const std::optional<double> ratio = RankingRatio(step.verdict, mode);
     if (!ratio) continue;
     const std::pair rank(std::get<Passed>(step.verdict.outcome).level, *ratio);
     if (best == nullptr || rank > best_rank) {

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <tuple>
 
+#include "core/ranking.h"
 #include "core/serialize.h"
 #include "dispatch_commands.h"
 #include "hgemm_products.h"
@@ -100,7 +101,8 @@ Result<hgemm::Catalogue> CatalogueOf(Store& store, const std::string& run) {
     for (const Step& step : TRY(store.Steps(record.id))) {
       const auto row = RowOf(record, step);
       if (!row) continue;
-      const Rank rank{row->level == Name(Level::kCertified), row->results.front().ratio};
+      const Rank rank{row->level == Name(Level::kCertified),
+                      RankingRatio(step.verdict, row->results.front().mode).value_or(0)};
       const auto [place, fresh] = best.emplace(hgemm::KeyText(*row), Best{rank, *row});
       if (!fresh && rank > place->second.rank) place->second = {rank, *row};
     }
