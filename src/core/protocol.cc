@@ -96,6 +96,7 @@ std::string ProtocolId(const Protocol& protocol) {
   id += "/r" + std::to_string(protocol.rounds) + "x" + std::to_string(protocol.samples_per_round);
   id += "p" + std::to_string(protocol.runner_processes);
   if (protocol.renew_contents) id += "/renew";
+  if (protocol.every_baseline) id += "/all";
   id += "/c" + Shortest(protocol.confidence) + "/b" + Shortest(protocol.band);
   if (protocol.target_half_width != 0 || protocol.max_rounds != protocol.rounds) {
     id += "/h" + Shortest(protocol.target_half_width) + "m" + std::to_string(protocol.max_rounds);

@@ -34,6 +34,7 @@ struct Protocol {
   int samples_per_round = 2;    // batches of each contender a round
   int runner_processes = 1;     // rounds are spread over this many fresh runners
   bool renew_contents = false;  // new inputs, addresses and references for every runner process
+  bool every_baseline = false;  // when screening, too: else it compares with the bar alone
   double confidence = 0.99;     // of every interval
   double band = 0.01;           // +-delta within which two times are "the same"
   double target_half_width =

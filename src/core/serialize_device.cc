@@ -51,6 +51,7 @@ json ToJson(const Protocol& protocol) {
               {"max_rounds", protocol.max_rounds},
               {"step_timeout_ms", protocol.step_timeout_ms}};
   Put(object, "renew_contents", protocol.renew_contents, false);
+  Put(object, "every_baseline", protocol.every_baseline, false);
   Put(object, "target_half_width", protocol.target_half_width, 0.0);
   Put(object, "warmup_seconds", protocol.warmup_seconds, 0.0);
   Put(object, "measure_seconds", protocol.measure_seconds, 0.0);
@@ -60,7 +61,7 @@ json ToJson(const Protocol& protocol) {
 Result<Protocol> ProtocolFrom(const JsonReader& json) {
   TRY(NeedVersion(json, kJudgeProtocolVersion, "a judge protocol"));
   TRY(json.OnlyFields({"version", "level", "modes", "rounds", "samples_per_round",
-                       "runner_processes", "renew_contents", "confidence", "band",
+                       "runner_processes", "renew_contents", "every_baseline", "confidence", "band",
                        "target_half_width", "max_rounds", "warmup_seconds", "measure_seconds",
                        "step_timeout_ms"}));
   Protocol protocol;
@@ -70,6 +71,7 @@ Result<Protocol> ProtocolFrom(const JsonReader& json) {
   TRY(Need(json, "samples_per_round", protocol.samples_per_round));
   TRY(Need(json, "runner_processes", protocol.runner_processes));
   TRY(Take(json, "renew_contents", protocol.renew_contents));
+  TRY(Take(json, "every_baseline", protocol.every_baseline));
   TRY(Need(json, "confidence", protocol.confidence));
   TRY(Need(json, "band", protocol.band));
   TRY(Take(json, "target_half_width", protocol.target_half_width));

@@ -105,6 +105,9 @@ TEST(Protocol, PresetsAndTheirIds) {
   EXPECT_EQ(wall.modes, std::vector{Mode::kWall});
   EXPECT_GT(wall.max_rounds, wall.rounds);
   EXPECT_GT(wall.target_half_width, Protocol::Certified().For(Form::kProgram).target_half_width);
+  Protocol all = Protocol::Screened();
+  all.every_baseline = true;
+  EXPECT_EQ(ProtocolId(all), "j1/screened/device/r3x2p1/all/c0.99/b0.01/t10000");
   EXPECT_EQ(ProtocolId(Protocol::Certified()),
             "j1/certified/device+device-cold+offline+server/r6x3p3/renew/c0.99/b0.01/h0.01m24/"
             "t10000");

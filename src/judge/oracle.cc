@@ -425,7 +425,7 @@ Result<std::vector<ContenderSpec>> Oracle::Contenders(const Job& job, Stage& sta
   for (const std::string& name : job.task.baselines) {
     if (IsOnTheWall(job.task, name)) continue;  // CompareOnTheWall
     contenders.push_back(TRY(Baseline(stage, name, evidence)));
-    if (!certified) break;  // screening asks about the bar alone
+    if (!certified && !job.protocol.every_baseline) break;  // a search asks about the bar alone
   }
   if (certified && contenders.size() > 1) {
     ContenderSpec again = contenders[1];

@@ -372,6 +372,23 @@ TEST_F(JudgeOverFakeDriver, AnyTaskIsJudgedAgainstItsOwnReference) {
   }
 }
 
+// A search asks about the bar alone; a comparison of libraries screens them side by side.
+TEST_F(JudgeOverFakeDriver, ScreeningComparesWithTheBarAloneUnlessAskedForAll) {
+  Job job = RowSumJob("row-sum");
+  Candidate rival = job.candidate;
+  rival.entry = "x.cu";
+  rival.sources = {{"x.cu", "row-sum"}};
+  job.task.rivals = {{"current", rival}, {"other", rival}};
+  job.task.baselines = {"current", "other"};
+  for (const bool all : {false, true}) {
+    job.protocol.every_baseline = all;
+    const Verdict verdict = JudgeAll({job}).at(0).verdict;
+    const ModeTiming* timing = FindTiming(verdict, Mode::kDeviceHot);
+    ASSERT_NE(timing, nullptr) << Describe(verdict.outcome);
+    EXPECT_EQ(timing->comparisons.size(), all ? 2U : 1U);
+  }
+}
+
 // Each has two memories, whose descriptors all go to a process at once.
 TEST_F(JudgeOverFakeDriver, TakesManyTensorsAndRefusesMore) {
   Job job = RowSumJob("row-sum");
