@@ -3,12 +3,12 @@
 #ifndef WARPSMITH_STORE_LINE_JOURNAL_H_
 #define WARPSMITH_STORE_LINE_JOURNAL_H_
 
-#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <string_view>
 #include <utility>
 
+#include "util/append_file.h"
 #include "util/result.h"
 
 namespace warpsmith::store {
@@ -20,27 +20,17 @@ Result<std::string> ReadWholeLines(const std::filesystem::path& path);
 class LineJournal {
  public:
   static Result<LineJournal> Open(const std::filesystem::path& path);
-  LineJournal(LineJournal&& other) noexcept
-      : path_(std::move(other.path_)),
-        descriptor_(std::exchange(other.descriptor_, -1)),
-        bytes_(other.bytes_) {}
-  LineJournal& operator=(LineJournal&&) = delete;
-  ~LineJournal();
 
-  const std::filesystem::path& path() const { return path_; }
-  bool empty() const { return bytes_ == 0; }
+  const std::filesystem::path& path() const { return file_.path(); }
+  bool empty() const { return file_.bytes() == 0; }
 
   // `line` ends in the only newline it has. A full disk leaves nothing of it behind.
-  Status Append(std::string_view line);
-  Status Sync();  // what was appended survives a power cut
+  Status Append(std::string_view line) { return file_.Append(line); }
+  Status Sync() { return file_.Sync(); }  // what was appended survives a power cut
 
  private:
-  LineJournal(std::filesystem::path path, int descriptor, int64_t bytes)
-      : path_(std::move(path)), descriptor_(descriptor), bytes_(bytes) {}
-
-  std::filesystem::path path_;
-  int descriptor_;
-  int64_t bytes_;  // of whole lines
+  explicit LineJournal(AppendFile file) : file_(std::move(file)) {}
+  AppendFile file_;
 };
 
 }  // namespace warpsmith::store
