@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
+#include <cmath>
 #include <cstdio>
 #include <map>
 #include <optional>
+#include <set>
 #include <tuple>
+
+#include "hgemm/cells.h"
 
 namespace warpsmith::hgemm {
 namespace {
@@ -17,6 +20,7 @@ constexpr std::array<std::string_view, 18> kColumns = {
     "kernel",  "candidate", "plan",  "artifact", "results", "architecture", "driver",
     "toolkit", "library",   "level", "date"};
 constexpr double kWorstRatio = 0.99;
+constexpr double kWideHalfWidth = 0.02;  // of a ratio's logarithm
 constexpr int64_t kLargestExtent = int64_t{1} << 24;
 constexpr double kLargestNumber = 1e9;
 constexpr size_t kMostParameters = 64, kMostResults = 64;
@@ -32,24 +36,6 @@ Error Bad(const Place& place, const std::string& what) {
           std::string(place.source) + ":" + std::to_string(place.line) + ": " + what,
           "docs/catalogue-format.md says what a row holds; 'warpsmith hgemm catalogue make' "
           "writes a catalogue"};
-}
-
-std::vector<std::string_view> Split(std::string_view text, char separator) {
-  std::vector<std::string_view> parts;
-  for (;;) {
-    const size_t end = text.find(separator);
-    parts.push_back(text.substr(0, end));
-    if (end == std::string_view::npos) return parts;
-    text.remove_prefix(end + 1);
-  }
-}
-
-template <typename T>
-std::optional<T> NumberOf(std::string_view text) {
-  T value{};
-  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (parsed.ec != std::errc() || parsed.ptr != text.data() + text.size()) return std::nullopt;
-  return value;
 }
 
 Result<int64_t> Extent(const Place& place, std::string_view name, std::string_view cell) {
@@ -216,6 +202,12 @@ std::string RowText(const CatalogueRow& row) {
   return line;
 }
 
+// Holds 1, and is wider than noise of the usual kind makes it.
+bool IsUndecided(const Interval& interval) {
+  return interval.lo <= 1 && interval.hi >= 1 &&
+         interval.hi > interval.lo * std::exp(2 * kWideHalfWidth);
+}
+
 bool IsSurer(const CatalogueRow& a, const CatalogueRow& b) {
   const auto rank = [](const CatalogueRow& row) {
     const double low = row.results.empty() ? 0 : row.results.front().interval.lo;
@@ -235,11 +227,14 @@ std::string KeyText(const CatalogueRow& row) {
 }
 
 Choice Guarded(std::span<const CatalogueResult> results) {
+  std::set<Mode> undecided;  // modes that speak against the kernel, but not surely
   for (const CatalogueResult& result : results) {
-    const double least = result.mode == Mode::kDeviceHot ? 1.0 : kWorstRatio;
-    if (result.ratio < least) return Choice::kCublasLt;
+    const bool hot = result.mode == Mode::kDeviceHot;
+    if (result.ratio >= (hot ? 1.0 : kWorstRatio)) continue;
+    if (hot || !IsUndecided(result.interval)) return Choice::kCublasLt;
+    undecided.insert(result.mode);
   }
-  return results.empty() ? Choice::kCublasLt : Choice::kKernel;
+  return results.empty() || undecided.size() > 1 ? Choice::kCublasLt : Choice::kKernel;
 }
 
 Result<Point> PointFromName(std::string_view text) {
@@ -346,7 +341,8 @@ std::string Explain(const CatalogueRow& row) {
   text += Guarded(row.results) != row.choice ? "  chosen by hand, against the rule:"
           : ours                             ? "  taken:"
                                              : "  left out:";
-  return text + " a kernel must not be slower in a hot graph, nor below 0.99 in any mode\n  " +
+  return text +
+         " a kernel must not be slower in a hot graph, nor surely below 0.99 in another mode\n  " +
          row.level + " on " + row.device + ", driver " + row.driver + ", " + row.toolkit + ", " +
          row.library + ", " + row.date + "\n  candidate " + row.candidate.substr(0, 12) +
          ", plan " + row.plan_id.substr(0, 12) + ", cubin " + row.artifact.substr(0, 12) + "\n";

@@ -41,7 +41,7 @@ struct CatalogueRow {
   std::vector<CatalogueResult> results;       // from 1
   std::string architecture, driver, toolkit;  // "sm_90a", "580.95", "nvrtc 13.0"
   std::string library;                        // the baselines': "cuBLASLt 13.1.0"
-  std::string level;                          // "screened", "certified"
+  std::string level;                          // "screened", "compared", "certified"
   std::string date;                           // UTC, "2026-11-21T11:01:41Z"
 };
 
@@ -52,8 +52,9 @@ struct Catalogue {
 // "64x128x256-TN f16 NVIDIA H200": what a catalogue holds one row of.
 std::string KeyText(const CatalogueRow& row);
 
-// The guard, max(kernel, baseline): the kernel, if it is nowhere below 0.99 of the baseline and not
-// slower in a hot graph.
+// The guard, max(kernel, baseline): the kernel, if its ratio is at least 1 in a hot graph and at
+// least 0.99 in every other mode. One other mode may be below that if it cannot tell: its interval
+// holds 1 and is wider than 2 % to each side. Two such modes, and it is the baseline after all.
 Choice Guarded(std::span<const CatalogueResult> results);
 
 // `source` (a file's name) goes into errors: kBadInput with the line, kVersion for another version.

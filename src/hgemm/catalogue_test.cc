@@ -103,6 +103,38 @@ TEST(CatalogueTest, GuardTakesTheKernelOnlyWhereItIsNowhereSlower) {
   EXPECT_EQ(Guarded({}), Choice::kCublasLt);
 }
 
+TEST(CatalogueTest, AModeThatCannotTellDoesNotDecideAlone) {
+  const Interval wide{0.9, 1.03}, narrow{0.975, 1.005}, below{0.90, 0.99};
+  const auto guarded = [](Interval device, Interval offline, Interval server) {
+    const CatalogueResult results[] = {{Mode::kDeviceHot, "b", 1, 1, 1.1, device},
+                                       {Mode::kOffline, "b", 1, 1, 0.97, offline},
+                                       {Mode::kServer, "b", 1, 1, 0.97, server}};
+    return Guarded(std::span(results).first(server.hi > 0 ? 3 : 2));
+  };
+  EXPECT_EQ(guarded({1, 1.2}, wide, {}), Choice::kKernel);
+  EXPECT_EQ(guarded({1, 1.2}, narrow, {}), Choice::kCublasLt);
+  EXPECT_EQ(guarded({1, 1.2}, below, {}), Choice::kCublasLt);
+  EXPECT_EQ(guarded({1, 1.2}, wide, wide), Choice::kCublasLt);
+  // The hot graph decides by its ratio, however wide its interval.
+  const CatalogueResult hot{Mode::kDeviceHot, "b", 1, 1, 0.999, wide};
+  EXPECT_EQ(Guarded(std::span(&hot, 1)), Choice::kCublasLt);
+}
+
+TEST(CatalogueTest, AFasterKernelIsNeverLeftOutForIt) {
+  rc::check([] {
+    std::vector<CatalogueResult> results;
+    for (const Mode mode : {Mode::kDeviceHot, Mode::kDeviceCold, Mode::kOffline, Mode::kServer}) {
+      const double ratio = *rc::gen::inRange(900, 1100) / 1000.0;
+      const double half = 1 + *rc::gen::inRange(0, 100) / 1000.0;
+      results.push_back({mode, "b", 1, ratio, ratio, {ratio / half, ratio * half}});
+    }
+    if (Guarded(results) != Choice::kKernel) return;
+    CatalogueResult& faster = results[*rc::gen::inRange<size_t>(0, results.size())];
+    faster.ratio = 1 + *rc::gen::inRange(0, 100) / 1000.0;
+    RC_ASSERT(Guarded(results) == Choice::kKernel);
+  });
+}
+
 TEST(CatalogueTest, ExplainsBothChoicesWithTheirEvidence) {
   EXPECT_THAT(Explain(Row(64, 1.5)), HasSubstr("64x128x256-TN f16 NVIDIA H200: tiny warp_m=16"));
   EXPECT_THAT(Explain(Row(64, 1.5)), HasSubstr("1.500 [1.490, 1.510]"));

@@ -1,0 +1,60 @@
+#include "hgemm/comparison_guard.h"
+
+#include "util/sha256.h"
+
+namespace warpsmith::hgemm {
+namespace {
+
+constexpr char kBar[] = "cublaslt-auto";
+
+std::vector<CatalogueResult> ResultsOf(const ShapeComparison& shape) {
+  std::vector<CatalogueResult> results;
+  for (const ModeComparison& mode : shape.modes) {
+    results.push_back(
+        {mode.mode, kBar, mode.kernel_us, mode.bar_us, mode.kernel.value, mode.kernel.interval});
+  }
+  return results;
+}
+
+void Decide(const ShapeComparison& shape, const ComparisonSession& session,
+            GuardedCatalogue& guarded, CatalogueRow& row) {
+  const Choice before = row.choice;
+  row.results = ResultsOf(shape);
+  row.choice = Guarded(row.results);
+  row.driver = session.driver;
+  row.toolkit = session.toolkit;
+  row.library = session.baseline;
+  row.level = kComparedLevel;
+  row.date = session.date;
+  ++guarded.decided;
+  guarded.to_kernel += row.choice == Choice::kKernel && before != row.choice ? 1 : 0;
+  guarded.to_cublaslt += row.choice == Choice::kCublasLt && before != row.choice ? 1 : 0;
+}
+
+}  // namespace
+
+Result<std::string> CatalogueHash(const Catalogue& catalogue) {
+  return Sha256Hex(TRY(ToText(catalogue)));
+}
+
+Result<GuardedCatalogue> Guard(const Catalogue& catalogue, const ComparisonTable& comparison) {
+  if (comparison.terms.catalogue != TRY(CatalogueHash(catalogue))) {
+    return Error{ErrorCode::kBadInput,
+                 "the comparison is not of this catalogue's kernels (its catalogue is " +
+                     comparison.terms.catalogue.substr(0, 12) + ")",
+                 "name the catalogue that 'hgemm bench --catalogue' was given"};
+  }
+  GuardedCatalogue guarded{catalogue};
+  for (CatalogueRow& row : guarded.catalogue.rows) {
+    const ShapeComparison* shape = Find(comparison, row.problem);
+    if (shape == nullptr || row.device != comparison.terms.device) {
+      ++guarded.not_compared;
+      continue;
+    }
+    Decide(*shape, comparison.sessions[shape->session], guarded, row);
+  }
+  guarded.not_catalogued = static_cast<int>(comparison.shapes.size()) - guarded.decided;
+  return guarded;
+}
+
+}  // namespace warpsmith::hgemm

@@ -1,0 +1,35 @@
+// A catalogue's choices, made from a comparison: docs/catalogue-format.md.
+#ifndef WARPSMITH_HGEMM_COMPARISON_GUARD_H_
+#define WARPSMITH_HGEMM_COMPARISON_GUARD_H_
+
+#include <string>
+
+#include "hgemm/catalogue.h"
+#include "hgemm/comparison_table.h"
+
+namespace warpsmith::hgemm {
+
+// The level of a row whose results are a comparison's: more rounds than screening has and every
+// mode, but one process and no audits, which certifying has.
+inline constexpr std::string_view kComparedLevel = "compared";
+
+// SHA-256 of what ToText makes of it: notes and the order of rows do not matter. kBadInput as
+// there.
+Result<std::string> CatalogueHash(const Catalogue& catalogue);
+
+struct GuardedCatalogue {
+  Catalogue catalogue;
+  int decided = 0;         // rows whose choice the comparison made
+  int to_kernel = 0;       // of these, the kernel now, where it was cuBLASLt
+  int to_cublaslt = 0;     // and the other way round
+  int not_compared = 0;    // rows left as they were: the comparison lacks their shapes
+  int not_catalogued = 0;  // shapes of the comparison that the catalogue lacks
+};
+
+// Gives every row that was compared the comparison's results, and the choice that Guarded makes of
+// them. kBadInput: the comparison was of another catalogue.
+Result<GuardedCatalogue> Guard(const Catalogue& catalogue, const ComparisonTable& comparison);
+
+}  // namespace warpsmith::hgemm
+
+#endif  // WARPSMITH_HGEMM_COMPARISON_GUARD_H_

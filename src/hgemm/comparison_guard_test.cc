@@ -1,0 +1,82 @@
+#include "hgemm/comparison_guard.h"
+
+#include <gmock/gmock.h>
+
+#include "hgemm/test_comparison.h"
+
+namespace warpsmith::hgemm {
+namespace {
+
+CatalogueRow Row(const Problem& problem, double screened) {
+  CatalogueRow row;
+  row.problem = problem;
+  row.device = "NVIDIA H200";
+  row.kernel = {"tiny", {{"warp_m", 16}, {"warp_n", 8}}};
+  row.candidate = row.plan_id = row.artifact = std::string(64, 'a');
+  row.results = {{Mode::kDeviceHot, "cublaslt-auto", 2, 2 * screened, screened, {0.9, 3}}};
+  row.choice = Guarded(row.results);
+  row.architecture = "sm_90a";
+  row.driver = row.toolkit = row.library = "old";
+  row.level = "screened";
+  row.date = "2026-11-21T11:00:00Z";
+  return row;
+}
+
+ComparisonTable CompareWith(const Catalogue& catalogue) {
+  ComparisonTable table = SampleTable();
+  table.terms.catalogue = CatalogueHash(catalogue).value();
+  return table;
+}
+
+TEST(ComparisonGuardTest, MeasuredRatiosReplaceTheScreenedOnes) {
+  const Catalogue catalogue{{Row({64, 64, 64}, 0.98), Row({64, 128, 64}, 1.1)}};
+  const auto guarded = Guard(catalogue, CompareWith(catalogue));
+  ASSERT_TRUE(guarded.ok()) << guarded.error().Line();
+  EXPECT_EQ(guarded->decided, 2);
+  EXPECT_EQ(guarded->to_kernel, 1);
+  EXPECT_EQ(guarded->to_cublaslt, 1);
+  const CatalogueRow& row = guarded->catalogue.rows[0];
+  EXPECT_EQ(row.choice, Choice::kKernel);
+  ASSERT_EQ(row.results.size(), 4U);
+  EXPECT_EQ(row.results[3].mode, Mode::kServer);
+  EXPECT_DOUBLE_EQ(row.results[3].ratio, 1.5);
+  EXPECT_DOUBLE_EQ(row.results[3].baseline_us, 3);
+  EXPECT_EQ(row.level, "compared");
+  EXPECT_EQ(row.driver, "580.159.04");
+  EXPECT_EQ(row.date, "2026-11-22T01:00:00Z");
+  EXPECT_EQ(row.candidate, catalogue.rows[0].candidate);
+  EXPECT_EQ(guarded->catalogue.rows[1].choice, Choice::kCublasLt);
+  EXPECT_TRUE(ToText(guarded->catalogue).ok());
+}
+
+TEST(ComparisonGuardTest, LeavesAloneWhatWasNotCompared) {
+  CatalogueRow elsewhere = Row({64, 64, 64}, 1.2);
+  elsewhere.device = "NVIDIA H100";
+  const Catalogue catalogue{{elsewhere, Row({64, 64, 64}, 1.2), Row({512, 512, 512}, 1.2)}};
+  const auto guarded = Guard(catalogue, CompareWith(catalogue));
+  ASSERT_TRUE(guarded.ok()) << guarded.error().Line();
+  EXPECT_EQ(guarded->decided, 1);
+  EXPECT_EQ(guarded->not_compared, 2);
+  EXPECT_EQ(guarded->not_catalogued, 1);
+  EXPECT_EQ(guarded->catalogue.rows[2].level, "screened");
+}
+
+TEST(ComparisonGuardTest, RefusesAComparisonOfAnotherCatalogue) {
+  const Catalogue catalogue{{Row({64, 64, 64}, 1.2)}};
+  ComparisonTable table = CompareWith(catalogue);
+  Catalogue other = catalogue;
+  other.rows[0].kernel.config["warp_m"] = 32;
+  EXPECT_THAT(Guard(other, table).error().message, ::testing::HasSubstr("not of this catalogue"));
+  table.terms.catalogue = "none";
+  EXPECT_FALSE(Guard(catalogue, table).ok());
+}
+
+TEST(ComparisonGuardTest, TheHashIsOfTheRowsWhateverTheirOrder) {
+  const Catalogue one{{Row({64, 64, 64}, 1.2), Row({64, 128, 64}, 1.1)}};
+  const Catalogue turned{{one.rows[1], one.rows[0]}};
+  EXPECT_EQ(CatalogueHash(one).value(), CatalogueHash(turned).value());
+  EXPECT_NE(CatalogueHash(one).value(), CatalogueHash({{one.rows[0]}}).value());
+}
+
+}  // namespace
+}  // namespace warpsmith::hgemm

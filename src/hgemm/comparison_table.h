@@ -1,0 +1,108 @@
+// What a library and its kernels were measured to be beside cuBLASLt, shape by shape: the table
+// that `hgemm bench --against` writes as it goes. Format: docs/comparison-format.md.
+#ifndef WARPSMITH_HGEMM_COMPARISON_TABLE_H_
+#define WARPSMITH_HGEMM_COMPARISON_TABLE_H_
+
+#include <array>
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/protocol.h"
+#include "core/verdict.h"
+#include "hgemm/family.h"
+#include "util/result.h"
+
+namespace warpsmith::hgemm {
+
+inline constexpr int kComparisonVersion = 1;
+
+// Every shape has a row in each, in this order.
+inline constexpr std::array<Mode, 4> kComparedModes = {Mode::kDeviceHot, Mode::kDeviceCold,
+                                                       Mode::kOffline, Mode::kServer};
+
+// What was compared, and how: the same in every row of a table. Two tables are of one comparison
+// when all of these are equal.
+struct ComparisonTerms {
+  std::string device;         // "NVIDIA H200"
+  std::string layout, dtype;  // "TN", "f16"
+  std::string library;        // the file's name and SHA-256
+  std::string pack;           // likewise, of the pack it finds, or "none"
+  std::string catalogue;      // SHA-256 of its rows (CatalogueHash), or "none"
+  std::string protocol;       // ProtocolId
+  bool operator==(const ComparisonTerms&) const = default;
+};
+
+// One call's measuring: what may differ from one to the next.
+struct ComparisonSession {
+  std::string date, driver, toolkit, baseline, program;  // baseline: "cuBLASLt 13.1.0"
+  bool operator==(const ComparisonSession&) const = default;
+};
+
+// cuBLASLt's time / ours, paired in the same rounds: above 1 ours is faster.
+struct PairedRatio {
+  double value = 0;
+  Interval interval;  // 0 < lo <= value <= hi, finite
+};
+
+struct ModeComparison {
+  Mode mode = Mode::kDeviceHot;
+  double kernel_us = 0, library_us = 0, bar_us = 0;  // medians
+  PairedRatio kernel,
+      library;  // the kernel launched alone; the library, guard and dispatch included
+};
+
+inline constexpr std::string_view kUnlisted = "unlisted";  // a choice: no row of the catalogue
+
+struct ShapeComparison {
+  Problem problem;
+  std::string choice;   // the kernel (PointName) or "cublaslt", as the catalogue says; kUnlisted
+  double floor_us = 0;  // 0: not known for this device
+  std::array<ModeComparison, 4> modes;  // as kComparedModes
+  size_t session = 0;                   // of ComparisonTable::sessions
+};
+
+struct ComparisonTable {
+  ComparisonTerms terms;
+  std::vector<ComparisonSession> sessions;
+  std::vector<ShapeComparison> shapes;  // as they were measured; none twice
+};
+
+struct ReadComparison {
+  ComparisonTable table;
+  // What the text begins with. Behind it there is what a killed writer left: a torn line, or a last
+  // shape that has not all its modes.
+  size_t whole_bytes = 0;
+};
+
+// `source` (a file's name) goes into errors: kBadInput with the line, kVersion for another version.
+Result<ReadComparison> ParseComparison(std::string_view source, std::string_view text);
+
+// The parts of a file, in order: the head; before a session's first shape the session; each shape's
+// four lines.
+std::string HeadText(const ComparisonTerms& terms);
+std::string SessionText(const ComparisonSession& session);
+std::string RowsText(const ComparisonTerms& terms, const ShapeComparison& shape);
+std::string ToText(const ComparisonTable& table);
+
+// kBadInput where a text of the terms or the session would break the format.
+Status CheckWritable(const ComparisonTerms& terms, const ComparisonSession& session);
+
+// "catalogue, pack": which terms differ; empty: none does.
+std::string DifferencesOf(const ComparisonTerms& one, const ComparisonTerms& other);
+
+const ShapeComparison* Find(const ComparisonTable& table, const Problem& problem);
+
+struct NamedComparison {
+  std::string source;
+  ComparisonTable table;
+};
+// Tables of one comparison as one, shapes in the parts' order. kBadInput: their terms differ, or a
+// shape stands in two of them. `parts` must not be empty.
+Result<ComparisonTable> Join(std::span<const NamedComparison> parts);
+
+}  // namespace warpsmith::hgemm
+
+#endif  // WARPSMITH_HGEMM_COMPARISON_TABLE_H_

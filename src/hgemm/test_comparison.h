@@ -1,0 +1,45 @@
+// A comparison for tests: what a bench of a few shapes could have written.
+#ifndef WARPSMITH_HGEMM_TEST_COMPARISON_H_
+#define WARPSMITH_HGEMM_TEST_COMPARISON_H_
+
+#include <string>
+#include <utility>
+
+#include "hgemm/comparison_table.h"
+
+namespace warpsmith::hgemm {
+
+inline ComparisonTerms SampleTerms() {
+  return {"NVIDIA H200", "TN",   "f16",           "libmine.so " + std::string(64, '1'),
+          "none",        "none", "j1/screened/r7"};
+}
+
+inline ComparisonSession SampleSession(const std::string& date = "2026-11-22T01:00:00Z") {
+  return {date, "580.159.04", "nvrtc 13.0", "cuBLASLt 13.1.0", "0.1.0"};
+}
+
+inline PairedRatio Ratio(double value, double half_width = 0.004) {
+  return {value, {value * (1 - half_width), value * (1 + half_width)}};
+}
+
+// Kernel and library are `ratio` times as fast as cuBLASLt in each mode.
+inline ShapeComparison SampleShape(const Problem& problem, double ratio) {
+  ShapeComparison shape;
+  shape.problem = problem;
+  shape.choice = ratio >= 1 ? "tiny warp_m=16 warp_n=8" : "cublaslt";
+  shape.floor_us = 0.25;
+  for (size_t i = 0; i < kComparedModes.size(); ++i) {
+    shape.modes[i] = {kComparedModes[i], 2, 2.5, 2 * ratio, Ratio(ratio), Ratio(ratio)};
+  }
+  return shape;
+}
+
+inline ComparisonTable SampleTable() {
+  return {SampleTerms(),
+          {SampleSession()},
+          {SampleShape({64, 64, 64}, 1.5), SampleShape({64, 128, 64}, 0.9)}};
+}
+
+}  // namespace warpsmith::hgemm
+
+#endif  // WARPSMITH_HGEMM_TEST_COMPARISON_H_
