@@ -1,9 +1,10 @@
 // The catalogue of kernels and the pack that is built from it. The first line says what follows:
-// "catalogue", "pack" (its bytes), or "index" (the JSON inside a pack, put into one here, with what
-// follows a line of "--" as images).
+// "catalogue", "comparison", "pack" (its bytes), or "index" (the JSON inside a pack, put into one
+// here, with what follows a line of "--" as images).
 #include "dispatch/pack.h"
 #include "fuzz.h"
 #include "hgemm/catalogue.h"
+#include "hgemm/comparison_table.h"
 #include "util/compression.h"
 
 using namespace warpsmith;
@@ -24,6 +25,19 @@ void Catalogue(std::string_view text) {
   const auto again = hgemm::ParseCatalogue("c.csv", *written);
   CHECK(again.ok() && hgemm::ToText(*again).value() == *written);
   CHECK(hgemm::ToText(hgemm::Merge(std::span(&*again, 1))).value() == *written);
+}
+
+// The whole part of what was read is written, and read again as the same.
+void Comparison(std::string_view text) {
+  const auto read = hgemm::ParseComparison("c.csv", text);
+  if (fuzz::ValueOf(read) == nullptr) return;
+  CHECK(read->whole_bytes <= text.size());
+  const auto whole = hgemm::ParseComparison("c.csv", text.substr(0, read->whole_bytes));
+  CHECK(whole.ok() && hgemm::ToText(whole->table) == hgemm::ToText(read->table));
+  const std::string written = hgemm::ToText(read->table);
+  const auto again = hgemm::ParseComparison("c.csv", written);
+  CHECK(again.ok() && hgemm::ToText(again->table) == written);
+  CHECK(again->table.shapes.size() == read->table.shapes.size());
 }
 
 void Pack(std::string_view bytes) {
@@ -53,6 +67,7 @@ std::string PackOf(std::string_view text) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto [kind, rest] = fuzz::CutLine(fuzz::TextOf(data, size));
   if (kind == "catalogue") Catalogue(rest);
+  if (kind == "comparison") Comparison(rest);
   if (kind == "pack") Pack(rest);
   if (kind == "index") Pack(PackOf(rest));
   return 0;

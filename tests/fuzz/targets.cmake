@@ -13,7 +13,7 @@ add_compile_options(-ffunction-sections)
 add_link_options(-fuse-ld=lld LINKER:--gc-sections)
 
 # Of each folder what its readers are made of, and what they call.
-set(util_files build_info clock compression display_text elf elf_imports error file file_lock
+set(util_files append_file build_info clock compression display_text elf elf_imports error file file_lock
   find_program frame json_reader random remove_tree sha256 spawn subprocess utf8)
 set(core_files budget candidate chat_model device dtype expression expression_parser json_fields
   program_shim protocol resolved_plan resolved_tensor_map serialize_candidate serialize_chat
@@ -42,7 +42,7 @@ set(kernelbench_files binding checkout driver_description driver_process inspect
 set(mcp_files message session)
 set(chat_files recorded reply_reader retry server_events)
 
-set(hgemm_files catalogue)
+set(hgemm_files catalogue comparison_table)
 set(dispatch_files pack)
 
 set(sources)

@@ -1,16 +1,20 @@
 #include "against.h"
 
-#include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <future>
-#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 
 #include "catalogue.h"
+#include "comparison_file.h"
+#include "comparison_report.h"
+#include "comparison_run.h"
 #include "core/verdict.h"
+#include "hgemm/comparison_guard.h"
 #include "hgemm_products.h"
+#include "judge/floor.h"
 #include "machine.h"
 #include "measuring.h"
 #include "optimize/slice.h"
@@ -19,23 +23,12 @@
 #include "util/build_info.h"
 #include "util/clock.h"
 #include "util/file.h"
-#include "util/interrupt.h"
+#include "util/sha256.h"
 
 namespace warpsmith::cli {
 namespace {
 
-constexpr char kBar[] = "cublaslt-auto";
-
-struct AgainstRow {
-  task::HgemmShape shape;
-  Mode mode = Mode::kDeviceHot;
-  double library_us = 0, bar_us = 0;
-  double ratio = 0;  // bar / library: above 1 the library is faster
-  Interval interval;
-  double kernel_us = 0;     // of our own kernel, launched without a library
-  double kernel_ratio = 0;  // bar / kernel
-  Interval kernel_interval;
-};
+namespace fs = std::filesystem;
 
 // A shape, and our kernel beside which the library and the bar are measured.
 struct Subject {
@@ -45,51 +38,26 @@ struct Subject {
 
 Protocol AgainstProtocol() {
   Protocol protocol = Protocol::Screened();
-  protocol.level = Level::kCertified;  // a screened job meets the bar alone
-  protocol.modes = {Mode::kDeviceHot, Mode::kDeviceCold, Mode::kOffline, Mode::kServer};
+  protocol.every_baseline = true;
+  protocol.modes = {hgemm::kComparedModes.begin(), hgemm::kComparedModes.end()};
   // What narrows an interval is rounds, not samples within one.
   protocol.rounds = protocol.max_rounds = 7;
   protocol.samples_per_round = 1;
   return protocol;
 }
 
-const Comparison* FindComparisonWith(const ModeTiming& timing, const std::string& baseline) {
-  for (const Comparison& comparison : timing.comparisons) {
-    if (comparison.baseline == baseline) return &comparison;
-  }
-  return nullptr;
+Result<std::string> FileTerm(const fs::path& path) {
+  return path.filename().string() + " " + Sha256Hex(TRY(ReadFile(path)));
 }
 
-double MedianOf(const ModeTiming& timing, const std::string& baseline) {
-  for (const ContenderTiming& contender : timing.baselines) {
-    if (contender.name == baseline) return contender.median_us;
-  }
-  return 0;
-}
-
-// Both were compared with one candidate in the same rounds; their ratio is the quotient of those
-// two, the logarithms' half-widths added in quadrature (which is too wide, since they share the
-// candidate's noise).
-std::optional<AgainstRow> RowOf(const task::HgemmShape& shape, const ModeTiming& timing,
-                                const std::string& library) {
-  const Comparison* bar = FindComparisonWith(timing, kBar);
-  const Comparison* own = FindComparisonWith(timing, library);
-  if (bar == nullptr || own == nullptr) return std::nullopt;
-  const double below =
-      std::hypot(std::log(bar->ratio / bar->interval.lo), std::log(own->interval.hi / own->ratio));
-  const double above =
-      std::hypot(std::log(bar->interval.hi / bar->ratio), std::log(own->ratio / own->interval.lo));
-  AgainstRow row{shape,
-                 timing.mode,
-                 MedianOf(timing, library),
-                 MedianOf(timing, kBar),
-                 bar->ratio / own->ratio,
-                 {},
-                 timing.candidate.median_us,
-                 bar->ratio,
-                 bar->interval};
-  row.interval = {row.ratio * std::exp(-below), row.ratio * std::exp(above)};
-  return row;
+// The pack that the library finds by itself (docs/library.md): with another one it is another
+// library.
+Result<std::string> PackTerm(const fs::path& library) {
+  const char* named = std::getenv("WARPSMITH_GEMM_PACK");
+  const fs::path beside = library.parent_path() / "warpsmith" / "gemm.wspack";
+  if (named != nullptr && *named != '\0') return FileTerm(named);
+  if (fs::exists(beside)) return FileTerm(beside);
+  return std::string("none");
 }
 
 // The catalogue's kernel, or where it has none the one that the cost model likes best.
@@ -131,111 +99,125 @@ std::future<void> CompileAhead(Machine& machine, const Subject& subject) {
   });
 }
 
-Result<std::vector<AgainstRow>> Measure(Machine& machine, const task::HgemmShape& shape,
-                                        Subject subject, const std::string& library) {
-  SearchJob& job = subject.job;
-  job.task.baselines = {kBar, library};
-  std::vector<AgainstRow> rows;
-  TRY(MeasurePoints(machine, job, AgainstProtocol(), {subject.point},
-                    [&](const Job&, const Completed& completed) -> Result<bool> {
-                      const Outcome& outcome = completed.verdict.outcome;
-                      const auto* passed = std::get_if<Passed>(&outcome);
-                      if (passed == nullptr) {
-                        std::fprintf(stderr, "%s: %s\n", job.label.c_str(),
-                                     Describe(outcome).c_str());
+// Measures one shape after the other, and has the next one's kernel compiled meanwhile.
+class Contest {
+ public:
+  Contest(Machine& machine, const BenchOptions& options, const hgemm::Catalogue& catalogue,
+          const fs::path& library)
+      : machine_(machine),
+        options_(options),
+        catalogue_(catalogue),
+        library_("lib:" + library.string()) {}
+
+  Result<std::optional<Measured>> Measure(const hgemm::Problem& problem,
+                                          const hgemm::Problem* next) {
+    Subject subject = next_ ? *std::move(next_) : TRY(Prepare(problem));
+    next_.reset();
+    if (next != nullptr) {
+      next_ = TRY(Prepare(*next));
+      compiled_ = CompileAhead(machine_, *next_);
+    }
+    subject.job.task.baselines = {std::string(kBar), library_};
+    const ShapeTerms terms{problem, ChoiceOf(problem), TRY(FloorOf(subject.job)), library_};
+    std::optional<Measured> measured;
+    TRY(MeasurePoints(machine_, subject.job, AgainstProtocol(), {subject.point},
+                      [&](const Job&, const Completed& completed) -> Result<bool> {
+                        measured = Taken(terms, completed.verdict);
                         return true;
-                      }
-                      for (const ModeTiming& timing : passed->timings.front().modes) {
-                        if (const auto row = RowOf(shape, timing, library)) rows.push_back(*row);
-                      }
-                      return true;
-                    }));
-  return rows;
-}
-
-std::string ToCsv(const std::vector<AgainstRow>& rows, const DeviceInfo& info,
-                  const BenchOptions& options) {
-  std::string csv = "# " + info.name + ", driver " + info.driver + ", " + UtcTimestamp() +
-                    ", warpsmith " + std::string(build_info::Version()) +
-                    " hgemm bench --against " +
-                    std::filesystem::path(options.against).filename().string() + " " +
-                    ArgumentsOf(options.product) +
-                    "\nm,n,k,layout,dtype,mode,library_us,lt_auto_us,ratio,lo,hi,"
-                    "kernel_us,ratio_kernel,lo_kernel,hi_kernel\n";
-  for (const AgainstRow& row : rows) {
-    char line[320];
-    std::snprintf(line, sizeof line,
-                  "%ld,%ld,%ld,%s,%s,%s,%.5g,%.5g,%.4f,%.4f,%.4f,%.5g,%.4f,%.4f,%.4f\n",
-                  static_cast<long>(row.shape.m), static_cast<long>(row.shape.n),
-                  static_cast<long>(row.shape.k), options.product.layout.c_str(),
-                  options.product.dtype.c_str(), std::string(Name(row.mode)).c_str(),
-                  row.library_us, row.bar_us, row.ratio, row.interval.lo, row.interval.hi,
-                  row.kernel_us, row.kernel_ratio, row.kernel_interval.lo, row.kernel_interval.hi);
-    csv += line;
+                      }));
+    return measured;
   }
-  return csv;
-}
 
-struct Summary {
-  int shapes = 0, faster = 0, slower = 0;  // by the whole interval
-  double geomean = 1;
-  const AgainstRow* worst = nullptr;
+ private:
+  Result<Subject> Prepare(const hgemm::Problem& problem) {
+    return SubjectOf(machine_, {problem.m, problem.n, problem.k}, options_, catalogue_);
+  }
+
+  // What the library does with the shape, if it was built of this catalogue.
+  std::string ChoiceOf(const hgemm::Problem& problem) const {
+    const hgemm::CatalogueRow* row = hgemm::Find(catalogue_, problem, machine_.info().name);
+    if (row == nullptr) return std::string(hgemm::kUnlisted);
+    const bool ours = row->choice == hgemm::Choice::kKernel;
+    return ours ? PointName(row->kernel) : std::string(hgemm::Name(row->choice));
+  }
+
+  // From memory, whatever the mode, so that a shape has one floor.
+  Result<double> FloorOf(const SearchJob& job) const {
+    return judge::FloorUs(machine_.info(), job.task, job.workload, Mode::kDeviceCold);
+  }
+
+  std::optional<Measured> Taken(const ShapeTerms& terms, const Verdict& verdict) const {
+    const auto* passed = std::get_if<Passed>(&verdict.outcome);
+    if (passed == nullptr) {
+      std::fprintf(stderr, "%s: %s\n", hgemm::NameOf(terms.problem).c_str(),
+                   Describe(verdict.outcome).c_str());
+      return std::nullopt;
+    }
+    auto shape = ShapeOf(terms, passed->timings.front(), AgainstProtocol().confidence);
+    if (!shape.ok()) {
+      std::fprintf(stderr, "%s\n", shape.error().Line().c_str());
+      return std::nullopt;
+    }
+    const Evidence& evidence = verdict.evidence;
+    return Measured{{evidence.date, evidence.driver, evidence.toolchain, evidence.baseline_library,
+                     std::string(build_info::Version())},
+                    *std::move(shape)};
+  }
+
+  Machine& machine_;
+  const BenchOptions& options_;
+  const hgemm::Catalogue& catalogue_;
+  const std::string library_;
+  std::optional<Subject> next_;
+  std::future<void> compiled_;  // of the next one; waits when it is replaced
 };
 
-std::map<Mode, Summary> Summarise(const std::vector<AgainstRow>& rows) {
-  std::map<Mode, Summary> summaries;
-  std::map<Mode, double> logarithms;
-  for (const AgainstRow& row : rows) {
-    Summary& summary = summaries[row.mode];
-    ++summary.shapes;
-    summary.faster += row.interval.lo > 1 ? 1 : 0;
-    summary.slower += row.interval.hi < 1 ? 1 : 0;
-    logarithms[row.mode] += std::log(row.ratio);
-    summary.geomean = std::exp(logarithms[row.mode] / summary.shapes);
-    if (summary.worst == nullptr || row.ratio < summary.worst->ratio) summary.worst = &row;
+Result<std::vector<hgemm::Problem>> ProblemsOf(const BenchOptions& options) {
+  const optimize::Slice slice = TRY(optimize::ParseSlice(options.pace.slice));
+  const Task task = TaskOf(options.product);
+  std::vector<hgemm::Problem> problems;
+  for (const task::HgemmShape& shape :
+       optimize::TakeSlice(slice, TRY(task::ParseHgemmShapes(options.shapes)))) {
+    problems.push_back(ProblemOf(task, task::HgemmWorkload(shape)));
   }
-  return summaries;
+  return problems;
 }
 
-void Print(const std::vector<AgainstRow>& rows, bool json) {
-  nlohmann::json document = {
-      {"schema", "warpsmith.against"}, {"version", 1}, {"rows", nlohmann::json::array()}};
-  for (const AgainstRow& row : rows) {
-    document["rows"].push_back({{"shape", task::Name(row.shape)},
-                                {"mode", Name(row.mode)},
-                                {"library_us", row.library_us},
-                                {"lt_auto_us", row.bar_us},
-                                {"ratio", row.ratio},
-                                {"low", row.interval.lo},
-                                {"high", row.interval.hi},
-                                {"kernel_us", row.kernel_us},
-                                {"kernel_ratio", row.kernel_ratio}});
-    if (json) continue;
-    std::printf("%-20s %-12s %10.3f us, cuBLASLt %10.3f us: %.3f [%.3f, %.3f]\n",
-                task::Name(row.shape).c_str(), std::string(Name(row.mode)).c_str(), row.library_us,
-                row.bar_us, row.ratio, row.interval.lo, row.interval.hi);
-  }
-  if (json) {
-    std::printf("%s\n", document.dump(1).c_str());
-    return;
-  }
-  for (const auto& [mode, summary] : Summarise(rows)) {
-    std::printf(
-        "%-12s geometric mean %.3f over %d shapes; faster on %d, slower on %d; worst %.3f "
-        "at %s\n",
-        std::string(Name(mode)).c_str(), summary.geomean, summary.shapes, summary.faster,
-        summary.slower, summary.worst->ratio, task::Name(summary.worst->shape).c_str());
+Result<hgemm::ComparisonTerms> TermsOf(const Machine& machine, const BenchOptions& options,
+                                       const hgemm::Catalogue& catalogue, const fs::path& library) {
+  hgemm::ComparisonTerms terms;
+  terms.device = machine.info().name;
+  terms.layout = options.product.layout;
+  terms.dtype = options.product.dtype;
+  terms.library = TRY(FileTerm(library));
+  terms.pack = TRY(PackTerm(library));
+  terms.catalogue = options.catalogue.empty() ? "none" : TRY(hgemm::CatalogueHash(catalogue));
+  terms.protocol = ProtocolId(AgainstProtocol());
+  return terms;
+}
+
+void Tell(const hgemm::ShapeComparison& shape, size_t done, size_t all) {
+  const hgemm::ModeComparison& hot = shape.modes.front();
+  std::fprintf(stderr, "%zu/%zu %s: cuBLASLt %.4g us, kernel %.3f, library %.3f [%.3f, %.3f]\n",
+               done, all, hgemm::NameOf(shape.problem).c_str(), hot.bar_us, hot.kernel.value,
+               hot.library.value, hot.library.interval.lo, hot.library.interval.hi);
+}
+
+void Print(const hgemm::ComparisonTable& table, const BenchOptions& options) {
+  if (options.common.json) {
+    std::printf("%s\n", ToJson(table).dump(1).c_str());
+  } else {
+    const TableStyle style = options.markdown ? TableStyle::kMarkdown : TableStyle::kPlain;
+    std::printf("%s", SummaryText(table, style).c_str());
   }
 }
 
 }  // namespace
 
 Result<int> RunAgainst(const BenchOptions& options) {
-  const optimize::Slice slice = TRY(optimize::ParseSlice(options.pace.slice));
-  const std::vector<task::HgemmShape> shapes =
-      optimize::TakeSlice(slice, TRY(task::ParseHgemmShapes(options.shapes)));
+  const std::vector<hgemm::Problem> problems = TRY(ProblemsOf(options));
   std::error_code missing;
-  const std::filesystem::path path = std::filesystem::canonical(options.against, missing);
+  const fs::path library = fs::canonical(options.against, missing);
   if (missing) {
     return Error{ErrorCode::kNoInput, "--against " + options.against + ": " + missing.message(),
                  "name a shared library; docs/library.md says what it exports"};
@@ -243,38 +225,46 @@ Result<int> RunAgainst(const BenchOptions& options) {
   hgemm::Catalogue catalogue;
   if (!options.catalogue.empty()) catalogue = TRY(ReadCatalogue(options.catalogue));
   DeviceOptions device = options.device;
-  device.libraries = {path.string()};
+  device.libraries = {library.string()};
   Machine machine = TRY(Machine::Open(device));
   if (machine.recorded() != nullptr) {
     return Error{ErrorCode::kUnavailable, "comparing libraries needs a GPU; " + machine.notice(),
                  "run it where 'warpsmith doctor' finds one"};
   }
+  ComparisonFile file =
+      TRY(ComparisonFile::Open(options.csv, TRY(TermsOf(machine, options, catalogue, library))));
   const double started = MonotonicSeconds();
-  std::vector<AgainstRow> rows;
-  std::optional<Subject> next;
-  std::future<void> compiled;  // of the next one; waits when it is replaced
-  for (size_t i = 0; i < shapes.size(); ++i) {
-    const bool late =
-        options.pace.max_seconds > 0 && MonotonicSeconds() - started > options.pace.max_seconds;
-    if (Interrupted() || late) break;
-    Subject subject =
-        next ? std::move(*next) : TRY(SubjectOf(machine, shapes[i], options, catalogue));
-    next.reset();
-    if (i + 1 < shapes.size()) {
-      next = TRY(SubjectOf(machine, shapes[i + 1], options, catalogue));
-      compiled = CompileAhead(machine, *next);
-    }
-    const auto measured =
-        TRY(Measure(machine, shapes[i], std::move(subject), "lib:" + path.string()));
-    rows.insert(rows.end(), measured.begin(), measured.end());
-  }
-  if (rows.empty()) {
+  const auto is_late = [&] {
+    return options.pace.max_seconds > 0 && MonotonicSeconds() - started > options.pace.max_seconds;
+  };
+  Contest contest(machine, options, catalogue, library);
+  const ComparisonProgress progress = TRY(MeasureMissing(
+      problems, file, is_late, [&](const hgemm::Problem& problem, const hgemm::Problem* next) {
+        auto measured = contest.Measure(problem, next);
+        const bool taken = measured.ok() && measured->has_value();
+        if (taken && !options.common.quiet) {
+          Tell((*measured)->result.shape, file.table().shapes.size() + 1, problems.size());
+        }
+        return measured;
+      }));
+  if (file.table().shapes.empty()) {
     return Error{ErrorCode::kNothingMeasured, "no shape was compared", "raise --max-seconds"};
   }
-  if (!options.csv.empty()) {
-    TRY(WriteFileAtomic(options.csv, ToCsv(rows, machine.info(), options)));
+  if (progress.failed + progress.left > 0) {
+    std::fprintf(stderr, "%zu shapes are missing, of which %zu could not be compared%s\n",
+                 progress.failed + progress.left, progress.failed,
+                 options.csv.empty() ? "" : "; the same command goes on with them");
   }
-  Print(rows, options.common.json);
+  Print(file.table(), options);
+  return 0;
+}
+
+Result<int> RunComparisonSummary(const BenchOptions& options) {
+  std::vector<hgemm::NamedComparison> parts;
+  for (const std::string& path : options.from) parts.push_back(TRY(ReadComparisonFile(path)));
+  const hgemm::ComparisonTable table = TRY(hgemm::Join(parts));
+  if (!options.csv.empty()) TRY(WriteJoined(parts, table, options.csv));
+  Print(table, options);
   return 0;
 }
 

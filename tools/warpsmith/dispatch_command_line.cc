@@ -32,6 +32,18 @@ void AddCheck(CLI::App* catalogue, Chosen& chosen) {
   Choose(command, chosen, options, RunCatalogueCheck);
 }
 
+void AddGuard(CLI::App* catalogue, Chosen& chosen) {
+  CLI::App* command = catalogue->add_subcommand(
+      "guard", "choose anew between kernel and cuBLASLt, by what 'hgemm bench' measured");
+  auto options = std::make_shared<CatalogueGuardOptions>();
+  command->add_option("catalogue", options->catalogue, "the one that was measured")->required();
+  command->add_option("--bench", options->bench, "CSVs of 'hgemm bench --against --catalogue'")
+      ->required()
+      ->expected(1, 10'000);
+  command->add_option("--out,-o", options->output, "the catalogue's file; -: stdout")->required();
+  Choose(command, chosen, options, RunCatalogueGuard);
+}
+
 void AddBuild(CLI::App* hgemm, Chosen& chosen) {
   CLI::App* command =
       hgemm->add_subcommand("build", "compile a catalogue's kernels into the library's pack");
@@ -53,6 +65,7 @@ void AddDispatch(CLI::App* hgemm, Chosen& chosen) {
   AddMake(catalogue, chosen);
   AddMerge(catalogue, chosen);
   AddCheck(catalogue, chosen);
+  AddGuard(catalogue, chosen);
   AddBuild(hgemm, chosen);
 }
 

@@ -28,6 +28,12 @@ struct CatalogueCheckOptions {
   std::vector<std::string> files;
 };
 
+struct CatalogueGuardOptions {
+  CommonOptions common;
+  std::string catalogue, output;
+  std::vector<std::string> bench;  // comparisons of the catalogue's kernels
+};
+
 struct BuildOptions {
   CommonOptions common;
   std::string catalogue, output;
@@ -39,6 +45,7 @@ struct BuildOptions {
 Result<int> RunCatalogueMake(const CatalogueMakeOptions& options);
 Result<int> RunCatalogueMerge(const CatalogueMergeOptions& options);
 Result<int> RunCatalogueCheck(const CatalogueCheckOptions& options);
+Result<int> RunCatalogueGuard(const CatalogueGuardOptions& options);
 Result<int> RunHgemmBuild(const BuildOptions& options);
 
 }  // namespace warpsmith::cli

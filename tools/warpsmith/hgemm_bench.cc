@@ -144,7 +144,12 @@ Status CompareWithReference(const baseline::BarTable& known, const std::vector<S
 }  // namespace
 
 Result<int> RunHgemmBench(const BenchOptions& options) {
+  if (!options.from.empty()) return RunComparisonSummary(options);
   if (!options.against.empty()) return RunAgainst(options);
+  if (options.markdown) {
+    return Error{ErrorCode::kUsage, "--markdown is for the summary of a comparison",
+                 "give --against or --from with it"};
+  }
   const optimize::Slice slice = TRY(optimize::ParseSlice(options.pace.slice));
   const std::vector<task::HgemmShape> shapes =
       optimize::TakeSlice(slice, TRY(task::ParseHgemmShapes(options.shapes)));

@@ -80,6 +80,8 @@ struct BenchOptions {
   ProductOptions product;  // the layout: with `against` alone, else both are measured
   std::string against;     // a library to compare with cuBLASLt
   std::string catalogue;   // with `against`: our kernels beside it; empty: the cost model's first
+  std::vector<std::string> from;  // comparisons to summarise instead of measuring
+  bool markdown = false;          // their summary as Markdown
   bool torch = true;
   std::string reference;                       // CSV of known times to compare with
   std::string reference_column = "device_us";  // its column for the device mode

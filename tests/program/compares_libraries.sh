@@ -1,0 +1,68 @@
+#!/usr/bin/env bash
+# From a comparison with cuBLASLt to its summary and to a catalogue's choices: slices are joined, the
+# guard decides by what was measured, and what does not belong together is refused in one line.
+# shellcheck source=tests/program/prelude.sh disable=SC1091
+source "$(dirname "$0")/prelude.sh" "$@"
+
+expect_status 0 "$program" hgemm tune --shapes 64x64x64,8192x8192x64 --device recorded --quiet \
+  --budget evals=12 --finalists 1 --store s.db
+expect_status 0 "$program" hgemm catalogue make --store s.db --out c.csv
+hash=$(sha256sum <c.csv) hash=${hash%% *}
+
+# comparison LIBRARY_HASH SHAPE RATIO: what a bench of one shape writes, as fast in every mode.
+comparison() {
+  printf '%s\n' '# warpsmith hgemm comparison, version 1' '# device: NVIDIA H200' '# layout: TN' \
+    '# dtype: f16' "# library: libmine.so $1" '# pack: none' "# catalogue: $hash" \
+    '# protocol: j1/screened/r7' \
+    m,n,k,layout,dtype,mode,choice,kernel_us,ours_us,lt_auto_us,ratio_kernel,lo_kernel,hi_kernel,ratio,lo,hi,floor_us \
+    '# session: date=2026-11-22T01:00:00Z; driver=580.1; toolkit=nvrtc 13.0; baseline=cuBLASLt 13.1.0; program=0.1.0'
+  local mode
+  for mode in device device-cold offline server; do
+    printf '%s,TN,f16,%s,cublaslt,2,2,2,%s,%s,%s,1,0.999,1.001,0.1\n' "$2" "$mode" "$3" "$3" "$3"
+  done
+}
+comparison 1 64,64,64 1.25 >one.csv
+comparison 1 8192,8192,64 0.98 >two.csv
+
+expect_status 0 "$program" hgemm bench --from one.csv two.csv
+[[ $output == *'mode device-cold'* && $output == *'kernel alone'*'8192x8192x64'* ]] ||
+  expected "each mode's classes, found: $output"
+expect_status 0 "$program" hgemm bench --from one.csv two.csv --json
+[[ $output == *'"by_log2_mnk"'* ]] || expected "the summary in JSON"
+expect_status 0 "$program" hgemm bench --from one.csv --markdown
+[[ $output == *'| tiny | library | 1 | 1.000 |'* ]] || expected "Markdown, found: $output"
+expect_status 2 "$program" hgemm bench --markdown
+
+expect_status 0 "$program" hgemm catalogue guard c.csv --bench one.csv two.csv --out guarded.csv
+[[ $output == '2 rows decided: '* ]] || expected "counts, found: $output"
+grep -q '^64,64,64,TN,f16,NVIDIA H200,kernel,.*,compared,2026-11-22T01:00:00Z$' guarded.csv ||
+  expected "the measured level, found: $(cat guarded.csv)"
+grep -q '^8192,8192,64,TN,f16,NVIDIA H200,cublaslt,' guarded.csv ||
+  expected "cuBLASLt where the kernel was measured to be slower"
+expect_status 0 "$program" hgemm show 8192x8192x64 --device recorded --catalogue guarded.csv --top 1
+[[ $output == *'left out: a kernel must'* ]] || expected "why, found: $output"
+
+# A writer that was killed inside the second shape's rows: the first one counts.
+cat one.csv <(tail -4 two.csv | head -2) >torn.csv
+expect_status 0 "$program" hgemm bench --from torn.csv
+[[ $output == *'torn.csv: its end is torn; the 1 shapes before it'* ]] || expected "a note"
+expect_status 65 "$program" hgemm bench --from one.csv one.csv
+[[ $output == *'64x64x64 stands in a file before it'* ]] || expected "the shape, found: $output"
+comparison 2 128,64,64 1 >other.csv
+expect_status 65 "$program" hgemm bench --from one.csv other.csv
+[[ $output == *'other.csv: of another comparison than one.csv: another library'* &&
+  $output != *$'\n'* ]] || expected "one line that says what differs, found: $output"
+expect_status 65 "$program" hgemm catalogue guard guarded.csv --bench one.csv --out -
+[[ $output == *'not of this catalogue'* ]] || expected "the comparison's own catalogue"
+sed 's/,offline,/,sometimes,/' one.csv >broken.csv
+expect_status 65 "$program" hgemm bench --from broken.csv
+[[ $output == *"broken.csv:13: no mode 'sometimes'"* ]] || expected "line and cell: $output"
+expect_status 65 "$program" hgemm bench --from c.csv
+expect_status 66 "$program" hgemm bench --from none.csv
+expect_status 66 "$program" hgemm bench --from one.csv --csv joined.csv
+[[ $output == *'one.samples.csv.zst'* ]] || expected "the samples' file that is missing"
+
+# Measuring needs a GPU; without one the file is not touched.
+expect_status 69 "$program" hgemm bench --against /lib/x86_64-linux-gnu/libm.so.6 --csv one.csv \
+  --device recorded
+expect_status 66 "$program" hgemm bench --against ./none.so --device recorded

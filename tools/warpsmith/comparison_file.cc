@@ -1,0 +1,143 @@
+#include "comparison_file.h"
+
+#include <chrono>
+#include <cstdio>
+
+#include "util/compressed_frames.h"
+#include "util/compression.h"
+#include "util/file.h"
+
+namespace warpsmith::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::chrono::milliseconds kLockPatience{0};
+
+Result<std::string> TextIfThere(const fs::path& path) {
+  std::error_code unknown;
+  if (!fs::exists(path, unknown) && !unknown) return std::string();
+  return ReadFile(path);
+}
+
+// The samples' header, a frame of its own, then a frame for each shape of the table, in its order.
+// A further one is of a shape whose rows were not written any more.
+Result<size_t> SampleBytes(const fs::path& path, std::string_view bytes, size_t shapes) {
+  const std::vector<std::string_view> frames = WholeFrames(bytes);
+  if (frames.empty() && shapes == 0) return size_t{0};
+  if (frames.size() < shapes + 1) {
+    return Error{ErrorCode::kBadInput,
+                 path.string() + " holds samples of " +
+                     std::to_string(frames.empty() ? 0 : frames.size() - 1) +
+                     " shapes, the table beside it has " + std::to_string(shapes),
+                 "put the samples that belong to the table there, or give --csv another name"};
+  }
+  const std::string header = TRY(Decompress(path.string(), frames.front()));
+  if (header != kSampleColumns) {
+    return Error{ErrorCode::kBadInput, path.string() + " holds no samples of a comparison",
+                 "give --csv another name; docs/comparison-format.md says what they look like"};
+  }
+  size_t whole = 0;
+  for (size_t i = 0; i < shapes + 1; ++i) whole += frames[i].size();
+  return whole;
+}
+
+Status CheckTerms(const fs::path& path, const hgemm::ComparisonTerms& there,
+                  const hgemm::ComparisonTerms& wanted) {
+  const std::string differing = hgemm::DifferencesOf(there, wanted);
+  if (differing.empty()) return {};
+  return Error{ErrorCode::kBadInput,
+               path.string() + " is of another comparison: another " + differing,
+               "give --csv another name, or measure what the file's first lines name"};
+}
+
+}  // namespace
+
+fs::path SamplesPath(const fs::path& csv) {
+  fs::path path = csv;
+  if (path.extension() == ".csv") path.replace_extension();
+  path += ".samples.csv.zst";
+  return path;
+}
+
+Result<ComparisonFile> ComparisonFile::Open(const fs::path& path,
+                                            const hgemm::ComparisonTerms& terms) {
+  ComparisonFile file;
+  file.table_.terms = terms;
+  if (path.empty()) return file;
+  FileLock lock = TRY(FileLock::Acquire(path.string() + ".lock", path.string(), kLockPatience));
+  const std::string text = TRY(TextIfThere(path));
+  size_t whole_bytes = 0;
+  if (!text.empty()) {
+    hgemm::ReadComparison read = TRY(hgemm::ParseComparison(path.string(), text));
+    TRY(CheckTerms(path, read.table.terms, terms));
+    file.table_ = std::move(read.table);
+    whole_bytes = read.whole_bytes;
+  }
+  const fs::path samples = SamplesPath(path);
+  const size_t sample_bytes =
+      TRY(SampleBytes(samples, TRY(TextIfThere(samples)), file.table_.shapes.size()));
+  file.files_.emplace(Files{std::move(lock),
+                            TRY(AppendFile::Open(path, static_cast<int64_t>(whole_bytes))),
+                            TRY(AppendFile::Open(samples, static_cast<int64_t>(sample_bytes)))});
+  TRY(file.WriteHeads());
+  return file;
+}
+
+Status ComparisonFile::WriteHeads() {
+  if (files_->samples.bytes() == 0) TRY(files_->samples.Append(Compress(kSampleColumns)));
+  if (files_->rows.bytes() == 0) TRY(files_->rows.Append(hgemm::HeadText(table_.terms)));
+  return {};
+}
+
+Status ComparisonFile::Append(const hgemm::ComparisonSession& session,
+                              const MeasuredShape& measured) {
+  if (hgemm::Find(table_, measured.shape.problem) != nullptr) {
+    return Error{ErrorCode::kBadInput, "a shape was measured twice for one table", ""};
+  }
+  TRY(hgemm::CheckWritable(table_.terms, session));
+  // Driver and libraries hardly change between two shapes of one call; the date always does.
+  hgemm::ComparisonSession same = session;
+  if (!table_.sessions.empty() && begun_) same.date = table_.sessions.back().date;
+  const bool goes_on = begun_ && same == table_.sessions.back();
+  hgemm::ShapeComparison shape = measured.shape;
+  shape.session = goes_on ? table_.sessions.size() - 1 : table_.sessions.size();
+  if (files_) {
+    TRY(files_->samples.Append(Compress(measured.samples)));
+    TRY(files_->samples.Sync());
+    TRY(files_->rows.Append((goes_on ? "" : hgemm::SessionText(session)) +
+                            hgemm::RowsText(table_.terms, shape)));
+    TRY(files_->rows.Sync());
+  }
+  if (!goes_on) table_.sessions.push_back(session);
+  table_.shapes.push_back(std::move(shape));
+  begun_ = true;
+  return {};
+}
+
+Result<hgemm::NamedComparison> ReadComparisonFile(const std::string& path) {
+  const std::string text = TRY(ReadFile(path));
+  hgemm::ReadComparison read = TRY(hgemm::ParseComparison(path, text));
+  if (read.whole_bytes < text.size()) {
+    std::fprintf(stderr, "%s: its end is torn; the %zu shapes before it are taken\n", path.c_str(),
+                 read.table.shapes.size());
+  }
+  return hgemm::NamedComparison{path, std::move(read.table)};
+}
+
+Status WriteJoined(const std::vector<hgemm::NamedComparison>& parts,
+                   const hgemm::ComparisonTable& joined, const fs::path& path) {
+  std::string samples = Compress(kSampleColumns);
+  for (const hgemm::NamedComparison& part : parts) {
+    const fs::path file = SamplesPath(part.source);
+    const std::string bytes = TRY(ReadFile(file));
+    const size_t whole = TRY(SampleBytes(file, bytes, part.table.shapes.size()));
+    if (whole == 0) continue;
+    const size_t header = WholeFrames(bytes).front().size();
+    samples += std::string_view(bytes).substr(header, whole - header);
+  }
+  TRY(WriteFileAtomic(SamplesPath(path), samples));
+  return WriteFileAtomic(path, hgemm::ToText(joined));
+}
+
+}  // namespace warpsmith::cli

@@ -1,0 +1,58 @@
+// A comparison on disk: the table, and beside it every raw sample. Both grow shape by shape, so
+// that nothing is lost when the program is killed or the disk is full. docs/comparison-format.md.
+#ifndef WARPSMITH_TOOLS_COMPARISON_FILE_H_
+#define WARPSMITH_TOOLS_COMPARISON_FILE_H_
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "comparison_shape.h"
+#include "hgemm/comparison_table.h"
+#include "util/append_file.h"
+#include "util/file_lock.h"
+#include "util/result.h"
+
+namespace warpsmith::cli {
+
+// "h200.csv" -> "h200.samples.csv.zst"
+std::filesystem::path SamplesPath(const std::filesystem::path& csv);
+
+class ComparisonFile {
+ public:
+  // Begins a comparison, or goes on with one: kBadInput where the file there is of other terms.
+  // A torn end is cut off both files. An empty path keeps the table in memory alone. Holds a lock
+  // while it lives.
+  static Result<ComparisonFile> Open(const std::filesystem::path& path,
+                                     const hgemm::ComparisonTerms& terms);
+
+  const hgemm::ComparisonTable& table() const { return table_; }
+
+  // Samples first, then rows: rows without samples cannot be. Both are on the disk when it returns.
+  // kBadInput where a shape stands in the table already.
+  Status Append(const hgemm::ComparisonSession& session, const MeasuredShape& measured);
+
+ private:
+  struct Files {
+    FileLock lock;
+    AppendFile rows, samples;
+  };
+  ComparisonFile() = default;
+  Status WriteHeads();
+
+  hgemm::ComparisonTable table_;
+  std::optional<Files> files_;
+  bool begun_ = false;  // this call's session is the table's last one
+};
+
+// Reads a finished or an unfinished comparison; a torn end is left out, and said on stderr.
+Result<hgemm::NamedComparison> ReadComparisonFile(const std::string& path);
+
+// Writes the joined table, and all parts' samples beside it. Every part must have its samples file.
+Status WriteJoined(const std::vector<hgemm::NamedComparison>& parts,
+                   const hgemm::ComparisonTable& joined, const std::filesystem::path& path);
+
+}  // namespace warpsmith::cli
+
+#endif  // WARPSMITH_TOOLS_COMPARISON_FILE_H_

@@ -1,0 +1,221 @@
+#include "comparison_file.h"
+
+#include <gmock/gmock.h>
+
+#include "comparison_run.h"
+#include "hgemm/test_comparison.h"
+#include "util/compression.h"
+#include "util/file.h"
+
+namespace warpsmith::cli {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+Measured Sample(const hgemm::Problem& problem, double ratio = 1.2) {
+  return {hgemm::SampleSession(),
+          {hgemm::SampleShape(problem, ratio),
+           std::to_string(problem.m) + ",64,64,device,kernel,0,0,2,1980,40,300\n"}};
+}
+
+class ComparisonFileTest : public ::testing::Test {
+ protected:
+  Result<ComparisonFile> Open() { return ComparisonFile::Open(csv_, hgemm::SampleTerms()); }
+
+  void Add(const hgemm::Problem& problem) {
+    auto file = Open();
+    ASSERT_TRUE(file.ok()) << file.error().Line();
+    const Measured measured = Sample(problem);
+    const Status added = file->Append(measured.session, measured.result);
+    ASSERT_TRUE(added.ok()) << added.error().Line();
+  }
+  std::string Rows() const { return ReadFile(csv_).value(); }
+  std::string Samples() const {
+    return Decompress("samples", ReadFile(SamplesPath(csv_)).value()).value();
+  }
+  void CutOff(const std::filesystem::path& path, uintmax_t bytes) const {
+    std::filesystem::resize_file(path, std::filesystem::file_size(path) - bytes);
+  }
+
+  TemporaryDirectory folder_ = TemporaryDirectory::Create("comparison-file-test").value();
+  std::filesystem::path csv_ = folder_.path() / "h200.csv";
+};
+
+TEST_F(ComparisonFileTest, SamplesLieBeside) {
+  EXPECT_EQ(SamplesPath("data/h200.csv"), "data/h200.samples.csv.zst");
+  EXPECT_EQ(SamplesPath("data/h200"), "data/h200.samples.csv.zst");
+}
+
+TEST_F(ComparisonFileTest, WhatWasAppendedIsOnTheDiskWhileTheWriterLives) {
+  auto file = Open();
+  ASSERT_TRUE(file.ok()) << file.error().Line();
+  for (const int64_t m : {64, 128}) {
+    const Measured measured = Sample({m, 64, 64});
+    ASSERT_TRUE(file->Append(measured.session, measured.result).ok());
+    EXPECT_EQ(Rows(), hgemm::ToText(file->table()));
+    EXPECT_THAT(Samples(), HasSubstr("\n" + measured.result.samples));
+  }
+  EXPECT_EQ(file->table().sessions.size(), 1U);
+}
+
+TEST_F(ComparisonFileTest, ANewCallGoesOnInASessionOfItsOwn) {
+  Add({64, 64, 64});
+  Add({128, 64, 64});
+  const auto read = ReadComparisonFile(csv_);
+  ASSERT_TRUE(read.ok()) << read.error().Line();
+  EXPECT_EQ(read->table.shapes.size(), 2U);
+  EXPECT_EQ(read->table.sessions.size(), 2U);
+  EXPECT_EQ(Samples(), std::string(kSampleColumns) + Sample({64, 64, 64}).result.samples +
+                           Sample({128, 64, 64}).result.samples);
+}
+
+// However far the second shape's writing came, the next call ends with what an undisturbed one has.
+TEST_F(ComparisonFileTest, WhereverAWriterIsKilledItsNextCallMakesTheFilesWhole) {
+  Add({64, 64, 64});
+  const auto rows_before = std::filesystem::file_size(csv_);
+  const auto samples_before = std::filesystem::file_size(SamplesPath(csv_));
+  Add({128, 64, 64});
+  const std::string rows = Rows(), samples = ReadFile(SamplesPath(csv_)).value();
+  const auto restart = [&](size_t row_bytes, size_t sample_bytes) {
+    ASSERT_TRUE(WriteFileAtomic(csv_, rows.substr(0, row_bytes)).ok());
+    ASSERT_TRUE(WriteFileAtomic(SamplesPath(csv_), samples.substr(0, sample_bytes)).ok());
+    Add({128, 64, 64});
+    ASSERT_EQ(Rows(), rows);
+    ASSERT_EQ(ReadFile(SamplesPath(csv_)).value(), samples);
+  };
+  for (size_t bytes = samples_before; bytes <= samples.size(); ++bytes) {
+    restart(rows_before, bytes);
+  }
+  for (size_t bytes = rows_before; bytes < rows.size(); bytes += 7) restart(bytes, samples.size());
+}
+
+TEST_F(ComparisonFileTest, RefusesToGoOnWithAnotherComparison) {
+  Add({64, 64, 64});
+  const std::string before = Rows();
+  hgemm::ComparisonTerms terms = hgemm::SampleTerms();
+  terms.device = "NVIDIA H100";
+  terms.library = "libmine.so 2";
+  const auto file = ComparisonFile::Open(csv_, terms);
+  ASSERT_FALSE(file.ok());
+  EXPECT_EQ(file.error().code, ErrorCode::kBadInput);
+  EXPECT_THAT(file.error().message, HasSubstr("h200.csv is of another comparison: another device, "
+                                              "library"));
+  EXPECT_THAT(file.error().message, Not(HasSubstr("\n")));
+  EXPECT_EQ(Rows(), before);
+}
+
+TEST_F(ComparisonFileTest, RefusesWhatIsNoComparisonAndLeavesItAlone) {
+  ASSERT_TRUE(WriteFileAtomic(csv_, "m,n,k,mode\n64,64,64,device\n").ok());
+  EXPECT_FALSE(Open().ok());
+  EXPECT_EQ(Rows(), "m,n,k,mode\n64,64,64,device\n");
+}
+
+TEST_F(ComparisonFileTest, RefusesSamplesThatAreNotTheTables) {
+  Add({64, 64, 64});
+  const auto samples = SamplesPath(csv_);
+  ASSERT_TRUE(WriteFileAtomic(samples, Compress("a,b\n") + Compress("1,2\n")).ok());
+  EXPECT_THAT(Open().error().message, HasSubstr("no samples of a comparison"));
+  std::filesystem::remove(samples);
+  EXPECT_THAT(Open().error().message, HasSubstr("samples of 0 shapes, the table beside it has 1"));
+}
+
+TEST_F(ComparisonFileTest, OneWriterAtATime) {
+  const auto first = Open();
+  ASSERT_TRUE(first.ok()) << first.error().Line();
+  const auto second = Open();
+  ASSERT_FALSE(second.ok());
+  EXPECT_EQ(second.error().code, ErrorCode::kBusy);
+}
+
+TEST_F(ComparisonFileTest, WithoutANameNothingIsWritten) {
+  auto file = ComparisonFile::Open("", hgemm::SampleTerms());
+  ASSERT_TRUE(file.ok()) << file.error().Line();
+  const Measured measured = Sample({64, 64, 64});
+  ASSERT_TRUE(file->Append(measured.session, measured.result).ok());
+  EXPECT_EQ(file->table().shapes.size(), 1U);
+  EXPECT_FALSE(file->Append(measured.session, measured.result).ok());
+}
+
+TEST_F(ComparisonFileTest, JoinedSlicesAreOneComparisonThatGoesOn) {
+  const auto whole = csv_, part = folder_.path() / "part.csv";
+  Add({64, 64, 64});
+  csv_ = part;
+  Add({128, 64, 64});
+  std::vector<hgemm::NamedComparison> parts;
+  for (const auto& path : {whole, part}) parts.push_back(ReadComparisonFile(path).value());
+  csv_ = folder_.path() / "joined.csv";
+  const Status written = WriteJoined(parts, hgemm::Join(parts).value(), csv_);
+  ASSERT_TRUE(written.ok()) << written.error().Line();
+  Add({256, 64, 64});
+  EXPECT_EQ(ReadComparisonFile(csv_)->table.shapes.size(), 3U);
+  EXPECT_THAT(Samples(), HasSubstr("\n128,64,64,device"));
+  std::filesystem::remove(SamplesPath(part));
+  EXPECT_FALSE(WriteJoined(parts, hgemm::Join(parts).value(), csv_).ok());
+}
+
+class MeasureMissingTest : public ComparisonFileTest {
+ protected:
+  // Measures with what stands in for a GPU, until `shapes` of them were.
+  ComparisonProgress Run(size_t shapes) {
+    auto file = Open();
+    EXPECT_TRUE(file.ok());
+    size_t calls = 0;
+    const auto progress = MeasureMissing(
+        problems_, *file, [&] { return calls >= shapes; },
+        [&](const hgemm::Problem& problem,
+            const hgemm::Problem* next) -> Result<std::optional<Measured>> {
+          ++calls;
+          asked_.push_back(problem.m);
+          announced_.push_back(next == nullptr ? 0 : next->m);
+          if (problem.m == broken_) return std::optional<Measured>();
+          return std::optional(Sample(problem));
+        });
+    EXPECT_TRUE(progress.ok());
+    return *progress;
+  }
+
+  std::vector<hgemm::Problem> problems_ = {
+      {64, 64, 64}, {128, 64, 64}, {128, 64, 64}, {256, 64, 64}};
+  std::vector<int64_t> asked_, announced_;
+  int64_t broken_ = 0;
+};
+
+TEST_F(MeasureMissingTest, GoesOnWhereTheTimeRanOut) {
+  const ComparisonProgress first = Run(1);
+  EXPECT_EQ(first.measured, 1U);
+  EXPECT_EQ(first.left, 2U);
+  const ComparisonProgress second = Run(9);
+  EXPECT_EQ(second.known, 1U);
+  EXPECT_EQ(second.measured, 2U);
+  EXPECT_EQ(second.left, 0U);
+  EXPECT_EQ(asked_, (std::vector<int64_t>{64, 128, 256}));
+  EXPECT_EQ(announced_, (std::vector<int64_t>{128, 256, 0}));
+  EXPECT_EQ(Run(9).measured, 0U);
+}
+
+TEST_F(MeasureMissingTest, AShapeThatFailsIsAskedForAgain) {
+  broken_ = 128;
+  const ComparisonProgress first = Run(9);
+  EXPECT_EQ(first.failed, 1U);
+  EXPECT_EQ(first.measured, 2U);
+  broken_ = 0;
+  EXPECT_EQ(Run(9).measured, 1U);
+  EXPECT_EQ(asked_.back(), 128);
+}
+
+TEST_F(MeasureMissingTest, WhatWasMeasuredBeforeAHarnessErrorStays) {
+  auto file = Open();
+  ASSERT_TRUE(file.ok());
+  const auto progress = MeasureMissing(
+      problems_, *file, [] { return false; },
+      [&](const hgemm::Problem& problem, const hgemm::Problem*) -> Result<std::optional<Measured>> {
+        if (problem.m == 256) return Error{ErrorCode::kIo, "the GPU is gone", ""};
+        return std::optional(Sample(problem));
+      });
+  EXPECT_FALSE(progress.ok());
+  EXPECT_EQ(ReadComparisonFile(csv_)->table.shapes.size(), 2U);
+}
+
+}  // namespace
+}  // namespace warpsmith::cli
