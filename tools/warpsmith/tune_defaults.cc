@@ -16,7 +16,7 @@ SearchOptions UnsetTuneOptions() {
 SearchOptions TuneDefaults(SearchOptions search, size_t shapes) {
   const bool few = shapes <= kFewShapes;
   if (search.proposer.empty()) search.proposer = few ? "guided" : "brief";
-  if (search.budget.empty()) search.budget = few ? "evals=160" : "evals=12";
+  if (search.budget.empty()) search.budget = few ? "evals=160" : "evals=24";
   if (search.finalists < 0) search.finalists = few ? 3 : 0;
   if (search.batch < 0) search.batch = few ? 8 : 4;
   return search;

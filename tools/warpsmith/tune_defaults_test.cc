@@ -16,7 +16,7 @@ TEST(TuneDefaults, FewShapesAreSearchedThoroughlyAndCertified) {
 TEST(TuneDefaults, OfAGridEachShapeIsScreenedOnly) {
   const SearchOptions grid = TuneDefaults(UnsetTuneOptions(), 1000);
   EXPECT_EQ(grid.proposer, "brief");
-  EXPECT_EQ(grid.budget, "evals=12");
+  EXPECT_EQ(grid.budget, "evals=24");
   EXPECT_EQ(grid.finalists, 0);
   EXPECT_EQ(grid.batch, 4);
 }
