@@ -37,7 +37,8 @@ Result<std::string> CatalogueHash(const Catalogue& catalogue) {
   return Sha256Hex(TRY(ToText(catalogue)));
 }
 
-Result<GuardedCatalogue> Guard(const Catalogue& catalogue, const ComparisonTable& comparison) {
+Result<GuardedCatalogue> Guard(const Catalogue& catalogue, const ComparisonTable& comparison,
+                               Uncompared uncompared) {
   if (comparison.terms.catalogue != TRY(CatalogueHash(catalogue))) {
     return Error{ErrorCode::kBadInput,
                  "the comparison is not of this catalogue's kernels (its catalogue is " +
@@ -49,6 +50,7 @@ Result<GuardedCatalogue> Guard(const Catalogue& catalogue, const ComparisonTable
     const ShapeComparison* shape = Find(comparison, row.problem);
     if (shape == nullptr || row.device != comparison.terms.device) {
       ++guarded.not_compared;
+      if (uncompared == Uncompared::kCublasLt) row.choice = Choice::kCublasLt;
       continue;
     }
     Decide(*shape, comparison.sessions[shape->session], guarded, row);

@@ -2,7 +2,9 @@
 #ifndef WARPSMITH_HGEMM_COMPARISON_GUARD_H_
 #define WARPSMITH_HGEMM_COMPARISON_GUARD_H_
 
+#include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "hgemm/catalogue.h"
 #include "hgemm/comparison_table.h"
@@ -22,13 +24,17 @@ struct GuardedCatalogue {
   int decided = 0;         // rows whose choice the comparison made
   int to_kernel = 0;       // of these, the kernel now, where it was cuBLASLt
   int to_cublaslt = 0;     // and the other way round
-  int not_compared = 0;    // rows left as they were: the comparison lacks their shapes
+  int not_compared = 0;    // rows whose shapes the comparison lacks
   int not_catalogued = 0;  // shapes of the comparison that the catalogue lacks
 };
 
+// What becomes of rows that were not compared: their kernels may have failed the comparison.
+enum class Uncompared : uint8_t { kKeep, kCublasLt };
+
 // Gives every row that was compared the comparison's results, and the choice that Guarded makes of
 // them. kBadInput: the comparison was of another catalogue.
-Result<GuardedCatalogue> Guard(const Catalogue& catalogue, const ComparisonTable& comparison);
+Result<GuardedCatalogue> Guard(const Catalogue& catalogue, const ComparisonTable& comparison,
+                               Uncompared uncompared = Uncompared::kKeep);
 
 }  // namespace warpsmith::hgemm
 

@@ -61,6 +61,15 @@ TEST(ComparisonGuardTest, LeavesAloneWhatWasNotCompared) {
   EXPECT_EQ(guarded->catalogue.rows[2].level, "screened");
 }
 
+TEST(ComparisonGuardTest, WhatWasNotComparedCanBeLeftToCublasLt) {
+  const Catalogue catalogue{{Row({64, 64, 64}, 1.2), Row({512, 512, 512}, 1.2)}};
+  const auto guarded = Guard(catalogue, CompareWith(catalogue), Uncompared::kCublasLt);
+  ASSERT_TRUE(guarded.ok()) << guarded.error().Line();
+  EXPECT_EQ(guarded->catalogue.rows[0].choice, Choice::kKernel);
+  EXPECT_EQ(guarded->catalogue.rows[1].choice, Choice::kCublasLt);
+  EXPECT_EQ(guarded->catalogue.rows[1].level, "screened");
+}
+
 TEST(ComparisonGuardTest, RefusesAComparisonOfAnotherCatalogue) {
   const Catalogue catalogue{{Row({64, 64, 64}, 1.2)}};
   ComparisonTable table = CompareWith(catalogue);

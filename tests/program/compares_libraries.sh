@@ -42,6 +42,9 @@ grep -q '^8192,8192,64,TN,f16,NVIDIA H200,cublaslt,' guarded.csv ||
 expect_status 0 "$program" hgemm show 8192x8192x64 --device recorded --catalogue guarded.csv --top 1
 [[ $output == *'left out: a kernel must'* ]] || expected "why, found: $output"
 
+expect_status 0 "$program" hgemm catalogue guard c.csv --bench one.csv --strict --out -
+[[ $output == *'1 rows were not compared and are cuBLASLt'* ]] || expected "strictness: $output"
+
 # A writer that was killed inside the second shape's rows: the first one counts.
 cat one.csv <(tail -4 two.csv | head -2) >torn.csv
 expect_status 0 "$program" hgemm bench --from torn.csv

@@ -46,6 +46,8 @@ Protocol AgainstProtocol() {
   return protocol;
 }
 
+std::string OrUnknown(const std::string& text) { return text.empty() ? "unknown" : text; }
+
 Result<std::string> FileTerm(const fs::path& path) {
   return path.filename().string() + " " + Sha256Hex(TRY(ReadFile(path)));
 }
@@ -125,8 +127,13 @@ class Contest {
                         measured = Taken(terms, completed.verdict);
                         return true;
                       }));
+    if (measured && TRY(HasChanged(problem, subject))) ++changed_;
     return measured;
   }
+
+  int changed() const {
+    return changed_;
+  }  // measured kernels that are not the catalogue's any more
 
  private:
   Result<Subject> Prepare(const hgemm::Problem& problem) {
@@ -139,6 +146,13 @@ class Contest {
     if (row == nullptr) return std::string(hgemm::kUnlisted);
     const bool ours = row->choice == hgemm::Choice::kKernel;
     return ours ? PointName(row->kernel) : std::string(hgemm::Name(row->choice));
+  }
+
+  // Does this program make another kernel of the row's configuration than the one that was tuned?
+  Result<bool> HasChanged(const hgemm::Problem& problem, const Subject& subject) const {
+    const hgemm::CatalogueRow* row = hgemm::Find(catalogue_, problem, machine_.info().name);
+    if (row == nullptr) return false;
+    return CandidateId(TRY(subject.job.make(subject.point))) != row->candidate;
   }
 
   // From memory, whatever the mode, so that a shape has one floor.
@@ -159,9 +173,10 @@ class Contest {
       return std::nullopt;
     }
     const Evidence& evidence = verdict.evidence;
-    return Measured{{evidence.date, evidence.driver, evidence.toolchain, evidence.baseline_library,
-                     std::string(build_info::Version())},
-                    *std::move(shape)};
+    return Measured{
+        {OrUnknown(evidence.date), OrUnknown(evidence.driver), OrUnknown(evidence.toolchain),
+         OrUnknown(evidence.baseline_library), OrUnknown(std::string(build_info::Version()))},
+        *std::move(shape)};
   }
 
   Machine& machine_;
@@ -170,6 +185,7 @@ class Contest {
   const std::string library_;
   std::optional<Subject> next_;
   std::future<void> compiled_;  // of the next one; waits when it is replaced
+  int changed_ = 0;
 };
 
 Result<std::vector<hgemm::Problem>> ProblemsOf(const BenchOptions& options) {
@@ -201,6 +217,20 @@ void Tell(const hgemm::ShapeComparison& shape, size_t done, size_t all) {
   std::fprintf(stderr, "%zu/%zu %s: cuBLASLt %.4g us, kernel %.3f, library %.3f [%.3f, %.3f]\n",
                done, all, hgemm::NameOf(shape.problem).c_str(), hot.bar_us, hot.kernel.value,
                hot.library.value, hot.library.interval.lo, hot.library.interval.hi);
+}
+
+void TellEnd(const ComparisonProgress& progress, int changed, const BenchOptions& options) {
+  if (progress.failed + progress.left > 0) {
+    std::fprintf(stderr, "%zu shapes are missing, of which %zu could not be compared%s\n",
+                 progress.failed + progress.left, progress.failed,
+                 options.csv.empty() ? "" : "; the same command goes on with them");
+  }
+  if (changed > 0) {
+    std::fprintf(stderr,
+                 "%d of the kernels are built otherwise now than when they were tuned; what this "
+                 "program builds was measured\n",
+                 changed);
+  }
 }
 
 void Print(const hgemm::ComparisonTable& table, const BenchOptions& options) {
@@ -250,11 +280,7 @@ Result<int> RunAgainst(const BenchOptions& options) {
   if (file.table().shapes.empty()) {
     return Error{ErrorCode::kNothingMeasured, "no shape was compared", "raise --max-seconds"};
   }
-  if (progress.failed + progress.left > 0) {
-    std::fprintf(stderr, "%zu shapes are missing, of which %zu could not be compared%s\n",
-                 progress.failed + progress.left, progress.failed,
-                 options.csv.empty() ? "" : "; the same command goes on with them");
-  }
+  TellEnd(progress, contest.changed(), options);
   Print(file.table(), options);
   return 0;
 }

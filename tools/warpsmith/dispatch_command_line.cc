@@ -41,6 +41,8 @@ void AddGuard(CLI::App* catalogue, Chosen& chosen) {
       ->required()
       ->expected(1, 10'000);
   command->add_option("--out,-o", options->output, "the catalogue's file; -: stdout")->required();
+  command->add_flag("--strict", options->strict,
+                    "cuBLASLt for rows that were not compared: their kernels may have failed");
   Choose(command, chosen, options, RunCatalogueGuard);
 }
 

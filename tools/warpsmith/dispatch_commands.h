@@ -32,6 +32,7 @@ struct CatalogueGuardOptions {
   CommonOptions common;
   std::string catalogue, output;
   std::vector<std::string> bench;  // comparisons of the catalogue's kernels
+  bool strict = false;             // what was not compared is cuBLASLt's
 };
 
 struct BuildOptions {
