@@ -28,7 +28,7 @@ void Catalogue(std::string_view text) {
 }
 
 // The whole part of what was read is written, and read again as the same.
-void Comparison(std::string_view text) {
+void ReadComparisonTable(std::string_view text) {
   const auto read = hgemm::ParseComparison("c.csv", text);
   if (fuzz::ValueOf(read) == nullptr) return;
   CHECK(read->whole_bytes <= text.size());
@@ -67,7 +67,7 @@ std::string PackOf(std::string_view text) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto [kind, rest] = fuzz::CutLine(fuzz::TextOf(data, size));
   if (kind == "catalogue") Catalogue(rest);
-  if (kind == "comparison") Comparison(rest);
+  if (kind == "comparison") ReadComparisonTable(rest);
   if (kind == "pack") Pack(rest);
   if (kind == "index") Pack(PackOf(rest));
   return 0;
