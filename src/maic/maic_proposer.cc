@@ -46,7 +46,7 @@ MaicProposer::MaicProposer(Assignment assignment, Outside outside)
     : assignment_(WithSizes(std::move(assignment))),
       outside_(std::move(outside)),
       settings_(assignment_.beginning.settings),
-      wallet_(assignment_.budget, outside_.price),
+      wallet_(assignment_.budget, outside_.price, assignment_.known_end),
       asker_(outside_.models, &wallet_, outside_.memos),
       writer_(settings_, assignment_.task, assignment_.device),
       lessons_(settings_.memory, assignment_.run, outside_.knowledge, outside_.users_base,

@@ -37,7 +37,8 @@ struct Assignment {
   DeviceInfo device;
   Mode mode = Mode::kDeviceHot;
   Beginning beginning;
-  Budget budget;  // its tokens and money; the loop sees to the rest
+  Budget budget;                            // its tokens and money; the loop sees to the rest
+  std::optional<WalletEnd> known_end = {};  // of a replay, instead of that budget
   profile::ProblemFacts facts;
 };
 
@@ -71,6 +72,7 @@ class MaicProposer final : public Proposer {
 
   // "tokens" or "money" once a prompt did not fit any more.
   const std::optional<std::string>& limit() const { return wallet_.limit(); }
+  std::optional<WalletEnd> wallet_end() const { return wallet_.end(); }
   const Cost& spent() const { return wallet_.spent(); }
   std::string StatePath() const { return forest_.StatePath(); }
   // What verification said of a candidate (by id): reasons to doubt it.

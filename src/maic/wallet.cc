@@ -40,9 +40,16 @@ bool Wallet::Reserve(const ChatRequest& request) {
   const Cost more = reserved_ + Reserved(request);
   if (spent_.tokens > budget_.tokens - more.tokens) limit_ = "tokens";
   if (spent_.money + more.money > budget_.money) limit_ = "money";
+  if (known_end_.has_value() && fitted_ == known_end_->fitted) limit_ = known_end_->limit;
   if (limit_.has_value()) return false;
   reserved_ = more;
+  ++fitted_;
   return true;
+}
+
+std::optional<WalletEnd> Wallet::end() const {
+  if (!limit_.has_value()) return std::nullopt;
+  return WalletEnd{*limit_, fitted_};
 }
 
 Cost Wallet::Settle(const ChatRequest& request, const ChatUsage& usage, double money) {

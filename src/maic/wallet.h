@@ -20,10 +20,18 @@ using PriceOf =
 inline constexpr int64_t kUnlimitedReply = 32'768;
 ChatUsage Estimate(const ChatRequest& request);
 
+// The limit after which nothing fitted any more, and how many prompts had fitted before it.
+struct WalletEnd {
+  std::string limit;  // "tokens" or "money"
+  int64_t fitted = 0;
+};
+
 class Wallet {
  public:
-  // `price` may be empty: then nothing costs money.
-  Wallet(const Budget& budget, PriceOf price) : budget_(budget), price_(std::move(price)) {}
+  // `price` may be empty: then nothing costs money. `known_end`: of a run that is replayed, whose
+  // budget and prices are not known; nothing fits from there on.
+  Wallet(const Budget& budget, PriceOf price, std::optional<WalletEnd> known_end = {})
+      : budget_(budget), price_(std::move(price)), known_end_(std::move(known_end)) {}
 
   // Sets tokens and money aside for the prompt; false, and `limit` says which, where it could pass
   // the budget. From then on nothing fits: so a run with a larger budget asks the same at first.
@@ -34,13 +42,17 @@ class Wallet {
 
   const Cost& spent() const { return spent_; }
   const std::optional<std::string>& limit() const { return limit_; }
+  // Nullopt while there is no limit.
+  std::optional<WalletEnd> end() const;
 
  private:
   Cost Reserved(const ChatRequest& request) const;
 
   const Budget budget_;
   const PriceOf price_;
+  const std::optional<WalletEnd> known_end_;
   Cost spent_, reserved_;
+  int64_t fitted_ = 0;
   std::optional<std::string> limit_;
 };
 

@@ -39,6 +39,21 @@ TEST(Wallet, WhatWasNotUsedIsFreeAgain) {
   EXPECT_FALSE(wallet.Reserve(request));
 }
 
+TEST(Wallet, EndsInAReplayWhereItEnded) {
+  Budget budget;
+  budget.tokens = 1000;
+  Wallet wallet(budget, {});
+  const ChatRequest request = Request(300, 200);
+  while (wallet.Reserve(request)) EXPECT_FALSE(wallet.end().has_value());
+  ASSERT_TRUE(wallet.end().has_value());
+  EXPECT_EQ(wallet.end()->fitted, 3);
+  Wallet replay({}, {}, wallet.end());
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(replay.Reserve(request)) << i;
+  EXPECT_FALSE(replay.Reserve(Request(3, 1)));
+  EXPECT_EQ(replay.end()->limit, "tokens");
+  EXPECT_EQ(replay.end()->fitted, 3);
+}
+
 TEST(Wallet, MoneyGoesByTheRole) {
   Budget budget;
   budget.money = 1;

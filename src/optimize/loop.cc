@@ -1,5 +1,6 @@
 #include "optimize/loop.h"
 
+#include <algorithm>
 #include <optional>
 #include <set>
 #include <utility>
@@ -34,7 +35,7 @@ class Loop {
 
   Result<LoopResult> Run() {
     TRY(Recall());
-    TRY(pipeline_.Refill(request_.budget.evaluations));
+    TRY(pipeline_.Refill(ProposeTo()));
     while (true) {
       TRY(CommitFinished());
       if (Ended()) return Conclude();
@@ -60,6 +61,8 @@ class Loop {
     }
     return {};
   }
+
+  int64_t ProposeTo() const { return std::max(request_.budget.evaluations, request_.propose_to); }
 
   // Once stopped, what the device has is waited for: it is next in line, so it is kept.
   bool Ended() const { return pipeline_.empty() || (stopped_ && evaluator_.on_device() == 0); }
@@ -125,7 +128,7 @@ class Loop {
       if (!TRY(CommitFront(pipeline_.front()))) return {};
       pipeline_.PopFront();
       // Nothing more is proposed after a stop: a model's answers cost money.
-      TRY(pipeline_.Refill(stopped_ ? 0 : request_.budget.evaluations));
+      TRY(pipeline_.Refill(stopped_ ? 0 : ProposeTo()));
     }
     return {};
   }

@@ -27,8 +27,11 @@ struct LoopRequest {
   Budget budget;  // of the whole run, earlier calls included
   double max_seconds = std::numeric_limits<double>::infinity();  // of this call
   RewardWeights weights;
-  std::string worker;       // who leases the jobs: store::ThisWorker()
-  int keep_best = 3;        // steps to hand back
+  std::string worker;  // who leases the jobs: store::ThisWorker()
+  int keep_best = 3;   // steps to hand back
+  // Generations that begin before this many steps are proposed, even beyond the budget. Only a
+  // replay needs it: what its run had proposed when time or money ended it is proposed then, too.
+  int64_t propose_to = 0;
   int compile_threads = 0;  // 0: DefaultCompileThreads()
   int device_queue = 4;     // jobs with the device at a time: enough that it never waits for us
 };

@@ -50,6 +50,19 @@ TEST_F(LoopTest, ObservesInProposalOrderTwoGenerationsDeep) {
   }
 }
 
+TEST_F(LoopTest, ProposesBeyondItsBudgetWhereTheRunThatItReplaysHad) {
+  LoopRequest request = Request();
+  request.budget.evaluations = 4;
+  request.propose_to = 10;
+  CountingProposer proposer(40);
+  const auto result = Run(request, proposer);
+  ASSERT_TRUE(result.ok()) << result.error().Line();
+  EXPECT_EQ(result->reason, EndReason::kBudget);
+  EXPECT_EQ(result->steps, 4);
+  EXPECT_EQ(proposer.log(), "p p 0 1 p 2 3 p ");
+  EXPECT_EQ(device_.judged().size(), 4U);
+}
+
 TEST_F(LoopTest, WhatDoesNotCompileIsAVerdictAndNeverReachesTheDevice) {
   CountingProposer proposer(10);
   const auto result = Run(Request(4), proposer);

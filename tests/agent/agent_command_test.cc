@@ -36,7 +36,7 @@ class AgentCommandTest : public testing::Test {
   Status Record() {
     std::vector<JudgedStep> steps;
     for (const Step& step : real_.steps) steps.push_back({step, Protocol::Screened()});
-    return RecordRun(Recording(), world_.Request().run, steps, real_.memos);
+    return RecordRun(Recording(), world_.Request().run, steps, real_.memos, nullptr);
   }
   OptimizeOptions Options() const {
     OptimizeOptions options;

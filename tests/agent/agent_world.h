@@ -3,6 +3,8 @@
 #ifndef WARPSMITH_TESTS_AGENT_AGENT_WORLD_H_
 #define WARPSMITH_TESTS_AGENT_AGENT_WORLD_H_
 
+#include <gtest/gtest.h>
+
 #include <atomic>
 #include <functional>
 #include <map>
@@ -152,7 +154,8 @@ inline Result<std::string> TypicalAnswer(const ChatRequest& request) {
 
 struct World {
   TemporaryDirectory folder = TemporaryDirectory::Create("agent").value();
-  store::AnsweringDevice device{VerdictIn, 0.25};
+  std::function<Verdict(const Job& job)> judge = VerdictIn;
+  store::AnsweringDevice device{[this](const Job& job) { return judge(job); }, 0.25};
   Task task = store::TestTask();
   Workload workload = store::TestWorkload();
   Settings settings;
@@ -167,6 +170,7 @@ struct World {
   store::Memos recorded;
   bool keeps_knowledge = true;
 
+  World(const World&) = delete;  // its device asks it
   World() {
     settings.breadth = 2;
     settings.depth = 3;
@@ -212,6 +216,7 @@ struct World {
     Trajectory steps;
     store::Memos memos;
     std::optional<std::string> limit;
+    std::optional<WalletEnd> wallet_end;
     std::string state_path;
     Cost spent;
     std::vector<std::string> vetoed;  // candidates of steps
@@ -252,6 +257,7 @@ struct World {
     const bool ended = end.loop.ok() && end.loop->reason != optimize::EndReason::kInterrupted;
     if (ended) end.concluded = proposer.Conclude();
     end.limit = proposer.limit();
+    end.wallet_end = proposer.wallet_end();
     end.state_path = proposer.StatePath();
     end.spent = proposer.spent();
     if (store->FindRun(run).value().has_value()) {

@@ -3,25 +3,37 @@
 #define WARPSMITH_TOOLS_AGENT_RECORDING_H_
 
 #include <filesystem>
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "core/protocol.h"
 #include "core/store.h"
+#include "recorded_end.h"
 #include "store/recorded_device.h"
 #include "store/run_memos.h"
 #include "util/result.h"
 
 namespace warpsmith::cli {
 
-// What a replay begins with.
+// What a replay begins with, and all that it takes over when it is recorded itself.
 struct RecordedRun {
+  std::shared_ptr<const store::Recording> recording;
+  std::string space;  // its name there
   Task task;
   Workload workload;
+  Protocol protocol;                   // of its steps
+  std::optional<Protocol> certifying;  // of its best; none: they were not certified
   int64_t steps = 0;
+  RecordedEnd end;
   store::Memos memos;
 };
 
-// The run that the recordings hold for this task and these sizes; kNotRecorded where there is none.
+// Every run of the agent in the recordings, in their order; kNotRecorded where there is none.
+Result<std::vector<RecordedRun>> RecordedRuns(const store::RecordedDevice& device);
+
+// The first of them on this task and these sizes; kNotRecorded where there is none.
 Result<RecordedRun> FindRecordedRun(const store::RecordedDevice& device, const Task& task,
                                     const Workload& workload);
 
@@ -31,9 +43,13 @@ struct JudgedStep {
   Protocol protocol;
 };
 
-// Writes a new file. `steps` in order; certified ones after them.
+// Writes a new file. `steps` in order; certified ones after them. A replay names the run that it
+// `replayed` (else null): nothing was measured since, so the new file has from the recording when,
+// where, with what and at which cost that was done. It is the same file, byte for byte, if the
+// replay proposed the same and came to the same verdicts.
 Status RecordRun(const std::filesystem::path& path, const RunRecord& run,
-                 const std::vector<JudgedStep>& steps, const store::Memos& memos);
+                 const std::vector<JudgedStep>& steps, const store::Memos& memos,
+                 const RecordedRun* replayed);
 
 }  // namespace warpsmith::cli
 

@@ -149,7 +149,7 @@ Result<SearchEnd> Finish(const SearchJob& job, const SearchContext& context,
   if (!finalists.empty()) end.winner = finalists.front();
   // Programs are timed by the wall clock alone.
   const Mode mode = request.run.protocol.modes.front();
-  Protocol protocol = FinalProtocol(*context.options);
+  Protocol protocol = context.certifying.value_or(FinalProtocol(*context.options));
   if (mode == Mode::kWall) protocol = protocol.For(Form::kProgram);
   std::vector<Step> chosen;
   if (context.options->finalists > 0) chosen = Certifiable(job, machine, protocol, finalists);

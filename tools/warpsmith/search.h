@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/protocol.h"
 #include "core/space.h"
 #include "core/task.h"
 #include "machine.h"
@@ -48,6 +49,7 @@ struct SearchContext {
   std::string run;                           // the run's id
   std::string command;                       // argv
   double max_seconds = 0;                    // of this call; 0: no limit
+  std::optional<Protocol> certifying = {};   // of the best; none: what the options say
 };
 
 Result<SearchEnd> Search(const SearchJob& job, const SearchContext& context);
