@@ -37,6 +37,11 @@ std::string ProgressText(const Progress& progress) {
 }
 
 void ProgressLine::Update(const Progress& progress, double now_s) {
+  if (lines_ == Lines::kStaying) {
+    fmt::print(out_, "{}\n", ProgressText(progress));
+    std::fflush(out_);
+    return;
+  }
   if (now_s < next_s_) return;
   next_s_ = now_s + (style_.redraws ? kRedrawEverySeconds : kPlainLineEverySeconds);
   std::string text = ProgressText(progress);

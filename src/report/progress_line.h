@@ -1,5 +1,5 @@
 // The live line of a long command: redrawn in place on a terminal, a plain line now and then
-// elsewhere.
+// elsewhere; or every update as a line that stays.
 #ifndef WARPSMITH_REPORT_PROGRESS_LINE_H_
 #define WARPSMITH_REPORT_PROGRESS_LINE_H_
 
@@ -29,13 +29,19 @@ std::string ProgressText(const Progress& progress);
 // "45s", "1m20s", "2h05m".
 std::string DurationText(double seconds);
 
+enum class Lines : uint8_t {
+  kPassing,  // where only the latest matters
+  kStaying,  // where all would have passed before any could be read, as in a replay
+};
+
 // Not thread-safe. `now_s` is any clock that does not go back.
 class ProgressLine {
  public:
   // `out` outlives this; nothing else writes to it between Update and Clear.
-  ProgressLine(std::FILE* out, const TerminalStyle& style) : out_(out), style_(style) {}
+  ProgressLine(std::FILE* out, const TerminalStyle& style, Lines lines = Lines::kPassing)
+      : out_(out), style_(style), lines_(lines) {}
 
-  // At most ten redraws a second, or one line every ten seconds.
+  // At most ten redraws a second, or one line every ten seconds; of those that stay, each.
   void Update(const Progress& progress, double now_s);
   // Wipes the live line, so that other text can be written. Plain lines stay.
   void Clear();
@@ -43,6 +49,7 @@ class ProgressLine {
  private:
   std::FILE* out_;
   TerminalStyle style_;
+  Lines lines_;
   double next_s_ = 0;
   bool drawn_ = false;
 };

@@ -17,11 +17,12 @@ const Progress kSome{.label = "64x64x64 (1/12)",
                      .seconds_left = 80};
 
 // What `use` makes a ProgressLine write.
-std::string Written(const TerminalStyle& style, const std::function<void(ProgressLine&)>& use) {
+std::string Written(const TerminalStyle& style, const std::function<void(ProgressLine&)>& use,
+                    Lines lines = Lines::kPassing) {
   char* text = nullptr;
   size_t bytes = 0;
   std::FILE* memory = open_memstream(&text, &bytes);
-  ProgressLine line(memory, style);
+  ProgressLine line(memory, style, lines);
   use(line);
   std::fclose(memory);
   std::string written(text, bytes);
@@ -54,6 +55,17 @@ TEST(ProgressLine, RedrawsInPlaceAndFitsTheTerminal) {
   });
   const std::string once = "\r\x1b[K" + ProgressText(kSome).substr(0, 39);
   EXPECT_EQ(text, once + once + "\r\x1b[K");
+}
+
+TEST(ProgressLine, LeavesEveryLineWhereAskedTo) {
+  const auto twice_at_once = [](ProgressLine& line) {
+    line.Update(kSome, 0);
+    line.Update(kSome, 0);
+    line.Clear();
+  };
+  const std::string once = ProgressText(kSome) + "\n";
+  EXPECT_EQ(Written({}, twice_at_once, Lines::kStaying), once + once);
+  EXPECT_EQ(Written({Colour::kAnsi, true, 40}, twice_at_once, Lines::kStaying), once + once);
 }
 
 TEST(DurationText, PicksItsUnits) {

@@ -107,18 +107,27 @@ void SetTuneDefaults(CLI::App* tune, SearchOptions& search) {
   search = UnsetTuneOptions();
   const std::string many = "; of more than " + std::to_string(kFewShapes) + " shapes: ";
   tune->get_option("--proposer")->default_str("guided" + many + "brief");
-  tune->get_option("--budget")->default_str("evals=160" + many + "evals=12");
+  tune->get_option("--budget")->default_str("evals=160" + many + "evals=24");
   tune->get_option("--finalists")->default_str("3" + many + "0");
   tune->get_option("--batch")->default_str("8" + many + "4");
 }
 
 void AddDemo(CLI::App& app, Chosen& chosen) {
-  CLI::App* command = app.add_subcommand("demo", "tune 12 HGEMM shapes and write report.html");
-  auto options = std::make_shared<TuneOptions>();
+  CLI::App* command = app.add_subcommand(
+      "demo", "tune 12 HGEMM shapes, or replay the agent's recorded runs; writes report.html");
+  auto options = std::make_shared<DemoOptions>();
   options->files.html = "report.html";
   options->compile_winners = options->compare_proposers = true;
   AddTuneLike(command, *options);
-  Choose(command, chosen, options, RunHgemmTune);
+  CLI::Option* agent = command->add_flag(
+      "--agent", options->agent,
+      "replay recorded runs of a language model's work, those of --device or the shipped ones");
+  for (const char* tuning : {"--gpu", "--wait", "--unsandboxed", "--max-seconds", "--slice",
+                             "--proposer", "--budget", "--seed", "--batch", "--finalists",
+                             "--paper-protocol", "--dry-run", "--layout", "--dtype"}) {
+    agent->excludes(command->get_option(tuning));
+  }
+  Choose(command, chosen, options, RunDemo);
 }
 
 void AddHgemm(CLI::App& app, Chosen& chosen) {

@@ -10,6 +10,7 @@
 namespace warpsmith::cli {
 
 Result<int> RunDoctor(const DoctorOptions& options);
+Result<int> RunDemo(const DemoOptions& options);
 Result<int> RunHgemmTune(const TuneOptions& options);
 Result<int> RunHgemmBench(const BenchOptions& options);
 Result<int> RunHgemmVerify(const VerifyOptions& options);

@@ -72,6 +72,10 @@ struct TuneOptions {
   bool compare_proposers = false;
 };
 
+struct DemoOptions : TuneOptions {
+  bool agent = false;  // replay the recorded runs of the agent instead
+};
+
 struct BenchOptions {
   CommonOptions common;
   DeviceOptions device;

@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include "core/verdict.h"
+#include "report/summary.h"
 
 namespace warpsmith::cli {
 namespace {
@@ -44,11 +45,11 @@ Status CompileWinners(Machine& machine, const std::vector<SearchEnd>& ends) {
       return {};
     }
     if (const auto* artifact = std::get_if<Artifact>(&*outcome)) {
-      PrintBuilt(end.report.workload, *artifact, end.winner->verdict.evidence);
+      PrintBuilt(report::ShapeLabel(end.report), *artifact, end.winner->verdict.evidence);
       toolchain = artifact->toolchain;
       ++built;
     } else {
-      std::printf("  %-18s %s\n", end.report.workload.c_str(),
+      std::printf("  %-18s %s\n", report::ShapeLabel(end.report).c_str(),
                   std::get<CompileFailed>(*outcome).reason.c_str());
       ++failed;
     }
