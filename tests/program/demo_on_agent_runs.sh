@@ -16,6 +16,13 @@ done
 ! grep -Eq '(src|href)="(https?:)?//' report.html || expected "a report that loads nothing"
 grep -q 'scripted.wsrec' report.html || expected "report.html to say what was replayed"
 
+# A folder of them, even where runs bear the same name.
+mkdir both
+cp scripted.wsrec both/again.wsrec
+mv scripted.wsrec both
+expect_status 0 "$program" demo --agent --device both --html both.html
+[[ $(grep -c "  24/24  best " <<<"$output") == 2 ]] || expected "both runs in: $output"
+
 # Those that come with the program; one clear line where there are none.
 rm report.html
 if compgen -G "$checkout/data/recordings/agent/*.wsrec" >/dev/null; then
@@ -28,6 +35,8 @@ else
   [[ ! -e report.html ]] || expected "no report of nothing"
 fi
 
+mkdir empty
+expect_status 66 "$program" demo --agent --device empty
 expect_status 73 "$program" demo --agent --device "$checkout/data/recordings/h200-hgemm.wsrec"
 expect_status 78 "$program" demo --agent --device local
 expect_status 2 "$program" demo --agent --budget evals=3

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include "agent_loop.h"
 #include "commands.h"
@@ -16,66 +19,116 @@ namespace {
 
 constexpr const char* kCommand = "warpsmith demo --agent";
 
-bool HoldsRecordings(const std::filesystem::path& folder) {
-  std::error_code unreadable;
-  return std::ranges::any_of(
-      std::filesystem::directory_iterator(folder, unreadable),
-      [](const auto& entry) { return entry.path().extension() == ".wsrec"; });
+Error NoRun(const std::string& message) {
+  return {ErrorCode::kNoInput, message,
+          "name a recording with --device FILE.wsrec; 'warpsmith optimize TASK --proposer agent "
+          "--record FILE.wsrec' makes one"};
 }
 
-// Of the agent's runs: what --device names, else those that come with the program.
-Result<std::string> RecordingsFor(const DeviceOptions& device) {
+// Where the agent's runs are: what --device names, else the folder that comes with the program.
+Result<std::filesystem::path> PlaceOf(const DeviceOptions& device) {
   if (device.device == "local") {
     return Error{ErrorCode::kConfig,
                  "demo --agent replays what was recorded, --device local measures",
                  "leave one of them out; 'warpsmith optimize --proposer agent' asks a model anew"};
   }
-  if (device.device != "auto" && device.device != "recorded") return device.device;
-  const auto shipped = FindShippedFile("data/recordings/agent");
-  if (shipped.ok() && HoldsRecordings(*shipped)) return shipped->string();
-  return Error{ErrorCode::kNoInput,
-               "no recorded run of the agent comes with this program (data/recordings/agent)",
-               "name a recording with --device FILE.wsrec; 'warpsmith optimize TASK --proposer "
-               "agent --record FILE.wsrec' makes one"};
+  if (device.device != "auto" && device.device != "recorded") {
+    return std::filesystem::path(device.device);
+  }
+  auto shipped = FindShippedFile("data/recordings/agent");
+  if (shipped.ok()) return shipped;
+  return NoRun("no recorded run of the agent comes with this program (data/recordings/agent)");
 }
 
-Result<SearchEnd> Replay(const OptimizeOptions& options, Machine& machine, RecordedRun recorded,
-                         const std::string& prefix) {
-  const std::string run = prefix + "/" + recorded.space;
-  AgentSetting setting = TRY(ToReplay(std::move(recorded)));
-  setting.command = kCommand;
-  report::ProgressLine line(stderr, report::StyleOf(STDERR_FILENO), report::Lines::kStaying);
-  AgentEnd end = TRY(
-      CarryOut(options, machine, std::move(setting), run, options.common.quiet ? nullptr : &line));
-  return std::move(end.search);
+// Those in a folder, by name; what is no folder is taken for one.
+Result<std::vector<std::filesystem::path>> RecordingsIn(const std::filesystem::path& place) {
+  std::error_code unreadable;
+  if (!std::filesystem::is_directory(place, unreadable)) return std::vector{place};
+  std::vector<std::filesystem::path> files;
+  for (const auto& entry : std::filesystem::directory_iterator(place, unreadable)) {
+    if (entry.path().extension() == ".wsrec") files.push_back(entry.path());
+  }
+  std::ranges::sort(files);
+  if (files.empty()) return NoRun("no recorded run of the agent (*.wsrec) is in " + place.string());
+  return files;
 }
+
+// The replays of every recording, one after the other: each is a device of its own, so runs that
+// bear the same name do not meet.
+class AgentDemo {
+ public:
+  AgentDemo(const DemoOptions& demo, std::filesystem::path place)
+      : demo_(demo), place_(std::move(place)) {
+    options_.common = demo.common;
+    options_.device = demo.device;
+    options_.search = demo.search;
+  }
+
+  Result<int> Run() {
+    for (const std::filesystem::path& file : TRY(RecordingsIn(place_))) {
+      TRY(ReplayAllOf(file));
+      if (stopped_) break;
+    }
+    report::RunReport report;
+    report.title = "The agent's recorded runs";
+    for (const SearchEnd& end : ends_) report.shapes.push_back(end.report);
+    report.origin = OriginOf(*machine_, ends_, kCommand);
+    report.origin.recording = place_.string();
+    TRY(Publish(report, demo_.files, demo_.common.json));
+    if (stopped_) return Describe(ErrorCode::kInterrupted).exit_status;
+    if (!demo_.common.json) TRY(CompileWinners(*machine_, ends_));
+    if (!demo_.common.quiet) std::fprintf(stderr, "runs: %s/*\n", prefix_.c_str());
+    return ExitStatus(report, demo_.search.fail_on);
+  }
+
+ private:
+  Status ReplayAllOf(const std::filesystem::path& file) {
+    TRY(Open(file));
+    for (RecordedRun& run : TRY(RecordedRuns(*machine_->recorded()))) {
+      const std::string name = prefix_ + "/" + file.stem().string() + "/" + run.space;
+      ends_.push_back(TRY(Replay(std::move(run), name)));
+      stopped_ = ends_.back().reason == optimize::EndReason::kInterrupted;
+      if (stopped_) break;
+    }
+    return {};
+  }
+
+  // One report speaks of one kind of device.
+  Status Open(const std::filesystem::path& file) {
+    options_.device.device = file.string();
+    Machine machine = TRY(Machine::Open(options_.device));
+    if (machine_.has_value() && machine.info().name != machine_->info().name) {
+      return Error{ErrorCode::kConfig,
+                   file.string() + " was measured on " + machine.info().name +
+                       ", one before it on " + machine_->info().name,
+                   "replay one device's recordings at a time: --device FILE.wsrec"};
+    }
+    machine_ = std::move(machine);
+    if (prefix_.empty()) prefix_ = TRY(RunName(*machine_, options_.search, "demo"));
+    if (!demo_.common.quiet) std::fprintf(stderr, "%s\n", machine_->notice().c_str());
+    return {};
+  }
+
+  Result<SearchEnd> Replay(RecordedRun recorded, const std::string& run) {
+    AgentSetting setting = TRY(ToReplay(std::move(recorded)));
+    setting.command = kCommand;
+    report::ProgressLine line(stderr, report::StyleOf(STDERR_FILENO), report::Lines::kStaying);
+    AgentEnd end = TRY(CarryOut(options_, *machine_, std::move(setting), run,
+                                demo_.common.quiet ? nullptr : &line));
+    return std::move(end.search);
+  }
+
+  const DemoOptions& demo_;
+  const std::filesystem::path place_;
+  OptimizeOptions options_;
+  std::optional<Machine> machine_;  // of the recording that is replayed
+  std::string prefix_;              // of the runs' names in the store
+  std::vector<SearchEnd> ends_;
+  bool stopped_ = false;
+};
 
 Result<int> ReplayAgent(const DemoOptions& demo) {
-  OptimizeOptions options;
-  options.common = demo.common;
-  options.device = demo.device;
-  options.device.device = TRY(RecordingsFor(demo.device));
-  options.search = demo.search;
-  Machine machine = TRY(Machine::Open(options.device));
-  std::vector<RecordedRun> runs = TRY(RecordedRuns(*machine.recorded()));
-  if (!demo.common.quiet) std::fprintf(stderr, "%s\n", machine.notice().c_str());
-
-  const std::string prefix = TRY(RunName(machine, options.search, "demo"));
-  std::vector<SearchEnd> ends;
-  bool stopped = false;
-  for (size_t i = 0; i < runs.size() && !stopped; ++i) {
-    ends.push_back(TRY(Replay(options, machine, std::move(runs[i]), prefix)));
-    stopped = ends.back().reason == optimize::EndReason::kInterrupted;
-  }
-  report::RunReport report;
-  report.title = "The agent's recorded runs";
-  for (const SearchEnd& end : ends) report.shapes.push_back(end.report);
-  report.origin = OriginOf(machine, ends, kCommand);
-  TRY(Publish(report, demo.files, demo.common.json));
-  if (stopped) return Describe(ErrorCode::kInterrupted).exit_status;
-  if (!demo.common.json) TRY(CompileWinners(machine, ends));
-  if (!demo.common.quiet) std::fprintf(stderr, "runs: %s/*\n", prefix.c_str());
-  return ExitStatus(report, demo.search.fail_on);
+  return AgentDemo(demo, TRY(PlaceOf(demo.device))).Run();
 }
 
 }  // namespace
