@@ -57,8 +57,8 @@ std::optional<Node> NodeOf(const Step& step, Mode mode);
 inline double LogGain(const Node& before, const Node& after) { return after.score - before.score; }
 
 // What a gain on a part of the time is on the whole of it, and back (Amdahl). `share` in (0, 1].
-// A gain of the whole that the part could not give by vanishing was made elsewhere (an allocation, a
-// wait of the host): it is counted as it was measured. A loss is at most a factor of 50.
+// A gain of the whole that the part could not give by vanishing was made elsewhere (an allocation,
+// a wait of the host): it is counted as it was measured. A loss is at most a factor of 50.
 double WholeLogGain(double part_log_gain, double share);
 double PartLogGain(double whole_log_gain, double share);
 
