@@ -2,8 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "kernelbench/toml_text.h"
 #include "task/task_file.h"
+#include "task/toml_text.h"
 #include "util/file.h"
 
 namespace warpsmith::kernelbench {
@@ -43,7 +43,8 @@ Status WriteFiles(const std::filesystem::path& folder,
 
 Result<int64_t> WriteTask(const std::filesystem::path& folder, const nlohmann::json& document) {
   TRY(CreateDirectories(folder));
-  const std::string text = TomlText(document, {"version", "name", "origin", "forms", "baselines"});
+  const std::string text =
+      task::TomlText(document, {"version", "name", "origin", "forms", "baselines"});
   TRY(WriteFileAtomic(folder / kTaskFile, text));
   Result<int64_t> bytes = ReadBack(folder);
   std::error_code ignored;

@@ -4,8 +4,8 @@
 
 #include "fuzz.h"
 #include "kernelbench/task_document.h"
-#include "kernelbench/toml_text.h"
 #include "task/task_file.h"
+#include "task/toml_text.h"
 
 using namespace warpsmith;
 
@@ -15,7 +15,7 @@ const kernelbench::TaskNames kNames{"kernelbench-1a2b3c4d/level1/1_A", "KernelBe
 
 void MustLoad(const Result<nlohmann::json>& document) {
   if (fuzz::ValueOf(document) == nullptr) return;
-  fuzz::WriteInFolder("task.toml", kernelbench::TomlText(*document, {"version", "name"}));
+  fuzz::WriteInFolder("task.toml", task::TomlText(*document, {"version", "name"}));
   fuzz::WriteInFolder("module.py", "class Model: pass\n");
   fuzz::WriteInFolder("driver.cpp", "int main() {}\n");
   fuzz::WriteInFolder("launch.inc", "\n");

@@ -2,8 +2,8 @@
 #include <nlohmann/json.hpp>
 
 #include "fuzz.h"
-#include "kernelbench/toml_text.h"
 #include "task/toml_json.h"
+#include "task/toml_text.h"
 #include "util/json_reader.h"
 
 using namespace warpsmith;
@@ -24,7 +24,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto parsed = ParseJson("input", fuzz::TextOf(data, size));
   if (fuzz::ValueOf(parsed) == nullptr) return 0;
   if (!parsed->is_object() || !CanBeToml(*parsed)) return 0;
-  fuzz::WriteInFolder("written.toml", kernelbench::TomlText(*parsed, {"version", "name"}));
+  fuzz::WriteInFolder("written.toml", task::TomlText(*parsed, {"version", "name"}));
   const auto again = task::ReadTomlAsJson(fuzz::Folder() / "written.toml");
   if (!again.ok()) std::fprintf(stderr, "%s\n", again.error().Line().c_str());
   CHECK(again.ok() && *again == *parsed);

@@ -1,4 +1,4 @@
-#include "kernelbench/toml_text.h"
+#include "task/toml_text.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
@@ -10,7 +10,7 @@
 #include "task/toml_json.h"
 #include "util/file.h"
 
-namespace warpsmith::kernelbench {
+namespace warpsmith::task {
 namespace {
 
 using nlohmann::json;
@@ -51,4 +51,4 @@ TEST(TomlText, PropertyIsReadBackAsItWas) {
 }
 
 }  // namespace
-}  // namespace warpsmith::kernelbench
+}  // namespace warpsmith::task

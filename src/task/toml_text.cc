@@ -1,11 +1,11 @@
-#include "kernelbench/toml_text.h"
+#include "task/toml_text.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "util/result.h"
 
-namespace warpsmith::kernelbench {
+namespace warpsmith::task {
 namespace {
 
 using nlohmann::json;
@@ -71,4 +71,4 @@ std::string TomlText(const json& document, const std::vector<std::string>& first
   return lines + tables;
 }
 
-}  // namespace warpsmith::kernelbench
+}  // namespace warpsmith::task
