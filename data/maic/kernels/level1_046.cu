@@ -4,9 +4,18 @@
 
 namespace {
 
-constexpr int OD_PER_BLOCK = 8;
 constexpr int OH_PER_BLOCK = 32;
 constexpr int ROW_VECS = 8;   // 64 halves in a row
+
+__device__ __forceinline__ void set8(float (&s)[8], const uint4& q) {
+    const __half2* h = reinterpret_cast<const __half2*>(&q);
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+        const float2 f = __half22float2(h[i]);
+        s[2 * i] = f.x;
+        s[2 * i + 1] = f.y;
+    }
+}
 
 __device__ __forceinline__ void add8(float (&s)[8], const uint4& q) {
     const __half2* h = reinterpret_cast<const __half2*>(&q);
@@ -18,14 +27,16 @@ __device__ __forceinline__ void add8(float (&s)[8], const uint4& q) {
     }
 }
 
-// Window 3, stride 2, padding 1, W = 64, D = 2 OD, H = 2 OH, OD % 8 == 0, OH % 32 == 0.
-__global__ void __launch_bounds__(256)
+// Window 3, stride 2, padding 1, W = 64, D = 2 OD, H = 2 OH, OH % 32 == 0.
+// A block makes output planes od0 .. od0 + chunk - 1 (as far as there are any).
+__global__ void __launch_bounds__(256, 4)
 avgpool3d_k3s2p1_w64_kernel(const uint4* __restrict__ input, uint2* __restrict__ output,
-                            int D, int H, int OD, int OH)
+                            int D, int H, int OD, int OH, int chunk)
 {
     const int lw = threadIdx.x & 7;                                    // piece of the row
     const int oh = blockIdx.y * OH_PER_BLOCK + (threadIdx.x >> 3);
-    const int od0 = blockIdx.x * OD_PER_BLOCK;
+    const int od0 = blockIdx.x * chunk;
+    const int steps = (OD - od0 < chunk) ? OD - od0 : chunk;
     const size_t nc = blockIdx.z;
     const size_t plane = (size_t)H * ROW_VECS;
     const bool has_top = oh > 0;
@@ -44,13 +55,13 @@ avgpool3d_k3s2p1_w64_kernel(const uint4* __restrict__ input, uint2* __restrict__
         const uint4 a0 = has_top ? __ldg(q - ROW_VECS) : zero;
         const uint4 a1 = __ldg(q);
         const uint4 a2 = __ldg(q + ROW_VECS);
-        add8(prev, a0);
+        set8(prev, a0);
         add8(prev, a1);
         add8(prev, a2);
     }
 
 #pragma unroll 2
-    for (int i = 0; i < OD_PER_BLOCK; ++i) {
+    for (int i = 0; i < steps; ++i) {
         const uint4* q = p + plane;
         const uint4 a0 = has_top ? __ldg(p - ROW_VECS) : zero;
         const uint4 a1 = __ldg(p);
@@ -60,9 +71,7 @@ avgpool3d_k3s2p1_w64_kernel(const uint4* __restrict__ input, uint2* __restrict__
         const uint4 b2 = __ldg(q + ROW_VECS);
 
         float cur[8];
-#pragma unroll
-        for (int j = 0; j < 8; ++j) cur[j] = 0.f;
-        add8(cur, b0);
+        set8(cur, b0);
         add8(cur, b1);
         add8(cur, b2);
         add8(prev, a0);
@@ -147,13 +156,17 @@ void launch_gpu_implementation(
 
     const bool fast = kernel_size == 3 && stride == 2 && padding == 1 && width == 64 &&
                       depth % 2 == 0 && height % 2 == 0 &&
-                      OD % OD_PER_BLOCK == 0 && OH % OH_PER_BLOCK == 0 &&
+                      OH % OH_PER_BLOCK == 0 &&
                       nc <= 65535 && OH / OH_PER_BLOCK <= 65535 &&
                       (((uintptr_t)input) & 15) == 0 && (((uintptr_t)output) & 7) == 0;
     if (fast) {
-        dim3 grid((unsigned)(OD / OD_PER_BLOCK), (unsigned)(OH / OH_PER_BLOCK), (unsigned)nc);
+        // The whole depth in one block where that gives enough blocks, else parts of it.
+        const long long columns = nc * (OH / OH_PER_BLOCK);
+        int chunk = OD;
+        while (chunk > 4 && columns * ((OD + chunk - 1) / chunk) < 3 * 132) chunk = (chunk + 1) / 2;
+        dim3 grid((unsigned)((OD + chunk - 1) / chunk), (unsigned)(OH / OH_PER_BLOCK), (unsigned)nc);
         avgpool3d_k3s2p1_w64_kernel<<<grid, 256>>>(
-            static_cast<const uint4*>(input), static_cast<uint2*>(output), depth, height, OD, OH);
+            static_cast<const uint4*>(input), static_cast<uint2*>(output), depth, height, OD, OH, chunk);
     } else {
         const int threads = 256;
         const long long blocks = (total + threads - 1) / threads;

@@ -1,147 +1,200 @@
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
-#include <cstdint>
 #include <math.h>
+#include <cstdint>
+#include <cstddef>
 
-// One launch: convolution + bias, minimum over the channels, tanh, tanh.
+// ---- shape of the fast path: 3 x 32 x 32 images, 16 filters of 3 x 3
+static constexpr int IC = 3;
+static constexpr int OC = 16;
+static constexpr int HW = 32;
+static constexpr int OHW = 30;
+static constexpr int PLANE = HW * HW;
+static constexpr int KREAL = 27;
+static constexpr int WARPS = 5;                       // a warp makes two output rows: three blocks an image
+static constexpr int THREADS = WARPS * 32;
+static constexpr int BLOCKS_AN_IMAGE = OHW / (2 * WARPS);
+static_assert(BLOCKS_AN_IMAGE * 2 * WARPS == OHW, "whole blocks an image");
+static_assert(OC * KREAL % 8 == 0 && OC * KREAL / 8 <= THREADS, "one 16-byte load a thread brings the weights");
 
-// ---- 3 x 32 x 32 input, 16 filters of 3 x 3: one block an image, 32 output pixels a warp.
-// mma.m16n8k16: rows are pixels, columns are channels (two tiles of 8), k = (c, kh, kw), 27 padded to 32.
-static constexpr int IN_C = 3, HW = 32, OHW = 30, NPIX = OHW * OHW, KREAL = 27;
-static constexpr int WARPS = (NPIX + 31) / 32;      // 29
-static constexpr int THREADS = WARPS * 32;          // 928
-
-__device__ __forceinline__ void mma16816(float (&d)[4], uint32_t a0, uint32_t a1, uint32_t a2, uint32_t a3,
-                                         uint32_t b0, uint32_t b1) {
+__device__ __forceinline__ void mma16816(float (&d)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {
     asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 "
                  "{%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};\n"
                  : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
-                 : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1));
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
 
-__global__ void __launch_bounds__(THREADS, 1)
-conv_min_tanh_mma_kernel(const half* __restrict__ input, const half* __restrict__ weight,
-                         const half* __restrict__ bias, half* __restrict__ output) {
-    __shared__ __align__(16) unsigned short img[IN_C * HW * HW];
+// Minimum that hands NaN on, as the reference does.
+__device__ __forceinline__ float min_nan(float a, float b) {
+    float r;
+    asm("min.NaN.f32 %0, %1, %2;" : "=f"(r) : "f"(a), "f"(b));
+    return r;
+}
+
+// tanh by one exponential: 1 - 2 / (1 + exp(2 x)); exact limits at both ends.
+__device__ __forceinline__ float tanh_exp(float x) {
+    return 1.0f - __fdividef(2.0f, 1.0f + __expf(2.0f * x));
+}
+
+// Lane = 4 g + t. One mma step is one window row kh: k = 2t, 2t+1 are (channel t, kw = 0, 1), k = 2t+8, 2t+9 are
+// (channel t, kw = 2, nothing); t = 3 holds zeros. Column n of pixel tile j is pixel 4 n + j of the row.
+__global__ void __launch_bounds__(THREADS)
+conv_min_tanh_pair_kernel(const half* __restrict__ input, const half* __restrict__ weight,
+                          const half* __restrict__ bias, half* __restrict__ output) {
+    __shared__ __align__(16) unsigned short ws[OC * KREAL];
 
     const int tid = threadIdx.x;
     const int lane = tid & 31;
     const int warp = tid >> 5;
     const int g = lane >> 2;
     const int t = lane & 3;
-    const int n = blockIdx.x;
+    const int n = blockIdx.x / BLOCKS_AN_IMAGE;
+    const int part = blockIdx.x - n * BLOCKS_AN_IMAGE;
+    const int h0 = (part * WARPS + warp) * 2;                    // output rows h0, h0 + 1; input rows h0 .. h0 + 3
 
-    if (tid < IN_C * HW * HW / 8)
-        reinterpret_cast<uint4*>(img)[tid] =
-            __ldg(reinterpret_cast<const uint4*>(input + (size_t)n * (IN_C * HW * HW)) + tid);
-
-    // Weight fragments: [channel tile][k step][half of k], channel = tile * 8 + g, k = step * 16 + half * 8 + 2t.
-    const unsigned short* w16 = reinterpret_cast<const unsigned short*>(weight);
-    uint32_t bw[2][2][2];
+    // All global loads first.
+    uint4 wv = make_uint4(0u, 0u, 0u, 0u);
+    if (tid < OC * KREAL / 8) wv = __ldg(reinterpret_cast<const uint4*>(weight) + tid);
+    uint2 x[4];
 #pragma unroll
-    for (int j = 0; j < 2; ++j)
+    for (int r = 0; r < 4; ++r) x[r] = make_uint2(0u, 0u);
+    if (t < IC) {
+        const half* in = input + (size_t)n * (IC * PLANE) + t * PLANE + h0 * HW + 4 * g;
 #pragma unroll
-        for (int s = 0; s < 2; ++s)
-#pragma unroll
-            for (int h = 0; h < 2; ++h) {
-                const int k = s * 16 + h * 8 + 2 * t;
-                const unsigned short* p = w16 + (j * 8 + g) * KREAL + k;
-                uint32_t v = 0;
-                if (k < KREAL) v = __ldg(p);
-                if (k + 1 < KREAL) v |= (uint32_t)__ldg(p + 1) << 16;
-                bw[j][s][h] = v;
-            }
-
-    // Offsets in the image of this thread's eight k.
-    int koff[2][2][2];
-#pragma unroll
-    for (int s = 0; s < 2; ++s)
-#pragma unroll
-        for (int h = 0; h < 2; ++h)
-#pragma unroll
-            for (int e = 0; e < 2; ++e) {
-                int k = s * 16 + h * 8 + 2 * t + e;
-                if (k >= KREAL) k = 0;
-                const int c = k / 9;
-                const int r = k - c * 9;
-                const int kh = r / 3;
-                koff[s][h][e] = c * (HW * HW) + kh * HW + (r - kh * 3);
-            }
-    // k = 27..31 do not exist: they lie in the last half of the second step.
-    const uint32_t keep = (t == 0) ? 0xFFFFFFFFu : (t == 1 ? 0x0000FFFFu : 0u);
-
-    float acc[2][2][4];                              // [pixel tile][channel tile]
-#pragma unroll
-    for (int j = 0; j < 2; ++j) {
-        const float b0 = __half2float(bias[j * 8 + 2 * t]);
-        const float b1 = __half2float(bias[j * 8 + 2 * t + 1]);
-#pragma unroll
-        for (int i = 0; i < 2; ++i) {
-            acc[i][j][0] = b0; acc[i][j][1] = b1;
-            acc[i][j][2] = b0; acc[i][j][3] = b1;
-        }
+        for (int r = 0; r < 4; ++r) x[r] = __ldg(reinterpret_cast<const uint2*>(in + r * HW));
     }
+    const float blo = __half2float(bias[g]);
+    const float bhi = __half2float(bias[g + 8]);
+
+    if (tid < OC * KREAL / 8) reinterpret_cast<uint4*>(ws)[tid] = wv;
     __syncthreads();
 
+    // Weight fragments of the three steps.
+    uint32_t a[3][4];
 #pragma unroll
-    for (int i = 0; i < 2; ++i) {
-        int p0 = warp * 32 + i * 16 + g;
-        int p1 = p0 + 8;
-        if (p0 >= NPIX) p0 = NPIX - 1;
-        if (p1 >= NPIX) p1 = NPIX - 1;
-        const unsigned short* q0 = img + (p0 / OHW) * HW + p0 % OHW;
-        const unsigned short* q1 = img + (p1 / OHW) * HW + p1 % OHW;
+    for (int kh = 0; kh < 3; ++kh)
 #pragma unroll
-        for (int s = 0; s < 2; ++s) {
-            const uint32_t a0 = (uint32_t)q0[koff[s][0][0]] | ((uint32_t)q0[koff[s][0][1]] << 16);
-            const uint32_t a1 = (uint32_t)q1[koff[s][0][0]] | ((uint32_t)q1[koff[s][0][1]] << 16);
-            uint32_t a2 = (uint32_t)q0[koff[s][1][0]] | ((uint32_t)q0[koff[s][1][1]] << 16);
-            uint32_t a3 = (uint32_t)q1[koff[s][1][0]] | ((uint32_t)q1[koff[s][1][1]] << 16);
-            if (s == 1) { a2 &= keep; a3 &= keep; }
+        for (int q = 0; q < 4; ++q) a[kh][q] = 0u;
+    if (t < IC) {
+        const unsigned short* p0 = ws + g * KREAL + t * 9;
+        const unsigned short* p1 = p0 + 8 * KREAL;
 #pragma unroll
-            for (int j = 0; j < 2; ++j) mma16816(acc[i][j], a0, a1, a2, a3, bw[j][s][0], bw[j][s][1]);
+        for (int kh = 0; kh < 3; ++kh) {
+            a[kh][0] = (uint32_t)p0[kh * 3] | ((uint32_t)p0[kh * 3 + 1] << 16);
+            a[kh][1] = (uint32_t)p1[kh * 3] | ((uint32_t)p1[kh * 3 + 1] << 16);
+            a[kh][2] = (uint32_t)p0[kh * 3 + 2];
+            a[kh][3] = (uint32_t)p1[kh * 3 + 2];
+        }
+    }
+    __syncwarp();
+
+    float acc[2][4][4];                                          // [output row][pixel tile]
+#pragma unroll
+    for (int o = 0; o < 2; ++o)
+#pragma unroll
+        for (int j = 0; j < 4; ++j) {
+            acc[o][j][0] = blo; acc[o][j][1] = blo;
+            acc[o][j][2] = bhi; acc[o][j][3] = bhi;
+        }
+
+#pragma unroll
+    for (int r = 0; r < 4; ++r) {
+        // Six halves of the row from pixel 4 g on; g = 7 lacks the last two, which only the pixels 30 and 31
+        // (they do not exist) would use.
+        const uint32_t w0 = x[r].x;
+        const uint32_t w1 = x[r].y;
+        const uint32_t w2 = __shfl_down_sync(0xFFFFFFFFu, w0, 4);
+        uint32_t b0[4], b1[4];
+        b0[0] = w0;                           b1[0] = w1 & 0xFFFFu;
+        b0[1] = __byte_perm(w0, w1, 0x5432);  b1[1] = w1 >> 16;
+        b0[2] = w1;                           b1[2] = w2 & 0xFFFFu;
+        b0[3] = __byte_perm(w1, w2, 0x5432);  b1[3] = w2 >> 16;
+#pragma unroll
+        for (int o = 0; o < 2; ++o) {
+            const int kh = r - o;
+            if (kh >= 0 && kh < 3) {
+#pragma unroll
+                for (int j = 0; j < 4; ++j) mma16816(acc[o][j], a[kh], b0[j], b1[j]);
+            }
         }
     }
 
-    // Minimum over the channels: four in the thread, then over the four lanes of a row.
-    float m[4];                                      // pixels g, 8 + g, 16 + g, 24 + g of the warp
+    // Minimum over the channels g, g + 8 in the lane: pixels 8 t + i, i = 0 .. 7.
+    float m[2][8];
+#pragma unroll
+    for (int o = 0; o < 2; ++o)
+#pragma unroll
+        for (int j = 0; j < 4; ++j) {
+            m[o][j]     = min_nan(acc[o][j][0], acc[o][j][2]);
+            m[o][j + 4] = min_nan(acc[o][j][1], acc[o][j][3]);
+        }
+    // Then over the eight g: each step halves what a lane keeps (row, half of eight, half of four).
+    const bool g4 = (g & 4) != 0;
+    const bool g2 = (g & 2) != 0;
+    const bool g1 = (g & 1) != 0;
+    float p[8];
+#pragma unroll
+    for (int i = 0; i < 8; ++i) {
+        const float mine = g4 ? m[1][i] : m[0][i];
+        const float theirs = g4 ? m[0][i] : m[1][i];
+        p[i] = min_nan(mine, __shfl_xor_sync(0xFFFFFFFFu, theirs, 16));
+    }
+    float q[4];
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+        const float mine = g2 ? p[i + 4] : p[i];
+        const float theirs = g2 ? p[i] : p[i + 4];
+        q[i] = min_nan(mine, __shfl_xor_sync(0xFFFFFFFFu, theirs, 8));
+    }
+    float v[2];
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
-        m[2 * i]     = fminf(fminf(acc[i][0][0], acc[i][0][1]), fminf(acc[i][1][0], acc[i][1][1]));
-        m[2 * i + 1] = fminf(fminf(acc[i][0][2], acc[i][0][3]), fminf(acc[i][1][2], acc[i][1][3]));
+        const float mine = g1 ? q[i + 2] : q[i];
+        const float theirs = g1 ? q[i] : q[i + 2];
+        v[i] = min_nan(mine, __shfl_xor_sync(0xFFFFFFFFu, theirs, 4));
     }
-#pragma unroll
-    for (int r = 0; r < 4; ++r) {
-        m[r] = fminf(m[r], __shfl_xor_sync(0xFFFFFFFFu, m[r], 1));
-        m[r] = fminf(m[r], __shfl_xor_sync(0xFFFFFFFFu, m[r], 2));
-    }
-    const float v = (t == 0) ? m[0] : (t == 1) ? m[1] : (t == 2) ? m[2] : m[3];
-    const int pix = warp * 32 + t * 8 + g;
-    if (pix < NPIX) output[(size_t)n * NPIX + pix] = __float2half_rn(tanhf(tanhf(v)));
+
+    const int oh = h0 + (g >> 2);
+    const int ow = 8 * t + ((g >> 1) & 1) * 4 + (g & 1) * 2;
+    if (ow < OHW)
+        *reinterpret_cast<half2*>(output + ((size_t)n * OHW + oh) * OHW + ow) =
+            __floats2half2_rn(tanh_exp(tanh_exp(v[0])), tanh_exp(tanh_exp(v[1])));
 }
 
-// ---- any size: one output pixel a thread
-__global__ void conv_min_tanh_any_kernel(const half* __restrict__ input, const half* __restrict__ weight,
-                                         const half* __restrict__ bias, half* __restrict__ output,
-                                         int batch_size, int in_channels, int out_channels,
-                                         int height, int width, int kernel_size, int H_out, int W_out) {
+// ---- any size: one output pixel a thread, all channels in turn
+__global__ void conv_min_tanh_any_kernel(
+    const half* __restrict__ input,
+    const half* __restrict__ weight,
+    const half* __restrict__ bias,
+    half* __restrict__ output,
+    int batch_size,
+    int in_channels,
+    int out_channels,
+    int height,
+    int width,
+    int kernel_size,
+    int H_out,
+    int W_out) {
+
     const long long idx = (long long)blockIdx.x * blockDim.x + threadIdx.x;
     const long long total = (long long)batch_size * H_out * W_out;
     if (idx >= total) return;
-    const int w = (int)(idx % W_out);
-    const int h = (int)((idx / W_out) % H_out);
+
+    const int w_out = (int)(idx % W_out);
+    const int h_out = (int)((idx / W_out) % H_out);
     const long long n = idx / ((long long)W_out * H_out);
-    const half* in = input + n * in_channels * height * width + (long long)h * width + w;
+
+    const half* in = input + n * in_channels * height * width + (long long)h_out * width + w_out;
     float min_val = INFINITY;
-    for (int oc = 0; oc < out_channels; ++oc) {
-        const half* wp = weight + (long long)oc * in_channels * kernel_size * kernel_size;
-        float sum = __half2float(bias[oc]);
-        for (int c = 0; c < in_channels; ++c)
+    for (int c_out = 0; c_out < out_channels; ++c_out) {
+        const half* wp = weight + (long long)c_out * in_channels * kernel_size * kernel_size;
+        float sum = 0.0f;
+        for (int c_in = 0; c_in < in_channels; ++c_in)
             for (int kh = 0; kh < kernel_size; ++kh)
                 for (int kw = 0; kw < kernel_size; ++kw)
-                    sum += __half2float(in[((long long)c * height + kh) * width + kw]) *
-                           __half2float(wp[(c * kernel_size + kh) * kernel_size + kw]);
-        min_val = fminf(min_val, sum);
+                    sum += __half2float(in[((long long)c_in * height + kh) * width + kw]) *
+                           __half2float(wp[((long long)c_in * kernel_size + kh) * kernel_size + kw]);
+        min_val = min_nan(min_val, sum + __half2float(bias[c_out]));
     }
     output[idx] = __float2half_rn(tanhf(tanhf(min_val)));
 }
@@ -166,12 +219,14 @@ void launch_gpu_implementation(
     const half* b = static_cast<const half*>(bias);
     half* o = static_cast<half*>(output);
 
-    if (in_channels == IN_C && out_channels == 16 && height == HW && width == HW && kernel_size == 3 &&
-        (reinterpret_cast<uintptr_t>(input) & 15) == 0) {
-        conv_min_tanh_mma_kernel<<<batch_size, THREADS>>>(x, w, b, o);
+    if (in_channels == IC && out_channels == OC && height == HW && width == HW && kernel_size == 3 &&
+        batch_size <= (1 << 28) && (reinterpret_cast<uintptr_t>(input) & 7) == 0 &&
+        (reinterpret_cast<uintptr_t>(weight) & 15) == 0 && (reinterpret_cast<uintptr_t>(output) & 3) == 0) {
+        conv_min_tanh_pair_kernel<<<batch_size * BLOCKS_AN_IMAGE, THREADS>>>(x, w, b, o);
     } else {
-        const long long total = (long long)batch_size * H_out * W_out;
-        conv_min_tanh_any_kernel<<<(unsigned)((total + 127) / 128), 128>>>(
+        const int block_size = 128;
+        const long long pixels = (long long)batch_size * H_out * W_out;
+        conv_min_tanh_any_kernel<<<(unsigned)((pixels + block_size - 1) / block_size), block_size>>>(
             x, w, b, o, batch_size, in_channels, out_channels, height, width, kernel_size, H_out, W_out);
     }
 }

@@ -1,6 +1,5 @@
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
-#include <math.h>
 #include <stdint.h>
 
 namespace {
@@ -13,11 +12,14 @@ constexpr int IW = 32;
 constexpr int OHF = 30;
 constexpr int OWF = 30;
 constexpr int PIX = OHF * OWF;                 // 900
+constexpr int PAIRS = PIX / 2;                 // 450 pairs of neighbouring pixels, 15 a row
 constexpr int KTOT = IC * KS * KS;             // 27
-constexpr int GROUPS = (PIX + 15) / 16;        // 57 groups of 16 pixels
-constexpr int WARPS = 29;                      // two groups a warp
+constexpr int WARPS = 29;                      // two groups of 16 pixels a warp: 58 >= 57
 constexpr int THREADS = WARPS * 32;            // 928
 constexpr int IMG_VECS = IC * IH * IW / 8;     // 384
+constexpr int W_VECS = OC * KTOT / 8;          // 54
+constexpr int ROW_W = 24;                      // 32-bit words a shared row (16 used)
+constexpr int PLANE_W = IH * ROW_W + 8;        // 776
 
 // 0.5 x (1 + erf(x / sqrt 2)) = max(x, 0) - |x| erfc(|x| / sqrt 2) / 2
 __device__ __forceinline__ float gelu(float x) {
@@ -31,9 +33,44 @@ __device__ __forceinline__ float gelu(float x) {
     return fmaf(-0.5f * y, q, fmaxf(x, 0.0f));
 }
 
+
+__device__ __forceinline__ float ex2_ftz(float x) {
+    float r;
+    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x));
+    return r;
+}
+
+__device__ __forceinline__ float rcp_ftz(float x) {
+    float r;
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x));
+    return r;
+}
+
+// Two values x add max(x, 0) to pos and |x| erfc(|x| / sqrt 2) to neg (the sum of the activation is
+// pos - neg / 2); the two share one reciprocal. The denominators are at least 1.
+__device__ __forceinline__ float gelu_poly(float t) {
+    float p = fmaf(1.061405429f, t, -1.453152027f);
+    p = fmaf(p, t, 1.421413741f);
+    p = fmaf(p, t, -0.284496736f);
+    p = fmaf(p, t, 0.254829592f);
+    return p * t;
+}
+
+__device__ __forceinline__ void gelu_pair(float x0, float x1, float& pos, float& neg) {
+    const float y0 = fabsf(x0);
+    const float y1 = fabsf(x1);
+    const float d0 = fmaf(0.3275911f * 0.70710678118654752f, y0, 1.0f);
+    const float d1 = fmaf(0.3275911f * 0.70710678118654752f, y1, 1.0f);
+    const float r = rcp_ftz(d0 * d1);
+    const float e0 = ex2_ftz(-0.72134752044448170f * y0 * y0);
+    const float e1 = ex2_ftz(-0.72134752044448170f * y1 * y1);
+    neg = fmaf(y0 * e0, gelu_poly(r * d1), neg);
+    neg = fmaf(y1 * e1, gelu_poly(r * d0), neg);
+    pos += fmaxf(x0, 0.0f) + fmaxf(x1, 0.0f);
+}
+
 __device__ __forceinline__ void mma_m16n8k16(float (&c)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {
-    asm volatile(
-        "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
+    asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
         "{%0, %1, %2, %3};\n"
         : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
         : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
@@ -43,20 +80,15 @@ __device__ __forceinline__ uint32_t pack2(unsigned short lo, unsigned short hi) 
     return (uint32_t)lo | ((uint32_t)hi << 16);
 }
 
-// Offset of patch element k (channel, row, column) in the image.
-__device__ __forceinline__ int patch_offset(int k) {
-    const int c = k / 9;
-    const int r = k - c * 9;
-    const int kh = r / 3;
-    const int kw = r - kh * 3;
-    return c * (IH * IW) + kh * IW + kw;
-}
-
+// The reduction's 27 elements are put into 32 slots by patch row r = channel * 3 + kh:
+//   mma s, thread t: first pair = (kw 0, kw 1) of row 4 s + t, second pair = (kw 2 of that row, extra),
+//   extra = element kw = t of row 8 where s = 0 and t < 3, else zero.
 __global__ void __launch_bounds__(THREADS, 1)
 conv3x3_gelu_mean_kernel(const unsigned short* __restrict__ input, const unsigned short* __restrict__ weight,
-                         const half* __restrict__ bias, half* __restrict__ output)
+                     const half* __restrict__ bias, half* __restrict__ output)
 {
-    __shared__ __align__(16) unsigned short img[IC * IH * IW];
+    __shared__ __align__(16) uint32_t img[IC * PLANE_W];
+    __shared__ __align__(16) unsigned short sw[OC * KTOT];
     __shared__ float red[WARPS][OC + 1];
 
     const int tid = threadIdx.x;
@@ -66,79 +98,86 @@ conv3x3_gelu_mean_kernel(const unsigned short* __restrict__ input, const unsigne
     const int t = lane & 3;
 
     if (tid < IMG_VECS) {
-        reinterpret_cast<uint4*>(img)[tid] =
-            __ldg(reinterpret_cast<const uint4*>(input + (size_t)blockIdx.x * (IC * IH * IW)) + tid);
-    }
-
-    // Weights: A[oc][k], rows g and g + 8; k = 16 s + 2 t + {0, 1} and + {8, 9}; zero from k = 27 on.
-    uint32_t a[2][4];
-#pragma unroll
-    for (int s = 0; s < 2; ++s) {
-#pragma unroll
-        for (int r = 0; r < 4; ++r) {
-            const int oc = g + (r & 1) * 8;
-            const int k = s * 16 + 2 * t + (r >> 1) * 8;
-            const unsigned short w0 = (k < KTOT) ? __ldg(weight + oc * KTOT + k) : (unsigned short)0;
-            const unsigned short w1 = (k + 1 < KTOT) ? __ldg(weight + oc * KTOT + k + 1) : (unsigned short)0;
-            a[s][r] = pack2(w0, w1);
-        }
+        const uint4 v = __ldg(reinterpret_cast<const uint4*>(input + (size_t)blockIdx.x * (IC * IH * IW)) + tid);
+        const int row = tid >> 2;              // channel * 32 + line
+        *reinterpret_cast<uint4*>(img + (row >> 5) * PLANE_W + (row & 31) * ROW_W + (tid & 3) * 4) = v;
+    } else if (tid < IMG_VECS + W_VECS) {
+        reinterpret_cast<uint4*>(sw)[tid - IMG_VECS] =
+            __ldg(reinterpret_cast<const uint4*>(weight) + (tid - IMG_VECS));
     }
     const float bias_lo = __half2float(bias[g]);
     const float bias_hi = __half2float(bias[g + 8]);
 
-    // Patch offsets of this thread's k: [s][h] for k = 16 s + 8 h + 2 t + {0, 1}.
-    int off[2][2][2];
-#pragma unroll
-    for (int s = 0; s < 2; ++s) {
-#pragma unroll
-        for (int h = 0; h < 2; ++h) {
-#pragma unroll
-            for (int e = 0; e < 2; ++e) {
-                const int k = s * 16 + h * 8 + 2 * t + e;
-                off[s][h][e] = (k < KTOT) ? patch_offset(k) : 0;
-            }
-        }
-    }
-    // Only k = 24 + 2 t + {0, 1} can lie beyond the patch.
-    const uint32_t last_mask = (t == 0) ? 0xffffffffu : ((t == 1) ? 0x0000ffffu : 0u);
+    // Word offsets of patch rows t and 4 + t; in each set the four lie 8 banks apart.
+    const int ro0 = t < 3 ? t * ROW_W : PLANE_W;
+    const int ro1 = t < 2 ? PLANE_W + (t + 1) * ROW_W : 2 * PLANE_W + (t - 2) * ROW_W;
+    const int tx = t < 3 ? t : 2;
+    const uint32_t xmask = t < 3 ? 0xffffu : 0u;
 
     __syncthreads();
 
-    float sum_lo = 0.0f;   // channel g
-    float sum_hi = 0.0f;   // channel g + 8
+    uint32_t a[2][4];
+#pragma unroll
+    for (int h = 0; h < 2; ++h) {
+        const unsigned short* w = sw + (g + 8 * h) * KTOT;
+        const unsigned short x = (unsigned short)(w[24 + tx] & xmask);
+        a[0][h] = pack2(w[3 * t], w[3 * t + 1]);
+        a[0][2 + h] = pack2(w[3 * t + 2], x);
+        a[1][h] = pack2(w[12 + 3 * t], w[12 + 3 * t + 1]);
+        a[1][2 + h] = pack2(w[12 + 3 * t + 2], (unsigned short)0);
+    }
 
+    const unsigned short* img16 = reinterpret_cast<const unsigned short*>(img);
+
+    // Column g of tile j is pixel base + 2 g + j: two neighbours of one row, so that both tiles use the same words.
+    uint32_t wa[2][2], wb[2][2], x0[2], x1[2];
 #pragma unroll
     for (int it = 0; it < 2; ++it) {
-        const int group = warp + it * WARPS;
-        if (group < GROUPS) {
-#pragma unroll
-            for (int j = 0; j < 2; ++j) {
-                const int base = group * 16 + j * 8;
-                float c[4];
-                c[0] = bias_lo;
-                c[1] = bias_lo;
-                c[2] = bias_hi;
-                c[3] = bias_hi;
+        int q = (warp + it * WARPS) * 8 + g;
+        q = q < PAIRS ? q : PAIRS - 1;
+        const int pos = q + 9 * (q / 15);      // (q / 15) * 24 + q % 15
+        wa[it][0] = img[pos + ro0];
+        wa[it][1] = img[pos + ro0 + 1];
+        wb[it][0] = img[pos + ro1];
+        wb[it][1] = img[pos + ro1 + 1];
+        const unsigned short* xp = img16 + 2 * (pos + 2 * PLANE_W + 2 * ROW_W) + tx;
+        x0[it] = xp[0] & xmask;
+        x1[it] = xp[1] & xmask;
+    }
 
-                int p = base + g;   // the pixel of column g
-                p = p < PIX ? p : PIX - 1;
-                const int oh = p / OWF;
-                const unsigned short* q = img + oh * IW + (p - oh * OWF);
+    float c[2][2][4];
 #pragma unroll
-                for (int s = 0; s < 2; ++s) {
-                    const uint32_t b0 = pack2(q[off[s][0][0]], q[off[s][0][1]]);
-                    uint32_t b1 = pack2(q[off[s][1][0]], q[off[s][1][1]]);
-                    if (s == 1) b1 &= last_mask;
-                    mma_m16n8k16(c, a[s], b0, b1);
-                }
+    for (int it = 0; it < 2; ++it) {
+#pragma unroll
+        for (int j = 0; j < 2; ++j) {
+            c[it][j][0] = bias_lo;
+            c[it][j][1] = bias_lo;
+            c[it][j][2] = bias_hi;
+            c[it][j][3] = bias_hi;
+        }
+        // Tile 0 starts at the words' low halves, tile 1 one element later.
+        mma_m16n8k16(c[it][0], a[0], wa[it][0], __byte_perm(wa[it][1], x0[it], 0x5410));
+        mma_m16n8k16(c[it][1], a[0], __byte_perm(wa[it][0], wa[it][1], 0x5432),
+                     __byte_perm(wa[it][1], x1[it], 0x5432));
+        mma_m16n8k16(c[it][0], a[1], wb[it][0], wb[it][1] & 0xffffu);
+        mma_m16n8k16(c[it][1], a[1], __byte_perm(wb[it][0], wb[it][1], 0x5432), wb[it][1] >> 16);
+    }
 
-                if (base + 2 * t < PIX) {   // columns 2t, 2t + 1: both inside or both outside
-                    sum_lo += gelu(c[0]) + gelu(c[1]);
-                    sum_hi += gelu(c[2]) + gelu(c[3]);
-                }
+    float pos_lo = 0.0f, neg_lo = 0.0f;    // channel g
+    float pos_hi = 0.0f, neg_hi = 0.0f;    // channel g + 8
+#pragma unroll
+    for (int it = 0; it < 2; ++it) {
+        const int p0 = (warp + it * WARPS) * 16 + 4 * t;   // this thread's pixels p0 .. p0 + 3: all inside or all outside
+        if (p0 < PIX) {
+#pragma unroll
+            for (int e = 0; e < 2; ++e) {
+                gelu_pair(c[it][0][e], c[it][1][e], pos_lo, neg_lo);
+                gelu_pair(c[it][0][2 + e], c[it][1][2 + e], pos_hi, neg_hi);
             }
         }
     }
+    float sum_lo = fmaf(-0.5f, neg_lo, pos_lo);
+    float sum_hi = fmaf(-0.5f, neg_hi, pos_hi);
 
     sum_lo += __shfl_xor_sync(0xffffffffu, sum_lo, 1);
     sum_lo += __shfl_xor_sync(0xffffffffu, sum_lo, 2);
@@ -206,7 +245,7 @@ void launch_gpu_implementation(void* output, void* input, const void* weight, co
     if (OH <= 0 || OW <= 0 || batch_size <= 0 || out_channels <= 0) return;
 
     const bool fast = in_channels == IC && out_channels == OC && kernel_size == KS &&
-                      height == IH && width == IW && (((uintptr_t)input) & 15) == 0;
+                      height == IH && width == IW && (((uintptr_t)input) & 15) == 0 && (((uintptr_t)weight) & 15) == 0;
     if (fast) {
         conv3x3_gelu_mean_kernel<<<batch_size, THREADS>>>(
             static_cast<const unsigned short*>(input), static_cast<const unsigned short*>(weight),
