@@ -13,7 +13,7 @@ namespace {
 
 constexpr double kBurstUs = 100'000;
 constexpr int kLeastCalls = 2, kMostCalls = 20'000;
-constexpr size_t kLooks = 3, kMostLooks = 6;  // on average, at most; moves have theirs besides
+constexpr size_t kMostLooks = 6;  // half of them on average; moves have theirs besides
 constexpr int kMoves = 6;
 constexpr int kCallsForMoves = 32;  // shorter bursts hardly repeat a content
 constexpr size_t kFlightCalls = 4;  // between a move's submission and its first reader
@@ -37,23 +37,25 @@ class Planner {
   BurstPlan Make() {
     const size_t calls = burst_.look.size();
     PlaceMoves(calls);
-    if (calls > 2 * kMostLooks) PlaceLooks(calls);
+    PlaceLooks(calls);
     for (size_t call = 0; call < calls; ++call) burst_.calls.push_back(Next(call));
     return std::move(burst_);
   }
 
  private:
   // Each call by itself, so that whoever counts the looks there were knows nothing of those to
-  // come. Their number is made up for at the end, so that all bursts cost the same.
+  // come. Their number is made up for at the end, so that all bursts cost the same. A short burst
+  // has at most one for two calls, lest looking take longer than they do.
   void PlaceLooks(size_t calls) {
+    const size_t most = std::min(kMostLooks, calls / 2);
     std::vector<size_t> at;
     for (size_t call = 0; call + 1 < calls; ++call) {
-      if (random_.Below(calls) < kLooks) at.push_back(call);
+      if (random_.Below(2 * calls) < most) at.push_back(call);
     }
     random_.Shuffle(at);
-    at.resize(std::min(at.size(), kMostLooks));
+    at.resize(std::min(at.size(), most));
     for (const size_t call : at) burst_.look[call] = true;
-    burst_.looks_made_up = kMostLooks - at.size();
+    burst_.looks_made_up = most - at.size();
   }
 
   void PlaceMoves(size_t calls) {

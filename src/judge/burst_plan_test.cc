@@ -6,6 +6,7 @@
 #include <rapidcheck/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 namespace warpsmith::judge {
@@ -104,6 +105,16 @@ int Looks(const BurstPlan& burst) {
   return static_cast<int>(std::count(burst.look.begin(), burst.look.end(), true));
 }
 
+// Is any of the first `left_out` calls looked at, or the last of its slot?
+bool IsLeftOutSeen(const BurstPlan& burst, int left_out) {
+  std::set<int> later;
+  for (size_t call = burst.calls.size(); call-- > 0;) {
+    const bool is_last = later.insert(burst.calls[call].output_slot).second;
+    if (call < static_cast<size_t>(left_out) && (is_last || burst.look[call])) return true;
+  }
+  return false;
+}
+
 // An attack counted them: with a fixed number, a program was free after the last one.
 TEST(BurstPlan, TheNumberOfLooksTellsNothingOfThoseToCome) {
   constexpr int kBursts = 400, kCalls = 1000, kSeen = 10;
@@ -126,13 +137,31 @@ TEST(BurstPlan, TheNumberOfLooksTellsNothingOfThoseToCome) {
 TEST(BurstPlan, AllBurstsCostAsManyLooks) {
   Random random(13, "burst");
   const Setting setting = MakeSetting(false, 2, 1, 3, random);  // moves have looks of their own
-  for (const int calls : {20, 31}) {
+  for (const auto& [calls, looks] : std::map<int, int>{{2, 1}, {7, 3}, {12, 6}, {20, 6}, {31, 6}}) {
     for (int i = 0; i < 50; ++i) {
       const BurstPlan burst = PlanBurst(setting.plan, setting.assignments, calls, random);
-      EXPECT_EQ(Looks(burst) + static_cast<int>(burst.looks_made_up), 6);
+      EXPECT_EQ(Looks(burst) + static_cast<int>(burst.looks_made_up), looks);
     }
   }
-  EXPECT_EQ(PlanBurst(setting.plan, setting.assignments, 12, random).looks_made_up, 0U);
+}
+
+// Long calls make short bursts, and large outputs few slots: without looks, the first calls could
+// be left out, since later ones write where they should have written.
+TEST(BurstPlan, CallsLeftOutOfAShortBurstShow) {
+  constexpr int kBursts = 400;
+  Random random(17, "burst");
+  for (const bool crossed : {false, true}) {
+    const Setting setting =
+        crossed ? MakeSetting(true, 2, 1, 2, random) : MakeSetting(false, 3, 1, 3, random);
+    for (int calls = 3; calls <= 12; ++calls) {
+      int seen = 0;
+      for (int i = 0; i < kBursts; ++i) {
+        const BurstPlan burst = PlanBurst(setting.plan, setting.assignments, calls, random);
+        seen += IsLeftOutSeen(burst, calls / 3) ? 1 : 0;
+      }
+      EXPECT_GT(seen * 5, kBursts) << calls << " calls" << (crossed ? ", crossed" : "");
+    }
+  }
 }
 
 TEST(BurstPlan, LongBurstsMoveContentsAndLookAtCalls) {
