@@ -121,9 +121,10 @@ Result<ImportResult> ImportModules(const Checkout& checkout, const ImportOptions
   InspectionLimits limits;
   limits.jobs = options.jobs;
   const std::vector<Problem> problems = Picked(checkout, options.only);
-  const ModuleInspections inspections = TRY(Inspect(problems, limits));
+  const ModuleInspections inspections = TRY(Inspect(problems, limits, options.dtype));
   std::string size_set = options.set.empty() ? GitTag(options.checkout) : options.set;
   if (size_set.empty()) size_set = TRY(SizeTag(checkout));
+  if (options.dtype) size_set += "-" + std::string(Name(*options.dtype));
   const Place place{"kernelbench-" + size_set, "KernelBench", size_set, options.output};
   ImportResult result{place.set, {}};
   for (const Problem& problem : problems) {
@@ -269,6 +270,10 @@ Result<ImportResult> Import(const ImportOptions& options, const Report& report) 
     return Error{ErrorCode::kUsage,
                  "--only picks none of " + std::to_string(checkout.problems.size()) + " problems",
                  "write it like level1, level1/19 or " + Id(checkout.problems.front())};
+  }
+  if (options.dtype && checkout.kind != Kind::kModules) {
+    return Error{ErrorCode::kUsage, "--dtype: these drivers have element types of their own",
+                 "leave it out; it is for KernelBench's modules"};
   }
   TRY(CreateDirectories(options.output));  // before minutes of work for a folder that cannot be
   ImportResult result =

@@ -6,9 +6,11 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "core/dtype.h"
 #include "util/result.h"
 
 namespace warpsmith::kernelbench {
@@ -19,6 +21,7 @@ struct ImportOptions {
   std::filesystem::path modules;  // drivers: a KernelBench checkout to take torch baselines from
   std::vector<std::string> only;  // patterns of IsPickedBy; none: all
   std::string set;                // the size set's name; empty: found out
+  std::optional<DType> dtype;     // KernelBench: of all floating tensors; else as the file has them
   int jobs = 1;
   int limit_seconds = 360;  // of one driver, compiling and running
 };

@@ -107,6 +107,14 @@ TEST_F(ImportTest, NamesNoFolderOutsideOfItsOwnAndSaysWhereItCannotWrite) {
   EXPECT_EQ(Import(options_, [](const ImportRow&) {}).error().code, ErrorCode::kIo);
 }
 
+TEST_F(ImportTest, DriversKeepTheirElementTypes) {
+  Write("checkout/level1/001_All/driver.cpp", "int main() {}\n");
+  options_.dtype = DType::kF16;
+  const auto refused = Import(options_, [](const ImportRow&) {});
+  ASSERT_FALSE(refused.ok());
+  EXPECT_THAT(refused.error().message, HasSubstr("--dtype"));
+}
+
 // As KernelBench-CUDA writes them, but on the CPU, and with every kind of argument.
 constexpr const char* kDriver = R"(
 #include <torch/torch.h>

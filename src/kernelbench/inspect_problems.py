@@ -1,6 +1,6 @@
 """What KernelBench problems are made of: inputs, parameters, outputs, as one JSON line a problem.
 
-usage: inspect_problems.py RESULT --jobs N --seconds S --bytes B PROBLEM.py...
+usage: inspect_problems.py RESULT --jobs N --seconds S --bytes B [--dtype f16] PROBLEM.py...
 
 A problem is a file with `class Model`, `get_inputs()` and `get_init_inputs()`. Each is imported in
 a process of its own (forked, so that torch is loaded once), under FakeTensorMode: shapes and types
@@ -9,7 +9,8 @@ user may do. Its limits (seconds of work, bytes of memory) are for mistakes, not
 
 A line: {"path", "ok": true, "inputs": [{"name", "dtype", "shape"} | {"name", "value"}],
 "parameters": [{"name", "dtype", "shape"}], "outputs": [...], "bytes"} or {"path", "ok": false,
-"reason"}. Parameters are the state_dict's entries, in its order.
+"reason"}. Parameters are the state_dict's entries, in its order. With --dtype floating inputs,
+parameters and buffers are cast to that type first.
 """
 
 import argparse
@@ -103,17 +104,37 @@ def row_bytes(row):
     return count
 
 
-def describe(torch, path):
+def describe(torch, path, dtype):
     """What the module is, computed without its contents."""
     from torch._subclasses.fake_tensor import DataDependentOutputException
 
     try:
-        return rows_of(torch, path, fake_parameters=True)
+        return rows_of(torch, path, dtype, fake_parameters=True)
     except DataDependentOutputException:  # Model() reads what it made: linspace(...)[i].item()
-        return rows_of(torch, path, fake_parameters=False)
+        return rows_of(torch, path, dtype, fake_parameters=False)
 
 
-def rows_of(torch, path, fake_parameters):
+def cast(torch, values, dtype):
+    if dtype is None:
+        return values
+    return [value.to(dtype) if isinstance(value, torch.Tensor) and value.is_floating_point()
+            else value for value in values]
+
+
+def cast_module(torch, model, dtype):
+    """As model.to(dtype), which cannot swap the contents of fake parameters."""
+    if dtype is None:
+        return
+    for part in model.modules():
+        for table in (part._parameters, part._buffers):
+            for name, value in table.items():
+                if value is None or not value.is_floating_point():
+                    continue
+                value = value.to(dtype)
+                table[name] = torch.nn.Parameter(value) if table is part._parameters else value
+
+
+def rows_of(torch, path, dtype, fake_parameters):
     from torch._subclasses.fake_tensor import FakeTensorMode
 
     torch.manual_seed(0)
@@ -122,11 +143,12 @@ def rows_of(torch, path, fake_parameters):
         with fake if fake_parameters else contextlib.nullcontext():
             module = load_problem(path)
             model = construct(module.Model, module.get_init_inputs())
+            cast_module(torch, model, dtype)
         with fake:
-            inputs = module.get_inputs()
+            inputs = cast(torch, module.get_inputs(), dtype)
             drawn = input_rows(torch, model, inputs)
             torch.manual_seed(1)
-            if numbers(drawn) != numbers(input_rows(torch, model, module.get_inputs())):
+            if numbers(drawn) != numbers(input_rows(torch, model, cast(torch, module.get_inputs(), dtype))):
                 raise CannotImport("get_inputs() draws a number: a task holds it once")
             rows = {"inputs": drawn,
                     "parameters": [tensor_row(name, value)
@@ -136,9 +158,9 @@ def rows_of(torch, path, fake_parameters):
     return {**rows, "bytes": sum(row_bytes(row) for row in tensors)}
 
 
-def inspect_one(torch, path):
+def inspect_one(torch, path, dtype):
     try:
-        return {"path": str(path), "ok": True, **describe(torch, path)}
+        return {"path": str(path), "ok": True, **describe(torch, path, dtype)}
     except CannotImport as reason:
         return {"path": str(path), "ok": False, "reason": str(reason)}
     except MemoryError:
@@ -156,7 +178,7 @@ def child(torch, path, limits, pipe):
     silence = os.open(os.devnull, os.O_RDWR)
     for descriptor in (0, 1, 2):
         os.dup2(silence, descriptor)
-    answer = json.dumps(inspect_one(torch, path)).encode()
+    answer = json.dumps(inspect_one(torch, path, limits.dtype)).encode()
     while answer:
         answer = answer[os.write(pipe, answer):]
     os._exit(0)
@@ -230,6 +252,7 @@ def main():
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--seconds", type=int, default=60)
     parser.add_argument("--bytes", type=int, default=16 << 30)
+    parser.add_argument("--dtype", choices=["f16", "bf16", "f32"])
     limits = parser.parse_args()
     listed = pathlib.Path(limits.list).read_text().splitlines() if limits.list else []
     try:
@@ -237,6 +260,8 @@ def main():
     except ImportError as error:
         sys.exit(f"this Python has no torch: {error}")
     torch.set_num_threads(1)
+    names = {short: name for name, short in DTYPES.items()}
+    limits.dtype = getattr(torch, names[limits.dtype]) if limits.dtype else None
     warm_up(torch)
     with open(limits.result, "w", encoding="utf-8") as result:
         inspect_all(torch, limits.problems + listed, limits,

@@ -86,8 +86,8 @@ ProcessLimits LimitsOf(size_t problems, const InspectionLimits& limits) {
 }
 
 // Runs the script over a list of paths; its answer, a line a problem.
-Result<std::string> RunScript(const std::vector<Problem>& problems,
-                              const InspectionLimits& limits) {
+Result<std::string> RunScript(const std::vector<Problem>& problems, const InspectionLimits& limits,
+                              std::optional<DType> dtype) {
   const std::string python = TRY(torch::FindPython());
   const TemporaryDirectory folder = TRY(TemporaryDirectory::Create("warpsmith-inspect"));
   const std::filesystem::path list = folder.path() / "problems", result = folder.path() / "result";
@@ -97,11 +97,14 @@ Result<std::string> RunScript(const std::vector<Problem>& problems,
   }
   TRY(WriteFileAtomic(list, paths));
   const std::string script(embedded::KernelbenchScripts().front().contents);
-  const ProcessOutcome ran =
-      TRY(RunProcess({python, "-c", script, result.string(), "--list", list.string(), "--jobs",
-                      std::to_string(limits.jobs), "--seconds", std::to_string(limits.seconds),
-                      "--bytes", std::to_string(limits.bytes)},
-                     LimitsOf(problems.size(), limits)));
+  std::vector<std::string> command = {python,      "-c",
+                                      script,      result.string(),
+                                      "--list",    list.string(),
+                                      "--jobs",    std::to_string(limits.jobs),
+                                      "--seconds", std::to_string(limits.seconds),
+                                      "--bytes",   std::to_string(limits.bytes)};
+  if (dtype) command.insert(command.end(), {"--dtype", std::string(Name(*dtype))});
+  const ProcessOutcome ran = TRY(RunProcess(command, LimitsOf(problems.size(), limits)));
   if (ran.timed_out || ran.signal != 0 || ran.exit_status != 0) {
     return ScriptFailed(python, ran.timed_out ? "it took too long" : ran.output);
   }
@@ -120,8 +123,8 @@ Result<ModuleInspection> ReadInspection(std::string_view line) {
 }
 
 Result<ModuleInspections> Inspect(const std::vector<Problem>& problems,
-                                  const InspectionLimits& limits) {
-  std::istringstream answer(TRY(RunScript(problems, limits)));
+                                  const InspectionLimits& limits, std::optional<DType> dtype) {
+  std::istringstream answer(TRY(RunScript(problems, limits, dtype)));
   std::map<std::string, std::string> lines;  // by path
   for (std::string line; std::getline(answer, line);) {
     const json value = TRY(ParseJson(kSource, line));

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -43,9 +44,10 @@ struct InspectionLimits {
   int64_t bytes = int64_t{16} << 30;  // of address space that one problem adds
 };
 
+// Floating inputs, parameters and buffers are cast to `dtype` first, if one is given.
 // kUnavailable where there is no Python with torch.
 Result<ModuleInspections> Inspect(const std::vector<Problem>& problems,
-                                  const InspectionLimits& limits);
+                                  const InspectionLimits& limits, std::optional<DType> dtype);
 
 // One line of the script's answer, {"path", "ok", ...}. Exposed for tests.
 Result<ModuleInspection> ReadInspection(std::string_view line);

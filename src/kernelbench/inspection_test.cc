@@ -94,7 +94,8 @@ TEST_F(InspectionRun, FindsShapesWithoutMemoryAndGivesReasons) {
   const std::vector<Problem> problems = {
       Write(1, kLinear),   Write(2, kNoReturn), Write(3, kEndless),       Write(4, kDies),
       Write(5, "x = 1\n"), Write(6, "x =\n"),   Write(7, kDrawsItsSizes), Write(8, kTakesAList)};
-  const auto inspected = Inspect(problems, {.jobs = 2, .seconds = 20, .bytes = int64_t{8} << 30});
+  const auto inspected =
+      Inspect(problems, {.jobs = 2, .seconds = 20, .bytes = int64_t{8} << 30}, {});
   if (!inspected.ok()) GTEST_SKIP() << inspected.error().message;
   const Result<ModuleInspection>& linear = inspected->at("level1/1_p");
   ASSERT_TRUE(linear.ok()) << linear.error().message;
@@ -118,11 +119,24 @@ TEST_F(InspectionRun, FindsShapesWithoutMemoryAndGivesReasons) {
   EXPECT_THAT(reason(8), HasSubstr("xs is a list, not a tensor"));
 }
 
+// The module's whole numbers (batch norm counts its batches) stay what they are.
+TEST_F(InspectionRun, CastsFloatingTensorsWhereAskedTo) {
+  const auto inspected = Inspect({Write(1, kLinear)}, {}, DType::kF16);
+  if (!inspected.ok()) GTEST_SKIP() << inspected.error().message;
+  const Result<ModuleInspection>& linear = inspected->at("level1/1_p");
+  ASSERT_TRUE(linear.ok()) << linear.error().message;
+  EXPECT_EQ(linear->inputs[0].tensor.dtype, DType::kF16);
+  EXPECT_EQ(linear->outputs[0].dtype, DType::kF16);
+  for (const TensorRow& row : linear->parameters) {
+    EXPECT_EQ(row.dtype, row.shape.empty() ? DType::kI64 : DType::kF16) << row.name;
+  }
+}
+
 TEST_F(InspectionRun, SaysThatThePythonIsNone) {
   const char* before = std::getenv("WARPSMITH_PYTHON");
   const std::string kept = before == nullptr ? "" : before;
   setenv("WARPSMITH_PYTHON", "/bin/true", 1);
-  const auto inspected = Inspect({Write(1, kLinear)}, {});
+  const auto inspected = Inspect({Write(1, kLinear)}, {}, {});
   if (before == nullptr) {
     unsetenv("WARPSMITH_PYTHON");
   } else {

@@ -82,7 +82,7 @@ Result<ModulePairs> LoadModules(const std::filesystem::path& checkout,
   }
   InspectionLimits limits;
   limits.jobs = jobs;
-  const ModuleInspections inspections = TRY(Inspect(picked, limits));
+  const ModuleInspections inspections = TRY(Inspect(picked, limits, {}));
   ModulePairs pairs;
   for (const Problem& problem : picked) {
     pairs.modules.insert_or_assign({problem.level, problem.number},

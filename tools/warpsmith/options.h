@@ -188,6 +188,7 @@ struct TaskImportOptions {
   std::string checkout, output = "tasks";
   std::string python;  // a KernelBench checkout whose modules become torch baselines of drivers
   std::string set;     // name of the size set
+  std::string dtype;   // of KernelBench's floating tensors; empty: as its files have them
   std::vector<std::string> only;
   int jobs = 1;
   int limit_seconds = 360;  // of one driver

@@ -19,6 +19,10 @@ void AddTaskImport(CLI::App* task, Chosen& chosen) {
   command->add_option("--set", options->set, "name of the size set; default: tag or hash of sizes");
   command->add_option("--python", options->python,
                       "for KernelBench-CUDA: a KernelBench checkout, for torch baselines");
+  command
+      ->add_option("--dtype", options->dtype,
+                   "for KernelBench: floating tensors become f16, bf16 or f32")
+      ->check(CLI::IsMember({"f16", "bf16", "f32"}));
   command->add_option("--jobs", options->jobs, "problems at a time")
       ->check(CLI::Range(1, 256))
       ->capture_default_str();

@@ -78,6 +78,7 @@ kernelbench::ImportOptions OptionsOf(const TaskImportOptions& options) {
           .modules = options.python,
           .only = options.only,
           .set = options.set,
+          .dtype = DTypeFromName(options.dtype),
           .jobs = options.jobs,
           .limit_seconds = options.limit_seconds};
 }
