@@ -156,6 +156,23 @@ TEST_F(ReplayCommandTest, OneWithRealVerdicts) {
   ExpectExactReplay(run, "real-verdicts");
 }
 
+// Before anything that costs something: a run's file is written when all of it is over.
+TEST_F(ReplayCommandTest, AFileThatIsThereIsRefusedAtOnce) {
+  RecordedWorld run;
+  const std::string recording = At("run.wsrec");
+  ASSERT_TRUE(run.Record(recording).ok());
+  testing::internal::CaptureStderr();
+  const int status = RunProgram({"optimize", kScriptedTask, "--proposer", "agent", "--model",
+                                 "recorded:" + recording, "--device", recording, "--record",
+                                 recording, "--run", "mine", "--store", At("store.db")});
+  EXPECT_THAT(testing::internal::GetCapturedStderr(),
+              testing::HasSubstr("run.wsrec is there already"));
+  EXPECT_EQ(status, 78);
+  const auto store = store::SqliteStore::Open(At("store.db"), store::Durability::kProcessDeath);
+  ASSERT_TRUE(store.ok()) << store.error().Line();
+  EXPECT_FALSE((*store)->FindRun("mine").value().has_value());
+}
+
 // The store knows every verdict then, and takes none from the recording.
 TEST_F(ReplayCommandTest, OneThatWasReplayedIntoThisStoreBefore) {
   RecordedWorld run;

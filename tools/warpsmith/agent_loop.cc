@@ -104,6 +104,7 @@ class AgentRun {
         line_(line) {}
 
   Result<AgentEnd> Run() {
+    if (!options_.agent.record.empty()) TRY(CheckNew(options_.agent.record));
     store_ = TRY(machine_.store());
     memos_.emplace(*store_, request_.run.id,
                    setting_.replayed.has_value() ? setting_.replayed->memos : store::Memos());

@@ -96,13 +96,16 @@ Result<RecordedRun> FindRecordedRun(const store::RecordedDevice& device, const T
                "name the task that it was recorded with, or another recording"};
 }
 
+Status CheckNew(const std::filesystem::path& path) {
+  if (!std::filesystem::exists(path)) return {};
+  return Error{ErrorCode::kConfig, path.string() + " is there already",
+               "record to another file, or remove this one"};
+}
+
 Status RecordRun(const std::filesystem::path& path, const RunRecord& run,
                  const std::vector<JudgedStep>& steps, const store::Memos& memos,
                  const RecordedRun* replayed) {
-  if (std::filesystem::exists(path)) {
-    return Error{ErrorCode::kConfig, path.string() + " is there already",
-                 "record to another file, or remove this one"};
-  }
+  TRY(CheckNew(path));
   store::RecordingHeader header =
       replayed == nullptr ? HeaderOf(run, steps) : replayed->recording->header();
   header.counts.reset();

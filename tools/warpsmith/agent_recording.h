@@ -43,6 +43,9 @@ struct JudgedStep {
   Protocol protocol;
 };
 
+// kConfig: the file is there already. To be asked before a run, which is recorded at its end.
+Status CheckNew(const std::filesystem::path& path);
+
 // Writes a new file. `steps` in order; certified ones after them. A replay names the run that it
 // `replayed` (else null): nothing was measured since, so the new file has from the recording when,
 // where, with what and at which cost that was done. It is the same file, byte for byte, if the
