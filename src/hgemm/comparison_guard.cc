@@ -5,13 +5,17 @@
 namespace warpsmith::hgemm {
 namespace {
 
-constexpr char kBar[] = "cublaslt-auto";
+// Of the device, layout and type that were compared, whatever its size.
+bool IsOfTerms(const CatalogueRow& row, const ComparisonTerms& terms) {
+  return row.device == terms.device && warpsmith::Name(row.problem.dtype) == terms.dtype &&
+         (row.problem.layout == Layout::kNN) == (terms.layout == "NN");
+}
 
 std::vector<CatalogueResult> ResultsOf(const ShapeComparison& shape) {
   std::vector<CatalogueResult> results;
   for (const ModeComparison& mode : shape.modes) {
-    results.push_back(
-        {mode.mode, kBar, mode.kernel_us, mode.bar_us, mode.kernel.value, mode.kernel.interval});
+    results.push_back({mode.mode, std::string(kBar), mode.kernel_us, mode.bar_us, mode.kernel.value,
+                       mode.kernel.interval});
   }
   return results;
 }
@@ -47,8 +51,12 @@ Result<GuardedCatalogue> Guard(const Catalogue& catalogue, const ComparisonTable
   }
   GuardedCatalogue guarded{catalogue};
   for (CatalogueRow& row : guarded.catalogue.rows) {
+    if (!IsOfTerms(row, comparison.terms)) {
+      ++guarded.elsewhere;
+      continue;
+    }
     const ShapeComparison* shape = Find(comparison, row.problem);
-    if (shape == nullptr || row.device != comparison.terms.device) {
+    if (shape == nullptr) {
       ++guarded.not_compared;
       if (uncompared == Uncompared::kCublasLt) row.choice = Choice::kCublasLt;
       continue;

@@ -25,6 +25,7 @@ struct GuardedCatalogue {
   int to_kernel = 0;       // of these, the kernel now, where it was cuBLASLt
   int to_cublaslt = 0;     // and the other way round
   int not_compared = 0;    // rows whose shapes the comparison lacks
+  int elsewhere = 0;       // rows of another device, layout or type: always left alone
   int not_catalogued = 0;  // shapes of the comparison that the catalogue lacks
 };
 

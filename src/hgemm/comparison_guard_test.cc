@@ -56,7 +56,8 @@ TEST(ComparisonGuardTest, LeavesAloneWhatWasNotCompared) {
   const auto guarded = Guard(catalogue, CompareWith(catalogue));
   ASSERT_TRUE(guarded.ok()) << guarded.error().Line();
   EXPECT_EQ(guarded->decided, 1);
-  EXPECT_EQ(guarded->not_compared, 2);
+  EXPECT_EQ(guarded->not_compared, 1);
+  EXPECT_EQ(guarded->elsewhere, 1);
   EXPECT_EQ(guarded->not_catalogued, 1);
   EXPECT_EQ(guarded->catalogue.rows[2].level, "screened");
 }
@@ -68,6 +69,20 @@ TEST(ComparisonGuardTest, WhatWasNotComparedCanBeLeftToCublasLt) {
   EXPECT_EQ(guarded->catalogue.rows[0].choice, Choice::kKernel);
   EXPECT_EQ(guarded->catalogue.rows[1].choice, Choice::kCublasLt);
   EXPECT_EQ(guarded->catalogue.rows[1].level, "screened");
+}
+
+// A kernel that no row of the comparison could be of has not failed it.
+TEST(ComparisonGuardTest, WhatCouldNotBeComparedIsLeftAloneAllTheSame) {
+  CatalogueRow device = Row({64, 64, 64}, 1.2);
+  device.device = "NVIDIA H100";
+  const Catalogue catalogue{{Row({64, 64, 64}, 1.2), device, Row({512, 64, 64, Layout::kNN}, 1.2),
+                             Row({512, 64, 64, Layout::kTN, DType::kBF16}, 1.2)}};
+  const auto guarded = Guard(catalogue, CompareWith(catalogue), Uncompared::kCublasLt);
+  ASSERT_TRUE(guarded.ok()) << guarded.error().Line();
+  EXPECT_EQ(guarded->decided, 1);
+  EXPECT_EQ(guarded->not_compared, 0);
+  EXPECT_EQ(guarded->elsewhere, 3);
+  for (const CatalogueRow& row : guarded->catalogue.rows) EXPECT_EQ(row.choice, Choice::kKernel);
 }
 
 TEST(ComparisonGuardTest, RefusesAComparisonOfAnotherCatalogue) {

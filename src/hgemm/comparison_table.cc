@@ -147,11 +147,6 @@ Result<Row> RowIn(const Place& place, const ComparisonTerms& terms, std::string_
 using Extents = std::tuple<int64_t, int64_t, int64_t>;
 Extents ExtentsOf(const Problem& problem) { return {problem.m, problem.n, problem.k}; }
 
-std::string SizesText(const Problem& problem) {
-  return std::to_string(problem.m) + "x" + std::to_string(problem.n) + "x" +
-         std::to_string(problem.k);
-}
-
 Status CheckFirstLine(const Place& place, std::string_view line) {
   if (!line.starts_with(kFirstLine)) {
     return Bad(place, "not a comparison: expected '" + std::string(kFirstLine) + "1'");
@@ -350,6 +345,11 @@ std::string DifferencesOf(const ComparisonTerms& one, const ComparisonTerms& oth
   return names;
 }
 
+std::string SizesText(const Problem& problem) {
+  return std::to_string(problem.m) + "x" + std::to_string(problem.n) + "x" +
+         std::to_string(problem.k);
+}
+
 const ShapeComparison* Find(const ComparisonTable& table, const Problem& problem) {
   for (const ShapeComparison& shape : table.shapes) {
     if (ExtentsOf(shape.problem) == ExtentsOf(problem) && shape.problem.layout == problem.layout &&
@@ -386,7 +386,9 @@ Result<ComparisonTable> Join(std::span<const NamedComparison> parts) {
       joined.shapes.push_back(std::move(shape));
     }
   }
-  return joined;
+  if (!joined.shapes.empty()) return joined;
+  return Error{ErrorCode::kNothingMeasured, parts.front().source + ": no shape was compared",
+               "the command that began it goes on with the shapes that are missing"};
 }
 
 }  // namespace warpsmith::hgemm

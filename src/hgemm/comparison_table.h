@@ -23,6 +23,9 @@ inline constexpr int kComparisonVersion = 1;
 inline constexpr std::array<Mode, 4> kComparedModes = {Mode::kDeviceHot, Mode::kDeviceCold,
                                                        Mode::kOffline, Mode::kServer};
 
+// What all ratios are to: cuBLASLt, autotuned.
+inline constexpr std::string_view kBar = "cublaslt-auto";
+
 // What was compared, and how: the same in every row of a table. Two tables are of one comparison
 // when all of these are equal.
 struct ComparisonTerms {
@@ -93,6 +96,8 @@ Status CheckWritable(const ComparisonTerms& terms, const ComparisonSession& sess
 // "catalogue, pack": which terms differ; empty: none does.
 std::string DifferencesOf(const ComparisonTerms& one, const ComparisonTerms& other);
 
+std::string SizesText(const Problem& problem);  // "64x128x256"
+
 const ShapeComparison* Find(const ComparisonTable& table, const Problem& problem);
 
 struct NamedComparison {
@@ -100,7 +105,7 @@ struct NamedComparison {
   ComparisonTable table;
 };
 // Tables of one comparison as one, shapes in the parts' order. kBadInput: their terms differ, or a
-// shape stands in two of them. `parts` must not be empty.
+// shape stands in two of them; kNothingMeasured: none has a shape. `parts` must not be empty.
 Result<ComparisonTable> Join(std::span<const NamedComparison> parts);
 
 }  // namespace warpsmith::hgemm

@@ -151,6 +151,15 @@ TEST(ComparisonTableTest, JoinsPartsOfOneComparison) {
   EXPECT_EQ(Find(*joined, {128, 64, 64, Layout::kNN}), nullptr);
 }
 
+TEST(ComparisonTableTest, AJoinOfNoShapeAtAllIsNoComparison) {
+  const NamedComparison parts[] = {{"a.csv", {SampleTerms(), {}, {}}}, {"b.csv", SampleTable()}};
+  EXPECT_TRUE(Join(parts).ok());
+  const auto none = Join(std::span(parts, 1));
+  ASSERT_FALSE(none.ok());
+  EXPECT_EQ(none.error().code, ErrorCode::kNothingMeasured);
+  EXPECT_THAT(none.error().message, HasSubstr("a.csv"));
+}
+
 TEST(ComparisonTableTest, JoinsNoStrangersAndNoShapeTwice) {
   NamedComparison parts[] = {{"a.csv", SampleTable()}, {"b.csv", SampleTable()}};
   EXPECT_THAT(Join(parts).error().message, HasSubstr("b.csv: 64x64x64 stands in a file before"));

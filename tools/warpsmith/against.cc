@@ -23,6 +23,7 @@
 #include "util/build_info.h"
 #include "util/clock.h"
 #include "util/file.h"
+#include "util/interrupt.h"
 #include "util/sha256.h"
 
 namespace warpsmith::cli {
@@ -119,7 +120,7 @@ class Contest {
       next_ = TRY(Prepare(*next));
       compiled_ = CompileAhead(machine_, *next_);
     }
-    subject.job.task.baselines = {std::string(kBar), library_};
+    subject.job.task.baselines = {std::string(hgemm::kBar), library_};
     const ShapeTerms terms{problem, ChoiceOf(problem), TRY(FloorOf(subject.job)), library_};
     std::optional<Measured> measured;
     TRY(MeasurePoints(machine_, subject.job, AgainstProtocol(), {subject.point},
@@ -131,9 +132,8 @@ class Contest {
     return measured;
   }
 
-  int changed() const {
-    return changed_;
-  }  // measured kernels that are not the catalogue's any more
+  // Of the measured kernels: those that are not the catalogue's any more.
+  int changed() const { return changed_; }
 
  private:
   Result<Subject> Prepare(const hgemm::Problem& problem) {
@@ -233,6 +233,14 @@ void TellEnd(const ComparisonProgress& progress, int changed, const BenchOptions
   }
 }
 
+// --max-seconds is looked at after a shape, so it is never the reason.
+Error NothingCompared(const ComparisonProgress& progress) {
+  if (Interrupted()) return {ErrorCode::kInterrupted, "stopped before a shape was compared", ""};
+  return {ErrorCode::kNothingMeasured, "no shape was compared",
+          progress.failed > 0 ? "the lines above say why each was not"
+                              : "name at least as many --shapes as there are slices"};
+}
+
 void Print(const hgemm::ComparisonTable& table, const BenchOptions& options) {
   if (options.common.json) {
     std::printf("%s\n", ToJson(table).dump(1).c_str());
@@ -278,11 +286,11 @@ Result<int> RunAgainst(const BenchOptions& options) {
         return measured;
       }));
   if (file.table().shapes.empty()) {
-    return Error{ErrorCode::kNothingMeasured, "no shape was compared", "raise --max-seconds"};
+    return NothingCompared(progress);
   }
   TellEnd(progress, contest.changed(), options);
   Print(file.table(), options);
-  return 0;
+  return Interrupted() ? Describe(ErrorCode::kInterrupted).exit_status : 0;
 }
 
 Result<int> RunComparisonSummary(const BenchOptions& options) {

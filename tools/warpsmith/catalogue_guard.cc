@@ -20,9 +20,11 @@ Result<int> RunCatalogueGuard(const CatalogueGuardOptions& options) {
     std::fprintf(
         stderr,
         "%d rows decided: %d are kernels now that were cuBLASLt's, %d the other way round; "
-        "%d rows were not compared%s; %d compared shapes have no row\n",
+        "%d rows were not compared%s; %d are of another device, layout or type; "
+        "%d compared shapes have no row\n",
         guarded.decided, guarded.to_kernel, guarded.to_cublaslt, guarded.not_compared,
-        options.strict ? " and are cuBLASLt's" : " and stay as they were", guarded.not_catalogued);
+        options.strict ? " and are cuBLASLt's" : " and stay as they were", guarded.elsewhere,
+        guarded.not_catalogued);
   }
   return 0;
 }

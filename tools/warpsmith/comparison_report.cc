@@ -13,10 +13,6 @@ namespace {
 using nlohmann::json;
 using Rows = std::vector<std::vector<std::string>>;
 
-std::string SizesText(const hgemm::Problem& problem) {
-  return fmt::format("{}x{}x{}", problem.m, problem.n, problem.k);
-}
-
 // The first `words` columns hold words, the others numbers.
 struct Columns {
   std::vector<std::string> titles;
@@ -69,7 +65,7 @@ std::vector<std::string> CellsOf(std::string_view name, std::string_view what,
           std::to_string(summary.at_least_one),
           std::to_string(summary.at_least_099),
           fmt::format("{:.3f}", summary.worst),
-          SizesText(summary.worst_problem)};
+          hgemm::SizesText(summary.worst_problem)};
 }
 
 void AddPair(std::string_view name, const hgemm::PairSummary& pair, Rows& rows) {
@@ -120,7 +116,7 @@ json SummaryJson(const hgemm::RatioSummary& summary) {
           {"at_least_1.00", summary.at_least_one},
           {"at_least_0.99", summary.at_least_099},
           {"worst", summary.worst},
-          {"worst_shape", SizesText(summary.worst_problem)}};
+          {"worst_shape", hgemm::SizesText(summary.worst_problem)}};
 }
 
 json PairJson(const hgemm::PairSummary& pair) {
@@ -148,10 +144,19 @@ json RatioJson(double elapsed_us, const hgemm::PairedRatio& ratio) {
           {"high", ratio.interval.hi}};
 }
 
+json SessionJson(const hgemm::ComparisonSession& session) {
+  return {{"date", session.date},
+          {"driver", session.driver},
+          {"toolkit", session.toolkit},
+          {"baseline", session.baseline},
+          {"program", session.program}};
+}
+
 void AddRows(const hgemm::ShapeComparison& shape, json& rows) {
   for (const hgemm::ModeComparison& mode : shape.modes) {
-    rows.push_back({{"shape", SizesText(shape.problem)},
+    rows.push_back({{"shape", hgemm::SizesText(shape.problem)},
                     {"mode", Name(mode.mode)},
+                    {"session", shape.session},
                     {"choice", shape.choice},
                     {"floor_us", shape.floor_us},
                     {"lt_auto_us", mode.bar_us},
@@ -184,8 +189,12 @@ json ToJson(const hgemm::ComparisonTable& table) {
                    {"pack", terms.pack},
                    {"catalogue", terms.catalogue},
                    {"protocol", terms.protocol},
+                   {"sessions", json::array()},
                    {"rows", json::array()},
                    {"summary", json::array()}};
+  for (const hgemm::ComparisonSession& session : table.sessions) {
+    document["sessions"].push_back(SessionJson(session));
+  }
   for (const hgemm::ShapeComparison& shape : table.shapes) AddRows(shape, document["rows"]);
   for (const hgemm::ModeSummary& mode : hgemm::Summarise(table)) {
     document["summary"].push_back(ModeJson(mode));

@@ -9,10 +9,6 @@
 namespace warpsmith::cli {
 namespace {
 
-std::string SizesText(const hgemm::Problem& problem) {
-  return fmt::format("{}x{}x{}", problem.m, problem.n, problem.k);
-}
-
 // The three that are compared, of one mode.
 struct Contest {
   const ContenderTiming* kernel = nullptr;
@@ -31,11 +27,11 @@ Result<Contest> ContestOf(const ShapeTerms& terms, const Timing& timing, Mode mo
   for (const ModeTiming& measured : timing.modes) {
     if (measured.mode != mode) continue;
     const Contest contest{&measured.candidate, FindBaseline(measured, terms.library),
-                          FindBaseline(measured, kBar)};
+                          FindBaseline(measured, hgemm::kBar)};
     if (contest.library != nullptr && contest.bar != nullptr) return contest;
   }
   return Error{ErrorCode::kNothingMeasured,
-               SizesText(terms.problem) +
+               hgemm::SizesText(terms.problem) +
                    ": the library and cuBLASLt were not both measured in "
                    "mode " +
                    std::string(Name(mode)),
@@ -49,7 +45,7 @@ Result<hgemm::PairedRatio> Paired(const ShapeTerms& terms, const ContenderTiming
       judge::EstimateOf(judge::PairedLogRatios(bar.samples, ours.samples), confidence);
   if (std::isfinite(judge::HalfWidth(estimate))) return {{estimate.value, estimate.interval}};
   return Error{ErrorCode::kNothingMeasured,
-               SizesText(terms.problem) + ": fewer than two rounds of " + ours.name,
+               hgemm::SizesText(terms.problem) + ": fewer than two rounds of " + ours.name,
                "run the same command again: it goes on with what is missing"};
 }
 

@@ -11,8 +11,6 @@
 
 namespace warpsmith::cli {
 
-inline constexpr std::string_view kBar = "cublaslt-auto";
-
 // A line a batch: which contender ("kernel", "ours", "lt_auto"), when, how long a call took, and
 // the clock, temperature and power that were read with it (0: not read).
 inline constexpr std::string_view kSampleColumns =

@@ -34,7 +34,7 @@ Timing Measured(int rounds = 7) {
     ModeTiming one;
     one.mode = mode;
     one.candidate = Timed("candidate", 2);
-    one.baselines = {Timed(std::string(kBar), 3), Timed("lib:/l.so", 2.5, rounds)};
+    one.baselines = {Timed(std::string(hgemm::kBar), 3), Timed("lib:/l.so", 2.5, rounds)};
     timing.modes.push_back(one);
   }
   return timing;
@@ -104,6 +104,9 @@ TEST(ComparisonReportTest, NothingComparedIsSaid) {
 TEST(ComparisonReportTest, JsonHasRowsAndSummary) {
   const nlohmann::json document = ToJson(hgemm::SampleTable());
   EXPECT_EQ(document["rows"].size(), 8U);
+  ASSERT_EQ(document["sessions"].size(), 1U);
+  EXPECT_EQ(document["sessions"][0]["driver"], "580.159.04");
+  EXPECT_EQ(document["rows"][7]["session"], 0);
   EXPECT_EQ(document["summary"][0]["classes"]["tiny"]["library"]["shapes"], 2);
   EXPECT_EQ(document["summary"][3]["mode"], "server");
   EXPECT_EQ(document["summary"][0]["by_log2_mnk"]["19"]["kernel"]["worst_shape"], "64x128x64");
