@@ -65,6 +65,12 @@ expect_status 66 "$program" hgemm bench --from none.csv
 expect_status 66 "$program" hgemm bench --from one.csv --csv joined.csv
 [[ $output == *'one.samples.csv.zst'* ]] || expected "the samples' file that is missing"
 
+expect_status 78 "$program" hgemm bench --from one.csv --csv two.csv
+[[ $output == *'two.csv is there already'* ]] || expected "no file to be replaced, found: $output"
+head -9 one.csv >head.csv
+expect_status 72 "$program" hgemm bench --from head.csv
+expect_status 72 "$program" hgemm catalogue guard c.csv --bench head.csv --strict --out -
+
 # Measuring needs a GPU; without one the file is not touched.
 expect_status 69 "$program" hgemm bench --against /lib/x86_64-linux-gnu/libm.so.6 --csv one.csv \
   --device recorded

@@ -1,5 +1,7 @@
 #include "comparison_file.h"
 
+#include <fmt/format.h>
+
 #include <chrono>
 #include <cstdio>
 
@@ -20,26 +22,51 @@ Result<std::string> TextIfThere(const fs::path& path) {
   return ReadFile(path);
 }
 
+Status CheckSamples(const fs::path& path, std::string_view frame, const hgemm::Problem& problem) {
+  const std::string lines = TRY(Decompress(path.string(), frame));
+  if (lines.starts_with(fmt::format("{},{},{},", problem.m, problem.n, problem.k))) return {};
+  return Error{
+      ErrorCode::kBadInput,
+      path.string() + " has none of " + hgemm::SizesText(problem) + " where the table has it",
+      "put the samples that belong to the table there, or give --csv another name"};
+}
+
+Error NotTheTables(const fs::path& path, size_t frames, size_t shapes) {
+  return {ErrorCode::kBadInput,
+          path.string() + " holds samples of " + std::to_string(frames == 0 ? 0 : frames - 1) +
+              " shapes, the table beside it has " + std::to_string(shapes),
+          "put the samples that belong to the table there, or give --csv another name"};
+}
+
 // The samples' header, a frame of its own, then a frame for each shape of the table, in its order.
-// A further one is of a shape whose rows were not written any more.
-Result<size_t> SampleBytes(const fs::path& path, std::string_view bytes, size_t shapes) {
+Result<size_t> SampleBytes(const fs::path& path, std::string_view bytes,
+                           const std::vector<hgemm::ShapeComparison>& shapes) {
   const std::vector<std::string_view> frames = WholeFrames(bytes);
-  if (frames.empty() && shapes == 0) return size_t{0};
-  if (frames.size() < shapes + 1) {
-    return Error{ErrorCode::kBadInput,
-                 path.string() + " holds samples of " +
-                     std::to_string(frames.empty() ? 0 : frames.size() - 1) +
-                     " shapes, the table beside it has " + std::to_string(shapes),
-                 "put the samples that belong to the table there, or give --csv another name"};
+  if (frames.empty() && shapes.empty()) return size_t{0};
+  if (frames.size() < shapes.size() + 1) {
+    return NotTheTables(path, frames.size(), shapes.size());
   }
   const std::string header = TRY(Decompress(path.string(), frames.front()));
   if (header != kSampleColumns) {
     return Error{ErrorCode::kBadInput, path.string() + " holds no samples of a comparison",
                  "give --csv another name; docs/comparison-format.md says what they look like"};
   }
-  size_t whole = 0;
-  for (size_t i = 0; i < shapes + 1; ++i) whole += frames[i].size();
+  size_t whole = frames.front().size();
+  for (size_t i = 0; i < shapes.size(); ++i) {
+    TRY(CheckSamples(path, frames[i + 1], shapes[i].problem));
+    whole += frames[i + 1].size();
+  }
   return whole;
+}
+
+// What a writer may cut off: behind the table's samples those of one shape, whose rows were not
+// written any more. More than that is another table's.
+Result<size_t> SampleBytesToKeep(const fs::path& path,
+                                 const std::vector<hgemm::ShapeComparison>& shapes) {
+  const std::string bytes = TRY(TextIfThere(path));
+  const size_t frames = WholeFrames(bytes).size();
+  if (frames > shapes.size() + 2) return NotTheTables(path, frames, shapes.size());
+  return SampleBytes(path, bytes, shapes);
 }
 
 Status CheckTerms(const fs::path& path, const hgemm::ComparisonTerms& there,
@@ -75,8 +102,7 @@ Result<ComparisonFile> ComparisonFile::Open(const fs::path& path,
     whole_bytes = read.whole_bytes;
   }
   const fs::path samples = SamplesPath(path);
-  const size_t sample_bytes =
-      TRY(SampleBytes(samples, TRY(TextIfThere(samples)), file.table_.shapes.size()));
+  const size_t sample_bytes = TRY(SampleBytesToKeep(samples, file.table_.shapes));
   file.files_.emplace(Files{std::move(lock),
                             TRY(AppendFile::Open(path, static_cast<int64_t>(whole_bytes))),
                             TRY(AppendFile::Open(samples, static_cast<int64_t>(sample_bytes)))});
@@ -127,11 +153,15 @@ Result<hgemm::NamedComparison> ReadComparisonFile(const std::string& path) {
 
 Status WriteJoined(const std::vector<hgemm::NamedComparison>& parts,
                    const hgemm::ComparisonTable& joined, const fs::path& path) {
+  if (fs::exists(path)) {
+    return Error{ErrorCode::kConfig, path.string() + " is there already",
+                 "give --csv another name, or remove that file"};
+  }
   std::string samples = Compress(kSampleColumns);
   for (const hgemm::NamedComparison& part : parts) {
     const fs::path file = SamplesPath(part.source);
     const std::string bytes = TRY(ReadFile(file));
-    const size_t whole = TRY(SampleBytes(file, bytes, part.table.shapes.size()));
+    const size_t whole = TRY(SampleBytes(file, bytes, part.table.shapes));
     if (whole == 0) continue;
     const size_t header = WholeFrames(bytes).front().size();
     samples += std::string_view(bytes).substr(header, whole - header);

@@ -50,6 +50,7 @@ class ComparisonFile {
 Result<hgemm::NamedComparison> ReadComparisonFile(const std::string& path);
 
 // Writes the joined table, and all parts' samples beside it. Every part must have its samples file.
+// kConfig: `path` is there already.
 Status WriteJoined(const std::vector<hgemm::NamedComparison>& parts,
                    const hgemm::ComparisonTable& joined, const std::filesystem::path& path);
 

@@ -118,6 +118,9 @@ TEST_F(ComparisonFileTest, RefusesSamplesThatAreNotTheTables) {
   EXPECT_THAT(Open().error().message, HasSubstr("no samples of a comparison"));
   std::filesystem::remove(samples);
   EXPECT_THAT(Open().error().message, HasSubstr("samples of 0 shapes, the table beside it has 1"));
+  const std::string strange = Sample({128, 64, 64}).result.samples;
+  ASSERT_TRUE(WriteFileAtomic(samples, Compress(kSampleColumns) + Compress(strange)).ok());
+  EXPECT_THAT(Open().error().message, HasSubstr("has none of 64x64x64 where the table has it"));
 }
 
 TEST_F(ComparisonFileTest, OneWriterAtATime) {
@@ -152,6 +155,32 @@ TEST_F(ComparisonFileTest, JoinedSlicesAreOneComparisonThatGoesOn) {
   EXPECT_THAT(Samples(), HasSubstr("\n128,64,64,device"));
   std::filesystem::remove(SamplesPath(part));
   EXPECT_FALSE(WriteJoined(parts, hgemm::Join(parts).value(), csv_).ok());
+}
+
+TEST_F(ComparisonFileTest, SamplesOfATableThatIsElsewhereNowAreNotCutOff) {
+  Add({64, 64, 64});
+  Add({128, 64, 64});
+  const std::string samples = Samples();
+  std::filesystem::rename(csv_, folder_.path() / "elsewhere.csv");
+  const auto file = Open();
+  ASSERT_FALSE(file.ok());
+  EXPECT_THAT(file.error().message, HasSubstr("samples of 2 shapes, the table beside it has 0"));
+  EXPECT_EQ(Samples(), samples);
+}
+
+// What was measured for an hour is not lost to a slip of the tongue.
+TEST_F(ComparisonFileTest, AJoinReplacesNoFile) {
+  Add({64, 64, 64});
+  const std::vector<hgemm::NamedComparison> parts = {ReadComparisonFile(csv_).value()};
+  csv_ = folder_.path() / "other.csv";
+  Add({128, 64, 64});
+  const std::string rows = Rows(), samples = Samples();
+  const Status written = WriteJoined(parts, hgemm::Join(parts).value(), csv_);
+  ASSERT_FALSE(written.ok());
+  EXPECT_EQ(written.error().code, ErrorCode::kConfig);
+  EXPECT_THAT(written.error().message, HasSubstr("other.csv is there already"));
+  EXPECT_EQ(Rows(), rows);
+  EXPECT_EQ(Samples(), samples);
 }
 
 class MeasureMissingTest : public ComparisonFileTest {
