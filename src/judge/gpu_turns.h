@@ -1,10 +1,13 @@
 // Whose turn it is on a GPU. Measuring processes keep off each other by a lock file named after the
 // GPU's UUID. One that has no patience keeps it for as long as it lives; those that wait for each
 // other take turns, and what they do without the GPU (compiling, asking a model) goes on meanwhile.
+// The threads of a process take turns, whatever its patience: a profile disturbs a measurement just
+// as well where both are ours.
 #ifndef WARPSMITH_JUDGE_GPU_TURNS_H_
 #define WARPSMITH_JUDGE_GPU_TURNS_H_
 
 #include <chrono>
+#include <condition_variable>
 #include <filesystem>
 #include <mutex>
 #include <optional>
@@ -18,7 +21,7 @@ namespace warpsmith::judge {
 
 class GpuTurns {
  public:
-  // For as long as one lives, no other process measures. Threads of this one may hold several.
+  // For as long as one lives, nobody else takes one: no other process, no other thread of this one.
   class Turn {
    public:
     Turn(Turn&& other) noexcept : turns_(std::exchange(other.turns_, nullptr)) {}
@@ -32,19 +35,22 @@ class GpuTurns {
   };
 
   GpuTurns(std::filesystem::path lock_file, std::string what, std::chrono::milliseconds patience);
-  // kBusy: others measured for the whole patience. kInterrupted: the user had enough of waiting.
+  // Thread-safe. kBusy: other processes measured for the whole patience. kInterrupted: the user had
+  // enough of waiting. Whoever holds a turn must not take another: it would wait for itself.
   Result<Turn> Take();
   double held_seconds() const;  // of this process, all turns together
 
  private:
+  Status AwaitThreads();
   void Leave();
 
   const std::filesystem::path lock_file_;
   const std::string what_;
   const std::chrono::milliseconds patience_;
-  mutable std::mutex mutex_;
+  mutable std::mutex mutex_;  // held briefly, never while others are waited for
+  std::condition_variable left_;
+  bool is_taken_ = false;  // or about to be: its taker waits for other processes
   std::optional<FileLock> lock_;
-  int holders_ = 0;
   double locked_at_ = 0, held_before_ = 0;  // seconds
 };
 

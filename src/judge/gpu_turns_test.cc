@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <thread>
 
 #include "util/file.h"
@@ -27,12 +28,11 @@ TEST_F(GpuTurnsTest, WhoHasNoPatienceKeepsIt) {
   EXPECT_TRUE(turns.Take().ok());
 }
 
-TEST_F(GpuTurnsTest, WhoWaitsGivesItBackWhenItsLastHolderLeaves) {
+TEST_F(GpuTurnsTest, WhoWaitsGivesItBack) {
   GpuTurns turns = Of(milliseconds(1));
   {
     const auto one = turns.Take();
     ASSERT_TRUE(one.ok());
-    { EXPECT_TRUE(turns.Take().ok()); }
     EXPECT_FALSE(IsFree());
     std::this_thread::sleep_for(milliseconds(5));
   }
@@ -41,6 +41,46 @@ TEST_F(GpuTurnsTest, WhoWaitsGivesItBackWhenItsLastHolderLeaves) {
   EXPECT_GE(held, 0.005);
   std::this_thread::sleep_for(milliseconds(2));
   EXPECT_EQ(turns.held_seconds(), held);
+}
+
+// One judges, another profiles: neither beside the other.
+TEST_F(GpuTurnsTest, ThreadsOfOneProcessTakeTurns) {
+  for (const int patience_ms : {0, 20'000}) {
+    GpuTurns turns = Of(milliseconds(patience_ms));
+    int holders = 0, most = 0;  // in a race if two hold one at once
+    const auto take_many = [&] {
+      for (int i = 0; i < 50; ++i) {
+        const auto turn = turns.Take();
+        most = std::max(most, ++holders);
+        std::this_thread::yield();
+        --holders;
+      }
+    };
+    std::thread other(take_many);
+    take_many();
+    other.join();
+    EXPECT_EQ(most, 1);
+  }
+}
+
+TEST_F(GpuTurnsTest, CanBeAskedWhileATurnIsWaitedFor) {
+  GpuTurns other = Of(milliseconds(1)), waiting = Of(milliseconds(20'000));
+  auto turn = std::make_optional(other.Take());
+  ASSERT_TRUE(turn->ok());
+  std::thread patient([&] { EXPECT_TRUE(waiting.Take().ok()); });
+  std::this_thread::sleep_for(milliseconds(5));
+  EXPECT_EQ(waiting.held_seconds(), 0);
+  turn.reset();
+  patient.join();
+}
+
+TEST_F(GpuTurnsTest, WhoIsRefusedMayAskAgain) {
+  GpuTurns other = Of(milliseconds(1)), hasty = Of(milliseconds(1));
+  auto turn = std::make_optional(other.Take());
+  ASSERT_TRUE(turn->ok());
+  EXPECT_FALSE(hasty.Take().ok());
+  turn.reset();
+  EXPECT_TRUE(hasty.Take().ok());
 }
 
 TEST_F(GpuTurnsTest, WaitsForTheOtherAndNoLonger) {

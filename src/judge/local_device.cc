@@ -104,6 +104,7 @@ class LocalDevice::Worker {
       if (oracle_ != nullptr) next->before(*oracle_);
       const auto turn = turns_->Take();
       next->question(turn.ok() ? Working() : turn.error());
+      if (oracle_ != nullptr) oracle_->Settle();
     }
     oracle_.reset();
   }

@@ -54,7 +54,8 @@ class LocalDevice : public Device {
   Result<std::vector<Completed>> Collect(std::chrono::milliseconds patience) override;
 
   DeviceUse Use() const;
-  // For work on the GPU beside the jobs: no other process measures while the turn lives.
+  // For other work on the GPU: nobody measures while the turn lives, and the jobs wait. So whoever
+  // holds it must not wait for them.
   Result<GpuTurns::Turn> TakeTurn();
   // Is there a trivial answer (zeros, a constant, a copy) that the task's check takes for right?
   // Waits for the jobs before it.

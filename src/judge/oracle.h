@@ -44,6 +44,10 @@ class Oracle {
   // GPU.
   void Expect(const Job& job);
 
+  // Returns when nothing of it is starting on the GPU: whoever measures next would be disturbed.
+  // A runner that does not start is dropped; Judge starts another.
+  void Settle() { static_cast<void>(pool_.Settle()); }
+
   // The name of a trivial answer (zeros, a constant, a copy) that the task's check takes for right.
   Result<std::optional<std::string>> DegenerateAnswer(const Task& task, const Workload& workload);
 

@@ -372,6 +372,33 @@ TEST_F(JudgeOverFakeDriver, AnyTaskIsJudgedAgainstItsOwnReference) {
   }
 }
 
+// A context that is being created disturbs whoever measures next.
+TEST_F(JudgeOverFakeDriver, ATurnEndsWhenNoRunnerIsStartingAnyMore) {
+  const auto folder = std::move(TemporaryDirectory::Create("turn-test")).value();
+  const auto starting = folder.path() / "starting", ready = folder.path() / "ready";
+  LocalDeviceOptions options = Options();
+  options.lock_patience = std::chrono::seconds(20);
+  options.runner_argv = {"/bin/sh", "-c",
+                         "echo >>" + starting.string() + "; sleep 0.2; echo >>" + ready.string() +
+                             "; exec " + ThisExecutable().string() + " " +
+                             std::string(kRunnerSubcommand) + " $0"};
+  setenv("XDG_STATE_HOME", folder.path().c_str(), 1);
+  const auto device = LocalDevice::Open(std::move(options));
+  setenv("XDG_STATE_HOME", folder_->path().c_str(), 1);
+  ASSERT_TRUE(device.ok()) << device.error().Line();
+  Job job = MakeJob("honest");
+  job.protocol.runner_processes = 2;  // takes both, so that a spare one starts at the end
+  ASSERT_TRUE((*device)->Submit({job}).ok());
+  std::vector<Completed> completed;
+  while (completed.empty()) completed = (*device)->Collect(std::chrono::seconds(60)).value();
+  EXPECT_TRUE(std::holds_alternative<Passed>(completed.at(0).verdict.outcome))
+      << Describe(completed.at(0).verdict.outcome);
+  const auto turn = (*device)->TakeTurn();
+  ASSERT_TRUE(turn.ok());
+  EXPECT_EQ(*ReadFile(starting), "\n\n\n");
+  EXPECT_EQ(*ReadFile(ready), *ReadFile(starting));
+}
+
 // A search asks about the bar alone; a comparison of libraries screens them side by side.
 TEST_F(JudgeOverFakeDriver, ScreeningComparesWithTheBarAloneUnlessAskedForAll) {
   Job job = RowSumJob("row-sum");
