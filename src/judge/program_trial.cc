@@ -82,9 +82,9 @@ Status ProgramTrial::AddBaselines() {
   baselines_added_ = true;
   for (const std::string& name : job().task.baselines) {
     contenders_.push_back(TRY(Baseline(name)));
-    if (!certified()) return {};  // screening asks about the bar alone
+    if (!certified() && !job().protocol.every_baseline) return {};  // a search: the bar alone
   }
-  if (contenders_.size() > 1) {
+  if (certified() && contenders_.size() > 1) {
     Contender again = contenders_[1];
     again.timing.label += kAgainSuffix;
     contenders_.push_back(std::move(again));

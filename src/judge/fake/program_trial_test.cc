@@ -370,7 +370,12 @@ TEST_F(ProgramJudging, ComparesWithPyTorchAndRivals) {
   job_.task.baselines = {"mine", "torch-best"};
   job_.protocol = Protocol::Certified().For(Form::kProgram);
   job_.protocol.rounds = job_.protocol.max_rounds = 2;
-  const Outcome outcome = Judge("honest");
+  Outcome outcome = Judge("honest");
+  // On a busy machine PyTorch's choice may be made again.
+  for (int i = 0; i < 3 && std::holds_alternative<Inconclusive>(outcome); ++i) {
+    ASSERT_THAT(Describe(outcome), testing::HasSubstr("judge again"));
+    outcome = Judge("honest");
+  }
   const auto* passed = std::get_if<Passed>(&outcome);
   ASSERT_NE(passed, nullptr) << Describe(outcome);
   const ModeTiming& timing = passed->timings.at(0).modes.at(0);
@@ -381,6 +386,19 @@ TEST_F(ProgramJudging, ComparesWithPyTorchAndRivals) {
   EXPECT_EQ(timing.baselines.size(), 3U) << "the bar twice";
   EXPECT_EQ(evidence_.baseline_library, "fake torch");
   EXPECT_FALSE(std::filesystem::is_empty(CacheHome() / "torch-best"));
+}
+
+TEST_F(ProgramJudging, ScreeningComparesWithTheBarAloneUnlessAskedForAll) {
+  job_.task.baselines = {"torch-eager", "torch-compile"};
+  for (const bool all : {false, true}) {
+    job_.protocol.every_baseline = all;
+    const Outcome outcome = Judge("honest");
+    const auto* passed = std::get_if<Passed>(&outcome);
+    ASSERT_NE(passed, nullptr) << Describe(outcome);
+    const ModeTiming& timing = passed->timings.at(0).modes.at(0);
+    EXPECT_EQ(timing.comparisons.size(), all ? 2U : 1U);
+    EXPECT_EQ(timing.baselines.size(), all ? 2U : 1U) << "none twice";
+  }
 }
 
 // Here the two are the same program: which of them is better is not the question.
