@@ -59,7 +59,8 @@ sandbox::Policy ConfinedPolicy(const fs::path& dir, const fs::path& out, const f
   const fs::path inputs = fs::canonical(dir / "inputs", failed);
   if (!failed) policy.readable.push_back(inputs);
   // CUDA names its threads in /proc, and so it does in what a tool starts, whose entry there is not
-  // made yet. Whose files are whose, and Landlock's bounds, keep it from anything else.
+  // made yet. Landlock keeps it from other processes' memory, but not from what /proc lets a user
+  // set of all that is his: who dies first when memory runs out, say (docs/sandbox.md).
   policy.writable.insert(policy.writable.end(), {dir, out, "/proc"});
   policy.working_folder = out;
   policy.environment = {"CUDA_HOME", "WARPSMITH_CUDA_HOME", "TMPDIR"};
