@@ -256,6 +256,19 @@ TEST(Bottleneck, SectorsForEachRequestSayItWhereBytesAreUnknown) {
   EXPECT_THAT(Of(kernel).evidence, Not(Contains(uncoalesced)));
 }
 
+// What copies to shared memory ask for is not counted; an access that asks for nothing is none.
+TEST(Bottleneck, CopiesToSharedMemoryAreNotCalledUncoalesced) {
+  KernelProfile kernel = Calm({{metric::kLoadSectorUsePct, 0},
+                               {metric::kLoadSectorsPerRequest, 16},
+                               {metric::kStallLg, 6}});
+  const auto uncoalesced = ::testing::Field(&Statement::bottleneck, Bottleneck::kUncoalesced);
+  EXPECT_THAT(Of(kernel).evidence, Not(Contains(uncoalesced)));
+  for (auto& [name, value] : kernel.metrics) {
+    if (name == metric::kLoadSectorUsePct) value = 10;
+  }
+  EXPECT_THAT(Of(kernel).evidence, Contains(uncoalesced));
+}
+
 // Whatever the counters say, weights are fractions and every citation is a number of the profile.
 RC_GTEST_PROP(Bottleneck, StatementsRestOnTheProfilesNumbers, ()) {
   Profile profile{"ncu 2025.3.1", {}};

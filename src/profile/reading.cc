@@ -52,10 +52,13 @@ std::optional<double> Reading::StallShare(std::initializer_list<std::string_view
   return std::clamp(*these / *all, 0.0, 1.0);
 }
 
-// Bytes of a sector that were asked for say it exactly. Sectors for each request only say it where
-// they pass 16, what a warp's widest access needs.
+// Bytes of a sector that were asked for say it exactly. They are 0 where only copies to shared
+// memory (cp.async) move sectors: the counter does not know what those ask for. Sectors for each
+// request only say it where they pass 16, what a warp's widest access needs.
 std::optional<double> Reading::Wasted(const GlobalAccess& access) const {
-  if (const auto pct = At(access.use_pct)) return std::clamp(1 - *pct / 100, 0.0, 1.0);
+  if (const auto pct = At(access.use_pct); pct && *pct > 0) {
+    return std::clamp(1 - *pct / 100, 0.0, 1.0);
+  }
   constexpr double kWidestAccess = 16;
   const auto sectors = At(access.sectors_per_request);
   if (!sectors || *sectors <= 0) return std::nullopt;
