@@ -74,6 +74,11 @@ Option OptionFor(const Node& node, const KernelState& kernel, const std::string&
   return option;
 }
 
+// A program whose only kernel is known has nothing left to fuse.
+bool IsWithoutPartner(const Node& node, const KernelState& kernel, const std::string& technique) {
+  return technique == kFusion && kernel.kernel.has_value() && NeighbourOf(node, kernel) == nullptr;
+}
+
 bool WasTried(const Node& node, const Option& option) {
   // An own idea may be had again: the prompt says what was tried.
   if (option.technique == kOwnIdea) {
@@ -96,6 +101,7 @@ Status AddOptions(KnowledgeBase& base, const Problem& problem, const Node& node,
   const std::vector<knowledge::Belief> beliefs = knowledge::BeliefsIn(situation, known, names);
   for (const knowledge::Choice& choice :
        knowledge::Draw(beliefs, known.blocked, names.size(), random)) {
+    if (IsWithoutPartner(node, kernel, choice.technique)) continue;
     Option option = OptionFor(node, kernel, choice.technique);
     if (WasTried(node, option)) continue;
     option.expected_gain = choice.expected_value;

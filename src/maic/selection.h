@@ -37,8 +37,8 @@ knowledge::Situation SituationOf(const Problem& problem, const Node& node,
                                  const KernelState& kernel);
 
 // Up to k options for the node, the best draw first: techniques that the base connects with a
-// kernel's state (all it has, where none is), fusion of neighbours where there are several kernels,
-// and the own idea. Nothing that was tried on the node for the same kernels, or that hung, crashed
+// kernel's state (all it has, where none is), fusion only where there are several kernels, and the
+// own idea. Nothing that was tried on the node for the same kernels, or that hung, crashed
 // or was wrong for this task in this state.
 Result<std::vector<Option>> Select(knowledge::KnowledgeBase& base, const Problem& problem,
                                    const Node& node, size_t k, Random& random);

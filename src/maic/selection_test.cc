@@ -128,6 +128,11 @@ TEST_F(SelectionTest, FusionIsForTwoNeighbours) {
   EXPECT_TRUE(found);
 }
 
+TEST_F(SelectionTest, OneKernelHasNothingToFuseWith) {
+  node_.kernels.resize(1);
+  for (const Option& one : Selected(100, 1)) EXPECT_NE(one.technique, "kernel-fusion");
+}
+
 TEST_F(SelectionTest, AnUnknownStateMayTryEverything) {
   node_.kernels = {{"brand-new", std::nullopt, "", 1}};
   ASSERT_TRUE(base_->Add(knowledge::State{"brand-new", knowledge::Origin::kDiscovered, ""}).ok());
