@@ -27,6 +27,7 @@ constexpr std::array kVariables = {
     Variable{"log", kFenced, "a compiler's log, or a verdict in words"},
     Variable{"measured_gain", kLine, "with its interval"},
     Variable{"notes", kFenced, "what the knowledge base says"},
+    Variable{"parts", kText, "PartsText: what each part computes, and its kernel"},
     Variable{"plan", kFenced, "the launch plan as JSON"},
     Variable{"profile", kText, "profile::ModelBlock of the code"},
     Variable{"profile_after", kText, "the same of the changed code"},
@@ -60,6 +61,8 @@ constexpr std::array kFiles = {
     FileRow{PromptId::kReplyKernel, "reply_kernel.md"},
     FileRow{PromptId::kReplyProgram, "reply_program.md"},
     FileRow{PromptId::kReplyEdits, "reply_edits.md"},
+    FileRow{PromptId::kSplit, "split.md"},
+    FileRow{PromptId::kJoin, "join.md"},
 };
 
 Status EachIsUsed(const std::map<PromptId, PromptTemplate>& prompts,

@@ -27,6 +27,9 @@ enum class PromptId : uint8_t {
   kReplyKernel,       // parts: the reply's format for each form, and for edits
   kReplyProgram,
   kReplyEdits,
+  // Behind those whose versions every run of the agent records: asked where a task is split.
+  kSplit,  // a task becomes parts with references of their own
+  kJoin,   // the parts' kernels become a first kernel of the whole
 };
 
 // Every variable that a prompt may name.

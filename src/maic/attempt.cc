@@ -10,6 +10,8 @@ std::string_view Name(Kind kind) {
       return "given";
     case Kind::kBootstrap:
       return "bootstrap";
+    case Kind::kJoin:
+      return "join";
     case Kind::kLowering:
       return "lowering";
     case Kind::kOwnIdea:
@@ -23,7 +25,8 @@ std::string_view Name(Kind kind) {
 }
 
 bool IsFirst(const Attempt& attempt) {
-  return attempt.kind == Kind::kGiven || attempt.kind == Kind::kBootstrap;
+  return attempt.kind == Kind::kGiven || attempt.kind == Kind::kBootstrap ||
+         attempt.kind == Kind::kJoin;
 }
 
 }  // namespace warpsmith::maic

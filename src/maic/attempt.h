@@ -16,6 +16,7 @@ namespace warpsmith::maic {
 enum class Kind : uint8_t {
   kGiven,        // the kernel that the run begins with; nobody is asked
   kBootstrap,    // a first kernel from the reference
+  kJoin,         // a first kernel from those of the task's parts
   kLowering,     // a technique becomes code
   kOwnIdea,      // the model chooses
   kImprove,      // the minimal agent

@@ -45,11 +45,12 @@ Kind KindOf(const Option& option, Style style) {
 }  // namespace
 
 Forest::Forest(const Settings& settings, Problem problem, uint64_t seed,
-               const std::optional<Candidate>& start)
+               const std::optional<Candidate>& start, bool has_parts)
     : settings_(settings),
       problem_(std::move(problem)),
       seed_(seed),
       start_(start),
+      has_parts_(has_parts),
       rollouts_(static_cast<size_t>(std::max(settings.breadth, 1))) {}
 
 int Forest::Add(Node node, int rollout) {
@@ -144,8 +145,10 @@ void Forest::MakeFirst() {
     attempt.kind = Kind::kGiven;
   } else {
     if (first_versions_ == kFirstVersions) return;
-    attempt.kind = Kind::kBootstrap;
     attempt.number = ++first_versions_;
+    // What cannot be joined is written from the reference at last.
+    const bool joins = has_parts_ && attempt.number < kFirstVersions;
+    attempt.kind = joins ? Kind::kJoin : Kind::kBootstrap;
   }
   rollout.open.push_back(std::move(attempt));
 }

@@ -18,8 +18,9 @@ namespace warpsmith::maic {
 
 class Forest {
  public:
+  // `has_parts`: the first kernel is joined from those of the task's parts.
   Forest(const Settings& settings, Problem problem, uint64_t seed,
-         const std::optional<Candidate>& start);
+         const std::optional<Candidate>& start, bool has_parts = false);
 
   // A kernel that an attempt of this rollout led to (its index).
   int Add(Node node, int rollout);
@@ -67,6 +68,7 @@ class Forest {
   const Problem problem_;
   const uint64_t seed_;
   const std::optional<Candidate> start_;
+  const bool has_parts_;
   std::vector<Node> nodes_;
   std::vector<Rollout> rollouts_;
   int first_versions_ = 0;  // of the first kernel

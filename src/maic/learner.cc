@@ -60,7 +60,7 @@ Status Learner::LearnPassed(const Step& step, Node node, const Attempt& attempt)
   node.technique = IsFirst(attempt) ? "" : attempt.option.technique;
   const int index = forest_.Add(std::move(node), attempt.rollout);
   if (IsFirst(attempt)) {
-    if (attempt.kind == Kind::kBootstrap) reviews_.Doubt(index);
+    if (attempt.kind != Kind::kGiven) reviews_.Doubt(index);
     Remember(step, attempt, std::nullopt);
     return {};
   }

@@ -53,7 +53,7 @@ MaicProposer::MaicProposer(Assignment assignment, Outside outside)
                outside_.memos),
       lookout_(settings_, assignment_.facts, outside_.take_profile, outside_.memos),
       forest_(settings_, ProblemOf(assignment_), assignment_.beginning.seed,
-              assignment_.beginning.start),
+              assignment_.beginning.start, !assignment_.beginning.parts.empty()),
       reviews_(settings_, writer_, forest_, lessons_, outside_.memos),
       learner_(settings_, assignment_.mode, forest_, lessons_, reviews_) {}
 
@@ -148,6 +148,7 @@ Status MaicProposer::Prepare(Attempt& attempt) {
 
 Result<ChatRequest> MaicProposer::FirstRequestOf(const Attempt& attempt) {
   if (attempt.kind == Kind::kBootstrap) return writer_.Bootstrap(attempt);
+  if (attempt.kind == Kind::kJoin) return writer_.Join(attempt, assignment_.beginning.parts);
   const Node& node = forest_.node(attempt.node);
   if (attempt.kind == Kind::kImprove) return writer_.Improve(attempt, node);
   if (attempt.kind == Kind::kContrastive) return ContrastiveRequestOf(attempt, node);

@@ -46,6 +46,20 @@ std::string VariantText(const Node& node, size_t number) {
   return text + "\n";
 }
 
+std::string PartsText(std::span<const PartKernel> parts) {
+  std::string text;
+  for (const PartKernel& part : parts) {
+    text += "## " + ForTerminal(part.name) + "\n\n" + agent::Fenced(part.facts) +
+            "\nIts kernel:\n\n" + agent::SourcesText(part.candidate.sources);
+    if (part.candidate.form == Form::kKernel) {
+      text += "\nIts launch plan:\n" +
+              agent::Fenced(agent::PlanText(Form::kKernel, part.candidate.plan));
+    }
+    text += "\n";
+  }
+  return text;
+}
+
 }  // namespace
 
 PromptWriter::PromptWriter(const Settings& settings, const Task& task, const DeviceInfo& device)
@@ -82,6 +96,18 @@ ChatRequest PromptWriter::Bootstrap(const Attempt& attempt) const {
     request.messages.front().text += "\nEarlier versions failed; this is version " +
                                      std::to_string(attempt.number) +
                                      ": write the plainest code.\n";
+  }
+  return request;
+}
+
+ChatRequest PromptWriter::Join(const Attempt& attempt, std::span<const PartKernel> parts) const {
+  ChatRequest request =
+      AskForCode(role::kBootstrap, PromptId::kJoin,
+                 {{"reference", reference_}, {"parts", PartsText(parts)}}, Edits::kNotOffered);
+  if (attempt.number > 1) {
+    request.messages.front().text += "\nEarlier versions failed; this is version " +
+                                     std::to_string(attempt.number) +
+                                     ": join the parts as they are, without fusing any.\n";
   }
   return request;
 }

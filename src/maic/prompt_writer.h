@@ -22,6 +22,8 @@ class PromptWriter {
   PromptWriter(const Settings& settings, const Task& task, const DeviceInfo& device);
 
   ChatRequest Bootstrap(const Attempt& attempt) const;
+  // `parts` in the order in which they run.
+  ChatRequest Join(const Attempt& attempt, std::span<const PartKernel> parts) const;
   struct Background {
     std::string technique;  // how the option's technique is done
     std::string notes;      // knowledge::Render

@@ -48,6 +48,26 @@ json PromptVersions() {
   return versions;
 }
 
+// Only where there are any: a run without parts begins as it always did.
+void PutParts(const std::vector<PartKernel>& parts, json& text) {
+  text["parts"] = json::array();
+  for (const PartKernel& part : parts) {
+    text["parts"].push_back(
+        {{"name", part.name}, {"facts", part.facts}, {"candidate", ToJson(part.candidate)}});
+  }
+  const agent::PromptTemplate& join = agent::Prompts::Embedded().Get(agent::PromptId::kJoin);
+  text["prompts"][join.name] = join.version;
+}
+
+Result<std::vector<PartKernel>> PartsFrom(const JsonReader& json) {
+  std::vector<PartKernel> parts;
+  for (const JsonReader& item : TRY(json.Items())) {
+    parts.push_back({TRY(item.At("name").String()), TRY(item.At("facts").String()),
+                     TRY(CandidateFrom(item.At("candidate")))});
+  }
+  return parts;
+}
+
 Result<int> Count(const JsonReader& json, std::string_view key) {
   constexpr int64_t kMost = 1 << 20;
   return static_cast<int>(TRY(json.At(key).IntIn(0, kMost)));
@@ -100,6 +120,7 @@ std::string TextOf(const Beginning& beginning) {
             {"seed", std::to_string(beginning.seed)},
             {"batch", beginning.batch}};
   if (beginning.start.has_value()) text["start"] = ToJson(*beginning.start);
+  if (!beginning.parts.empty()) PutParts(beginning.parts, text);
   return text.dump();
 }
 
@@ -114,6 +135,7 @@ Result<Beginning> BeginningFrom(const std::string& source, const std::string& te
     return root.At("seed").Bad("a whole number in quotes, below 2^64");
   }
   beginning.batch = TRY(Count(root, "batch"));
+  if (root.Has("parts")) beginning.parts = TRY(PartsFrom(root.At("parts")));
   if (root.Has("start")) beginning.start = TRY(CandidateFrom(root.At("start")));
   return beginning;
 }

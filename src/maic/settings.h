@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/candidate.h"
 #include "core/chat_model.h"
@@ -49,13 +50,21 @@ struct Settings {
   ChatSampling sampling;
 };
 
+// The best kernel of a part of the task (docs/agent.md), for the first kernel to be joined from.
+struct PartKernel {
+  std::string name;
+  std::string facts;  // what it computes, and how its tensors join into the whole
+  Candidate candidate;
+};
+
 // What a run begins with. It must be the same whenever the run goes on, and a replay takes it from
 // its recording.
 struct Beginning {
   Settings settings;
   uint64_t seed = 1;
-  int batch = 1;                   // proposals a generation
-  std::optional<Candidate> start;  // the kernel to make faster; none: it is written first
+  int batch = 1;                       // proposals a generation
+  std::optional<Candidate> start;      // the kernel to make faster; none: it is written first
+  std::vector<PartKernel> parts = {};  // to write it from; none: from the reference
 };
 // The memo that keeps it.
 inline constexpr const char* kBeginKey = "begin";

@@ -29,6 +29,28 @@ TEST(Settings, TheirTextIsReadBack) {
   EXPECT_EQ(CandidateId(*read->start), CandidateId(*beginning.start));
 }
 
+TEST(Settings, PartsAreReadBackAndLeaveOtherBeginningsAsTheyWere) {
+  Beginning beginning;
+  const std::string without = TextOf(beginning);
+  // Recordings hold this text; it must stay what it was before there were parts.
+  EXPECT_EQ(without.find("parts"), std::string::npos);
+  EXPECT_EQ(without.find("join"), std::string::npos);
+  EXPECT_EQ(without.find("split"), std::string::npos);
+  Candidate kernel;
+  kernel.sources["k.cu"] = "code";
+  kernel.entry = "k.cu";
+  beginning.parts = {{"first", "computes a", kernel}, {"second", "computes b", kernel}};
+  const std::string text = TextOf(beginning);
+  EXPECT_NE(text.find("\"join.md\":1"), std::string::npos) << text;
+  const auto read = BeginningFrom("test", text);
+  ASSERT_TRUE(read.ok()) << read.error().Line();
+  EXPECT_EQ(TextOf(*read), text);
+  ASSERT_EQ(read->parts.size(), 2U);
+  EXPECT_EQ(read->parts[1].name, "second");
+  EXPECT_EQ(read->parts[1].facts, "computes b");
+  EXPECT_EQ(CandidateId(read->parts[1].candidate), CandidateId(kernel));
+}
+
 TEST(Settings, ATextThatIsNoneIsRefused) {
   EXPECT_FALSE(BeginningFrom("test", "{}").ok());
   EXPECT_FALSE(BeginningFrom("test", "[").ok());

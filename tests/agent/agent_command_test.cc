@@ -99,6 +99,14 @@ TEST_F(AgentCommandTest, AsksNobodyWhereNothingCanBeJudged) {
   EXPECT_FALSE(std::filesystem::exists(world_.folder.path() / "prompts"));
 }
 
+TEST_F(AgentCommandTest, BeginsWithPartsOrWithAKernel) {
+  ASSERT_TRUE(Record().ok());
+  OptimizeOptions options = Options();
+  options.candidate = "kernel";
+  options.agent.parts = "parts";
+  EXPECT_EQ(RunAgent(options).error().code, ErrorCode::kUsage);
+}
+
 TEST_F(AgentCommandTest, RefusesARecordingOfAnotherTask) {
   ASSERT_TRUE(Record().ok());
   OptimizeOptions options = Options();

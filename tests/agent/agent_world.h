@@ -160,6 +160,7 @@ struct World {
   Workload workload = store::TestWorkload();
   Settings settings;
   std::optional<Candidate> start;
+  std::vector<PartKernel> parts;
   Budget budget;
   std::string run = "run";
   uint64_t seed = 1;
@@ -232,7 +233,7 @@ struct World {
     assignment.task = task;
     assignment.workload = workload;
     assignment.device = device.Info();
-    assignment.beginning = {settings, seed, settings.breadth * settings.top_k, start};
+    assignment.beginning = {settings, seed, settings.breadth * settings.top_k, start, parts};
     assignment.budget = budget;
     Outside outside;
     outside.models = models;

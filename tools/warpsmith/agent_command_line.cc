@@ -45,6 +45,8 @@ void AddAgent(CLI::App* command, AgentOptions& agent) {
       ->capture_default_str();
   add("--form", agent.form, "of what is written: kernel or program")
       ->check(CLI::IsMember({"kernel", "program"}));
+  add("--parts", agent.parts,
+      "folder of the task's parts (task split): the first kernel is joined from their best");
   add("--record", agent.record, "write the whole run into this .wsrec when it has ended");
   flag("--no-memory", agent.no_memory, "ablation: neither read nor write what techniques brought");
   flag("--cycles-only", agent.cycles_only, "ablation: of profiles only each kernel's time");

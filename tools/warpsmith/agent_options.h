@@ -23,6 +23,7 @@ struct AgentOptions {
   int breadth = 4, depth = 6, top_k = 1, repairs = 2;
   std::string ask = "auto";  // states,reviews,doubts; none; auto
   std::string form;          // kernel, program; empty: the starting kernel's, or the task's first
+  std::string parts;         // a folder of the task's parts; the first kernel is joined from theirs
   std::string record;        // a .wsrec to write when the run has ended
 };
 

@@ -7,7 +7,9 @@
 #include "agent_beginning.h"
 #include "agent_loop.h"
 #include "judging.h"
+#include "part_kernels.h"
 #include "report/terminal.h"
+#include "store/run_memos.h"
 
 namespace warpsmith::cli {
 namespace {
@@ -21,11 +23,18 @@ Result<AgentSetting> ReplayOf(const task::LoadedTask& loaded, Machine& machine,
   return ToReplay(TRY(FindRecordedRun(*machine.recorded(), loaded.task, loaded.workload)));
 }
 
+Status CheckParts(const OptimizeOptions& options) {
+  if (options.agent.parts.empty() || options.candidate.empty()) return {};
+  return Error{ErrorCode::kUsage, "--parts and --candidate both say what to begin with",
+               "give one of them"};
+}
+
 Result<AgentSetting> Prepare(const OptimizeOptions& options, Machine& machine) {
   AgentSetting setting;
   setting.loaded = TRY(LoadJudgeable(options.task, options.workload));
   setting.budget = TRY(ParseBudget(options.search.budget));
   TRY(CheckAsked(options.agent));
+  TRY(CheckParts(options));
   setting.models = TRY(OpenModels(options.agent, setting.budget));
   if (setting.models.recording.empty()) {
     setting.beginning =
@@ -35,6 +44,16 @@ Result<AgentSetting> Prepare(const OptimizeOptions& options, Machine& machine) {
   }
   setting.command = "warpsmith optimize " + options.task + " --proposer agent";
   return setting;
+}
+
+// A run that goes on joins what it began with, whatever has become of the parts since.
+Result<std::vector<maic::PartKernel>> PartsOf(const OptimizeOptions& options, Machine& machine,
+                                              const Task& whole, const std::string& run) {
+  if (options.agent.parts.empty()) return std::vector<maic::PartKernel>();
+  store::SqliteStore* store = TRY(machine.store());
+  const auto begun = TRY(store::RunMemos(*store, run).Find(maic::kBeginKey));
+  if (begun.has_value()) return TRY(maic::BeginningFrom("run " + run, *begun)).parts;
+  return PartKernels(options.agent.parts, whole, *store, machine.info().architecture);
 }
 
 Result<int> Report(const OptimizeOptions& options, Machine& machine, const std::string& run,
@@ -73,6 +92,9 @@ Result<int> RunAgent(const OptimizeOptions& options) {
   AgentSetting setting = TRY(Prepare(options, machine));
   const std::string command = setting.command;
   const std::string run = TRY(RunName(machine, options.search, setting.loaded.task.name));
+  if (!setting.replayed.has_value()) {
+    setting.beginning.parts = TRY(PartsOf(options, machine, setting.loaded.task, run));
+  }
   report::ProgressLine line(stderr, report::StyleOf(STDERR_FILENO));
   const AgentEnd end = TRY(
       CarryOut(options, machine, std::move(setting), run, options.common.quiet ? nullptr : &line));

@@ -1,42 +1,27 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "best_step.h"
 #include "commands.h"
 #include "core/serialize.h"
 #include "machine.h"
-#include "store/run_memos.h"
 #include "util/file.h"
 
 namespace warpsmith::cli {
 namespace {
 
-// The passed step with the best ratio to the bar that was not overruled; certified ones come before
-// screened ones.
 Result<Step> BestOf(store::SqliteStore& store, const std::string& wanted) {
-  std::optional<Step> best;
-  std::pair<bool, double> best_rank{false, 0};
-  bool known = false;
+  std::vector<RunRecord> known;
   std::string below;  // a run of one shape, where the name is of a whole tuning
   for (const RunRecord& run : TRY(store.Runs())) {
     if (below.empty() && run.id.starts_with(wanted + "/")) below = "; there is '" + run.id + "'";
-    if (run.id != wanted && !run.id.starts_with(wanted + "/certify-")) continue;
-    known = true;
-    store::RunMemos memos(store, wanted);
-    for (Step& step : TRY(store.Steps(run.id))) {
-      const auto ratio = RatioToBar(step.verdict, run.protocol.modes.front());
-      if (!ratio) continue;
-      const std::string overruled = store::OverruledKey(CandidateId(step.candidate));
-      if (TRY(memos.Find(overruled)).has_value()) continue;
-      const std::pair rank{run.protocol.level == Level::kCertified, *ratio};
-      if (best && rank <= best_rank) continue;
-      best_rank = rank;
-      best = std::move(step);
-    }
+    if (run.id == wanted || run.id.starts_with(wanted + "/certify-")) known.push_back(run);
   }
-  if (!known) {
+  if (known.empty()) {
     return Error{ErrorCode::kNoInput, "no run named '" + wanted + "'" + below,
                  "'warpsmith report' lists the runs"};
   }
+  std::optional<Step> best = TRY(BestStep(store, known));
   if (!best) {
     return Error{ErrorCode::kNothingMeasured, "run '" + wanted + "' has no kernel that passed",
                  "raise its budget: warpsmith ... --resume"};

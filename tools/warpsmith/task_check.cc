@@ -6,6 +6,8 @@
 #include "core/serialize.h"
 #include "cuda/driver.h"
 #include "machine.h"
+#include "split/composition.h"
+#include "split/parts.h"
 #include "task/check.h"
 #include "task/task_file.h"
 #include "task_commands.h"
@@ -43,6 +45,35 @@ Result<Checked> Check(const TaskCheckOptions& options, const task::LoadedTask& l
     for (TaskFinding& finding : task::Examine(loaded.task, seen)) {
       checked.findings.push_back(std::move(finding));
     }
+  }
+  return checked;
+}
+
+TaskFinding DoesNotCompose(const Error& error) {
+  return {"does-not-compose", Severity::kRefuse, error.message, error.fix};
+}
+
+// A split: every part's text, and whether the parts, run one after another, are the whole.
+Result<Checked> CheckSplit(const TaskCheckOptions& options, const Task& whole) {
+  const split::Split split = TRY(split::LoadSplit(options.task, whole));
+  Checked checked;
+  for (const split::Part& part : split.parts) {
+    for (TaskFinding& finding : task::ExamineText(part.task)) {
+      finding.what = part.name + ": " + finding.what;
+      checked.findings.push_back(std::move(finding));
+    }
+  }
+  if (options.text_only) {
+    checked.unobserved = "--text-only";
+    return checked;
+  }
+  const auto proof =
+      split::Prove(whole, split, split::Author::kUser, std::chrono::seconds(options.limit_seconds));
+  if (proof.ok()) return checked;
+  if (proof.error().code == ErrorCode::kBadInput) {
+    checked.findings.push_back(DoesNotCompose(proof.error()));
+  } else {
+    checked.unobserved = proof.error().message;
   }
   return checked;
 }
@@ -91,8 +122,10 @@ void PrintText(const task::LoadedTask& loaded, const Checked& checked) {
 }  // namespace
 
 Result<int> RunTaskCheck(const TaskCheckOptions& options) {
-  const task::LoadedTask loaded = TRY(task::LoadTask(options.task));
-  Checked checked = TRY(Check(options, loaded));
+  const bool is_split = split::IsSplit(options.task);
+  const task::LoadedTask loaded =
+      TRY(task::LoadTask(is_split ? TRY(split::WholeOf(options.task)) : options.task));
+  Checked checked = is_split ? TRY(CheckSplit(options, loaded.task)) : TRY(Check(options, loaded));
   Sort(checked.findings);
   if (options.common.json) {
     PrintJson(loaded, checked);

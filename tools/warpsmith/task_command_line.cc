@@ -43,10 +43,44 @@ void AddTaskInit(CLI::App* task, Chosen& chosen) {
   Choose(command, chosen, options, RunTaskInit);
 }
 
+void AddLimit(CLI::App* command, int& seconds) {
+  command->add_option("--limit", seconds, "seconds for comparing parts with the whole")
+      ->check(CLI::Range(1, 86'400))
+      ->capture_default_str();
+}
+
+void AddTaskSplit(CLI::App* task, Chosen& chosen) {
+  CLI::App* command = task->add_subcommand(
+      "split", "have a model cut a large task into parts, and prove that they compose");
+  auto options = std::make_shared<TaskSplitOptions>();
+  AgentOptions& model = options->model;
+  command->add_option("task", options->task, "task.toml with a PyTorch reference, or its folder")
+      ->required();
+  command->add_option("--into", options->into, "folder to write")->required();
+  command->add_option("--model", model.models,
+                      "openai:MODEL@URL, endpoint:FILE, exchange:DIR or recorded:FILE");
+  command->add_option("--key-variable", model.key_variable,
+                      "environment variable with the key of an openai: model");
+  command->add_option("--temperature", model.temperature, "of sampling; default: the server's")
+      ->check(CLI::Range(0.0, 2.0));
+  command->add_option("--top-p", model.top_p, "of sampling; default: the server's")
+      ->check(CLI::Range(0.0, 1.0));
+  command->add_option("--max-tokens", model.max_tokens, "of one reply")
+      ->check(CLI::Range(1, 1'000'000));
+  command->add_option("--sampling-seed", model.sampling_seed, "passed on to servers that take one");
+  command->add_option("--tries", options->tries, "replies that are asked for until one composes")
+      ->check(CLI::Range(1, 16))
+      ->capture_default_str();
+  AddLimit(command, options->limit_seconds);
+  Choose(command, chosen, options, RunTaskSplit);
+}
+
 void AddTaskCheck(CLI::App* task, Chosen& chosen) {
   CLI::App* command = task->add_subcommand("check", "is a task worth measuring, and if not, why");
   auto options = std::make_shared<TaskCheckOptions>();
-  command->add_option("task", options->task, kTaskHelp)->required();
+  command->add_option("task", options->task, std::string(kTaskHelp) + ", or the folder of a split")
+      ->required();
+  AddLimit(command, options->limit_seconds);
   command->add_flag("--text-only", options->text_only, "run nothing, even where there is a GPU");
   AddDevice(command, options->device);
   Choose(command, chosen, options, RunTaskCheck);
@@ -59,6 +93,7 @@ void AddTask(CLI::App& app, Chosen& chosen) {
   task->require_subcommand(1);
   AddTaskInit(task, chosen);
   AddTaskCheck(task, chosen);
+  AddTaskSplit(task, chosen);
   AddTaskImport(task, chosen);
 }
 

@@ -1,4 +1,4 @@
-// `warpsmith task init` and `warpsmith task check`.
+// `warpsmith task init`, `warpsmith task check` and `warpsmith task split`.
 #ifndef WARPSMITH_TOOLS_TASK_COMMANDS_H_
 #define WARPSMITH_TOOLS_TASK_COMMANDS_H_
 
@@ -21,10 +21,21 @@ struct TaskCheckOptions {
   CommonOptions common;
   DeviceOptions device;
   std::string task;
-  bool text_only = false;  // nothing is run, even where there is a GPU
+  bool text_only = false;   // nothing is run, even where there is a GPU
+  int limit_seconds = 600;  // of a split: for comparing its parts with the whole
 };
 // 1 where the task is refused.
 Result<int> RunTaskCheck(const TaskCheckOptions& options);
+
+struct TaskSplitOptions {
+  CommonOptions common;
+  AgentOptions model;  // who is asked, and how
+  std::string task;
+  std::string into;  // the folder to write
+  int tries = 3;     // replies that may be no split
+  int limit_seconds = 600;
+};
+Result<int> RunTaskSplit(const TaskSplitOptions& options);
 
 }  // namespace warpsmith::cli
 

@@ -1,0 +1,206 @@
+// Parts composed with PyTorch on the CPU. Skipped where Python has no torch.
+#include "split/composition.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "embedded/split_scripts.h"
+#include "split/test_split.h"
+#include "task/task_file.h"
+#include "torch/torch_process.h"
+#include "util/subprocess.h"
+
+namespace warpsmith::split {
+namespace {
+
+using testing::HasSubstr;
+using testing::StartsWith;
+
+bool HasTorch() {
+  const auto python = torch::FindPython();
+  if (!python.ok()) return false;
+  const auto ran = RunProcess({*python, "-c", "import torch"}, ProcessLimits());
+  return ran.ok() && ran->exit_status == 0 && ran->signal == 0;
+}
+
+class CompositionTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    static const bool has_torch = HasTorch();
+    if (!has_torch) GTEST_SKIP() << "no torch here";
+    WriteTestSplit(folder_.path());
+  }
+
+  std::filesystem::path At(const std::string& path) const { return folder_.path() / path; }
+  Result<Proof> Run(Author author = Author::kUser) const {
+    const Task whole = TRY(task::LoadTask(At("whole").string())).task;
+    return Prove(whole, TRY(LoadSplit(At("split"), whole)), author, std::chrono::seconds(240));
+  }
+  void Refuses(const std::string& message, Author author = Author::kUser) const {
+    const auto proof = Run(author);
+    ASSERT_FALSE(proof.ok()) << message;
+    EXPECT_EQ(proof.error().code, ErrorCode::kBadInput) << proof.error().Line();
+    EXPECT_THAT(proof.error().message, HasSubstr(message));
+    EXPECT_EQ(proof.error().Line().find('\n'), std::string::npos);
+  }
+  void PutReference(const std::string& text) const {
+    WriteTest(At("split/softmax/reference.py"), text);
+  }
+
+  TemporaryDirectory folder_ = TemporaryDirectory::Create("composition").value();
+};
+
+TEST_F(CompositionTest, ProvesPartsThatAreTheWhole) {
+  const auto proof = Run(Author::kModel);
+  ASSERT_TRUE(proof.ok()) << proof.error().Line();
+  EXPECT_EQ(proof->comparisons, 4) << "two workloads, two drawings";
+  EXPECT_GT(proof->worst, 0) << "the output is rounded to f16";
+  EXPECT_LE(proof->worst, 1);
+}
+
+TEST_F(CompositionTest, RefusesPartsThatAreNot) {
+  ChangeTest(At("split/product/reference.py"), "torch.relu(x @ w + bias)", "x @ w + bias");
+  Refuses("workload 'small': the parts do not compose to the whole: output y");
+}
+
+TEST_F(CompositionTest, SaysWhereATypeBetweenPartsIsTooNarrow) {
+  ChangeTest(At("split/product/task.toml"), "\"h\", dtype = \"f32\"", "\"h\", dtype = \"bf16\"");
+  ChangeTest(At("split/softmax/task.toml"), "\"rows\", dtype = \"f32\"",
+             "\"rows\", dtype = \"bf16\"");
+  Refuses("the parts are right but lose too much between them: output y");
+}
+
+TEST_F(CompositionTest, RefusesATaskThatZerosPass) {
+  ChangeTest(At("whole/task.toml"), "reduction_length = \"K\"",
+             "absolute = 2.0\nrelative = 0.0\nreason = \"a test\"");
+  Refuses("zeros alone are within the whole's tolerance");
+}
+
+TEST_F(CompositionTest, SaysWhichReferenceFailsAndWhere) {
+  PutReference("def reference(rows):\n    return rows.no_such_method()\n");
+  Refuses("softmax: reference.py:2:");
+  PutReference("def reference(rows):\n    return rows[0]\n");
+  Refuses("output y has shape");
+}
+
+// What the rules say of each text: empty where it may run. One process: importing torch takes long.
+Result<std::vector<std::string>> Judged(const std::vector<std::string>& texts) {
+  const TemporaryDirectory folder = TRY(TemporaryDirectory::Create("rules"));
+  for (const EmbeddedFile& file : embedded::SplitScripts()) {
+    const std::string path(file.path);
+    TRY(WriteFileAtomic(folder.path() / path.substr(path.rfind('/') + 1), file.contents));
+  }
+  TRY(WriteFileAtomic(folder.path() / "texts.json", nlohmann::json(texts).dump()));
+  const std::string program =
+      "import json\nsys.path.insert(0, sys.argv[1])\n"
+      "from reference_rules import check_reference\n"
+      "from warpsmith_peer.failures import Failure\nsaid = []\n"
+      "for text in json.load(open(sys.argv[1] + '/texts.json')):\n"
+      "    try:\n        check_reference('reference.py', text)\n        said.append('')\n"
+      "    except Failure as failure:\n        said.append(failure.message)\n"
+      "json.dump(said, open(sys.argv[1] + '/said.json', 'w'))\n";
+  TRY(RunProcess(
+      {TRY(torch::FindPython()), "-c", torch::PeerProgram(program), folder.path().string()},
+      ProcessLimits()));
+  return nlohmann::json::parse(TRY(ReadFile(folder.path() / "said.json")))
+      .get<std::vector<std::string>>();
+}
+
+// All of these come from a model's reply and would run as the user.
+TEST_F(CompositionTest, AModelsReferenceHoldsArithmeticOnly) {
+  const std::vector<std::string> lines = {"open('/etc/passwd')",
+                                          "__import__('os')",
+                                          "getattr(rows, 'numpy')",
+                                          "rows.numpy()",
+                                          "torch.load('x')",
+                                          "torch.save(rows, 'x')",
+                                          "torch.hub.load('a', 'b')",
+                                          "torch.ops.load_library('x')",
+                                          "torch.utils.cpp_extension.load('x', [])",
+                                          "torch.from_file('x')",
+                                          "().__class__",
+                                          "rows.__class__",
+                                          "rows._version",
+                                          "rows.untyped_storage()",
+                                          "eval('1')",
+                                          "(lambda: 1)()",
+                                          "torch.nn.Linear(1, 1)",
+                                          "[torch][0].load('x')",
+                                          "torch.Tensor.numpy(rows)",
+                                          "f'{rows}'",
+                                          "rows.set_(rows)",
+                                          "''.format(rows)",
+                                          "torch.nn.functional.torch.load('x')",
+                                          "torch.float32.__class__",
+                                          "torch.compile(rows)",
+                                          "math.os",
+                                          "print(rows)",
+                                          "type(rows)",
+                                          "__builtins__"};
+  std::vector<std::string> texts;
+  for (const std::string& line : lines) {
+    texts.push_back("import torch\nimport math\n\ndef reference(rows):\n    " + line +
+                    "\n    return rows\n");
+  }
+  const auto said = Judged(texts);
+  ASSERT_TRUE(said.ok()) << said.error().Line();
+  ASSERT_EQ(said->size(), lines.size());
+  for (size_t i = 0; i < lines.size(); ++i) {
+    EXPECT_THAT((*said)[i], StartsWith("reference.py:5: ")) << lines[i];
+    EXPECT_THAT((*said)[i], HasSubstr("is not allowed")) << lines[i];
+  }
+}
+
+TEST_F(CompositionTest, AModelsFileDoesNothingByItself) {
+  std::vector<std::string> texts = {"import os\nimport torch",
+                                    "from torch import load\nimport torch",
+                                    "from os import path",
+                                    "import torch.hub",
+                                    "import torch\nfrom . import x",
+                                    "import torch\nprint(1)",
+                                    "import torch\nwhile True:\n    pass",
+                                    "import torch\n\nclass A:\n    pass",
+                                    "import torch\nimport math as torch",
+                                    "@print\ndef f():\n    pass\nimport torch",
+                                    "import torch\ntorch = 1",
+                                    "def open():\n    pass"};
+  for (std::string& text : texts) text += "\n\ndef reference(rows):\n    return rows\n";
+  texts.emplace_back("def reference(rows):\n    return (rows\n");
+  texts.emplace_back("import torch\n\ndef reference(rows):\n    return torch.relu(rows)\n");
+  const auto said = Judged(texts);
+  ASSERT_TRUE(said.ok()) << said.error().Line();
+  ASSERT_EQ(said->size(), texts.size());
+  EXPECT_EQ(said->back(), "");
+  EXPECT_EQ((*said)[texts.size() - 2], "reference.py:2: it is no Python: SyntaxError");
+  for (size_t i = 0; i + 2 < texts.size(); ++i) {
+    EXPECT_THAT((*said)[i], HasSubstr("is not allowed")) << texts[i];
+  }
+}
+
+TEST_F(CompositionTest, NothingOfWhatARefusedReferenceHoldsIsRun) {
+  PutReference("import torch\nopen('" + At("written").string() +
+               "', 'w')\n\n\ndef reference(rows):\n    return torch.softmax(rows, dim=-1)\n");
+  Refuses("softmax/reference.py:2: 'open' is not allowed", Author::kModel);
+  EXPECT_FALSE(std::filesystem::exists(At("written")));
+}
+
+TEST_F(CompositionTest, AModelMayUseWhatTensorsNeed) {
+  PutReference(
+      "import math\nimport torch\nimport torch.nn.functional as F\nfrom torch import nn\n\n\n"
+      "SCALE = 2.0\n\n\ndef rows_of(rows):\n    largest = rows.amax(dim=-1, keepdim=True)\n"
+      "    e = torch.exp((rows - largest) * SCALE / math.sqrt(4.0))\n"
+      "    return nn.functional.relu(e)\n\n\n"
+      "def reference(rows, *, N):\n    parts = []\n    for i in range(2):\n"
+      "        parts.append(rows[:, i * (N // 2):(i + 1) * (N // 2) if i == 0 else N])\n"
+      "    e = rows_of(torch.cat(parts, dim=1))\n"
+      "    zeros = torch.zeros_like(e, dtype=e.dtype)\n"
+      "    return torch.where(e > 0, e, zeros) / torch.linalg.vector_norm(\n"
+      "        e, ord=1, dim=-1, keepdim=True) + 0 * F.gelu(zeros)\n");
+  const auto proof = Run(Author::kModel);
+  EXPECT_TRUE(proof.ok()) << proof.error().Line();
+}
+
+}  // namespace
+}  // namespace warpsmith::split

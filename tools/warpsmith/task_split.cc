@@ -1,0 +1,183 @@
+// `warpsmith task split`: a model cuts a task into parts, and what it says is proven.
+#include <cstdio>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <system_error>
+
+#include "agent/prompt_values.h"
+#include "agent/prompts.h"
+#include "agent_models.h"
+#include "split/composition.h"
+#include "split/parts.h"
+#include "split/reply.h"
+#include "task/check.h"
+#include "task/scaffold_folder.h"
+#include "task/task_file.h"
+#include "task_commands.h"
+#include "torch/torch_process.h"
+#include "util/display_text.h"
+#include "util/file.h"
+
+namespace warpsmith::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using Files = std::map<std::string, std::string>;
+
+struct Proven {
+  Files files;
+  split::Split split;
+  split::Proof proof;
+};
+
+ChatRequest RequestFor(const TaskSplitOptions& options, const Task& whole) {
+  const agent::PromptTemplate& prompt = agent::Prompts::Embedded().Get(agent::PromptId::kSplit);
+  const auto text = agent::Render(prompt, {{"task_name", whole.name},
+                                           {"task_facts", agent::TaskFacts(whole)},
+                                           {"reference", agent::ReferenceText(whole)}});
+  CHECK(text.ok());  // our own template and our own values
+  ChatRequest request;
+  request.asker = "split";
+  request.messages = {{"user", *text}};
+  request.sampling.temperature = options.model.temperature;
+  request.sampling.top_p = options.model.top_p;
+  request.sampling.max_tokens = options.model.max_tokens;
+  request.sampling.seed = options.model.sampling_seed;
+  return request;
+}
+
+Result<AgentModels> ModelOf(const TaskSplitOptions& options) {
+  if (options.model.models.empty()) {
+    return Error{ErrorCode::kUsage, "task split needs a model",
+                 "name one with --model, or write the parts by hand (docs/agent.md) and have them "
+                 "checked: warpsmith task check DIR"};
+  }
+  AgentModels models = TRY(OpenModels(options.model, Budget()));
+  if (models.by_role.contains("")) return models;
+  return Error{ErrorCode::kUsage, "task split asks one model, and no run of the agent is replayed",
+               "write --model openai:MODEL@URL, endpoint:FILE, exchange:DIR or recorded:FILE"};
+}
+
+Status CheckTexts(const split::Split& split) {
+  for (const split::Part& part : split.parts) {
+    for (const task::TaskFinding& finding : task::ExamineText(part.task)) {
+      if (finding.severity != task::Severity::kRefuse) continue;
+      return Error{ErrorCode::kBadInput, part.name + ": " + finding.what, finding.fix};
+    }
+  }
+  return {};
+}
+
+Result<Proven> Prove(const TaskSplitOptions& options, const Task& whole, const std::string& reply) {
+  const fs::path into = fs::absolute(options.into);
+  Proven proven;
+  proven.files =
+      TRY(split::FilesFrom(reply, whole, fs::proximate(fs::absolute(options.task), into).string()));
+  const TemporaryDirectory folder = TRY(TemporaryDirectory::Create("warpsmith-parts"));
+  TRY(task::WriteScaffold({proven.files, {}}, folder.path() / "parts"));
+  proven.split = TRY(split::LoadSplit(folder.path() / "parts", whole));
+  TRY(CheckTexts(proven.split));
+  proven.proof = TRY(split::Prove(whole, proven.split, split::Author::kModel,
+                                  std::chrono::seconds(options.limit_seconds)));
+  return proven;
+}
+
+// For the model: without this machine's paths, and without sizes that it must not know.
+std::string ComplaintFrom(const Error& error, const Task& whole) {
+  for (const Workload& workload : whole.workloads) {
+    const bool names_it = error.message.find("'" + workload.name + "'") != std::string::npos;
+    if (workload.hidden && names_it) return "the parts do not join or compose on all sizes";
+  }
+  const size_t path = error.message.find("/parts/");
+  return ForTerminal(path == std::string::npos ? error.message : error.message.substr(path + 7),
+                     600);
+}
+
+ChatRequest WithComplaint(ChatRequest request, int number, const std::string& complaint) {
+  if (complaint.empty()) return request;
+  request.messages.front().text +=
+      "\n# An earlier reply\n\nReply number " + std::to_string(number) +
+      " to this prompt could not be used: " + complaint + "\nReply in the format above.\n";
+  return request;
+}
+
+Result<Proven> Ask(const TaskSplitOptions& options, const Task& whole, ChatModel& model) {
+  const ChatRequest request = RequestFor(options, whole);
+  std::string complaint;
+  for (int number = 1; number <= options.tries; ++number) {
+    const ChatReply reply = TRY(model.Complete(WithComplaint(request, number - 1, complaint)));
+    const std::string text = reply.samples.empty() ? "" : reply.samples.front().text;
+    Result<Proven> proven = Prove(options, whole, text);
+    if (proven.ok() || proven.error().code != ErrorCode::kBadInput) return proven;
+    complaint = ComplaintFrom(proven.error(), whole);
+    if (!options.common.quiet) {
+      std::fprintf(stderr, "reply %d is no split of the task: %s\n", number, complaint.c_str());
+    }
+  }
+  return Error{ErrorCode::kBadInput,
+               "none of " + std::to_string(options.tries) +
+                   " replies is a split of the task; the last: " + complaint,
+               "ask another model, or write the parts by hand (docs/agent.md)"};
+}
+
+void PrintJson(const TaskSplitOptions& options, const Proven& proven) {
+  nlohmann::json parts = nlohmann::json::array();
+  for (const split::Part& part : proven.split.parts) {
+    parts.push_back({{"folder", part.name}, {"task", part.task.name}});
+  }
+  const nlohmann::json document = {{"schema", "warpsmith.task-split"},
+                                   {"version", 1},
+                                   {"folder", options.into},
+                                   {"parts", parts},
+                                   {"worst_fraction", proven.proof.worst},
+                                   {"comparisons", proven.proof.comparisons}};
+  std::printf("%s\n",
+              document.dump(1, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
+}
+
+void PrintText(const TaskSplitOptions& options, const Proven& proven) {
+  const std::string& into = options.into;
+  for (const split::Part& part : proven.split.parts) {
+    std::printf("wrote %s/%s: %s\n", into.c_str(), part.name.c_str(), part.task.name.c_str());
+  }
+  std::printf(
+      "the parts compose to the whole: the largest error is %.2g of its bound (%s, workload %s; "
+      "%ld outputs compared)\n\nNow, for each part, and then for the whole:\n"
+      "  warpsmith optimize %s/%s --proposer agent --model ...\n"
+      "  warpsmith optimize %s --parts %s --proposer agent --model ...\n",
+      proven.proof.worst, proven.proof.output.c_str(), proven.proof.workload.c_str(),
+      static_cast<long>(proven.proof.comparisons), into.c_str(),
+      proven.split.parts.front().name.c_str(), options.task.c_str(), into.c_str());
+}
+
+Status CheckFree(const std::string& into) {
+  std::error_code failed;
+  if (!fs::exists(into, failed)) return {};
+  if (fs::is_directory(into, failed) && fs::is_empty(into, failed)) return {};
+  return Error{ErrorCode::kBadInput, into + ": is there already", "name another folder: --into"};
+}
+
+}  // namespace
+
+Result<int> RunTaskSplit(const TaskSplitOptions& options) {
+  const task::LoadedTask loaded = TRY(task::LoadTask(options.task));
+  if (loaded.task.reference.kind != "torch") {
+    return Error{ErrorCode::kBadInput,
+                 "the reference of '" + loaded.task.name + "' is of kind '" +
+                     loaded.task.reference.kind + "'",
+                 "split tasks whose reference is PyTorch"};
+  }
+  TRY(CheckFree(options.into));
+  const AgentModels models = TRY(ModelOf(options));
+  TRY(torch::FindPython());  // before anybody is paid for an answer
+  const Proven proven = TRY(Ask(options, loaded.task, *models.by_role.at("")));
+  TRY(task::WriteScaffold({proven.files, {}}, options.into));
+  if (options.common.json) {
+    PrintJson(options, proven);
+  } else {
+    PrintText(options, proven);
+  }
+  return 0;
+}
+
+}  // namespace warpsmith::cli
