@@ -67,6 +67,8 @@ expect_status 66 "$program" hgemm bench --from one.csv --csv joined.csv
 
 expect_status 78 "$program" hgemm bench --from one.csv --csv two.csv
 [[ $output == *'two.csv is there already'* ]] || expected "no file to be replaced, found: $output"
+expect_status 78 "$program" hgemm bench --csv two.csv --device recorded
+[[ $output == *'two.csv holds a comparison'* ]] || expected "no table to be lost, found: $output"
 head -9 one.csv >head.csv
 expect_status 72 "$program" hgemm bench --from head.csv
 expect_status 72 "$program" hgemm catalogue guard c.csv --bench head.csv --strict --out -

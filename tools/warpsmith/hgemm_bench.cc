@@ -6,6 +6,7 @@
 #include "baseline/torch_gemm.h"
 #include "baselines.h"
 #include "commands.h"
+#include "comparison_file.h"
 #include "launch/half_type.h"
 #include "optimize/slice.h"
 #include "task/hgemm_task.h"
@@ -149,6 +150,11 @@ Result<int> RunHgemmBench(const BenchOptions& options) {
   if (options.markdown) {
     return Error{ErrorCode::kUsage, "--markdown is for the summary of a comparison",
                  "give --against or --from with it"};
+  }
+  // With --against the same --csv goes on; without it this table would take its place.
+  if (!options.csv.empty() && ReadComparisonFile(options.csv).ok()) {
+    return Error{ErrorCode::kConfig, options.csv + " holds a comparison of libraries",
+                 "give --against its library to go on with it, or --csv another name"};
   }
   const optimize::Slice slice = TRY(optimize::ParseSlice(options.pace.slice));
   const std::vector<task::HgemmShape> shapes =
