@@ -100,4 +100,16 @@ std::string FillPage(std::string_view title, std::string_view script, const nloh
                {"data", escaped_data}});
 }
 
+std::string FillStaticPage(std::string_view title, std::string_view subtitle,
+                           std::string_view more_style, std::string_view body) {
+  const std::string escaped_title = EscapeHtml(title);
+  const std::string escaped_subtitle = EscapeHtml(subtitle);
+  const std::span<const EmbeddedFile> page = embedded::ReportPage();
+  return Fill(EmbeddedText(page, "static_page.html"), {{"title", escaped_title},
+                                                       {"subtitle", escaped_subtitle},
+                                                       {"style", EmbeddedText(page, "page.css")},
+                                                       {"more_style", more_style},
+                                                       {"body", body}});
+}
+
 }  // namespace warpsmith::report

@@ -25,5 +25,15 @@ TEST(EscapeHtml, EscapesWhatEndsTextOrAttributes) {
   EXPECT_EQ(EscapeHtml("<a b=\"c\" d='e'>&"), "&lt;a b=&quot;c&quot; d=&#39;e&#39;&gt;&amp;");
 }
 
+TEST(FillStaticPage, HasNoScriptAndFillsNothingInTwice) {
+  const std::string html =
+      FillStaticPage("<i>title</i>", "{{body}}", ".mine { color: red; }", "<p>{{title}}</p>");
+  EXPECT_NE(html.find("<h1>&lt;i&gt;title&lt;/i&gt;</h1>"), std::string::npos);
+  EXPECT_NE(html.find("<p class=\"muted\">{{body}}</p>"), std::string::npos);
+  EXPECT_NE(html.find("<p>{{title}}</p>"), std::string::npos);
+  EXPECT_NE(html.find(".mine { color: red; }"), std::string::npos);
+  EXPECT_EQ(html.find("<script"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace warpsmith::report

@@ -22,7 +22,20 @@ expect_status 0 "$program" hgemm catalogue merge c.csv c.csv --out - --quiet
 expect_status 0 "$program" hgemm catalogue check c.csv
 [[ $output == 'c.csv: 2 rows, '* ]] || expected "a count, found: $output"
 
+expect_status 0 "$program" hgemm catalogue page c.csv --html c.html
+[[ $output == '2 shapes in c.html' ]] || expected "a count, found: $output"
+grep -q '<h2>Tile of a CTA</h2>' c.html || expected "a card of tiles"
+grep -q '<title>64x64x64: ' c.html || expected "the shape in a plot"
+if grep -qE '<script|(src|href)=' c.html; then expected "a page that needs nothing else"; fi
+
 expect_status 74 "$program" hgemm catalogue make --store s.db --out /nowhere/c.csv
+expect_status 74 "$program" hgemm catalogue page c.csv --html /nowhere/c.html
+expect_status 2 "$program" hgemm catalogue page c.csv
+expect_status 66 "$program" hgemm catalogue page c.csv --bench none.csv --html c.html
+expect_status 65 "$program" hgemm catalogue page c.csv --bench c.csv --html c.html
+[[ $output == *'c.csv:1: '* && $output != *$'\n'* ]] || expected "one line, found: $output"
+sed 2q c.csv >empty.csv
+expect_status 72 "$program" hgemm catalogue page empty.csv --html c.html
 expect_status 66 "$program" hgemm catalogue check none.csv
 sed 's/,TN,/,TT,/' c.csv >broken.csv
 expect_status 65 "$program" hgemm catalogue check broken.csv

@@ -45,6 +45,15 @@ expect_status 0 "$program" hgemm show 8192x8192x64 --device recorded --catalogue
 expect_status 0 "$program" hgemm catalogue guard c.csv --bench one.csv --strict --out -
 [[ $output == *'1 rows were not compared and are cuBLASLt'* ]] || expected "strictness: $output"
 
+# A page of the catalogue has the comparison's ratios, and refuses those of another device.
+expect_status 0 "$program" hgemm catalogue page c.csv --bench one.csv two.csv --html c.html --quiet
+grep -q '<h3>server, single calls: library</h3>' c.html || expected "the library in every mode"
+grep -q '<title>8192x8192x64: 0.98 ' c.html || expected "the loss in a plot"
+sed 's/^# device: .*/# device: another/' one.csv >elsewhere.csv
+expect_status 65 "$program" hgemm catalogue page c.csv --bench elsewhere.csv --html c.html
+[[ $output == *"none of the catalogue's shapes"*'on another'* && $output != *$'\n'* ]] ||
+  expected "one line that says why, found: $output"
+
 # A writer that was killed inside the second shape's rows: the first one counts.
 cat one.csv <(tail -4 two.csv | head -2) >torn.csv
 expect_status 0 "$program" hgemm bench --from torn.csv

@@ -46,6 +46,17 @@ void AddGuard(CLI::App* catalogue, Chosen& chosen) {
   Choose(command, chosen, options, RunCatalogueGuard);
 }
 
+void AddPage(CLI::App* catalogue, Chosen& chosen) {
+  CLI::App* command = catalogue->add_subcommand(
+      "page", "which parameters won on which shapes, as one HTML page with plots");
+  auto options = std::make_shared<CataloguePageOptions>();
+  command->add_option("catalogue", options->catalogue, "the one to draw")->required();
+  command->add_option("--bench", options->bench, "CSVs of 'hgemm bench --against --catalogue'")
+      ->expected(1, 10'000);
+  command->add_option("--html", options->html, "the page's file")->required();
+  Choose(command, chosen, options, RunCataloguePage);
+}
+
 void AddBuild(CLI::App* hgemm, Chosen& chosen) {
   CLI::App* command =
       hgemm->add_subcommand("build", "compile a catalogue's kernels into the library's pack");
@@ -68,6 +79,7 @@ void AddDispatch(CLI::App* hgemm, Chosen& chosen) {
   AddMerge(catalogue, chosen);
   AddCheck(catalogue, chosen);
   AddGuard(catalogue, chosen);
+  AddPage(catalogue, chosen);
   AddBuild(hgemm, chosen);
 }
 

@@ -35,6 +35,12 @@ struct CatalogueGuardOptions {
   bool strict = false;             // what was not compared is cuBLASLt's
 };
 
+struct CataloguePageOptions {
+  CommonOptions common;
+  std::string catalogue, html;
+  std::vector<std::string> bench;  // comparisons, whose ratios stand for the catalogue's
+};
+
 struct BuildOptions {
   CommonOptions common;
   std::string catalogue, output;
@@ -47,6 +53,7 @@ Result<int> RunCatalogueMake(const CatalogueMakeOptions& options);
 Result<int> RunCatalogueMerge(const CatalogueMergeOptions& options);
 Result<int> RunCatalogueCheck(const CatalogueCheckOptions& options);
 Result<int> RunCatalogueGuard(const CatalogueGuardOptions& options);
+Result<int> RunCataloguePage(const CataloguePageOptions& options);
 Result<int> RunHgemmBuild(const BuildOptions& options);
 
 }  // namespace warpsmith::cli

@@ -1,0 +1,19 @@
+// Spearman's rank correlation.
+#ifndef WARPSMITH_ANALYSIS_RANK_CORRELATION_H_
+#define WARPSMITH_ANALYSIS_RANK_CORRELATION_H_
+
+#include <optional>
+#include <span>
+
+namespace warpsmith::analysis {
+
+// Fewer pairs than this say nothing of a trend.
+inline constexpr int kFewestForCorrelation = 8;
+
+// In [-1, 1]; values that are equal share their ranks' mean. Nullopt for too few pairs, and where
+// one side never changes. Both sides are of one length.
+std::optional<double> RankCorrelation(std::span<const double> xs, std::span<const double> ys);
+
+}  // namespace warpsmith::analysis
+
+#endif  // WARPSMITH_ANALYSIS_RANK_CORRELATION_H_

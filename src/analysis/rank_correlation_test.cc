@@ -1,0 +1,33 @@
+#include "analysis/rank_correlation.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <vector>
+
+namespace warpsmith::analysis {
+namespace {
+
+const std::vector<double> kRising = {1, 2, 3, 4, 5, 6, 7, 8};
+
+TEST(RankCorrelation, IsOneForAnythingThatRisesWithIt) {
+  EXPECT_DOUBLE_EQ(
+      RankCorrelation(kRising, std::vector<double>{1, 4, 9, 16, 25, 36, 49, 1e9}).value_or(0), 1);
+  EXPECT_DOUBLE_EQ(
+      RankCorrelation(kRising, std::vector<double>{8, 7, 6, 5, 4, 3, 2, 1}).value_or(0), -1);
+}
+
+TEST(RankCorrelation, TiesShareTheirRanksMean) {
+  // Ranks 0.5 0.5 2.5 2.5 4.5 4.5 6.5 6.5: the covariance is 40, the variances 42 and 40.
+  EXPECT_NEAR(RankCorrelation(kRising, std::vector<double>{1, 1, 2, 2, 3, 3, 4, 4}).value_or(0),
+              40 / std::sqrt(42.0 * 40.0), 1e-12);
+}
+
+TEST(RankCorrelation, SaysNothingOfTooFewOrOfWhatNeverChanges) {
+  EXPECT_FALSE(RankCorrelation(std::vector<double>{1, 2, 3}, std::vector<double>{1, 2, 3}));
+  EXPECT_FALSE(RankCorrelation(kRising, std::vector<double>(8, 4.0)));
+  EXPECT_FALSE(RankCorrelation({}, {}));
+}
+
+}  // namespace
+}  // namespace warpsmith::analysis

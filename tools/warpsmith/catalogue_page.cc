@@ -1,0 +1,45 @@
+#include <cstdio>
+#include <filesystem>
+
+#include "analysis/study_page.h"
+#include "catalogue.h"
+#include "comparison_file.h"
+#include "dispatch_commands.h"
+#include "util/file.h"
+
+namespace warpsmith::cli {
+namespace {
+
+Result<std::optional<hgemm::ComparisonTable>> ReadBench(const std::vector<std::string>& paths) {
+  std::vector<hgemm::NamedComparison> parts;
+  for (const std::string& path : paths) parts.push_back(TRY(ReadComparisonFile(path)));
+  if (parts.empty()) return std::optional<hgemm::ComparisonTable>();
+  return std::optional(TRY(hgemm::Join(parts)));
+}
+
+// File names alone: the page may be published, folders of a machine need not be.
+std::string SourcesText(const CataloguePageOptions& options) {
+  const auto name = [](const std::string& path) {
+    return std::filesystem::path(path).filename().string();
+  };
+  std::string text = "Drawn from the catalogue " + name(options.catalogue);
+  for (size_t i = 0; i < options.bench.size(); ++i) {
+    text += (i == 0 ? " and the comparison " : ", ") + name(options.bench[i]);
+  }
+  return text;
+}
+
+}  // namespace
+
+Result<int> RunCataloguePage(const CataloguePageOptions& options) {
+  const hgemm::Catalogue catalogue = TRY(ReadCatalogue(options.catalogue));
+  const auto comparison = TRY(ReadBench(options.bench));
+  const analysis::Study study = TRY(analysis::MakeStudy(catalogue, comparison));
+  TRY(WriteFileAtomic(options.html, analysis::ToHtml(study, SourcesText(options))));
+  if (!options.common.quiet) {
+    std::fprintf(stderr, "%zu shapes in %s\n", catalogue.rows.size(), options.html.c_str());
+  }
+  return 0;
+}
+
+}  // namespace warpsmith::cli
