@@ -75,8 +75,8 @@ std::string Leaders(const Chapter& chapter, const CountedTrait& values) {
   for (const hgemm::SizeClass size_class : hgemm::kSizeClasses) {
     const auto i = static_cast<size_t>(size_class);
     if (chapter.counts.of[i] == 0) continue;
-    texts.push_back(std::string(Name(size_class)) + " shapes " +
-                    LeaderOf(values, i, chapter.counts.of[i]));
+    texts.push_back(std::string(Name(size_class)) +
+                    " shapes: " + LeaderOf(values, i, chapter.counts.of[i]));
   }
   std::string text = "Most frequent by class: ";
   for (size_t i = 0; i < texts.size(); ++i) text += (i > 0 ? "; " : "") + texts[i];
