@@ -21,7 +21,7 @@ set(core_files budget candidate chat_model device dtype expression expression_pa
   verdict)
 set(cuda_files library)
 set(task_files candidate_file check_text cuda_scan cuda_tokens embed hgemm_task launch_expression
-  program_call scaffold scaffold_guess source_files task_file task_rules toml_json)
+  program_call scaffold scaffold_guess source_files task_file task_rules toml_json toml_text)
 set(store_files bundle bundle_results candidate_text canonical_dump contender_json line_journal
   recording recording_format verdict_parts)
 set(profile_files access_rules bottleneck bottleneck_table csv latency_rules metrics
@@ -38,7 +38,7 @@ set(judge_files burst_page correctness peer_wire problem wire wire_error)
 set(torch_files torch_process)
 set(knowledge_files contents diff facts knowledge_text posterior quoted tally)
 set(kernelbench_files binding checkout driver_description driver_process inspection
-  launch_declaration launch_match size_tag task_document toml_text)
+  launch_declaration launch_match size_tag task_document)
 set(mcp_files message session)
 set(chat_files recorded reply_reader retry server_events)
 
