@@ -208,6 +208,12 @@ bool IsUndecided(const Interval& interval) {
          interval.hi > interval.lo * std::exp(2 * kWideHalfWidth);
 }
 
+// One disturbed round of few moves the paired ratio, but not the medians.
+double CautiousRatio(const CatalogueResult& result) {
+  if (!(result.kernel_us > 0)) return result.ratio;
+  return std::min(result.ratio, result.baseline_us / result.kernel_us);
+}
+
 bool IsSurer(const CatalogueRow& a, const CatalogueRow& b) {
   const auto rank = [](const CatalogueRow& row) {
     const double low = row.results.empty() ? 0 : row.results.front().interval.lo;
@@ -230,7 +236,7 @@ Choice Guarded(std::span<const CatalogueResult> results) {
   std::set<Mode> undecided;  // modes that speak against the kernel, but not surely
   for (const CatalogueResult& result : results) {
     const bool hot = result.mode == Mode::kDeviceHot;
-    if (result.ratio >= (hot ? 1.0 : kWorstRatio)) continue;
+    if ((hot ? CautiousRatio(result) : result.ratio) >= (hot ? 1.0 : kWorstRatio)) continue;
     if (hot || !IsUndecided(result.interval)) return Choice::kCublasLt;
     undecided.insert(result.mode);
   }
