@@ -1,4 +1,5 @@
-// How the values' fields are written and read: shared by the serialize_*.cc files of this folder.
+// How the values' fields are written and read: shared by the serialize_*.cc files of this folder,
+// and the names of enumerations by whoever writes them in JSON of its own.
 #ifndef WARPSMITH_CORE_JSON_FIELDS_H_
 #define WARPSMITH_CORE_JSON_FIELDS_H_
 

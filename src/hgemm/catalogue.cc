@@ -9,6 +9,7 @@
 #include <set>
 #include <tuple>
 
+#include "core/ranking.h"
 #include "hgemm/cells.h"
 
 namespace warpsmith::hgemm {
@@ -21,21 +22,13 @@ constexpr std::array<std::string_view, 18> kColumns = {
     "toolkit", "library",   "level", "date"};
 constexpr double kWorstRatio = 0.99;
 constexpr double kWideHalfWidth = 0.02;  // of a ratio's logarithm
-constexpr int64_t kLargestExtent = int64_t{1} << 24;
 constexpr double kLargestNumber = 1e9;
 constexpr size_t kMostParameters = 64, kMostResults = 64;
 
-// Where in which file, for errors.
-struct Place {
-  std::string_view source;
-  int line = 0;
-};
-
 Error Bad(const Place& place, const std::string& what) {
-  return {ErrorCode::kBadInput,
-          std::string(place.source) + ":" + std::to_string(place.line) + ": " + what,
-          "docs/catalogue-format.md says what a row holds; 'warpsmith hgemm catalogue make' "
-          "writes a catalogue"};
+  return BadAt(place, what,
+               "docs/catalogue-format.md says what a row holds; 'warpsmith hgemm catalogue make' "
+               "writes a catalogue");
 }
 
 Result<int64_t> Extent(const Place& place, std::string_view name, std::string_view cell) {
@@ -208,12 +201,6 @@ bool IsUndecided(const Interval& interval) {
          interval.hi > interval.lo * std::exp(2 * kWideHalfWidth);
 }
 
-// One disturbed round of few moves the paired ratio, but not the medians.
-double CautiousRatio(const CatalogueResult& result) {
-  if (!(result.kernel_us > 0)) return result.ratio;
-  return std::min(result.ratio, result.baseline_us / result.kernel_us);
-}
-
 bool IsSurer(const CatalogueRow& a, const CatalogueRow& b) {
   const auto rank = [](const CatalogueRow& row) {
     const double low = row.results.empty() ? 0 : row.results.front().interval.lo;
@@ -236,7 +223,9 @@ Choice Guarded(std::span<const CatalogueResult> results) {
   std::set<Mode> undecided;  // modes that speak against the kernel, but not surely
   for (const CatalogueResult& result : results) {
     const bool hot = result.mode == Mode::kDeviceHot;
-    if ((hot ? CautiousRatio(result) : result.ratio) >= (hot ? 1.0 : kWorstRatio)) continue;
+    const double ratio =
+        hot ? CautiousRatio(result.ratio, result.kernel_us, result.baseline_us) : result.ratio;
+    if (ratio >= (hot ? 1.0 : kWorstRatio)) continue;
     if (hot || !IsUndecided(result.interval)) return Choice::kCublasLt;
     undecided.insert(result.mode);
   }

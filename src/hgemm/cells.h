@@ -1,14 +1,31 @@
-// What the folder's tables are made of: cells between separators, and whole cells as numbers.
+// What the folder's tables are made of: cells between separators, whole cells as numbers, and where
+// in a file an error is.
 #ifndef WARPSMITH_HGEMM_CELLS_H_
 #define WARPSMITH_HGEMM_CELLS_H_
 
 #include <charconv>
+#include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <system_error>
 #include <vector>
 
+#include "util/result.h"
+
 namespace warpsmith::hgemm {
+
+inline constexpr int64_t kLargestExtent = int64_t{1} << 24;  // m, n, k of a table's row
+
+struct Place {
+  std::string_view source;
+  int line = 0;
+};
+
+inline Error BadAt(const Place& place, const std::string& what, const char* fix) {
+  return {ErrorCode::kBadInput,
+          std::string(place.source) + ":" + std::to_string(place.line) + ": " + what, fix};
+}
 
 // Never empty: a text without separators is one cell.
 inline std::vector<std::string_view> Split(std::string_view text, char separator) {

@@ -16,7 +16,6 @@ constexpr std::string_view kColumns =
     "m,n,k,layout,dtype,mode,choice,kernel_us,ours_us,lt_auto_us,ratio_kernel,lo_kernel,hi_kernel,"
     "ratio,lo,hi,floor_us";
 constexpr size_t kColumnCount = 17;
-constexpr int64_t kLargestExtent = int64_t{1} << 24;
 constexpr double kLargestNumber = 1e12;
 
 template <typename Values>
@@ -39,17 +38,10 @@ constexpr std::array<Field<ComparisonSession>, 5> kSessionFields = {
      {"baseline", &ComparisonSession::baseline},
      {"program", &ComparisonSession::program}}};
 
-// Where in which file, for errors.
-struct Place {
-  std::string_view source;
-  int line = 0;
-};
-
 Error Bad(const Place& place, const std::string& what) {
-  return {ErrorCode::kBadInput,
-          std::string(place.source) + ":" + std::to_string(place.line) + ": " + what,
-          "docs/comparison-format.md says what a comparison holds; 'warpsmith hgemm bench "
-          "--against LIB --csv FILE' writes one"};
+  return BadAt(place, what,
+               "docs/comparison-format.md says what a comparison holds; 'warpsmith hgemm bench "
+               "--against LIB --csv FILE' writes one");
 }
 
 std::string Quoted(std::string_view text) { return "'" + std::string(text.substr(0, 80)) + "'"; }

@@ -1,29 +1,12 @@
 #include <nlohmann/json.hpp>
 
+#include "core/json_fields.h"
 #include "reproduce/texts.h"
 
 namespace warpsmith::reproduce {
 namespace {
 
 using nlohmann::json;
-
-std::string GeneratorName(Generator generator) {
-  switch (generator) {
-    case Generator::kNormal:
-      return "normal";
-    case Generator::kUniform:
-      return "uniform";
-    case Generator::kUnit:
-      return "unit";
-    case Generator::kIntegers:
-      return "integers";
-    case Generator::kOffsets:
-      return "offsets";
-    case Generator::kReference:
-      return "reference";
-  }
-  std::abort();
-}
 
 std::string OptionOf(const ReferenceSpec& reference, const std::string& name,
                      const std::string& otherwise) {
@@ -42,7 +25,7 @@ Result<std::string> BaselineText(const Subject& subject, const Contenders& conte
     inputs.push_back({{"name", tensor.name},
                       {"dtype", Name(tensor.dtype)},
                       {"shape", TRY(Extents(tensor, sizes))},
-                      {"generator", GeneratorName(tensor.generator)},
+                      {"generator", json_fields::Value(tensor.generator)},
                       {"low", TRY(tensor.low.Evaluate(sizes))},
                       {"high", TRY(tensor.high.Evaluate(sizes))}});
   }

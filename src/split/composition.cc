@@ -1,9 +1,9 @@
 #include "split/composition.h"
 
-#include <cstdlib>
 #include <cstring>
 #include <nlohmann/json.hpp>
 
+#include "core/json_fields.h"
 #include "core/serialize.h"
 #include "embedded/split_scripts.h"
 #include "judge/correctness.h"
@@ -21,28 +21,10 @@ using nlohmann::json;
 
 constexpr const char* kNoRun = "set WARPSMITH_PYTHON to a Python from 3.10 that has torch";
 
-std::string_view GeneratorName(Generator generator) {
-  switch (generator) {
-    case Generator::kNormal:
-      return "normal";
-    case Generator::kUniform:
-      return "uniform";
-    case Generator::kUnit:
-      return "unit";
-    case Generator::kIntegers:
-      return "integers";
-    case Generator::kOffsets:
-      return "offsets";
-    case Generator::kReference:
-      return "reference";
-  }
-  std::abort();
-}
-
 Result<json> TensorJson(const TensorSpec& tensor, const Sizes& sizes) {
   return json{{"dtype", Name(tensor.dtype)},
               {"extents", TRY(Extents(tensor, sizes))},
-              {"generator", GeneratorName(tensor.generator)},
+              {"generator", json_fields::Value(tensor.generator)},
               {"low", TRY(tensor.low.Evaluate(sizes))},
               {"high", TRY(tensor.high.Evaluate(sizes))}};
 }

@@ -18,7 +18,7 @@ set(util_files append_file build_info clock compression display_text elf elf_imp
 set(core_files budget candidate chat_model device dtype expression expression_parser json_fields
   program_shim protocol resolved_plan resolved_tensor_map serialize_candidate serialize_chat
   serialize_device serialize_plan serialize_task serialize_timing serialize_verdict space step task
-  verdict)
+  verdict ranking)
 set(cuda_files library)
 set(task_files candidate_file check_text cuda_scan cuda_tokens embed hgemm_task launch_expression
   program_call scaffold scaffold_guess source_files task_file task_rules toml_json toml_text)
