@@ -99,6 +99,7 @@ class Burst {
     std::this_thread::sleep_for(kGrace);
     result_.bad_look = BadLook{report, TRY(Look(call)).wrong == 0};
     peer_.Kill();
+    TRY(Inspect());
     return false;
   }
 
@@ -120,6 +121,10 @@ class Burst {
     if (unwritten) std::this_thread::sleep_for(kGrace);  // late, or never?
     peer_.Pause();
     result_.gpu_busy_us = reply->gpu_busy_us;
+    return Inspect();
+  }
+
+  Status Inspect() {
     result_.verified = TRY(
         InspectBatch(*bench_.device, *bench_.arena, result_.last, poison_, Detail::kWorstElement));
     return {};

@@ -33,7 +33,8 @@ struct BadLook {
 };
 
 struct BurstResult {
-  // At most one of these; without any, all that follows is filled.
+  // At most one of these. Without any, all that follows is filled; after a bad look, `verified` is,
+  // whose outputs of calls not made are poison.
   std::optional<PeerCallResult> failure;
   std::optional<BadLook> bad_look;
 

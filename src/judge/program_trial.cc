@@ -233,6 +233,8 @@ StepResult ProgramTrial::RunOne(Contender& contender, PeerProcess& peer, const S
   if (result.failure) return Failed(contender, *result.failure, step);
   if (contender.kind != Kind::kCandidate) {
     TRY(CheckBaseline(contender, result));
+  } else if (result.verified.violation) {
+    return std::optional<Outcome>(*result.verified.violation);
   } else if (result.bad_look) {
     return JudgeLook(*result.bad_look);
   } else if (auto outcome = JudgeBurst(result)) {
@@ -283,7 +285,6 @@ std::optional<Outcome> ProgramTrial::Stale(const OutputReport& report, int combi
 }
 
 std::optional<Outcome> ProgramTrial::JudgeBurst(const BurstResult& result) {
-  if (result.verified.violation) return *result.verified.violation;
   for (size_t i = 0; i < result.last.timed.size(); ++i) {
     const OutputReport& report = result.verified.outputs.at(i);
     const int combination = arena().plan().CombinationOf(result.last.timed[i].content);
