@@ -171,7 +171,8 @@ TEST_P(LockedInTest, ForkBombEndsAtItsLimit) {
       if (child > 0) children.push_back(child);
     }
     for (const pid_t child : children) kill(child, SIGKILL);
-    return failure + (children.size() <= 20 ? "" : " after " + std::to_string(children.size()));
+    // Processes of the same user that have ended since the limit was set leave room for others.
+    return failure + (children.size() < 100 ? "" : " after " + std::to_string(children.size()));
   });
   SKIP_IF_NOT_REACHED(answer);
   EXPECT_EQ(answer, "EAGAIN");
