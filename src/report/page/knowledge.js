@@ -31,6 +31,17 @@ function evidenceLink(evidence) {
 
 // ---- charts ------------------------------------------------------------------------------------
 
+// Twice as fast is as far from 1 as half as fast.
+const GAIN_TICKS = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000];
+function gainAxis(lowest, highest) {
+  return {type: 'logarithmic', min: Math.max(...GAIN_TICKS.filter(tick => tick <= Math.min(0.5, lowest)), 0.01),
+          max: Math.min(...GAIN_TICKS.filter(tick => tick >= Math.max(2, highest)), 1000),
+          afterBuildTicks: axis => {
+            axis.ticks = GAIN_TICKS.filter(tick => tick >= axis.min && tick <= axis.max).map(value => ({value}));
+          },
+          ticks: {color: themeColour('muted'), callback: value => value + 'x'}};
+}
+
 function gainChart() {
   if (!chosen || !chosen.expected.length) return;
   const shown = chosen.expected.slice(0, LISTED_TECHNIQUES);
@@ -45,7 +56,7 @@ function gainChart() {
        errorBars: true, showLine: false, pointRadius: 4, pointHoverRadius: 6,
        pointBackgroundColor: shown.map(colour), pointBorderColor: shown.map(colour)}]},
      options: chartOptions({legend: false, y: 'expected gain', line: {value: 1, label: 'no gain'}, xAxis: {offset: true},
-       yAxis: {suggestedMin: Math.min(0.9, ...shown.map(row => row.lo)), suggestedMax: Math.max(1.1, ...shown.map(row => row.hi))},
+       yAxis: gainAxis(Math.min(...shown.map(row => row.lo)), Math.max(...shown.map(row => row.hi))),
        tooltip: {label: item => {
          const row = shown[item.dataIndex];
          return [times(row.gain) + '  [' + times(row.lo) + ', ' + times(row.hi) + ']',
@@ -67,17 +78,26 @@ function evidenceChart() {
 }
 
 function transitionChart() {
-  const rows = base.transitions.filter(row => row.after.measured).slice(0, 16);
+  const pays = row => row.after.mean_gain / row.otherwise.mean_gain;
+  const rows = base.transitions.filter(row => row.after.measured && row.otherwise.measured)
+    .sort((a, b) => pays(b) - pays(a)).slice(0, 16);
   if (!rows.length) return;
   const label = row => row.previous + ' \u2192 ' + row.technique;
   const series = (name, colour, gain) => ({
-    label: name, backgroundColor: colour, maxBarThickness: 22, data: rows.map(gain)});
-  chart('Transitions that pay', 'Mean gain of a technique right after another, beside what it brings otherwise.',
-    {type: 'bar', plugins: [referenceLine], data: {labels: rows.map(label), datasets: [
+    label: name, backgroundColor: colour, borderColor: colour, showLine: false, pointRadius: 5, pointHoverRadius: 7,
+    data: rows.map(gain)});
+  const gains = rows.flatMap(row => [row.after.mean_gain, row.otherwise.mean_gain]);
+  chart('What pays after what', 'Mean gain of a technique right after another, beside what it brings otherwise. '
+      + 'Most is gained where nothing was done before, which counts as otherwise.',
+    {type: 'line', plugins: [referenceLine], data: {labels: rows.map(label), datasets: [
        series('after', PALETTE[2], row => row.after.mean_gain),
-       series('otherwise', translucent(PALETTE[8], 0.75), row => row.otherwise.mean_gain ?? null)]},
-     options: chartOptions({y: 'mean gain', yAxis: {suggestedMin: 0.9}, line: {value: 1},
-       xAxis: {ticks: {autoSkip: false, maxRotation: 60, color: themeColour('muted')}}})}, true);
+       series('otherwise', PALETTE[8], row => row.otherwise.mean_gain)]},
+     options: chartOptions({y: 'mean gain', pointLegend: true, line: {value: 1}, yAxis: gainAxis(Math.min(...gains), Math.max(...gains)),
+       xAxis: {offset: true, ticks: {autoSkip: false, maxRotation: 60, color: themeColour('muted')}},
+       tooltip: {label: item => {
+         const side = item.datasetIndex === 0 ? rows[item.dataIndex].after : rows[item.dataIndex].otherwise;
+         return item.dataset.label + ' ' + times(side.mean_gain) + ', measured ' + side.measured;
+       }}})}, true);
 }
 
 // ---- tables ------------------------------------------------------------------------------------
