@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "judge/fake/host_kernels.h"
+#include "judge/fake/host_program.h"
 #include "judge/peer_reference.h"
 #include "judge/program_session.h"
 #include "util/clock.h"
@@ -21,116 +22,6 @@
 
 namespace warpsmith::judge {
 namespace {
-
-constexpr size_t kNameBytes = 64;
-
-// All behaviours in one library; the name in `behaviour` is replaced in its bytes.
-constexpr char kProgram[] = R"cpp(
-#include <signal.h>
-#include <unistd.h>
-#include <chrono>
-#include <cstdint>
-#include <cstdlib>
-#include <cstring>
-#include <map>
-#include <string>
-#include <thread>
-#include <tuple>
-#include <vector>
-
-  extern "C" {
-  volatile char behaviour[64] = "behaviour:honest";
-  }
-  extern "C" {
-  volatile char sizes[64] = "sizes:gemm";
-  }
-
-  namespace {
-  using Half = _Float16;
-  constexpr int M = 16, N = 16, K = 64;
-
-  bool Is(const char* name) {
-    char text[64];
-    for (int i = 0; i < 64; ++i) text[i] = behaviour[i];
-    return std::string(text) == std::string("behaviour:") + name;
-  }
-  const bool crashes_early = Is("crashes-when-loaded") && raise(SIGSEGV) == 0;
-  const bool hangs_early = [] {
-    while (Is("hangs-when-loaded")) usleep(1000);
-    return false;
-  }();
-
-  void Multiply(const Half* a, const Half* b, Half* c, int depth = K) {
-    for (int m = 0; m < M; ++m) {
-      float row[N] = {};
-      for (int k = 0; k < depth; ++k) {
-        for (int n = 0; n < N; ++n) row[n] += float(a[m * K + k]) * float(b[k * N + n]);
-      }
-      for (int n = 0; n < N; ++n) c[m * N + n] = Half(row[n]);
-    }
-  }
-  // A check's output ends where its mapping does.
-  bool IsCheck(const Half* c) { return reinterpret_cast<uintptr_t>(c + M * N) % (2 << 20) == 0; }
-  }  // namespace
-
-  extern "C" void warpsmith_call(void* const* tensors) {
-    auto* a = static_cast<Half*>(tensors[0]);
-    auto* b = static_cast<Half*>(tensors[1]);
-    auto* c = static_cast<Half*>(tensors[2]);
-    static int calls = 0;
-    ++calls;
-    const bool timed = !IsCheck(c);
-    if (Is("skips-some-calls") && timed && calls % 8 == 0) return;
-    if (Is("wrong")) return Multiply(a, b, c, K - 1);
-    if (Is("zeros")) return void(std::memset(c, 0, M * N * sizeof(Half)));
-    if (Is("first-calls-only") && calls > 40) return;
-    if (Is("crashes")) raise(SIGSEGV);
-    if (Is("crashes-when-timed") && timed) raise(SIGSEGV);
-    if (Is("exits")) _exit(0);
-    if (Is("hangs") || (Is("hangs-when-timed") && timed))
-      for (;;) usleep(1000);
-    if (Is("talks-to-the-oracle") && write(3, "HTTP/1.1 200 OK\r\n\r\n0123456789", 29) < 0) return;
-    if (Is("closes-the-socket")) close(3);
-    if (Is("hangs-up-when-timed") && timed) close(3);
-    if (Is("prints-a-gigabyte") && calls == 1) {
-      const std::vector<char> chunk(1 << 20, 'x');
-      for (int i = 0; i < 1024; ++i)
-        if (write(1, chunk.data(), chunk.size()) < 0) break;
-    }
-    if (Is("answers-later") && timed) {
-      std::thread([=] {
-        usleep(2000);
-        Multiply(a, b, c);
-      }).detach();
-      return;
-    }
-    if (Is("remembers-addresses")) {
-      static std::map<std::pair<const void*, const void*>, std::vector<Half>> known;
-      auto& answer = known[{a, b}];
-      if (timed && !answer.empty()) return void(std::memcpy(c, answer.data(), M * N * 2));
-      Multiply(a, b, c);
-      answer.assign(c, c + M * N);
-      return;
-    }
-    Multiply(a, b, c);
-    if (Is("writes-past-the-end")) c[M * N] = 1;
-    if (Is("writes-past-the-end-when-timed") && timed) c[M * N] = 1;
-    if (Is("changes-its-input") && timed) b[3] = -b[3];
-    if (Is("works-on-gpu-0")) {
-      const char* visible = getenv("CUDA_VISIBLE_DEVICES");
-      if (visible == nullptr || visible[0] != 'G') std::memset(c, 0xff, M * N * sizeof(Half));
-    }
-    if (Is("slow")) {
-      for (int i = 0; i < 20; ++i) Multiply(a, b, c);
-    }
-  }
-)cpp";
-
-std::string ReplaceName(std::string image, const std::string& from, const std::string& to) {
-  const size_t at = image.find(from + std::string(4, '\0'));
-  CHECK(at != std::string::npos && to.size() < kNameBytes);
-  return image.replace(at, kNameBytes, to + std::string(kNameBytes - to.size(), '\0'));
-}
 
 Task GemmTask() {
   const Expression m = Expression::Literal("M"), n = Expression::Literal("N"),
@@ -182,7 +73,7 @@ class ProgramJudging : public testing::Test {
 
   static void CompileProgram() {
     const auto source = folder_->path() / "program.cc", library = folder_->path() / "program.so";
-    ASSERT_TRUE(WriteFileAtomic(source, kProgram).ok());
+    ASSERT_TRUE(WriteFileAtomic(source, fake::HostProgram()).ok());
     const auto built = RunProcess({"c++", "-std=c++17", "-O2", "-fPIC", "-shared", "-o",
                                    library.string(), source.string(), "-pthread"},
                                   {});
@@ -209,14 +100,18 @@ class ProgramJudging : public testing::Test {
     job_.protocol.rounds = job_.protocol.max_rounds = 2;
     const auto problem = ProblemOf(job_.task, job_.workload);
     ASSERT_TRUE(problem.ok()) << problem.error().Line();
-    const ArenaPlan plan = PlanArena(BytesOf(*problem), 2, {50 << 20, 1 << 28, 1 << 28});
+    MakeArena(PlanArena(BytesOf(*problem), 2, {50 << 20, 1 << 28, 1 << 28}));
+  }
+
+  void MakeArena(const ArenaPlan& plan) {
+    const auto problem = ProblemOf(job_.task, job_.workload);
     auto arena = Arena::Create(*device_, "w", *problem, plan, nullptr, *random_);
     ASSERT_TRUE(arena.ok()) << arena.error().Line();
     arena_ = std::move(arena).value();
   }
 
   static std::string ProgramOf(const std::string& behaviour) {
-    return ReplaceName(*image_, "behaviour:honest", "behaviour:" + behaviour);
+    return fake::WithBehaviour(*image_, behaviour);
   }
 
   static PeerOptions Fake(const std::string& role, const std::string& argument = "") {
@@ -317,6 +212,25 @@ TEST_F(ProgramJudging, WrongAnswersAreNamed) {
 TEST_F(ProgramJudging, CallsLeftOutAreFound) {
   ExpectIncorrect("skips-some-calls", {"poison", "bound", "nondeterministic-wrong"});
   ExpectIncorrect("first-calls-only", {"poison", "bound", "nondeterministic-wrong"});
+}
+
+// Long calls make short bursts, and large outputs few slots: what the first calls should have
+// written is written over by the later ones.
+TEST_F(ProgramJudging, FirstCallsLeftOutOfAShortBurstAreFound) {
+  ArenaPlan few;
+  few.output_slots = 2;
+  MakeArena(few);
+  job_.protocol.rounds = job_.protocol.max_rounds = 1;
+  const Outcome honest = Judge("long-calls");
+  EXPECT_TRUE(std::holds_alternative<Passed>(honest)) << Describe(honest);
+  job_.protocol.rounds = job_.protocol.max_rounds = 10;  // by chance, one burst may show nothing
+  bool is_seen_under_way = false;  // and not only where nothing was written over it
+  for (int i = 0; i < 6 && !is_seen_under_way; ++i) {
+    const Outcome outcome = Judge("leaves-out-the-first-calls");
+    ExpectIncorrect(outcome, {"poison"});
+    is_seen_under_way = Describe(outcome).find("looked at") != std::string::npos;
+  }
+  EXPECT_TRUE(is_seen_under_way);
 }
 
 TEST_F(ProgramJudging, WorkPutOffIsFound) { ExpectRejected("answers-later", "late-write"); }
