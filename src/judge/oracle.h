@@ -62,6 +62,8 @@ class Oracle {
 
   // What certifies beyond checks and times: the first finding turns a pass into a rejection.
   Result<Outcome> Audit(const Job& job, Passed passed);
+  // PyTorch's modules and programs launch what they like: they are timed on the wall clock only.
+  static bool IsOnTheWall(const Task& task, const std::string& baseline);
   // Where the task names PyTorch or a program as a baseline: the plan's calls beside it, as one
   // mode more, the first. The outcome, where that fails.
   StepResult CompareOnTheWall(const Job& job, Stage& stage, Evidence& evidence, Passed& passed);
@@ -70,6 +72,7 @@ class Oracle {
   Result<std::unique_ptr<PeerProcess>> StartTorch();
   Status KeepSpareTorch(size_t count);
 
+  // Kernels: kernel_rounds.cc.
   Result<Outcome> Measure(const Job& job, Stage& stage, Evidence& evidence);
   // Load, check (in the first process), warm up.
   StepResult Enter(const Job& job, Stage& stage, Trial& trial, int process);
