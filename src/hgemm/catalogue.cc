@@ -1,199 +1,16 @@
 #include "hgemm/catalogue.h"
 
-#include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstdio>
-#include <map>
-#include <optional>
 #include <set>
-#include <tuple>
 
 #include "core/ranking.h"
-#include "hgemm/cells.h"
 
 namespace warpsmith::hgemm {
 namespace {
 
-constexpr std::string_view kFirstLine = "# warpsmith hgemm catalogue, version ";
-constexpr std::array<std::string_view, 18> kColumns = {
-    "m",       "n",         "k",     "layout",   "dtype",   "device",       "choice",
-    "kernel",  "candidate", "plan",  "artifact", "results", "architecture", "driver",
-    "toolkit", "library",   "level", "date"};
 constexpr double kWorstRatio = 0.99;
 constexpr double kWideHalfWidth = 0.02;  // of a ratio's logarithm
-constexpr double kLargestNumber = 1e9;
-constexpr size_t kMostParameters = 64, kMostResults = 64;
-
-Error Bad(const Place& place, const std::string& what) {
-  return BadAt(place, what,
-               "docs/catalogue-format.md says what a row holds; 'warpsmith hgemm catalogue make' "
-               "writes a catalogue");
-}
-
-Result<int64_t> Extent(const Place& place, std::string_view name, std::string_view cell) {
-  const auto value = NumberOf<int64_t>(cell);
-  if (value && *value >= 1 && *value <= kLargestExtent) return *value;
-  return Bad(place, std::string(name) + ": expected 1 to " + std::to_string(kLargestExtent) +
-                        ", found '" + std::string(cell) + "'");
-}
-
-Result<double> Positive(const Place& place, std::string_view text) {
-  const auto value = NumberOf<double>(text);
-  if (value && *value > 0 && *value <= kLargestNumber) return *value;
-  return Bad(place, "results: expected a number above 0, found '" + std::string(text) + "'");
-}
-
-// "device cublaslt-auto 1.157 2.076 1.797 1.785 1.809"
-Result<CatalogueResult> ResultOf(const Place& place, std::string_view text) {
-  const std::vector<std::string_view> words = Split(text, ' ');
-  if (words.size() != 7) {
-    return Bad(place,
-               "results: expected 'mode baseline kernel_us baseline_us ratio low high', "
-               "found '" +
-                   std::string(text) + "'");
-  }
-  const std::optional<Mode> mode = ModeFromName(words[0]);
-  if (!mode) return Bad(place, "results: no mode '" + std::string(words[0]) + "'");
-  if (words[1].empty()) return Bad(place, "results: a baseline has no name");
-  CatalogueResult result;
-  result.mode = *mode;
-  result.baseline = words[1];
-  result.kernel_us = TRY(Positive(place, words[2]));
-  result.baseline_us = TRY(Positive(place, words[3]));
-  result.ratio = TRY(Positive(place, words[4]));
-  result.interval = {TRY(Positive(place, words[5])), TRY(Positive(place, words[6]))};
-  if (result.interval.lo > result.interval.hi) {
-    return Bad(place, "results: an interval's ends are the wrong way round");
-  }
-  return result;
-}
-
-Result<std::vector<CatalogueResult>> ResultsOf(const Place& place, std::string_view cell) {
-  const std::vector<std::string_view> parts = Split(cell, ';');
-  if (parts.size() > kMostResults) return Bad(place, "more than 64 results");
-  std::vector<CatalogueResult> results;
-  for (std::string_view part : parts) results.push_back(TRY(ResultOf(place, part)));
-  return results;
-}
-
-Result<std::string> Hash(const Place& place, std::string_view name, std::string_view cell) {
-  const bool digits = cell.find_first_not_of("0123456789abcdef") == std::string_view::npos;
-  if (digits && cell.size() == 64) return std::string(cell);
-  return Bad(place, std::string(name) + ": expected 64 hexadecimal digits, found '" +
-                        std::string(cell.substr(0, 80)) + "'");
-}
-
-Result<std::string> Filled(const Place& place, std::string_view name, std::string_view cell) {
-  if (!cell.empty()) return std::string(cell);
-  return Bad(place, std::string(name) + " is empty");
-}
-
-Result<Problem> ProblemOf(const Place& place, std::span<const std::string_view> cells) {
-  Problem problem{TRY(Extent(place, "m", cells[0])), TRY(Extent(place, "n", cells[1])),
-                  TRY(Extent(place, "k", cells[2]))};
-  if (cells[3] != "NN" && cells[3] != "TN") {
-    return Bad(place, "layout: expected NN or TN, found '" + std::string(cells[3]) + "'");
-  }
-  problem.layout = cells[3] == "NN" ? Layout::kNN : Layout::kTN;
-  return problem;
-}
-
-Result<Choice> ChoiceOf(const Place& place, std::string_view cell) {
-  for (const Choice choice : {Choice::kKernel, Choice::kCublasLt}) {
-    if (cell == Name(choice)) return choice;
-  }
-  return Bad(place, "choice: expected kernel or cublaslt, found '" + std::string(cell) + "'");
-}
-
-Result<CatalogueRow> RowOf(const Place& place, std::string_view text) {
-  const std::vector<std::string_view> cells = Split(text, ',');
-  if (cells.size() != kColumns.size()) {
-    return Bad(place, "expected " + std::to_string(kColumns.size()) + " cells, found " +
-                          std::to_string(cells.size()));
-  }
-  CatalogueRow row;
-  row.problem = TRY(ProblemOf(place, cells));
-  const std::optional<DType> dtype = DTypeFromName(cells[4]);
-  if (dtype != DType::kF16 && dtype != DType::kBF16) {
-    return Bad(place, "dtype: expected f16 or bf16, found '" + std::string(cells[4]) + "'");
-  }
-  row.problem.dtype = *dtype;
-  row.device = TRY(Filled(place, "device", cells[5]));
-  row.choice = TRY(ChoiceOf(place, cells[6]));
-  auto kernel = PointFromName(cells[7]);
-  if (!kernel.ok()) return Bad(place, "kernel: " + kernel.error().message);
-  row.kernel = *std::move(kernel);
-  row.candidate = TRY(Hash(place, "candidate", cells[8]));
-  row.plan_id = TRY(Hash(place, "plan", cells[9]));
-  row.artifact = TRY(Hash(place, "artifact", cells[10]));
-  row.results = TRY(ResultsOf(place, cells[11]));
-  row.architecture = TRY(Filled(place, "architecture", cells[12]));
-  row.driver = TRY(Filled(place, "driver", cells[13]));
-  row.toolkit = TRY(Filled(place, "toolkit", cells[14]));
-  row.library = TRY(Filled(place, "library", cells[15]));
-  row.level = TRY(Filled(place, "level", cells[16]));
-  row.date = TRY(Filled(place, "date", cells[17]));
-  return row;
-}
-
-Status CheckFirstLine(const Place& place, std::string_view line) {
-  if (!line.starts_with(kFirstLine)) {
-    return Bad(place, "not a catalogue: expected '" + std::string(kFirstLine) + "1'");
-  }
-  if (line.substr(kFirstLine.size()) == std::to_string(kCatalogueVersion)) return {};
-  Error error =
-      Bad(place, "catalogue of version '" + std::string(line.substr(kFirstLine.size())) +
-                     "', this program reads version " + std::to_string(kCatalogueVersion));
-  error.code = ErrorCode::kVersion;
-  error.fix = "use the version of warpsmith that wrote it, or make it again";
-  return error;
-}
-
-std::string Header() {
-  std::string header;
-  for (std::string_view column : kColumns) {
-    header += (header.empty() ? "" : ",") + std::string(column);
-  }
-  return header;
-}
-
-using Order = std::tuple<int64_t, int64_t, int64_t, Layout, DType, std::string_view>;
-Order OrderOf(const CatalogueRow& row) {
-  return {row.problem.m,      row.problem.n,     row.problem.k,
-          row.problem.layout, row.problem.dtype, row.device};
-}
-
-std::string NumberText(const char* format, double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, format, value);
-  return text;
-}
-
-std::string ResultText(const CatalogueResult& result) {
-  return std::string(Name(result.mode)) + " " + result.baseline + " " +
-         NumberText("%.5g", result.kernel_us) + " " + NumberText("%.5g", result.baseline_us) + " " +
-         NumberText("%.4f", result.ratio) + " " + NumberText("%.4f", result.interval.lo) + " " +
-         NumberText("%.4f", result.interval.hi);
-}
-
-std::string RowText(const CatalogueRow& row) {
-  std::string results;
-  for (const CatalogueResult& result : row.results) {
-    results += (results.empty() ? "" : ";") + ResultText(result);
-  }
-  std::string line = std::to_string(row.problem.m) + "," + std::to_string(row.problem.n) + "," +
-                     std::to_string(row.problem.k) +
-                     (row.problem.layout == Layout::kNN ? ",NN," : ",TN,") +
-                     std::string(warpsmith::Name(row.problem.dtype)) + "," + row.device + "," +
-                     std::string(Name(row.choice));
-  for (const std::string& cell :
-       {PointName(row.kernel), row.candidate, row.plan_id, row.artifact, results, row.architecture,
-        row.driver, row.toolkit, row.library, row.level, row.date}) {
-    line += "," + cell;
-  }
-  return line;
-}
 
 // Holds 1, and is wider than noise of the usual kind makes it.
 bool IsUndecided(const Interval& interval) {
@@ -201,21 +18,12 @@ bool IsUndecided(const Interval& interval) {
          interval.hi > interval.lo * std::exp(2 * kWideHalfWidth);
 }
 
-bool IsSurer(const CatalogueRow& a, const CatalogueRow& b) {
-  const auto rank = [](const CatalogueRow& row) {
-    const double low = row.results.empty() ? 0 : row.results.front().interval.lo;
-    return std::tuple(low, row.date, RowText(row));
-  };
-  return rank(a) > rank(b);
-}
-
 }  // namespace
 
 std::string_view Name(Choice choice) { return choice == Choice::kKernel ? "kernel" : "cublaslt"; }
 
 std::string KeyText(const CatalogueRow& row) {
-  return std::to_string(row.problem.m) + "x" + std::to_string(row.problem.n) + "x" +
-         std::to_string(row.problem.k) + (row.problem.layout == Layout::kNN ? "-NN " : "-TN ") +
+  return SizesText(row.problem) + (row.problem.layout == Layout::kNN ? "-NN " : "-TN ") +
          std::string(warpsmith::Name(row.problem.dtype)) + " " + row.device;
 }
 
@@ -232,92 +40,12 @@ Choice Guarded(std::span<const CatalogueResult> results) {
   return results.empty() || undecided.size() > 1 ? Choice::kCublasLt : Choice::kKernel;
 }
 
-Result<Point> PointFromName(std::string_view text) {
-  const auto bad = [&](const std::string& what) {
-    return Error{ErrorCode::kBadInput, what + " in '" + std::string(text.substr(0, 200)) + "'", ""};
-  };
-  const std::vector<std::string_view> words = Split(text, ' ');
-  if (words.front().empty()) return bad("no kernel family");
-  if (words.size() > kMostParameters) return bad("more than 64 parameters");
-  Point point{std::string(words.front()), {}};
-  for (std::string_view word : std::span(words).subspan(1)) {
-    const size_t equals = word.find('=');
-    if (equals == 0 || equals == std::string_view::npos) return bad("expected name=value");
-    const auto value = NumberOf<int64_t>(word.substr(equals + 1));
-    if (!value) return bad("expected a whole number");
-    if (!point.config.emplace(word.substr(0, equals), *value).second) {
-      return bad("a parameter stands twice");
-    }
-  }
-  return point;
-}
-
-Result<Catalogue> ParseCatalogue(std::string_view source, std::string_view text) {
-  Catalogue catalogue;
-  std::map<Order, int> seen;  // key -> line
-  Place place{source, 0};
-  bool has_header = false;
-  while (!text.empty() || place.line == 0) {
-    const size_t end = text.find('\n');
-    std::string_view line = text.substr(0, end);
-    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
-    if (line.ends_with('\r')) line.remove_suffix(1);
-    if (++place.line == 1) {
-      TRY(CheckFirstLine(place, line));
-    } else if (line.empty() || line.starts_with('#')) {
-      continue;
-    } else if (!has_header) {
-      if (line != Header()) return Bad(place, "expected the header '" + Header() + "'");
-      has_header = true;
-    } else {
-      catalogue.rows.push_back(TRY(RowOf(place, line)));
-    }
-  }
-  std::stable_sort(catalogue.rows.begin(), catalogue.rows.end(),
-                   [](const auto& a, const auto& b) { return OrderOf(a) < OrderOf(b); });
-  for (size_t i = 1; i < catalogue.rows.size(); ++i) {
-    if (OrderOf(catalogue.rows[i - 1]) != OrderOf(catalogue.rows[i])) continue;
-    return Error{ErrorCode::kBadInput,
-                 std::string(source) + ": two rows of " + KeyText(catalogue.rows[i]),
-                 "'warpsmith hgemm catalogue merge' keeps the better of two catalogues' rows"};
-  }
-  return catalogue;
-}
-
-Result<std::string> ToText(const Catalogue& catalogue) {
-  std::vector<const CatalogueRow*> rows;
-  for (const CatalogueRow& row : catalogue.rows) rows.push_back(&row);
-  std::stable_sort(rows.begin(), rows.end(),
-                   [](const auto* a, const auto* b) { return OrderOf(*a) < OrderOf(*b); });
-  std::string text =
-      std::string(kFirstLine) + std::to_string(kCatalogueVersion) + "\n" + Header() + "\n";
-  for (const CatalogueRow* row : rows) text += RowText(*row) + "\n";
-  TRY(ParseCatalogue("the catalogue", text));
-  return text;
-}
-
-Catalogue Merge(std::span<const Catalogue> parts) {
-  std::map<Order, const CatalogueRow*> best;
-  for (const Catalogue& part : parts) {
-    for (const CatalogueRow& row : part.rows) {
-      const auto [place, fresh] = best.emplace(OrderOf(row), &row);
-      if (!fresh && IsSurer(row, *place->second)) place->second = &row;
-    }
-  }
-  Catalogue merged;
-  for (const auto& [order, row] : best) merged.rows.push_back(*row);
-  return merged;
-}
+bool IsAgainstTheRule(const CatalogueRow& row) { return row.choice != Guarded(row.results); }
 
 const CatalogueRow* Find(const Catalogue& catalogue, const Problem& problem,
                          std::string_view device) {
   for (const CatalogueRow& row : catalogue.rows) {
-    const Problem& own = row.problem;
-    if (own.m == problem.m && own.n == problem.n && own.k == problem.k &&
-        own.layout == problem.layout && own.dtype == problem.dtype &&
-        (device.empty() || row.device == device)) {
-      return &row;
-    }
+    if (row.problem == problem && (device.empty() || row.device == device)) return &row;
   }
   return nullptr;
 }
@@ -327,20 +55,22 @@ std::string Explain(const CatalogueRow& row) {
   std::string text = KeyText(row) + ": " + (ours ? PointName(row.kernel) : "cuBLASLt") + "\n";
   if (!ours) text += "  the best kernel was " + PointName(row.kernel) + "\n";
   for (const CatalogueResult& result : row.results) {
-    char line[256];
-    std::snprintf(line, sizeof line, "  %-12s %10.3f us, %s %10.3f us: %.3f [%.3f, %.3f]\n",
-                  std::string(Name(result.mode)).c_str(), result.kernel_us, result.baseline.c_str(),
-                  result.baseline_us, result.ratio, result.interval.lo, result.interval.hi);
-    text += line;
+    char kernel[64], baseline[96];
+    std::snprintf(kernel, sizeof kernel, "  %-12s %10.3f us, ",
+                  std::string(Name(result.mode)).c_str(), result.kernel_us);
+    std::snprintf(baseline, sizeof baseline, " %10.3f us: %.3f [%.3f, %.3f]\n", result.baseline_us,
+                  result.ratio, result.interval.lo, result.interval.hi);
+    text += kernel + result.baseline + baseline;
   }
-  text += Guarded(row.results) != row.choice ? "  chosen by hand, against the rule:"
-          : ours                             ? "  taken:"
-                                             : "  left out:";
+  text += IsAgainstTheRule(row) ? "  chosen by hand or by 'guard --strict', against the rule:"
+          : ours                ? "  taken:"
+                                : "  left out:";
   return text +
          " a kernel must not be slower in a hot graph, nor surely below 0.99 in another mode\n  " +
          row.level + " on " + row.device + ", driver " + row.driver + ", " + row.toolkit + ", " +
          row.library + ", " + row.date + "\n  candidate " + row.candidate.substr(0, 12) +
-         ", plan " + row.plan_id.substr(0, 12) + ", cubin " + row.artifact.substr(0, 12) + "\n";
+         ", plan " + row.plan_id.substr(0, 12) + ", cubin " +
+         (row.artifact == kArtifactNotKept ? "not kept" : row.artifact.substr(0, 12)) + "\n";
 }
 
 }  // namespace warpsmith::hgemm

@@ -8,17 +8,28 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/protocol.h"
 #include "core/space.h"
 #include "core/verdict.h"
-#include "hgemm/family.h"
+#include "hgemm/problem.h"
 #include "util/result.h"
 
 namespace warpsmith::hgemm {
 
 inline constexpr int kCatalogueVersion = 1;
+
+// A row's level. The results of a compared row are a comparison's: more rounds than screening has
+// and every mode, but one process and no audits, which certifying has.
+inline constexpr std::string_view kScreenedLevel = "screened";
+inline constexpr std::string_view kComparedLevel = "compared";
+inline constexpr std::string_view kCertifiedLevel = "certified";
+
+// In place of a cubin's hash, where the results are of a kernel whose cubin no one kept.
+inline constexpr std::string_view kArtifactNotKept =
+    "0000000000000000000000000000000000000000000000000000000000000000";
 
 // What the shape's callers are best served with.
 enum class Choice : uint8_t { kKernel, kCublasLt };
@@ -41,15 +52,19 @@ struct CatalogueRow {
   std::vector<CatalogueResult> results;       // from 1
   std::string architecture, driver, toolkit;  // "sm_90a", "580.95", "nvrtc 13.0"
   std::string library;                        // the baselines': "cuBLASLt 13.1.0"
-  std::string level;                          // "screened", "compared", "certified"
+  std::string level;                          // kScreenedLevel, ...
   std::string date;                           // UTC, "2026-11-21T11:01:41Z"
 };
 
 struct Catalogue {
-  std::vector<CatalogueRow> rows;  // in the order of KeyText, no key twice
+  std::vector<CatalogueRow> rows;  // in the order of their keys, no key twice
 };
 
-// "64x128x256-TN f16 NVIDIA H200": what a catalogue holds one row of.
+// What a catalogue holds one row of.
+using CatalogueKey = std::pair<Problem, std::string_view>;
+inline CatalogueKey KeyOf(const CatalogueRow& row) { return {row.problem, row.device}; }
+
+// "64x128x256-TN f16 NVIDIA H200": the key, for people.
 std::string KeyText(const CatalogueRow& row);
 
 // The guard, max(kernel, baseline): the kernel, if its ratio is at least 1 in a hot graph and at
@@ -57,14 +72,21 @@ std::string KeyText(const CatalogueRow& row);
 // holds 1 and is wider than 2 % to each side. Two such modes, and it is the baseline after all.
 Choice Guarded(std::span<const CatalogueResult> results);
 
+// The row chose otherwise than its results say: by hand, or because its kernel was not compared
+// where all should have been.
+bool IsAgainstTheRule(const CatalogueRow& row);
+
 // `source` (a file's name) goes into errors: kBadInput with the line, kVersion for another version.
 Result<Catalogue> ParseCatalogue(std::string_view source, std::string_view text);
 
 // What ParseCatalogue reads. kBadInput where a text of a row would break the format.
 Result<std::string> ToText(const Catalogue& catalogue);
+std::string RowText(const CatalogueRow& row);  // its line there, without the line's end
 
-// Of rows with one key the surest stays: the greatest lower bound of the first result, then the
-// later date. The order of `parts` does not matter.
+// Of rows with one key the surest stays: compared ones before certified ones before screened ones,
+// so that only a comparison takes back what a comparison decided; then a choice against the rule;
+// then the greatest lower bound of the first result; then the later date. Neither the order of
+// `parts` matters nor whether they are merged at once.
 Catalogue Merge(std::span<const Catalogue> parts);
 
 // The row of a problem, or null. `device`: empty means any.

@@ -3,33 +3,12 @@
 #include <gmock/gmock.h>
 #include <rapidcheck.h>
 
-#include <algorithm>
+#include "hgemm/test_catalogue.h"
 
 namespace warpsmith::hgemm {
 namespace {
 
 using ::testing::HasSubstr;
-
-CatalogueRow Row(int64_t m, double ratio, const std::string& date = "2026-11-21T11:00:00Z") {
-  CatalogueRow row;
-  row.problem = {m, 128, 256};
-  row.device = "NVIDIA H200";
-  row.kernel = {"tiny", {{"warp_m", 16}, {"warp_n", 8}}};
-  row.candidate = std::string(64, 'a');
-  row.plan_id = std::string(64, 'b');
-  row.artifact = std::string(64, 'c');
-  row.results = {
-      {Mode::kDeviceHot, "cublaslt-auto", 2.0, 2.0 * ratio, ratio, {ratio - 0.01, ratio + 0.01}},
-      {Mode::kServer, "cublaslt-auto", 9.5, 10.0, 1.0526, {0.99, 1.1}}};
-  row.choice = Guarded(row.results);
-  row.architecture = "sm_90a";
-  row.driver = "580.159.04";
-  row.toolkit = "nvrtc 13.0";
-  row.library = "cuBLASLt 13.1.0";
-  row.level = "certified";
-  row.date = date;
-  return row;
-}
 
 std::string TextOf(const std::vector<CatalogueRow>& rows) { return ToText({rows}).value(); }
 
@@ -43,22 +22,22 @@ std::string With(std::string text, const std::string& from, const std::string& t
 }
 
 TEST(CatalogueTest, ReadsWhatItWrites) {
-  const std::string text = TextOf({Row(64, 1.5), Row(128, 0.9)});
+  const std::string text = TextOf({SampleRow(64, 1.5), SampleRow(128, 0.9)});
   const auto parsed = ParseCatalogue("c.csv", text);
   ASSERT_TRUE(parsed.ok()) << parsed.error().Line();
   EXPECT_EQ(TextOf(parsed->rows), text);
-  EXPECT_EQ(parsed->rows[0].kernel, Row(64, 1.5).kernel);
+  EXPECT_EQ(parsed->rows[0].kernel, SampleRow(64, 1.5).kernel);
   EXPECT_EQ(parsed->rows[0].results[1].mode, Mode::kServer);
   EXPECT_DOUBLE_EQ(parsed->rows[1].results[0].ratio, 0.9);
 }
 
 TEST(CatalogueTest, WritesRowsInOrderOfTheirShapes) {
-  const std::string text = TextOf({Row(1024, 1.5), Row(64, 1.5)});
+  const std::string text = TextOf({SampleRow(1024, 1.5), SampleRow(64, 1.5)});
   EXPECT_LT(text.find("\n64,128"), text.find("\n1024,128"));
 }
 
 TEST(CatalogueTest, NamesLineAndFieldOfWhatIsWrong) {
-  const std::string good = TextOf({Row(64, 1.5)});
+  const std::string good = TextOf({SampleRow(64, 1.5)});
   EXPECT_THAT(ErrorOf(""), HasSubstr("c.csv:1: not a catalogue"));
   EXPECT_THAT(ErrorOf("{\"schema\": 1}"), HasSubstr("not a catalogue"));
   EXPECT_THAT(ErrorOf(With(good, "\n64,", "\n0,")), HasSubstr("c.csv:3: m: expected 1 to"));
@@ -84,7 +63,7 @@ TEST(CatalogueTest, RefusesAnotherVersionWithItsOwnCode) {
 }
 
 TEST(CatalogueTest, RefusesToWriteWhatItCouldNotRead) {
-  CatalogueRow row = Row(64, 1.5);
+  CatalogueRow row = SampleRow(64, 1.5);
   row.device = "a, b";
   EXPECT_FALSE(ToText({{row}}).ok());
   row.device = "a\nb";
@@ -142,44 +121,19 @@ TEST(CatalogueTest, AFasterKernelIsNeverLeftOutForIt) {
 }
 
 TEST(CatalogueTest, ExplainsBothChoicesWithTheirEvidence) {
-  EXPECT_THAT(Explain(Row(64, 1.5)), HasSubstr("64x128x256-TN f16 NVIDIA H200: tiny warp_m=16"));
-  EXPECT_THAT(Explain(Row(64, 1.5)), HasSubstr("1.500 [1.490, 1.510]"));
-  EXPECT_THAT(Explain(Row(64, 0.9)), HasSubstr("H200: cuBLASLt\n  the best kernel was tiny"));
-  CatalogueRow forced = Row(64, 0.9);
+  EXPECT_THAT(Explain(SampleRow(64, 1.5)),
+              HasSubstr("64x128x256-TN f16 NVIDIA H200: tiny warp_m=16"));
+  EXPECT_THAT(Explain(SampleRow(64, 1.5)), HasSubstr("1.500 [1.490, 1.510]"));
+  EXPECT_THAT(Explain(SampleRow(64, 0.9)), HasSubstr("H200: cuBLASLt\n  the best kernel was tiny"));
+  CatalogueRow forced = SampleRow(64, 0.9);
   forced.choice = Choice::kKernel;
   EXPECT_THAT(Explain(forced), HasSubstr("chosen by hand"));
-}
-
-TEST(CatalogueTest, MergeKeepsTheSurestRowOfEachShape) {
-  const Catalogue one{{Row(64, 1.5), Row(128, 1.1)}}, other{{Row(64, 1.4), Row(256, 1.2)}};
-  const Catalogue parts[] = {other, one};
-  const Catalogue merged = Merge(parts);
-  ASSERT_EQ(merged.rows.size(), 3U);
-  EXPECT_DOUBLE_EQ(merged.rows[0].results[0].ratio, 1.5);
-  EXPECT_NE(Find(merged, {256, 128, 256}), nullptr);
-  EXPECT_EQ(Find(merged, {256, 128, 256, Layout::kNN}), nullptr);
-  EXPECT_EQ(Find(merged, {256, 128, 256, Layout::kTN, DType::kBF16}), nullptr);
-  EXPECT_EQ(Find(merged, {256, 128, 256}, "NVIDIA H100"), nullptr);
-}
-
-TEST(CatalogueTest, MergeDoesNotFeelTheOrderOfItsParts) {
-  rc::check([] {
-    const auto draw = [] {
-      Catalogue part;
-      for (const int64_t m : {64, 128, 256}) {
-        if (!*rc::gen::arbitrary<bool>()) continue;
-        const auto hour = std::to_string(*rc::gen::inRange(10, 20));
-        part.rows.push_back(Row(m, *rc::gen::element(0.9, 1.1, 1.3), "2026-11-21T" + hour));
-      }
-      return part;
-    };
-    std::vector<Catalogue> parts = {draw(), draw(), draw()};
-    const std::string forward = TextOf(Merge(parts).rows);
-    std::reverse(parts.begin(), parts.end());
-    RC_ASSERT(TextOf(Merge(parts).rows) == forward);
-    const Catalogue nested[] = {Merge(std::span(parts).first(2)), parts[2]};
-    RC_ASSERT(TextOf(Merge(nested).rows) == forward);
-  });
+  CatalogueRow long_name = SampleRow(64, 1.5);
+  long_name.results[0].baseline = std::string(1000, 'b');
+  EXPECT_THAT(Explain(long_name), HasSubstr("b      3.000 us: 1.500 [1.490, 1.510]\n"));
+  CatalogueRow unkept = SampleRow(64, 1.5);
+  unkept.artifact = kArtifactNotKept;
+  EXPECT_THAT(Explain(unkept), HasSubstr("cubin not kept"));
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "hgemm/comparison_guard.h"
 
+#include "hgemm/built_kernels.h"
 #include "util/sha256.h"
 
 namespace warpsmith::hgemm {
@@ -20,6 +21,25 @@ std::vector<CatalogueResult> ResultsOf(const ShapeComparison& shape) {
   return results;
 }
 
+// The catalogue with the hashes of the kernels that were compared: its own, or those of what this
+// program builds, if the program that compared them built the same.
+Result<Catalogue> MeasuredKernels(const Catalogue& catalogue, const ComparisonTerms& terms) {
+  if (terms.catalogue == TRY(CatalogueHash(catalogue))) return catalogue;
+  Catalogue built = AsBuiltNow(catalogue);
+  if (terms.catalogue == TRY(CatalogueHash(built))) return built;
+  return Error{ErrorCode::kBadInput,
+               "the comparison is not of this catalogue's kernels (its catalogue is " +
+                   terms.catalogue.substr(0, 12) + ")",
+               "name the catalogue that 'hgemm bench --catalogue' was given, and use the version "
+               "of warpsmith that measured it"};
+}
+
+void TakeHashes(const CatalogueRow& from, CatalogueRow& row) {
+  row.candidate = from.candidate;
+  row.plan_id = from.plan_id;
+  row.artifact = from.artifact;
+}
+
 void Decide(const ShapeComparison& shape, const ComparisonSession& session,
             GuardedCatalogue& guarded, CatalogueRow& row) {
   const Choice before = row.choice;
@@ -31,6 +51,8 @@ void Decide(const ShapeComparison& shape, const ComparisonSession& session,
   row.level = kComparedLevel;
   row.date = session.date;
   ++guarded.decided;
+  const Result<bool> changed = HasChanged(row);
+  guarded.changed += changed.ok() && *changed ? 1 : 0;
   guarded.to_kernel += row.choice == Choice::kKernel && before != row.choice ? 1 : 0;
   guarded.to_cublaslt += row.choice == Choice::kCublasLt && before != row.choice ? 1 : 0;
 }
@@ -43,14 +65,10 @@ Result<std::string> CatalogueHash(const Catalogue& catalogue) {
 
 Result<GuardedCatalogue> Guard(const Catalogue& catalogue, const ComparisonTable& comparison,
                                Uncompared uncompared) {
-  if (comparison.terms.catalogue != TRY(CatalogueHash(catalogue))) {
-    return Error{ErrorCode::kBadInput,
-                 "the comparison is not of this catalogue's kernels (its catalogue is " +
-                     comparison.terms.catalogue.substr(0, 12) + ")",
-                 "name the catalogue that 'hgemm bench --catalogue' was given"};
-  }
+  const Catalogue measured = TRY(MeasuredKernels(catalogue, comparison.terms));
   GuardedCatalogue guarded{catalogue};
-  for (CatalogueRow& row : guarded.catalogue.rows) {
+  for (size_t i = 0; i < catalogue.rows.size(); ++i) {
+    CatalogueRow& row = guarded.catalogue.rows[i];
     if (!IsOfTerms(row, comparison.terms)) {
       ++guarded.elsewhere;
       continue;
@@ -61,6 +79,8 @@ Result<GuardedCatalogue> Guard(const Catalogue& catalogue, const ComparisonTable
       if (uncompared == Uncompared::kCublasLt) row.choice = Choice::kCublasLt;
       continue;
     }
+    guarded.built_anew += measured.rows[i].candidate != row.candidate ? 1 : 0;
+    TakeHashes(measured.rows[i], row);
     Decide(*shape, comparison.sessions[shape->session], guarded, row);
   }
   guarded.not_catalogued = static_cast<int>(comparison.shapes.size()) - guarded.decided;

@@ -4,16 +4,11 @@
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 
 #include "hgemm/catalogue.h"
 #include "hgemm/comparison_table.h"
 
 namespace warpsmith::hgemm {
-
-// The level of a row whose results are a comparison's: more rounds than screening has and every
-// mode, but one process and no audits, which certifying has.
-inline constexpr std::string_view kComparedLevel = "compared";
 
 // SHA-256 of what ToText makes of it: notes and the order of rows do not matter. kBadInput as
 // there.
@@ -27,13 +22,18 @@ struct GuardedCatalogue {
   int not_compared = 0;    // rows whose shapes the comparison lacks
   int elsewhere = 0;       // rows of another device, layout or type: always left alone
   int not_catalogued = 0;  // shapes of the comparison that the catalogue lacks
+  // Of the rows that were decided: the comparison measured what has been built of them since they
+  // were tuned, and they have its hashes now.
+  int built_anew = 0;
+  // Of the rows that were decided: this program builds them otherwise than what was measured.
+  int changed = 0;
 };
 
 // What becomes of rows that were not compared: their kernels may have failed the comparison.
 enum class Uncompared : uint8_t { kKeep, kCublasLt };
 
 // Gives every row that was compared the comparison's results, and the choice that Guarded makes of
-// them. kBadInput: the comparison was of another catalogue.
+// them. kBadInput: the comparison was neither of this catalogue, nor of it AsBuiltNow.
 Result<GuardedCatalogue> Guard(const Catalogue& catalogue, const ComparisonTable& comparison,
                                Uncompared uncompared = Uncompared::kKeep);
 

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "hgemm/built_kernels.h"
 #include "hgemm/test_comparison.h"
 
 namespace warpsmith::hgemm {
@@ -93,6 +94,49 @@ TEST(ComparisonGuardTest, RefusesAComparisonOfAnotherCatalogue) {
   EXPECT_THAT(Guard(other, table).error().message, ::testing::HasSubstr("not of this catalogue"));
   table.terms.catalogue = "none";
   EXPECT_FALSE(Guard(catalogue, table).ok());
+}
+
+// The row's hashes are of kernels that were never built; the bench measured what is built now.
+TEST(ComparisonGuardTest, ResultsStandBesideTheHashesOfWhatWasMeasured) {
+  const Catalogue catalogue{{Row({64, 64, 64}, 1.2), Row({512, 512, 512}, 1.2)}};
+  const Catalogue built = AsBuiltNow(catalogue);
+  ASSERT_NE(built.rows[0].candidate, catalogue.rows[0].candidate);
+  const auto guarded = Guard(catalogue, CompareWith(built));
+  ASSERT_TRUE(guarded.ok()) << guarded.error().Line();
+  EXPECT_EQ(guarded->built_anew, 1);
+  EXPECT_EQ(guarded->changed, 0);
+  const CatalogueRow& row = guarded->catalogue.rows[0];
+  EXPECT_EQ(row.candidate, built.rows[0].candidate);
+  EXPECT_EQ(row.plan_id, built.rows[0].plan_id);
+  EXPECT_EQ(row.artifact, kArtifactNotKept);
+  EXPECT_EQ(row.level, "compared");
+  // Not compared: still what was tuned.
+  EXPECT_EQ(guarded->catalogue.rows[1].candidate, catalogue.rows[1].candidate);
+  EXPECT_EQ(guarded->catalogue.rows[1].artifact, catalogue.rows[1].artifact);
+}
+
+TEST(ComparisonGuardTest, SaysWhatThisProgramBuildsOtherwiseThanWhatWasMeasured) {
+  const Catalogue old{{Row({64, 64, 64}, 1.2)}};
+  const auto of_old = Guard(old, CompareWith(old));
+  ASSERT_TRUE(of_old.ok()) << of_old.error().Line();
+  EXPECT_EQ(of_old->changed, 1);
+  EXPECT_EQ(of_old->built_anew, 0);
+  EXPECT_EQ(of_old->catalogue.rows[0].candidate, old.rows[0].candidate);
+  const Catalogue current = AsBuiltNow(old);
+  EXPECT_EQ(Guard(current, CompareWith(current))->changed, 0);
+}
+
+TEST(ComparisonGuardTest, AMergeWithWhatWasGuardedKeepsTheDecisions) {
+  const Catalogue catalogue{
+      {Row({64, 64, 64}, 1.2), Row({64, 128, 64}, 1.2), Row({512, 64, 64}, 1.2)}};
+  const Catalogue guarded =
+      Guard(catalogue, CompareWith(catalogue), Uncompared::kCublasLt).value().catalogue;
+  // In the comparison 64x128x64 has 0.9, and 512x64x64 no row.
+  const Catalogue parts[] = {catalogue, guarded};
+  const Catalogue merged = Merge(parts);
+  EXPECT_EQ(ToText(merged).value(), ToText(guarded).value());
+  EXPECT_EQ(Find(merged, {64, 128, 64})->choice, Choice::kCublasLt);
+  EXPECT_EQ(Find(merged, {512, 64, 64})->choice, Choice::kCublasLt);
 }
 
 TEST(ComparisonGuardTest, TheHashIsOfTheRowsWhateverTheirOrder) {

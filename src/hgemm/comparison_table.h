@@ -1,5 +1,5 @@
 // What a library and its kernels were measured to be beside cuBLASLt, shape by shape: the table
-// that `hgemm bench --against` writes as it goes. Format: docs/comparison-format.md.
+// that `hgemm bench --against` makes.
 #ifndef WARPSMITH_HGEMM_COMPARISON_TABLE_H_
 #define WARPSMITH_HGEMM_COMPARISON_TABLE_H_
 
@@ -12,12 +12,10 @@
 
 #include "core/protocol.h"
 #include "core/verdict.h"
-#include "hgemm/family.h"
+#include "hgemm/problem.h"
 #include "util/result.h"
 
 namespace warpsmith::hgemm {
-
-inline constexpr int kComparisonVersion = 1;
 
 // Every shape has a row in each, in this order.
 inline constexpr std::array<Mode, 4> kComparedModes = {Mode::kDeviceHot, Mode::kDeviceCold,
@@ -33,10 +31,24 @@ struct ComparisonTerms {
   std::string layout, dtype;  // "TN", "f16"
   std::string library;        // the file's name and SHA-256
   std::string pack;           // likewise, of the pack it finds, or "none"
-  std::string catalogue;      // SHA-256 of its rows (CatalogueHash), or "none"
+  std::string catalogue;      // CatalogueHash of it AsBuiltNow, or "none"
   std::string protocol;       // ProtocolId
   bool operator==(const ComparisonTerms&) const = default;
 };
+
+// The terms by the names that files and errors give them, in a file's order.
+struct TermField {
+  std::string_view name;
+  std::string ComparisonTerms::*text;
+};
+inline constexpr std::array<TermField, 7> kTermFields = {
+    {{"device", &ComparisonTerms::device},
+     {"layout", &ComparisonTerms::layout},
+     {"dtype", &ComparisonTerms::dtype},
+     {"library", &ComparisonTerms::library},
+     {"pack", &ComparisonTerms::pack},
+     {"catalogue", &ComparisonTerms::catalogue},
+     {"protocol", &ComparisonTerms::protocol}}};
 
 // One call's measuring: what may differ from one to the next.
 struct ComparisonSession {
@@ -73,30 +85,8 @@ struct ComparisonTable {
   std::vector<ShapeComparison> shapes;  // as they were measured; none twice
 };
 
-struct ReadComparison {
-  ComparisonTable table;
-  // What the text begins with. Behind it there is what a killed writer left: a torn line, or a last
-  // shape that has not all its modes.
-  size_t whole_bytes = 0;
-};
-
-// `source` (a file's name) goes into errors: kBadInput with the line, kVersion for another version.
-Result<ReadComparison> ParseComparison(std::string_view source, std::string_view text);
-
-// The parts of a file, in order: the head; before a session's first shape the session; each shape's
-// four lines.
-std::string HeadText(const ComparisonTerms& terms);
-std::string SessionText(const ComparisonSession& session);
-std::string RowsText(const ComparisonTerms& terms, const ShapeComparison& shape);
-std::string ToText(const ComparisonTable& table);
-
-// kBadInput where a text of the terms or the session would break the format.
-Status CheckWritable(const ComparisonTerms& terms, const ComparisonSession& session);
-
 // "catalogue, pack": which terms differ; empty: none does.
 std::string DifferencesOf(const ComparisonTerms& one, const ComparisonTerms& other);
-
-std::string SizesText(const Problem& problem);  // "64x128x256"
 
 const ShapeComparison* Find(const ComparisonTable& table, const Problem& problem);
 

@@ -18,14 +18,32 @@ std::span<const Family> Families() {
 
 namespace {
 
+// Above every size and count of a kernel, and so small that no product of theirs overflows.
+constexpr int64_t kLargestParameter = 4096;
+
+// Sizes and counts are divided by; what says whether something is done may be 0.
+int64_t LeastOf(std::string_view name, int64_t default_value) {
+  const bool is_switch = default_value == 0 || name == "raster_along_m" || name == "tma_store";
+  return is_switch ? 0 : 1;
+}
+
 // A parameter that is not known may change what the kernel is.
-Status CheckNames(const Family& family, const Config& config) {
+Status CheckConfig(const Family& family, const Config& config) {
   const Config known = family.defaults();
   for (const auto& [name, value] : config) {
-    if (known.contains(name)) continue;
+    const auto place = known.find(name);
+    if (place == known.end()) {
+      return Error{
+          ErrorCode::kBadInput,
+          "kernel family '" + std::string(family.name) + "' has no parameter '" + name + "'",
+          "it may come from a newer version of warpsmith"};
+    }
+    const int64_t least = LeastOf(name, place->second);
+    if (least <= value && value <= kLargestParameter) continue;
     return Error{ErrorCode::kBadInput,
-                 "kernel family '" + std::string(family.name) + "' has no parameter '" + name + "'",
-                 "it may come from a newer version of warpsmith"};
+                 "no kernel of family '" + std::string(family.name) + "' has " + name + "=" +
+                     std::to_string(value),
+                 "expected " + std::to_string(least) + " to " + std::to_string(kLargestParameter)};
   }
   return {};
 }
@@ -42,12 +60,6 @@ Target TargetOf(const DeviceInfo& device) {
   return target;
 }
 
-std::string NameOf(const Problem& problem) {
-  return "hgemm-" + std::to_string(problem.m) + "x" + std::to_string(problem.n) + "x" +
-         std::to_string(problem.k) + (problem.layout == Layout::kNN ? "-NN" : "-TN") +
-         (problem.dtype == DType::kBF16 ? "-bf16" : "");
-}
-
 Space SpaceFor(const Problem& problem, const Target& target) {
   std::vector<Point> points;
   for (const Family& family : Families()) {
@@ -61,7 +73,7 @@ Space SpaceFor(const Problem& problem, const Target& target) {
 Result<Candidate> MakeCandidate(const Problem& problem, const Point& point) {
   for (const Family& family : Families()) {
     if (family.name != point.family) continue;
-    TRY(CheckNames(family, point.config));
+    TRY(CheckConfig(family, point.config));
     return family.make(problem, point.config);
   }
   return Error{ErrorCode::kBadInput, "kernel family '" + point.family + "' is not known",

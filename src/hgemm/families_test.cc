@@ -41,5 +41,33 @@ TEST(Families, UnknownFamiliesAndParametersAreRefused) {
   EXPECT_FALSE(MakeCandidate(kProblem, {"strange", {}}).ok());
 }
 
+// Points are read from catalogues, too: a tile of no rows would be divided by.
+TEST(Families, ValuesOfNoKernelAreRefused) {
+  for (const Family& family : Families()) {
+    for (const auto& [name, value] : family.defaults()) {
+      for (const int64_t bad : {int64_t{-1}, INT64_MIN, INT64_MAX, int64_t{4097}}) {
+        EXPECT_FALSE(MakeCandidate(kProblem, {std::string(family.name), {{name, bad}}}).ok())
+            << family.name << " " << name << "=" << bad;
+      }
+    }
+  }
+  const auto refused = MakeCandidate(kProblem, {"wgmma", {{"tile_m", 0}}});
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().message, "no kernel of family 'wgmma' has tile_m=0");
+  for (const char* size : {"splits", "stages", "cluster_n", "slices"}) {
+    EXPECT_FALSE(MakeCandidate(kProblem, {"wgmma", {{size, 0}}}).ok()) << size;
+  }
+}
+
+TEST(Families, EveryPointOfASpaceCanBeMade) {
+  for (const Problem& problem : {kProblem, Problem{64, 64, 64, Layout::kNN}}) {
+    const Space space = SpaceFor(problem, {});
+    for (const Point& point : space.points()) {
+      const auto made = MakeCandidate(problem, point);
+      ASSERT_TRUE(made.ok()) << PointName(point) << ": " << made.error().message;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace warpsmith::hgemm

@@ -10,20 +10,10 @@
 
 #include "core/candidate.h"
 #include "core/device.h"
-#include "core/dtype.h"
 #include "core/space.h"
+#include "hgemm/problem.h"
 
 namespace warpsmith::hgemm {
-
-// NN: A is M x K and B is K x N, both row-major. TN: B is stored as N x K, row-major (cuBLAS's name
-// for it, whose matrices are column-major).
-enum class Layout : uint8_t { kNN, kTN };
-
-struct Problem {
-  int64_t m = 0, n = 0, k = 0;
-  Layout layout = Layout::kTN;
-  DType dtype = DType::kF16;  // or kBF16
-};
 
 // What a family may count on. Enumerating spaces needs no GPU.
 struct Target {
@@ -53,12 +43,10 @@ struct Family {
 // tiny, mma_sync, wgmma.
 std::span<const Family> Families();
 
-// "hgemm-512x512x512-TN", "hgemm-512x512x512-TN-bf16"
-std::string NameOf(const Problem& problem);
-
 // The union of all families' legal configurations, named as the problem.
 Space SpaceFor(const Problem& problem, const Target& target);
-// kBadInput for a family or a parameter that this program does not know.
+// kBadInput for a family or a parameter that this program does not know, and for a value that is
+// none of any kernel: points are also read from files.
 Result<Candidate> MakeCandidate(const Problem& problem, const Point& point);
 
 }  // namespace warpsmith::hgemm

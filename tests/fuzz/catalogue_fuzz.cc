@@ -4,7 +4,7 @@
 #include "dispatch/pack.h"
 #include "fuzz.h"
 #include "hgemm/catalogue.h"
-#include "hgemm/comparison_table.h"
+#include "hgemm/comparison_text.h"
 #include "util/compression.h"
 
 using namespace warpsmith;

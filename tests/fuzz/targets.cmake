@@ -42,7 +42,7 @@ set(kernelbench_files binding checkout driver_description driver_process inspect
 set(mcp_files message session)
 set(chat_files recorded reply_reader retry server_events)
 
-set(hgemm_files catalogue comparison_table)
+set(hgemm_files catalogue catalogue_merge catalogue_text comparison_table comparison_text problem)
 set(dispatch_files pack)
 
 set(sources)

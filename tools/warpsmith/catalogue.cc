@@ -1,18 +1,18 @@
 #include "catalogue.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <tuple>
 
 #include "core/ranking.h"
-#include "core/serialize.h"
 #include "dispatch_commands.h"
+#include "hgemm/built_kernels.h"
 #include "hgemm_products.h"
 #include "machine.h"
 #include "task/hgemm_task.h"
 #include "util/file.h"
-#include "util/sha256.h"
 
 namespace warpsmith::cli {
 namespace {
@@ -46,12 +46,6 @@ struct Best {
   hgemm::CatalogueRow row;
 };
 
-// Does the kernel that this program makes of the row's configuration differ from the measured one?
-Result<bool> HasChanged(const hgemm::CatalogueRow& row) {
-  const Candidate candidate = TRY(hgemm::MakeCandidate(row.problem, row.kernel));
-  return CandidateId(candidate) != row.candidate;
-}
-
 }  // namespace
 
 Result<hgemm::Catalogue> ReadCatalogue(const std::string& path) {
@@ -64,8 +58,6 @@ Status WriteCatalogue(const hgemm::Catalogue& catalogue, const std::string& path
   if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size()) return {};
   return Error{ErrorCode::kIo, "writing the catalogue to stdout failed", ""};
 }
-
-std::string PlanId(const LaunchPlan& plan) { return Sha256Hex(ToJson(plan).dump()); }
 
 std::optional<hgemm::CatalogueRow> RowOf(const RunRecord& run, const Step& step) {
   const auto* passed = std::get_if<Passed>(&step.verdict.outcome);
@@ -80,7 +72,7 @@ std::optional<hgemm::CatalogueRow> RowOf(const RunRecord& run, const Step& step)
   row.device = OrUnknown(evidence.device);
   row.kernel = {provenance.family, provenance.config};
   row.candidate = CandidateId(step.candidate);
-  row.plan_id = PlanId(step.candidate.plan);
+  row.plan_id = hgemm::PlanId(step.candidate.plan);
   row.artifact = evidence.artifact_sha256;
   row.results = ResultsOf(*passed);
   if (row.results.empty() || row.artifact.size() != 64) return std::nullopt;
@@ -144,8 +136,11 @@ Result<int> RunCatalogueMerge(const CatalogueMergeOptions& options) {
   const hgemm::Catalogue merged = hgemm::Merge(parts);
   TRY(WriteCatalogue(merged, options.output));
   if (!options.common.quiet) {
-    std::fprintf(stderr, "%zu rows of %zu in %s\n", merged.rows.size(), rows,
-                 options.output.c_str());
+    const auto compared =
+        std::count_if(merged.rows.begin(), merged.rows.end(),
+                      [](const auto& row) { return row.level == hgemm::kComparedLevel; });
+    std::fprintf(stderr, "%zu rows of %zu in %s; %td of them were chosen by a comparison\n",
+                 merged.rows.size(), rows, options.output.c_str(), compared);
   }
   return 0;
 }
@@ -157,7 +152,7 @@ Result<int> RunCatalogueCheck(const CatalogueCheckOptions& options) {
     size_t kernels = 0, changed = 0, unknown = 0;
     for (const hgemm::CatalogueRow& row : catalogue.rows) {
       kernels += row.choice == hgemm::Choice::kKernel ? 1 : 0;
-      const Result<bool> differs = HasChanged(row);
+      const Result<bool> differs = hgemm::HasChanged(row);
       unknown += differs.ok() ? 0 : 1;
       changed += differs.ok() && *differs ? 1 : 0;
     }

@@ -21,9 +21,6 @@ Result<hgemm::Catalogue> CatalogueOf(Store& store, const std::string& run);
 // The row of one step, or nullopt where it is no parametric kernel that passed beside a baseline.
 std::optional<hgemm::CatalogueRow> RowOf(const RunRecord& run, const Step& step);
 
-// SHA-256 of a plan's JSON.
-std::string PlanId(const LaunchPlan& plan);
-
 // The catalogue to look into where none is named: the one that is shipped; nullopt: there is none.
 Result<std::optional<hgemm::Catalogue>> ShippedCatalogue();
 

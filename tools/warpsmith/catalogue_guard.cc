@@ -6,6 +6,24 @@
 #include "hgemm/comparison_guard.h"
 
 namespace warpsmith::cli {
+namespace {
+
+void TellOfBuilds(const hgemm::GuardedCatalogue& guarded) {
+  if (guarded.built_anew > 0) {
+    std::fprintf(stderr,
+                 "%d kernels had been built anew since they were tuned; their rows have the hashes "
+                 "of what was compared now\n",
+                 guarded.built_anew);
+  }
+  if (guarded.changed > 0) {
+    std::fprintf(stderr,
+                 "%d kernels are built otherwise by this program than what was compared: measure "
+                 "them again, or leave them out with 'hgemm build --strict'\n",
+                 guarded.changed);
+  }
+}
+
+}  // namespace
 
 Result<int> RunCatalogueGuard(const CatalogueGuardOptions& options) {
   const hgemm::Catalogue catalogue = TRY(ReadCatalogue(options.catalogue));
@@ -25,6 +43,7 @@ Result<int> RunCatalogueGuard(const CatalogueGuardOptions& options) {
         guarded.decided, guarded.to_kernel, guarded.to_cublaslt, guarded.not_compared,
         options.strict ? " and are cuBLASLt's" : " and stay as they were", guarded.elsewhere,
         guarded.not_catalogued);
+    TellOfBuilds(guarded);
   }
   return 0;
 }

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdio>
 
+#include "hgemm/comparison_text.h"
 #include "util/compressed_frames.h"
 #include "util/compression.h"
 #include "util/file.h"
@@ -153,9 +154,11 @@ Result<hgemm::NamedComparison> ReadComparisonFile(const std::string& path) {
 
 Status WriteJoined(const std::vector<hgemm::NamedComparison>& parts,
                    const hgemm::ComparisonTable& joined, const fs::path& path) {
-  if (fs::exists(path)) {
-    return Error{ErrorCode::kConfig, path.string() + " is there already",
-                 "give --csv another name, or remove that file"};
+  for (const fs::path& file : {path, SamplesPath(path)}) {
+    if (!fs::exists(file)) continue;
+    return Error{ErrorCode::kConfig,
+                 file.string() + " is there already, and a join writes new files only",
+                 "give --csv another name, or remove what is there of that name"};
   }
   std::string samples = Compress(kSampleColumns);
   for (const hgemm::NamedComparison& part : parts) {

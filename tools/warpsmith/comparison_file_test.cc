@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "comparison_run.h"
+#include "hgemm/comparison_text.h"
 #include "hgemm/test_comparison.h"
 #include "util/compression.h"
 #include "util/file.h"
@@ -179,7 +180,22 @@ TEST_F(ComparisonFileTest, AJoinReplacesNoFile) {
   ASSERT_FALSE(written.ok());
   EXPECT_EQ(written.error().code, ErrorCode::kConfig);
   EXPECT_THAT(written.error().message, HasSubstr("other.csv is there already"));
+  EXPECT_THAT(written.error().fix, HasSubstr("give --csv another name"));
   EXPECT_EQ(Rows(), rows);
+  EXPECT_EQ(Samples(), samples);
+}
+
+// The table alone may have been moved away.
+TEST_F(ComparisonFileTest, AJoinReplacesNoSamplesEither) {
+  Add({64, 64, 64});
+  const std::vector<hgemm::NamedComparison> parts = {ReadComparisonFile(csv_).value()};
+  csv_ = folder_.path() / "other.csv";
+  Add({128, 64, 64});
+  const std::string samples = Samples();
+  std::filesystem::remove(csv_);
+  const Status written = WriteJoined(parts, hgemm::Join(parts).value(), csv_);
+  ASSERT_FALSE(written.ok());
+  EXPECT_THAT(written.error().message, HasSubstr("other.samples.csv.zst is there already"));
   EXPECT_EQ(Samples(), samples);
 }
 

@@ -1,19 +1,10 @@
 #include "comparison_run.h"
 
-#include <algorithm>
+#include <set>
 
 #include "util/interrupt.h"
 
 namespace warpsmith::cli {
-namespace {
-
-bool Contains(const std::vector<hgemm::Problem>& problems, const hgemm::Problem& wanted) {
-  return std::any_of(problems.begin(), problems.end(), [&](const hgemm::Problem& problem) {
-    return problem.m == wanted.m && problem.n == wanted.n && problem.k == wanted.k;
-  });
-}
-
-}  // namespace
 
 Result<ComparisonProgress> MeasureMissing(const std::vector<hgemm::Problem>& problems,
                                           ComparisonFile& file,
@@ -21,10 +12,11 @@ Result<ComparisonProgress> MeasureMissing(const std::vector<hgemm::Problem>& pro
                                           const MeasureShape& measure) {
   ComparisonProgress progress;
   std::vector<hgemm::Problem> missing;
+  std::set<hgemm::Problem> asked;
   for (const hgemm::Problem& problem : problems) {
     const bool known = hgemm::Find(file.table(), problem) != nullptr;
     progress.known += known ? 1 : 0;
-    if (!known && !Contains(missing, problem)) missing.push_back(problem);
+    if (!known && asked.insert(problem).second) missing.push_back(problem);
   }
   for (size_t i = 0; i < missing.size(); ++i) {
     if (Interrupted() || (i > 0 && is_late())) {

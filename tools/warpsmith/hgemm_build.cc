@@ -11,6 +11,7 @@
 #include "compile/worker_compiler.h"
 #include "dispatch/pack.h"
 #include "dispatch_commands.h"
+#include "hgemm/family.h"
 #include "launch/half_type.h"
 #include "util/file.h"
 

@@ -1,0 +1,39 @@
+#include <map>
+#include <tuple>
+
+#include "hgemm/catalogue.h"
+
+namespace warpsmith::hgemm {
+namespace {
+
+// Screening's ratios are flattered, each being the best of many; of a catalogue that was guarded
+// and the one that it was made from, the guarded one must stay.
+int RankOf(std::string_view level) {
+  if (level == kComparedLevel) return 2;
+  return level == kCertifiedLevel ? 1 : 0;
+}
+
+bool IsSurer(const CatalogueRow& a, const CatalogueRow& b) {
+  const auto rank = [](const CatalogueRow& row) {
+    const double low = row.results.empty() ? 0 : row.results.front().interval.lo;
+    return std::tuple(RankOf(row.level), IsAgainstTheRule(row), low, row.date, RowText(row));
+  };
+  return rank(a) > rank(b);
+}
+
+}  // namespace
+
+Catalogue Merge(std::span<const Catalogue> parts) {
+  std::map<CatalogueKey, const CatalogueRow*> best;
+  for (const Catalogue& part : parts) {
+    for (const CatalogueRow& row : part.rows) {
+      const auto [place, fresh] = best.emplace(KeyOf(row), &row);
+      if (!fresh && IsSurer(row, *place->second)) place->second = &row;
+    }
+  }
+  Catalogue merged;
+  for (const auto& [key, row] : best) merged.rows.push_back(*row);
+  return merged;
+}
+
+}  // namespace warpsmith::hgemm

@@ -1,0 +1,317 @@
+#include "hgemm/comparison_text.h"
+
+#include <cstdio>
+#include <optional>
+#include <set>
+
+#include "hgemm/cells.h"
+
+namespace warpsmith::hgemm {
+namespace {
+
+constexpr std::string_view kFirstLine = "# warpsmith hgemm comparison, version ";
+constexpr std::string_view kSession = "# session: ";
+constexpr std::string_view kColumns =
+    "m,n,k,layout,dtype,mode,choice,kernel_us,ours_us,lt_auto_us,ratio_kernel,lo_kernel,hi_kernel,"
+    "ratio,lo,hi,floor_us";
+constexpr size_t kColumnCount = 17;
+constexpr double kLargestNumber = 1e12;
+
+struct SessionField {
+  std::string_view name;
+  std::string ComparisonSession::*text;
+};
+constexpr std::array<SessionField, 5> kSessionFields = {{{"date", &ComparisonSession::date},
+                                                         {"driver", &ComparisonSession::driver},
+                                                         {"toolkit", &ComparisonSession::toolkit},
+                                                         {"baseline", &ComparisonSession::baseline},
+                                                         {"program", &ComparisonSession::program}}};
+
+Error Bad(const Place& place, const std::string& what) {
+  return BadAt(place, what,
+               "docs/comparison-format.md says what a comparison holds; 'warpsmith hgemm bench "
+               "--against LIB --csv FILE' writes one");
+}
+
+std::string Quoted(std::string_view text) { return "'" + std::string(text.substr(0, 80)) + "'"; }
+
+// Hands out a text's lines; what follows the last newline is no line.
+class Lines {
+ public:
+  Lines(std::string_view source, std::string_view text) : place_{source, 0}, rest_(text) {}
+
+  std::optional<std::string_view> Next() {
+    const size_t end = rest_.find('\n');
+    if (end == std::string_view::npos) return std::nullopt;
+    const std::string_view line = rest_.substr(0, end);
+    rest_.remove_prefix(end + 1);
+    bytes_ += end + 1;
+    ++place_.line;
+    return line;
+  }
+  const Place& place() const { return place_; }
+  size_t bytes() const { return bytes_; }  // of the lines handed out
+
+ private:
+  Place place_;
+  std::string_view rest_;
+  size_t bytes_ = 0;
+};
+
+Result<double> NumberIn(const Place& place, std::string_view name, std::string_view cell,
+                        bool may_be_zero = false) {
+  const auto value = NumberOf<double>(cell);
+  if (value && *value <= kLargestNumber && (*value > 0 || (may_be_zero && *value == 0))) {
+    return *value;
+  }
+  return Bad(place, std::string(name) + ": expected a number above 0, found " + Quoted(cell));
+}
+
+Result<PairedRatio> RatioIn(const Place& place, std::span<const std::string_view> cells) {
+  PairedRatio ratio{TRY(NumberIn(place, "ratio", cells[0])),
+                    {TRY(NumberIn(place, "lo", cells[1])), TRY(NumberIn(place, "hi", cells[2]))}};
+  if (ratio.interval.lo <= ratio.value && ratio.value <= ratio.interval.hi) return ratio;
+  return Bad(place, "a ratio lies outside its interval");
+}
+
+Result<Problem> ProblemIn(const Place& place, const ComparisonTerms& terms,
+                          std::span<const std::string_view> cells) {
+  std::array<int64_t, 3> extents{};
+  for (size_t i = 0; i < extents.size(); ++i) {
+    const auto value = NumberOf<int64_t>(cells[i]);
+    if (!value || *value < 1 || *value > kLargestExtent) {
+      return Bad(place, "m, n, k: expected 1 to " + std::to_string(kLargestExtent) + ", found " +
+                            Quoted(cells[i]));
+    }
+    extents[i] = *value;
+  }
+  if (cells[3] != terms.layout || cells[4] != terms.dtype) {
+    return Bad(place, "layout and dtype: the head says " + terms.layout + " and " + terms.dtype +
+                          ", found " + Quoted(cells[3]) + " and " + Quoted(cells[4]));
+  }
+  return Problem{extents[0], extents[1], extents[2],
+                 terms.layout == "NN" ? Layout::kNN : Layout::kTN,
+                 DTypeFromName(terms.dtype).value()};
+}
+
+// One line: a shape in one mode.
+struct Row {
+  Problem problem;
+  std::string choice;
+  double floor_us = 0;
+  ModeComparison mode;
+};
+
+Result<Row> RowIn(const Place& place, const ComparisonTerms& terms, std::string_view line) {
+  const std::vector<std::string_view> cells = Split(line, ',');
+  if (cells.size() != kColumnCount) {
+    return Bad(place, "expected " + std::to_string(kColumnCount) + " cells, found " +
+                          std::to_string(cells.size()));
+  }
+  Row row;
+  row.problem = TRY(ProblemIn(place, terms, cells));
+  const std::optional<Mode> mode = ModeFromName(cells[5]);
+  if (!mode) return Bad(place, "no mode " + Quoted(cells[5]));
+  if (cells[6].empty()) return Bad(place, "choice is empty");
+  row.choice = cells[6];
+  row.mode.mode = *mode;
+  row.mode.kernel_us = TRY(NumberIn(place, "kernel_us", cells[7]));
+  row.mode.library_us = TRY(NumberIn(place, "ours_us", cells[8]));
+  row.mode.bar_us = TRY(NumberIn(place, "lt_auto_us", cells[9]));
+  const std::span<const std::string_view> rest(cells);
+  row.mode.kernel = TRY(RatioIn(place, rest.subspan(10, 3)));
+  row.mode.library = TRY(RatioIn(place, rest.subspan(13, 3)));
+  row.floor_us = TRY(NumberIn(place, "floor_us", cells[16], true));
+  return row;
+}
+
+Status CheckFirstLine(const Place& place, std::string_view line) {
+  if (!line.starts_with(kFirstLine)) {
+    return Bad(place, "not a comparison: expected '" + std::string(kFirstLine) + "1'");
+  }
+  if (line.substr(kFirstLine.size()) == std::to_string(kComparisonVersion)) return {};
+  Error error =
+      Bad(place, "comparison of version " + Quoted(line.substr(kFirstLine.size())) +
+                     ", this program reads version " + std::to_string(kComparisonVersion));
+  error.code = ErrorCode::kVersion;
+  error.fix = "use the version of warpsmith that wrote it, or measure again";
+  return error;
+}
+
+// "# device: NVIDIA H200", one for each term, in their order; then the columns.
+Result<ComparisonTerms> HeadIn(Lines& lines) {
+  const auto next = [&]() -> Result<std::string_view> {
+    if (const auto line = lines.Next()) return *line;
+    return Bad({lines.place().source, lines.place().line + 1}, "the head is cut off");
+  };
+  const std::string_view first = TRY(next());
+  TRY(CheckFirstLine(lines.place(), first));
+  ComparisonTerms terms;
+  for (const auto& field : kTermFields) {
+    const std::string expected = "# " + std::string(field.name) + ": ";
+    const std::string_view line = TRY(next());
+    if (!line.starts_with(expected) || line.size() == expected.size()) {
+      return Bad(lines.place(), "expected '" + expected + "...', found " + Quoted(line));
+    }
+    terms.*field.text = line.substr(expected.size());
+  }
+  const auto dtype = DTypeFromName(terms.dtype);
+  if ((terms.layout != "NN" && terms.layout != "TN") ||
+      (dtype != DType::kF16 && dtype != DType::kBF16)) {
+    return Bad(lines.place(), "expected layout NN or TN and dtype f16 or bf16, found " +
+                                  Quoted(terms.layout) + " and " + Quoted(terms.dtype));
+  }
+  const std::string_view columns = TRY(next());
+  if (columns == kColumns) return terms;
+  return Bad(lines.place(),
+             "expected the columns '" + std::string(kColumns) + "', found " + Quoted(columns));
+}
+
+// "date=2026-11-21T11:01:41Z; driver=580.95; ..."
+Result<ComparisonSession> SessionIn(const Place& place, std::string_view text) {
+  ComparisonSession session;
+  for (size_t i = 0; i < kSessionFields.size(); ++i) {
+    const std::string expected = std::string(kSessionFields[i].name) + "=";
+    const bool last = i + 1 == kSessionFields.size();
+    const size_t end = last ? text.size() : text.find("; ");
+    if (end == std::string_view::npos || !text.starts_with(expected) || end == expected.size()) {
+      return Bad(place, "session: expected '" + expected + "...', found " + Quoted(text));
+    }
+    session.*kSessionFields[i].text = text.substr(expected.size(), end - expected.size());
+    text.remove_prefix(last ? end : end + 2);
+  }
+  return session;
+}
+
+// Takes a file's lines after its head one by one.
+class Shapes {
+ public:
+  explicit Shapes(ComparisonTable& table) : table_(table) {}
+
+  bool between() const { return modes_ == 0; }  // two shapes, not inside one
+
+  Status TakeSession(const Place& place, std::string_view text) {
+    if (!between()) return Lacking(place);
+    table_.sessions.push_back(TRY(SessionIn(place, text)));
+    return {};
+  }
+
+  Status TakeRow(const Place& place, const Row& row) {
+    if (table_.sessions.empty()) return Bad(place, "a row before the first '# session: ' line");
+    if (between()) {
+      if (!seen_.insert(row.problem).second) {
+        return Bad(place, SizesText(row.problem) + " stands twice");
+      }
+      shape_ = {row.problem, row.choice, row.floor_us, {}, table_.sessions.size() - 1};
+    }
+    const bool same = row.problem == shape_.problem;
+    if (!same || row.mode.mode != kComparedModes[modes_]) return Lacking(place);
+    if (row.choice != shape_.choice || row.floor_us != shape_.floor_us) {
+      return Bad(place, "choice and floor_us must be the same in a shape's four rows");
+    }
+    shape_.modes[modes_++] = row.mode;
+    if (modes_ < kComparedModes.size()) return {};
+    table_.shapes.push_back(shape_);
+    modes_ = 0;
+    return {};
+  }
+
+ private:
+  Error Lacking(const Place& place) const {
+    return Bad(place, SizesText(shape_.problem) + ": expected its row of mode '" +
+                          std::string(warpsmith::Name(kComparedModes[modes_])) +
+                          "'; a shape has a row in each mode, in their order");
+  }
+
+  ComparisonTable& table_;
+  ShapeComparison shape_;
+  size_t modes_ = 0;
+  std::set<Problem> seen_;
+};
+
+std::string NumberText(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, ",%.6g", value);
+  return text;
+}
+
+std::string RatioText(const PairedRatio& ratio) {
+  return NumberText(ratio.value) + NumberText(ratio.interval.lo) + NumberText(ratio.interval.hi);
+}
+
+}  // namespace
+
+Result<ReadComparison> ParseComparison(std::string_view source, std::string_view text) {
+  ReadComparison read;
+  Lines lines(source, text);
+  read.table.terms = TRY(HeadIn(lines));
+  read.whole_bytes = lines.bytes();
+  Shapes shapes(read.table);
+  while (const auto line = lines.Next()) {
+    if (line->starts_with(kSession)) {
+      TRY(shapes.TakeSession(lines.place(), line->substr(kSession.size())));
+      continue;  // without a shape it is no whole part
+    }
+    if (!line->starts_with('#')) {
+      TRY(shapes.TakeRow(lines.place(), TRY(RowIn(lines.place(), read.table.terms, *line))));
+    }
+    if (shapes.between() && !read.table.shapes.empty()) read.whole_bytes = lines.bytes();
+  }
+  const size_t used = read.table.shapes.empty() ? 0 : read.table.shapes.back().session + 1;
+  read.table.sessions.resize(used);
+  return read;
+}
+
+std::string HeadText(const ComparisonTerms& terms) {
+  std::string text = std::string(kFirstLine) + std::to_string(kComparisonVersion) + "\n";
+  for (const auto& field : kTermFields) {
+    text += "# " + std::string(field.name) + ": " + terms.*field.text + "\n";
+  }
+  return text + std::string(kColumns) + "\n";
+}
+
+std::string SessionText(const ComparisonSession& session) {
+  std::string text;
+  for (const auto& field : kSessionFields) {
+    text += (text.empty() ? "" : "; ") + std::string(field.name) + "=" + session.*field.text;
+  }
+  return std::string(kSession) + text + "\n";
+}
+
+std::string RowsText(const ComparisonTerms& terms, const ShapeComparison& shape) {
+  std::string text;
+  for (const ModeComparison& mode : shape.modes) {
+    text += std::to_string(shape.problem.m) + "," + std::to_string(shape.problem.n) + "," +
+            std::to_string(shape.problem.k) + "," + terms.layout + "," + terms.dtype + "," +
+            std::string(warpsmith::Name(mode.mode)) + "," + shape.choice +
+            NumberText(mode.kernel_us) + NumberText(mode.library_us) + NumberText(mode.bar_us) +
+            RatioText(mode.kernel) + RatioText(mode.library) + NumberText(shape.floor_us) + "\n";
+  }
+  return text;
+}
+
+std::string ToText(const ComparisonTable& table) {
+  std::string text = HeadText(table.terms);
+  std::optional<size_t> session;
+  for (const ShapeComparison& shape : table.shapes) {
+    if (session != shape.session) text += SessionText(table.sessions[shape.session]);
+    session = shape.session;
+    text += RowsText(table.terms, shape);
+  }
+  return text;
+}
+
+Status CheckWritable(const ComparisonTerms& terms, const ComparisonSession& session) {
+  const std::string text = HeadText(terms) + SessionText(session);
+  Lines lines("the comparison", text);
+  const ComparisonTerms read = TRY(HeadIn(lines));
+  const std::string_view last = lines.Next().value_or("");
+  const Place place = lines.place();
+  if (read == terms && last.starts_with(kSession) && !lines.Next() &&
+      TRY(SessionIn(place, last.substr(kSession.size()))) == session) {
+    return {};
+  }
+  return Bad(place, "a text of the head or of the session holds a line's end or '; '");
+}
+
+}  // namespace warpsmith::hgemm

@@ -1,0 +1,144 @@
+#include "hgemm/comparison_text.h"
+
+#include <gmock/gmock.h>
+#include <rapidcheck.h>
+
+#include "hgemm/test_comparison.h"
+
+namespace warpsmith::hgemm {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::string ErrorOf(const std::string& text) {
+  const auto read = ParseComparison("c.csv", text);
+  return read.ok() ? "" : read.error().message;
+}
+
+std::string With(std::string text, const std::string& from, const std::string& to) {
+  return text.replace(text.find(from), from.size(), to);
+}
+
+std::string Good() { return ToText(SampleTable()); }
+
+TEST(ComparisonTextTest, ReadsWhatItWrites) {
+  const auto read = ParseComparison("c.csv", Good());
+  ASSERT_TRUE(read.ok()) << read.error().Line();
+  EXPECT_EQ(ToText(read->table), Good());
+  EXPECT_EQ(read->whole_bytes, Good().size());
+  EXPECT_EQ(read->table.terms, SampleTerms());
+  ASSERT_EQ(read->table.shapes.size(), 2U);
+  EXPECT_EQ(read->table.shapes[1].choice, "cublaslt");
+  EXPECT_EQ(read->table.shapes[1].modes[3].mode, Mode::kServer);
+  EXPECT_DOUBLE_EQ(read->table.shapes[1].modes[3].kernel.value, 0.9);
+  EXPECT_EQ(read->table.sessions[0], SampleSession());
+}
+
+TEST(ComparisonTextTest, HasTheColumnsOfTheEvidenceFile) {
+  EXPECT_THAT(Good(), HasSubstr("\nm,n,k,layout,dtype,mode,choice,kernel_us,ours_us,lt_auto_us,"
+                                "ratio_kernel,lo_kernel,hi_kernel,ratio,lo,hi,floor_us\n"));
+  EXPECT_THAT(Good(), HasSubstr("\n64,64,64,TN,f16,device,tiny warp_m=16 warp_n=8,2,2.5,3,1.5,"
+                                "1.494,1.506,1.5,1.494,1.506,0.25\n"));
+}
+
+TEST(ComparisonTextTest, NamesLineAndFieldOfWhatIsWrong) {
+  EXPECT_THAT(ErrorOf(""), HasSubstr("c.csv:1: the head is cut off"));
+  EXPECT_THAT(ErrorOf("m,n,k,mode\n"), HasSubstr("c.csv:1: not a comparison"));
+  EXPECT_THAT(ErrorOf(With(Good(), "# pack: none\n", "")), HasSubstr("c.csv:6: expected '# pack"));
+  EXPECT_THAT(ErrorOf(With(Good(), "ours_us", "theirs_us")), HasSubstr("expected the columns"));
+  EXPECT_THAT(ErrorOf(With(Good(), "layout: TN", "layout: TT")), HasSubstr("expected layout"));
+  EXPECT_THAT(ErrorOf(With(Good(), "# session: date", "# session: day")), HasSubstr("session"));
+  EXPECT_THAT(ErrorOf(With(Good(), "# session", "# note")), HasSubstr("before the first"));
+  EXPECT_THAT(ErrorOf(With(Good(), "\n64,64,64", "\n0,64,64")), HasSubstr("c.csv:11: m, n, k"));
+  EXPECT_THAT(ErrorOf(With(Good(), ",TN,f16", ",NN,f16")), HasSubstr("the head says TN"));
+  EXPECT_THAT(ErrorOf(With(Good(), ",device,", ",dev,")), HasSubstr("no mode 'dev'"));
+  EXPECT_THAT(ErrorOf(With(Good(), ",2.5,", ",nan,")), HasSubstr("ours_us: expected"));
+  EXPECT_THAT(ErrorOf(With(Good(), ",2.5,", ",inf,")), HasSubstr("ours_us: expected"));
+  EXPECT_THAT(ErrorOf(With(Good(), ",2.5,", ",-1,")), HasSubstr("ours_us: expected"));
+  EXPECT_THAT(ErrorOf(With(Good(), ",2.5,", ",2.5,7,")), HasSubstr("expected 17 cells"));
+  EXPECT_THAT(ErrorOf(With(Good(), "1.494,1.506", "1.506,1.494")), HasSubstr("its interval"));
+  EXPECT_THAT(ErrorOf(With(Good(), ",0.25\n", ",0.5\n")), HasSubstr("floor_us must be the same"));
+}
+
+TEST(ComparisonTextTest, AShapeStandsOnceWithEveryModeInOrder) {
+  const std::string rows = RowsText(SampleTerms(), SampleShape({64, 64, 64}, 1.5));
+  EXPECT_THAT(ErrorOf(Good() + rows), HasSubstr("c.csv:19: 64x64x64 stands twice"));
+  const std::string first = rows.substr(0, rows.find('\n') + 1);
+  EXPECT_THAT(ErrorOf(With(Good(), first, "")), HasSubstr("64x64x64: expected its row of mode"));
+  EXPECT_THAT(ErrorOf(With(Good(), first, first + first)), HasSubstr("'device-cold'"));
+}
+
+TEST(ComparisonTextTest, RefusesAnotherVersionWithItsOwnCode) {
+  const auto read = ParseComparison("c.csv", With(Good(), "version 1", "version 2"));
+  ASSERT_FALSE(read.ok());
+  EXPECT_EQ(read.error().code, ErrorCode::kVersion);
+}
+
+// Wherever a writer was killed, all shapes before it are there, and going on from the whole part
+// gives what an undisturbed writer would have written.
+TEST(ComparisonTextTest, AFileThatWasCutOffKeepsItsWholeShapes) {
+  const std::string text = Good();
+  const std::string head = HeadText(SampleTerms());
+  const size_t one_shape = text.find("\n64,128,64") + 1;
+  rc::check([&] {
+    const auto bytes = *rc::gen::inRange(head.size(), text.size() + 1);
+    const auto read = ParseComparison("c.csv", std::string_view(text).substr(0, bytes));
+    RC_ASSERT(read.ok());
+    const size_t shapes = read->table.shapes.size();
+    RC_ASSERT(shapes == (bytes == text.size() ? 2U : bytes >= one_shape ? 1U : 0U));
+    RC_ASSERT(read->whole_bytes == (shapes == 2   ? text.size()
+                                    : shapes == 1 ? one_shape
+                                                  : head.size()));
+    RC_ASSERT(read->table.sessions.size() == (shapes == 0 ? 0U : 1U));
+  });
+}
+
+TEST(ComparisonTextTest, AnyTableIsReadAsItWasWritten) {
+  rc::check([] {
+    ComparisonTable table{SampleTerms(), {SampleSession("a"), SampleSession("b")}, {}};
+    const auto count = *rc::gen::inRange<int64_t>(0, 5);
+    for (int64_t i = 0; i < count; ++i) {
+      const double ratio = *rc::gen::inRange(1, 100'000) / 10'000.0;
+      table.shapes.push_back(
+          SampleShape({1 + *rc::gen::inRange<int64_t>(0, 1 << 24), 7, 1 + i}, ratio));
+      table.shapes.back().session = i < 2 ? 0 : 1;
+      table.shapes.back().modes[2].kernel = Ratio(*rc::gen::inRange(1, 100'000) / 777.0, 0.3);
+    }
+    const std::string text = ToText(table);
+    const auto read = ParseComparison("c.csv", text);
+    RC_ASSERT(read.ok());
+    RC_ASSERT(read->table.shapes.size() == table.shapes.size());
+    RC_ASSERT(ToText(read->table) == text);
+  });
+}
+
+// Whatever a byte of the file becomes, reading it ends in a table that can be written, or in words.
+TEST(ComparisonTextTest, ADamagedByteIsNoMatter) {
+  const std::string good = Good();
+  rc::check([&] {
+    std::string text = good;
+    text[*rc::gen::inRange<size_t>(0, text.size())] = *rc::gen::arbitrary<char>();
+    const auto read = ParseComparison("c.csv", text);
+    if (!read.ok()) {
+      RC_ASSERT(!read.error().message.empty());
+      return;
+    }
+    const auto again = ParseComparison("c.csv", ToText(read->table));
+    RC_ASSERT(again.ok());
+  });
+}
+
+TEST(ComparisonTextTest, RefusesToWriteWhatItCouldNotRead) {
+  ComparisonTerms terms = SampleTerms();
+  EXPECT_TRUE(CheckWritable(terms, SampleSession()).ok());
+  terms.device = "a\nb";
+  EXPECT_FALSE(CheckWritable(terms, SampleSession()).ok());
+  ComparisonSession session = SampleSession();
+  session.driver = "1; toolkit=2";
+  EXPECT_FALSE(CheckWritable(SampleTerms(), session).ok());
+  session.driver = "";
+  EXPECT_FALSE(CheckWritable(SampleTerms(), session).ok());
+}
+
+}  // namespace
+}  // namespace warpsmith::hgemm

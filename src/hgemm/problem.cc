@@ -1,0 +1,15 @@
+#include "hgemm/problem.h"
+
+namespace warpsmith::hgemm {
+
+std::string SizesText(const Problem& problem) {
+  return std::to_string(problem.m) + "x" + std::to_string(problem.n) + "x" +
+         std::to_string(problem.k);
+}
+
+std::string NameOf(const Problem& problem) {
+  return "hgemm-" + SizesText(problem) + (problem.layout == Layout::kNN ? "-NN" : "-TN") +
+         (problem.dtype == DType::kBF16 ? "-bf16" : "");
+}
+
+}  // namespace warpsmith::hgemm

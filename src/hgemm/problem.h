@@ -1,0 +1,31 @@
+// A matrix product: its sizes, how its operands lie, and of what they are.
+#ifndef WARPSMITH_HGEMM_PROBLEM_H_
+#define WARPSMITH_HGEMM_PROBLEM_H_
+
+#include <compare>
+#include <cstdint>
+#include <string>
+
+#include "core/dtype.h"
+
+namespace warpsmith::hgemm {
+
+// NN: A is M x K and B is K x N, both row-major. TN: B is stored as N x K, row-major (cuBLAS's name
+// for it, whose matrices are column-major).
+enum class Layout : uint8_t { kNN, kTN };
+
+struct Problem {
+  int64_t m = 0, n = 0, k = 0;
+  Layout layout = Layout::kTN;
+  DType dtype = DType::kF16;  // or kBF16
+  // By sizes, then layout, then type: the order of every table's rows.
+  auto operator<=>(const Problem&) const = default;
+};
+
+std::string SizesText(const Problem& problem);  // "64x128x256"
+// "hgemm-512x512x512-TN", "hgemm-512x512x512-TN-bf16"
+std::string NameOf(const Problem& problem);
+
+}  // namespace warpsmith::hgemm
+
+#endif  // WARPSMITH_HGEMM_PROBLEM_H_

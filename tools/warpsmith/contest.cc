@@ -1,0 +1,130 @@
+#include "contest.h"
+
+#include <cstdio>
+#include <utility>
+
+#include "core/verdict.h"
+#include "hgemm/built_kernels.h"
+#include "hgemm_products.h"
+#include "judge/floor.h"
+#include "measuring.h"
+#include "task/hgemm_task.h"
+#include "util/build_info.h"
+
+namespace warpsmith::cli {
+namespace {
+
+std::string OrUnknown(const std::string& text) { return text.empty() ? "unknown" : text; }
+
+// What the library does with the shape, if it was built of this catalogue.
+std::string ChoiceOf(const hgemm::CatalogueRow* row) {
+  if (row == nullptr) return std::string(hgemm::kUnlisted);
+  const bool ours = row->choice == hgemm::Choice::kKernel;
+  return ours ? PointName(row->kernel) : std::string(hgemm::Name(row->choice));
+}
+
+// The one that the cost model likes best.
+Result<Point> LikeliestPoint(const SearchJob& job) {
+  const std::vector<Point>& points = job.space.points();
+  if (points.empty()) {
+    return Error{ErrorCode::kBadInput, job.label + ": no kernel of ours to measure beside", ""};
+  }
+  const Point* best = nullptr;
+  double best_us = 0;
+  for (const Point& point : points) {
+    const double us = job.model(point);
+    if (best != nullptr && us >= best_us) continue;
+    best = &point;
+    best_us = us;
+  }
+  return *best;
+}
+
+// From memory, whatever the mode, so that a shape has one floor.
+Result<double> FloorOf(const Machine& machine, const SearchJob& job) {
+  return judge::FloorUs(machine.info(), job.task, job.workload, Mode::kDeviceCold);
+}
+
+}  // namespace
+
+Protocol AgainstProtocol() {
+  Protocol protocol = Protocol::Screened();
+  protocol.every_baseline = true;
+  protocol.modes = {hgemm::kComparedModes.begin(), hgemm::kComparedModes.end()};
+  // What narrows an interval is rounds, not samples within one.
+  protocol.rounds = protocol.max_rounds = 7;
+  protocol.samples_per_round = 1;
+  return protocol;
+}
+
+Contest::Contest(Machine& machine, const BenchOptions& options, const hgemm::Catalogue& catalogue,
+                 const std::string& library)
+    : machine_(machine), options_(options), catalogue_(catalogue), library_("lib:" + library) {}
+
+Result<Contest::Subject> Contest::Prepare(const hgemm::Problem& problem) const {
+  const Task task = TaskOf(options_.product);
+  const Workload workload = task::HgemmWorkload({problem.m, problem.n, problem.k});
+  Subject subject{TRY(HgemmSearch(machine_, task, workload)),
+                  hgemm::Find(catalogue_, problem, machine_.info().name),
+                  {}};
+  subject.point = subject.row != nullptr ? subject.row->kernel : TRY(LikeliestPoint(subject.job));
+  return subject;
+}
+
+// While one shape is measured the next one's kernel is compiled; it waits in the compiler's cache.
+// What goes wrong is met again when it is measured.
+std::future<void> Contest::CompileAhead(const Subject& subject) {
+  Compiler* const compiler = machine_.loop_compiler();
+  Result<Candidate> candidate = subject.job.make(subject.point);
+  if (compiler == nullptr || !candidate.ok()) return {};
+  return std::async(std::launch::async, [compiler, candidate = std::move(*candidate),
+                                         architecture = machine_.info().architecture] {
+    (void)compiler->Compile(candidate, architecture);
+  });
+}
+
+Result<std::optional<Measured>> Contest::Measure(const hgemm::Problem& problem,
+                                                 const hgemm::Problem* next) {
+  Subject subject = next_ ? *std::move(next_) : TRY(Prepare(problem));
+  next_.reset();
+  if (next != nullptr) {
+    next_ = TRY(Prepare(*next));
+    compiled_ = CompileAhead(*next_);
+  }
+  if (const auto made = subject.job.make(subject.point); !made.ok()) {
+    std::fprintf(stderr, "%s: %s\n", hgemm::NameOf(problem).c_str(), made.error().Line().c_str());
+    return std::optional<Measured>();
+  }
+  subject.job.task.baselines = {std::string(hgemm::kBar), library_};
+  const ShapeTerms terms{problem, ChoiceOf(subject.row), TRY(FloorOf(machine_, subject.job)),
+                         library_};
+  std::optional<Measured> measured;
+  TRY(MeasurePoints(machine_, subject.job, AgainstProtocol(), {subject.point},
+                    [&](const Job&, const Completed& completed) -> Result<bool> {
+                      measured = Taken(terms, completed.verdict);
+                      return true;
+                    }));
+  if (measured && subject.row != nullptr && TRY(hgemm::HasChanged(*subject.row))) ++changed_;
+  return measured;
+}
+
+std::optional<Measured> Contest::Taken(const ShapeTerms& terms, const Verdict& verdict) const {
+  const auto* passed = std::get_if<Passed>(&verdict.outcome);
+  if (passed == nullptr) {
+    std::fprintf(stderr, "%s: %s\n", hgemm::NameOf(terms.problem).c_str(),
+                 Describe(verdict.outcome).c_str());
+    return std::nullopt;
+  }
+  auto shape = ShapeOf(terms, passed->timings.front(), AgainstProtocol().confidence);
+  if (!shape.ok()) {
+    std::fprintf(stderr, "%s\n", shape.error().Line().c_str());
+    return std::nullopt;
+  }
+  const Evidence& evidence = verdict.evidence;
+  return Measured{
+      {OrUnknown(evidence.date), OrUnknown(evidence.driver), OrUnknown(evidence.toolchain),
+       OrUnknown(evidence.baseline_library), OrUnknown(std::string(build_info::Version()))},
+      *std::move(shape)};
+}
+
+}  // namespace warpsmith::cli

@@ -1,0 +1,60 @@
+// The measuring of `hgemm bench --against`: one shape after the other, our kernel with both
+// libraries as its baselines.
+#ifndef WARPSMITH_TOOLS_CONTEST_H_
+#define WARPSMITH_TOOLS_CONTEST_H_
+
+#include <future>
+#include <optional>
+#include <string>
+
+#include "comparison_run.h"
+#include "comparison_shape.h"
+#include "hgemm/catalogue.h"
+#include "machine.h"
+#include "options.h"
+#include "search.h"
+#include "util/result.h"
+
+namespace warpsmith::cli {
+
+Protocol AgainstProtocol();
+
+// What it is made with must outlive it.
+class Contest {
+ public:
+  // `library`: an absolute path.
+  Contest(Machine& machine, const BenchOptions& options, const hgemm::Catalogue& catalogue,
+          const std::string& library);
+
+  // The next shape's kernel is compiled meanwhile (null: there is none). Nullopt: the shape cannot
+  // be compared now, as was said on stderr.
+  Result<std::optional<Measured>> Measure(const hgemm::Problem& problem,
+                                          const hgemm::Problem* next);
+
+  // Of the measured kernels: those that are not the catalogue's any more.
+  int changed() const { return changed_; }
+
+ private:
+  // A shape, and our kernel beside which the library and the bar are measured.
+  struct Subject {
+    SearchJob job;
+    const hgemm::CatalogueRow* row;  // null: the catalogue has none
+    Point point;
+  };
+
+  Result<Subject> Prepare(const hgemm::Problem& problem) const;
+  std::future<void> CompileAhead(const Subject& subject);
+  std::optional<Measured> Taken(const ShapeTerms& terms, const Verdict& verdict) const;
+
+  Machine& machine_;
+  const BenchOptions& options_;
+  const hgemm::Catalogue& catalogue_;
+  const std::string library_;  // the baseline's name: "lib:/..."
+  std::optional<Subject> next_;
+  std::future<void> compiled_;  // of the next one; waits when it is replaced
+  int changed_ = 0;
+};
+
+}  // namespace warpsmith::cli
+
+#endif  // WARPSMITH_TOOLS_CONTEST_H_
