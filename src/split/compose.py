@@ -1,36 +1,98 @@
 """Do a split's parts, one after another, compute what the whole task computes?
 
-compose.py REQUEST RESULT: both JSON files. Run by split/composition.cc, on the CPU, with the torch
-peer's package importable; nothing is measured here, and no GPU is needed or disturbed.
+compose.py FOLDER REQUEST RESULT: both JSON files. Run by split/composition.cc, on the CPU, with the torch
+peer's package importable; nothing is measured here, and no GPU is needed or disturbed. The parts
+run in a process of their own (parts_process.py), which never sees what the whole gives.
 """
 import json
+import os
+import socket
+import subprocess
 import sys
+import tempfile
 import traceback
 
 import torch
-from reference_rules import check_reference
-from warpsmith_peer.arena import DTYPES, Arena
-from warpsmith_peer.expected import compute_expected, draw_inputs
-from warpsmith_peer.failures import BAD_INPUT, Failure, one_line
-from warpsmith_peer.memory import HostMemory
-from warpsmith_peer.subject import load_subject
-
-_MEMORY = HostMemory()
+from joined_run import (draw_from_reference, dtype_of, names_of, receive_tensor, run, send_tensor,
+                        zeros)
+from warpsmith_peer.failures import BAD_INPUT, UNAVAILABLE, Failure, one_line
+from warpsmith_peer.frames import FrameError, FrameSocket
 
 
-class _Region:
-    def __init__(self, name, role, tensor):
-        self.name, self.role, self.slots = name, role, [tensor]
-        self.dtype, self.extents = tensor.dtype, tuple(tensor.shape)
+_MODULE_FOLDERS = [place for place in sys.path if place not in ("", sys.argv[1])]  # not ours
 
 
-class _HeldArena(Arena):
-    """Tensors of this process in the place of the oracle's."""
+def _python_folders():
+    """What a confined Python must read to be this one."""
+    places = [sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix,
+              os.path.dirname(sys.executable), *_MODULE_FOLDERS]
+    real = [os.path.realpath(place) for place in (*places, sys.executable)]
+    every = [*places, *real[:-1], os.path.dirname(real[-1])]
+    return sorted({place for place in every if os.path.isabs(place) and os.path.exists(place)
+                   and place != "/"})
 
-    def __init__(self, task, sizes, tensors):
-        self.task, self.sizes = task, sizes
-        self.regions = []
-        self.exact = [_Region(t["name"], t["role"], tensors[t["name"]]) for t in task["tensors"]]
+
+class _Parts:
+    """The process in which the parts run."""
+
+    def __init__(self, process, outputs):
+        ours, theirs = socket.socketpair()
+        number = theirs.fileno()
+        before = process["launcher"] and [*process["launcher"], *_python_folders(), "--"]
+        self._said = tempfile.TemporaryFile()
+        self._child = subprocess.Popen(
+            [*before, sys.executable, "-c", process["program"], process["folder"], str(number)],
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=self._said,
+            pass_fds=[number], env={**os.environ, "TMPDIR": process["scratch"],
+                                    "PYTHONPATH": os.pathsep.join(_MODULE_FOLDERS)})
+        theirs.close()
+        self._connection = FrameSocket(ours.detach())
+        self._outputs = outputs
+        self.confined = self._started()
+        self._reply()
+
+    def _started(self):
+        try:
+            return str(json.loads(self._connection.receive().header).get("confined"))
+        except FrameError:
+            self._child.wait()
+            self._said.seek(0)
+            said = self._said.read().decode(errors="replace").strip().splitlines()
+            raise Failure(UNAVAILABLE, "the parts' process did not start: "
+                          f"{said[-1] if said else 'it said nothing'}",
+                          "warpsmith doctor says what its sandbox lacks here") from None
+
+    def compute(self, workload, exact):
+        try:
+            self._connection.send({"tensors": workload.specs, "sizes": workload.sizes,
+                                   "exact": exact})
+            for name in names_of(workload.whole, "input"):
+                send_tensor(self._connection, workload.inputs[name])
+            self._reply()
+            return {name: receive_tensor(self._connection, workload.specs[name], exact)
+                    for name in self._outputs}
+        except (FrameError, OSError):
+            raise self._ended() from None
+
+    def _receive(self):
+        try:
+            header = json.loads(self._connection.receive().header)
+        except (FrameError, OSError, ValueError):
+            raise self._ended() from None
+        return header if isinstance(header, dict) else {}
+
+    def _reply(self):
+        reply = self._receive()
+        if "problem" in reply:
+            raise Failure(BAD_INPUT, str(reply["problem"]), str(reply.get("fix", "")))
+
+    def _ended(self):
+        try:
+            status = self._child.wait(timeout=10)
+        except subprocess.TimeoutExpired:
+            status = "no end"
+        return Failure(BAD_INPUT, "the process that runs the parts broke off (status "
+                       f"{status})", "let the parts need less memory, or run on a larger machine")
 
 
 def _drawn(spec, generator):
@@ -47,98 +109,71 @@ def _drawn(spec, generator):
     else:
         values = torch.rand(shape, generator=generator)
         values = 2 * values - 1 if kind == "uniform" else values
-    return values.to(DTYPES[spec["dtype"]])
-
-
-def _empty(spec, exact):
-    """What is exact is not rounded to the type that it is passed on in."""
-    dtype = DTYPES[spec["dtype"]]
-    return torch.zeros(spec["extents"],
-                       dtype=torch.float64 if exact and dtype.is_floating_point else dtype)
+    return values.to(dtype_of(spec, False))
 
 
 class _Workload:
-    def __init__(self, request, fields, seed):
-        self.request, self.fields, self.seed = request, fields, seed
-        self.specs, self.sizes = fields["tensors"], fields["sizes"]
-        self.whole = request["whole"]
-        self._inputs = self._draw()
-        self.expected = self._run(self.whole, self._named(self.whole), dict(self._inputs), True)
+    """A drawing of the whole's inputs, and what the whole makes of it."""
 
-    def _named(self, task):
-        return {tensor["name"]: tensor["name"] for tensor in task["tensors"]}
+    def __init__(self, whole, fields, seed):
+        self.whole, self.specs, self.sizes = whole, fields["tensors"], fields["sizes"]
+        self.bounds = fields["bounds"]
+        self.inputs = self._draw(seed)
+        self.expected = dict(self.inputs)
+        names = {tensor["name"]: tensor["name"] for tensor in whole["tensors"]}
+        run(whole, names, self.specs, self.sizes, self.expected, True)
+        self._check_whole()
 
-    def _draw(self):
-        generator = torch.Generator().manual_seed(self.seed)
-        inputs = {t["name"]: self.specs[t["name"]] for t in self.whole["tensors"]
-                  if t["role"] == "input"}
-        values = {name: _empty(spec, False) for name, spec in inputs.items()}
-        if any(spec["generator"] == "reference" for spec in inputs.values()):
-            outputs = {t["name"]: _empty(self.specs[t["name"]], True)
-                       for t in self.whole["tensors"] if t["role"] == "output"}
-            arena = _HeldArena(self.whole, self.sizes, {**values, **outputs})
-            draw_inputs(load_subject(arena, _MEMORY.device), arena, self.seed)
-        for name, spec in inputs.items():
-            if spec["generator"] != "reference":
-                values[name] = _drawn(spec, generator)
+    def _draw(self, seed):
+        generator = torch.Generator().manual_seed(seed)
+        values = {name: zeros(self.specs[name], False) for name in names_of(self.whole, "input")}
+        if any(self.specs[name]["generator"] == "reference" for name in values):
+            draw_from_reference(self.whole, self.specs, self.sizes, values, seed)
+        for name in values:
+            if self.specs[name]["generator"] != "reference":
+                values[name] = _drawn(self.specs[name], generator)
         return values
 
-    def _run(self, task, names, values, exact):
-        """`values` with the task's outputs; `names`: what its tensors are called there."""
-        outputs = [t["name"] for t in task["tensors"] if t["role"] == "output"]
-        for name in outputs:
-            values[names[name]] = _empty(self.specs[names[name]], True)
-        arena = _HeldArena(task, self.sizes, {own: values[name] for own, name in names.items()})
-        compute_expected(load_subject(arena, _MEMORY.device), arena, _MEMORY)
-        for name in outputs if not exact else ():
-            spec = self.specs[names[name]]
-            values[names[name]] = values[names[name]].to(DTYPES[spec["dtype"]])
-        return values
+    def _check_whole(self):
+        for bound in self.bounds:
+            if not bool(self.expected[bound["output"]].double().isfinite().all()):
+                raise Failure(BAD_INPUT, "the whole's reference gives infinite or no numbers for "
+                              f"{bound['output']}", "correct the task's inputs or its reference")
+        nothing = {name: torch.zeros_like(value) for name, value in self.expected.items()}
+        if self.worst(nothing)[0] <= 1:
+            raise Failure(BAD_INPUT, "zeros alone are within the whole's tolerance, so nothing can "
+                          "be shown", "give the whole task a tighter tolerance, or other inputs")
 
-    def composed(self, exact):
-        values = dict(self._inputs)
-        for part in self.request["parts"]:
-            try:
-                self._run(part["task"], part["values"], values, exact)
-            except Failure as failure:
-                raise Failure(failure.code, f"{part['name']}: {failure.message}",
-                              failure.fix) from None
-        return values
-
-    def fractions(self, values):
-        """Of each output: (name, largest error / bound)."""
-        return [(bound["output"], _fraction(values[bound["output"]],
-                                            self.expected[bound["output"]], bound))
-                for bound in self.fields["bounds"]]
-
-    def zeros(self):
-        return {bound["output"]: torch.zeros_like(self.expected[bound["output"]])
-                for bound in self.fields["bounds"]}
+    def worst(self, values):
+        """Of the outputs (largest error / bound, name)."""
+        return max((_fraction(values[bound["output"]], self.expected[bound["output"]], bound),
+                    bound["output"]) for bound in self.bounds)
 
 
 def _fraction(value, expected, bound):
-    value, expected = value.double(), expected.double()
-    if not bool(expected.isfinite().all()):
-        raise Failure(BAD_INPUT, f"the whole's reference gives infinite or no numbers for "
-                      f"{bound['output']}", "correct the task's inputs or its reference")
-    error = (value - expected).abs()
+    if not expected.numel():
+        return 0.0
+    if not expected.is_floating_point():
+        value, expected = value.long(), expected.long()  # f64 does not hold them all
+    error = (value - expected).abs().double()
+    expected = expected.double()
     allowed = (bound["relative"] * expected.abs() + bound["absolute"]
                + bound["largest"] * expected.abs().max())
     error = torch.where(error == 0, error, error / allowed)  # 0 of 0 is right
     return float(error.nan_to_num(float("inf"), float("inf")).max())
 
 
-def _check(workload):
+def _check(workload, parts):
     """The worst of its outputs as (fraction, output), or a Failure."""
-    if max(fraction for _, fraction in workload.fractions(workload.zeros())) <= 1:
-        raise Failure(BAD_INPUT, "zeros alone are within the whole's tolerance, so nothing can be shown", "give the whole task a tighter tolerance, or other inputs")
-    kept = max((fraction, name) for name, fraction in workload.fractions(workload.composed(False)))
+    if parts is None:
+        return 0.0, ""
+    kept = workload.worst(parts.compute(workload, False))
     if kept[0] <= 1:
         return kept
-    exact = max((fraction, name) for name, fraction in workload.fractions(workload.composed(True)))
+    exact = workload.worst(parts.compute(workload, True))
     if exact[0] <= 1:
-        raise Failure(BAD_INPUT, f"the parts are right but lose too much between them: output {kept[1]} "
-                      f"is {kept[0]:.2g} times its bound from the whole's reference, and "
+        raise Failure(BAD_INPUT, "the parts are right but lose too much between them: output "
+                      f"{kept[1]} is {kept[0]:.2g} times its bound from the whole's reference, and "
                       "within it where nothing is rounded between parts",
                       "pass tensors between parts in a wider type (f32)")
     raise Failure(BAD_INPUT, f"the parts do not compose to the whole: output {exact[1]} is "
@@ -146,23 +181,26 @@ def _check(workload):
                   "correct the parts' references, or how their tensors join")
 
 
+def _in_workload(request, fields, parts):
+    """For each drawing (fraction, output)."""
+    try:
+        return [_check(_Workload(request["whole"], fields, seed), parts)
+                for seed in request["seeds"]]
+    except Failure as failure:
+        raise Failure(failure.code, f"workload '{fields['name']}': {failure.message}",
+                      failure.fix) from None
+
+
 def _answer(request):
-    if request["strict"]:
-        for part in request["parts"]:
-            for path, text in part["task"]["reference"]["sources"].items():
-                check_reference(part["name"] + "/" + path, text)
-    worst, comparisons = (0.0, "", ""), 0
+    parts, worst, comparisons = None, (0.0, "", ""), 0
+    if request["parts"]:
+        parts = _Parts(request["parts"], names_of(request["whole"], "output"))
     for fields in request["workloads"]:
-        for seed in request["seeds"]:
-            try:
-                fraction, output = _check(_Workload(request, fields, seed))
-            except Failure as failure:
-                raise Failure(failure.code, f"workload '{fields['name']}': {failure.message}",
-                              failure.fix) from None
+        for fraction, output in _in_workload(request, fields, parts):
             worst = max(worst, (fraction, output, fields["name"]))
             comparisons += len(fields["bounds"])
     return {"worst": worst[0], "output": worst[1], "workload": worst[2],
-            "comparisons": comparisons}
+            "comparisons": comparisons, "confined": parts.confined if parts else ""}
 
 
 def main(request_path, result_path):
@@ -171,14 +209,16 @@ def main(request_path, result_path):
     try:
         answer = _answer(request)
     except Failure as failure:
-        answer = {"problem": failure.message, "fix": failure.fix}
+        answer = {"problem": failure.message, "fix": failure.fix, "code": failure.code}
     except MemoryError:
-        answer = {"problem": "there is not enough memory for these sizes", "fix": "use a larger machine"}
+        answer = {"problem": "there is not enough memory for these sizes",
+                  "fix": "use a larger machine", "code": BAD_INPUT}
     except Exception as problem:
         traceback.print_exc()
-        answer = {"problem": one_line(problem), "fix": "correct the parts, or the whole task"}
+        answer = {"problem": one_line(problem), "fix": "correct the parts, or the whole task",
+                  "code": BAD_INPUT}
     with open(result_path, "w", encoding="utf-8") as file:
         json.dump(answer, file)
 
 
-main(*sys.argv[1:])
+main(*sys.argv[2:])

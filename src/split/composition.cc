@@ -1,12 +1,16 @@
 #include "split/composition.h"
 
+#include <unistd.h>
+
 #include <cstring>
 #include <nlohmann/json.hpp>
+#include <system_error>
 
 #include "core/json_fields.h"
 #include "core/serialize.h"
 #include "embedded/split_scripts.h"
 #include "judge/correctness.h"
+#include "split/confined.h"
 #include "split/join.h"
 #include "torch/torch_process.h"
 #include "util/display_text.h"
@@ -47,18 +51,34 @@ Result<json> WorkloadJson(const Task& whole, const Split& split, const Workload&
       {"name", workload.name}, {"sizes", workload.sizes}, {"tensors", tensors}, {"bounds", bounds}};
 }
 
-Result<json> RequestOf(const Task& whole, const Split& split, Author author) {
-  json parts = json::array(), workloads = json::array();
+json NamesOf(const Task& task, Role role) {
+  json names = json::array();
+  for (const TensorSpec& tensor : task.tensors) {
+    if (tensor.role == role) names.push_back(tensor.name);
+  }
+  return names;
+}
+
+// What parts_process.py is told: nothing of the whole but its tensors' names.
+json PartsJson(const Task& whole, const Split& split, Author author) {
+  json parts = json::array();
   for (const Part& part : split.parts) {
     parts.push_back({{"name", part.name}, {"task", ToJson(part.task)}, {"values", part.values}});
   }
+  return {{"strict", author == Author::kModel},
+          {"inputs", NamesOf(whole, Role::kInput)},
+          {"outputs", NamesOf(whole, Role::kOutput)},
+          {"parts", parts}};
+}
+
+Result<json> RequestOf(const Task& whole, const Split& split, json parts_process) {
+  json workloads = json::array();
   for (const Workload& workload : whole.workloads) {
     workloads.push_back(TRY(WorkloadJson(whole, split, workload)));
   }
-  return json{{"strict", author == Author::kModel},
-              {"seeds", {1, 2}},
+  return json{{"seeds", {1, 2}},
               {"whole", ToJson(whole)},
-              {"parts", parts},
+              {"parts", std::move(parts_process)},
               {"workloads", workloads}};
 }
 
@@ -72,7 +92,10 @@ Result<Proof> ReadAnswer(const std::string& text) {
   const json value = TRY(ParseJson(source, text));
   const JsonReader reader(source, value);
   if (reader.Has("problem")) {
-    return Error{ErrorCode::kBadInput, ForTerminal(TRY(reader.At("problem").String()), 600),
+    const bool is_here =
+        TRY(reader.At("code").Int()) == Describe(ErrorCode::kUnavailable).exit_status;
+    return Error{is_here ? ErrorCode::kUnavailable : ErrorCode::kBadInput,
+                 ForTerminal(TRY(reader.At("problem").String()), 600),
                  ForTerminal(TRY(reader.At("fix").String()), 300)};
   }
   Proof proof;
@@ -80,6 +103,7 @@ Result<Proof> ReadAnswer(const std::string& text) {
   proof.output = TRY(reader.At("output").String());
   proof.workload = TRY(reader.At("workload").String());
   proof.comparisons = TRY(reader.At("comparisons").Int());
+  proof.confined = ForTerminal(TRY(reader.At("confined").String()), 300);
   return proof;
 }
 
@@ -91,37 +115,98 @@ Status WriteScripts(const std::filesystem::path& folder) {
   return {};
 }
 
+// Root becomes another user in the sandbox, or stays root without the right to read what is another
+// user's: whoever it is, it reads this folder, and writes in its scratch folder.
+Status OpenToAnyone(const std::filesystem::path& folder) {
+  namespace fs = std::filesystem;
+  if (geteuid() != 0) return {};
+  constexpr auto kRead = fs::perms::group_read | fs::perms::others_read;
+  constexpr auto kEnter = kRead | fs::perms::group_exec | fs::perms::others_exec;
+  std::error_code failed;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, failed)) {
+    if (!failed) fs::permissions(entry.path(), kRead, fs::perm_options::add, failed);
+  }
+  if (!failed) fs::permissions(folder, kEnter, fs::perm_options::add, failed);
+  const auto all = fs::perms::all | fs::perms::sticky_bit;
+  if (!failed) fs::permissions(folder / kScratch, all, failed);
+  if (!failed) return {};
+  return Error{ErrorCode::kIo, "opening " + folder.string() + ": " + failed.message(), ""};
+}
+
+// A Python program: `script` of the folder that its first argument names, with the other ones.
+std::string ProgramFor(const std::string& script) {
+  return torch::PeerProgram(
+      "import runpy\nsys.path.insert(0, sys.argv[1])\nrunpy.run_path(sys.argv[1] + '/" + script +
+      "')\n");
+}
+
+Result<std::string> Compose(const std::filesystem::path& folder, const json& request,
+                            std::chrono::seconds limit) {
+  const std::string python = TRY(torch::FindPython());
+  const auto asked = folder / "request.json", answered = folder / "result.json";
+  TRY(WriteScripts(folder));
+  TRY(WriteFileAtomic(asked, request.dump()));
+  ProcessLimits limits;
+  limits.wall = limit;
+  const ProcessOutcome ran = TRY(RunProcess(
+      {python, "-c", ProgramFor("compose.py"), folder.string(), asked.string(), answered.string()},
+      limits, {"CUDA_VISIBLE_DEVICES=", "PYTHONDONTWRITEBYTECODE=1"}));
+  if (ran.timed_out) {
+    return Error{
+        ErrorCode::kTimeout,
+        "comparing with the whole did not end within " + std::to_string(limit.count()) + " s",
+        "give it longer: --limit SECONDS"};
+  }
+  std::error_code ignored;
+  if (ran.signal == 0 && ran.exit_status == 0 && std::filesystem::exists(answered, ignored)) {
+    return ReadFile(answered);
+  }
+  return Error{ErrorCode::kUnavailable,
+               "comparing with the whole with " + python + ": " +
+                   (ran.signal != 0 ? std::string(strsignal(ran.signal)) : LastLine(ran.output)),
+               kNoRun};
+}
+
+Error TooSlow(std::chrono::seconds limit, Author author) {
+  const std::string within = " did not end within " + std::to_string(limit.count()) + " s";
+  // The whole did, which was tried before the model was asked.
+  if (author == Author::kModel) {
+    return {ErrorCode::kBadInput, "running the parts after the whole" + within,
+            "write them with few calls on whole tensors, or give them longer: --limit SECONDS"};
+  }
+  return {ErrorCode::kUnavailable, "comparing the parts with the whole" + within,
+          "give it longer: --limit SECONDS"};
+}
+
 }  // namespace
 
 Result<Proof> Prove(const Task& whole, const Split& split, Author author,
                     std::chrono::seconds limit) {
-  const std::string python = TRY(torch::FindPython());
+  const TemporaryDirectory ours = TRY(TemporaryDirectory::Create("warpsmith-split"));
+  const TemporaryDirectory theirs = TRY(TemporaryDirectory::Create("warpsmith-parts"));
+  TRY(WriteScripts(theirs.path()));
+  TRY(CreateDirectories(theirs.path() / kScratch));
+  TRY(WriteFileAtomic(theirs.path() / "parts.json", PartsJson(whole, split, author).dump()));
+  json launcher = json::array();
+  if (author == Author::kModel) {
+    TRY(OpenToAnyone(theirs.path()));
+    launcher = {ThisExecutable().string(), kConfinedSubcommand, theirs.path().string()};
+  }
+  const json process = {{"launcher", launcher},
+                        {"program", ProgramFor("parts_process.py")},
+                        {"folder", theirs.path().string()},
+                        {"scratch", (theirs.path() / kScratch).string()}};
+  const Result<std::string> answer =
+      Compose(ours.path(), TRY(RequestOf(whole, split, process)), limit);
+  if (answer.ok()) return ReadAnswer(*answer);
+  if (answer.error().code == ErrorCode::kTimeout) return TooSlow(limit, author);
+  return answer.error();
+}
+
+Status ProveWhole(const Task& whole, std::chrono::seconds limit) {
   const TemporaryDirectory folder = TRY(TemporaryDirectory::Create("warpsmith-split"));
-  const auto request = folder.path() / "request.json", result = folder.path() / "result.json";
-  TRY(WriteScripts(folder.path()));
-  TRY(WriteFileAtomic(request, TRY(RequestOf(whole, split, author)).dump()));
-  ProcessLimits limits;
-  limits.wall = limit;
-  const ProcessOutcome ran = TRY(RunProcess(
-      {python, "-c",
-       torch::PeerProgram("import runpy\nsys.path.insert(0, sys.argv[1])\nscript = sys.argv[1] + "
-                          "'/compose.py'\nsys.argv = sys.argv[1:]\nrunpy.run_path(script)\n"),
-       folder.path().string(), request.string(), result.string()},
-      limits, {"CUDA_VISIBLE_DEVICES=", "PYTHONDONTWRITEBYTECODE=1"}));
-  if (ran.timed_out) {
-    return Error{ErrorCode::kUnavailable,
-                 "comparing the parts with the whole did not end within " +
-                     std::to_string(limit.count()) + " s",
-                 "give it longer: --limit SECONDS"};
-  }
-  std::error_code ignored;
-  if (ran.signal == 0 && ran.exit_status == 0 && std::filesystem::exists(result, ignored)) {
-    return ReadAnswer(TRY(ReadFile(result)));
-  }
-  return Error{ErrorCode::kUnavailable,
-               "comparing the parts with the whole with " + python + ": " +
-                   (ran.signal != 0 ? std::string(strsignal(ran.signal)) : LastLine(ran.output)),
-               kNoRun};
+  TRY(ReadAnswer(TRY(Compose(folder.path(), TRY(RequestOf(whole, {}, nullptr)), limit))));
+  return {};
 }
 
 }  // namespace warpsmith::split

@@ -22,14 +22,21 @@ struct Proof {
   double worst = 0;  // the largest error as a share of its bound
   std::string output, workload;
   int64_t comparisons = 0;  // of outputs: each workload, twice
+  std::string confined;     // a model's: the sandbox that its references ran in ("L2")
 };
 
 // On random inputs for every workload, with PyTorch on the CPU: tensors pass between parts in their
-// own types, and each output of the whole is held to the judge's bound. kBadInput, in one line,
-// where the parts do not compose, or lose too much between them, or where zeros would do; where a
-// reference fails. kUnavailable without PyTorch, and after `limit`.
+// own types, and each output of the whole is held to the judge's bound. The parts run in a process
+// of their own, which sees nothing of the whole; a model's in a sandbox as well (confined.h).
+// kBadInput, in one line, where the parts do not compose, or lose too much between them; where a
+// reference fails; after `limit` where they are a model's. kUnavailable without PyTorch, and else
+// after `limit`.
 Result<Proof> Prove(const Task& whole, const Split& split, Author author,
                     std::chrono::seconds limit);
+
+// What Prove() asks of the whole alone, before anybody is asked to split it: its reference can be
+// run here within `limit`, gives finite numbers, and zeros in their place would not do.
+Status ProveWhole(const Task& whole, std::chrono::seconds limit);
 
 }  // namespace warpsmith::split
 

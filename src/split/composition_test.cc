@@ -7,6 +7,8 @@
 #include <nlohmann/json.hpp>
 
 #include "embedded/split_scripts.h"
+#include "sandbox/sandbox.h"
+#include "split/confined.h"
 #include "split/test_split.h"
 #include "task/task_file.h"
 #include "torch/torch_process.h"
@@ -58,6 +60,7 @@ TEST_F(CompositionTest, ProvesPartsThatAreTheWhole) {
   EXPECT_EQ(proof->comparisons, 4) << "two workloads, two drawings";
   EXPECT_GT(proof->worst, 0) << "the output is rounded to f16";
   EXPECT_LE(proof->worst, 1);
+  EXPECT_THAT(proof->confined, StartsWith(sandbox::Name(sandbox::Probe().value().level)));
 }
 
 TEST_F(CompositionTest, RefusesPartsThatAreNot) {
@@ -135,6 +138,23 @@ TEST_F(CompositionTest, AModelsReferenceHoldsArithmeticOnly) {
                                           "torch.nn.functional.torch.load('x')",
                                           "torch.float32.__class__",
                                           "torch.compile(rows)",
+                                          "torch.Tensor(cdata=8)",
+                                          "rows.new(cdata=8)",
+                                          "rows.const_data_ptr()",
+                                          "rows.as_strided((9,), (1,), 1 << 40)",
+                                          "rows.to_sparse_csr()",
+                                          "torch.empty_like(rows)",
+                                          "rows.new_empty(9)",
+                                          "torch.bernoulli(rows)",
+                                          "rows.uniform_()",
+                                          "torch.where = rows",
+                                          "rows.data = rows",
+                                          "rows.T += 1",
+                                          "[0 for torch.where in [rows]]",
+                                          "x, torch.where = rows, rows",
+                                          "(torch := rows)",
+                                          "torch = rows",
+                                          "rows.tolist().__iter__()",
                                           "math.os",
                                           "print(rows)",
                                           "type(rows)",
@@ -165,7 +185,16 @@ TEST_F(CompositionTest, AModelsFileDoesNothingByItself) {
                                     "import torch\nimport math as torch",
                                     "@print\ndef f():\n    pass\nimport torch",
                                     "import torch\ntorch = 1",
-                                    "def open():\n    pass"};
+                                    "def open():\n    pass",
+                                    "import torch as open",
+                                    "def f(torch):\n    pass\nimport torch",
+                                    "def f(__builtins__):\n    pass",
+                                    "def f(open):\n    pass\nopen('x')",
+                                    "def f(x=open('x')):\n    pass",
+                                    "def f(x: open('x')):\n    pass",
+                                    "import torch\ndef f(x: torch.Tensor(cdata=8)):\n    pass",
+                                    "import torch\ndef f(x=torch.Tensor):\n    pass",
+                                    "import torch\nimport torch.nn.functional as F\nF.relu = 1"};
   for (std::string& text : texts) text += "\n\ndef reference(rows):\n    return rows\n";
   texts.emplace_back("def reference(rows):\n    return (rows\n");
   texts.emplace_back("import torch\n\ndef reference(rows):\n    return torch.relu(rows)\n");
@@ -186,6 +215,67 @@ TEST_F(CompositionTest, NothingOfWhatARefusedReferenceHoldsIsRun) {
   EXPECT_FALSE(std::filesystem::exists(At("written")));
 }
 
+// Tensors are often called what Python calls something of its own.
+TEST_F(CompositionTest, AParameterMayHaveANameOfPythons) {
+  PutReference(
+      "import torch\nfrom torch import nn\n\n\n"
+      "def rows_of(input: torch.Tensor, *, hash: int = 1) -> torch.Tensor:\n"
+      "    assert input.dim() == 2, 'rows'\n    input = input * hash\n"
+      "    return nn.functional.softmax(input, dim=-1)\n\n\n"
+      "def reference(filter, *, N) -> tuple[torch.Tensor, ...]:\n"
+      "    return rows_of(filter)\n");
+  // Generic types are no arithmetic, but nothing happens in them.
+  ChangeTest(At("split/softmax/reference.py"), "tuple[torch.Tensor, ...]", "tuple[torch.Tensor]");
+  const auto proof = Run(Author::kModel);
+  EXPECT_TRUE(proof.ok()) << proof.error().Line();
+}
+
+// These pass no rules, being a user's: the process that runs them decides nothing.
+TEST_F(CompositionTest, ReferencesCannotProveThemselves) {
+  const std::string begin = "import torch\n\n\n";
+  PutReference(begin +
+               "torch.where = lambda a, b, c: torch.zeros_like(b)\n"
+               "torch.Tensor.max = lambda self: torch.zeros(())\n\n\n"
+               "def reference(rows):\n    return torch.relu(rows)\n");
+  Refuses("the parts do not compose to the whole");
+  PutReference(begin + "def reference(rows):\n    return torch.empty_like(rows)\n");
+  Refuses("the parts do not compose to the whole");
+  PutReference("import gc\n" + begin +
+               "def reference(rows):\n    found = [x for x in gc.get_objects()\n"
+               "             if isinstance(x, torch.Tensor) and x.shape == rows.shape\n"
+               "             and x.dtype == torch.float64 and x.max() <= 1 and x.min() > 0]\n"
+               "    return found[0] if found else torch.zeros_like(rows)\n");
+  Refuses("the parts do not compose to the whole");
+}
+
+TEST_F(CompositionTest, SaysThatTheProcessOfThePartsBrokeOff) {
+  PutReference("import os\n\n\ndef reference(rows):\n    os._exit(3)\n");
+  Refuses("the process that runs the parts broke off (status 3)");
+}
+
+TEST_F(CompositionTest, PartsOfAModelThatTakeTooLongAreItsFault) {
+  const Task whole = task::LoadTask(At("whole").string()).value().task;
+  const Split split = LoadSplit(At("split"), whole).value();
+  for (const auto& [author, code] : {std::pair(Author::kModel, ErrorCode::kBadInput),
+                                     std::pair(Author::kUser, ErrorCode::kUnavailable)}) {
+    const auto proof = Prove(whole, split, author, std::chrono::seconds(0));
+    ASSERT_FALSE(proof.ok());
+    EXPECT_EQ(proof.error().code, code);
+    EXPECT_THAT(proof.error().Line(), HasSubstr("did not end within 0 s"));
+  }
+}
+
+TEST_F(CompositionTest, TheWholeIsLookedAtAlone) {
+  const auto look = [&] {
+    return ProveWhole(task::LoadTask(At("whole").string()).value().task, std::chrono::seconds(240));
+  };
+  const Status good = look();
+  EXPECT_TRUE(good.ok()) << good.error().Line();
+  ChangeTest(At("whole/reference.py"), "torch.softmax(", "torch.log(-1 - ");
+  ChangeTest(At("whole/reference.py"), ", dim=-1)", "** 2)");
+  EXPECT_THAT(look().error().message, HasSubstr("gives infinite or no numbers for y"));
+}
+
 TEST_F(CompositionTest, AModelMayUseWhatTensorsNeed) {
   PutReference(
       "import math\nimport torch\nimport torch.nn.functional as F\nfrom torch import nn\n\n\n"
@@ -204,3 +294,12 @@ TEST_F(CompositionTest, AModelMayUseWhatTensorsNeed) {
 
 }  // namespace
 }  // namespace warpsmith::split
+
+// The parts of a model run confined, in what the tests' own program becomes.
+int main(int argc, char** argv) {
+  if (argc > 1 && argv[1] == warpsmith::split::kConfinedSubcommand) {
+    return warpsmith::split::ConfinedMain({argv + 2, argv + argc});
+  }
+  testing::InitGoogleMock(&argc, argv);
+  return RUN_ALL_TESTS();
+}

@@ -95,7 +95,10 @@ bool IsSplit(const fs::path& folder) {
 
 Result<std::string> WholeOf(const fs::path& folder) {
   const Written written = TRY(ReadWritten(folder));
-  return (folder / written.whole).lexically_normal().string();
+  // Not by its text alone: behind a link, ".." is another folder than its name says.
+  std::error_code failed;
+  const fs::path whole = fs::weakly_canonical(folder / written.whole, failed);
+  return (failed ? folder / written.whole : whole).string();
 }
 
 Result<Split> LoadSplit(const fs::path& folder, const Task& whole) {

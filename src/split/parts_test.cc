@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "split/test_split.h"
 #include "task/task_file.h"
@@ -27,6 +28,7 @@ class PartsTest : public testing::Test {
     EXPECT_EQ(split.error().Line().find('\n'), std::string::npos);
   }
 
+  const std::string link_ = "parts-link-" + std::to_string(getpid());
   TemporaryDirectory folder_ = TemporaryDirectory::Create("parts").value();
 };
 
@@ -40,7 +42,15 @@ TEST_F(PartsTest, PutsPartsInTheOrderInWhichTheyRun) {
   EXPECT_EQ(split->parts[1].values.at("y"), "y");
   EXPECT_TRUE(IsSplit(At("split")));
   EXPECT_FALSE(IsSplit(At("whole")));
-  EXPECT_EQ(std::filesystem::path(WholeOf(At("split")).value()), At("whole"));
+  EXPECT_EQ(std::filesystem::path(WholeOf(At("split")).value()),
+            std::filesystem::canonical(At("whole")));
+}
+
+TEST_F(PartsTest, FindTheWholeThroughALink) {
+  std::filesystem::create_directory_symlink(At("split"), folder_.path().parent_path() / link_);
+  const auto whole = WholeOf(folder_.path().parent_path() / link_);
+  std::filesystem::remove(folder_.path().parent_path() / link_);
+  EXPECT_EQ(whole.value(), std::filesystem::canonical(At("whole")));
 }
 
 TEST_F(PartsTest, RefusesATensorThatAPartLacks) {

@@ -1,56 +1,40 @@
 """What a reference that a model wrote may hold: arithmetic on tensors, and nothing else.
 
-It runs as the user does, without a sandbox. So its text is looked at before anything of it runs:
-functions of a few plain statements, torch's functions on tensors by name, methods of tensors. There
-is no way from these to files, processes, the network, or Python's own insides.
+It is run again and again, at last as the reference of a task, as the user and without a sandbox. So
+its text is looked at before anything of it runs: functions of a few plain statements, and what
+reference_names.py lists. There is no way from these to files, processes, the network, Python's own
+insides, or what others have in memory; and nothing but names of its own can be assigned to.
 """
 import ast
 import builtins
-import math
 
-import torch
-import torch.overrides
+from reference_names import FUNCTIONS, METHODS
 from warpsmith_peer.failures import BAD_INPUT, Failure
 
-_NODES = (ast.Module, ast.Import, ast.ImportFrom, ast.alias, ast.FunctionDef, ast.arguments, ast.arg,
-          ast.Return, ast.Assign, ast.AugAssign, ast.Expr, ast.If, ast.For, ast.Pass, ast.IfExp,
-          ast.BoolOp, ast.BinOp, ast.UnaryOp, ast.Compare, ast.Call, ast.keyword, ast.Attribute,
-          ast.Subscript, ast.Slice, ast.Name, ast.Constant, ast.Tuple, ast.List, ast.Starred,
-          ast.ListComp, ast.GeneratorExp, ast.comprehension, ast.operator, ast.unaryop, ast.boolop,
-          ast.cmpop, ast.expr_context)
+_NODES = (ast.Module, ast.Import, ast.ImportFrom, ast.alias, ast.FunctionDef, ast.arguments,
+          ast.arg, ast.Return, ast.Assign, ast.AugAssign, ast.Expr, ast.If, ast.For, ast.Pass,
+          ast.IfExp, ast.Break, ast.Continue, ast.Assert, ast.BoolOp, ast.BinOp, ast.UnaryOp,
+          ast.Compare, ast.Call, ast.keyword, ast.Attribute, ast.Subscript, ast.Slice, ast.Name,
+          ast.Constant, ast.Tuple, ast.List, ast.Starred, ast.ListComp, ast.GeneratorExp,
+          ast.comprehension, ast.operator, ast.unaryop, ast.boolop, ast.cmpop, ast.expr_context)
 _BUILTINS = {"range", "len", "float", "int", "bool", "min", "max", "abs", "sum", "zip", "enumerate",
-             "list", "tuple", "reversed", "round", "True", "False", "None"}
-_CREATION = {"zeros", "ones", "full", "arange", "linspace", "eye", "tensor", "zeros_like", "ones_like",
-             "full_like", "scalar_tensor", "tril_indices", "triu_indices", "finfo", "iinfo", "inf",
-             "nan", "pi", "e", "Tensor"}
-_NO_METHODS = {"numpy", "data_ptr", "storage", "typed_storage", "untyped_storage", "storage_type",
-               "set_", "resize_", "resize_as_", "share_memory_", "register_hook", "module_load",
-               "register_post_accumulate_grad_hook", "apply_", "map_", "map2_", "grad_fn", "backward"}
-_IMPORTS = {"torch", "math", "torch.nn", "torch.nn.functional"}
-_SPACES = {"torch": torch, "torch.nn.functional": torch.nn.functional, "torch.linalg": torch.linalg,
-           "torch.special": torch.special, "torch.fft": torch.fft}
-
-
-def _allowed_paths():
-    known = {id(f) for functions in torch.overrides.get_overridable_functions().values()
-             for f in functions}
-    paths = {f"math.{name}" for name in dir(math) if not name.startswith("_")}
-    for space, module in _SPACES.items():
-        paths |= {f"{space}.{name}" for name in dir(module) if not name.startswith("_")
-                  and (id(getattr(module, name)) in known
-                       or isinstance(getattr(module, name), torch.dtype))}
-    return paths | {f"torch.{name}" for name in _CREATION}
+             "list", "tuple", "reversed", "round", "all", "any", "sorted", "True", "False", "None"}
+_IMPORTS = {"torch", "math", "torch.nn", "torch.nn.functional", "torch.linalg", "torch.special",
+            "torch.fft"}
+# What annotations name, and nothing but annotations.
+_IN_ANNOTATIONS = {"torch.Tensor"}
 
 
 class _Checker(ast.NodeVisitor):
     def __init__(self, path):
-        self._path, self._modules, self._paths = path, {}, _allowed_paths()
-        self._methods = {name for name in dir(torch.Tensor) if not name.startswith("_")}
-        self._methods = (self._methods - _NO_METHODS) | {"append", "extend", "eps"}
+        self._path, self._modules = path, {}
+        self._parameters = []  # of the functions that we are in
+        self._in_annotation = False
 
     def _refuse(self, node, what):
-        raise Failure(BAD_INPUT, f"{self._path}:{getattr(node, 'lineno', 1)}: {what} is not allowed in "
-                      "a reference that a model wrote", "use functions of torch on tensors alone")
+        line = getattr(node, "lineno", 1)
+        raise Failure(BAD_INPUT, f"{self._path}:{line}: {what} is not allowed in a reference that "
+                      "a model wrote", "use functions of torch on tensors alone")
 
     def generic_visit(self, node):
         if not isinstance(node, _NODES):
@@ -72,26 +56,56 @@ class _Checker(ast.NodeVisitor):
             self._refuse(node, f"importing {module[:60]}")
         bound = name or module.split(".")[0]
         meant = module if name else bound
-        if self._modules.setdefault(bound, meant) != meant:
+        if self._modules.setdefault(bound, meant) != meant or self._is_hidden(bound):
             self._refuse(node, f"a second meaning of '{bound[:60]}'")
 
     def visit_FunctionDef(self, node):
-        if node.decorator_list or node.name in self._modules or node.name in dir(builtins):
+        if node.decorator_list or node.name in self._modules or self._is_hidden(node.name):
             self._refuse(node, f"this form of function '{node.name[:60]}'")
-        self.generic_visit(node)
+        every = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs,
+                 *filter(None, (node.args.vararg, node.args.kwarg))]
+        for argument in every:
+            if argument.arg in self._modules or argument.arg.startswith("__"):
+                self._refuse(argument, f"'{argument.arg[:60]}'")
+            self._annotation(argument.annotation)
+        self._annotation(node.returns)
+        for default in filter(None, (*node.args.defaults, *node.args.kw_defaults)):
+            self.visit(default)
+        self._parameters.append({argument.arg for argument in every})
+        for statement in node.body:
+            self.visit(statement)
+        self._parameters.pop()
+
+    def _annotation(self, node):
+        if node is None:
+            return
+        for part in ast.walk(node):
+            if isinstance(part, ast.Call):
+                self._refuse(part, "this annotation")
+        self._in_annotation = True
+        self.visit(node)
+        self._in_annotation = False
+
+    def _is_hidden(self, name):
+        """What Python would find under this name if nothing else had it."""
+        return name.startswith("__") or (name in dir(builtins) and name not in _BUILTINS)
 
     def visit_Name(self, node):
-        hidden = node.id.startswith("__") or (node.id in dir(builtins) and node.id not in _BUILTINS)
-        if hidden or node.id in self._modules:
+        is_ours = any(node.id in names for names in self._parameters)  # nothing can be deleted
+        if node.id in self._modules or (self._is_hidden(node.id) and not is_ours):
             self._refuse(node, f"'{node.id[:60]}'")
 
     def visit_Attribute(self, node):
+        if not isinstance(node.ctx, ast.Load):
+            self._refuse(node, f"assigning to '.{node.attr[:60]}'")
         path = self._module_path(node)
         if path is not None:
-            if path not in self._paths:
+            space, _, name = path.rpartition(".")
+            is_known = name in FUNCTIONS.get(space, ())
+            if not is_known and not (self._in_annotation and path in _IN_ANNOTATIONS):
                 self._refuse(node, f"'{path[:60]}'")
             return
-        if node.attr not in self._methods:
+        if node.attr not in METHODS:
             self._refuse(node, f"'.{node.attr[:60]}'")
         self.visit(node.value)
 
@@ -101,12 +115,6 @@ class _Checker(ast.NodeVisitor):
         while isinstance(node, ast.Attribute):
             names.append(node.attr)
             node = node.value
-            dotted = self._dotted(node, names)
-            if dotted is not None:
-                return dotted
-        return None
-
-    def _dotted(self, node, names):
         if not isinstance(node, ast.Name) or node.id not in self._modules:
             return None
         return ".".join([self._modules[node.id], *reversed(names)])

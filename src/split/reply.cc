@@ -166,15 +166,19 @@ json BaselinesOf(const Task& whole) {
 Result<json> TaskDocument(const JsonReader& part, const std::string& title, const Task& whole,
                           const json& tensors) {
   const json written = ToJson(whole);
-  json document = {
-      {"version", 1},
-      {"name", title},
-      {"origin", "a part of " + whole.name},
-      {"baselines", BaselinesOf(whole)},
-      {"tensors", tensors},
-      {"reference", {{"kind", "torch"}, {"source", "reference.py"}, {"style", "function"}}},
-      {"tolerance", written.at("tolerance")},
-      {"workloads", written.at("workloads")}};
+  json reference = {{"kind", "torch"}, {"source", "reference.py"}, {"style", "function"}};
+  for (const char* name : {"precision", "outputs"}) {
+    const auto option = whole.reference.options.find(name);
+    if (option != whole.reference.options.end()) reference["options"][name] = option->second;
+  }
+  json document = {{"version", 1},
+                   {"name", title},
+                   {"origin", "a part of " + whole.name},
+                   {"baselines", BaselinesOf(whole)},
+                   {"tensors", tensors},
+                   {"reference", reference},
+                   {"tolerance", written.at("tolerance")},
+                   {"workloads", written.at("workloads")}};
   if (!whole.precision.empty()) document["precision"] = whole.precision;
   if (!part.Has("reduction_length")) return document;
   document["tolerance"] = {{"reduction_length", TRY(ExpressionText(part.At("reduction_length")))}};

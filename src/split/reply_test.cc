@@ -65,6 +65,16 @@ TEST_F(ReplyTest, TakesTheWholesToleranceWhereItHasNoneOfItsOwn) {
   EXPECT_THAT(files->at("part-2/task.toml"), HasSubstr("reduction_length = \"K\""));
 }
 
+TEST_F(ReplyTest, TakesOverInWhichPrecisionTheWholesReferenceBegins) {
+  whole_.reference.options["precision"] = "f32";
+  const auto files = Files(kTestReply);
+  ASSERT_TRUE(files.ok()) << files.error().Line();
+  for (const auto& [path, text] : *files) WriteTest(folder_.path() / "made" / path, text);
+  const auto split = LoadSplit(folder_.path() / "made", whole_);
+  ASSERT_TRUE(split.ok()) << split.error().Line();
+  EXPECT_EQ(split->parts[0].task.reference.options.at("precision"), "f32");
+}
+
 TEST_F(ReplyTest, RefusesWhatIsNoSplitInOneLine) {
   Refuses("I would not split this task: it is small.", "no JSON object with \"parts\"");
   Refuses("", "the reply is empty");

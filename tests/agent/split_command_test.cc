@@ -9,6 +9,7 @@
 #include "chat/exchange.h"
 #include "core/serialize.h"
 #include "part_kernels.h"
+#include "split/confined.h"
 #include "split/test_split.h"
 #include "task/task_file.h"
 #include "task_commands.h"
@@ -91,8 +92,31 @@ TEST_F(SplitCommandTest, AsksAgainUntilPartsCompose) {
   EXPECT_EQ(Run(), ErrorCode::kBadInput) << "nothing that is there is overwritten";
 }
 
+TEST_F(SplitCommandTest, NobodyIsAskedToSplitWhatNoPartsCouldEqual) {
+  if (!HasTorch()) GTEST_SKIP() << "no torch here";
+  ChangeTest(At("whole/task.toml"), "reduction_length = \"K\"",
+             "absolute = 2.0\nrelative = 0.0\nreason = \"a test\"");
+  const auto status = RunTaskSplit(options_);
+  ASSERT_FALSE(status.ok());
+  EXPECT_THAT(status.error().Line(), HasSubstr("zeros alone are within the whole's tolerance"));
+  EXPECT_TRUE(std::filesystem::is_empty(At("prompts"))) << "a prompt costs somebody time";
+}
+
+TEST_F(SplitCommandTest, SaysWhichPartWithoutThisMachinesPaths) {
+  if (!HasTorch()) GTEST_SKIP() << "no torch here";
+  EXPECT_EQ(Run(), ErrorCode::kAwaiting);
+  std::string wrong = split::kTestReply;
+  const std::string read = "{\"name\": \"bias\"}]";
+  wrong.replace(wrong.find(read), read.size(), "{\"name\": \"bias\"}, {\"name\": \"y\"}]");
+  AnswerWith(wrong);
+  EXPECT_EQ(Run(), ErrorCode::kAwaiting);
+  const std::string second = AnswerWith("no");
+  EXPECT_THAT(second, HasSubstr("could not be used: the parts wait for each other in a circle: "
+                                "'part-1', 'part-2' (part-1 is the reply's first part"));
+}
+
 TEST_F(SplitCommandTest, GivesUpInOneLineOnAModelThatTalks) {
-  if (!torch::FindPython().ok()) GTEST_SKIP() << "no Python here";
+  if (!HasTorch()) GTEST_SKIP() << "no torch here";
   options_.tries = 1;
   EXPECT_EQ(Run(), ErrorCode::kAwaiting);
   AnswerWith("This task is best left whole.");
@@ -100,13 +124,12 @@ TEST_F(SplitCommandTest, GivesUpInOneLineOnAModelThatTalks) {
   ASSERT_FALSE(status.ok());
   EXPECT_EQ(status.error().code, ErrorCode::kBadInput);
   EXPECT_EQ(status.error().message,
-            "none of 1 replies is a split of the task; the last: the reply has no JSON object with "
-            "\"parts\"");
+            "the reply is no split of the task: the reply has no JSON object with \"parts\"");
   EXPECT_FALSE(std::filesystem::exists(At("made")));
 }
 
 TEST_F(SplitCommandTest, HiddenSizesDoNotComeBackToTheModel) {
-  if (!torch::FindPython().ok()) GTEST_SKIP() << "no Python here";
+  if (!HasTorch()) GTEST_SKIP() << "no torch here";
   EXPECT_EQ(Run(), ErrorCode::kAwaiting);
   std::string wrong = split::kTestReply;
   const std::string shape = "\"shape\": [\"M\", \"N\"]";
@@ -227,3 +250,12 @@ TEST_F(PartKernelsTest, BeginTheWholesRun) {
 
 }  // namespace
 }  // namespace warpsmith::cli
+
+// The parts of a model run confined, in what the tests' own program becomes.
+int main(int argc, char** argv) {
+  if (argc > 1 && argv[1] == warpsmith::split::kConfinedSubcommand) {
+    return warpsmith::split::ConfinedMain({argv + 2, argv + argc});
+  }
+  testing::InitGoogleMock(&argc, argv);
+  return RUN_ALL_TESTS();
+}

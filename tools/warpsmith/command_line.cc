@@ -19,6 +19,7 @@
 #include "judge/runner.h"
 #include "solo/confined.h"
 #include "solo/solo.h"
+#include "split/confined.h"
 #include "tune_defaults.h"
 #include "util/build_info.h"
 #include "util/display_text.h"
@@ -399,6 +400,9 @@ std::optional<int> RunAsWorker(int argc, char** argv) {
   if (argc >= 2 && argv[1] == solo::kSoloSubcommand) return solo::SoloMain({argv + 2, argv + argc});
   if (argc >= 2 && argv[1] == solo::kConfinedSubcommand) {
     return solo::ConfinedMain({argv + 2, argv + argc});
+  }
+  if (argc >= 2 && argv[1] == split::kConfinedSubcommand) {
+    return split::ConfinedMain({argv + 2, argv + argc});
   }
   if (argc >= 2 && argv[1] == std::string_view(compile::kNvccSubcommand)) {
     return compile::NvccMain({argv + 2, argv + argc});

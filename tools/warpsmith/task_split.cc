@@ -14,7 +14,6 @@
 #include "task/scaffold_folder.h"
 #include "task/task_file.h"
 #include "task_commands.h"
-#include "torch/torch_process.h"
 #include "util/display_text.h"
 #include "util/file.h"
 
@@ -68,29 +67,53 @@ Status CheckTexts(const split::Split& split) {
   return {};
 }
 
-Result<Proven> Prove(const TaskSplitOptions& options, const Task& whole, const std::string& reply) {
-  const fs::path into = fs::absolute(options.into);
+Result<Proven> ProvenIn(const fs::path& folder, const TaskSplitOptions& options, const Task& whole,
+                        Files files) {
   Proven proven;
-  proven.files =
-      TRY(split::FilesFrom(reply, whole, fs::proximate(fs::absolute(options.task), into).string()));
-  const TemporaryDirectory folder = TRY(TemporaryDirectory::Create("warpsmith-parts"));
-  TRY(task::WriteScaffold({proven.files, {}}, folder.path() / "parts"));
-  proven.split = TRY(split::LoadSplit(folder.path() / "parts", whole));
+  proven.files = std::move(files);
+  TRY(task::WriteScaffold({proven.files, {}}, folder));
+  proven.split = TRY(split::LoadSplit(folder, whole));
   TRY(CheckTexts(proven.split));
   proven.proof = TRY(split::Prove(whole, proven.split, split::Author::kModel,
                                   std::chrono::seconds(options.limit_seconds)));
   return proven;
 }
 
-// For the model: without this machine's paths, and without sizes that it must not know.
+// It is not there any more when somebody reads this.
+Error WithoutFolder(Error error, const fs::path& folder) {
+  for (const std::string& words :
+       {folder.string() + "/" + split::kPartsFile + ": ", folder.string() + "/"}) {
+    for (size_t at = 0; (at = error.message.find(words, at)) != std::string::npos;) {
+      error.message.erase(at, words.size());
+    }
+  }
+  return error;
+}
+
+Result<Proven> Prove(const TaskSplitOptions& options, const Task& whole, const std::string& reply) {
+  const fs::path into = fs::absolute(options.into);
+  Files files =
+      TRY(split::FilesFrom(reply, whole, fs::proximate(fs::absolute(options.task), into).string()));
+  const TemporaryDirectory temporary = TRY(TemporaryDirectory::Create("warpsmith-parts"));
+  const fs::path folder = temporary.path() / "parts";
+  Result<Proven> proven = ProvenIn(folder, options, whole, std::move(files));
+  if (!proven.ok()) return WithoutFolder(proven.error(), folder);
+  return proven;
+}
+
+void Tell(const TaskSplitOptions& options, const std::string& what) {
+  if (!options.common.quiet) std::fprintf(stderr, "%s\n", what.c_str());
+}
+
+// For the model: without sizes that it must not know.
 std::string ComplaintFrom(const Error& error, const Task& whole) {
   for (const Workload& workload : whole.workloads) {
     const bool names_it = error.message.find("'" + workload.name + "'") != std::string::npos;
     if (workload.hidden && names_it) return "the parts do not join or compose on all sizes";
   }
-  const size_t path = error.message.find("/parts/");
-  return ForTerminal(path == std::string::npos ? error.message : error.message.substr(path + 7),
-                     600);
+  const bool says_where = error.message.find("part-") != std::string::npos;
+  return ForTerminal(error.message, 600) +
+         (says_where ? " (part-1 is the reply's first part, and so on)" : "");
 }
 
 ChatRequest WithComplaint(ChatRequest request, int number, const std::string& complaint) {
@@ -107,16 +130,18 @@ Result<Proven> Ask(const TaskSplitOptions& options, const Task& whole, ChatModel
   for (int number = 1; number <= options.tries; ++number) {
     const ChatReply reply = TRY(model.Complete(WithComplaint(request, number - 1, complaint)));
     const std::string text = reply.samples.empty() ? "" : reply.samples.front().text;
+    Tell(options, "looking at reply " + std::to_string(number) + "; its parts may take " +
+                      std::to_string(options.limit_seconds) + " s");
     Result<Proven> proven = Prove(options, whole, text);
     if (proven.ok() || proven.error().code != ErrorCode::kBadInput) return proven;
     complaint = ComplaintFrom(proven.error(), whole);
-    if (!options.common.quiet) {
-      std::fprintf(stderr, "reply %d is no split of the task: %s\n", number, complaint.c_str());
-    }
+    Tell(options, "reply " + std::to_string(number) + " is no split of the task: " + complaint);
   }
   return Error{ErrorCode::kBadInput,
-               "none of " + std::to_string(options.tries) +
-                   " replies is a split of the task; the last: " + complaint,
+               (options.tries == 1 ? "the reply is no split of the task: "
+                                   : "none of " + std::to_string(options.tries) +
+                                         " replies is a split of the task; the last: ") +
+                   complaint,
                "ask another model, or write the parts by hand (docs/agent.md)"};
 }
 
@@ -130,6 +155,7 @@ void PrintJson(const TaskSplitOptions& options, const Proven& proven) {
                                    {"folder", options.into},
                                    {"parts", parts},
                                    {"worst_fraction", proven.proof.worst},
+                                   {"confined", proven.proof.confined},
                                    {"comparisons", proven.proof.comparisons}};
   std::printf("%s\n",
               document.dump(1, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
@@ -139,6 +165,11 @@ void PrintText(const TaskSplitOptions& options, const Proven& proven) {
   const std::string& into = options.into;
   for (const split::Part& part : proven.split.parts) {
     std::printf("wrote %s/%s: %s\n", into.c_str(), part.name.c_str(), part.task.name.c_str());
+  }
+  // What a machine without one cannot do is no reason to stop: the rules have passed the text.
+  if (!proven.proof.confined.starts_with("L1") && !proven.proof.confined.starts_with("L2")) {
+    std::printf("note: the model's references ran without a whole sandbox (%s)\n",
+                proven.proof.confined.c_str());
   }
   std::printf(
       "the parts compose to the whole: the largest error is %.2g of its bound (%s, workload %s; "
@@ -169,7 +200,10 @@ Result<int> RunTaskSplit(const TaskSplitOptions& options) {
   }
   TRY(CheckFree(options.into));
   const AgentModels models = TRY(ModelOf(options));
-  TRY(torch::FindPython());  // before anybody is paid for an answer
+  // Before anybody is paid for an answer.
+  Tell(options, "running the reference of '" + loaded.task.name + "' on the CPU, for at most " +
+                    std::to_string(options.limit_seconds) + " s");
+  TRY(split::ProveWhole(loaded.task, std::chrono::seconds(options.limit_seconds)));
   const Proven proven = TRY(Ask(options, loaded.task, *models.by_role.at("")));
   TRY(task::WriteScaffold({proven.files, {}}, options.into));
   if (options.common.json) {
