@@ -38,6 +38,16 @@ std::string Fill(std::string_view text,
   }
 }
 
+// `allowed`: of a content security policy, what the page needs beside its style.
+std::string Head(std::string_view title, std::string_view allowed, std::string_view more_style) {
+  const std::span<const EmbeddedFile> page = embedded::ReportPage();
+  const std::string escaped_title = EscapeHtml(title);
+  std::string style(EmbeddedText(page, "page.css"));
+  style += more_style;
+  return Fill(EmbeddedText(page, "head.html"),
+              {{"title", escaped_title}, {"allowed", allowed}, {"style", style}});
+}
+
 }  // namespace
 
 std::string EscapeHtml(std::string_view text) {
@@ -87,12 +97,13 @@ std::string EscapeForScript(std::string_view json) {
 }
 
 std::string FillPage(std::string_view title, std::string_view script, const nlohmann::json& data) {
+  const std::span<const EmbeddedFile> page = embedded::ReportPage();
   const std::string escaped_title = EscapeHtml(title);
   const std::string escaped_data = EscapeForScript(DumpJson(data, -1));
-  const std::span<const EmbeddedFile> page = embedded::ReportPage();
-  return Fill(EmbeddedText(page, "page.html"),
-              {{"title", escaped_title},
-               {"style", EmbeddedText(page, "page.css")},
+  const std::string head = Head(title, "script-src 'unsafe-inline'; img-src data:; ", "");
+  return Fill(EmbeddedText(page, "/page.html"),
+              {{"head", head},
+               {"title", escaped_title},
                {"chart_js", EmbeddedText(embedded::ChartJs(), "chart.min.js")},
                {"chart_parts", EmbeddedText(page, "chart_parts.js")},
                {"page_parts", EmbeddedText(page, "page_parts.js")},
@@ -104,12 +115,10 @@ std::string FillStaticPage(std::string_view title, std::string_view subtitle,
                            std::string_view more_style, std::string_view body) {
   const std::string escaped_title = EscapeHtml(title);
   const std::string escaped_subtitle = EscapeHtml(subtitle);
-  const std::span<const EmbeddedFile> page = embedded::ReportPage();
-  return Fill(EmbeddedText(page, "static_page.html"), {{"title", escaped_title},
-                                                       {"subtitle", escaped_subtitle},
-                                                       {"style", EmbeddedText(page, "page.css")},
-                                                       {"more_style", more_style},
-                                                       {"body", body}});
+  const std::string head = Head(title, "", more_style);
+  return Fill(
+      EmbeddedText(embedded::ReportPage(), "static_page.html"),
+      {{"head", head}, {"title", escaped_title}, {"subtitle", escaped_subtitle}, {"body", body}});
 }
 
 }  // namespace warpsmith::report

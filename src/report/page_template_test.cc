@@ -35,5 +35,22 @@ TEST(FillStaticPage, HasNoScriptAndFillsNothingInTwice) {
   EXPECT_EQ(html.find("<script"), std::string::npos);
 }
 
+// One head for both: a page allows what it needs and no request.
+TEST(PageHead, AllowsScriptsOnlyWhereThereAreSome) {
+  const std::string page = FillPage("a & b", "report.js", nlohmann::json::object());
+  EXPECT_NE(page.find("content=\"default-src 'none'; script-src 'unsafe-inline'; img-src data:; "
+                      "style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'\">"),
+            std::string::npos);
+  const std::string fixed = FillStaticPage("a & b", "", "", "");
+  EXPECT_NE(fixed.find("content=\"default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; "
+                       "form-action 'none'\">"),
+            std::string::npos);
+  for (const std::string& html : {page, fixed}) {
+    EXPECT_EQ(html.find("<!doctype html>"), 0U);
+    EXPECT_NE(html.find("<title>a &amp; b</title>"), std::string::npos);
+    EXPECT_NE(html.find("--page: #f5f6f8"), std::string::npos);
+  }
+}
+
 }  // namespace
 }  // namespace warpsmith::report
