@@ -1,6 +1,7 @@
 #include "analysis/kernel_traits.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <initializer_list>
 
 namespace warpsmith::analysis {
@@ -27,7 +28,12 @@ std::optional<double> ProductOf(const Point& point, std::initializer_list<std::s
   return product;
 }
 
-std::string Whole(double value) { return std::to_string(static_cast<int64_t>(value)); }
+// Of any size: a file's numbers may multiply to more than an integer holds.
+std::string Whole(double value) {
+  char text[512];
+  std::snprintf(text, sizeof text, "%.0f", value);
+  return text;
+}
 
 Value Counted(std::optional<double> count) {
   if (!count) return std::nullopt;
@@ -132,9 +138,9 @@ Value RasterOf(const Point& point) {
 Value OverlapOf(const Point& point) {
   const auto overlap = Get(point, "overlap");
   if (!overlap) return std::nullopt;
-  if (*overlap == 0) return TraitValue{"0: waits", 0};
-  if (*overlap == 1) return TraitValue{"1: begins early", 1};
-  return TraitValue{Whole(*overlap) + ": early, one waiting", *overlap};
+  if (*overlap == 0) return TraitValue{"0: after it", 0};
+  if (*overlap == 1) return TraitValue{"1: early", 1};
+  return TraitValue{Whole(*overlap) + ": early, lets next in", *overlap};
 }
 
 Value StoreOf(const Point& point) {
@@ -175,7 +181,9 @@ constexpr Trait kTraits[] = {
      "in L2.",
      "", 0, true, RasterOf},
     {"overlap", "Overlap with the launch ahead",
-     "Whether a launch takes its place on the SMs before the one ahead of it has ended.",
+     "Whether a launch takes its place on the SMs before the one ahead of it has ended (1), and "
+     "once "
+     "that has ended lets the next one take its place (2).",
      "begin before the launch ahead has ended", 0, true, OverlapOf},
     {"store", "Store of C", "How results leave the registers.", "do more than store from registers",
      0, false, StoreOf}};
@@ -201,7 +209,7 @@ constexpr Quantity kQuantities[] = {
     {"CTAs that share K", "split", CtasSharingK},
     {"warps that share K", "meeting", WarpsSharingK},
     {"tiles of a cluster", "cluster", TilesOfCluster},
-    {"persistent", "turns", [](const Point& p) { return Get(p, "persistent"); }},
+    {"persistent (1) or not (0)", "turns", [](const Point& p) { return Get(p, "persistent"); }},
     {"raster group", "raster", [](const Point& p) { return Get(p, "raster_group"); }},
     {"overlap", "overlap", [](const Point& p) { return Get(p, "overlap"); }}};
 

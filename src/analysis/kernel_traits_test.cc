@@ -37,7 +37,7 @@ TEST(KernelTraits, ReadsAWgmmaConfiguration) {
   EXPECT_EQ(TextOf("cluster", point), "2 x 1");
   EXPECT_EQ(TextOf("turns", point), "persistent, even rounds");
   EXPECT_EQ(TextOf("raster", point), "groups of 8, along M");
-  EXPECT_EQ(TextOf("overlap", point), "0: waits");
+  EXPECT_EQ(TextOf("overlap", point), "0: after it");
   EXPECT_EQ(TextOf("store", point), "TMA");
   EXPECT_DOUBLE_EQ(QuantityOf("ring, KiB", point), 4 * 64 * (128 + 256) * 2 / 1024.0);
   EXPECT_DOUBLE_EQ(QuantityOf("tile rows / columns", point), 0.5);
@@ -70,6 +70,14 @@ TEST(KernelTraits, KnowsNothingOfAFamilyWithoutSuchParameters) {
   EXPECT_EQ(TextOf("family", point), "someone's");
   EXPECT_EQ(TextOf("tile", point), "none");
   for (const Quantity& quantity : Quantities()) EXPECT_FALSE(quantity.of(point)) << quantity.name;
+}
+
+// As a damaged file has them; run under UBSan.
+TEST(KernelTraits, NumbersBeyondIntegersAreStillNumbers) {
+  Point point = WgmmaPoint(INT64_MAX, INT64_MAX, INT64_MAX);
+  point.config["splits"] = INT64_MAX;
+  EXPECT_EQ(TextOf("tile", point), "9223372036854775808 x 256");
+  EXPECT_EQ(TextOf("split", point).substr(0, 6), "850705");
 }
 
 // A parameter that was renamed in a family would leave its trait without a value.

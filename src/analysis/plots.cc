@@ -40,19 +40,23 @@ std::string ValueMap(int64_t k, const MapGrid& grid, const std::vector<const Map
         Text({kMapLeft - 5, kMapTop + kCell * (row + 0.5) + 3.5}, "small end", std::to_string(m));
   }
   for (const auto& [n, column] : grid.column) {
-    const std::string x = Pixels(kMapLeft + kCell * (column + 0.5) + 3.5);
-    const std::string y = Pixels(kMapTop + height + 5);
-    contents += "<g transform=\"translate(" + x + " " + y + ") rotate(-90)\">" +
-                Text({0, 0}, "small end", std::to_string(n)) + "</g>\n";
+    const At below = {kMapLeft + kCell * (column + 0.5) + 3.5, kMapTop + height + 5};
+    contents += TurnedText(below, "small end", std::to_string(n));
   }
   for (const MappedShape* shape : shapes) {
     const At corner = {kMapLeft + kCell * grid.column.at(shape->problem.n) + 0.5,
                        kMapTop + kCell * grid.row.at(shape->problem.m) + 0.5};
     contents += Box(corner, {kCell - 1, kCell - 1}, "", legend[shape->entry].colour,
-                    ShapeText(shape->problem) + ": " + shape->text);
+                    hgemm::SizesText(shape->problem) + ": " + shape->text);
   }
   return Drawing({kMapLeft + width + 6, kMapTop + height + kMapBelow}, "K = " + std::to_string(k),
                  contents);
+}
+
+// A family's name is whatever its file says; this much has room beside a plot.
+std::string Short(const std::string& text) {
+  constexpr size_t kMost = 32;
+  return text.size() <= kMost ? text : text.substr(0, kMost - 3) + "...";
 }
 
 struct CountScale {
@@ -63,7 +67,7 @@ struct CountScale {
   double X(int exponent) const { return left + step * (exponent - first + 0.5); }
   double Y(size_t entry) const { return top + row * (static_cast<double>(entry) + 0.5); }
   double Radius(int count) const {
-    constexpr double kGreatest = 10, kLeast = 3;
+    constexpr double kGreatest = 10, kLeast = 1.7;
     return std::max(kLeast, kGreatest * std::sqrt(static_cast<double>(count) / most));
   }
 };
@@ -80,7 +84,7 @@ CountScale ScaleOf(const Counts& counts, const std::vector<LegendEntry>& legend,
     scale.most = std::max(scale.most, count);
   }
   size_t longest = 0;
-  for (const LegendEntry& entry : legend) longest = std::max(longest, entry.text.size());
+  for (const LegendEntry& entry : legend) longest = std::max(longest, Short(entry.text).size());
   constexpr double kLetter = 7.2;
   scale.left = kLetter * static_cast<double>(longest) + 24;
   constexpr double kWidestStep = 26;
@@ -95,7 +99,8 @@ std::string CountAxis(const CountScale& scale, double right, double bottom) {
   for (int exponent = scale.first; exponent <= scale.last; exponent += every) {
     text += Text({scale.X(exponent), bottom + 15}, "tick middle", std::to_string(exponent));
   }
-  return text + Text({(scale.left + right) / 2, bottom + 33}, "tick middle", "log2(M N K)");
+  return text +
+         Text({(scale.left + right) / 2, bottom + 33}, "tick middle", "log2(M N K), rounded down");
 }
 
 }  // namespace
@@ -114,7 +119,7 @@ std::string CountPlot(std::string_view label, const std::vector<LegendEntry>& le
   std::string contents;
   for (size_t entry = 0; entry < legend.size(); ++entry) {
     contents += Line({scale.left, scale.Y(entry)}, {right, scale.Y(entry)}, "grid");
-    contents += Text({scale.left - 8, scale.Y(entry) + 4}, "tick end", legend[entry].text);
+    contents += Text({scale.left - 8, scale.Y(entry) + 4}, "tick end", Short(legend[entry].text));
   }
   contents += CountAxis(scale, right, bottom);
   for (const auto& [key, count] : counts) {
@@ -144,6 +149,8 @@ std::string ValueMaps(std::string_view label, const std::vector<MappedShape>& sh
   if (!worth_it || ms.size() > kMostSides || ns.size() > kMostSides || by_k.size() > kMostMaps) {
     return "";
   }
+  constexpr size_t kCellsOfAShape = 6;  // at most, for neighbours to be seen
+  if (ms.size() * ns.size() * by_k.size() > kCellsOfAShape * shapes.size()) return "";
   const MapGrid grid = {PlacesOf(ms), PlacesOf(ns)};
   std::string maps;
   for (const auto& [k, of_k] : by_k) maps += ValueMap(k, grid, of_k, legend);

@@ -23,12 +23,14 @@ struct MappedShape {
   std::string text;  // said beside the shape where the pointer rests
 };
 
-// How many shapes have each value, by floor(log2(MNK)): a row a value, a dot's area its count.
+// How many shapes have each value, by floor(log2(MNK)): a row a value, a dot's area its count (but
+// for the least dots, which must be seen).
 std::string CountPlot(std::string_view label, const std::vector<LegendEntry>& legend,
                       const std::vector<MappedShape>& shapes);
 
 // A map over M and N for each K. Empty where the sizes are too many for maps (more than 24 of M or
-// N, more than 16 of K), or where no map would have four shapes.
+// N, more than 16 of K), where no map would have four shapes, and where they would be all but
+// empty.
 std::string ValueMaps(std::string_view label, const std::vector<MappedShape>& shapes,
                       const std::vector<LegendEntry>& legend);
 
@@ -38,8 +40,10 @@ struct PlottedRatio {
   hgemm::PairedRatio ratio;
 };
 
-// Ratios with their intervals over log2(MNK); what lies below 1 has a ground of its own.
-std::string RatioPlot(std::string_view label, const std::vector<PlottedRatio>& ratios);
+// Ratios of `baseline`'s time to ours with their intervals over log2(MNK); what lies below 1 has a
+// ground of its own.
+std::string RatioPlot(std::string_view label, std::string_view baseline,
+                      const std::vector<PlottedRatio>& ratios);
 
 // For maps of ratios: red below 1, grey within 1 %, blue above.
 std::vector<LegendEntry> RatioLegend();

@@ -43,4 +43,9 @@ std::optional<double> RankCorrelation(std::span<const double> xs, std::span<cons
   return std::clamp(covariance / std::sqrt(x_variance * y_variance), -1.0, 1.0);
 }
 
+double ChanceCorrelation(int pairs) {
+  constexpr double kOneOf500 = 3.09;  // standard deviations
+  return pairs < 2 ? 1 : kOneOf500 / std::sqrt(pairs - 1.0);
+}
+
 }  // namespace warpsmith::analysis

@@ -14,6 +14,10 @@ inline constexpr int kFewestForCorrelation = 8;
 // one side never changes. Both sides are of one length.
 std::optional<double> RankCorrelation(std::span<const double> xs, std::span<const double> ys);
 
+// What pairs that have nothing to do with each other reach in one draw of 500, either way: a
+// correlation's spread then is 1 / sqrt(pairs - 1), whatever the ties.
+double ChanceCorrelation(int pairs);
+
 }  // namespace warpsmith::analysis
 
 #endif  // WARPSMITH_ANALYSIS_RANK_CORRELATION_H_

@@ -16,6 +16,9 @@ namespace {
 
 using report::EscapeHtml;
 
+constexpr std::string_view kNoRatio =
+    "<p>No ratio is known: the comparison measured none of these shapes with its kernel.</p>\n";
+
 // Either whose ratios: the library's, or those of kernels alone.
 struct Measured {
   std::string_view who;
@@ -34,20 +37,13 @@ std::vector<PlottedRatio> RatiosOf(const Chapter& chapter, Mode mode, const Meas
   return plotted;
 }
 
-std::string BaselineText(const Chapter& chapter) {
-  std::string text;
-  for (const std::string& name : chapter.origin.baselines)
-    text += (text.empty() ? "" : ", ") + name;
-  return text;
-}
-
 std::string RatioMaps(const Chapter& chapter) {
   std::vector<MappedShape> shapes;
   for (const StudiedShape& shape : chapter.shapes) {
     const auto ratio = shape.alone.find(Mode::kDeviceHot);
     if (ratio == shape.alone.end()) continue;
     shapes.push_back(
-        {shape.problem, RatioEntry(ratio->second.value), NumberText(ratio->second.value)});
+        {shape.problem, RatioEntry(ratio->second.value), RatioText(ratio->second.value)});
   }
   const std::string maps = ValueMaps("Ratio of kernels alone by M, N and K", shapes, RatioLegend());
   if (maps.empty()) return "";
@@ -57,16 +53,20 @@ std::string RatioMaps(const Chapter& chapter) {
 
 Cell RatioCell(std::optional<double> ratio) {
   if (!ratio) return {"-", "number"};
-  return {NumberText(*ratio), *ratio < 1 ? "number bad" : "number"};
+  return {RatioText(*ratio), *ratio < 1 ? "number bad" : "number"};
 }
 
-// Of one series: the geometric mean of each class, and what is below 1. Empty for no ratios.
+// Of one series: the geometric mean of each class, how many ratios are below 1, and of these the
+// ones whose whole interval is. Empty for no ratios.
 TableRow RatioRow(const Chapter& chapter, Mode mode, const Measured& measured) {
   std::array<std::vector<double>, hgemm::kSizeClasses.size()> by_class;
   std::vector<double> all;
+  int below = 0, slower = 0;
   for (const PlottedRatio& plotted : RatiosOf(chapter, mode, measured)) {
     by_class[static_cast<size_t>(hgemm::ClassOf(plotted.problem))].push_back(plotted.ratio.value);
     all.push_back(plotted.ratio.value);
+    below += plotted.ratio.value < 1 ? 1 : 0;
+    slower += plotted.ratio.interval.hi < 1 ? 1 : 0;
   }
   if (all.empty()) return {};
   TableRow row = {{EscapeHtml(ModeTitle(mode)), ""},
@@ -74,8 +74,8 @@ TableRow RatioRow(const Chapter& chapter, Mode mode, const Measured& measured) {
                   {std::to_string(all.size()), "number"}};
   for (const std::vector<double>& ratios : by_class) row.push_back(RatioCell(Geomean(ratios)));
   row.push_back(RatioCell(Geomean(all)));
-  const auto below = std::count_if(all.begin(), all.end(), [](double ratio) { return ratio < 1; });
-  row.push_back({std::to_string(below), below > 0 ? "number bad" : "number"});
+  row.push_back({std::to_string(below), "number"});
+  row.push_back({std::to_string(slower), slower > 0 ? "number bad" : "number"});
   row.push_back(RatioCell(*std::min_element(all.begin(), all.end())));
   return row;
 }
@@ -85,7 +85,8 @@ std::string RatioTable(const Chapter& chapter) {
   for (const hgemm::SizeClass size_class : hgemm::kSizeClasses) {
     head.push_back({std::string(Name(size_class)), "number"});
   }
-  for (const char* name : {"all", "below 1", "worst"}) head.push_back({name, "number"});
+  for (const char* name : {"all", "below 1", "shown slower", "worst"})
+    head.push_back({name, "number"});
   std::vector<TableRow> rows;
   for (const Mode mode : hgemm::kComparedModes) {
     for (const Measured& measured : kMeasured) {
@@ -135,19 +136,28 @@ std::vector<Loss> LossesOf(const Chapter& chapter) {
   return losses;
 }
 
+bool HasRatios(const Chapter& chapter) {
+  return std::any_of(chapter.shapes.begin(), chapter.shapes.end(), [](const auto& shape) {
+    return !shape.alone.empty() || !shape.library.empty();
+  });
+}
+
 }  // namespace
 
 std::string RatioCard(const Chapter& chapter) {
+  const std::string heading = "Ratio to " + BaselineText(chapter);
+  if (!HasRatios(chapter)) return Card(heading, "", kNoRatio);
   std::string plots;
   for (const Mode mode : hgemm::kComparedModes) {
     for (const Measured& measured : kMeasured) {
       const std::string title = ModeTitle(mode) + ": " + std::string(measured.who);
-      const std::string plot = RatioPlot(title, RatiosOf(chapter, mode, measured));
+      const std::string plot =
+          RatioPlot(title, BaselineText(chapter), RatiosOf(chapter, mode, measured));
       if (!plot.empty()) plots += "<div><h3>" + EscapeHtml(title) + "</h3>\n" + plot + "</div>\n";
     }
   }
   return Card(
-      "Ratio to " + BaselineText(chapter),
+      heading,
       "Its time over ours, with the interval; above the dashed line ours is faster. Green: "
       "shown faster. Red: shown slower. Amber: below 1, but the interval holds 1. Grey: at "
       "least 1, and the interval holds 1. The axis of ratios is logarithmic; intervals "
@@ -156,17 +166,17 @@ std::string RatioCard(const Chapter& chapter) {
 }
 
 std::string LossCard(const Chapter& chapter) {
+  if (!HasRatios(chapter)) return Card("Losses", "", kNoRatio);
   std::vector<TableRow> rows;
   for (const Loss& loss : LossesOf(chapter)) {
     const bool is_shown = loss.ratio.interval.hi < 1;
     rows.push_back(
-        {{ShapeText(loss.shape->problem), ""},
+        {{hgemm::SizesText(loss.shape->problem), ""},
          {std::string(Name(loss.shape->size_class)), ""},
          {std::string(loss.who), ""},
          {EscapeHtml(ModeTitle(loss.mode)), ""},
-         {NumberText(loss.ratio.value), is_shown ? "number bad" : "number"},
-         {NumberText(loss.ratio.interval.lo) + " to " + NumberText(loss.ratio.interval.hi),
-          "number"},
+         {RatioText(loss.ratio.value), is_shown ? "number bad" : "number"},
+         {RatioText(loss.ratio.interval.lo) + " to " + RatioText(loss.ratio.interval.hi), "number"},
          {std::string(Name(loss.shape->choice)), ""},
          {EscapeHtml(ShortName(*loss.shape)), "text"}});
   }

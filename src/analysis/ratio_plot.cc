@@ -9,8 +9,8 @@
 namespace warpsmith::analysis {
 namespace {
 
-constexpr Extent kSize = {588, 330};
-constexpr double kLeft = 48, kRight = 576, kTop = 10, kBottom = 286;
+constexpr Extent kSize = {600, 330};
+constexpr double kLeft = 60, kRight = 588, kTop = 10, kBottom = 286;
 
 struct Scale {
   double low_log2 = 0, high_log2 = 1;    // of MNK
@@ -81,19 +81,22 @@ std::string Mark(const Scale& scale, const PlottedRatio& plotted) {
   const std::string style(StyleOf(plotted.ratio));
   return Line({x, scale.Y(interval.lo)}, {x, scale.Y(interval.hi)}, "whisker " + style) +
          Dot({x, y}, 3.4, style, "",
-             ShapeText(plotted.problem) + ": " + NumberText(plotted.ratio.value) + " [" +
-                 NumberText(interval.lo) + ", " + NumberText(interval.hi) + "]");
+             hgemm::SizesText(plotted.problem) + ": " + RatioText(plotted.ratio.value) + " [" +
+                 RatioText(interval.lo) + ", " + RatioText(interval.hi) + "]");
 }
 
 }  // namespace
 
-std::string RatioPlot(std::string_view label, const std::vector<PlottedRatio>& ratios) {
+std::string RatioPlot(std::string_view label, std::string_view baseline,
+                      const std::vector<PlottedRatio>& ratios) {
   if (ratios.empty()) return "";
   const Scale scale = ScaleOf(ratios);
   std::string contents =
       Box({kLeft, scale.Y(1)}, {kRight - kLeft, kBottom - scale.Y(1)}, "loss-ground", "", "");
   contents += RatioAxis(scale);
   contents += WorkAxis(scale);
+  contents += TurnedText({14, (kTop + kBottom) / 2}, "tick middle",
+                         std::string(baseline) + "'s time / ours, log scale");
   contents += Line({kLeft, kTop}, {kLeft, kBottom}, "axis");
   contents += Line({kLeft, kBottom}, {kRight, kBottom}, "axis");
   // Losses last, so that nothing covers them.

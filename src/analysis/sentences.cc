@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <numeric>
 #include <utility>
+
+#include "analysis/rank_correlation.h"
 
 namespace warpsmith::analysis {
 namespace {
@@ -58,8 +61,8 @@ std::string LeaderOf(const CountedTrait& values, size_t size_class, int shapes) 
     leaders.push_back(ValueText(counted));
   }
   if (leaders.size() > kMostLeaders) {
-    return "no value (" + std::to_string(leaders.size()) + " have " + std::to_string(most) +
-           " each)";
+    return "none leads (" + std::to_string(leaders.size()) + " values have " +
+           std::to_string(most) + " each)";
   }
   return Joined(leaders) + (leaders.size() > 1 ? " (each " : " (") + std::to_string(most) + " of " +
          std::to_string(shapes) + ")";
@@ -67,9 +70,9 @@ std::string LeaderOf(const CountedTrait& values, size_t size_class, int shapes) 
 
 std::string Leaders(const Chapter& chapter, const CountedTrait& values) {
   if (values.size() == 1) {
-    if (chapter.counts.all == 1) return "The only shape has " + ValueText(values.front()) + ".";
-    return "All " + std::to_string(chapter.counts.all) + " shapes have " +
-           ValueText(values.front()) + ".";
+    const std::string all = std::to_string(chapter.counts.all);
+    return (chapter.counts.all == 1 ? "The only shape" : "Every one of the " + all + " shapes") +
+           " has: " + ValueText(values.front()) + ".";
   }
   std::vector<std::string> texts;
   for (const hgemm::SizeClass size_class : hgemm::kSizeClasses) {
@@ -121,19 +124,22 @@ std::string SignedText(double correlation) {
   return text;
 }
 
-// The quantity's median over the shapes where a side has its least, and its greatest value.
-std::string MedianAtEnds(const Chapter& chapter, const Quantity& quantity, size_t side) {
+double MeanOf(const std::vector<double>& values) {
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
+// The quantity's mean over the shapes where a side has its least, and its greatest value.
+std::string MeanAtEnds(const Chapter& chapter, const Quantity& quantity, size_t side) {
   std::map<double, std::vector<double>> by_size;
   for (const StudiedShape& shape : chapter.shapes) {
     const auto value = quantity.of(shape.kernel);
     if (value) by_size[SizesOf(shape.problem)[side]].push_back(*value);
   }
   const auto at = [&](const std::pair<const double, std::vector<double>>& end) {
-    return NumberText(Median(end.second).value_or(0)) + " at " + std::string(kSideNames[side]) +
-           " = " + NumberText(end.first) + " (" + CountText(static_cast<int>(end.second.size())) +
-           ")";
+    return NumberText(MeanOf(end.second)) + " at " + std::string(kSideNames[side]) + " = " +
+           NumberText(end.first) + " (" + CountText(static_cast<int>(end.second.size())) + ")";
   };
-  return "median " + at(*by_size.begin()) + ", " + at(*by_size.rbegin());
+  return "on average " + at(*by_size.begin()) + ", " + at(*by_size.rbegin());
 }
 
 // Of the first `count` sizes the one with the strongest correlation, either way.
@@ -153,15 +159,17 @@ void AddTrend(const Chapter& chapter, const QuantityTrend& trend,
   const std::optional<double> correlation = trend.correlation[strongest];
   if (!correlation) return;
   const std::string name(trend.quantity->name), size(kSizeNames[strongest]);
-  if (std::abs(*correlation) < kWeak) {
+  const double strength = std::abs(*correlation);
+  if (strength < kWeak || strength < ChanceCorrelation(trend.shapes)) {
     sentences.push_back("No size says much about " + name + ": the strongest rank correlation is " +
-                        SignedText(*correlation) + ", with " + size + ".");
+                        SignedText(*correlation) + " over " + CountText(trend.shapes) + ", with " +
+                        size + (strength < kWeak ? "." : "; so few may have it by chance."));
     return;
   }
-  sentences.push_back(
-      "Of the sizes " + size + " goes most with " + name + ": rank correlation " +
-      SignedText(*correlation) + " over " + std::to_string(trend.shapes) + " shapes; " +
-      MedianAtEnds(chapter, *trend.quantity, StrongestOf(trend, kSideNames.size())) + ".");
+  sentences.push_back("Of the sizes " + size + " goes most with " + name + ": rank correlation " +
+                      SignedText(*correlation) + " over " + CountText(trend.shapes) + "; " +
+                      MeanAtEnds(chapter, *trend.quantity, StrongestOf(trend, kSideNames.size())) +
+                      ".");
 }
 
 std::string FamilySentence(const Chapter& chapter) {
@@ -205,19 +213,15 @@ std::string RatioSentence(const Chapter& chapter, Mode mode, Ratios StudiedShape
   }
   if (!worst) return "";
   const int shapes = static_cast<int>(ratios.size());
-  return who + " (" + ModeTitle(mode) + "): geometric mean " + NumberText(*Geomean(ratios)) +
-         " over " + CountText(shapes) + "; shown faster than cuBLASLt on " +
+  return who + " (" + ModeTitle(mode) + "): geometric mean " + RatioText(*Geomean(ratios)) +
+         " over " + CountText(shapes) + "; shown faster than " + BaselineText(chapter) + " on " +
          std::to_string(faster) + ", shown slower on " + std::to_string(slower) +
          ", the ratio itself below 1 on " + ShareText(below, shapes) + "; the worst is " +
-         NumberText((worst->*which).at(mode).value) + " at " + ShapeText(worst->problem) + ".";
+         RatioText((worst->*which).at(mode).value) + " at " + hgemm::SizesText(worst->problem) +
+         ".";
 }
 
 }  // namespace
-
-std::string ShapeText(const hgemm::Problem& problem) {
-  return std::to_string(problem.m) + "x" + std::to_string(problem.n) + "x" +
-         std::to_string(problem.k);
-}
 
 std::string ShareText(int part, int whole) {
   if (whole == 0) return "no shapes";
@@ -228,6 +232,12 @@ std::string ShareText(int part, int whole) {
 std::string NumberText(double value) {
   char text[32];
   std::snprintf(text, sizeof text, std::abs(value) >= 1000 ? "%.0f" : "%.4g", value);
+  return text;
+}
+
+std::string RatioText(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3f", value);
   return text;
 }
 
@@ -255,10 +265,11 @@ std::vector<std::string> Overview(const Chapter& chapter) {
     const std::string sentence = RatioSentence(chapter, Mode::kDeviceHot, which, who);
     if (!sentence.empty()) sentences.push_back(sentence);
   }
-  if (!chapter.has_comparison && chapter.origin.levels.contains("screened")) {
-    sentences.push_back(
-        "Some of these ratios were screened while searching, which flatters the "
-        "best of many; a comparison of the finished catalogue does not.");
+  const auto screened = chapter.levels.find(std::string(hgemm::kScreenedLevel));
+  if (!chapter.has_comparison && screened != chapter.levels.end()) {
+    sentences.push_back("The ratios of " + ShareText(screened->second, chapter.counts.all) +
+                        " were screened while searching, which flatters the best of many; a "
+                        "comparison of the finished catalogue does not.");
   }
   if (chapter.has_comparison) {
     sentences.push_back("Ratios are the comparison's, which measured " +

@@ -9,12 +9,11 @@
 
 namespace warpsmith::analysis {
 
-// "512x4096x8192"
-std::string ShapeText(const hgemm::Problem& problem);
 // "3 of 11 shapes (27 %)"; of none "no shapes".
 std::string ShareText(int part, int whole);
 // Up to four digits, without zeros at the end: "0.995", "2.5", "12288".
 std::string NumberText(double value);
+std::string RatioText(double value);  // "1.060"
 // "device, hot L2"
 std::string ModeTitle(Mode mode);
 

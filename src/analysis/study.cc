@@ -54,14 +54,25 @@ void TakeRatios(const ShapeComparison& compared, StudiedShape& shape) {
   }
 }
 
+void NoteDate(const std::string& date, Origin& origin) {
+  if (origin.first_date.empty() || date < origin.first_date) origin.first_date = date;
+  origin.last_date = std::max(origin.last_date, date);
+}
+
 void Note(const CatalogueRow& row, Origin& origin) {
   origin.drivers.insert(row.driver);
   origin.toolkits.insert(row.toolkit);
   origin.libraries.insert(row.library);
-  origin.levels.insert(row.level);
   if (!row.results.empty()) origin.baselines.insert(row.results.front().baseline);
-  if (origin.first_date.empty() || row.date < origin.first_date) origin.first_date = row.date;
-  origin.last_date = std::max(origin.last_date, row.date);
+  NoteDate(row.date, origin);
+}
+
+void Note(const hgemm::ComparisonSession& session, Origin& origin) {
+  origin.drivers.insert(session.driver);
+  origin.toolkits.insert(session.toolkit);
+  origin.libraries.insert(session.baseline);
+  origin.baselines.insert(std::string(hgemm::kBar));
+  NoteDate(session.date, origin);
 }
 
 void AddRow(const CatalogueRow& row, const std::optional<ComparisonTable>& comparison,
@@ -72,12 +83,16 @@ void AddRow(const CatalogueRow& row, const std::optional<ComparisonTable>& compa
     TakeRatios(row, shape);
   } else if (compared != nullptr) {
     const bool is_of_kernel = IsOfKernel(*compared, row);
-    if (is_of_kernel) TakeRatios(*compared, shape);
     (is_of_kernel ? chapter.compared : chapter.other_kernel) += 1;
+    if (is_of_kernel) {
+      TakeRatios(*compared, shape);
+      Note(comparison->sessions[compared->session], chapter.compared_with);
+    }
   }
   chapter.counts.Add(shape.size_class);
   chapter.shapes.push_back(std::move(shape));
-  Note(row, chapter.origin);
+  Note(row, chapter.tuned);
+  ++chapter.levels[row.level];
 }
 
 CountedTrait CountTrait(const std::vector<StudiedShape>& shapes, size_t trait) {
@@ -152,6 +167,18 @@ std::optional<double> Geomean(const std::vector<double>& values) {
   double logarithms = 0;
   for (const double value : values) logarithms += std::log(value);
   return std::exp(logarithms / static_cast<double>(values.size()));
+}
+
+const Origin& OriginOfRatios(const Chapter& chapter) {
+  return chapter.has_comparison ? chapter.compared_with : chapter.tuned;
+}
+
+std::string BaselineText(const Chapter& chapter) {
+  std::string text;
+  for (const std::string& name : OriginOfRatios(chapter).baselines) {
+    text += (text.empty() ? "" : ", ") + name;
+  }
+  return text.empty() ? "the baseline" : text;
 }
 
 Result<Study> MakeStudy(const hgemm::Catalogue& catalogue,

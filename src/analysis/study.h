@@ -58,9 +58,9 @@ struct QuantityTrend {
   std::array<std::optional<double>, kSizeNames.size()> correlation;
 };
 
-// What the chapter's rows were measured with: each text that occurs.
+// What something was measured with: each text that occurs.
 struct Origin {
-  std::set<std::string> drivers, toolkits, libraries, levels, baselines;
+  std::set<std::string> drivers, toolkits, libraries, baselines;
   std::string first_date, last_date;
 };
 
@@ -73,11 +73,16 @@ struct Chapter {
   ClassCounts counts;
   std::vector<CountedTrait> traits;   // as Traits()
   std::vector<QuantityTrend> trends;  // as Quantities()
-  Origin origin;
-  bool has_comparison = false;  // then the ratios are the comparison's alone
-  int compared = 0;             // shapes that have such
-  int other_kernel = 0;         // shapes that it measured with another kernel than the catalogue's
+  Origin tuned;                       // the rows
+  std::map<std::string, int> levels;  // of how many rows
+  Origin compared_with;               // the ratios, if there is a comparison
+  bool has_comparison = false;        // then the ratios are the comparison's alone
+  int compared = 0;                   // shapes that have such
+  int other_kernel = 0;  // shapes that it measured with another kernel than the catalogue's
 };
+
+const Origin& OriginOfRatios(const Chapter& chapter);
+std::string BaselineText(const Chapter& chapter);  // "cublaslt-auto"; of several all
 
 struct Study {
   std::vector<Chapter> chapters;

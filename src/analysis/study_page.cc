@@ -7,6 +7,7 @@
 
 #include "analysis/html_table.h"
 #include "analysis/plots.h"
+#include "analysis/rank_correlation.h"
 #include "analysis/ratio_cards.h"
 #include "analysis/sentences.h"
 #include "analysis/svg.h"
@@ -18,8 +19,14 @@ namespace {
 
 using report::EscapeHtml;
 
-std::string TrendCard(const Chapter& chapter) {
+// As it is printed, so that no 0.50 is bold and another not.
+bool IsStrong(std::optional<double> correlation, int shapes) {
   constexpr double kStrong = 0.5;
+  const double strength = std::round(100 * std::abs(correlation.value_or(0))) / 100;
+  return strength >= kStrong && strength >= ChanceCorrelation(shapes);
+}
+
+std::string TrendCard(const Chapter& chapter) {
   std::vector<TableRow> rows;
   for (const QuantityTrend& trend : chapter.trends) {
     TableRow row = {{std::string(trend.quantity->name), ""},
@@ -27,19 +34,20 @@ std::string TrendCard(const Chapter& chapter) {
     for (const std::optional<double>& correlation : trend.correlation) {
       char text[16] = "-";
       if (correlation) std::snprintf(text, sizeof text, "%+.2f", *correlation);
-      row.push_back(
-          {text, std::abs(correlation.value_or(0)) >= kStrong ? "number strong" : "number"});
+      row.push_back({text, IsStrong(correlation, trend.shapes) ? "number strong" : "number"});
     }
     rows.push_back(std::move(row));
   }
   TableRow head = {{"of the best kernels", ""}, {"shapes that have it", "number"}};
   for (const std::string_view size : kSizeNames) head.push_back({std::string(size), "number"});
-  return Card("What goes with what",
-              "Spearman's rank correlation of a parameter with a size: +1 where it always rises "
-              "with it, -1 where it always falls. Bold: 0.5 or more either way. A dash: it never "
-              "changes, or there are fewer than eight shapes. It says what was found together, not "
-              "why.",
-              Table(head, rows));
+  return Card(
+      "What goes with what",
+      "Spearman's rank correlation of a parameter with a size: +1 where it always rises "
+      "with it, -1 where it always falls. Bold: 0.5 or more either way, and more than so many "
+      "shapes show by chance in one draw of 500. A dash: it never changes, or there are "
+      "fewer than eight shapes. It says what was found together, not "
+      "why.",
+      Table(head, rows));
 }
 
 std::vector<LegendEntry> LegendOf(const Trait& trait, const CountedTrait& values) {
@@ -92,7 +100,7 @@ std::string CountTable(const Chapter& chapter, size_t trait,
       row.push_back(CountCell(counted.shapes.of[c], chapter.counts.of[c]));
     }
     row.push_back(CountCell(counted.shapes.all, chapter.counts.all));
-    row.push_back({counted.geomean_alone ? NumberText(*counted.geomean_alone) : "-", "number"});
+    row.push_back({counted.geomean_alone ? RatioText(*counted.geomean_alone) : "-", "number"});
     rows.push_back(std::move(row));
   }
   return Table(head, rows);
@@ -104,10 +112,12 @@ std::string TraitCard(const Chapter& chapter, size_t trait) {
   const std::vector<MappedShape> mapped = Mapped(chapter, trait);
   const std::string title(what.title);
   std::string html = List(SentencesOf(chapter, trait));
-  html += "<div class=\"pair\"><div><h3>Shapes by size; a dot's area is their number</h3>\n" +
-          CountPlot(title + " by log2(MNK)", legend, mapped) +
-          "</div><div><h3>Wins by class; geometric mean of their ratios</h3>\n" +
-          CountTable(chapter, trait, legend) + "</div></div>\n";
+  html +=
+      "<div class=\"pair\"><div><h3>Shapes whose best kernel has it, by size: a dot's area is "
+      "their number</h3>\n" +
+      CountPlot(title + " by log2(MNK)", legend, mapped) +
+      "</div><div><h3>The same by class, and the geometric mean of these kernels' ratios</h3>\n" +
+      CountTable(chapter, trait, legend) + "</div></div>\n";
   // Where nothing differs a map would show one colour.
   const std::string maps =
       legend.size() > 1 ? ValueMaps(title + " by M, N and K", mapped, legend) : "";
@@ -123,19 +133,29 @@ std::string Listed(const std::set<std::string>& texts) {
   return EscapeHtml(listed);
 }
 
+std::string LevelText(const Chapter& chapter) {
+  std::string text;
+  for (const auto& [level, rows] : chapter.levels) {
+    text += (text.empty() ? "" : ", ") + level + " (" + std::to_string(rows) + ")";
+  }
+  return EscapeHtml(text);
+}
+
 std::string OriginCard(const Chapter& chapter) {
-  const Origin& origin = chapter.origin;
-  const std::pair<std::string_view, std::string> facts[] = {
-      {"device", EscapeHtml(chapter.device)},
-      {"driver", Listed(origin.drivers)},
-      {"toolkit", Listed(origin.toolkits)},
-      {"baseline", Listed(origin.baselines) + ", " + Listed(origin.libraries)},
-      {"level", Listed(origin.levels)},
-      {"measured", EscapeHtml(origin.first_date + " to " + origin.last_date)},
-      {"ratios", chapter.has_comparison ? "of the comparison" : "of the catalogue"}};
+  std::vector<std::pair<std::string_view, std::string>> facts = {
+      {"device", EscapeHtml(chapter.device)}, {"catalogue's rows", LevelText(chapter)}};
+  const auto add = [&](std::string_view heading, const Origin& origin) {
+    facts.insert(facts.end(),
+                 {{heading, EscapeHtml(origin.first_date + " to " + origin.last_date)},
+                  {"driver", Listed(origin.drivers)},
+                  {"toolkit", Listed(origin.toolkits)},
+                  {"baseline", Listed(origin.baselines) + ", " + Listed(origin.libraries)}});
+  };
+  add("rows measured", chapter.tuned);
+  if (chapter.compared > 0) add("ratios compared", chapter.compared_with);
   std::string html = "<dl>";
   for (const auto& [name, text] : facts) {
-    html += "<dt>" + std::string(name) + "</dt><dd>" + text + "</dd>\n";
+    html += "<dt>" + EscapeHtml(name) + "</dt><dd>" + text + "</dd>\n";
   }
   return Card("Evidence", "", html + "</dl>\n");
 }
@@ -150,9 +170,9 @@ std::string ChapterHtml(const Chapter& chapter) {
   html += Card("What the data say",
                "Classes by 2MNK: tiny up to 2^28, small up to 2^33, medium up to 2^37, large.",
                List(Overview(chapter)));
-  html += RatioCard(chapter) + TrendCard(chapter);
+  html += OriginCard(chapter) + RatioCard(chapter) + TrendCard(chapter);
   for (size_t trait = 0; trait < Traits().size(); ++trait) html += TraitCard(chapter, trait);
-  return html + LossCard(chapter) + OriginCard(chapter);
+  return html + LossCard(chapter);
 }
 
 }  // namespace

@@ -74,11 +74,13 @@ TEST(StudyPageTest, IsWellFormedAndNeedsNothingElse) {
 TEST(StudyPageTest, EveryShapeIsInItsPlotsAndLossesAreListed) {
   const std::string html = PageOf(SampleCatalogue());
   // In the plot of ratios, its map, and the map of each trait that has more than one value.
-  EXPECT_EQ(Count(html, "<title>256x256x1024: 1.25 [1.238, 1.262]</title>"), 1);
+  EXPECT_EQ(Count(html, "<title>256x256x1024: 1.250 [1.238, 1.262]</title>"), 1);
   EXPECT_GE(Count(html, "<title>256x256x1024: "), 8);
-  EXPECT_EQ(Count(html, "<td class=\"number bad\">0.97</td><td class=\"number\">0.9603 to 0.9797"),
+  EXPECT_EQ(Count(html, "<td class=\"number bad\">0.970</td><td class=\"number\">0.960 to 0.980"),
             4);
   EXPECT_THAT(html, HasSubstr("K = 4096"));
+  // Below 1, and of these shown slower: the interval of 0.97 ends at 0.98.
+  EXPECT_THAT(html, HasSubstr("<td class=\"number\">4</td><td class=\"number bad\">4</td>"));
 }
 
 TEST(StudyPageTest, OneShapeAndOneFamilyAreStillAPage) {
@@ -86,7 +88,7 @@ TEST(StudyPageTest, OneShapeAndOneFamilyAreStillAPage) {
   catalogue.rows = {SampleRow({1, 1, 1}, {"someone's", {}}, 1.5)};
   const std::string html = PageOf(catalogue);
   EXPECT_EQ(WrongWith(html), "");
-  EXPECT_THAT(html, HasSubstr("The only shape has none."));
+  EXPECT_THAT(html, HasSubstr("The only shape has: none."));
   EXPECT_THAT(html, HasSubstr("No ratio of any shape in any measured mode is below 1."));
   EXPECT_THAT(html, Not(HasSubstr("nan")));
 }
@@ -105,6 +107,39 @@ TEST(StudyPageTest, HostileTextStaysText) {
   EXPECT_THAT(html, Not(HasSubstr("<img")));
 }
 
+// A name from a file may be longer than a plot is wide.
+TEST(StudyPageTest, ALongNameLeavesRoomForThePlot) {
+  hgemm::Catalogue catalogue = SampleCatalogue();
+  for (hgemm::CatalogueRow& row : catalogue.rows) row.kernel.family = std::string(500, 'f');
+  const std::string html = PageOf(catalogue);
+  EXPECT_THAT(html, HasSubstr(">" + std::string(29, 'f') + "...</text>"));
+  EXPECT_THAT(html, Not(HasSubstr("cx=\"-")));
+}
+
+// The comparison is of TN; nothing is known of how NN kernels fare.
+TEST(StudyPageTest, AChapterWithoutRatiosClaimsNoWins) {
+  hgemm::Catalogue catalogue = SampleCatalogue();
+  catalogue.rows.push_back(SampleRow({64, 64, 64, hgemm::Layout::kNN}, TinyPoint(1), 1.5));
+  hgemm::ComparisonTable table = hgemm::SampleTable();
+  table.shapes = {hgemm::SampleShape({64, 256, 64}, 0.9)};
+  const std::string html = ToHtml(MakeStudy(catalogue, table).value(), "");
+  const std::string nn = html.substr(0, html.find("TN f16 on"));
+  EXPECT_THAT(nn, HasSubstr("No ratio is known"));
+  EXPECT_THAT(nn, Not(HasSubstr("is below 1")));
+  EXPECT_EQ(WrongWith(html), "");
+}
+
+TEST(StudyPageTest, EvidenceIsThatOfTheRatios) {
+  hgemm::Catalogue catalogue = SampleCatalogue();
+  for (hgemm::CatalogueRow& row : catalogue.rows) row.driver = "old-driver";
+  hgemm::ComparisonTable table = hgemm::SampleTable();
+  table.shapes = {hgemm::SampleShape({64, 256, 64}, 0.9)};
+  const std::string html = ToHtml(MakeStudy(catalogue, table).value(), "");
+  EXPECT_THAT(html, HasSubstr("<dt>ratios compared</dt><dd>2026-11-22T01:00:00Z to "));
+  EXPECT_THAT(html, HasSubstr("<dt>driver</dt><dd>old-driver</dd>"));
+  EXPECT_THAT(html, HasSubstr("<dt>driver</dt><dd>580.159.04</dd>"));
+}
+
 TEST(StudyPageTest, AComparisonBringsTheLibraryAndAllModes) {
   hgemm::ComparisonTable table = hgemm::SampleTable();
   table.shapes = {hgemm::SampleShape({64, 256, 64}, 0.9)};
@@ -121,6 +156,15 @@ TEST(ValueMapsTest, AreLeftOutWhereSizesAreTooMany) {
   shapes.push_back({{25, 64, 64}, 0, ""});
   EXPECT_EQ(ValueMaps("maps", shapes, {{"a", "#000000"}}), "");
   EXPECT_EQ(ValueMaps("maps", {}, {}), "");
+}
+
+TEST(ValueMapsTest, AreLeftOutWhereTheyWouldBeAllButEmpty) {
+  std::vector<MappedShape> shapes;
+  for (int64_t i = 0; i < 7; ++i) shapes.push_back({{64 + i, 64 + i, 64}, 0, ""});
+  EXPECT_EQ(ValueMaps("maps", shapes, {{"a", "#000000"}}), "");  // 7 of 49
+  shapes.push_back({{64, 65, 64}, 0, ""});
+  shapes.push_back({{65, 64, 64}, 0, ""});
+  EXPECT_NE(ValueMaps("maps", shapes, {{"a", "#000000"}}), "");
 }
 
 TEST(RatioLegendTest, EveryRatioHasItsEntry) {

@@ -73,6 +73,11 @@ std::string Text(At at, std::string_view style, std::string_view text) {
          EscapeHtml(text) + "</text>\n";
 }
 
+std::string TurnedText(At at, std::string_view style, std::string_view text) {
+  return "<g transform=\"translate(" + Pixels(at.x) + " " + Pixels(at.y) + ") rotate(-90)\">" +
+         Text({0, 0}, style, text) + "</g>\n";
+}
+
 std::string Line(At from, At to, std::string_view style) {
   return "<line" + Number("x1", from.x) + Number("y1", from.y) + Number("x2", to.x) +
          Number("y2", to.y) + Attribute("class", style) + "/>\n";

@@ -22,6 +22,7 @@ std::string Drawing(Extent size, std::string_view label, std::string_view conten
 
 // `style`: a class of plots.css, which gives size, colour and where the text is anchored.
 std::string Text(At at, std::string_view style, std::string_view text);
+std::string TurnedText(At at, std::string_view style, std::string_view text);  // upwards
 std::string Line(At from, At to, std::string_view style);
 
 // `tip` is shown where the pointer rests; empty: nothing is. `fill` is a colour or empty.
