@@ -1,9 +1,14 @@
 #include "judge/gpu_turns.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "util/clock.h"
 #include "util/interrupt.h"
+#include "util/kill_group.h"
 
 namespace warpsmith::judge {
 namespace {
@@ -11,6 +16,16 @@ namespace {
 constexpr std::chrono::milliseconds kLookForCtrlC{100};
 
 }  // namespace
+
+Status NobodyLeftBehind() {
+  const std::vector<pid_t> survivors = Survivors();
+  if (survivors.empty()) return {};
+  return Error{ErrorCode::kUnavailable,
+               fmt::format("measuring: process {} was killed and does not die; it may still be "
+                           "using the GPU",
+                           fmt::join(survivors, ", ")),
+               "wait until it is gone, or reset the GPU, then start again"};
+}
 
 GpuTurns::Turn::~Turn() {
   if (turns_ != nullptr) turns_->Leave();
@@ -23,8 +38,9 @@ GpuTurns::GpuTurns(std::filesystem::path lock_file, std::string what,
 Result<GpuTurns::Turn> GpuTurns::Take() {
   TRY(AwaitThreads());
   Turn turn(this);  // gives up where the lock is not had
+  TRY(NobodyLeftBehind());
   if (lock_) return turn;
-  FileLock lock = TRY(FileLock::Acquire(lock_file_, what_, patience_));
+  FileLock lock = TRY(AwaitProcesses());
   const std::lock_guard guard(mutex_);
   lock_.emplace(std::move(lock));
   locked_at_ = MonotonicSeconds();
@@ -42,9 +58,20 @@ Status GpuTurns::AwaitThreads() {
   return {};
 }
 
+// Who gives the lock back and asks again at once would have it again: others look for it only every
+// few milliseconds. So there is a second lock, which the first to wait holds while he waits.
+Result<FileLock> GpuTurns::AwaitProcesses() const {
+  const int64_t begin_ns = MonotonicNs();
+  const std::filesystem::path queue_file = lock_file_.string() + ".queue";
+  const FileLock queue = TRY(FileLock::Acquire(queue_file, "the queue for " + what_, patience_));
+  const std::chrono::nanoseconds waited(MonotonicNs() - begin_ns);
+  const auto left = patience_ - std::chrono::duration_cast<std::chrono::milliseconds>(waited);
+  return FileLock::Acquire(lock_file_, what_, std::max(left, std::chrono::milliseconds(0)));
+}
+
 void GpuTurns::Leave() {
   const std::lock_guard guard(mutex_);
-  if (lock_ && patience_.count() > 0) {
+  if (lock_ && patience_.count() > 0 && NobodyLeftBehind().ok()) {
     held_before_ += MonotonicSeconds() - locked_at_;
     lock_.reset();
   }

@@ -1,6 +1,7 @@
 // Whose turn it is on a GPU. Measuring processes keep off each other by a lock file named after the
 // GPU's UUID. One that has no patience keeps it for as long as it lives; those that wait for each
 // other take turns, and what they do without the GPU (compiling, asking a model) goes on meanwhile.
+// Whoever waits comes before the process that has just had a turn; who of several, is chance.
 // The threads of a process take turns, whatever its patience: a profile disturbs a measurement just
 // as well where both are ours.
 #ifndef WARPSMITH_JUDGE_GPU_TURNS_H_
@@ -19,6 +20,10 @@
 
 namespace warpsmith::judge {
 
+// kUnavailable where a process of ours was killed and has not died: stuck in the driver, it may
+// still work on the GPU, and what is measured beside it is wrong.
+Status NobodyLeftBehind();
+
 class GpuTurns {
  public:
   // For as long as one lives, nobody else takes one: no other process, no other thread of this one.
@@ -36,12 +41,15 @@ class GpuTurns {
 
   GpuTurns(std::filesystem::path lock_file, std::string what, std::chrono::milliseconds patience);
   // Thread-safe. kBusy: other processes measured for the whole patience. kInterrupted: the user had
-  // enough of waiting. Whoever holds a turn must not take another: it would wait for itself.
+  // enough of waiting. kUnavailable: somebody was left behind; other processes are kept off, too,
+  // as long as this one lives. Whoever holds a turn must not take another: it would wait for
+  // itself.
   Result<Turn> Take();
   double held_seconds() const;  // of this process, all turns together
 
  private:
   Status AwaitThreads();
+  Result<FileLock> AwaitProcesses() const;
   void Leave();
 
   const std::filesystem::path lock_file_;

@@ -3,9 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <thread>
 
+#include "util/clock.h"
 #include "util/file.h"
+#include "util/kill_group.h"
+#include "util/testing/survivor.h"
 
 namespace warpsmith::judge {
 namespace {
@@ -63,6 +67,28 @@ TEST_F(GpuTurnsTest, ThreadsOfOneProcessTakeTurns) {
   }
 }
 
+// A process that a driver keeps alive goes on working on the GPU.
+TEST_F(GpuTurnsTest, NobodyMeasuresBesideOneThatDoesNotDie) {
+  GpuTurns ours = Of(milliseconds(1));
+  Survivor stuck;
+  if (!stuck.is_traced()) GTEST_SKIP() << "tracing is forbidden here";
+  {
+    const auto turn = ours.Take();
+    ASSERT_TRUE(turn.ok());
+    EXPECT_FALSE(KillAndReap(stuck.pid(), milliseconds(10)).has_value());
+  }
+  const auto refused = ours.Take();
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, ErrorCode::kUnavailable);
+  EXPECT_NE(refused.error().message.find(std::to_string(stuck.pid())), std::string::npos);
+  EXPECT_FALSE(IsFree()) << "nor does another process";
+  stuck.LetGo();
+  const double deadline_s = MonotonicSeconds() + 10;
+  while (!Survivors().empty() && MonotonicSeconds() < deadline_s) std::this_thread::yield();
+  EXPECT_TRUE(ours.Take().ok());
+  EXPECT_TRUE(IsFree());
+}
+
 TEST_F(GpuTurnsTest, CanBeAskedWhileATurnIsWaitedFor) {
   GpuTurns other = Of(milliseconds(1)), waiting = Of(milliseconds(20'000));
   auto turn = std::make_optional(other.Take());
@@ -72,6 +98,30 @@ TEST_F(GpuTurnsTest, CanBeAskedWhileATurnIsWaitedFor) {
   EXPECT_EQ(waiting.held_seconds(), 0);
   turn.reset();
   patient.join();
+}
+
+// How many turns `busy` takes, one right after the other, before `patient` has had its own.
+int TurnsBeforeTheOthers(GpuTurns& busy, GpuTurns& patient) {
+  std::atomic<bool> asks = false, had = false;
+  std::thread other([&] {
+    asks = true;
+    EXPECT_TRUE(patient.Take().ok());
+    had = true;
+  });
+  int turns = 0;
+  while (!had && turns < 1000) {
+    const auto turn = busy.Take();
+    EXPECT_TRUE(turn.ok());
+    std::this_thread::sleep_for(milliseconds(1));  // what is measured
+    turns += asks ? 1 : 0;
+  }
+  other.join();
+  return turns;
+}
+
+TEST_F(GpuTurnsTest, WhoAsksAgainAtOnceComesAfterWhoWaits) {
+  GpuTurns busy = Of(milliseconds(20'000)), patient = Of(milliseconds(20'000));
+  EXPECT_LT(TurnsBeforeTheOthers(busy, patient), 50);
 }
 
 TEST_F(GpuTurnsTest, WhoIsRefusedMayAskAgain) {

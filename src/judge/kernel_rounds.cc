@@ -7,6 +7,7 @@
 #include <chrono>
 
 #include "baseline/gemm_baseline.h"
+#include "judge/gpu_turns.h"
 #include "judge/oracle.h"
 #include "util/clock.h"
 
@@ -101,6 +102,7 @@ Status Oracle::ReadyRunner(const Job& job, Stage& stage) {
     TRY(pool_.Settle());  // no context is being created while something is timed
   } else {
     runner_.reset();
+    TRY(NobodyLeftBehind());
     runner_ = TRY(pool_.Take());
   }
   return runner_->arena_id == stage.arena->id() ? Status{} : MapArena(stage);

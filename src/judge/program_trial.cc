@@ -11,6 +11,7 @@
 #include "core/program_shim.h"
 #include "core/serialize.h"
 #include "judge/floor.h"
+#include "judge/gpu_turns.h"
 #include "judge/program_sandbox.h"
 #include "util/clock.h"
 
@@ -55,6 +56,7 @@ Result<Outcome> ProgramTrial::Run(Evidence& evidence) {
     context_.trial.random->Shuffle(order);
     for (size_t turn = 0; turn < order.size(); ++turn) {
       Contender& contender = contenders_[order[turn]];
+      TRY(NobodyLeftBehind());  // of the turns before
       const StepResult step = contender.kind == Kind::kTorch ? RunTorch(contender, round)
                                                              : RunProgram(contender, round);
       evidence.sandbox = sandbox_;

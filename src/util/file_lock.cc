@@ -17,9 +17,10 @@ namespace warpsmith {
 namespace {
 
 constexpr std::chrono::milliseconds kRetryEvery{20};
+constexpr size_t kHolderBytes = 24;
 
 std::string HolderOf(int descriptor) {
-  std::array<char, 24> digits{};
+  std::array<char, kHolderBytes + 1> digits{};
   const ssize_t size = pread(descriptor, digits.data(), digits.size() - 1, 0);
   const std::string text(digits.data(), size > 0 ? static_cast<size_t>(size) : 0);
   const std::string pid = text.substr(0, text.find_first_not_of("0123456789"));
@@ -28,8 +29,8 @@ std::string HolderOf(int descriptor) {
 
 // For the next one's error text only, so a failure is no matter.
 void NameHolder(int descriptor) {
-  const std::string pid = std::to_string(getpid()) + "\n";
-  if (ftruncate(descriptor, 0) != 0) return;
+  std::string pid = std::to_string(getpid()) + "\n";
+  pid.resize(kHolderBytes, ' ');  // over the one before: emptying a file first takes milliseconds
   [[maybe_unused]] const ssize_t written = pwrite(descriptor, pid.data(), pid.size(), 0);
 }
 

@@ -10,43 +10,22 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <csignal>
 #include <cstring>
+#include <optional>
 #include <utility>
 
 #include "util/clock.h"
 #include "util/interrupt.h"
+#include "util/kill_group.h"
 #include "util/spawn.h"
 
 namespace warpsmith {
 namespace {
 
-constexpr int64_t kTickMs = 100;              // how often a long wait looks for Ctrl-C
-constexpr int64_t kDeathPatienceMs = 10'000;  // a process stuck in a driver is left behind after it
+constexpr int64_t kTickMs = 100;  // how often a long wait looks for Ctrl-C
 constexpr int64_t kNsPerMs = 1'000'000;
 
 int OpenPidfd(pid_t pid) { return static_cast<int>(syscall(SYS_pidfd_open, pid, 0)); }
-
-bool HasExited(pid_t pid) {  // and stays a zombie, so that its group's number is not reused
-  siginfo_t info{};
-  return waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT) != 0 ||
-         info.si_pid == pid;
-}
-
-// Kills the whole group and reaps its leader. Returns its wait status, or 0 when it does not die.
-int KillAndReap(pid_t pid) {
-  kill(-pid, SIGKILL);
-  kill(pid, SIGKILL);  // between fork and setpgid it is not in the group yet
-  const FileDescriptor pidfd(OpenPidfd(pid));
-  const int64_t deadline_ns = MonotonicNs() + kDeathPatienceMs * kNsPerMs;
-  while (!HasExited(pid) && MonotonicNs() < deadline_ns) {
-    pollfd waited{pidfd.number(), POLLIN, 0};
-    poll(&waited, pidfd.number() >= 0 ? 1 : 0, pidfd.number() >= 0 ? kTickMs : 1);
-  }
-  int status = 0;
-  if (waitpid(pid, &status, WNOHANG) != pid) return 0;
-  return status;
-}
 
 // Reads what is there. False at the end of the stream.
 bool Drain(int pipe, const ProcessLimits& limits, ProcessOutcome& outcome) {
@@ -112,11 +91,17 @@ Result<ProcessOutcome> RunProcess(const std::vector<std::string>& argv, const Pr
   ProcessOutcome outcome;
   Follow(pid, output.number(), limits, outcome);
   const bool interrupted = Interrupted() && !HasExited(pid);
-  const int status = KillAndReap(pid);  // its leftover children as well
+  const std::optional<int> status = KillAndReap(pid);  // its leftover children as well
   Drain(output.number(), limits, outcome);
   if (interrupted) return Error{ErrorCode::kInterrupted, "stopped while running " + argv[0], ""};
-  if (WIFSIGNALED(status)) outcome.signal = WTERMSIG(status);
-  if (WIFEXITED(status)) outcome.exit_status = WEXITSTATUS(status);
+  if (!status) {
+    return Error{ErrorCode::kUnavailable,
+                 "stopping " + argv[0] + ": process " + std::to_string(pid) +
+                     " was killed and does not die; it may be stuck in a driver",
+                 "wait until it is gone"};
+  }
+  if (WIFSIGNALED(*status)) outcome.signal = WTERMSIG(*status);
+  if (WIFEXITED(*status)) outcome.exit_status = WEXITSTATUS(*status);
   return outcome;
 }
 
@@ -161,6 +146,7 @@ ChildProcess::~ChildProcess() {
   if (socket_ >= 0) close(socket_);
 }
 
+// One that does not die is found among the Survivors().
 void ChildProcess::Kill() {
   if (pid_ > 0) KillAndReap(std::exchange(pid_, -1));
 }

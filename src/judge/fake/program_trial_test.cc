@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <string>
 #include <string_view>
+#include <thread>
 
 #include "judge/fake/host_kernels.h"
 #include "judge/fake/host_program.h"
@@ -18,7 +19,9 @@
 #include "util/clock.h"
 #include "util/file.h"
 #include "util/frame.h"
+#include "util/kill_group.h"
 #include "util/subprocess.h"
+#include "util/testing/survivor.h"
 
 namespace warpsmith::judge {
 namespace {
@@ -270,6 +273,20 @@ TEST_F(ProgramJudging, HangsAreKilledInTime) {
     EXPECT_TRUE(std::holds_alternative<TimedOut>(outcome)) << behaviour << Describe(outcome);
     EXPECT_LT(MonotonicSeconds() - begin, 20);
   }
+}
+
+TEST_F(ProgramJudging, NothingIsTimedBesideOneThatDoesNotDie) {
+  {
+    Survivor stuck;
+    if (!stuck.is_traced()) GTEST_SKIP() << "tracing is forbidden here";
+    EXPECT_FALSE(KillAndReap(stuck.pid(), std::chrono::milliseconds(10)).has_value());
+    const Result<Outcome> refused = JudgeImage(ProgramOf("honest"));
+    ASSERT_FALSE(refused.ok());
+    EXPECT_THAT(refused.error().message, testing::HasSubstr(std::to_string(stuck.pid())));
+  }
+  const double deadline = MonotonicSeconds() + 10;
+  while (!Survivors().empty() && MonotonicSeconds() < deadline) std::this_thread::yield();
+  EXPECT_TRUE(JudgeImage(ProgramOf("honest")).ok());
 }
 
 TEST_F(ProgramJudging, WhatItPrintsIsThrownAway) {
