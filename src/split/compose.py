@@ -1,8 +1,9 @@
 """Do a split's parts, one after another, compute what the whole task computes?
 
-compose.py FOLDER REQUEST RESULT: both JSON files. Run by split/composition.cc, on the CPU, with the torch
-peer's package importable; nothing is measured here, and no GPU is needed or disturbed. The parts
-run in a process of their own (parts_process.py), which never sees what the whole gives.
+compose.py FOLDER REQUEST RESULT: of these scripts, and both JSON files. Run by split/composition.cc,
+on the CPU, with the torch peer's package importable; nothing is measured here, and no GPU is needed
+or disturbed. The parts run in a process of their own (parts_process.py), which never sees what the
+whole gives.
 """
 import json
 import os
@@ -35,7 +36,7 @@ def _python_folders():
 class _Parts:
     """The process in which the parts run."""
 
-    def __init__(self, process, outputs):
+    def __init__(self, process):
         ours, theirs = socket.socketpair()
         number = theirs.fileno()
         before = process["launcher"] and [*process["launcher"], *_python_folders(), "--"]
@@ -47,7 +48,6 @@ class _Parts:
                                     "PYTHONPATH": os.pathsep.join(_MODULE_FOLDERS)})
         theirs.close()
         self._connection = FrameSocket(ours.detach())
-        self._outputs = outputs
         self.confined = self._started()
         self._reply()
 
@@ -62,15 +62,16 @@ class _Parts:
                           f"{said[-1] if said else 'it said nothing'}",
                           "warpsmith doctor says what its sandbox lacks here") from None
 
-    def compute(self, workload, exact):
+    def compute(self, workload, outputs, exact):
+        """Those of what the parts make that `outputs` names, by name."""
         try:
             self._connection.send({"tensors": workload.specs, "sizes": workload.sizes,
-                                   "exact": exact})
+                                   "outputs": outputs, "exact": exact})
             for name in names_of(workload.whole, "input"):
                 send_tensor(self._connection, workload.inputs[name])
             self._reply()
             return {name: receive_tensor(self._connection, workload.specs[name], exact)
-                    for name in self._outputs}
+                    for name in outputs}
         except (FrameError, OSError):
             raise self._ended() from None
 
@@ -117,7 +118,7 @@ class _Workload:
 
     def __init__(self, whole, fields, seed):
         self.whole, self.specs, self.sizes = whole, fields["tensors"], fields["sizes"]
-        self.bounds = fields["bounds"]
+        self.bounds, self.part_bounds = fields["bounds"], fields["part_bounds"]
         self.inputs = self._draw(seed)
         self.expected = dict(self.inputs)
         names = {tensor["name"]: tensor["name"] for tensor in whole["tensors"]}
@@ -136,18 +137,36 @@ class _Workload:
 
     def _check_whole(self):
         for bound in self.bounds:
-            if not bool(self.expected[bound["output"]].double().isfinite().all()):
+            if not _is_finite(self.expected[bound["output"]]):
                 raise Failure(BAD_INPUT, "the whole's reference gives infinite or no numbers for "
                               f"{bound['output']}", "correct the task's inputs or its reference")
-        nothing = {name: torch.zeros_like(value) for name, value in self.expected.items()}
-        if self.worst(nothing)[0] <= 1:
+        if all(_zeros_pass(self.expected[bound["output"]], bound) for bound in self.bounds):
             raise Failure(BAD_INPUT, "zeros alone are within the whole's tolerance, so nothing can "
                           "be shown", "give the whole task a tighter tolerance, or other inputs")
+
+    def check_parts(self, values):
+        """Each can be judged alone, too."""
+        for bound in self.part_bounds:
+            value, name = values[bound["output"]], f"{bound['part']}: {bound['output']}"
+            if not _is_finite(value):
+                raise Failure(BAD_INPUT, f"{name} holds infinite or no numbers",
+                              "pass on what is finite, a mask apart from what it masks")
+            if _zeros_pass(value, bound):
+                raise Failure(BAD_INPUT, f"{name} would pass as zeros, so wide is the part's "
+                              "tolerance", "give the part a reduction_length, or a tolerance")
 
     def worst(self, values):
         """Of the outputs (largest error / bound, name)."""
         return max((_fraction(values[bound["output"]], self.expected[bound["output"]], bound),
                     bound["output"]) for bound in self.bounds)
+
+
+def _is_finite(value):
+    return bool(value.double().isfinite().all())
+
+
+def _zeros_pass(value, bound):
+    return _fraction(torch.zeros_like(value), value, bound) <= 1
 
 
 def _fraction(value, expected, bound):
@@ -167,10 +186,13 @@ def _check(workload, parts):
     """The worst of its outputs as (fraction, output), or a Failure."""
     if parts is None:
         return 0.0, ""
-    kept = workload.worst(parts.compute(workload, False))
+    made = parts.compute(workload, [bound["output"] for bound in workload.part_bounds], False)
+    kept = workload.worst(made)
     if kept[0] <= 1:
+        workload.check_parts(made)
         return kept
-    exact = workload.worst(parts.compute(workload, True))
+    outputs = names_of(workload.whole, "output")
+    exact = workload.worst(parts.compute(workload, outputs, True))
     if exact[0] <= 1:
         raise Failure(BAD_INPUT, "the parts are right but lose too much between them: output "
                       f"{kept[1]} is {kept[0]:.2g} times its bound from the whole's reference, and "
@@ -194,7 +216,7 @@ def _in_workload(request, fields, parts):
 def _answer(request):
     parts, worst, comparisons = None, (0.0, "", ""), 0
     if request["parts"]:
-        parts = _Parts(request["parts"], names_of(request["whole"], "output"))
+        parts = _Parts(request["parts"])
     for fields in request["workloads"]:
         for fraction, output in _in_workload(request, fields, parts):
             worst = max(worst, (fraction, output, fields["name"]))

@@ -33,6 +33,30 @@ Result<json> TensorJson(const TensorSpec& tensor, const Sizes& sizes) {
               {"high", TRY(tensor.high.Evaluate(sizes))}};
 }
 
+Result<json> BoundJson(const Task& task, const TensorSpec& output, const std::string& name,
+                       const Sizes& sizes) {
+  const judge::BoundCoefficients bound = TRY(judge::CoefficientsOf(
+      task.tolerance, output.dtype, sizes, judge::MagnitudeKind::kLargestValue));
+  return json{{"output", name},
+              {"relative", bound.relative},
+              {"absolute", bound.absolute},
+              {"largest", bound.magnitude}};
+}
+
+// What each part's outputs are held to when it is measured alone.
+Result<json> PartBounds(const Split& split, const Sizes& sizes) {
+  json bounds = json::array();
+  for (const Part& part : split.parts) {
+    for (const TensorSpec& tensor : part.task.tensors) {
+      if (tensor.role != Role::kOutput) continue;
+      json bound = TRY(BoundJson(part.task, tensor, part.values.at(tensor.name), sizes));
+      bound["part"] = part.name;
+      bounds.push_back(std::move(bound));
+    }
+  }
+  return bounds;
+}
+
 Result<json> WorkloadJson(const Task& whole, const Split& split, const Workload& workload) {
   json tensors = json::object(), bounds = json::array();
   for (const auto& [name, tensor] : ValuesOf(whole, split.parts)) {
@@ -40,15 +64,13 @@ Result<json> WorkloadJson(const Task& whole, const Split& split, const Workload&
   }
   for (const TensorSpec& tensor : whole.tensors) {
     if (tensor.role != Role::kOutput) continue;
-    const judge::BoundCoefficients bound = TRY(judge::CoefficientsOf(
-        whole.tolerance, tensor.dtype, workload.sizes, judge::MagnitudeKind::kLargestValue));
-    bounds.push_back({{"output", tensor.name},
-                      {"relative", bound.relative},
-                      {"absolute", bound.absolute},
-                      {"largest", bound.magnitude}});
+    bounds.push_back(TRY(BoundJson(whole, tensor, tensor.name, workload.sizes)));
   }
-  return json{
-      {"name", workload.name}, {"sizes", workload.sizes}, {"tensors", tensors}, {"bounds", bounds}};
+  return json{{"name", workload.name},
+              {"sizes", workload.sizes},
+              {"tensors", tensors},
+              {"bounds", bounds},
+              {"part_bounds", TRY(PartBounds(split, workload.sizes))}};
 }
 
 json NamesOf(const Task& task, Role role) {
@@ -67,7 +89,6 @@ json PartsJson(const Task& whole, const Split& split, Author author) {
   }
   return {{"strict", author == Author::kModel},
           {"inputs", NamesOf(whole, Role::kInput)},
-          {"outputs", NamesOf(whole, Role::kOutput)},
           {"parts", parts}};
 }
 

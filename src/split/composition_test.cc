@@ -81,6 +81,18 @@ TEST_F(CompositionTest, RefusesATaskThatZerosPass) {
   Refuses("zeros alone are within the whole's tolerance");
 }
 
+TEST_F(CompositionTest, RefusesPartsThatCannotBeJudgedAlone) {
+  ChangeTest(At("split/product/task.toml"), "reduction_length = \"K\"",
+             "absolute = 1000.0\nrelative = 0.0\nreason = \"a test\"");
+  Refuses("product: h would pass as zeros, so wide is the part's tolerance");
+  WriteTestSplit(folder_.path());
+  ChangeTest(At("split/product/reference.py"), "torch.relu(x @ w + bias)",
+             "torch.relu(x @ w + bias).log()");
+  PutReference(
+      "import torch\n\n\ndef reference(rows):\n    return torch.softmax(rows.exp(), -1)\n");
+  Refuses("product: h holds infinite or no numbers");
+}
+
 TEST_F(CompositionTest, SaysWhichReferenceFailsAndWhere) {
   PutReference("def reference(rows):\n    return rows.no_such_method()\n");
   Refuses("softmax: reference.py:2:");

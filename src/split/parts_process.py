@@ -4,7 +4,7 @@ What a model wrote runs here and nowhere else (src/split/confined.h), so this pr
 nothing but the numbers that it gives: compose.py has the whole's reference, and decides.
 
 FOLDER/parts.json says what there is. Then each message is a drawing of the whole's inputs, and its
-reply the whole's outputs. A reply with a "problem" says why there are none.
+reply what the parts make of it. A reply with a "problem" says why there are none.
 """
 import json
 import os
@@ -51,7 +51,7 @@ def _drawing(connection, request, frame):
               for name in request["inputs"]}
     outputs, problem = _explained(lambda: _outputs(request, fields, values))
     connection.send(problem or {})
-    for name in request["outputs"] if problem is None else ():
+    for name in fields["outputs"] if problem is None else ():
         send_tensor(connection, outputs[name])
 
 

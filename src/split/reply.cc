@@ -180,6 +180,7 @@ Result<json> TaskDocument(const JsonReader& part, const std::string& title, cons
                    {"tolerance", written.at("tolerance")},
                    {"workloads", written.at("workloads")}};
   if (!whole.precision.empty()) document["precision"] = whole.precision;
+  if (part.Has("flops")) document["flops"] = TRY(ExpressionText(part.At("flops")));
   if (!part.Has("reduction_length")) return document;
   document["tolerance"] = {{"reduction_length", TRY(ExpressionText(part.At("reduction_length")))}};
   return document;
@@ -207,7 +208,7 @@ Result<std::map<std::string, std::string>> FilesOf(const JsonReader& root, const
   json lines = json::array();
   std::set<std::string> titles;
   for (const JsonReader& part : TRY(root.At("parts").Items())) {
-    TRY(part.OnlyFields({"name", "inputs", "outputs", "reduction_length"}));
+    TRY(part.OnlyFields({"name", "inputs", "outputs", "reduction_length", "flops"}));
     const std::string title = TRY(TitleOf(part, whole));
     if (!titles.insert(title).second) return part.At("name").Bad("each part once");
     const json tensors = TRY(TensorsFrom(part, known));

@@ -13,7 +13,7 @@ namespace warpsmith::split {
 
 // Path in the folder -> text: parts.toml, and of each part task.toml and reference.py. Folders and
 // files have names of ours; of the reply come the parts' titles, the names, types and shapes of
-// tensors between parts, generators, reduction lengths, and the references' texts. All else
+// tensors between parts, generators, reduction lengths, flops, and the references' texts. All else
 // (workloads, baselines, precision, tensors of the whole) is taken over from the whole.
 // `whole_path` is written down as where the whole is. kBadInput, in one line, where the reply holds
 // no split; whether it joins and composes is found out by loading and proving it.

@@ -65,6 +65,14 @@ TEST_F(ReplyTest, TakesTheWholesToleranceWhereItHasNoneOfItsOwn) {
   EXPECT_THAT(files->at("part-2/task.toml"), HasSubstr("reduction_length = \"K\""));
 }
 
+TEST_F(ReplyTest, TakesThePartsArithmetic) {
+  const auto files = Files(Changed("\"reduction_length\": \"K\",",
+                                   "\"reduction_length\": \"K\", \"flops\": \"2 * M * N * K\","));
+  ASSERT_TRUE(files.ok()) << files.error().Line();
+  EXPECT_THAT(files->at("part-1/task.toml"), HasSubstr("flops = \"2 * M * N * K\""));
+  Refuses(Changed("\"reduction_length\": \"K\",", "\"flops\": \"a lot\","), "an expression");
+}
+
 TEST_F(ReplyTest, TakesOverInWhichPrecisionTheWholesReferenceBegins) {
   whole_.reference.options["precision"] = "f32";
   const auto files = Files(kTestReply);

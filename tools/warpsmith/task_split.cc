@@ -173,12 +173,15 @@ void PrintText(const TaskSplitOptions& options, const Proven& proven) {
   }
   std::printf(
       "the parts compose to the whole: the largest error is %.2g of its bound (%s, workload %s; "
-      "%ld outputs compared)\n\nNow, for each part, and then for the whole:\n"
-      "  warpsmith optimize %s/%s --proposer agent --model ...\n"
-      "  warpsmith optimize %s --parts %s --proposer agent --model ...\n",
+      "%ld outputs compared)\n\nNow, for each part, and then for the whole:\n",
       proven.proof.worst, proven.proof.output.c_str(), proven.proof.workload.c_str(),
-      static_cast<long>(proven.proof.comparisons), into.c_str(),
-      proven.split.parts.front().name.c_str(), options.task.c_str(), into.c_str());
+      static_cast<long>(proven.proof.comparisons));
+  for (const split::Part& part : proven.split.parts) {
+    std::printf("  warpsmith optimize %s/%s --proposer agent --model ...\n", into.c_str(),
+                part.name.c_str());
+  }
+  std::printf("  warpsmith optimize %s --parts %s --proposer agent --model ...\n",
+              options.task.c_str(), into.c_str());
 }
 
 Status CheckFree(const std::string& into) {
