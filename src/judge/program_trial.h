@@ -30,6 +30,7 @@ struct KeptTorch {
   std::map<std::string, std::string> loaded;  // callee -> what it said about itself
   std::map<std::string, double> null_us;      // callee -> what the hand-over of a call takes
   std::optional<TorchChoice::Times> choice;
+  bool choice_is_new = false;  // made here, and not confirmed yet
 };
 
 struct ProgramContext {
@@ -86,6 +87,9 @@ class ProgramTrial {
   Status ChooseTorch();
   TorchChoice ChoiceOnDisk() const;
   StepResult ReconsiderTorch();
+  Status ConfirmTorch();
+  // Judge again, where another was chosen than `then`.
+  StepResult Chosen(const TorchChoice::Times& then) const;
   Status TraceTorch();
   Result<double> TimeOfTorch(const std::string& callee);
 

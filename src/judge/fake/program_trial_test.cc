@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <utility>
 
 #include "judge/fake/host_kernels.h"
 #include "judge/fake/host_program.h"
@@ -132,8 +133,10 @@ class ProgramJudging : public testing::Test {
     ProgramContext context;
     context.trial = {device_, arena_.get(), nullptr, &info_, &job_, random_};
     context.program = Fake(std::string(kProgramSubcommand));
-    context.torch = [] {
-      return PeerProcess::Start(Fake("fake-torch", folder_->path() / "program.so"));
+    context.torch = [this]() -> Result<std::unique_ptr<PeerProcess>> {
+      const auto library = folder_->path() / "torch.so";
+      TRY(WriteFileAtomic(library, ProgramOf(torch_behaviour_)));
+      return PeerProcess::Start(Fake("fake-torch", library));
     };
     context.compile = [](const Candidate& rival) -> Result<Artifact> {
       Artifact artifact;
@@ -182,6 +185,7 @@ class ProgramJudging : public testing::Test {
   static inline std::string* image_ = nullptr;
 
   Job job_;
+  std::string torch_behaviour_ = "honest";
   DeviceInfo info_;
   Evidence evidence_;
   std::unique_ptr<Arena> arena_;
@@ -356,6 +360,20 @@ TEST_F(ProgramJudging, AChoiceMadeOnTimesThatNoLongerHoldIsMadeAgain) {
   EXPECT_EQ(std::holds_alternative<Inconclusive>(outcome), !stays) << Describe(outcome);
 }
 
+// The loser's time alone was disturbed: the winner's still holds.
+TEST_F(ProgramJudging, ANewChoiceIsPutToTheTestAgain) {
+  std::filesystem::remove_all(CacheHome() / "torch-best");
+  job_.task.baselines = {"torch-best"};
+  torch_behaviour_ = "compiled-code-that-starts-slowly";
+  const Outcome doubtful = Judge("honest");
+  ASSERT_TRUE(std::holds_alternative<Inconclusive>(doubtful)) << Describe(doubtful);
+  EXPECT_THAT(Describe(doubtful), testing::HasSubstr("now it is 'compile'"));
+  const Outcome again = Judge("honest");
+  const auto* passed = std::get_if<Passed>(&again);
+  ASSERT_NE(passed, nullptr) << Describe(again);
+  EXPECT_EQ(passed->timings.at(0).modes.at(0).comparisons.at(0).baseline, "torch-best (compile)");
+}
+
 TEST_F(ProgramJudging, PlansAreCalledLikePrograms) {
   job_.candidate = PlanCandidate("honest");
   job_.task.baselines = {"torch-eager"};
@@ -385,20 +403,27 @@ TEST_F(ProgramJudging, AWrongBaselineIsNoVerdictOnTheCandidate) {
   EXPECT_THAT(outcome.error().message, testing::HasSubstr("baseline mine"));
 }
 
-// PyTorch's process as the judge sees it: the honest program under PyTorch's names.
+// PyTorch's process as the judge sees it: one program under PyTorch's names, which is told in its
+// environment by which of them it is called.
 int FakeTorch(const std::string& library, int socket) {
   ProgramSession session(socket);
-  bool fast = false;
+  bool is_loaded = false;
   while (true) {
     Result<Frame> frame = ReceiveFrame(socket, std::chrono::hours(1));
     if (!frame.ok()) return 0;
-    if (frame->header.find("\"load\"") != std::string::npos) {
-      fast = frame->header.find("compile") != std::string::npos;
+    for (const char* callee : {"eager", "compile"}) {
+      if (frame->header.find(callee) == std::string::npos) continue;
+      setenv("WARPSMITH_FAKE_CALLEE", callee, 1);
+    }
+    PeerReplyOrError reply = PeerReply{};
+    if (frame->header.find("\"load\"") == std::string::npos) {
+      reply = session.Handle(*frame);
+    } else if (!std::exchange(is_loaded, true)) {
       frame->payload = *ReadFile(library);
-      frame->header = PeerCommandToText(PeerLoad{fast ? "compile" : "eager", "warpsmith_call"});
+      frame->header = PeerCommandToText(PeerLoad{"eager", "warpsmith_call"});
+      reply = session.Handle(*frame);
     }
     const bool starts = frame->header.find("\"start\"") != std::string::npos;
-    PeerReplyOrError reply = session.Handle(*frame);
     if (starts && std::holds_alternative<PeerReply>(reply)) {
       std::get<PeerReply>(reply).text = "fake torch";
     }
