@@ -17,6 +17,10 @@ expect_status 0 "$program" hgemm show 64x64x64 --device recorded --catalogue c.c
 expect_status 0 "$program" hgemm show 64x64x64 --device recorded --catalogue c.csv --json
 [[ $output == *'"choice": "kernel"'* ]] || expected "the choice in JSON"
 
+sed $'s/nvrtc/\e[2J/' c.csv >escape.csv
+expect_status 0 "$program" hgemm show 64x64x64 --device recorded --catalogue escape.csv --top 1
+[[ $output == *', ?[2J 1'* ]] || expected "the toolkit as text, found: $output"
+
 expect_status 0 "$program" hgemm catalogue merge c.csv c.csv --out - --quiet
 [[ $output == "$(cat c.csv)" ]] || expected "a catalogue merged with itself to be itself"
 expect_status 0 "$program" hgemm catalogue check c.csv
@@ -41,6 +45,9 @@ sed 's/,TN,/,TT,/' c.csv >broken.csv
 expect_status 65 "$program" hgemm catalogue check broken.csv
 [[ $output == *'broken.csv:3: layout: expected NN or TN'* && $output != *$'\n'* ]] ||
   expected "one line that names line and field, found: $output"
+sed 's/warp_m=[0-9]*/warp_m=0/' c.csv >no_kernel.csv
+expect_status 0 "$program" hgemm catalogue check no_kernel.csv
+[[ $output == *'1 are not known here'* ]] || expected "no division by zero, found: $output"
 sed '1s/1$/9/' c.csv >newer.csv
 expect_status 76 "$program" hgemm catalogue check newer.csv
 expect_status 65 "$program" hgemm build --catalogue "$program" --out lib

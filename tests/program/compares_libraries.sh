@@ -45,14 +45,24 @@ expect_status 0 "$program" hgemm show 8192x8192x64 --device recorded --catalogue
 expect_status 0 "$program" hgemm catalogue guard c.csv --bench one.csv --strict --out -
 [[ $output == *'1 rows were not compared and are cuBLASLt'* ]] || expected "strictness: $output"
 
+# What was decided stays in a merge with the flattered rows that it was decided about.
+expect_status 0 "$program" hgemm catalogue merge c.csv guarded.csv --out merged.csv
+[[ $output == *'2 of them were chosen by a comparison'* ]] || expected "a count, found: $output"
+cmp -s merged.csv guarded.csv || expected "the guard's decisions, found: $(cat merged.csv)"
+
 # A page of the catalogue has the comparison's ratios, and refuses those of another device.
 expect_status 0 "$program" hgemm catalogue page c.csv --bench one.csv two.csv --html c.html --quiet
 grep -q '<h3>server, single calls: library</h3>' c.html || expected "the library in every mode"
-grep -q '<title>8192x8192x64: 0.98 ' c.html || expected "the loss in a plot"
+grep -q '<title>8192x8192x64: 0.980 ' c.html || expected "the loss in a plot"
 sed 's/^# device: .*/# device: another/' one.csv >elsewhere.csv
 expect_status 65 "$program" hgemm catalogue page c.csv --bench elsewhere.csv --html c.html
 [[ $output == *"none of the catalogue's shapes"*'on another'* && $output != *$'\n'* ]] ||
   expected "one line that says why, found: $output"
+
+# A name from a file moves no cursor.
+sed $'s/^# device: .*/# device: \e[2Jnone/' one.csv >escape.csv
+expect_status 0 "$program" hgemm bench --from escape.csv
+[[ $output == '?[2Jnone, TN f16'* ]] || expected "the device as text, found: $output"
 
 # A writer that was killed inside the second shape's rows: the first one counts.
 cat one.csv <(tail -4 two.csv | head -2) >torn.csv

@@ -17,6 +17,7 @@
 #include "optimize/slice.h"
 #include "task/hgemm_task.h"
 #include "util/clock.h"
+#include "util/display_text.h"
 #include "util/file.h"
 #include "util/interrupt.h"
 #include "util/sha256.h"
@@ -100,7 +101,7 @@ void Print(const hgemm::ComparisonTable& table, const BenchOptions& options) {
     std::printf("%s\n", ToJson(table).dump(1).c_str());
   } else {
     const TableStyle style = options.markdown ? TableStyle::kMarkdown : TableStyle::kPlain;
-    std::printf("%s", SummaryText(table, style).c_str());
+    std::printf("%s", LinesForTerminal(SummaryText(table, style)).c_str());
   }
 }
 

@@ -9,6 +9,8 @@
 
 #include "comparison_run.h"
 #include "comparison_shape.h"
+#include "core/protocol.h"
+#include "core/verdict.h"
 #include "hgemm/catalogue.h"
 #include "machine.h"
 #include "options.h"

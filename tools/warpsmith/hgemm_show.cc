@@ -9,6 +9,7 @@
 #include "hgemm_products.h"
 #include "search.h"
 #include "task/hgemm_task.h"
+#include "util/display_text.h"
 
 namespace warpsmith::cli {
 namespace {
@@ -149,7 +150,9 @@ Result<int> RunHgemmShow(const ShowOptions& options) {
   const std::optional<hgemm::CatalogueRow> chosen = TRY(CatalogueRowOf(options, shape));
   Machine machine = TRY(Machine::Open(options.device));
   auto search = HgemmSearch(machine, TaskOf(options.product), task::HgemmWorkload(shape));
-  if (chosen && !options.common.json) std::printf("%s\n", hgemm::Explain(*chosen).c_str());
+  if (chosen && !options.common.json) {
+    std::printf("%s\n", LinesForTerminal(hgemm::Explain(*chosen)).c_str());
+  }
   // A shape of the catalogue need not have been recorded.
   if (!search.ok() && chosen && search.error().code == ErrorCode::kNotRecorded) {
     if (options.common.json) {
