@@ -83,10 +83,13 @@ Result<Catalogue> ParseCatalogue(std::string_view source, std::string_view text)
 Result<std::string> ToText(const Catalogue& catalogue);
 std::string RowText(const CatalogueRow& row);  // its line there, without the line's end
 
-// Of rows with one key the surest stays: compared ones before certified ones before screened ones,
-// so that only a comparison takes back what a comparison decided; then a choice against the rule;
-// then the greatest lower bound of the first result; then the later date. Neither the order of
-// `parts` matters nor whether they are merged at once.
+// Of two rows for one shape: compared ones are surer than certified ones, those than screened ones,
+// so that only a comparison takes back what a comparison decided; then comes a choice against the
+// rule; then the greater lower bound of the first result; then the later date.
+bool IsSurer(const CatalogueRow& one, const CatalogueRow& other);
+
+// Of rows with one key the surest stays. Neither the order of `parts` matters nor whether they are
+// merged at once.
 Catalogue Merge(std::span<const Catalogue> parts);
 
 // The row of a problem, or null. `device`: empty means any.

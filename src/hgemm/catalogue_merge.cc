@@ -13,15 +13,15 @@ int RankOf(std::string_view level) {
   return level == kCertifiedLevel ? 1 : 0;
 }
 
-bool IsSurer(const CatalogueRow& a, const CatalogueRow& b) {
+}  // namespace
+
+bool IsSurer(const CatalogueRow& one, const CatalogueRow& other) {
   const auto rank = [](const CatalogueRow& row) {
     const double low = row.results.empty() ? 0 : row.results.front().interval.lo;
     return std::tuple(RankOf(row.level), IsAgainstTheRule(row), low, row.date, RowText(row));
   };
-  return rank(a) > rank(b);
+  return rank(one) > rank(other);
 }
-
-}  // namespace
 
 Catalogue Merge(std::span<const Catalogue> parts) {
   std::map<CatalogueKey, const CatalogueRow*> best;

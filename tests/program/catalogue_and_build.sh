@@ -21,6 +21,8 @@ sed $'s/nvrtc/\e[2J/' c.csv >escape.csv
 expect_status 0 "$program" hgemm show 64x64x64 --device recorded --catalogue escape.csv --top 1
 [[ $output == *', ?[2J 1'* ]] || expected "the toolkit as text, found: $output"
 
+expect_status 0 "$program" hgemm catalogue merge c.csv c.csv --out again.csv --json
+[[ $output == *'"rows": 2'*'"rows_read": 4'* ]] || expected "a document, found: $output"
 expect_status 0 "$program" hgemm catalogue merge c.csv c.csv --out - --quiet
 [[ $output == "$(cat c.csv)" ]] || expected "a catalogue merged with itself to be itself"
 expect_status 0 "$program" hgemm catalogue check c.csv
@@ -70,3 +72,10 @@ one=$(kernels c.csv one) both=$(kernels both.csv both)
 ((${both//[^0-9]/} == 2 * ${one//[^0-9]/})) || expected "twice the kernels: $one, $both"
 expect_status 0 "$program" hgemm build --catalogue c.csv --out lib --json
 cmp first.wspack lib/gemm.wspack || expected "the same pack again"
+
+# What a comparison left to cuBLASLt on one device is not built because it was only tuned on another.
+sed '/^[0-9]/{s/,kernel,/,cublaslt,/; s/,\(screened\|certified\),/,compared,/}' c.csv >decided.csv
+sed 's/NVIDIA H200/NVIDIA H100/; s/,certified,/,screened,/' c.csv >elsewhere.csv
+expect_status 0 "$program" hgemm catalogue merge decided.csv elsewhere.csv --out devices.csv --quiet
+expect_status 0 "$program" hgemm build --catalogue devices.csv --out decided
+[[ $output == *'2 shapes: 0 with one of 0 kernels'* ]] || expected "the decision, found: $output"

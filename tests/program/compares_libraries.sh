@@ -42,6 +42,10 @@ grep -q '^8192,8192,64,TN,f16,NVIDIA H200,cublaslt,' guarded.csv ||
 expect_status 0 "$program" hgemm show 8192x8192x64 --device recorded --catalogue guarded.csv --top 1
 [[ $output == *'left out: a kernel must'* ]] || expected "why, found: $output"
 
+expect_status 0 "$program" hgemm catalogue guard c.csv --bench one.csv two.csv --out again.csv --json
+[[ $output == *'"decided": 2'* && $output != *'rows decided'* ]] ||
+  expected "a document and no words beside it, found: $output"
+
 expect_status 0 "$program" hgemm catalogue guard c.csv --bench one.csv --strict --out -
 [[ $output == *'1 rows were not compared and are cuBLASLt'* ]] || expected "strictness: $output"
 

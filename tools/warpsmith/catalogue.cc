@@ -48,6 +48,17 @@ struct Best {
 
 }  // namespace
 
+void Tell(const CommonOptions& common, const std::string& output, const std::string& words,
+          nlohmann::json document) {
+  if (common.json && output != "-") {
+    document["version"] = 1;
+    document["file"] = output;
+    std::printf("%s\n", document.dump(1).c_str());
+  } else if (!common.quiet) {
+    std::fprintf(stderr, "%s\n", words.c_str());
+  }
+}
+
 Result<hgemm::Catalogue> ReadCatalogue(const std::string& path) {
   return hgemm::ParseCatalogue(path, TRY(ReadFile(path)));
 }
@@ -120,9 +131,9 @@ Result<int> RunCatalogueMake(const CatalogueMakeOptions& options) {
                  "run 'warpsmith hgemm tune' first; 'warpsmith report' lists the runs"};
   }
   TRY(WriteCatalogue(catalogue, options.output));
-  if (!options.common.quiet) {
-    std::fprintf(stderr, "%zu rows in %s\n", catalogue.rows.size(), options.output.c_str());
-  }
+  Tell(options.common, options.output,
+       std::to_string(catalogue.rows.size()) + " rows in " + options.output,
+       {{"schema", "warpsmith.catalogue-make"}, {"rows", catalogue.rows.size()}});
   return 0;
 }
 
@@ -135,13 +146,17 @@ Result<int> RunCatalogueMerge(const CatalogueMergeOptions& options) {
   }
   const hgemm::Catalogue merged = hgemm::Merge(parts);
   TRY(WriteCatalogue(merged, options.output));
-  if (!options.common.quiet) {
-    const auto compared =
-        std::count_if(merged.rows.begin(), merged.rows.end(),
-                      [](const auto& row) { return row.level == hgemm::kComparedLevel; });
-    std::fprintf(stderr, "%zu rows of %zu in %s; %td of them were chosen by a comparison\n",
-                 merged.rows.size(), rows, options.output.c_str(), compared);
-  }
+  const auto compared = std::count_if(merged.rows.begin(), merged.rows.end(), [](const auto& row) {
+    return row.level == hgemm::kComparedLevel;
+  });
+  Tell(options.common, options.output,
+       std::to_string(merged.rows.size()) + " rows of " + std::to_string(rows) + " in " +
+           options.output + "; " + std::to_string(compared) +
+           " of them were chosen by a comparison",
+       {{"schema", "warpsmith.catalogue-merge"},
+        {"rows", merged.rows.size()},
+        {"rows_read", rows},
+        {"compared", compared}});
   return 0;
 }
 

@@ -2,17 +2,24 @@
 #ifndef WARPSMITH_TOOLS_CATALOGUE_H_
 #define WARPSMITH_TOOLS_CATALOGUE_H_
 
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 
 #include "core/store.h"
 #include "hgemm/catalogue.h"
+#include "options.h"
 #include "util/result.h"
 
 namespace warpsmith::cli {
 
 Result<hgemm::Catalogue> ReadCatalogue(const std::string& path);
 Status WriteCatalogue(const hgemm::Catalogue& catalogue, const std::string& path);  // "-": stdout
+
+// What a command that wrote a catalogue (or its page) has to say: the document, if one was asked
+// for and stdout is not taken by the output, else the words, on stderr.
+void Tell(const CommonOptions& common, const std::string& output, const std::string& words,
+          nlohmann::json document);
 
 // The best passed kernel of each HGEMM problem: certified ones before screened ones, then the
 // greater ratio to the bar. `run`: of this tuning only, empty: of all.

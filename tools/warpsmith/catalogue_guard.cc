@@ -1,4 +1,6 @@
-#include <cstdio>
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
 
 #include "catalogue.h"
 #include "comparison_file.h"
@@ -8,19 +10,28 @@
 namespace warpsmith::cli {
 namespace {
 
-void TellOfBuilds(const hgemm::GuardedCatalogue& guarded) {
+std::string InWords(const hgemm::GuardedCatalogue& guarded, bool strict) {
+  std::string text = fmt::format(
+      "{} rows decided: {} are kernels now that were cuBLASLt's, {} the other way round; {} rows "
+      "were not compared{}; {} are of another device, layout or type; {} compared shapes have no "
+      "row",
+      guarded.decided, guarded.to_kernel, guarded.to_cublaslt, guarded.not_compared,
+      strict ? " and are cuBLASLt's" : " and stay as they were", guarded.elsewhere,
+      guarded.not_catalogued);
   if (guarded.built_anew > 0) {
-    std::fprintf(stderr,
-                 "%d kernels had been built anew since they were tuned; their rows have the hashes "
-                 "of what was compared now\n",
-                 guarded.built_anew);
+    text += fmt::format(
+        "\n{} kernels had been built anew since they were tuned; their rows have the hashes of "
+        "what "
+        "was compared now",
+        guarded.built_anew);
   }
   if (guarded.changed > 0) {
-    std::fprintf(stderr,
-                 "%d kernels are built otherwise by this program than what was compared: measure "
-                 "them again, or leave them out with 'hgemm build --strict'\n",
-                 guarded.changed);
+    text += fmt::format(
+        "\n{} kernels are built otherwise by this program than what was compared: measure them "
+        "again, or leave them out with 'hgemm build --strict'",
+        guarded.changed);
   }
+  return text;
 }
 
 }  // namespace
@@ -34,17 +45,16 @@ Result<int> RunCatalogueGuard(const CatalogueGuardOptions& options) {
       TRY(hgemm::Guard(catalogue, comparison,
                        options.strict ? hgemm::Uncompared::kCublasLt : hgemm::Uncompared::kKeep));
   TRY(WriteCatalogue(guarded.catalogue, options.output));
-  if (!options.common.quiet) {
-    std::fprintf(
-        stderr,
-        "%d rows decided: %d are kernels now that were cuBLASLt's, %d the other way round; "
-        "%d rows were not compared%s; %d are of another device, layout or type; "
-        "%d compared shapes have no row\n",
-        guarded.decided, guarded.to_kernel, guarded.to_cublaslt, guarded.not_compared,
-        options.strict ? " and are cuBLASLt's" : " and stay as they were", guarded.elsewhere,
-        guarded.not_catalogued);
-    TellOfBuilds(guarded);
-  }
+  Tell(options.common, options.output, InWords(guarded, options.strict),
+       {{"schema", "warpsmith.catalogue-guard"},
+        {"decided", guarded.decided},
+        {"to_kernel", guarded.to_kernel},
+        {"to_cublaslt", guarded.to_cublaslt},
+        {"not_compared", guarded.not_compared},
+        {"elsewhere", guarded.elsewhere},
+        {"not_catalogued", guarded.not_catalogued},
+        {"built_anew", guarded.built_anew},
+        {"changed", guarded.changed}});
   return 0;
 }
 

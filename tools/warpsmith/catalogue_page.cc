@@ -1,5 +1,5 @@
-#include <cstdio>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 
 #include "analysis/study_page.h"
 #include "catalogue.h"
@@ -36,9 +36,9 @@ Result<int> RunCataloguePage(const CataloguePageOptions& options) {
   const auto comparison = TRY(ReadBench(options.bench));
   const analysis::Study study = TRY(analysis::MakeStudy(catalogue, comparison));
   TRY(WriteFileAtomic(options.html, analysis::ToHtml(study, SourcesText(options))));
-  if (!options.common.quiet) {
-    std::fprintf(stderr, "%zu shapes in %s\n", catalogue.rows.size(), options.html.c_str());
-  }
+  Tell(options.common, options.html,
+       std::to_string(catalogue.rows.size()) + " shapes in " + options.html,
+       {{"schema", "warpsmith.catalogue-page"}, {"rows", catalogue.rows.size()}});
   return 0;
 }
 

@@ -13,6 +13,7 @@
 #include "dispatch_commands.h"
 #include "hgemm/family.h"
 #include "launch/half_type.h"
+#include "util/display_text.h"
 #include "util/file.h"
 
 namespace warpsmith::cli {
@@ -37,8 +38,7 @@ hgemm::Catalogue RowsFor(const hgemm::Catalogue& catalogue, const BuildOptions& 
     hgemm::Catalogue one{{row}};
     one.rows.front().device = device;
     hgemm::Catalogue& known = of_shape[key];
-    if (known.rows.empty() ||
-        known.rows.front().results.front().interval.lo < row.results.front().interval.lo) {
+    if (known.rows.empty() || hgemm::IsSurer(one.rows.front(), known.rows.front())) {
       known = std::move(one);
     }
   }
@@ -191,7 +191,9 @@ void Print(const Tally& tally, const dispatch::Pack& pack, const std::string& pa
         "them ('warpsmith hgemm verify --catalogue'), or leave them out with --strict\n",
         tally.changed);
   }
-  for (const std::string& line : tally.failed) std::printf("left out: %s\n", line.c_str());
+  for (const std::string& line : tally.failed) {
+    std::printf("left out: %s\n", LinesForTerminal(line).c_str());
+  }
 }
 
 }  // namespace
