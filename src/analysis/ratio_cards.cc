@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -121,18 +122,19 @@ std::string ShortName(const StudiedShape& shape) {
   return name;
 }
 
-// The worst first.
+// What callers get before kernels alone, of each the worst first.
 std::vector<Loss> LossesOf(const Chapter& chapter) {
   std::vector<Loss> losses;
-  for (const StudiedShape& shape : chapter.shapes) {
-    for (const Measured& measured : kMeasured) {
+  for (const Measured& measured : kMeasured) {
+    const auto begun = static_cast<std::ptrdiff_t>(losses.size());
+    for (const StudiedShape& shape : chapter.shapes) {
       for (const auto& [mode, ratio] : shape.*measured.ratios) {
         if (ratio.value < 1) losses.push_back({&shape, measured.who, mode, ratio});
       }
     }
+    std::stable_sort(losses.begin() + begun, losses.end(),
+                     [](const Loss& a, const Loss& b) { return a.ratio.value < b.ratio.value; });
   }
-  std::stable_sort(losses.begin(), losses.end(),
-                   [](const Loss& a, const Loss& b) { return a.ratio.value < b.ratio.value; });
   return losses;
 }
 
@@ -183,18 +185,20 @@ std::string LossCard(const Chapter& chapter) {
   if (rows.empty()) {
     return Card("Losses", "", "<p>No ratio of any shape in any measured mode is below 1.</p>\n");
   }
-  return Card("Losses",
-              "Every ratio below 1, the worst first; red: the whole interval is below 1. A kernel "
-              "alone that loses is not what callers get where the catalogue chooses cublaslt.",
-              Table({{"shape", ""},
-                     {"class", ""},
-                     {"measured", ""},
-                     {"mode", ""},
-                     {"ratio", "number"},
-                     {"interval", "number"},
-                     {"choice", ""},
-                     {"kernel", "text"}},
-                    rows));
+  return Card(
+      "Losses",
+      "Every ratio below 1, the library's before those of kernels alone, the worst first; red: "
+      "the whole interval is below 1. A kernel "
+      "alone that loses is not what callers get where the catalogue chooses cublaslt.",
+      Table({{"shape", ""},
+             {"class", ""},
+             {"measured", ""},
+             {"mode", ""},
+             {"ratio", "number"},
+             {"interval", "number"},
+             {"choice", ""},
+             {"kernel", "text"}},
+            rows));
 }
 
 }  // namespace warpsmith::analysis

@@ -107,6 +107,20 @@ TEST(StudyPageTest, HostileTextStaysText) {
   EXPECT_THAT(html, Not(HasSubstr("<img")));
 }
 
+// Hundreds of kernels that nobody is given would hide it.
+TEST(StudyPageTest, TheLibrarysLossesComeFirst) {
+  hgemm::ComparisonTable table = hgemm::SampleTable();
+  table.shapes = {hgemm::SampleShape({64, 256, 64}, 0.9)};
+  for (hgemm::ModeComparison& mode : table.shapes[0].modes) mode.library = hgemm::Ratio(0.99);
+  std::string html = ToHtml(MakeStudy(SampleCatalogue(), table).value(), "");
+  html.erase(0, html.find("<h2>Losses</h2>"));
+  const size_t library = html.find("<td>library</td>"), kernel = html.find("<td>kernel alone</td>");
+  ASSERT_NE(library, std::string::npos);
+  ASSERT_NE(kernel, std::string::npos);
+  EXPECT_LT(library, kernel);
+  EXPECT_EQ(html.find("<td>library</td>", kernel), std::string::npos);
+}
+
 // A name from a file may be longer than a plot is wide.
 TEST(StudyPageTest, ALongNameLeavesRoomForThePlot) {
   hgemm::Catalogue catalogue = SampleCatalogue();
