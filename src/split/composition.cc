@@ -25,12 +25,14 @@ using nlohmann::json;
 
 constexpr const char* kNoRun = "set WARPSMITH_PYTHON to a Python from 3.10 that has torch";
 
+// TRY stands outside of braces here: what is built of them would be lost where it returns.
 Result<json> TensorJson(const TensorSpec& tensor, const Sizes& sizes) {
-  return json{{"dtype", Name(tensor.dtype)},
-              {"extents", TRY(Extents(tensor, sizes))},
-              {"generator", json_fields::Value(tensor.generator)},
-              {"low", TRY(tensor.low.Evaluate(sizes))},
-              {"high", TRY(tensor.high.Evaluate(sizes))}};
+  json object = {{"dtype", Name(tensor.dtype)},
+                 {"generator", json_fields::Value(tensor.generator)}};
+  object["extents"] = TRY(Extents(tensor, sizes));
+  object["low"] = TRY(tensor.low.Evaluate(sizes));
+  object["high"] = TRY(tensor.high.Evaluate(sizes));
+  return object;
 }
 
 Result<json> BoundJson(const Task& task, const TensorSpec& output, const std::string& name,
@@ -66,11 +68,12 @@ Result<json> WorkloadJson(const Task& whole, const Split& split, const Workload&
     if (tensor.role != Role::kOutput) continue;
     bounds.push_back(TRY(BoundJson(whole, tensor, tensor.name, workload.sizes)));
   }
+  const json part_bounds = TRY(PartBounds(split, workload.sizes));
   return json{{"name", workload.name},
               {"sizes", workload.sizes},
               {"tensors", tensors},
               {"bounds", bounds},
-              {"part_bounds", TRY(PartBounds(split, workload.sizes))}};
+              {"part_bounds", part_bounds}};
 }
 
 json NamesOf(const Task& task, Role role) {
@@ -192,8 +195,9 @@ Error TooSlow(std::chrono::seconds limit, Author author) {
   const std::string within = " did not end within " + std::to_string(limit.count()) + " s";
   // The whole did, which was tried before the model was asked.
   if (author == Author::kModel) {
-    return {ErrorCode::kBadInput, "running the parts after the whole" + within,
-            "write them with few calls on whole tensors, or give them longer: --limit SECONDS"};
+    return {ErrorCode::kBadInput,
+            "running the parts" + within + "; a few calls on whole tensors are faster than loops",
+            "write them so, or give them longer: --limit SECONDS"};
   }
   return {ErrorCode::kUnavailable, "comparing the parts with the whole" + within,
           "give it longer: --limit SECONDS"};

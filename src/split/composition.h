@@ -30,8 +30,8 @@ struct Proof {
 // of their own, which sees nothing of the whole; a model's in a sandbox as well (confined.h).
 // kBadInput, in one line, where the parts do not compose, or lose too much between them; where a
 // part could not be judged alone, since zeros would pass for what it makes, or infinite numbers
-// would be right; where a reference fails; after `limit` where they are a model's. kUnavailable without PyTorch, and else
-// after `limit`.
+// would be right; where a reference fails; after `limit` where they are a model's. kUnavailable
+// without PyTorch, and else after `limit`.
 Result<Proof> Prove(const Task& whole, const Split& split, Author author,
                     std::chrono::seconds limit);
 

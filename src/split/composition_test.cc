@@ -167,6 +167,7 @@ TEST_F(CompositionTest, AModelsReferenceHoldsArithmeticOnly) {
                                           "(torch := rows)",
                                           "torch = rows",
                                           "rows.tolist().__iter__()",
+                                          "F.relu(rows)",
                                           "math.os",
                                           "print(rows)",
                                           "type(rows)",
@@ -218,6 +219,12 @@ TEST_F(CompositionTest, AModelsFileDoesNothingByItself) {
   for (size_t i = 0; i + 2 < texts.size(); ++i) {
     EXPECT_THAT((*said)[i], HasSubstr("is not allowed")) << texts[i];
   }
+}
+
+TEST_F(CompositionTest, SaysWhatIsNotImported) {
+  const auto said = Judged({"import torch\n\ndef reference(rows):\n    return F.relu(rows)\n"});
+  ASSERT_TRUE(said.ok()) << said.error().Line();
+  EXPECT_THAT(said->front(), StartsWith("reference.py:4: 'F', which nothing defines, is not"));
 }
 
 TEST_F(CompositionTest, NothingOfWhatARefusedReferenceHoldsIsRun) {

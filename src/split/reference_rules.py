@@ -25,9 +25,19 @@ _IMPORTS = {"torch", "math", "torch.nn", "torch.nn.functional", "torch.linalg", 
 _IN_ANNOTATIONS = {"torch.Tensor"}
 
 
+def _binds(node):
+    """Names that a statement or parameter gives a meaning to, somewhere."""
+    if isinstance(node, ast.FunctionDef):
+        return [node.name]
+    if isinstance(node, ast.arg):
+        return [node.arg]
+    return [node.id] if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) else []
+
+
 class _Checker(ast.NodeVisitor):
-    def __init__(self, path):
+    def __init__(self, path, tree):
         self._path, self._modules = path, {}
+        self._bound = {name for node in ast.walk(tree) for name in _binds(node)}
         self._parameters = []  # of the functions that we are in
         self._in_annotation = False
 
@@ -94,6 +104,8 @@ class _Checker(ast.NodeVisitor):
         is_ours = any(node.id in names for names in self._parameters)  # nothing can be deleted
         if node.id in self._modules or (self._is_hidden(node.id) and not is_ours):
             self._refuse(node, f"'{node.id[:60]}'")
+        if node.id not in self._bound and node.id not in _BUILTINS:
+            self._refuse(node, f"'{node.id[:60]}', which nothing defines,")
 
     def visit_Attribute(self, node):
         if not isinstance(node.ctx, ast.Load):
@@ -105,9 +117,9 @@ class _Checker(ast.NodeVisitor):
             if not is_known and not (self._in_annotation and path in _IN_ANNOTATIONS):
                 self._refuse(node, f"'{path[:60]}'")
             return
+        self.visit(node.value)
         if node.attr not in METHODS:
             self._refuse(node, f"'.{node.attr[:60]}'")
-        self.visit(node.value)
 
     def _module_path(self, node):
         """"torch.nn.functional.relu" of F.relu; None of what is no module's."""
@@ -127,7 +139,7 @@ def check_reference(path, text):
         line = getattr(error, "lineno", None) or 1
         raise Failure(BAD_INPUT, f"{path}:{line}: it is no Python: {type(error).__name__}",
                       "write a whole Python file") from None
-    checker = _Checker(path)
+    checker = _Checker(path, tree)
     for statement in tree.body:
         if not isinstance(statement, (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.Assign,
                                       ast.Expr)):

@@ -182,7 +182,9 @@ Result<json> TaskDocument(const JsonReader& part, const std::string& title, cons
   if (!whole.precision.empty()) document["precision"] = whole.precision;
   if (part.Has("flops")) document["flops"] = TRY(ExpressionText(part.At("flops")));
   if (!part.Has("reduction_length")) return document;
-  document["tolerance"] = {{"reduction_length", TRY(ExpressionText(part.At("reduction_length")))}};
+  // Not inside of the braces: what is built of them is lost where TRY returns.
+  const std::string length = TRY(ExpressionText(part.At("reduction_length")));
+  document["tolerance"] = {{"reduction_length", length}};
   return document;
 }
 

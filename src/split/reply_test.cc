@@ -100,6 +100,8 @@ TEST_F(ReplyTest, RefusesNamesThatCouldMeanMore) {
   Refuses(Changed("\"name\": \"h\", \"dtype\"", "\"name\": \"h; rm -rf\", \"dtype\""),
           "a name of letters");
   Refuses(Changed("\"M\", \"N\"", "\"M\", \"system(1)\""), "an expression");
+  Refuses(Changed("\"reduction_length\": \"K\"", "\"reduction_length\": \"\\u00e9K\""),
+          "reduction_length: expected an expression");
   Refuses(Changed("\"f32\"", "\"float\""), "a type");
   Refuses(Changed("\"unit\"", "\"reference\""), "normal, uniform, unit or integers");
   Refuses(Changed("\"generator\": \"unit\"", "\"flags\": \"-O0\""), "flags");

@@ -42,12 +42,13 @@ set(kernelbench_files binding checkout driver_description driver_process inspect
 set(mcp_files message session)
 set(chat_files recorded reply_reader retry server_events)
 
+set(split_files join parts reply)
 set(hgemm_files catalogue catalogue_merge catalogue_text comparison_table comparison_text problem)
 set(dispatch_files pack)
 
 set(sources)
 foreach(folder util core cuda task store knowledge profile agent audit solo compile baseline judge torch kernelbench
-    mcp chat hgemm dispatch)
+    mcp chat split hgemm dispatch)
   foreach(file IN LISTS ${folder}_files)
     list(APPEND sources ${WARPSMITH_SOURCE_ROOT}/${folder}/${file}.cc)
   endforeach()
