@@ -5,10 +5,11 @@
 
 #include <nlohmann/json.hpp>
 
-#include "agent_world.h"
 #include "chat/exchange.h"
+#include "command_line.h"
 #include "core/serialize.h"
 #include "part_kernels.h"
+#include "recorded_world.h"
 #include "split/confined.h"
 #include "split/test_split.h"
 #include "task/task_file.h"
@@ -246,6 +247,97 @@ TEST_F(PartKernelsTest, BeginTheWholesRun) {
   EXPECT_THAT(first, Not(HasSubstr("odd")));
   EXPECT_EQ(end.steps.size(), 6U);
   ASSERT_TRUE(RatioToBar(end.steps.front().verdict, Mode::kDeviceHot).has_value());
+}
+
+// The command itself, as a user gives it, up to the judge: his part is played by a recording.
+class JoinCommandTest : public PartKernelsTest {
+ protected:
+  JoinCommandTest() {
+    Export("product", Kernel("fast product"));
+    Export("softmax", Kernel("fast softmax"));
+    RecordedWorld judged;
+    maic::ScriptedModel model(
+        [](const ChatRequest&) -> Result<std::string> { return maic::CodeReply("us=60"); });
+    judged.world.models = {{"", &model}};
+    judged.world.task = Whole();
+    judged.world.workload = judged.world.task.workloads.front();
+    judged.world.budget.evaluations = 1;
+    CHECK(judged.Record(At("judged.wsrec")).ok());
+  }
+
+  struct Said {
+    int status = 0;
+    std::string errors;
+  };
+  Said Optimize(std::vector<std::string> more = {}) const {
+    std::vector<std::string> words = {"warpsmith",
+                                      "optimize",
+                                      At("whole").string(),
+                                      "--proposer",
+                                      "agent",
+                                      "--model",
+                                      "exchange:" + At("prompts").string(),
+                                      "--parts",
+                                      At("split").string(),
+                                      "--device",
+                                      At("judged.wsrec").string(),
+                                      "--store",
+                                      At("run.db").string(),
+                                      "--run",
+                                      "joined",
+                                      "--breadth",
+                                      "1",
+                                      "--ask",
+                                      "none",
+                                      "--budget",
+                                      "evals=1",
+                                      "--knowledge",
+                                      At("base.kb").string()};
+    words.insert(words.end(), more.begin(), more.end());
+    std::vector<char*> arguments;
+    for (std::string& word : words) arguments.push_back(word.data());
+    arguments.push_back(nullptr);
+    testing::internal::CaptureStdout();
+    testing::internal::CaptureStderr();
+    const int status = Main(static_cast<int>(words.size()), arguments.data());
+    testing::internal::GetCapturedStdout();
+    return {status, testing::internal::GetCapturedStderr()};
+  }
+};
+
+TEST_F(JoinCommandTest, FromPartsToAWholeThatIsJudged) {
+  const Said asked = Optimize();
+  EXPECT_EQ(asked.status, 79) << asked.errors;
+  // What has become of the parts since does not change a run that has begun.
+  std::filesystem::remove_all(At("split/product/best"));
+  const std::string prompt = AnswerWith(maic::CodeReply("us=60"));
+  EXPECT_THAT(prompt, HasSubstr("fast product"));
+  EXPECT_THAT(prompt, HasSubstr("fast softmax"));
+  EXPECT_THAT(prompt, HasSubstr("torch.softmax(torch.relu(x @ w + bias), dim=-1)"));
+  EXPECT_THAT(prompt, Not(HasSubstr("37"))) << "hidden sizes stay hidden";
+  const Said ended = Optimize();
+  EXPECT_EQ(ended.status, 0) << ended.errors;
+  const auto store = store::SqliteStore::Open(At("run.db"), store::Durability::kProcessDeath);
+  const Trajectory steps = store.value()->Steps("joined").value();
+  ASSERT_EQ(steps.size(), 1U);
+  EXPECT_NEAR(RatioToBar(steps[0].verdict, Mode::kDeviceHot).value(), 100.0 / 60, 0.01);
+}
+
+TEST_F(JoinCommandTest, APartWithoutAKernelEndsItBeforeAnybodyIsAsked) {
+  std::filesystem::remove_all(At("split/softmax/best"));
+  const Said said = Optimize();
+  EXPECT_EQ(said.status, Describe(ErrorCode::kNothingMeasured).exit_status) << said.errors;
+  EXPECT_THAT(said.errors, HasSubstr("part 'softmax' has no kernel yet (warpsmith optimize"));
+  EXPECT_TRUE(std::filesystem::is_empty(At("prompts")));
+}
+
+TEST_F(JoinCommandTest, PartsOfAnotherTaskAreRefused) {
+  ChangeTest(At("whole/task.toml"), "reduction_length = \"K\"", "reduction_length = \"K + 1\"");
+  ChangeTest(At("split/parts.toml"), "../whole", "../product");
+  std::filesystem::copy(At("split/product"), At("product"));
+  const Said said = Optimize();
+  EXPECT_EQ(said.status, Describe(ErrorCode::kBadInput).exit_status);
+  EXPECT_THAT(said.errors, HasSubstr("splits another task"));
 }
 
 }  // namespace
