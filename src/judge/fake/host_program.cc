@@ -80,14 +80,15 @@ constexpr char kSource[] = R"cpp(
     const bool is_first = ++call_of_burst <= calls_before / 3;
     if (Is("leaves-out-the-first-calls") && timed && is_first) return;
     if (Is("long-calls") || Is("leaves-out-the-first-calls")) usleep(14'000);
-    // What FakeTorch says is called. Compiled code is the faster, but for its first calls.
+    // What FakeTorch says is called. Compiled code is the faster, but for its first calls: a check
+    // and four bursts of two.
     if (Is("compiled-code-that-starts-slowly")) {
       const char* callee = getenv("WARPSMITH_FAKE_CALLEE");
       static int compiled_calls = 0;
       if (callee == nullptr || callee[0] != 'c') {
-        usleep(1'000);
-      } else if (++compiled_calls <= 18) {
         usleep(20'000);
+      } else if (++compiled_calls <= 9) {
+        usleep(60'000);
       }
     }
     if (Is("hangs") || (Is("hangs-when-timed") && timed))
