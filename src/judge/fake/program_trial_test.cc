@@ -201,7 +201,7 @@ TEST_F(ProgramJudging, HonestPassesOnTheWallClock) {
   EXPECT_EQ(timing.candidate.samples.size(), 4U) << "two bursts a round";
   EXPECT_GT(timing.candidate.median_us, 0.5);
   EXPECT_TRUE(passed->correctness.deterministic);
-  EXPECT_GT(passed->correctness.outputs_verified, 40);
+  EXPECT_GT(passed->correctness.outputs_verified, 15);  // four checks, two calls a burst at least
   EXPECT_EQ(evidence_.sandbox, "L0");
 }
 
