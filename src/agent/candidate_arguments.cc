@@ -48,8 +48,10 @@ Status TakeEdits(const JsonReader& arguments, Sources* sources) {
     const std::string name = TRY(item.At("file").String());
     const auto found = sources->find(name);
     if (found == sources->end()) return item.At("file").Bad("the name of one of the sources");
-    const Edit edit{item.path() + " of '" + name + "'", TRY(item.At("search").String()),
-                    TRY(item.At("replace").String()), std::nullopt};
+    Edit edit;
+    edit.name = item.path() + " of '" + name + "'";
+    edit.search = TRY(item.At("search").String());
+    edit.replace = TRY(item.At("replace").String());
     found->second = TRY(ApplyEdit(found->second, edit));
     TRY(CheckSize(name, found->second));
   }

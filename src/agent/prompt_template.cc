@@ -81,7 +81,9 @@ std::string Written(const Piece& piece, const std::string& value) {
 
 Result<PromptTemplate> ParseTemplate(std::string_view name, std::string_view file,
                                      std::span<const Variable> known) {
-  PromptTemplate prompt{std::string(name), TRY(TakeVersion(name, &file)), {}};
+  PromptTemplate prompt;
+  prompt.name = name;
+  prompt.version = TRY(TakeVersion(name, &file));
   size_t at = 0;
   for (size_t open = file.find(kOpen); open != file.npos; open = file.find(kOpen, at)) {
     const size_t close = file.find(kClose, open);

@@ -119,9 +119,10 @@ Status CanCarryOut(const LaunchPlan& plan) {
 }
 
 Result<std::string> WritePack(const Pack& pack) {
+  const std::string catalogue = TRY(hgemm::ToText(pack.catalogue));
   json index = {{"architecture", pack.architecture},
                 {"toolkit", pack.toolkit},
-                {"catalogue", TRY(hgemm::ToText(pack.catalogue))},
+                {"catalogue", catalogue},
                 {"kernels", json::array()},
                 {"rows", json::array()}};
   std::string images;

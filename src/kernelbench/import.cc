@@ -108,7 +108,8 @@ Result<ImportRow> ImportModule(const Place& place, const Problem& problem,
   if (!inspection.ok()) return inspection.error();
   const fs::path folder = place.Folder(problem);
   const std::string source = "model.py";
-  const std::map<std::string, std::string> files = {{source, TRY(ReadFile(problem.path))}};
+  const std::string text = TRY(ReadFile(problem.path));
+  const std::map<std::string, std::string> files = {{source, text}};
   if (IsDone(folder, files)) return Kept(place, problem);
   const json task = TRY(ModuleTask(place.Names(problem), *inspection, source));
   TRY(WriteFiles(folder, files));
@@ -256,7 +257,9 @@ Result<ImportResult> ImportDrivers(const Checkout& checkout, const ImportOptions
       PrecompileHeaders(headers.path(), {}).ok()) {
     import.precompiled = headers.path();
   }
-  ImportResult result{import.place.set, TRY(RunAll(import, problems, report))};
+  ImportResult result;
+  result.set = import.place.set;
+  result.rows = TRY(RunAll(import, problems, report));
   if (Interrupted()) return Error{ErrorCode::kInterrupted, "stopped; what is there stays", ""};
   return result;
 }

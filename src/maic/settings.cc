@@ -62,8 +62,10 @@ void PutParts(const std::vector<PartKernel>& parts, json& text) {
 Result<std::vector<PartKernel>> PartsFrom(const JsonReader& json) {
   std::vector<PartKernel> parts;
   for (const JsonReader& item : TRY(json.Items())) {
-    parts.push_back({TRY(item.At("name").String()), TRY(item.At("facts").String()),
-                     TRY(CandidateFrom(item.At("candidate")))});
+    PartKernel& part = parts.emplace_back();
+    part.name = TRY(item.At("name").String());
+    part.facts = TRY(item.At("facts").String());
+    part.candidate = TRY(CandidateFrom(item.At("candidate")));
   }
   return parts;
 }

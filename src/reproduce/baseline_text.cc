@@ -22,12 +22,14 @@ Result<std::string> BaselineText(const Subject& subject, const Contenders& conte
   for (const TensorSpec& tensor : task.tensors) {
     if (tensor.role != Role::kInput) continue;
     const auto& sizes = subject.workload.sizes;
+    const auto shape = TRY(Extents(tensor, sizes));
+    const auto low = TRY(tensor.low.Evaluate(sizes)), high = TRY(tensor.high.Evaluate(sizes));
     inputs.push_back({{"name", tensor.name},
                       {"dtype", Name(tensor.dtype)},
-                      {"shape", TRY(Extents(tensor, sizes))},
+                      {"shape", shape},
                       {"generator", json_fields::Value(tensor.generator)},
-                      {"low", TRY(tensor.low.Evaluate(sizes))},
-                      {"high", TRY(tensor.high.Evaluate(sizes))}});
+                      {"low", low},
+                      {"high", high}});
   }
   // A driver's Python is the module that was paired with it.
   const bool is_driver = task.reference.kind != "torch";

@@ -193,7 +193,8 @@ Result<ToolResult> McpTools::AddNote(const JsonReader& arguments, mcp::CallConte
   if (arguments.Has("verdict")) {
     note.evidence = TRY(bench_.Find(TRY(arguments.At("verdict").String()))).id();
   }
-  return Structured({{"new", TRY(base_->Add(note))}});
+  const bool added = TRY(base_->Add(note));
+  return Structured({{"new", added}});
 }
 
 }  // namespace warpsmith::cli
