@@ -175,7 +175,9 @@ def _fraction(value, expected, bound):
     if not expected.is_floating_point():
         value, expected = value.long(), expected.long()  # f64 does not hold them all
     error = (value - expected).abs().double()
-    expected = expected.double()
+    value, expected = value.double(), expected.double()
+    apart = (value - expected).abs()
+    error = torch.where(apart < 2.0**62, error, apart)  # i64 does not hold every difference
     allowed = (bound["relative"] * expected.abs() + bound["absolute"]
                + bound["largest"] * expected.abs().max())
     error = torch.where(error == 0, error, error / allowed)  # 0 of 0 is right

@@ -45,10 +45,34 @@ Result<json> BoundJson(const Task& task, const TensorSpec& output, const std::st
               {"largest", bound.magnitude}};
 }
 
+// A longer sum allows a larger error, and a part may be a model's: it cannot add up more than there
+// is, except as long as the whole's sums, whose tolerance it may have taken over.
+Status CheckLength(const Task& whole, const Part& part, const Sizes& sizes) {
+  if (!part.task.tolerance.reduction_length) return {};
+  const int64_t length = TRY(part.task.tolerance.reduction_length->Evaluate(sizes));
+  double longest = 0;
+  if (whole.tolerance.reduction_length) {
+    longest = static_cast<double>(TRY(whole.tolerance.reduction_length->Evaluate(sizes)));
+  }
+  for (const TensorSpec& tensor : part.task.tensors) {
+    double elements = 1;
+    for (const int64_t extent : TRY(Extents(tensor, sizes))) {
+      elements *= static_cast<double>(extent);
+    }
+    longest += elements;
+  }
+  if (static_cast<double>(length) <= longest) return {};
+  return Error{ErrorCode::kBadInput,
+               "part '" + part.name + "': its reduction_length, " + std::to_string(length) +
+                   ", is more than all its tensors hold",
+               "give the length of the part's longest sum"};
+}
+
 // What each part's outputs are held to when it is measured alone.
-Result<json> PartBounds(const Split& split, const Sizes& sizes) {
+Result<json> PartBounds(const Task& whole, const Split& split, const Sizes& sizes) {
   json bounds = json::array();
   for (const Part& part : split.parts) {
+    TRY(CheckLength(whole, part, sizes));
     for (const TensorSpec& tensor : part.task.tensors) {
       if (tensor.role != Role::kOutput) continue;
       json bound = TRY(BoundJson(part.task, tensor, part.values.at(tensor.name), sizes));
@@ -68,7 +92,7 @@ Result<json> WorkloadJson(const Task& whole, const Split& split, const Workload&
     if (tensor.role != Role::kOutput) continue;
     bounds.push_back(TRY(BoundJson(whole, tensor, tensor.name, workload.sizes)));
   }
-  const json part_bounds = TRY(PartBounds(split, workload.sizes));
+  const json part_bounds = TRY(PartBounds(whole, split, workload.sizes));
   return json{{"name", workload.name},
               {"sizes", workload.sizes},
               {"tensors", tensors},

@@ -75,6 +75,22 @@ TEST_F(CompositionTest, SaysWhereATypeBetweenPartsIsTooNarrow) {
   Refuses("the parts are right but lose too much between them: output y");
 }
 
+// What i64 does not hold of a difference is no small one.
+TEST_F(CompositionTest, RefusesWholeNumbersThatAreFarOff) {
+  WriteTest(At("whole/reference.py"),
+            "import torch\n\n\ndef reference(x, w, bias):\n"
+            "    return torch.relu(x @ w + bias).long()\n");
+  ChangeTest(At("whole/task.toml"), "\"y\", dtype = \"f16\"", "\"y\", dtype = \"i64\"");
+  ChangeTest(At("split/softmax/task.toml"), "\"y\", dtype = \"f16\"", "\"y\", dtype = \"i64\"");
+  ChangeTest(At("split/product/task.toml"), "\"f32\"", "\"f64\"");
+  ChangeTest(At("split/softmax/task.toml"), "\"f32\"", "\"f64\"");
+  PutReference("def reference(rows):\n    return rows.long() + -2**63\n");
+  Refuses("the parts do not compose to the whole: output y", Author::kModel);
+  PutReference("def reference(rows):\n    return rows.long()\n");
+  const auto proof = Run(Author::kModel);
+  EXPECT_TRUE(proof.ok()) << proof.error().Line();
+}
+
 TEST_F(CompositionTest, RefusesATaskThatZerosPass) {
   ChangeTest(At("whole/task.toml"), "reduction_length = \"K\"",
              "absolute = 2.0\nrelative = 0.0\nreason = \"a test\"");
@@ -91,6 +107,10 @@ TEST_F(CompositionTest, RefusesPartsThatCannotBeJudgedAlone) {
   PutReference(
       "import torch\n\n\ndef reference(rows):\n    return torch.softmax(rows.exp(), -1)\n");
   Refuses("product: h holds infinite or no numbers");
+  WriteTestSplit(folder_.path());
+  ChangeTest(At("split/product/task.toml"), "reduction_length = \"K\"",
+             "reduction_length = \"1000000 * K\"");
+  Refuses("part 'product': its reduction_length, 32000000, is more than all its tensors hold");
 }
 
 TEST_F(CompositionTest, SaysWhichReferenceFailsAndWhere) {
@@ -171,11 +191,26 @@ TEST_F(CompositionTest, AModelsReferenceHoldsArithmeticOnly) {
                                           "math.os",
                                           "print(rows)",
                                           "type(rows)",
-                                          "__builtins__"};
+                                          "__builtins__",
+                                          "rows.to('meta')",
+                                          "rows.to(device='meta')",
+                                          "torch.zeros(2, device='meta')",
+                                          "places = ['meta']",
+                                          "[].append('meta')",
+                                          "torch.zeros(*'ab')",
+                                          "torch.add(rows, 1, out=rows)",
+                                          "torch.add(rows, **rows)",
+                                          "[rows.repeat_interleave][0](rows, output_size=1)",
+                                          "rows.to(torch.split('meta', 'x')[0])",
+                                          "nn.functional.scaled_dot_product_attention("
+                                          "rows, rows, rows, dropout_p=0.5)",
+                                          "nn.functional.scaled_dot_product_attention("
+                                          "rows, rows, rows, None, 0.5)",
+                                          "[nn.functional.scaled_dot_product_attention]"};
   std::vector<std::string> texts;
   for (const std::string& line : lines) {
-    texts.push_back("import torch\nimport math\n\ndef reference(rows):\n    " + line +
-                    "\n    return rows\n");
+    texts.push_back("import torch\nimport math\nfrom torch import nn\ndef reference(rows):\n    " +
+                    line + "\n    return rows\n");
   }
   const auto said = Judged(texts);
   ASSERT_TRUE(said.ok()) << said.error().Line();
@@ -207,7 +242,12 @@ TEST_F(CompositionTest, AModelsFileDoesNothingByItself) {
                                     "def f(x: open('x')):\n    pass",
                                     "import torch\ndef f(x: torch.Tensor(cdata=8)):\n    pass",
                                     "import torch\ndef f(x=torch.Tensor):\n    pass",
-                                    "import torch\nimport torch.nn.functional as F\nF.relu = 1"};
+                                    "import torch\nimport torch.nn.functional as F\nF.relu = 1",
+                                    "import torch\ndef g(L):\n    def f(a: [0 for L[0] in "
+                                    "[torch.Tensor]]):\n        pass\n    L[0](cdata=8)",
+                                    "def f(a: [0 for x in 'ab']):\n    pass",
+                                    "def f(x=b'ab'):\n    pass",
+                                    "def f(x='meta'):\n    pass"};
   for (std::string& text : texts) text += "\n\ndef reference(rows):\n    return rows\n";
   texts.emplace_back("def reference(rows):\n    return (rows\n");
   texts.emplace_back("import torch\n\ndef reference(rows):\n    return torch.relu(rows)\n");
@@ -218,6 +258,34 @@ TEST_F(CompositionTest, AModelsFileDoesNothingByItself) {
   EXPECT_EQ((*said)[texts.size() - 2], "reference.py:2: it is no Python: SyntaxError");
   for (size_t i = 0; i + 2 < texts.size(); ++i) {
     EXPECT_THAT((*said)[i], HasSubstr("is not allowed")) << texts[i];
+  }
+}
+
+// A reference that counts its calls could be right where it is proven, and wrong later.
+TEST_F(CompositionTest, AModelsReferenceRemembersNothing) {
+  std::vector<std::string> texts = {"CALLS = [0]",
+                                    "CALLS = torch.zeros(1)",
+                                    "CALLS = (i for i in range(9))",
+                                    "CALLS = ([],)",
+                                    "CALLS = zip((1,))",
+                                    "def f(x, calls=[]):\n    return x",
+                                    "A = B = list(())",
+                                    "def float(x):\n    return [x]\nCALLS = float(0)"};
+  const size_t refused = texts.size();
+  for (const char* fine : {"EPS = 1e-5\nSHAPE = (2, -3)\nINF = -float('inf')",
+                           "SCALE = 1 / math.sqrt(2)\nSMALL = torch.finfo(torch.float32).min",
+                           "DTYPE = torch.float32\ndef f(x, n=3, *, d=DTYPE):\n    return x"}) {
+    texts.emplace_back(fine);
+  }
+  for (std::string& text : texts) {
+    text = "import math\nimport torch\n" + text + "\ndef reference(rows):\n    return rows\n";
+  }
+  const auto said = Judged(texts);
+  ASSERT_TRUE(said.ok()) << said.error().Line();
+  ASSERT_EQ(said->size(), texts.size());
+  for (size_t i = 0; i < texts.size(); ++i) {
+    EXPECT_THAT((*said)[i], HasSubstr(i < refused ? "outside of a function" : "")) << texts[i];
+    EXPECT_EQ((*said)[i].empty(), i >= refused) << (*said)[i];
   }
 }
 
@@ -300,6 +368,7 @@ TEST_F(CompositionTest, AModelMayUseWhatTensorsNeed) {
       "import math\nimport torch\nimport torch.nn.functional as F\nfrom torch import nn\n\n\n"
       "SCALE = 2.0\n\n\ndef rows_of(rows):\n    largest = rows.amax(dim=-1, keepdim=True)\n"
       "    e = torch.exp((rows - largest) * SCALE / math.sqrt(4.0))\n"
+      "    assert (rows - rows.max(dim=-1, keepdim=True).values <= 0).all(), 'the largest'\n"
       "    return nn.functional.relu(e)\n\n\n"
       "def reference(rows, *, N):\n    parts = []\n    for i in range(2):\n"
       "        parts.append(rows[:, i * (N // 2):(i + 1) * (N // 2) if i == 0 else N])\n"

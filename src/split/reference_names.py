@@ -37,9 +37,9 @@ _ON_TENSORS = """
 
 _METHODS_ONLY = """
     append bfloat16 bool contiguous copy_ cpu device dim double dtype element_size eps expand
-    expand_as extend fill_ float H half int is_contiguous is_signed item itemsize long max mH mT
-    ndim ndimension nelement new_full new_ones new_tensor new_zeros repeat reshape_as shape short
-    size stride sum_to_size T tiny to tolist type_as view view_as zero_
+    expand_as extend fill_ float H half indices int is_contiguous is_signed item itemsize long
+    max mH mT ndim ndimension nelement new_full new_ones new_tensor new_zeros repeat reshape_as shape short
+    size stride sum_to_size T tiny to tolist type_as values view view_as zero_
 """.split()
 
 _OF_TORCH = """
