@@ -5,25 +5,19 @@
 #include <string>
 
 #include "hgemm/catalogue.h"
+#include "hgemm/test_catalogue.h"
 
 namespace warpsmith::analysis {
 
 inline hgemm::CatalogueRow SampleRow(const hgemm::Problem& problem, const Point& kernel,
                                      double ratio) {
-  hgemm::CatalogueRow row;
+  hgemm::CatalogueRow row = hgemm::SampleRow(problem.m, ratio, "2026-11-22T00:06:43Z");
   row.problem = problem;
-  row.device = "NVIDIA H200";
   row.choice = ratio >= 1 ? hgemm::Choice::kKernel : hgemm::Choice::kCublasLt;
   row.kernel = kernel;
-  row.candidate = row.plan_id = row.artifact = std::string(64, 'a');
   row.results = {
       {Mode::kDeviceHot, "cublaslt-auto", 2, 2 * ratio, ratio, {ratio * 0.99, ratio * 1.01}}};
-  row.architecture = "sm_90a";
-  row.driver = "580.159.04";
-  row.toolkit = "nvrtc 13.0";
-  row.library = "cuBLASLt 13.1.0";
   row.level = "screened";
-  row.date = "2026-11-22T00:06:43Z";
   return row;
 }
 

@@ -10,7 +10,6 @@
 namespace warpsmith::hgemm {
 namespace {
 
-constexpr std::string_view kFirstLine = "# warpsmith hgemm catalogue, version ";
 constexpr std::array<std::string_view, 18> kColumns = {
     "m",       "n",         "k",     "layout",   "dtype",   "device",       "choice",
     "kernel",  "candidate", "plan",  "artifact", "results", "architecture", "driver",
@@ -18,11 +17,13 @@ constexpr std::array<std::string_view, 18> kColumns = {
 constexpr double kLargestNumber = 1e9;
 constexpr size_t kMostParameters = 64, kMostResults = 64;
 
-Error Bad(const Place& place, const std::string& what) {
-  return BadAt(place, what,
-               "docs/catalogue-format.md says what a row holds; 'warpsmith hgemm catalogue make' "
-               "writes a catalogue");
-}
+constexpr const char* kFix =
+    "docs/catalogue-format.md says what a row holds; 'warpsmith hgemm catalogue make' "
+    "writes a catalogue";
+constexpr FirstLine kFirstLine{"catalogue", kCatalogueVersion, kFix,
+                               "use the version of warpsmith that wrote it, or make it again"};
+
+Error Bad(const Place& place, const std::string& what) { return BadAt(place, what, kFix); }
 
 Result<int64_t> Extent(const Place& place, std::string_view name, std::string_view cell) {
   const auto value = NumberOf<int64_t>(cell);
@@ -130,19 +131,6 @@ Result<CatalogueRow> RowOf(const Place& place, std::string_view text) {
   return row;
 }
 
-Status CheckFirstLine(const Place& place, std::string_view line) {
-  if (!line.starts_with(kFirstLine)) {
-    return Bad(place, "not a catalogue: expected '" + std::string(kFirstLine) + "1'");
-  }
-  if (line.substr(kFirstLine.size()) == std::to_string(kCatalogueVersion)) return {};
-  Error error =
-      Bad(place, "catalogue of version '" + std::string(line.substr(kFirstLine.size())) +
-                     "', this program reads version " + std::to_string(kCatalogueVersion));
-  error.code = ErrorCode::kVersion;
-  error.fix = "use the version of warpsmith that wrote it, or make it again";
-  return error;
-}
-
 std::string Header() {
   std::string header;
   for (std::string_view column : kColumns) {
@@ -196,7 +184,7 @@ Result<Catalogue> ParseCatalogue(std::string_view source, std::string_view text)
     text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
     if (line.ends_with('\r')) line.remove_suffix(1);
     if (++place.line == 1) {
-      TRY(CheckFirstLine(place, line));
+      TRY(CheckFirstLine(kFirstLine, place, line));
     } else if (line.empty() || line.starts_with('#')) {
       continue;
     } else if (!has_header) {
@@ -240,8 +228,7 @@ Result<std::string> ToText(const Catalogue& catalogue) {
   for (const CatalogueRow& row : catalogue.rows) rows.push_back(&row);
   std::stable_sort(rows.begin(), rows.end(),
                    [](const auto* a, const auto* b) { return KeyOf(*a) < KeyOf(*b); });
-  std::string text =
-      std::string(kFirstLine) + std::to_string(kCatalogueVersion) + "\n" + Header() + "\n";
+  std::string text = kFirstLine.Text() + "\n" + Header() + "\n";
   for (const CatalogueRow* row : rows) text += RowText(*row) + "\n";
   TRY(ParseCatalogue("the catalogue", text));
   return text;

@@ -9,7 +9,6 @@
 namespace warpsmith::hgemm {
 namespace {
 
-constexpr std::string_view kFirstLine = "# warpsmith hgemm comparison, version ";
 constexpr std::string_view kSession = "# session: ";
 constexpr std::string_view kColumns =
     "m,n,k,layout,dtype,mode,choice,kernel_us,ours_us,lt_auto_us,ratio_kernel,lo_kernel,hi_kernel,"
@@ -27,13 +26,13 @@ constexpr std::array<SessionField, 5> kSessionFields = {{{"date", &ComparisonSes
                                                          {"baseline", &ComparisonSession::baseline},
                                                          {"program", &ComparisonSession::program}}};
 
-Error Bad(const Place& place, const std::string& what) {
-  return BadAt(place, what,
-               "docs/comparison-format.md says what a comparison holds; 'warpsmith hgemm bench "
-               "--against LIB --csv FILE' writes one");
-}
+constexpr const char* kFix =
+    "docs/comparison-format.md says what a comparison holds; 'warpsmith hgemm bench "
+    "--against LIB --csv FILE' writes one";
+constexpr FirstLine kFirstLine{"comparison", kComparisonVersion, kFix,
+                               "use the version of warpsmith that wrote it, or measure again"};
 
-std::string Quoted(std::string_view text) { return "'" + std::string(text.substr(0, 80)) + "'"; }
+Error Bad(const Place& place, const std::string& what) { return BadAt(place, what, kFix); }
 
 // Hands out a text's lines; what follows the last newline is no line.
 class Lines {
@@ -125,19 +124,6 @@ Result<Row> RowIn(const Place& place, const ComparisonTerms& terms, std::string_
   return row;
 }
 
-Status CheckFirstLine(const Place& place, std::string_view line) {
-  if (!line.starts_with(kFirstLine)) {
-    return Bad(place, "not a comparison: expected '" + std::string(kFirstLine) + "1'");
-  }
-  if (line.substr(kFirstLine.size()) == std::to_string(kComparisonVersion)) return {};
-  Error error =
-      Bad(place, "comparison of version " + Quoted(line.substr(kFirstLine.size())) +
-                     ", this program reads version " + std::to_string(kComparisonVersion));
-  error.code = ErrorCode::kVersion;
-  error.fix = "use the version of warpsmith that wrote it, or measure again";
-  return error;
-}
-
 // "# device: NVIDIA H200", one for each term, in their order; then the columns.
 Result<ComparisonTerms> HeadIn(Lines& lines) {
   const auto next = [&]() -> Result<std::string_view> {
@@ -145,7 +131,7 @@ Result<ComparisonTerms> HeadIn(Lines& lines) {
     return Bad({lines.place().source, lines.place().line + 1}, "the head is cut off");
   };
   const std::string_view first = TRY(next());
-  TRY(CheckFirstLine(lines.place(), first));
+  TRY(CheckFirstLine(kFirstLine, lines.place(), first));
   ComparisonTerms terms;
   for (const auto& field : kTermFields) {
     const std::string expected = "# " + std::string(field.name) + ": ";
@@ -263,7 +249,7 @@ Result<ReadComparison> ParseComparison(std::string_view source, std::string_view
 }
 
 std::string HeadText(const ComparisonTerms& terms) {
-  std::string text = std::string(kFirstLine) + std::to_string(kComparisonVersion) + "\n";
+  std::string text = kFirstLine.Text() + "\n";
   for (const auto& field : kTermFields) {
     text += "# " + std::string(field.name) + ": " + terms.*field.text + "\n";
   }
