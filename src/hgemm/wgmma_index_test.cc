@@ -51,9 +51,11 @@ std::map<std::vector<int>, int> Worked(const Problem& problem, int clusters) {
   gridDim.x = clusters * Geometry<C>::kClusterSize;
   for (blockIdx.x = 0; blockIdx.x < gridDim.x; ++blockIdx.x) {
     const Cta cta = CtaOf<C>(blockIdx.x);
-    const BlockRange blocks = KBlocks<C>(cta, problem);
-    ForEachTile<C>(cta, problem, [&](int row, int column, bool) {
-      for (int block = blocks.begin; block < blocks.end; ++block) ++count[{row, column, block}];
+    const Work work = WorkOf<C>(cta, problem);
+    ForEachTile<C>(cta, problem, work.first, [&](int row, int column, bool) {
+      for (int block = work.blocks.begin; block < work.blocks.end; ++block) {
+        ++count[{row, column, block}];
+      }
     });
   }
   return count;

@@ -369,6 +369,7 @@ void wgmma_wait_group() {
   __syncwarp();
 }
 inline void pin_register(float&) {}
+inline void work_out_here(int) {}
 
 template <int kN, int kTransposeB, bool kBf16>
 void wgmma_mma_async(float (&d)[kN / 2], u64 a, u64 b, int accumulate) {

@@ -224,6 +224,13 @@ WARPSMITH_PTX void griddepcontrol_launch_dependents() {
 // Returns once the operation ahead has ended and all it wrote can be seen.
 WARPSMITH_PTX void griddepcontrol_wait() { asm volatile("griddepcontrol.wait;" ::: "memory"); }
 
+// Has a pointer that is not null worked out here and not after a wait that follows. Nothing less
+// than an effect that hangs on it keeps the assembler from that.
+template <class T>
+WARPSMITH_PTX void work_out_here(const T* pointer) {
+  asm volatile("{\n.reg .pred p;\nsetp.eq.u64 p, %0, 0;\n@p trap;\n}" ::"l"(pointer) : "memory");
+}
+
 // ---- thread block clusters (sm_90) -------------------------------------------------------------
 
 WARPSMITH_PTX uint32_t mov_cluster_ctarank() {

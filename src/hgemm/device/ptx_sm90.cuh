@@ -162,6 +162,12 @@ WS_DEVICE void griddepcontrol_launch_dependents() {
 // Returns once the operation ahead has ended and all it wrote can be seen.
 WS_DEVICE void griddepcontrol_wait() { asm volatile("griddepcontrol.wait;" ::: "memory"); }
 
+// Has a value that is never -1 worked out here and not after a wait that follows. Nothing less than
+// an effect that hangs on it keeps the assembler from that.
+WS_DEVICE void work_out_here(int value) {
+  asm volatile("{\n.reg .pred p;\nsetp.eq.s32 p, %0, -1;\n@p trap;\n}" ::"r"(value) : "memory");
+}
+
 // ---- TMA ----------------------------------------------------------------------------------------
 
 WS_DEVICE void prefetch_tensormap(const TensorMap* map) {

@@ -100,8 +100,8 @@ __device__ __forceinline__ Place Locate() {
 }
 
 // ---- operand B -------------------------------------------------------------------------------
-// Each access has kWords (registers of one k32 block), Load, and Fragment(j, w): the word of
-// B for instruction j holding k = 8t+2w, 8t+2w+1 of this lane's column.
+// Each access has Origin (where this lane reads its first block), Load of the block `k` later, and
+// Fragment(j, w): the word of B for instruction j holding k = 8t+2w, 8t+2w+1 of this lane's column.
 
 template <class C, BAccess kAccess>
 struct BlockB;
@@ -111,13 +111,14 @@ template <class C>
 struct BlockB<C, BAccess::kColumnMajor> {
   uint4_t column[Derived<C>::kTilesJ];
 
-  __device__ __forceinline__ void Load(const half_t* b, const Place& p, int k) {
-    using D = Derived<C>;
-    const int first = p.column + D::kRun * (p.group / 2) + p.group % 2;
-    const half_t* source = b + first * C::kK + k + 8 * p.thread;
+  static __device__ __forceinline__ const half_t* Origin(const half_t* b, const Place& p) {
+    const int first = p.column + Derived<C>::kRun * (p.group / 2) + p.group % 2;
+    return b + first * C::kK + p.k + 8 * p.thread;
+  }
+  __device__ __forceinline__ void Load(const half_t* origin, int k) {
 #pragma unroll
-    for (int j = 0; j < D::kTilesJ; ++j) {
-      column[j] = ptx::ld_global_nc_v4_b32(source + 2 * j * C::kK);
+    for (int j = 0; j < Derived<C>::kTilesJ; ++j) {
+      column[j] = ptx::ld_global_nc_v4_b32(origin + k + 2 * j * C::kK);
     }
   }
   __device__ __forceinline__ void Fragment(uint32_t (&words)[4], int j) const {
@@ -148,12 +149,15 @@ template <class C>
 struct BlockB<C, BAccess::kRowMajorMovmatrix> {
   uint32_t row[4][Derived<C>::kTilesJ];
 
-  __device__ __forceinline__ void Load(const half_t* b, const Place& p, int k) {
-    using D = Derived<C>;
-    const int first = k + 8 * (p.group / 2) + p.group % 2;
-    const half_t* source = b + first * C::kN + p.column + D::kRun * p.thread;
+  static __device__ __forceinline__ const half_t* Origin(const half_t* b, const Place& p) {
+    const int first = p.k + 8 * (p.group / 2) + p.group % 2;
+    return b + first * C::kN + p.column + Derived<C>::kRun * p.thread;
+  }
+  __device__ __forceinline__ void Load(const half_t* origin, int k) {
 #pragma unroll
-    for (int w = 0; w < 4; ++w) LoadWords<D::kTilesJ>(row[w], source + 2 * w * C::kN);
+    for (int w = 0; w < 4; ++w) {
+      LoadWords<Derived<C>::kTilesJ>(row[w], origin + (k + 2 * w) * C::kN);
+    }
   }
   __device__ __forceinline__ void Fragment(uint32_t (&words)[4], int j) const {
 #pragma unroll
@@ -168,15 +172,17 @@ struct BlockB<C, BAccess::kRowMajorPermute> {
   static constexpr int kRowWords = Derived<C>::kTilesJ < 2 ? 1 : Derived<C>::kTilesJ / 2;
   uint32_t row[8][kRowWords];
 
-  __device__ __forceinline__ void Load(const half_t* b, const Place& p, int k) {
-    using D = Derived<C>;
-    const half_t* source = b + (k + 8 * p.thread) * C::kN + p.column + D::kTilesJ * p.group;
+  static __device__ __forceinline__ const half_t* Origin(const half_t* b, const Place& p) {
+    return b + (p.k + 8 * p.thread) * C::kN + p.column + Derived<C>::kTilesJ * p.group;
+  }
+  __device__ __forceinline__ void Load(const half_t* origin, int k) {
 #pragma unroll
     for (int r = 0; r < 8; ++r) {
-      if constexpr (D::kTilesJ == 1) {
-        row[r][0] = ptx::ld_global_nc_b16(source + r * C::kN);
+      const half_t* const source = origin + (k + r) * C::kN;
+      if constexpr (Derived<C>::kTilesJ == 1) {
+        row[r][0] = ptx::ld_global_nc_b16(source);
       } else {
-        LoadWords<kRowWords>(row[r], source + r * C::kN);
+        LoadWords<kRowWords>(row[r], source);
       }
     }
   }
@@ -191,21 +197,32 @@ struct BlockB<C, BAccess::kRowMajorPermute> {
 
 // ---- main loop -------------------------------------------------------------------------------
 
+// Where this lane reads its first block of each operand.
+template <class C>
+struct Origins {
+  const half_t *a, *b;
+
+  __device__ __forceinline__ Origins(const half_t* a_base, const half_t* b_base, const Place& p)
+      : a(a_base + (p.row + p.group) * C::kK + p.k + 8 * p.thread),
+        b(BlockB<C, C::kBAccess>::Origin(b_base, p)) {}
+
+  // Now, not where they would be waited for.
+  __device__ __forceinline__ void WorkOut() const { ptx::work_out_here(a), ptx::work_out_here(b); }
+};
+
 template <class C>
 struct Batch {
   uint4_t a[C::kUnroll][Derived<C>::kTilesI][2];  // [block][m16][row g or g+8]
   BlockB<C, C::kBAccess> b[C::kUnroll];
 
-  __device__ __forceinline__ void Load(const half_t* a_base, const half_t* b_base, const Place& p,
-                                       int k) {
-    const half_t* source = a_base + (p.row + p.group) * C::kK + k + 8 * p.thread;
+  __device__ __forceinline__ void Load(const Origins<C>& origins, int k) {
 #pragma unroll
     for (int u = 0; u < C::kUnroll; ++u) {
 #pragma unroll
       for (int i = 0; i < Derived<C>::kTilesI * 2; ++i) {
-        a[u][i / 2][i % 2] = ptx::ld_global_nc_v4_b32(source + 8 * i * C::kK + 32 * u);
+        a[u][i / 2][i % 2] = ptx::ld_global_nc_v4_b32(origins.a + k + 8 * i * C::kK + 32 * u);
       }
-      b[u].Load(b_base, p, k + 32 * u);
+      b[u].Load(origins.b, k + 32 * u);
     }
   }
 };
@@ -234,14 +251,13 @@ __device__ __forceinline__ void Multiply(Accumulator<C>& acc, const Batch<C>& ba
 }
 
 template <class C>
-__device__ __forceinline__ void Accumulate(Accumulator<C>& acc, const half_t* a, const half_t* b,
-                                           const Place& p) {
+__device__ __forceinline__ void Accumulate(Accumulator<C>& acc, const Origins<C>& origins) {
   Batch<C> batch;
-  batch.Load(a, b, p, p.k);
+  batch.Load(origins, 0);
 #pragma unroll 2
   for (int n = 1; n < Derived<C>::kBatches; ++n) {
     Batch<C> next;  // its loads are in flight while the previous batch is multiplied
-    next.Load(a, b, p, p.k + n * 32 * C::kUnroll);
+    next.Load(origins, n * 32 * C::kUnroll);
     Multiply<C>(acc, batch);
     batch = next;
   }
@@ -426,11 +442,15 @@ template <class C>
 __device__ __forceinline__ void Run(const half_t* a, const half_t* b, half_t* c) {
   if constexpr (C::kClusterSlices > 1) ptx::barrier_cluster_arrive_relaxed();  // "I run"
   if constexpr (C::kOverlap == 1) ptx::griddepcontrol_launch_dependents();
-  if constexpr (C::kOverlap > 0) ptx::griddepcontrol_wait();
-  if constexpr (C::kOverlap == 2) ptx::griddepcontrol_launch_dependents();
   const Place p = Locate<C>();
+  const Origins<C> origins(a, b, p);
+  if constexpr (C::kOverlap > 0) {
+    origins.WorkOut();
+    ptx::griddepcontrol_wait();
+  }
+  if constexpr (C::kOverlap == 2) ptx::griddepcontrol_launch_dependents();
   Accumulator<C> acc = {};
-  Accumulate<C>(acc, a, b, p);
+  Accumulate<C>(acc, origins);
   if constexpr (Derived<C>::kSplit) {
     StoreSplit<C>(c, acc, p);
   } else {

@@ -84,22 +84,22 @@ WS_DEVICE void Consume(const Cta& cta, int warp, const Output& output, const Pro
   const int share = C::kPingPong ? 0 : group.index;
   group.row = share / G::kWarpgroupsN * G::kWarpgroupM;
   group.column = share % G::kWarpgroupsN * G::kWarpgroupN;
-  const BlockRange blocks = KBlocks<C>(cta, problem);
+  const Work work = WorkOf<C>(cta, problem);
   const u32 a = WgmmaDescriptorLow(cta.shared + group.row * 128, 0);
   const u32 b_columns = C::kRowMajorB ? group.column / 64 * C::kTileK * 128 : group.column * 128;
   const u32 b =
       WgmmaDescriptorLow(cta.shared + G::kABytes + b_columns, C::kRowMajorB ? C::kTileK * 128 : 0);
   RingPosition<C::kStages> ring;
   int tiles = 0;
-  ForEachTile<C>(cta, problem, [&](int row, int column, bool more) {
+  ForEachTile<C>(cta, problem, work.first, [&](int row, int column, bool more) {
     const Turn turn{tiles > 0, more};
     const bool others = C::kPingPong && tiles++ % 2 != group.index;
     if (others) {
-      ring.Skip(blocks.end - blocks.begin);
+      ring.Skip(work.blocks.end - work.blocks.begin);
       return;
     }
     Accumulators<C> sum;
-    MultiplyTile<C>(cta, group.index, blocks, a, b, ring, turn, sum);
+    MultiplyTile<C>(cta, group.index, work.blocks, a, b, ring, turn, sum);
     StoreTile<C>(cta, group, problem, output, row + group.row, column + group.column, sum);
   });
   if (C::kTmaStore) ptx::cp_async_bulk_wait_group_read<0>();  // the stores outlive the CTA's memory
@@ -199,11 +199,16 @@ WS_DEVICE void WgmmaGemm(const Operand* a, const Operand* b, Output output, Prob
     SyncStart<C>(true);
     if constexpr (kMoveRegisters) ptx::setmaxnreg_dec<kProducerRegisters>();
     if (leader || C::kDirectLoad) {
+      const Work work = WorkOf<C>(cta, problem);
+      if constexpr (C::kOverlap) work.WorkOut();
+      if constexpr (!C::kDirectLoad) ClaimStage<C>(cta, {});
       // Whatever else touches global memory does so after the first loads have landed.
-      if constexpr (C::kOverlap == 2) ptx::griddepcontrol_wait();
-      if constexpr (C::kOverlap || C::kSlices > 1) ptx::griddepcontrol_launch_dependents();
-      if constexpr (C::kOverlap == 1) ptx::griddepcontrol_wait();
-      Produce<C>(cta, a, b, problem);
+      if constexpr (C::kOverlap == 1) ptx::griddepcontrol_launch_dependents();
+      if constexpr (C::kOverlap) ptx::griddepcontrol_wait();
+      if constexpr (C::kOverlap == 2 || (C::kOverlap == 0 && C::kSlices > 1)) {
+        ptx::griddepcontrol_launch_dependents();
+      }
+      Produce<C>(cta, a, b, problem, work);
     }
     __syncwarp();
     if constexpr (C::kSplits > 1 && !G::kMulticast) ptx::barrier_cluster_wait();

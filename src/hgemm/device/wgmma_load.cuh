@@ -68,12 +68,12 @@ WS_DEVICE void CopyPanels(u32 destination, const u16* matrix, Tile size, int row
 
 // Run by a warpgroup: no tensor map is fetched, and nothing waits behind one thread.
 template <class C>
-WS_DEVICE void Produce(const Cta& cta, const u16* a, const u16* b, const Problem& problem) {
+WS_DEVICE void Produce(const Cta& cta, const u16* a, const u16* b, const Problem& problem,
+                       const Work& work) {
   using G = Geometry<C>;
-  const BlockRange blocks = KBlocks<C>(cta, problem);
   RingPosition<C::kStages> ring;
-  ForEachTile<C>(cta, problem, [&](int row, int column, bool) {
-    for (int block = blocks.begin; block < blocks.end; ++block, ring.Advance()) {
+  ForEachTile<C>(cta, problem, work.first, [&](int row, int column, bool) {
+    for (int block = work.blocks.begin; block < work.blocks.end; ++block, ring.Advance()) {
       const u32 stage = cta.shared + ring.stage * G::kStageBytes;
       const int k = block * C::kTileK;
       ptx::mbarrier_wait_parity(cta.empty + ring.stage * 8, ring.parity ^ 1);
@@ -90,21 +90,28 @@ WS_DEVICE void Produce(const Cta& cta, const u16* a, const u16* b, const Problem
   });
 }
 
-// Run by one thread.
+// Waits until the stage is free, and has its barrier expect what will be loaded into it. Run by the
+// thread that loads.
+template <class C>
+WS_DEVICE void ClaimStage(const Cta& cta, const RingPosition<C::kStages>& ring) {
+  ptx::mbarrier_wait_parity(cta.empty + ring.stage * 8, ring.parity ^ 1);
+  ptx::mbarrier_arrive_expect_tx(cta.full + ring.stage * 8, Geometry<C>::kStageBytes);
+}
+
+// Run by one thread, which has claimed stage 0.
 template <class C>
 WS_DEVICE void Produce(const Cta& cta, const TensorMap* a, const TensorMap* b,
-                       const Problem& problem) {
+                       const Problem& problem, const Work& work) {
   using G = Geometry<C>;
-  const BlockRange blocks = KBlocks<C>(cta, problem);
   RingPosition<C::kStages> ring;
-  ForEachTile<C>(cta, problem, [&](int row, int column, bool) {
-    for (int block = blocks.begin; block < blocks.end; ++block, ring.Advance()) {
+  ForEachTile<C>(cta, problem, work.first, [&](int row, int column, bool more) {
+    for (int block = work.blocks.begin; block < work.blocks.end; ++block) {
       const u32 stage = cta.shared + ring.stage * G::kStageBytes;
       const u32 full = cta.full + ring.stage * 8;
-      ptx::mbarrier_wait_parity(cta.empty + ring.stage * 8, ring.parity ^ 1);
-      ptx::mbarrier_arrive_expect_tx(full, G::kStageBytes);
       LoadA<C>(cta, a, stage, full, row, block * C::kTileK);
       LoadB<C>(cta, b, stage + G::kABytes, full, column, block * C::kTileK);
+      ring.Advance();
+      if (more || block + 1 < work.blocks.end) ClaimStage<C>(cta, ring);
     }
   });
 }

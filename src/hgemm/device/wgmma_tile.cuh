@@ -138,23 +138,17 @@ WS_DEVICE Tile ClusterGrid(const Problem& problem) {
           (problem.n + C::kTileN * C::kClusterN - 1) / (C::kTileN * C::kClusterN)};
 }
 
-// Calls body(row, column, more) with the origin of every tile of this CTA, in the producer's order,
-// and whether another one follows. Tiles
-// beyond C's edge (odd counts in clusters) are worked like others: they read zeros and store
-// nothing.
-template <class C, class Body>
-WS_DEVICE void ForEachTile(const Cta& cta, const Problem& problem, Body&& body) {
-  const Tile grid = ClusterGrid<C>(problem);
-  const int tiles = grid.m * grid.n;
-  int index = blockIdx.x / (Geometry<C>::kClusterSize * C::kSlices);
-  bool more;
-  do {
-    const Tile tile = RasterTile<C>(index, grid);
-    index += gridDim.x / Geometry<C>::kClusterSize;
-    more = C::kPersistent && index < tiles;
-    body((tile.m * C::kClusterM + cta.row) * C::kTileM,
-         (tile.n * C::kClusterN + cta.column) * C::kTileN, more);
-  } while (more);
+// The origin of this CTA's part of the tiles that a cluster works on together: {row, column}.
+template <class C>
+WS_DEVICE Tile TileOrigin(const Cta& cta, int index, Tile grid) {
+  const Tile tile = RasterTile<C>(index, grid);
+  return {(tile.m * C::kClusterM + cta.row) * C::kTileM,
+          (tile.n * C::kClusterN + cta.column) * C::kTileN};
+}
+
+template <class C>
+WS_DEVICE int FirstTileIndex() {
+  return blockIdx.x / (Geometry<C>::kClusterSize * C::kSlices);
 }
 
 // The k-blocks [begin, end) of this CTA: its slice's, and of these its split's.
@@ -168,6 +162,38 @@ WS_DEVICE BlockRange KBlocks(const Cta& cta, const Problem& problem) {
   const int part = cta.slice * C::kSplits + cta.split;
   return {blocks * part / (C::kSlices * C::kSplits),
           blocks * (part + 1) / (C::kSlices * C::kSplits)};
+}
+
+// What a CTA works on, as far as it is known before anything is read.
+struct Work {
+  Tile first;  // origin of its first tile
+  BlockRange blocks;
+
+  // Now, not where it would be waited for.
+  WS_DEVICE void WorkOut() const {
+    ptx::work_out_here(first.m | first.n | blocks.begin | blocks.end);
+  }
+};
+
+template <class C>
+WS_DEVICE Work WorkOf(const Cta& cta, const Problem& problem) {
+  return {TileOrigin<C>(cta, FirstTileIndex<C>(), ClusterGrid<C>(problem)),
+          KBlocks<C>(cta, problem)};
+}
+
+// Calls body(row, column, more) with the origin of every tile of this CTA, in the producer's order,
+// and whether another one follows. Tiles beyond C's edge (odd counts in clusters) are worked like
+// others: they read zeros and store nothing.
+template <class C, class Body>
+WS_DEVICE void ForEachTile(const Cta& cta, const Problem& problem, Tile origin, Body&& body) {
+  const Tile grid = ClusterGrid<C>(problem);
+  int index = FirstTileIndex<C>();
+  for (bool more = true; more;) {
+    index += gridDim.x / Geometry<C>::kClusterSize;
+    more = C::kPersistent && index < grid.m * grid.n;
+    body(origin.m, origin.n, more);
+    if (more) origin = TileOrigin<C>(cta, index, grid);
+  }
 }
 
 }  // namespace warpsmith::hgemm::wgmma
