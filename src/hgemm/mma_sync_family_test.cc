@@ -54,7 +54,7 @@ TEST(Families, OfferEnoughAndNotTooMuchForEveryListedDimension) {
       for (const int64_t k : {64, 1024, 8192}) {
         const size_t count = SpaceFor({m, n, k, Layout::kTN}, Target{}).size();
         EXPECT_GE(count, 100u) << m << "x" << n << "x" << k;
-        EXPECT_LE(count, 4'000u) << m << "x" << n << "x" << k;
+        EXPECT_LE(count, 5'000u) << m << "x" << n << "x" << k;
       }
     }
   }

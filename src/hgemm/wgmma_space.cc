@@ -16,8 +16,9 @@ using P = WgmmaParameters;
 // What stands here is what docs/perf/hgemm.md found to pay: values that never came within 2 % of
 // the best of any shape are left out, so that a search meets what can win.
 constexpr int64_t kMostStages = 14, kMostUsualStages = 8;  // 14 of 64x64 fit
-constexpr int64_t kMostSlicedStages = 7;         // leaves some cache to the kernel that adds up
-constexpr int64_t kL2Bytes = int64_t{50} << 20;  // about
+constexpr int64_t kMostSlicedStages = 7;  // leaves some cache to the kernel that adds up
+constexpr int64_t kMostTilesInRing = 4;
+constexpr int64_t kL2Bytes = int64_t{50} << 20;             // about
 constexpr int64_t kMostPartialBytes = int64_t{32} << 20;    // written and read once more
 constexpr int64_t kSharedBytesOfHalfAnSm = 232448 / 2 - 1;  // two CTAs side by side
 
@@ -52,10 +53,15 @@ bool IsSplitPlausible(const Problem& problem, const Target& target, const P& p) 
          p.slices * problem.m * problem.n * 4 <= kMostPartialBytes;
 }
 
+int64_t StagesOfTile(const Problem& problem, const P& p) {
+  return std::max<int64_t>(2, CeilDiv(problem.k, p.tile_k * WgmmaParts(p)));
+}
+
 bool IsRingPlausible(const Problem& problem, const P& p) {
   // The same bytes in finer steps are better, unless a barrier a step is too much of it.
   if (p.tile_k == 128 && (p.stages < 3 || p.tile_m * p.tile_n > 64 * 64)) return false;
-  return p.stages == 2 || p.stages <= CeilDiv(problem.k, p.tile_k * WgmmaParts(p));
+  // Persistent CTAs load for the tiles to come while they store.
+  return p.stages <= StagesOfTile(problem, p) * (p.persistent ? kMostTilesInRing : 1);
 }
 
 // C that leaves L2 first leaves room for operands that are read again; where K is deep it makes no
@@ -183,23 +189,29 @@ bool IsProducerPlausible(const P& p) {
 
 // Of the legal ring depths of a configuration: for slices the two deepest that leave their second
 // kernel a cache; else the deepest, the deepest of usual ones (of persistent kernels the two
-// deepest), and the deepest of which two fit an SM, as clusters that do not fill the GPCs need and
-// launches that overlap.
+// deepest, and that of one tile), and the deepest of which two fit an SM, as clusters that do not
+// fill the GPCs need and launches that overlap.
 All WithStages(const Problem& problem, const Target& target, const All& from) {
   All all;
   for (P p : from) {
     int deepest = 0, usual = 0;
     bool halves = p.persistent || p.slices > 1;  // none is wanted, or taken already
+    bool tiles = !p.persistent;                  // the same
     for (p.stages = p.slices > 1 ? kMostSlicedStages : kMostStages; p.stages >= 2; --p.stages) {
       if (!IsLegalWgmma(problem, target, p) || !IsPlausible(problem, target, p)) continue;
       const bool is_usual = p.stages <= kMostUsualStages;
       const bool is_half = WgmmaSharedBytes(p) <= kSharedBytesOfHalfAnSm;
+      const bool is_tile = p.stages == StagesOfTile(problem, p);
       const int wanted = p.slices > 1 || p.persistent ? 2 : 1;
-      if (deepest == 0 || (is_usual && usual < wanted) || (is_half && !halves)) all.push_back(p);
+      if (deepest == 0 || (is_usual && usual < wanted) || (is_half && !halves) ||
+          (is_tile && !tiles)) {
+        all.push_back(p);
+      }
       ++deepest;
       usual += is_usual ? 1 : 0;
       halves = halves || is_half;
-      if (usual >= wanted && halves) break;
+      tiles = tiles || is_tile;
+      if (usual >= wanted && halves && tiles) break;
     }
   }
   return all;
