@@ -97,13 +97,17 @@ Result<std::optional<GemmBaselineChoice>> ChoiceCache::Find(const ChoiceKey& key
   return FindIn(*shipped_ / file, site_, key);
 }
 
-Status ChoiceCache::Put(const ChoiceKey& key, const GemmBaselineChoice& choice) const {
+Status ChoiceCache::Put(std::span<const GemmBaselineChoice> choices) const {
   TRY(CreateDirectories(folder_));
   const fs::path path = folder_ / FileNameOf(site_);
   const FileLock lock =
       TRY(FileLock::Acquire(path.string() + ".lock", "the baseline cache", kLockPatience));
   json cache = TRY(Load(path, site_));
-  cache["choices"][Text(key)] = ToJson(choice);
+  for (const GemmBaselineChoice& choice : choices) {
+    const cuda::GemmShape& shape = choice.shape;
+    const ChoiceKey key{choice.name, {shape.m, shape.n, shape.k, shape.type}};
+    cache["choices"][Text(key)] = ToJson(choice);
+  }
   return WriteFileAtomic(path, cache.dump(1) + "\n");
 }
 

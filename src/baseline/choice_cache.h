@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "baseline/gemm_baseline.h"
@@ -47,8 +48,8 @@ class ChoiceCache {
   static ChoiceCache Default(ChoiceSite site);
 
   Result<std::optional<GemmBaselineChoice>> Find(const ChoiceKey& key) const;
-  // Replaces what was stored under the key.
-  Status Put(const ChoiceKey& key, const GemmBaselineChoice& choice) const;
+  // Each under its own name and shape, where it replaces what was stored.
+  Status Put(std::span<const GemmBaselineChoice> choices) const;
 
  private:
   std::filesystem::path folder_;

@@ -31,8 +31,8 @@ class ChoiceCacheTest : public testing::Test {
 TEST_F(ChoiceCacheTest, IsEmptyUntilSomethingIsPut) {
   const ChoiceCache cache(Folder("own"), kSite);
   EXPECT_EQ(cache.Find(Key(64)).value(), std::nullopt);
-  ASSERT_TRUE(cache.Put(Key(64), Choice(64, 2.5)).ok());
-  ASSERT_TRUE(cache.Put(Key(512), Choice(512, 4)).ok());
+  ASSERT_TRUE(cache.Put(std::vector{Choice(64, 2.5)}).ok());
+  ASSERT_TRUE(cache.Put(std::vector{Choice(512, 4)}).ok());
   EXPECT_EQ(cache.Find(Key(64)).value()->median_us, 2.5);
   EXPECT_EQ(cache.Find(Key(512)).value()->shape.m, 512);
   EXPECT_EQ(cache.Find(Key(128)).value(), std::nullopt);
@@ -40,26 +40,26 @@ TEST_F(ChoiceCacheTest, IsEmptyUntilSomethingIsPut) {
 
 TEST_F(ChoiceCacheTest, PutReplaces) {
   const ChoiceCache cache(Folder("own"), kSite);
-  ASSERT_TRUE(cache.Put(Key(64), Choice(64, 2.5)).ok());
-  ASSERT_TRUE(cache.Put(Key(64), Choice(64, 2.25)).ok());
+  ASSERT_TRUE(cache.Put(std::vector{Choice(64, 2.5)}).ok());
+  ASSERT_TRUE(cache.Put(std::vector{Choice(64, 2.25)}).ok());
   EXPECT_EQ(cache.Find(Key(64)).value()->median_us, 2.25);
 }
 
 TEST_F(ChoiceCacheTest, KeepsTheElementTypesApart) {
   const ChoiceCache cache(Folder("own"), kSite);
-  ASSERT_TRUE(cache.Put(Key(64), Choice(64, 2.5)).ok());
+  ASSERT_TRUE(cache.Put(std::vector{Choice(64, 2.5)}).ok());
   ChoiceKey bf16 = Key(64);
   bf16.problem.type = cuda::HalfType::kBF16;
   EXPECT_EQ(cache.Find(bf16).value(), std::nullopt);
   GemmBaselineChoice choice = Choice(64, 3);
   choice.shape.type = cuda::HalfType::kBF16;
-  ASSERT_TRUE(cache.Put(bf16, choice).ok());
+  ASSERT_TRUE(cache.Put(std::vector{choice}).ok());
   EXPECT_EQ(cache.Find(bf16).value()->shape.type, cuda::HalfType::kBF16);
   EXPECT_EQ(cache.Find(Key(64)).value()->shape.type, cuda::HalfType::kF16);
 }
 
 TEST_F(ChoiceCacheTest, AnotherDriverOrLibraryKnowsNothingOfIt) {
-  ASSERT_TRUE(ChoiceCache(Folder("own"), kSite).Put(Key(64), Choice(64, 2.5)).ok());
+  ASSERT_TRUE(ChoiceCache(Folder("own"), kSite).Put(std::vector{Choice(64, 2.5)}).ok());
   for (const ChoiceSite& other : {ChoiceSite{"NVIDIA H100", "580.95", "cuBLASLt 13.1.0"},
                                   ChoiceSite{"NVIDIA H200", "590.10", "cuBLASLt 13.1.0"},
                                   ChoiceSite{"NVIDIA H200", "580.95", "cuBLASLt 13.2.0"}}) {
@@ -69,11 +69,11 @@ TEST_F(ChoiceCacheTest, AnotherDriverOrLibraryKnowsNothingOfIt) {
 
 TEST_F(ChoiceCacheTest, TheShippedTableIsReadAfterOnesOwnAndNeverWritten) {
   const ChoiceCache shipped(Folder("shipped"), kSite);
-  ASSERT_TRUE(shipped.Put(Key(64), Choice(64, 9)).ok());
-  ASSERT_TRUE(shipped.Put(Key(128), Choice(128, 8)).ok());
+  ASSERT_TRUE(shipped.Put(std::vector{Choice(64, 9)}).ok());
+  ASSERT_TRUE(shipped.Put(std::vector{Choice(128, 8)}).ok());
   const ChoiceCache cache(Folder("own"), kSite, Folder("shipped"));
   EXPECT_EQ(cache.Find(Key(64)).value()->median_us, 9);
-  ASSERT_TRUE(cache.Put(Key(64), Choice(64, 7)).ok());
+  ASSERT_TRUE(cache.Put(std::vector{Choice(64, 7)}).ok());
   EXPECT_EQ(cache.Find(Key(64)).value()->median_us, 7);
   EXPECT_EQ(cache.Find(Key(128)).value()->median_us, 8);
   EXPECT_EQ(shipped.Find(Key(64)).value()->median_us, 9);
@@ -89,7 +89,7 @@ TEST_F(ChoiceCacheTest, ADamagedFileIsNamedAndLeftAlone) {
     const auto found = cache.Find(Key(64));
     ASSERT_FALSE(found.ok()) << text;
     EXPECT_THAT(found.error().message, HasSubstr(file.string()));
-    EXPECT_FALSE(cache.Put(Key(64), Choice(64, 1)).ok());
+    EXPECT_FALSE(cache.Put(std::vector{Choice(64, 1)}).ok());
     EXPECT_EQ(ReadFile(file).value(), text);
   }
 }

@@ -27,10 +27,10 @@ Result<ContestResult> RunContest(int contenders, int rounds, Random& random,
     for (const int i : alive) best = std::min(best, times[i].front());
     std::erase_if(alive, [&](int i) { return times[i].front() > kHopelessFactor * best; });
   }
-  ContestResult result{-1, 0};
+  ContestResult result{alive.front(), {}};
+  for (std::vector<double>& of_one : times) result.medians_us.push_back(Median(std::move(of_one)));
   for (const int i : alive) {
-    const double median_us = Median(std::move(times[i]));
-    if (result.winner < 0 || median_us < result.median_us) result = {i, median_us};
+    if (result.medians_us[i] < result.medians_us[result.winner]) result.winner = i;
   }
   return result;
 }

@@ -15,7 +15,7 @@ inline constexpr double kHopelessFactor = 1.3;  // times the first round's best
 
 struct ContestResult {
   int winner = 0;
-  double median_us = 0;
+  std::vector<double> medians_us;  // of each contender's rounds; the hopeless had one
 };
 
 // `time_us(i)` times contender i once. `rounds` >= 1, `contenders` >= 1. The first error ends the

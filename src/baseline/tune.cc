@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -107,7 +108,28 @@ Result<Contestant> Prepare(const GemmBaselineChoice& choice, const Bed& bed) {
   return Contestant{std::move(callable), std::move(graph), launches};
 }
 
-Result<GemmBaselineChoice> Fastest(const std::vector<GemmBaselineChoice>& choices, const Bed& bed,
+// Of those that a layout admits, the fastest; `choices` and `medians_us` belong together.
+std::vector<GemmBaselineChoice> BestOfLayouts(const std::vector<const GemmBaselineChoice*>& choices,
+                                              const std::vector<double>& medians_us) {
+  std::vector<GemmBaselineChoice> best;
+  for (const cuda::GemmLayout layout : {cuda::GemmLayout::kNN, cuda::GemmLayout::kTN}) {
+    std::optional<size_t> fastest;
+    int tried = 0;
+    for (size_t i = 0; i < choices.size(); ++i) {
+      if (choices[i]->shape.layout != layout) continue;
+      if (!fastest || medians_us[i] < medians_us[*fastest]) fastest = i;
+      ++tried;
+    }
+    if (!fastest) continue;
+    best.push_back(*choices[*fastest]);
+    best.back().name.layout = layout;
+    best.back().median_us = medians_us[*fastest];
+    best.back().tried = tried;
+  }
+  return best;
+}
+
+Result<GemmBaselineChosen> Fastest(const std::vector<GemmBaselineChoice>& choices, const Bed& bed,
                                    int rounds) {
   std::vector<Contestant> contestants;
   std::vector<const GemmBaselineChoice*> runnable;
@@ -127,10 +149,11 @@ Result<GemmBaselineChoice> Fastest(const std::vector<GemmBaselineChoice>& choice
       RunContest(static_cast<int>(runnable.size()), rounds, random, [&](int i) -> Result<double> {
         return TimeReplay(contestants[i].graph, contestants[i].launches, bed);
       }));
-  GemmBaselineChoice winner = *runnable[result.winner];
-  winner.median_us = result.median_us;
-  winner.tried = static_cast<int>(runnable.size());
-  return winner;
+  GemmBaselineChosen chosen{*runnable[result.winner], {}};
+  chosen.best.median_us = result.medians_us[result.winner];
+  chosen.best.tried = static_cast<int>(runnable.size());
+  if (!chosen.best.name.layout) chosen.of_layouts = BestOfLayouts(runnable, result.medians_us);
+  return chosen;
 }
 
 // Sign, exponent and mantissa, cut off; what is below the normal numbers becomes zero.
@@ -165,13 +188,13 @@ Result<cuda::DeviceBuffer> RandomMatrix(size_t elements, const std::vector<uint1
 
 }  // namespace
 
-Result<GemmBaselineChoice> ChooseGemmBaseline(const GemmBaselineName& name,
+Result<GemmBaselineChosen> ChooseGemmBaseline(const GemmBaselineName& name,
                                               const GemmProblem& problem,
                                               const cuda::GemmOperands& operands,
                                               const cuda::Stream& stream,
                                               const TuneOptions& options) {
   const std::vector<GemmBaselineChoice> contenders = TRY(Contenders(name, problem, options));
-  if (contenders.size() == 1) return contenders.front();
+  if (contenders.size() == 1) return GemmBaselineChosen{contenders.front(), {}};
   const cuda::Event start = TRY(cuda::Event::Create());
   const cuda::Event end = TRY(cuda::Event::Create());
   const auto workspace = std::make_shared<const cuda::DeviceBuffer>(

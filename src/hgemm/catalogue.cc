@@ -1,5 +1,6 @@
 #include "hgemm/catalogue.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <set>
@@ -28,8 +29,11 @@ std::string KeyText(const CatalogueRow& row) {
 }
 
 Choice Guarded(std::span<const CatalogueResult> results) {
+  const auto is_fallback = [](const CatalogueResult& r) { return r.baseline == kFallback; };
+  const bool knows_fallback = std::any_of(results.begin(), results.end(), is_fallback);
   std::set<Mode> undecided;  // modes that speak against the kernel, but not surely
   for (const CatalogueResult& result : results) {
+    if (knows_fallback && !is_fallback(result)) continue;
     const bool hot = result.mode == Mode::kDeviceHot;
     const double ratio =
         hot ? CautiousRatio(result.ratio, result.kernel_us, result.baseline_us) : result.ratio;

@@ -35,6 +35,10 @@ inline constexpr std::string_view kArtifactNotKept =
 enum class Choice : uint8_t { kKernel, kCublasLt };
 std::string_view Name(Choice choice);  // "kernel", "cublaslt"
 
+// A baseline's name: cuBLASLt as the library runs it for this row's callers, in their layout. The
+// bar is the faster of both layouts, and theirs may be the other one.
+inline constexpr std::string_view kFallback = "fallback";
+
 // The kernel beside one baseline in one mode. ratio = baseline time / kernel time.
 struct CatalogueResult {
   Mode mode = Mode::kDeviceHot;
@@ -70,6 +74,7 @@ std::string KeyText(const CatalogueRow& row);
 // The guard, max(kernel, baseline): the kernel, if its ratio is at least 1 in a hot graph and at
 // least 0.99 in every other mode. One other mode may be below that if it cannot tell: its interval
 // holds 1 and is wider than 2 % to each side. Two such modes, and it is the baseline after all.
+// Where there are results beside the fallback, only they count.
 Choice Guarded(std::span<const CatalogueResult> results);
 
 // The row chose otherwise than its results say: by hand, or because its kernel was not compared

@@ -12,12 +12,27 @@ bool IsOfTerms(const CatalogueRow& row, const ComparisonTerms& terms) {
          (row.problem.layout == Layout::kNN) == (terms.layout == "NN");
 }
 
+// Of two ratios to the bar. Which rounds disagree about them is not known any more: the interval
+// holds all that they may be together.
+CatalogueResult BesideLibrary(const ModeComparison& mode) {
+  const PairedRatio &kernel = mode.kernel, &library = mode.library;
+  return {mode.mode,
+          std::string(kFallback),
+          mode.kernel_us,
+          mode.library_us,
+          kernel.value / library.value,
+          {kernel.interval.lo / library.interval.hi, kernel.interval.hi / library.interval.lo}};
+}
+
+// The kernel beside the bar, and where the library ran cuBLASLt, beside that.
 std::vector<CatalogueResult> ResultsOf(const ShapeComparison& shape) {
   std::vector<CatalogueResult> results;
   for (const ModeComparison& mode : shape.modes) {
     results.push_back({mode.mode, std::string(kBar), mode.kernel_us, mode.bar_us, mode.kernel.value,
                        mode.kernel.interval});
   }
+  if (shape.choice != Name(Choice::kCublasLt)) return results;
+  for (const ModeComparison& mode : shape.modes) results.push_back(BesideLibrary(mode));
   return results;
 }
 
@@ -85,6 +100,11 @@ Result<GuardedCatalogue> Guard(const Catalogue& catalogue, const ComparisonTable
   }
   guarded.not_catalogued = static_cast<int>(comparison.shapes.size()) - guarded.decided;
   return guarded;
+}
+
+Catalogue LeftToCublasLt(Catalogue catalogue) {
+  for (CatalogueRow& row : catalogue.rows) row.choice = Choice::kCublasLt;
+  return catalogue;
 }
 
 }  // namespace warpsmith::hgemm

@@ -33,9 +33,13 @@ struct GuardedCatalogue {
 enum class Uncompared : uint8_t { kKeep, kCublasLt };
 
 // Gives every row that was compared the comparison's results, and the choice that Guarded makes of
-// them. kBadInput: the comparison was neither of this catalogue, nor of it AsBuiltNow.
+// them. Where the library ran cuBLASLt, they are beside that (kFallback), too. kBadInput: the
+// comparison was neither of this catalogue, nor of it AsBuiltNow.
 Result<GuardedCatalogue> Guard(const Catalogue& catalogue, const ComparisonTable& comparison,
                                Uncompared uncompared = Uncompared::kKeep);
+
+// Every choice is cuBLASLt: a comparison of it measures each kernel beside the fallback.
+Catalogue LeftToCublasLt(Catalogue catalogue);
 
 }  // namespace warpsmith::hgemm
 

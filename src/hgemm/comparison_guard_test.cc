@@ -23,8 +23,14 @@ CatalogueRow Row(const Problem& problem, double screened) {
   return row;
 }
 
+// 64x64x64 is 1.5 times as fast as the bar. 64x128x64 is not as fast; there the library runs
+// cuBLASLt, as fast as the bar.
 ComparisonTable CompareWith(const Catalogue& catalogue) {
   ComparisonTable table = SampleTable();
+  for (ModeComparison& mode : table.shapes[1].modes) {
+    mode.library = Ratio(1);
+    mode.library_us = mode.bar_us;
+  }
   table.terms.catalogue = CatalogueHash(catalogue).value();
   return table;
 }
@@ -48,6 +54,42 @@ TEST(ComparisonGuardTest, MeasuredRatiosReplaceTheScreenedOnes) {
   EXPECT_EQ(row.candidate, catalogue.rows[0].candidate);
   EXPECT_EQ(guarded->catalogue.rows[1].choice, Choice::kCublasLt);
   EXPECT_TRUE(ToText(guarded->catalogue).ok());
+}
+
+// The bar is the faster of both layouts: a library that cannot use it is slower than the bar, and
+// perhaps than a kernel that is.
+TEST(ComparisonGuardTest, AKernelNeedOnlyBeatWhatTheLibraryWouldRunInstead) {
+  const Catalogue catalogue{{Row({64, 128, 64}, 0.97)}};
+  ComparisonTable table = CompareWith(catalogue);
+  const auto choose = [&](double library) {
+    for (ModeComparison& mode : table.shapes[1].modes) {
+      mode.library = Ratio(library);
+      mode.library_us = mode.bar_us / library;
+    }
+    return Guard(catalogue, table).value().catalogue.rows[0];
+  };
+  const CatalogueRow slow = choose(0.75);  // the kernel has 0.9
+  EXPECT_EQ(slow.choice, Choice::kKernel);
+  ASSERT_EQ(slow.results.size(), 8U);
+  EXPECT_EQ(slow.results[0].baseline, "cublaslt-auto");
+  EXPECT_DOUBLE_EQ(slow.results[0].ratio, 0.9);
+  EXPECT_EQ(slow.results[4].baseline, "fallback");
+  EXPECT_NEAR(slow.results[4].ratio, 1.2, 1e-12);
+  EXPECT_NEAR(slow.results[4].baseline_us, 2.4, 1e-12);
+  EXPECT_LT(slow.results[4].interval.lo, 1.2);
+  EXPECT_GT(slow.results[4].interval.hi, 1.2);
+  EXPECT_FALSE(IsAgainstTheRule(slow));
+  EXPECT_EQ(choose(0.95).choice, Choice::kCublasLt);
+  // Slower than what it would replace, in one mode, and surely.
+  for (ModeComparison& mode : table.shapes[1].modes) mode.library = Ratio(0.75);
+  table.shapes[1].modes[2].library = Ratio(0.95);
+  EXPECT_EQ(Guard(catalogue, table).value().catalogue.rows[0].choice, Choice::kCublasLt);
+}
+
+TEST(ComparisonGuardTest, NothingIsOursBeforeItIsCompared) {
+  const Catalogue left = LeftToCublasLt({{Row({64, 64, 64}, 1.2), Row({64, 128, 64}, 0.9)}});
+  for (const CatalogueRow& row : left.rows) EXPECT_EQ(row.choice, Choice::kCublasLt);
+  EXPECT_EQ(left.rows[0].kernel, Row({64, 64, 64}, 1.2).kernel);
 }
 
 TEST(ComparisonGuardTest, LeavesAloneWhatWasNotCompared) {

@@ -46,10 +46,14 @@ Result<baseline::GemmBaselineChoice> Choose(const Bench& bench, const MappedAren
   const baseline::ChoiceCache cache = TRY(CacheFor(bench, name));
   const baseline::ChoiceKey key{name, {problem.m, problem.n, problem.k, type}};
   if (auto known = TRY(cache.Find(key))) return *std::move(known);
-  baseline::GemmBaselineChoice choice =
+  baseline::GemmBaselineChosen chosen =
       TRY(baseline::ChooseGemmBaseline(name, key.problem, FirstSlots(arena), bench.stream));
-  TRY(cache.Put(key, choice));
-  return choice;
+  std::vector<baseline::GemmBaselineChoice> made = {chosen.best};
+  for (const baseline::GemmBaselineChoice& choice : chosen.of_layouts) {
+    if (!TRY(cache.Find({choice.name, key.problem}))) made.push_back(choice);
+  }
+  TRY(cache.Put(made));
+  return std::move(chosen.best);
 }
 
 // Libraries load their kernels at the first call, which a capture would not survive.

@@ -68,13 +68,13 @@ class BaselineDeviceTest : public testing::Test {
     return product;
   }
 
-  GemmBaselineChoice Choose(const GemmBaselineName& name) {
+  GemmBaselineChosen ChooseAll(const GemmBaselineName& name) {
     TuningMatrices matrices = AllocateTuningMatrices({kM, kN, kK, type_}).value();
-    const auto choice =
-        ChooseGemmBaseline(name, {kM, kN, kK, type_}, matrices.operands(), *stream_);
-    EXPECT_TRUE(choice.ok()) << choice.error().Line();
-    return choice.value();
+    auto chosen = ChooseGemmBaseline(name, {kM, kN, kK, type_}, matrices.operands(), *stream_);
+    EXPECT_TRUE(chosen.ok()) << chosen.error().Line();
+    return std::move(chosen).value();
   }
+  GemmBaselineChoice Choose(const GemmBaselineName& name) { return ChooseAll(name).best; }
 
   void ExpectRight(const std::vector<uint16_t>& product, cuda::GemmLayout layout) {
     for (int64_t i = 0; i < kM; ++i) {
@@ -134,6 +134,22 @@ TEST_F(BaselineDeviceTest, AChoiceReadBackFromItsTextRunsTheSameKernel) {
   const GemmBaselineChoice read = GemmBaselineChoiceFromText(ToText(choice)).value();
   EXPECT_EQ(read.algorithm->bytes, choice.algorithm->bytes);
   EXPECT_EQ(Product(read), Product(choice));
+}
+
+TEST_F(BaselineDeviceTest, AutotuningBothLayoutsSaysTheBestOfEach) {
+  const GemmBaselineChosen chosen = ChooseAll({GemmLibrary::kLtAuto, {}});
+  ASSERT_EQ(chosen.of_layouts.size(), 2u);
+  double fastest = chosen.of_layouts[0].median_us;
+  int tried = 0;
+  for (const GemmBaselineChoice& choice : chosen.of_layouts) {
+    EXPECT_EQ(choice.name.layout, choice.shape.layout);
+    fastest = std::min(fastest, choice.median_us);
+    tried += choice.tried;
+    ExpectRight(Product(choice), choice.shape.layout);
+  }
+  EXPECT_EQ(chosen.best.median_us, fastest);
+  EXPECT_EQ(chosen.best.tried, tried);
+  EXPECT_TRUE(ChooseAll({GemmLibrary::kLtAuto, cuda::GemmLayout::kTN}).of_layouts.empty());
 }
 
 TEST_F(BaselineDeviceTest, AutotuningIsNoSlowerThanTheHeuristicsFirstAnswer) {

@@ -34,10 +34,25 @@ std::string InWords(const hgemm::GuardedCatalogue& guarded, bool strict) {
   return text;
 }
 
+// Nothing was compared yet.
+Result<int> LeaveAll(const hgemm::Catalogue& catalogue, const CatalogueGuardOptions& options) {
+  if (!options.strict) {
+    return Error{ErrorCode::kUsage, "there is nothing to choose by",
+                 "name --bench, or --strict: then every row is cuBLASLt's until it is compared"};
+  }
+  const size_t rows = catalogue.rows.size();
+  TRY(WriteCatalogue(hgemm::LeftToCublasLt(catalogue), options.output));
+  Tell(options.common, options.output,
+       fmt::format("{} rows are cuBLASLt's until their kernels are compared with it", rows),
+       {{"schema", "warpsmith.catalogue-guard"}, {"decided", 0}, {"not_compared", rows}});
+  return 0;
+}
+
 }  // namespace
 
 Result<int> RunCatalogueGuard(const CatalogueGuardOptions& options) {
   const hgemm::Catalogue catalogue = TRY(ReadCatalogue(options.catalogue));
+  if (options.bench.empty()) return LeaveAll(catalogue, options);
   std::vector<hgemm::NamedComparison> parts;
   for (const std::string& path : options.bench) parts.push_back(TRY(ReadComparisonFile(path)));
   const hgemm::ComparisonTable comparison = TRY(hgemm::Join(parts));
