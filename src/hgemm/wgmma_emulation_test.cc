@@ -138,6 +138,34 @@ struct Turns : Base {
   static constexpr int kConsumers = 2, kStages = 3;
   static constexpr bool kPersistent = true, kPingPong = true, kTmaStore = true;
 };
+struct DeepRing : Persistent {
+  static constexpr int kStages = 6;
+};
+struct DeepRingInTurns : Turns {
+  static constexpr int kStages = 5;
+};
+TEST(WgmmaEmulation, ARingMayHoldSeveralTiles) {
+  for (const int k : {64, 128}) {
+    ExpectRight<DeepRing>({300, 208, k}, 2);
+    ExpectRight<DeepRingInTurns>({300, 208, k}, 2);
+  }
+}
+
+struct Tall : Base {
+  static constexpr int kTileM = 192, kConsumers = 3, kStages = 3;
+};
+struct TallAlone : Tall {
+  static constexpr int kConsumers = 1;
+};
+struct TallSplits : Tall {
+  static constexpr int kSplits = 2, kTileN = 128;
+};
+TEST(WgmmaEmulation, TilesOf192RowsByThreeWarpgroupsAndByOne) {
+  ExpectRight<Tall>({384, 72, 256});
+  ExpectRight<TallAlone>({200, 64, 128});
+  ExpectRight<TallSplits>({192, 136, 64 * 9});
+}
+
 struct DirectTurns : Turns {
   static constexpr int kTileM = 128, kStages = 4;
   static constexpr bool kTmaStore = false, kRowMajorB = true;

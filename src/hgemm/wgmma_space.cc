@@ -36,6 +36,10 @@ bool IsTilePlausible(const Problem& problem, const Target& target, const P& p) {
   const int64_t waves = CeilDiv(Tiles(problem, p).ctas(p), target.sm_count);
   if (p.tile_m > 64 && p.tile_m / 2 >= problem.m) return false;
   if (p.tile_n > 32 && p.tile_n / 2 >= problem.n) return false;
+  // 192 rows and few columns are for tall C that they cut into about as many tiles as there are
+  // SMs, where 64 and 128 rows leave a quarter of them idle.
+  const bool is_tall = p.tile_m == 192 && p.tile_n <= 128;
+  if (is_tall && (problem.m % 192 != 0 || waves > 1)) return false;
   // Many waves of small tiles read too much, unless writing C is what takes the time.
   const int64_t area = p.tile_m * p.tile_n;
   if (area < 64 * 128) return waves <= 8;
@@ -161,8 +165,9 @@ All TileChoices() {
   for (const auto& [m, n, consumers] : std::initializer_list<std::array<int64_t, 3>>{
            {64, 32, 1},   {64, 64, 1},   {64, 96, 1},   {64, 128, 1},  {64, 128, 2},  {64, 192, 1},
            {64, 256, 1},  {64, 256, 2},  {128, 32, 2},  {128, 64, 1},  {128, 64, 2},  {128, 96, 2},
-           {128, 128, 1}, {128, 128, 2}, {128, 192, 2}, {128, 256, 2}, {192, 192, 2}, {192, 256, 2},
-           {256, 64, 2},  {256, 96, 2},  {256, 128, 2}, {256, 192, 2}}) {
+           {128, 128, 1}, {128, 128, 2}, {128, 192, 2}, {128, 256, 2}, {192, 32, 1},  {192, 64, 1},
+           {192, 64, 3},  {192, 128, 1}, {192, 128, 3}, {192, 192, 2}, {192, 256, 2}, {256, 64, 2},
+           {256, 96, 2},  {256, 128, 2}, {256, 192, 2}}) {
     all.push_back({.tile_m = m, .tile_n = n, .consumers = consumers});
   }
   all = Extend(all, {64, 128}, [](P& p, int64_t v) { p.tile_k = v; });
