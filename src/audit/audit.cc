@@ -183,6 +183,13 @@ bool CopiesInBulk(const Candidate& candidate, const Artifact& artifact) {
   });
 }
 
+Result<AuditFinding> Sanitize(const AuditRequest& request, std::string_view check) {
+  const auto sanitizer = FindSanitizer(request.sanitizer);
+  if (!sanitizer.ok()) return Absent(check, sanitizer.error().Line());
+  if (check == kRacecheck) return Racecheck(request, *sanitizer);
+  return RunCheck(request, *sanitizer, check);
+}
+
 Result<AuditOutcome> AuditCandidate(const AuditRequest& request) {
   AuditOutcome outcome;
   if (!AddStatic(request, &outcome) || request.level == Level::kScreened) return outcome;

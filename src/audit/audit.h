@@ -6,8 +6,10 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "audit/finding.h"
 #include "core/artifact.h"
 #include "core/candidate.h"
 #include "core/protocol.h"
@@ -42,6 +44,10 @@ struct AuditOutcome {
 
 // Uses the device (certified): nothing may be timed beside it. An Error is trouble of our own.
 Result<AuditOutcome> AuditCandidate(const AuditRequest& request);
+
+// One of the sanitizers' checks alone: kMemcheck, kInitcheck or kRacecheck. Absent where there is
+// no compute-sanitizer.
+Result<AuditFinding> Sanitize(const AuditRequest& request, std::string_view check);
 
 // Whether its kernels write global memory by cp.async.bulk (TMA stores and reductions).
 bool CopiesInBulk(const Candidate& candidate, const Artifact& artifact);

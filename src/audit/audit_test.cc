@@ -99,6 +99,17 @@ TEST_F(WholeAudit, RacecheckRunsOncePerImage) {
   EXPECT_THAT(ReadFile(folder_.path() / "ran").value(), ::testing::EndsWith("racecheck\n"));
 }
 
+TEST_F(WholeAudit, OneCheckAlone) {
+  const auto finding = Sanitize(request_, kMemcheck);
+  ASSERT_TRUE(finding.ok()) << finding.error().Line();
+  EXPECT_EQ(std::get<AuditReport>(*finding).status, AuditStatus::kClean);
+  EXPECT_EQ(ReadFile(folder_.path() / "ran").value(), "memcheck\n");
+  request_.sanitizer = folder_.path() / "nowhere";
+  const auto absent = Sanitize(request_, kRacecheck);
+  ASSERT_TRUE(absent.ok());
+  EXPECT_EQ(std::get<AuditReport>(*absent).status, AuditStatus::kAbsent);
+}
+
 TEST_F(WholeAudit, RacesAreRememberedToo) {
   request_.sanitizer = fake::WriteFakeSanitizer(
       folder_.path(),

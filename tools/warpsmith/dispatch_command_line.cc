@@ -69,6 +69,17 @@ void AddBuild(CLI::App* hgemm, Chosen& chosen) {
   Choose(command, chosen, options, RunHgemmBuild);
 }
 
+void AddAudit(CLI::App* hgemm, Chosen& chosen) {
+  CLI::App* command = hgemm->add_subcommand(
+      "audit", "memcheck of every configuration of a catalogue, racecheck of every family");
+  auto options = std::make_shared<HgemmAuditOptions>();
+  command->add_option("--catalogue", options->catalogue, "whose chosen kernels")->required();
+  command->add_option("--csv", options->csv, "write a row a run here");
+  AddDevice(command, options->device);
+  AddPace(command, options->pace);
+  Choose(command, chosen, options, RunHgemmAudit);
+}
+
 }  // namespace
 
 void AddDispatch(CLI::App* hgemm, Chosen& chosen) {
@@ -80,6 +91,7 @@ void AddDispatch(CLI::App* hgemm, Chosen& chosen) {
   AddGuard(catalogue, chosen);
   AddPage(catalogue, chosen);
   AddBuild(hgemm, chosen);
+  AddAudit(hgemm, chosen);
 }
 
 }  // namespace warpsmith::cli

@@ -49,12 +49,20 @@ struct BuildOptions {
   bool strict = false;  // leave out kernels whose sources are no longer those that were measured
 };
 
+struct HgemmAuditOptions {
+  CommonOptions common;
+  DeviceOptions device;
+  PaceOptions pace;
+  std::string catalogue, csv;
+};
+
 Result<int> RunCatalogueMake(const CatalogueMakeOptions& options);
 Result<int> RunCatalogueMerge(const CatalogueMergeOptions& options);
 Result<int> RunCatalogueCheck(const CatalogueCheckOptions& options);
 Result<int> RunCatalogueGuard(const CatalogueGuardOptions& options);
 Result<int> RunCataloguePage(const CataloguePageOptions& options);
 Result<int> RunHgemmBuild(const BuildOptions& options);
+Result<int> RunHgemmAudit(const HgemmAuditOptions& options);
 
 }  // namespace warpsmith::cli
 
