@@ -2,6 +2,7 @@
 
 #include <cstdio>
 
+#include "catalogue.h"
 #include "commands.h"
 #include "hgemm_products.h"
 #include "optimize/slice.h"
@@ -38,7 +39,7 @@ double SecondsOf(const Protocol& protocol, const task::HgemmShape& shape) {
 
 // What a plan would cost, from the budget and what verdicts take.
 Result<int> DryRun(const TuneOptions& options, const std::vector<task::HgemmShape>& shapes,
-                   Machine& machine) {
+                   const hgemm::Catalogue& nearby, Machine& machine) {
   const Budget budget = TRY(ParseBudget(options.search.budget));
   const Task task = TaskOf(options.product);
   const bool replays = machine.recorded() != nullptr;
@@ -46,7 +47,7 @@ Result<int> DryRun(const TuneOptions& options, const std::vector<task::HgemmShap
   double seconds = 0;
   for (const task::HgemmShape& shape : shapes) {
     const SearchJob job =
-        TRY(TuneSearch(machine, options.search, task, task::HgemmWorkload(shape)));
+        TRY(TuneSearch(machine, options.search, nearby, task, task::HgemmWorkload(shape)));
     const int64_t evaluations =
         std::min<int64_t>(budget.evaluations, static_cast<int64_t>(job.space.size()));
     const double each = replays ? 0.0005 : SecondsOf(SearchProtocol(), shape);
@@ -67,12 +68,12 @@ struct Tuned {
 };
 
 Result<Tuned> TuneAll(const TuneOptions& options, const std::vector<task::HgemmShape>& shapes,
-                      Machine& machine, const std::string& prefix) {
+                      const hgemm::Catalogue& nearby, Machine& machine, const std::string& prefix) {
   report::ProgressLine line(stderr, report::StyleOf(STDERR_FILENO));
   const double started = MonotonicSeconds();
   const Task task = TaskOf(options.product);
   store::SqliteStore* store = TRY(machine.store());
-  SearchAhead ahead(machine, options.search);
+  SearchAhead ahead(machine, options.search, nearby);
   // What an earlier call has begun was compiled then.
   const auto begin = [&](size_t i) -> Status {
     const bool known = TRY(store->FindRun(prefix + "/" + task::Name(shapes[i]))).has_value();
@@ -115,12 +116,14 @@ Result<int> RunHgemmTune(const TuneOptions& given) {
   const std::vector<task::HgemmShape> shapes = optimize::TakeSlice(slice, all);
   options.search = TuneDefaults(options.search, all.size());
   TRY(ParseBudget(options.search.budget));
+  hgemm::Catalogue nearby;
+  if (!options.near.empty()) nearby = TRY(ReadCatalogue(options.near));
   Machine machine = TRY(Machine::Open(options.device));
   if (!options.common.quiet) std::fprintf(stderr, "%s\n", machine.notice().c_str());
-  if (options.search.dry_run) return DryRun(options, shapes, machine);
+  if (options.search.dry_run) return DryRun(options, shapes, nearby, machine);
 
   const std::string prefix = TRY(RunName(machine, options.search, "hgemm"));
-  const Tuned tuned = TRY(TuneAll(options, shapes, machine, prefix));
+  const Tuned tuned = TRY(TuneAll(options, shapes, nearby, machine, prefix));
   report::RunReport report;
   report.title = "HGEMM " + options.product.layout +
                  (options.product.dtype == "bf16" ? " BF16" : "") + ", " +

@@ -26,7 +26,7 @@ Result<SearchJob> JobFor(const OptimizeOptions& options, Machine& machine,
   if (!options.candidate.empty()) {
     const auto file = std::make_shared<const task::CandidateFile>(
         TRY(task::CandidateFile::Load(options.candidate)));
-    SearchJob job{loaded.task, loaded.workload, file->space(), {}, {}, {}, loaded.task.name};
+    SearchJob job{loaded.task, loaded.workload, file->space(), {}, {}, {}, {}, loaded.task.name};
     job.make = [file](const Point& point) { return file->Make(point); };
     return job;
   }

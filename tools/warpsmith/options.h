@@ -67,6 +67,7 @@ struct TuneOptions {
   SearchOptions search;
   ReportFiles files;
   std::string shapes = "demo";
+  std::string near;  // a catalogue whose winners nearby come first; empty: none
   ProductOptions product;
   bool compile_winners = false;  // when replaying: build the winners for real
   bool compare_proposers = false;

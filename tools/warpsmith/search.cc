@@ -114,8 +114,8 @@ Result<SearchEnd> Search(const SearchJob& job, const SearchContext& context) {
   const SearchOptions& options = *context.options;
   Machine& machine = *context.machine;
   const auto terrain = std::make_shared<const propose::Terrain>(job.space, job.model, job.arm);
-  auto proposer =
-      TRY(propose::SpaceProposer::Create(options.proposer, terrain, job.make, options.seed));
+  auto proposer = TRY(
+      propose::SpaceProposer::Create(options.proposer, terrain, job.make, options.seed, job.first));
   store::SqliteStore* store = TRY(machine.store());
 
   optimize::LoopRequest request;

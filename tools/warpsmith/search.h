@@ -26,6 +26,7 @@ struct SearchJob {
   CandidateMaker make;
   propose::CostModel model;  // may be empty
   propose::ArmOf arm;        // may be empty
+  std::vector<Point> first;  // to begin with
   std::string label;         // for the progress line
 };
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "hgemm/family.h"
+#include "hgemm/neighbours.h"
 #include "hgemm_products.h"
 #include "propose/search/space_proposer.h"
 #include "util/interrupt.h"
@@ -12,14 +13,17 @@
 namespace warpsmith::cli {
 namespace {
 
+constexpr size_t kMostNearby = 8;
 constexpr int kGenerations = 2;  // proposed before the first verdict: optimize/loop.h
 
 // What the search will propose first. Nothing here is an error yet: the search itself will meet it
 // again.
 std::vector<Candidate> FirstCandidates(const propose::Terrain& terrain, const CandidateMaker& make,
+                                       const std::vector<Point>& first,
                                        const SearchOptions& options) {
   const std::shared_ptr<const propose::Terrain> shared(&terrain, [](const auto*) {});
-  auto proposer = propose::SpaceProposer::Create(options.proposer, shared, make, options.seed);
+  auto proposer =
+      propose::SpaceProposer::Create(options.proposer, shared, make, options.seed, first);
   std::vector<Candidate> candidates;
   if (!proposer.ok()) return candidates;
   for (int generation = 0; generation < kGenerations; ++generation) {
@@ -44,13 +48,17 @@ void CompileAll(Compiler& compiler, const std::string& architecture,
 
 }  // namespace
 
-Result<SearchJob> TuneSearch(Machine& machine, const SearchOptions& options, const Task& task,
+Result<SearchJob> TuneSearch(Machine& machine, const SearchOptions& options,
+                             const hgemm::Catalogue& nearby, const Task& task,
                              const Workload& workload) {
+  const hgemm::Problem problem = ProblemOf(task, workload);
   SearchJob job = TRY(HgemmSearch(machine, task, workload));
-  if (options.overlap || machine.recorded() != nullptr) return job;
-  hgemm::Target target = hgemm::TargetOf(machine.info());
-  target.overlap = false;
-  job.space = hgemm::SpaceFor(ProblemOf(task, workload), target);
+  if (!options.overlap && machine.recorded() == nullptr) {
+    hgemm::Target target = hgemm::TargetOf(machine.info());
+    target.overlap = false;
+    job.space = hgemm::SpaceFor(problem, target);
+  }
+  job.first = hgemm::LikeWinnersNearby(nearby, problem, job.space, kMostNearby);
   return job;
 }
 
@@ -66,12 +74,14 @@ void SearchAhead::Begin(const Task& task, const Workload& workload, bool compile
   job_ = made.get_future();
   Compiler* const compiler = compile ? machine_.loop_compiler() : nullptr;
   maker_ = std::thread([this, task, workload, compiler, made = std::move(made)]() mutable {
-    Result<SearchJob> job = TuneSearch(machine_, options_, task, workload);
+    Result<SearchJob> job = TuneSearch(machine_, options_, nearby_, task, workload);
     if (!job.ok() || compiler == nullptr) return made.set_value(std::move(job));
     const propose::Terrain terrain(job->space, job->model, job->arm);
     const CandidateMaker make = job->make;
+    const std::vector<Point> first = job->first;
     made.set_value(std::move(job));
-    CompileAll(*compiler, machine_.info().architecture, FirstCandidates(terrain, make, options_));
+    CompileAll(*compiler, machine_.info().architecture,
+               FirstCandidates(terrain, make, first, options_));
   });
 }
 

@@ -7,20 +7,23 @@
 #include <thread>
 
 #include "core/task.h"
+#include "hgemm/catalogue.h"
 #include "machine.h"
 #include "search.h"
 
 namespace warpsmith::cli {
 
-// HgemmSearch, with the kernels that `options` asks for beside the usual ones.
-Result<SearchJob> TuneSearch(Machine& machine, const SearchOptions& options, const Task& task,
+// HgemmSearch, with the kernels that `options` asks for beside the usual ones. It begins with what
+// won nearby in the catalogue, which may be empty.
+Result<SearchJob> TuneSearch(Machine& machine, const SearchOptions& options,
+                             const hgemm::Catalogue& nearby, const Task& task,
                              const Workload& workload);
 
-// Belongs to one thread. `machine` and `options` must outlive it.
+// Belongs to one thread. `machine`, `options` and `nearby` must outlive it.
 class SearchAhead {
  public:
-  SearchAhead(Machine& machine, const SearchOptions& options)
-      : machine_(machine), options_(options) {}
+  SearchAhead(Machine& machine, const SearchOptions& options, const hgemm::Catalogue& nearby)
+      : machine_(machine), options_(options), nearby_(nearby) {}
   ~SearchAhead();
   SearchAhead(const SearchAhead&) = delete;
   SearchAhead& operator=(const SearchAhead&) = delete;
@@ -37,6 +40,7 @@ class SearchAhead {
 
   Machine& machine_;
   const SearchOptions& options_;
+  const hgemm::Catalogue& nearby_;
   std::future<Result<SearchJob>> job_;
   std::thread maker_;
 };

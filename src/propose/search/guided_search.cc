@@ -117,7 +117,19 @@ int GuidedSearch::NextToExploit() {
   return BestPredicted(everywhere);
 }
 
+int GuidedSearch::NextGiven() {
+  while (next_first_ < options_.first.size()) {
+    const int index = options_.first[next_first_++];
+    if (!log_.Proposed(index)) return index;
+  }
+  return -1;
+}
+
 int GuidedSearch::Pick() {
+  if (const int given = NextGiven(); given >= 0) {
+    log_.Propose(given);
+    return given;
+  }
   if (!log_.told().empty() && random_.Uniform() < options_.exploration) {
     return log_.DrawUnproposed();
   }

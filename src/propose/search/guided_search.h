@@ -5,6 +5,7 @@
 // score) goes on to the next rung with twice the quota. Exploiting: then the unmeasured neighbours
 // of the best measured points, and the best-predicted points anywhere, in turn. A small share of
 // all proposals is random, since the model can be wrong about an arm that it never let start.
+// Points that somebody knows to be good come first, and count like others.
 // Predictions are corrected by what was measured (correction.h) before every batch.
 #ifndef WARPSMITH_PROPOSE_SEARCH_GUIDED_SEARCH_H_
 #define WARPSMITH_PROPOSE_SEARCH_GUIDED_SEARCH_H_
@@ -24,9 +25,10 @@ namespace warpsmith::propose {
 
 struct GuidedOptions {
   int starting_arms = 16;
-  int largest_quota = 4;      // points an arm gets in one rung
-  int elite = 4;              // measured points whose neighbours are looked at
-  double exploration = 0.06;  // share of random proposals
+  int largest_quota = 4;        // points an arm gets in one rung
+  int elite = 4;                // measured points whose neighbours are looked at
+  double exploration = 0.06;    // share of random proposals
+  std::vector<int> first = {};  // proposed before all others, in this order
 };
 
 class GuidedSearch {
@@ -46,6 +48,7 @@ class GuidedSearch {
   int BestPredicted(const std::vector<int>& candidates) const;
   std::vector<int> Elite() const;
   int BestNeighbour() const;
+  int NextGiven();
   int Pick();
 
   std::shared_ptr<const Terrain> terrain_;
@@ -60,6 +63,7 @@ class GuidedSearch {
   int rung_pending_ = 0;       // proposed for this rung and not told yet
   int quota_ = 1;
   bool neighbours_turn_ = true;
+  size_t next_first_ = 0;
 };
 
 }  // namespace warpsmith::propose

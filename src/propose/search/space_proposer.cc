@@ -11,8 +11,14 @@ double ScoreOf(const Step& step) {
 
 Result<std::unique_ptr<Proposer>> SpaceProposer::Create(std::string_view strategy,
                                                         std::shared_ptr<const Terrain> terrain,
-                                                        CandidateMaker maker, uint64_t seed) {
-  Strategy chosen = TRY(MakeStrategy(strategy, terrain, seed));
+                                                        CandidateMaker maker, uint64_t seed,
+                                                        const std::vector<Point>& first) {
+  std::vector<int> indices;
+  for (const Point& point : first) {
+    const int index = terrain->space().Find(point);
+    if (index >= 0) indices.push_back(index);
+  }
+  Strategy chosen = TRY(MakeStrategy(strategy, terrain, seed, std::move(indices)));
   return std::unique_ptr<Proposer>(
       new SpaceProposer(std::move(chosen), std::move(terrain), std::move(maker)));
 }

@@ -21,10 +21,12 @@ double ScoreOf(const Step& step);
 
 class SpaceProposer final : public Proposer {
  public:
-  // `strategy` is one that MakeStrategy knows; kUsage otherwise.
+  // `strategy` is one that MakeStrategy knows; kUsage otherwise. `first`: points to begin with;
+  // those outside the space are left out.
   static Result<std::unique_ptr<Proposer>> Create(std::string_view strategy,
                                                   std::shared_ptr<const Terrain> terrain,
-                                                  CandidateMaker maker, uint64_t seed);
+                                                  CandidateMaker maker, uint64_t seed,
+                                                  const std::vector<Point>& first = {});
 
   std::string_view Name() const override { return NameOf(strategy_); }
   // Candidates carry their point, this proposer's name and the batch they were proposed in.

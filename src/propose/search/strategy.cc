@@ -13,14 +13,24 @@ std::span<const std::string_view> StrategyNames() {
 }
 
 Result<Strategy> MakeStrategy(std::string_view name, std::shared_ptr<const Terrain> terrain,
-                              uint64_t seed) {
-  if (name == RandomSearch::kName) return Strategy(RandomSearch(terrain, seed));
-  if (name == LocalSearch::kName) return Strategy(LocalSearch(std::move(terrain), seed));
-  if (name == GuidedSearch::kName) return Strategy(GuidedSearch(std::move(terrain), seed));
-  if (name == kBrief) {
-    const GuidedOptions options{.starting_arms = 5, .exploration = 0};
+                              uint64_t seed, std::vector<int> first) {
+  GuidedOptions options;
+  options.first = std::move(first);
+  if (name == GuidedSearch::kName) {
     return Strategy(GuidedSearch(std::move(terrain), seed, options));
   }
+  if (name == kBrief) {
+    options.starting_arms = 5;
+    options.exploration = 0;
+    return Strategy(GuidedSearch(std::move(terrain), seed, options));
+  }
+  if (!options.first.empty()) {
+    return Error{ErrorCode::kUsage,
+                 "the search '" + std::string(name) + "' cannot begin with given points",
+                 "choose one of: guided, brief"};
+  }
+  if (name == RandomSearch::kName) return Strategy(RandomSearch(terrain, seed));
+  if (name == LocalSearch::kName) return Strategy(LocalSearch(std::move(terrain), seed));
   return Error{ErrorCode::kUsage, "no search strategy is called '" + std::string(name) + "'",
                "choose one of: random, local, guided, brief"};
 }

@@ -27,8 +27,9 @@ std::span<const std::string_view> StrategyNames();
 // of its own, and not compared with the others.
 inline constexpr std::string_view kBrief = "brief";
 // One of StrategyNames(), or kBrief; kUsage with the known names when there is no such strategy.
+// `first`: indices to begin with; kUsage for strategies that cannot, "random" and "local".
 Result<Strategy> MakeStrategy(std::string_view name, std::shared_ptr<const Terrain> terrain,
-                              uint64_t seed);
+                              uint64_t seed, std::vector<int> first = {});
 
 std::string_view NameOf(const Strategy& strategy);
 std::vector<int> Next(Strategy& strategy, int n);

@@ -78,6 +78,17 @@ TEST(Brief, SpendsItsFewEvaluationsOnTheBestArms) {
   EXPECT_EQ(NameOf(brief), GuidedSearch::kName);
 }
 
+TEST(Guided, BeginsWithWhatItIsGiven) {
+  const auto terrain = Grid(4, 3, 2);
+  Strategy strategy = MakeStrategy("guided", terrain, 1, {7, 3, 7, 11}).value();
+  EXPECT_THAT(Next(strategy, 2), testing::ElementsAre(7, 3));
+  std::vector<int> rest = Next(strategy, terrain->size());
+  ASSERT_EQ(rest.size(), static_cast<size_t>(terrain->size()) - 2);
+  EXPECT_EQ(rest.front(), 11);
+  EXPECT_EQ(std::set<int>(rest.begin(), rest.end()).count(7), 0u);
+  EXPECT_EQ(MakeStrategy("random", terrain, 1, {3}).error().code, ErrorCode::kUsage);
+}
+
 TEST_P(EveryStrategy, ProposesEveryPointOnce) {
   const bool held = rc::check("every point once, however answers are interleaved", [] {
     const int a = *rc::gen::inRange(1, 5), b = *rc::gen::inRange(1, 5), c = *rc::gen::inRange(1, 4);

@@ -1,0 +1,101 @@
+#include "hgemm/neighbours.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <string_view>
+#include <utility>
+
+namespace warpsmith::hgemm {
+namespace {
+
+constexpr double kFarthest = 3;
+constexpr double kExchanged = 0.25;  // what M and N exchanged are away, at least
+
+// What depends on the sizes more than on what makes a kernel fast.
+bool IsLoose(std::string_view parameter) {
+  constexpr std::array<std::string_view, 8> kLoose = {
+      "stages",   "raster_group",   "raster_along_m", "overlap",
+      "stream_c", "producer_warps", "even_rounds",    "tma_store"};
+  return std::find(kLoose.begin(), kLoose.end(), parameter) != kLoose.end();
+}
+
+// How many parameters differ; nothing where one of them is not loose.
+std::optional<int> Differences(const Config& one, const Config& other) {
+  if (one.size() != other.size()) return std::nullopt;
+  int count = 0;
+  for (auto a = one.begin(), b = other.begin(); a != one.end(); ++a, ++b) {
+    if (*a == *b) continue;
+    if (a->first != b->first || !IsLoose(a->first)) return std::nullopt;
+    ++count;
+  }
+  return count;
+}
+
+double Distance(const Problem& a, const Problem& b) {
+  const auto factors = [](int64_t x, int64_t y) {
+    return std::abs(std::log2(static_cast<double>(x) / static_cast<double>(y)));
+  };
+  return factors(a.m, b.m) + factors(a.n, b.n) + factors(a.k, b.k) / 2;
+}
+
+// The kernel for C's transpose. Only of tiles that are worked on alike both ways.
+std::optional<Point> Exchanged(Point point) {
+  if (point.family != "wgmma") return std::nullopt;
+  std::swap(point.config["tile_m"], point.config["tile_n"]);
+  std::swap(point.config["cluster_m"], point.config["cluster_n"]);
+  point.config["raster_along_m"] = point.config["raster_along_m"] == 0 ? 1 : 0;
+  return point;
+}
+
+struct Neighbour {
+  double away;
+  Point point;
+};
+
+std::vector<Neighbour> NeighboursOf(const Catalogue& catalogue, const Problem& problem) {
+  std::vector<Neighbour> all;
+  for (const CatalogueRow& row : catalogue.rows) {
+    if (row.problem.layout != problem.layout || row.problem.dtype != problem.dtype) continue;
+    const double away = Distance(row.problem, problem);
+    if (away <= kFarthest) all.push_back({away, row.kernel});
+    Problem turned = row.problem;
+    std::swap(turned.m, turned.n);
+    const double turned_away = Distance(turned, problem) + kExchanged;
+    std::optional<Point> exchanged = Exchanged(row.kernel);
+    if (exchanged && turned_away <= kFarthest) all.push_back({turned_away, *std::move(exchanged)});
+  }
+  std::stable_sort(all.begin(), all.end(),
+                   [](const Neighbour& a, const Neighbour& b) { return a.away < b.away; });
+  return all;
+}
+
+}  // namespace
+
+std::optional<Point> MostLike(const Space& space, const Point& point) {
+  if (space.Find(point) >= 0) return point;
+  const Point* best = nullptr;
+  int fewest = 0;
+  for (const Point& other : space.points()) {
+    if (other.family != point.family) continue;
+    const std::optional<int> differences = Differences(other.config, point.config);
+    if (!differences || (best != nullptr && *differences >= fewest)) continue;
+    best = &other;
+    fewest = *differences;
+  }
+  return best == nullptr ? std::nullopt : std::optional(*best);
+}
+
+std::vector<Point> LikeWinnersNearby(const Catalogue& catalogue, const Problem& problem,
+                                     const Space& space, size_t most) {
+  std::vector<Point> points;
+  for (const Neighbour& neighbour : NeighboursOf(catalogue, problem)) {
+    if (points.size() == most) break;
+    std::optional<Point> like = MostLike(space, neighbour.point);
+    if (!like || std::find(points.begin(), points.end(), *like) != points.end()) continue;
+    points.push_back(*std::move(like));
+  }
+  return points;
+}
+
+}  // namespace warpsmith::hgemm

@@ -1,0 +1,73 @@
+#include "hgemm/neighbours.h"
+
+#include <gmock/gmock.h>
+
+#include "hgemm/family.h"
+#include "hgemm/wgmma_family.h"
+
+namespace warpsmith::hgemm {
+namespace {
+
+using ::testing::SizeIs;
+
+Point Wgmma(const WgmmaParameters& p) { return {"wgmma", ToConfig(p)}; }
+
+CatalogueRow Row(const Problem& problem, const Point& kernel) {
+  CatalogueRow row;
+  row.problem = problem;
+  row.kernel = kernel;
+  return row;
+}
+
+const WgmmaParameters kPairs = {
+    .tile_m = 128, .tile_n = 64, .stages = 9, .cluster_m = 2, .tma_store = 0, .overlap = 2};
+
+TEST(MostLike, IsThePointItselfOrElseDiffersInLooseThingsAlone) {
+  WgmmaParameters deep = kPairs, other = kPairs, split = kPairs;
+  deep.stages = 7;
+  other.stages = 7, other.raster_group = 16;
+  split.splits = 2;
+  const Space space("s", {Wgmma(other), Wgmma(deep), Wgmma(split)});
+  EXPECT_EQ(MostLike(space, Wgmma(split)), Wgmma(split));
+  EXPECT_EQ(MostLike(space, Wgmma(kPairs)), Wgmma(deep));
+  WgmmaParameters alone = kPairs;
+  alone.cluster_m = 1;
+  EXPECT_EQ(MostLike(space, Wgmma(alone)), std::nullopt);
+  EXPECT_EQ(MostLike(space, {"tiny", {{"warp_m", 16}}}), std::nullopt);
+}
+
+// 512x2048x8192 was won by splits where nobody had tried the pairs that won at K = 4096.
+TEST(LikeWinnersNearby, TakesTheNearestFirstAndNoneTwice) {
+  const Problem problem = {512, 2048, 8192, Layout::kTN};
+  const Space space = SpaceFor(problem, {});
+  WgmmaParameters far = kPairs, turned = kPairs;
+  far.cluster_m = 1;
+  turned.tile_m = 64, turned.tile_n = 128, turned.consumers = 1;
+  const Catalogue catalogue{{Row({512, 2048, 4096, Layout::kTN}, Wgmma(kPairs)),
+                             Row({64, 64, 64}, Wgmma(far)),
+                             Row({1024, 2048, 4096, Layout::kTN}, Wgmma(far)),
+                             Row({512, 2048, 2048, Layout::kTN}, Wgmma(kPairs)),
+                             Row({512, 2048, 8192, Layout::kNN}, Wgmma(turned))}};
+  const std::vector<Point> points = LikeWinnersNearby(catalogue, problem, space, 8);
+  ASSERT_THAT(points, SizeIs(2));
+  EXPECT_EQ(points[0].config.at("cluster_m"), 2);
+  EXPECT_EQ(points[1].config.at("cluster_m"), 1);
+  for (const Point& point : points) EXPECT_GE(space.Find(point), 0);
+  EXPECT_THAT(LikeWinnersNearby(catalogue, problem, space, 1), SizeIs(1));
+  EXPECT_THAT(LikeWinnersNearby({}, problem, space, 8), SizeIs(0));
+}
+
+TEST(LikeWinnersNearby, ExchangesRowsAndColumns) {
+  const Problem problem = {2048, 512, 8192, Layout::kTN};
+  WgmmaParameters wide = kPairs;
+  wide.consumers = 1;
+  const Catalogue catalogue{{Row({512, 2048, 8192, Layout::kTN}, Wgmma(wide))}};
+  const std::vector<Point> points = LikeWinnersNearby(catalogue, problem, SpaceFor(problem, {}), 8);
+  ASSERT_THAT(points, SizeIs(1));
+  EXPECT_EQ(points[0].config.at("tile_m"), 64);
+  EXPECT_EQ(points[0].config.at("tile_n"), 128);
+  EXPECT_EQ(points[0].config.at("cluster_n"), 2);
+}
+
+}  // namespace
+}  // namespace warpsmith::hgemm
