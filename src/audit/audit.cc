@@ -122,17 +122,10 @@ Result<AuditFinding> Racecheck(const AuditRequest& request, const Sanitizer& san
 }
 
 Result<bool> AddSanitizers(const AuditRequest& request, AuditOutcome* outcome) {
-  const auto sanitizer = FindSanitizer(request.sanitizer);
-  if (!sanitizer.ok()) {
-    for (const std::string_view check : {kMemcheck, kInitcheck, kRacecheck}) {
-      Add(Absent(check, sanitizer.error().Line()), outcome);
-    }
-    return true;
+  for (const std::string_view check : {kMemcheck, kInitcheck, kRacecheck}) {
+    if (!Add(TRY(Sanitize(request, check)), outcome)) return false;
   }
-  for (const std::string_view check : {kMemcheck, kInitcheck}) {
-    if (!Add(TRY(RunCheck(request, *sanitizer, check)), outcome)) return false;
-  }
-  return Add(TRY(Racecheck(request, *sanitizer)), outcome);
+  return true;
 }
 
 Result<AuditFinding> Activity(const AuditRequest& request) {

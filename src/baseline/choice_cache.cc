@@ -97,6 +97,22 @@ Result<std::optional<GemmBaselineChoice>> ChoiceCache::Find(const ChoiceKey& key
   return FindIn(*shipped_ / file, site_, key);
 }
 
+Result<std::map<std::string, GemmBaselineChoice>> ChoiceCache::All() const {
+  const std::string file = FileNameOf(site_);
+  std::map<std::string, GemmBaselineChoice> all;
+  std::vector<fs::path> paths = {folder_ / file};
+  if (shipped_) paths.push_back(*shipped_ / file);
+  for (const fs::path& path : paths) {
+    const json cache = TRY(Load(path, site_));
+    const JsonReader choices = JsonReader(path.string(), cache).At("choices");
+    for (const auto& [key, value] : cache.at("choices").items()) {
+      auto choice = GemmBaselineChoiceFrom(choices.At(key));
+      if (choice.ok()) all.emplace(key, *std::move(choice));
+    }
+  }
+  return all;
+}
+
 Status ChoiceCache::Put(std::span<const GemmBaselineChoice> choices) const {
   TRY(CreateDirectories(folder_));
   const fs::path path = folder_ / FileNameOf(site_);

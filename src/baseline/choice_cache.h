@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -48,6 +49,9 @@ class ChoiceCache {
   static ChoiceCache Default(ChoiceSite site);
 
   Result<std::optional<GemmBaselineChoice>> Find(const ChoiceKey& key) const;
+  // Everything at once, by Text(key); own choices before shipped ones. Unreadable entries are left
+  // out.
+  Result<std::map<std::string, GemmBaselineChoice>> All() const;
   // Each under its own name and shape, where it replaces what was stored.
   Status Put(std::span<const GemmBaselineChoice> choices) const;
 

@@ -45,6 +45,20 @@ TEST_F(ChoiceCacheTest, PutReplaces) {
   EXPECT_EQ(cache.Find(Key(64)).value()->median_us, 2.25);
 }
 
+TEST_F(ChoiceCacheTest, PutsSeveralAtOnceAndGivesAll) {
+  const ChoiceCache shipped(Folder("shipped"), kSite);
+  ASSERT_TRUE(shipped.Put(std::vector{Choice(64, 9), Choice(128, 8)}).ok());
+  const ChoiceCache cache(Folder("own"), kSite, Folder("shipped"));
+  GemmBaselineChoice of_layout = Choice(64, 7);
+  of_layout.name.layout = cuda::GemmLayout::kNN;
+  ASSERT_TRUE(cache.Put(std::vector{Choice(64, 2.5), of_layout}).ok());
+  const auto all = cache.All().value();
+  ASSERT_EQ(all.size(), 3u);
+  EXPECT_EQ(all.at(Text(Key(64))).median_us, 2.5);
+  EXPECT_EQ(all.at(Text(Key(128))).median_us, 8);
+  EXPECT_EQ(all.at("cublas-nn 64x128x256 device").median_us, 7);
+}
+
 TEST_F(ChoiceCacheTest, KeepsTheElementTypesApart) {
   const ChoiceCache cache(Folder("own"), kSite);
   ASSERT_TRUE(cache.Put(std::vector{Choice(64, 2.5)}).ok());

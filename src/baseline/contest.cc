@@ -1,6 +1,7 @@
 #include "baseline/contest.h"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 #include <utility>
 
@@ -14,7 +15,8 @@ double Median(std::vector<double> values) {
 }
 
 Result<ContestResult> RunContest(int contenders, int rounds, Random& random,
-                                 const std::function<Result<double>(int)>& time_us) {
+                                 const std::function<Result<double>(int)>& time_us,
+                                 const std::vector<int>& groups) {
   CHECK(contenders >= 1 && rounds >= 1);
   std::vector<int> alive(contenders);
   std::iota(alive.begin(), alive.end(), 0);
@@ -23,9 +25,14 @@ Result<ContestResult> RunContest(int contenders, int rounds, Random& random,
     random.Shuffle(alive);
     for (const int i : alive) times[i].push_back(TRY(time_us(i)));
     if (round > 0) continue;
-    double best = times[alive.front()].front();
-    for (const int i : alive) best = std::min(best, times[i].front());
-    std::erase_if(alive, [&](int i) { return times[i].front() > kHopelessFactor * best; });
+    const auto group = [&](int i) { return groups.empty() ? 0 : groups[i]; };
+    std::map<int, double> best;
+    for (const int i : alive) {
+      const auto [known, is_first] = best.emplace(group(i), times[i].front());
+      if (!is_first) known->second = std::min(known->second, times[i].front());
+    }
+    std::erase_if(alive,
+                  [&](int i) { return times[i].front() > kHopelessFactor * best[group(i)]; });
   }
   ContestResult result{alive.front(), {}};
   for (std::vector<double>& of_one : times) result.medians_us.push_back(Median(std::move(of_one)));

@@ -19,9 +19,11 @@ struct ContestResult {
 };
 
 // `time_us(i)` times contender i once. `rounds` >= 1, `contenders` >= 1. The first error ends the
-// contest.
+// contest. `groups`: of each contender; who is hopeless is so beside the best of its own group.
+// Empty: all are of one.
 Result<ContestResult> RunContest(int contenders, int rounds, Random& random,
-                                 const std::function<Result<double>(int)>& time_us);
+                                 const std::function<Result<double>(int)>& time_us,
+                                 const std::vector<int>& groups = {});
 
 double Median(std::vector<double> values);  // of at least one
 

@@ -30,6 +30,23 @@ TEST(RunContest, TheHopelessAreTimedOnce) {
   EXPECT_THAT(result->medians_us, ::testing::ElementsAre(10, 100, 10));
 }
 
+TEST(RunContest, HopelessIsWhoIsSlowInItsOwnGroup) {
+  Random order(1, "order");
+  std::map<int, int> timed;
+  const auto result = RunContest(4, 5, order,
+                                 [&](int i) -> Result<double> {
+                                   ++timed[i];
+                                   return i < 2 ? 10 + 10 * i : 100 + 50 * (i - 2);
+                                 },
+                                 {0, 0, 1, 1});
+  ASSERT_TRUE(result.ok());
+  EXPECT_EQ(result->winner, 0);
+  EXPECT_EQ(timed[0], 5);
+  EXPECT_EQ(timed[1], 1);
+  EXPECT_EQ(timed[2], 5);
+  EXPECT_EQ(timed[3], 1);
+}
+
 TEST(RunContest, TheOrderChangesFromRoundToRound) {
   Random order(1, "order");
   std::vector<int> sequence;

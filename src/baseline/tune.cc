@@ -144,11 +144,17 @@ Result<GemmBaselineChosen> Fastest(const std::vector<GemmBaselineChoice>& choice
     runnable.push_back(&choice);
   }
   if (runnable.empty()) return refused;
+  std::vector<int> layouts;
+  for (const GemmBaselineChoice* choice : runnable) {
+    layouts.push_back(static_cast<int>(choice->shape.layout));
+  }
   Random random = Random::Secret();
-  const ContestResult result = TRY(
-      RunContest(static_cast<int>(runnable.size()), rounds, random, [&](int i) -> Result<double> {
+  const ContestResult result = TRY(RunContest(
+      static_cast<int>(runnable.size()), rounds, random,
+      [&](int i) -> Result<double> {
         return TimeReplay(contestants[i].graph, contestants[i].launches, bed);
-      }));
+      },
+      layouts));
   GemmBaselineChosen chosen{*runnable[result.winner], {}};
   chosen.best.median_us = result.medians_us[result.winner];
   chosen.best.tried = static_cast<int>(runnable.size());

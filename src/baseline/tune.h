@@ -25,17 +25,16 @@ struct TuneOptions {
 struct GemmBaselineChosen {
   GemmBaselineChoice best;
   // The best of each layout, named with it, where the name asked had left that open: what the same
-  // rounds say of callers who have no choice of layout. One that is more than 1.3 times slower than
-  // the best was timed once.
+  // rounds say of callers who have no choice of layout.
   std::vector<GemmBaselineChoice> of_layouts;
 };
 
 // What `name` comes to for a product. Every contender (algorithm x layout) is captured in a graph
 // of its own and replayed in rounds, in an order drawn anew for each, always right after an untimed
 // replay of itself, so that all see the L2 as their own launches leave it. The best median wins;
-// those that a first round shows to be more than 1.3 times slower than the best are not timed
-// again. Where a name leaves nothing to choose, nothing is timed. `operands` hold m*k, k*n and m*n
-// elements; A and B are random, C is overwritten.
+// those that a first round shows to be more than 1.3 times slower than the best of their layout are
+// not timed again. Where a name leaves nothing to choose, nothing is timed. `operands` hold m*k,
+// k*n and m*n elements; A and B are random, C is overwritten.
 Result<GemmBaselineChosen> ChooseGemmBaseline(const GemmBaselineName& name,
                                               const GemmProblem& problem,
                                               const cuda::GemmOperands& operands,

@@ -27,7 +27,7 @@ bool SameKind(const hgemm::CatalogueRow& row, const Problem& problem) {
 
 // "1.797 [1.785, 1.809] x cublaslt-auto (device), certified on NVIDIA H200, 2026-11-21T11:01:41Z"
 std::string EvidenceText(const hgemm::CatalogueRow& row) {
-  const hgemm::CatalogueResult& result = row.results.front();
+  const hgemm::CatalogueResult& result = hgemm::Deciding(row.results);
   std::array<char, 128> numbers{};
   std::snprintf(numbers.data(), numbers.size(), "%.3f [%.3f, %.3f] x ", result.ratio,
                 result.interval.lo, result.interval.hi);

@@ -28,12 +28,18 @@ std::string KeyText(const CatalogueRow& row) {
          std::string(warpsmith::Name(row.problem.dtype)) + " " + row.device;
 }
 
+const CatalogueResult& Deciding(std::span<const CatalogueResult> results) {
+  const auto fallback = std::find_if(results.begin(), results.end(), [](const auto& result) {
+    return result.baseline == kFallback;
+  });
+  return fallback == results.end() ? results.front() : *fallback;
+}
+
 Choice Guarded(std::span<const CatalogueResult> results) {
-  const auto is_fallback = [](const CatalogueResult& r) { return r.baseline == kFallback; };
-  const bool knows_fallback = std::any_of(results.begin(), results.end(), is_fallback);
+  const bool knows_fallback = !results.empty() && Deciding(results).baseline == kFallback;
   std::set<Mode> undecided;  // modes that speak against the kernel, but not surely
   for (const CatalogueResult& result : results) {
-    if (knows_fallback && !is_fallback(result)) continue;
+    if (knows_fallback && result.baseline != kFallback) continue;
     const bool hot = result.mode == Mode::kDeviceHot;
     const double ratio =
         hot ? CautiousRatio(result.ratio, result.kernel_us, result.baseline_us) : result.ratio;
@@ -69,11 +75,14 @@ std::string Explain(const CatalogueRow& row) {
   text += IsAgainstTheRule(row) ? "  chosen by hand or by 'guard --strict', against the rule:"
           : ours                ? "  taken:"
                                 : "  left out:";
-  return text +
-         " a kernel must not be slower in a hot graph, nor surely below 0.99 in another mode\n  " +
-         row.level + " on " + row.device + ", driver " + row.driver + ", " + row.toolkit + ", " +
-         row.library + ", " + row.date + "\n  candidate " + row.candidate.substr(0, 12) +
-         ", plan " + row.plan_id.substr(0, 12) + ", cubin " +
+  return text + " a kernel must not be slower " +
+         (row.results.empty() || Deciding(row.results).baseline != kFallback
+              ? ""
+              : "than what the library ran instead ") +
+         "in a hot graph, nor surely below 0.99 in another mode\n  " + row.level + " on " +
+         row.device + ", driver " + row.driver + ", " + row.toolkit + ", " + row.library + ", " +
+         row.date + "\n  candidate " + row.candidate.substr(0, 12) + ", plan " +
+         row.plan_id.substr(0, 12) + ", cubin " +
          (row.artifact == kArtifactNotKept ? "not kept" : row.artifact.substr(0, 12)) + "\n";
 }
 

@@ -77,6 +77,9 @@ std::string KeyText(const CatalogueRow& row);
 // Where there are results beside the fallback, only they count.
 Choice Guarded(std::span<const CatalogueResult> results);
 
+// The first of the results that Guarded looks at; `results` must not be empty.
+const CatalogueResult& Deciding(std::span<const CatalogueResult> results);
+
 // The row chose otherwise than its results say: by hand, or because its kernel was not compared
 // where all should have been.
 bool IsAgainstTheRule(const CatalogueRow& row);

@@ -25,14 +25,21 @@ CatalogueResult BesideLibrary(const ModeComparison& mode) {
 }
 
 // The kernel beside the bar, and where the library ran cuBLASLt, beside that.
-std::vector<CatalogueResult> ResultsOf(const ShapeComparison& shape) {
+std::vector<CatalogueResult> ResultsOf(const ShapeComparison& shape, const CatalogueRow& row,
+                                       const BarIsOwn& bar_is_own) {
   std::vector<CatalogueResult> results;
   for (const ModeComparison& mode : shape.modes) {
     results.push_back({mode.mode, std::string(kBar), mode.kernel_us, mode.bar_us, mode.kernel.value,
                        mode.kernel.interval});
   }
-  if (shape.choice != Name(Choice::kCublasLt)) return results;
-  for (const ModeComparison& mode : shape.modes) results.push_back(BesideLibrary(mode));
+  if (bar_is_own != nullptr && bar_is_own(row)) return results;
+  if (shape.choice == Name(Choice::kCublasLt)) {
+    for (const ModeComparison& mode : shape.modes) results.push_back(BesideLibrary(mode));
+    return results;
+  }
+  for (const CatalogueResult& known : row.results) {
+    if (known.baseline == kFallback) results.push_back(known);
+  }
   return results;
 }
 
@@ -56,9 +63,9 @@ void TakeHashes(const CatalogueRow& from, CatalogueRow& row) {
 }
 
 void Decide(const ShapeComparison& shape, const ComparisonSession& session,
-            GuardedCatalogue& guarded, CatalogueRow& row) {
+            const BarIsOwn& bar_is_own, GuardedCatalogue& guarded, CatalogueRow& row) {
   const Choice before = row.choice;
-  row.results = ResultsOf(shape);
+  row.results = ResultsOf(shape, row, bar_is_own);
   row.choice = Guarded(row.results);
   row.driver = session.driver;
   row.toolkit = session.toolkit;
@@ -79,7 +86,7 @@ Result<std::string> CatalogueHash(const Catalogue& catalogue) {
 }
 
 Result<GuardedCatalogue> Guard(const Catalogue& catalogue, const ComparisonTable& comparison,
-                               Uncompared uncompared) {
+                               Uncompared uncompared, const BarIsOwn& bar_is_own) {
   const Catalogue measured = TRY(MeasuredKernels(catalogue, comparison.terms));
   GuardedCatalogue guarded{catalogue};
   for (size_t i = 0; i < catalogue.rows.size(); ++i) {
@@ -96,7 +103,7 @@ Result<GuardedCatalogue> Guard(const Catalogue& catalogue, const ComparisonTable
     }
     guarded.built_anew += measured.rows[i].candidate != row.candidate ? 1 : 0;
     TakeHashes(measured.rows[i], row);
-    Decide(*shape, comparison.sessions[shape->session], guarded, row);
+    Decide(*shape, comparison.sessions[shape->session], bar_is_own, guarded, row);
   }
   guarded.not_catalogued = static_cast<int>(comparison.shapes.size()) - guarded.decided;
   return guarded;

@@ -3,6 +3,7 @@
 #define WARPSMITH_HGEMM_COMPARISON_GUARD_H_
 
 #include <cstdint>
+#include <functional>
 #include <string>
 
 #include "hgemm/catalogue.h"
@@ -32,11 +33,17 @@ struct GuardedCatalogue {
 // What becomes of rows that were not compared: their kernels may have failed the comparison.
 enum class Uncompared : uint8_t { kKeep, kCublasLt };
 
+// Whether the bar's layout is the row's own: then its callers get the bar itself of a library that
+// has its algorithm, whatever the compared library ran there.
+using BarIsOwn = std::function<bool(const CatalogueRow&)>;
+
 // Gives every row that was compared the comparison's results, and the choice that Guarded makes of
-// them. Where the library ran cuBLASLt, they are beside that (kFallback), too. kBadInput: the
+// them. Where the library ran cuBLASLt, and the bar is not the row's own, they are beside that
+// (kFallback), too; where it ran the kernel, what was known of the fallback stays. kBadInput: the
 // comparison was neither of this catalogue, nor of it AsBuiltNow.
 Result<GuardedCatalogue> Guard(const Catalogue& catalogue, const ComparisonTable& comparison,
-                               Uncompared uncompared = Uncompared::kKeep);
+                               Uncompared uncompared = Uncompared::kKeep,
+                               const BarIsOwn& bar_is_own = nullptr);
 
 // Every choice is cuBLASLt: a comparison of it measures each kernel beside the fallback.
 Catalogue LeftToCublasLt(Catalogue catalogue);

@@ -86,6 +86,35 @@ TEST(ComparisonGuardTest, AKernelNeedOnlyBeatWhatTheLibraryWouldRunInstead) {
   EXPECT_EQ(Guard(catalogue, table).value().catalogue.rows[0].choice, Choice::kCublasLt);
 }
 
+// A library that lacked the algorithm says nothing of one that has it.
+TEST(ComparisonGuardTest, WhereTheBarIsOfTheRowsLayoutOnlyTheBarCounts) {
+  const Catalogue catalogue{{Row({64, 128, 64}, 0.97)}};
+  ComparisonTable table = CompareWith(catalogue);
+  for (ModeComparison& mode : table.shapes[1].modes) mode.library = Ratio(0.75);
+  const auto own = [](const CatalogueRow&) { return true; };
+  const CatalogueRow row =
+      Guard(catalogue, table, Uncompared::kKeep, own).value().catalogue.rows[0];
+  EXPECT_EQ(row.choice, Choice::kCublasLt);
+  EXPECT_EQ(row.results.size(), 4U);
+}
+
+// The library that was proved runs the kernel: its comparison has no fallback.
+TEST(ComparisonGuardTest, GuardingAgainKeepsWhatIsKnownOfTheFallback) {
+  const Catalogue catalogue{{Row({64, 128, 64}, 0.97)}};
+  ComparisonTable table = CompareWith(catalogue);
+  for (ModeComparison& mode : table.shapes[1].modes) {
+    mode.library = Ratio(0.75);
+    mode.library_us = mode.bar_us / 0.75;
+  }
+  const Catalogue first = Guard(catalogue, table).value().catalogue;
+  ASSERT_EQ(first.rows[0].choice, Choice::kKernel);
+  table.shapes[1].choice = "tiny warp_m=16 warp_n=8";
+  table.terms.catalogue = CatalogueHash(first).value();
+  const CatalogueRow again = Guard(first, table).value().catalogue.rows[0];
+  EXPECT_EQ(again.choice, Choice::kKernel);
+  EXPECT_EQ(again.results.size(), 8U);
+}
+
 TEST(ComparisonGuardTest, NothingIsOursBeforeItIsCompared) {
   const Catalogue left = LeftToCublasLt({{Row({64, 64, 64}, 1.2), Row({64, 128, 64}, 0.9)}});
   for (const CatalogueRow& row : left.rows) EXPECT_EQ(row.choice, Choice::kCublasLt);

@@ -6,6 +6,10 @@
 #include <string_view>
 #include <utility>
 
+#include "hgemm/mma_sync_family.h"
+#include "hgemm/tiny_family.h"
+#include "hgemm/wgmma_family.h"
+
 namespace warpsmith::hgemm {
 namespace {
 
@@ -30,6 +34,14 @@ std::optional<int> Differences(const Config& one, const Config& other) {
     ++count;
   }
   return count;
+}
+
+// With every parameter that the family has today: rows written before one was there lack it.
+Point Completed(Point point) {
+  if (point.family == "wgmma") point.config = ToConfig(WgmmaFromConfig(point.config));
+  if (point.family == "tiny") point.config = ToConfig(TinyFromConfig(point.config));
+  if (point.family == "mma_sync") point.config = ToConfig(MmaSyncFromConfig(point.config));
+  return point;
 }
 
 double Distance(const Problem& a, const Problem& b) {
@@ -58,11 +70,12 @@ std::vector<Neighbour> NeighboursOf(const Catalogue& catalogue, const Problem& p
   for (const CatalogueRow& row : catalogue.rows) {
     if (row.problem.layout != problem.layout || row.problem.dtype != problem.dtype) continue;
     const double away = Distance(row.problem, problem);
-    if (away <= kFarthest) all.push_back({away, row.kernel});
+    const Point kernel = Completed(row.kernel);
+    if (away <= kFarthest) all.push_back({away, kernel});
     Problem turned = row.problem;
     std::swap(turned.m, turned.n);
     const double turned_away = Distance(turned, problem) + kExchanged;
-    std::optional<Point> exchanged = Exchanged(row.kernel);
+    std::optional<Point> exchanged = Exchanged(kernel);
     if (exchanged && turned_away <= kFarthest) all.push_back({turned_away, *std::move(exchanged)});
   }
   std::stable_sort(all.begin(), all.end(),
@@ -70,30 +83,45 @@ std::vector<Neighbour> NeighboursOf(const Catalogue& catalogue, const Problem& p
   return all;
 }
 
+// A space's points with every parameter, as recorded ones lack some, too.
+std::vector<Point> CompletedPoints(const Space& space) {
+  std::vector<Point> points;
+  for (const Point& point : space.points()) points.push_back(Completed(point));
+  return points;
+}
+
+// The index of the point that is the most like `point`, or -1.
+int IndexOfMostLike(const std::vector<Point>& points, const Point& point) {
+  int best = -1, fewest = 0;
+  for (size_t i = 0; i < points.size(); ++i) {
+    if (points[i].family != point.family) continue;
+    const std::optional<int> differences = Differences(points[i].config, point.config);
+    if (!differences || (best >= 0 && *differences >= fewest)) continue;
+    best = static_cast<int>(i);
+    fewest = *differences;
+  }
+  return best;
+}
+
 }  // namespace
 
 std::optional<Point> MostLike(const Space& space, const Point& point) {
-  if (space.Find(point) >= 0) return point;
-  const Point* best = nullptr;
-  int fewest = 0;
-  for (const Point& other : space.points()) {
-    if (other.family != point.family) continue;
-    const std::optional<int> differences = Differences(other.config, point.config);
-    if (!differences || (best != nullptr && *differences >= fewest)) continue;
-    best = &other;
-    fewest = *differences;
-  }
-  return best == nullptr ? std::nullopt : std::optional(*best);
+  const int index = IndexOfMostLike(CompletedPoints(space), Completed(point));
+  return index < 0 ? std::nullopt : std::optional(space.points()[index]);
 }
 
 std::vector<Point> LikeWinnersNearby(const Catalogue& catalogue, const Problem& problem,
                                      const Space& space, size_t most) {
   std::vector<Point> points;
-  for (const Neighbour& neighbour : NeighboursOf(catalogue, problem)) {
+  const std::vector<Neighbour> neighbours = NeighboursOf(catalogue, problem);
+  if (neighbours.empty()) return points;
+  const std::vector<Point> completed = CompletedPoints(space);
+  for (const Neighbour& neighbour : neighbours) {
     if (points.size() == most) break;
-    std::optional<Point> like = MostLike(space, neighbour.point);
-    if (!like || std::find(points.begin(), points.end(), *like) != points.end()) continue;
-    points.push_back(*std::move(like));
+    const int index = IndexOfMostLike(completed, neighbour.point);
+    if (index < 0) continue;
+    const Point& like = space.points()[index];
+    if (std::find(points.begin(), points.end(), like) == points.end()) points.push_back(like);
   }
   return points;
 }

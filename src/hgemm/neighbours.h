@@ -14,14 +14,14 @@
 namespace warpsmith::hgemm {
 
 // The point of the space that is the most like it: of its family, the same but for depth of the
-// ring, order of tiles, and how it stores and overlaps; of several the one with the fewest
-// differences. Nothing where there is none.
+// ring, order and rounds of tiles, warps of the producer, and how it stores and overlaps; of
+// several the one with the fewest differences. Nothing where there is none.
 std::optional<Point> MostLike(const Space& space, const Point& point);
 
-// Of the problem's layout and type the best kernels of the shapes nearest to it (sums of factors of
-// two in M and N, half as much in K; at most three away), its own included, the nearest first. Also
-// of M and N exchanged, with rows and columns of their tiles exchanged. Points of `space`, none
-// twice, at most `most`.
+// Of the problem's layout and type, on whatever device, the best kernels of the shapes nearest to
+// it (sums of factors of two in M and N, half as much in K; at most three away), its own included,
+// the nearest first. Also of M and N exchanged, with rows and columns of their tiles exchanged.
+// Points of `space`, none twice, at most `most`.
 std::vector<Point> LikeWinnersNearby(const Catalogue& catalogue, const Problem& problem,
                                      const Space& space, size_t most);
 

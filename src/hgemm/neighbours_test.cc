@@ -30,6 +30,10 @@ TEST(MostLike, IsThePointItselfOrElseDiffersInLooseThingsAlone) {
   const Space space("s", {Wgmma(other), Wgmma(deep), Wgmma(split)});
   EXPECT_EQ(MostLike(space, Wgmma(split)), Wgmma(split));
   EXPECT_EQ(MostLike(space, Wgmma(kPairs)), Wgmma(deep));
+  // One that was recorded before a parameter was there.
+  Point old = Wgmma(split);
+  old.config.erase("direct_load");
+  EXPECT_EQ(MostLike(Space("s", {old}), Wgmma(split)), old);
   WgmmaParameters alone = kPairs;
   alone.cluster_m = 1;
   EXPECT_EQ(MostLike(space, Wgmma(alone)), std::nullopt);
@@ -40,11 +44,12 @@ TEST(MostLike, IsThePointItselfOrElseDiffersInLooseThingsAlone) {
 TEST(LikeWinnersNearby, TakesTheNearestFirstAndNoneTwice) {
   const Problem problem = {512, 2048, 8192, Layout::kTN};
   const Space space = SpaceFor(problem, {});
-  WgmmaParameters far = kPairs, turned = kPairs;
+  WgmmaParameters far = kPairs, turned = kPairs, farther = kPairs;
   far.cluster_m = 1;
+  farther.cluster_m = farther.cluster_n = 1, farther.tile_m = 64, farther.consumers = 1;
   turned.tile_m = 64, turned.tile_n = 128, turned.consumers = 1;
   const Catalogue catalogue{{Row({512, 2048, 4096, Layout::kTN}, Wgmma(kPairs)),
-                             Row({64, 64, 64}, Wgmma(far)),
+                             Row({64, 64, 64, Layout::kTN}, Wgmma(farther)),
                              Row({1024, 2048, 4096, Layout::kTN}, Wgmma(far)),
                              Row({512, 2048, 2048, Layout::kTN}, Wgmma(kPairs)),
                              Row({512, 2048, 8192, Layout::kNN}, Wgmma(turned))}};
@@ -53,6 +58,7 @@ TEST(LikeWinnersNearby, TakesTheNearestFirstAndNoneTwice) {
   EXPECT_EQ(points[0].config.at("cluster_m"), 2);
   EXPECT_EQ(points[1].config.at("cluster_m"), 1);
   for (const Point& point : points) EXPECT_GE(space.Find(point), 0);
+  EXPECT_TRUE(MostLike(space, Wgmma(farther)).has_value());  // it is only too far away
   EXPECT_THAT(LikeWinnersNearby(catalogue, problem, space, 1), SizeIs(1));
   EXPECT_THAT(LikeWinnersNearby({}, problem, space, 8), SizeIs(0));
 }

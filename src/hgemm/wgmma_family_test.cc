@@ -307,6 +307,25 @@ TEST(WgmmaFamily, HoldsWhatWonOnAnH200) {
   p = {.tile_m = 256, .tile_n = 192, .stages = 3, .producer_warps = 4, .cluster_n = 2};
   p.persistent = p.even_rounds = 1;
   EXPECT_TRUE(holds({8192, 8192, 8192, Layout::kTN}, p));
+  p = {.tile_m = 192, .tile_n = 128, .stages = 4, .producer_warps = 4, .persistent = 1};
+  p.ping_pong = 1;
+  EXPECT_TRUE(holds({12288, 1024, 2048, Layout::kTN}, p));
+}
+
+// Where 192 rows cut C into whole tiles of one wave.
+TEST(WgmmaFamily, TallTilesAreForTallC) {
+  const auto count = [](const Problem& problem) {
+    int tall = 0;
+    for (const Config& config : WgmmaConfigs(problem, {})) {
+      const WgmmaParameters p = WgmmaFromConfig(config);
+      tall += p.tile_m == 192 && p.tile_n <= 128 && !p.ping_pong ? 1 : 0;
+    }
+    return tall;
+  };
+  EXPECT_GT(count({12288, 128, 8192, Layout::kTN}), 0);
+  EXPECT_GT(count({12288, 256, 4096, Layout::kNN}), 0);
+  EXPECT_EQ(count({8192, 128, 8192, Layout::kTN}), 0);
+  EXPECT_EQ(count({12288, 512, 8192, Layout::kTN}), 0);
 }
 
 // 128 CTAs of 48 KB: four of the next launch would fit each of the four SMs that are idle.

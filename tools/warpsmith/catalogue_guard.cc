@@ -6,6 +6,7 @@
 #include "comparison_file.h"
 #include "dispatch_commands.h"
 #include "hgemm/comparison_guard.h"
+#include "lt_choices.h"
 
 namespace warpsmith::cli {
 namespace {
@@ -44,7 +45,15 @@ Result<int> LeaveAll(const hgemm::Catalogue& catalogue, const CatalogueGuardOpti
   TRY(WriteCatalogue(hgemm::LeftToCublasLt(catalogue), options.output));
   Tell(options.common, options.output,
        fmt::format("{} rows are cuBLASLt's until their kernels are compared with it", rows),
-       {{"schema", "warpsmith.catalogue-guard"}, {"decided", 0}, {"not_compared", rows}});
+       {{"schema", "warpsmith.catalogue-guard"},
+        {"decided", 0},
+        {"to_kernel", 0},
+        {"to_cublaslt", rows},
+        {"not_compared", rows},
+        {"elsewhere", 0},
+        {"not_catalogued", 0},
+        {"built_anew", 0},
+        {"changed", 0}});
   return 0;
 }
 
@@ -56,9 +65,11 @@ Result<int> RunCatalogueGuard(const CatalogueGuardOptions& options) {
   std::vector<hgemm::NamedComparison> parts;
   for (const std::string& path : options.bench) parts.push_back(TRY(ReadComparisonFile(path)));
   const hgemm::ComparisonTable comparison = TRY(hgemm::Join(parts));
+  LtChoices choices;
+  const auto uncompared = options.strict ? hgemm::Uncompared::kCublasLt : hgemm::Uncompared::kKeep;
   const hgemm::GuardedCatalogue guarded =
-      TRY(hgemm::Guard(catalogue, comparison,
-                       options.strict ? hgemm::Uncompared::kCublasLt : hgemm::Uncompared::kKeep));
+      TRY(hgemm::Guard(catalogue, comparison, uncompared,
+                       [&](const hgemm::CatalogueRow& row) { return choices.BarIsOwn(row); }));
   TRY(WriteCatalogue(guarded.catalogue, options.output));
   Tell(options.common, options.output, InWords(guarded, options.strict),
        {{"schema", "warpsmith.catalogue-guard"},

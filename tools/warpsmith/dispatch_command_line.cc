@@ -1,4 +1,4 @@
-// The command line of `warpsmith hgemm catalogue` and `hgemm build`.
+// The command line of `warpsmith hgemm catalogue`, `hgemm build` and `hgemm audit`.
 #include "command_tree.h"
 #include "dispatch_commands.h"
 

@@ -1,10 +1,10 @@
-#include <unistd.h>
-
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
 #include <fstream>
+#include <functional>
 #include <mutex>
+#include <nlohmann/json.hpp>
 #include <set>
 #include <string>
 #include <thread>
@@ -19,8 +19,6 @@
 #include "hgemm/family.h"
 #include "machine.h"
 #include "optimize/slice.h"
-#include "report/progress_line.h"
-#include "report/terminal.h"
 #include "solo/solo.h"
 #include "task/hgemm_task.h"
 #include "util/clock.h"
@@ -69,11 +67,14 @@ Result<audit::AuditFinding> Run(Machine& machine, const Watch& watch) {
 // A line a watch, flushed as it comes. Thread-safe.
 class Findings {
  public:
-  Findings(const std::string& path, const DeviceInfo& info) {
-    if (path.empty()) return;
+  Status Open(const std::string& path, const DeviceInfo& info) {
+    if (path.empty()) return {};
     file_.open(path);
+    if (!file_.good()) return Error{ErrorCode::kIo, "cannot write " + path, "name another --csv"};
+    writes_ = true;
     file_ << "# " << info.name << ", driver " << info.driver << ", " << UtcTimestamp()
           << ", warpsmith hgemm audit\nm,n,k,layout,dtype,check,finding,detail,config\n";
+    return {};
   }
 
   void Add(const Watch& watch, const audit::AuditFinding& finding) {
@@ -99,43 +100,40 @@ class Findings {
                                   : "absent")
           << ',' << detail << ',' << PointName(watch.row.kernel) << '\n'
           << std::flush;
+    broken_ = writes_ && !file_.good();
   }
 
   int clean() const { return clean_; }
   int convicted() const { return convicted_; }
   int absent() const { return absent_; }
   int done() const { return clean_ + convicted_ + absent_; }
-  bool broken() const { return file_.is_open() && !file_.good(); }
+  bool broken() const { return broken_; }
 
  private:
   std::mutex mutex_;
   std::ofstream file_;
+  bool writes_ = false;
+  std::atomic<bool> broken_ = false;
   std::atomic<int> clean_ = 0, convicted_ = 0, absent_ = 0;
 };
 
-// Several at once: nothing is timed.
-Status RunAll(Machine& machine, const std::vector<Watch>& watches, Findings& findings,
-              const std::function<bool()>& stop) {
+// Several at once: nothing is timed. What keeps a run from being watched is told, and the others go
+// on.
+void RunAll(Machine& machine, const std::vector<Watch>& watches, Findings& findings,
+            const std::function<bool()>& stop) {
   std::atomic<size_t> next = 0;
-  std::mutex mutex;
-  Status failed;
   const auto work = [&] {
     for (size_t i = next++; i < watches.size() && !stop(); i = next++) {
-      const auto finding = Run(machine, watches[i]);
-      if (finding.ok()) {
-        findings.Add(watches[i], *finding);
-        continue;
-      }
-      const std::lock_guard lock(mutex);
-      failed = finding.error();
-      next = watches.size();
+      auto finding = Run(machine, watches[i]);
+      findings.Add(watches[i], finding.ok()
+                                   ? *std::move(finding)
+                                   : audit::Absent(watches[i].check, finding.error().Line()));
     }
   };
   std::vector<std::thread> workers;
   const unsigned at_once = std::clamp(std::thread::hardware_concurrency() / 2, 1u, kMostAtOnce);
   for (unsigned i = 0; i < at_once; ++i) workers.emplace_back(work);
   for (std::thread& worker : workers) worker.join();
-  return failed;
 }
 
 }  // namespace
@@ -152,18 +150,33 @@ Result<int> RunHgemmAudit(const HgemmAuditOptions& options) {
   }
   const auto turn = TRY(machine.local()->TakeTurn());
   const double started = MonotonicSeconds();
-  Findings findings(options.csv, machine.info());
-  TRY(RunAll(machine, watches, findings, [&] {
+  Findings findings;
+  TRY(findings.Open(options.csv, machine.info()));
+  RunAll(machine, watches, findings, [&] {
     const bool late =
         options.pace.max_seconds > 0 && MonotonicSeconds() - started > options.pace.max_seconds;
     return late || Interrupted() || findings.broken();
-  }));
+  });
   if (findings.broken()) return Error{ErrorCode::kIo, "writing " + options.csv + " failed", ""};
-  std::printf("%d of %zu runs watched: %d clean, %d with findings, %d not watched to their end\n",
-              findings.done(), watches.size(), findings.clean(), findings.convicted(),
-              findings.absent());
+  if (findings.done() == 0) {
+    return Error{ErrorCode::kNothingMeasured, "nothing was watched",
+                 "the catalogue must choose kernels, and --max-seconds allow a run"};
+  }
+  if (options.common.json) {
+    const nlohmann::json document = {{"schema", "warpsmith.hgemm-audit"},
+                                     {"version", 1},
+                                     {"runs", watches.size()},
+                                     {"clean", findings.clean()},
+                                     {"found", findings.convicted()},
+                                     {"absent", findings.absent()}};
+    std::printf("%s\n", document.dump(1).c_str());
+  } else {
+    std::printf("%d of %zu runs watched: %d clean, %d with findings, %d not watched to their end\n",
+                findings.done(), watches.size(), findings.clean(), findings.convicted(),
+                findings.absent());
+  }
   if (Interrupted()) return Describe(ErrorCode::kInterrupted).exit_status;
-  return findings.convicted() + findings.absent() > 0 ? 1 : 0;
+  return findings.clean() == static_cast<int>(watches.size()) ? 0 : 1;
 }
 
 }  // namespace warpsmith::cli

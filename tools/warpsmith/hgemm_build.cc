@@ -6,13 +6,12 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "baseline/choice_cache.h"
 #include "catalogue.h"
 #include "compile/worker_compiler.h"
 #include "dispatch/pack.h"
 #include "dispatch_commands.h"
 #include "hgemm/family.h"
-#include "launch/half_type.h"
+#include "lt_choices.h"
 #include "util/display_text.h"
 #include "util/file.h"
 
@@ -45,22 +44,6 @@ hgemm::Catalogue RowsFor(const hgemm::Catalogue& catalogue, const BuildOptions& 
   hgemm::Catalogue rows;
   for (auto& [key, one] : of_shape) rows.rows.push_back(std::move(one.rows.front()));
   return hgemm::Merge(std::span(&rows, 1));
-}
-
-// cuBLASLt's autotuned algorithm of a shape, where the tuner has kept it.
-std::string LtAlgorithmOf(const hgemm::CatalogueRow& row) {
-  const auto cache = baseline::ChoiceCache::Default({row.device, row.driver, row.library});
-  const hgemm::Problem& p = row.problem;
-  const auto layout =
-      p.layout == hgemm::Layout::kNN ? cuda::GemmLayout::kNN : cuda::GemmLayout::kTN;
-  const baseline::GemmProblem problem{p.m, p.n, p.k, launch::HalfTypeOf(p.dtype)};
-  // Of the layout, or of the faster layout where that is the same.
-  for (const auto& asked : {std::optional(layout), std::optional<cuda::GemmLayout>()}) {
-    const auto choice = cache.Find({{baseline::GemmLibrary::kLtAuto, asked}, problem});
-    if (!choice.ok() || !*choice || (*choice)->shape.layout != layout) continue;
-    if ((*choice)->algorithm) return cuda::ToHex(*(*choice)->algorithm);
-  }
-  return "";
 }
 
 using Compiled = std::future<Result<CompileOutcome>>;
@@ -97,7 +80,7 @@ class Builder {
 
   // Shapes share a kernel where their sources and plans are the same.
   Status AddRow(const hgemm::CatalogueRow& row, Tally* tally) {
-    pack_.rows.push_back({-1, LtAlgorithmOf(row)});
+    pack_.rows.push_back({-1, lt_choices_.AlgorithmOf(row)});
     if (row.choice == hgemm::Choice::kCublasLt) {
       ++tally->cublaslt;
       return {};
@@ -161,6 +144,7 @@ class Builder {
 
   const BuildOptions& options_;
   compile::WorkerCompiler compiler_;
+  LtChoices lt_choices_;
   dispatch::Pack pack_;
   std::map<std::string, size_t> kernel_of_;  // candidate id -> index
   std::vector<Pending> pending_;

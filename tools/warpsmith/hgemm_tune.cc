@@ -23,7 +23,8 @@ std::string CommandOf(const TuneOptions& options) {
   return "warpsmith hgemm tune --shapes " + options.shapes + " " + ArgumentsOf(options.product) +
          " --proposer " + options.search.proposer + " --budget " + options.search.budget +
          " --seed " + std::to_string(options.search.seed) +
-         (options.search.overlap ? "" : " --no-overlap");
+         (options.search.overlap ? "" : " --no-overlap") +
+         (options.near.empty() ? "" : " --near " + options.near);
 }
 
 constexpr double kSecondsAShape = 1;  // contents, references, cuBLASLt's autotuning
@@ -117,7 +118,15 @@ Result<int> RunHgemmTune(const TuneOptions& given) {
   options.search = TuneDefaults(options.search, all.size());
   TRY(ParseBudget(options.search.budget));
   hgemm::Catalogue nearby;
-  if (!options.near.empty()) nearby = TRY(ReadCatalogue(options.near));
+  if (!options.near.empty()) {
+    if (options.search.proposer != "guided" && options.search.proposer != "brief") {
+      return Error{ErrorCode::kUsage,
+                   "--near is for searches that can begin with given kernels, '" +
+                       options.search.proposer + "' cannot",
+                   "choose --proposer guided or brief"};
+    }
+    nearby = TRY(ReadCatalogue(options.near));
+  }
   Machine machine = TRY(Machine::Open(options.device));
   if (!options.common.quiet) std::fprintf(stderr, "%s\n", machine.notice().c_str());
   if (options.search.dry_run) return DryRun(options, shapes, nearby, machine);
