@@ -121,9 +121,18 @@ Result<AuditFinding> Racecheck(const AuditRequest& request, const Sanitizer& san
   return finding;
 }
 
+Result<AuditFinding> SanitizeWith(const Result<Sanitizer>& sanitizer, const AuditRequest& request,
+                                  std::string_view check) {
+  if (!sanitizer.ok()) return Absent(check, sanitizer.error().Line());
+  if (check == kRacecheck) return Racecheck(request, *sanitizer);
+  return RunCheck(request, *sanitizer, check);
+}
+
+// The tool is asked for its version once.
 Result<bool> AddSanitizers(const AuditRequest& request, AuditOutcome* outcome) {
+  const Result<Sanitizer> sanitizer = FindSanitizer(request.sanitizer);
   for (const std::string_view check : {kMemcheck, kInitcheck, kRacecheck}) {
-    if (!Add(TRY(Sanitize(request, check)), outcome)) return false;
+    if (!Add(TRY(SanitizeWith(sanitizer, request, check)), outcome)) return false;
   }
   return true;
 }
@@ -177,10 +186,7 @@ bool CopiesInBulk(const Candidate& candidate, const Artifact& artifact) {
 }
 
 Result<AuditFinding> Sanitize(const AuditRequest& request, std::string_view check) {
-  const auto sanitizer = FindSanitizer(request.sanitizer);
-  if (!sanitizer.ok()) return Absent(check, sanitizer.error().Line());
-  if (check == kRacecheck) return Racecheck(request, *sanitizer);
-  return RunCheck(request, *sanitizer, check);
+  return SanitizeWith(FindSanitizer(request.sanitizer), request, check);
 }
 
 Result<AuditOutcome> AuditCandidate(const AuditRequest& request) {

@@ -22,7 +22,7 @@ Error NotAPack(std::string_view source, const std::string& what) {
 
 json KernelToJson(const PackKernel& kernel, size_t offset, size_t bytes) {
   return {{"name", PointName(kernel.point)},
-          {"layout", kernel.layout == hgemm::Layout::kNN ? "NN" : "TN"},
+          {"layout", hgemm::LayoutText(kernel.layout)},
           {"dtype", Name(kernel.dtype)},
           {"plan", ToJson(kernel.plan)},
           {"offset", offset},

@@ -24,7 +24,7 @@ bool IsUndecided(const Interval& interval) {
 std::string_view Name(Choice choice) { return choice == Choice::kKernel ? "kernel" : "cublaslt"; }
 
 std::string KeyText(const CatalogueRow& row) {
-  return SizesText(row.problem) + (row.problem.layout == Layout::kNN ? "-NN " : "-TN ") +
+  return SizesText(row.problem) + "-" + LayoutText(row.problem.layout) + " " +
          std::string(warpsmith::Name(row.problem.dtype)) + " " + row.device;
 }
 

@@ -211,8 +211,7 @@ std::string RowText(const CatalogueRow& row) {
     results += (results.empty() ? "" : ";") + ResultText(result);
   }
   std::string line = std::to_string(row.problem.m) + "," + std::to_string(row.problem.n) + "," +
-                     std::to_string(row.problem.k) +
-                     (row.problem.layout == Layout::kNN ? ",NN," : ",TN,") +
+                     std::to_string(row.problem.k) + "," + LayoutText(row.problem.layout) + "," +
                      std::string(warpsmith::Name(row.problem.dtype)) + "," + row.device + "," +
                      std::string(Name(row.choice));
   for (const std::string& cell :

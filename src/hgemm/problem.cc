@@ -8,7 +8,7 @@ std::string SizesText(const Problem& problem) {
 }
 
 std::string NameOf(const Problem& problem) {
-  return "hgemm-" + SizesText(problem) + (problem.layout == Layout::kNN ? "-NN" : "-TN") +
+  return "hgemm-" + SizesText(problem) + "-" + LayoutText(problem.layout) +
          (problem.dtype == DType::kBF16 ? "-bf16" : "");
 }
 

@@ -13,6 +13,7 @@ namespace warpsmith::hgemm {
 // NN: A is M x K and B is K x N, both row-major. TN: B is stored as N x K, row-major (cuBLAS's name
 // for it, whose matrices are column-major).
 enum class Layout : uint8_t { kNN, kTN };
+constexpr const char* LayoutText(Layout layout) { return layout == Layout::kNN ? "NN" : "TN"; }
 
 struct Problem {
   int64_t m = 0, n = 0, k = 0;

@@ -35,26 +35,33 @@ std::string InWords(const hgemm::GuardedCatalogue& guarded, bool strict) {
   return text;
 }
 
+Result<int> Write(const hgemm::GuardedCatalogue& guarded, const CatalogueGuardOptions& options,
+                  const std::string& words) {
+  TRY(WriteCatalogue(guarded.catalogue, options.output));
+  Tell(options.common, options.output, words,
+       {{"schema", "warpsmith.catalogue-guard"},
+        {"decided", guarded.decided},
+        {"to_kernel", guarded.to_kernel},
+        {"to_cublaslt", guarded.to_cublaslt},
+        {"not_compared", guarded.not_compared},
+        {"elsewhere", guarded.elsewhere},
+        {"not_catalogued", guarded.not_catalogued},
+        {"built_anew", guarded.built_anew},
+        {"changed", guarded.changed}});
+  return 0;
+}
+
 // Nothing was compared yet.
 Result<int> LeaveAll(const hgemm::Catalogue& catalogue, const CatalogueGuardOptions& options) {
   if (!options.strict) {
     return Error{ErrorCode::kUsage, "there is nothing to choose by",
                  "name --bench, or --strict: then every row is cuBLASLt's until it is compared"};
   }
-  const size_t rows = catalogue.rows.size();
-  TRY(WriteCatalogue(hgemm::LeftToCublasLt(catalogue), options.output));
-  Tell(options.common, options.output,
-       fmt::format("{} rows are cuBLASLt's until their kernels are compared with it", rows),
-       {{"schema", "warpsmith.catalogue-guard"},
-        {"decided", 0},
-        {"to_kernel", 0},
-        {"to_cublaslt", rows},
-        {"not_compared", rows},
-        {"elsewhere", 0},
-        {"not_catalogued", 0},
-        {"built_anew", 0},
-        {"changed", 0}});
-  return 0;
+  hgemm::GuardedCatalogue left{hgemm::LeftToCublasLt(catalogue)};
+  left.not_compared = left.to_cublaslt = static_cast<int>(catalogue.rows.size());
+  return Write(left, options,
+               fmt::format("{} rows are cuBLASLt's until their kernels are compared with it",
+                           left.not_compared));
 }
 
 }  // namespace
@@ -70,18 +77,7 @@ Result<int> RunCatalogueGuard(const CatalogueGuardOptions& options) {
   const hgemm::GuardedCatalogue guarded =
       TRY(hgemm::Guard(catalogue, comparison, uncompared,
                        [&](const hgemm::CatalogueRow& row) { return choices.BarIsOwn(row); }));
-  TRY(WriteCatalogue(guarded.catalogue, options.output));
-  Tell(options.common, options.output, InWords(guarded, options.strict),
-       {{"schema", "warpsmith.catalogue-guard"},
-        {"decided", guarded.decided},
-        {"to_kernel", guarded.to_kernel},
-        {"to_cublaslt", guarded.to_cublaslt},
-        {"not_compared", guarded.not_compared},
-        {"elsewhere", guarded.elsewhere},
-        {"not_catalogued", guarded.not_catalogued},
-        {"built_anew", guarded.built_anew},
-        {"changed", guarded.changed}});
-  return 0;
+  return Write(guarded, options, InWords(guarded, options.strict));
 }
 
 }  // namespace warpsmith::cli

@@ -57,7 +57,7 @@ Result<audit::AuditFinding> Run(Machine& machine, const Watch& watch) {
     return audit::Absent(watch.check, Describe(Outcome(*failed)));
   }
   request.artifact = std::get<Artifact>(std::move(compiled));
-  request.task = task::HgemmTask(problem.layout == hgemm::Layout::kNN ? "NN" : "TN", problem.dtype);
+  request.task = task::HgemmTask(hgemm::LayoutText(problem.layout), problem.dtype);
   request.workload = task::HgemmWorkload({problem.m, problem.n, problem.k});
   request.solo_argv = {ThisExecutable().string(), std::string(solo::kSoloSubcommand)};
   request.device_uuid = machine.info().uuid;
@@ -92,9 +92,8 @@ class Findings {
     std::replace(detail.begin(), detail.end(), ',', ';');
     std::replace(detail.begin(), detail.end(), '\n', ' ');
     const hgemm::Problem& p = watch.row.problem;
-    file_ << p.m << ',' << p.n << ',' << p.k << ','
-          << (p.layout == hgemm::Layout::kNN ? "NN" : "TN") << ',' << Name(p.dtype) << ','
-          << watch.check << ','
+    file_ << p.m << ',' << p.n << ',' << p.k << ',' << hgemm::LayoutText(p.layout) << ','
+          << Name(p.dtype) << ',' << watch.check << ','
           << (clean               ? "clean"
               : report == nullptr ? "found"
                                   : "absent")

@@ -42,13 +42,9 @@ struct Check {
   Job job;
 };
 
-const char* LayoutText(const hgemm::Problem& problem) {
-  return problem.layout == hgemm::Layout::kNN ? "NN" : "TN";
-}
-
 Check CheckOf(const hgemm::Problem& problem, const Point& point, Candidate candidate) {
   Check check{problem, point, {}};
-  check.job.task = task::HgemmTask(LayoutText(problem), problem.dtype);
+  check.job.task = task::HgemmTask(hgemm::LayoutText(problem.layout), problem.dtype);
   check.job.task.baselines.clear();
   check.job.workload = task::HgemmWorkload({problem.m, problem.n, problem.k});
   check.job.candidate = std::move(candidate);
@@ -152,7 +148,7 @@ class Results {
     char line[512];
     std::snprintf(line, sizeof line, "%ld,%ld,%ld,%s,%s,%s,%s,%.4g,%.3g,%s\n",
                   static_cast<long>(check.problem.m), static_cast<long>(check.problem.n),
-                  static_cast<long>(check.problem.k), LayoutText(check.problem),
+                  static_cast<long>(check.problem.k), hgemm::LayoutText(check.problem.layout),
                   std::string(Name(check.problem.dtype)).c_str(), check.point.family.c_str(),
                   std::string(OutcomeName(verdict.outcome)).c_str(),
                   timing == nullptr ? 0 : timing->candidate.median_us,
