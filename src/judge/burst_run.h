@@ -11,6 +11,7 @@
 #include "judge/arena.h"
 #include "judge/burst_plan.h"
 #include "judge/inspection.h"
+#include "judge/oracle_cost.h"
 #include "judge/oracle_device.h"
 #include "judge/peer_process.h"
 #include "util/random.h"
@@ -39,6 +40,8 @@ struct BurstResult {
   std::optional<BadLook> bad_look;
 
   double call_us = 0;                // from the first release to the end of the look, a call
+  double oracle_us = 0;              // of which the oracle looked, here and now, a call
+  OracleWork work;                   // how much it did meanwhile
   BatchPlan last;                    // the last call of each output slot
   std::vector<OutputReport> looked;  // what their outputs held within the time
   Inspection verified;               // and afterwards, against the references
@@ -55,6 +58,10 @@ struct NullCost {
   double call_us = 0;
 };
 Result<NullCost> MeasureNullCost(const BurstBench& bench, PeerProcess& peer, int calls);
+
+// Of outputs that are right and a peer that is paused: `last` as a burst left it. The least of a
+// few tries, without anything that the device may have to do first.
+Result<OracleCost> MeasureOracleCost(const BurstBench& bench, const BatchPlan& last);
 
 // Maps the bench's arena in the peer. Not a PeerReply: it failed.
 Result<PeerCallResult> MapArenaIn(const BurstBench& bench, const Workload& workload,

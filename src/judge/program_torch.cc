@@ -106,7 +106,7 @@ StepResult ProgramTrial::ReconsiderTorch() {
     return one.kind == Kind::kTorch && one.callee == then.Best();
   });
   if (chosen == contenders_.end()) return std::optional<Outcome>();
-  if (then.BestUs() <= kMostDrift * MedianUs(chosen->timing.samples)) {
+  if (then.BestUs() <= kMostDrift * MedianUs(NetTimes(*chosen).samples)) {
     return std::optional<Outcome>();
   }
   TRY(ChooseTorch());
@@ -163,7 +163,14 @@ Result<double> ProgramTrial::TimeOfTorch(const std::string& callee) {
     const Sample stamp{0, i};
     TRY(RunOne(contender, torch, i == 0 ? nullptr : &stamp));
   }
-  return MedianUs(contender.timing.samples);
+  return MedianUs(NetTimes(contender).samples);
+}
+
+// Once for an arena: it is the device and the outputs' sizes that decide.
+Status ProgramTrial::MeasureOracle(const BatchPlan& last) {
+  if (context_.kept->oracle) return {};
+  context_.kept->oracle = TRY(MeasureOracleCost(Bench(), last));
+  return {};
 }
 
 }  // namespace warpsmith::judge

@@ -242,7 +242,8 @@ StepResult ProgramTrial::RunOne(Contender& contender, PeerProcess& peer, const S
   } else if (auto outcome = JudgeBurst(result)) {
     return outcome;
   }
-  contender.calls = CallsFor(result.call_us);
+  contender.calls = CallsFor(result.call_us - result.oracle_us);
+  if (contender.kind == Kind::kTorch) TRY(MeasureOracle(result.last));
   if (stamp == nullptr) return std::optional<Outcome>();
   Sample sample = *stamp;
   sample.us = static_cast<float>(result.call_us -
@@ -254,6 +255,7 @@ StepResult ProgramTrial::RunOne(Contender& contender, PeerProcess& peer, const S
     sample.power_w = static_cast<float>(now.power_w);
   }
   contender.timing.samples.push_back(sample);
+  contender.work.push_back(result.work);
   return std::optional<Outcome>();
 }
 
@@ -323,9 +325,23 @@ bool ProgramTrial::Enough(int rounds, double seconds) const {
   const Protocol& protocol = job().protocol;
   if (rounds < protocol.rounds || seconds < protocol.measure_seconds) return false;
   if (protocol.target_half_width <= 0 || rounds >= protocol.max_rounds) return true;
-  std::vector<ContenderSamples> timings;
-  for (const Contender& contender : contenders_) timings.push_back(contender.timing);
-  return HalfWidthOf(timings, protocol.confidence) <= protocol.target_half_width;
+  return HalfWidthOf(NetTimes(), protocol.confidence) <= protocol.target_half_width;
+}
+
+ContenderSamples ProgramTrial::NetTimes(const Contender& contender) const {
+  ContenderSamples net = contender.timing;
+  if (!context_.kept->oracle) return net;
+  for (size_t i = 0; i < net.samples.size(); ++i) {
+    float& us = net.samples[i].us;
+    us = static_cast<float>(WithoutOracle(us, contender.work.at(i), *context_.kept->oracle));
+  }
+  return net;
+}
+
+std::vector<ContenderSamples> ProgramTrial::NetTimes() const {
+  std::vector<ContenderSamples> all;
+  for (const Contender& contender : contenders_) all.push_back(NetTimes(contender));
+  return all;
 }
 
 Result<Passed> ProgramTrial::Finish() const {
@@ -335,12 +351,10 @@ Result<Passed> ProgramTrial::Finish() const {
   if (context_.trial.telemetry == nullptr) {
     passed.correctness.absent.emplace_back("NVML: not available");
   }
-  std::vector<ContenderSamples> timings;
-  for (const Contender& contender : contenders_) timings.push_back(contender.timing);
   const double floor_us =
       TRY(FloorUs(*context_.trial.info, job().task, job().workload, Mode::kDeviceHot));
   passed.timings.push_back(
-      {job().workload.name, {TimingOf(Mode::kWall, floor_us, timings, job().protocol)}});
+      {job().workload.name, {TimingOf(Mode::kWall, floor_us, NetTimes(), job().protocol)}});
   return passed;
 }
 

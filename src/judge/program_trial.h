@@ -29,6 +29,7 @@ struct KeptTorch {
   std::unique_ptr<PeerProcess> process;
   std::map<std::string, std::string> loaded;  // callee -> what it said about itself
   std::map<std::string, double> null_us;      // callee -> what the hand-over of a call takes
+  std::optional<OracleCost> oracle;           // measured in its turn
   std::optional<TorchChoice::Times> choice;
   bool choice_is_new = false;  // made here, and not confirmed yet
 };
@@ -53,7 +54,8 @@ class ProgramTrial {
   enum class Kind : uint8_t { kCandidate, kRival, kTorch };
   struct Contender {
     Kind kind = Kind::kCandidate;
-    ContenderSamples timing;
+    ContenderSamples timing;       // with the oracle's work in them
+    std::vector<OracleWork> work;  // of each sample's burst
     std::string callee = "program";
     const Artifact* artifact = nullptr;  // of a program
     int calls = 0;                       // a burst; 0: not known yet
@@ -63,6 +65,9 @@ class ProgramTrial {
   Status AddBaselines();
   Result<Contender> Baseline(const std::string& name);
   bool Enough(int rounds, double seconds) const;
+  // Without the oracle's work, where that is known.
+  ContenderSamples NetTimes(const Contender& contender) const;
+  std::vector<ContenderSamples> NetTimes() const;
   Result<Passed> Finish() const;
 
   // In a fresh process, which ends with the turn.
@@ -92,6 +97,8 @@ class ProgramTrial {
   StepResult Chosen(const TorchChoice::Times& then) const;
   Status TraceTorch();
   Result<double> TimeOfTorch(const std::string& callee);
+  // After a burst of PyTorch's, which left `last`.
+  Status MeasureOracle(const BatchPlan& last);
 
   // A call that ended so is the candidate's verdict, or a baseline's (our) trouble.
   StepResult Failed(const Contender& contender, const PeerCallResult& call,

@@ -380,6 +380,25 @@ TEST_F(ProgramJudging, ANewChoiceIsPutToTheTestAgain) {
   EXPECT_EQ(passed->timings.at(0).modes.at(0).comparisons.at(0).baseline, "torch-best (compile)");
 }
 
+TEST_F(ProgramJudging, WhatTheOracleDidMeanwhileIsTakenOffEveryContendersTime) {
+  job_.task.baselines = {"torch-eager"};
+  const auto candidates_us = [this] {
+    const Outcome outcome = Judge("honest");
+    const auto* passed = std::get_if<Passed>(&outcome);
+    EXPECT_NE(passed, nullptr) << Describe(outcome);
+    return passed == nullptr ? 0.0 : passed->timings.at(0).modes.at(0).candidate.median_us;
+  };
+  candidates_us();
+  ASSERT_TRUE(kept_.oracle.has_value());  // measured in PyTorch's turn
+  EXPECT_GT(kept_.oracle->look_us, 0);
+  EXPECT_GT(kept_.oracle->end_us, 0);
+
+  kept_.oracle = OracleCost{};
+  const double with_it_us = candidates_us();
+  kept_.oracle = OracleCost{0, 1e9};  // as if nearly all of a burst were the oracle's
+  EXPECT_LT(candidates_us(), with_it_us / 2);
+}
+
 TEST_F(ProgramJudging, PlansAreCalledLikePrograms) {
   job_.candidate = PlanCandidate("honest");
   job_.task.baselines = {"torch-eager"};
