@@ -14,8 +14,10 @@ namespace {
 constexpr double kBurstUs = 100'000;
 constexpr int kLeastCalls = 2, kMostCalls = 20'000;
 constexpr size_t kMostLooks = 6;  // half of them on average; moves have theirs besides
-constexpr int kMoves = 6;
-constexpr int kCallsForMoves = 32;  // shorter bursts hardly repeat a content
+constexpr size_t kMostMoves = 6;
+// A move takes time from the calls beside it. In proportion to them it is the same share of
+// everybody's: of a program with many short calls and of one with a few long ones.
+constexpr size_t kCallsAMove = 16;
 constexpr size_t kFlightCalls = 4;  // between a move's submission and its first reader
 
 // Sets of contents come in pairs that differ in a few elements (arena.cc): a loose tolerance could
@@ -59,9 +61,10 @@ class Planner {
   }
 
   void PlaceMoves(size_t calls) {
-    if (calls < kCallsForMoves || plan_.contents < 2 || assignments_.empty()) return;
+    if (plan_.contents < 2 || assignments_.empty()) return;
     std::vector<size_t> at;
-    for (int i = 0; i < kMoves; ++i) at.push_back(1 + random_.Below(calls - 2));
+    const size_t most = std::min(kMostMoves, calls / kCallsAMove);
+    for (size_t i = 0; i < most; ++i) at.push_back(1 + random_.Below(calls - 2));
     std::sort(at.begin(), at.end());
     // With few contents there is no call that could do without the moving ones: what is left must
     // not look alike.

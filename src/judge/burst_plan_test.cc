@@ -94,7 +94,7 @@ RC_GTEST_PROP(BurstPlan, NoSlotIsGivenWhatItHoldsAndAllAreUsed, (uint64_t seed))
 RC_GTEST_PROP(BurstPlan, FewCallsGetACombinationOfTheirOwn, (uint64_t seed)) {
   Random random(seed, "burst");
   const Setting setting = AnySetting(random);
-  const int calls = std::min(31, setting.plan.combinations());
+  const int calls = std::min(15, setting.plan.combinations());  // none move yet
   const BurstPlan burst = PlanBurst(setting.plan, setting.assignments, calls, random);
   std::set<std::vector<int>> seen;
   for (const PlannedLaunch& call : burst.calls) seen.insert(call.content);
@@ -137,7 +137,7 @@ TEST(BurstPlan, TheNumberOfLooksTellsNothingOfThoseToCome) {
 TEST(BurstPlan, AllBurstsCostAsManyLooks) {
   Random random(13, "burst");
   const Setting setting = MakeSetting(false, 2, 1, 3, random);  // moves have looks of their own
-  for (const auto& [calls, looks] : std::map<int, int>{{2, 1}, {7, 3}, {12, 6}, {20, 6}, {31, 6}}) {
+  for (const auto& [calls, looks] : std::map<int, int>{{2, 1}, {7, 3}, {12, 6}, {15, 6}}) {
     for (int i = 0; i < 50; ++i) {
       const BurstPlan burst = PlanBurst(setting.plan, setting.assignments, calls, random);
       EXPECT_EQ(Looks(burst) + static_cast<int>(burst.looks_made_up), looks);
@@ -170,7 +170,26 @@ TEST(BurstPlan, LongBurstsMoveContentsAndLookAtCalls) {
   const BurstPlan burst = PlanBurst(setting.plan, setting.assignments, 5000, random);
   EXPECT_GE(burst.moves.size(), 3U);
   EXPECT_GE(LookedAt(burst).timed.size(), 5U);
-  EXPECT_TRUE(PlanBurst(setting.plan, setting.assignments, 8, random).moves.empty());
+}
+
+// A move costs the calls beside it time: whose calls are longer pays for fewer of them.
+TEST(BurstPlan, MovesAreInProportionToCalls) {
+  Random random(19, "burst");
+  const Setting setting = MakeSetting(false, 8, 1, 10, random);
+  size_t of_32 = 0, of_96 = 0;
+  constexpr size_t kBursts = 200;
+  for (size_t i = 0; i < kBursts; ++i) {
+    const auto moves = [&](int calls) {
+      return PlanBurst(setting.plan, setting.assignments, calls, random).moves.size();
+    };
+    EXPECT_EQ(moves(15), 0U);
+    EXPECT_LE(moves(31), 1U);
+    EXPECT_LE(moves(5000), 6U);
+    of_32 += moves(32);
+    of_96 += moves(96);
+  }
+  EXPECT_GT(of_32, kBursts);      // two, but for those that would overlap
+  EXPECT_GT(of_96, 4 * kBursts);  // six
 }
 
 TEST(BurstPlan, BurstsLastATenthOfASecond) {
