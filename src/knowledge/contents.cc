@@ -52,10 +52,21 @@ std::string Told(const Outcome& outcome) {
 
 }  // namespace
 
+// Some description comes before none: a name alone says nothing against what is known of it.
 const State& Preferred(const State& a, const State& b) {
-  return std::tie(b.origin, b.description) < std::tie(a.origin, a.description) ? b : a;
+  const auto rank = [](const State& state) {
+    return std::tuple(state.origin, state.description.empty(), state.description);
+  };
+  return rank(b) < rank(a) ? b : a;
 }
-const Technique& Preferred(const Technique& a, const Technique& b) { return b < a ? b : a; }
+
+const Technique& Preferred(const Technique& a, const Technique& b) {
+  const auto rank = [](const Technique& technique) {
+    return std::tuple(technique.description.empty(), technique.source == kModelSource, technique);
+  };
+  return rank(b) < rank(a) ? b : a;
+}
+
 const Prior& Preferred(const Prior& a, const Prior& b) { return b < a ? b : a; }
 
 Error Contradiction(const Outcome& a, const Outcome& b) {

@@ -20,8 +20,8 @@ struct Contents {
 };
 
 // Which of two descriptions of one thing stays: the same, whichever comes first.
-const State& Preferred(const State& a, const State& b);  // known before discovered
-const Technique& Preferred(const Technique& a, const Technique& b);
+const State& Preferred(const State& a, const State& b);              // known before discovered
+const Technique& Preferred(const Technique& a, const Technique& b);  // documented before a model's
 const Prior& Preferred(const Prior& a, const Prior& b);
 
 // kBadInput: one piece of evidence is told in two ways. Which of them is right, we cannot know.

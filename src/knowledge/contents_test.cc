@@ -71,6 +71,26 @@ Error ErrorOf(std::string_view lines) {
   return read.ok() ? Error{} : read.error();
 }
 
+TEST(Merged, ANameAloneTakesNoDescriptionAway) {
+  const Technique documented{"split-k", "Let blocks share K.", "a guide"};
+  const std::string model(kModelSource);
+  for (const Technique& other :
+       {Technique{"split-k", "", model}, Technique{"split-k", "A shorter loop.", model}}) {
+    Contents a, b;
+    a.techniques = {documented};
+    b.techniques = {other};
+    EXPECT_EQ(Both(a, b).techniques, a.techniques);
+    EXPECT_EQ(Both(b, a).techniques, a.techniques);
+  }
+  Contents a, b;
+  a.techniques = {{"own", "", model}};
+  b.techniques = {{"own", "said at last", model}};
+  EXPECT_EQ(Both(a, b).techniques, b.techniques);
+  a.states = {{"tail", Origin::kDiscovered, ""}};
+  b.states = {{"tail", Origin::kDiscovered, "the last wave"}};
+  EXPECT_EQ(Both(a, b).states, b.states);
+}
+
 TEST(ContentsFromText, RefusesOtherVersionsAndOtherFiles) {
   EXPECT_EQ(ContentsFromText("kb", "{\"warpsmith_knowledge\":2}").error().code,
             ErrorCode::kVersion);

@@ -31,6 +31,9 @@ struct State {
   auto operator<=>(const State&) const = default;
 };
 
+// The source of a technique that a model has named.
+inline constexpr std::string_view kModelSource = "a model";
+
 struct Technique {
   std::string name;  // canonical
   std::string description, source;

@@ -29,6 +29,13 @@ TEST(ShippedBase, HoldsTheSeedAndEvidence) {
   }
 }
 
+TEST(ShippedBase, DescribesWhatTheSeedDescribes) {
+  const Contents shipped = Shipped();
+  for (const Technique& technique : Seed().techniques) {
+    EXPECT_THAT(shipped.techniques, testing::Contains(technique));
+  }
+}
+
 TEST(ShippedBase, IsTakenIntoABaseThatBeganWithTheSeed) {
   const auto folder = TemporaryDirectory::Create("shipped").value();
   auto base = KnowledgeBase::Open(folder.path() / "kb", store::Durability::kProcessDeath,

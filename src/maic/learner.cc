@@ -139,7 +139,8 @@ Status Learner::RecordFailure(const Step& step, const Attempt& attempt,
 Status Learner::Record(knowledge::Outcome outcome, const Attempt& attempt, int64_t step) {
   if (outcome.technique != kOwnIdea) {
     // A name that the model gave may be new; one that is known keeps its description.
-    TRY(lessons_.Add(knowledge::Technique{outcome.technique, attempt.description, "a model"}));
+    TRY(lessons_.Add(knowledge::Technique{outcome.technique, attempt.description,
+                                          std::string(knowledge::kModelSource)}));
     TRY(lessons_.Record(outcome, step));
   }
   if (attempt.kind != Kind::kOwnIdea) return {};

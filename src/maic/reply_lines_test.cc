@@ -36,8 +36,9 @@ TEST(TechniqueIn, CodeNamesNothing) {
 RC_GTEST_PROP(TechniqueIn, WhatItFindsMayGoIntoTheBase, (const std::string& text)) {
   const auto named = TechniqueIn("TECHNIQUE: " + text);
   if (!named) return;
-  RC_ASSERT(
-      knowledge::Check(knowledge::Technique{named->name, named->description, "a model"}).ok());
+  const knowledge::Technique technique{named->name, named->description,
+                                       std::string(knowledge::kModelSource)};
+  RC_ASSERT(knowledge::Check(technique).ok());
 }
 
 }  // namespace
