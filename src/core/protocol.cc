@@ -1,5 +1,6 @@
 #include "core/protocol.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstdlib>
@@ -93,6 +94,9 @@ Protocol Protocol::For(Form form) const {
 std::string ProtocolId(const Protocol& protocol) {
   std::string id = "j" + std::to_string(kJudgeProtocolVersion) + "/";
   id += std::string(Name(protocol.level)) + "/" + Joined(protocol.modes);
+  if (std::ranges::find(protocol.modes, Mode::kWall) != protocol.modes.end()) {
+    id += std::to_string(kWallVersion);
+  }
   id += "/r" + std::to_string(protocol.rounds) + "x" + std::to_string(protocol.samples_per_round);
   id += "p" + std::to_string(protocol.runner_processes);
   if (protocol.renew_contents) id += "/renew";

@@ -13,6 +13,8 @@
 namespace warpsmith {
 
 inline constexpr int kJudgeProtocolVersion = 1;
+// Of what a program's time is. 2: without the oracle's own work in a burst.
+inline constexpr int kWallVersion = 2;
 
 enum class Mode : uint8_t {
   kDeviceHot,   // graph replay, inputs in L2

@@ -14,10 +14,10 @@ namespace {
 constexpr double kBurstUs = 100'000;
 constexpr int kLeastCalls = 2, kMostCalls = 20'000;
 constexpr size_t kMostLooks = 6;  // half of them on average; moves have theirs besides
-constexpr size_t kMostMoves = 6;
-// A move takes time from the calls beside it. In proportion to them it is the same share of
-// everybody's: of a program with many short calls and of one with a few long ones.
-constexpr size_t kCallsAMove = 16;
+constexpr int kMoves = 6;
+// Bursts take as long whoever is called, so as many moves are the same share of everybody's time.
+// Shorter ones hardly have calls for them.
+constexpr int kCallsForMoves = 16;
 constexpr size_t kFlightCalls = 4;  // between a move's submission and its first reader
 
 // Sets of contents come in pairs that differ in a few elements (arena.cc): a loose tolerance could
@@ -61,10 +61,9 @@ class Planner {
   }
 
   void PlaceMoves(size_t calls) {
-    if (plan_.contents < 2 || assignments_.empty()) return;
+    if (calls < kCallsForMoves || plan_.contents < 2 || assignments_.empty()) return;
     std::vector<size_t> at;
-    const size_t most = std::min(kMostMoves, calls / kCallsAMove);
-    for (size_t i = 0; i < most; ++i) at.push_back(1 + random_.Below(calls - 2));
+    for (int i = 0; i < kMoves; ++i) at.push_back(1 + random_.Below(calls - 2));
     std::sort(at.begin(), at.end());
     // With few contents there is no call that could do without the moving ones: what is left must
     // not look alike.
@@ -241,6 +240,10 @@ BatchPlan LookedAt(const BurstPlan& plan) {
 int CallsFor(double call_us) {
   const double wanted = std::ceil(kBurstUs / std::max(call_us, 0.1));
   return static_cast<int>(std::clamp<double>(wanted, kLeastCalls, kMostCalls));
+}
+
+bool IsLongEnough(double call_us, int calls) {
+  return call_us * calls >= kBurstUs / 2 || calls >= kMostCalls;
 }
 
 }  // namespace warpsmith::judge

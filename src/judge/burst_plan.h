@@ -49,6 +49,10 @@ BatchPlan LookedAt(const BurstPlan& plan);
 
 // Calls so that a burst takes at least 100 ms, from how long one takes.
 int CallsFor(double call_us);
+// Whether a burst of so many calls may be timed. A program that is slow where calls are counted,
+// and quick where they are timed, would have bursts of a few calls, beside which the oracle's own
+// work is not small.
+bool IsLongEnough(double call_us, int calls);
 
 }  // namespace warpsmith::judge
 

@@ -170,26 +170,33 @@ TEST(BurstPlan, LongBurstsMoveContentsAndLookAtCalls) {
   const BurstPlan burst = PlanBurst(setting.plan, setting.assignments, 5000, random);
   EXPECT_GE(burst.moves.size(), 3U);
   EXPECT_GE(LookedAt(burst).timed.size(), 5U);
+  EXPECT_TRUE(PlanBurst(setting.plan, setting.assignments, 8, random).moves.empty());
 }
 
-// A move costs the calls beside it time: whose calls are longer pays for fewer of them.
-TEST(BurstPlan, MovesAreInProportionToCalls) {
+// As many in a burst of 16 calls as in one of 5,000, but for those that find no room.
+TEST(BurstPlan, LongCallsPayForMovesLikeShortOnes) {
   Random random(19, "burst");
-  const Setting setting = MakeSetting(false, 8, 1, 10, random);
-  size_t of_32 = 0, of_96 = 0;
+  const Setting setting = MakeSetting(false, 2, 1, 3, random);
   constexpr size_t kBursts = 200;
-  for (size_t i = 0; i < kBursts; ++i) {
-    const auto moves = [&](int calls) {
-      return PlanBurst(setting.plan, setting.assignments, calls, random).moves.size();
-    };
-    EXPECT_EQ(moves(15), 0U);
-    EXPECT_LE(moves(31), 1U);
-    EXPECT_LE(moves(5000), 6U);
-    of_32 += moves(32);
-    of_96 += moves(96);
+  std::map<int, size_t> moves;
+  for (const int calls : {15, 16, 31, 64, 5000}) {
+    for (size_t i = 0; i < kBursts; ++i) {
+      moves[calls] += PlanBurst(setting.plan, setting.assignments, calls, random).moves.size();
+    }
   }
-  EXPECT_GT(of_32, kBursts);      // two, but for those that would overlap
-  EXPECT_GT(of_96, 4 * kBursts);  // six
+  EXPECT_EQ(moves[15], 0U);
+  EXPECT_GT(moves[16], 4 * kBursts);
+  EXPECT_GT(moves[31], 5 * kBursts);
+  EXPECT_LE(moves[5000], 6 * kBursts);
+}
+
+TEST(BurstPlan, ABurstOfAFewQuickCallsIsNotTimed) {
+  EXPECT_TRUE(IsLongEnough(1000, 100));
+  EXPECT_TRUE(IsLongEnough(1000, 50));
+  EXPECT_FALSE(IsLongEnough(1000, 49));
+  EXPECT_FALSE(IsLongEnough(200, 2));
+  EXPECT_TRUE(IsLongEnough(0.5, 20'000));  // no burst has more
+  EXPECT_TRUE(IsLongEnough(60'000, 2));
 }
 
 TEST(BurstPlan, BurstsLastATenthOfASecond) {

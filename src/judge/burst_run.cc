@@ -58,9 +58,12 @@ class Burst {
 
  private:
   void Time(int64_t begin_ns, int64_t end_ns, int64_t seen_ns) {
-    const double calls_in_us = 1e3 * static_cast<double>(plan_.calls.size());
-    result_.call_us = static_cast<double>(seen_ns - begin_ns) / calls_in_us;
-    result_.oracle_us = static_cast<double>(looking_ns_ + seen_ns - end_ns) / calls_in_us;
+    const auto us_a_call = [&](int64_t ns) {
+      return static_cast<double>(ns) * 1e-3 / static_cast<double>(plan_.calls.size());
+    };
+    result_.call_us = us_a_call(seen_ns - begin_ns);
+    result_.oracle_us = us_a_call(looking_ns_ + seen_ns - end_ns);
+    result_.work.slots = result_.last.timed.size();
     result_.work.calls = plan_.calls.size();
   }
 
@@ -194,7 +197,7 @@ Result<NullCost> MeasureNullCost(const BurstBench& bench, PeerProcess& peer, int
 }
 
 Result<OracleCost> MeasureOracleCost(const BurstBench& bench, const BatchPlan& last) {
-  constexpr int kTries = 4;  // the first may wait for what the device still has to do
+  constexpr int kTries = 2;  // the first may wait for what the device still has to do
   const uint16_t poison = DrawPoison(*bench.random);
   OracleCost cost;
   for (int i = 0; i < kTries; ++i) {
@@ -203,9 +206,9 @@ Result<OracleCost> MeasureOracleCost(const BurstBench& bench, const BatchPlan& l
     const int64_t looked_ns = MonotonicNs();
     TRY(LookAtOutputs(*bench.device, *bench.arena, last, poison));
     const OracleCost now{static_cast<double>(looked_ns - begin_ns) * 1e-3,
-                         static_cast<double>(MonotonicNs() - looked_ns) * 1e-3};
-    cost.look_us = i == 0 ? now.look_us : std::min(cost.look_us, now.look_us);
-    cost.end_us = i == 0 ? now.end_us : std::min(cost.end_us, now.end_us);
+                         static_cast<double>(MonotonicNs() - looked_ns) * 1e-3 /
+                             static_cast<double>(last.timed.size())};
+    cost = i == 0 ? now : Least(cost, now);
   }
   return cost;
 }

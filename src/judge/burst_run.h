@@ -40,7 +40,7 @@ struct BurstResult {
   std::optional<BadLook> bad_look;
 
   double call_us = 0;                // from the first release to the end of the look, a call
-  double oracle_us = 0;              // of which the oracle looked, here and now, a call
+  double oracle_us = 0;              // of which the oracle looked, this time, a call
   OracleWork work;                   // how much it did meanwhile
   BatchPlan last;                    // the last call of each output slot
   std::vector<OutputReport> looked;  // what their outputs held within the time

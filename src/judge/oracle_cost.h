@@ -11,17 +11,23 @@ namespace warpsmith::judge {
 // is looked at pays for what that takes longer.
 struct OracleCost {
   double look_us = 0;  // one output verified
-  double end_us = 0;   // every output slot read after the last call
+  double slot_us = 0;  // one output slot read after the last call
 };
+// Of each part the smaller: disturbances only add.
+OracleCost Least(const OracleCost& a, const OracleCost& b);
 
 // What a burst held beside its calls.
 struct OracleWork {
-  size_t looks = 0;
+  size_t looks = 0, slots = 0;
   size_t calls = 0;
 };
 
-// `call_us`: all of a burst over its calls. At least a twentieth of it.
-double WithoutOracle(double call_us, const OracleWork& work, const OracleCost& cost);
+// The share of `call_us` (all of a burst over its calls) that was the oracle's.
+double OracleShare(double call_us, const OracleWork& work, const OracleCost& cost);
+
+// A call's time without the oracle's work, and then without the hand-over, which takes at most half
+// of what is left. At least a twentieth of `call_us` before that.
+double NetUs(double call_us, const OracleWork& work, const OracleCost& cost, double hand_over_us);
 
 }  // namespace warpsmith::judge
 

@@ -5,17 +5,29 @@
 namespace warpsmith::judge {
 namespace {
 
-TEST(WithoutOracle, TakesEveryLookAndTheLastReadingOffTheCalls) {
-  EXPECT_DOUBLE_EQ(WithoutOracle(100, {3, 10}, {50, 200}), 100 - (3 * 50 + 200) / 10.0);
+constexpr OracleCost kCost{50, 20};
+
+TEST(NetUs, TakesEveryLookAndEverySlotOffTheCalls) {
+  EXPECT_DOUBLE_EQ(NetUs(100, {3, 2, 10}, kCost, 0), 100 - (3 * 50 + 2 * 20) / 10.0);
+  EXPECT_DOUBLE_EQ(OracleShare(100, {3, 2, 10}, kCost), 0.19);
 }
 
-TEST(WithoutOracle, LeavesATimeAloneWhereNothingIsKnown) {
-  EXPECT_DOUBLE_EQ(WithoutOracle(100, {3, 10}, {}), 100);
-  EXPECT_DOUBLE_EQ(WithoutOracle(100, {}, {50, 200}), 100);
+TEST(NetUs, LeavesATimeAloneWhereNothingIsKnown) {
+  EXPECT_DOUBLE_EQ(NetUs(100, {3, 2, 10}, {}, 0), 100);
+  EXPECT_DOUBLE_EQ(NetUs(100, {}, kCost, 0), 100);
 }
 
-TEST(WithoutOracle, NeverTakesAllOfIt) {
-  EXPECT_DOUBLE_EQ(WithoutOracle(100, {100, 10}, {50, 200}), 5);
+TEST(NetUs, NeverTakesAllOfIt) { EXPECT_NEAR(NetUs(100, {100, 2, 10}, kCost, 0), 5, 1e-9); }
+
+TEST(NetUs, TakesTheHandOverOffWhatIsLeftAndAtMostHalf) {
+  EXPECT_DOUBLE_EQ(NetUs(100, {3, 2, 10}, kCost, 30), 81 - 30);
+  EXPECT_DOUBLE_EQ(NetUs(100, {3, 2, 10}, kCost, 90), 81 / 2.0);
+}
+
+TEST(Least, IsTheSmallerOfEachPart) {
+  const OracleCost least = Least({5, 20}, {7, 10});
+  EXPECT_DOUBLE_EQ(least.look_us, 5);
+  EXPECT_DOUBLE_EQ(least.slot_us, 10);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "judge/gpu_turns.h"
 #include "judge/program_trial.h"
 #include "judge/statistics.h"
 #include "judge/torch_choice.h"
@@ -160,16 +161,19 @@ Result<double> ProgramTrial::TimeOfTorch(const std::string& callee) {
   PeerProcess& torch = *context_.kept->process;
   torch.Pause();
   for (int i = 0; i <= kChoiceBursts; ++i) {
-    const Sample stamp{0, i};
-    TRY(RunOne(contender, torch, i == 0 ? nullptr : &stamp));
+    const std::optional<Outcome> trouble =
+        TRY(i == 0 ? RunOne(contender, torch, nullptr) : RunTimed(contender, torch, {0, i}));
+    if (trouble) return Error{ErrorCode::kInternal, Describe(*trouble), "judge again"};
   }
   return MedianUs(NetTimes(contender).samples);
 }
 
-// Once for an arena: it is the device and the outputs' sizes that decide.
+// Kept with the arena: it is the device and the outputs' sizes that decide.
 Status ProgramTrial::MeasureOracle(const BatchPlan& last) {
-  if (context_.kept->oracle) return {};
-  context_.kept->oracle = TRY(MeasureOracleCost(Bench(), last));
+  TRY(NobodyLeftBehind());
+  std::optional<OracleCost>& kept = context_.kept->oracle;
+  const OracleCost now = TRY(MeasureOracleCost(Bench(), last));
+  kept = kept ? Least(*kept, now) : now;
   return {};
 }
 

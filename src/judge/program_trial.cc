@@ -21,7 +21,8 @@ namespace {
 constexpr std::chrono::seconds kStartLimit{120};
 constexpr int kWarmUpCalls = 8;   // at most, before a call's time is known
 constexpr int kNullCalls = 1000;  // at most, to measure the hand-over
-constexpr double kMostNullShare = 0.5;
+constexpr int kMostTries = 8;     // bursts for one that is long enough
+constexpr double kMostOracleShare = 0.9;
 constexpr int kTracedCalls = 50;
 constexpr char kPlanCallee[] = "plan";
 
@@ -70,6 +71,7 @@ Result<Outcome> ProgramTrial::Run(Evidence& evidence) {
     if (Enough(round + 1, MonotonicSeconds() - begin)) break;
   }
   if (auto outcome = TRY(ReconsiderTorch())) return *outcome;
+  if (auto outcome = MostlyOracle()) return *outcome;
   if (context_.kept->process != nullptr) {
     evidence.baseline_library = context_.kept->process->started().text;
     if (context_.kept->choice) evidence.baseline_choice = context_.kept->choice->Words();
@@ -218,14 +220,24 @@ StepResult ProgramTrial::RunBursts(Contender& contender, PeerProcess& peer, int 
     contender.null_us = null_us;  // the same for all turns of a callee, A/A too
   }
   for (int i = 0; i < std::max(1, job().protocol.samples_per_round); ++i) {
-    const Sample stamp{round, round};
-    if (auto outcome = TRY(RunOne(contender, peer, &stamp))) return outcome;
+    if (auto outcome = TRY(RunTimed(contender, peer, {round, round}))) return outcome;
   }
   const bool ends_here = contender.kind != Kind::kTorch;  // PyTorch's goes on: TraceTorch
   if (certified() && ends_here && contender.timing.gpu_busy_us == 0) {
     TRY(ReadActivity(contender, peer));
   }
   return std::optional<Outcome>();
+}
+
+StepResult ProgramTrial::RunTimed(Contender& contender, PeerProcess& peer, const Sample& stamp) {
+  for (int i = 0; i < kMostTries; ++i) {
+    if (auto outcome = TRY(RunOne(contender, peer, &stamp))) return outcome;
+    if (!contender.too_short) return std::optional<Outcome>();
+  }
+  return std::optional<Outcome>(Inconclusive{
+      fmt::format("{}: calls were so much faster than those just before them, {} times in a row, "
+                  "that no burst was long enough to be timed",
+                  contender.timing.label, kMostTries)});
 }
 
 StepResult ProgramTrial::RunOne(Contender& contender, PeerProcess& peer, const Sample* stamp) {
@@ -242,12 +254,14 @@ StepResult ProgramTrial::RunOne(Contender& contender, PeerProcess& peer, const S
   } else if (auto outcome = JudgeBurst(result)) {
     return outcome;
   }
-  contender.calls = CallsFor(result.call_us - result.oracle_us);
+  // What the oracle took this time, which a contender can lengthen but not shorten.
+  const double own_us = std::max(result.call_us - result.oracle_us, result.call_us / 20);
+  contender.too_short = stamp != nullptr && !IsLongEnough(own_us, contender.calls);
+  contender.calls = CallsFor(own_us);
   if (contender.kind == Kind::kTorch) TRY(MeasureOracle(result.last));
-  if (stamp == nullptr) return std::optional<Outcome>();
+  if (stamp == nullptr || contender.too_short) return std::optional<Outcome>();
   Sample sample = *stamp;
-  sample.us = static_cast<float>(result.call_us -
-                                 std::min(contender.null_us, kMostNullShare * result.call_us));
+  sample.us = static_cast<float>(result.call_us);
   if (context_.trial.telemetry != nullptr) {
     const cuda::Telemetry now = context_.trial.telemetry->Read();
     sample.sm_mhz = static_cast<float>(now.sm_mhz);
@@ -328,14 +342,33 @@ bool ProgramTrial::Enough(int rounds, double seconds) const {
   return HalfWidthOf(NetTimes(), protocol.confidence) <= protocol.target_half_width;
 }
 
+bool ProgramTrial::HasTorch() const {
+  return std::ranges::any_of(contenders_, [](const auto& one) { return one.kind == Kind::kTorch; });
+}
+
 ContenderSamples ProgramTrial::NetTimes(const Contender& contender) const {
+  const bool is_known = contender.kind == Kind::kTorch || HasTorch();
+  const OracleCost cost = is_known ? context_.kept->oracle.value_or(OracleCost()) : OracleCost();
   ContenderSamples net = contender.timing;
-  if (!context_.kept->oracle) return net;
   for (size_t i = 0; i < net.samples.size(); ++i) {
     float& us = net.samples[i].us;
-    us = static_cast<float>(WithoutOracle(us, contender.work.at(i), *context_.kept->oracle));
+    us = static_cast<float>(NetUs(us, contender.work.at(i), cost, contender.null_us));
   }
   return net;
+}
+
+std::optional<Outcome> ProgramTrial::MostlyOracle() const {
+  if (!HasTorch() || !context_.kept->oracle) return std::nullopt;
+  for (const Contender& contender : contenders_) {
+    for (size_t i = 0; i < contender.work.size(); ++i) {
+      const double us = contender.timing.samples.at(i).us;
+      const double share = OracleShare(us, contender.work[i], *context_.kept->oracle);
+      if (share <= kMostOracleShare) continue;
+      return Inconclusive{fmt::format("{}: {:.0f} % of a burst were the judge's own work",
+                                      contender.timing.label, 100 * share)};
+    }
+  }
+  return std::nullopt;
 }
 
 std::vector<ContenderSamples> ProgramTrial::NetTimes() const {

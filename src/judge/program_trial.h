@@ -29,7 +29,7 @@ struct KeptTorch {
   std::unique_ptr<PeerProcess> process;
   std::map<std::string, std::string> loaded;  // callee -> what it said about itself
   std::map<std::string, double> null_us;      // callee -> what the hand-over of a call takes
-  std::optional<OracleCost> oracle;           // measured in its turn
+  std::optional<OracleCost> oracle;           // the least of all its turns
   std::optional<TorchChoice::Times> choice;
   bool choice_is_new = false;  // made here, and not confirmed yet
 };
@@ -54,18 +54,19 @@ class ProgramTrial {
   enum class Kind : uint8_t { kCandidate, kRival, kTorch };
   struct Contender {
     Kind kind = Kind::kCandidate;
-    ContenderSamples timing;       // with the oracle's work in them
+    ContenderSamples timing;       // as the clock said; what counts: NetTimes
     std::vector<OracleWork> work;  // of each sample's burst
     std::string callee = "program";
     const Artifact* artifact = nullptr;  // of a program
     int calls = 0;                       // a burst; 0: not known yet
     double null_us = 0;                  // of the hand-over, taken off PyTorch's calls
+    bool too_short = false;              // the last burst was, and has no sample
   };
 
   Status AddBaselines();
   Result<Contender> Baseline(const std::string& name);
   bool Enough(int rounds, double seconds) const;
-  // Without the oracle's work, where that is known.
+  // Without the hand-over, and the oracle's work where PyTorch's turns of this job tell what it is.
   ContenderSamples NetTimes(const Contender& contender) const;
   std::vector<ContenderSamples> NetTimes() const;
   Result<Passed> Finish() const;
@@ -76,8 +77,10 @@ class ProgramTrial {
   StepResult RunChecks(Contender& contender, PeerProcess& peer);
   StepResult RunTorch(Contender& contender, int round);
   StepResult RunBursts(Contender& contender, PeerProcess& peer, int round);
-  // One burst: its time is kept with a stamp, unless `stamp` is null.
+  // One burst: its time is kept with a stamp, unless `stamp` is null or the burst was too short.
   StepResult RunOne(Contender& contender, PeerProcess& peer, const Sample* stamp);
+  // Bursts until one is long enough to be timed.
+  StepResult RunTimed(Contender& contender, PeerProcess& peer, const Sample& stamp);
   Status ReadActivity(Contender& contender, PeerProcess& peer);
 
   std::optional<Outcome> JudgeLook(const BadLook& look) const;
@@ -97,6 +100,9 @@ class ProgramTrial {
   StepResult Chosen(const TorchChoice::Times& then) const;
   Status TraceTorch();
   Result<double> TimeOfTorch(const std::string& callee);
+  bool HasTorch() const;
+  // Somebody's times are what the oracle did, almost whole: nothing is known.
+  std::optional<Outcome> MostlyOracle() const;
   // After a burst of PyTorch's, which left `last`.
   Status MeasureOracle(const BatchPlan& last);
 

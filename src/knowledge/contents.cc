@@ -52,10 +52,11 @@ std::string Told(const Outcome& outcome) {
 
 }  // namespace
 
-// Some description comes before none: a name alone says nothing against what is known of it.
+// A description comes before none (a name alone says nothing against what is known of it), then
+// what is documented before what a model or a run has found.
 const State& Preferred(const State& a, const State& b) {
   const auto rank = [](const State& state) {
-    return std::tuple(state.origin, state.description.empty(), state.description);
+    return std::tuple(state.description.empty(), state.origin, state.description);
   };
   return rank(b) < rank(a) ? b : a;
 }

@@ -20,8 +20,9 @@ struct Contents {
 };
 
 // Which of two descriptions of one thing stays: the same, whichever comes first.
-const State& Preferred(const State& a, const State& b);              // known before discovered
-const Technique& Preferred(const Technique& a, const Technique& b);  // documented before a model's
+// A described one, then a known (documented) one, then the first in byte order.
+const State& Preferred(const State& a, const State& b);
+const Technique& Preferred(const Technique& a, const Technique& b);
 const Prior& Preferred(const Prior& a, const Prior& b);
 
 // kBadInput: one piece of evidence is told in two ways. Which of them is right, we cannot know.

@@ -124,7 +124,7 @@ inline Result<std::string> TypicalAnswer(const ChatRequest& request) {
   const uint64_t dice = DiceOf(request);
   if (request.asker == "review") return ReviewReply("note " + std::to_string(dice % 10));
   if (request.asker == "doubts") {
-    return std::string(dice % 5 == 0
+    return std::string(dice % 2 == 0
                            ? "{\"doubts\": [{\"reason\": \"skips work\", \"where\": \"\", "
                              "\"severity\": \"high\"}]}"
                            : "{\"doubts\": []}");
