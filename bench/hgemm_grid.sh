@@ -33,22 +33,20 @@ folder=$(cd "$1" && pwd)
 shift
 while (($#)); do
   case $1 in
-    --max-seconds | --gpus | --per-gpu | --shapes | --layout | --dtype | --near | --evals)
-      (($# > 1)) || fail "$1 needs a value" ;;
+    --max-seconds) seconds=${2:-} ;;
+    --gpus) gpus=${2:-} ;;
+    --per-gpu) per_gpu=${2:-} ;;
+    --shapes) shapes=${2:-} ;;
+    --layout) layout=${2:-} ;;
+    --dtype) dtype=${2:-} ;;
+    --near) near=${2:-} ;;
+    --evals) evals=${2:-} ;;
     *) fail "unknown option $1" ;;
   esac
-  case $1 in
-    --max-seconds) seconds=$2 ;;
-    --gpus) gpus=$2 ;;
-    --per-gpu) per_gpu=$2 ;;
-    --shapes) shapes=$2 ;;
-    --layout) layout=$2 ;;
-    --dtype) dtype=$2 ;;
-    --near) near=$(realpath "$2") ;;
-    --evals) evals=$2 ;;
-  esac
+  (($# > 1)) || fail "$1 needs a value"
   shift 2
 done
+[[ -z $near ]] || near=$(realpath "$near")
 [[ -x $warpsmith ]] || fail "there is no program at $warpsmith (build it, or set WARPSMITH)"
 [[ -f $library ]] || fail "there is no library at $library (build it, or set WARPSMITH_GEMM_LIBRARY)"
 [[ -n $gpus ]] || gpus=$(nvidia-smi --query-gpu=index --format=csv,noheader | tr '\n' ' ')
@@ -83,8 +81,11 @@ slices=$(<slices)
 [[ -z $near || -f near.csv ]] || cp "$near" near.csv
 product=(--layout "$layout" --dtype "$dtype")
 tuning=()
-if [[ -f near.csv ]]; then tuning=(--near near.csv --budget "evals=${evals:-8}"); fi
-if [[ ! -f near.csv && -n $evals ]]; then tuning=(--budget "evals=$evals"); fi
+if [[ -f near.csv ]]; then
+  tuning=(--near near.csv)
+  evals=${evals:-8}
+fi
+[[ -z $evals ]] || tuning+=(--budget "evals=$evals")
 
 pids=()
 interrupted() {
@@ -118,7 +119,7 @@ stage() {
 compared() {
   local rows
   [[ $1 != tune ]] || return 0
-  rows=$(cat "$1"-*.csv | grep -c '^[0-9]')
+  rows=$(cat "$1"-*.csv | grep -c '^[0-9]') || true  # grep's status where there is none
   ((rows == 4 * count)) ||
     { say "$1 has $rows rows of $((4 * count)): the logs $1-*.log say which shapes could not be compared; the same command tries them again" && exit 1; }
 }

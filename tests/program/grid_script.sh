@@ -19,6 +19,7 @@ done
 if [[ ${out:-} == *.csv ]]; then echo rows >"$out"; fi
 if [[ -n ${out:-} && $out != *.csv ]]; then mkdir -p "$out" && echo pack >"$out/gemm.wspack"; fi
 # A slice of one shape; the second slice of the first comparison lacks it at first.
+[[ ! -f $CALLS.empty ]] || exit 0
 if [[ -n ${csv:-} && ! ($csv == first-2.csv && -f $CALLS.lacking) ]]; then
   for mode in device device-cold offline server; do echo "64,64,64,$mode"; done >"$csv"
 fi
@@ -76,6 +77,11 @@ expect_status 0 "${grid[@]}"
 [[ $(grep -c -- '--slice ./4 --gpu 0 --wait' calls) == 4 ]] || expected "four slices on GPU 0: $(<calls)"
 expect_status 2 "${grid[@]}" --evals 3
 [[ $output == *'was begun with other options'* ]] || expected "other options to be refused: $output"
+
+touch calls.empty
+expect_status 1 "$checkout/bench/hgemm_grid.sh" none --gpus 0 --shapes 64x64x64
+[[ $output == *'first has 0 rows of 4'* ]] || expected "no row at all to be said: $output"
+rm calls.empty
 
 # No more slices than shapes.
 : >calls
