@@ -12,13 +12,14 @@ namespace warpsmith::judge {
 struct OracleCost {
   double look_us = 0;  // one output verified
   double slot_us = 0;  // one output slot read after the last call
+  double move_us = 0;  // two contents of every input changing places
 };
 // Of each part the smaller: disturbances only add.
 OracleCost Least(const OracleCost& a, const OracleCost& b);
 
 // What a burst held beside its calls.
 struct OracleWork {
-  size_t looks = 0, slots = 0;
+  size_t looks = 0, slots = 0, moves = 0;
   size_t calls = 0;
 };
 
