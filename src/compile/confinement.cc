@@ -20,7 +20,8 @@ namespace fs = std::filesystem;
 constexpr std::string_view kConfined = "warpsmith: nvcc is confined: ";
 constexpr std::string_view kNotConfined = "warpsmith: nvcc is not confined: ";
 constexpr int kCouldNotLaunch = 125;
-constexpr int64_t kMostProcesses = 256;  // nvcc needs about ten
+// nvcc needs about ten, but all that run at once as this user count.
+constexpr int64_t kMostProcesses = 2048;
 constexpr int64_t kMostOpenFiles = 1024;
 
 // Every place that NVRTC and nvcc are looked for in.

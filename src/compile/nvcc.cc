@@ -17,6 +17,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr int kNotExecutable = 126, kNotFound = 127;  // a shell says; nvcc's own statuses are small
+
 // Sources come from outside: none may be written beside the folder.
 bool StaysInside(const fs::path& path) {
   if (path.empty() || path.is_absolute()) return false;
@@ -94,6 +96,13 @@ Result<Compiled> FromOutcome(const ProcessOutcome& outcome, Form form, const Nvc
     Compiled compiled = Failed("nvcc died of signal " + std::to_string(outcome.signal), log);
     compiled.repeatable = false;
     return compiled;
+  }
+  if (outcome.exit_status == kNotExecutable || outcome.exit_status == kNotFound) {
+    return Error{ErrorCode::kUnavailable,
+                 "nvcc could not run one of its own programs (status " +
+                     std::to_string(outcome.exit_status) + "): " + log,
+                 "'warpsmith doctor' says whether nvcc works; if it does, the machine was at its "
+                 "limit: do less at once"};
   }
   if (outcome.exit_status != 0) {
     return Failed("nvcc ended with status " + std::to_string(outcome.exit_status), log);

@@ -2,6 +2,9 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <filesystem>
 
 #include "compile/testing/nvrtc_fixture.h"
 #include "compile/toolchain.h"
@@ -106,6 +109,23 @@ TEST_F(NvccTest, SourceWhoseNameIsACommandIsRefused) {
   candidate.entry = "kernel$(true).cu";
   candidate.sources[candidate.entry] = "#error not compiled";
   EXPECT_THAT(CompileBadly(compiler, candidate).reason, HasSubstr("other characters"));
+}
+
+// nvcc starts its parts by a shell, which says 127 where it cannot: also where no more processes
+// may run. No candidate is to blame, and what is to be kept of it is nothing.
+TEST_F(NvccTest, ThatItsPartsCouldNotBeStartedIsNoFailureOfTheCandidate) {
+  const std::filesystem::path nvcc = folder_->path() / "bin" / "nvcc";
+  ASSERT_TRUE(CreateDirectories(nvcc.parent_path()).ok());
+  ASSERT_TRUE(WriteFileAtomic(nvcc, "#!/bin/sh\ncicc_that_is_not_there\n").ok());
+  for (const auto& path : {nvcc, nvcc.parent_path(), folder_->path()}) chmod(path.c_str(), 0755);
+  Limits limits;
+  limits.output_bytes = limits.image_bytes = 1 << 20;
+  const auto compiled =
+      CompileWithNvcc(Options().worker_command.front(), nvcc,
+                      {"kernel.cu", {{"kernel.cu", ""}}, {}}, Form::kKernel, limits);
+  ASSERT_FALSE(compiled.ok());
+  EXPECT_EQ(compiled.error().code, ErrorCode::kUnavailable);
+  EXPECT_THAT(compiled.error().message, HasSubstr("status 127"));
 }
 
 }  // namespace

@@ -77,6 +77,8 @@ void AddAudit(CLI::App* hgemm, Chosen& chosen) {
   command->add_option("--csv", options->csv, "write a row a run here");
   AddDevice(command, options->device);
   AddPace(command, options->pace);
+  command->get_option("--max-seconds")
+      ->description("stop by itself after so long; it begins anew: --slice makes parts");
   Choose(command, chosen, options, RunHgemmAudit);
 }
 
