@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "core/serialize.h"
-#include "store/recording.h"
 #include "util/clock.h"
 #include "util/compression.h"
 #include "util/file.h"
@@ -107,7 +106,14 @@ Status Recorder::Restore(const RecordingHeader& header) {
   for (const BaselineRow& row : recording->baselines()) baselines_.insert(NameOf(row));
   for (const LineStart& start : recording->verdict_starts()) verdicts_.emplace(start.name);
   memos_ = {recording->memo_keys().begin(), recording->memo_keys().end()};
+  earlier_ = recording;
   return {};
+}
+
+Result<std::optional<Completed>> Recorder::Earlier(const std::string& key) const {
+  if (earlier_ == nullptr || !earlier_->HasVerdict(key)) return std::optional<Completed>();
+  VerdictLine line = TRY(earlier_->ReadVerdict(key));
+  return std::optional<Completed>({key, std::move(line.verdict), line.gpu_seconds});
 }
 
 Result<int> Recorder::AddSpace(const SpaceLine& space) {

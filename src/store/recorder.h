@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -14,6 +15,7 @@
 
 #include "core/device.h"
 #include "store/line_journal.h"
+#include "store/recording.h"
 #include "store/recording_format.h"
 #include "util/file_lock.h"
 #include "util/result.h"
@@ -29,6 +31,8 @@ class Recorder {
   // The space's index; a space that is there already (by name) must be the same (kConfig).
   Result<int> AddSpace(const SpaceLine& space);
   bool Has(const std::string& key) const { return verdicts_.contains(key); }
+  // What was there when this recorder began; nullopt: it was not. Needs not be measured again.
+  Result<std::optional<Completed>> Earlier(const std::string& key) const;
   int64_t verdict_count() const { return static_cast<int64_t>(verdicts_.size()); }
   // The job's candidate names its point (provenance.family, config). One that is there is skipped.
   Status Append(int space, const Job& job, const Completed& completed);
@@ -52,6 +56,7 @@ class Recorder {
   FileLock lock_;
   LineJournal journal_;
   double synced_at_ = 0;  // MonotonicSeconds()
+  std::shared_ptr<const Recording> earlier_;
   // What the journal holds.
   std::map<std::string, int> protocols_;  // JSON -> index
   std::vector<SpaceLine> spaces_;

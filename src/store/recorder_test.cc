@@ -71,6 +71,26 @@ TEST_F(RecorderTest, ExtendsAFinishedRecording) {
   EXPECT_EQ((*RecordedDevice::Open(Path()))->Spaces()[0].verdicts, kSide * kSide);
 }
 
+TEST_F(RecorderTest, TellsWhatEarlierOnesMeasured) {
+  AppendSome(*Open(), 5);
+  auto recorder = Open();
+  EXPECT_EQ(AppendSome(*recorder, 1), 1);
+  int earlier = 0;
+  const Space space = TestSpace(kSide);
+  for (const Point& point : space.points()) {
+    const std::string key = TestJob(point).key;
+    const auto found = recorder->Earlier(key);
+    ASSERT_TRUE(found.ok()) << found.error().Line();
+    if (!*found) continue;
+    ++earlier;
+    EXPECT_EQ((*found)->key, key);
+    EXPECT_EQ((*found)->gpu_seconds, 0.125);
+    EXPECT_EQ(OutcomeName((*found)->verdict.outcome),
+              OutcomeName(TestVerdict(point, kSide).outcome));
+  }
+  EXPECT_EQ(earlier, 5);
+}
+
 TEST_F(RecorderTest, ReplaysOnlyTheMeasuredPartOfASpace) {
   auto recorder = Open();
   AppendSome(*recorder, 5);

@@ -95,22 +95,41 @@ class Recording {
     report::Progress progress;
     progress.label = job.label + (ranked == nullptr ? " best" : "");
     progress.planned = static_cast<int64_t>(points.size());
-    return MeasurePoints(
-        machine_, job, protocol, points,
-        [&](const Job& measured, const Completed& completed) -> Result<bool> {
-          TRY(recorder_->Append(space, measured, completed));
-          ++progress.evaluations;
-          const auto ratio = RatioToBar(completed.verdict, Mode::kDeviceHot);
-          progress.best_ratio = std::max(progress.best_ratio, ratio.value_or(0));
-          if (!std::holds_alternative<Passed>(completed.verdict.outcome)) {
-            ++progress.rejected[std::string(OutcomeName(completed.verdict.outcome))];
-          } else if (ranked != nullptr && ratio) {
-            const Provenance& from = measured.candidate.provenance;
-            ranked->push_back({*ratio, {from.family, from.config}});
-          }
-          if (!options_.common.quiet) line_.Update(progress, MonotonicSeconds());
-          return !OutOfTime();
-        });
+    const auto note = [&](const Verdict& verdict, const Point& point) {
+      ++progress.evaluations;
+      const auto ratio = RatioToBar(verdict, Mode::kDeviceHot);
+      progress.best_ratio = std::max(progress.best_ratio, ratio.value_or(0));
+      if (!std::holds_alternative<Passed>(verdict.outcome)) {
+        ++progress.rejected[std::string(OutcomeName(verdict.outcome))];
+      } else if (ranked != nullptr && ratio) {
+        ranked->push_back({*ratio, point});
+      }
+      if (!options_.common.quiet) line_.Update(progress, MonotonicSeconds());
+    };
+    std::vector<Point> missing;
+    for (const Point& point : points) {
+      const auto earlier = TRY(Earlier(job, protocol, point));
+      if (earlier) {
+        note(earlier->verdict, point);
+      } else {
+        missing.push_back(point);
+      }
+    }
+    return MeasurePoints(machine_, job, protocol, missing,
+                         [&](const Job& measured, const Completed& completed) -> Result<bool> {
+                           TRY(recorder_->Append(space, measured, completed));
+                           const Provenance& from = measured.candidate.provenance;
+                           note(completed.verdict, {from.family, from.config});
+                           return !OutOfTime();
+                         });
+  }
+
+  // What the file held when this call began.
+  Result<std::optional<Completed>> Earlier(const SearchJob& job, const Protocol& protocol,
+                                           const Point& point) const {
+    if (recorder_->verdict_count() == 0) return std::optional<Completed>();
+    const Candidate candidate = TRY(job.make(point));
+    return recorder_->Earlier(MeasurementKey(candidate, job.task, job.workload, protocol));
   }
 
   const RecordOptions& options_;
