@@ -3,11 +3,12 @@
 
 const report = JSON.parse(document.getElementById('report-data').textContent);
 const LEGEND_LIMIT = 16;  // more series than this are drawn without a legend
-let mode = report.tallies.length ? report.tallies[0].mode : 'device';
+// The first that has a bar: programs have times in all modes, and PyTorch's on the wall clock alone.
+let mode = (report.tallies.find(row => row.geomean_ratio > 0) ?? report.tallies[0])?.mode ?? 'device';
 
 const MODE_TITLES = {
   'device': 'device, hot L2', 'device-cold': 'device, cold L2', 'offline': 'offline, back to back',
-  'server': 'server, single calls',
+  'server': 'server, single calls', 'wall': 'wall clock',
 };
 const FINDING_CLASSES = {faster: 'good', slower: 'bad', same: ''};
 
@@ -68,7 +69,9 @@ function progressChart() {
     'Every candidate tried counts as one evaluation, those that failed too. As screened during the search.',
     {type: 'line', data: {datasets}, plugins: [referenceLine],
      options: chartOptions({legend: shapes.length <= LEGEND_LIMIT, x: 'evaluations', y: 'best ratio so far',
-       xAxis: {type: 'linear', min: 0}, line: {value: 1, label: 'bar'}})}, true);
+       xAxis: {type: 'linear', min: 0},
+       yAxis: {suggestedMax: 1.05 * Math.max(...shapes.flatMap(shape => shape.progress.map(point => point.best_ratio)))},
+       line: {value: 1, label: 'bar'}})}, true);
 }
 
 function floorChart() {
@@ -133,14 +136,15 @@ function drawCharts() {
 function resultTable() {
   const rows = report.shapes.map(shape => ({shape, row: winner(shape)}));
   const cell = show => ({row}) => row ? show(row) : '-';
+  const compared = show => ({row}) => row?.ratio > 0 ? show(row) : '-';
   table('Results', MODE_TITLES[mode] || mode, [
     ['shape', '', ({shape}) => shape.label],
     ['best configuration', 'code', ({row}) => row ? row.config : 'nothing passed'],
     ['ours, µs', 'number', cell(row => microseconds(row.ours_us))],
     ['bar, µs', 'number', cell(row => microseconds(row.bar_us))],
-    ['ratio', 'number', cell(row => number(row.ratio, 3))],
-    ['interval', 'number', cell(row => number(row.lo, 3) + ' to ' + number(row.hi, 3))],
-    ['finding', '', cell(row => element('span', {class: 'finding ' + classOf(row)},
+    ['ratio', 'number', compared(row => number(row.ratio, 3))],
+    ['interval', 'number', compared(row => number(row.lo, 3) + ' to ' + number(row.hi, 3))],
+    ['finding', '', compared(row => element('span', {class: 'finding ' + classOf(row)},
       row.below_floor ? 'below the floor: check' : row.finding))],
     ['floor, µs', 'number', cell(row => microseconds(row.floor_us))],
     ['% of floor', 'number', cell(row => number(percentOfFloor(row.floor_us, row.ours_us), 1))],
@@ -205,13 +209,15 @@ function drawTiles() {
   const tally = report.tallies.find(row => row.mode === mode);
   const total = field => report.shapes.reduce((sum, shape) => sum + shape[field], 0);
   const tiles = [tile(number(report.shapes.length), 'shapes')];
-  if (tally) {
+  if (tally?.geomean_ratio > 0) {
     tiles.push(
       tile(number(tally.geomean_ratio, 3), 'geometric mean of ratios', tally.geomean_ratio >= 1 ? 'good' : 'bad'),
       tile(number(tally.faster), 'shown faster', tally.faster ? 'good' : ''),
       tile(number(tally.same + tally.not_shown), 'same, or not shown either way'),
       tile(number(tally.slower), 'shown slower', tally.slower ? 'bad' : ''));
     if (tally.nothing_passed) tiles.push(tile(number(tally.nothing_passed), 'without a result', 'bad'));
+  } else if (tally) {
+    tiles.push(tile('-', 'nothing to compare with in this mode'));
   }
   tiles.push(tile(number(total('evaluations')), 'candidates evaluated, ' + number(total('passed')) + ' passed'));
   document.getElementById('tiles').replaceChildren(...tiles);
