@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <initializer_list>
 #include <limits>
 #include <optional>
 #include <string_view>
@@ -18,16 +19,23 @@ constexpr double kShareOfFour = 0.876;
 constexpr double kShareOfEight = 0.882;
 constexpr double kShareOfSixteen = 0.881;
 constexpr double kGraphNodeUs = 0.9;
-constexpr double kL2BytesPerCycleSm = 41.4;         // what one SM's threads draw
-constexpr double kTmaBytesPerCycleSm = 70;          // and its TMA
-constexpr double kMulticastBytesPerCycleSm = 51.7;  // of what another CTA of the cluster asked for
-constexpr double kL2BytesPerUs = 3.24e7;            // what all draw together
-constexpr double kFarther = 0.405;  // what reads from the farther half of L2 take longer
-constexpr double kHbmBytesPerUs = 3.5e6;
-constexpr double kHotBytes = 2.89e7;  // that stay in L2 from launch to launch; of twice that, none
-constexpr double kSustainedFlopPerUs = 9.09e8;  // where the power limit holds random data
-constexpr double kReadPower = 6;    // of a byte read for every product, as a share of the time
+constexpr double kL2BytesPerCycleSm = 40.8;         // what one SM's threads draw
+constexpr double kTmaBytesPerCycleSm = 79.5;        // and its TMA
+constexpr double kMulticastBytesPerCycleSm = 43.6;  // of what another CTA of the cluster asked for
+// An SM whose neighbour of the same TPC has nothing to do draws that much faster.
+constexpr double kIdleNeighbourGain = 0.71;
+constexpr double kL2BytesPerUs = 2.07e7;  // what all draw together
+constexpr double kNearBytes = 1.75e7;     // of operands that lie in the near half of L2
+constexpr double kFarther = 0.956;        // what reads from the farther half take longer
+constexpr double kHbmBytesPerUs = 3.26e6;
+constexpr double kUnstreamedC = 1.25;  // of C's bytes, where it does not leave L2 first
+constexpr double kHotBytes = 2.1e7;    // that stay in L2 from launch to launch; of twice that, none
+constexpr double kSustainedFlopPerUs = 8.2e8;  // where the power limit holds random data
+constexpr double kReadPower = 3.9;  // of a byte read for every product, as a share of the time
 constexpr double kEvenGain = 0.02;  // of even rounds
+// How bounds that are nearly as large as the largest are felt, too: within an SM, whose loads,
+// products and waits get into each other's way, more than on the whole device.
+constexpr double kSmNorm = 4.52, kDeviceNorm = 6;
 
 double AsDouble(int64_t value) { return static_cast<double>(value); }
 
@@ -44,18 +52,33 @@ int64_t UsableSms(int64_t cluster, const Target& target) {
   return std::max<int64_t>(1, static_cast<int64_t>(share * AsDouble(target.sm_count)));
 }
 
+// Somewhat more than the largest bound.
+double Together(std::initializer_list<double> bounds, double norm) {
+  const double largest = std::max(bounds);
+  double sum = 0;
+  for (const double bound : bounds) sum += std::pow(bound / largest, norm);
+  return largest * std::pow(sum, 1 / norm);
+}
+
+// Cycles that a CTA's loads take the SM. Two SMs share a port: where CTAs are few, each has one of
+// its own.
+double LoadCycles(const Traits& t, const Target& target) {
+  if (!t.loads_by_tma) return t.l2_bytes / kL2BytesPerCycleSm;
+  const double alone = std::clamp(2 - 2 * AsDouble(t.ctas) / AsDouble(target.sm_count), 0.0, 1.0);
+  return (t.l2_bytes / kTmaBytesPerCycleSm +
+          (t.received_bytes - t.l2_bytes) / kMulticastBytesPerCycleSm) /
+         (1 + kIdleNeighbourGain * alone);
+}
+
 // Time of the busiest SM, whose CTAs share its units but each wait for their own loads.
 double SmCycles(const Traits& t, const Target& target) {
   const double on_busiest = CeilRatio(t.ctas, UsableSms(t.cluster, target));
   const double rounds = CeilRatio(static_cast<int64_t>(on_busiest), t.resident_per_sm);
-  const double draws = t.loads_by_tma ? kTmaBytesPerCycleSm : kL2BytesPerCycleSm;
-  const double throughput =
-      std::max(t.tensor_cycles,
-               t.l2_bytes / draws + (t.received_bytes - t.l2_bytes) / kMulticastBytesPerCycleSm);
+  const double throughput = Together({t.tensor_cycles, LoadCycles(t, target)}, kSmNorm);
   // A cluster of sixteen takes a GPC nearly whole: the next begins when it has ended.
   const double share = t.cluster <= 8 ? t.exposed_epilogue : 1;
   const double exposed = 1 + share * (rounds - 1);
-  return std::max(on_busiest * throughput, rounds * t.chain_cycles) +
+  return Together({on_busiest * throughput, rounds * t.chain_cycles}, kSmNorm) +
          exposed * (t.ramp_cycles + t.epilogue_cycles);
 }
 
@@ -64,7 +87,7 @@ double SmCycles(const Traits& t, const Target& target) {
 double HbmBytes(const Problem& problem, const Target& target, const Traits& t) {
   const double a = 2.0 * AsDouble(problem.m * problem.k), b = 2.0 * AsDouble(problem.k * problem.n);
   // C that stays in L2 pushes operands out.
-  const double c = 2.0 * AsDouble(problem.m * problem.n) * (t.streams_c ? 1 : 1.07);
+  const double c = 2.0 * AsDouble(problem.m * problem.n) * (t.streams_c ? 1 : kUnstreamedC);
   const double cold = std::clamp((a + b + c) / kHotBytes - 1, 0.0, 1.0);
   const double concurrent = AsDouble(target.sm_count * t.resident_per_sm);
   const double rows = std::min(AsDouble(t.raster_group), CeilRatio(problem.m, t.tile_m));
@@ -76,11 +99,12 @@ double HbmBytes(const Problem& problem, const Target& target, const Traits& t) {
   return c + cold * std::max(a + b, 0.5 * patches * patch_bytes);
 }
 
-// Times as long as reads of few bytes take those of operands that fill L2: they come from its
-// farther half, or from beyond.
+// Times as long as reads of few bytes take those of operands that no longer fit beside the launch
+// before's: they come from L2's farther half, or from beyond.
 double FarInL2(const Problem& problem) {
   const double operands = 2.0 * AsDouble(problem.k * (problem.m + problem.n));
-  return 1 + kFarther * std::min(1.0, operands / kHotBytes);
+  const double far = (operands - kNearBytes) / (kHotBytes - kNearBytes);
+  return 1 + kFarther * std::clamp(far, 0.0, 1.0);
 }
 
 bool Has(const Point& point, std::string_view parameter, int64_t at_least) {
@@ -105,17 +129,17 @@ double PredictUs(const Problem& problem, const Target& target, const Point& poin
   const std::optional<Traits> traits = TraitsOf(problem, target, point);
   if (!traits) return std::numeric_limits<double>::infinity();
   const double flop = 2.0 * AsDouble(problem.m) * AsDouble(problem.n) * AsDouble(problem.k);
-  const double bounds[] = {
-      SmCycles(*traits, target) / kCyclesPerUs,
-      traits->ramp_cycles / kCyclesPerUs + HbmBytes(problem, target, *traits) / kHbmBytesPerUs,
-      AsDouble(traits->ctas) * traits->l2_bytes * FarInL2(problem) / kL2BytesPerUs,
-      flop / kSustainedFlopPerUs,
-  };
-  // Bounds that are nearly as large as the largest are felt too.
-  double sum = 0;
-  for (const double bound : bounds) sum += std::pow(bound, 6);
+  const double bound = Together(
+      {
+          SmCycles(*traits, target) / kCyclesPerUs,
+          (traits->ramp_cycles + traits->epilogue_cycles) / kCyclesPerUs +
+              HbmBytes(problem, target, *traits) / kHbmBytesPerUs,
+          AsDouble(traits->ctas) * traits->l2_bytes * FarInL2(problem) / kL2BytesPerUs,
+          flop / kSustainedFlopPerUs,
+      },
+      kDeviceNorm);
   const double power = PowerFactor(problem, *traits, Has(point, "even_rounds", 1));
-  return kGraphNodeUs + std::pow(sum, 1.0 / 6) * power + traits->extra_us;
+  return kGraphNodeUs + bound * power + traits->extra_us;
 }
 
 std::string ArmOf(const Problem& problem, const Target& target, const Point& point) {

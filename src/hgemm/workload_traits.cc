@@ -15,45 +15,54 @@ namespace {
 
 // SM cycles of an H200, fitted together to what was measured on it (docs/perf/search.md): each is
 // an effective value beside the others, not a measurement of one thing.
-constexpr double kLoadLatency = 300;  // global load that hits L2, under some load
-constexpr double kTmaLatency = 203;
-constexpr double kMmaLatency = 33;   // m16n8k16
-constexpr double kMmaCycles = 8.36;  // m16n8k16 on one of four tensor cores (0.6 of wgmma's rate)
+constexpr double kTinyRamp = 150;
+constexpr double kTinyEpilogue = 191;
+constexpr double kTinyReread = 0.291;      // of what warps side by side load again, and L1 has not
+constexpr double kLoadIssue = 8.14;        // of an instruction that touches eight rows
+constexpr double kLoadLatency = 163;       // global load that hits L2, under some load
+constexpr double kRefillLatency = 1.48e3;  // from a stage given back to its products
+constexpr double kMmaLatency = 37.2;       // m16n8k16
+constexpr double kMmaCycles = 9.24;  // m16n8k16 on one of four tensor cores (0.6 of wgmma's rate)
 constexpr double kBarrier = 54.8;
-constexpr double kClusterBarrier = 472;  // arrive, wait, and the skew between CTAs
-constexpr double kClusterStart = 144;
-constexpr double kClusterStartPerCta = 10.2;
-constexpr double kMulticastWait = 156;
-constexpr double kStageInFlight = 1.24;
+constexpr double kClusterBarrier = 528;  // arrive, wait, and the skew between CTAs
+constexpr double kClusterStart = 162;
+constexpr double kClusterStartPerCta = 10.3;
+constexpr double kMulticastWait = 209;
+constexpr double kStageInFlight = 0.728;
 constexpr double kFillBytesPerCycle = 1.73e3;
-constexpr double kFirstStageBytesPerCycle = 203;  // that the first product waits for
-constexpr double kWgmmaSetup = 149;               // barriers, tensor maps
-constexpr double kDistributedBytesPerCycle = 14;
-constexpr double kStoreBytesPerCycle = 38.7;       // of one SM
-constexpr double kStoreBytesPerCycleAll = 1.36e3;  // of all
-constexpr double kTmaStoreWait = 336;              // until a bulk store has been read
-constexpr double kDirectStore = 0.895;             // times as long, from registers
-constexpr double kWgmmaMultiplyAddsPerCycle = 1.9e3;
-constexpr double kLoneWarpgroup = 0.95;  // what one reaches of the rate of two
+constexpr double kFirstStageBytesPerCycle = 226;  // that the first product waits for
+constexpr double kTmaRamp = 307;                  // barriers, tensor maps, and the first load
+constexpr double kDistributedBytesPerCycle = 9.3;
+constexpr double kStoreBytesPerCycle = 42;         // of one SM
+constexpr double kStoreBytesPerCycleAll = 2.69e3;  // of all
+constexpr double kTmaStoreWait = 386;              // until a bulk store has been read
+constexpr double kUnstagedStore = 1.32;            // times as long, from where mma.sync left C
+constexpr double kWgmmaEpilogue = 297;             // beside its stores
+constexpr double kWgmmaMultiplyAddsPerCycle = 2.31e3;
+constexpr double kLeastColumns = 63.6;  // an instruction on fewer takes as long
+constexpr double kBlockCycles = 57.8;   // that a warpgroup waits between two k-blocks
 // Of a kernel whose operands come from where the launch before left them, beside what depends on
 // its tiles.
-constexpr double kWgmmaStartUs = 0.43;
-constexpr double kMmaSyncStartUs = 0.101;
+constexpr double kWgmmaStartUs = 0.446;
+constexpr double kMmaSyncStartUs = 0.0989;
 constexpr double kSecondLaunchUs = 1.15;
 // A second launch that takes its place early waits for the first all the same.
-constexpr double kEarlyLaunchUs = 2.28;
+constexpr double kEarlyLaunchUs = 2.39;
 // How it suffers from a first kernel that takes all shared memory.
-constexpr double kRingUs = 0.509;
-constexpr double kSumBytesPerUsSm = 6.28e4;  // what a CTA of it reads
-constexpr double kEarlyL2BytesPerUs = 2.94e6;
-constexpr double kOverlapUs = 0.2;         // what a launch saves that overlaps the operation ahead
-constexpr double kOverlapSetupUs = 0.346;  // and by fetching tensor maps and setting up barriers
-constexpr double kCrowdUs = 0.663;         // what is lost where such launches crowd on a few SMs
-constexpr double kApartUs = 1.11;          // and by splits that wait without sharing loads
-constexpr double kCooperativeExposed = 0.148;  // of an epilogue, beside the loads of the next tile
-constexpr double kDirectTurnExposed = 0.12;    // and of one from registers, in turns
-constexpr double kDirectRamp = 142;            // of copies by threads, without tensor maps
-constexpr double kDirectBlock = 20;            // what they cost a k-block, beside
+constexpr double kRingUs = 0.584;
+constexpr double kSumBytesPerUsSm = 7.92e4;  // what a CTA of it reads
+constexpr double kEarlyL2BytesPerUs = 4.87e6;
+constexpr double kOverlapUs = 0.24;       // what a launch saves that overlaps the operation ahead
+constexpr double kOverlapSetupUs = 0.39;  // and by fetching tensor maps and setting up barriers
+constexpr double kCrowdUs = 0.663;        // what is lost where such launches crowd on a few SMs
+constexpr double kApartUs = 1.11;         // and by splits that wait without sharing loads
+// Of an epilogue through TMA, while the next tile's loads go on.
+constexpr double kCooperativeExposed = 0.563;
+constexpr double kTmaTurnExposed = 0.0385;    // of one in turns, through TMA
+constexpr double kDirectTurnExposed = 0.123;  // and from registers
+constexpr double kDirectRamp = 142;           // of copies by threads, without tensor maps
+constexpr double kDirectBlock = 20;           // what they cost a k-block, beside
+constexpr double kCtaLaunch = 44.5;  // of each CTA of an SM but the first, if they are tiny
 constexpr double kL2BytesPerUs = 2.5e6;
 constexpr int64_t kSmSharedBytes = 233472;
 constexpr int64_t kSmRegisters = 65536;
@@ -145,27 +154,30 @@ Traits TinyTraits(const Problem& problem, const Target& target, const Config& co
   const int64_t cta_k = problem.k / p.cluster_slices;
   const int64_t blocks = cta_k / (32 * p.slice_warps);  // k32 blocks of one warp
   const int64_t fragments = p.warp_m / 16 * (p.warp_n / 8);
+  const int64_t unroll = std::min(p.unroll, blocks);
+  const int64_t batches = blocks > p.unroll ? 2 : 1;  // of operands in registers
   const int64_t registers =
-      48 + fragments * 4 * p.accumulators + 2 * p.unroll * (p.warp_m / 2 + p.warp_n / 2);
-  t.resident_per_sm = Residency(TinyThreads(p), std::min<int64_t>(registers, 255), 0);
+      40 + fragments * 4 * p.accumulators + unroll * batches * (p.warp_m / 2 + p.warp_n / 2);
+  t.resident_per_sm =
+      Residency(TinyThreads(p), std::min<int64_t>(CeilDiv(registers, 8) * 8, 255), 0);
   t.cluster = p.cluster_slices;
   t.tensor_cycles =
       MmaCycles(t.tile_m, t.tile_n, cta_k, TinyThreads(p) / 32, fragments * p.accumulators);
   // Warps side by side load the same rows again; most of that is caught by L1, not all.
-  const double reread = 1 + 0.25 * AsDouble(p.tile_warps_m + p.tile_warps_n - 2);
+  const double reread = 1 + kTinyReread * AsDouble(p.tile_warps_m + p.tile_warps_n - 2);
   t.l2_bytes = AsDouble((t.tile_m + t.tile_n) * cta_k * 2) * reread;
   t.received_bytes = t.l2_bytes;
   // A batch of `unroll` blocks is one round trip; the next one is under way meanwhile. Every load
   // is an instruction of 32 lanes that touches 8 rows.
-  const double loads = AsDouble(p.unroll * (p.warp_m / 8 + p.warp_n / 8));
-  const double batch = std::max(kLoadLatency / (blocks > p.unroll ? 2 : 1), loads * 8);
+  const double loads = AsDouble(unroll * (p.warp_m / 8 + p.warp_n / 8));
+  const double batch = std::max(kLoadLatency / (blocks > p.unroll ? 2 : 1), loads * kLoadIssue);
   const double chain = AsDouble(2 * blocks) * std::max(kMmaLatency / AsDouble(p.accumulators),
                                                        AsDouble(fragments) * kMmaCycles);
   const double shuffle = problem.layout == Layout::kNN ? 0.15 : 0;
-  t.chain_cycles = kLoadLatency + AsDouble(CeilDiv(blocks, p.unroll) - 1) * batch + loads * 8 +
-                   chain * (1 + shuffle);
-  t.ramp_cycles = 150;
-  t.epilogue_cycles = 200 + StoreCycles(t, target) +
+  t.chain_cycles = kLoadLatency + AsDouble(CeilDiv(blocks, p.unroll) - 1) * batch +
+                   loads * kLoadIssue + chain * (1 + shuffle);
+  t.ramp_cycles = kTinyRamp + kCtaLaunch * AsDouble(CeilDiv(t.ctas, target.sm_count) - 1);
+  t.epilogue_cycles = kTinyEpilogue + StoreCycles(t, target) +
                       SliceReduceCycles(t.tile_m * t.tile_n, p.slice_warps) +
                       ClusterReduceCycles(t.tile_m * t.tile_n, p.cluster_slices);
   t.extra_us += OverlapUs(t, target, p.overlap, 0);
@@ -198,7 +210,7 @@ Traits MmaSyncTraits(const Problem& problem, const Target& target, const Config&
       AsDouble(blocks) *
       RingPeriod(a_block, kLoadLatency, t.l2_bytes / AsDouble(blocks), AsDouble(p.stages - 1));
   t.ramp_cycles = kLoadLatency + 250;
-  t.epilogue_cycles = 200 + StoreCycles(t, target) * (p.staged_store ? 1.0 : 1.3) +
+  t.epilogue_cycles = 200 + StoreCycles(t, target) * (p.staged_store ? 1.0 : kUnstagedStore) +
                       SliceReduceCycles(p.tile_m * p.tile_n, p.warps_k);
   t.ramp_cycles += ClusterStart(t.cluster);
   if (p.split_cluster) t.epilogue_cycles += ClusterReduceCycles(p.tile_m * p.tile_n, p.splits);
@@ -211,13 +223,37 @@ Traits MmaSyncTraits(const Problem& problem, const Target& target, const Config&
   return t;
 }
 
-// What of the tensor cores' rate an instruction reaches, by the columns of a warpgroup's tile.
-double WgmmaEfficiency(int64_t columns) {
-  return columns >= 192   ? 0.97
-         : columns >= 128 ? 0.95
-         : columns >= 96  ? 0.90
-         : columns >= 64  ? 0.8
-                          : 0.6;
+double WgmmaTensorCycles(const WgmmaParameters& p, int64_t blocks) {
+  const double columns = AsDouble(WgmmaWarpgroupColumns(p));
+  return AsDouble(p.tile_m * p.tile_n * blocks * p.tile_k) / kWgmmaMultiplyAddsPerCycle *
+         std::max(1.0, kLeastColumns / columns);
+}
+
+// Of a k-block, in a CTA alone. What a warpgroup waits before it goes on, those that share the tile
+// fill with products of theirs.
+double WgmmaBlockCycles(const WgmmaParameters& p, double multiply) {
+  const double own = multiply / AsDouble(WgmmaSharers(p));
+  return own + std::max(multiply - own, kBlockCycles) + (p.direct_load ? kDirectBlock : 0);
+}
+
+// K loop of a CTA alone. Only stages that are filled again are waited for: a ring that holds all of
+// K is full before the first product. That of a persistent CTA goes on from tile to tile.
+double WgmmaChainCycles(const WgmmaParameters& p, double multiply, double bytes, int64_t blocks) {
+  const double a_block = WgmmaBlockCycles(p, multiply);
+  // A stage that is multicast is free only when all its readers are through with it.
+  const double refill = kRefillLatency + (p.cluster_m * p.cluster_n > 1 ? kMulticastWait : 0);
+  // One group of wgmma is in flight, so that the stage before it is given back late.
+  const double stages = AsDouble(p.stages) - kStageInFlight;
+  const int64_t refilled = p.persistent ? blocks : std::max<int64_t>(0, blocks - p.stages);
+  return AsDouble(blocks - refilled) * a_block +
+         AsDouble(refilled) * RingPeriod(a_block, refill, bytes, stages);
+}
+
+// A tile's stores through TMA, of which all that are staged together end with a wait.
+double TmaStoreWaits(const WgmmaParameters& p) {
+  if (!p.persistent) return kTmaStoreWait;
+  const int64_t panels = 2 * WgmmaAccumulators(p) / WgmmaPanelColumns(p);
+  return kTmaStoreWait * AsDouble(CeilDiv(panels, WgmmaStorePanels(p)));
 }
 
 Traits WgmmaTraits(const Problem& problem, const Target& target, const Config& config) {
@@ -228,47 +264,37 @@ Traits WgmmaTraits(const Problem& problem, const Target& target, const Config& c
   t.ctas = CeilDiv(CeilDiv(problem.m, p.tile_m), p.cluster_m) * p.cluster_m *
            CeilDiv(CeilDiv(problem.n, p.tile_n), p.cluster_n) * p.cluster_n * WgmmaParts(p);
   const int64_t blocks = CeilDiv(CeilDiv(problem.k, p.tile_k), WgmmaParts(p));
-  const int64_t columns = WgmmaWarpgroupColumns(p);
-  const double lone_warpgroup = p.consumers * p.ctas_per_sm == 1 ? kLoneWarpgroup : 1;
   // The compiler is held to ctas_per_sm, but small CTAs leave room for more.
   const int64_t registers = WgmmaAccumulators(p) + kWgmmaOtherRegisters;
   t.resident_per_sm =
       std::max(p.ctas_per_sm, Residency(WgmmaThreads(p), registers, WgmmaSharedBytes(p)));
   t.cluster = WgmmaClusterSize(p);
-  t.tensor_cycles = AsDouble(p.tile_m * p.tile_n * blocks * p.tile_k) /
-                    (kWgmmaMultiplyAddsPerCycle * WgmmaEfficiency(columns) * lone_warpgroup);
+  t.tensor_cycles = WgmmaTensorCycles(p, blocks);
   t.l2_bytes = AsDouble(blocks * p.tile_k * 2) * (AsDouble(p.tile_m) / AsDouble(p.cluster_n) +
                                                   AsDouble(p.tile_n) / AsDouble(p.cluster_m));
   t.received_bytes = AsDouble(blocks * p.tile_k * 2 * (p.tile_m + p.tile_n));
   t.loads_by_tma = p.direct_load == 0;
   t.streams_c = p.stream_c != 0;
-  const double a_block =
-      t.tensor_cycles / AsDouble(blocks) + 40 + (p.direct_load ? kDirectBlock : 0);
-  // A stage that is multicast is free only when all its readers are through with it.
-  const double refill = kTmaLatency + (p.cluster_m * p.cluster_n > 1 ? kMulticastWait : 0);
-  // One group of wgmma is in flight, so that the stage before it is given back late.
-  const double stages = AsDouble(p.stages) - kStageInFlight;
-  t.chain_cycles =
-      AsDouble(blocks) * RingPeriod(a_block, refill, t.received_bytes / AsDouble(blocks), stages);
-  t.ramp_cycles = (p.direct_load ? kDirectRamp : kTmaLatency + kWgmmaSetup) +
-                  ClusterStart(t.cluster) +
+  t.chain_cycles = WgmmaChainCycles(p, t.tensor_cycles / AsDouble(blocks),
+                                    t.received_bytes / AsDouble(blocks), blocks);
+  t.ramp_cycles = (p.direct_load ? kDirectRamp : kTmaRamp) + ClusterStart(t.cluster) +
                   AsDouble((p.tile_m + p.tile_n) * p.tile_k * 2) / kFirstStageBytesPerCycle;
-  t.epilogue_cycles =
-      p.tma_store ? kTmaStoreWait + StoreCycles(t, target) : kDirectStore * StoreCycles(t, target);
   // A CTA's own share stays where it is.
   const int64_t sent = p.tile_m * p.tile_n / p.splits * (p.splits - 1);
-  t.epilogue_cycles += 300 + ClusterReduceCycles(sent, p.splits);
+  t.epilogue_cycles = kWgmmaEpilogue + StoreCycles(t, target) +
+                      (p.tma_store ? TmaStoreWaits(p) : 0) + ClusterReduceCycles(sent, p.splits);
   if (p.slices > 1) {
     t.extra_us = SecondKernelUs(problem, target, p.slices, true) +
                  kRingUs * AsDouble(WgmmaSharedBytes(p)) / AsDouble(kSmSharedBytes);
   }
   t.extra_us += kWgmmaStartUs + WgmmaOverlapUs(t, target, p);
   // Warpgroups in turns hide their stores behind each other's products; those that share a tile
-  // store at the same time, while only loads go on.
-  t.exposed_epilogue = p.ctas_per_sm > 1                 ? 0
-                       : p.ping_pong                     ? (p.tma_store ? 0 : kDirectTurnExposed)
-                       : p.persistent && p.consumers > 1 ? kCooperativeExposed
-                                                         : 1;
+  // store at the same time, while only loads go on, and wait for all of it where TMA does not
+  // store.
+  t.exposed_epilogue = p.ctas_per_sm > 1 ? 0
+                       : p.ping_pong     ? (p.tma_store ? kTmaTurnExposed : kDirectTurnExposed)
+                       : p.persistent && p.consumers > 1 && p.tma_store ? kCooperativeExposed
+                                                                        : 1;
   t.raster_group = p.raster_group;
   return t;
 }
