@@ -1,12 +1,16 @@
-// How well the cost model ranks HGEMM's configurations: of each space of a recording, measured
-// whole, how far the best of the model's first few is behind the best of all. CSV on stdout.
+// How well the cost model ranks HGEMM's configurations: of each space of a recording, how far the
+// best of the model's first few is behind the best of all that were measured. CSV on stdout; a cell
+// is empty where nothing passed.
 //
 //   bench_model_ranking RECORDING
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <limits>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "analysis/rank_correlation.h"
@@ -23,7 +27,7 @@ constexpr size_t kFirst[] = {1, 8, 12};
 
 struct Measured {
   double predicted_us = 0;
-  double time = 0;  // of cuBLASLt's
+  double time_in_bars = 0;
 };
 
 hgemm::Problem ProblemOf(const store::ReplaySpace& replay) {
@@ -61,33 +65,45 @@ Result<std::vector<Measured>> InTheModelsOrder(const store::RecordedDevice& reco
 
 double BestOf(const std::vector<Measured>& all, size_t first) {
   double best = std::numeric_limits<double>::infinity();
-  for (size_t i = 0; i < std::min(first, all.size()); ++i) best = std::min(best, all[i].time);
+  for (size_t i = 0; i < std::min(first, all.size()); ++i)
+    best = std::min(best, all[i].time_in_bars);
   return best;
 }
 
-double Spearman(const std::vector<Measured>& all) {
+std::optional<double> Spearman(const std::vector<Measured>& all) {
   std::vector<double> predicted, measured;
   for (const Measured& one : all) {
-    if (!std::isfinite(one.time) || !std::isfinite(one.predicted_us)) continue;
+    if (!std::isfinite(one.time_in_bars) || !std::isfinite(one.predicted_us)) continue;
     predicted.push_back(one.predicted_us);
-    measured.push_back(one.time);
+    measured.push_back(one.time_in_bars);
   }
-  return analysis::RankCorrelation(predicted, measured).value_or(0);
+  return analysis::RankCorrelation(predicted, measured);
+}
+
+std::string Cell(std::optional<double> value, int digits) {
+  return value && std::isfinite(*value) ? fmt::format("{:.{}f}", *value, digits) : "";
 }
 
 Status Run(const char* path) {
   const auto recorded = TRY(store::RecordedDevice::Open(path));
-  std::printf("space,points,spearman,best_ratio,behind_of_1,behind_of_8,behind_of_12\n");
+  std::string lines = "space,points,spearman,best_ratio";
+  for (const size_t first : kFirst) lines += fmt::format(",behind_of_{}", first);
+  bool is_empty = true;
   for (const store::ReplaySpace& replay : recorded->Spaces()) {
     if (task::LayoutOf(replay.task).empty()) continue;
     const std::vector<Measured> all = TRY(InTheModelsOrder(*recorded, replay));
     if (all.empty()) continue;
+    is_empty = false;
     const double best = BestOf(all, all.size());
-    std::printf("%s,%zu,%.3f,%.3f", replay.space.name().c_str(), all.size(), Spearman(all),
-                1 / best);
-    for (const size_t first : kFirst) std::printf(",%.4f", BestOf(all, first) / best - 1);
-    std::printf("\n");
+    lines += fmt::format("\n{},{},{},{}", replay.space.name(), all.size(), Cell(Spearman(all), 3),
+                         std::isfinite(best) ? Cell(1 / best, 3) : "");
+    for (const size_t first : kFirst) lines += "," + Cell(BestOf(all, first) / best - 1, 4);
   }
+  if (is_empty) {
+    return Error{ErrorCode::kNotRecorded, std::string(path) + " holds no screened HGEMM space",
+                 "name one that 'warpsmith record' wrote"};
+  }
+  std::printf("%s\n", lines.c_str());
   return {};
 }
 

@@ -20,8 +20,9 @@ namespace fs = std::filesystem;
 constexpr std::string_view kConfined = "warpsmith: nvcc is confined: ";
 constexpr std::string_view kNotConfined = "warpsmith: nvcc is not confined: ";
 constexpr int kCouldNotLaunch = 125;
-// nvcc needs about ten, but all that run at once as this user count.
-constexpr int64_t kMostProcesses = 2048;
+constexpr int64_t kMostProcesses = 256;
+// nvcc needs about ten; but without a namespace of its own, what the user starts meanwhile counts.
+constexpr int64_t kMostProcessesOfNvcc = 2048;
 constexpr int64_t kMostOpenFiles = 1024;
 
 // Every place that NVRTC and nvcc are looked for in.
@@ -86,6 +87,7 @@ sandbox::Policy NvccPolicy(const fs::path& nvcc, const fs::path& folder) {
   policy.working_folder = ours.scratch;
   policy.environment = {"CUDA_HOME", "TMPDIR", "NVCC_CCBIN"};
   policy.allow_processes = true;
+  policy.limits.processes = kMostProcessesOfNvcc;
   return policy;
 }
 

@@ -17,7 +17,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kNotExecutable = 126, kNotFound = 127;  // a shell says; nvcc's own statuses are small
+// nvcc's own statuses are small. Those from here on say that it, or a part that it starts by a
+// shell, could not be started or was killed: mostly because the machine was at its limit.
+constexpr int kFirstOfAShell = 125;
 
 // Sources come from outside: none may be written beside the folder.
 bool StaysInside(const fs::path& path) {
@@ -97,15 +99,11 @@ Result<Compiled> FromOutcome(const ProcessOutcome& outcome, Form form, const Nvc
     compiled.repeatable = false;
     return compiled;
   }
-  if (outcome.exit_status == kNotExecutable || outcome.exit_status == kNotFound) {
-    return Error{ErrorCode::kUnavailable,
-                 "nvcc could not run one of its own programs (status " +
-                     std::to_string(outcome.exit_status) + "): " + log,
-                 "'warpsmith doctor' says whether nvcc works; if it does, the machine was at its "
-                 "limit: do less at once"};
-  }
   if (outcome.exit_status != 0) {
-    return Failed("nvcc ended with status " + std::to_string(outcome.exit_status), log);
+    Compiled compiled =
+        Failed("nvcc ended with status " + std::to_string(outcome.exit_status), log);
+    compiled.repeatable = outcome.exit_status < kFirstOfAShell;
+    return compiled;
   }
   Compiled compiled;
   compiled.log = log;

@@ -5,6 +5,8 @@
 #include <sys/stat.h>
 
 #include <filesystem>
+#include <map>
+#include <string>
 
 #include "compile/testing/nvrtc_fixture.h"
 #include "compile/toolchain.h"
@@ -112,20 +114,25 @@ TEST_F(NvccTest, SourceWhoseNameIsACommandIsRefused) {
 }
 
 // nvcc starts its parts by a shell, which says 127 where it cannot: also where no more processes
-// may run. No candidate is to blame, and what is to be kept of it is nothing.
-TEST_F(NvccTest, ThatItsPartsCouldNotBeStartedIsNoFailureOfTheCandidate) {
+// may run. The next try may well end otherwise, so nothing is kept of this one.
+TEST_F(NvccTest, ThatItsPartsCouldNotBeStartedIsNotKept) {
   const std::filesystem::path nvcc = folder_->path() / "bin" / "nvcc";
   ASSERT_TRUE(CreateDirectories(nvcc.parent_path()).ok());
-  ASSERT_TRUE(WriteFileAtomic(nvcc, "#!/bin/sh\ncicc_that_is_not_there\n").ok());
-  for (const auto& path : {nvcc, nvcc.parent_path(), folder_->path()}) chmod(path.c_str(), 0755);
   Limits limits;
   limits.output_bytes = limits.image_bytes = 1 << 20;
-  const auto compiled =
-      CompileWithNvcc(Options().worker_command.front(), nvcc,
-                      {"kernel.cu", {{"kernel.cu", ""}}, {}}, Form::kKernel, limits);
-  ASSERT_FALSE(compiled.ok());
-  EXPECT_EQ(compiled.error().code, ErrorCode::kUnavailable);
-  EXPECT_THAT(compiled.error().message, HasSubstr("status 127"));
+  for (const auto& [end, is_kept] : std::map<std::string, bool>{
+           {"exit 1", true}, {"exit 126", false}, {"cicc_is_away", false}}) {
+    ASSERT_TRUE(WriteFileAtomic(nvcc, "#!/bin/sh\n" + end + "\n").ok());
+    for (const auto& path : {nvcc, nvcc.parent_path(), folder_->path()}) {
+      ASSERT_EQ(chmod(path.c_str(), 0755), 0);
+    }
+    const auto compiled =
+        CompileWithNvcc(Options().worker_command.front(), nvcc,
+                        {"kernel.cu", {{"kernel.cu", ""}}, {}}, Form::kKernel, limits);
+    ASSERT_TRUE(compiled.ok()) << compiled.error().Line();
+    EXPECT_THAT(compiled->failure, HasSubstr("nvcc ended with status"));
+    EXPECT_EQ(compiled->repeatable, is_kept) << end;
+  }
 }
 
 }  // namespace

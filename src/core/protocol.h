@@ -13,8 +13,8 @@
 namespace warpsmith {
 
 inline constexpr int kJudgeProtocolVersion = 1;
-// Of what a program's time is. 2: without the oracle's own work in a burst.
-inline constexpr int kWallVersion = 2;
+// Of what a program's time is. 2: without the oracle's looks within a burst; 3: nor its moves.
+inline constexpr int kWallVersion = 3;
 
 enum class Mode : uint8_t {
   kDeviceHot,   // graph replay, inputs in L2

@@ -72,7 +72,7 @@ class Burst {
       return static_cast<double>(ns) * 1e-3 / static_cast<double>(plan_.calls.size());
     };
     result_.call_us = us_a_call(seen_ns - begin_ns);
-    result_.oracle_us = us_a_call(looking_ns_ + seen_ns - end_ns);
+    result_.oracle_us = us_a_call(own_ns_ + seen_ns - end_ns);
     result_.work.slots = result_.last.timed.size();
     result_.work.moves = plan_.moves.size();
     result_.work.calls = plan_.calls.size();
@@ -97,6 +97,7 @@ class Burst {
   Result<bool> RunCalls(BurstPage& page) {
     size_t submitted = 0, completed = 0;
     for (size_t call = 0; call < plan_.calls.size(); ++call) {
+      const int64_t begin_ns = MonotonicNs();
       if (submitted < plan_.moves.size() && plan_.moves[submitted].submit == call) {
         for (const SlotSwap& swap : plan_.moves[submitted].swaps) {
           TRY(bench_.arena->Swap(swap.input, swap.first, swap.second));
@@ -107,6 +108,7 @@ class Burst {
         TRY(bench_.device->Synchronize());
         ++completed;
       }
+      own_ns_ += MonotonicNs() - begin_ns;
       result_.failure = peer_.RunCall(page, static_cast<uint32_t>(call),
                                       SlotsOf(plan_.calls[call], roles_), bench_.step_limit);
       if (result_.failure) return false;
@@ -118,7 +120,7 @@ class Burst {
   Result<OutputReport> Look(const PlannedLaunch& call) {
     const int64_t begin_ns = MonotonicNs();
     OutputReport report = TRY(LookAtOne(bench_, call, poison_));
-    looking_ns_ += MonotonicNs() - begin_ns;
+    own_ns_ += MonotonicNs() - begin_ns;
     ++result_.work.looks;
     return report;
   }
@@ -166,7 +168,7 @@ class Burst {
   const std::vector<size_t> roles_;
   const uint16_t poison_;
   BurstPlan plan_;
-  int64_t looking_ns_ = 0;
+  int64_t own_ns_ = 0;
   BurstResult result_;
 };
 

@@ -40,7 +40,7 @@ struct BurstResult {
   std::optional<BadLook> bad_look;
 
   double call_us = 0;                // from the first release to the end of the look, a call
-  double oracle_us = 0;              // of which the oracle looked, this time, a call
+  double oracle_us = 0;              // of which the oracle looked and moved, this time, a call
   OracleWork work;                   // how much it did meanwhile
   BatchPlan last;                    // the last call of each output slot
   std::vector<OutputReport> looked;  // what their outputs held within the time
@@ -60,7 +60,7 @@ struct NullCost {
 Result<NullCost> MeasureNullCost(const BurstBench& bench, PeerProcess& peer, int calls);
 
 // Of outputs that are right and a peer that is paused: `last` as a burst left it. The least of a
-// few tries, without anything that the device may have to do first.
+// few tries, without anything that the device may have to do first. Moves contents to other slots.
 Result<OracleCost> MeasureOracleCost(const BurstBench& bench, const BatchPlan& last);
 
 // Maps the bench's arena in the peer. Not a PeerReply: it failed.

@@ -177,6 +177,11 @@ Status Recorder::Append(int space, const Job& job, const Completed& completed) {
   return journal_.Sync();
 }
 
+bool Recorder::HasBaselines(const std::string& space) const {
+  const auto first = baselines_.lower_bound(space + '\n');
+  return first != baselines_.end() && first->starts_with(space + '\n');
+}
+
 Status Recorder::AppendBaseline(const BaselineRow& row) {
   if (!baselines_.insert(NameOf(row)).second) return {};
   return journal_.Append(LineOf(row));
@@ -190,6 +195,7 @@ Status Recorder::AppendMemo(int space, const std::string& key, const std::string
 }
 
 Status Recorder::Finalize() {
+  earlier_.reset();
   const std::string text = TRY(ReadWholeLines(journal_.path()));
   const auto recording = TRY(Recording::FromLines(journal_.path().string(), text));
   RecordingHeader header = recording->header();

@@ -31,7 +31,9 @@ class Recorder {
   // The space's index; a space that is there already (by name) must be the same (kConfig).
   Result<int> AddSpace(const SpaceLine& space);
   bool Has(const std::string& key) const { return verdicts_.contains(key); }
-  // What was there when this recorder began; nullopt: it was not. Needs not be measured again.
+  bool HasBaselines(const std::string& space) const;
+  // Whether anything was there when this recorder began, and what: it needs not be measured again.
+  bool GoesOn() const { return earlier_ != nullptr; }
   Result<std::optional<Completed>> Earlier(const std::string& key) const;
   int64_t verdict_count() const { return static_cast<int64_t>(verdicts_.size()); }
   // The job's candidate names its point (provenance.family, config). One that is there is skipped.

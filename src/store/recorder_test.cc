@@ -72,8 +72,19 @@ TEST_F(RecorderTest, ExtendsAFinishedRecording) {
 }
 
 TEST_F(RecorderTest, TellsWhatEarlierOnesMeasured) {
-  AppendSome(*Open(), 5);
+  EXPECT_FALSE(Open()->GoesOn());
+  const BaselineRow baseline{TestSpace(kSide).name(), "cublas", "TN", Mode::kDeviceHot, 2};
+  {
+    auto recorder = Open();
+    AppendSome(*recorder, 5);
+    ASSERT_TRUE(recorder->AppendBaseline(baseline).ok());
+    ASSERT_TRUE(recorder->Finalize().ok());
+  }
   auto recorder = Open();
+  EXPECT_TRUE(recorder->GoesOn());
+  EXPECT_TRUE(recorder->HasBaselines(baseline.space));
+  EXPECT_FALSE(recorder->HasBaselines(baseline.space.substr(1)));
+  EXPECT_FALSE(recorder->HasBaselines(baseline.space + "x"));
   EXPECT_EQ(AppendSome(*recorder, 1), 1);
   int earlier = 0;
   const Space space = TestSpace(kSide);
@@ -85,8 +96,9 @@ TEST_F(RecorderTest, TellsWhatEarlierOnesMeasured) {
     ++earlier;
     EXPECT_EQ((*found)->key, key);
     EXPECT_EQ((*found)->gpu_seconds, 0.125);
-    EXPECT_EQ(OutcomeName((*found)->verdict.outcome),
-              OutcomeName(TestVerdict(point, kSide).outcome));
+    // Each point's is another.
+    EXPECT_EQ((*found)->verdict.evidence.artifact_sha256,
+              TestVerdict(point, kSide).evidence.artifact_sha256);
   }
   EXPECT_EQ(earlier, 5);
 }

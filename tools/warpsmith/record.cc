@@ -62,7 +62,8 @@ class Recording {
     if (!TRY(Measure(job, space, Protocol::Certified(), Best(ranked, certified), nullptr))) {
       return false;
     }
-    if (ranked.empty()) return true;
+    if (ranked.empty() || recorder_->HasBaselines(job.space.name())) return true;
+    if (OutOfTime()) return false;
     for (const store::BaselineRow& row :
          TRY(MeasureBaselines(machine_, job, ranked.front().point))) {
       TRY(recorder_->AppendBaseline(row));
@@ -108,6 +109,7 @@ class Recording {
     };
     std::vector<Point> missing;
     for (const Point& point : points) {
+      if (OutOfTime()) return false;
       const auto earlier = TRY(Earlier(job, protocol, point));
       if (earlier) {
         note(earlier->verdict, point);
@@ -115,6 +117,7 @@ class Recording {
         missing.push_back(point);
       }
     }
+    if (missing.empty()) return true;
     return MeasurePoints(machine_, job, protocol, missing,
                          [&](const Job& measured, const Completed& completed) -> Result<bool> {
                            TRY(recorder_->Append(space, measured, completed));
@@ -127,7 +130,7 @@ class Recording {
   // What the file held when this call began.
   Result<std::optional<Completed>> Earlier(const SearchJob& job, const Protocol& protocol,
                                            const Point& point) const {
-    if (recorder_->verdict_count() == 0) return std::optional<Completed>();
+    if (!recorder_->GoesOn()) return std::optional<Completed>();
     const Candidate candidate = TRY(job.make(point));
     return recorder_->Earlier(MeasurementKey(candidate, job.task, job.workload, protocol));
   }

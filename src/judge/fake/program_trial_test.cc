@@ -385,13 +385,15 @@ TEST_F(ProgramJudging, TheOraclesOwnWorkIsMeasuredInPyTorchsTurns) {
   EXPECT_FALSE(kept_.oracle.has_value());  // nobody to measure it with
 
   job_.task.baselines = {"torch-eager"};
-  kept_.oracle = OracleCost{1e9, 1e9};  // of a disturbed moment
+  kept_.oracle = OracleCost{1e9, 1e9, 1e9};  // of a disturbed moment
   const Outcome outcome = Judge("honest");
   EXPECT_TRUE(std::holds_alternative<Passed>(outcome)) << Describe(outcome);
   EXPECT_GT(kept_.oracle->look_us, 0);
   EXPECT_LT(kept_.oracle->look_us, 1e8);
   EXPECT_GT(kept_.oracle->slot_us, 0);
   EXPECT_LT(kept_.oracle->slot_us, 1e8);
+  EXPECT_GT(kept_.oracle->move_us, 0);
+  EXPECT_LT(kept_.oracle->move_us, 1e8);
 }
 
 TEST_F(ProgramJudging, PlansAreCalledLikePrograms) {

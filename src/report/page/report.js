@@ -144,8 +144,9 @@ function resultTable() {
     ['bar, µs', 'number', cell(row => microseconds(row.bar_us))],
     ['ratio', 'number', compared(row => number(row.ratio, 3))],
     ['interval', 'number', compared(row => number(row.lo, 3) + ' to ' + number(row.hi, 3))],
-    ['finding', '', compared(row => element('span', {class: 'finding ' + classOf(row)},
-      row.below_floor ? 'below the floor: check' : row.finding))],
+    ['finding', '', cell(row => row.below_floor || row.ratio > 0
+      ? element('span', {class: 'finding ' + classOf(row)}, row.below_floor ? 'below the floor: check' : row.finding)
+      : '-')],
     ['floor, µs', 'number', cell(row => microseconds(row.floor_us))],
     ['% of floor', 'number', cell(row => number(percentOfFloor(row.floor_us, row.ours_us), 1))],
     ['A/A noise', 'number', cell(row => row.aa_noise > 0 ? number(100 * row.aa_noise, 2) + ' %' : '-')],
