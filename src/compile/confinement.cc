@@ -19,7 +19,6 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kConfined = "warpsmith: nvcc is confined: ";
 constexpr std::string_view kNotConfined = "warpsmith: nvcc is not confined: ";
-constexpr int kCouldNotLaunch = 125;
 constexpr int64_t kMostProcesses = 256;
 // nvcc needs about ten; but without a namespace of its own, what the user starts meanwhile counts.
 constexpr int64_t kMostProcessesOfNvcc = 2048;

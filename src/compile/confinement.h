@@ -32,6 +32,9 @@ std::vector<std::string> LaunchedCommand(const std::filesystem::path& launcher,
                                          const std::filesystem::path& folder,
                                          const std::vector<std::string>& command);
 
+// What that ends with where nvcc could not be started. Statuses above it are a shell's.
+inline constexpr int kCouldNotLaunch = 125;
+
 // The first line of what a launched nvcc prints is how it was confined.
 struct LaunchedOutput {
   bool launched = false;

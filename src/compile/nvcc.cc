@@ -17,10 +17,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// nvcc's own statuses are small. Those from here on say that it, or a part that it starts by a
-// shell, could not be started or was killed: mostly because the machine was at its limit.
-constexpr int kFirstOfAShell = 125;
-
 // Sources come from outside: none may be written beside the folder.
 bool StaysInside(const fs::path& path) {
   if (path.empty() || path.is_absolute()) return false;
@@ -102,7 +98,9 @@ Result<Compiled> FromOutcome(const ProcessOutcome& outcome, Form form, const Nvc
   if (outcome.exit_status != 0) {
     Compiled compiled =
         Failed("nvcc ended with status " + std::to_string(outcome.exit_status), log);
-    compiled.repeatable = outcome.exit_status < kFirstOfAShell;
+    // nvcc's own statuses are smaller. These say that it, or a part that it starts by a shell,
+    // could not be started or was killed: mostly because the machine was at its limit.
+    compiled.repeatable = outcome.exit_status < kCouldNotLaunch;
     return compiled;
   }
   Compiled compiled;

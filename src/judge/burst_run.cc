@@ -95,26 +95,32 @@ class Burst {
 
   // False: it ended early, and the result says how.
   Result<bool> RunCalls(BurstPage& page) {
-    size_t submitted = 0, completed = 0;
     for (size_t call = 0; call < plan_.calls.size(); ++call) {
-      const int64_t begin_ns = MonotonicNs();
-      if (submitted < plan_.moves.size() && plan_.moves[submitted].submit == call) {
-        for (const SlotSwap& swap : plan_.moves[submitted].swaps) {
-          TRY(bench_.arena->Swap(swap.input, swap.first, swap.second));
-        }
-        ++submitted;
-      }
-      if (completed < submitted && plan_.moves[completed].needed == call) {
-        TRY(bench_.device->Synchronize());
-        ++completed;
-      }
-      own_ns_ += MonotonicNs() - begin_ns;
+      if (move_ < plan_.moves.size()) TRY(MoveFor(call));
       result_.failure = peer_.RunCall(page, static_cast<uint32_t>(call),
                                       SlotsOf(plan_.calls[call], roles_), bench_.step_limit);
       if (result_.failure) return false;
       if (plan_.look[call] && !TRY(LooksRight(plan_.calls[call]))) return false;
     }
     return true;
+  }
+
+  // One move at a time: the next is submitted after this one's first reader.
+  Status MoveFor(size_t call) {
+    const Move& move = plan_.moves[move_];
+    if (call != move.submit && call != move.needed) return {};
+    const int64_t begin_ns = MonotonicNs();
+    if (call == move.submit) {
+      for (const SlotSwap& swap : move.swaps) {
+        TRY(bench_.arena->Swap(swap.input, swap.first, swap.second));
+      }
+    }
+    if (call == move.needed) {
+      TRY(bench_.device->Synchronize());
+      ++move_;
+    }
+    own_ns_ += MonotonicNs() - begin_ns;
+    return {};
   }
 
   Result<OutputReport> Look(const PlannedLaunch& call) {
@@ -168,6 +174,7 @@ class Burst {
   const std::vector<size_t> roles_;
   const uint16_t poison_;
   BurstPlan plan_;
+  size_t move_ = 0;  // the next one, or the one under way
   int64_t own_ns_ = 0;
   BurstResult result_;
 };
