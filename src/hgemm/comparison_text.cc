@@ -1,10 +1,10 @@
 #include "hgemm/comparison_text.h"
 
-#include <cstdio>
 #include <optional>
 #include <set>
 
 #include "hgemm/cells.h"
+#include "hgemm/measured_cells.h"
 
 namespace warpsmith::hgemm {
 namespace {
@@ -14,7 +14,6 @@ constexpr std::string_view kColumns =
     "m,n,k,layout,dtype,mode,choice,kernel_us,ours_us,lt_auto_us,ratio_kernel,lo_kernel,hi_kernel,"
     "ratio,lo,hi,floor_us";
 constexpr size_t kColumnCount = 17;
-constexpr double kLargestNumber = 1e12;
 
 struct SessionField {
   std::string_view name;
@@ -34,59 +33,11 @@ constexpr FirstLine kFirstLine{"comparison", kComparisonVersion, kFix,
 
 Error Bad(const Place& place, const std::string& what) { return BadAt(place, what, kFix); }
 
-// Hands out a text's lines; what follows the last newline is no line.
-class Lines {
- public:
-  Lines(std::string_view source, std::string_view text) : place_{source, 0}, rest_(text) {}
-
-  std::optional<std::string_view> Next() {
-    const size_t end = rest_.find('\n');
-    if (end == std::string_view::npos) return std::nullopt;
-    const std::string_view line = rest_.substr(0, end);
-    rest_.remove_prefix(end + 1);
-    bytes_ += end + 1;
-    ++place_.line;
-    return line;
-  }
-  const Place& place() const { return place_; }
-  size_t bytes() const { return bytes_; }  // of the lines handed out
-
- private:
-  Place place_;
-  std::string_view rest_;
-  size_t bytes_ = 0;
-};
-
-Result<double> NumberIn(const Place& place, std::string_view name, std::string_view cell,
-                        bool may_be_zero = false) {
-  const auto value = NumberOf<double>(cell);
-  if (value && *value <= kLargestNumber && (*value > 0 || (may_be_zero && *value == 0))) {
-    return *value;
-  }
-  return Bad(place, std::string(name) + ": expected a number above 0, found " + Quoted(cell));
-}
-
-Result<PairedRatio> RatioIn(const Place& place, std::span<const std::string_view> cells) {
-  PairedRatio ratio{TRY(NumberIn(place, "ratio", cells[0])),
-                    {TRY(NumberIn(place, "lo", cells[1])), TRY(NumberIn(place, "hi", cells[2]))}};
-  if (ratio.interval.lo <= ratio.value && ratio.value <= ratio.interval.hi) return ratio;
-  return Bad(place, "a ratio lies outside its interval");
-}
-
-Result<Problem> ProblemIn(const Place& place, const ComparisonTerms& terms,
-                          std::span<const std::string_view> cells) {
-  std::array<int64_t, 3> extents{};
-  for (size_t i = 0; i < extents.size(); ++i) {
-    const auto value = NumberOf<int64_t>(cells[i]);
-    if (!value || *value < 1 || *value > kLargestExtent) {
-      return Bad(place, "m, n, k: expected 1 to " + std::to_string(kLargestExtent) + ", found " +
-                            Quoted(cells[i]));
-    }
-    extents[i] = *value;
-  }
+Result<Problem> ProblemIn(const Cells& cells, const ComparisonTerms& terms) {
+  const std::array<int64_t, 3> extents = TRY(cells.Extents());
   if (cells[3] != terms.layout || cells[4] != terms.dtype) {
-    return Bad(place, "layout and dtype: the head says " + terms.layout + " and " + terms.dtype +
-                          ", found " + Quoted(cells[3]) + " and " + Quoted(cells[4]));
+    return cells.Bad("layout and dtype: the head says " + terms.layout + " and " + terms.dtype +
+                     ", found " + Quoted(cells[3]) + " and " + Quoted(cells[4]));
   }
   return Problem{extents[0], extents[1], extents[2],
                  terms.layout == "NN" ? Layout::kNN : Layout::kTN,
@@ -102,25 +53,18 @@ struct Row {
 };
 
 Result<Row> RowIn(const Place& place, const ComparisonTerms& terms, std::string_view line) {
-  const std::vector<std::string_view> cells = Split(line, ',');
-  if (cells.size() != kColumnCount) {
-    return Bad(place, "expected " + std::to_string(kColumnCount) + " cells, found " +
-                          std::to_string(cells.size()));
-  }
+  const Cells cells = TRY(Cells::Of(place, line, kColumnCount, kFix));
   Row row;
-  row.problem = TRY(ProblemIn(place, terms, cells));
-  const std::optional<Mode> mode = ModeFromName(cells[5]);
-  if (!mode) return Bad(place, "no mode " + Quoted(cells[5]));
-  if (cells[6].empty()) return Bad(place, "choice is empty");
+  row.problem = TRY(ProblemIn(cells, terms));
+  row.mode.mode = TRY(cells.ModeAt(5));
+  if (cells[6].empty()) return cells.Bad("choice is empty");
   row.choice = cells[6];
-  row.mode.mode = *mode;
-  row.mode.kernel_us = TRY(NumberIn(place, "kernel_us", cells[7]));
-  row.mode.library_us = TRY(NumberIn(place, "ours_us", cells[8]));
-  row.mode.bar_us = TRY(NumberIn(place, "lt_auto_us", cells[9]));
-  const std::span<const std::string_view> rest(cells);
-  row.mode.kernel = TRY(RatioIn(place, rest.subspan(10, 3)));
-  row.mode.library = TRY(RatioIn(place, rest.subspan(13, 3)));
-  row.floor_us = TRY(NumberIn(place, "floor_us", cells[16], true));
+  row.mode.kernel_us = TRY(cells.Number(7, "kernel_us"));
+  row.mode.library_us = TRY(cells.Number(8, "ours_us"));
+  row.mode.bar_us = TRY(cells.Number(9, "lt_auto_us"));
+  row.mode.kernel = TRY(cells.Ratio(10));
+  row.mode.library = TRY(cells.Ratio(13));
+  row.floor_us = TRY(cells.Number(16, "floor_us", true));
   return row;
 }
 
@@ -214,16 +158,6 @@ class Shapes {
   size_t modes_ = 0;
   std::set<Problem> seen_;
 };
-
-std::string NumberText(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, ",%.6g", value);
-  return text;
-}
-
-std::string RatioText(const PairedRatio& ratio) {
-  return NumberText(ratio.value) + NumberText(ratio.interval.lo) + NumberText(ratio.interval.hi);
-}
 
 }  // namespace
 

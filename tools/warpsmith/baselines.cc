@@ -1,11 +1,11 @@
 #include "baselines.h"
 
+#include <utility>
+
 #include "baseline/gemm_baseline.h"
 
 namespace warpsmith::cli {
-namespace {
-
-Protocol BaselineProtocol() {
+Protocol LibrariesProtocol() {
   Protocol protocol = Protocol::Screened();
   protocol.level = Level::kCertified;  // a screened job meets the bar alone
   protocol.modes = {Mode::kDeviceHot, Mode::kDeviceCold, Mode::kOffline, Mode::kServer};
@@ -14,33 +14,37 @@ Protocol BaselineProtocol() {
   return protocol;
 }
 
-std::vector<store::BaselineRow> RowsOf(const std::string& space, const Passed& passed) {
+std::vector<store::BaselineRow> LibraryRows(const std::string& space, const ModeTiming& mode) {
   std::vector<store::BaselineRow> rows;
-  for (const ModeTiming& mode : passed.timings.front().modes) {
-    for (const ContenderTiming& baseline : mode.baselines) {
-      if (baseline.name.ends_with("/again")) continue;
-      const size_t suffix = baseline.name.size() - 3;
-      const bool fixed = baseline.name.ends_with("-nn") || baseline.name.ends_with("-tn");
-      rows.push_back({space, fixed ? baseline.name.substr(0, suffix) : baseline.name,
-                      fixed ? baseline.name.substr(suffix + 1) : "max", mode.mode,
-                      baseline.median_us});
-    }
+  for (const ContenderTiming& baseline : mode.baselines) {
+    if (baseline.name.ends_with("/again")) continue;
+    const size_t suffix = baseline.name.size() - 3;
+    const bool fixed = baseline.name.ends_with("-nn") || baseline.name.ends_with("-tn");
+    rows.push_back({space, fixed ? baseline.name.substr(0, suffix) : baseline.name,
+                    fixed ? baseline.name.substr(suffix + 1) : "max", mode.mode,
+                    baseline.median_us});
   }
   return rows;
 }
 
-}  // namespace
+std::vector<store::BaselineRow> LibraryRows(const std::string& space, const Timing& timing) {
+  std::vector<store::BaselineRow> rows;
+  for (const ModeTiming& mode : timing.modes) {
+    for (store::BaselineRow& row : LibraryRows(space, mode)) rows.push_back(std::move(row));
+  }
+  return rows;
+}
 
-Result<std::vector<store::BaselineRow>> MeasureBaselines(Machine& machine, const SearchJob& job,
-                                                         const Point& point) {
+Result<Timing> MeasureBesideLibraries(Machine& machine, const SearchJob& job, const Point& point,
+                                      const Protocol& protocol) {
   SearchJob with_all = job;
   with_all.task.baselines = baseline::GemmBaselineNames();
-  std::vector<store::BaselineRow> rows;
-  TRY(MeasurePoints(machine, with_all, BaselineProtocol(), {point},
+  Timing timing;
+  TRY(MeasurePoints(machine, with_all, protocol, {point},
                     [&](const Job&, const Completed& completed) -> Result<bool> {
                       const Outcome& outcome = completed.verdict.outcome;
                       if (const auto* passed = std::get_if<Passed>(&outcome)) {
-                        rows = RowsOf(job.space.name(), *passed);
+                        timing = passed->timings.front();
                         return true;
                       }
                       return Error{ErrorCode::kNothingMeasured,
@@ -48,7 +52,7 @@ Result<std::vector<store::BaselineRow>> MeasureBaselines(Machine& machine, const
                                        ": the kernel beside them: " + Describe(outcome),
                                    ""};
                     }));
-  return rows;
+  return timing;
 }
 
 }  // namespace warpsmith::cli

@@ -3,18 +3,28 @@
 #ifndef WARPSMITH_TOOLS_BASELINES_H_
 #define WARPSMITH_TOOLS_BASELINES_H_
 
+#include <string>
 #include <vector>
 
+#include "core/protocol.h"
+#include "core/verdict.h"
 #include "measuring.h"
 #include "search.h"
 #include "store/recording_format.h"
 
 namespace warpsmith::cli {
 
-// Every baseline (each library, NN, TN and the better of both) in every mode, one row each.
-// `point` is the kernel they are measured beside.
-Result<std::vector<store::BaselineRow>> MeasureBaselines(Machine& machine, const SearchJob& job,
-                                                         const Point& point);
+// Five rounds in every mode.
+Protocol LibrariesProtocol();
+
+// Our kernel `point` and every baseline (each library, NN, TN and the better of both), in the same
+// rounds. `protocol`: of level certified; a screened job meets the bar alone.
+Result<Timing> MeasureBesideLibraries(Machine& machine, const SearchJob& job, const Point& point,
+                                      const Protocol& protocol);
+
+// The libraries' times, one row a mode.
+std::vector<store::BaselineRow> LibraryRows(const std::string& space, const ModeTiming& mode);
+std::vector<store::BaselineRow> LibraryRows(const std::string& space, const Timing& timing);
 
 }  // namespace warpsmith::cli
 

@@ -158,7 +158,11 @@ void AddHgemm(CLI::App& app, Chosen& chosen) {
   bench->add_option("--against", bench_options->against,
                     "compare this library (docs/library.md) with cuBLASLt; trusted code only");
   bench->add_option("--catalogue", bench_options->catalogue,
-                    "with --against: the kernels of this catalogue alone, too");
+                    "measure the kernels of this catalogue alone, too");
+  bench
+      ->add_flag("--paper-protocol", bench_options->paper_protocol,
+                 "by CUDA-L2's 10 s warm-up and 30 s of timing: offline and server")
+      ->excludes(bench->get_option("--against"));
   bench->add_option("--layout", bench_options->product.layout, "with --against: NN or TN")
       ->check(CLI::IsMember({"NN", "TN"}))
       ->capture_default_str();

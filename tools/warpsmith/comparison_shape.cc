@@ -49,22 +49,25 @@ Result<hgemm::PairedRatio> Paired(const ShapeTerms& terms, const ContenderTiming
                "run the same command again: it goes on with what is missing"};
 }
 
-void AddSamples(const hgemm::Problem& problem, Mode mode, std::string_view contender,
-                const ContenderTiming& timing, std::string& text) {
+}  // namespace
+
+std::string SampleLines(const std::array<int64_t, 3>& shape, Mode mode, std::string_view contender,
+                        const ContenderTiming& timing) {
+  std::string text;
   for (const Sample& sample : timing.samples) {
-    text += fmt::format("{},{},{},{},{},{},{},{:.6g},{:.6g},{:.6g},{:.6g}\n", problem.m, problem.n,
-                        problem.k, Name(mode), contender, sample.process, sample.round, sample.us,
+    text += fmt::format("{},{},{},{},{},{},{},{:.6g},{:.6g},{:.6g},{:.6g}\n", shape[0], shape[1],
+                        shape[2], Name(mode), contender, sample.process, sample.round, sample.us,
                         sample.sm_mhz, sample.temperature_c, sample.power_w);
   }
+  return text;
 }
-
-}  // namespace
 
 Result<MeasuredShape> ShapeOf(const ShapeTerms& terms, const Timing& timing, double confidence) {
   MeasuredShape measured;
   measured.shape.problem = terms.problem;
   measured.shape.choice = terms.choice;
   measured.shape.floor_us = terms.floor_us;
+  const std::array<int64_t, 3> sizes = {terms.problem.m, terms.problem.n, terms.problem.k};
   for (size_t i = 0; i < hgemm::kComparedModes.size(); ++i) {
     const Mode mode = hgemm::kComparedModes[i];
     const Contest contest = TRY(ContestOf(terms, timing, mode));
@@ -74,9 +77,9 @@ Result<MeasuredShape> ShapeOf(const ShapeTerms& terms, const Timing& timing, dou
                                contest.bar->median_us,
                                TRY(Paired(terms, *contest.bar, *contest.kernel, confidence)),
                                TRY(Paired(terms, *contest.bar, *contest.library, confidence))};
-    AddSamples(terms.problem, mode, "kernel", *contest.kernel, measured.samples);
-    AddSamples(terms.problem, mode, "ours", *contest.library, measured.samples);
-    AddSamples(terms.problem, mode, "lt_auto", *contest.bar, measured.samples);
+    measured.samples += SampleLines(sizes, mode, "kernel", *contest.kernel);
+    measured.samples += SampleLines(sizes, mode, "ours", *contest.library);
+    measured.samples += SampleLines(sizes, mode, "lt_auto", *contest.bar);
   }
   return measured;
 }

@@ -23,23 +23,6 @@ std::string ChoiceOf(const hgemm::CatalogueRow* row) {
   return ours ? PointName(row->kernel) : std::string(hgemm::Name(row->choice));
 }
 
-// The one that the cost model likes best.
-Result<Point> LikeliestPoint(const SearchJob& job) {
-  const std::vector<Point>& points = job.space.points();
-  if (points.empty()) {
-    return Error{ErrorCode::kBadInput, job.label + ": no kernel of ours to measure beside", ""};
-  }
-  const Point* best = nullptr;
-  double best_us = 0;
-  for (const Point& point : points) {
-    const double us = job.model(point);
-    if (best != nullptr && us >= best_us) continue;
-    best = &point;
-    best_us = us;
-  }
-  return *best;
-}
-
 // From memory, whatever the mode, so that a shape has one floor.
 Result<double> FloorOf(const Machine& machine, const SearchJob& job) {
   return judge::FloorUs(machine.info(), job.task, job.workload, Mode::kDeviceCold);

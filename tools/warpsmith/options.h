@@ -82,9 +82,10 @@ struct BenchOptions {
   DeviceOptions device;
   PaceOptions pace;
   std::string shapes = "demo", csv;
-  ProductOptions product;  // the layout: with `against` alone, else both are measured
-  std::string against;     // a library to compare with cuBLASLt
-  std::string catalogue;   // with `against`: our kernels beside it; empty: the cost model's first
+  ProductOptions product;         // the layout: with `against` alone, else both are measured
+  std::string against;            // a library to compare with cuBLASLt
+  std::string catalogue;          // our kernels beside the libraries; empty: the cost model's first
+  bool paper_protocol = false;    // CUDA-L2's 10 s and 30 s, without `against`
   std::vector<std::string> from;  // comparisons to summarise instead of measuring
   bool markdown = false;          // their summary as Markdown
   bool torch = true;

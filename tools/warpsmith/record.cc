@@ -64,8 +64,9 @@ class Recording {
     }
     if (ranked.empty() || recorder_->HasBaselines(job.space.name())) return true;
     if (OutOfTime()) return false;
-    for (const store::BaselineRow& row :
-         TRY(MeasureBaselines(machine_, job, ranked.front().point))) {
+    const Timing timing =
+        TRY(MeasureBesideLibraries(machine_, job, ranked.front().point, LibrariesProtocol()));
+    for (const store::BaselineRow& row : LibraryRows(job.space.name(), timing)) {
       TRY(recorder_->AppendBaseline(row));
     }
     return true;

@@ -110,6 +110,22 @@ Result<SearchJob> HgemmSearch(Machine& machine, const Task& task, const Workload
   return job;
 }
 
+Result<Point> LikeliestPoint(const SearchJob& job) {
+  const std::vector<Point>& points = job.space.points();
+  if (points.empty()) {
+    return Error{ErrorCode::kBadInput, job.label + ": no kernel of ours to measure beside", ""};
+  }
+  const Point* best = nullptr;
+  double best_us = 0;
+  for (const Point& point : points) {
+    const double us = job.model(point);
+    if (best != nullptr && us >= best_us) continue;
+    best = &point;
+    best_us = us;
+  }
+  return *best;
+}
+
 Result<SearchEnd> Search(const SearchJob& job, const SearchContext& context) {
   const SearchOptions& options = *context.options;
   Machine& machine = *context.machine;

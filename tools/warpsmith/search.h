@@ -32,6 +32,8 @@ struct SearchJob {
 
 // The space of an HGEMM shape: live from the kernel families, or as the recording holds it.
 Result<SearchJob> HgemmSearch(Machine& machine, const Task& task, const Workload& workload);
+// The point that the cost model likes best; kBadInput where the space is empty.
+Result<Point> LikeliestPoint(const SearchJob& job);
 
 struct SearchEnd {
   optimize::EndReason reason = optimize::EndReason::kExhausted;

@@ -1,0 +1,94 @@
+#include "hgemm/library_times.h"
+
+#include <algorithm>
+
+#include "hgemm/cells.h"
+#include "hgemm/measured_cells.h"
+
+namespace warpsmith::hgemm {
+namespace {
+
+constexpr std::string_view kTerms = "# terms: ";
+constexpr std::string_view kColumns = "m,n,k,name,layout,dtype,mode,us,ratio,lo,hi";
+constexpr size_t kColumnCount = 11;
+constexpr const char* kFix =
+    "'warpsmith hgemm bench --csv FILE' writes such a table: docs/library.md";
+constexpr FirstLine kFirstLine{"library table", kLibraryTimesVersion, kFix,
+                               "use the version of warpsmith that wrote it, or measure again"};
+
+Error Bad(const Place& place, const std::string& what) { return BadAt(place, what, kFix); }
+
+Result<std::string> TermsIn(Lines& lines) {
+  const auto next = [&]() -> Result<std::string_view> {
+    if (const auto line = lines.Next()) return *line;
+    return Bad({lines.place().source, lines.place().line + 1}, "the head is cut off");
+  };
+  const std::string_view first = TRY(next());
+  TRY(CheckFirstLine(kFirstLine, lines.place(), first));
+  const std::string_view terms = TRY(next());
+  if (!terms.starts_with(kTerms) || terms.size() == kTerms.size()) {
+    return Bad(lines.place(), "expected '" + std::string(kTerms) + "...', found " + Quoted(terms));
+  }
+  const std::string_view columns = TRY(next());
+  if (columns == kColumns) return std::string(terms.substr(kTerms.size()));
+  return Bad(lines.place(),
+             "expected the columns '" + std::string(kColumns) + "', found " + Quoted(columns));
+}
+
+Result<LibraryTime> TimeIn(const Cells& cells) {
+  LibraryTime time;
+  time.name = cells[3];
+  time.layout = cells[4];
+  if (time.name.empty() || time.layout.empty()) return cells.Bad("name or layout is empty");
+  time.mode = TRY(cells.ModeAt(6));
+  time.us = TRY(cells.Number(7, "us"));
+  if (!(cells[8].empty() && cells[9].empty() && cells[10].empty())) time.ours = TRY(cells.Ratio(8));
+  return time;
+}
+
+}  // namespace
+
+const LibraryTimes* Find(const LibraryTable& table, const std::array<int64_t, 3>& shape) {
+  const auto found = std::find_if(table.shapes.begin(), table.shapes.end(),
+                                  [&](const LibraryTimes& one) { return one.shape == shape; });
+  return found == table.shapes.end() ? nullptr : &*found;
+}
+
+bool Has(const LibraryTimes& shape, std::string_view name) {
+  return std::any_of(shape.times.begin(), shape.times.end(),
+                     [&](const LibraryTime& time) { return time.name == name; });
+}
+
+std::string ToText(const LibraryTable& table) {
+  std::string text = kFirstLine.Text() + "\n" + std::string(kTerms) + table.terms + "\n" +
+                     std::string(kColumns) + "\n";
+  for (const LibraryTimes& shape : table.shapes) {
+    for (const LibraryTime& time : shape.times) {
+      for (const int64_t extent : shape.shape) text += std::to_string(extent) + ",";
+      text += time.name + "," + time.layout + "," + table.dtype + "," +
+              std::string(warpsmith::Name(time.mode)) + NumberText(time.us) +
+              (time.ours ? RatioText(*time.ours) : ",,,") + "\n";
+    }
+  }
+  return text;
+}
+
+Result<LibraryTable> ParseLibraryTable(std::string_view source, std::string_view text) {
+  LibraryTable table;
+  Lines lines(source, text);
+  table.terms = TRY(TermsIn(lines));
+  while (const auto line = lines.Next()) {
+    const Cells cells = TRY(Cells::Of(lines.place(), *line, kColumnCount, kFix));
+    const std::array<int64_t, 3> shape = TRY(cells.Extents());
+    if (table.shapes.empty() || table.shapes.back().shape != shape) {
+      if (Find(table, shape) != nullptr) return cells.Bad("a shape's rows stand apart");
+      table.shapes.push_back({shape, {}});
+    }
+    if (table.dtype.empty()) table.dtype = cells[5];
+    if (cells[5].empty() || cells[5] != table.dtype) return cells.Bad("more than one dtype");
+    table.shapes.back().times.push_back(TRY(TimeIn(cells)));
+  }
+  return table;
+}
+
+}  // namespace warpsmith::hgemm

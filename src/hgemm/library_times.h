@@ -1,0 +1,52 @@
+// How long other people's libraries take, shape by shape: the table that `hgemm bench` writes, and
+// goes on with.
+#ifndef WARPSMITH_HGEMM_LIBRARY_TIMES_H_
+#define WARPSMITH_HGEMM_LIBRARY_TIMES_H_
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/protocol.h"
+#include "hgemm/comparison_table.h"
+#include "util/result.h"
+
+namespace warpsmith::hgemm {
+
+inline constexpr int kLibraryTimesVersion = 1;
+inline constexpr std::string_view kOurKernel = "kernel";  // the catalogue's, launched by itself
+
+struct LibraryTime {
+  std::string name, layout;  // "cublaslt-auto" and "nn", "tn" or "max"; kOurKernel and "tn"
+  Mode mode = Mode::kDeviceHot;
+  double us = 0;                    // median
+  std::optional<PairedRatio> ours;  // this time over our kernel's, where both ran in one round
+};
+
+struct LibraryTimes {
+  std::array<int64_t, 3> shape{};  // m, n, k
+  std::vector<LibraryTime> times;
+};
+
+struct LibraryTable {
+  std::string terms;  // one line: what has to be equal for a table to be gone on with
+  std::string dtype;
+  std::vector<LibraryTimes> shapes;
+};
+
+// Null: not in the table.
+const LibraryTimes* Find(const LibraryTable& table, const std::array<int64_t, 3>& shape);
+bool Has(const LibraryTimes& shape, std::string_view name);
+
+std::string ToText(const LibraryTable& table);
+
+// kBadInput with the line where something is wrong, kVersion for another version's table. `source`
+// is for messages.
+Result<LibraryTable> ParseLibraryTable(std::string_view source, std::string_view text);
+
+}  // namespace warpsmith::hgemm
+
+#endif  // WARPSMITH_HGEMM_LIBRARY_TIMES_H_
