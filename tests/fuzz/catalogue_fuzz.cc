@@ -1,10 +1,11 @@
 // The catalogue of kernels and the pack that is built from it. The first line says what follows:
-// "catalogue", "comparison", "pack" (its bytes), or "index" (the JSON inside a pack, put into one
-// here, with what follows a line of "--" as images).
+// "catalogue", "comparison", "libraries", "pack" (its bytes), or "index" (the JSON inside a pack,
+// put into one here, with what follows a line of "--" as images).
 #include "dispatch/pack.h"
 #include "fuzz.h"
 #include "hgemm/catalogue.h"
 #include "hgemm/comparison_text.h"
+#include "hgemm/library_times.h"
 #include "util/compression.h"
 
 using namespace warpsmith;
@@ -40,6 +41,15 @@ void ReadComparisonTable(std::string_view text) {
   CHECK(again->table.shapes.size() == read->table.shapes.size());
 }
 
+void ReadLibraryTable(std::string_view text) {
+  const auto read = hgemm::ParseLibraryTable("t.csv", text);
+  if (fuzz::ValueOf(read) == nullptr) return;
+  const std::string written = hgemm::ToText(*read);
+  const auto again = hgemm::ParseLibraryTable("t.csv", written);
+  CHECK(again.ok() && hgemm::ToText(*again) == written);
+  CHECK(again->shapes.size() == read->shapes.size());
+}
+
 void Pack(std::string_view bytes) {
   const auto pack = dispatch::ReadPack("p", bytes);
   if (fuzz::ValueOf(pack) == nullptr) return;
@@ -68,6 +78,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto [kind, rest] = fuzz::CutLine(fuzz::TextOf(data, size));
   if (kind == "catalogue") Catalogue(rest);
   if (kind == "comparison") ReadComparisonTable(rest);
+  if (kind == "libraries") ReadLibraryTable(rest);
   if (kind == "pack") Pack(rest);
   if (kind == "index") Pack(PackOf(rest));
   return 0;

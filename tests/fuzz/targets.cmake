@@ -43,7 +43,8 @@ set(mcp_files message session)
 set(chat_files recorded reply_reader retry server_events)
 
 set(split_files join parts reply)
-set(hgemm_files catalogue catalogue_merge catalogue_text comparison_table comparison_text problem)
+set(hgemm_files catalogue catalogue_merge catalogue_text comparison_table comparison_text
+  library_times measured_cells problem)
 set(dispatch_files pack)
 
 set(sources)

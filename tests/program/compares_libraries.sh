@@ -91,6 +91,7 @@ expect_status 66 "$program" hgemm bench --from one.csv --csv joined.csv
 expect_status 78 "$program" hgemm bench --from one.csv --csv two.csv
 [[ $output == *'two.csv is there already'* ]] || expected "no file to be replaced, found: $output"
 expect_status 78 "$program" hgemm bench --csv two.csv --device recorded
+[[ $output == *'two.csv holds a comparison'* ]] || expected "no table to be lost, found: $output"
 
 # The libraries alone: the same command goes on, and takes no other file's place.
 expect_status 0 "$program" hgemm bench --device recorded --shapes 64x64x64 --csv libraries.csv
@@ -103,7 +104,7 @@ expect_status 65 "$program" hgemm bench --device recorded --dtype bf16 --shapes 
 expect_status 65 "$program" hgemm bench --device recorded --shapes 64x64x64 --csv c.csv
 expect_status 69 "$program" hgemm bench --device recorded --shapes 64x64x64 --paper-protocol
 expect_status 2 "$program" hgemm bench --against lib.so --paper-protocol
-[[ $output == *'two.csv holds a comparison'* ]] || expected "no table to be lost, found: $output"
+
 head -9 one.csv >head.csv
 expect_status 72 "$program" hgemm bench --from head.csv
 expect_status 72 "$program" hgemm catalogue guard c.csv --bench head.csv --strict --out -
