@@ -74,11 +74,10 @@ void AddAudit(CLI::App* hgemm, Chosen& chosen) {
       "audit", "memcheck of every configuration of a catalogue, racecheck of every family");
   auto options = std::make_shared<HgemmAuditOptions>();
   command->add_option("--catalogue", options->catalogue, "whose chosen kernels")->required();
-  command->add_option("--csv", options->csv, "write a row a run here");
+  command->add_option("--csv", options->csv,
+                      "write a row a run here; what is clean there already is not run again");
   AddDevice(command, options->device);
   AddPace(command, options->pace);
-  command->get_option("--max-seconds")
-      ->description("stop by itself after so long; it begins anew: --slice makes parts");
   Choose(command, chosen, options, RunHgemmAudit);
 }
 

@@ -1,0 +1,62 @@
+// What `hgemm audit` finds, a row a run, on the disk as it comes; the same command goes on with
+// what was not clean yet.
+#ifndef WARPSMITH_TOOLS_AUDIT_FINDINGS_H_
+#define WARPSMITH_TOOLS_AUDIT_FINDINGS_H_
+
+#include <atomic>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "audit/finding.h"
+#include "core/device.h"
+#include "hgemm/catalogue.h"
+#include "util/append_file.h"
+#include "util/file_lock.h"
+#include "util/result.h"
+
+namespace warpsmith::cli {
+
+struct Watched {
+  hgemm::CatalogueRow row;
+  std::string_view check;
+  std::string cubin;  // SHA-256; empty where it was not compiled
+};
+
+// Thread-safe, but for Open.
+class AuditFindings {
+ public:
+  // Of a file that is there the clean rows are kept, the others will be run again. kBadInput where
+  // it is of another device or driver, or no such file. An empty path: nothing is written.
+  Status Open(const std::string& path, const DeviceInfo& info);
+
+  // A cubin that was clean on some shape is not run again.
+  bool IsKnown(std::string_view check, const std::string& cubin) const;
+  void AddKnown() { ++known_; }
+  void Add(const Watched& watched, const audit::AuditFinding& finding);
+
+  int clean() const { return clean_; }  // those known before left out
+  int known() const { return known_; }
+  int convicted() const { return convicted_; }
+  int absent() const { return absent_; }
+  int done() const { return clean_ + known_ + convicted_ + absent_; }
+  // Of the first row that could not be written.
+  std::optional<Error> broken() const;
+
+ private:
+  Result<std::string> KeepClean(const std::string& path, const std::string& head);
+
+  mutable std::mutex mutex_;
+  std::optional<FileLock> lock_;
+  std::optional<AppendFile> file_;
+  std::optional<Error> broken_;
+  std::set<std::pair<std::string, std::string>> clean_before_;  // check, cubin
+  std::atomic<int> clean_ = 0, known_ = 0, convicted_ = 0, absent_ = 0;
+};
+
+}  // namespace warpsmith::cli
+
+#endif  // WARPSMITH_TOOLS_AUDIT_FINDINGS_H_
