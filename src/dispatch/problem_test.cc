@@ -85,7 +85,7 @@ std::set<uint64_t> BytesOf(const Storage& storage, uint64_t address) {
 }
 
 TEST(ProblemTest, OverlapNeverMissesAndIsExactForOnePitch) {
-  rc::check([] {
+  EXPECT_TRUE(rc::check([] {
     const auto storage = [](int64_t leading) {
       const int64_t columns = *rc::gen::inRange<int64_t>(1, leading + 1);
       const int64_t rows = *rc::gen::inRange<int64_t>(1, 5);
@@ -104,7 +104,7 @@ TEST(ProblemTest, OverlapNeverMissesAndIsExactForOnePitch) {
       const bool wraps = c_at - a_at + 2 * c.columns > static_cast<uint64_t>(2 * a.leading);
       if (!wraps) RC_ASSERT(!Overlap(a, a_at, c, c_at));
     }
-  });
+  }));
 }
 
 }  // namespace

@@ -47,7 +47,7 @@ TEST(CatalogueMergeTest, AChoiceMadeByHandStays) {
 }
 
 TEST(CatalogueMergeTest, DoesNotFeelTheOrderOfItsParts) {
-  rc::check([] {
+  EXPECT_TRUE(rc::check([] {
     const auto draw = [] {
       Catalogue part;
       for (const int64_t m : {64, 128, 256}) {
@@ -67,7 +67,7 @@ TEST(CatalogueMergeTest, DoesNotFeelTheOrderOfItsParts) {
     RC_ASSERT(ToText(Merge(parts)).value() == forward);
     const Catalogue nested[] = {Merge(std::span(parts).first(2)), parts[2]};
     RC_ASSERT(ToText(Merge(nested)).value() == forward);
-  });
+  }));
 }
 
 }  // namespace

@@ -106,7 +106,7 @@ TEST(CatalogueTest, ADisturbedRatioDoesNotHideTheMedians) {
 }
 
 TEST(CatalogueTest, AFasterKernelIsNeverLeftOutForIt) {
-  rc::check([] {
+  EXPECT_TRUE(rc::check([] {
     std::vector<CatalogueResult> results;
     for (const Mode mode : {Mode::kDeviceHot, Mode::kDeviceCold, Mode::kOffline, Mode::kServer}) {
       const double ratio = *rc::gen::inRange(900, 1100) / 1000.0;
@@ -117,7 +117,7 @@ TEST(CatalogueTest, AFasterKernelIsNeverLeftOutForIt) {
     CatalogueResult& faster = results[*rc::gen::inRange<size_t>(0, results.size())];
     faster.ratio = 1 + *rc::gen::inRange(0, 100) / 1000.0;
     RC_ASSERT(Guarded(results) == Choice::kKernel);
-  });
+  }));
 }
 
 TEST(CatalogueTest, ExplainsBothChoicesWithTheirEvidence) {

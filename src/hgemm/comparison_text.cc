@@ -1,5 +1,6 @@
 #include "hgemm/comparison_text.h"
 
+#include <array>
 #include <optional>
 #include <set>
 

@@ -80,7 +80,7 @@ TEST(ComparisonTextTest, AFileThatWasCutOffKeepsItsWholeShapes) {
   const std::string text = Good();
   const std::string head = HeadText(SampleTerms());
   const size_t one_shape = text.find("\n64,128,64") + 1;
-  rc::check([&] {
+  EXPECT_TRUE(rc::check([&] {
     const auto bytes = *rc::gen::inRange(head.size(), text.size() + 1);
     const auto read = ParseComparison("c.csv", std::string_view(text).substr(0, bytes));
     RC_ASSERT(read.ok());
@@ -90,11 +90,11 @@ TEST(ComparisonTextTest, AFileThatWasCutOffKeepsItsWholeShapes) {
                                     : shapes == 1 ? one_shape
                                                   : head.size()));
     RC_ASSERT(read->table.sessions.size() == (shapes == 0 ? 0U : 1U));
-  });
+  }));
 }
 
 TEST(ComparisonTextTest, AnyTableIsReadAsItWasWritten) {
-  rc::check([] {
+  EXPECT_TRUE(rc::check([] {
     ComparisonTable table{SampleTerms(), {SampleSession("a"), SampleSession("b")}, {}};
     const auto count = *rc::gen::inRange<int64_t>(0, 5);
     for (int64_t i = 0; i < count; ++i) {
@@ -109,13 +109,13 @@ TEST(ComparisonTextTest, AnyTableIsReadAsItWasWritten) {
     RC_ASSERT(read.ok());
     RC_ASSERT(read->table.shapes.size() == table.shapes.size());
     RC_ASSERT(ToText(read->table) == text);
-  });
+  }));
 }
 
 // Whatever a byte of the file becomes, reading it ends in a table that can be written, or in words.
 TEST(ComparisonTextTest, ADamagedByteIsNoMatter) {
   const std::string good = Good();
-  rc::check([&] {
+  EXPECT_TRUE(rc::check([&] {
     std::string text = good;
     text[*rc::gen::inRange<size_t>(0, text.size())] = *rc::gen::arbitrary<char>();
     const auto read = ParseComparison("c.csv", text);
@@ -125,7 +125,7 @@ TEST(ComparisonTextTest, ADamagedByteIsNoMatter) {
     }
     const auto again = ParseComparison("c.csv", ToText(read->table));
     RC_ASSERT(again.ok());
-  });
+  }));
 }
 
 TEST(ComparisonTextTest, RefusesToWriteWhatItCouldNotRead) {

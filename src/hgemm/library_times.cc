@@ -8,7 +8,7 @@
 namespace warpsmith::hgemm {
 namespace {
 
-constexpr std::string_view kTerms = "# terms: ";
+constexpr std::string_view kTerms = "# terms: ", kSession = "# session: ";
 constexpr std::string_view kColumns = "m,n,k,name,layout,dtype,mode,us,ratio,lo,hi";
 constexpr size_t kColumnCount = 11;
 constexpr const char* kFix =
@@ -18,7 +18,8 @@ constexpr FirstLine kFirstLine{"library table", kLibraryTimesVersion, kFix,
 
 Error Bad(const Place& place, const std::string& what) { return BadAt(place, what, kFix); }
 
-Result<std::string> TermsIn(Lines& lines) {
+// Terms and sessions; then the columns.
+Status HeadIn(Lines& lines, LibraryTable& table) {
   const auto next = [&]() -> Result<std::string_view> {
     if (const auto line = lines.Next()) return *line;
     return Bad({lines.place().source, lines.place().line + 1}, "the head is cut off");
@@ -29,8 +30,12 @@ Result<std::string> TermsIn(Lines& lines) {
   if (!terms.starts_with(kTerms) || terms.size() == kTerms.size()) {
     return Bad(lines.place(), "expected '" + std::string(kTerms) + "...', found " + Quoted(terms));
   }
-  const std::string_view columns = TRY(next());
-  if (columns == kColumns) return std::string(terms.substr(kTerms.size()));
+  table.terms = terms.substr(kTerms.size());
+  std::string_view columns = TRY(next());
+  for (; columns.starts_with(kSession); columns = TRY(next())) {
+    table.sessions.emplace_back(columns.substr(kSession.size()));
+  }
+  if (columns == kColumns) return {};
   return Bad(lines.place(),
              "expected the columns '" + std::string(kColumns) + "', found " + Quoted(columns));
 }
@@ -60,8 +65,9 @@ bool Has(const LibraryTimes& shape, std::string_view name) {
 }
 
 std::string ToText(const LibraryTable& table) {
-  std::string text = kFirstLine.Text() + "\n" + std::string(kTerms) + table.terms + "\n" +
-                     std::string(kColumns) + "\n";
+  std::string text = kFirstLine.Text() + "\n" + std::string(kTerms) + table.terms + "\n";
+  for (const std::string& session : table.sessions) text += std::string(kSession) + session + "\n";
+  text += std::string(kColumns) + "\n";
   for (const LibraryTimes& shape : table.shapes) {
     for (const LibraryTime& time : shape.times) {
       for (const int64_t extent : shape.shape) text += std::to_string(extent) + ",";
@@ -76,7 +82,7 @@ std::string ToText(const LibraryTable& table) {
 Result<LibraryTable> ParseLibraryTable(std::string_view source, std::string_view text) {
   LibraryTable table;
   Lines lines(source, text);
-  table.terms = TRY(TermsIn(lines));
+  TRY(HeadIn(lines, table));
   while (const auto line = lines.Next()) {
     const Cells cells = TRY(Cells::Of(lines.place(), *line, kColumnCount, kFix));
     const std::array<int64_t, 3> shape = TRY(cells.Extents());
@@ -87,6 +93,9 @@ Result<LibraryTable> ParseLibraryTable(std::string_view source, std::string_view
     if (table.dtype.empty()) table.dtype = cells[5];
     if (cells[5].empty() || cells[5] != table.dtype) return cells.Bad("more than one dtype");
     table.shapes.back().times.push_back(TRY(TimeIn(cells)));
+  }
+  if (lines.bytes() < text.size()) {
+    return Bad({source, lines.place().line + 1}, "the last line is cut off");
   }
   return table;
 }

@@ -33,6 +33,7 @@ struct LibraryTimes {
 
 struct LibraryTable {
   std::string terms;  // one line: what has to be equal for a table to be gone on with
+  std::vector<std::string> sessions;  // a line for each call that measured: when, with what
   std::string dtype;
   std::vector<LibraryTimes> shapes;
 };

@@ -9,7 +9,7 @@ namespace {
 using ::testing::HasSubstr;
 
 LibraryTable Sample() {
-  LibraryTable table{"NVIDIA H200, driver 580.1, f16, j1/screened", "f16", {}};
+  LibraryTable table{"NVIDIA H200; driver 580.1; f16", {"2026-11-22; warpsmith 0.1.0"}, "f16", {}};
   table.shapes.push_back({{64, 64, 128},
                           {{std::string(kOurKernel), "tn", Mode::kOffline, 2, std::nullopt},
                            {"cublas", "max", Mode::kOffline, 3, PairedRatio{1.5, {1.25, 1.75}}}}});
@@ -35,6 +35,7 @@ TEST(LibraryTimesTest, ReadsWhatItWrites) {
   ASSERT_TRUE(read.ok()) << read.error().Line();
   EXPECT_EQ(ToText(*read), Good());
   EXPECT_EQ(read->terms, Sample().terms);
+  EXPECT_EQ(read->sessions, Sample().sessions);
   ASSERT_NE(Find(*read, {64, 64, 128}), nullptr);
   EXPECT_TRUE(Has(*Find(*read, {64, 64, 128}), kOurKernel));
   EXPECT_FALSE(Has(*Find(*read, {64, 64, 128}), "torch"));
@@ -46,9 +47,9 @@ TEST(LibraryTimesTest, NamesLineAndFieldOfWhatIsWrong) {
   EXPECT_THAT(ErrorOf("m,n,k\n"), HasSubstr("t.csv:1: not a library table"));
   EXPECT_THAT(ErrorOf(With(Good(), "version 1", "version 2")), HasSubstr("of version '2'"));
   EXPECT_THAT(ErrorOf(With(Good(), "# terms: ", "# term: ")), HasSubstr("t.csv:2: expected"));
-  EXPECT_THAT(ErrorOf(With(Good(), ",us,", ",ms,")), HasSubstr("t.csv:3: expected the columns"));
-  EXPECT_THAT(ErrorOf(With(Good(), "\n64,", "\n0,")), HasSubstr("t.csv:4: m, n, k"));
-  EXPECT_THAT(ErrorOf(With(Good(), "cublas,max", ",max")), HasSubstr("t.csv:5: name"));
+  EXPECT_THAT(ErrorOf(With(Good(), ",us,", ",ms,")), HasSubstr("t.csv:4: expected the columns"));
+  EXPECT_THAT(ErrorOf(With(Good(), "\n64,", "\n0,")), HasSubstr("t.csv:5: m, n, k"));
+  EXPECT_THAT(ErrorOf(With(Good(), "cublas,max", ",max")), HasSubstr("t.csv:6: name"));
   EXPECT_THAT(ErrorOf(With(Good(), "server", "serves")), HasSubstr("no mode 'serves'"));
   EXPECT_THAT(ErrorOf(With(Good(), "12.5", "0")), HasSubstr("us: expected a number above 0"));
   EXPECT_THAT(ErrorOf(With(Good(), "1.5,1.25", "1.5,1.75")), HasSubstr("outside its interval"));
@@ -56,10 +57,11 @@ TEST(LibraryTimesTest, NamesLineAndFieldOfWhatIsWrong) {
   EXPECT_THAT(ErrorOf(With(Good(), "nn,f16", "nn,bf16")), HasSubstr("more than one dtype"));
   EXPECT_THAT(ErrorOf(Good() + "64,64,128,torch,nn,f16,server,1,,,\n"), HasSubstr("stand apart"));
   EXPECT_THAT(ErrorOf(With(Good(), ",server", "")), HasSubstr("expected 11 cells, found 10"));
+  EXPECT_THAT(ErrorOf(Good() + "64,64"), HasSubstr("t.csv:8: the last line is cut off"));
 }
 
 TEST(LibraryTimesTest, NeverDiesOfWhatItReads) {
-  rc::check("damaged tables are read or refused", [] {
+  EXPECT_TRUE(rc::check("damaged tables are read or refused", [] {
     std::string text = Good();
     const auto edits = *rc::gen::container<std::vector<std::pair<size_t, char>>>(
         rc::gen::pair(rc::gen::arbitrary<size_t>(), rc::gen::arbitrary<char>()));
@@ -69,7 +71,7 @@ TEST(LibraryTimesTest, NeverDiesOfWhatItReads) {
     const auto again = ParseLibraryTable("t.csv", ToText(*read));
     RC_ASSERT(again.ok());
     RC_ASSERT(ToText(*again) == ToText(*read));
-  });
+  }));
 }
 
 }  // namespace

@@ -6,7 +6,8 @@
 //
 // Of the catalogue, each shape against FP64, and each kernel 1,000 times alone and 100 times beside
 // a busy stream, on the smallest of the shapes that run it: with the shipped one some minutes.
-// --skip: the --csv of a run that was cut off: what was right there is not done again.
+// --skip: the --csv of a run that was cut off: products and kernels that were right there are not
+// done again.
 // The pack is found as the library finds it (WARPSMITH_GEMM_PACK). Exit status 1: something is not
 // right. On the fake device (host memory) --quick takes seconds.
 #include <warpsmith/gemm.h>
@@ -17,25 +18,21 @@
 #include <chrono>
 #include <cstdio>
 #include <cstring>
-#include <fstream>
 #include <functional>
 #include <map>
 #include <memory>
-#include <optional>
-#include <set>
-#include <sstream>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "check_data.h"
+#include "check_report.h"
 #include "cuda/context.h"
 #include "cuda/graph.h"
 #include "cuda/guest.h"
-#include "cuda/kernel_launch.h"
 #include "cuda/memory.h"
+#include "differences.h"
 #include "hgemm/catalogue.h"
-#include "util/clock.h"
 #include "util/file.h"
 
 namespace warpsmith::check {
@@ -44,138 +41,16 @@ namespace {
 constexpr char kEmptyKernel[] =
     ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry empty() { ret; }\n";
 
-// Adds to `count` how many of the 16-bit elements differ.
-constexpr char kDiffer[] = R"(.version 8.0
-.target sm_90
-.address_size 64
-.visible .entry differ(.param .u64 one, .param .u64 other, .param .u64 elements, .param .u64 count) {
-  .reg .pred %p<2>;
-  .reg .b16 %h<2>;
-  .reg .b32 %r<4>;
-  .reg .b64 %d<9>;
-  ld.param.u64 %d0, [one];
-  ld.param.u64 %d1, [other];
-  ld.param.u64 %d2, [elements];
-  ld.param.u64 %d3, [count];
-  mov.u32 %r0, %ctaid.x;
-  mov.u32 %r1, %ntid.x;
-  mov.u32 %r2, %tid.x;
-  mov.u32 %r3, %nctaid.x;
-  cvt.u64.u32 %d5, %r2;
-  mad.wide.u32 %d4, %r0, %r1, %d5;
-  mul.wide.u32 %d5, %r3, %r1;
-next:
-  setp.ge.u64 %p0, %d4, %d2;
-  @%p0 ret;
-  shl.b64 %d6, %d4, 1;
-  add.u64 %d7, %d0, %d6;
-  add.u64 %d8, %d1, %d6;
-  ld.global.u16 %h0, [%d7];
-  ld.global.u16 %h1, [%d8];
-  setp.ne.u16 %p1, %h0, %h1;
-  @%p1 red.global.add.u64 [%d3], 1;
-  add.u64 %d4, %d4, %d5;
-  bra next;
-})";
-
 struct Options {
   std::string csv, catalogue, skip;
   bool quick = false;
 };
 
-struct Report {
-  Report(const std::string& path, const cuda::DeviceProperties& device) {
-    if (!path.empty()) file.open(path);
-    file << "# " << device.name << ", " << UtcTimestamp() << ", libwarpsmith_gemm "
-         << warpsmith_gemm_version()
-         << ", gemm_check\ncheck,m,n,k,ops,dtype,alpha,beta,lda,ldb,ldc,value,result,what\n";
-  }
-  // Of "check,m,n,k,ops,dtype,alpha,beta,lda,ldb,ldc,value,right,...": what it is about.
-  Status Skip(const std::string& path) {
-    constexpr int kCellsOfSubject = 11;
-    const std::string text = TRY(ReadFile(path));
-    std::istringstream lines(text);
-    for (std::string line; std::getline(lines, line);) {
-      size_t end = std::string::npos;
-      for (int cell = 0; cell < kCellsOfSubject; ++cell) {
-        end = line.find(',', end + 1);
-        if (end == std::string::npos) break;
-      }
-      if (end == std::string::npos || line.find(",right,", end) == std::string::npos) continue;
-      skipped.insert(line.substr(0, end));
-    }
-    return {};
-  }
-  bool Skips(const char* check, const warpsmith_gemm_problem& problem) const {
-    return skipped.contains(std::string(check) + "," + Text(problem));
-  }
-  void Add(const char* check, const warpsmith_gemm_problem& problem, double value, bool right,
-           const std::string& what) {
-    ++done;
-    wrong += right ? 0 : 1;
-    std::string words = what;
-    std::replace(words.begin(), words.end(), ',', ';');
-    char number[32];
-    std::snprintf(number, sizeof number, "%.4g", value);
-    const std::string line = std::string(check) + "," + Text(problem) + "," + number + "," +
-                             (right ? "right," : "WRONG,") + words;
-    file << line << "\n" << std::flush;
-    if (!right) std::fprintf(stderr, "%s\n", line.c_str());
-  }
-  std::ofstream file;
-  std::set<std::string> skipped;
-  int64_t done = 0, wrong = 0;
-};
-
 void* Pointer(uint64_t address) { return reinterpret_cast<void*>(address); }
-
-// Counts elements that are not as they should be, in the order of a stream; on the fake device,
-// which reads no PTX, on the host.
-class Differences {
- public:
-  static Result<Differences> Make() {
-    Differences made;
-    made.count_ = TRY(cuda::DeviceBuffer::Allocate(sizeof(uint64_t)));
-    TRY(cuda::FillAsync(made.count_.address(), 0, sizeof(uint64_t), nullptr));
-    Result<cuda::Module> module = cuda::Module::Load(kDiffer);
-    if (!module.ok()) return made;
-    made.module_.emplace(std::move(module).value());
-    made.launch_.emplace(TRY(made.module_->Kernel("differ")),
-                         cuda::LaunchConfig{.grid = {528, 1, 1}, .block = {256, 1, 1}});
-    return made;
-  }
-
-  Status Add(const cuda::DeviceBuffer& wanted, const cuda::DeviceBuffer& found,
-             const cuda::Stream& stream) {
-    uint64_t one = wanted.address(), other = found.address(), elements = wanted.bytes() / 2,
-             count = count_.address();
-    void* arguments[] = {&one, &other, &elements, &count};
-    if (launch_) return launch_->Submit(stream.handle(), arguments);
-    TRY(stream.Synchronize());
-    std::vector<uint16_t> a(elements), b(elements);
-    TRY(cuda::CopyToHost(a.data(), one, wanted.bytes()));
-    TRY(cuda::CopyToHost(b.data(), other, wanted.bytes()));
-    for (size_t i = 0; i < a.size(); ++i) on_host_ += a[i] != b[i] ? 1 : 0;
-    return {};
-  }
-
-  Result<uint64_t> Count(const cuda::Stream& stream) {
-    TRY(stream.Synchronize());
-    uint64_t count = 0;
-    TRY(cuda::CopyToHost(&count, count_.address(), sizeof count));
-    return count + on_host_;
-  }
-
- private:
-  std::optional<cuda::Module> module_;
-  std::optional<cuda::FixedLaunch> launch_;
-  cuda::DeviceBuffer count_;
-  uint64_t on_host_ = 0;
-};
 
 class Checker {
  public:
-  Checker(const Options& options, Report& report, warpsmith_gemm* library)
+  Checker(const Options& options, CheckReport& report, warpsmith_gemm* library)
       : options_(options), report_(report), library_(library) {}
 
   Status Run() {
@@ -191,7 +66,7 @@ class Checker {
     }
     for (const warpsmith_gemm_problem& problem : Typical()) {
       TRY(InAGraph(problem));
-      for (const bool beside : {false, true}) TRY(ManyTimes(problem, beside));
+      TRY(ManyTimes(problem));
       TRY(OnTwoStreams(problem));
     }
     TRY(FromTwoThreads());
@@ -316,11 +191,15 @@ class Checker {
     return problem;
   }
 
+  // Into the operands that there are.
+  bool Fits(const hgemm::CatalogueRow& row) const {
+    const hgemm::Problem& p = row.problem;
+    return std::max({p.m * p.k, p.k * p.n, p.m * p.n}) <= operands_->most_elements();
+  }
+
   Status CatalogueShapes(warpsmith_gemm_dtype dtype) {
     for (const hgemm::CatalogueRow& row : catalogue_.rows) {
-      const hgemm::Problem& p = row.problem;
-      const int64_t most = std::max({p.m * p.k, p.k * p.n, p.m * p.n});
-      if (DTypeOf(row) != dtype || most > operands_->most_elements()) continue;
+      if (DTypeOf(row) != dtype || !Fits(row)) continue;
       TRY(Against("catalogue", ProblemOf(row)));
     }
     return {};
@@ -345,38 +224,56 @@ class Checker {
     return {};
   }
 
-  // The same bits every time, alone or while another stream is full of products.
-  Status ManyTimes(const warpsmith_gemm_problem& problem, bool beside) {
-    const char* const check = beside ? "repeats_beside" : "repeats";
-    if (report_.Skips(check, problem)) return {};
-    const int times = options_.quick ? 10 : beside ? 100 : 1000;
-    const Room wanted = TRY(RoomFor(problem)), room = TRY(RoomFor(problem));
+  // The same bits every time. What cannot be run is wrong, too.
+  void SameBits(const char* check, const warpsmith_gemm_problem& problem, int times,
+                const std::function<Status()>& meanwhile) {
+    if (report_.Skips(check, problem)) return;
+    const auto differing = DifferingOf(problem, times, meanwhile);
+    report_.Add(check, problem, times, differing.ok() && *differing == 0,
+                differing.ok() ? std::to_string(*differing) + " elements differ"
+                               : differing.error().Line());
+  }
+
+  Status ManyTimes(const warpsmith_gemm_problem& problem) {
+    SameBits("repeats", problem, options_.quick ? 10 : 1000, [] { return Status{}; });
+    // Beside another stream, which gets as much to do each time.
     const warpsmith_gemm_problem other = Busy();
     const Room busy = TRY(RoomFor(other));
-    const cuda::Stream stream = TRY(cuda::Stream::Create()), second = TRY(cuda::Stream::Create());
+    const cuda::Stream second = TRY(cuda::Stream::Create());
+    const int64_t as_much = 1 + Products(problem) / Products(other);
+    SameBits("repeats_beside", problem, options_.quick ? 10 : 100, [&]() -> Status {
+      for (int64_t i = 0; i < as_much; ++i) TRY(Multiply(other, busy, second.handle()));
+      return {};
+    });
+    return second.Synchronize();
+  }
+
+  // How many elements of so many results differ from the first one's.
+  Result<uint64_t> DifferingOf(const warpsmith_gemm_problem& problem, int times,
+                               const std::function<Status()>& meanwhile) {
+    const Room wanted = TRY(RoomFor(problem)), room = TRY(RoomFor(problem));
+    const cuda::Stream stream = TRY(cuda::Stream::Create());
     TRY(Multiply(problem, wanted, nullptr));
-    TRY(Multiply(other, busy, nullptr));
-    TRY(BitsOf(wanted));  // all of that has ended
+    TRY(BitsOf(wanted));  // it has ended, and so has the poison
     Differences poison = TRY(Differences::Make()), differences = TRY(Differences::Make());
     TRY(poison.Add(wanted.c, room.c, stream));
-    const bool sees = TRY(poison.Count(stream)) > 0;  // else it would see no difference at all
+    if (TRY(poison.Count(stream)) == 0) {
+      return Error{ErrorCode::kInternal, "the result is all poison, or no difference is seen", ""};
+    }
     for (int i = 0; i < times; ++i) {
-      if (beside) TRY(Multiply(other, busy, second.handle()));
+      TRY(meanwhile());
       TRY(cuda::FillAsync(room.c.address(), kPoison, room.c.bytes(), stream.handle()));
       TRY(cuda::FillAsync(room.workspace.address(), kPoison, room.workspace.bytes(),
                           stream.handle()));
       TRY(Multiply(problem, room, stream.handle()));
       TRY(differences.Add(wanted.c, room.c, stream));
     }
-    const uint64_t differing = TRY(differences.Count(stream));
-    TRY(second.Synchronize());
-    report_.Add(check, problem, times, sees && differing == 0,
-                std::to_string(differing) + " elements differ; " +
-                    Explained(problem, room.workspace.bytes()));
-    return {};
+    return differences.Count(stream);
   }
 
-  // Takes every SM for some microseconds.
+  static int64_t Products(const warpsmith_gemm_problem& p) { return p.m * p.n * p.k; }
+
+  // Takes nearly every SM for some microseconds.
   warpsmith_gemm_problem Busy() const {
     const int64_t size = options_.quick ? 8 : 2048;
     return warpsmith_gemm_dense(size, size, size, 0, 1);
@@ -385,17 +282,14 @@ class Checker {
   // Each kernel of the catalogue, on the smallest of its shapes.
   Status CatalogueKernels(warpsmith_gemm_dtype dtype) {
     std::map<std::string, warpsmith_gemm_problem> kernels;
-    const auto products = [](const warpsmith_gemm_problem& p) { return p.m * p.n * p.k; };
     for (const hgemm::CatalogueRow& row : catalogue_.rows) {
-      if (row.choice != hgemm::Choice::kKernel || DTypeOf(row) != dtype) continue;
+      if (row.choice != hgemm::Choice::kKernel || DTypeOf(row) != dtype || !Fits(row)) continue;
       const warpsmith_gemm_problem problem = ProblemOf(row);
       const std::string name = PointName(row.kernel) + (problem.transpose_b != 0 ? " TN" : " NN");
       const auto [at, is_new] = kernels.emplace(name, problem);
-      if (!is_new && products(problem) < products(at->second)) at->second = problem;
+      if (!is_new && Products(problem) < Products(at->second)) at->second = problem;
     }
-    for (const auto& [name, problem] : kernels) {
-      for (const bool beside : {false, true}) TRY(ManyTimes(problem, beside));
-    }
+    for (const auto& [name, problem] : kernels) TRY(ManyTimes(problem));
     return {};
   }
 
@@ -488,7 +382,7 @@ class Checker {
   }
 
   const Options& options_;
-  Report& report_;
+  CheckReport& report_;
   warpsmith_gemm* library_;
   hgemm::Catalogue catalogue_;
   std::unique_ptr<Operands> operands_;
@@ -505,12 +399,11 @@ Result<int> Main(const Options& options) {
   }
   const std::unique_ptr<warpsmith_gemm, void (*)(warpsmith_gemm*)> owner(library,
                                                                          warpsmith_gemm_destroy);
-  Report report(options.csv, device);
-  if (!options.skip.empty()) TRY(report.Skip(options.skip));
+  CheckReport report = TRY(CheckReport::Open(options.csv, options.skip, device));
   TRY(Checker(options, report, library).Run());
-  std::printf("%ld checks, %ld wrong\n", static_cast<long>(report.done),
-              static_cast<long>(report.wrong));
-  return report.wrong == 0 ? 0 : 1;
+  std::printf("%ld checks, %ld wrong\n", static_cast<long>(report.done()),
+              static_cast<long>(report.wrong()));
+  return report.wrong() == 0 ? 0 : 1;
 }
 
 }  // namespace

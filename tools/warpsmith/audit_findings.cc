@@ -29,8 +29,8 @@ std::string OnOneLine(std::string text) {
 
 }  // namespace
 
-// The head that it goes on with, and the clean rows. A torn last row was not clean yet.
-Result<std::string> AuditFindings::KeepClean(const std::string& path, const std::string& head) {
+// The head and all whole rows; which cubins were clean the last time that they were run.
+Result<std::string> AuditFindings::WholeRows(const std::string& path, const std::string& head) {
   const std::string text = TRY(ReadFile(path));
   const size_t first = text.find('\n');
   if (!text.starts_with(head) || text.compare(first + 1, kColumns.size(), kColumns) != 0) {
@@ -40,16 +40,19 @@ Result<std::string> AuditFindings::KeepClean(const std::string& path, const std:
                  "give --csv another name"};
   }
   size_t at = first + 1 + kColumns.size();
-  std::string kept = text.substr(0, at);
   for (size_t end = text.find('\n', at); end != std::string::npos; end = text.find('\n', at)) {
     const std::string line = text.substr(at, end - at);
     at = end + 1;
     const std::vector<std::string_view> cells = hgemm::Split(line, ',');
-    if (cells.size() != kColumnCount || cells[kFindingColumn] != kClean) continue;
-    clean_before_.emplace(cells[kCheckColumn], cells[kCubinColumn]);
-    kept += line + "\n";
+    if (cells.size() != kColumnCount) continue;
+    const std::pair<std::string, std::string> key{cells[kCheckColumn], cells[kCubinColumn]};
+    if (cells[kFindingColumn] == kClean) {
+      clean_before_.insert(key);
+    } else {
+      clean_before_.erase(key);
+    }
   }
-  return kept;
+  return text.substr(0, at);
 }
 
 Status AuditFindings::Open(const std::string& path, const DeviceInfo& info) {
@@ -58,7 +61,7 @@ Status AuditFindings::Open(const std::string& path, const DeviceInfo& info) {
   lock_.emplace(TRY(FileLock::Acquire(path + ".lock", path, kLockPatience)));
   std::string kept = head + UtcTimestamp() + ", warpsmith hgemm audit\n" + std::string(kColumns);
   std::error_code unknown;
-  if (std::filesystem::exists(path, unknown) || unknown) kept = TRY(KeepClean(path, head));
+  if (std::filesystem::exists(path, unknown) || unknown) kept = TRY(WholeRows(path, head));
   TRY(WriteFileAtomic(path, kept));
   file_.emplace(TRY(AppendFile::Open(path, static_cast<int64_t>(kept.size()))));
   return {};

@@ -29,8 +29,9 @@ struct Watched {
 // Thread-safe, but for Open.
 class AuditFindings {
  public:
-  // Of a file that is there the clean rows are kept, the others will be run again. kBadInput where
-  // it is of another device or driver, or no such file. An empty path: nothing is written.
+  // Goes on with a file that is there; what was not clean in it will be run again, and get another
+  // row. kBadInput where it is of another device or driver, or no such file. An empty path: nothing
+  // is written.
   Status Open(const std::string& path, const DeviceInfo& info);
 
   // A cubin that was clean on some shape is not run again.
@@ -47,7 +48,7 @@ class AuditFindings {
   std::optional<Error> broken() const;
 
  private:
-  Result<std::string> KeepClean(const std::string& path, const std::string& head);
+  Result<std::string> WholeRows(const std::string& path, const std::string& head);
 
   mutable std::mutex mutex_;
   std::optional<FileLock> lock_;

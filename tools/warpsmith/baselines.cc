@@ -35,24 +35,24 @@ std::vector<store::BaselineRow> LibraryRows(const std::string& space, const Timi
   return rows;
 }
 
-Result<Timing> MeasureBesideLibraries(Machine& machine, const SearchJob& job, const Point& point,
-                                      const Protocol& protocol) {
+Result<BesideLibraries> MeasureBesideLibraries(Machine& machine, const SearchJob& job,
+                                               const Point& point, const Protocol& protocol) {
   SearchJob with_all = job;
   with_all.task.baselines = baseline::GemmBaselineNames();
-  Timing timing;
-  TRY(MeasurePoints(machine, with_all, protocol, {point},
-                    [&](const Job&, const Completed& completed) -> Result<bool> {
-                      const Outcome& outcome = completed.verdict.outcome;
-                      if (const auto* passed = std::get_if<Passed>(&outcome)) {
-                        timing = passed->timings.front();
-                        return true;
-                      }
-                      return Error{ErrorCode::kNothingMeasured,
-                                   "baselines of " + job.label +
-                                       ": the kernel beside them: " + Describe(outcome),
-                                   ""};
-                    }));
-  return timing;
+  BesideLibraries measured;
+  TRY(MeasurePoints(
+      machine, with_all, protocol, {point},
+      [&](const Job&, const Completed& completed) -> Result<bool> {
+        const Outcome& outcome = completed.verdict.outcome;
+        if (const auto* passed = std::get_if<Passed>(&outcome)) {
+          measured = {passed->timings.front(), completed.verdict.evidence.baseline_library};
+          return true;
+        }
+        return Error{ErrorCode::kNothingMeasured,
+                     "baselines of " + job.label + ": the kernel beside them: " + Describe(outcome),
+                     ""};
+      }));
+  return measured;
 }
 
 }  // namespace warpsmith::cli

@@ -17,10 +17,15 @@ namespace warpsmith::cli {
 // Five rounds in every mode.
 Protocol LibrariesProtocol();
 
+struct BesideLibraries {
+  Timing timing;
+  std::string library;  // cuBLASLt's version
+};
+
 // Our kernel `point` and every baseline (each library, NN, TN and the better of both), in the same
 // rounds. `protocol`: of level certified; a screened job meets the bar alone.
-Result<Timing> MeasureBesideLibraries(Machine& machine, const SearchJob& job, const Point& point,
-                                      const Protocol& protocol);
+Result<BesideLibraries> MeasureBesideLibraries(Machine& machine, const SearchJob& job,
+                                               const Point& point, const Protocol& protocol);
 
 // The libraries' times, one row a mode.
 std::vector<store::BaselineRow> LibraryRows(const std::string& space, const ModeTiming& mode);

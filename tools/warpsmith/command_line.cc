@@ -175,10 +175,11 @@ void AddHgemm(CLI::App& app, Chosen& chosen) {
   AddDevice(bench, bench_options->device);
   AddPace(bench, bench_options->pace);
   bench->add_option("--csv", bench_options->csv,
-                    "write the rows here; with --against: as they come, and go on where it ended");
+                    "write the rows here as they come, and go on where they ended");
   auto* from = bench->add_option("--from", bench_options->from,
                                  "summarise these CSVs of --against, or join them in --csv's");
   from->expected(1, 10'000)->excludes(bench->get_option("--against"));
+  bench->get_option("--paper-protocol")->excludes(from)->excludes(bench->get_option("--reference"));
   bench->add_flag("--markdown", bench_options->markdown, "the summary as Markdown tables");
   Choose(bench, chosen, bench_options, RunHgemmBench);
 

@@ -1,7 +1,5 @@
 #include "comparison_file.h"
 
-#include <fmt/format.h>
-
 #include <chrono>
 #include <cstdio>
 
@@ -23,51 +21,12 @@ Result<std::string> TextIfThere(const fs::path& path) {
   return ReadFile(path);
 }
 
-Status CheckSamples(const fs::path& path, std::string_view frame, const hgemm::Problem& problem) {
-  const std::string lines = TRY(Decompress(path.string(), frame));
-  if (lines.starts_with(fmt::format("{},{},{},", problem.m, problem.n, problem.k))) return {};
-  return Error{
-      ErrorCode::kBadInput,
-      path.string() + " has none of " + hgemm::SizesText(problem) + " where the table has it",
-      "put the samples that belong to the table there, or give --csv another name"};
-}
-
-Error NotTheTables(const fs::path& path, size_t frames, size_t shapes) {
-  return {ErrorCode::kBadInput,
-          path.string() + " holds samples of " + std::to_string(frames == 0 ? 0 : frames - 1) +
-              " shapes, the table beside it has " + std::to_string(shapes),
-          "put the samples that belong to the table there, or give --csv another name"};
-}
-
-// The samples' header, a frame of its own, then a frame for each shape of the table, in its order.
-Result<size_t> SampleBytes(const fs::path& path, std::string_view bytes,
-                           const std::vector<hgemm::ShapeComparison>& shapes) {
-  const std::vector<std::string_view> frames = WholeFrames(bytes);
-  if (frames.empty() && shapes.empty()) return size_t{0};
-  if (frames.size() < shapes.size() + 1) {
-    return NotTheTables(path, frames.size(), shapes.size());
+std::vector<Sizes> SizesIn(const std::vector<hgemm::ShapeComparison>& shapes) {
+  std::vector<Sizes> sizes;
+  for (const hgemm::ShapeComparison& shape : shapes) {
+    sizes.push_back({shape.problem.m, shape.problem.n, shape.problem.k});
   }
-  const std::string header = TRY(Decompress(path.string(), frames.front()));
-  if (header != kSampleColumns) {
-    return Error{ErrorCode::kBadInput, path.string() + " holds no samples of a comparison",
-                 "give --csv another name; docs/comparison-format.md says what they look like"};
-  }
-  size_t whole = frames.front().size();
-  for (size_t i = 0; i < shapes.size(); ++i) {
-    TRY(CheckSamples(path, frames[i + 1], shapes[i].problem));
-    whole += frames[i + 1].size();
-  }
-  return whole;
-}
-
-// What a writer may cut off: behind the table's samples those of one shape, whose rows were not
-// written any more. More than that is another table's.
-Result<size_t> SampleBytesToKeep(const fs::path& path,
-                                 const std::vector<hgemm::ShapeComparison>& shapes) {
-  const std::string bytes = TRY(TextIfThere(path));
-  const size_t frames = WholeFrames(bytes).size();
-  if (frames > shapes.size() + 2) return NotTheTables(path, frames, shapes.size());
-  return SampleBytes(path, bytes, shapes);
+  return sizes;
 }
 
 Status CheckTerms(const fs::path& path, const hgemm::ComparisonTerms& there,
@@ -80,13 +39,6 @@ Status CheckTerms(const fs::path& path, const hgemm::ComparisonTerms& there,
 }
 
 }  // namespace
-
-fs::path SamplesPath(const fs::path& csv) {
-  fs::path path = csv;
-  if (path.extension() == ".csv") path.replace_extension();
-  path += ".samples.csv.zst";
-  return path;
-}
 
 Result<ComparisonFile> ComparisonFile::Open(const fs::path& path,
                                             const hgemm::ComparisonTerms& terms) {
@@ -102,19 +54,12 @@ Result<ComparisonFile> ComparisonFile::Open(const fs::path& path,
     file.table_ = std::move(read.table);
     whole_bytes = read.whole_bytes;
   }
-  const fs::path samples = SamplesPath(path);
-  const size_t sample_bytes = TRY(SampleBytesToKeep(samples, file.table_.shapes));
+  AppendFile samples = TRY(OpenSamples(SamplesPath(path), SizesIn(file.table_.shapes)));
   file.files_.emplace(Files{std::move(lock),
                             TRY(AppendFile::Open(path, static_cast<int64_t>(whole_bytes))),
-                            TRY(AppendFile::Open(samples, static_cast<int64_t>(sample_bytes)))});
-  TRY(file.WriteHeads());
+                            std::move(samples)});
+  if (whole_bytes == 0) TRY(file.files_->rows.Append(hgemm::HeadText(terms)));
   return file;
-}
-
-Status ComparisonFile::WriteHeads() {
-  if (files_->samples.bytes() == 0) TRY(files_->samples.Append(Compress(kSampleColumns)));
-  if (files_->rows.bytes() == 0) TRY(files_->rows.Append(hgemm::HeadText(table_.terms)));
-  return {};
 }
 
 Status ComparisonFile::Append(const hgemm::ComparisonSession& session,
@@ -164,7 +109,7 @@ Status WriteJoined(const std::vector<hgemm::NamedComparison>& parts,
   for (const hgemm::NamedComparison& part : parts) {
     const fs::path file = SamplesPath(part.source);
     const std::string bytes = TRY(ReadFile(file));
-    const size_t whole = TRY(SampleBytes(file, bytes, part.table.shapes));
+    const size_t whole = TRY(SampleBytes(file, bytes, SizesIn(part.table.shapes)));
     if (whole == 0) continue;
     const size_t header = WholeFrames(bytes).front().size();
     samples += std::string_view(bytes).substr(header, whole - header);

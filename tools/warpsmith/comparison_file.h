@@ -16,9 +16,6 @@
 
 namespace warpsmith::cli {
 
-// "h200.csv" -> "h200.samples.csv.zst"
-std::filesystem::path SamplesPath(const std::filesystem::path& csv);
-
 class ComparisonFile {
  public:
   // Begins a comparison, or goes on with one: kBadInput where the file there is of other terms.
@@ -39,7 +36,6 @@ class ComparisonFile {
     AppendFile rows, samples;
   };
   ComparisonFile() = default;
-  Status WriteHeads();
 
   hgemm::ComparisonTable table_;
   std::optional<Files> files_;

@@ -1,7 +1,5 @@
 #include "comparison_shape.h"
 
-#include <fmt/format.h>
-
 #include <cmath>
 
 #include "judge/statistics.h"
@@ -51,23 +49,12 @@ Result<hgemm::PairedRatio> Paired(const ShapeTerms& terms, const ContenderTiming
 
 }  // namespace
 
-std::string SampleLines(const std::array<int64_t, 3>& shape, Mode mode, std::string_view contender,
-                        const ContenderTiming& timing) {
-  std::string text;
-  for (const Sample& sample : timing.samples) {
-    text += fmt::format("{},{},{},{},{},{},{},{:.6g},{:.6g},{:.6g},{:.6g}\n", shape[0], shape[1],
-                        shape[2], Name(mode), contender, sample.process, sample.round, sample.us,
-                        sample.sm_mhz, sample.temperature_c, sample.power_w);
-  }
-  return text;
-}
-
 Result<MeasuredShape> ShapeOf(const ShapeTerms& terms, const Timing& timing, double confidence) {
   MeasuredShape measured;
   measured.shape.problem = terms.problem;
   measured.shape.choice = terms.choice;
   measured.shape.floor_us = terms.floor_us;
-  const std::array<int64_t, 3> sizes = {terms.problem.m, terms.problem.n, terms.problem.k};
+  const Sizes sizes = {terms.problem.m, terms.problem.n, terms.problem.k};
   for (size_t i = 0; i < hgemm::kComparedModes.size(); ++i) {
     const Mode mode = hgemm::kComparedModes[i];
     const Contest contest = TRY(ContestOf(terms, timing, mode));

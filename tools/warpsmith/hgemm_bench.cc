@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <iterator>
+#include <functional>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "against.h"
 #include "baseline/bar_table.h"
@@ -13,17 +16,18 @@
 #include "catalogue.h"
 #include "commands.h"
 #include "comparison_file.h"
-#include "comparison_shape.h"
 #include "hgemm/built_kernels.h"
 #include "hgemm/comparison_guard.h"
 #include "hgemm_products.h"
 #include "launch/half_type.h"
 #include "library_file.h"
 #include "library_report.h"
+#include "library_shape.h"
 #include "optimize/slice.h"
+#include "sample_frames.h"
 #include "task/hgemm_task.h"
+#include "util/build_info.h"
 #include "util/clock.h"
-#include "util/file.h"
 #include "util/interrupt.h"
 
 namespace warpsmith::cli {
@@ -34,54 +38,7 @@ constexpr std::string_view kTorch = "torch";
 using hgemm::LibraryTime;
 using hgemm::LibraryTimes;
 
-struct MeasuredLibraries {
-  LibraryTimes times;
-  std::string samples;
-};
-
-std::array<int64_t, 3> SizesOf(const task::HgemmShape& shape) {
-  return {shape.m, shape.n, shape.k};
-}
-
-LibraryTime TimeOf(const store::BaselineRow& row) {
-  return {row.name, row.layout, row.mode, row.us, std::nullopt};
-}
-
-// Our kernel's own time, and what it is against each library.
-void AddOurs(const ModeTiming& mode, std::vector<LibraryTime>& times) {
-  for (LibraryTime& time : times) {
-    const std::string full = time.layout == "max" ? time.name : time.name + "-" + time.layout;
-    for (const Comparison& comparison : mode.comparisons) {
-      if (comparison.baseline == full) time.ours = {comparison.ratio, comparison.interval};
-    }
-  }
-  times.insert(times.begin(), {std::string(hgemm::kOurKernel), "tn", mode.mode,
-                               mode.candidate.median_us, std::nullopt});
-}
-
-MeasuredLibraries ResultOf(const task::HgemmShape& shape, const Timing& timing, bool ours) {
-  MeasuredLibraries measured{{SizesOf(shape), {}}, ""};
-  for (const ModeTiming& mode : timing.modes) {
-    std::vector<LibraryTime> times;
-    for (const store::BaselineRow& row : LibraryRows("", mode)) times.push_back(TimeOf(row));
-    if (ours) AddOurs(mode, times);
-    std::move(times.begin(), times.end(), std::back_inserter(measured.times.times));
-    measured.samples += SampleLines(SizesOf(shape), mode.mode, hgemm::kOurKernel, mode.candidate);
-    for (const ContenderTiming& baseline : mode.baselines) {
-      measured.samples += SampleLines(SizesOf(shape), mode.mode, baseline.name, baseline);
-    }
-  }
-  return measured;
-}
-
-MeasuredLibraries Recorded(Machine& machine, const task::HgemmShape& shape,
-                           const std::string& space) {
-  MeasuredLibraries measured{{SizesOf(shape), {}}, ""};
-  for (const store::BaselineRow& row : machine.recorded()->Baselines()) {
-    if (row.space == space) measured.times.times.push_back(TimeOf(row));
-  }
-  return measured;
-}
+Sizes SizesOf(const task::HgemmShape& shape) { return {shape.m, shape.n, shape.k}; }
 
 Protocol BenchProtocol(const BenchOptions& options) {
   return options.paper_protocol ? Protocol::Paper() : LibrariesProtocol();
@@ -94,7 +51,8 @@ Result<MeasuredLibraries> Measure(Machine& machine, const task::HgemmShape& shap
   const DType dtype = DTypeFromName(options.product.dtype).value();
   const SearchJob job =
       TRY(HgemmSearch(machine, task::HgemmTask("TN", dtype), task::HgemmWorkload(shape)));
-  if (machine.recorded() != nullptr) return Recorded(machine, shape, job.space.name());
+  if (machine.recorded() != nullptr)
+    return RecordedLibraries(*machine.recorded(), SizesOf(shape), job.space.name());
   const hgemm::CatalogueRow* const row =
       hgemm::Find(catalogue, ProblemOf(job.task, job.workload), machine.info().name);
   if (row == nullptr && !options.catalogue.empty()) {
@@ -102,27 +60,24 @@ Result<MeasuredLibraries> Measure(Machine& machine, const task::HgemmShape& shap
                  options.catalogue.c_str());
   }
   const Point point = row != nullptr ? row->kernel : TRY(LikeliestPoint(job));
-  const Timing timing = TRY(MeasureBesideLibraries(machine, job, point, BenchProtocol(options)));
-  return ResultOf(shape, timing, row != nullptr);
+  const BesideLibraries beside =
+      TRY(MeasureBesideLibraries(machine, job, point, BenchProtocol(options)));
+  return LibrariesOf(SizesOf(shape), beside, row != nullptr);
 }
 
-// torch.matmul runs in a Python of its own: device, offline and server, both layouts. Of the shapes
-// that lack it.
-Status AddTorch(const std::string& dtype, const DeviceInfo& info, LibraryFile& file) {
+// torch.matmul runs in a Python of its own: device, offline and server, both layouts.
+Result<std::vector<LibraryTimes>> MeasureTorch(const std::vector<Sizes>& shapes,
+                                               const std::string& dtype, const DeviceInfo& info) {
   std::vector<cuda::GemmShape> asked;
-  for (const LibraryTimes& shape : file.table().shapes) {
-    if (hgemm::Has(shape, kTorch)) continue;
+  for (const auto& [m, n, k] : shapes) {
     for (cuda::GemmLayout layout : {cuda::GemmLayout::kNN, cuda::GemmLayout::kTN}) {
-      asked.push_back({shape.shape[0], shape.shape[1], shape.shape[2], layout,
-                       launch::HalfTypeOf(DTypeFromName(dtype).value())});
+      asked.push_back({m, n, k, layout, launch::HalfTypeOf(DTypeFromName(dtype).value())});
     }
   }
-  if (asked.empty()) return {};
   const baseline::TorchOutcome outcome =
       TRY(baseline::MeasureTorch(asked, {.python = "", .device_uuid = info.uuid}));
   if (const auto* absent = std::get_if<baseline::TorchAbsent>(&outcome)) {
-    std::fprintf(stderr, "torch.matmul is left out: %s\n", absent->reason.c_str());
-    return {};
+    return Error{ErrorCode::kUnavailable, absent->reason, ""};
   }
   std::vector<LibraryTimes> more;
   for (const baseline::TorchTimes& times : std::get<baseline::TorchMeasured>(outcome).times) {
@@ -135,49 +90,87 @@ Status AddTorch(const std::string& dtype, const DeviceInfo& info, LibraryFile& f
       one.times.push_back({std::string(kTorch), layout, mode, us, std::nullopt});
     }
   }
-  return file.Add(more);
+  return more;
 }
 
-Result<std::string> TermsOf(const Machine& machine, const BenchOptions& options,
+// Of the shapes that lack it, some at a time. What goes wrong leaves the rest without it.
+Status AddTorch(const DeviceInfo& info, const std::function<bool()>& stop, LibraryFile& file) {
+  constexpr size_t kAtATime = 16;  // a Python starts for each lot
+  std::vector<Sizes> lacking;
+  for (const LibraryTimes& shape : file.table().shapes) {
+    if (!hgemm::Has(shape, kTorch)) lacking.push_back(shape.shape);
+  }
+  for (size_t i = 0; i < lacking.size() && !stop(); i += kAtATime) {
+    const auto first = lacking.begin() + static_cast<std::ptrdiff_t>(i);
+    const auto last =
+        lacking.begin() + static_cast<std::ptrdiff_t>(std::min(i + kAtATime, lacking.size()));
+    const auto more = MeasureTorch({first, last}, file.table().dtype, info);
+    if (!more.ok()) {
+      std::fprintf(stderr, "torch.matmul is left out: %s\n", more.error().Line().c_str());
+      return {};
+    }
+    for (const LibraryTimes& times : *more) TRY(file.Add(times));
+  }
+  return {};
+}
+
+Result<std::string> TermsOf(Machine& machine, const BenchOptions& options,
                             const hgemm::Catalogue& catalogue) {
   const std::string kernels =
       options.catalogue.empty() ? "none" : TRY(hgemm::CatalogueHash(hgemm::AsBuiltNow(catalogue)));
+  if (machine.recorded() != nullptr) {
+    return fmt::format("{}; driver {}; {}; replayed from a recording", machine.info().name,
+                       machine.info().driver, options.product.dtype);
+  }
   return fmt::format("{}; driver {}; {}; {}; catalogue {}", machine.info().name,
                      machine.info().driver, options.product.dtype,
                      ProtocolId(BenchProtocol(options)), kernels);
 }
 
+std::string SessionOf(const MeasuredLibraries& measured) {
+  return fmt::format("date={}; library={}; program={}", UtcTimestamp(), measured.library,
+                     build_info::Version());
+}
+
+// That one shape cannot be measured is no reason to leave the others.
+bool IsOfOneShape(const Error& error) {
+  return error.code == ErrorCode::kNothingMeasured || error.code == ErrorCode::kNotRecorded ||
+         error.code == ErrorCode::kBadInput;
+}
+
 // What the table lacks of these shapes. A shape that cannot be measured is said and passed over.
 Status MeasureAll(Machine& machine, const std::vector<task::HgemmShape>& shapes,
                   const BenchOptions& options, const hgemm::Catalogue& catalogue,
-                  LibraryFile& file) {
-  const double started = MonotonicSeconds();
+                  const std::function<bool()>& stop, LibraryFile& file) {
+  size_t failed = 0, left = 0;
   for (const task::HgemmShape& shape : shapes) {
     if (hgemm::Find(file.table(), SizesOf(shape)) != nullptr) continue;
-    const bool late =
-        options.pace.max_seconds > 0 && MonotonicSeconds() - started > options.pace.max_seconds;
-    if (Interrupted() || late) break;
-    const Result<MeasuredLibraries> measured = Measure(machine, shape, options, catalogue);
-    if (!measured.ok() && measured.error().code == ErrorCode::kNothingMeasured) {
-      std::fprintf(stderr, "%s\n", measured.error().Line().c_str());
+    if (stop()) {
+      ++left;
       continue;
     }
-    if (!measured.ok()) return measured.error();
-    TRY(file.Append(measured->times, measured->samples));
+    const Result<MeasuredLibraries> measured = Measure(machine, shape, options, catalogue);
+    if (measured.ok()) {
+      TRY(file.Append(SessionOf(*measured), measured->times, measured->samples));
+    } else if (IsOfOneShape(measured.error())) {
+      std::fprintf(stderr, "%s\n", measured.error().Line().c_str());
+      ++failed;
+    } else {
+      return measured.error();
+    }
   }
-  const size_t missing = std::count_if(shapes.begin(), shapes.end(), [&](const auto& shape) {
-    return hgemm::Find(file.table(), SizesOf(shape)) == nullptr;
-  });
-  if (missing > 0) {
-    std::fprintf(stderr, "%zu shapes are missing%s\n", missing,
+  if (failed + left > 0) {
+    std::fprintf(stderr, "%zu shapes are missing, of which %zu could not be measured%s\n",
+                 failed + left, failed,
                  options.csv.empty() ? "" : "; the same command goes on with them");
   }
   return {};
 }
 
-bool IsEmpty(const hgemm::LibraryTable& table) {
-  return std::all_of(table.shapes.begin(), table.shapes.end(),
-                     [](const LibraryTimes& shape) { return shape.times.empty(); });
+Error NothingMeasured() {
+  if (Interrupted()) return {ErrorCode::kInterrupted, "stopped before a shape was measured", ""};
+  return {ErrorCode::kNothingMeasured, "no library was measured",
+          "the lines above say why; name at least as many --shapes as there are slices"};
 }
 
 }  // namespace
@@ -212,14 +205,16 @@ Result<int> RunHgemmBench(const BenchOptions& options) {
   if (!options.common.quiet) std::fprintf(stderr, "%s\n", machine.notice().c_str());
   LibraryFile file = TRY(LibraryFile::Open(options.csv, TRY(TermsOf(machine, options, catalogue)),
                                            options.product.dtype));
-  TRY(MeasureAll(machine, shapes, options, catalogue, file));
-  if (options.torch && machine.recorded() == nullptr) {
-    TRY(AddTorch(options.product.dtype, machine.info(), file));
-  }
-  if (IsEmpty(file.table())) {
-    return Error{ErrorCode::kNothingMeasured, "no baseline was measured",
-                 "see 'warpsmith doctor' for cuBLAS, and raise --max-seconds"};
-  }
+  const double started = MonotonicSeconds();
+  bool begun = false;  // the first shape is measured whatever --max-seconds says
+  const auto stop = [&] {
+    const double seconds = MonotonicSeconds() - started;
+    const bool late = options.pace.max_seconds > 0 && seconds > options.pace.max_seconds;
+    return Interrupted() || (std::exchange(begun, true) && late);
+  };
+  TRY(MeasureAll(machine, shapes, options, catalogue, stop, file));
+  if (file.table().shapes.empty()) return NothingMeasured();
+  if (options.torch && machine.recorded() == nullptr) TRY(AddTorch(machine.info(), stop, file));
   Print(file.table(), options.common.json);
   if (!options.reference.empty()) TRY(TellDifferences(file.table(), known));
   return Interrupted() ? Describe(ErrorCode::kInterrupted).exit_status : 0;

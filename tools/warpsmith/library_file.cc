@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <chrono>
 #include <iterator>
+#include <utility>
 
-#include "comparison_file.h"
-#include "comparison_shape.h"
-#include "util/compressed_frames.h"
+#include "sample_frames.h"
 #include "util/compression.h"
+#include "util/file.h"
 
 namespace warpsmith::cli {
 namespace {
@@ -15,23 +15,32 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::chrono::milliseconds kLockPatience{0};
-constexpr const char* kAnotherName = "give --csv another name";
+
+Status CheckTimes(const hgemm::LibraryTimes& shape) {
+  const bool good = !shape.times.empty() &&
+                    std::all_of(shape.times.begin(), shape.times.end(),
+                                [](const hgemm::LibraryTime& time) { return time.us > 0; });
+  if (good) return {};
+  return Error{ErrorCode::kInternal, "a shape without times for a library table", ""};
+}
 
 }  // namespace
 
 Result<LibraryFile> LibraryFile::Open(const fs::path& path, const std::string& terms,
                                       const std::string& dtype) {
   LibraryFile file;
-  file.table_ = {terms, dtype, {}};
-  file.samples_ = Compress(kSampleColumns);
+  file.table_.terms = terms;
+  file.table_.dtype = dtype;
   if (path.empty()) return file;
   file.path_ = path;
   file.lock_.emplace(TRY(FileLock::Acquire(path.string() + ".lock", path.string(), kLockPatience)));
   TRY(file.GoOn());
+  std::vector<Sizes> shapes;
+  for (const hgemm::LibraryTimes& shape : file.table_.shapes) shapes.push_back(shape.shape);
+  file.samples_.emplace(TRY(OpenSamples(SamplesPath(path), shapes)));
   return file;
 }
 
-// A samples file may be ahead of its table by the shape that a killed writer was at.
 Status LibraryFile::GoOn() {
   std::error_code unknown;
   if (!fs::exists(path_, unknown) && !unknown) return {};
@@ -39,18 +48,9 @@ Status LibraryFile::GoOn() {
   if (there.terms != table_.terms) {
     return Error{ErrorCode::kBadInput,
                  path_.string() + " is of other terms: " + there.terms + "; now: " + table_.terms,
-                 kAnotherName};
+                 "give --csv another name"};
   }
-  const fs::path samples = SamplesPath(path_);
-  const std::string bytes = TRY(ReadFile(samples));
-  const std::vector<std::string_view> frames = WholeFrames(bytes);
-  if (frames.size() < there.shapes.size() + 1 || frames.size() > there.shapes.size() + 2) {
-    return Error{ErrorCode::kBadInput,
-                 samples.string() + " does not hold the samples of " + path_.string(),
-                 kAnotherName};
-  }
-  samples_.clear();
-  for (size_t i = 0; i <= there.shapes.size(); ++i) samples_ += frames[i];
+  table_.sessions = std::move(there.sessions);
   table_.shapes = std::move(there.shapes);
   return {};
 }
@@ -59,19 +59,23 @@ Status LibraryFile::WriteTable() const {
   return path_.empty() ? Status{} : WriteFileAtomic(path_, hgemm::ToText(table_));
 }
 
-Status LibraryFile::Append(const hgemm::LibraryTimes& shape, const std::string& samples) {
-  samples_ += Compress(samples);
+Status LibraryFile::Append(const std::string& session, const hgemm::LibraryTimes& shape,
+                           const std::string& samples) {
+  TRY(CheckTimes(shape));
+  if (samples_) {
+    TRY(samples_->Append(Compress(samples)));
+    TRY(samples_->Sync());
+  }
+  if (!std::exchange(begun_, true)) table_.sessions.push_back(session);
   table_.shapes.push_back(shape);
-  if (!path_.empty()) TRY(WriteFileAtomic(SamplesPath(path_), samples_));
   return WriteTable();
 }
 
-Status LibraryFile::Add(const std::vector<hgemm::LibraryTimes>& more) {
-  for (const hgemm::LibraryTimes& one : more) {
-    for (hgemm::LibraryTimes& shape : table_.shapes) {
-      if (shape.shape != one.shape) continue;
-      std::copy(one.times.begin(), one.times.end(), std::back_inserter(shape.times));
-    }
+Status LibraryFile::Add(const hgemm::LibraryTimes& more) {
+  TRY(CheckTimes(more));
+  for (hgemm::LibraryTimes& shape : table_.shapes) {
+    if (shape.shape != more.shape) continue;
+    std::copy(more.times.begin(), more.times.end(), std::back_inserter(shape.times));
   }
   return WriteTable();
 }

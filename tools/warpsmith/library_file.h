@@ -3,15 +3,13 @@
 #ifndef WARPSMITH_TOOLS_LIBRARY_FILE_H_
 #define WARPSMITH_TOOLS_LIBRARY_FILE_H_
 
-#include <array>
-#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "hgemm/library_times.h"
-#include "util/file.h"
+#include "util/append_file.h"
 #include "util/file_lock.h"
 #include "util/result.h"
 
@@ -20,18 +18,20 @@ namespace warpsmith::cli {
 class LibraryFile {
  public:
   // Begins a table, or goes on with one: kBadInput where the file there is of other terms, no such
-  // table, or has no samples beside it. An empty path keeps the table in memory alone. Holds a lock
-  // while it lives.
+  // table, or has not its own samples beside it. An empty path keeps the table in memory alone.
+  // Holds a lock while it lives.
   static Result<LibraryFile> Open(const std::filesystem::path& path, const std::string& terms,
                                   const std::string& dtype);
 
   const hgemm::LibraryTable& table() const { return table_; }
 
-  // A shape that the table lacks; `samples` are lines of kSampleColumns. Both files are on the disk
-  // when it returns.
-  Status Append(const hgemm::LibraryTimes& shape, const std::string& samples);
-  // More times of shapes that stand in the table, without samples.
-  Status Add(const std::vector<hgemm::LibraryTimes>& more);
+  // A shape that the table lacks, with one time at least, all above 0; `samples` are lines of
+  // kSampleColumns that begin with the shape. Samples first, then rows; both are on the disk when
+  // it returns. `session` is kept once a call of the program.
+  Status Append(const std::string& session, const hgemm::LibraryTimes& shape,
+                const std::string& samples);
+  // More times of a shape that stands in the table, without samples.
+  Status Add(const hgemm::LibraryTimes& more);
 
  private:
   LibraryFile() = default;
@@ -40,8 +40,9 @@ class LibraryFile {
 
   std::filesystem::path path_;
   std::optional<FileLock> lock_;
+  std::optional<AppendFile> samples_;
   hgemm::LibraryTable table_;
-  std::string samples_;  // compressed: a frame of the columns' names, then one a shape
+  bool begun_ = false;  // this call's session is in the table
 };
 
 }  // namespace warpsmith::cli

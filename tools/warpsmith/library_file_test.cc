@@ -2,9 +2,9 @@
 
 #include <gmock/gmock.h>
 
-#include "comparison_file.h"
-#include "comparison_shape.h"
+#include "sample_frames.h"
 #include "util/compression.h"
+#include "util/file.h"
 
 namespace warpsmith::cli {
 namespace {
@@ -29,7 +29,7 @@ class LibraryFileTest : public ::testing::Test {
   void Append(int64_t m) {
     auto file = Open();
     ASSERT_TRUE(file.ok()) << file.error().Line();
-    ASSERT_TRUE(file->Append(Sample(m), SamplesOf(m)).ok());
+    ASSERT_TRUE(file->Append("today", Sample(m), SamplesOf(m)).ok());
   }
   std::string Samples() const {
     return Decompress("samples", ReadFile(SamplesPath(csv_)).value()).value();
@@ -50,6 +50,7 @@ TEST_F(LibraryFileTest, EveryShapeIsOnTheDiskAndIsGoneOnWith) {
   ASSERT_EQ(file->table().shapes.size(), 2U);
   EXPECT_NE(hgemm::Find(file->table(), {128, 64, 64}), nullptr);
   EXPECT_EQ(ReadFile(csv_).value(), hgemm::ToText(file->table()));
+  EXPECT_EQ(file->table().sessions.size(), 2U) << "one a call";
   EXPECT_EQ(Samples(), std::string(kSampleColumns) + SamplesOf(64) + SamplesOf(128));
 }
 
@@ -65,8 +66,17 @@ TEST_F(LibraryFileTest, SamplesOfAShapeWhoseRowsWereNotWrittenAreLeftOut) {
 TEST_F(LibraryFileTest, TimesWithoutSamplesComeToTheirShape) {
   Append(64);
   auto file = Open();
-  ASSERT_TRUE(file->Add({{{64, 64, 64}, {{"torch", "nn", Mode::kServer, 9, std::nullopt}}}}).ok());
+  ASSERT_TRUE(file->Add({{64, 64, 64}, {{"torch", "nn", Mode::kServer, 9, std::nullopt}}}).ok());
   EXPECT_THAT(ReadFile(csv_).value(), HasSubstr("\n64,64,64,torch,nn,f16,server,9,,,\n"));
+}
+
+TEST_F(LibraryFileTest, RefusesTimesThatItCouldNotRead) {
+  auto file = Open();
+  EXPECT_FALSE(file->Append("today", {{64, 64, 64}, {}}, "").ok());
+  EXPECT_FALSE(
+      file->Append("today", {{64, 64, 64}, {{"cublas", "nn", Mode::kServer, 0, std::nullopt}}}, "")
+          .ok());
+  EXPECT_FALSE(std::filesystem::exists(csv_));
 }
 
 TEST_F(LibraryFileTest, RefusesWhatIsNotItsOwn) {
@@ -77,8 +87,16 @@ TEST_F(LibraryFileTest, RefusesWhatIsNotItsOwn) {
     ASSERT_TRUE(first.ok());
     EXPECT_FALSE(Open().ok()) << "two writers";
   }
-  ASSERT_TRUE(WriteFileAtomic(SamplesPath(csv_), Compress(kSampleColumns)).ok());
-  EXPECT_THAT(ErrorOf(Open()), HasSubstr("does not hold the samples of"));
+  const std::string header = Compress(kSampleColumns);
+  ASSERT_TRUE(WriteFileAtomic(SamplesPath(csv_), header).ok());
+  EXPECT_THAT(ErrorOf(Open()), HasSubstr("holds samples of 0 shapes, the table beside it has 1"));
+  ASSERT_TRUE(WriteFileAtomic(SamplesPath(csv_), header + Compress(SamplesOf(128))).ok());
+  EXPECT_THAT(ErrorOf(Open()), HasSubstr("has none of 64x64x64"));
+  const std::string others = header + Compress(SamplesOf(64)) + Compress(SamplesOf(128));
+  ASSERT_TRUE(WriteFileAtomic(SamplesPath(csv_), others).ok());
+  std::filesystem::remove(csv_);
+  EXPECT_FALSE(Open().ok()) << "samples of a table that is not there";
+  EXPECT_EQ(ReadFile(SamplesPath(csv_)).value(), others);
   ASSERT_TRUE(WriteFileAtomic(csv_, "my notes\n").ok());
   EXPECT_THAT(ErrorOf(Open()), HasSubstr("libraries.csv:1: not a library table"));
   EXPECT_EQ(ReadFile(csv_).value(), "my notes\n");

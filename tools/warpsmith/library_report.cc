@@ -7,6 +7,7 @@
 #include <string>
 
 #include "task/hgemm_task.h"
+#include "util/display_text.h"
 
 namespace warpsmith::cli {
 namespace {
@@ -45,8 +46,8 @@ void PrintTable(const hgemm::LibraryTable& table) {
                                     : "";
       const auto& [m, n, k] = shape.shape;
       std::printf("%-20s %-20s %-6s %-12s %10.3f%s\n", task::Name({m, n, k}).c_str(),
-                  time.name.c_str(), time.layout.c_str(), std::string(Name(time.mode)).c_str(),
-                  time.us, ratio.c_str());
+                  ForTerminal(time.name).c_str(), ForTerminal(time.layout).c_str(),
+                  std::string(Name(time.mode)).c_str(), time.us, ratio.c_str());
     }
   }
 }
@@ -55,7 +56,9 @@ void PrintTable(const hgemm::LibraryTable& table) {
 
 void Print(const hgemm::LibraryTable& table, bool json) {
   if (json) {
-    std::printf("%s\n", ToJson(table).dump(1).c_str());
+    std::printf(
+        "%s\n",
+        ToJson(table).dump(1, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
   } else {
     PrintTable(table);
   }

@@ -64,9 +64,9 @@ class Recording {
     }
     if (ranked.empty() || recorder_->HasBaselines(job.space.name())) return true;
     if (OutOfTime()) return false;
-    const Timing timing =
+    const BesideLibraries measured =
         TRY(MeasureBesideLibraries(machine_, job, ranked.front().point, LibrariesProtocol()));
-    for (const store::BaselineRow& row : LibraryRows(job.space.name(), timing)) {
+    for (const store::BaselineRow& row : LibraryRows(job.space.name(), measured.timing)) {
       TRY(recorder_->AppendBaseline(row));
     }
     return true;

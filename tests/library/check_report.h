@@ -1,0 +1,42 @@
+// The rows of a gemm_check, as they come.
+#ifndef WARPSMITH_TESTS_LIBRARY_CHECK_REPORT_H_
+#define WARPSMITH_TESTS_LIBRARY_CHECK_REPORT_H_
+
+#include <warpsmith/gemm.h>
+
+#include <cstdint>
+#include <fstream>
+#include <set>
+#include <string>
+
+#include "cuda/driver.h"
+#include "util/result.h"
+
+namespace warpsmith::check {
+
+class CheckReport {
+ public:
+  // `path`: empty for none. `skip`: the rows of a run that was cut off, on the same device with the
+  // same library; empty for none. kUsage where both are one file.
+  static Result<CheckReport> Open(const std::string& path, const std::string& skip,
+                                  const cuda::DeviceProperties& device);
+
+  // Was it right in the run that is gone on with?
+  bool Skips(const char* check, const warpsmith_gemm_problem& problem) const;
+  void Add(const char* check, const warpsmith_gemm_problem& problem, double value, bool right,
+           const std::string& what);
+
+  int64_t done() const { return done_; }
+  int64_t wrong() const { return wrong_; }
+
+ private:
+  Status ReadSkipped(const std::string& path, const std::string& device);
+
+  std::ofstream file_;
+  std::set<std::string> skipped_;
+  int64_t done_ = 0, wrong_ = 0;
+};
+
+}  // namespace warpsmith::check
+
+#endif  // WARPSMITH_TESTS_LIBRARY_CHECK_REPORT_H_
