@@ -35,7 +35,6 @@ namespace {
 
 constexpr std::string_view kTorch = "torch";
 
-using hgemm::LibraryTime;
 using hgemm::LibraryTimes;
 
 Sizes SizesOf(const task::HgemmShape& shape) { return {shape.m, shape.n, shape.k}; }
@@ -51,8 +50,9 @@ Result<MeasuredLibraries> Measure(Machine& machine, const task::HgemmShape& shap
   const DType dtype = DTypeFromName(options.product.dtype).value();
   const SearchJob job =
       TRY(HgemmSearch(machine, task::HgemmTask("TN", dtype), task::HgemmWorkload(shape)));
-  if (machine.recorded() != nullptr)
-    return RecordedLibraries(*machine.recorded(), SizesOf(shape), job.space.name());
+  if (const store::RecordedDevice* recorded = machine.recorded()) {
+    return RecordedLibraries(*recorded, SizesOf(shape), job.space.name());
+  }
   const hgemm::CatalogueRow* const row =
       hgemm::Find(catalogue, ProblemOf(job.task, job.workload), machine.info().name);
   if (row == nullptr && !options.catalogue.empty()) {

@@ -20,9 +20,8 @@ void AddOurs(const ModeTiming& mode, std::vector<LibraryTime>& times) {
     const std::string full = time.layout == "max" ? time.name : time.name + "-" + time.layout;
     for (const Comparison& comparison : mode.comparisons) {
       const Interval& interval = comparison.interval;
-      if (comparison.baseline != full || !(interval.lo > 0) || !std::isfinite(interval.hi))
-        continue;
-      time.ours = {comparison.ratio, interval};
+      const bool known = interval.lo > 0 && std::isfinite(interval.hi);
+      if (comparison.baseline == full && known) time.ours = {comparison.ratio, interval};
     }
   }
   times.insert(times.begin(), {std::string(hgemm::kOurKernel), "tn", mode.mode,
