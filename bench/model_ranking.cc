@@ -32,9 +32,8 @@ struct Measured {
 
 hgemm::Problem ProblemOf(const store::ReplaySpace& replay) {
   const task::HgemmShape shape = task::ShapeOf(replay.workload);
-  const bool row_major_b = task::LayoutOf(replay.task) == "NN";
-  return {shape.m, shape.n, shape.k, row_major_b ? hgemm::Layout::kNN : hgemm::Layout::kTN,
-          task::DTypeOf(replay.task)};
+  const std::optional<hgemm::Layout> layout = hgemm::LayoutFromText(task::LayoutOf(replay.task));
+  return {shape.m, shape.n, shape.k, layout.value(), task::DTypeOf(replay.task)};
 }
 
 // In units of cuBLASLt's time in a hot CUDA graph; infinite for what failed.

@@ -33,9 +33,9 @@ Result<PackKernel> KernelFrom(const JsonReader& reader, std::string_view images)
   TRY(reader.OnlyFields({"name", "layout", "dtype", "plan", "offset", "bytes"}));
   PackKernel kernel;
   kernel.point = TRY(hgemm::PointFromName(TRY(reader.At("name").String())));
-  const std::string layout = TRY(reader.At("layout").String());
-  if (layout != "NN" && layout != "TN") return reader.At("layout").Bad("NN or TN");
-  kernel.layout = layout == "NN" ? hgemm::Layout::kNN : hgemm::Layout::kTN;
+  const auto layout = hgemm::LayoutFromText(TRY(reader.At("layout").String()));
+  if (!layout) return reader.At("layout").Bad("NN or TN");
+  kernel.layout = *layout;
   const auto dtype = DTypeFromName(TRY(reader.At("dtype").String()));
   if (dtype != DType::kF16 && dtype != DType::kBF16) return reader.At("dtype").Bad("f16 or bf16");
   kernel.dtype = *dtype;

@@ -86,10 +86,11 @@ Result<std::string> Filled(const Place& place, std::string_view name, std::strin
 Result<Problem> ProblemOf(const Place& place, std::span<const std::string_view> cells) {
   Problem problem{TRY(Extent(place, "m", cells[0])), TRY(Extent(place, "n", cells[1])),
                   TRY(Extent(place, "k", cells[2]))};
-  if (cells[3] != "NN" && cells[3] != "TN") {
+  const std::optional<Layout> layout = LayoutFromText(cells[3]);
+  if (!layout) {
     return Bad(place, "layout: expected NN or TN, found '" + std::string(cells[3]) + "'");
   }
-  problem.layout = cells[3] == "NN" ? Layout::kNN : Layout::kTN;
+  problem.layout = *layout;
   return problem;
 }
 

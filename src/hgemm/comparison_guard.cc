@@ -9,7 +9,7 @@ namespace {
 // Of the device, layout and type that were compared, whatever its size.
 bool IsOfTerms(const CatalogueRow& row, const ComparisonTerms& terms) {
   return row.device == terms.device && warpsmith::Name(row.problem.dtype) == terms.dtype &&
-         (row.problem.layout == Layout::kNN) == (terms.layout == "NN");
+         LayoutText(row.problem.layout) == terms.layout;
 }
 
 // Of two ratios to the bar. Which rounds disagree about them is not known any more: the interval

@@ -40,8 +40,7 @@ Result<Problem> ProblemIn(const Cells& cells, const ComparisonTerms& terms) {
     return cells.Bad("layout and dtype: the head says " + terms.layout + " and " + terms.dtype +
                      ", found " + Quoted(cells[3]) + " and " + Quoted(cells[4]));
   }
-  return Problem{extents[0], extents[1], extents[2],
-                 terms.layout == "NN" ? Layout::kNN : Layout::kTN,
+  return Problem{extents[0], extents[1], extents[2], LayoutFromText(terms.layout).value(),
                  DTypeFromName(terms.dtype).value()};
 }
 
@@ -87,8 +86,7 @@ Result<ComparisonTerms> HeadIn(Lines& lines) {
     terms.*field.text = line.substr(expected.size());
   }
   const auto dtype = DTypeFromName(terms.dtype);
-  if ((terms.layout != "NN" && terms.layout != "TN") ||
-      (dtype != DType::kF16 && dtype != DType::kBF16)) {
+  if (!LayoutFromText(terms.layout) || (dtype != DType::kF16 && dtype != DType::kBF16)) {
     return Bad(lines.place(), "expected layout NN or TN and dtype f16 or bf16, found " +
                                   Quoted(terms.layout) + " and " + Quoted(terms.dtype));
   }

@@ -2,6 +2,13 @@
 
 namespace warpsmith::hgemm {
 
+std::optional<Layout> LayoutFromText(std::string_view text) {
+  for (const Layout layout : {Layout::kNN, Layout::kTN}) {
+    if (text == LayoutText(layout)) return layout;
+  }
+  return std::nullopt;
+}
+
 std::string SizesText(const Problem& problem) {
   return std::to_string(problem.m) + "x" + std::to_string(problem.n) + "x" +
          std::to_string(problem.k);

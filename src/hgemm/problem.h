@@ -4,7 +4,9 @@
 
 #include <compare>
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "core/dtype.h"
 
@@ -14,6 +16,7 @@ namespace warpsmith::hgemm {
 // for it, whose matrices are column-major).
 enum class Layout : uint8_t { kNN, kTN };
 constexpr const char* LayoutText(Layout layout) { return layout == Layout::kNN ? "NN" : "TN"; }
+std::optional<Layout> LayoutFromText(std::string_view text);
 
 struct Problem {
   int64_t m = 0, n = 0, k = 0;

@@ -1,5 +1,7 @@
 #include "hgemm_products.h"
 
+#include <optional>
+
 #include "task/hgemm_task.h"
 
 namespace warpsmith::cli {
@@ -16,9 +18,8 @@ std::string ArgumentsOf(const ProductOptions& product) {
 
 hgemm::Problem ProblemOf(const Task& task, const Workload& workload) {
   const task::HgemmShape shape = task::ShapeOf(workload);
-  const bool row_major_b = task::LayoutOf(task) == "NN";
-  return {shape.m, shape.n, shape.k, row_major_b ? hgemm::Layout::kNN : hgemm::Layout::kTN,
-          task::DTypeOf(task)};
+  const std::optional<hgemm::Layout> layout = hgemm::LayoutFromText(task::LayoutOf(task));
+  return {shape.m, shape.n, shape.k, layout.value(), task::DTypeOf(task)};
 }
 
 }  // namespace warpsmith::cli
