@@ -126,7 +126,9 @@ HgemmShape ShapeOf(const Workload& workload) {
 std::string LayoutOf(const Task& task) {
   if (task.reference.kind != "gemm") return "";
   const auto found = task.reference.options.find("layout");
-  return found == task.reference.options.end() ? "" : found->second;
+  const bool known =
+      found != task.reference.options.end() && (found->second == "NN" || found->second == "TN");
+  return known ? found->second : "";
 }
 
 DType DTypeOf(const Task& task) { return task.tensors.front().dtype; }

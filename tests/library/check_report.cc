@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <optional>
 #include <sstream>
 
 #include "check_data.h"
@@ -13,14 +16,20 @@ namespace {
 
 constexpr int kCellsOfSubject = 11;  // check,m,n,k,ops,dtype,alpha,beta,lda,ldb,ldc
 
-// Empty: not a row of something that was right.
-std::string SubjectOfRight(const std::string& line) {
+struct Right {
+  std::string subject;
+  double value = 0;
+};
+
+// Nothing: not a row of something that was right.
+std::optional<Right> RightOf(const std::string& line) {
   size_t end = std::string::npos;
   for (int cell = 0; cell < kCellsOfSubject; ++cell) {
     end = line.find(',', end + 1);
-    if (end == std::string::npos) return "";
+    if (end == std::string::npos) return std::nullopt;
   }
-  return line.find(",right,", end) == std::string::npos ? "" : line.substr(0, end);
+  if (line.find(",right,", end) == std::string::npos) return std::nullopt;
+  return Right{line.substr(0, end), std::strtod(line.c_str() + end + 1, nullptr)};
 }
 
 }  // namespace
@@ -29,10 +38,11 @@ Result<CheckReport> CheckReport::Open(const std::string& path, const std::string
                                       const cuda::DeviceProperties& device) {
   CheckReport report;
   const std::string version = std::string("libwarpsmith_gemm ") + warpsmith_gemm_version();
-  if (!skip.empty() && skip == path) {
+  std::error_code unknown;
+  if (!skip.empty() && std::filesystem::equivalent(skip, path, unknown)) {
     return Error{ErrorCode::kUsage, "--skip and --csv are one file", "give --csv another name"};
   }
-  if (!skip.empty()) TRY(report.ReadSkipped(skip, "# " + device.name + ", "));
+  if (!skip.empty()) TRY(report.ReadSkipped(skip, "# " + device.name + ", ", version));
   if (path.empty()) return report;
   report.file_.open(path);
   report.file_ << "# " << device.name << ", " << UtcTimestamp() << ", " << version
@@ -41,23 +51,26 @@ Result<CheckReport> CheckReport::Open(const std::string& path, const std::string
   return Error{ErrorCode::kIo, "cannot write " + path, "name another --csv"};
 }
 
-Status CheckReport::ReadSkipped(const std::string& path, const std::string& device) {
+Status CheckReport::ReadSkipped(const std::string& path, const std::string& device,
+                                const std::string& version) {
   const std::string text = TRY(ReadFile(path));
-  if (!text.starts_with(device)) {
-    return Error{ErrorCode::kBadInput, path + " does not begin with '" + device + "'",
-                 "--skip is for rows of the same device"};
+  const std::string head = text.substr(0, text.find('\n'));
+  if (!head.starts_with(device) || head.find(version) == std::string::npos) {
+    return Error{ErrorCode::kBadInput,
+                 path + " does not begin with '" + device + "..., " + version + "'",
+                 "--skip is for rows of the same device and library"};
   }
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
-    if (const std::string subject = SubjectOfRight(line); !subject.empty()) {
-      skipped_.insert(subject);
-    }
+    if (const auto right = RightOf(line)) skipped_[right->subject] = right->value;
   }
   return {};
 }
 
-bool CheckReport::Skips(const char* check, const warpsmith_gemm_problem& problem) const {
-  return skipped_.contains(std::string(check) + "," + Text(problem));
+bool CheckReport::Skips(const char* check, const warpsmith_gemm_problem& problem,
+                        double times) const {
+  const auto found = skipped_.find(std::string(check) + "," + Text(problem));
+  return found != skipped_.end() && found->second >= times;
 }
 
 void CheckReport::Add(const char* check, const warpsmith_gemm_problem& problem, double value,

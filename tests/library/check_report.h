@@ -6,7 +6,7 @@
 
 #include <cstdint>
 #include <fstream>
-#include <set>
+#include <map>
 #include <string>
 
 #include "cuda/driver.h"
@@ -17,23 +17,26 @@ namespace warpsmith::check {
 class CheckReport {
  public:
   // `path`: empty for none. `skip`: the rows of a run that was cut off, on the same device with the
-  // same library; empty for none. kUsage where both are one file.
+  // same version of the library (its pack is not looked at); empty for none. kUsage where both are
+  // one file.
   static Result<CheckReport> Open(const std::string& path, const std::string& skip,
                                   const cuda::DeviceProperties& device);
 
-  // Was it right in the run that is gone on with?
-  bool Skips(const char* check, const warpsmith_gemm_problem& problem) const;
+  // Was it right in the run that is gone on with, so many times?
+  bool Skips(const char* check, const warpsmith_gemm_problem& problem, double times = 0) const;
   void Add(const char* check, const warpsmith_gemm_problem& problem, double value, bool right,
            const std::string& what);
 
   int64_t done() const { return done_; }
   int64_t wrong() const { return wrong_; }
+  bool is_whole() const { return !file_.is_open() || file_.good(); }  // every row was written
 
  private:
-  Status ReadSkipped(const std::string& path, const std::string& device);
+  Status ReadSkipped(const std::string& path, const std::string& device,
+                     const std::string& version);
 
   std::ofstream file_;
-  std::set<std::string> skipped_;
+  std::map<std::string, double> skipped_;  // their values
   int64_t done_ = 0, wrong_ = 0;
 };
 

@@ -131,6 +131,13 @@ class Checker {
     return words == nullptr ? text : words + 2;
   }
 
+  // With the workspace that the problem is fastest with.
+  std::string Explained(const warpsmith_gemm_problem& problem) {
+    size_t bytes = 0;
+    warpsmith_gemm_workspace(library_, &problem, &bytes);
+    return Explained(problem, bytes);
+  }
+
   Result<std::vector<uint16_t>> BitsOf(const Room& room) {
     std::vector<uint16_t> bits(room.c.bytes() / 2);
     TRY(cuda::CopyToHost(bits.data(), room.c.address(), room.c.bytes()));
@@ -227,11 +234,12 @@ class Checker {
   // The same bits every time. What cannot be run is wrong, too.
   void SameBits(const char* check, const warpsmith_gemm_problem& problem, int times,
                 const std::function<Status()>& meanwhile) {
-    if (report_.Skips(check, problem)) return;
+    if (report_.Skips(check, problem, times)) return;
     const auto differing = DifferingOf(problem, times, meanwhile);
     report_.Add(check, problem, times, differing.ok() && *differing == 0,
-                differing.ok() ? std::to_string(*differing) + " elements differ"
-                               : differing.error().Line());
+                differing.ok()
+                    ? std::to_string(*differing) + " elements differ; " + Explained(problem)
+                    : differing.error().Line());
   }
 
   Status ManyTimes(const warpsmith_gemm_problem& problem) {
@@ -401,6 +409,7 @@ Result<int> Main(const Options& options) {
                                                                          warpsmith_gemm_destroy);
   CheckReport report = TRY(CheckReport::Open(options.csv, options.skip, device));
   TRY(Checker(options, report, library).Run());
+  if (!report.is_whole()) return Error{ErrorCode::kIo, "not every row could be written", ""};
   std::printf("%ld checks, %ld wrong\n", static_cast<long>(report.done()),
               static_cast<long>(report.wrong()));
   return report.wrong() == 0 ? 0 : 1;

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::string_view kColumns = "m,n,k,layout,dtype,check,finding,detail,config,cubin\n";
 constexpr size_t kColumnCount = 10, kCheckColumn = 5, kFindingColumn = 6, kCubinColumn = 9;
-constexpr std::string_view kClean = "clean";
+constexpr std::string_view kClean = "clean", kFound = "found";
 constexpr std::chrono::milliseconds kLockPatience{0};
 
 std::string OnOneLine(std::string text) {
@@ -29,7 +29,7 @@ std::string OnOneLine(std::string text) {
 
 }  // namespace
 
-// The head and all whole rows; which cubins were clean the last time that they were run.
+// The head and all whole rows.
 Result<std::string> AuditFindings::WholeRows(const std::string& path, const std::string& head) {
   const std::string text = TRY(ReadFile(path));
   const size_t first = text.find('\n');
@@ -45,14 +45,22 @@ Result<std::string> AuditFindings::WholeRows(const std::string& path, const std:
     at = end + 1;
     const std::vector<std::string_view> cells = hgemm::Split(line, ',');
     if (cells.size() != kColumnCount) continue;
-    const std::pair<std::string, std::string> key{cells[kCheckColumn], cells[kCubinColumn]};
-    if (cells[kFindingColumn] == kClean) {
-      clean_before_.insert(key);
-    } else {
-      clean_before_.erase(key);
-    }
+    TakeRow(line, cells);
   }
   return text.substr(0, at);
+}
+
+// A run that was not watched to its end says nothing.
+void AuditFindings::TakeRow(const std::string& line, const std::vector<std::string_view>& cells) {
+  const Key key{cells[kCheckColumn], cells[kCubinColumn]};
+  const std::string run =
+      line.substr(0, static_cast<size_t>(cells[kFindingColumn].data() - line.data()));
+  if (cells[kFindingColumn] == kClean) {
+    clean_before_.insert(key);
+    convicted_before_[key].erase(run);
+  } else if (cells[kFindingColumn] == kFound) {
+    convicted_before_[key].insert(run);
+  }
 }
 
 Status AuditFindings::Open(const std::string& path, const DeviceInfo& info) {
@@ -68,13 +76,16 @@ Status AuditFindings::Open(const std::string& path, const DeviceInfo& info) {
 }
 
 bool AuditFindings::IsKnown(std::string_view check, const std::string& cubin) const {
-  return !cubin.empty() && clean_before_.contains({std::string(check), cubin});
+  const Key key{check, cubin};
+  const auto convicted = convicted_before_.find(key);
+  const bool stands = convicted != convicted_before_.end() && !convicted->second.empty();
+  return !cubin.empty() && clean_before_.contains(key) && !stands;
 }
 
 void AuditFindings::Add(const Watched& watched, const audit::AuditFinding& finding) {
   const auto* report = std::get_if<AuditReport>(&finding);
   const bool clean = report != nullptr && report->status == AuditStatus::kClean;
-  const std::string_view word = clean ? kClean : report == nullptr ? "found" : "absent";
+  const std::string_view word = clean ? kClean : report == nullptr ? kFound : "absent";
   const std::string& detail =
       report != nullptr ? report->detail : std::get<Rejected>(finding).detail;
   const hgemm::Problem& p = watched.row.problem;

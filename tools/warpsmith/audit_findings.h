@@ -4,12 +4,14 @@
 #define WARPSMITH_TOOLS_AUDIT_FINDINGS_H_
 
 #include <atomic>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <set>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "audit/finding.h"
 #include "core/device.h"
@@ -34,7 +36,7 @@ class AuditFindings {
   // is written.
   Status Open(const std::string& path, const DeviceInfo& info);
 
-  // A cubin that was clean on some shape is not run again.
+  // A cubin that was clean on some shape, and on none was found to be wrong, is not run again.
   bool IsKnown(std::string_view check, const std::string& cubin) const;
   void AddKnown() { ++known_; }
   void Add(const Watched& watched, const audit::AuditFinding& finding);
@@ -48,13 +50,18 @@ class AuditFindings {
   std::optional<Error> broken() const;
 
  private:
+  using Key = std::pair<std::string, std::string>;  // check, cubin
+
   Result<std::string> WholeRows(const std::string& path, const std::string& head);
+  void TakeRow(const std::string& line, const std::vector<std::string_view>& cells);
 
   mutable std::mutex mutex_;
   std::optional<FileLock> lock_;
   std::optional<AppendFile> file_;
   std::optional<Error> broken_;
-  std::set<std::pair<std::string, std::string>> clean_before_;  // check, cubin
+  std::set<Key> clean_before_;
+  std::map<Key, std::set<std::string>>
+      convicted_before_;  // by which runs, that were not clean since
   std::atomic<int> clean_ = 0, known_ = 0, convicted_ = 0, absent_ = 0;
 };
 

@@ -53,18 +53,27 @@ TEST_F(AuditFindingsTest, WhatWasCleanIsKnownTheNextTime) {
               HasSubstr("\n64,64,64,TN,f16,memcheck,clean,no error; none,tiny warp_m=16,c1\n"));
   ASSERT_TRUE(
       WriteFileAtomic(csv_, Text() + "512,64,64,TN,f16,memcheck,clean,no error,tiny,c4").ok());
-  AuditFindings next;
-  const Status opened = next.Open(csv_, Device());
-  ASSERT_TRUE(opened.ok()) << opened.error().Line();
-  EXPECT_TRUE(next.IsKnown(audit::kMemcheck, "c1"));
-  EXPECT_FALSE(next.IsKnown(audit::kRacecheck, "c1"));
-  EXPECT_FALSE(next.IsKnown(audit::kMemcheck, "c2")) << "it had findings";
-  EXPECT_FALSE(next.IsKnown(audit::kMemcheck, "")) << "it was not compiled";
-  EXPECT_FALSE(next.IsKnown(audit::kMemcheck, "c4")) << "its row is torn";
-  EXPECT_THAT(Text(), HasSubstr(",memcheck,found,out of bounds,")) << "nothing is forgotten";
-  next.Add(Sample(64, "c1"), Rejected{"memcheck", "now it is"});
+  {
+    AuditFindings next;
+    const Status opened = next.Open(csv_, Device());
+    ASSERT_TRUE(opened.ok()) << opened.error().Line();
+    EXPECT_TRUE(next.IsKnown(audit::kMemcheck, "c1"));
+    EXPECT_FALSE(next.IsKnown(audit::kRacecheck, "c1"));
+    EXPECT_FALSE(next.IsKnown(audit::kMemcheck, "c2")) << "it had findings";
+    EXPECT_FALSE(next.IsKnown(audit::kMemcheck, "")) << "it was not compiled";
+    EXPECT_FALSE(next.IsKnown(audit::kMemcheck, "c4")) << "its row is torn";
+    EXPECT_THAT(Text(), HasSubstr(",memcheck,found,out of bounds,")) << "nothing is forgotten";
+    AuditFindings other;
+    EXPECT_FALSE(other.Open(csv_, Device()).ok()) << "two writers";
+    next.Add(Sample(128, "c1"), Rejected{"memcheck", "on another shape"});
+    next.Add(Sample(64, "c1"), Clean());
+    next.Add(Sample(128, "c2"), Clean());
+    next.Add(Sample(128, "c2"), audit::Absent(audit::kMemcheck, "no tool"));
+  }
   AuditFindings last;
-  EXPECT_FALSE(last.Open(csv_, Device()).ok()) << "two writers";
+  ASSERT_TRUE(last.Open(csv_, Device()).ok());
+  EXPECT_FALSE(last.IsKnown(audit::kMemcheck, "c1")) << "it stands convicted on a shape";
+  EXPECT_TRUE(last.IsKnown(audit::kMemcheck, "c2")) << "the conviction was taken back";
   EXPECT_THAT(Text(), Not(HasSubstr("c4")));
 }
 

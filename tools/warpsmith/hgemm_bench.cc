@@ -79,17 +79,20 @@ Result<std::vector<LibraryTimes>> MeasureTorch(const std::vector<Sizes>& shapes,
   if (const auto* absent = std::get_if<baseline::TorchAbsent>(&outcome)) {
     return Error{ErrorCode::kUnavailable, absent->reason, ""};
   }
-  std::vector<LibraryTimes> more;
+  std::vector<LibraryTimes> more;  // both layouts of a shape in one
+  for (const Sizes& shape : shapes) more.push_back({shape, {}});
   for (const baseline::TorchTimes& times : std::get<baseline::TorchMeasured>(outcome).times) {
     const std::string layout = times.shape.layout == cuda::GemmLayout::kNN ? "nn" : "tn";
-    LibraryTimes& one = more.emplace_back();
-    one.shape = {times.shape.m, times.shape.n, times.shape.k};
-    for (const auto& [mode, us] : {std::pair(Mode::kDeviceHot, times.device_us),
-                                   {Mode::kOffline, times.offline_us},
-                                   {Mode::kServer, times.server_us}}) {
-      one.times.push_back({std::string(kTorch), layout, mode, us, std::nullopt});
+    for (LibraryTimes& one : more) {
+      if (one.shape != Sizes{times.shape.m, times.shape.n, times.shape.k}) continue;
+      for (const auto& [mode, us] : {std::pair(Mode::kDeviceHot, times.device_us),
+                                     {Mode::kOffline, times.offline_us},
+                                     {Mode::kServer, times.server_us}}) {
+        if (us > 0) one.times.push_back({std::string(kTorch), layout, mode, us, std::nullopt});
+      }
     }
   }
+  std::erase_if(more, [](const LibraryTimes& one) { return one.times.empty(); });
   return more;
 }
 
@@ -100,7 +103,12 @@ Status AddTorch(const DeviceInfo& info, const std::function<bool()>& stop, Libra
   for (const LibraryTimes& shape : file.table().shapes) {
     if (!hgemm::Has(shape, kTorch)) lacking.push_back(shape.shape);
   }
-  for (size_t i = 0; i < lacking.size() && !stop(); i += kAtATime) {
+  for (size_t i = 0; i < lacking.size(); i += kAtATime) {
+    if (stop()) {
+      std::fprintf(stderr, "%zu shapes lack torch.matmul; the same command goes on with them\n",
+                   lacking.size() - i);
+      return {};
+    }
     const auto first = lacking.begin() + static_cast<std::ptrdiff_t>(i);
     const auto last =
         lacking.begin() + static_cast<std::ptrdiff_t>(std::min(i + kAtATime, lacking.size()));

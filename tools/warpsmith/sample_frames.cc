@@ -40,6 +40,9 @@ Result<size_t> SampleBytesToKeep(const fs::path& path, const std::vector<Sizes>&
   const std::string bytes = TRY(TextIfThere(path));
   const size_t frames = WholeFrames(bytes).size();
   if (frames > shapes.size() + 2) return NotTheTables(path, frames, shapes.size());
+  if (frames == 0 && !Compress(kSampleColumns).starts_with(bytes)) {
+    return NotTheTables(path, frames, shapes.size());
+  }
   return SampleBytes(path, bytes, shapes);
 }
 
