@@ -70,16 +70,12 @@ Result<Row> RowIn(const Place& place, const ComparisonTerms& terms, std::string_
 
 // "# device: NVIDIA H200", one for each term, in their order; then the columns.
 Result<ComparisonTerms> HeadIn(Lines& lines) {
-  const auto next = [&]() -> Result<std::string_view> {
-    if (const auto line = lines.Next()) return *line;
-    return Bad({lines.place().source, lines.place().line + 1}, "the head is cut off");
-  };
-  const std::string_view first = TRY(next());
+  const std::string_view first = TRY(lines.NextOfHead(kFix));
   TRY(CheckFirstLine(kFirstLine, lines.place(), first));
   ComparisonTerms terms;
   for (const auto& field : kTermFields) {
     const std::string expected = "# " + std::string(field.name) + ": ";
-    const std::string_view line = TRY(next());
+    const std::string_view line = TRY(lines.NextOfHead(kFix));
     if (!line.starts_with(expected) || line.size() == expected.size()) {
       return Bad(lines.place(), "expected '" + expected + "...', found " + Quoted(line));
     }
@@ -90,7 +86,7 @@ Result<ComparisonTerms> HeadIn(Lines& lines) {
     return Bad(lines.place(), "expected layout NN or TN and dtype f16 or bf16, found " +
                                   Quoted(terms.layout) + " and " + Quoted(terms.dtype));
   }
-  const std::string_view columns = TRY(next());
+  const std::string_view columns = TRY(lines.NextOfHead(kFix));
   if (columns == kColumns) return terms;
   return Bad(lines.place(),
              "expected the columns '" + std::string(kColumns) + "', found " + Quoted(columns));

@@ -20,19 +20,15 @@ Error Bad(const Place& place, const std::string& what) { return BadAt(place, wha
 
 // Terms and sessions; then the columns.
 Status HeadIn(Lines& lines, LibraryTable& table) {
-  const auto next = [&]() -> Result<std::string_view> {
-    if (const auto line = lines.Next()) return *line;
-    return Bad({lines.place().source, lines.place().line + 1}, "the head is cut off");
-  };
-  const std::string_view first = TRY(next());
+  const std::string_view first = TRY(lines.NextOfHead(kFix));
   TRY(CheckFirstLine(kFirstLine, lines.place(), first));
-  const std::string_view terms = TRY(next());
+  const std::string_view terms = TRY(lines.NextOfHead(kFix));
   if (!terms.starts_with(kTerms) || terms.size() == kTerms.size()) {
     return Bad(lines.place(), "expected '" + std::string(kTerms) + "...', found " + Quoted(terms));
   }
   table.terms = terms.substr(kTerms.size());
-  std::string_view columns = TRY(next());
-  for (; columns.starts_with(kSession); columns = TRY(next())) {
+  std::string_view columns = TRY(lines.NextOfHead(kFix));
+  for (; columns.starts_with(kSession); columns = TRY(lines.NextOfHead(kFix))) {
     table.sessions.emplace_back(columns.substr(kSession.size()));
   }
   if (columns == kColumns) return {};

@@ -19,6 +19,11 @@ std::optional<std::string_view> Lines::Next() {
   return line;
 }
 
+Result<std::string_view> Lines::NextOfHead(const char* fix) {
+  if (const auto line = Next()) return *line;
+  return BadAt({place_.source, place_.line + 1}, "the head is cut off", fix);
+}
+
 Result<Cells> Cells::Of(const Place& place, std::string_view line, size_t columns,
                         const char* fix) {
   Cells cells(place, fix);

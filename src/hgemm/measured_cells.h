@@ -22,6 +22,7 @@ class Lines {
   Lines(std::string_view source, std::string_view text) : place_{source, 0}, rest_(text) {}
 
   std::optional<std::string_view> Next();
+  Result<std::string_view> NextOfHead(const char* fix);  // kBadInput: there is none
   const Place& place() const { return place_; }
   size_t bytes() const { return bytes_; }  // of the lines handed out
 

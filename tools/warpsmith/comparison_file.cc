@@ -15,12 +15,6 @@ namespace fs = std::filesystem;
 
 constexpr std::chrono::milliseconds kLockPatience{0};
 
-Result<std::string> TextIfThere(const fs::path& path) {
-  std::error_code unknown;
-  if (!fs::exists(path, unknown) && !unknown) return std::string();
-  return ReadFile(path);
-}
-
 std::vector<Sizes> SizesIn(const std::vector<hgemm::ShapeComparison>& shapes) {
   std::vector<Sizes> sizes;
   for (const hgemm::ShapeComparison& shape : shapes) {

@@ -11,12 +11,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-Result<std::string> TextIfThere(const fs::path& path) {
-  std::error_code unknown;
-  if (!fs::exists(path, unknown) && !unknown) return std::string();
-  return ReadFile(path);
-}
-
 Status CheckSamples(const fs::path& path, std::string_view frame, const Sizes& shape) {
   const std::string lines = TRY(Decompress(path.string(), frame));
   if (lines.starts_with(fmt::format("{},{},{},", shape[0], shape[1], shape[2]))) return {};
@@ -47,6 +41,12 @@ Result<size_t> SampleBytesToKeep(const fs::path& path, const std::vector<Sizes>&
 }
 
 }  // namespace
+
+Result<std::string> TextIfThere(const fs::path& path) {
+  std::error_code unknown;
+  if (!fs::exists(path, unknown) && !unknown) return std::string();
+  return ReadFile(path);
+}
 
 std::string SampleLines(const Sizes& shape, Mode mode, std::string_view contender,
                         const ContenderTiming& timing) {

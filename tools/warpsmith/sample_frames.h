@@ -29,6 +29,9 @@ inline constexpr std::string_view kSampleColumns =
 std::string SampleLines(const Sizes& shape, Mode mode, std::string_view contender,
                         const ContenderTiming& timing);
 
+// Empty where there is no such file.
+Result<std::string> TextIfThere(const std::filesystem::path& path);
+
 // "h200.csv" -> "h200.samples.csv.zst"
 std::filesystem::path SamplesPath(const std::filesystem::path& csv);
 
