@@ -18,9 +18,9 @@ constexpr double kExchanged = 0.25;  // what M and N exchanged are away, at leas
 
 // What depends on the sizes more than on what makes a kernel fast.
 bool IsLoose(std::string_view parameter) {
-  constexpr std::array<std::string_view, 8> kLoose = {
-      "stages",   "raster_group",   "raster_along_m", "overlap",
-      "stream_c", "producer_warps", "even_rounds",    "tma_store"};
+  constexpr std::array<std::string_view, 9> kLoose = {
+      "stages",         "raster_group", "raster_along_m", "overlap",     "stream_c",
+      "producer_warps", "even_rounds",  "tma_store",      "l2_promotion"};
   return std::find(kLoose.begin(), kLoose.end(), parameter) != kLoose.end();
 }
 

@@ -37,7 +37,8 @@ constexpr Parameter<P> kTable[] = {{"tile_m", &P::tile_m},
                                    {"ping_pong", &P::ping_pong},
                                    {"overlap", &P::overlap},
                                    {"direct_load", &P::direct_load},
-                                   {"even_rounds", &P::even_rounds}};
+                                   {"even_rounds", &P::even_rounds},
+                                   {"l2_promotion", &P::l2_promotion}};
 
 // Of the second kernel, four columns each: CTAs for every SM, if there are so many columns.
 int64_t SumThreads(const Problem& problem) {
@@ -108,7 +109,7 @@ std::string Source(const Problem& problem, const P& p) {
 
 // A row-major matrix of `rows` x `columns` elements, fetched or stored in boxes.
 TensorMapArgument Map(const char* tensor, DType dtype, const char* rows, const char* columns,
-                      int64_t box_rows, int64_t box_columns) {
+                      int64_t box_rows, int64_t box_columns, int64_t l2_promotion) {
   const auto text = [](const std::string& s) { return Expression::Literal(s); };
   TensorMapArgument map;
   map.tensor = tensor;
@@ -118,23 +119,24 @@ TensorMapArgument Map(const char* tensor, DType dtype, const char* rows, const c
   map.box = {Expression::Constant(box_columns), Expression::Constant(box_rows)};
   map.element_strides = {Expression::Constant(1), Expression::Constant(1)};
   map.swizzle = box_columns == 64 ? Swizzle::k128B : Swizzle::k64B;
-  map.l2_promotion_bytes = 256;
+  map.l2_promotion_bytes = static_cast<int>(l2_promotion);
   return map;
 }
 
 std::vector<Argument> Arguments(const Problem& problem, const P& p) {
   const DType dtype = problem.dtype;
   std::vector<Argument> arguments = {TensorArgument{"A"}};
-  if (!p.direct_load) arguments = {Map("A", dtype, "M", "K", p.tile_m / p.cluster_n, 64)};
+  if (!p.direct_load)
+    arguments = {Map("A", dtype, "M", "K", p.tile_m / p.cluster_n, 64, p.l2_promotion)};
   if (p.direct_load) {
     arguments.emplace_back(TensorArgument{"B"});
   } else if (problem.layout == Layout::kTN) {
-    arguments.emplace_back(Map("B", dtype, "N", "K", p.tile_n / p.cluster_m, 64));
+    arguments.emplace_back(Map("B", dtype, "N", "K", p.tile_n / p.cluster_m, 64, p.l2_promotion));
   } else {
-    arguments.emplace_back(Map("B", dtype, "K", "N", p.tile_k / p.cluster_m, 64));
+    arguments.emplace_back(Map("B", dtype, "K", "N", p.tile_k / p.cluster_m, 64, p.l2_promotion));
   }
   if (p.tma_store) {
-    arguments.emplace_back(Map("C", dtype, "M", "N", 64, WgmmaPanelColumns(p)));
+    arguments.emplace_back(Map("C", dtype, "M", "N", 64, WgmmaPanelColumns(p), 256));
   } else if (p.slices > 1) {
     arguments.emplace_back(WorkspaceArgument{"partials"});
   } else {

@@ -28,6 +28,7 @@ struct WgmmaParameters {
   int64_t overlap = 0;      // as in tiny_family.h
   int64_t direct_load = 0;  // 1: a warpgroup copies operands without TMA
   int64_t even_rounds = 0;  // 1: persistent: no more CTAs than share the tiles evenly
+  int64_t l2_promotion = 256;  // bytes that a load has L2 fetch together: 128, 256
   bool operator==(const WgmmaParameters&) const = default;
 };
 

@@ -37,7 +37,7 @@ LaunchOperation LaunchOf(const Problem& problem, const WgmmaParameters& p) {
 
 TEST(WgmmaFamily, ConfigRoundTrips) {
   EXPECT_EQ(WgmmaFromConfig(ToConfig(Large())), Large());
-  EXPECT_EQ(ToConfig(Large()).size(), 21u);
+  EXPECT_EQ(ToConfig(Large()).size(), 22u);
 }
 
 // Recordings made before a parameter was there do not name it.
@@ -279,6 +279,28 @@ TEST(WgmmaFamily, OverlapIsOfferedWhereItPays) {
   EXPECT_EQ(OverlapsOf(kDeep, 4, 1), std::set<int64_t>{0});  // 10.4 us, 13.6 us with 2
   EXPECT_EQ(OverlapsOf(kDeep, 4, 2), (std::set<int64_t>{0, 2}));
   EXPECT_TRUE(LaunchOf(square, {.overlap = 1}).programmatic);
+}
+
+// Of an H200, 2026-11-22: 1.7 % faster in the mean of 48 thin shapes, up to 5 %.
+TEST(WgmmaFamily, ThinAndLargeOperandsAreFetchedAsTheyAreRead) {
+  const auto promotions = [](const Problem& problem) {
+    std::set<int64_t> all;
+    for (const Config& config : WgmmaConfigs(problem, {})) {
+      all.insert(WgmmaFromConfig(config).l2_promotion);
+    }
+    return all;
+  };
+  EXPECT_EQ(promotions({64, 12288, 8192, Layout::kTN}), std::set<int64_t>{128});
+  EXPECT_EQ(promotions({12288, 128, 8192, Layout::kNN}), std::set<int64_t>{128});
+  EXPECT_EQ(promotions({64, 1024, 1024, Layout::kTN}), std::set<int64_t>{256});
+  EXPECT_EQ(promotions({4096, 4096, 4096, Layout::kTN}), std::set<int64_t>{256});
+  WgmmaParameters p = Large();
+  p.l2_promotion = 128;
+  const LaunchOperation launch = LaunchOf(kSquare, p);
+  EXPECT_EQ(std::get<TensorMapArgument>(launch.arguments[0]).l2_promotion_bytes, 128);
+  EXPECT_EQ(std::get<TensorMapArgument>(launch.arguments[1]).l2_promotion_bytes, 128);
+  p.l2_promotion = 64;
+  EXPECT_FALSE(IsLegalWgmma(kSquare, {}, p));
 }
 
 // Fastest of a measurement on an H200, 2026-11-21.

@@ -113,9 +113,9 @@ int64_t WgmmaClusterSize(const P& p) { return p.cluster_m * p.cluster_n * p.spli
 int64_t WgmmaSharedBytes(const P& p) { return SharedBytesWith(p, WgmmaStorePanels(p)); }
 
 bool IsLegalWgmma(const Problem& problem, const Target& target, const P& p) {
-  return target.compute_capability == 90 && HasWgmmaInstruction(p, problem.layout) &&
-         WgmmaClusterSize(p) <= kMaxClusterCtas && FitsSm(p, target) && StoresFit(p) &&
-         ScheduleFits(p) && StridesFit(problem, p) &&
+  return target.compute_capability == 90 && IsOneOf(p.l2_promotion, {128, 256}) &&
+         HasWgmmaInstruction(p, problem.layout) && WgmmaClusterSize(p) <= kMaxClusterCtas &&
+         FitsSm(p, target) && StoresFit(p) && ScheduleFits(p) && StridesFit(problem, p) &&
          CeilDiv(problem.k, p.tile_k) >= WgmmaMinimumKBlocks(p);
 }
 

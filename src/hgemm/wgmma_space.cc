@@ -70,6 +70,15 @@ bool IsRingPlausible(const Problem& problem, const P& p) {
   return p.stages <= StagesOfTile(problem, p) * (p.persistent ? kMostTilesInRing : 1);
 }
 
+// Rows are read 128 bytes at a time. Where they come from memory and only a tile or two wants each
+// of them, fetching the next 128 bytes along with them makes them come later.
+int64_t BestPromotion(const Problem& problem, const P& p) {
+  constexpr int64_t kFewRows = 128, kOperandBytes = int64_t{24} << 20;
+  const bool is_thin = std::min(problem.m, problem.n) <= kFewRows;
+  const bool is_large = 2 * problem.k * (problem.m + problem.n) >= kOperandBytes;
+  return is_thin && is_large && !p.direct_load ? 128 : 256;
+}
+
 // C that leaves L2 first leaves room for operands that are read again; where K is deep it makes no
 // difference.
 bool StreamsC(const Problem& problem, const P& p) {
@@ -281,6 +290,7 @@ std::vector<P> WgmmaChoices(const Problem& problem, const Target& target) {
   all = Extend(all, {0, 1}, [](P& p, int64_t v) { p.even_rounds = v; });
   all = Filter(all, [&](const P& p) { return AreEvenRoundsPlausible(problem, target, p); });
   all = Extend(all, {0, 1, 2}, [](P& p, int64_t v) { p.overlap = v; });
+  for (P& p : all) p.l2_promotion = BestPromotion(problem, p);
   return Filter(all, [&](const P& p) {
     return IsLegalWgmma(problem, target, p) && IsRasterPlausible(problem, target, p) &&
            IsOverlapPlausible(problem, target, p);
