@@ -14,28 +14,28 @@ namespace {
 
 // An H200, fitted to what was measured on it (docs/perf/search.md). Other devices differ in all of
 // these by similar factors, which the order does not feel.
-constexpr double kCyclesPerUs = 1755;
-constexpr double kShareOfFour = 0.876;
+constexpr double kCyclesPerUs = 2190;
+constexpr double kShareOfFour = 0.875;
 constexpr double kShareOfEight = 0.882;
-constexpr double kShareOfSixteen = 0.881;
-constexpr double kGraphNodeUs = 0.9;
-constexpr double kL2BytesPerCycleSm = 40.8;         // what one SM's threads draw
-constexpr double kTmaBytesPerCycleSm = 79.5;        // and its TMA
-constexpr double kMulticastBytesPerCycleSm = 43.6;  // of what another CTA of the cluster asked for
+constexpr double kShareOfSixteen = 0.779;
+constexpr double kGraphNodeUs = 1.01;
+constexpr double kL2BytesPerCycleSm = 31.4;         // what one SM's threads draw
+constexpr double kTmaBytesPerCycleSm = 92.3;        // and its TMA
+constexpr double kMulticastBytesPerCycleSm = 50.2;  // of what another CTA of the cluster asked for
 // An SM whose neighbour of the same TPC has nothing to do draws that much faster.
-constexpr double kIdleNeighbourGain = 0.71;
-constexpr double kL2BytesPerUs = 2.07e7;  // what all draw together
-constexpr double kNearBytes = 1.75e7;     // of operands that lie in the near half of L2
-constexpr double kFarther = 0.956;        // what reads from the farther half take longer
-constexpr double kHbmBytesPerUs = 3.26e6;
-constexpr double kUnstreamedC = 1.25;  // of C's bytes, where it does not leave L2 first
-constexpr double kHotBytes = 2.1e7;    // that stay in L2 from launch to launch; of twice that, none
-constexpr double kSustainedFlopPerUs = 8.2e8;  // where the power limit holds random data
-constexpr double kReadPower = 3.9;  // of a byte read for every product, as a share of the time
-constexpr double kEvenGain = 0.02;  // of even rounds
-// How bounds that are nearly as large as the largest are felt, too: within an SM, whose loads,
-// products and waits get into each other's way, more than on the whole device.
-constexpr double kSmNorm = 4.52, kDeviceNorm = 6;
+constexpr double kIdleNeighbourGain = 0.565;
+constexpr double kL2BytesPerUs = 4.37e7;  // what all draw together
+constexpr double kNearBytes = 1.68e7;     // of operands that lie in the near half of L2
+constexpr double kFarther = 0.908;        // what reads from the farther half take longer
+constexpr double kHbmBytesPerUs = 6.21e6;
+constexpr double kUnstreamedC = 1.42;  // of C's bytes, where it does not leave L2 first
+constexpr double kHotBytes = 1.72e7;   // that stay in L2 from launch to launch; of twice that, none
+constexpr double kSustainedFlopPerUs = 1.63e9;  // where the power limit holds random data
+constexpr double kReadPower = 2.84;   // of a byte read for every product, as a share of the time
+constexpr double kEvenGain = 0.0189;  // of even rounds
+// How the bounds below the largest are felt, too: 1 would add all of them up, infinity leave the
+// largest alone. The rates of the device's bounds are therefore larger than each is by itself.
+constexpr double kSmNorm = 3.55, kDeviceNorm = 1.5;
 
 double AsDouble(int64_t value) { return static_cast<double>(value); }
 
@@ -77,9 +77,9 @@ double SmCycles(const Traits& t, const Target& target) {
   const double throughput = Together({t.tensor_cycles, LoadCycles(t, target)}, kSmNorm);
   // A cluster of sixteen takes a GPC nearly whole: the next begins when it has ended.
   const double share = t.cluster <= 8 ? t.exposed_epilogue : 1;
-  const double exposed = 1 + share * (rounds - 1);
+  const double exposed = share * (rounds - 1);
   return Together({on_busiest * throughput, rounds * t.chain_cycles}, kSmNorm) +
-         exposed * (t.ramp_cycles + t.epilogue_cycles);
+         (1 + exposed * t.later_ramp) * t.ramp_cycles + (1 + exposed) * t.epilogue_cycles;
 }
 
 // Bytes that come from HBM: everything once, and the operands again for every patch of tiles that

@@ -15,55 +15,56 @@ namespace {
 
 // SM cycles of an H200, fitted together to what was measured on it (docs/perf/search.md): each is
 // an effective value beside the others, not a measurement of one thing.
-constexpr double kTinyRamp = 150;
-constexpr double kTinyEpilogue = 191;
-constexpr double kTinyReread = 0.291;      // of what warps side by side load again, and L1 has not
-constexpr double kLoadIssue = 8.14;        // of an instruction that touches eight rows
-constexpr double kLoadLatency = 163;       // global load that hits L2, under some load
-constexpr double kRefillLatency = 1.48e3;  // from a stage given back to its products
-constexpr double kMmaLatency = 37.2;       // m16n8k16
-constexpr double kMmaCycles = 9.24;  // m16n8k16 on one of four tensor cores (0.6 of wgmma's rate)
-constexpr double kBarrier = 54.8;
-constexpr double kClusterBarrier = 528;  // arrive, wait, and the skew between CTAs
-constexpr double kClusterStart = 162;
-constexpr double kClusterStartPerCta = 10.3;
-constexpr double kMulticastWait = 209;
-constexpr double kStageInFlight = 0.728;
-constexpr double kFillBytesPerCycle = 1.73e3;
-constexpr double kFirstStageBytesPerCycle = 226;  // that the first product waits for
-constexpr double kTmaRamp = 307;                  // barriers, tensor maps, and the first load
-constexpr double kDistributedBytesPerCycle = 9.3;
-constexpr double kStoreBytesPerCycle = 42;         // of one SM
-constexpr double kStoreBytesPerCycleAll = 2.69e3;  // of all
-constexpr double kTmaStoreWait = 386;              // until a bulk store has been read
-constexpr double kUnstagedStore = 1.32;            // times as long, from where mma.sync left C
-constexpr double kWgmmaEpilogue = 297;             // beside its stores
-constexpr double kWgmmaMultiplyAddsPerCycle = 2.31e3;
-constexpr double kLeastColumns = 63.6;  // an instruction on fewer takes as long
-constexpr double kBlockCycles = 57.8;   // that a warpgroup waits between two k-blocks
+constexpr double kTinyRamp = 138;
+constexpr double kTinyEpilogue = 198;
+constexpr double kTinyReread = 0.289;   // of what warps side by side load again, and L1 has not
+constexpr double kLoadIssue = 14.6;     // of an instruction that touches eight rows
+constexpr double kLoadLatency = 111;    // global load that hits L2, under some load
+constexpr double kRefillLatency = 986;  // from a stage given back to its products
+constexpr double kMmaLatency = 44;      // m16n8k16
+constexpr double kMmaCycles = 13;       // m16n8k16 on one of four tensor cores
+constexpr double kBarrier = 61.4;
+constexpr double kClusterBarrier = 501;  // arrive, wait, and the skew between CTAs
+constexpr double kClusterStart = 237;
+constexpr double kClusterStartPerCta = 8.93;
+constexpr double kMulticastWait = 171;
+constexpr double kStageInFlight = 1.2;
+constexpr double kFillBytesPerCycle = 1.6e3;
+constexpr double kFirstStageBytesPerCycle = 537;  // that the first product waits for
+constexpr double kTmaRamp = 562;                  // barriers, tensor maps, and the first load
+constexpr double kDistributedBytesPerCycle = 14.4;
+constexpr double kStoreBytesPerCycle = 38;         // of one SM
+constexpr double kStoreBytesPerCycleAll = 3.38e3;  // of all
+constexpr double kTmaStoreWait = 164;              // until a bulk store has been read
+constexpr double kUnstagedStore = 1.45;            // times as long, from where mma.sync left C
+constexpr double kWgmmaEpilogue = 331;             // beside its stores
+constexpr double kWgmmaMultiplyAddsPerCycle = 2.51e3;
+constexpr double kLeastColumns = 50.8;  // an instruction on fewer takes as long
+constexpr double kBlockCycles = 27.1;   // that a warpgroup waits between two k-blocks
 // Of a kernel whose operands come from where the launch before left them, beside what depends on
 // its tiles.
-constexpr double kWgmmaStartUs = 0.446;
-constexpr double kMmaSyncStartUs = 0.0989;
-constexpr double kSecondLaunchUs = 1.15;
+constexpr double kWgmmaStartUs = 0.5;
+constexpr double kMmaSyncStartUs = 0.0902;
+constexpr double kSecondLaunchUs = 1.18;
 // A second launch that takes its place early waits for the first all the same.
-constexpr double kEarlyLaunchUs = 2.39;
+constexpr double kEarlyLaunchUs = 1.57;
 // How it suffers from a first kernel that takes all shared memory.
-constexpr double kRingUs = 0.584;
-constexpr double kSumBytesPerUsSm = 7.92e4;  // what a CTA of it reads
-constexpr double kEarlyL2BytesPerUs = 4.87e6;
-constexpr double kOverlapUs = 0.24;       // what a launch saves that overlaps the operation ahead
-constexpr double kOverlapSetupUs = 0.39;  // and by fetching tensor maps and setting up barriers
-constexpr double kCrowdUs = 0.663;        // what is lost where such launches crowd on a few SMs
-constexpr double kApartUs = 1.11;         // and by splits that wait without sharing loads
+constexpr double kRingUs = 0.258;
+constexpr double kSumBytesPerUsSm = 9.46e4;  // what a CTA of it reads
+constexpr double kEarlyL2BytesPerUs = 5.3e6;
+constexpr double kOverlapUs = 0.177;       // what a launch saves that overlaps the operation ahead
+constexpr double kOverlapSetupUs = 0.405;  // and by fetching tensor maps and setting up barriers
+constexpr double kCrowdUs = 0.633;         // what is lost where such launches crowd on a few SMs
+constexpr double kApartUs = 0.94;          // and by splits that wait without sharing loads
 // Of an epilogue through TMA, while the next tile's loads go on.
-constexpr double kCooperativeExposed = 0.563;
-constexpr double kTmaTurnExposed = 0.0385;    // of one in turns, through TMA
-constexpr double kDirectTurnExposed = 0.123;  // and from registers
-constexpr double kDirectRamp = 142;           // of copies by threads, without tensor maps
-constexpr double kDirectBlock = 20;           // what they cost a k-block, beside
-constexpr double kCtaLaunch = 44.5;  // of each CTA of an SM but the first, if they are tiny
-constexpr double kL2BytesPerUs = 2.5e6;
+constexpr double kCooperativeExposed = 0.601;
+constexpr double kTmaTurnExposed = 0.0332;    // of one in turns, through TMA
+constexpr double kDirectTurnExposed = 0.189;  // and from registers
+constexpr double kLaterRamp = 0.478;          // of a later tile of a persistent CTA
+constexpr double kDirectRamp = 117;           // of copies by threads, without tensor maps
+constexpr double kDirectBlock = 19.3;         // what they cost a k-block, beside
+constexpr double kCtaLaunch = 52.1;  // of each CTA of an SM but the first, if they are tiny
+constexpr double kL2BytesPerUs = 2.51e6;
 constexpr int64_t kSmSharedBytes = 233472;
 constexpr int64_t kSmRegisters = 65536;
 constexpr int64_t kSmThreads = 2048;
@@ -236,17 +237,19 @@ double WgmmaBlockCycles(const WgmmaParameters& p, double multiply) {
   return own + std::max(multiply - own, kBlockCycles) + (p.direct_load ? kDirectBlock : 0);
 }
 
-// K loop of a CTA alone. Only stages that are filled again are waited for: a ring that holds all of
-// K is full before the first product. That of a persistent CTA goes on from tile to tile.
-double WgmmaChainCycles(const WgmmaParameters& p, double multiply, double bytes, int64_t blocks) {
+// K loop of a CTA alone, for one of its `tiles`. Only stages that are filled again are waited for:
+// a ring that holds all of K is full before the first product, and goes on from tile to tile.
+double WgmmaChainCycles(const WgmmaParameters& p, double multiply, double bytes, int64_t blocks,
+                        int64_t tiles) {
   const double a_block = WgmmaBlockCycles(p, multiply);
   // A stage that is multicast is free only when all its readers are through with it.
   const double refill = kRefillLatency + (p.cluster_m * p.cluster_n > 1 ? kMulticastWait : 0);
   // One group of wgmma is in flight, so that the stage before it is given back late.
   const double stages = AsDouble(p.stages) - kStageInFlight;
-  const int64_t refilled = p.persistent ? blocks : std::max<int64_t>(0, blocks - p.stages);
-  return AsDouble(blocks - refilled) * a_block +
-         AsDouble(refilled) * RingPeriod(a_block, refill, bytes, stages);
+  const double refilled =
+      AsDouble(std::max<int64_t>(0, blocks * tiles - p.stages)) / AsDouble(tiles);
+  return (AsDouble(blocks) - refilled) * a_block +
+         refilled * RingPeriod(a_block, refill, bytes, stages);
 }
 
 // A tile's stores through TMA, of which all that are staged together end with a wait.
@@ -275,8 +278,9 @@ Traits WgmmaTraits(const Problem& problem, const Target& target, const Config& c
   t.received_bytes = AsDouble(blocks * p.tile_k * 2 * (p.tile_m + p.tile_n));
   t.loads_by_tma = p.direct_load == 0;
   t.streams_c = p.stream_c != 0;
+  const int64_t tiles = p.persistent ? CeilDiv(t.ctas, target.sm_count) : 1;  // of a CTA
   t.chain_cycles = WgmmaChainCycles(p, t.tensor_cycles / AsDouble(blocks),
-                                    t.received_bytes / AsDouble(blocks), blocks);
+                                    t.received_bytes / AsDouble(blocks), blocks, tiles);
   t.ramp_cycles = (p.direct_load ? kDirectRamp : kTmaRamp) + ClusterStart(t.cluster) +
                   AsDouble((p.tile_m + p.tile_n) * p.tile_k * 2) / kFirstStageBytesPerCycle;
   // A CTA's own share stays where it is.
@@ -295,6 +299,7 @@ Traits WgmmaTraits(const Problem& problem, const Target& target, const Config& c
                        : p.ping_pong     ? (p.tma_store ? kTmaTurnExposed : kDirectTurnExposed)
                        : p.persistent && p.consumers > 1 && p.tma_store ? kCooperativeExposed
                                                                         : 1;
+  t.later_ramp = p.persistent ? kLaterRamp : 1;
   t.raster_group = p.raster_group;
   return t;
 }

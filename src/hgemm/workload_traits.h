@@ -25,6 +25,7 @@ struct Traits {
   double ramp_cycles = 0;          // before the first product
   double epilogue_cycles = 0;      // from the last product to the end of the CTA
   double exposed_epilogue = 1;     // share of it that the SM's next tile does not hide
+  double later_ramp = 1;           // share of the ramp that this next tile pays again
   double extra_us = 0;             // further launches, with what they read and write
   bool streams_c = false;          // C is the first to leave L2
   int64_t raster_group = 1;        // tile rows or columns that are walked together
