@@ -126,8 +126,9 @@ TensorMapArgument Map(const char* tensor, DType dtype, const char* rows, const c
 std::vector<Argument> Arguments(const Problem& problem, const P& p) {
   const DType dtype = problem.dtype;
   std::vector<Argument> arguments = {TensorArgument{"A"}};
-  if (!p.direct_load)
+  if (!p.direct_load) {
     arguments = {Map("A", dtype, "M", "K", p.tile_m / p.cluster_n, 64, p.l2_promotion)};
+  }
   if (p.direct_load) {
     arguments.emplace_back(TensorArgument{"B"});
   } else if (problem.layout == Layout::kTN) {
