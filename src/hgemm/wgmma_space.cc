@@ -14,8 +14,7 @@ namespace {
 using P = WgmmaParameters;
 
 // What stands here is what docs/perf/hgemm.md found to pay: values that never came within 2 % of
-// the best of any shape are left out, so that a search meets what can win. Tiles of 192 rows and
-// few columns are new and have not been timed.
+// the best of any shape are left out, so that a search meets what can win.
 constexpr int64_t kMostStages = 14, kMostUsualStages = 8;  // 14 of 64x64 fit
 constexpr int64_t kMostSlicedStages = 7;  // leaves some cache to the kernel that adds up
 constexpr int64_t kMostTilesInRing = 4;
@@ -71,7 +70,7 @@ bool IsRingPlausible(const Problem& problem, const P& p) {
 }
 
 // Rows are read 128 bytes at a time. Where they come from memory and only a tile or two wants each
-// of them, fetching the next 128 bytes along with them makes them come later.
+// of them, a kernel is faster if L2 does not fetch the next 128 bytes along (docs/perf/hgemm.md).
 int64_t BestPromotion(const Problem& problem, const P& p) {
   constexpr int64_t kFewRows = 128, kOperandBytes = int64_t{24} << 20;
   const bool is_thin = std::min(problem.m, problem.n) <= kFewRows;
