@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/serialize.h"
+#include "hgemm/family.h"
 #include "util/compression.h"
 #include "util/json_reader.h"
 
@@ -32,7 +33,9 @@ json KernelToJson(const PackKernel& kernel, size_t offset, size_t bytes) {
 Result<PackKernel> KernelFrom(const JsonReader& reader, std::string_view images) {
   TRY(reader.OnlyFields({"name", "layout", "dtype", "plan", "offset", "bytes"}));
   PackKernel kernel;
-  kernel.point = TRY(hgemm::PointFromName(TRY(reader.At("name").String())));
+  // As the catalogue's rows, which may name the same kernel with fewer parameters.
+  kernel.point =
+      hgemm::WithAllParameters(TRY(hgemm::PointFromName(TRY(reader.At("name").String()))));
   const auto layout = hgemm::LayoutFromText(TRY(reader.At("layout").String()));
   if (!layout) return reader.At("layout").Bad("NN or TN");
   kernel.layout = *layout;

@@ -74,6 +74,20 @@ TEST(PackTest, ARowMustNameAKernelOfItsOwnKind) {
   EXPECT_THAT(ErrorOf(WritePack(pack).value()), HasSubstr("rows[0].kernel"));
 }
 
+// Rows of one kernel share it, whether or not they were written before a parameter was there.
+TEST(PackTest, ARowMayLackWhatCameLater) {
+  for (const bool kernel_lacks_it : {false, true}) {
+    Pack pack = Example();
+    Config& config =
+        kernel_lacks_it ? pack.kernels[1].point.config : pack.catalogue.rows[0].kernel.config;
+    ASSERT_EQ(config.at("l2_promotion"), 256);
+    config.erase("l2_promotion");
+    EXPECT_EQ(ErrorOf(WritePack(pack).value()), "");
+    config["l2_promotion"] = 128;
+    EXPECT_THAT(ErrorOf(WritePack(pack).value()), HasSubstr("the kernel that the catalogue names"));
+  }
+}
+
 TEST(PackTest, PlansThatNeedMemoryOfTheirOwnAreRefused) {
   Pack pack = Example();
   pack.kernels[0].plan.operations.emplace_back(CopyOperation{"C", "A", Expression::Constant(2)});

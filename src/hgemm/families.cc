@@ -80,4 +80,11 @@ Result<Candidate> MakeCandidate(const Problem& problem, const Point& point) {
                "it may come from a newer version of warpsmith"};
 }
 
+Point WithAllParameters(Point point) {
+  for (const Family& family : Families()) {
+    if (family.name == point.family) point.config.merge(family.defaults());
+  }
+  return point;
+}
+
 }  // namespace warpsmith::hgemm

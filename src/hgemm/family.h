@@ -48,6 +48,9 @@ Space SpaceFor(const Problem& problem, const Target& target);
 // kBadInput for a family or a parameter that this program does not know, and for a value that is
 // none of any kernel: points are also read from files.
 Result<Candidate> MakeCandidate(const Problem& problem, const Point& point);
+// With every parameter that its family has today: what was written before one was there lacks it,
+// and means the default. Parameters and families that this program does not know stay as they are.
+Point WithAllParameters(Point point);
 
 }  // namespace warpsmith::hgemm
 

@@ -6,9 +6,7 @@
 #include <string_view>
 #include <utility>
 
-#include "hgemm/mma_sync_family.h"
-#include "hgemm/tiny_family.h"
-#include "hgemm/wgmma_family.h"
+#include "hgemm/family.h"
 
 namespace warpsmith::hgemm {
 namespace {
@@ -34,14 +32,6 @@ std::optional<int> Differences(const Config& one, const Config& other) {
     ++count;
   }
   return count;
-}
-
-// With every parameter that the family has today: rows written before one was there lack it.
-Point Completed(Point point) {
-  if (point.family == "wgmma") point.config = ToConfig(WgmmaFromConfig(point.config));
-  if (point.family == "tiny") point.config = ToConfig(TinyFromConfig(point.config));
-  if (point.family == "mma_sync") point.config = ToConfig(MmaSyncFromConfig(point.config));
-  return point;
 }
 
 double Distance(const Problem& a, const Problem& b) {
@@ -70,12 +60,11 @@ std::vector<Neighbour> NeighboursOf(const Catalogue& catalogue, const Problem& p
   for (const CatalogueRow& row : catalogue.rows) {
     if (row.problem.layout != problem.layout || row.problem.dtype != problem.dtype) continue;
     const double away = Distance(row.problem, problem);
-    const Point kernel = Completed(row.kernel);
-    if (away <= kFarthest) all.push_back({away, kernel});
+    if (away <= kFarthest) all.push_back({away, row.kernel});
     Problem turned = row.problem;
     std::swap(turned.m, turned.n);
     const double turned_away = Distance(turned, problem) + kExchanged;
-    std::optional<Point> exchanged = Exchanged(kernel);
+    std::optional<Point> exchanged = Exchanged(row.kernel);
     if (exchanged && turned_away <= kFarthest) all.push_back({turned_away, *std::move(exchanged)});
   }
   std::stable_sort(all.begin(), all.end(),
@@ -86,7 +75,7 @@ std::vector<Neighbour> NeighboursOf(const Catalogue& catalogue, const Problem& p
 // A space's points with every parameter, as recorded ones lack some, too.
 std::vector<Point> CompletedPoints(const Space& space) {
   std::vector<Point> points;
-  for (const Point& point : space.points()) points.push_back(Completed(point));
+  for (const Point& point : space.points()) points.push_back(WithAllParameters(point));
   return points;
 }
 
@@ -106,7 +95,7 @@ int IndexOfMostLike(const std::vector<Point>& points, const Point& point) {
 }  // namespace
 
 std::optional<Point> MostLike(const Space& space, const Point& point) {
-  const int index = IndexOfMostLike(CompletedPoints(space), Completed(point));
+  const int index = IndexOfMostLike(CompletedPoints(space), WithAllParameters(point));
   return index < 0 ? std::nullopt : std::optional(space.points()[index]);
 }
 
