@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "analysis/rank_correlation.h"
+#include "hgemm/family.h"
 
 namespace warpsmith::analysis {
 namespace {
@@ -23,7 +24,9 @@ const ShapeComparison* ComparedShape(const CatalogueRow& row,
 
 // A comparison says which kernel it measured, but for shapes that it leaves to cuBLASLt.
 bool IsOfKernel(const ShapeComparison& shape, const CatalogueRow& row) {
-  return shape.choice == PointName(row.kernel) || shape.choice == Name(hgemm::Choice::kCublasLt);
+  if (shape.choice == Name(hgemm::Choice::kCublasLt)) return true;
+  const auto kernel = hgemm::PointFromName(shape.choice);
+  return kernel.ok() && hgemm::IsSameKernel(*kernel, row.kernel);
 }
 
 StudiedShape ShapeOf(const CatalogueRow& row) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "analysis/sample_catalogue.h"
+#include "hgemm/family.h"
 #include "hgemm/test_comparison.h"
 
 namespace warpsmith::analysis {
@@ -102,6 +103,14 @@ TEST(StudyTest, AComparisonsRatiosStandForTheCatalogues) {
   EXPECT_DOUBLE_EQ(chapter.shapes[0].library.at(Mode::kDeviceHot).value, 1.75);
   EXPECT_TRUE(chapter.shapes[1].alone.empty());  // not the catalogue's 1.25
   EXPECT_TRUE(chapter.shapes[1].library.empty());
+}
+
+TEST(StudyTest, AComparisonMayBeOlderThanAParameter) {
+  hgemm::Catalogue catalogue = SampleCatalogue();
+  hgemm::ComparisonTable table = SampleComparison();
+  catalogue.rows[0].kernel = hgemm::WithAllParameters(catalogue.rows[0].kernel);
+  ASSERT_NE(table.shapes[0].choice, PointName(catalogue.rows[0].kernel));
+  EXPECT_EQ(MakeStudy(catalogue, table)->chapters[0].compared, 1);
 }
 
 TEST(StudyTest, RefusesAnEmptyCatalogueAndAComparisonOfSomethingElse) {

@@ -33,9 +33,7 @@ json KernelToJson(const PackKernel& kernel, size_t offset, size_t bytes) {
 Result<PackKernel> KernelFrom(const JsonReader& reader, std::string_view images) {
   TRY(reader.OnlyFields({"name", "layout", "dtype", "plan", "offset", "bytes"}));
   PackKernel kernel;
-  // As the catalogue's rows, which may name the same kernel with fewer parameters.
-  kernel.point =
-      hgemm::WithAllParameters(TRY(hgemm::PointFromName(TRY(reader.At("name").String()))));
+  kernel.point = TRY(hgemm::PointFromName(TRY(reader.At("name").String())));
   const auto layout = hgemm::LayoutFromText(TRY(reader.At("layout").String()));
   if (!layout) return reader.At("layout").Bad("NN or TN");
   kernel.layout = *layout;
@@ -52,13 +50,14 @@ Result<PackKernel> KernelFrom(const JsonReader& reader, std::string_view images)
   return kernel;
 }
 
-// A row's kernel must be for its layout and type, or a wrong one would run.
+// A row's kernel must be for its layout and type, or a wrong one would run. Rows that share one may
+// name it with more or fewer parameters: some may be older than a parameter.
 Status CheckRow(const JsonReader& reader, const hgemm::CatalogueRow& row, const PackRow& entry,
                 const std::vector<PackKernel>& kernels) {
   if (entry.kernel < 0) return {};
   const PackKernel& kernel = kernels[static_cast<size_t>(entry.kernel)];
   const bool same = kernel.layout == row.problem.layout && kernel.dtype == row.problem.dtype &&
-                    kernel.point == row.kernel;
+                    hgemm::IsSameKernel(kernel.point, row.kernel);
   return same ? Status() : Status(reader.Bad("the kernel that the catalogue names"));
 }
 

@@ -85,7 +85,6 @@ const CatalogueResult& Deciding(std::span<const CatalogueResult> results);
 bool IsAgainstTheRule(const CatalogueRow& row);
 
 // `source` (a file's name) goes into errors: kBadInput with the line, kVersion for another version.
-// Kernels get the parameters that were not there yet when their rows were written.
 Result<Catalogue> ParseCatalogue(std::string_view source, std::string_view text);
 
 // What ParseCatalogue reads. kBadInput where a text of a row would break the format.

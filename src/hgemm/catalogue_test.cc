@@ -31,18 +31,6 @@ TEST(CatalogueTest, ReadsWhatItWrites) {
   EXPECT_DOUBLE_EQ(parsed->rows[1].results[0].ratio, 0.9);
 }
 
-TEST(CatalogueTest, AKernelHasOneTextWhateverItsRowLacked) {
-  CatalogueRow row = SampleRow(64, 1.5);
-  const std::string text = TextOf({row});
-  ASSERT_EQ(row.kernel.config.at("overlap"), 0);
-  row.kernel.config.erase("overlap");
-  const auto parsed = ParseCatalogue("c.csv", TextOf({row}));
-  ASSERT_TRUE(parsed.ok()) << parsed.error().Line();
-  EXPECT_EQ(TextOf(parsed->rows), text);
-  row.kernel.config["invented"] = 1;  // of a newer version: kept, and refused where it is made
-  EXPECT_EQ(ParseCatalogue("c.csv", TextOf({row}))->rows[0].kernel.config.at("invented"), 1);
-}
-
 TEST(CatalogueTest, WritesRowsInOrderOfTheirShapes) {
   const std::string text = TextOf({SampleRow(1024, 1.5), SampleRow(64, 1.5)});
   EXPECT_LT(text.find("\n64,128"), text.find("\n1024,128"));

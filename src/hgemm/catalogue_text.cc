@@ -6,7 +6,6 @@
 
 #include "hgemm/catalogue.h"
 #include "hgemm/cells.h"
-#include "hgemm/family.h"
 
 namespace warpsmith::hgemm {
 namespace {
@@ -119,7 +118,7 @@ Result<CatalogueRow> RowOf(const Place& place, std::string_view text) {
   row.choice = TRY(ChoiceOf(place, cells[6]));
   auto kernel = PointFromName(cells[7]);
   if (!kernel.ok()) return Bad(place, "kernel: " + kernel.error().message);
-  row.kernel = WithAllParameters(*std::move(kernel));
+  row.kernel = *std::move(kernel);
   row.candidate = TRY(Hash(place, "candidate", cells[8]));
   row.plan_id = TRY(Hash(place, "plan", cells[9]));
   row.artifact = TRY(Hash(place, "artifact", cells[10]));

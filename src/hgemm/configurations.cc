@@ -5,6 +5,8 @@
 #include <string>
 #include <tuple>
 
+#include "hgemm/family.h"
+
 namespace warpsmith::hgemm {
 
 std::vector<CatalogueRow> OneOfEachConfiguration(const Catalogue& catalogue) {
@@ -20,8 +22,9 @@ std::vector<CatalogueRow> OneOfEachConfiguration(const Catalogue& catalogue) {
   std::set<std::tuple<std::string, Layout, DType>> seen;
   std::vector<CatalogueRow> one_each;
   for (const CatalogueRow* row : ours) {
-    const bool is_new =
-        seen.insert({PointName(row->kernel), row->problem.layout, row->problem.dtype}).second;
+    const bool is_new = seen.insert({PointName(WithAllParameters(row->kernel)), row->problem.layout,
+                                     row->problem.dtype})
+                            .second;
     if (is_new) one_each.push_back(*row);
   }
   return one_each;

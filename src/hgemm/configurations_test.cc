@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include "hgemm/family.h"
+
 namespace warpsmith::hgemm {
 namespace {
 
@@ -25,6 +27,14 @@ TEST(OneOfEachConfigurationTest, TakesTheSmallestShapeOfEachThatWasChosen) {
                                                Problem{128, 64, 64, Layout::kNN},
                                                Problem{256, 64, 64, Layout::kTN}));
   EXPECT_TRUE(OneOfEachConfiguration({}).empty());
+}
+
+TEST(OneOfEachConfigurationTest, ARowMayBeOlderThanAParameter) {
+  Catalogue catalogue{{Row({64, 64, 128}, 16), Row({64, 64, 256}, 16)}};
+  catalogue.rows[1].kernel = WithAllParameters(catalogue.rows[1].kernel);
+  EXPECT_THAT(OneOfEachConfiguration(catalogue), ::testing::SizeIs(1));
+  ++catalogue.rows[1].kernel.config["overlap"];
+  EXPECT_THAT(OneOfEachConfiguration(catalogue), ::testing::SizeIs(2));
 }
 
 }  // namespace

@@ -87,4 +87,8 @@ Point WithAllParameters(Point point) {
   return point;
 }
 
+bool IsSameKernel(const Point& a, const Point& b) {
+  return WithAllParameters(a) == WithAllParameters(b);
+}
+
 }  // namespace warpsmith::hgemm

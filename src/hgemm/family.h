@@ -51,6 +51,8 @@ Result<Candidate> MakeCandidate(const Problem& problem, const Point& point);
 // With every parameter that its family has today: what was written before one was there lacks it,
 // and means the default. Parameters and families that this program does not know stay as they are.
 Point WithAllParameters(Point point);
+// Whatever parameters one of them lacks.
+bool IsSameKernel(const Point& a, const Point& b);
 
 }  // namespace warpsmith::hgemm
 

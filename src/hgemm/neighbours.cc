@@ -60,11 +60,12 @@ std::vector<Neighbour> NeighboursOf(const Catalogue& catalogue, const Problem& p
   for (const CatalogueRow& row : catalogue.rows) {
     if (row.problem.layout != problem.layout || row.problem.dtype != problem.dtype) continue;
     const double away = Distance(row.problem, problem);
-    if (away <= kFarthest) all.push_back({away, row.kernel});
+    const Point kernel = WithAllParameters(row.kernel);
+    if (away <= kFarthest) all.push_back({away, kernel});
     Problem turned = row.problem;
     std::swap(turned.m, turned.n);
     const double turned_away = Distance(turned, problem) + kExchanged;
-    std::optional<Point> exchanged = Exchanged(row.kernel);
+    std::optional<Point> exchanged = Exchanged(kernel);
     if (exchanged && turned_away <= kFarthest) all.push_back({turned_away, *std::move(exchanged)});
   }
   std::stable_sort(all.begin(), all.end(),
