@@ -79,3 +79,11 @@ sed 's/NVIDIA H200/NVIDIA H100/; s/,certified,/,screened,/' c.csv >elsewhere.csv
 expect_status 0 "$program" hgemm catalogue merge decided.csv elsewhere.csv --out devices.csv --quiet
 expect_status 0 "$program" hgemm build --catalogue devices.csv --out decided
 [[ $output == *'2 shapes: 0 with one of 0 kernels'* ]] || expected "the decision, found: $output"
+
+# Which cuBLASLt algorithm a pack names was found by autotuning, on that device; what is not known is
+# said.
+[[ $output != *heuristic* ]] || expected "the shipped choices of an H200, found: $output"
+sed 's/NVIDIA H200/NVIDIA H100/' decided.csv >untuned.csv
+expect_status 0 "$program" hgemm build --catalogue untuned.csv --out untuned
+[[ $output == *'2 of those with cuBLASLt run what its heuristic chooses'* ]] ||
+  expected "that no algorithm is known, found: $output"

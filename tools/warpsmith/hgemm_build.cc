@@ -22,7 +22,8 @@ constexpr size_t kAhead = 64;  // compilations begun before their results are ne
 
 // What became of the catalogue's rows.
 struct Tally {
-  size_t kernels = 0, cublaslt = 0, changed = 0;
+  size_t kernels = 0, changed = 0;
+  size_t untuned = 0;               // cuBLASLt's rows for which no algorithm of autotuning is kept
   std::vector<std::string> failed;  // "64x64x64-TN f16 NVIDIA H200: why"
 };
 
@@ -81,10 +82,7 @@ class Builder {
   // Shapes share a kernel where their sources and plans are the same.
   Status AddRow(const hgemm::CatalogueRow& row, Tally* tally) {
     pack_.rows.push_back({-1, lt_choices_.AlgorithmOf(row)});
-    if (row.choice == hgemm::Choice::kCublasLt) {
-      ++tally->cublaslt;
-      return {};
-    }
+    if (row.choice == hgemm::Choice::kCublasLt) return {};
     auto candidate = hgemm::MakeCandidate(row.problem, row.kernel);
     if (!candidate.ok()) return Fail(row, candidate.error().message, tally);
     const std::string id = CandidateId(*candidate);
@@ -139,6 +137,7 @@ class Builder {
     for (dispatch::PackRow& row : pack_.rows) {
       if (row.kernel >= 0) row.kernel = place[static_cast<size_t>(row.kernel)];
       tally->kernels += row.kernel >= 0 ? 1 : 0;
+      tally->untuned += row.kernel < 0 && row.lt_algorithm.empty() ? 1 : 0;
     }
   }
 
@@ -160,6 +159,7 @@ void Print(const Tally& tally, const dispatch::Pack& pack, const std::string& pa
                                      {"rows", pack.rows.size()},
                                      {"with_kernels", tally.kernels},
                                      {"with_cublaslt", pack.rows.size() - tally.kernels},
+                                     {"without_algorithm", tally.untuned},
                                      {"kernels", pack.kernels.size()},
                                      {"changed", tally.changed},
                                      {"failed", tally.failed}};
@@ -169,6 +169,12 @@ void Print(const Tally& tally, const dispatch::Pack& pack, const std::string& pa
   std::printf("%s: %zu bytes, %zu shapes: %zu with one of %zu kernels, %zu with cuBLASLt\n",
               path.c_str(), bytes, pack.rows.size(), tally.kernels, pack.kernels.size(),
               pack.rows.size() - tally.kernels);
+  if (tally.untuned > 0) {
+    std::printf(
+        "%zu of those with cuBLASLt run what its heuristic chooses: autotuning's choice, which "
+        "'warpsmith hgemm tune' and 'bench' keep in %s, is not there\n",
+        tally.untuned, LinesForTerminal((DataHome() / "baselines").string()).c_str());
+  }
   if (tally.changed > 0) {
     std::printf(
         "%zu kernels are built from sources other than those that were measured: verify "
