@@ -127,7 +127,9 @@ Chosen Choose(const Pack& pack, const Problem& problem, const hgemm::Target& tar
                   .lt_version = row.library,
                   .reason = "catalogue: " + EvidenceText(row)};
     if (row.choice == hgemm::Choice::kCublasLt) {
-      chosen.reason += ": the best kernel was not faster in every mode";
+      chosen.reason += hgemm::IsAgainstTheRule(row)
+                           ? ": cuBLASLt's by hand, or until its kernel is compared"
+                           : ": its kernel was slower in a hot graph or in another mode";
     } else if (pack.rows[i].kernel < 0) {
       chosen.reason += ", but its kernel is not in the pack";
     } else {

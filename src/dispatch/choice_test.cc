@@ -79,6 +79,14 @@ TEST(ChoiceTest, WhereCublasLtWasFasterItIsTakenWithItsAlgorithm) {
   EXPECT_EQ(chosen.lt_version, "cuBLASLt 13.1.0");
 }
 
+TEST(ChoiceTest, SaysWhyCublasLtIsTaken) {
+  Pack pack = Example(hgemm::Choice::kCublasLt);
+  const Problem problem{.m = 2048, .n = 2048, .k = 2048, .transpose_b = true};
+  EXPECT_THAT(Choose(pack, problem, kTarget).reason, HasSubstr("until its kernel is compared"));
+  pack.catalogue.rows[1].results[0].ratio = 0.9;
+  EXPECT_THAT(Choose(pack, problem, kTarget).reason, HasSubstr("its kernel was slower"));
+}
+
 TEST(ChoiceTest, AKernelThatWasNotBuiltIsSaidToBeMissing) {
   Pack pack = Example();
   pack.rows[1].kernel = -1;

@@ -1,9 +1,11 @@
 // Predicted times of HGEMM configurations: good enough to say where to measure first, never a
 // result.
 //
-//   time = launch + ramp + max(SM throughput, chain of one SM's CTAs, HBM or L2 for the whole
-//   device,
-//          tensor peak under the power limit) + epilogue + further launches
+//   time = launch + power * norm(busiest SM, ramp + epilogue + HBM, L2, tensor peak)
+//          + further launches
+//
+// where norm is somewhat more than the largest of its bounds, and the busiest SM's ramp and
+// epilogue are a part of its time.
 #ifndef WARPSMITH_HGEMM_COST_MODEL_H_
 #define WARPSMITH_HGEMM_COST_MODEL_H_
 

@@ -64,7 +64,7 @@ constexpr double kLaterRamp = 0.478;          // of a later tile of a persistent
 constexpr double kDirectRamp = 117;           // of copies by threads, without tensor maps
 constexpr double kDirectBlock = 19.3;         // what they cost a k-block, beside
 constexpr double kCtaLaunch = 52.1;  // of each CTA of an SM but the first, if they are tiny
-constexpr double kL2BytesPerUs = 2.51e6;
+constexpr double kPartialBytesPerUs = 2.51e6;  // of partial sums, to a second kernel
 constexpr int64_t kSmSharedBytes = 233472;
 constexpr int64_t kSmRegisters = 65536;
 constexpr int64_t kSmThreads = 2048;
@@ -100,7 +100,7 @@ double ClusterReduceCycles(int64_t sums_sent, int64_t splits) {
 // A second kernel that adds partial sums up: its launch, and what is written and read once more.
 double SecondKernelUs(const Problem& problem, const Target& target, int64_t parts, bool early) {
   const double bytes = AsDouble(problem.m * problem.n * 4 * parts);
-  if (!early) return kSecondLaunchUs + 2 * bytes / kL2BytesPerUs;
+  if (!early) return kSecondLaunchUs + 2 * bytes / kPartialBytesPerUs;
   const double sms = std::min(AsDouble(target.sm_count), AsDouble(problem.m * problem.n) / 128);
   return kEarlyLaunchUs + bytes / kEarlyL2BytesPerUs +
          bytes / std::max(1.0, sms) / kSumBytesPerUsSm;

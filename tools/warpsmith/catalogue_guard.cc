@@ -69,9 +69,7 @@ Result<int> LeaveAll(const hgemm::Catalogue& catalogue, const CatalogueGuardOpti
 Result<int> RunCatalogueGuard(const CatalogueGuardOptions& options) {
   const hgemm::Catalogue catalogue = TRY(ReadCatalogue(options.catalogue));
   if (options.bench.empty()) return LeaveAll(catalogue, options);
-  std::vector<hgemm::NamedComparison> parts;
-  for (const std::string& path : options.bench) parts.push_back(TRY(ReadComparisonFile(path)));
-  const hgemm::ComparisonTable comparison = TRY(hgemm::Join(parts));
+  const hgemm::ComparisonTable comparison = TRY(ReadJoined(options.bench));
   LtChoices choices;
   const auto uncompared = options.strict ? hgemm::Uncompared::kCublasLt : hgemm::Uncompared::kKeep;
   const hgemm::GuardedCatalogue guarded =

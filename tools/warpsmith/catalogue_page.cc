@@ -11,10 +11,8 @@ namespace warpsmith::cli {
 namespace {
 
 Result<std::optional<hgemm::ComparisonTable>> ReadBench(const std::vector<std::string>& paths) {
-  std::vector<hgemm::NamedComparison> parts;
-  for (const std::string& path : paths) parts.push_back(TRY(ReadComparisonFile(path)));
-  if (parts.empty()) return std::optional<hgemm::ComparisonTable>();
-  return std::optional(TRY(hgemm::Join(parts)));
+  if (paths.empty()) return std::optional<hgemm::ComparisonTable>();
+  return std::optional(TRY(ReadJoined(paths)));
 }
 
 // File names alone: the page may be published, folders of a machine need not be.

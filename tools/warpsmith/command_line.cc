@@ -194,7 +194,7 @@ void AddHgemm(CLI::App& app, Chosen& chosen) {
   AddDType(verify, verify_options->product, {"f16", "bf16", "both"});
   verify->add_option("--catalogue", verify_options->catalogue,
                      "the kernels of this catalogue instead: after a new driver, on another GPU");
-  verify->add_option("--csv", verify_options->csv, "write a row a kernel here");
+  verify->add_option("--csv", verify_options->csv, "write a row a kernel here, over what is there");
   AddDevice(verify, verify_options->device);
   AddPace(verify, verify_options->pace);
   Choose(verify, chosen, verify_options, RunHgemmVerify);

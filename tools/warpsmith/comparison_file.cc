@@ -91,6 +91,12 @@ Result<hgemm::NamedComparison> ReadComparisonFile(const std::string& path) {
   return hgemm::NamedComparison{path, std::move(read.table)};
 }
 
+Result<hgemm::ComparisonTable> ReadJoined(const std::vector<std::string>& paths) {
+  std::vector<hgemm::NamedComparison> parts;
+  for (const std::string& path : paths) parts.push_back(TRY(ReadComparisonFile(path)));
+  return hgemm::Join(parts);
+}
+
 Status WriteJoined(const std::vector<hgemm::NamedComparison>& parts,
                    const hgemm::ComparisonTable& joined, const fs::path& path) {
   for (const fs::path& file : {path, SamplesPath(path)}) {

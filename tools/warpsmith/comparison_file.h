@@ -45,6 +45,9 @@ class ComparisonFile {
 // Reads a finished or an unfinished comparison; a torn end is left out, and said on stderr.
 Result<hgemm::NamedComparison> ReadComparisonFile(const std::string& path);
 
+// The parts of one comparison as one table. kBadInput where they are of different ones.
+Result<hgemm::ComparisonTable> ReadJoined(const std::vector<std::string>& paths);
+
 // Writes the joined table, and all parts' samples beside it. Every part must have its samples file.
 // kConfig: `path` is there already.
 Status WriteJoined(const std::vector<hgemm::NamedComparison>& parts,

@@ -8,7 +8,7 @@ namespace warpsmith::cli {
 namespace {
 
 // The three that are compared, of one mode.
-struct Contest {
+struct Contenders {
   const ContenderTiming* kernel = nullptr;
   const ContenderTiming* library = nullptr;
   const ContenderTiming* bar = nullptr;
@@ -21,12 +21,12 @@ const ContenderTiming* FindBaseline(const ModeTiming& timing, std::string_view n
   return nullptr;
 }
 
-Result<Contest> ContestOf(const ShapeTerms& terms, const Timing& timing, Mode mode) {
+Result<Contenders> ContendersOf(const ShapeTerms& terms, const Timing& timing, Mode mode) {
   for (const ModeTiming& measured : timing.modes) {
     if (measured.mode != mode) continue;
-    const Contest contest{&measured.candidate, FindBaseline(measured, terms.library),
-                          FindBaseline(measured, hgemm::kBar)};
-    if (contest.library != nullptr && contest.bar != nullptr) return contest;
+    const Contenders all{&measured.candidate, FindBaseline(measured, terms.library_baseline),
+                         FindBaseline(measured, hgemm::kBar)};
+    if (all.library != nullptr && all.bar != nullptr) return all;
   }
   return Error{ErrorCode::kNothingMeasured,
                hgemm::SizesText(terms.problem) +
@@ -57,16 +57,17 @@ Result<MeasuredShape> ShapeOf(const ShapeTerms& terms, const Timing& timing, dou
   const Sizes sizes = {terms.problem.m, terms.problem.n, terms.problem.k};
   for (size_t i = 0; i < hgemm::kComparedModes.size(); ++i) {
     const Mode mode = hgemm::kComparedModes[i];
-    const Contest contest = TRY(ContestOf(terms, timing, mode));
-    measured.shape.modes[i] = {mode,
-                               contest.kernel->median_us,
-                               contest.library->median_us,
-                               contest.bar->median_us,
-                               TRY(Paired(terms, *contest.bar, *contest.kernel, confidence)),
-                               TRY(Paired(terms, *contest.bar, *contest.library, confidence))};
-    measured.samples += SampleLines(sizes, mode, "kernel", *contest.kernel);
-    measured.samples += SampleLines(sizes, mode, "ours", *contest.library);
-    measured.samples += SampleLines(sizes, mode, "lt_auto", *contest.bar);
+    const Contenders contenders = TRY(ContendersOf(terms, timing, mode));
+    measured.shape.modes[i] = {
+        mode,
+        contenders.kernel->median_us,
+        contenders.library->median_us,
+        contenders.bar->median_us,
+        TRY(Paired(terms, *contenders.bar, *contenders.kernel, confidence)),
+        TRY(Paired(terms, *contenders.bar, *contenders.library, confidence))};
+    measured.samples += SampleLines(sizes, mode, "kernel", *contenders.kernel);
+    measured.samples += SampleLines(sizes, mode, "ours", *contenders.library);
+    measured.samples += SampleLines(sizes, mode, "lt_auto", *contenders.bar);
   }
   return measured;
 }

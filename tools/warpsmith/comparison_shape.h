@@ -22,7 +22,7 @@ struct ShapeTerms {
   hgemm::Problem problem;
   std::string choice;
   double floor_us = 0;
-  std::string library;  // the baseline's name: "lib:/..."
+  std::string library_baseline;  // its name: "lib:/..."
 };
 
 // kNothingMeasured where a mode, a contender, or a second round is missing: there is no interval.

@@ -72,7 +72,7 @@ TEST(ComparisonShapeTest, WithoutAnIntervalThereIsNoRow) {
   lacking.modes.pop_back();
   EXPECT_THAT(ShapeOf(kTerms, lacking, kConfidence).error().message, HasSubstr("mode server"));
   ShapeTerms other = kTerms;
-  other.library = "lib:/other.so";
+  other.library_baseline = "lib:/other.so";
   EXPECT_FALSE(ShapeOf(other, Measured(), kConfidence).ok());
 }
 

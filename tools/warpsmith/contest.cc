@@ -42,7 +42,10 @@ Protocol AgainstProtocol() {
 
 Contest::Contest(Machine& machine, const BenchOptions& options, const hgemm::Catalogue& catalogue,
                  const std::string& library)
-    : machine_(machine), options_(options), catalogue_(catalogue), library_("lib:" + library) {}
+    : machine_(machine),
+      options_(options),
+      catalogue_(catalogue),
+      library_baseline_("lib:" + library) {}
 
 Result<Contest::Subject> Contest::Prepare(const hgemm::Problem& problem) const {
   const Task task = TaskOf(options_.product);
@@ -78,9 +81,9 @@ Result<std::optional<Measured>> Contest::Measure(const hgemm::Problem& problem,
     std::fprintf(stderr, "%s: %s\n", hgemm::NameOf(problem).c_str(), made.error().Line().c_str());
     return std::optional<Measured>();
   }
-  subject.job.task.baselines = {std::string(hgemm::kBar), library_};
+  subject.job.task.baselines = {std::string(hgemm::kBar), library_baseline_};
   const ShapeTerms terms{problem, ChoiceOf(subject.row), TRY(FloorOf(machine_, subject.job)),
-                         library_};
+                         library_baseline_};
   std::optional<Measured> measured;
   TRY(MeasurePoints(machine_, subject.job, AgainstProtocol(), {subject.point},
                     [&](const Job&, const Completed& completed) -> Result<bool> {

@@ -51,7 +51,7 @@ class Contest {
   Machine& machine_;
   const BenchOptions& options_;
   const hgemm::Catalogue& catalogue_;
-  const std::string library_;  // the baseline's name: "lib:/..."
+  const std::string library_baseline_;  // its name: "lib:/..."
   std::optional<Subject> next_;
   std::future<void> compiled_;  // of the next one; waits when it is replaced
   int changed_ = 0;

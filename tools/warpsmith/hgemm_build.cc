@@ -29,22 +29,16 @@ struct Tally {
 
 // Of each shape one row: the chosen device's, or the surest.
 hgemm::Catalogue RowsFor(const hgemm::Catalogue& catalogue, const BuildOptions& options) {
-  std::map<std::string, hgemm::Catalogue> of_shape;
-  for (hgemm::CatalogueRow row : catalogue.rows) {
+  std::map<hgemm::Problem, const hgemm::CatalogueRow*> surest;
+  for (const hgemm::CatalogueRow& row : catalogue.rows) {
     const bool wanted = options.device.empty() || row.device == options.device;
     if (!wanted || row.architecture != options.architecture) continue;
-    const std::string device = std::exchange(row.device, "");
-    const std::string key = hgemm::KeyText(row);
-    hgemm::Catalogue one{{row}};
-    one.rows.front().device = device;
-    hgemm::Catalogue& known = of_shape[key];
-    if (known.rows.empty() || hgemm::IsSurer(one.rows.front(), known.rows.front())) {
-      known = std::move(one);
-    }
+    const auto [known, is_new] = surest.emplace(row.problem, &row);
+    if (!is_new && hgemm::IsSurer(row, *known->second)) known->second = &row;
   }
   hgemm::Catalogue rows;
-  for (auto& [key, one] : of_shape) rows.rows.push_back(std::move(one.rows.front()));
-  return hgemm::Merge(std::span(&rows, 1));
+  for (const auto& [problem, row] : surest) rows.rows.push_back(*row);
+  return rows;
 }
 
 using Compiled = std::future<Result<CompileOutcome>>;

@@ -128,12 +128,17 @@ std::vector<Check> AllChecks(const std::vector<hgemm::Problem>& problems,
 // One line a check, flushed as it comes.
 class Results {
  public:
-  Results(const std::string& path, const DeviceInfo& info) {
-    if (path.empty()) return;
-    file_.open(path);
-    file_ << "# " << info.name << ", driver " << info.driver << ", " << UtcTimestamp()
-          << ", warpsmith hgemm "
-             "verify\nm,n,k,layout,dtype,family,verdict,us,worst_bound_fraction,config\n";
+  // An empty path keeps none of them; a file that is there is replaced.
+  static Result<Results> Open(const std::string& path, const DeviceInfo& info) {
+    Results results;
+    if (path.empty()) return results;
+    results.file_.open(path);
+    results.file_ << "# " << info.name << ", driver " << info.driver << ", " << UtcTimestamp()
+                  << ", warpsmith hgemm verify\n"
+                     "m,n,k,layout,dtype,family,verdict,us,worst_bound_fraction,config\n"
+                  << std::flush;
+    if (results.file_.good()) return results;
+    return Error{ErrorCode::kIo, "cannot write " + path, "name another --csv"};
   }
 
   void Add(const Check& check, const Verdict& verdict) {
@@ -162,6 +167,8 @@ class Results {
   bool broken() const { return file_.is_open() && !file_.good(); }
 
  private:
+  Results() = default;
+
   std::ofstream file_;
   int64_t done_ = 0, failed_ = 0;
 };
@@ -243,11 +250,11 @@ Result<int> RunHgemmVerify(const VerifyOptions& options) {
     return Error{ErrorCode::kUnavailable, "verifying needs a GPU; " + machine.notice(),
                  "run it where 'warpsmith doctor' finds one"};
   }
+  Results results = TRY(Results::Open(options.csv, machine.info()));
   const double started = MonotonicSeconds();
   if (options.catalogue.empty()) {
     checks = AllChecks(ProblemsOf(shapes, options.product), hgemm::TargetOf(machine.info()));
   }
-  Results results(options.csv, machine.info());
   report::ProgressLine line(stderr, report::StyleOf(STDERR_FILENO));
   Pipeline pipeline(machine, checks, results);
   TRY(pipeline.Run(
