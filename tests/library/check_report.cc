@@ -4,8 +4,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
-#include <optional>
 #include <sstream>
+#include <string_view>
 
 #include "check_data.h"
 #include "util/clock.h"
@@ -15,21 +15,12 @@ namespace warpsmith::check {
 namespace {
 
 constexpr int kCellsOfSubject = 11;  // check,m,n,k,ops,dtype,alpha,beta,lda,ldb,ldc
+constexpr std::string_view kRight = ",right,";
 
-struct Right {
-  std::string subject;
-  double value = 0;
-};
-
-// Nothing: not a row of something that was right.
-std::optional<Right> RightOf(const std::string& line) {
-  size_t end = std::string::npos;
-  for (int cell = 0; cell < kCellsOfSubject; ++cell) {
-    end = line.find(',', end + 1);
-    if (end == std::string::npos) return std::nullopt;
-  }
-  if (line.find(",right,", end) == std::string::npos) return std::nullopt;
-  return Right{line.substr(0, end), std::strtod(line.c_str() + end + 1, nullptr)};
+// As a row has it: no commas.
+std::string Words(std::string what) {
+  std::replace(what.begin(), what.end(), ',', ';');
+  return what;
 }
 
 }  // namespace
@@ -62,27 +53,31 @@ Status CheckReport::ReadSkipped(const std::string& path, const std::string& devi
   }
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
-    if (const auto right = RightOf(line)) skipped_[right->subject] = right->value;
+    size_t end = std::string::npos;
+    for (int cell = 0; cell < kCellsOfSubject; ++cell) end = line.find(',', end + 1);
+    const size_t right = line.find(kRight, end);
+    if (end == std::string::npos || right == std::string::npos) continue;
+    skipped_[line.substr(0, end)] = {std::strtod(line.c_str() + end + 1, nullptr),
+                                     line.substr(right + kRight.size())};
   }
   return {};
 }
 
 bool CheckReport::Skips(const char* check, const warpsmith_gemm_problem& problem,
-                        double times) const {
+                        const std::string& by, double times) const {
   const auto found = skipped_.find(std::string(check) + "," + Text(problem));
-  return found != skipped_.end() && found->second >= times;
+  if (found == skipped_.end() || found->second.value < times) return false;
+  return ("; " + found->second.what + ";").find("; " + Words(by) + ";") != std::string::npos;
 }
 
 void CheckReport::Add(const char* check, const warpsmith_gemm_problem& problem, double value,
                       bool right, const std::string& what) {
   ++done_;
   wrong_ += right ? 0 : 1;
-  std::string words = what;
-  std::replace(words.begin(), words.end(), ',', ';');
   char number[32];
   std::snprintf(number, sizeof number, "%.4g", value);
   const std::string line = std::string(check) + "," + Text(problem) + "," + number + "," +
-                           (right ? "right," : "WRONG,") + words;
+                           (right ? "right," : "WRONG,") + Words(what);
   file_ << line << "\n" << std::flush;
   if (!right) std::fprintf(stderr, "%s\n", line.c_str());
 }

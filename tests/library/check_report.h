@@ -16,14 +16,15 @@ namespace warpsmith::check {
 
 class CheckReport {
  public:
-  // `path`: empty for none. `skip`: the rows of a run that was cut off, on the same device with the
-  // same version of the library (its pack is not looked at); empty for none. kUsage where both are
-  // one file.
+  // `path`: empty for none. `skip`: the rows of an earlier run on the same device with the same
+  // version of the library, whatever its pack; empty for none. kUsage where both are one file.
   static Result<CheckReport> Open(const std::string& path, const std::string& skip,
                                   const cuda::DeviceProperties& device);
 
-  // Was it right in the run that is gone on with, so many times?
-  bool Skips(const char* check, const warpsmith_gemm_problem& problem, double times = 0) const;
+  // Was it right in the run that is gone on with, so many times, and run by the same? `by` is a
+  // kernel's name or cuBLASLt's, as `what` begins with it or has it after what was found.
+  bool Skips(const char* check, const warpsmith_gemm_problem& problem, const std::string& by,
+             double times = 0) const;
   void Add(const char* check, const warpsmith_gemm_problem& problem, double value, bool right,
            const std::string& what);
 
@@ -36,7 +37,11 @@ class CheckReport {
                      const std::string& version);
 
   std::ofstream file_;
-  std::map<std::string, double> skipped_;  // their values
+  struct Right {
+    double value = 0;
+    std::string what;
+  };
+  std::map<std::string, Right> skipped_;  // by check and problem
   int64_t done_ = 0, wrong_ = 0;
 };
 

@@ -6,8 +6,7 @@
 //
 // Of the catalogue, each shape against FP64, and each kernel 1,000 times alone and 100 times beside
 // a busy stream, on the smallest of the shapes that run it: with the shipped one some minutes.
-// --skip: the --csv of a run that was cut off: products and kernels that were right there are not
-// done again.
+// --skip: the --csv of an earlier run: what was right there, by the same kernel, is not done again.
 // The pack is found as the library finds it (WARPSMITH_GEMM_PACK). Exit status 1: something is not
 // right. On the fake device (host memory) --quick takes seconds.
 #include <warpsmith/gemm.h>
@@ -64,6 +63,7 @@ class Checker {
       TRY(CatalogueShapes(dtype));
       TRY(CatalogueKernels(dtype));
     }
+    // What follows is in FP16, the operands' type now.
     for (const warpsmith_gemm_problem& problem : Typical()) {
       TRY(InAGraph(problem));
       TRY(ManyTimes(problem));
@@ -138,6 +138,12 @@ class Checker {
     return Explained(problem, bytes);
   }
 
+  // The kernel's name, or cuBLASLt's.
+  std::string RunBy(const warpsmith_gemm_problem& problem) {
+    const std::string all = Explained(problem);
+    return all.substr(0, all.find(';'));
+  }
+
   Result<std::vector<uint16_t>> BitsOf(const Room& room) {
     std::vector<uint16_t> bits(room.c.bytes() / 2);
     TRY(cuda::CopyToHost(bits.data(), room.c.address(), room.c.bytes()));
@@ -146,7 +152,7 @@ class Checker {
 
   // Against FP64. What cannot be computed at all is wrong, too.
   Status Against(const char* check, const warpsmith_gemm_problem& problem) {
-    if (report_.Skips(check, problem)) return {};
+    if (report_.Skips(check, problem, RunBy(problem))) return {};
     const Room room = TRY(RoomFor(problem));
     const Status submitted = Multiply(problem, room, nullptr);
     if (!submitted.ok()) {
@@ -234,7 +240,7 @@ class Checker {
   // The same bits every time. What cannot be run is wrong, too.
   void SameBits(const char* check, const warpsmith_gemm_problem& problem, int times,
                 const std::function<Status()>& meanwhile) {
-    if (report_.Skips(check, problem, times)) return;
+    if (report_.Skips(check, problem, RunBy(problem), times)) return;
     const auto differing = DifferingOf(problem, times, meanwhile);
     report_.Add(check, problem, times, differing.ok() && *differing == 0,
                 differing.ok()
@@ -332,13 +338,14 @@ class Checker {
       for (auto& of_thread : rooms) of_thread.push_back(TRY(RoomFor(problem)));
     }
     CUctx_st* context = TRY(cuda::CurrentContext());
+    const int turns = options_.quick ? 2 : 20;
     std::atomic<int> failed{0};
     std::vector<std::thread> threads;
     for (auto& of_thread : rooms) {
       threads.emplace_back([&, context] {
         if (!cuda::MakeCurrent(context).ok()) ++failed;
         const auto stream = cuda::Stream::Create();
-        for (int turn = 0; turn < (options_.quick ? 2 : 20) && stream.ok(); ++turn) {
+        for (int turn = 0; turn < turns && stream.ok(); ++turn) {
           for (size_t i = 0; i < problems.size(); ++i) {
             if (!Multiply(problems[i], of_thread[i], stream->handle()).ok()) ++failed;
           }
@@ -350,7 +357,7 @@ class Checker {
     for (auto& of_thread : rooms) {
       for (size_t i = 0; i < problems.size(); ++i) {
         const bool same = TRY(BitsOf(of_thread[i])) == wanted[i];
-        report_.Add("threads", problems[i], 20, same && failed == 0, "");
+        report_.Add("threads", problems[i], turns, same && failed == 0, "");
       }
     }
     return {};
