@@ -304,19 +304,23 @@ Result<std::string> Library::Explain(const Problem& problem, size_t workspace_by
          std::to_string(settled.workspace_bytes) + " bytes; " + settled.reason;
 }
 
+std::optional<std::filesystem::path> PackPath(const std::string& named,
+                                              const std::filesystem::path& folder) {
+  if (!named.empty()) return named;
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): nobody here calls setenv
+  const char* variable = std::getenv("WARPSMITH_GEMM_PACK");
+  if (variable != nullptr && *variable != '\0') return variable;
+  const std::filesystem::path beside = folder / "warpsmith" / "gemm.wspack";
+  std::error_code failure;
+  if (std::filesystem::exists(beside, failure)) return beside;
+  return std::nullopt;
+}
+
 Result<std::optional<Pack>> FindPack(const std::string& named,
                                      const std::filesystem::path& folder) {
-  std::filesystem::path path = named;
-  if (path.empty()) {
-    // NOLINTNEXTLINE(concurrency-mt-unsafe): nobody here calls setenv
-    if (const char* variable = std::getenv("WARPSMITH_GEMM_PACK")) path = variable;
-  }
-  if (path.empty()) {
-    path = folder / "warpsmith" / "gemm.wspack";
-    std::error_code failure;
-    if (!std::filesystem::exists(path, failure)) return std::optional<Pack>();
-  }
-  return std::optional(TRY(ReadPack(path.string(), TRY(ReadFile(path)))));
+  const auto path = PackPath(named, folder);
+  if (!path) return std::optional<Pack>();
+  return std::optional(TRY(ReadPack(path->string(), TRY(ReadFile(*path)))));
 }
 
 }  // namespace warpsmith::dispatch

@@ -42,8 +42,11 @@ class Library {
   std::unique_ptr<State> state_;
 };
 
-// `named`, $WARPSMITH_GEMM_PACK, or warpsmith/gemm.wspack in `folder`; nullopt: none of them is
-// there. A file that was named must be there and whole, and one that is there must be whole.
+// `named`, $WARPSMITH_GEMM_PACK, or warpsmith/gemm.wspack in `folder`, if it is there; nullopt:
+// none of them.
+std::optional<std::filesystem::path> PackPath(const std::string& named,
+                                              const std::filesystem::path& folder);
+// The pack that lies there. A file that was named must be there.
 Result<std::optional<Pack>> FindPack(const std::string& named, const std::filesystem::path& folder);
 
 }  // namespace warpsmith::dispatch

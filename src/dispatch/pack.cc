@@ -34,6 +34,10 @@ Result<PackKernel> KernelFrom(const JsonReader& reader, std::string_view images)
   TRY(reader.OnlyFields({"name", "layout", "dtype", "plan", "offset", "bytes"}));
   PackKernel kernel;
   kernel.point = TRY(hgemm::PointFromName(TRY(reader.At("name").String())));
+  // The cost model ranks by it; kernels of families that it does not know come last.
+  const bool is_ranked = hgemm::FindFamily(kernel.point.family) != nullptr;
+  const Status known = is_ranked ? hgemm::CheckPoint(kernel.point) : Status();
+  if (!known.ok()) return reader.At("name").Bad("a kernel: " + known.error().message);
   const auto layout = hgemm::LayoutFromText(TRY(reader.At("layout").String()));
   if (!layout) return reader.At("layout").Bad("NN or TN");
   kernel.layout = *layout;

@@ -74,6 +74,13 @@ TEST(PackTest, ARowMustNameAKernelOfItsOwnKind) {
   EXPECT_THAT(ErrorOf(WritePack(pack).value()), HasSubstr("rows[0].kernel"));
 }
 
+TEST(PackTest, ATileOfNoRowsIsRefused) {
+  Pack pack = Example();
+  pack.kernels[0].point = {"mma_sync", {{"tile_m", 0}}};
+  EXPECT_THAT(ErrorOf(WritePack(pack).value()),
+              HasSubstr("kernels[0].name: expected a kernel: no"));
+}
+
 // Rows of one kernel share it, whether or not they were written before a parameter was there.
 TEST(PackTest, ARowMayLackWhatCameLater) {
   for (const bool kernel_lacks_it : {false, true}) {

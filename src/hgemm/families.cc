@@ -10,10 +10,19 @@ namespace warpsmith::hgemm {
 
 std::span<const Family> Families() {
   static constexpr std::array<Family, 3> kFamilies = {
-      {{"tiny", TinyConfigs, MakeTiny, [] { return ToConfig(TinyParameters{}); }},
-       {"mma_sync", MmaSyncConfigs, MakeMmaSync, [] { return ToConfig(MmaSyncParameters{}); }},
-       {"wgmma", WgmmaConfigs, MakeWgmma, [] { return ToConfig(WgmmaParameters{}); }}}};
+      {{"tiny", TinyConfigs, MakeTiny, [] { return ToConfig(TinyParameters{}); }, LeastOfTiny},
+       {"mma_sync", MmaSyncConfigs, MakeMmaSync, [] { return ToConfig(MmaSyncParameters{}); },
+        LeastOfMmaSync},
+       {"wgmma", WgmmaConfigs, MakeWgmma, [] { return ToConfig(WgmmaParameters{}); },
+        LeastOfWgmma}}};
   return kFamilies;
+}
+
+const Family* FindFamily(std::string_view name) {
+  for (const Family& family : Families()) {
+    if (family.name == name) return &family;
+  }
+  return nullptr;
 }
 
 namespace {
@@ -21,29 +30,24 @@ namespace {
 // Above every size and count of a kernel, and so small that no product of theirs overflows.
 constexpr int64_t kLargestParameter = 4096;
 
-// Sizes and counts are divided by; what says whether something is done may be 0.
-int64_t LeastOf(std::string_view name, int64_t default_value) {
-  const bool is_switch = default_value == 0 || name == "raster_along_m" || name == "tma_store";
-  return is_switch ? 0 : 1;
-}
-
-// A parameter that is not known may change what the kernel is.
+// A parameter that is not known may change what the kernel is; one that is not named has its
+// default, which need not be one of a kernel either.
 Status CheckConfig(const Family& family, const Config& config) {
-  const Config known = family.defaults();
+  const Config least = family.least();
   for (const auto& [name, value] : config) {
-    const auto place = known.find(name);
-    if (place == known.end()) {
+    const auto place = least.find(name);
+    if (place == least.end()) {
       return Error{
           ErrorCode::kBadInput,
           "kernel family '" + std::string(family.name) + "' has no parameter '" + name + "'",
           "it may come from a newer version of warpsmith"};
     }
-    const int64_t least = LeastOf(name, place->second);
-    if (least <= value && value <= kLargestParameter) continue;
-    return Error{ErrorCode::kBadInput,
-                 "no kernel of family '" + std::string(family.name) + "' has " + name + "=" +
-                     std::to_string(value),
-                 "expected " + std::to_string(least) + " to " + std::to_string(kLargestParameter)};
+    if (place->second <= value && value <= kLargestParameter) continue;
+    return Error{
+        ErrorCode::kBadInput,
+        "no kernel of family '" + std::string(family.name) + "' has " + name + "=" +
+            std::to_string(value),
+        "expected " + std::to_string(place->second) + " to " + std::to_string(kLargestParameter)};
   }
   return {};
 }
@@ -70,20 +74,21 @@ Space SpaceFor(const Problem& problem, const Target& target) {
   return Space(NameOf(problem), std::move(points));
 }
 
-Result<Candidate> MakeCandidate(const Problem& problem, const Point& point) {
-  for (const Family& family : Families()) {
-    if (family.name != point.family) continue;
-    TRY(CheckConfig(family, point.config));
-    return family.make(problem, point.config);
+Status CheckPoint(const Point& point) {
+  if (const Family* family = FindFamily(point.family)) {
+    return CheckConfig(*family, WithAllParameters(point).config);
   }
   return Error{ErrorCode::kBadInput, "kernel family '" + point.family + "' is not known",
                "it may come from a newer version of warpsmith"};
 }
 
+Result<Candidate> MakeCandidate(const Problem& problem, const Point& point) {
+  TRY(CheckPoint(point));
+  return FindFamily(point.family)->make(problem, point.config);
+}
+
 Point WithAllParameters(Point point) {
-  for (const Family& family : Families()) {
-    if (family.name == point.family) point.config.merge(family.defaults());
-  }
+  if (const Family* family = FindFamily(point.family)) point.config.merge(family->defaults());
   return point;
 }
 

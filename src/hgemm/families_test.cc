@@ -51,6 +51,21 @@ TEST(Families, ValuesOfNoKernelAreRefused) {
       }
     }
   }
+  // What says whether something is done may be 0; sizes and counts may not, named or not.
+  for (const Family& family : Families()) {
+    const Config defaults = family.defaults();
+    for (const auto& [name, least] : family.least()) {
+      EXPECT_TRUE(least == 0 || least == 1) << name;
+      Config config = defaults;
+      config[name] = 0;
+      if (least == 1) {
+        EXPECT_FALSE(CheckPoint({std::string(family.name), config}).ok()) << family.name << name;
+      }
+    }
+    EXPECT_EQ(family.least().size(), defaults.size());
+  }
+  EXPECT_FALSE(MakeCandidate(kProblem, {"mma_sync", {{"warps_m", 1}}}).ok());  // a tile of no rows
+  EXPECT_TRUE(MakeCandidate(kProblem, {"wgmma", {{"tma_store", 0}}}).ok());
   const auto refused = MakeCandidate(kProblem, {"wgmma", {{"tile_m", 0}}});
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().message, "no kernel of family 'wgmma' has tile_m=0");

@@ -38,15 +38,19 @@ struct Family {
   // config. The plan's tensors are "A", "B", "C", its sizes M, N, K.
   Candidate (*make)(const Problem&, const Config&);
   Config (*defaults)();  // every parameter's name
+  Config (*least)();     // the smallest value of each that a kernel can have
 };
 
 // tiny, mma_sync, wgmma.
 std::span<const Family> Families();
+const Family* FindFamily(std::string_view name);  // nullptr: this program does not know it
 
 // The union of all families' legal configurations, named as the problem.
 Space SpaceFor(const Problem& problem, const Target& target);
 // kBadInput for a family or a parameter that this program does not know, and for a value that is
 // none of any kernel: points are also read from files.
+Status CheckPoint(const Point& point);
+// The candidate of a point that passes CheckPoint; its error otherwise.
 Result<Candidate> MakeCandidate(const Problem& problem, const Point& point);
 // With every parameter that its family has today: what was written before one was there lacks it,
 // and means the default. Parameters and families that this program does not know stay as they are.

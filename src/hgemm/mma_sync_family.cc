@@ -23,13 +23,13 @@ constexpr Parameter<P> kTable[] = {{"tile_m", &P::tile_m},
                                    {"warps_k", &P::warps_k},
                                    {"stages", &P::stages},
                                    {"splits", &P::splits},
-                                   {"split_cluster", &P::split_cluster},
-                                   {"staged_store", &P::staged_store},
+                                   {"split_cluster", &P::split_cluster, 0},
+                                   {"staged_store", &P::staged_store, 0},
                                    {"raster_group", &P::raster_group},
                                    {"ctas_per_sm", &P::ctas_per_sm},
-                                   {"baked", &P::baked},
-                                   {"early_reduce", &P::early_reduce},
-                                   {"overlap", &P::overlap}};
+                                   {"baked", &P::baked, 0},
+                                   {"early_reduce", &P::early_reduce, 0},
+                                   {"overlap", &P::overlap, 0}};
 
 // How a kernel treats the rims of the matrices (device enum Edge).
 enum class Edge : uint8_t { kExact, kAligned, kUnaligned };
@@ -340,6 +340,8 @@ LaunchPlan Plan(const Problem& problem, const P& p) {
 }  // namespace
 
 Config ToConfig(const P& p) { return ConfigOf<MmaSyncParameters>(p, kTable); }
+
+Config LeastOfMmaSync() { return LeastOf<MmaSyncParameters>(kTable); }
 
 MmaSyncParameters MmaSyncFromConfig(const Config& config) {
   return ParametersOf<MmaSyncParameters>(config, kTable);

@@ -28,6 +28,7 @@ struct MmaSyncParameters {
 };
 
 Config ToConfig(const MmaSyncParameters& parameters);
+Config LeastOfMmaSync();  // as Family's
 MmaSyncParameters MmaSyncFromConfig(const Config& config);
 
 int64_t MmaSyncThreads(const MmaSyncParameters& parameters);

@@ -16,6 +16,7 @@ template <class Parameters>
 struct Parameter {
   std::string_view name;
   int64_t Parameters::*member;
+  int64_t least = 1;  // 0: of what says whether something is done; others are divided by
 };
 
 // Every parameter, in the order of the table.
@@ -25,6 +26,13 @@ Config ConfigOf(const Parameters& parameters, std::span<const Parameter<Paramete
   for (const Parameter<Parameters>& row : table) {
     config.emplace(row.name, parameters.*row.member);
   }
+  return config;
+}
+
+template <class Parameters>
+Config LeastOf(std::span<const Parameter<Parameters>> table) {
+  Config config;
+  for (const Parameter<Parameters>& row : table) config.emplace(row.name, row.least);
   return config;
 }
 

@@ -23,8 +23,8 @@ constexpr Parameter<P> kTable[] = {{"warp_m", &P::warp_m},
                                    {"cluster_slices", &P::cluster_slices},
                                    {"unroll", &P::unroll},
                                    {"accumulators", &P::accumulators},
-                                   {"permute", &P::permute},
-                                   {"overlap", &P::overlap}};
+                                   {"permute", &P::permute, 0},
+                                   {"overlap", &P::overlap, 0}};
 
 int64_t KBlocksPerWarp(const Problem& problem, const TinyParameters& p) {
   return problem.k / (32 * p.slice_warps * p.cluster_slices);
@@ -177,6 +177,8 @@ LaunchPlan Plan(const Problem& problem, const TinyParameters& p) {
 }  // namespace
 
 Config ToConfig(const TinyParameters& p) { return ConfigOf<TinyParameters>(p, kTable); }
+
+Config LeastOfTiny() { return LeastOf<TinyParameters>(kTable); }
 
 TinyParameters TinyFromConfig(const Config& config) {
   return ParametersOf<TinyParameters>(config, kTable);

@@ -24,6 +24,7 @@ struct TinyParameters {
 };
 
 Config ToConfig(const TinyParameters& parameters);
+Config LeastOfTiny();  // as Family's
 TinyParameters TinyFromConfig(const Config& config);
 
 int64_t TinyThreads(const TinyParameters& parameters);

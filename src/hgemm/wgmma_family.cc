@@ -27,17 +27,17 @@ constexpr Parameter<P> kTable[] = {{"tile_m", &P::tile_m},
                                    {"cluster_n", &P::cluster_n},
                                    {"splits", &P::splits},
                                    {"raster_group", &P::raster_group},
-                                   {"raster_along_m", &P::raster_along_m},
-                                   {"persistent", &P::persistent},
-                                   {"skew", &P::skew},
+                                   {"raster_along_m", &P::raster_along_m, 0},
+                                   {"persistent", &P::persistent, 0},
+                                   {"skew", &P::skew, 0},
                                    {"ctas_per_sm", &P::ctas_per_sm},
-                                   {"tma_store", &P::tma_store},
-                                   {"stream_c", &P::stream_c},
+                                   {"tma_store", &P::tma_store, 0},
+                                   {"stream_c", &P::stream_c, 0},
                                    {"slices", &P::slices},
-                                   {"ping_pong", &P::ping_pong},
-                                   {"overlap", &P::overlap},
-                                   {"direct_load", &P::direct_load},
-                                   {"even_rounds", &P::even_rounds},
+                                   {"ping_pong", &P::ping_pong, 0},
+                                   {"overlap", &P::overlap, 0},
+                                   {"direct_load", &P::direct_load, 0},
+                                   {"even_rounds", &P::even_rounds, 0},
                                    {"l2_promotion", &P::l2_promotion}};
 
 // Of the second kernel, four columns each: CTAs for every SM, if there are so many columns.
@@ -227,6 +227,8 @@ LaunchPlan Plan(const Problem& problem, const P& p) {
 }  // namespace
 
 Config ToConfig(const P& p) { return ConfigOf<P>(p, kTable); }
+
+Config LeastOfWgmma() { return LeastOf<P>(kTable); }
 
 P WgmmaFromConfig(const Config& config) { return ParametersOf<P>(config, kTable); }
 

@@ -33,6 +33,7 @@ struct WgmmaParameters {
 };
 
 Config ToConfig(const WgmmaParameters& parameters);
+Config LeastOfWgmma();  // as Family's
 WgmmaParameters WgmmaFromConfig(const Config& config);
 
 int64_t WgmmaThreads(const WgmmaParameters& parameters);

@@ -50,6 +50,9 @@ expect_status 65 "$program" hgemm catalogue check broken.csv
 sed 's/warp_m=[0-9]*/warp_m=0/' c.csv >no_kernel.csv
 expect_status 0 "$program" hgemm catalogue check no_kernel.csv
 [[ $output == *'1 are not known here'* ]] || expected "no division by zero, found: $output"
+sed 's/,kernel,tiny [^,]*,/,kernel,mma_sync warps_m=1,/' c.csv >no_tile.csv
+expect_status 0 "$program" hgemm catalogue check no_tile.csv
+[[ $output == *'1 are not known here'* ]] || expected "no division by zero, found: $output"
 sed '1s/1$/9/' c.csv >newer.csv
 expect_status 76 "$program" hgemm catalogue check newer.csv
 expect_status 65 "$program" hgemm build --catalogue "$program" --out lib

@@ -10,6 +10,7 @@
 #include "comparison_report.h"
 #include "comparison_run.h"
 #include "contest.h"
+#include "dispatch/library.h"
 #include "hgemm/built_kernels.h"
 #include "hgemm/comparison_guard.h"
 #include "hgemm_products.h"
@@ -34,11 +35,8 @@ Result<std::string> FileTerm(const fs::path& path) {
 // The pack that the library finds by itself (docs/library.md): with another one it is another
 // library.
 Result<std::string> PackTerm(const fs::path& library) {
-  const char* named = std::getenv("WARPSMITH_GEMM_PACK");
-  const fs::path beside = library.parent_path() / "warpsmith" / "gemm.wspack";
-  if (named != nullptr && *named != '\0') return FileTerm(named);
-  if (fs::exists(beside)) return FileTerm(beside);
-  return std::string("none");
+  const auto pack = dispatch::PackPath("", library.parent_path());
+  return pack ? FileTerm(*pack) : std::string("none");
 }
 
 Result<std::vector<hgemm::Problem>> ProblemsOf(const BenchOptions& options) {
