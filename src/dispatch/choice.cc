@@ -35,6 +35,12 @@ std::string EvidenceText(const hgemm::CatalogueRow& row) {
          row.level + " on " + row.device + ", " + row.date;
 }
 
+// Of a row that chose it.
+std::string WhyCublasLt(const hgemm::CatalogueRow& row) {
+  return hgemm::IsAgainstTheRule(row) ? ": by hand, or until its kernel is compared"
+                                      : ": its kernel was slower in a hot graph or another mode";
+}
+
 // Doublings between two shapes; infinite when one extent is further off than a neighbour's may be.
 double Distance(const hgemm::Problem& row, const Problem& problem) {
   double sum = 0;
@@ -98,8 +104,8 @@ Chosen ByNeighbours(const Pack& pack, const Problem& problem, const hgemm::Targe
   if (near.empty()) return {.reason = "nothing of this size is in the catalogue"};
   for (const auto& [distance, row] : near) {
     if (row->choice == hgemm::Choice::kKernel) continue;
-    return {.reason = "not in the catalogue; of its neighbours, cuBLASLt was faster at " +
-                      hgemm::KeyText(*row)};
+    return {.reason = "not in the catalogue; of its neighbours, cuBLASLt runs " +
+                      hgemm::KeyText(*row) + WhyCublasLt(*row)};
   }
   std::vector<size_t> ranked = Ranked(pack, problem, target);
   if (ranked.empty()) return {.reason = "not in the catalogue, and no kernel takes these sizes"};
@@ -127,9 +133,7 @@ Chosen Choose(const Pack& pack, const Problem& problem, const hgemm::Target& tar
                   .lt_version = row.library,
                   .reason = "catalogue: " + EvidenceText(row)};
     if (row.choice == hgemm::Choice::kCublasLt) {
-      chosen.reason += hgemm::IsAgainstTheRule(row)
-                           ? ": cuBLASLt's by hand, or until its kernel is compared"
-                           : ": its kernel was slower in a hot graph or in another mode";
+      chosen.reason += WhyCublasLt(row);
     } else if (pack.rows[i].kernel < 0) {
       chosen.reason += ", but its kernel is not in the pack";
     } else {

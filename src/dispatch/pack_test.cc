@@ -74,11 +74,15 @@ TEST(PackTest, ARowMustNameAKernelOfItsOwnKind) {
   EXPECT_THAT(ErrorOf(WritePack(pack).value()), HasSubstr("rows[0].kernel"));
 }
 
-TEST(PackTest, ATileOfNoRowsIsRefused) {
+TEST(PackTest, ATileOfNoRowsIsRefusedAndAParameterOfALaterVersionIsNot) {
   Pack pack = Example();
-  pack.kernels[0].point = {"mma_sync", {{"tile_m", 0}}};
+  ASSERT_EQ(pack.kernels[1].point.family, "wgmma");
+  pack.catalogue.rows[0].kernel.config["invented"] = pack.kernels[1].point.config["invented"] = 9;
+  EXPECT_EQ(ErrorOf(WritePack(pack).value()), "");
+  pack.kernels[1].point.config["tile_m"] = 0;
   EXPECT_THAT(ErrorOf(WritePack(pack).value()),
-              HasSubstr("kernels[0].name: expected a kernel: no"));
+              HasSubstr("kernels[1].name: expected a kernel: no kernel of family 'wgmma' has "
+                        "tile_m=0"));
 }
 
 // Rows of one kernel share it, whether or not they were written before a parameter was there.

@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "hgemm/family.h"
 
 namespace warpsmith::hgemm {
@@ -43,35 +45,28 @@ TEST(Families, UnknownFamiliesAndParametersAreRefused) {
 
 // Points are read from catalogues, too: a tile of no rows would be divided by.
 TEST(Families, ValuesOfNoKernelAreRefused) {
+  const Space space = SpaceFor(kProblem, {});
   for (const Family& family : Families()) {
-    for (const auto& [name, value] : family.defaults()) {
-      for (const int64_t bad : {int64_t{-1}, INT64_MIN, INT64_MAX, int64_t{4097}}) {
-        EXPECT_FALSE(MakeCandidate(kProblem, {std::string(family.name), {{name, bad}}}).ok())
-            << family.name << " " << name << "=" << bad;
-      }
-    }
-  }
-  // What says whether something is done may be 0; sizes and counts may not, named or not.
-  for (const Family& family : Families()) {
-    const Config defaults = family.defaults();
+    const auto first = std::find_if(space.points().begin(), space.points().end(),
+                                    [&](const Point& p) { return p.family == family.name; });
+    ASSERT_NE(first, space.points().end()) << family.name;
+    ASSERT_EQ(family.least().size(), first->config.size());
     for (const auto& [name, least] : family.least()) {
-      EXPECT_TRUE(least == 0 || least == 1) << name;
-      Config config = defaults;
-      config[name] = 0;
-      if (least == 1) {
-        EXPECT_FALSE(CheckPoint({std::string(family.name), config}).ok()) << family.name << name;
+      Point point = *first;
+      for (const int64_t bad : {least - 1, INT64_MIN, INT64_MAX, int64_t{4097}}) {
+        point.config.at(name) = bad;
+        const Status checked = CheckPoint(point);
+        ASSERT_FALSE(checked.ok()) << family.name << " " << name << "=" << bad;
+        EXPECT_NE(checked.error().message.find(" has " + name + "="), std::string::npos);
       }
+      point.config.at(name) = least;
+      EXPECT_TRUE(CheckPoint(point).ok()) << family.name << " " << name << "=" << least;
     }
-    EXPECT_EQ(family.least().size(), defaults.size());
   }
-  EXPECT_FALSE(MakeCandidate(kProblem, {"mma_sync", {{"warps_m", 1}}}).ok());  // a tile of no rows
-  EXPECT_TRUE(MakeCandidate(kProblem, {"wgmma", {{"tma_store", 0}}}).ok());
-  const auto refused = MakeCandidate(kProblem, {"wgmma", {{"tile_m", 0}}});
-  ASSERT_FALSE(refused.ok());
-  EXPECT_EQ(refused.error().message, "no kernel of family 'wgmma' has tile_m=0");
-  for (const char* size : {"splits", "stages", "cluster_n", "slices"}) {
+  for (const char* size : {"tile_m", "splits", "stages", "cluster_n", "slices"}) {
     EXPECT_FALSE(MakeCandidate(kProblem, {"wgmma", {{size, 0}}}).ok()) << size;
   }
+  EXPECT_FALSE(MakeCandidate(kProblem, {"mma_sync", {{"warps_m", 1}}}).ok());  // and no tile
 }
 
 TEST(Families, EveryPointOfASpaceCanBeMade) {

@@ -38,7 +38,7 @@ struct Family {
   // config. The plan's tensors are "A", "B", "C", its sizes M, N, K.
   Candidate (*make)(const Problem&, const Config&);
   Config (*defaults)();  // every parameter's name
-  Config (*least)();     // the smallest value of each that a kernel can have
+  Config (*least)();     // of each: 0, or 1 of what is divided by
 };
 
 // tiny, mma_sync, wgmma.

@@ -1,5 +1,5 @@
-// A family's parameters as one table: names and where the struct keeps it. Configs are
-// made and read through it, so that a parameter is named once.
+// A family's parameters as one table: names, where the struct keeps it, the least value. Configs
+// are made and read through it, so that a parameter is named once.
 #ifndef WARPSMITH_HGEMM_PARAMETER_TABLE_H_
 #define WARPSMITH_HGEMM_PARAMETER_TABLE_H_
 
@@ -16,7 +16,7 @@ template <class Parameters>
 struct Parameter {
   std::string_view name;
   int64_t Parameters::*member;
-  int64_t least = 1;  // 0: of what says whether something is done; others are divided by
+  int64_t least = 1;  // 0 where nothing is divided by it
 };
 
 // Every parameter, in the order of the table.

@@ -5,6 +5,8 @@
 #include "fuzz.h"
 #include "hgemm/catalogue.h"
 #include "hgemm/comparison_text.h"
+#include "hgemm/cost_model.h"
+#include "hgemm/family.h"
 #include "hgemm/library_times.h"
 #include "util/compression.h"
 
@@ -20,6 +22,9 @@ void Catalogue(std::string_view text) {
     CHECK(!row.results.empty());
     CHECK(!hgemm::Explain(row).empty());
     CHECK(hgemm::Find(*read, row.problem, row.device) != nullptr);
+    if (!hgemm::CheckPoint(row.kernel).ok()) continue;
+    CHECK(hgemm::MakeCandidate(row.problem, row.kernel).ok());
+    hgemm::PredictUs(row.problem, {}, row.kernel);  // of a kernel that may not take the sizes
   }
   const auto written = hgemm::ToText(*read);
   if (fuzz::ValueOf(written) == nullptr) return;  // numbers too small for the digits written

@@ -44,7 +44,8 @@ set(chat_files recorded reply_reader retry server_events)
 
 set(split_files join parts reply)
 set(hgemm_files catalogue catalogue_merge catalogue_text comparison_table comparison_text
-  library_times measured_cells problem)
+  cost_model device_source families library_times measured_cells mma_sync_family problem tiny_family
+  wgmma_family wgmma_geometry wgmma_space workload_traits)
 set(dispatch_files pack)
 
 set(sources)
@@ -74,6 +75,9 @@ file(GLOB peer_sources CONFIGURE_DEPENDS ${WARPSMITH_SOURCE_ROOT}/torch/*.py
   ${WARPSMITH_SOURCE_ROOT}/torch/warpsmith_peer/*.py)
 warpsmith_embed(fuzzed_readers NAME torch_peer FILES ${peer_sources}
   BASE ${WARPSMITH_SOURCE_ROOT}/torch)
+
+file(GLOB device_sources CONFIGURE_DEPENDS ${WARPSMITH_SOURCE_ROOT}/hgemm/device/*.cuh)
+warpsmith_embed(fuzzed_readers NAME hgemm_device_sources FILES ${device_sources})
 
 add_custom_target(all_fuzzers ALL)
 foreach(reader IN LISTS readers)

@@ -54,9 +54,11 @@ Status CheckReport::ReadSkipped(const std::string& path, const std::string& devi
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
     size_t end = std::string::npos;
-    for (int cell = 0; cell < kCellsOfSubject; ++cell) end = line.find(',', end + 1);
-    const size_t right = line.find(kRight, end);
-    if (end == std::string::npos || right == std::string::npos) continue;
+    int cell = 0;
+    do end = line.find(',', end + 1);
+    while (end != std::string::npos && ++cell < kCellsOfSubject);
+    const size_t right = end == std::string::npos ? end : line.find(kRight, end);
+    if (right == std::string::npos) continue;
     skipped_[line.substr(0, end)] = {std::strtod(line.c_str() + end + 1, nullptr),
                                      line.substr(right + kRight.size())};
   }

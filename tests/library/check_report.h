@@ -21,8 +21,8 @@ class CheckReport {
   static Result<CheckReport> Open(const std::string& path, const std::string& skip,
                                   const cuda::DeviceProperties& device);
 
-  // Was it right in the run that is gone on with, so many times, and run by the same? `by` is a
-  // kernel's name or cuBLASLt's, as `what` begins with it or has it after what was found.
+  // Was it right in the run that is gone on with, so many times, and run by the same? `by` is
+  // the part of `what` that names the kernel.
   bool Skips(const char* check, const warpsmith_gemm_problem& problem, const std::string& by,
              double times = 0) const;
   void Add(const char* check, const warpsmith_gemm_problem& problem, double value, bool right,

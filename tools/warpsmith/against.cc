@@ -1,7 +1,6 @@
 #include "against.h"
 
 #include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 

@@ -73,7 +73,7 @@ class Builder {
     return options;
   }
 
-  // Shapes share a kernel where their sources and plans are the same.
+  // Shapes share a kernel where their sources, plans and parameters are the same.
   Status AddRow(const hgemm::CatalogueRow& row, Tally* tally) {
     pack_.rows.push_back({-1, lt_choices_.AlgorithmOf(row)});
     if (row.choice == hgemm::Choice::kCublasLt) return {};
@@ -87,7 +87,8 @@ class Builder {
     if (const Status fits = dispatch::CanCarryOut(candidate->plan); !fits.ok()) {
       return Fail(row, fits.error().message, tally);
     }
-    const auto [place, fresh] = kernel_of_.emplace(id, pack_.kernels.size());
+    const auto [place, fresh] = kernel_of_.emplace(
+        id + PointName(hgemm::WithAllParameters(row.kernel)), pack_.kernels.size());
     pack_.rows.back().kernel = static_cast<int>(place->second);
     if (!fresh) return {};
     pack_.kernels.push_back(
@@ -139,7 +140,7 @@ class Builder {
   compile::WorkerCompiler compiler_;
   LtChoices lt_choices_;
   dispatch::Pack pack_;
-  std::map<std::string, size_t> kernel_of_;  // candidate id -> index
+  std::map<std::string, size_t> kernel_of_;  // candidate id and name -> index
   std::vector<Pending> pending_;
 };
 
