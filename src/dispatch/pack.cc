@@ -30,23 +30,13 @@ json KernelToJson(const PackKernel& kernel, size_t offset, size_t bytes) {
           {"bytes", bytes}};
 }
 
-// The cost model ranks by a point's values. A pack may be of a later version: what it does not know
-// is none of its business.
-Status CheckRanked(const JsonReader& reader, Point point) {
-  const hgemm::Family* const family = hgemm::FindFamily(point.family);
-  if (family == nullptr) return {};
-  const Config known = family->defaults();
-  std::erase_if(point.config,
-                [&](const auto& parameter) { return !known.contains(parameter.first); });
-  const Status fits = hgemm::CheckPoint(point);
-  return fits.ok() ? Status() : Status(reader.At("name").Bad("a kernel: " + fits.error().message));
-}
-
 Result<PackKernel> KernelFrom(const JsonReader& reader, std::string_view images) {
   TRY(reader.OnlyFields({"name", "layout", "dtype", "plan", "offset", "bytes"}));
   PackKernel kernel;
   kernel.point = TRY(hgemm::PointFromName(TRY(reader.At("name").String())));
-  TRY(CheckRanked(reader, kernel.point));
+  // The cost model ranks by it. What a later version added to it is none of its business.
+  const Status fits_model = hgemm::CheckValues(kernel.point);
+  if (!fits_model.ok()) return reader.At("name").Bad("a kernel: " + fits_model.error().message);
   const auto layout = hgemm::LayoutFromText(TRY(reader.At("layout").String()));
   if (!layout) return reader.At("layout").Bad("NN or TN");
   kernel.layout = *layout;

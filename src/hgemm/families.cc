@@ -18,38 +18,16 @@ std::span<const Family> Families() {
   return kFamilies;
 }
 
-const Family* FindFamily(std::string_view name) {
-  for (const Family& family : Families()) {
-    if (family.name == name) return &family;
-  }
-  return nullptr;
-}
-
 namespace {
 
 // Above every size and count of a kernel, and so small that no product of theirs overflows.
 constexpr int64_t kLargestParameter = 4096;
 
-// A parameter that is not known may change what the kernel is; one that is not named has its
-// default, which need not be one of a kernel either.
-Status CheckConfig(const Family& family, const Config& config) {
-  const Config least = family.least();
-  for (const auto& [name, value] : config) {
-    const auto place = least.find(name);
-    if (place == least.end()) {
-      return Error{
-          ErrorCode::kBadInput,
-          "kernel family '" + std::string(family.name) + "' has no parameter '" + name + "'",
-          "it may come from a newer version of warpsmith"};
-    }
-    if (place->second <= value && value <= kLargestParameter) continue;
-    return Error{
-        ErrorCode::kBadInput,
-        "no kernel of family '" + std::string(family.name) + "' has " + name + "=" +
-            std::to_string(value),
-        "expected " + std::to_string(place->second) + " to " + std::to_string(kLargestParameter)};
+const Family* Find(std::string_view name) {
+  for (const Family& family : Families()) {
+    if (family.name == name) return &family;
   }
-  return {};
+  return nullptr;
 }
 
 }  // namespace
@@ -74,26 +52,50 @@ Space SpaceFor(const Problem& problem, const Target& target) {
   return Space(NameOf(problem), std::move(points));
 }
 
-Status CheckPoint(const Point& point) {
-  if (const Family* family = FindFamily(point.family)) {
-    return CheckConfig(*family, WithAllParameters(point).config);
+Status CheckValues(const Point& point) {
+  const Family* const family = Find(point.family);
+  if (family == nullptr) return {};
+  // What is not named has its default, which need not be a kernel's either.
+  const Config values = WithAllParameters(point).config;
+  for (const auto& [name, least] : family->least()) {
+    const int64_t value = values.at(name);
+    if (least <= value && value <= kLargestParameter) continue;
+    return Error{
+        ErrorCode::kBadInput,
+        "no kernel of family '" + point.family + "' has " + name + "=" + std::to_string(value),
+        "expected " + std::to_string(least) + " to " + std::to_string(kLargestParameter)};
   }
-  return Error{ErrorCode::kBadInput, "kernel family '" + point.family + "' is not known",
-               "it may come from a newer version of warpsmith"};
+  return {};
+}
+
+Status CheckPoint(const Point& point) {
+  const Family* const family = Find(point.family);
+  if (family == nullptr) {
+    return Error{ErrorCode::kBadInput, "kernel family '" + point.family + "' is not known",
+                 "it may come from a newer version of warpsmith"};
+  }
+  const Config known = family->least();
+  for (const auto& [name, value] : point.config) {
+    if (known.contains(name)) continue;
+    return Error{ErrorCode::kBadInput,
+                 "kernel family '" + point.family + "' has no parameter '" + name + "'",
+                 "it may come from a newer version of warpsmith"};
+  }
+  return CheckValues(point);
 }
 
 Result<Candidate> MakeCandidate(const Problem& problem, const Point& point) {
   TRY(CheckPoint(point));
-  return FindFamily(point.family)->make(problem, point.config);
+  return Find(point.family)->make(problem, point.config);
 }
 
 Point WithAllParameters(Point point) {
-  if (const Family* family = FindFamily(point.family)) point.config.merge(family->defaults());
+  if (const Family* family = Find(point.family)) point.config.merge(family->defaults());
   return point;
 }
 
 bool IsSameKernel(const Point& a, const Point& b) {
-  return WithAllParameters(a) == WithAllParameters(b);
+  return a == b || WithAllParameters(a) == WithAllParameters(b);
 }
 
 }  // namespace warpsmith::hgemm

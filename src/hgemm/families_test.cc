@@ -53,7 +53,7 @@ TEST(Families, ValuesOfNoKernelAreRefused) {
     ASSERT_EQ(family.least().size(), first->config.size());
     for (const auto& [name, least] : family.least()) {
       Point point = *first;
-      for (const int64_t bad : {least - 1, INT64_MIN, INT64_MAX, int64_t{4097}}) {
+      for (const int64_t bad : {least - 1, int64_t{-1}, INT64_MIN, INT64_MAX, int64_t{4097}}) {
         point.config.at(name) = bad;
         const Status checked = CheckPoint(point);
         ASSERT_FALSE(checked.ok()) << family.name << " " << name << "=" << bad;
@@ -63,7 +63,10 @@ TEST(Families, ValuesOfNoKernelAreRefused) {
       EXPECT_TRUE(CheckPoint(point).ok()) << family.name << " " << name << "=" << least;
     }
   }
-  for (const char* size : {"tile_m", "splits", "stages", "cluster_n", "slices"}) {
+  const auto refused = MakeCandidate(kProblem, {"wgmma", {{"tile_m", 0}}});
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().message, "no kernel of family 'wgmma' has tile_m=0");
+  for (const char* size : {"splits", "stages", "cluster_n", "slices"}) {
     EXPECT_FALSE(MakeCandidate(kProblem, {"wgmma", {{size, 0}}}).ok()) << size;
   }
   EXPECT_FALSE(MakeCandidate(kProblem, {"mma_sync", {{"warps_m", 1}}}).ok());  // and no tile

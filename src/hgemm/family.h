@@ -43,12 +43,14 @@ struct Family {
 
 // tiny, mma_sync, wgmma.
 std::span<const Family> Families();
-const Family* FindFamily(std::string_view name);  // nullptr: this program does not know it
 
 // The union of all families' legal configurations, named as the problem.
 Space SpaceFor(const Problem& problem, const Target& target);
-// kBadInput for a family or a parameter that this program does not know, and for a value that is
-// none of any kernel: points are also read from files.
+// kBadInput for a value that is none of any kernel: points are also read from files. Families and
+// parameters that this program does not know are not looked at.
+Status CheckValues(const Point& point);
+// The same, and for a family or a parameter that this program does not know, which may change what
+// the kernel is.
 Status CheckPoint(const Point& point);
 // The candidate of a point that passes CheckPoint; its error otherwise.
 Result<Candidate> MakeCandidate(const Problem& problem, const Point& point);

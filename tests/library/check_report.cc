@@ -17,6 +17,16 @@ namespace {
 constexpr int kCellsOfSubject = 11;  // check,m,n,k,ops,dtype,alpha,beta,lda,ldb,ldc
 constexpr std::string_view kRight = ",right,";
 
+// npos: there are not so many cells.
+size_t EndOfSubject(const std::string& line) {
+  size_t end = std::string::npos;
+  for (int cell = 0; cell < kCellsOfSubject; ++cell) {
+    end = line.find(',', end + 1);
+    if (end == std::string::npos) break;
+  }
+  return end;
+}
+
 // As a row has it: no commas.
 std::string Words(std::string what) {
   std::replace(what.begin(), what.end(), ',', ';');
@@ -53,11 +63,8 @@ Status CheckReport::ReadSkipped(const std::string& path, const std::string& devi
   }
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
-    size_t end = std::string::npos;
-    int cell = 0;
-    do end = line.find(',', end + 1);
-    while (end != std::string::npos && ++cell < kCellsOfSubject);
-    const size_t right = end == std::string::npos ? end : line.find(kRight, end);
+    const size_t end = EndOfSubject(line);
+    const size_t right = line.find(kRight, end);
     if (right == std::string::npos) continue;
     skipped_[line.substr(0, end)] = {std::strtod(line.c_str() + end + 1, nullptr),
                                      line.substr(right + kRight.size())};

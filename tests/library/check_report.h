@@ -33,14 +33,15 @@ class CheckReport {
   bool is_whole() const { return !file_.is_open() || file_.good(); }  // every row was written
 
  private:
-  Status ReadSkipped(const std::string& path, const std::string& device,
-                     const std::string& version);
-
-  std::ofstream file_;
   struct Right {
     double value = 0;
     std::string what;
   };
+
+  Status ReadSkipped(const std::string& path, const std::string& device,
+                     const std::string& version);
+
+  std::ofstream file_;
   std::map<std::string, Right> skipped_;  // by check and problem
   int64_t done_ = 0, wrong_ = 0;
 };

@@ -19,7 +19,6 @@
 #include <cstdio>
 #include <cstring>
 #include <functional>
-#include <map>
 #include <memory>
 #include <string>
 #include <thread>
@@ -33,7 +32,7 @@
 #include "cuda/memory.h"
 #include "differences.h"
 #include "hgemm/catalogue.h"
-#include "hgemm/family.h"
+#include "hgemm/configurations.h"
 #include "util/file.h"
 
 namespace warpsmith::check {
@@ -297,16 +296,13 @@ class Checker {
 
   // Each kernel of the catalogue, on the smallest of its shapes.
   Status CatalogueKernels(warpsmith_gemm_dtype dtype) {
-    std::map<std::string, warpsmith_gemm_problem> kernels;
+    hgemm::Catalogue fitting;
     for (const hgemm::CatalogueRow& row : catalogue_.rows) {
-      if (row.choice != hgemm::Choice::kKernel || DTypeOf(row) != dtype || !Fits(row)) continue;
-      const warpsmith_gemm_problem problem = ProblemOf(row);
-      const std::string name = PointName(hgemm::WithAllParameters(row.kernel)) +
-                               (problem.transpose_b != 0 ? " TN" : " NN");
-      const auto [at, is_new] = kernels.emplace(name, problem);
-      if (!is_new && Products(problem) < Products(at->second)) at->second = problem;
+      if (DTypeOf(row) == dtype && Fits(row)) fitting.rows.push_back(row);
     }
-    for (const auto& [name, problem] : kernels) TRY(ManyTimes(problem));
+    for (const hgemm::CatalogueRow& row : hgemm::OneOfEachConfiguration(fitting)) {
+      TRY(ManyTimes(ProblemOf(row)));
+    }
     return {};
   }
 
