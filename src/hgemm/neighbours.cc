@@ -107,13 +107,25 @@ std::vector<Point> LikeWinnersNearby(const Catalogue& catalogue, const Problem& 
   if (neighbours.empty()) return points;
   const std::vector<Point> completed = CompletedPoints(space);
   for (const Neighbour& neighbour : neighbours) {
-    if (points.size() == most) break;
+    if (points.size() >= most && neighbour.away > 0) break;
     const int index = IndexOfMostLike(completed, neighbour.point);
     if (index < 0) continue;
     const Point& like = space.points()[index];
     if (std::find(points.begin(), points.end(), like) == points.end()) points.push_back(like);
   }
   return points;
+}
+
+Space WithOwnWinners(const Catalogue& catalogue, const Problem& problem, const Space& space) {
+  std::vector<Point> points = space.points();
+  for (const CatalogueRow& row : catalogue.rows) {
+    if (row.problem != problem || !CheckPoint(row.kernel).ok()) continue;
+    const bool known = std::any_of(points.begin(), points.end(), [&](const Point& point) {
+      return IsSameKernel(point, row.kernel);
+    });
+    if (!known) points.push_back(WithAllParameters(row.kernel));
+  }
+  return Space(space.name(), std::move(points));
 }
 
 }  // namespace warpsmith::hgemm

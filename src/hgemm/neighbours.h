@@ -21,9 +21,14 @@ std::optional<Point> MostLike(const Space& space, const Point& point);
 // Of the problem's layout and type, on whatever device, the best kernels of the shapes nearest to
 // it (sums of factors of two in M and N, half as much in K; at most three away), its own included,
 // the nearest first. Also of M and N exchanged, with rows and columns of their tiles exchanged.
-// Points of `space`, none twice, at most `most`.
+// Points of `space`, none twice, at most `most` or all of the problem's own.
 std::vector<Point> LikeWinnersNearby(const Catalogue& catalogue, const Problem& problem,
                                      const Space& space, size_t most);
+
+// The space with the problem's own kernels by the catalogue, on whatever device, at its end: a
+// space leaves out what is seldom worth a look, and what won may be that. Kernels that this program
+// does not know are left out.
+Space WithOwnWinners(const Catalogue& catalogue, const Problem& problem, const Space& space);
 
 }  // namespace warpsmith::hgemm
 

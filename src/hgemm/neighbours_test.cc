@@ -8,6 +8,7 @@
 namespace warpsmith::hgemm {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::SizeIs;
 
 Point Wgmma(const WgmmaParameters& p) { return {"wgmma", ToConfig(p)}; }
@@ -73,6 +74,35 @@ TEST(LikeWinnersNearby, ExchangesRowsAndColumns) {
   EXPECT_EQ(points[0].config.at("tile_m"), 64);
   EXPECT_EQ(points[0].config.at("tile_n"), 128);
   EXPECT_EQ(points[0].config.at("cluster_n"), 2);
+}
+
+TEST(LikeWinnersNearby, HasAllOfItsOwn) {
+  const Problem problem = {512, 2048, 8192, Layout::kTN};
+  WgmmaParameters alone = kPairs, deep = kPairs;
+  alone.cluster_m = 1;
+  deep.stages = 7;
+  CatalogueRow again = Row(problem, Wgmma(alone));
+  again.device = "another";
+  const Catalogue catalogue{
+      {Row(problem, Wgmma(kPairs)), again, Row({512, 2048, 4096, Layout::kTN}, Wgmma(deep))}};
+  const Space space("s", {Wgmma(alone), Wgmma(deep), Wgmma(kPairs)});
+  EXPECT_THAT(LikeWinnersNearby(catalogue, problem, space, 1),
+              ElementsAre(Wgmma(kPairs), Wgmma(alone)));
+}
+
+TEST(WithOwnWinners, AddsWhatTheSpaceLeavesOut) {
+  const Problem problem = {512, 2048, 8192, Layout::kTN};
+  WgmmaParameters deep = kPairs;
+  deep.stages = 7;
+  Point old = Wgmma(kPairs);
+  old.config.erase("l2_promotion");
+  Point later = Wgmma(kPairs);
+  later.config["of_tomorrow"] = 1;
+  const Catalogue catalogue{{Row(problem, old), Row(problem, Wgmma(deep)), Row(problem, later),
+                             Row({512, 2048, 4096, Layout::kTN}, Wgmma({}))}};
+  const Space space = WithOwnWinners(catalogue, problem, Space("s", {Wgmma(kPairs)}));
+  EXPECT_EQ(space.name(), "s");
+  EXPECT_THAT(space.points(), ElementsAre(Wgmma(kPairs), Wgmma(deep)));
 }
 
 }  // namespace
