@@ -37,8 +37,9 @@ std::string EvidenceText(const hgemm::CatalogueRow& row) {
 
 // Of a row that chose it.
 std::string WhyCublasLt(const hgemm::CatalogueRow& row) {
-  return hgemm::IsAgainstTheRule(row) ? ": by hand, or until its kernel is compared"
-                                      : ": its kernel was slower in a hot graph or another mode";
+  return hgemm::IsAgainstTheRule(row)
+             ? ": by hand, or until its kernel is compared"
+             : ": its kernel was slower over all modes, or by more than 1 % in one";
 }
 
 // Doublings between two shapes; infinite when one extent is further off than a neighbour's may be.

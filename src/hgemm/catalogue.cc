@@ -36,18 +36,21 @@ const CatalogueResult& Deciding(std::span<const CatalogueResult> results) {
 }
 
 Choice Guarded(std::span<const CatalogueResult> results) {
-  const bool knows_fallback = !results.empty() && Deciding(results).baseline == kFallback;
+  if (results.empty()) return Choice::kCublasLt;
+  const bool knows_fallback = Deciding(results).baseline == kFallback;
   std::set<Mode> undecided;  // modes that speak against the kernel, but not surely
+  double gain = 0;           // over all modes: the sum of the ratios' logarithms
   for (const CatalogueResult& result : results) {
     if (knows_fallback && result.baseline != kFallback) continue;
     const bool hot = result.mode == Mode::kDeviceHot;
     const double ratio =
         hot ? CautiousRatio(result.ratio, result.kernel_us, result.baseline_us) : result.ratio;
-    if (ratio >= (hot ? 1.0 : kWorstRatio)) continue;
+    gain += std::log(ratio);
+    if (ratio >= kWorstRatio) continue;
     if (hot || !IsUndecided(result.interval)) return Choice::kCublasLt;
     undecided.insert(result.mode);
   }
-  return results.empty() || undecided.size() > 1 ? Choice::kCublasLt : Choice::kKernel;
+  return undecided.size() > 1 || gain < 0 ? Choice::kCublasLt : Choice::kKernel;
 }
 
 bool IsAgainstTheRule(const CatalogueRow& row) { return row.choice != Guarded(row.results); }
@@ -75,13 +78,13 @@ std::string Explain(const CatalogueRow& row) {
   text += IsAgainstTheRule(row) ? "  chosen by hand or by 'guard --strict', against the rule:"
           : ours                ? "  taken:"
                                 : "  left out:";
-  return text + " a kernel must not be slower " +
+  return text + " over all modes a kernel must be as fast as " +
          (row.results.empty() || Deciding(row.results).baseline != kFallback
-              ? ""
-              : "than what the library ran instead ") +
-         "in a hot graph, nor surely below 0.99 in another mode\n  " + row.level + " on " +
-         row.device + ", driver " + row.driver + ", " + row.toolkit + ", " + row.library + ", " +
-         row.date + "\n  candidate " + row.candidate.substr(0, 12) + ", plan " +
+              ? "the bar"
+              : "what the library ran instead") +
+         ", in a hot graph not below 0.99 of it, nor surely so in another mode\n  " + row.level +
+         " on " + row.device + ", driver " + row.driver + ", " + row.toolkit + ", " + row.library +
+         ", " + row.date + "\n  candidate " + row.candidate.substr(0, 12) + ", plan " +
          row.plan_id.substr(0, 12) + ", cubin " +
          (row.artifact == kArtifactNotKept ? "not kept" : row.artifact.substr(0, 12)) + "\n";
 }

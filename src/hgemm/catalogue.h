@@ -71,10 +71,10 @@ inline CatalogueKey KeyOf(const CatalogueRow& row) { return {row.problem, row.de
 // "64x128x256-TN f16 NVIDIA H200": the key, for people.
 std::string KeyText(const CatalogueRow& row);
 
-// The guard, max(kernel, baseline): the kernel, if its ratio is at least 1 in a hot graph and at
-// least 0.99 in every other mode. One other mode may be below that if it cannot tell: its interval
-// holds 1 and is wider than 2 % to each side. Two such modes, and it is the baseline after all.
-// Where there are results beside the fallback, only they count.
+// The guard, max(kernel, baseline): the kernel, if its ratio is at least 0.99 in every mode and 1
+// in their geometric mean. One mode but the hot graph may be below 0.99 if it cannot tell: its
+// interval holds 1 and is wider than 2 % to each side. Two such modes, and it is the baseline after
+// all. Where there are results beside the fallback, only they count.
 Choice Guarded(std::span<const CatalogueResult> results);
 
 // The first of the results that Guarded looks at; `results` must not be empty.

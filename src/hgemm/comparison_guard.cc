@@ -1,5 +1,7 @@
 #include "hgemm/comparison_guard.h"
 
+#include <utility>
+
 #include "hgemm/built_kernels.h"
 #include "util/sha256.h"
 
@@ -62,21 +64,26 @@ void TakeHashes(const CatalogueRow& from, CatalogueRow& row) {
   row.artifact = from.artifact;
 }
 
+// By the row's results.
+void Choose(GuardedCatalogue& guarded, CatalogueRow& row) {
+  const Choice before = row.choice;
+  row.choice = Guarded(row.results);
+  ++guarded.decided;
+  guarded.to_kernel += row.choice == Choice::kKernel && before != row.choice ? 1 : 0;
+  guarded.to_cublaslt += row.choice == Choice::kCublasLt && before != row.choice ? 1 : 0;
+}
+
 void Decide(const ShapeComparison& shape, const ComparisonSession& session,
             const BarIsOwn& bar_is_own, GuardedCatalogue& guarded, CatalogueRow& row) {
-  const Choice before = row.choice;
   row.results = ResultsOf(shape, row, bar_is_own);
-  row.choice = Guarded(row.results);
+  Choose(guarded, row);
   row.driver = session.driver;
   row.toolkit = session.toolkit;
   row.library = session.baseline;
   row.level = kComparedLevel;
   row.date = session.date;
-  ++guarded.decided;
   const Result<bool> changed = HasChanged(row);
   guarded.changed += changed.ok() && *changed ? 1 : 0;
-  guarded.to_kernel += row.choice == Choice::kKernel && before != row.choice ? 1 : 0;
-  guarded.to_cublaslt += row.choice == Choice::kCublasLt && before != row.choice ? 1 : 0;
 }
 
 }  // namespace
@@ -106,6 +113,18 @@ Result<GuardedCatalogue> Guard(const Catalogue& catalogue, const ComparisonTable
     Decide(*shape, comparison.sessions[shape->session], bar_is_own, guarded, row);
   }
   guarded.not_catalogued = static_cast<int>(comparison.shapes.size()) - guarded.decided;
+  return guarded;
+}
+
+GuardedCatalogue GuardAnew(Catalogue catalogue) {
+  GuardedCatalogue guarded{std::move(catalogue)};
+  for (CatalogueRow& row : guarded.catalogue.rows) {
+    if (row.level == kComparedLevel) {
+      Choose(guarded, row);
+    } else {
+      ++guarded.not_compared;
+    }
+  }
   return guarded;
 }
 

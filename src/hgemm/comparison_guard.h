@@ -17,7 +17,7 @@ Result<std::string> CatalogueHash(const Catalogue& catalogue);
 
 struct GuardedCatalogue {
   Catalogue catalogue;
-  int decided = 0;         // rows whose choice the comparison made
+  int decided = 0;         // rows whose choice a comparison made
   int to_kernel = 0;       // of these, the kernel now, where it was cuBLASLt
   int to_cublaslt = 0;     // and the other way round
   int not_compared = 0;    // rows whose shapes the comparison lacks
@@ -44,6 +44,10 @@ using BarIsOwn = std::function<bool(const CatalogueRow&)>;
 Result<GuardedCatalogue> Guard(const Catalogue& catalogue, const ComparisonTable& comparison,
                                Uncompared uncompared = Uncompared::kKeep,
                                const BarIsOwn& bar_is_own = nullptr);
+
+// The choices that Guarded makes today of what compared rows hold, whoever or whatever made them
+// before. Rows that were not compared stay as they are.
+GuardedCatalogue GuardAnew(Catalogue catalogue);
 
 // Every choice is cuBLASLt: a comparison of it measures each kernel beside the fallback.
 Catalogue LeftToCublasLt(Catalogue catalogue);

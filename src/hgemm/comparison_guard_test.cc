@@ -121,6 +121,25 @@ TEST(ComparisonGuardTest, NothingIsOursBeforeItIsCompared) {
   EXPECT_EQ(left.rows[0].kernel, Row({64, 64, 64}, 1.2).kernel);
 }
 
+TEST(ComparisonGuardTest, ChoosesAnewByWhatComparedRowsHold) {
+  const Catalogue screened{{Row({64, 64, 64}, 0.98), Row({64, 128, 64}, 1.1)}};
+  Catalogue catalogue = Guard(screened, CompareWith(screened)).value().catalogue;
+  catalogue.rows.push_back(Row({512, 64, 64}, 1.2));
+  const std::string guarded = ToText(catalogue).value();
+  for (CatalogueRow& row : catalogue.rows) {
+    row.choice = row.choice == Choice::kKernel ? Choice::kCublasLt : Choice::kKernel;
+  }
+  const GuardedCatalogue anew = GuardAnew(catalogue);
+  EXPECT_EQ(anew.decided, 2);
+  EXPECT_EQ(anew.to_kernel, 1);
+  EXPECT_EQ(anew.to_cublaslt, 1);
+  EXPECT_EQ(anew.not_compared, 1);
+  EXPECT_EQ(anew.catalogue.rows[2].choice, Choice::kCublasLt);
+  Catalogue restored = anew.catalogue;
+  restored.rows[2].choice = Choice::kKernel;
+  EXPECT_EQ(ToText(restored).value(), guarded);
+}
+
 TEST(ComparisonGuardTest, LeavesAloneWhatWasNotCompared) {
   CatalogueRow elsewhere = Row({64, 64, 64}, 1.2);
   elsewhere.device = "NVIDIA H100";

@@ -53,10 +53,6 @@ Result<int> Write(const hgemm::GuardedCatalogue& guarded, const CatalogueGuardOp
 
 // Nothing was compared yet.
 Result<int> LeaveAll(const hgemm::Catalogue& catalogue, const CatalogueGuardOptions& options) {
-  if (!options.strict) {
-    return Error{ErrorCode::kUsage, "there is nothing to choose by",
-                 "name --bench, or --strict: then every row is cuBLASLt's until it is compared"};
-  }
   hgemm::GuardedCatalogue left{hgemm::LeftToCublasLt(catalogue)};
   left.not_compared = left.to_cublaslt = static_cast<int>(catalogue.rows.size());
   return Write(left, options,
@@ -64,11 +60,22 @@ Result<int> LeaveAll(const hgemm::Catalogue& catalogue, const CatalogueGuardOpti
                            left.not_compared));
 }
 
+Result<int> ChooseAnew(const hgemm::Catalogue& catalogue, const CatalogueGuardOptions& options) {
+  const hgemm::GuardedCatalogue guarded = hgemm::GuardAnew(catalogue);
+  if (guarded.decided == 0) {
+    return Error{ErrorCode::kUsage, options.catalogue + ": no row was compared",
+                 "name --bench, or --strict: then every row is cuBLASLt's until it is compared"};
+  }
+  return Write(guarded, options, InWords(guarded, false));
+}
+
 }  // namespace
 
 Result<int> RunCatalogueGuard(const CatalogueGuardOptions& options) {
   const hgemm::Catalogue catalogue = TRY(ReadCatalogue(options.catalogue));
-  if (options.bench.empty()) return LeaveAll(catalogue, options);
+  if (options.bench.empty()) {
+    return options.strict ? LeaveAll(catalogue, options) : ChooseAnew(catalogue, options);
+  }
   const hgemm::ComparisonTable comparison = TRY(ReadJoined(options.bench));
   LtChoices choices;
   const auto uncompared = options.strict ? hgemm::Uncompared::kCublasLt : hgemm::Uncompared::kKeep;
