@@ -38,7 +38,7 @@ std::string EvidenceText(const hgemm::CatalogueRow& row) {
 // Of a row that chose it.
 std::string WhyCublasLt(const hgemm::CatalogueRow& row) {
   return hgemm::IsAgainstTheRule(row)
-             ? ": by hand, or until its kernel is compared"
+             ? ": by hand, by another version's rule, or until its kernel is compared"
              : ": its kernel was slower over all modes, or by more than 1 % in one";
 }
 
