@@ -6,8 +6,12 @@
 #include <filesystem>
 #include <sstream>
 #include <string_view>
+#include <vector>
 
 #include "check_data.h"
+#include "core/space.h"
+#include "hgemm/catalogue.h"
+#include "hgemm/family.h"
 #include "util/clock.h"
 #include "util/file.h"
 
@@ -15,7 +19,7 @@ namespace warpsmith::check {
 namespace {
 
 constexpr int kCellsOfSubject = 11;  // check,m,n,k,ops,dtype,alpha,beta,lda,ldb,ldc
-constexpr std::string_view kRight = ",right,";
+constexpr std::string_view kRight = ",right,", kWrong = ",WRONG,";
 
 // npos: there are not so many cells.
 size_t EndOfSubject(const std::string& line) {
@@ -31,6 +35,22 @@ size_t EndOfSubject(const std::string& line) {
 std::string Words(std::string what) {
   std::replace(what.begin(), what.end(), ',', ';');
   return what;
+}
+
+// One kernel has one name, whatever parameters came later than the row.
+std::string OneName(const std::string& by) {
+  const Result<Point> kernel = hgemm::PointFromName(by);
+  return kernel.ok() ? PointName(hgemm::WithAllParameters(*kernel)) : Words(by);
+}
+
+std::vector<std::string> PartsOf(const std::string& what) {
+  std::vector<std::string> parts;
+  size_t begin = 0;
+  for (size_t end; (end = what.find("; ", begin)) != std::string::npos; begin = end + 2) {
+    parts.push_back(what.substr(begin, end - begin));
+  }
+  parts.push_back(what.substr(begin));
+  return parts;
 }
 
 }  // namespace
@@ -64,19 +84,33 @@ Status CheckReport::ReadSkipped(const std::string& path, const std::string& devi
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
     const size_t end = EndOfSubject(line);
-    const size_t right = line.find(kRight, end);
-    if (right == std::string::npos) continue;
-    skipped_[line.substr(0, end)] = {std::strtod(line.c_str() + end + 1, nullptr),
-                                     line.substr(right + kRight.size())};
+    if (end == std::string::npos) continue;
+    const size_t right = line.find(kRight, end), wrong = line.find(kWrong, end);
+    if (right == std::string::npos && wrong == std::string::npos) continue;
+    const double times = std::strtod(line.c_str() + end + 1, nullptr);
+    const std::string check = line.substr(0, line.find(','));
+    for (const std::string& part : PartsOf(line.substr(std::min(right, wrong) + kRight.size()))) {
+      for (const std::string& key : {line.substr(0, end), check}) {
+        double& known = right_[key + " " + OneName(part)];
+        known = right == std::string::npos ? -1 : std::max(known, times);
+      }
+    }
   }
   return {};
 }
 
+bool CheckReport::Knows(const std::string& subject, const std::string& by, double times) const {
+  const auto found = right_.find(subject + " " + OneName(by));
+  return found != right_.end() && found->second >= times;
+}
+
 bool CheckReport::Skips(const char* check, const warpsmith_gemm_problem& problem,
-                        const std::string& by, double times) const {
-  const auto found = skipped_.find(std::string(check) + "," + Text(problem));
-  if (found == skipped_.end() || found->second.value < times) return false;
-  return ("; " + found->second.what + ";").find("; " + Words(by) + ";") != std::string::npos;
+                        const std::string& by) const {
+  return Knows(std::string(check) + "," + Text(problem), by, 0);
+}
+
+bool CheckReport::SkipsKernel(const char* check, const std::string& by, double times) const {
+  return Knows(check, by, times);
 }
 
 void CheckReport::Add(const char* check, const warpsmith_gemm_problem& problem, double value,

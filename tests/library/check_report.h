@@ -21,10 +21,11 @@ class CheckReport {
   static Result<CheckReport> Open(const std::string& path, const std::string& skip,
                                   const cuda::DeviceProperties& device);
 
-  // Was it right in the run that is gone on with, so many times, and run by the same? `by` is
-  // the part of `what` that names the kernel.
-  bool Skips(const char* check, const warpsmith_gemm_problem& problem, const std::string& by,
-             double times = 0) const;
+  // Was it right when last seen in the run that is gone on with, and run by the same? `by` is the
+  // part of `what` that names the kernel.
+  bool Skips(const char* check, const warpsmith_gemm_problem& problem, const std::string& by) const;
+  // So many times, on whatever problem.
+  bool SkipsKernel(const char* check, const std::string& by, double times) const;
   void Add(const char* check, const warpsmith_gemm_problem& problem, double value, bool right,
            const std::string& what);
 
@@ -33,16 +34,13 @@ class CheckReport {
   bool is_whole() const { return !file_.is_open() || file_.good(); }  // every row was written
 
  private:
-  struct Right {
-    double value = 0;
-    std::string what;
-  };
-
   Status ReadSkipped(const std::string& path, const std::string& device,
                      const std::string& version);
+  bool Knows(const std::string& subject, const std::string& by, double times) const;
 
   std::ofstream file_;
-  std::map<std::string, Right> skipped_;  // by check and problem
+  // How often, by check and kernel, and by check, problem and kernel; -1 for what was wrong.
+  std::map<std::string, double> right_;
   int64_t done_ = 0, wrong_ = 0;
 };
 

@@ -96,16 +96,23 @@ TEST_F(CheckTest, OnlyWhatWasRightByTheSameKernelOftenEnoughIsSkipped) {
     report.Add("repeats", problem, 1000, true, "0 elements differ; tiny a=1; workspace 0 bytes, x");
     report.Add("odd", problem, 0.5, true, "tiny a=1");
     report.Add("odd", other, 2, false, "tiny a=1");
-    EXPECT_EQ(report.done(), 3);
-    EXPECT_EQ(report.wrong(), 1);
+    report.Add("graph", problem, 3, true, "wgmma tile_m=64");
+    report.Add("streams", problem, 3, true, "tiny a=1");
+    report.Add("streams", problem, 3, false, "tiny a=1");
+    EXPECT_EQ(report.done(), 6);
+    EXPECT_EQ(report.wrong(), 2);
   }
   const CheckReport next = CheckReport::Open("", path, device_).value();
-  EXPECT_TRUE(next.Skips("repeats", problem, "tiny a=1", 1000));
-  EXPECT_FALSE(next.Skips("repeats", problem, "tiny a=1", 1001));
-  EXPECT_FALSE(next.Skips("repeats", problem, "tiny a=12", 1000));
-  EXPECT_FALSE(next.Skips("repeats_beside", problem, "tiny a=1", 100));
+  EXPECT_TRUE(next.SkipsKernel("repeats", "tiny a=1", 1000));
+  EXPECT_FALSE(next.SkipsKernel("repeats", "tiny a=1", 1001));
+  EXPECT_FALSE(next.SkipsKernel("repeats", "tiny a=12", 1000));
+  EXPECT_FALSE(next.SkipsKernel("repeats_beside", "tiny a=1", 100));
   EXPECT_TRUE(next.Skips("odd", problem, "tiny a=1"));
   EXPECT_FALSE(next.Skips("odd", other, "tiny a=1"));
+  EXPECT_FALSE(next.Skips("streams", problem, "tiny a=1"));  // wrong when last seen
+  // With a parameter that had its default when the row was written.
+  EXPECT_TRUE(next.Skips("graph", problem, "wgmma l2_promotion=256 tile_m=64"));
+  EXPECT_FALSE(next.Skips("graph", problem, "wgmma l2_promotion=128 tile_m=64"));
 
   EXPECT_EQ(CheckReport::Open(path, path, device_).error().code, ErrorCode::kUsage);
   std::ofstream(path) << "# another GPU\n";

@@ -6,10 +6,10 @@
 //
 // Of the catalogue, each shape against FP64, and each kernel 1,000 times alone and 100 times beside
 // a busy stream, on the smallest of the shapes that run it: with the shipped one some minutes.
-// --skip: the --csv of an earlier run: what was right there, by a kernel of the same name, is not
-// done again. Not for packs whose device code has changed.
-// The pack is found as the library finds it (WARPSMITH_GEMM_PACK). Exit status 1: something is not
-// right. On the fake device (host memory) --quick takes seconds.
+// --skip: the --csv of an earlier run: what was right there, by the same kernel, is not done again,
+// a kernel's repetitions also where they were another problem's. Not for packs whose device code
+// has changed. The pack is found as the library finds it (WARPSMITH_GEMM_PACK). Exit status 1:
+// something is not right. On the fake device (host memory) --quick takes seconds.
 #include <warpsmith/gemm.h>
 
 #include <algorithm>
@@ -241,7 +241,7 @@ class Checker {
   // The same bits every time. What cannot be run is wrong, too.
   void SameBits(const char* check, const warpsmith_gemm_problem& problem, int times,
                 const std::function<Status()>& meanwhile) {
-    if (report_.Skips(check, problem, RunBy(problem), times)) return;
+    if (report_.SkipsKernel(check, RunBy(problem), times)) return;
     const auto differing = DifferingOf(problem, times, meanwhile);
     report_.Add(check, problem, times, differing.ok() && *differing == 0,
                 differing.ok()
