@@ -120,7 +120,8 @@ TEST(PackTest, DamageAnywhereIsNoticedOrDoesNothing) {
     if (!read.ok()) return;
     for (size_t i = 0; i < whole.kernels.size(); ++i) {
       const auto image = Image(read->kernels[i]);
-      RC_ASSERT(!image.ok() || *image == *Image(whole.kernels[i]));
+      // In parentheses: RC_ASSERT's own || looks at both sides.
+      RC_ASSERT((!image.ok() || *image == *Image(whole.kernels[i])));
     }
   }));
 }
