@@ -88,9 +88,15 @@ void TellEnd(const ComparisonProgress& progress, int changed, const BenchOptions
 // --max-seconds is looked at after a shape, so it is never the reason.
 Error NothingCompared(const ComparisonProgress& progress) {
   if (Interrupted()) return {ErrorCode::kInterrupted, "stopped before a shape was compared", ""};
-  return {ErrorCode::kNothingMeasured, "no shape was compared",
-          progress.failed > 0 ? "the lines above say why each was not"
-                              : "name at least as many --shapes as there are slices"};
+  if (progress.failed == 0) {
+    return {ErrorCode::kNothingMeasured, "no shape was compared",
+            "name at least as many --shapes as there are slices"};
+  }
+  return {ErrorCode::kNothingMeasured,
+          progress.left == 0 ? "no shape was compared"
+                             : "none of the first " + std::to_string(progress.failed) +
+                                   " shapes could be compared; the others were not tried",
+          "the lines above say why each was not"};
 }
 
 void Print(const hgemm::ComparisonTable& table, const BenchOptions& options) {

@@ -213,7 +213,7 @@ class MeasureMissingTest : public ComparisonFileTest {
           ++calls;
           asked_.push_back(problem.m);
           announced_.push_back(next == nullptr ? 0 : next->m);
-          if (problem.m == broken_) return std::optional<Measured>();
+          if (all_broken_ || problem.m == broken_) return std::optional<Measured>();
           return std::optional(Sample(problem));
         });
     EXPECT_TRUE(progress.ok());
@@ -224,6 +224,7 @@ class MeasureMissingTest : public ComparisonFileTest {
       {64, 64, 64}, {128, 64, 64}, {128, 64, 64}, {256, 64, 64}};
   std::vector<int64_t> asked_, announced_;
   int64_t broken_ = 0;
+  bool all_broken_ = false;
 };
 
 TEST_F(MeasureMissingTest, GoesOnWhereTheTimeRanOut) {
@@ -247,6 +248,19 @@ TEST_F(MeasureMissingTest, AShapeThatFailsIsAskedForAgain) {
   broken_ = 0;
   EXPECT_EQ(Run(9).measured, 1U);
   EXPECT_EQ(asked_.back(), 128);
+}
+
+TEST_F(MeasureMissingTest, WhatFailsOnTheFirstFiveShapesIsNotTriedOnAll) {
+  problems_.clear();
+  for (int64_t m = 64; m <= 64 * 7; m += 64) problems_.push_back({m, 64, 64});
+  all_broken_ = true;
+  const ComparisonProgress in_vain = Run(99);
+  EXPECT_EQ(in_vain.failed, 5U);
+  EXPECT_EQ(in_vain.left, 2U);
+  all_broken_ = false;
+  EXPECT_EQ(Run(1).measured, 1U);
+  all_broken_ = true;  // a library that has been compared before fails for other reasons
+  EXPECT_EQ(Run(99).failed, 6U);
 }
 
 TEST_F(MeasureMissingTest, WhatWasMeasuredBeforeAHarnessErrorStays) {

@@ -30,7 +30,8 @@ struct ComparisonProgress {
 };
 
 // Each shape is kept as soon as it is measured. Stops, without an error, once `is_late` says so or
-// at Ctrl-C; before the first shape only at Ctrl-C.
+// at Ctrl-C; before the first shape only at Ctrl-C. Where the table is empty, it stops when the
+// first five shapes were asked for in vain, too.
 Result<ComparisonProgress> MeasureMissing(const std::vector<hgemm::Problem>& problems,
                                           ComparisonFile& file,
                                           const std::function<bool()>& is_late,
