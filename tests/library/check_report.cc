@@ -88,29 +88,35 @@ Status CheckReport::ReadSkipped(const std::string& path, const std::string& devi
     const size_t right = line.find(kRight, end), wrong = line.find(kWrong, end);
     if (right == std::string::npos && wrong == std::string::npos) continue;
     const double times = std::strtod(line.c_str() + end + 1, nullptr);
-    const std::string check = line.substr(0, line.find(','));
-    for (const std::string& part : PartsOf(line.substr(std::min(right, wrong) + kRight.size()))) {
-      for (const std::string& key : {line.substr(0, end), check}) {
-        double& known = right_[key + " " + OneName(part)];
-        known = right == std::string::npos ? -1 : std::max(known, times);
+    const std::string subject = line.substr(0, end), check = line.substr(0, line.find(','));
+    const std::string what = right != std::string::npos ? line.substr(right + kRight.size())
+                                                        : line.substr(wrong + kWrong.size());
+    for (const std::string& part : PartsOf(what)) {
+      Seen& seen = seen_[check + " " + OneName(part)];
+      if (right == std::string::npos) {
+        seen.wrong.insert(subject);
+        seen.right.erase(subject);
+      } else {
+        seen.wrong.erase(subject);
+        seen.right[subject] = times;
       }
     }
   }
   return {};
 }
 
-bool CheckReport::Knows(const std::string& subject, const std::string& by, double times) const {
-  const auto found = right_.find(subject + " " + OneName(by));
-  return found != right_.end() && found->second >= times;
-}
-
 bool CheckReport::Skips(const char* check, const warpsmith_gemm_problem& problem,
                         const std::string& by) const {
-  return Knows(std::string(check) + "," + Text(problem), by, 0);
+  const auto seen = seen_.find(std::string(check) + " " + OneName(by));
+  return seen != seen_.end() &&
+         seen->second.right.contains(std::string(check) + "," + Text(problem));
 }
 
 bool CheckReport::SkipsKernel(const char* check, const std::string& by, double times) const {
-  return Knows(check, by, times);
+  const auto seen = seen_.find(std::string(check) + " " + OneName(by));
+  if (seen == seen_.end() || !seen->second.wrong.empty()) return false;
+  return std::ranges::any_of(seen->second.right,
+                             [&](const auto& subject) { return subject.second >= times; });
 }
 
 void CheckReport::Add(const char* check, const warpsmith_gemm_problem& problem, double value,

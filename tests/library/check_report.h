@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <fstream>
 #include <map>
+#include <set>
 #include <string>
 
 #include "cuda/driver.h"
@@ -24,7 +25,7 @@ class CheckReport {
   // Was it right when last seen in the run that is gone on with, and run by the same? `by` is the
   // part of `what` that names the kernel.
   bool Skips(const char* check, const warpsmith_gemm_problem& problem, const std::string& by) const;
-  // So many times, on whatever problem.
+  // So many times on whatever problem, and wrong on none.
   bool SkipsKernel(const char* check, const std::string& by, double times) const;
   void Add(const char* check, const warpsmith_gemm_problem& problem, double value, bool right,
            const std::string& what);
@@ -34,13 +35,17 @@ class CheckReport {
   bool is_whole() const { return !file_.is_open() || file_.good(); }  // every row was written
 
  private:
+  // By check and problem.
+  struct Seen {
+    std::map<std::string, double> right;  // when last seen, so many times
+    std::set<std::string> wrong;
+  };
+
   Status ReadSkipped(const std::string& path, const std::string& device,
                      const std::string& version);
-  bool Knows(const std::string& subject, const std::string& by, double times) const;
 
   std::ofstream file_;
-  // How often, by check and kernel, and by check, problem and kernel; -1 for what was wrong.
-  std::map<std::string, double> right_;
+  std::map<std::string, Seen> seen_;  // by check and kernel
   int64_t done_ = 0, wrong_ = 0;
 };
 

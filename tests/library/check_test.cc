@@ -99,14 +99,17 @@ TEST_F(CheckTest, OnlyWhatWasRightByTheSameKernelOftenEnoughIsSkipped) {
     report.Add("graph", problem, 3, true, "wgmma tile_m=64");
     report.Add("streams", problem, 3, true, "tiny a=1");
     report.Add("streams", problem, 3, false, "tiny a=1");
-    EXPECT_EQ(report.done(), 6);
-    EXPECT_EQ(report.wrong(), 2);
+    report.Add("repeats", other, 1000, false, "9 elements differ; tiny a=3");
+    report.Add("repeats", problem, 1000, true, "0 elements differ; tiny a=3");
+    EXPECT_EQ(report.done(), 8);
+    EXPECT_EQ(report.wrong(), 3);
   }
   const CheckReport next = CheckReport::Open("", path, device_).value();
   EXPECT_TRUE(next.SkipsKernel("repeats", "tiny a=1", 1000));
   EXPECT_FALSE(next.SkipsKernel("repeats", "tiny a=1", 1001));
   EXPECT_FALSE(next.SkipsKernel("repeats", "tiny a=12", 1000));
   EXPECT_FALSE(next.SkipsKernel("repeats_beside", "tiny a=1", 100));
+  EXPECT_FALSE(next.SkipsKernel("repeats", "tiny a=3", 1000));  // wrong on one problem
   EXPECT_TRUE(next.Skips("odd", problem, "tiny a=1"));
   EXPECT_FALSE(next.Skips("odd", other, "tiny a=1"));
   EXPECT_FALSE(next.Skips("streams", problem, "tiny a=1"));  // wrong when last seen
