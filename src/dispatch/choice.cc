@@ -39,7 +39,7 @@ std::string EvidenceText(const hgemm::CatalogueRow& row) {
 std::string WhyCublasLt(const hgemm::CatalogueRow& row) {
   return hgemm::IsAgainstTheRule(row)
              ? ": by hand, by another version's rule, or until its kernel is compared"
-             : ": its kernel was slower over all modes, or by more than 1 % in one";
+             : ": its kernel was slower in the mean of its modes, or by more than 1 % in one";
 }
 
 // Doublings between two shapes; infinite when one extent is further off than a neighbour's may be.

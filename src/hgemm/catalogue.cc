@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <set>
 
 #include "core/ranking.h"
 
@@ -37,20 +36,19 @@ const CatalogueResult& Deciding(std::span<const CatalogueResult> results) {
 
 Choice Guarded(std::span<const CatalogueResult> results) {
   if (results.empty()) return Choice::kCublasLt;
-  const bool knows_fallback = Deciding(results).baseline == kFallback;
-  std::set<Mode> undecided;  // modes that speak against the kernel, but not surely
-  double gain = 0;           // over all modes: the sum of the ratios' logarithms
+  int undecided = 0;  // modes that speak against the kernel, but not surely
+  double gain = 0;    // the sum of the ratios' logarithms
   for (const CatalogueResult& result : results) {
-    if (knows_fallback && result.baseline != kFallback) continue;
+    if (result.baseline != Deciding(results).baseline) continue;
     const bool hot = result.mode == Mode::kDeviceHot;
     const double ratio =
         hot ? CautiousRatio(result.ratio, result.kernel_us, result.baseline_us) : result.ratio;
     gain += std::log(ratio);
     if (ratio >= kWorstRatio) continue;
     if (hot || !IsUndecided(result.interval)) return Choice::kCublasLt;
-    undecided.insert(result.mode);
+    ++undecided;
   }
-  return undecided.size() > 1 || gain < 0 ? Choice::kCublasLt : Choice::kKernel;
+  return undecided <= 1 && gain >= 0 ? Choice::kKernel : Choice::kCublasLt;
 }
 
 bool IsAgainstTheRule(const CatalogueRow& row) { return row.choice != Guarded(row.results); }
@@ -79,7 +77,7 @@ std::string Explain(const CatalogueRow& row) {
               ? "  chosen by hand, by 'guard --strict' or another version, against the rule:"
           : ours ? "  taken:"
                  : "  left out:";
-  return text + " over all modes a kernel must be as fast as " +
+  return text + " in the mean of its modes a kernel must be as fast as " +
          (row.results.empty() || Deciding(row.results).baseline != kFallback
               ? "the bar"
               : "what the library ran instead") +

@@ -72,16 +72,18 @@ inline CatalogueKey KeyOf(const CatalogueRow& row) { return {row.problem, row.de
 std::string KeyText(const CatalogueRow& row);
 
 // The guard, max(kernel, baseline): the kernel, if its ratio is at least 0.99 in every mode and 1
-// in their geometric mean. One mode but the hot graph may be below 0.99 if it cannot tell: its
-// interval holds 1 and is wider than 2 % to each side. Two such modes, and it is the baseline after
-// all. Where there are results beside the fallback, only they count.
+// in the geometric mean of the modes that were measured; of the hot graph the smaller of the paired
+// ratio and that of the medians. One mode but the hot graph may be below 0.99 if it cannot tell:
+// its interval holds 1 and is wider than 2 % to each side. Two such modes, and it is the baseline
+// after all. Only results beside one baseline count: the fallback where there are any, else the
+// first.
 Choice Guarded(std::span<const CatalogueResult> results);
 
 // The first of the results that Guarded looks at; `results` must not be empty.
 const CatalogueResult& Deciding(std::span<const CatalogueResult> results);
 
-// The row chose otherwise than its results say: by hand, or because its kernel was not compared
-// where all should have been.
+// The row chose otherwise than its results say: by hand, by another version's rule, or because its
+// kernel was not compared where all should have been.
 bool IsAgainstTheRule(const CatalogueRow& row);
 
 // `source` (a file's name) goes into errors: kBadInput with the line, kVersion for another version.
@@ -90,10 +92,14 @@ Result<Catalogue> ParseCatalogue(std::string_view source, std::string_view text)
 // What ParseCatalogue reads. kBadInput where a text of a row would break the format.
 Result<std::string> ToText(const Catalogue& catalogue);
 std::string RowText(const CatalogueRow& row);  // its line there, without the line's end
+// With as many digits as a row of the text has, so that what is chosen by them is chosen by what is
+// read back.
+std::vector<CatalogueResult> AsWritten(std::vector<CatalogueResult> results);
 
 // Of two rows for one shape: compared ones are surer than certified ones, those than screened ones,
-// so that only a comparison takes back what a comparison decided; then comes a choice against the
-// rule; then the greater lower bound of the first result; then the later date.
+// so that only a comparison takes back what a comparison decided. Then comes, of rows that were not
+// compared, a choice against the rule; then the greater lower bound of the first result; then the
+// later date; then, of compared rows too, a choice against the rule.
 bool IsSurer(const CatalogueRow& one, const CatalogueRow& other);
 
 // Of rows with one key the surest stays. Neither the order of `parts` matters nor whether they are

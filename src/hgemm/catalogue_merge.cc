@@ -18,7 +18,9 @@ int RankOf(std::string_view level) {
 bool IsSurer(const CatalogueRow& one, const CatalogueRow& other) {
   const auto rank = [](const CatalogueRow& row) {
     const double low = row.results.empty() ? 0 : row.results.front().interval.lo;
-    return std::tuple(RankOf(row.level), IsAgainstTheRule(row), low, row.date, RowText(row));
+    const bool against = IsAgainstTheRule(row);
+    return std::tuple(RankOf(row.level), against && row.level != kComparedLevel, low, row.date,
+                      against, RowText(row));
   };
   return rank(one) > rank(other);
 }

@@ -46,6 +46,19 @@ TEST(CatalogueMergeTest, AChoiceMadeByHandStays) {
   EXPECT_EQ(Merge(parts).rows.front().choice, Choice::kCublasLt);
 }
 
+// As rows are that a version with another rule chose.
+TEST(CatalogueMergeTest, AChoiceAgainstTheRuleYieldsToABetterComparison) {
+  CatalogueRow old = OfLevel(kComparedLevel, 1.1);
+  old.choice = Choice::kCublasLt;
+  const auto merged = [&](const CatalogueRow& other) {
+    const Catalogue parts[] = {{{old}}, {{other}}};
+    return Merge(parts).rows.front().choice;
+  };
+  EXPECT_EQ(merged(OfLevel(kComparedLevel, 1.2)), Choice::kKernel);
+  EXPECT_EQ(merged(OfLevel(kComparedLevel, 1.1)), Choice::kCublasLt);  // the same, but by hand
+  EXPECT_EQ(merged(OfLevel(kScreenedLevel, 1.5)), Choice::kCublasLt);
+}
+
 TEST(CatalogueMergeTest, DoesNotFeelTheOrderOfItsParts) {
   EXPECT_TRUE(rc::check([] {
     const auto draw = [] {

@@ -53,6 +53,8 @@ TEST(CatalogueTest, NamesLineAndFieldOfWhatIsWrong) {
   EXPECT_THAT(ErrorOf(With(good, "1.5000", "nan")), HasSubstr("above 0"));
   EXPECT_THAT(ErrorOf(With(good, "1.4900 1.5100", "1.5100 1.4900")), HasSubstr("wrong way"));
   EXPECT_THAT(ErrorOf(With(good, "device cublaslt", "dev cublaslt")), HasSubstr("no mode 'dev'"));
+  EXPECT_THAT(ErrorOf(With(good, "server cublaslt", "device cublaslt")),
+              HasSubstr("mode stands twice"));
   EXPECT_THAT(ErrorOf(With(good, ",580.159.04,", ",,")), HasSubstr("driver is empty"));
   EXPECT_THAT(ErrorOf(With(good, ",580.159.04,", ",580,159,")), HasSubstr("expected 18 cells"));
   EXPECT_THAT(ErrorOf(good + good.substr(good.find("\n64,") + 1)), HasSubstr("two rows of 64x128"));
@@ -88,7 +90,27 @@ TEST(CatalogueTest, GuardTakesTheKernelThatGainsAndNowhereLosesMoreThanOneInAHun
   EXPECT_EQ(Guarded({}), Choice::kCublasLt);
 }
 
-TEST(CatalogueTest, AModeThatCannotTellDoesNotDecideAlone) {
+// As rows are that were only screened.
+TEST(CatalogueTest, OfOneModeTheKernelMustNotBeSlowerThere) {
+  const auto guarded = [](double ratio, double baseline_us) {
+    const CatalogueResult hot{Mode::kDeviceHot, "b", 1, baseline_us, ratio, {0.9, 1.1}};
+    return Guarded(std::span(&hot, 1));
+  };
+  EXPECT_EQ(guarded(1.001, 1.001), Choice::kKernel);
+  EXPECT_EQ(guarded(0.999, 0.999), Choice::kCublasLt);
+  EXPECT_EQ(guarded(1.001, 0.999), Choice::kCublasLt);  // the medians say otherwise
+}
+
+TEST(CatalogueTest, OnlyOneBaselineCounts) {
+  const Interval sure{1, 1};
+  std::vector<CatalogueResult> results = {{Mode::kDeviceHot, "bar", 1, 0.995, 0.995, sure},
+                                          {Mode::kDeviceHot, "slow", 1, 2, 2, sure}};
+  EXPECT_EQ(Guarded(results), Choice::kCublasLt);
+  results.push_back({Mode::kDeviceHot, std::string(kFallback), 1, 1.01, 1.01, sure});
+  EXPECT_EQ(Guarded(results), Choice::kKernel);
+}
+
+TEST(CatalogueTest, AModeThatCannotTellIsNoVetoByItself) {
   const Interval wide{0.9, 1.03}, narrow{0.975, 1.005}, below{0.90, 0.99};
   const auto guarded = [](Interval device, Interval offline, Interval server) {
     const CatalogueResult results[] = {{Mode::kDeviceHot, "b", 1, 1.1, 1.1, device},
@@ -100,6 +122,10 @@ TEST(CatalogueTest, AModeThatCannotTellDoesNotDecideAlone) {
   EXPECT_EQ(guarded({1, 1.2}, narrow, {}), Choice::kCublasLt);
   EXPECT_EQ(guarded({1, 1.2}, below, {}), Choice::kCublasLt);
   EXPECT_EQ(guarded({1, 1.2}, wide, wide), Choice::kCublasLt);
+  // But in the mean it counts.
+  const CatalogueResult hot_and_server[] = {{Mode::kDeviceHot, "b", 1, 1.01, 1.01, {1, 1.02}},
+                                            {Mode::kServer, "b", 1, 1, 0.97, wide}};
+  EXPECT_EQ(Guarded(hot_and_server), Choice::kCublasLt);
   // The hot graph decides by its ratio, however wide its interval.
   const CatalogueResult hot_and_offline[] = {{Mode::kDeviceHot, "b", 1, 0.98, 0.98, wide},
                                              {Mode::kOffline, "b", 1, 1.5, 1.5, {1.4, 1.6}}};
@@ -116,13 +142,14 @@ TEST(CatalogueTest, AFasterKernelIsNeverLeftOutForIt) {
   EXPECT_TRUE(rc::check([] {
     std::vector<CatalogueResult> results;
     for (const Mode mode : {Mode::kDeviceHot, Mode::kDeviceCold, Mode::kOffline, Mode::kServer}) {
-      const double ratio = *rc::gen::inRange(900, 1100) / 1000.0;
+      const double ratio = *rc::gen::element(0.985, 0.99, 0.995, 1.0, 1.01, 1.05);
       const double half = 1 + *rc::gen::inRange(0, 100) / 1000.0;
       results.push_back({mode, "b", 1, ratio, ratio, {ratio / half, ratio * half}});
     }
-    if (Guarded(results) != Choice::kKernel) return;
+    RC_PRE(Guarded(results) == Choice::kKernel);
     CatalogueResult& faster = results[*rc::gen::inRange<size_t>(0, results.size())];
     faster.ratio = std::max(faster.ratio, 1 + *rc::gen::inRange(0, 100) / 1000.0);
+    faster.baseline_us = faster.ratio;
     RC_ASSERT(Guarded(results) == Choice::kKernel);
   }));
 }

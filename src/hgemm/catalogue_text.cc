@@ -3,6 +3,7 @@
 #include <optional>
 #include <set>
 #include <tuple>
+#include <utility>
 
 #include "hgemm/catalogue.h"
 #include "hgemm/cells.h"
@@ -67,7 +68,14 @@ Result<std::vector<CatalogueResult>> ResultsOf(const Place& place, std::string_v
   const std::vector<std::string_view> parts = Split(cell, ';');
   if (parts.size() > kMostResults) return Bad(place, "more than 64 results");
   std::vector<CatalogueResult> results;
-  for (std::string_view part : parts) results.push_back(TRY(ResultOf(place, part)));
+  std::set<std::pair<Mode, std::string>> seen;
+  for (std::string_view part : parts) {
+    results.push_back(TRY(ResultOf(place, part)));
+    if (!seen.emplace(results.back().mode, results.back().baseline).second) {
+      return Bad(place, "results: a mode stands twice beside one baseline, '" +
+                            std::string(part.substr(0, 80)) + "'");
+    }
+  }
   return results;
 }
 
@@ -154,6 +162,14 @@ std::string ResultText(const CatalogueResult& result) {
 }
 
 }  // namespace
+
+std::vector<CatalogueResult> AsWritten(std::vector<CatalogueResult> results) {
+  for (CatalogueResult& result : results) {
+    const auto read = ResultOf({}, ResultText(result));
+    if (read.ok()) result = *read;
+  }
+  return results;
+}
 
 Result<Point> PointFromName(std::string_view text) {
   const auto bad = [&](const std::string& what) {

@@ -69,21 +69,22 @@ void Choose(GuardedCatalogue& guarded, CatalogueRow& row) {
   const Choice before = row.choice;
   row.choice = Guarded(row.results);
   ++guarded.decided;
-  guarded.to_kernel += row.choice == Choice::kKernel && before != row.choice ? 1 : 0;
-  guarded.to_cublaslt += row.choice == Choice::kCublasLt && before != row.choice ? 1 : 0;
+  if (row.choice != before) {
+    ++(row.choice == Choice::kKernel ? guarded.to_kernel : guarded.to_cublaslt);
+  }
+  const Result<bool> changed = HasChanged(row);
+  if (changed.ok() && *changed) ++guarded.changed;
 }
 
 void Decide(const ShapeComparison& shape, const ComparisonSession& session,
             const BarIsOwn& bar_is_own, GuardedCatalogue& guarded, CatalogueRow& row) {
-  row.results = ResultsOf(shape, row, bar_is_own);
-  Choose(guarded, row);
+  row.results = AsWritten(ResultsOf(shape, row, bar_is_own));
   row.driver = session.driver;
   row.toolkit = session.toolkit;
   row.library = session.baseline;
   row.level = kComparedLevel;
   row.date = session.date;
-  const Result<bool> changed = HasChanged(row);
-  guarded.changed += changed.ok() && *changed ? 1 : 0;
+  Choose(guarded, row);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// A catalogue's choices, made from a comparison: docs/catalogue-format.md.
+// A catalogue's choices, made of what was compared: docs/catalogue-format.md.
 #ifndef WARPSMITH_HGEMM_COMPARISON_GUARD_H_
 #define WARPSMITH_HGEMM_COMPARISON_GUARD_H_
 
@@ -20,7 +20,7 @@ struct GuardedCatalogue {
   int decided = 0;         // rows whose choice a comparison made
   int to_kernel = 0;       // of these, the kernel now, where it was cuBLASLt
   int to_cublaslt = 0;     // and the other way round
-  int not_compared = 0;    // rows whose shapes the comparison lacks
+  int not_compared = 0;    // rows whose shapes the comparison lacks, or that none has decided
   int elsewhere = 0;       // rows of another device, layout or type: always left alone
   int not_catalogued = 0;  // shapes of the comparison that the catalogue lacks
   // Of the rows that were decided: the comparison measured what has been built of them since they

@@ -134,10 +134,28 @@ TEST(ComparisonGuardTest, ChoosesAnewByWhatComparedRowsHold) {
   EXPECT_EQ(anew.to_kernel, 1);
   EXPECT_EQ(anew.to_cublaslt, 1);
   EXPECT_EQ(anew.not_compared, 1);
+  EXPECT_EQ(anew.changed, 2);  // these kernels' hashes are made up
   EXPECT_EQ(anew.catalogue.rows[2].choice, Choice::kCublasLt);
   Catalogue restored = anew.catalogue;
   restored.rows[2].choice = Choice::kKernel;
   EXPECT_EQ(ToText(restored).value(), guarded);
+}
+
+// A ratio is written with four decimals.
+TEST(ComparisonGuardTest, ChoosesByWhatIsWritten) {
+  const Catalogue catalogue{{Row({64, 128, 64}, 1.1)}};
+  for (const double ratio : {1.00004, 0.99996, 1.0}) {
+    ComparisonTable table = CompareWith(catalogue);
+    for (ModeComparison& mode : table.shapes[1].modes) {
+      mode.kernel = mode.library = Ratio(ratio);
+      mode.library_us = mode.bar_us = mode.kernel_us * ratio;
+    }
+    table.shapes[1].choice = "tiny warp_m=16 warp_n=8";
+    const Catalogue guarded = Guard(catalogue, table).value().catalogue;
+    const Catalogue read = ParseCatalogue("c.csv", ToText(guarded).value()).value();
+    EXPECT_FALSE(IsAgainstTheRule(read.rows[0])) << ratio;
+    EXPECT_EQ(ToText(GuardAnew(read).catalogue).value(), ToText(guarded).value()) << ratio;
+  }
 }
 
 TEST(ComparisonGuardTest, LeavesAloneWhatWasNotCompared) {

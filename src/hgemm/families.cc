@@ -10,11 +10,21 @@ namespace warpsmith::hgemm {
 
 std::span<const Family> Families() {
   static constexpr std::array<Family, 3> kFamilies = {
-      {{"tiny", TinyConfigs, MakeTiny, [] { return ToConfig(TinyParameters{}); }, LeastOfTiny},
-       {"mma_sync", MmaSyncConfigs, MakeMmaSync, [] { return ToConfig(MmaSyncParameters{}); },
-        LeastOfMmaSync},
-       {"wgmma", WgmmaConfigs, MakeWgmma, [] { return ToConfig(WgmmaParameters{}); },
-        LeastOfWgmma}}};
+      {{"tiny", TinyConfigs, MakeTiny,
+        [](const Problem& problem, const Target& target, const Config& config) {
+          return IsLegalTiny(problem, target, TinyFromConfig(config));
+        },
+        [] { return ToConfig(TinyParameters{}); }, LeastOfTiny},
+       {"mma_sync", MmaSyncConfigs, MakeMmaSync,
+        [](const Problem& problem, const Target& target, const Config& config) {
+          return IsLegalMmaSync(problem, target, MmaSyncFromConfig(config));
+        },
+        [] { return ToConfig(MmaSyncParameters{}); }, LeastOfMmaSync},
+       {"wgmma", WgmmaConfigs, MakeWgmma,
+        [](const Problem& problem, const Target& target, const Config& config) {
+          return IsLegalWgmma(problem, target, WgmmaFromConfig(config));
+        },
+        [] { return ToConfig(WgmmaParameters{}); }, LeastOfWgmma}}};
   return kFamilies;
 }
 
@@ -82,6 +92,13 @@ Status CheckPoint(const Point& point) {
                  "it may come from a newer version of warpsmith"};
   }
   return CheckValues(point);
+}
+
+bool IsLegal(const Problem& problem, const Target& target, const Point& point) {
+  if (!CheckPoint(point).ok()) return false;
+  const Config config = WithAllParameters(point).config;
+  if (!target.overlap && config.at("overlap") != 0) return false;
+  return Find(point.family)->legal(problem, target, config);
 }
 
 Result<Candidate> MakeCandidate(const Problem& problem, const Point& point) {

@@ -31,12 +31,15 @@ Target TargetOf(const DeviceInfo& device);
 
 struct Family {
   std::string_view name;
-  // All legal configurations for a problem, in a fixed order; empty where the family does not
-  // apply.
+  // The legal configurations for a problem that are worth a look, in a fixed order; empty where the
+  // family does not apply.
   std::vector<Config> (*configs)(const Problem&, const Target&);
   // The candidate of a legal configuration: sources, flags, plan; provenance names family and
   // config. The plan's tensors are "A", "B", "C", its sizes M, N, K.
   Candidate (*make)(const Problem&, const Config&);
+  // Whether a configuration whose values CheckValues passes is right for the problem and runs on
+  // the target, though `configs` may leave it out as one that is seldom worth a look.
+  bool (*legal)(const Problem&, const Target&, const Config&);
   Config (*defaults)();  // every parameter's name
   Config (*least)();     // of each: 0, or 1 of what is divided by
 };
@@ -44,7 +47,7 @@ struct Family {
 // tiny, mma_sync, wgmma.
 std::span<const Family> Families();
 
-// The union of all families' legal configurations, named as the problem.
+// The union of all families' configurations, named as the problem.
 Space SpaceFor(const Problem& problem, const Target& target);
 // kBadInput for a value that is none of any kernel: points are also read from files. Families and
 // parameters that this program does not know are not looked at.
@@ -52,6 +55,8 @@ Status CheckValues(const Point& point);
 // The same, and for a family or a parameter that this program does not know, which may change what
 // the kernel is.
 Status CheckPoint(const Point& point);
+// Passes CheckPoint, and is right for the problem and runs on the target.
+bool IsLegal(const Problem& problem, const Target& target, const Point& point);
 // The candidate of a point that passes CheckPoint; its error otherwise.
 Result<Candidate> MakeCandidate(const Problem& problem, const Point& point);
 // With every parameter that its family has today: what was written before one was there lacks it,

@@ -116,14 +116,20 @@ std::vector<Point> LikeWinnersNearby(const Catalogue& catalogue, const Problem& 
   return points;
 }
 
-Space WithOwnWinners(const Catalogue& catalogue, const Problem& problem, const Space& space) {
-  std::vector<Point> points = space.points();
+Space WithOwnWinners(const Catalogue& catalogue, const Problem& problem, const Target& target,
+                     const Space& space) {
+  std::vector<Point> own;
   for (const CatalogueRow& row : catalogue.rows) {
-    if (row.problem != problem || !CheckPoint(row.kernel).ok()) continue;
-    const bool known = std::any_of(points.begin(), points.end(), [&](const Point& point) {
-      return IsSameKernel(point, row.kernel);
-    });
-    if (!known) points.push_back(WithAllParameters(row.kernel));
+    if (row.problem == problem && IsLegal(problem, target, row.kernel)) {
+      own.push_back(WithAllParameters(row.kernel));
+    }
+  }
+  if (own.empty()) return space;
+  std::vector<Point> points = space.points(), completed = CompletedPoints(space);
+  for (const Point& winner : own) {
+    if (std::find(completed.begin(), completed.end(), winner) != completed.end()) continue;
+    points.push_back(winner);
+    completed.push_back(winner);
   }
   return Space(space.name(), std::move(points));
 }

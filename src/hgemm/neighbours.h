@@ -9,6 +9,7 @@
 
 #include "core/space.h"
 #include "hgemm/catalogue.h"
+#include "hgemm/family.h"
 #include "hgemm/problem.h"
 
 namespace warpsmith::hgemm {
@@ -21,14 +22,15 @@ std::optional<Point> MostLike(const Space& space, const Point& point);
 // Of the problem's layout and type, on whatever device, the best kernels of the shapes nearest to
 // it (sums of factors of two in M and N, half as much in K; at most three away), its own included,
 // the nearest first. Also of M and N exchanged, with rows and columns of their tiles exchanged.
-// Points of `space`, none twice, at most `most` or all of the problem's own.
+// Points of `space`, none twice, as many as `most` or the problem's own, whichever are more.
 std::vector<Point> LikeWinnersNearby(const Catalogue& catalogue, const Problem& problem,
                                      const Space& space, size_t most);
 
-// The space with the problem's own kernels by the catalogue, on whatever device, at its end: a
-// space leaves out what is seldom worth a look, and what won may be that. Kernels that this program
-// does not know are left out.
-Space WithOwnWinners(const Catalogue& catalogue, const Problem& problem, const Space& space);
+// The space with the problem's own kernels by the catalogue at its end, those of whatever device
+// that are legal on the target: a space leaves out what is seldom worth a look, and what won may be
+// that.
+Space WithOwnWinners(const Catalogue& catalogue, const Problem& problem, const Target& target,
+                     const Space& space);
 
 }  // namespace warpsmith::hgemm
 

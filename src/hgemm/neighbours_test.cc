@@ -90,19 +90,42 @@ TEST(LikeWinnersNearby, HasAllOfItsOwn) {
               ElementsAre(Wgmma(kPairs), Wgmma(alone)));
 }
 
-TEST(WithOwnWinners, AddsWhatTheSpaceLeavesOut) {
-  const Problem problem = {512, 2048, 8192, Layout::kTN};
+class WithOwnWinnersTest : public ::testing::Test {
+ protected:
+  std::vector<Point> Added(const std::vector<Point>& kernels, const Target& target = {}) {
+    Catalogue catalogue;
+    for (const Point& kernel : kernels) catalogue.rows.push_back(Row(problem_, kernel));
+    catalogue.rows.push_back(Row({512, 2048, 4096, Layout::kTN}, Wgmma({})));
+    const Space space = WithOwnWinners(catalogue, problem_, target, Space("s", {Wgmma(kPairs)}));
+    EXPECT_EQ(space.name(), "s");
+    EXPECT_EQ(space.points().front(), Wgmma(kPairs));
+    return {space.points().begin() + 1, space.points().end()};
+  }
+
+  const Problem problem_ = {512, 2048, 8192, Layout::kTN};
+};
+
+TEST_F(WithOwnWinnersTest, AddsWhatTheSpaceLeavesOutOnce) {
   WgmmaParameters deep = kPairs;
   deep.stages = 7;
   Point old = Wgmma(kPairs);
   old.config.erase("l2_promotion");
-  Point later = Wgmma(kPairs);
+  EXPECT_THAT(Added({old, Wgmma(deep), Wgmma(deep)}), ElementsAre(Wgmma(deep)));
+  EXPECT_THAT(Added({}), SizeIs(0));
+}
+
+TEST_F(WithOwnWinnersTest, LeavesOutWhatCannotRun) {
+  WgmmaParameters deep = kPairs, huge = kPairs;
+  deep.stages = 7;
+  huge.stages = 4000;
+  Point later = Wgmma(deep), wrong = Wgmma(deep);
   later.config["of_tomorrow"] = 1;
-  const Catalogue catalogue{{Row(problem, old), Row(problem, Wgmma(deep)), Row(problem, later),
-                             Row({512, 2048, 4096, Layout::kTN}, Wgmma({}))}};
-  const Space space = WithOwnWinners(catalogue, problem, Space("s", {Wgmma(kPairs)}));
-  EXPECT_EQ(space.name(), "s");
-  EXPECT_THAT(space.points(), ElementsAre(Wgmma(kPairs), Wgmma(deep)));
+  wrong.config["tile_m"] = 0;
+  EXPECT_THAT(Added({later, wrong, Wgmma(huge), {"of_tomorrow", {}}}), SizeIs(0));
+  EXPECT_THAT(Added({Wgmma(deep)}, {.compute_capability = 80}), SizeIs(0));
+  EXPECT_THAT(Added({Wgmma(deep)}, {.overlap = false}), SizeIs(0));
+  deep.overlap = 0;
+  EXPECT_THAT(Added({Wgmma(deep)}, {.overlap = false}), SizeIs(1));
 }
 
 }  // namespace

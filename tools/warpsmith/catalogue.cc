@@ -85,7 +85,7 @@ std::optional<hgemm::CatalogueRow> RowOf(const RunRecord& run, const Step& step)
   row.candidate = CandidateId(step.candidate);
   row.plan_id = hgemm::PlanId(step.candidate.plan);
   row.artifact = evidence.artifact_sha256;
-  row.results = ResultsOf(*passed);
+  row.results = hgemm::AsWritten(ResultsOf(*passed));
   if (row.results.empty() || row.artifact.size() != 64) return std::nullopt;
   row.choice = hgemm::Guarded(row.results);
   row.architecture = OrUnknown(evidence.architecture);

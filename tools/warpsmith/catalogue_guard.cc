@@ -11,19 +11,13 @@
 namespace warpsmith::cli {
 namespace {
 
-std::string InWords(const hgemm::GuardedCatalogue& guarded, bool strict) {
-  std::string text = fmt::format(
-      "{} rows decided: {} are kernels now that were cuBLASLt's, {} the other way round; {} rows "
-      "were not compared{}; {} are of another device, layout or type; {} compared shapes have no "
-      "row",
-      guarded.decided, guarded.to_kernel, guarded.to_cublaslt, guarded.not_compared,
-      strict ? " and are cuBLASLt's" : " and stay as they were", guarded.elsewhere,
-      guarded.not_catalogued);
+// What its user has to know of the kernels.
+std::string KernelsInWords(const hgemm::GuardedCatalogue& guarded) {
+  std::string text;
   if (guarded.built_anew > 0) {
     text += fmt::format(
         "\n{} kernels had been built anew since they were tuned; their rows have the hashes of "
-        "what "
-        "was compared now",
+        "what was compared now",
         guarded.built_anew);
   }
   if (guarded.changed > 0) {
@@ -33,6 +27,17 @@ std::string InWords(const hgemm::GuardedCatalogue& guarded, bool strict) {
         guarded.changed);
   }
   return text;
+}
+
+std::string InWords(const hgemm::GuardedCatalogue& guarded, bool strict) {
+  return fmt::format(
+             "{} rows decided: {} are kernels now that were cuBLASLt's, {} the other way round; {} "
+             "rows were not compared{}; {} are of another device, layout or type; {} compared "
+             "shapes have no row",
+             guarded.decided, guarded.to_kernel, guarded.to_cublaslt, guarded.not_compared,
+             strict ? " and are cuBLASLt's" : " and stay as they were", guarded.elsewhere,
+             guarded.not_catalogued) +
+         KernelsInWords(guarded);
 }
 
 Result<int> Write(const hgemm::GuardedCatalogue& guarded, const CatalogueGuardOptions& options,
@@ -60,13 +65,20 @@ Result<int> LeaveAll(const hgemm::Catalogue& catalogue, const CatalogueGuardOpti
                            left.not_compared));
 }
 
+// No comparison is named: by those that the rows hold.
 Result<int> ChooseAnew(const hgemm::Catalogue& catalogue, const CatalogueGuardOptions& options) {
   const hgemm::GuardedCatalogue guarded = hgemm::GuardAnew(catalogue);
   if (guarded.decided == 0) {
-    return Error{ErrorCode::kUsage, options.catalogue + ": no row was compared",
+    return Error{ErrorCode::kNothingMeasured, options.catalogue + ": no row was compared",
                  "name --bench, or --strict: then every row is cuBLASLt's until it is compared"};
   }
-  return Write(guarded, options, InWords(guarded, false));
+  return Write(
+      guarded, options,
+      fmt::format("by the results that {} rows hold: {} are kernels now that were "
+                  "cuBLASLt's, {} the other way round; {} rows were not compared and stay "
+                  "as they were",
+                  guarded.decided, guarded.to_kernel, guarded.to_cublaslt, guarded.not_compared) +
+          KernelsInWords(guarded));
 }
 
 }  // namespace

@@ -140,7 +140,7 @@ void AddHgemm(CLI::App& app, Chosen& chosen) {
   tune->add_option("--shapes,--grid", tune_options->shapes, "MxNxK,... or demo, paper")
       ->capture_default_str();
   tune->add_option("--near", tune_options->near,
-                   "begin with what won on shapes nearby in this catalogue");
+                   "begin with this catalogue's kernels of the shape and of shapes nearby");
   tune->add_flag("--compile-winners", tune_options->compile_winners,
                  "when replaying a recording, build the winners for real");
   tune->add_flag("--compare-proposers", tune_options->compare_proposers,

@@ -37,7 +37,9 @@ void AddGuard(CLI::App* catalogue, Chosen& chosen) {
       "guard", "choose anew between kernel and cuBLASLt, by what 'hgemm bench' measured");
   auto options = std::make_shared<CatalogueGuardOptions>();
   command->add_option("catalogue", options->catalogue, "the one that was measured")->required();
-  command->add_option("--bench", options->bench, "CSVs of 'hgemm bench --against --catalogue'")
+  command
+      ->add_option("--bench", options->bench,
+                   "CSVs of 'hgemm bench --against --catalogue'; without: what compared rows hold")
       ->expected(1, 10'000);
   command->add_option("--out,-o", options->output, "the catalogue's file; -: stdout")->required();
   command->add_flag("--strict", options->strict,

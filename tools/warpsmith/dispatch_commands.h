@@ -31,7 +31,7 @@ struct CatalogueCheckOptions {
 struct CatalogueGuardOptions {
   CommonOptions common;
   std::string catalogue, output;
-  std::vector<std::string> bench;  // comparisons of the catalogue's kernels
+  std::vector<std::string> bench;  // comparisons of its kernels; empty: what its rows hold
   bool strict = false;             // what was not compared is cuBLASLt's
 };
 

@@ -53,12 +53,11 @@ Result<SearchJob> TuneSearch(Machine& machine, const SearchOptions& options,
                              const Workload& workload) {
   const hgemm::Problem problem = ProblemOf(task, workload);
   SearchJob job = TRY(HgemmSearch(machine, task, workload));
-  if (machine.recorded() == nullptr && options.overlap) {
-    job.space = hgemm::WithOwnWinners(nearby, problem, job.space);
-  } else if (machine.recorded() == nullptr) {
+  if (machine.recorded() == nullptr) {
     hgemm::Target target = hgemm::TargetOf(machine.info());
-    target.overlap = false;
-    job.space = hgemm::SpaceFor(problem, target);
+    target.overlap = options.overlap;
+    if (!target.overlap) job.space = hgemm::SpaceFor(problem, target);
+    job.space = hgemm::WithOwnWinners(nearby, problem, target, job.space);
   }
   job.first = hgemm::LikeWinnersNearby(nearby, problem, job.space, kMostNearby);
   return job;

@@ -13,8 +13,9 @@
 
 namespace warpsmith::cli {
 
-// HgemmSearch, with the kernels that `options` asks for beside the usual ones. It begins with what
-// won nearby in the catalogue, which may be empty.
+// HgemmSearch, without overlapping kernels where `options` wants none, and, but in a replay, with
+// the catalogue's own kernels of the shape. It begins with these, and with what won nearby in the
+// catalogue, which may be empty.
 Result<SearchJob> TuneSearch(Machine& machine, const SearchOptions& options,
                              const hgemm::Catalogue& nearby, const Task& task,
                              const Workload& workload);
