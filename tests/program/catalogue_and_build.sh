@@ -74,7 +74,12 @@ kernels() { "$program" hgemm build --catalogue "$1" --out "$2" --json | grep '"k
 one=$(kernels c.csv one) both=$(kernels both.csv both)
 ((${both//[^0-9]/} == 2 * ${one//[^0-9]/})) || expected "twice the kernels: $one, $both"
 expect_status 0 "$program" hgemm build --catalogue c.csv --out lib --json
+[[ $output == *'"warnings": {}'* ]] || expected "nothing to warn of, found: $output"
 cmp first.wspack lib/gemm.wspack || expected "the same pack again"
+# Two warpgroups cannot hold a tile of 256x256 in registers.
+sed 's/^\(64,.*\),kernel,[^,]*,/\1,kernel,wgmma consumers=2 stages=2 tile_k=64 tile_m=256 tile_n=256,/' c.csv >spilling.csv
+expect_status 0 "$program" hgemm build --catalogue spilling.csv --out spilling
+[[ $output == *'of the kernels: registers spill to local memory'* ]] || expected "spills, found: $output"
 
 # What a comparison left to cuBLASLt on one device is not built because it was only tuned on another.
 sed '/^[0-9]/{s/,kernel,/,cublaslt,/; s/,\(screened\|certified\),/,compared,/}' c.csv >decided.csv

@@ -25,7 +25,18 @@ struct Tally {
   size_t kernels = 0, changed = 0;
   size_t untuned = 0;               // cuBLASLt's rows for which no algorithm of autotuning is kept
   std::vector<std::string> failed;  // "64x64x64-TN f16 NVIDIA H200: why"
+  // What the compiler warned of, such as that wgmma is serialised, and of how many kernels.
+  std::map<std::string, size_t> warnings;
 };
+
+void AddWarnings(const Artifact& artifact, Tally* tally) {
+  for (const std::string& warning : artifact.warnings) ++tally->warnings[warning];
+  const bool spills = std::any_of(artifact.kernels.begin(), artifact.kernels.end(),
+                                  [](const KernelResources& kernel) {
+                                    return kernel.spill_store_bytes + kernel.spill_load_bytes > 0;
+                                  });
+  if (spills) ++tally->warnings["registers spill to local memory"];
+}
 
 // Of each shape one row: the chosen device's, or the surest.
 hgemm::Catalogue RowsFor(const hgemm::Catalogue& catalogue, const BuildOptions& options) {
@@ -110,6 +121,7 @@ class Builder {
     CompileOutcome outcome = TRY(pending.outcome.get());
     dispatch::PackKernel& kernel = pack_.kernels[pending.kernel];
     if (auto* artifact = std::get_if<Artifact>(&outcome)) {
+      AddWarnings(*artifact, tally);
       kernel.image = std::move(artifact->image);
       pack_.toolkit = artifact->toolchain;
     } else {
@@ -157,6 +169,7 @@ void Print(const Tally& tally, const dispatch::Pack& pack, const std::string& pa
                                      {"without_algorithm", tally.untuned},
                                      {"kernels", pack.kernels.size()},
                                      {"changed", tally.changed},
+                                     {"warnings", tally.warnings},
                                      {"failed", tally.failed}};
     std::printf("%s\n", document.dump(1).c_str());
     return;
@@ -175,6 +188,9 @@ void Print(const Tally& tally, const dispatch::Pack& pack, const std::string& pa
         "%zu kernels are built from sources other than those that were measured: verify "
         "them ('warpsmith hgemm verify --catalogue'), or leave them out with --strict\n",
         tally.changed);
+  }
+  for (const auto& [warning, kernels] : tally.warnings) {
+    std::printf("in %zu of the kernels: %s\n", kernels, LinesForTerminal(warning).c_str());
   }
   for (const std::string& line : tally.failed) {
     std::printf("left out: %s\n", LinesForTerminal(line).c_str());
