@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "call_time.h"
 #include "catalogue.h"
 #include "comparison_file.h"
 #include "comparison_report.h"
@@ -16,7 +17,6 @@
 #include "machine.h"
 #include "optimize/slice.h"
 #include "task/hgemm_task.h"
-#include "util/clock.h"
 #include "util/display_text.h"
 #include "util/file.h"
 #include "util/interrupt.h"
@@ -129,13 +129,11 @@ Result<int> RunAgainst(const BenchOptions& options) {
   }
   ComparisonFile file =
       TRY(ComparisonFile::Open(options.csv, TRY(TermsOf(machine, options, catalogue, library))));
-  const double started = MonotonicSeconds();
-  const auto is_late = [&] {
-    return options.pace.max_seconds > 0 && MonotonicSeconds() - started > options.pace.max_seconds;
-  };
+  const CallTime time(options.pace);
   Contest contest(machine, options, catalogue, library.string());
   const ComparisonProgress progress = TRY(MeasureMissing(
-      problems, file, is_late, [&](const hgemm::Problem& problem, const hgemm::Problem* next) {
+      problems, file, [&] { return time.IsLate(); },
+      [&](const hgemm::Problem& problem, const hgemm::Problem* next) {
         auto measured = contest.Measure(problem, next);
         const bool taken = measured.ok() && measured->has_value();
         if (taken && !options.common.quiet) {

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <map>
 
+#include "call_time.h"
 #include "candidate_profile.h"
 #include "judging.h"
 #include "knowledge_file.h"
@@ -58,7 +59,7 @@ optimize::LoopRequest RequestOf(const OptimizeOptions& options, const AgentSetti
   // The proposer holds these: it knows what a prompt will cost before it is asked.
   request.budget.tokens = Budget().tokens;
   request.budget.money = Budget().money;
-  if (options.pace.max_seconds > 0) request.max_seconds = options.pace.max_seconds;
+  request.max_seconds = CallTime(options.pace).Left();
   request.worker = store::ThisWorker();
   if (setting.replayed.has_value()) request.propose_to = setting.replayed->end.evaluations;
   request.keep_best = std::max(options.search.finalists, 1) + kSpareFinalists;
@@ -235,8 +236,8 @@ class AgentRun {
     job.workload = setting_.loaded.workload;
     job.label = job.task.name;
     const std::vector<Step> finalists = TRY(Finalists(proposer, result.best));
-    SearchContext context{&machine_,       &options_.search,     nullptr,
-                          request_.run.id, request_.run.command, options_.pace.max_seconds};
+    SearchContext context{&machine_, &options_.search, nullptr, request_.run.id,
+                          request_.run.command};
     context.certifying = certifying_;
     const SearchEnd end = TRY(Finish(job, context, request_, result, finalists));
     for (const Step& step : finalists) {

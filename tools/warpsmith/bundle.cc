@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "call_time.h"
 #include "commands.h"
 #include "compile/worker_compiler.h"
 #include "hgemm/cost_model.h"
@@ -16,7 +17,6 @@
 #include "search.h"
 #include "store/bundle.h"
 #include "task/hgemm_task.h"
-#include "util/clock.h"
 #include "util/file.h"
 #include "util/interrupt.h"
 
@@ -119,11 +119,8 @@ Result<int> RunBundleRun(const BundleOptions& options) {
   local.lock_patience = std::chrono::seconds(options.device.wait_seconds);
   local.kernels = TRY(ReadFile(bundle.folder / kJudgeKernels));
   const auto device = TRY(judge::LocalDevice::Open(std::move(local)));
-  const double started = MonotonicSeconds();
-  const auto stop = [&] {
-    return Interrupted() || (options.pace.max_seconds > 0 &&
-                             MonotonicSeconds() - started > options.pace.max_seconds);
-  };
+  const CallTime time(options.pace);
+  const auto stop = [&] { return time.IsOver(); };
   const store::BundleProgress progress =
       TRY(store::RunBundle(bundle, *device, stop, [&](const store::BundleProgress& now) {
         if (!options.common.quiet && (now.done % 20 == 0 || now.done == now.total)) {

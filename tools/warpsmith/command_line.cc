@@ -131,85 +131,100 @@ void AddDemo(CLI::App& app, Chosen& chosen) {
   Choose(command, chosen, options, RunDemo);
 }
 
+void AddTune(CLI::App* hgemm, Chosen& chosen) {
+  CLI::App* command =
+      hgemm->add_subcommand("tune", "find the fastest correct kernel for each shape");
+  auto options = std::make_shared<TuneOptions>();
+  command->add_option("--shapes,--grid", options->shapes, "MxNxK,... or demo, paper")
+      ->capture_default_str();
+  command->add_option("--near", options->near,
+                      "begin with this catalogue's kernels of the shape and of shapes nearby");
+  command->add_flag("--compile-winners", options->compile_winners,
+                    "when replaying a recording, build the winners for real");
+  command->add_flag("--compare-proposers", options->compare_proposers,
+                    "compare the proposers on the recorded spaces");
+  command->add_flag("!--no-overlap", options->search.overlap,
+                    "only kernels that begin when the call ahead has ended");
+  AddTuneLike(command, *options);
+  SetTuneDefaults(command, options->search);
+  Choose(command, chosen, options, RunHgemmTune);
+}
+
+void AddBench(CLI::App* hgemm, Chosen& chosen) {
+  CLI::App* command = hgemm->add_subcommand("bench", "measure cuBLAS, cuBLASLt and torch");
+  auto options = std::make_shared<BenchOptions>();
+  command->add_option("--shapes,--grid", options->shapes, "MxNxK,... or demo, paper")
+      ->capture_default_str();
+  command->add_option("--against", options->against,
+                      "compare this library (docs/library.md) with cuBLASLt; trusted code only");
+  command->add_option("--catalogue", options->catalogue,
+                      "measure the kernels of this catalogue alone, too");
+  command
+      ->add_flag("--paper-protocol", options->paper_protocol,
+                 "by CUDA-L2's 10 s warm-up and 30 s of timing: offline and server")
+      ->excludes(command->get_option("--against"));
+  command->add_option("--layout", options->product.layout, "with --against: NN or TN")
+      ->check(CLI::IsMember({"NN", "TN"}))
+      ->capture_default_str();
+  AddDType(command, options->product);
+  command->add_flag("!--no-torch", options->torch, "leave torch.matmul out");
+  command->add_option("--reference", options->reference,
+                      "CSV of known times (m,n,k,...): differences over 10 % are listed");
+  command->add_option("--reference-column", options->reference_column, "its time's column")
+      ->capture_default_str();
+  AddDevice(command, options->device);
+  AddPace(command, options->pace);
+  command->add_option("--csv", options->csv,
+                      "write the rows here as they come, and go on where they ended");
+  auto* from = command->add_option("--from", options->from,
+                                   "summarise these CSVs of --against, or join them in --csv's");
+  from->expected(1, 10'000)->excludes(command->get_option("--against"));
+  command->get_option("--paper-protocol")
+      ->excludes(from)
+      ->excludes(command->get_option("--reference"));
+  command->add_flag("--markdown", options->markdown, "the summary as Markdown tables");
+  Choose(command, chosen, options, RunHgemmBench);
+}
+
+void AddVerify(CLI::App* hgemm, Chosen& chosen) {
+  CLI::App* command = hgemm->add_subcommand(
+      "verify", "is every kernel family right on every shape, on this GPU and driver");
+  auto options = std::make_shared<VerifyOptions>();
+  command->add_option("--shapes,--grid", options->shapes, "MxNxK,... or demo, paper")
+      ->capture_default_str();
+  command->add_option("--layout", options->product.layout, "NN, TN or both")
+      ->check(CLI::IsMember({"NN", "TN", "both"}))
+      ->capture_default_str();
+  AddDType(command, options->product, {"f16", "bf16", "both"});
+  command->add_option("--catalogue", options->catalogue,
+                      "the kernels of this catalogue instead: after a new driver, on another GPU");
+  command->add_option("--csv", options->csv, "write a row a kernel here, over what is there");
+  AddDevice(command, options->device);
+  AddPace(command, options->pace);
+  Choose(command, chosen, options, RunHgemmVerify);
+}
+
+void AddShow(CLI::App* hgemm, Chosen& chosen) {
+  CLI::App* command = hgemm->add_subcommand("show", "the space of a shape and what is known of it");
+  auto options = std::make_shared<ShowOptions>();
+  command->add_option("shape", options->shape, "MxNxK; none: list the recorded spaces");
+  AddProduct(command, options->product);
+  command->add_option("--catalogue", options->catalogue,
+                      "why the shape got its kernel, from here; default: the shipped one");
+  command->add_option("--top", options->top, "rows; 0: all")
+      ->check(CheckWholeNumber)
+      ->capture_default_str();
+  AddDevice(command, options->device);
+  Choose(command, chosen, options, RunHgemmShow);
+}
+
 void AddHgemm(CLI::App& app, Chosen& chosen) {
   CLI::App* hgemm = app.add_subcommand("hgemm", "FP16 and BF16 matrix products");
   hgemm->require_subcommand(1);
-
-  CLI::App* tune = hgemm->add_subcommand("tune", "find the fastest correct kernel for each shape");
-  auto tune_options = std::make_shared<TuneOptions>();
-  tune->add_option("--shapes,--grid", tune_options->shapes, "MxNxK,... or demo, paper")
-      ->capture_default_str();
-  tune->add_option("--near", tune_options->near,
-                   "begin with this catalogue's kernels of the shape and of shapes nearby");
-  tune->add_flag("--compile-winners", tune_options->compile_winners,
-                 "when replaying a recording, build the winners for real");
-  tune->add_flag("--compare-proposers", tune_options->compare_proposers,
-                 "compare the proposers on the recorded spaces");
-  tune->add_flag("!--no-overlap", tune_options->search.overlap,
-                 "only kernels that begin when the call ahead has ended");
-  AddTuneLike(tune, *tune_options);
-  SetTuneDefaults(tune, tune_options->search);
-  Choose(tune, chosen, tune_options, RunHgemmTune);
-
-  CLI::App* bench = hgemm->add_subcommand("bench", "measure cuBLAS, cuBLASLt and torch");
-  auto bench_options = std::make_shared<BenchOptions>();
-  bench->add_option("--shapes,--grid", bench_options->shapes, "MxNxK,... or demo, paper")
-      ->capture_default_str();
-  bench->add_option("--against", bench_options->against,
-                    "compare this library (docs/library.md) with cuBLASLt; trusted code only");
-  bench->add_option("--catalogue", bench_options->catalogue,
-                    "measure the kernels of this catalogue alone, too");
-  bench
-      ->add_flag("--paper-protocol", bench_options->paper_protocol,
-                 "by CUDA-L2's 10 s warm-up and 30 s of timing: offline and server")
-      ->excludes(bench->get_option("--against"));
-  bench->add_option("--layout", bench_options->product.layout, "with --against: NN or TN")
-      ->check(CLI::IsMember({"NN", "TN"}))
-      ->capture_default_str();
-  AddDType(bench, bench_options->product);
-  bench->add_flag("!--no-torch", bench_options->torch, "leave torch.matmul out");
-  bench->add_option("--reference", bench_options->reference,
-                    "CSV of known times (m,n,k,...): differences over 10 % are listed");
-  bench->add_option("--reference-column", bench_options->reference_column, "its time's column")
-      ->capture_default_str();
-  AddDevice(bench, bench_options->device);
-  AddPace(bench, bench_options->pace);
-  bench->add_option("--csv", bench_options->csv,
-                    "write the rows here as they come, and go on where they ended");
-  auto* from = bench->add_option("--from", bench_options->from,
-                                 "summarise these CSVs of --against, or join them in --csv's");
-  from->expected(1, 10'000)->excludes(bench->get_option("--against"));
-  bench->get_option("--paper-protocol")->excludes(from)->excludes(bench->get_option("--reference"));
-  bench->add_flag("--markdown", bench_options->markdown, "the summary as Markdown tables");
-  Choose(bench, chosen, bench_options, RunHgemmBench);
-
-  CLI::App* verify = hgemm->add_subcommand(
-      "verify", "is every kernel family right on every shape, on this GPU and driver");
-  auto verify_options = std::make_shared<VerifyOptions>();
-  verify->add_option("--shapes,--grid", verify_options->shapes, "MxNxK,... or demo, paper")
-      ->capture_default_str();
-  verify->add_option("--layout", verify_options->product.layout, "NN, TN or both")
-      ->check(CLI::IsMember({"NN", "TN", "both"}))
-      ->capture_default_str();
-  AddDType(verify, verify_options->product, {"f16", "bf16", "both"});
-  verify->add_option("--catalogue", verify_options->catalogue,
-                     "the kernels of this catalogue instead: after a new driver, on another GPU");
-  verify->add_option("--csv", verify_options->csv, "write a row a kernel here, over what is there");
-  AddDevice(verify, verify_options->device);
-  AddPace(verify, verify_options->pace);
-  Choose(verify, chosen, verify_options, RunHgemmVerify);
-
-  CLI::App* show = hgemm->add_subcommand("show", "the space of a shape and what is known of it");
-  auto show_options = std::make_shared<ShowOptions>();
-  show->add_option("shape", show_options->shape, "MxNxK; none: list the recorded spaces");
-  AddProduct(show, show_options->product);
-  show->add_option("--catalogue", show_options->catalogue,
-                   "why the shape got its kernel, from here; default: the shipped one");
-  show->add_option("--top", show_options->top, "rows; 0: all")
-      ->check(CheckWholeNumber)
-      ->capture_default_str();
-  AddDevice(show, show_options->device);
-  Choose(show, chosen, show_options, RunHgemmShow);
+  AddTune(hgemm, chosen);
+  AddBench(hgemm, chosen);
+  AddVerify(hgemm, chosen);
+  AddShow(hgemm, chosen);
   AddDispatch(hgemm, chosen);
 }
 

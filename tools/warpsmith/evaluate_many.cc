@@ -9,15 +9,14 @@
 #include <set>
 #include <thread>
 
+#include "call_time.h"
 #include "core/program_shim.h"
 #include "judging.h"
 #include "optimize/slice.h"
 #include "report/suite.h"
 #include "report/text_table.h"
 #include "reproducing.h"
-#include "util/clock.h"
 #include "util/file.h"
-#include "util/interrupt.h"
 
 namespace warpsmith::cli {
 namespace {
@@ -156,12 +155,11 @@ Result<int> RunEvaluateMany(const EvaluateOptions& options) {
   if (machine.loop_compiler() != nullptr) {
     ahead.emplace(machine.compiler(), machine.info().architecture, entries);
   }
-  const double begin = MonotonicSeconds();
+  const CallTime time(options.pace);
   std::vector<report::SuiteRow> rows;
   bool complete = true;
   for (size_t i = 0; i < entries.size(); ++i) {
-    const double elapsed = MonotonicSeconds() - begin;
-    if (Interrupted() || (options.pace.max_seconds > 0 && elapsed > options.pace.max_seconds)) {
+    if (time.IsOver()) {
       complete = false;
       break;
     }

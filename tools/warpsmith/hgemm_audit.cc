@@ -13,6 +13,7 @@
 #include "audit/audit.h"
 #include "audit/finding.h"
 #include "audit_findings.h"
+#include "call_time.h"
 #include "catalogue.h"
 #include "dispatch_commands.h"
 #include "hgemm/configurations.h"
@@ -21,7 +22,6 @@
 #include "optimize/slice.h"
 #include "solo/solo.h"
 #include "task/hgemm_task.h"
-#include "util/clock.h"
 #include "util/file.h"
 #include "util/interrupt.h"
 
@@ -98,14 +98,11 @@ Result<int> RunHgemmAudit(const HgemmAuditOptions& options) {
                  "run it where 'warpsmith doctor' finds one"};
   }
   const auto turn = TRY(machine.local()->TakeTurn());
-  const double started = MonotonicSeconds();
+  const CallTime time(options.pace);
   AuditFindings findings;
   TRY(findings.Open(options.csv, machine.info()));
-  RunAll(machine, watches, findings, [&] {
-    const bool late =
-        options.pace.max_seconds > 0 && MonotonicSeconds() - started > options.pace.max_seconds;
-    return late || Interrupted() || findings.broken().has_value();
-  });
+  RunAll(machine, watches, findings,
+         [&] { return time.IsOver() || findings.broken().has_value(); });
   if (const auto broken = findings.broken()) return *broken;
   if (findings.done() == 0) {
     return Error{ErrorCode::kNothingMeasured, "nothing was watched",

@@ -13,6 +13,7 @@
 #include "baseline/bar_table.h"
 #include "baseline/torch_gemm.h"
 #include "baselines.h"
+#include "call_time.h"
 #include "catalogue.h"
 #include "commands.h"
 #include "comparison_file.h"
@@ -213,13 +214,9 @@ Result<int> RunHgemmBench(const BenchOptions& options) {
   if (!options.common.quiet) std::fprintf(stderr, "%s\n", machine.notice().c_str());
   LibraryFile file = TRY(LibraryFile::Open(options.csv, TRY(TermsOf(machine, options, catalogue)),
                                            options.product.dtype));
-  const double started = MonotonicSeconds();
+  const CallTime time(options.pace);
   bool begun = false;  // the first shape is measured whatever --max-seconds says
-  const auto stop = [&] {
-    const double seconds = MonotonicSeconds() - started;
-    const bool late = options.pace.max_seconds > 0 && seconds > options.pace.max_seconds;
-    return Interrupted() || (std::exchange(begun, true) && late);
-  };
+  const auto stop = [&] { return Interrupted() || (std::exchange(begun, true) && time.IsLate()); };
   TRY(MeasureAll(machine, shapes, options, catalogue, stop, file));
   if (file.table().shapes.empty()) return NothingMeasured();
   if (options.torch && machine.recorded() == nullptr) TRY(AddTorch(machine.info(), stop, file));

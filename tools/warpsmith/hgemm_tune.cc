@@ -2,6 +2,7 @@
 
 #include <cstdio>
 
+#include "call_time.h"
 #include "catalogue.h"
 #include "commands.h"
 #include "hgemm_products.h"
@@ -12,7 +13,6 @@
 #include "search_ahead.h"
 #include "task/hgemm_task.h"
 #include "tune_defaults.h"
-#include "util/clock.h"
 #include "util/interrupt.h"
 #include "winners.h"
 
@@ -71,7 +71,7 @@ struct Tuned {
 Result<Tuned> TuneAll(const TuneOptions& options, const std::vector<task::HgemmShape>& shapes,
                       const hgemm::Catalogue& nearby, Machine& machine, const std::string& prefix) {
   report::ProgressLine line(stderr, report::StyleOf(STDERR_FILENO));
-  const double started = MonotonicSeconds();
+  const CallTime time(options.pace);
   const Task task = TaskOf(options.product);
   store::SqliteStore* store = TRY(machine.store());
   SearchAhead ahead(machine, options.search, nearby);
@@ -89,11 +89,8 @@ Result<Tuned> TuneAll(const TuneOptions& options, const std::vector<task::HgemmS
                           options.common.quiet ? nullptr : &line,
                           prefix + "/" + task::Name(shapes[i]),
                           CommandOf(options),
-                          0};
-    if (options.pace.max_seconds > 0) {
-      context.max_seconds = options.pace.max_seconds - (MonotonicSeconds() - started);
-    }
-    tuned.stopped = Interrupted() || (options.pace.max_seconds > 0 && context.max_seconds <= 0);
+                          time.Left()};
+    tuned.stopped = time.IsOver();
     if (tuned.stopped) break;
     SearchJob job = TRY(ahead.Take());
     if (i + 1 < shapes.size()) TRY(begin(i + 1));

@@ -9,6 +9,7 @@
 #include <set>
 #include <thread>
 
+#include "call_time.h"
 #include "catalogue.h"
 #include "commands.h"
 #include "hgemm/cost_model.h"
@@ -251,26 +252,21 @@ Result<int> RunHgemmVerify(const VerifyOptions& options) {
                  "run it where 'warpsmith doctor' finds one"};
   }
   Results results = TRY(Results::Open(options.csv, machine.info()));
-  const double started = MonotonicSeconds();
+  const CallTime time(options.pace);
   if (options.catalogue.empty()) {
     checks = AllChecks(ProblemsOf(shapes, options.product), hgemm::TargetOf(machine.info()));
   }
   report::ProgressLine line(stderr, report::StyleOf(STDERR_FILENO));
   Pipeline pipeline(machine, checks, results);
-  TRY(pipeline.Run(
-      [&] {
-        return Interrupted() || results.broken() ||
-               (options.pace.max_seconds > 0 &&
-                MonotonicSeconds() - started > options.pace.max_seconds);
-      },
-      [&] {
-        report::Progress progress;
-        progress.label = "verify";
-        progress.evaluations = results.done();
-        progress.planned = static_cast<int64_t>(checks.size());
-        if (results.failed() > 0) progress.rejected["failed"] = results.failed();
-        if (!options.common.quiet) line.Update(progress, MonotonicSeconds());
-      }));
+  TRY(pipeline.Run([&] { return time.IsOver() || results.broken(); },
+                   [&] {
+                     report::Progress progress;
+                     progress.label = "verify";
+                     progress.evaluations = results.done();
+                     progress.planned = static_cast<int64_t>(checks.size());
+                     if (results.failed() > 0) progress.rejected["failed"] = results.failed();
+                     if (!options.common.quiet) line.Update(progress, MonotonicSeconds());
+                   }));
   line.Clear();
   if (results.broken()) return Error{ErrorCode::kIo, "writing " + options.csv + " failed", ""};
   if (results.done() == 0) {

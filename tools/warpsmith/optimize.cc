@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "agent_run.h"
+#include "call_time.h"
 #include "commands.h"
 #include "judge/problem.h"
 #include "judging.h"
@@ -12,7 +13,6 @@
 #include "search.h"
 #include "task/hgemm_task.h"
 #include "task/task_file.h"
-#include "util/interrupt.h"
 
 namespace warpsmith::cli {
 namespace {
@@ -77,7 +77,7 @@ Result<int> RunOptimize(const OptimizeOptions& given) {
   report::ProgressLine line(stderr, report::StyleOf(STDERR_FILENO));
   const SearchEnd end =
       TRY(Search(job, {&machine, &options.search, options.common.quiet ? nullptr : &line, prefix,
-                       command, options.pace.max_seconds}));
+                       command, CallTime(options.pace).Left()}));
   line.Clear();
   report::RunReport report;
   report.title = job.task.name;

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "baselines.h"
+#include "call_time.h"
 #include "commands.h"
 #include "hgemm_products.h"
 #include "measuring.h"
@@ -46,7 +47,7 @@ class Recording {
         machine_(machine),
         recorder_(std::move(recorder)),
         line_(stderr, report::StyleOf(STDERR_FILENO)),
-        started_(MonotonicSeconds()) {}
+        time_(options.pace) {}
 
   // False: stopped before the shape was done.
   Result<bool> Shape(const SearchJob& job) {
@@ -87,10 +88,7 @@ class Recording {
     return points;
   }
 
-  bool OutOfTime() const {
-    return Interrupted() || (options_.pace.max_seconds > 0 &&
-                             MonotonicSeconds() - started_ > options_.pace.max_seconds);
-  }
+  bool OutOfTime() const { return time_.IsOver(); }
 
   Result<bool> Measure(const SearchJob& job, int space, const Protocol& protocol,
                        const std::vector<Point>& points, std::vector<Ranked>* ranked) {
@@ -140,7 +138,7 @@ class Recording {
   Machine& machine_;
   std::unique_ptr<store::Recorder> recorder_;
   report::ProgressLine line_;
-  double started_;
+  CallTime time_;
 };
 
 Result<std::vector<SearchJob>> JobsOf(const RecordOptions& options, Machine& machine) {

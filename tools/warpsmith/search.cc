@@ -137,7 +137,7 @@ Result<SearchEnd> Search(const SearchJob& job, const SearchContext& context) {
   optimize::LoopRequest request;
   request.run = RecordOf(job, context);
   request.budget = TRY(ParseBudget(options.budget));
-  if (context.max_seconds > 0) request.max_seconds = context.max_seconds;
+  request.max_seconds = context.max_seconds;
   request.worker = store::ThisWorker();
   request.keep_best = std::max(options.finalists, 1);
   optimize::LoopCallbacks callbacks;

@@ -3,6 +3,7 @@
 #ifndef WARPSMITH_TOOLS_SEARCH_H_
 #define WARPSMITH_TOOLS_SEARCH_H_
 
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -48,11 +49,11 @@ struct SearchEnd {
 struct SearchContext {
   Machine* machine = nullptr;
   const SearchOptions* options = nullptr;
-  report::ProgressLine* progress = nullptr;  // null: quiet
-  std::string run;                           // the run's id
-  std::string command;                       // argv
-  double max_seconds = 0;                    // of this call; 0: no limit
-  std::optional<Protocol> certifying = {};   // of the best; none: what the options say
+  report::ProgressLine* progress = nullptr;                      // null: quiet
+  std::string run;                                               // the run's id
+  std::string command;                                           // argv
+  double max_seconds = std::numeric_limits<double>::infinity();  // that are left to this call
+  std::optional<Protocol> certifying = {};  // of the best; none: what the options say
 };
 
 Result<SearchEnd> Search(const SearchJob& job, const SearchContext& context);
