@@ -11,8 +11,6 @@
 #include "comparison_run.h"
 #include "contest.h"
 #include "dispatch/library.h"
-#include "hgemm/built_kernels.h"
-#include "hgemm/comparison_guard.h"
 #include "hgemm_products.h"
 #include "machine.h"
 #include "optimize/slice.h"
@@ -57,9 +55,7 @@ Result<hgemm::ComparisonTerms> TermsOf(const Machine& machine, const BenchOption
   terms.dtype = options.product.dtype;
   terms.library = TRY(FileTerm(library));
   terms.pack = TRY(PackTerm(library));
-  // Of what is built now, so that no table has rows of kernels that were built otherwise.
-  terms.catalogue =
-      options.catalogue.empty() ? "none" : TRY(hgemm::CatalogueHash(hgemm::AsBuiltNow(catalogue)));
+  terms.catalogue = TRY(CatalogueTerm(catalogue));
   terms.protocol = ProtocolId(AgainstProtocol());
   return terms;
 }

@@ -9,6 +9,7 @@
 #include "core/ranking.h"
 #include "dispatch_commands.h"
 #include "hgemm/built_kernels.h"
+#include "hgemm/comparison_guard.h"
 #include "hgemm_products.h"
 #include "machine.h"
 #include "task/hgemm_task.h"
@@ -47,6 +48,11 @@ struct Best {
 };
 
 }  // namespace
+
+Result<std::string> CatalogueTerm(const hgemm::Catalogue& catalogue) {
+  if (catalogue.rows.empty()) return std::string("none");
+  return hgemm::CatalogueHash(hgemm::AsBuiltNow(catalogue));
+}
 
 void Tell(const CommonOptions& common, const std::string& output, const std::string& words,
           nlohmann::json document) {

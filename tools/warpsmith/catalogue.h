@@ -16,6 +16,10 @@ namespace warpsmith::cli {
 Result<hgemm::Catalogue> ReadCatalogue(const std::string& path);
 Status WriteCatalogue(const hgemm::Catalogue& catalogue, const std::string& path);  // "-": stdout
 
+// What a comparison names its kernels by: the hash of the catalogue as this program builds it now,
+// so that no table has rows of kernels that were built otherwise. "none" without rows.
+Result<std::string> CatalogueTerm(const hgemm::Catalogue& catalogue);
+
 // What a command that wrote a catalogue (or its page) has to say: the document, if one was asked
 // for and stdout is not taken by the output, else the words, on stderr.
 void Tell(const CommonOptions& common, const std::string& output, const std::string& words,

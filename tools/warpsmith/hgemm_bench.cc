@@ -17,8 +17,6 @@
 #include "catalogue.h"
 #include "commands.h"
 #include "comparison_file.h"
-#include "hgemm/built_kernels.h"
-#include "hgemm/comparison_guard.h"
 #include "hgemm_products.h"
 #include "launch/half_type.h"
 #include "library_file.h"
@@ -125,8 +123,7 @@ Status AddTorch(const DeviceInfo& info, const std::function<bool()>& stop, Libra
 
 Result<std::string> TermsOf(Machine& machine, const BenchOptions& options,
                             const hgemm::Catalogue& catalogue) {
-  const std::string kernels =
-      options.catalogue.empty() ? "none" : TRY(hgemm::CatalogueHash(hgemm::AsBuiltNow(catalogue)));
+  const std::string kernels = TRY(CatalogueTerm(catalogue));
   if (machine.recorded() != nullptr) {
     return fmt::format("{}; driver {}; {}; replayed from a recording", machine.info().name,
                        machine.info().driver, options.product.dtype);
