@@ -141,6 +141,7 @@ Result<int> RunHgemmTune(const TuneOptions& given) {
   if (options.compile_winners && machine.recorded() != nullptr && !options.common.json) {
     TRY(CompileWinners(machine, tuned.ends));
   }
+  std::fflush(stdout);  // what follows is said after it, also where both go to one file
   if (!options.common.quiet && machine.recorded() == nullptr) {
     std::fprintf(stderr, "%s\n", machine.UseLine().c_str());
   }
