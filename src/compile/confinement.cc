@@ -92,7 +92,7 @@ sandbox::Policy NvccPolicy(const fs::path& nvcc, const fs::path& folder) {
 
 std::string Unconfined(const sandbox::Reached& reached) {
   if (reached.level != sandbox::Level::kNone) return "";
-  return "compiled without a whole sandbox (" + sandbox::Describe(reached) + ")";
+  return std::string(kWithoutSandbox) + " (" + sandbox::Describe(reached) + ")";
 }
 
 std::vector<std::string> LaunchedCommand(const fs::path& launcher, const fs::path& folder,

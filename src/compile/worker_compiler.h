@@ -7,12 +7,16 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/compiler.h"
 #include "util/result.h"
 
 namespace warpsmith::compile {
+
+// How the one of Artifact.warnings begins that is of the machine and not of the candidate.
+inline constexpr std::string_view kWithoutSandbox = "compiled without a whole sandbox";
 
 // The hidden subcommand that a worker is started as; its only argument is the socket.
 inline constexpr char kWorkerSubcommand[] = "internal-compile-worker";

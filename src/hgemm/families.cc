@@ -32,6 +32,7 @@ namespace {
 
 // Above every size and count of a kernel, and so small that no product of theirs overflows.
 constexpr int64_t kLargestParameter = 4096;
+constexpr int64_t kMostOverlap = 2;  // 1, 2: when the next launch may begin
 
 const Family* Find(std::string_view name) {
   for (const Family& family : Families()) {
@@ -97,7 +98,7 @@ Status CheckPoint(const Point& point) {
 bool IsLegal(const Problem& problem, const Target& target, const Point& point) {
   if (!CheckPoint(point).ok()) return false;
   const Config config = WithAllParameters(point).config;
-  if (!target.overlap && config.at("overlap") != 0) return false;
+  if (config.at("overlap") > (target.overlap ? kMostOverlap : 0)) return false;
   return Find(point.family)->legal(problem, target, config);
 }
 

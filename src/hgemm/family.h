@@ -37,8 +37,9 @@ struct Family {
   // The candidate of a legal configuration: sources, flags, plan; provenance names family and
   // config. The plan's tensors are "A", "B", "C", its sizes M, N, K.
   Candidate (*make)(const Problem&, const Config&);
-  // Whether a configuration whose values CheckValues passes is right for the problem and runs on
-  // the target, though `configs` may leave it out as one that is seldom worth a look.
+  // Whether a configuration whose values CheckValues passes is within the family's limits for the
+  // problem and the target, though `configs` may leave it out as one that is seldom worth a look.
+  // What it passes may still fail to compile, or be wrong: that is for the judge.
   bool (*legal)(const Problem&, const Target&, const Config&);
   Config (*defaults)();  // every parameter's name
   Config (*least)();     // of each: 0, or 1 of what is divided by
@@ -55,7 +56,7 @@ Status CheckValues(const Point& point);
 // The same, and for a family or a parameter that this program does not know, which may change what
 // the kernel is.
 Status CheckPoint(const Point& point);
-// Passes CheckPoint, and is right for the problem and runs on the target.
+// Passes CheckPoint, and is within its family's limits for the problem and the target.
 bool IsLegal(const Problem& problem, const Target& target, const Point& point);
 // The candidate of a point that passes CheckPoint; its error otherwise.
 Result<Candidate> MakeCandidate(const Problem& problem, const Point& point);

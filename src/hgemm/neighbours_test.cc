@@ -124,6 +124,8 @@ TEST_F(WithOwnWinnersTest, LeavesOutWhatCannotRun) {
   EXPECT_THAT(Added({later, wrong, Wgmma(huge), {"of_tomorrow", {}}}), SizeIs(0));
   EXPECT_THAT(Added({Wgmma(deep)}, {.compute_capability = 80}), SizeIs(0));
   EXPECT_THAT(Added({Wgmma(deep)}, {.overlap = false}), SizeIs(0));
+  deep.overlap = 3;
+  EXPECT_THAT(Added({Wgmma(deep)}), SizeIs(0));
   deep.overlap = 0;
   EXPECT_THAT(Added({Wgmma(deep)}, {.overlap = false}), SizeIs(1));
 }

@@ -98,7 +98,7 @@ Status CheckReport::ReadSkipped(const std::string& path, const std::string& devi
         seen.right.erase(subject);
       } else {
         seen.wrong.erase(subject);
-        seen.right[subject] = times;
+        seen.right[subject] = std::max(seen.right[subject], times);
       }
     }
   }

@@ -92,7 +92,7 @@ Error NothingCompared(const ComparisonProgress& progress) {
           progress.left == 0 ? "no shape was compared"
                              : "none of the first " + std::to_string(progress.failed) +
                                    " shapes could be compared; the others were not tried",
-          "the lines above say why each was not"};
+          "the lines above say why each was not; where it is the shapes' fault, begin with others"};
 }
 
 void Print(const hgemm::ComparisonTable& table, const BenchOptions& options) {

@@ -25,7 +25,7 @@ Result<ComparisonProgress> MeasureMissing(const std::vector<hgemm::Problem>& pro
     if (!known && asked.insert(problem).second) missing.push_back(problem);
   }
   for (size_t i = 0; i < missing.size(); ++i) {
-    const bool in_vain = progress.failed >= kMostInVain && progress.known + progress.measured == 0;
+    const bool in_vain = progress.failed >= kMostInVain && file.table().shapes.empty();
     if (Interrupted() || (i > 0 && is_late()) || in_vain) {
       progress.left = missing.size() - i;
       break;

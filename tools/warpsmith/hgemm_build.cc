@@ -30,7 +30,9 @@ struct Tally {
 };
 
 void AddWarnings(const Artifact& artifact, Tally* tally) {
-  for (const std::string& warning : artifact.warnings) ++tally->warnings[warning];
+  for (const std::string& warning : artifact.warnings) {
+    if (!warning.starts_with(compile::kWithoutSandbox)) ++tally->warnings[warning];
+  }
   const bool spills = std::any_of(artifact.kernels.begin(), artifact.kernels.end(),
                                   [](const KernelResources& kernel) {
                                     return kernel.spill_store_bytes + kernel.spill_load_bytes > 0;
