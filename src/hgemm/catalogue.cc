@@ -36,10 +36,11 @@ const CatalogueResult& Deciding(std::span<const CatalogueResult> results) {
 
 Choice Guarded(std::span<const CatalogueResult> results) {
   if (results.empty()) return Choice::kCublasLt;
+  const std::string& baseline = Deciding(results).baseline;
   int undecided = 0;  // modes that speak against the kernel, but not surely
   double gain = 0;    // the sum of the ratios' logarithms
   for (const CatalogueResult& result : results) {
-    if (result.baseline != Deciding(results).baseline) continue;
+    if (result.baseline != baseline) continue;
     const bool hot = result.mode == Mode::kDeviceHot;
     const double ratio =
         hot ? CautiousRatio(result.ratio, result.kernel_us, result.baseline_us) : result.ratio;

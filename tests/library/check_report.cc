@@ -6,7 +6,6 @@
 #include <filesystem>
 #include <sstream>
 #include <string_view>
-#include <vector>
 
 #include "check_data.h"
 #include "core/space.h"
@@ -43,14 +42,22 @@ std::string OneName(const std::string& by) {
   return kernel.ok() ? PointName(hgemm::WithAllParameters(*kernel)) : Words(by);
 }
 
-std::vector<std::string> PartsOf(const std::string& what) {
-  std::vector<std::string> parts;
-  size_t begin = 0;
-  for (size_t end; (end = what.find("; ", begin)) != std::string::npos; begin = end + 2) {
-    parts.push_back(what.substr(begin, end - begin));
+struct By {
+  std::string name, workspace;
+};
+
+// Of what a row says, or the library explains: "0 elements differ; " before it, why behind it.
+By ByOf(const std::string& what) {
+  constexpr std::string_view kDiffer = " elements differ; ", kWorkspace = "; workspace ";
+  std::string words = Words(what);
+  if (const size_t at = words.find(kDiffer); at != std::string::npos) {
+    words.erase(0, at + kDiffer.size());
   }
-  parts.push_back(what.substr(begin));
-  return parts;
+  const size_t end = words.find(kWorkspace);
+  if (end == std::string::npos) return {OneName(words), ""};
+  const size_t behind = words.find(';', end + 1);
+  return {OneName(words.substr(0, end)),
+          words.substr(end, behind == std::string::npos ? behind : behind - end)};
 }
 
 }  // namespace
@@ -91,29 +98,30 @@ Status CheckReport::ReadSkipped(const std::string& path, const std::string& devi
     const std::string subject = line.substr(0, end), check = line.substr(0, line.find(','));
     const std::string what = right != std::string::npos ? line.substr(right + kRight.size())
                                                         : line.substr(wrong + kWrong.size());
-    for (const std::string& part : PartsOf(what)) {
-      Seen& seen = seen_[check + " " + OneName(part)];
-      if (right == std::string::npos) {
-        seen.wrong.insert(subject);
-        seen.right.erase(subject);
-      } else {
-        seen.wrong.erase(subject);
-        seen.right[subject] = std::max(seen.right[subject], times);
-      }
+    const By by = ByOf(what);
+    Seen& seen = seen_[check + " " + by.name];
+    if (right == std::string::npos) {
+      seen.wrong.insert(subject + by.workspace);
+      seen.right.erase(subject + by.workspace);
+    } else {
+      seen.wrong.erase(subject + by.workspace);
+      double& most = seen.right[subject + by.workspace];
+      most = std::max(most, times);
     }
   }
   return {};
 }
 
 bool CheckReport::Skips(const char* check, const warpsmith_gemm_problem& problem,
-                        const std::string& by) const {
-  const auto seen = seen_.find(std::string(check) + " " + OneName(by));
+                        const std::string& explained) const {
+  const By by = ByOf(explained);
+  const auto seen = seen_.find(std::string(check) + " " + by.name);
   return seen != seen_.end() &&
-         seen->second.right.contains(std::string(check) + "," + Text(problem));
+         seen->second.right.contains(std::string(check) + "," + Text(problem) + by.workspace);
 }
 
-bool CheckReport::SkipsKernel(const char* check, const std::string& by, double times) const {
-  const auto seen = seen_.find(std::string(check) + " " + OneName(by));
+bool CheckReport::SkipsKernel(const char* check, const std::string& explained, double times) const {
+  const auto seen = seen_.find(std::string(check) + " " + ByOf(explained).name);
   if (seen == seen_.end() || !seen->second.wrong.empty()) return false;
   return std::ranges::any_of(seen->second.right,
                              [&](const auto& subject) { return subject.second >= times; });

@@ -22,11 +22,12 @@ class CheckReport {
   static Result<CheckReport> Open(const std::string& path, const std::string& skip,
                                   const cuda::DeviceProperties& device);
 
-  // Was it right when last seen in the run that is gone on with, and run by the same? `by` is the
-  // part of `what` that names the kernel.
-  bool Skips(const char* check, const warpsmith_gemm_problem& problem, const std::string& by) const;
+  // Was it right when last seen in the run that is gone on with, run by the same with as much
+  // workspace? `explained` is what the library says of it.
+  bool Skips(const char* check, const warpsmith_gemm_problem& problem,
+             const std::string& explained) const;
   // So many times on whatever problem, and wrong on none.
-  bool SkipsKernel(const char* check, const std::string& by, double times) const;
+  bool SkipsKernel(const char* check, const std::string& explained, double times) const;
   void Add(const char* check, const warpsmith_gemm_problem& problem, double value, bool right,
            const std::string& what);
 
@@ -35,7 +36,7 @@ class CheckReport {
   bool is_whole() const { return !file_.is_open() || file_.good(); }  // every row was written
 
  private:
-  // By check and problem.
+  // By check, problem and workspace.
   struct Seen {
     std::map<std::string, double> right;  // when last seen, so many times
     std::set<std::string> wrong;

@@ -96,7 +96,8 @@ TEST_F(CheckTest, OnlyWhatWasRightByTheSameKernelOftenEnoughIsSkipped) {
     report.Add("repeats", problem, 1000, true, "0 elements differ; tiny a=1; workspace 0 bytes, x");
     report.Add("odd", problem, 0.5, true, "tiny a=1");
     report.Add("odd", other, 2, false, "tiny a=1");
-    report.Add("graph", problem, 3, true, "wgmma tile_m=64");
+    report.Add("graph", problem, 3, true,
+               "wgmma tile_m=64, workspace 0 bytes; not in the catalogue");
     report.Add("streams", problem, 3, true, "tiny a=1");
     report.Add("streams", problem, 3, false, "tiny a=1");
     report.Add("repeats", other, 1000, false, "9 elements differ; tiny a=3");
@@ -114,8 +115,11 @@ TEST_F(CheckTest, OnlyWhatWasRightByTheSameKernelOftenEnoughIsSkipped) {
   EXPECT_FALSE(next.Skips("odd", other, "tiny a=1"));
   EXPECT_FALSE(next.Skips("streams", problem, "tiny a=1"));  // wrong when last seen
   // With a parameter that had its default when the row was written.
-  EXPECT_TRUE(next.Skips("graph", problem, "wgmma l2_promotion=256 tile_m=64"));
-  EXPECT_FALSE(next.Skips("graph", problem, "wgmma l2_promotion=128 tile_m=64"));
+  const std::string tail = ", workspace 0 bytes; catalogue: 1.2 [1.1, 1.3] x";
+  EXPECT_TRUE(next.Skips("graph", problem, "wgmma l2_promotion=256 tile_m=64" + tail));
+  EXPECT_FALSE(next.Skips("graph", problem, "wgmma l2_promotion=128 tile_m=64" + tail));
+  EXPECT_FALSE(next.Skips("graph", problem, "wgmma tile_m=64, workspace 8 bytes; not in it"));
+  EXPECT_TRUE(next.SkipsKernel("repeats", "tiny a=1, workspace 8 bytes; not in it", 1000));
 
   EXPECT_EQ(CheckReport::Open(path, path, device_).error().code, ErrorCode::kUsage);
   std::ofstream(path) << "# another GPU\n";

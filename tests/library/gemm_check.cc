@@ -139,12 +139,6 @@ class Checker {
     return Explained(problem, bytes);
   }
 
-  // "wgmma ..., workspace 0 bytes", or what of cuBLASLt.
-  std::string RunBy(const warpsmith_gemm_problem& problem) {
-    const std::string all = Explained(problem);
-    return all.substr(0, all.find(';'));
-  }
-
   Result<std::vector<uint16_t>> BitsOf(const Room& room) {
     std::vector<uint16_t> bits(room.c.bytes() / 2);
     TRY(cuda::CopyToHost(bits.data(), room.c.address(), room.c.bytes()));
@@ -153,7 +147,7 @@ class Checker {
 
   // Against FP64. What cannot be computed at all is wrong, too.
   Status Against(const char* check, const warpsmith_gemm_problem& problem) {
-    if (report_.Skips(check, problem, RunBy(problem))) return {};
+    if (report_.Skips(check, problem, Explained(problem))) return {};
     const Room room = TRY(RoomFor(problem));
     const Status submitted = Multiply(problem, room, nullptr);
     if (!submitted.ok()) {
@@ -241,7 +235,7 @@ class Checker {
   // The same bits every time. What cannot be run is wrong, too.
   void SameBits(const char* check, const warpsmith_gemm_problem& problem, int times,
                 const std::function<Status()>& meanwhile) {
-    if (report_.SkipsKernel(check, RunBy(problem), times)) return;
+    if (report_.SkipsKernel(check, Explained(problem), times)) return;
     const auto differing = DifferingOf(problem, times, meanwhile);
     report_.Add(check, problem, times, differing.ok() && *differing == 0,
                 differing.ok()
