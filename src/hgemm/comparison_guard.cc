@@ -2,8 +2,8 @@
 
 #include <utility>
 
+#include "base/sha256.h"
 #include "hgemm/built_kernels.h"
-#include "util/sha256.h"
 
 namespace warpsmith::hgemm {
 namespace {

@@ -7,9 +7,9 @@
 #include <csignal>
 #include <utility>
 
+#include "base/clock.h"
+#include "base/frame.h"
 #include "cuda/failure.h"
-#include "util/clock.h"
-#include "util/frame.h"
 
 namespace warpsmith::judge {
 namespace {

@@ -7,9 +7,9 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/json_reader.h"
 #include "core/serialize.h"
 #include "judge/wire_error.h"
-#include "util/json_reader.h"
 
 namespace warpsmith::judge {
 namespace {

@@ -137,7 +137,7 @@ Result<ProgramSession::Call> ProgramSession::PreparedPlanCall() {
   }
   if (!plan_) return OutOfOrder("check or burst", "load");
   return Call([this](const std::vector<void*>& tensors) -> Status {
-    std::vector<launch::Binding> bindings;
+    std::vector<plan::Binding> bindings;
     for (size_t i = 0; i < tensors.size(); ++i) {
       bindings.push_back({task_.tensors[i].name, reinterpret_cast<cuda::DevicePointer>(tensors[i]),
                           exact_[i].region.bytes});

@@ -8,12 +8,12 @@
 #include <numeric>
 #include <utility>
 
+#include "base/clock.h"
 #include "core/program_shim.h"
 #include "core/serialize.h"
 #include "judge/floor.h"
 #include "judge/gpu_turns.h"
 #include "judge/program_sandbox.h"
-#include "util/clock.h"
 
 namespace warpsmith::judge {
 namespace {

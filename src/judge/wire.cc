@@ -5,9 +5,9 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "base/json_reader.h"
 #include "core/serialize.h"
 #include "judge/wire_error.h"
-#include "util/json_reader.h"
 
 namespace warpsmith::judge {
 namespace {

@@ -2,9 +2,9 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "base/json_reader.h"
 #include "report/knowledge_report.h"
 #include "report/page_template.h"
-#include "util/json_reader.h"
 
 namespace warpsmith::report {
 namespace {

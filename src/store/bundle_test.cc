@@ -5,11 +5,11 @@
 
 #include <deque>
 
+#include "base/file.h"
+#include "base/sha256.h"
 #include "store/bundle_results.h"
 #include "store/canonical_dump.h"
 #include "store/test_facts.h"
-#include "util/file.h"
-#include "util/sha256.h"
 
 namespace warpsmith::store {
 namespace {

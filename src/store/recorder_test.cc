@@ -2,10 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include "base/file.h"
 #include "store/recorded_device.h"
 #include "store/recording.h"
 #include "store/test_facts.h"
-#include "util/file.h"
 
 namespace warpsmith::store {
 namespace {

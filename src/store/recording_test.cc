@@ -5,12 +5,12 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/compression.h"
+#include "base/file.h"
 #include "core/serialize.h"
 #include "store/contender_json.h"
 #include "store/recorded_device.h"
 #include "store/test_facts.h"
-#include "util/compression.h"
-#include "util/file.h"
 
 namespace warpsmith::store {
 namespace {

@@ -9,12 +9,12 @@
 #include <csignal>
 #include <nlohmann/json.hpp>
 
+#include "base/file.h"
 #include "core/serialize.h"
 #include "store/canonical_dump.h"
 #include "store/schema.h"
 #include "store/test_facts.h"
 #include "store/worker.h"
-#include "util/file.h"
 
 namespace warpsmith::store {
 namespace {

@@ -17,7 +17,7 @@
 #include <sstream>
 #include <string_view>
 
-#include "util/file.h"
+#include "base/file.h"
 
 namespace warpsmith::task {
 namespace {

@@ -7,11 +7,11 @@
 #include <variant>
 #include <vector>
 
+#include "base/clock.h"
+#include "base/display_text.h"
+#include "base/file.h"
 #include "hgemm/cells.h"
 #include "hgemm/family.h"
-#include "util/clock.h"
-#include "util/display_text.h"
-#include "util/file.h"
 
 namespace warpsmith::cli {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <gmock/gmock.h>
 
-#include "audit/audit.h"
-#include "util/file.h"
+#include "base/file.h"
+#include "judge/audit/audit.h"
 
 namespace warpsmith::cli {
 namespace {

@@ -3,10 +3,10 @@
 #include <chrono>
 #include <cstdio>
 
+#include "base/compressed_frames.h"
+#include "base/compression.h"
+#include "base/file.h"
 #include "hgemm/comparison_text.h"
-#include "util/compressed_frames.h"
-#include "util/compression.h"
-#include "util/file.h"
 
 namespace warpsmith::cli {
 namespace {

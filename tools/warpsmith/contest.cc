@@ -3,13 +3,13 @@
 #include <cstdio>
 #include <utility>
 
+#include "base/build_info.h"
 #include "core/verdict.h"
 #include "hgemm/built_kernels.h"
 #include "hgemm_products.h"
 #include "judge/floor.h"
 #include "measuring.h"
 #include "task/hgemm_task.h"
-#include "util/build_info.h"
 
 namespace warpsmith::cli {
 namespace {

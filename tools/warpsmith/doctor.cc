@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "base/build_info.h"
 #include "commands.h"
 #include "compile/toolchain.h"
 #include "cuda/cublaslt.h"
@@ -12,7 +13,6 @@
 #include "cuda/nvml.h"
 #include "machine.h"
 #include "sandbox/sandbox.h"
-#include "util/build_info.h"
 
 namespace warpsmith::cli {
 namespace {

@@ -2,18 +2,18 @@
 
 #include <cstdio>
 
+#include "base/interrupt.h"
 #include "call_time.h"
 #include "catalogue.h"
 #include "commands.h"
 #include "hgemm_products.h"
-#include "optimize/slice.h"
 #include "proposer_comparison.h"
 #include "report/terminal.h"
 #include "search.h"
+#include "search/slice.h"
 #include "search_ahead.h"
 #include "task/hgemm_task.h"
 #include "tune_defaults.h"
-#include "util/interrupt.h"
 #include "winners.h"
 
 namespace warpsmith::cli {
@@ -97,9 +97,9 @@ Result<Tuned> TuneAll(const TuneOptions& options, const std::vector<task::HgemmS
     job.label += " (" + std::to_string(i + 1) + "/" + std::to_string(shapes.size()) + ")";
     tuned.ends.push_back(TRY(Search(job, context)));
     line.Clear();
-    const optimize::EndReason reason = tuned.ends.back().reason;
+    const search::EndReason reason = tuned.ends.back().reason;
     tuned.stopped =
-        reason == optimize::EndReason::kMaxSeconds || reason == optimize::EndReason::kInterrupted;
+        reason == search::EndReason::kMaxSeconds || reason == search::EndReason::kInterrupted;
     if (tuned.stopped) break;
   }
   return tuned;
@@ -109,9 +109,9 @@ Result<Tuned> TuneAll(const TuneOptions& options, const std::vector<task::HgemmS
 
 Result<int> RunHgemmTune(const TuneOptions& given) {
   TuneOptions options = given;
-  const optimize::Slice slice = TRY(optimize::ParseSlice(options.pace.slice));
+  const search::Slice slice = TRY(search::ParseSlice(options.pace.slice));
   const std::vector<task::HgemmShape> all = TRY(task::ParseHgemmShapes(options.shapes));
-  const std::vector<task::HgemmShape> shapes = optimize::TakeSlice(slice, all);
+  const std::vector<task::HgemmShape> shapes = search::TakeSlice(slice, all);
   options.search = TuneDefaults(options.search, all.size());
   TRY(ParseBudget(options.search.budget));
   hgemm::Catalogue nearby;

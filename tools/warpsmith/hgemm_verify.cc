@@ -9,6 +9,8 @@
 #include <set>
 #include <thread>
 
+#include "base/clock.h"
+#include "base/interrupt.h"
 #include "call_time.h"
 #include "catalogue.h"
 #include "commands.h"
@@ -16,12 +18,10 @@
 #include "hgemm/family.h"
 #include "hgemm_products.h"
 #include "machine.h"
-#include "optimize/slice.h"
 #include "report/progress_line.h"
 #include "report/terminal.h"
+#include "search/slice.h"
 #include "task/hgemm_task.h"
-#include "util/clock.h"
-#include "util/interrupt.h"
 
 namespace warpsmith::cli {
 namespace {
@@ -75,14 +75,14 @@ std::vector<Check> ChecksOf(const hgemm::Problem& problem, const hgemm::Target& 
 }
 
 // The kernels that a catalogue chose, as this program makes them.
-Result<std::vector<Check>> CatalogueChecks(const std::string& path, const optimize::Slice& slice) {
+Result<std::vector<Check>> CatalogueChecks(const std::string& path, const search::Slice& slice) {
   const hgemm::Catalogue catalogue = TRY(ReadCatalogue(path));
   std::vector<hgemm::CatalogueRow> rows;
   for (const hgemm::CatalogueRow& row : catalogue.rows) {
     if (row.choice == hgemm::Choice::kKernel) rows.push_back(row);
   }
   std::vector<Check> checks;
-  for (const hgemm::CatalogueRow& row : optimize::TakeSlice(slice, rows)) {
+  for (const hgemm::CatalogueRow& row : search::TakeSlice(slice, rows)) {
     checks.push_back(
         CheckOf(row.problem, row.kernel, TRY(hgemm::MakeCandidate(row.problem, row.kernel))));
   }
@@ -241,9 +241,9 @@ class Pipeline {
 }  // namespace
 
 Result<int> RunHgemmVerify(const VerifyOptions& options) {
-  const optimize::Slice slice = TRY(optimize::ParseSlice(options.pace.slice));
+  const search::Slice slice = TRY(search::ParseSlice(options.pace.slice));
   std::vector<task::HgemmShape> shapes =
-      optimize::TakeSlice(slice, TRY(task::ParseHgemmShapes(options.shapes)));
+      search::TakeSlice(slice, TRY(task::ParseHgemmShapes(options.shapes)));
   std::vector<Check> checks;
   if (!options.catalogue.empty()) checks = TRY(CatalogueChecks(options.catalogue, slice));
   Machine machine = TRY(Machine::Open(options.device));

@@ -5,9 +5,9 @@
 #include <iterator>
 #include <utility>
 
+#include "base/compression.h"
+#include "base/file.h"
 #include "sample_frames.h"
-#include "util/compression.h"
-#include "util/file.h"
 
 namespace warpsmith::cli {
 namespace {

@@ -2,9 +2,9 @@
 
 #include <gmock/gmock.h>
 
+#include "base/compression.h"
+#include "base/file.h"
 #include "sample_frames.h"
-#include "util/compression.h"
-#include "util/file.h"
 
 namespace warpsmith::cli {
 namespace {

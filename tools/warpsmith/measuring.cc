@@ -4,8 +4,8 @@
 #include <deque>
 #include <thread>
 
-#include "optimize/evaluator.h"
-#include "util/interrupt.h"
+#include "base/interrupt.h"
+#include "search/evaluator.h"
 
 namespace warpsmith::cli {
 namespace {
@@ -22,8 +22,8 @@ int CompileThreads() {
 Result<bool> MeasurePoints(Machine& machine, const SearchJob& search, const Protocol& protocol,
                            const std::vector<Point>& points, const OnMeasured& on_measured) {
   store::SqliteStore* store = TRY(machine.store());
-  optimize::Evaluator evaluator({search.task, search.workload, protocol}, machine.loop_compiler(),
-                                CompileThreads(), machine.device(), *store);
+  search::Evaluator evaluator({search.task, search.workload, protocol}, machine.loop_compiler(),
+                              CompileThreads(), machine.device(), *store);
   std::deque<Job> begun;
   size_t next = 0;
   bool going = true;

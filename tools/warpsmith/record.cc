@@ -4,20 +4,20 @@
 #include <cstdio>
 #include <memory>
 
+#include "base/clock.h"
+#include "base/interrupt.h"
 #include "baselines.h"
 #include "call_time.h"
 #include "commands.h"
 #include "hgemm_products.h"
 #include "measuring.h"
-#include "optimize/slice.h"
-#include "propose/search/closed_subset.h"
 #include "report/progress_line.h"
 #include "report/terminal.h"
 #include "search.h"
+#include "search/proposers/closed_subset.h"
+#include "search/slice.h"
 #include "store/recorder.h"
 #include "task/hgemm_task.h"
-#include "util/clock.h"
-#include "util/interrupt.h"
 
 namespace warpsmith::cli {
 namespace {
@@ -142,14 +142,14 @@ class Recording {
 };
 
 Result<std::vector<SearchJob>> JobsOf(const RecordOptions& options, Machine& machine) {
-  const optimize::Slice slice = TRY(optimize::ParseSlice(options.pace.slice));
+  const search::Slice slice = TRY(search::ParseSlice(options.pace.slice));
   const Task task = TaskOf(options.product);
   std::vector<SearchJob> jobs;
   for (const task::HgemmShape& shape :
-       optimize::TakeSlice(slice, TRY(task::ParseHgemmShapes(options.shapes)))) {
+       search::TakeSlice(slice, TRY(task::ParseHgemmShapes(options.shapes)))) {
     SearchJob job = TRY(HgemmSearch(machine, task, task::HgemmWorkload(shape)));
     if (options.limit > 0) {
-      job.space = propose::ClosedSubset(job.space, job.model, static_cast<size_t>(options.limit));
+      job.space = proposers::ClosedSubset(job.space, job.model, static_cast<size_t>(options.limit));
     }
     jobs.push_back(std::move(job));
   }

@@ -1,11 +1,11 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "base/build_info.h"
 #include "commands.h"
 #include "compare_runs.h"
 #include "report/summary.h"
 #include "search.h"
-#include "util/build_info.h"
 
 namespace warpsmith::cli {
 namespace {
