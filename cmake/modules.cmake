@@ -22,6 +22,13 @@ function(warpsmith_read_modules file)
   set(WARPSMITH_MODULES "${modules}" PARENT_SCOPE)
 endfunction()
 
+# Compiles the sources of a target in batches: the headers that nearly every source includes (JSON,
+# ranges, formatting) cost more than the sources themselves. What a source hides in an unnamed
+# namespace therefore has a name of its own within its module; the compiler says so where it has not.
+function(warpsmith_compile_in_batches target)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ${WARPSMITH_UNITY} UNITY_BUILD_BATCH_SIZE 12)
+endfunction()
+
 # Adds a GoogleTest executable whose cases CTest lists by themselves.
 # warpsmith_test(<name> SOURCES <file>... [LIBRARIES <target>...] [LABELS <label>...])
 function(warpsmith_test name)
@@ -29,6 +36,7 @@ function(warpsmith_test name)
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE ${ARG_LIBRARIES} GTest::gmock_main warpsmith::rapidcheck)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+  warpsmith_compile_in_batches(${name})
   # PRE_TEST: the build does not run the executable, so one crashing test cannot stop the build.
   set(properties TIMEOUT 300)
   if(ARG_LABELS)
@@ -63,6 +71,7 @@ function(warpsmith_module)
   add_library(warpsmith::${module} ALIAS ${target})
   target_include_directories(${target} PUBLIC ${WARPSMITH_SOURCE_ROOT})
   target_link_libraries(${target} PUBLIC ${arrows} ${ARG_LIBRARIES})
+  warpsmith_compile_in_batches(${target})
   if(tests AND BUILD_TESTING)
     warpsmith_test(${module}_test SOURCES ${tests} LIBRARIES ${target})
   endif()

@@ -5,7 +5,7 @@
 #include <array>
 #include <string_view>
 
-namespace warpsmith::prompts::role {
+namespace warpsmith::agent::role {
 
 inline constexpr std::string_view kBootstrap = "bootstrap";  // a first kernel
 inline constexpr std::string_view kLowering = "lowering";    // a technique, or an idea, as code
@@ -16,6 +16,6 @@ inline constexpr std::string_view kDoubts = "doubts";  // is a kernel honest?
 inline constexpr std::array<std::string_view, 6> kAll = {kBootstrap, kLowering, kRepair,
                                                          kState,     kReview,   kDoubts};
 
-}  // namespace warpsmith::prompts::role
+}  // namespace warpsmith::agent::role
 
 #endif  // WARPSMITH_AGENT_ROLE_H_

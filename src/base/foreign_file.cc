@@ -13,7 +13,7 @@
 namespace warpsmith {
 namespace {
 
-constexpr size_t kChunkBytes = 64 << 10;
+constexpr size_t kReadBytes = 64 << 10;
 
 Error NotAFile(const std::filesystem::path& path) {
   return {ErrorCode::kBadInput, "reading " + path.string() + ": no regular file", ""};
@@ -37,7 +37,7 @@ Result<std::string> ReadForeignFile(const std::filesystem::path& path, size_t mo
   if (!S_ISREG(status.st_mode)) return NotAFile(path);
   std::string contents;
   while (contents.size() < most_bytes) {
-    const size_t size = contents.size(), wanted = std::min(kChunkBytes, most_bytes - size);
+    const size_t size = contents.size(), wanted = std::min(kReadBytes, most_bytes - size);
     contents.resize(size + wanted);
     const ssize_t got = read(file.number(), contents.data() + size, wanted);
     contents.resize(size + static_cast<size_t>(std::max<ssize_t>(got, 0)));

@@ -14,7 +14,7 @@
 namespace warpsmith::judge {
 namespace {
 
-constexpr std::chrono::seconds kStartPatience{120};  // importing torch takes tens of seconds
+constexpr std::chrono::seconds kPeerStartPatience{120};  // importing torch takes tens of seconds
 constexpr size_t kMostWords = 2000;                  // of what a hostile process says about itself
 
 std::string Shortened(std::string text) {
@@ -106,7 +106,7 @@ std::optional<PeerCallResult> PeerProcess::Send(const PeerCommand& command,
                                                 const std::vector<int>& descriptors) {
   if (!alive_) return CallDied{"it was already dead"};
   const bool starting = std::holds_alternative<PeerStart>(command);
-  if (const Status ready = starting ? Status{} : AwaitReady(kStartPatience); !ready.ok()) {
+  if (const Status ready = starting ? Status{} : AwaitReady(kPeerStartPatience); !ready.ok()) {
     return Died(ready.error().message);
   }
   const Status sent = SendFrame(child_.socket(), PeerCommandToText(command), payload, descriptors);

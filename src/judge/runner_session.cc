@@ -17,7 +17,7 @@ namespace {
 constexpr int64_t kMinEvictBytes = int64_t{128} << 20;
 constexpr int64_t kMaxReplicaBytes = int64_t{4} << 30;
 
-Error OutOfOrder(std::string_view command, std::string_view missing) {
+Error RunnerOutOfOrder(std::string_view command, std::string_view missing) {
   return Error{ErrorCode::kInternal,
                fmt::format("judge command '{}' came before '{}'", command, missing), ""};
 }
@@ -140,7 +140,7 @@ Result<Reply> RunnerSession::Run(const StartCommand& command, const Frame& frame
 }
 
 Result<Reply> RunnerSession::Run(const ArenaCommand& command, const Frame& frame) {
-  if (!bench_) return OutOfOrder("arena", "start");
+  if (!bench_) return RunnerOutOfOrder("arena", "start");
   contenders_.clear();
   arena_.reset();
   arena_ = TRY(MapArena(*bench_, command, frame.descriptors));
@@ -148,7 +148,7 @@ Result<Reply> RunnerSession::Run(const ArenaCommand& command, const Frame& frame
 }
 
 Result<Reply> RunnerSession::Run(const CandidateCommand& command, const Frame& frame) {
-  if (!arena_) return OutOfOrder("candidate", "arena");
+  if (!arena_) return RunnerOutOfOrder("candidate", "arena");
   contenders_.erase(command.name);
   Contender contender = TRY(PlanContender(*bench_, *arena_, command, frame.payload));
   contenders_.emplace(command.name, std::move(contender));
@@ -156,14 +156,14 @@ Result<Reply> RunnerSession::Run(const CandidateCommand& command, const Frame& f
 }
 
 Result<Reply> RunnerSession::Run(const BaselineCommand& command, const Frame&) {
-  if (!arena_) return OutOfOrder("baseline", "arena");
+  if (!arena_) return RunnerOutOfOrder("baseline", "arena");
   BaselineReady ready = TRY(MakeBaseline(*bench_, *arena_, command));
   contenders_.insert_or_assign(command.name, std::move(ready.contender));
   return Reply{{}, ready.choice};
 }
 
 Result<Reply> RunnerSession::Run(const CheckCommand& command, const Frame&) {
-  if (!arena_) return OutOfOrder("check", "arena");
+  if (!arena_) return RunnerOutOfOrder("check", "arena");
   const Contender* contender = TRY(Find(command.contender));
   const cuda::Stream& stream = bench_->stream;
   const Enqueue enqueue = TRY(contender->bind(ExactBindings(*arena_), 0));
@@ -177,7 +177,7 @@ Result<Reply> RunnerSession::Run(const CheckCommand& command, const Frame&) {
 }
 
 Result<Reply> RunnerSession::Run(const SampleCommand& command, const Frame&) {
-  if (!arena_) return OutOfOrder("sample", "arena");
+  if (!arena_) return RunnerOutOfOrder("sample", "arena");
   const Contender* contender = TRY(Find(command.contender));
   for (const auto* launches : {&command.touch, &command.timed}) {
     for (const WireLaunch& launch : *launches) {
@@ -193,7 +193,7 @@ Result<Reply> RunnerSession::Run(const SampleCommand& command, const Frame&) {
 
 Result<const Contender*> RunnerSession::Find(const std::string& name) const {
   const auto found = contenders_.find(name);
-  if (found == contenders_.end()) return OutOfOrder("check or sample", name);
+  if (found == contenders_.end()) return RunnerOutOfOrder("check or sample", name);
   return &found->second;
 }
 

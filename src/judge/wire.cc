@@ -14,7 +14,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::array<std::string_view, std::variant_size_v<Command>> kNames = {
+constexpr std::array<std::string_view, std::variant_size_v<Command>> kCommandNames = {
     "start", "arena", "candidate", "baseline", "check", "sample"};
 
 json Fields(const StartCommand& c) { return {{"device_uuid", c.device_uuid}}; }
@@ -124,7 +124,7 @@ Result<Command> ReadSample(const JsonReader& r) {
 
 }  // namespace
 
-std::string_view CommandName(const Command& command) { return kNames.at(command.index()); }
+std::string_view CommandName(const Command& command) { return kCommandNames.at(command.index()); }
 
 std::string CommandToText(const Command& command) {
   json document = std::visit([](const auto& c) { return Fields(c); }, command);

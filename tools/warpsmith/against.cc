@@ -36,7 +36,7 @@ Result<std::string> PackTerm(const fs::path& library) {
   return pack ? FileTerm(*pack) : std::string("none");
 }
 
-Result<std::vector<hgemm::Problem>> ProblemsOf(const BenchOptions& options) {
+Result<std::vector<hgemm::Problem>> ProblemsAgainst(const BenchOptions& options) {
   const search::Slice slice = TRY(search::ParseSlice(options.pace.slice));
   const Task task = TaskOf(options.product);
   std::vector<hgemm::Problem> problems;
@@ -107,7 +107,7 @@ void Print(const hgemm::ComparisonTable& table, const BenchOptions& options) {
 }  // namespace
 
 Result<int> RunAgainst(const BenchOptions& options) {
-  const std::vector<hgemm::Problem> problems = TRY(ProblemsOf(options));
+  const std::vector<hgemm::Problem> problems = TRY(ProblemsAgainst(options));
   std::error_code missing;
   const fs::path library = fs::canonical(options.against, missing);
   if (missing) {

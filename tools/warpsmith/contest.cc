@@ -14,7 +14,7 @@
 namespace warpsmith::cli {
 namespace {
 
-std::string OrUnknown(const std::string& text) { return text.empty() ? "unknown" : text; }
+std::string OrUnknownText(const std::string& text) { return text.empty() ? "unknown" : text; }
 
 // What the library does with the shape, if it was built of this catalogue.
 std::string ChoiceOf(const hgemm::CatalogueRow* row) {
@@ -108,8 +108,8 @@ std::optional<Measured> Contest::Taken(const ShapeTerms& terms, const Verdict& v
   }
   const Evidence& evidence = verdict.evidence;
   return Measured{
-      {OrUnknown(evidence.date), OrUnknown(evidence.driver), OrUnknown(evidence.toolchain),
-       OrUnknown(evidence.baseline_library), OrUnknown(std::string(build_info::Version()))},
+      {OrUnknownText(evidence.date), OrUnknownText(evidence.driver), OrUnknownText(evidence.toolchain),
+       OrUnknownText(evidence.baseline_library), OrUnknownText(std::string(build_info::Version()))},
       *std::move(shape)};
 }
 

@@ -121,7 +121,7 @@ Status AddTorch(const DeviceInfo& info, const std::function<bool()>& stop, Libra
   return {};
 }
 
-Result<std::string> TermsOf(Machine& machine, const BenchOptions& options,
+Result<std::string> BenchTermsOf(Machine& machine, const BenchOptions& options,
                             const hgemm::Catalogue& catalogue) {
   const std::string kernels = TRY(CatalogueTerm(catalogue));
   if (machine.recorded() != nullptr) {
@@ -209,7 +209,7 @@ Result<int> RunHgemmBench(const BenchOptions& options) {
                  "run it where 'warpsmith doctor' finds one"};
   }
   if (!options.common.quiet) std::fprintf(stderr, "%s\n", machine.notice().c_str());
-  LibraryFile file = TRY(LibraryFile::Open(options.csv, TRY(TermsOf(machine, options, catalogue)),
+  LibraryFile file = TRY(LibraryFile::Open(options.csv, TRY(BenchTermsOf(machine, options, catalogue)),
                                            options.product.dtype));
   const CallTime time(options.pace);
   bool begun = false;  // the first shape is measured whatever --max-seconds says

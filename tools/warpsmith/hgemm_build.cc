@@ -54,7 +54,7 @@ hgemm::Catalogue RowsFor(const hgemm::Catalogue& catalogue, const BuildOptions& 
   return rows;
 }
 
-using Compiled = std::future<Result<CompileOutcome>>;
+using PendingCompile = std::future<Result<CompileOutcome>>;
 
 class Builder {
  public:
@@ -77,7 +77,7 @@ class Builder {
  private:
   struct Pending {
     size_t kernel;
-    Compiled outcome;
+    PendingCompile outcome;
   };
 
   static compile::CompilerOptions CompilerOptions() {

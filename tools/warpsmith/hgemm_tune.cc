@@ -19,7 +19,7 @@
 namespace warpsmith::cli {
 namespace {
 
-std::string CommandOf(const TuneOptions& options) {
+std::string TuneCommandOf(const TuneOptions& options) {
   return "warpsmith hgemm tune --shapes " + options.shapes + " " + ArgumentsOf(options.product) +
          " --proposer " + options.search.proposer + " --budget " + options.search.budget +
          " --seed " + std::to_string(options.search.seed) +
@@ -88,7 +88,7 @@ Result<Tuned> TuneAll(const TuneOptions& options, const std::vector<task::HgemmS
                           &options.search,
                           options.common.quiet ? nullptr : &line,
                           prefix + "/" + task::Name(shapes[i]),
-                          CommandOf(options),
+                          TuneCommandOf(options),
                           time.Left()};
     tuned.stopped = time.IsOver();
     if (tuned.stopped) break;
@@ -135,7 +135,7 @@ Result<int> RunHgemmTune(const TuneOptions& given) {
                  (options.product.dtype == "bf16" ? " BF16" : "") + ", " +
                  std::to_string(tuned.ends.size()) + " shapes";
   for (const SearchEnd& end : tuned.ends) report.shapes.push_back(end.report);
-  report.origin = OriginOf(machine, tuned.ends, CommandOf(options));
+  report.origin = OriginOf(machine, tuned.ends, TuneCommandOf(options));
   if (options.compare_proposers) report.proposers = TRY(CompareProposers(machine));
   TRY(Publish(report, options.files, options.common.json));
   if (options.compile_winners && machine.recorded() != nullptr && !options.common.json) {

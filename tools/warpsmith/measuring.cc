@@ -10,7 +10,7 @@
 namespace warpsmith::cli {
 namespace {
 
-constexpr int kOnDevice = 4;    // enough that it never waits for us
+constexpr int kMostOnDevice = 4;    // enough that it never waits for us
 constexpr size_t kWindow = 96;  // begun and not delivered: bounds the images in memory
 
 int CompileThreads() {
@@ -35,7 +35,7 @@ Result<bool> MeasurePoints(Machine& machine, const SearchJob& search, const Prot
       begun.push_back({std::move(key), search.task, search.workload, std::move(candidate),
                        std::nullopt, protocol});
     }
-    while (evaluator.on_device() < kOnDevice && (going || evaluator.on_device() == 0)) {
+    while (evaluator.on_device() < kMostOnDevice && (going || evaluator.on_device() == 0)) {
       if (!TRY(evaluator.SubmitNext())) break;
     }
     while (!begun.empty()) {

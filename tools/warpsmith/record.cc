@@ -24,7 +24,7 @@ namespace {
 
 constexpr int kCertified = 3;  // of the best few, so that a replayed search has finalists
 
-constexpr double kSecondsAVerdict = 0.06;  // screened, on an H200
+constexpr double kSecondsAScreenedVerdict = 0.06;  // screened, on an H200
 
 // The best few in every mode, still screened: cheap enough for ten a shape.
 Protocol AllModes() {
@@ -156,7 +156,7 @@ Result<std::vector<SearchJob>> JobsOf(const RecordOptions& options, Machine& mac
   return jobs;
 }
 
-std::string CommandOf(const RecordOptions& options) {
+std::string RecordCommandOf(const RecordOptions& options) {
   return "warpsmith record " + options.output + " --shapes " + options.shapes + " " +
          ArgumentsOf(options.product) + " --limit " + std::to_string(options.limit);
 }
@@ -175,13 +175,13 @@ Result<int> RunRecording(const RecordOptions& options) {
     double seconds = 0;
     for (const SearchJob& job : jobs) {
       rows.push_back({job.label, job.space.size(), static_cast<int64_t>(job.space.size())});
-      seconds += kSecondsAVerdict * static_cast<double>(job.space.size());
+      seconds += kSecondsAScreenedVerdict * static_cast<double>(job.space.size());
     }
     PrintDryRun(rows, seconds, options.common.json);
     return 0;
   }
   auto recorder = TRY(store::Recorder::Open(
-      options.output, {machine.info(), "nvrtc", UtcTimestamp(), CommandOf(options), {}}));
+      options.output, {machine.info(), "nvrtc", UtcTimestamp(), RecordCommandOf(options), {}}));
   Recording recording(options, machine, std::move(recorder));
   bool done = true;
   for (const SearchJob& job : jobs) {

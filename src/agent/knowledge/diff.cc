@@ -55,7 +55,7 @@ std::set<OutcomeKey> KeysOf(const std::vector<Outcome>& outcomes) {
   return keys;
 }
 
-std::string Lines(const char* what, const NameChanges& changes) {
+std::string RecordLines(const char* what, const NameChanges& changes) {
   std::string text;
   const auto add = [&](const char* mark, const std::vector<std::string>& names) {
     for (const std::string& name : names) text += std::string(mark) + what + " " + name + "\n";
@@ -109,8 +109,8 @@ Difference Differences(const Contents& a, const Contents& b) {
 bool Empty(const Difference& difference) { return Words(difference).empty(); }
 
 std::string Words(const Difference& difference) {
-  std::string text = Lines("state", difference.states) + Lines("technique", difference.techniques) +
-                     Lines("prior", difference.priors);
+  std::string text = RecordLines("state", difference.states) + RecordLines("technique", difference.techniques) +
+                     RecordLines("prior", difference.priors);
   for (const CellChange& change : difference.cells) text += Line(change);
   return text + Count('-', difference.outcomes_removed, "outcomes") +
          Count('+', difference.outcomes_added, "outcomes") +

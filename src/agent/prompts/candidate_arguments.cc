@@ -12,7 +12,7 @@
 namespace warpsmith::prompts {
 namespace {
 
-using Sources = std::map<std::string, std::string>;
+using ArgumentSources = std::map<std::string, std::string>;
 
 Error Refused(std::string message, std::string fix) {
   return {ErrorCode::kBadInput, std::move(message), std::move(fix)};
@@ -24,7 +24,7 @@ Status CheckSize(const std::string& name, const std::string& text) {
                  "split it, or leave out what is not needed");
 }
 
-Status TakeSources(const JsonReader& arguments, Sources* sources) {
+Status TakeSources(const JsonReader& arguments, ArgumentSources* sources) {
   if (arguments.Has("sources")) {
     for (const auto& [name, text] : TRY(arguments.At("sources").Fields())) {
       TRY(CheckSourceName(name));
@@ -41,7 +41,7 @@ Status TakeSources(const JsonReader& arguments, Sources* sources) {
   return {};
 }
 
-Status TakeEdits(const JsonReader& arguments, Sources* sources) {
+Status TakeEdits(const JsonReader& arguments, ArgumentSources* sources) {
   if (!arguments.Has("edits")) return {};
   for (const JsonReader& item : TRY(arguments.At("edits").Items())) {
     TRY(item.OnlyFields({"file", "search", "replace"}));
@@ -74,7 +74,7 @@ Result<Form> FormIn(const JsonReader& arguments, const Task& task) {
 }
 
 // The one that was named, else the base's, else the only .cu file.
-Result<std::string> EntryIn(const JsonReader& arguments, const Sources& sources,
+Result<std::string> EntryIn(const JsonReader& arguments, const ArgumentSources& sources,
                             const Candidate* base) {
   if (arguments.Has("entry")) {
     std::string entry = TRY(arguments.At("entry").String());

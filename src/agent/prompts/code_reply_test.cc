@@ -20,15 +20,15 @@ constexpr const char* kOld =
     "}\n";
 constexpr const char* kNew = "extern \"C\" __global__ void scale(const float4* x) {}\n";
 
-ReplyBase Base() { return {{{"kernel.cu", kOld}, {"tile.cuh", "#define TILE 16\n"}}, "kernel.cu"}; }
+ReplyBase ReplyBaseOf() { return {{{"kernel.cu", kOld}, {"tile.cuh", "#define TILE 16\n"}}, "kernel.cu"}; }
 
-CodeReply Read(const std::string& reply, const ReplyBase& base = Base()) {
+CodeReply Read(const std::string& reply, const ReplyBase& base = ReplyBaseOf()) {
   auto read = ReadCodeReply(reply, base);
   EXPECT_TRUE(read.ok()) << read.error().Line();
   return read.ok() ? *read : CodeReply();
 }
 
-std::string WhyNot(const std::string& reply, const ReplyBase& base = Base()) {
+std::string WhyNot(const std::string& reply, const ReplyBase& base = ReplyBaseOf()) {
   const auto read = ReadCodeReply(reply, base);
   if (read.ok()) return "it is a candidate";
   EXPECT_EQ(read.error().message.find('\n'), std::string::npos);
@@ -122,7 +122,7 @@ bytes = "4 * n"
   EXPECT_EQ(read.remarks, (std::vector<std::string>{"not the reply's to choose: 'entry'",
                                                     "not the reply's to choose: 'flags'"}));
   Candidate base;
-  base.sources = Base().sources;
+  base.sources = ReplyBaseOf().sources;
   base.entry = "kernel.cu";
   base.flags = {"-DX=1"};
   base.provenance.technique = "the parent's";

@@ -79,19 +79,19 @@ std::vector<std::string_view> WithoutBlankEnds(std::vector<std::string_view> lin
   return lines;
 }
 
-std::string Quoted(std::string_view search) {
+std::string QuotedEdit(std::string_view search) {
   const auto lines = WithoutBlankEnds(LinesOf(search));
   return lines.empty() ? "''" : "'" + ForTerminal(Trimmed(lines.front()), 60) + "'";
 }
 
 Error Missing(const Edit& edit) {
   return BadReply(edit.name + ": no place in the file has the lines that begin with " +
-                  Quoted(edit.search));
+                  QuotedEdit(edit.search));
 }
 
 Error Ambiguous(const Edit& edit, size_t places) {
   return BadReply(edit.name + ": " + std::to_string(places) +
-                  " places have the lines that begin with " + Quoted(edit.search) +
+                  " places have the lines that begin with " + QuotedEdit(edit.search) +
                   "; give more of them");
 }
 

@@ -15,7 +15,7 @@ constexpr const char* kStates =
     " \"confidence\": 0.8, \"evidence\": [\"long scoreboard 61 %\"]}]}\n```\n";
 
 template <typename T>
-std::string WhyNot(const Result<T>& result) {
+std::string WhyNotAnswer(const Result<T>& result) {
   return result.ok() ? "it is one" : result.error().message;
 }
 
@@ -36,19 +36,19 @@ TEST(ModelAnswer, ReadsStatesFromAFenceOrFromProse) {
 }
 
 TEST(ModelAnswer, RefusesStatesThatCannotBe) {
-  EXPECT_THAT(WhyNot(ReadStates(kStates, 1)), HasSubstr("states[0].kernel"));
-  EXPECT_THAT(WhyNot(ReadStates("{\"states\": []}", 1)), HasSubstr("at least one state"));
-  EXPECT_THAT(WhyNot(ReadStates("{\"states\": [{\"kernel\": 1, \"state\": \"../x\"}]}", 1)),
+  EXPECT_THAT(WhyNotAnswer(ReadStates(kStates, 1)), HasSubstr("states[0].kernel"));
+  EXPECT_THAT(WhyNotAnswer(ReadStates("{\"states\": []}", 1)), HasSubstr("at least one state"));
+  EXPECT_THAT(WhyNotAnswer(ReadStates("{\"states\": [{\"kernel\": 1, \"state\": \"../x\"}]}", 1)),
               HasSubstr("a state's name"));
   EXPECT_THAT(
-      WhyNot(ReadStates(
+      WhyNotAnswer(ReadStates(
           "{\"states\": [{\"kernel\": 1, \"state\": \"tail\", \"confidence\": \"nan\"}]}", 1)),
       HasSubstr("from 0 to 1"));
   const std::string one = "{\"kernel\": 1, \"state\": \"tail\", \"confidence\": 1}";
-  EXPECT_THAT(WhyNot(ReadStates("{\"states\": [" + one + "," + one + "]}", 1)),
+  EXPECT_THAT(WhyNotAnswer(ReadStates("{\"states\": [" + one + "," + one + "]}", 1)),
               HasSubstr("each kernel once"));
-  EXPECT_EQ(WhyNot(ReadStates("I cannot tell.", 1)), "the answer has no JSON object");
-  EXPECT_EQ(WhyNot(ReadStates("```json\n{\"states\": [", 1)), "the answer ends inside a block");
+  EXPECT_EQ(WhyNotAnswer(ReadStates("I cannot tell.", 1)), "the answer has no JSON object");
+  EXPECT_EQ(WhyNotAnswer(ReadStates("```json\n{\"states\": [", 1)), "the answer ends inside a block");
 }
 
 TEST(ModelAnswer, KnowsTheNamesOfStates) {
@@ -64,7 +64,7 @@ TEST(ModelAnswer, ReadsGapsDoubtsAndNotes) {
       ReadGapAnalysis("{\"cause\": \"L2\\nhits\", \"verdict\": \"noise\", \"next\": null}");
   ASSERT_TRUE(gap.ok()) << gap.error().Line();
   EXPECT_EQ(gap->cause, "L2?hits");
-  EXPECT_THAT(WhyNot(ReadGapAnalysis("{\"cause\": \"x\", \"verdict\": \"good\"}")),
+  EXPECT_THAT(WhyNotAnswer(ReadGapAnalysis("{\"cause\": \"x\", \"verdict\": \"good\"}")),
               HasSubstr("one of technique-wrong-here"));
 
   const auto doubts = ReadDoubts(
@@ -78,7 +78,7 @@ TEST(ModelAnswer, ReadsGapsDoubtsAndNotes) {
   const auto note = ReadNote("{\"note\": \"Pad rows.\", \"when\": \"K < 128\"}");
   ASSERT_TRUE(note.ok()) << note.error().Line();
   EXPECT_EQ(note->when, "K < 128");
-  EXPECT_THAT(WhyNot(ReadNote("{\"note\": \" \"}")), HasSubstr("a sentence"));
+  EXPECT_THAT(WhyNotAnswer(ReadNote("{\"note\": \" \"}")), HasSubstr("a sentence"));
 }
 
 RC_GTEST_PROP(ModelAnswer, AnyBytesAreAnAnswerOrALine, (const std::string& bytes)) {

@@ -17,7 +17,7 @@ const LibraryFamily* FirstFamily(Predicate matches) {
   return nullptr;
 }
 
-bool Contains(std::string_view text, std::string_view part) {
+bool NameContains(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }
 
@@ -75,7 +75,7 @@ const LibraryFamily* FamilyOfFile(std::string_view file) {
 const LibraryFamily* FamilyOfKernel(std::string_view demangled) {
   return FirstFamily([demangled](const LibraryFamily& family) {
     return std::any_of(family.kernels.begin(), family.kernels.end(),
-                       [demangled](std::string_view part) { return Contains(demangled, part); });
+                       [demangled](std::string_view part) { return NameContains(demangled, part); });
   });
 }
 
@@ -83,7 +83,7 @@ const LibraryFamily* ForbiddenIn(std::string_view bytes, const std::vector<std::
   return FirstFamily([bytes, &allow](const LibraryFamily& family) {
     return !Allows(allow, family.name) &&
            std::any_of(family.files.begin(), family.files.end(),
-                       [bytes](std::string_view file) { return Contains(bytes, file); });
+                       [bytes](std::string_view file) { return NameContains(bytes, file); });
   });
 }
 

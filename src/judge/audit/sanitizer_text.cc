@@ -31,7 +31,7 @@ constexpr std::array<std::string_view, 18> kInabilities = {
     "Maximum number of hazards",
 };
 
-bool Contains(std::string_view text, std::string_view part) {
+bool TextContains(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }
 
@@ -79,7 +79,7 @@ std::optional<RaceSummary> RacesIn(std::string_view words) {
   return RaceSummary{*hazards, *errors, *warnings};
 }
 
-class Reader {
+class SanitizerReader {
  public:
   SanitizerText Run(std::string_view text) {
     while (!text.empty()) {
@@ -132,14 +132,14 @@ class Reader {
 
   static bool IsKernelsOwn(std::string_view words) {
     return words.starts_with("Invalid ") || words.starts_with("Uninitialized ") ||
-           words.starts_with("Misaligned ") || Contains(words, "Race reported between") ||
-           Contains(words, "hazard detected");
+           words.starts_with("Misaligned ") || TextContains(words, "Race reported between") ||
+           TextContains(words, "hazard detected");
   }
 
   static bool IsInability(std::string_view words) {
     return words.starts_with("Error: ") ||
            std::any_of(kInabilities.begin(), kInabilities.end(),
-                       [words](std::string_view part) { return Contains(words, part); });
+                       [words](std::string_view part) { return TextContains(words, part); });
   }
 
   void Begin(std::string_view kind) {
@@ -186,7 +186,7 @@ std::string Describe(const SanitizerError& error) {
   return text;
 }
 
-SanitizerText ReadSanitizerText(std::string_view text) { return Reader().Run(text); }
+SanitizerText ReadSanitizerText(std::string_view text) { return SanitizerReader().Run(text); }
 
 std::string ReadSanitizerVersion(std::string_view text) {
   constexpr std::string_view kLabel = "Version ";

@@ -144,9 +144,9 @@ std::string_view Text(cuda::HalfType type) {
 std::vector<std::string> GemmBaselineNames() {
   std::vector<std::string> names;
   for (const LibraryRow& row : kLibraries) {
-    names.push_back(Text({row.library, {}}));
-    names.push_back(Text({row.library, cuda::GemmLayout::kNN}));
-    names.push_back(Text({row.library, cuda::GemmLayout::kTN}));
+    names.push_back(Text(GemmBaselineName{row.library, {}}));
+    names.push_back(Text(GemmBaselineName{row.library, cuda::GemmLayout::kNN}));
+    names.push_back(Text(GemmBaselineName{row.library, cuda::GemmLayout::kTN}));
   }
   return names;
 }

@@ -5,12 +5,12 @@
 namespace warpsmith::profile {
 namespace {
 
-constexpr double kNoticeable = 0.15;  // of all waiting
+constexpr double kNoticeableStall = 0.15;  // of all waiting
 
 void Waiting(const Reading& reading, Bottleneck bottleneck, const std::string& what,
              std::initializer_list<std::string_view> reasons, std::vector<Statement>* found) {
   const auto share = reading.StallShare(reasons);
-  if (!share || *share < kNoticeable) return;
+  if (!share || *share < kNoticeableStall) return;
   std::vector<Citation> cites = reading.Cite(reasons);
   for (Citation& all : reading.Cite({metric::kWarpLatency, metric::kIssuePct})) {
     cites.push_back(std::move(all));

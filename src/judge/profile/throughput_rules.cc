@@ -7,7 +7,7 @@
 namespace warpsmith::profile {
 namespace {
 
-constexpr double kBusyPct = 60;        // from here on a unit counts as saturated
+constexpr double kPipeBusyPct = 60;        // from here on a unit counts as saturated
 constexpr double kClearlyMorePct = 5;  // of two busy memories, the inner needs this much more
 
 // `cause` is the fraction of the unit's work for which another rule has a reason: the reason comes
@@ -15,7 +15,7 @@ constexpr double kClearlyMorePct = 5;  // of two busy memories, the inner needs 
 void Busy(const Reading& reading, Bottleneck bottleneck, std::string_view metric,
           const std::string& what, std::vector<Statement>* found, double cause = 0) {
   const auto pct = reading.At(metric);
-  if (!pct || *pct < kBusyPct) return;
+  if (!pct || *pct < kPipeBusyPct) return;
   found->push_back({bottleneck,
                     {},
                     std::min(*pct / 100, 1.0) * (1 - cause),

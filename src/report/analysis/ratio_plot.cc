@@ -25,7 +25,7 @@ struct Scale {
   }
 };
 
-Scale ScaleOf(const std::vector<PlottedRatio>& ratios) {
+Scale RatioScaleOf(const std::vector<PlottedRatio>& ratios) {
   double low = 0.9, high = 1.1, least = 1e9, greatest = -1e9;
   for (const PlottedRatio& plotted : ratios) {
     low = std::min(low, plotted.ratio.value);
@@ -90,7 +90,7 @@ std::string Mark(const Scale& scale, const PlottedRatio& plotted) {
 std::string RatioPlot(std::string_view label, std::string_view baseline,
                       const std::vector<PlottedRatio>& ratios) {
   if (ratios.empty()) return "";
-  const Scale scale = ScaleOf(ratios);
+  const Scale scale = RatioScaleOf(ratios);
   std::string contents =
       Box({kLeft, scale.Y(1)}, {kRight - kLeft, kBottom - scale.Y(1)}, "loss-ground", "", "");
   contents += RatioAxis(scale);

@@ -15,7 +15,7 @@ namespace {
 using nlohmann::json;
 using testing::HasSubstr;
 
-constexpr std::chrono::milliseconds kPatience{5000};
+constexpr std::chrono::milliseconds kServerPatience{5000};
 
 // A server with one tool on two pipes, and the client's ends of them.
 class ServerTest : public testing::Test {
@@ -50,7 +50,7 @@ class ServerTest : public testing::Test {
   }
   json Hear() {
     while (!reader_->ended()) {
-      const auto line = reader_->Next(kPatience).value();
+      const auto line = reader_->Next(kServerPatience).value();
       if (line) return json::parse(line->text);
     }
     return {};

@@ -10,11 +10,11 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::string_view kSource = "what the driver told";
+constexpr std::string_view kDescriptionSource = "what the driver told";
 
-Error Reason(const std::string& text) { return {ErrorCode::kBadInput, text, ""}; }
+Error DescriptionError(const std::string& text) { return {ErrorCode::kBadInput, text, ""}; }
 
-Result<DriverTensor> TensorFrom(const JsonReader& reader) {
+Result<DriverTensor> DriverTensorFrom(const JsonReader& reader) {
   DriverTensor tensor;
   tensor.row.name = TRY(reader.At("name").String());
   const std::optional<DType> dtype = DTypeFromName(TRY(reader.At("dtype").String()));
@@ -46,15 +46,15 @@ Result<DriverArgument> ArgumentFrom(const JsonReader& reader, size_t tensors) {
 }  // namespace
 
 Result<DriverDescription> ReadDescription(std::string_view text) {
-  const json value = TRY(ParseJson(kSource, text));
-  const JsonReader reader(std::string(kSource), value);
+  const json value = TRY(ParseJson(kDescriptionSource, text));
+  const JsonReader reader(std::string(kDescriptionSource), value);
   if (reader.Has("error")) {
     const std::string error = TRY(reader.At("error").String());
-    if (!error.empty()) return Reason(error);
+    if (!error.empty()) return DescriptionError(error);
   }
   DriverDescription description;
   for (const JsonReader& item : TRY(reader.At("tensors").Items())) {
-    description.tensors.push_back(TRY(TensorFrom(item)));
+    description.tensors.push_back(TRY(DriverTensorFrom(item)));
   }
   for (const JsonReader& item : TRY(reader.At("arguments").Items())) {
     description.arguments.push_back(TRY(ArgumentFrom(item, description.tensors.size())));
@@ -72,8 +72,8 @@ Status PrecompileHeaders(const std::filesystem::path& folder, const DescribeLimi
     return Error{answer.error().code, "precompiling torch's headers: " + answer.error().message,
                  answer.error().fix};
   }
-  const json value = TRY(ParseJson(kSource, *answer));
-  const JsonReader reader(std::string(kSource), value);
+  const json value = TRY(ParseJson(kDescriptionSource, *answer));
+  const JsonReader reader(std::string(kDescriptionSource), value);
   if (reader.Has("error")) {
     return Error{ErrorCode::kUnavailable, TRY(reader.At("error").String()),
                  "drivers need g++, CUDA's headers and a torch with its C++ headers"};

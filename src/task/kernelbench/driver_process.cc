@@ -10,7 +10,7 @@
 namespace warpsmith::kernelbench {
 namespace {
 
-Error Reason(const std::string& text) { return {ErrorCode::kBadInput, text, ""}; }
+Error DriverError(const std::string& text) { return {ErrorCode::kBadInput, text, ""}; }
 
 std::string LastLine(const std::string& output) {
   const size_t end = output.find_last_not_of(" \n");
@@ -35,13 +35,13 @@ Result<std::string> RunDescribe(std::vector<std::string> arguments, const Descri
   const ProcessOutcome ran =
       TRY(RunProcess(arguments, process, {"TMPDIR=" + folder.path().string()}));
   if (ran.timed_out) {
-    return Reason("compiling and running it did not end within " +
+    return DriverError("compiling and running it did not end within " +
                   std::to_string(limits.wall.count()) + " s");
   }
-  if (ran.signal != 0) return Reason(std::string("its main() ends with ") + strsignal(ran.signal));
+  if (ran.signal != 0) return DriverError(std::string("its main() ends with ") + strsignal(ran.signal));
   std::error_code ignored;
   if (!std::filesystem::exists(result, ignored)) {
-    return Reason("its process ended without an answer (status " + std::to_string(ran.exit_status) +
+    return DriverError("its process ended without an answer (status " + std::to_string(ran.exit_status) +
                   "): " + LastLine(ran.output));
   }
   return ReadFile(result);

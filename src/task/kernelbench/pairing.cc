@@ -15,9 +15,9 @@ namespace {
 using nlohmann::json;
 
 constexpr const char* kModuleFile = "model.py";
-constexpr std::string_view kSource = "what the paired module told";
+constexpr std::string_view kPairingSource = "what the paired module told";
 
-Error Reason(const std::string& text) { return {ErrorCode::kBadInput, text, ""}; }
+Error PairingError(const std::string& text) { return {ErrorCode::kBadInput, text, ""}; }
 
 // The types that the driver computes in, as the peer names them; empty: as the module has them.
 std::string CastType(const DriverDescription& driver) {
@@ -46,9 +46,9 @@ json OptionsOf(const Binding& binding, const DriverDescription& driver, const js
 // The module that a problem may be paired with.
 Result<const ModulePairs::Module*> ModuleOf(const ModulePairs& pairs, const Problem& problem) {
   const auto found = pairs.modules.find({problem.level, problem.number});
-  if (found == pairs.modules.end()) return Reason("KernelBench has no problem of this number");
+  if (found == pairs.modules.end()) return PairingError("KernelBench has no problem of this number");
   if (!found->second.inspection.ok()) {
-    return Reason("its module does not load: " + found->second.inspection.error().message);
+    return PairingError("its module does not load: " + found->second.inspection.error().message);
   }
   return &found->second;
 }
@@ -99,12 +99,12 @@ Result<size_t> TryBindings(const std::filesystem::path& folder, const json& task
       {"tensors", task["tensors"]}, {"tolerance", task["tolerance"]}, {"bindings", options}};
   TRY(WriteFileAtomic(request, wanted.dump()));
   const json answer = TRY(ParseJson(
-      kSource,
+      kPairingSource,
       TRY(RunDescribe({"pair", (folder / "driver.cpp").string(), (folder / "launch.inc").string(),
                        (folder / kModuleFile).string(), request.string()},
                       limits))));
-  const JsonReader reader(std::string(kSource), answer);
-  if (reader.Has("error")) return Reason(TRY(reader.At("error").String()));
+  const JsonReader reader(std::string(kPairingSource), answer);
+  if (reader.Has("error")) return PairingError(TRY(reader.At("error").String()));
   const auto last = static_cast<int64_t>(options.size()) - 1;
   return static_cast<size_t>(TRY(reader.At("binding").IntIn(0, last)));
 }

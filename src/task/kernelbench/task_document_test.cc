@@ -23,7 +23,7 @@ TEST(Identifier, IsAlwaysOne) {
   EXPECT_EQ(Identifier("register"), "param_register");
 }
 
-ModuleInspection Module() {
+ModuleInspection DocumentModule() {
   return {
       .inputs = {{{"x", DType::kF32, {4, 5}}, "", ""}, {{"s", DType::kF32, {}}, "double", "2.5"}},
       .parameters = {{"x", DType::kF32, {5}}, {"net.0.bias", DType::kF32, {5}}},
@@ -32,7 +32,7 @@ ModuleInspection Module() {
 }
 
 TEST(ModuleTask, CallsWithOutputsInputsThenState) {
-  const json task = ModuleTask(kNames, Module(), "model.py").value();
+  const json task = ModuleTask(kNames, DocumentModule(), "model.py").value();
   EXPECT_EQ(task["program"]["declaration"],
             "extern \"C\" void launch_gpu_implementation(void* output, const void* x, double s, "
             "const void* param_x, const void* net_0_bias)");
@@ -44,7 +44,7 @@ TEST(ModuleTask, CallsWithOutputsInputsThenState) {
 }
 
 TEST(ModuleTask, WantsWholeNumbersToBeEqual) {
-  ModuleInspection indices = Module();
+  ModuleInspection indices = DocumentModule();
   indices.outputs = {{"output", DType::kI64, {4}}};
   const json whole = ModuleTask(kNames, indices, "model.py").value();
   EXPECT_LT(whole["tolerance"]["absolute"].get<double>(), 1);
@@ -58,10 +58,10 @@ TEST(ModuleTask, WantsWholeNumbersToBeEqual) {
 TEST(ModuleTask, IsATaskThatCanBeRead) {
   const auto folder = TemporaryDirectory::Create("task").value();
   ASSERT_TRUE(WriteFiles(folder.path(), {{"model.py", "# text\n"}}).ok());
-  const auto bytes = WriteTask(folder.path(), *ModuleTask(kNames, Module(), "model.py"));
+  const auto bytes = WriteTask(folder.path(), *ModuleTask(kNames, DocumentModule(), "model.py"));
   ASSERT_TRUE(bytes.ok()) << bytes.error().message;
   EXPECT_EQ(*bytes, 4 + 80 + 20 + 20);
-  ModuleInspection whole = Module();
+  ModuleInspection whole = DocumentModule();
   whole.outputs = {{"output", DType::kBool, {4}}};
   EXPECT_TRUE(WriteTask(folder.path(), *ModuleTask(kNames, whole, "model.py")).ok());
   EXPECT_TRUE(IsDone(folder.path(), {{"model.py", "# text\n"}}));
@@ -70,7 +70,7 @@ TEST(ModuleTask, IsATaskThatCanBeRead) {
 }
 
 TEST(ModuleTask, RefusesMoreTensorsThanTheJudgeTakes) {
-  ModuleInspection deep = Module();
+  ModuleInspection deep = DocumentModule();
   for (size_t i = 0; i < kMostTensors - 2; ++i) {
     deep.parameters.push_back({"p" + std::to_string(i), DType::kF32, {1}});
   }
@@ -83,7 +83,7 @@ LaunchDeclaration Launch() {
           .parameters = {{"void*", "out"}, {"void*", "x"}, {"void**", "list"}, {"int", "n"}}};
 }
 
-DriverDescription Driver() {
+DriverDescription DocumentDriver() {
   return {.tensors = {{{"out", DType::kF16, {8}}, true}, {{"x", DType::kF16, {8}}, false}},
           .arguments = {{{0}, false, ""}, {{1}, false, ""}, {{1, 0}, true, ""}, {{}, false, "8"}},
           .absolute = 0.1,
@@ -91,7 +91,7 @@ DriverDescription Driver() {
 }
 
 TEST(DriverTask, WritesArgumentsAsTheShimTakesThem) {
-  const json task = DriverTask(kNames, Driver(), Launch()).value();
+  const json task = DriverTask(kNames, DocumentDriver(), Launch()).value();
   EXPECT_EQ(task["program"]["arguments"],
             json({"out", "x", "std::vector<void*>{tensors[1], tensors[0]}.data()", "8"}));
   EXPECT_EQ(task["tolerance"]["relative"], 0.2);
@@ -102,13 +102,13 @@ TEST(DriverTask, WritesArgumentsAsTheShimTakesThem) {
 TEST(DriverTask, IsATaskThatCanBeRead) {
   const auto folder = TemporaryDirectory::Create("task").value();
   ASSERT_TRUE(WriteFiles(folder.path(), {{"driver.cpp", "//\n"}, {"launch.inc", "//\n"}}).ok());
-  const auto bytes = WriteTask(folder.path(), *DriverTask(kNames, Driver(), Launch()));
+  const auto bytes = WriteTask(folder.path(), *DriverTask(kNames, DocumentDriver(), Launch()));
   ASSERT_TRUE(bytes.ok()) << bytes.error().message;
   EXPECT_EQ(*bytes, 32);
 }
 
 TEST(DriverTask, HoldsTheCallToItsDeclaration) {
-  DriverDescription driver = Driver();
+  DriverDescription driver = DocumentDriver();
   driver.arguments.pop_back();
   EXPECT_THAT(DriverTask(kNames, driver, Launch()).error().message, HasSubstr("3 arguments"));
 }
