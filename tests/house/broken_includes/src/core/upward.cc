@@ -3,3 +3,4 @@
 #include "store/rows.h"
 #include "util/missing.h"
 #include <cuda.h>
+#include "core/plan/steps.h"

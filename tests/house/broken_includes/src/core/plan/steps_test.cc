@@ -1,0 +1,2 @@
+#include "core/plan/steps.h"
+#include "util/local.h"
