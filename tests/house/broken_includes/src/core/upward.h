@@ -1,2 +1,2 @@
 // Part of a fixture whose includes break the rules on purpose.
-#include "util/local.h"
+#include "base/local.h"

@@ -1,2 +1,2 @@
 #include "core/plan/steps.h"
-#include "util/local.h"
+#include "base/local.h"
