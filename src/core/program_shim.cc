@@ -65,8 +65,9 @@ Result<Declaration> Parse(const Task& task) {
   std::string_view text = Trimmed(task.program->declaration);
   while (text.ends_with(';')) text = Trimmed(text.substr(0, text.size() - 1));
   const size_t open = text.find('('), close = text.rfind(')');
-  const Error malformed = BadEntry(task, fmt::format("'{}' declares no function", text),
-                              "declare it like: void run(float* out, const float* in, int64_t n)");
+  const Error malformed =
+      BadEntry(task, fmt::format("'{}' declares no function", text),
+               "declare it like: void run(float* out, const float* in, int64_t n)");
   if (open == std::string_view::npos || close == std::string_view::npos || close < open) {
     return malformed;
   }
@@ -84,7 +85,7 @@ Result<Declaration> Parse(const Task& task) {
 // One C++ expression that ends where it should: it closes nothing that it has not opened.
 Status CheckArgument(const Task& task, std::string_view argument) {
   const Error bad = BadEntry(task, fmt::format("argument '{}' is no single expression", argument),
-                        "name a tensor, or write one C++ expression over the sizes");
+                             "name a tensor, or write one C++ expression over the sizes");
   std::string open;
   for (const char c : argument) {
     constexpr std::string_view kOpening = "([{", kClosing = ")]}";
@@ -109,8 +110,9 @@ Result<std::string> PointerTypeOf(const Task& task, std::string_view parameter) 
   while (end > 0 && kBlanks.find(parameter[end - 1]) != std::string_view::npos) --end;
   while (end > 0 && IsIdentifierCharacter(parameter[end - 1])) --end;
   if (end == 0) {
-    return BadEntry(task, fmt::format("parameter '{}' is given a tensor but is no pointer", parameter),
-               "declare it as a pointer: tensors are device addresses");
+    return BadEntry(task,
+                    fmt::format("parameter '{}' is given a tensor but is no pointer", parameter),
+                    "declare it as a pointer: tensors are device addresses");
   }
   return std::string(Trimmed(parameter.substr(0, end))) + "*";
 }
@@ -129,7 +131,7 @@ Result<std::string> SizeArguments(const Task& task, const Workload& workload) {
   for (const auto& [name, value] : workload.sizes) {
     if (!IsIdentifier(name)) {
       return BadEntry(task, fmt::format("the size '{}' is no C++ name", name),
-                 "name sizes like N or k2");
+                      "name sizes like N or k2");
     }
     const std::string number = value == kLowest ? "INT64_MIN" : fmt::format("INT64_C({})", value);
     text += fmt::format("  [[maybe_unused]] const int64_t {} = {};\n", name, number);
@@ -141,9 +143,9 @@ Result<std::string> CallText(const Task& task, const Declaration& declaration) {
   const std::vector<std::string>& arguments = task.program->arguments;
   if (arguments.size() != declaration.parameters.size()) {
     return BadEntry(task,
-               fmt::format("{} parameters are declared but {} arguments given",
-                           declaration.parameters.size(), arguments.size()),
-               "give each parameter one argument, in order");
+                    fmt::format("{} parameters are declared but {} arguments given",
+                                declaration.parameters.size(), arguments.size()),
+                    "give each parameter one argument, in order");
   }
   std::string list;
   for (size_t i = 0; i < arguments.size(); ++i) {
@@ -179,7 +181,7 @@ Result<Candidate> WithProgramShim(const Candidate& candidate, const Task& task,
   if (candidate.form != Form::kProgram) return candidate;
   if (!task.program) {
     return BadEntry(task, "the task does not say how a program is called",
-               "give it [program] with a declaration and arguments");
+                    "give it [program] with a declaration and arguments");
   }
   Candidate whole = candidate;
   std::string file = kShimFile;

@@ -10,7 +10,7 @@ namespace {
 
 // Of kernels; a program's only mode is kWall.
 constexpr std::array<Mode, 4> kModeNames = {Mode::kDeviceHot, Mode::kDeviceCold, Mode::kOffline,
-                                        Mode::kServer};
+                                            Mode::kServer};
 
 std::string Shortest(double value) {
   std::array<char, 32> text{};

@@ -112,7 +112,8 @@ Status LtLibrary::Start() {
 }
 
 Result<std::shared_ptr<const LtLibrary>> LtLibrary::Open() {
-  auto library = std::make_shared<LtLibrary>(std::make_unique<LtFunctions>(TRY(LoadLtProductFunctions())));
+  auto library =
+      std::make_shared<LtLibrary>(std::make_unique<LtFunctions>(TRY(LoadLtProductFunctions())));
   TRY(library->Start());
   return std::shared_ptr<const LtLibrary>(std::move(library));
 }
@@ -132,20 +133,20 @@ struct LtProduct::State {
   Status SetTranspose(cublasLtMatmulDescAttributes_t which, bool transposed) const {
     const cublasOperation_t value = transposed ? CUBLAS_OP_T : CUBLAS_OP_N;
     return CheckedLt("cublasLtMatmulDescSetAttribute",
-                   api().cublasLtMatmulDescSetAttribute(operation, which, &value, sizeof(value)),
-                   "transpose");
+                     api().cublasLtMatmulDescSetAttribute(operation, which, &value, sizeof(value)),
+                     "transpose");
   }
   Status MakeLayout(cublasLtMatrixLayout_t* layout, int64_t rows, int64_t columns,
                     int64_t leading) const {
     const cudaDataType_t type = DataType(spec.type);
     return CheckedLt("cublasLtMatrixLayoutCreate",
-                   api().cublasLtMatrixLayoutCreate(layout, type, static_cast<uint64_t>(rows),
-                                                    static_cast<uint64_t>(columns), leading),
-                   SpecText(spec).c_str());
+                     api().cublasLtMatrixLayoutCreate(layout, type, static_cast<uint64_t>(rows),
+                                                      static_cast<uint64_t>(columns), leading),
+                     SpecText(spec).c_str());
   }
   Status Make() {
     TRY(CheckedLt("cublasLtMatmulDescCreate",
-                api().cublasLtMatmulDescCreate(&operation, CUBLAS_COMPUTE_32F, CUDA_R_32F), ""));
+                  api().cublasLtMatmulDescCreate(&operation, CUBLAS_COMPUTE_32F, CUDA_R_32F), ""));
     TRY(SetTranspose(CUBLASLT_MATMUL_DESC_TRANSA, spec.transpose_b));
     TRY(SetTranspose(CUBLASLT_MATMUL_DESC_TRANSB, spec.transpose_a));
     const bool b = spec.transpose_b, a = spec.transpose_a;
@@ -182,10 +183,10 @@ Status LtProduct::Choose(size_t workspace_limit_bytes, const LtAlignment& alignm
   cublasLtMatmulHeuristicResult_t result{};
   int found = 0;
   TRY(CheckedLt("cublasLtMatmulAlgoGetHeuristic",
-              api.cublasLtMatmulAlgoGetHeuristic(state_->handle(), state_->operation, state_->first,
-                                                 state_->second, state_->product, state_->product,
-                                                 preference.handle(), 1, &result, &found),
-              SpecText(state_->spec).c_str()));
+                api.cublasLtMatmulAlgoGetHeuristic(
+                    state_->handle(), state_->operation, state_->first, state_->second,
+                    state_->product, state_->product, preference.handle(), 1, &result, &found),
+                SpecText(state_->spec).c_str()));
   if (found == 0 || result.state != CUBLAS_STATUS_SUCCESS) {
     return Error{ErrorCode::kUnavailable, "cuBLASLt has no algorithm for " + SpecText(state_->spec),
                  ""};
@@ -199,10 +200,10 @@ Status LtProduct::Take(const LtAlgorithm& algorithm, size_t workspace_limit_byte
   const cublasLtMatmulAlgo_t native = NativeAlgorithm(algorithm);
   cublasLtMatmulHeuristicResult_t result{};
   TRY(CheckedLt("cublasLtMatmulAlgoCheck",
-              state_->api().cublasLtMatmulAlgoCheck(state_->handle(), state_->operation,
-                                                    state_->first, state_->second, state_->product,
-                                                    state_->product, &native, &result),
-              SpecText(state_->spec).c_str()));
+                state_->api().cublasLtMatmulAlgoCheck(
+                    state_->handle(), state_->operation, state_->first, state_->second,
+                    state_->product, state_->product, &native, &result),
+                SpecText(state_->spec).c_str()));
   if (result.workspaceSize > workspace_limit_bytes) {
     return Error{ErrorCode::kBadInput, "the algorithm needs more workspace than there is", ""};
   }

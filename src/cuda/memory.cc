@@ -74,18 +74,21 @@ Status CopyToHost(void* target, DevicePointer source, size_t bytes) {
 Status CopyToDeviceAsync(DevicePointer target, const void* source, size_t bytes,
                          const Stream& stream) {
   if (bytes == 0) return {};
-  return DRIVER_CALL(BytesInWords(bytes), cuMemcpyHtoDAsync, target, source, bytes, stream.handle());
+  return DRIVER_CALL(BytesInWords(bytes), cuMemcpyHtoDAsync, target, source, bytes,
+                     stream.handle());
 }
 
 Status CopyToHostAsync(void* target, DevicePointer source, size_t bytes, const Stream& stream) {
   if (bytes == 0) return {};
-  return DRIVER_CALL(BytesInWords(bytes), cuMemcpyDtoHAsync, target, source, bytes, stream.handle());
+  return DRIVER_CALL(BytesInWords(bytes), cuMemcpyDtoHAsync, target, source, bytes,
+                     stream.handle());
 }
 
 Status CopyOnDeviceAsync(DevicePointer target, DevicePointer source, size_t bytes,
                          const Stream& stream) {
   if (bytes == 0) return {};
-  return DRIVER_CALL(BytesInWords(bytes), cuMemcpyDtoDAsync, target, source, bytes, stream.handle());
+  return DRIVER_CALL(BytesInWords(bytes), cuMemcpyDtoDAsync, target, source, bytes,
+                     stream.handle());
 }
 
 Status FillAsync(DevicePointer target, uint8_t value, size_t bytes, const Stream& stream) {
@@ -95,7 +98,8 @@ Status FillAsync(DevicePointer target, uint8_t value, size_t bytes, const Stream
 
 Status FillWordsAsync(DevicePointer target, uint32_t value, size_t words, const Stream& stream) {
   if (words == 0) return {};
-  return DRIVER_CALL(BytesInWords(words * 4), cuMemsetD32Async, target, value, words, stream.handle());
+  return DRIVER_CALL(BytesInWords(words * 4), cuMemsetD32Async, target, value, words,
+                     stream.handle());
 }
 
 Status CopyRowsAsync(DevicePointer target, size_t target_pitch_bytes, const PitchedRows& source,

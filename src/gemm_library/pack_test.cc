@@ -47,7 +47,8 @@ TEST(PackTest, ReadsWhatItWrites) {
   ASSERT_EQ(read->kernels.size(), 2U);
   EXPECT_EQ(read->kernels[1].point, ExamplePack().kernels[1].point);
   EXPECT_EQ(Image(read->kernels[1]).value(), ExamplePack().kernels[1].image);
-  EXPECT_EQ(read->kernels[0].plan.operations.size(), ExamplePack().kernels[0].plan.operations.size());
+  EXPECT_EQ(read->kernels[0].plan.operations.size(),
+            ExamplePack().kernels[0].plan.operations.size());
   EXPECT_EQ(read->rows[0].kernel, 1);
   EXPECT_EQ(read->rows[0].lt_algorithm, "ab");
   EXPECT_EQ(WritePack(ExamplePack()).value(), bytes);
@@ -57,7 +58,7 @@ TEST(PackTest, WhatIsNoPackIsSaidInOneLine) {
   const std::string good = WritePack(ExamplePack()).value();
   EXPECT_THAT(PackErrorOf(""), HasSubstr("does not begin like one"));
   EXPECT_THAT(PackErrorOf("\x7f"
-                      "ELF and more"),
+                          "ELF and more"),
               HasSubstr("does not begin like one"));
   EXPECT_THAT(PackErrorOf(good.substr(0, 33)), HasSubstr("cut off"));
   EXPECT_THAT(PackErrorOf(good.substr(0, 100)), HasSubstr("cut off"));
@@ -69,7 +70,8 @@ TEST(PackTest, WhatIsNoPackIsSaidInOneLine) {
 TEST(PackTest, ARowMustNameAKernelOfItsOwnKind) {
   Pack pack = ExamplePack();
   pack.rows[0].kernel = 0;
-  EXPECT_THAT(PackErrorOf(WritePack(pack).value()), HasSubstr("the kernel that the catalogue names"));
+  EXPECT_THAT(PackErrorOf(WritePack(pack).value()),
+              HasSubstr("the kernel that the catalogue names"));
   pack.rows[0].kernel = 2;
   EXPECT_THAT(PackErrorOf(WritePack(pack).value()), HasSubstr("rows[0].kernel"));
 }
@@ -95,7 +97,8 @@ TEST(PackTest, ARowMayLackWhatCameLater) {
     config.erase("l2_promotion");
     EXPECT_EQ(PackErrorOf(WritePack(pack).value()), "");
     config["l2_promotion"] = 128;
-    EXPECT_THAT(PackErrorOf(WritePack(pack).value()), HasSubstr("the kernel that the catalogue names"));
+    EXPECT_THAT(PackErrorOf(WritePack(pack).value()),
+                HasSubstr("the kernel that the catalogue names"));
   }
 }
 

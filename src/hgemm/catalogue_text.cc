@@ -21,22 +21,27 @@ constexpr size_t kMostParameters = 64, kMostResults = 64;
 constexpr const char* kCatalogueFix =
     "docs/catalogue-format.md says what a row holds; 'warpsmith hgemm catalogue make' "
     "writes a catalogue";
-constexpr FirstLine kCatalogueFirstLine{"catalogue", kCatalogueVersion, kCatalogueFix,
-                               "use the version of warpsmith that wrote it, or make it again"};
+constexpr FirstLine kCatalogueFirstLine{
+    "catalogue", kCatalogueVersion, kCatalogueFix,
+    "use the version of warpsmith that wrote it, or make it again"};
 
-Error BadCatalogue(const Place& place, const std::string& what) { return BadAt(place, what, kCatalogueFix); }
+Error BadCatalogue(const Place& place, const std::string& what) {
+  return BadAt(place, what, kCatalogueFix);
+}
 
 Result<int64_t> Extent(const Place& place, std::string_view name, std::string_view cell) {
   const auto value = NumberOf<int64_t>(cell);
   if (value && *value >= 1 && *value <= kLargestExtent) return *value;
-  return BadCatalogue(place, std::string(name) + ": expected 1 to " + std::to_string(kLargestExtent) +
-                        ", found '" + std::string(cell) + "'");
+  return BadCatalogue(place, std::string(name) + ": expected 1 to " +
+                                 std::to_string(kLargestExtent) + ", found '" + std::string(cell) +
+                                 "'");
 }
 
 Result<double> Positive(const Place& place, std::string_view text) {
   const auto value = NumberOf<double>(text);
   if (value && *value > 0 && *value <= kLargestNumber) return *value;
-  return BadCatalogue(place, "results: expected a number above 0, found '" + std::string(text) + "'");
+  return BadCatalogue(place,
+                      "results: expected a number above 0, found '" + std::string(text) + "'");
 }
 
 // "device cublaslt-auto 1.157 2.076 1.797 1.785 1.809"
@@ -44,9 +49,9 @@ Result<CatalogueResult> ResultOf(const Place& place, std::string_view text) {
   const std::vector<std::string_view> words = Split(text, ' ');
   if (words.size() != 7) {
     return BadCatalogue(place,
-               "results: expected 'mode baseline kernel_us baseline_us ratio low high', "
-               "found '" +
-                   std::string(text) + "'");
+                        "results: expected 'mode baseline kernel_us baseline_us ratio low high', "
+                        "found '" +
+                            std::string(text) + "'");
   }
   const std::optional<Mode> mode = ModeFromName(words[0]);
   if (!mode) return BadCatalogue(place, "results: no mode '" + std::string(words[0]) + "'");
@@ -73,7 +78,7 @@ Result<std::vector<CatalogueResult>> ResultsOf(const Place& place, std::string_v
     results.push_back(TRY(ResultOf(place, part)));
     if (!seen.emplace(results.back().mode, results.back().baseline).second) {
       return BadCatalogue(place, "results: a mode stands twice beside one baseline, '" +
-                            std::string(part.substr(0, 80)) + "'");
+                                     std::string(part.substr(0, 80)) + "'");
     }
   }
   return results;
@@ -83,7 +88,7 @@ Result<std::string> Hash(const Place& place, std::string_view name, std::string_
   const bool digits = cell.find_first_not_of("0123456789abcdef") == std::string_view::npos;
   if (digits && cell.size() == 64) return std::string(cell);
   return BadCatalogue(place, std::string(name) + ": expected 64 hexadecimal digits, found '" +
-                        std::string(cell.substr(0, 80)) + "'");
+                                 std::string(cell.substr(0, 80)) + "'");
 }
 
 Result<std::string> Filled(const Place& place, std::string_view name, std::string_view cell) {
@@ -106,20 +111,22 @@ Result<Choice> ChoiceOf(const Place& place, std::string_view cell) {
   for (const Choice choice : {Choice::kKernel, Choice::kCublasLt}) {
     if (cell == Name(choice)) return choice;
   }
-  return BadCatalogue(place, "choice: expected kernel or cublaslt, found '" + std::string(cell) + "'");
+  return BadCatalogue(place,
+                      "choice: expected kernel or cublaslt, found '" + std::string(cell) + "'");
 }
 
 Result<CatalogueRow> RowOf(const Place& place, std::string_view text) {
   const std::vector<std::string_view> cells = Split(text, ',');
   if (cells.size() != kCatalogueColumns.size()) {
-    return BadCatalogue(place, "expected " + std::to_string(kCatalogueColumns.size()) + " cells, found " +
-                          std::to_string(cells.size()));
+    return BadCatalogue(place, "expected " + std::to_string(kCatalogueColumns.size()) +
+                                   " cells, found " + std::to_string(cells.size()));
   }
   CatalogueRow row;
   row.problem = TRY(ProblemOf(place, cells));
   const std::optional<DType> dtype = DTypeFromName(cells[4]);
   if (dtype != DType::kF16 && dtype != DType::kBF16) {
-    return BadCatalogue(place, "dtype: expected f16 or bf16, found '" + std::string(cells[4]) + "'");
+    return BadCatalogue(place,
+                        "dtype: expected f16 or bf16, found '" + std::string(cells[4]) + "'");
   }
   row.problem.dtype = *dtype;
   row.device = TRY(Filled(place, "device", cells[5]));

@@ -28,7 +28,7 @@ CatalogueResult BesideLibrary(const ModeComparison& mode) {
 
 // The kernel beside the bar, and where the library ran cuBLASLt, beside that.
 std::vector<CatalogueResult> GuardedResultsOf(const ShapeComparison& shape, const CatalogueRow& row,
-                                       const BarIsOwn& bar_is_own) {
+                                              const BarIsOwn& bar_is_own) {
   std::vector<CatalogueResult> results;
   for (const ModeComparison& mode : shape.modes) {
     results.push_back({mode.mode, std::string(kBar), mode.kernel_us, mode.bar_us, mode.kernel.value,

@@ -116,7 +116,8 @@ TEST(ComparisonGuardTest, GuardingAgainKeepsWhatIsKnownOfTheFallback) {
 }
 
 TEST(ComparisonGuardTest, NothingIsOursBeforeItIsCompared) {
-  const Catalogue left = LeftToCublasLt({{GuardRow({64, 64, 64}, 1.2), GuardRow({64, 128, 64}, 0.9)}});
+  const Catalogue left =
+      LeftToCublasLt({{GuardRow({64, 64, 64}, 1.2), GuardRow({64, 128, 64}, 0.9)}});
   for (const CatalogueRow& row : left.rows) EXPECT_EQ(row.choice, Choice::kCublasLt);
   EXPECT_EQ(left.rows[0].kernel, GuardRow({64, 64, 64}, 1.2).kernel);
 }
@@ -161,7 +162,8 @@ TEST(ComparisonGuardTest, ChoosesByWhatIsWritten) {
 TEST(ComparisonGuardTest, LeavesAloneWhatWasNotCompared) {
   CatalogueRow elsewhere = GuardRow({64, 64, 64}, 1.2);
   elsewhere.device = "NVIDIA H100";
-  const Catalogue catalogue{{elsewhere, GuardRow({64, 64, 64}, 1.2), GuardRow({512, 512, 512}, 1.2)}};
+  const Catalogue catalogue{
+      {elsewhere, GuardRow({64, 64, 64}, 1.2), GuardRow({512, 512, 512}, 1.2)}};
   const auto guarded = Guard(catalogue, CompareWith(catalogue));
   ASSERT_TRUE(guarded.ok()) << guarded.error().Line();
   EXPECT_EQ(guarded->decided, 1);
@@ -184,7 +186,8 @@ TEST(ComparisonGuardTest, WhatWasNotComparedCanBeLeftToCublasLt) {
 TEST(ComparisonGuardTest, WhatCouldNotBeComparedIsLeftAloneAllTheSame) {
   CatalogueRow device = GuardRow({64, 64, 64}, 1.2);
   device.device = "NVIDIA H100";
-  const Catalogue catalogue{{GuardRow({64, 64, 64}, 1.2), device, GuardRow({512, 64, 64, Layout::kNN}, 1.2),
+  const Catalogue catalogue{{GuardRow({64, 64, 64}, 1.2), device,
+                             GuardRow({512, 64, 64, Layout::kNN}, 1.2),
                              GuardRow({512, 64, 64, Layout::kTN, DType::kBF16}, 1.2)}};
   const auto guarded = Guard(catalogue, CompareWith(catalogue), Uncompared::kCublasLt);
   ASSERT_TRUE(guarded.ok()) << guarded.error().Line();

@@ -29,10 +29,13 @@ constexpr std::array<SessionField, 5> kSessionFields = {{{"date", &ComparisonSes
 constexpr const char* kComparisonFix =
     "docs/comparison-format.md says what a comparison holds; 'warpsmith hgemm bench "
     "--against LIB --csv FILE' writes one";
-constexpr FirstLine kComparisonFirstLine{"comparison", kComparisonVersion, kComparisonFix,
-                               "use the version of warpsmith that wrote it, or measure again"};
+constexpr FirstLine kComparisonFirstLine{
+    "comparison", kComparisonVersion, kComparisonFix,
+    "use the version of warpsmith that wrote it, or measure again"};
 
-Error BadComparison(const Place& place, const std::string& what) { return BadAt(place, what, kComparisonFix); }
+Error BadComparison(const Place& place, const std::string& what) {
+  return BadAt(place, what, kComparisonFix);
+}
 
 Result<Problem> ProblemIn(const Cells& cells, const ComparisonTerms& terms) {
   const std::array<int64_t, 3> extents = TRY(cells.Extents());
@@ -84,12 +87,12 @@ Result<ComparisonTerms> ComparisonHeadIn(Lines& lines) {
   const auto dtype = DTypeFromName(terms.dtype);
   if (!LayoutFromText(terms.layout) || (dtype != DType::kF16 && dtype != DType::kBF16)) {
     return BadComparison(lines.place(), "expected layout NN or TN and dtype f16 or bf16, found " +
-                                  Quoted(terms.layout) + " and " + Quoted(terms.dtype));
+                                            Quoted(terms.layout) + " and " + Quoted(terms.dtype));
   }
   const std::string_view columns = TRY(lines.NextOfHead(kComparisonFix));
   if (columns == kComparisonColumns) return terms;
-  return BadComparison(lines.place(),
-             "expected the columns '" + std::string(kComparisonColumns) + "', found " + Quoted(columns));
+  return BadComparison(lines.place(), "expected the columns '" + std::string(kComparisonColumns) +
+                                          "', found " + Quoted(columns));
 }
 
 // "date=2026-11-21T11:01:41Z; driver=580.95; ..."
@@ -122,7 +125,8 @@ class Shapes {
   }
 
   Status TakeRow(const Place& place, const Row& row) {
-    if (table_.sessions.empty()) return BadComparison(place, "a row before the first '# session: ' line");
+    if (table_.sessions.empty())
+      return BadComparison(place, "a row before the first '# session: ' line");
     if (between()) {
       if (!seen_.insert(row.problem).second) {
         return BadComparison(place, SizesText(row.problem) + " stands twice");
@@ -144,8 +148,8 @@ class Shapes {
  private:
   Error Lacking(const Place& place) const {
     return BadComparison(place, SizesText(shape_.problem) + ": expected its row of mode '" +
-                          std::string(warpsmith::Name(kComparedModes[modes_])) +
-                          "'; a shape has a row in each mode, in their order");
+                                    std::string(warpsmith::Name(kComparedModes[modes_])) +
+                                    "'; a shape has a row in each mode, in their order");
   }
 
   ComparisonTable& table_;

@@ -35,41 +35,62 @@ TEST(ComparisonTextTest, ReadsWhatItWrites) {
 }
 
 TEST(ComparisonTextTest, HasTheColumnsOfTheEvidenceFile) {
-  EXPECT_THAT(GoodComparison(), HasSubstr("\nm,n,k,layout,dtype,mode,choice,kernel_us,ours_us,lt_auto_us,"
-                                "ratio_kernel,lo_kernel,hi_kernel,ratio,lo,hi,floor_us\n"));
-  EXPECT_THAT(GoodComparison(), HasSubstr("\n64,64,64,TN,f16,device,tiny warp_m=16 warp_n=8,2,2.5,3,1.5,"
-                                "1.494,1.506,1.5,1.494,1.506,0.25\n"));
+  EXPECT_THAT(GoodComparison(),
+              HasSubstr("\nm,n,k,layout,dtype,mode,choice,kernel_us,ours_us,lt_auto_us,"
+                        "ratio_kernel,lo_kernel,hi_kernel,ratio,lo,hi,floor_us\n"));
+  EXPECT_THAT(GoodComparison(),
+              HasSubstr("\n64,64,64,TN,f16,device,tiny warp_m=16 warp_n=8,2,2.5,3,1.5,"
+                        "1.494,1.506,1.5,1.494,1.506,0.25\n"));
 }
 
 TEST(ComparisonTextTest, NamesLineAndFieldOfWhatIsWrong) {
   EXPECT_THAT(ComparisonErrorOf(""), HasSubstr("c.csv:1: the head is cut off"));
   EXPECT_THAT(ComparisonErrorOf("m,n,k,mode\n"), HasSubstr("c.csv:1: not a comparison"));
-  EXPECT_THAT(ComparisonErrorOf(ComparisonWith(GoodComparison(), "# pack: none\n", "")), HasSubstr("c.csv:6: expected '# pack"));
-  EXPECT_THAT(ComparisonErrorOf(ComparisonWith(GoodComparison(), "ours_us", "theirs_us")), HasSubstr("expected the columns"));
-  EXPECT_THAT(ComparisonErrorOf(ComparisonWith(GoodComparison(), "layout: TN", "layout: TT")), HasSubstr("expected layout"));
-  EXPECT_THAT(ComparisonErrorOf(ComparisonWith(GoodComparison(), "# session: date", "# session: day")), HasSubstr("session"));
-  EXPECT_THAT(ComparisonErrorOf(ComparisonWith(GoodComparison(), "# session", "# note")), HasSubstr("before the first"));
-  EXPECT_THAT(ComparisonErrorOf(ComparisonWith(GoodComparison(), "\n64,64,64", "\n0,64,64")), HasSubstr("c.csv:11: m, n, k"));
-  EXPECT_THAT(ComparisonErrorOf(ComparisonWith(GoodComparison(), ",TN,f16", ",NN,f16")), HasSubstr("the head says TN"));
-  EXPECT_THAT(ComparisonErrorOf(ComparisonWith(GoodComparison(), ",device,", ",dev,")), HasSubstr("no mode 'dev'"));
-  EXPECT_THAT(ComparisonErrorOf(ComparisonWith(GoodComparison(), ",2.5,", ",nan,")), HasSubstr("ours_us: expected"));
-  EXPECT_THAT(ComparisonErrorOf(ComparisonWith(GoodComparison(), ",2.5,", ",inf,")), HasSubstr("ours_us: expected"));
-  EXPECT_THAT(ComparisonErrorOf(ComparisonWith(GoodComparison(), ",2.5,", ",-1,")), HasSubstr("ours_us: expected"));
-  EXPECT_THAT(ComparisonErrorOf(ComparisonWith(GoodComparison(), ",2.5,", ",2.5,7,")), HasSubstr("expected 17 cells"));
-  EXPECT_THAT(ComparisonErrorOf(ComparisonWith(GoodComparison(), "1.494,1.506", "1.506,1.494")), HasSubstr("its interval"));
-  EXPECT_THAT(ComparisonErrorOf(ComparisonWith(GoodComparison(), ",0.25\n", ",0.5\n")), HasSubstr("floor_us must be the same"));
+  EXPECT_THAT(ComparisonErrorOf(ComparisonWith(GoodComparison(), "# pack: none\n", "")),
+              HasSubstr("c.csv:6: expected '# pack"));
+  EXPECT_THAT(ComparisonErrorOf(ComparisonWith(GoodComparison(), "ours_us", "theirs_us")),
+              HasSubstr("expected the columns"));
+  EXPECT_THAT(ComparisonErrorOf(ComparisonWith(GoodComparison(), "layout: TN", "layout: TT")),
+              HasSubstr("expected layout"));
+  EXPECT_THAT(
+      ComparisonErrorOf(ComparisonWith(GoodComparison(), "# session: date", "# session: day")),
+      HasSubstr("session"));
+  EXPECT_THAT(ComparisonErrorOf(ComparisonWith(GoodComparison(), "# session", "# note")),
+              HasSubstr("before the first"));
+  EXPECT_THAT(ComparisonErrorOf(ComparisonWith(GoodComparison(), "\n64,64,64", "\n0,64,64")),
+              HasSubstr("c.csv:11: m, n, k"));
+  EXPECT_THAT(ComparisonErrorOf(ComparisonWith(GoodComparison(), ",TN,f16", ",NN,f16")),
+              HasSubstr("the head says TN"));
+  EXPECT_THAT(ComparisonErrorOf(ComparisonWith(GoodComparison(), ",device,", ",dev,")),
+              HasSubstr("no mode 'dev'"));
+  EXPECT_THAT(ComparisonErrorOf(ComparisonWith(GoodComparison(), ",2.5,", ",nan,")),
+              HasSubstr("ours_us: expected"));
+  EXPECT_THAT(ComparisonErrorOf(ComparisonWith(GoodComparison(), ",2.5,", ",inf,")),
+              HasSubstr("ours_us: expected"));
+  EXPECT_THAT(ComparisonErrorOf(ComparisonWith(GoodComparison(), ",2.5,", ",-1,")),
+              HasSubstr("ours_us: expected"));
+  EXPECT_THAT(ComparisonErrorOf(ComparisonWith(GoodComparison(), ",2.5,", ",2.5,7,")),
+              HasSubstr("expected 17 cells"));
+  EXPECT_THAT(ComparisonErrorOf(ComparisonWith(GoodComparison(), "1.494,1.506", "1.506,1.494")),
+              HasSubstr("its interval"));
+  EXPECT_THAT(ComparisonErrorOf(ComparisonWith(GoodComparison(), ",0.25\n", ",0.5\n")),
+              HasSubstr("floor_us must be the same"));
 }
 
 TEST(ComparisonTextTest, AShapeStandsOnceWithEveryModeInOrder) {
   const std::string rows = RowsText(SampleTerms(), SampleShape({64, 64, 64}, 1.5));
-  EXPECT_THAT(ComparisonErrorOf(GoodComparison() + rows), HasSubstr("c.csv:19: 64x64x64 stands twice"));
+  EXPECT_THAT(ComparisonErrorOf(GoodComparison() + rows),
+              HasSubstr("c.csv:19: 64x64x64 stands twice"));
   const std::string first = rows.substr(0, rows.find('\n') + 1);
-  EXPECT_THAT(ComparisonErrorOf(ComparisonWith(GoodComparison(), first, "")), HasSubstr("64x64x64: expected its row of mode"));
-  EXPECT_THAT(ComparisonErrorOf(ComparisonWith(GoodComparison(), first, first + first)), HasSubstr("'device-cold'"));
+  EXPECT_THAT(ComparisonErrorOf(ComparisonWith(GoodComparison(), first, "")),
+              HasSubstr("64x64x64: expected its row of mode"));
+  EXPECT_THAT(ComparisonErrorOf(ComparisonWith(GoodComparison(), first, first + first)),
+              HasSubstr("'device-cold'"));
 }
 
 TEST(ComparisonTextTest, RefusesAnotherVersionWithItsOwnCode) {
-  const auto read = ParseComparison("c.csv", ComparisonWith(GoodComparison(), "version 1", "version 2"));
+  const auto read =
+      ParseComparison("c.csv", ComparisonWith(GoodComparison(), "version 1", "version 2"));
   ASSERT_FALSE(read.ok());
   EXPECT_EQ(read.error().code, ErrorCode::kVersion);
 }

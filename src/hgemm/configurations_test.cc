@@ -7,7 +7,8 @@
 namespace warpsmith::hgemm {
 namespace {
 
-CatalogueRow ConfigurationRow(const Problem& problem, int64_t warp_m, Choice choice = Choice::kKernel) {
+CatalogueRow ConfigurationRow(const Problem& problem, int64_t warp_m,
+                              Choice choice = Choice::kKernel) {
   CatalogueRow row;
   row.problem = problem;
   row.choice = choice;
@@ -16,10 +17,11 @@ CatalogueRow ConfigurationRow(const Problem& problem, int64_t warp_m, Choice cho
 }
 
 TEST(OneOfEachConfigurationTest, TakesTheSmallestShapeOfEachThatWasChosen) {
-  const Catalogue catalogue{
-      {ConfigurationRow({512, 512, 512, Layout::kTN}, 16), ConfigurationRow({64, 64, 128, Layout::kTN}, 16),
-       ConfigurationRow({256, 64, 64, Layout::kTN}, 32), ConfigurationRow({64, 64, 64, Layout::kTN}, 64, Choice::kCublasLt),
-       ConfigurationRow({128, 64, 64, Layout::kNN}, 16)}};
+  const Catalogue catalogue{{ConfigurationRow({512, 512, 512, Layout::kTN}, 16),
+                             ConfigurationRow({64, 64, 128, Layout::kTN}, 16),
+                             ConfigurationRow({256, 64, 64, Layout::kTN}, 32),
+                             ConfigurationRow({64, 64, 64, Layout::kTN}, 64, Choice::kCublasLt),
+                             ConfigurationRow({128, 64, 64, Layout::kNN}, 16)}};
   std::vector<Problem> problems;
   for (const CatalogueRow& row : OneOfEachConfiguration(catalogue)) problems.push_back(row.problem);
   // 64x64x128 and 128x64x64 are as large as each other: they stay in their order.

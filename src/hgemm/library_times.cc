@@ -13,10 +13,13 @@ constexpr std::string_view kLibraryColumns = "m,n,k,name,layout,dtype,mode,us,ra
 constexpr size_t kLibraryColumnCount = 11;
 constexpr const char* kLibraryFix =
     "'warpsmith hgemm bench --csv FILE' writes such a table: docs/library.md";
-constexpr FirstLine kLibraryFirstLine{"library table", kLibraryTimesVersion, kLibraryFix,
-                               "use the version of warpsmith that wrote it, or measure again"};
+constexpr FirstLine kLibraryFirstLine{
+    "library table", kLibraryTimesVersion, kLibraryFix,
+    "use the version of warpsmith that wrote it, or measure again"};
 
-Error BadLibraryTimes(const Place& place, const std::string& what) { return BadAt(place, what, kLibraryFix); }
+Error BadLibraryTimes(const Place& place, const std::string& what) {
+  return BadAt(place, what, kLibraryFix);
+}
 
 // Terms and sessions; then the columns.
 Status LibraryHeadIn(Lines& lines, LibraryTable& table) {
@@ -24,7 +27,8 @@ Status LibraryHeadIn(Lines& lines, LibraryTable& table) {
   TRY(CheckFirstLine(kLibraryFirstLine, lines.place(), first));
   const std::string_view terms = TRY(lines.NextOfHead(kLibraryFix));
   if (!terms.starts_with(kLibraryTerms) || terms.size() == kLibraryTerms.size()) {
-    return BadLibraryTimes(lines.place(), "expected '" + std::string(kLibraryTerms) + "...', found " + Quoted(terms));
+    return BadLibraryTimes(
+        lines.place(), "expected '" + std::string(kLibraryTerms) + "...', found " + Quoted(terms));
   }
   table.terms = terms.substr(kLibraryTerms.size());
   std::string_view columns = TRY(lines.NextOfHead(kLibraryFix));
@@ -32,8 +36,8 @@ Status LibraryHeadIn(Lines& lines, LibraryTable& table) {
     table.sessions.emplace_back(columns.substr(kLibrarySession.size()));
   }
   if (columns == kLibraryColumns) return {};
-  return BadLibraryTimes(lines.place(),
-             "expected the columns '" + std::string(kLibraryColumns) + "', found " + Quoted(columns));
+  return BadLibraryTimes(lines.place(), "expected the columns '" + std::string(kLibraryColumns) +
+                                            "', found " + Quoted(columns));
 }
 
 Result<LibraryTime> TimeIn(const Cells& cells) {
@@ -61,8 +65,10 @@ bool Has(const LibraryTimes& shape, std::string_view name) {
 }
 
 std::string ToText(const LibraryTable& table) {
-  std::string text = kLibraryFirstLine.Text() + "\n" + std::string(kLibraryTerms) + table.terms + "\n";
-  for (const std::string& session : table.sessions) text += std::string(kLibrarySession) + session + "\n";
+  std::string text =
+      kLibraryFirstLine.Text() + "\n" + std::string(kLibraryTerms) + table.terms + "\n";
+  for (const std::string& session : table.sessions)
+    text += std::string(kLibrarySession) + session + "\n";
   text += std::string(kLibraryColumns) + "\n";
   for (const LibraryTimes& shape : table.shapes) {
     for (const LibraryTime& time : shape.times) {

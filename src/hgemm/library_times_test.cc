@@ -30,7 +30,7 @@ std::string LibraryTimesWith(std::string text, const std::string& from, const st
 
 TEST(LibraryTimesTest, ReadsWhatItWrites) {
   EXPECT_THAT(GoodLibraryTimes(), HasSubstr("\n64,64,128,cublas,max,f16,offline,3,1.5,1.25,1.75\n"
-                                "512,64,64,torch,nn,f16,server,12.5,,,\n"));
+                                            "512,64,64,torch,nn,f16,server,12.5,,,\n"));
   const auto read = ParseLibraryTable("t.csv", GoodLibraryTimes());
   ASSERT_TRUE(read.ok()) << read.error().Line();
   EXPECT_EQ(ToText(*read), GoodLibraryTimes());
@@ -45,19 +45,32 @@ TEST(LibraryTimesTest, ReadsWhatItWrites) {
 TEST(LibraryTimesTest, NamesLineAndFieldOfWhatIsWrong) {
   EXPECT_THAT(LibraryErrorOf(""), HasSubstr("t.csv:1: the head is cut off"));
   EXPECT_THAT(LibraryErrorOf("m,n,k\n"), HasSubstr("t.csv:1: not a library table"));
-  EXPECT_THAT(LibraryErrorOf(LibraryTimesWith(GoodLibraryTimes(), "version 1", "version 2")), HasSubstr("of version '2'"));
-  EXPECT_THAT(LibraryErrorOf(LibraryTimesWith(GoodLibraryTimes(), "# terms: ", "# term: ")), HasSubstr("t.csv:2: expected"));
-  EXPECT_THAT(LibraryErrorOf(LibraryTimesWith(GoodLibraryTimes(), ",us,", ",ms,")), HasSubstr("t.csv:4: expected the columns"));
-  EXPECT_THAT(LibraryErrorOf(LibraryTimesWith(GoodLibraryTimes(), "\n64,", "\n0,")), HasSubstr("t.csv:5: m, n, k"));
-  EXPECT_THAT(LibraryErrorOf(LibraryTimesWith(GoodLibraryTimes(), "cublas,max", ",max")), HasSubstr("t.csv:6: name"));
-  EXPECT_THAT(LibraryErrorOf(LibraryTimesWith(GoodLibraryTimes(), "server", "serves")), HasSubstr("no mode 'serves'"));
-  EXPECT_THAT(LibraryErrorOf(LibraryTimesWith(GoodLibraryTimes(), "12.5", "0")), HasSubstr("us: expected a number above 0"));
-  EXPECT_THAT(LibraryErrorOf(LibraryTimesWith(GoodLibraryTimes(), "1.5,1.25", "1.5,1.75")), HasSubstr("outside its interval"));
-  EXPECT_THAT(LibraryErrorOf(LibraryTimesWith(GoodLibraryTimes(), "1.5,1.25,", "1.5,,")), HasSubstr("lo: expected"));
-  EXPECT_THAT(LibraryErrorOf(LibraryTimesWith(GoodLibraryTimes(), "nn,f16", "nn,bf16")), HasSubstr("more than one dtype"));
-  EXPECT_THAT(LibraryErrorOf(GoodLibraryTimes() + "64,64,128,torch,nn,f16,server,1,,,\n"), HasSubstr("stand apart"));
-  EXPECT_THAT(LibraryErrorOf(LibraryTimesWith(GoodLibraryTimes(), ",server", "")), HasSubstr("expected 11 cells, found 10"));
-  EXPECT_THAT(LibraryErrorOf(GoodLibraryTimes() + "64,64"), HasSubstr("t.csv:8: the last line is cut off"));
+  EXPECT_THAT(LibraryErrorOf(LibraryTimesWith(GoodLibraryTimes(), "version 1", "version 2")),
+              HasSubstr("of version '2'"));
+  EXPECT_THAT(LibraryErrorOf(LibraryTimesWith(GoodLibraryTimes(), "# terms: ", "# term: ")),
+              HasSubstr("t.csv:2: expected"));
+  EXPECT_THAT(LibraryErrorOf(LibraryTimesWith(GoodLibraryTimes(), ",us,", ",ms,")),
+              HasSubstr("t.csv:4: expected the columns"));
+  EXPECT_THAT(LibraryErrorOf(LibraryTimesWith(GoodLibraryTimes(), "\n64,", "\n0,")),
+              HasSubstr("t.csv:5: m, n, k"));
+  EXPECT_THAT(LibraryErrorOf(LibraryTimesWith(GoodLibraryTimes(), "cublas,max", ",max")),
+              HasSubstr("t.csv:6: name"));
+  EXPECT_THAT(LibraryErrorOf(LibraryTimesWith(GoodLibraryTimes(), "server", "serves")),
+              HasSubstr("no mode 'serves'"));
+  EXPECT_THAT(LibraryErrorOf(LibraryTimesWith(GoodLibraryTimes(), "12.5", "0")),
+              HasSubstr("us: expected a number above 0"));
+  EXPECT_THAT(LibraryErrorOf(LibraryTimesWith(GoodLibraryTimes(), "1.5,1.25", "1.5,1.75")),
+              HasSubstr("outside its interval"));
+  EXPECT_THAT(LibraryErrorOf(LibraryTimesWith(GoodLibraryTimes(), "1.5,1.25,", "1.5,,")),
+              HasSubstr("lo: expected"));
+  EXPECT_THAT(LibraryErrorOf(LibraryTimesWith(GoodLibraryTimes(), "nn,f16", "nn,bf16")),
+              HasSubstr("more than one dtype"));
+  EXPECT_THAT(LibraryErrorOf(GoodLibraryTimes() + "64,64,128,torch,nn,f16,server,1,,,\n"),
+              HasSubstr("stand apart"));
+  EXPECT_THAT(LibraryErrorOf(LibraryTimesWith(GoodLibraryTimes(), ",server", "")),
+              HasSubstr("expected 11 cells, found 10"));
+  EXPECT_THAT(LibraryErrorOf(GoodLibraryTimes() + "64,64"),
+              HasSubstr("t.csv:8: the last line is cut off"));
 }
 
 TEST(LibraryTimesTest, NeverDiesOfWhatItReads) {

@@ -16,20 +16,20 @@ constexpr char kMmaSyncName[] = "mma_sync";
 
 using MmaSync = MmaSyncParameters;
 constexpr Parameter<MmaSync> kMmaSyncTable[] = {{"tile_m", &MmaSync::tile_m},
-                                   {"tile_n", &MmaSync::tile_n},
-                                   {"tile_k", &MmaSync::tile_k},
-                                   {"warps_m", &MmaSync::warps_m},
-                                   {"warps_n", &MmaSync::warps_n},
-                                   {"warps_k", &MmaSync::warps_k},
-                                   {"stages", &MmaSync::stages},
-                                   {"splits", &MmaSync::splits},
-                                   {"split_cluster", &MmaSync::split_cluster, 0},
-                                   {"staged_store", &MmaSync::staged_store, 0},
-                                   {"raster_group", &MmaSync::raster_group},
-                                   {"ctas_per_sm", &MmaSync::ctas_per_sm},
-                                   {"baked", &MmaSync::baked, 0},
-                                   {"early_reduce", &MmaSync::early_reduce, 0},
-                                   {"overlap", &MmaSync::overlap, 0}};
+                                                {"tile_n", &MmaSync::tile_n},
+                                                {"tile_k", &MmaSync::tile_k},
+                                                {"warps_m", &MmaSync::warps_m},
+                                                {"warps_n", &MmaSync::warps_n},
+                                                {"warps_k", &MmaSync::warps_k},
+                                                {"stages", &MmaSync::stages},
+                                                {"splits", &MmaSync::splits},
+                                                {"split_cluster", &MmaSync::split_cluster, 0},
+                                                {"staged_store", &MmaSync::staged_store, 0},
+                                                {"raster_group", &MmaSync::raster_group},
+                                                {"ctas_per_sm", &MmaSync::ctas_per_sm},
+                                                {"baked", &MmaSync::baked, 0},
+                                                {"early_reduce", &MmaSync::early_reduce, 0},
+                                                {"overlap", &MmaSync::overlap, 0}};
 
 // How a kernel treats the rims of the matrices (device enum Edge).
 enum class Edge : uint8_t { kExact, kAligned, kUnaligned };

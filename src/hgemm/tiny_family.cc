@@ -16,15 +16,15 @@ constexpr int64_t kStaticSharedBytes = 48 * 1024;
 
 using Tiny = TinyParameters;
 constexpr Parameter<Tiny> kTinyTable[] = {{"warp_m", &Tiny::warp_m},
-                                   {"warp_n", &Tiny::warp_n},
-                                   {"tile_warps_m", &Tiny::tile_warps_m},
-                                   {"tile_warps_n", &Tiny::tile_warps_n},
-                                   {"slice_warps", &Tiny::slice_warps},
-                                   {"cluster_slices", &Tiny::cluster_slices},
-                                   {"unroll", &Tiny::unroll},
-                                   {"accumulators", &Tiny::accumulators},
-                                   {"permute", &Tiny::permute, 0},
-                                   {"overlap", &Tiny::overlap, 0}};
+                                          {"warp_n", &Tiny::warp_n},
+                                          {"tile_warps_m", &Tiny::tile_warps_m},
+                                          {"tile_warps_n", &Tiny::tile_warps_n},
+                                          {"slice_warps", &Tiny::slice_warps},
+                                          {"cluster_slices", &Tiny::cluster_slices},
+                                          {"unroll", &Tiny::unroll},
+                                          {"accumulators", &Tiny::accumulators},
+                                          {"permute", &Tiny::permute, 0},
+                                          {"overlap", &Tiny::overlap, 0}};
 
 int64_t KBlocksPerWarp(const Problem& problem, const TinyParameters& p) {
   return problem.k / (32 * p.slice_warps * p.cluster_slices);

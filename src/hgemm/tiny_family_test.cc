@@ -102,7 +102,8 @@ TEST(TinyFamily, PlanCoversCOnceWithTheThreadsOfTheSource) {
       ASSERT_EQ(candidate.plan.operations.size(), 1u);
       const auto& launch = std::get<LaunchOperation>(candidate.plan.operations[0]);
       const int64_t tile = p.warp_m * p.tile_warps_m * p.warp_n * p.tile_warps_n;
-      EXPECT_EQ(TinyValue(launch.grid[0], problem) * tile, problem.m * problem.n * p.cluster_slices);
+      EXPECT_EQ(TinyValue(launch.grid[0], problem) * tile,
+                problem.m * problem.n * p.cluster_slices);
       EXPECT_EQ(TinyValue(launch.grid[0], problem) % TinyValue(launch.cluster[0], problem), 0);
       EXPECT_EQ(TinyValue(launch.block[0], problem), TinyThreads(p));
       EXPECT_EQ(launch.nonportable_cluster, p.cluster_slices == 16);

@@ -102,7 +102,8 @@ TEST(WgmmaFamily, PlanCoversEveryTileWithAClusterEach) {
   const Problem problem = {1000, 520, 4096, Layout::kTN};
   const LaunchOperation launch = LaunchOf(problem, {.cluster_m = 2, .splits = 4, .tma_store = 0});
   const Sizes sizes = SizesOf(problem, 16);
-  EXPECT_EQ(WgmmaValue(launch.grid[0], sizes), 4 * 5 * 8);  // ceil(1000/256) * ceil(520/128) clusters
+  EXPECT_EQ(WgmmaValue(launch.grid[0], sizes),
+            4 * 5 * 8);  // ceil(1000/256) * ceil(520/128) clusters
   EXPECT_EQ(WgmmaValue(launch.cluster[0], sizes), 8);
   EXPECT_EQ(WgmmaValue(launch.block[0], sizes), 288);
   EXPECT_EQ(WgmmaValue(launch.shared_bytes, sizes), 4 * 32768 + 80);
@@ -121,7 +122,7 @@ TEST(WgmmaFamily, EvenRoundsTakeNoMoreCtasThanTheyNeed) {
   ASSERT_TRUE(IsLegalWgmma(kSquare, {}, p));
   EXPECT_EQ(WgmmaValue(LaunchOf(kSquare, p).grid[0], SizesOf(kSquare, 132)), 128);
   EXPECT_EQ(WgmmaValue(LaunchOf({128, 512, 64, Layout::kTN}, p).grid[0],
-                  SizesOf({128, 512, 64, Layout::kTN}, 132)),
+                       SizesOf({128, 512, 64, Layout::kTN}, 132)),
             2);
   p.cluster_m = 2;
   EXPECT_EQ(WgmmaValue(LaunchOf(kSquare, p).grid[0], SizesOf(kSquare, 66)), 128);

@@ -82,7 +82,9 @@ bool StridesFit(const Problem& problem, const Wgmma& p) {
 
 int64_t WgmmaSharers(const Wgmma& p) { return p.ping_pong ? 1 : p.consumers; }
 int64_t WgmmaWarpgroupColumns(const Wgmma& p) { return p.tile_n / WarpgroupsN(p); }
-int64_t WgmmaAccumulators(const Wgmma& p) { return WarpgroupM(p) / 64 * WgmmaWarpgroupColumns(p) / 2; }
+int64_t WgmmaAccumulators(const Wgmma& p) {
+  return WarpgroupM(p) / 64 * WgmmaWarpgroupColumns(p) / 2;
+}
 int64_t WgmmaPanelColumns(const Wgmma& p) { return WgmmaWarpgroupColumns(p) % 64 == 0 ? 64 : 32; }
 
 int64_t WgmmaStorePanels(const Wgmma& p) {

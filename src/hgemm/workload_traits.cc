@@ -173,7 +173,7 @@ Traits TinyTraits(const Problem& problem, const Target& target, const Config& co
   const double loads = Double(unroll * (p.warp_m / 8 + p.warp_n / 8));
   const double batch = std::max(kLoadLatency / (blocks > p.unroll ? 2 : 1), loads * kLoadIssue);
   const double chain = Double(2 * blocks) * std::max(kMmaLatency / Double(p.accumulators),
-                                                       Double(fragments) * kMmaCycles);
+                                                     Double(fragments) * kMmaCycles);
   const double shuffle = problem.layout == Layout::kNN ? 0.15 : 0;
   t.chain_cycles = kLoadLatency + Double(CeilDiv(blocks, p.unroll) - 1) * batch +
                    loads * kLoadIssue + chain * (1 + shuffle);
@@ -207,9 +207,8 @@ Traits MmaSyncTraits(const Problem& problem, const Target& target, const Config&
   t.l2_bytes = Double((p.tile_m + p.tile_n) * p.tile_k * 2 * blocks);
   t.received_bytes = t.l2_bytes;
   const double a_block = t.tensor_cycles / Double(blocks) + 2 * kBarrier;
-  t.chain_cycles =
-      Double(blocks) *
-      RingPeriod(a_block, kLoadLatency, t.l2_bytes / Double(blocks), Double(p.stages - 1));
+  t.chain_cycles = Double(blocks) * RingPeriod(a_block, kLoadLatency, t.l2_bytes / Double(blocks),
+                                               Double(p.stages - 1));
   t.ramp_cycles = kLoadLatency + 250;
   t.epilogue_cycles = 200 + StoreCycles(t, target) * (p.staged_store ? 1.0 : kUnstagedStore) +
                       SliceReduceCycles(p.tile_m * p.tile_n, p.warps_k);
@@ -246,8 +245,7 @@ double WgmmaChainCycles(const WgmmaParameters& p, double multiply, double bytes,
   const double refill = kRefillLatency + (p.cluster_m * p.cluster_n > 1 ? kMulticastWait : 0);
   // One group of wgmma is in flight, so that the stage before it is given back late.
   const double stages = Double(p.stages) - kStageInFlight;
-  const double refilled =
-      Double(std::max<int64_t>(0, blocks * tiles - p.stages)) / Double(tiles);
+  const double refilled = Double(std::max<int64_t>(0, blocks * tiles - p.stages)) / Double(tiles);
   return (Double(blocks) - refilled) * a_block +
          refilled * RingPeriod(a_block, refill, bytes, stages);
 }
@@ -273,8 +271,8 @@ Traits WgmmaTraits(const Problem& problem, const Target& target, const Config& c
       std::max(p.ctas_per_sm, Residency(WgmmaThreads(p), registers, WgmmaSharedBytes(p)));
   t.cluster = WgmmaClusterSize(p);
   t.tensor_cycles = WgmmaTensorCycles(p, blocks);
-  t.l2_bytes = Double(blocks * p.tile_k * 2) * (Double(p.tile_m) / Double(p.cluster_n) +
-                                                  Double(p.tile_n) / Double(p.cluster_m));
+  t.l2_bytes = Double(blocks * p.tile_k * 2) *
+               (Double(p.tile_m) / Double(p.cluster_n) + Double(p.tile_n) / Double(p.cluster_m));
   t.received_bytes = Double(blocks * p.tile_k * 2 * (p.tile_m + p.tile_n));
   t.loads_by_tma = p.direct_load == 0;
   t.streams_c = p.stream_c != 0;

@@ -15,7 +15,7 @@ namespace warpsmith::judge {
 namespace {
 
 constexpr std::chrono::seconds kPeerStartPatience{120};  // importing torch takes tens of seconds
-constexpr size_t kMostWords = 2000;                  // of what a hostile process says about itself
+constexpr size_t kMostWords = 2000;  // of what a hostile process says about itself
 
 std::string Shortened(std::string text) {
   if (text.size() > kMostWords) text = text.substr(0, kMostWords) + "...";

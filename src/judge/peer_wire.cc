@@ -40,7 +40,9 @@ json ToJson(const std::vector<PeerRegion>& regions) {
   return list;
 }
 
-json PeerFields(const PeerStart& c) { return {{"device_uuid", c.device_uuid}, {"sandbox", c.sandbox}}; }
+json PeerFields(const PeerStart& c) {
+  return {{"device_uuid", c.device_uuid}, {"sandbox", c.sandbox}};
+}
 json PeerFields(const PeerArena& c) {
   return {{"task", warpsmith::ToJson(c.task)},
           {"workload", warpsmith::ToJson(c.workload)},
@@ -129,7 +131,9 @@ Result<PeerCommand> ReadDraw(const JsonReader& r) {
 
 }  // namespace
 
-std::string_view CommandName(const PeerCommand& command) { return kPeerCommandNames.at(command.index()); }
+std::string_view CommandName(const PeerCommand& command) {
+  return kPeerCommandNames.at(command.index());
+}
 
 std::string PeerCommandToText(const PeerCommand& command) {
   json document = std::visit([](const auto& c) { return PeerFields(c); }, command);

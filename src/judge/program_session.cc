@@ -161,7 +161,8 @@ Result<PeerReply> ProgramSession::Run(const PeerBurst& command, const Frame& fra
   if (frame.descriptors.size() != 1) return ProgramOutOfOrder("burst", "its page");
   const Call call = TRY(CalleeOf(command.callee));
   BurstPage page = TRY(BurstPage::Map(frame.descriptors.front()));
-  if (page.roles() != slots_.size()) return ProgramOutOfOrder("burst", "an arena of as many tensors");
+  if (page.roles() != slots_.size())
+    return ProgramOutOfOrder("burst", "an arena of as many tensors");
   if (!command.trace) {
     TRY(RunCalls(command, page, call));
     return PeerReply{};

@@ -12,7 +12,7 @@ namespace warpsmith::judge {
 namespace {
 
 constexpr std::chrono::seconds kTorchStartLimit{180};  // importing torch from a cold disk
-constexpr std::chrono::seconds kLoadLimit{600};   // torch.compile tries many kernels
+constexpr std::chrono::seconds kLoadLimit{600};        // torch.compile tries many kernels
 constexpr std::chrono::seconds kTorchMapLimit{120};
 constexpr int kChoiceBursts = 3;
 constexpr double kLeastLead = 1.1;  // below it two times are alike
@@ -36,7 +36,8 @@ Result<PeerProcess*> ProgramTrial::Torch() {
   kept.null_us.clear();
   kept.process = TRY(context_.torch());
   TRY(kept.process->AwaitReady(kTorchStartLimit));
-  const PeerCallResult mapped = TRY(MapArenaIn(Bench(), job().workload, *kept.process, kTorchMapLimit));
+  const PeerCallResult mapped =
+      TRY(MapArenaIn(Bench(), job().workload, *kept.process, kTorchMapLimit));
   if (std::holds_alternative<PeerReply>(mapped)) return kept.process.get();
   kept.process.reset();
   return ErrorOfPeer(mapped, "PyTorch: mapping the arena");

@@ -89,9 +89,11 @@ json OutcomeJson(const Overview& overview, const knowledge::Outcome& outcome) {
 std::vector<const knowledge::Outcome*> Listed(const Overview& overview) {
   std::vector<const knowledge::Outcome*> listed;
   for (const knowledge::Outcome& outcome : overview.outcomes) listed.push_back(&outcome);
-  std::stable_sort(listed.begin(), listed.end(), [](const knowledge::Outcome* a, const knowledge::Outcome* b) {
-    return std::pair(a->failure.has_value(), a->date) > std::pair(b->failure.has_value(), b->date);
-  });
+  std::stable_sort(listed.begin(), listed.end(),
+                   [](const knowledge::Outcome* a, const knowledge::Outcome* b) {
+                     return std::pair(a->failure.has_value(), a->date) >
+                            std::pair(b->failure.has_value(), b->date);
+                   });
   listed.resize(std::min(listed.size(), kListedOutcomes));
   return listed;
 }

@@ -103,7 +103,8 @@ TEST(SuiteCsv, HasTheSameColumnsInEveryRow) {
 }
 
 TEST(SuiteJson, IsOneDocument) {
-  const auto json = nlohmann::json::parse(SuiteJson(SampleRows(), SummariseSuite(SampleRows(), 0.95)));
+  const auto json =
+      nlohmann::json::parse(SuiteJson(SampleRows(), SummariseSuite(SampleRows(), 0.95)));
   EXPECT_EQ(json.at("schema"), "warpsmith.suite");
   EXPECT_EQ(json.at("verdicts").size(), 5U);
   EXPECT_EQ(json.at("failures").at("incorrect: bound"), 1);

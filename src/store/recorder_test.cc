@@ -29,7 +29,8 @@ class RecorderTest : public testing::Test {
     for (const Point& point : space.points()) {
       const Job job = TestJob(point);
       if (appended == limit || recorder.Has(job.key)) continue;
-      EXPECT_TRUE(recorder.Append(index, job, {job.key, TestVerdict(point, kRecorderSide), 0.125}).ok());
+      EXPECT_TRUE(
+          recorder.Append(index, job, {job.key, TestVerdict(point, kRecorderSide), 0.125}).ok());
       ++appended;
     }
     return appended;

@@ -187,7 +187,8 @@ TEST_F(SqliteStoreTest, TakesADeadWorkersJobOver) {
 TEST_F(SqliteStoreTest, ImportsTheSameVerdictOnce) {
   auto store = Open();
   const Job job = TestJob(TestSpace(kStoreSide).points()[0]);
-  const Completed completed{job.key, TestVerdict(TestSpace(kStoreSide).points()[0], kStoreSide), 0.25};
+  const Completed completed{job.key, TestVerdict(TestSpace(kStoreSide).points()[0], kStoreSide),
+                            0.25};
   EXPECT_EQ(*store->Import(job, completed), true);
   const std::string once = *CanonicalDump(*store);
   EXPECT_EQ(*store->Import(job, completed), false);
@@ -250,7 +251,8 @@ TEST_F(SqliteStoreTest, AFullDiskIsAnErrorAndLeavesNothingHalfWritten) {
   const auto steps = store->Steps("run");
   ASSERT_TRUE(steps.ok()) << steps.error().Line();
   EXPECT_GE(steps->size(), 3U);
-  for (auto i = static_cast<int64_t>(steps->size()); i < kStoreSide * kStoreSide; ++i) Finish(*store, i);
+  for (auto i = static_cast<int64_t>(steps->size()); i < kStoreSide * kStoreSide; ++i)
+    Finish(*store, i);
   EXPECT_EQ(store->Steps("run")->size(), static_cast<size_t>(kStoreSide * kStoreSide));
 }
 

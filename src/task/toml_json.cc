@@ -23,7 +23,7 @@ namespace warpsmith::task {
 namespace {
 
 Error BadToml(const std::filesystem::path& path, const toml::source_region& where,
-          std::string_view what) {
+              std::string_view what) {
   std::ostringstream line;
   line << path.string() << ":" << where.begin.line << ":" << where.begin.column << ": " << what;
   return {ErrorCode::kBadInput, line.str(), "see docs/task-and-plan-format.md"};
@@ -95,7 +95,8 @@ Result<nlohmann::json> ParseTomlAsJson(const std::filesystem::path& path, std::s
     return BadToml(path, {place, place, {}}, "a key of more than 64 parts");
   }
   const toml::parse_result parsed = toml::parse(text, path.string());
-  if (!parsed) return BadToml(path, parsed.error().source(), std::string(parsed.error().description()));
+  if (!parsed)
+    return BadToml(path, parsed.error().source(), std::string(parsed.error().description()));
   return Convert(path, parsed.table(), 0);
 }
 

@@ -39,7 +39,8 @@ Result<ComparisonFile> ComparisonFile::Open(const fs::path& path,
   ComparisonFile file;
   file.table_.terms = terms;
   if (path.empty()) return file;
-  FileLock lock = TRY(FileLock::Acquire(path.string() + ".lock", path.string(), kComparisonLockPatience));
+  FileLock lock =
+      TRY(FileLock::Acquire(path.string() + ".lock", path.string(), kComparisonLockPatience));
   const std::string text = TRY(TextIfThere(path));
   size_t whole_bytes = 0;
   if (!text.empty()) {

@@ -107,10 +107,10 @@ std::optional<Measured> Contest::Taken(const ShapeTerms& terms, const Verdict& v
     return std::nullopt;
   }
   const Evidence& evidence = verdict.evidence;
-  return Measured{
-      {OrUnknownText(evidence.date), OrUnknownText(evidence.driver), OrUnknownText(evidence.toolchain),
-       OrUnknownText(evidence.baseline_library), OrUnknownText(std::string(build_info::Version()))},
-      *std::move(shape)};
+  return Measured{{OrUnknownText(evidence.date), OrUnknownText(evidence.driver),
+                   OrUnknownText(evidence.toolchain), OrUnknownText(evidence.baseline_library),
+                   OrUnknownText(std::string(build_info::Version()))},
+                  *std::move(shape)};
 }
 
 }  // namespace warpsmith::cli

@@ -122,7 +122,7 @@ Status AddTorch(const DeviceInfo& info, const std::function<bool()>& stop, Libra
 }
 
 Result<std::string> BenchTermsOf(Machine& machine, const BenchOptions& options,
-                            const hgemm::Catalogue& catalogue) {
+                                 const hgemm::Catalogue& catalogue) {
   const std::string kernels = TRY(CatalogueTerm(catalogue));
   if (machine.recorded() != nullptr) {
     return fmt::format("{}; driver {}; {}; replayed from a recording", machine.info().name,
@@ -209,8 +209,8 @@ Result<int> RunHgemmBench(const BenchOptions& options) {
                  "run it where 'warpsmith doctor' finds one"};
   }
   if (!options.common.quiet) std::fprintf(stderr, "%s\n", machine.notice().c_str());
-  LibraryFile file = TRY(LibraryFile::Open(options.csv, TRY(BenchTermsOf(machine, options, catalogue)),
-                                           options.product.dtype));
+  LibraryFile file = TRY(LibraryFile::Open(
+      options.csv, TRY(BenchTermsOf(machine, options, catalogue)), options.product.dtype));
   const CallTime time(options.pace);
   bool begun = false;  // the first shape is measured whatever --max-seconds says
   const auto stop = [&] { return Interrupted() || (std::exchange(begun, true) && time.IsLate()); };

@@ -75,7 +75,8 @@ std::vector<VerifyOne> ChecksOf(const hgemm::Problem& problem, const hgemm::Targ
 }
 
 // The kernels that a catalogue chose, as this program makes them.
-Result<std::vector<VerifyOne>> CatalogueChecks(const std::string& path, const search::Slice& slice) {
+Result<std::vector<VerifyOne>> CatalogueChecks(const std::string& path,
+                                               const search::Slice& slice) {
   const hgemm::Catalogue catalogue = TRY(ReadCatalogue(path));
   std::vector<hgemm::CatalogueRow> rows;
   for (const hgemm::CatalogueRow& row : catalogue.rows) {
@@ -106,7 +107,7 @@ std::vector<hgemm::Problem> ProblemsOf(const std::vector<task::HgemmShape>& shap
 
 // Spaces are large and a grid has many: every core enumerates.
 std::vector<VerifyOne> AllChecks(const std::vector<hgemm::Problem>& problems,
-                             const hgemm::Target& target) {
+                                 const hgemm::Target& target) {
   const size_t items = problems.size();
   std::vector<std::vector<VerifyOne>> parts(items);
   const size_t threads = std::max(1u, std::thread::hardware_concurrency());

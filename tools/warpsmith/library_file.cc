@@ -33,7 +33,8 @@ Result<LibraryFile> LibraryFile::Open(const fs::path& path, const std::string& t
   file.table_.dtype = dtype;
   if (path.empty()) return file;
   file.path_ = path;
-  file.lock_.emplace(TRY(FileLock::Acquire(path.string() + ".lock", path.string(), kLibraryLockPatience)));
+  file.lock_.emplace(
+      TRY(FileLock::Acquire(path.string() + ".lock", path.string(), kLibraryLockPatience)));
   TRY(file.GoOn());
   std::vector<Sizes> shapes;
   for (const hgemm::LibraryTimes& shape : file.table_.shapes) shapes.push_back(shape.shape);

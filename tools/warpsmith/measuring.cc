@@ -10,8 +10,8 @@
 namespace warpsmith::cli {
 namespace {
 
-constexpr int kMostOnDevice = 4;    // enough that it never waits for us
-constexpr size_t kWindow = 96;  // begun and not delivered: bounds the images in memory
+constexpr int kMostOnDevice = 4;  // enough that it never waits for us
+constexpr size_t kWindow = 96;    // begun and not delivered: bounds the images in memory
 
 int CompileThreads() {
   return std::max(1, static_cast<int>(std::thread::hardware_concurrency()) - 2);

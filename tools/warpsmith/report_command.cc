@@ -12,7 +12,9 @@ namespace {
 
 constexpr std::string_view kCertifySuffix = "/certify-";
 
-bool IsCertificationRun(const std::string& id) { return id.find(kCertifySuffix) != std::string::npos; }
+bool IsCertificationRun(const std::string& id) {
+  return id.find(kCertifySuffix) != std::string::npos;
+}
 
 Result<int> ListRuns(const std::vector<RunRecord>& runs, bool json) {
   nlohmann::json rows = nlohmann::json::array();

@@ -109,7 +109,8 @@ Difference Differences(const Contents& a, const Contents& b) {
 bool Empty(const Difference& difference) { return Words(difference).empty(); }
 
 std::string Words(const Difference& difference) {
-  std::string text = RecordLines("state", difference.states) + RecordLines("technique", difference.techniques) +
+  std::string text = RecordLines("state", difference.states) +
+                     RecordLines("technique", difference.techniques) +
                      RecordLines("prior", difference.priors);
   for (const CellChange& change : difference.cells) text += Line(change);
   return text + Count('-', difference.outcomes_removed, "outcomes") +

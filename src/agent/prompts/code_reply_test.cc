@@ -20,7 +20,9 @@ constexpr const char* kOld =
     "}\n";
 constexpr const char* kNew = "extern \"C\" __global__ void scale(const float4* x) {}\n";
 
-ReplyBase ReplyBaseOf() { return {{{"kernel.cu", kOld}, {"tile.cuh", "#define TILE 16\n"}}, "kernel.cu"}; }
+ReplyBase ReplyBaseOf() {
+  return {{{"kernel.cu", kOld}, {"tile.cuh", "#define TILE 16\n"}}, "kernel.cu"};
+}
 
 CodeReply Read(const std::string& reply, const ReplyBase& base = ReplyBaseOf()) {
   auto read = ReadCodeReply(reply, base);

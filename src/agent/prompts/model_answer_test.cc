@@ -48,7 +48,8 @@ TEST(ModelAnswer, RefusesStatesThatCannotBe) {
   EXPECT_THAT(WhyNotAnswer(ReadStates("{\"states\": [" + one + "," + one + "]}", 1)),
               HasSubstr("each kernel once"));
   EXPECT_EQ(WhyNotAnswer(ReadStates("I cannot tell.", 1)), "the answer has no JSON object");
-  EXPECT_EQ(WhyNotAnswer(ReadStates("```json\n{\"states\": [", 1)), "the answer ends inside a block");
+  EXPECT_EQ(WhyNotAnswer(ReadStates("```json\n{\"states\": [", 1)),
+            "the answer ends inside a block");
 }
 
 TEST(ModelAnswer, KnowsTheNamesOfStates) {

@@ -35,12 +35,15 @@ TEST(PromptTemplate, FillsVariablesAndKeepsItsVersion) {
 }
 
 TEST(PromptTemplate, RefusesWhatItCannotFill) {
-  EXPECT_EQ(WhyNotTemplate("version: 1\n---\n{{nmae}}"), "prompt 'p.md': no variable is called 'nmae'");
-  EXPECT_EQ(WhyNotTemplate("version: 1\n---\n{{ name }}"), "prompt 'p.md': no variable is called ' name '");
+  EXPECT_EQ(WhyNotTemplate("version: 1\n---\n{{nmae}}"),
+            "prompt 'p.md': no variable is called 'nmae'");
+  EXPECT_EQ(WhyNotTemplate("version: 1\n---\n{{ name }}"),
+            "prompt 'p.md': no variable is called ' name '");
   EXPECT_EQ(WhyNotTemplate("version: 1\n---\n{{name"), "prompt 'p.md': a '{{' is never closed");
   EXPECT_EQ(WhyNotTemplate("version: 1\n---\nthe {{code}}"),
             "prompt 'p.md': 'code' needs a line of its own");
-  EXPECT_EQ(WhyNotTemplate("version: 1x\n---\n"), "prompt 'p.md': version '1x' is no number from 1");
+  EXPECT_EQ(WhyNotTemplate("version: 1x\n---\n"),
+            "prompt 'p.md': version '1x' is no number from 1");
   EXPECT_EQ(WhyNotTemplate("version: 0\n---\n"), "prompt 'p.md': version '0' is no number from 1");
   EXPECT_NE(WhyNotTemplate("hello").find("does not begin with 'version: N'"), std::string::npos);
 }

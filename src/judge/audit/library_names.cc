@@ -74,8 +74,9 @@ const LibraryFamily* FamilyOfFile(std::string_view file) {
 
 const LibraryFamily* FamilyOfKernel(std::string_view demangled) {
   return FirstFamily([demangled](const LibraryFamily& family) {
-    return std::any_of(family.kernels.begin(), family.kernels.end(),
-                       [demangled](std::string_view part) { return NameContains(demangled, part); });
+    return std::any_of(
+        family.kernels.begin(), family.kernels.end(),
+        [demangled](std::string_view part) { return NameContains(demangled, part); });
   });
 }
 

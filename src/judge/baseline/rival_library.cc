@@ -75,7 +75,7 @@ Result<plan::TimedCallable> FromEntry(const std::string& path, void* handle, Riv
             entry(shape.m, shape.n, shape.k, transpose_b, at.a, at.b, at.c, stream.handle());
         if (result == 0) return {};
         return BadLibrary(path, "warpsmith_rival_gemm gave " + std::to_string(result) +
-                             ": no kernel for this product");
+                                    ": no kernel for this product");
       }};
 }
 
@@ -124,7 +124,8 @@ Result<plan::TimedCallable> FromGemmLibrary(const std::string& path, void* handl
         const auto status =
             state->run(state->library, &state->problem, at.a, at.b, at.c,
                        Pointer(state->memory.address()), state->memory.bytes(), stream.handle());
-        return status == WARPSMITH_GEMM_OK ? Status() : Status(BadLibrary(path, state->last_error()));
+        return status == WARPSMITH_GEMM_OK ? Status()
+                                           : Status(BadLibrary(path, state->last_error()));
       }};
 }
 
@@ -132,7 +133,8 @@ Result<plan::TimedCallable> FromGemmLibrary(const std::string& path, void* handl
 
 Result<std::string> RivalVersion(const std::string& path) {
   void* handle = TRY(Open(path));
-  const auto version = FindFunction(handle, "warpsmith_gemm_version", decltype (&warpsmith_gemm_version)());
+  const auto version =
+      FindFunction(handle, "warpsmith_gemm_version", decltype (&warpsmith_gemm_version)());
   return version == nullptr ? path : "libwarpsmith_gemm " + std::string(version());
 }
 

@@ -7,7 +7,7 @@
 namespace warpsmith::profile {
 namespace {
 
-constexpr double kPipeBusyPct = 60;        // from here on a unit counts as saturated
+constexpr double kPipeBusyPct = 60;    // from here on a unit counts as saturated
 constexpr double kClearlyMorePct = 5;  // of two busy memories, the inner needs this much more
 
 // `cause` is the fraction of the unit's work for which another rule has a reason: the reason comes

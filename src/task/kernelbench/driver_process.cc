@@ -36,13 +36,14 @@ Result<std::string> RunDescribe(std::vector<std::string> arguments, const Descri
       TRY(RunProcess(arguments, process, {"TMPDIR=" + folder.path().string()}));
   if (ran.timed_out) {
     return DriverError("compiling and running it did not end within " +
-                  std::to_string(limits.wall.count()) + " s");
+                       std::to_string(limits.wall.count()) + " s");
   }
-  if (ran.signal != 0) return DriverError(std::string("its main() ends with ") + strsignal(ran.signal));
+  if (ran.signal != 0)
+    return DriverError(std::string("its main() ends with ") + strsignal(ran.signal));
   std::error_code ignored;
   if (!std::filesystem::exists(result, ignored)) {
-    return DriverError("its process ended without an answer (status " + std::to_string(ran.exit_status) +
-                  "): " + LastLine(ran.output));
+    return DriverError("its process ended without an answer (status " +
+                       std::to_string(ran.exit_status) + "): " + LastLine(ran.output));
   }
   return ReadFile(result);
 }

@@ -46,7 +46,8 @@ json OptionsOf(const Binding& binding, const DriverDescription& driver, const js
 // The module that a problem may be paired with.
 Result<const ModulePairs::Module*> ModuleOf(const ModulePairs& pairs, const Problem& problem) {
   const auto found = pairs.modules.find({problem.level, problem.number});
-  if (found == pairs.modules.end()) return PairingError("KernelBench has no problem of this number");
+  if (found == pairs.modules.end())
+    return PairingError("KernelBench has no problem of this number");
   if (!found->second.inspection.ok()) {
     return PairingError("its module does not load: " + found->second.inspection.error().message);
   }

@@ -123,7 +123,7 @@ json Skeleton(const TaskNames& names) {
 Status CheckTensors(const json& tensors) {
   if (tensors.size() > kMostTensors) {
     return DocumentError("it has " + std::to_string(tensors.size()) + " tensors; the judge takes " +
-                  std::to_string(kMostTensors));
+                         std::to_string(kMostTensors));
   }
   for (const json& tensor : tensors) {
     if (tensor["role"] == "input") return {};
@@ -185,8 +185,8 @@ Result<json> DriverTask(const TaskNames& names, const DriverDescription& descrip
                         const LaunchDeclaration& declaration) {
   if (description.arguments.size() != declaration.parameters.size()) {
     return DocumentError("its launch was given " + std::to_string(description.arguments.size()) +
-                  " arguments, its declaration has " +
-                  std::to_string(declaration.parameters.size()));
+                         " arguments, its declaration has " +
+                         std::to_string(declaration.parameters.size()));
   }
   json task = Skeleton(names);
   std::vector<std::string> tensor_names;
