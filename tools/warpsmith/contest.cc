@@ -8,7 +8,7 @@
 #include "hgemm/built_kernels.h"
 #include "hgemm_products.h"
 #include "judge/floor.h"
-#include "measuring.h"
+#include "search/session.h"
 #include "task/hgemm_task.h"
 
 namespace warpsmith::cli {
@@ -77,19 +77,20 @@ Result<std::optional<Measured>> Contest::Measure(const hgemm::Problem& problem,
     next_ = TRY(Prepare(*next));
     compiled_ = CompileAhead(*next_);
   }
-  if (const auto made = subject.job.make(subject.point); !made.ok()) {
+  const auto made = subject.job.make(subject.point);
+  if (!made.ok()) {
     std::fprintf(stderr, "%s: %s\n", hgemm::NameOf(problem).c_str(), made.error().Line().c_str());
     return std::optional<Measured>();
   }
   subject.job.task.baselines = {std::string(hgemm::kBar), library_baseline_};
   const ShapeTerms terms{problem, ChoiceOf(subject.row), TRY(FloorOf(machine_, subject.job)),
                          library_baseline_};
-  std::optional<Measured> measured;
-  TRY(MeasurePoints(machine_, subject.job, AgainstProtocol(), {subject.point},
-                    [&](const Job&, const Completed& completed) -> Result<bool> {
-                      measured = Taken(terms, completed.verdict);
-                      return true;
-                    }));
+  search::Session session({subject.job.task, subject.job.workload, AgainstProtocol()},
+                          TRY(machine_.seams()));
+  const auto judged = session.Evaluate(*made);
+  if (!judged.ok() && judged.error().code == ErrorCode::kInterrupted)
+    return std::optional<Measured>();
+  const std::optional<Measured> measured = Taken(terms, TRY(judged).step.verdict);
   if (measured && subject.row != nullptr && TRY(hgemm::HasChanged(*subject.row))) ++changed_;
   return measured;
 }

@@ -158,6 +158,8 @@ Status MeasureAll(Machine& machine, const std::vector<task::HgemmShape>& shapes,
     const Result<MeasuredLibraries> measured = Measure(machine, shape, options, catalogue);
     if (measured.ok()) {
       TRY(file.Append(SessionOf(*measured), measured->times, measured->samples));
+    } else if (measured.error().code == ErrorCode::kInterrupted) {
+      ++left;
     } else if (IsOfOneShape(measured.error())) {
       std::fprintf(stderr, "%s\n", measured.error().Line().c_str());
       ++failed;
