@@ -2,8 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "agent_models.h"
-#include "agent_recording.h"
+#include "agent/runs/models_by_role.h"
+#include "agent/runs/run_recording.h"
 #include "agent_run.h"
 #include "agent_world.h"
 #include "task/task_file.h"
@@ -34,9 +34,9 @@ class AgentCommandTest : public testing::Test {
 
   std::filesystem::path Recording() const { return world_.folder.path() / "run.wsrec"; }
   Status Record() {
-    std::vector<JudgedStep> steps;
+    std::vector<agent::JudgedStep> steps;
     for (const Step& step : real_.steps) steps.push_back({step, Protocol::Screened()});
-    return RecordRun(Recording(), world_.Request().run, steps, real_.memos, nullptr);
+    return agent::RecordRun(Recording(), world_.Request().run, steps, real_.memos, nullptr);
   }
   OptimizeOptions Options() const {
     OptimizeOptions options;
@@ -78,7 +78,7 @@ TEST_F(AgentCommandTest, AReplayCanBeRecordedAgain) {
   options.agent.record = (world_.folder.path() / "again.wsrec").string();
   ASSERT_TRUE(RunAgent(options).ok());
   const auto device = store::RecordedDevice::Open(options.agent.record).value();
-  const auto run = FindRecordedRun(*device, world_.task, world_.workload);
+  const auto run = agent::FindRecordedRun(*device, world_.task, world_.workload);
   ASSERT_TRUE(run.ok()) << run.error().Line();
   EXPECT_EQ(run->memos, real_.memos);
   EXPECT_EQ(run->steps, static_cast<int64_t>(real_.steps.size()));
@@ -121,7 +121,7 @@ TEST(AgentModels, ASpecSaysRoleKindAndPlace) {
   AgentOptions options;
   options.models = {"exchange:" + folder.path().string(),
                     "review=openai:small@http://127.0.0.1:9/v1"};
-  const auto models = OpenModels(options, {});
+  const auto models = agent::OpenModels(options, {});
   if (!models.ok()) {  // no libcurl here
     EXPECT_EQ(models.error().code, ErrorCode::kUnavailable) << models.error().Line();
     GTEST_SKIP();
@@ -135,9 +135,9 @@ TEST(AgentModels, RefusesWhatIsNone) {
   for (const char* text : {"gpt", "openai:", "openai:model", "sorcery=exchange:x", "telepathy:x"}) {
     AgentOptions options;
     options.models = {text};
-    EXPECT_EQ(OpenModels(options, {}).error().code, ErrorCode::kUsage) << text;
+    EXPECT_EQ(agent::OpenModels(options, {}).error().code, ErrorCode::kUsage) << text;
   }
-  EXPECT_EQ(OpenModels({}, {}).error().code, ErrorCode::kUsage);
+  EXPECT_EQ(agent::OpenModels({}, {}).error().code, ErrorCode::kUsage);
 }
 
 TEST(AgentModels, ABudgetOfTokensNeedsALimitOfReplies) {
@@ -146,12 +146,12 @@ TEST(AgentModels, ABudgetOfTokensNeedsALimitOfReplies) {
   options.models = {"exchange:" + folder.path().string()};
   Budget budget;
   budget.tokens = 1000;
-  EXPECT_THAT(OpenModels(options, budget).error().fix, HasSubstr("--max-tokens"));
+  EXPECT_THAT(agent::OpenModels(options, budget).error().fix, HasSubstr("--max-tokens"));
   options.max_tokens = 100;
-  EXPECT_TRUE(OpenModels(options, budget).ok());
+  EXPECT_TRUE(agent::OpenModels(options, budget).ok());
   budget.money = 1;
   options.models.push_back("review=openai:small@http://127.0.0.1:9/v1");
-  const auto models = OpenModels(options, budget);
+  const auto models = agent::OpenModels(options, budget);
   ASSERT_FALSE(models.ok());
   if (models.error().code != ErrorCode::kUnavailable) {
     EXPECT_THAT(models.error().message, HasSubstr("no price"));

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "agent_recording.h"
+#include "agent/runs/run_recording.h"
 #include "agent_world.h"
 #include "core/protocol.h"
 #include "store/run_memos.h"
@@ -37,7 +37,7 @@ struct RecordedWorld {
     };
   }
 
-  JudgedStep Certified(Step step) const {
+  agent::JudgedStep Certified(Step step) const {
     Job job{"", world.task, world.workload, step.candidate, std::nullopt, Protocol::Certified()};
     job.key = MeasurementKey(job.candidate, job.task, job.workload, job.protocol);
     step.verdict = world.judge(job);
@@ -50,7 +50,7 @@ struct RecordedWorld {
     const agent::World::End end = world.Go("recorded");
     const search::LoopResult loop = TRY(end.loop);
     TRY(end.concluded);
-    std::vector<JudgedStep> steps;
+    std::vector<agent::JudgedStep> steps;
     for (Step step : end.steps) {
       step.verdict.evidence.date = "2026-11-21T10:00:00Z";  // of refusals, too
       steps.push_back({std::move(step), Protocol::Screened()});
@@ -68,9 +68,9 @@ struct RecordedWorld {
         steps.push_back(Certified(best[i]));
       }
     }
-    memos[kEndKey] =
-        TextOf({world.budget.evaluations, end.limit.value_or(loop.limit), end.wallet_end});
-    return RecordRun(path, world.Request().run, steps, memos, nullptr);
+    memos[agent::kEndKey] =
+        agent::TextOf({world.budget.evaluations, end.limit.value_or(loop.limit), end.wallet_end});
+    return agent::RecordRun(path, world.Request().run, steps, memos, nullptr);
   }
 };
 

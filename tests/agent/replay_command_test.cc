@@ -93,7 +93,7 @@ TEST_F(ReplayCommandTest, ShippedRunsReplayToTheSameBytes) {
     const std::string name = recording.stem();
     const auto task = FindShippedFile("tasks/" + name);
     ASSERT_TRUE(task.ok()) << recording << " is named after no task in tasks/";
-    const auto runs = RecordedRuns(*store::RecordedDevice::Open(recording).value());
+    const auto runs = agent::RecordedRuns(*store::RecordedDevice::Open(recording).value());
     ASSERT_TRUE(runs.ok()) << runs.error().Line();
     EXPECT_GE(runs->front().steps, kStepsOfAShippedRun) << recording;
     Replay(recording, task->string(), At(name + ".wsrec"));
@@ -186,9 +186,10 @@ TEST_F(ReplayCommandTest, OneThatWasReplayedIntoThisStoreBefore) {
 TEST_F(ReplayCommandTest, ARecordingWithoutItsEndIsOneThatEvaluationsEnded) {
   RecordedWorld run;
   const agent::World::End end = run.world.Go("old");
-  std::vector<JudgedStep> steps;
+  std::vector<agent::JudgedStep> steps;
   for (const Step& step : end.steps) steps.push_back({step, Protocol::Screened()});
-  ASSERT_TRUE(RecordRun(At("old.wsrec"), run.world.Request().run, steps, end.memos, nullptr).ok());
+  ASSERT_TRUE(
+      agent::RecordRun(At("old.wsrec"), run.world.Request().run, steps, end.memos, nullptr).ok());
   Replay(At("old.wsrec"), kScriptedTask, At("again.wsrec"));
   EXPECT_EQ(Difference(ContentOf(At("old.wsrec")), ContentOf(At("again.wsrec"))), "");
 }

@@ -6,13 +6,13 @@
 #include <nlohmann/json.hpp>
 
 #include "agent/models/exchange.h"
+#include "agent/runs/part_kernels.h"
 #include "agent/split/confined.h"
 #include "agent/split/test_split.h"
 #include "base/subprocess.h"
 #include "command_line.h"
 #include "core/serialize.h"
 #include "judge/torch/torch_process.h"
-#include "part_kernels.h"
 #include "recorded_world.h"
 #include "task/task_file.h"
 #include "task_commands.h"
@@ -157,7 +157,7 @@ TEST_F(SplitCommandTest, RefusesWhatCannotBeSplit) {
 class PartKernelsTest : public SplitCommandTest {
  protected:
   auto Kernels() const {
-    return PartKernels(At("split"), Whole(), *store_, store::TestDevice().architecture);
+    return agent::PartKernels(At("split"), Whole(), *store_, store::TestDevice().architecture);
   }
   void Export(const std::string& part, const Candidate& kernel) const {
     WriteTest(At("split/" + part + "/best/candidate.json"), ToJson(kernel).dump());
@@ -209,7 +209,7 @@ TEST_F(PartKernelsTest, TakesExportedKernelsAndTheBestInTheStore) {
   EXPECT_THAT((*kernels)[1].facts, HasSubstr("its tensor rows is h of the whole"));
   EXPECT_THAT((*kernels)[1].facts, HasSubstr("torch.softmax(rows, dim=-1)"));
   EXPECT_THAT((*kernels)[0].facts, Not(HasSubstr("37"))) << "hidden sizes stay hidden";
-  EXPECT_FALSE(PartKernels(At("split"), Whole(), *store_, "sm_70").ok()) << "another GPU's";
+  EXPECT_FALSE(agent::PartKernels(At("split"), Whole(), *store_, "sm_70").ok()) << "another GPU's";
 }
 
 TEST_F(PartKernelsTest, AreThoseOfThisTask) {
@@ -218,7 +218,7 @@ TEST_F(PartKernelsTest, AreThoseOfThisTask) {
   ASSERT_TRUE(Kernels().ok());
   Task other = Whole();
   other.tolerance.reduction_length = Expression::Constant(7);
-  const auto kernels = PartKernels(At("split"), other, *store_, "sm_90a");
+  const auto kernels = agent::PartKernels(At("split"), other, *store_, "sm_90a");
   ASSERT_FALSE(kernels.ok());
   EXPECT_THAT(kernels.error().message, HasSubstr("splits another task"));
 }

@@ -1,7 +1,7 @@
 // What `warpsmith optimize --proposer agent` can be told.
 #include "agent_command_line.h"
 
-#include "agent_options.h"
+#include "agent/runs/options.h"
 
 namespace warpsmith::cli {
 namespace {

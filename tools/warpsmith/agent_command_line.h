@@ -4,7 +4,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include "agent_options.h"
+#include "agent/runs/options.h"
 
 namespace warpsmith::cli {
 

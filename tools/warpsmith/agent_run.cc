@@ -4,23 +4,25 @@
 
 #include <cstdio>
 
-#include "agent_beginning.h"
-#include "agent_loop.h"
+#include "agent/runs/agent_run.h"
+#include "agent/runs/beginning.h"
+#include "agent/runs/part_kernels.h"
 #include "judging.h"
-#include "part_kernels.h"
 #include "report/terminal.h"
+#include "search.h"
 #include "store/run_memos.h"
 
 namespace warpsmith::cli {
 namespace {
 
-Result<AgentSetting> ReplayOf(const task::LoadedTask& loaded, Machine& machine,
-                              const std::string& recording) {
+Result<agent::AgentSetting> ReplayOf(const task::LoadedTask& loaded, Machine& machine,
+                                     const std::string& recording) {
   if (machine.recorded() == nullptr) {
     return Error{ErrorCode::kConfig, "a run is replayed from a recording, not on a GPU",
                  "name it as the device, too: --device " + recording};
   }
-  return ToReplay(TRY(FindRecordedRun(*machine.recorded(), loaded.task, loaded.workload)));
+  return agent::ToReplay(
+      TRY(agent::FindRecordedRun(*machine.recorded(), loaded.task, loaded.workload)));
 }
 
 Status CheckParts(const OptimizeOptions& options) {
@@ -29,16 +31,16 @@ Status CheckParts(const OptimizeOptions& options) {
                "give one of them"};
 }
 
-Result<AgentSetting> Prepare(const OptimizeOptions& options, Machine& machine) {
-  AgentSetting setting;
+Result<agent::AgentSetting> Prepare(const OptimizeOptions& options, Machine& machine) {
+  agent::AgentSetting setting;
   setting.loaded = TRY(LoadJudgeable(options.task, options.workload));
   setting.budget = TRY(ParseBudget(options.search.budget));
-  TRY(CheckAsked(options.agent));
+  TRY(agent::CheckAsked(options.agent));
   TRY(CheckParts(options));
-  setting.models = TRY(OpenModels(options.agent, setting.budget));
+  setting.models = TRY(agent::OpenModels(options.agent, setting.budget));
   if (setting.models.recording.empty()) {
     setting.beginning =
-        TRY(BeginningOf(options, setting.loaded.task, setting.models.waits_for_answers));
+        TRY(agent::BeginningOf(options, setting.loaded.task, setting.models.waits_for_answers));
   } else {
     setting = TRY(ReplayOf(setting.loaded, machine, setting.models.recording));
   }
@@ -53,11 +55,11 @@ Result<std::vector<agent::PartKernel>> PartsOf(const OptimizeOptions& options, M
   store::SqliteStore* store = TRY(machine.store());
   const auto begun = TRY(store::RunMemos(*store, run).Find(agent::kBeginKey));
   if (begun.has_value()) return TRY(agent::BeginningFrom("run " + run, *begun)).parts;
-  return PartKernels(options.agent.parts, whole, *store, machine.info().architecture);
+  return agent::PartKernels(options.agent.parts, whole, *store, machine.info().architecture);
 }
 
 Result<int> Report(const OptimizeOptions& options, Machine& machine, const std::string& run,
-                   const std::string& command, const AgentEnd& end) {
+                   const std::string& command, const agent::AgentEnd& end) {
   report::RunReport report;
   report.title = end.search.report.task;
   report.shapes = {end.search.report};
@@ -76,9 +78,11 @@ Result<int> Report(const OptimizeOptions& options, Machine& machine, const std::
 
 }  // namespace
 
-Result<int> RunAgent(const OptimizeOptions& options) {
+Result<int> RunAgent(const OptimizeOptions& given) {
+  OptimizeOptions options = given;
+  options.quiet = options.common.quiet;
   DeviceOptions device = options.device;
-  const std::string recording = RecordingIn(options.agent);
+  const std::string recording = agent::RecordingIn(options.agent);
   if (!recording.empty() && device.device == "auto" && device.gpu.empty()) {
     device.device = recording;
   }
@@ -89,15 +93,15 @@ Result<int> RunAgent(const OptimizeOptions& options) {
                  "run where one is, or replay a recorded run: --model recorded:FILE.wsrec"};
   }
   if (!options.common.quiet) std::fprintf(stderr, "%s\n", machine.notice().c_str());
-  AgentSetting setting = TRY(Prepare(options, machine));
+  agent::AgentSetting setting = TRY(Prepare(options, machine));
   const std::string command = setting.command;
   const std::string run = TRY(RunName(machine, options.search, setting.loaded.task.name));
   if (!setting.replayed.has_value()) {
     setting.beginning.parts = TRY(PartsOf(options, machine, setting.loaded.task, run));
   }
   report::ProgressLine line(stderr, report::StyleOf(STDERR_FILENO));
-  const AgentEnd end = TRY(
-      CarryOut(options, machine, std::move(setting), run, options.common.quiet ? nullptr : &line));
+  const agent::AgentEnd end = TRY(agent::CarryOut(options, machine, std::move(setting), run,
+                                                  options.common.quiet ? nullptr : &line));
   return Report(options, machine, run, command, end);
 }
 

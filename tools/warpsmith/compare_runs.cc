@@ -77,7 +77,7 @@ Result<report::SideRuns> SideOf(store::SqliteStore& store, const std::string& na
 }
 
 // Of the first side; that all are of one device is for the reader to see.
-report::Origin OriginOf(const std::vector<report::SideRuns>& sides) {
+report::Origin OriginOfSides(const std::vector<report::SideRuns>& sides) {
   report::Origin origin;
   for (const report::SideRuns& side : sides) {
     for (const report::RunSteps& run : side.runs) {
@@ -125,7 +125,7 @@ Result<int> CompareStoredRuns(const ReportOptions& options) {
   for (const std::string& name : options.runs) {
     comparison.title += (comparison.title.empty() ? "" : " | ") + name;
   }
-  comparison.origin = OriginOf(sides);
+  comparison.origin = OriginOfSides(sides);
   TRY(Publish(comparison, options.files, options.common.json));
   return 0;
 }

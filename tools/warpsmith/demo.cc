@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "agent_loop.h"
+#include "agent/runs/agent_run.h"
 #include "base/file.h"
 #include "commands.h"
 #include "report/terminal.h"
@@ -60,6 +60,7 @@ class AgentDemo {
   AgentDemo(const DemoOptions& demo, std::filesystem::path place)
       : demo_(demo), place_(std::move(place)) {
     options_.common = demo.common;
+    options_.quiet = demo.common.quiet;
     options_.device = demo.device;
     options_.search = demo.search;
   }
@@ -84,7 +85,7 @@ class AgentDemo {
  private:
   Status ReplayAllOf(const std::filesystem::path& file) {
     TRY(Open(file));
-    for (RecordedRun& run : TRY(RecordedRuns(*machine_->recorded()))) {
+    for (agent::RecordedRun& run : TRY(agent::RecordedRuns(*machine_->recorded()))) {
       const std::string name = prefix_ + "/" + file.stem().string() + "/" + run.space;
       ends_.push_back(TRY(Replay(std::move(run), name)));
       stopped_ = ends_.back().reason == search::EndReason::kInterrupted;
@@ -109,12 +110,12 @@ class AgentDemo {
     return {};
   }
 
-  Result<SearchEnd> Replay(RecordedRun recorded, const std::string& run) {
-    AgentSetting setting = TRY(ToReplay(std::move(recorded)));
+  Result<SearchEnd> Replay(agent::RecordedRun recorded, const std::string& run) {
+    agent::AgentSetting setting = TRY(agent::ToReplay(std::move(recorded)));
     setting.command = kCommand;
     report::ProgressLine line(stderr, report::StyleOf(STDERR_FILENO), report::Lines::kStaying);
-    AgentEnd end = TRY(CarryOut(options_, *machine_, std::move(setting), run,
-                                demo_.common.quiet ? nullptr : &line));
+    agent::AgentEnd end = TRY(agent::CarryOut(options_, *machine_, std::move(setting), run,
+                                              demo_.common.quiet ? nullptr : &line));
     return std::move(end.search);
   }
 

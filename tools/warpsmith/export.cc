@@ -2,10 +2,10 @@
 #include <nlohmann/json.hpp>
 
 #include "base/file.h"
-#include "best_step.h"
 #include "commands.h"
 #include "core/serialize.h"
 #include "machine.h"
+#include "store/best_step.h"
 
 namespace warpsmith::cli {
 namespace {
@@ -21,7 +21,7 @@ Result<Step> BestOf(store::SqliteStore& store, const std::string& wanted) {
     return Error{ErrorCode::kNoInput, "no run named '" + wanted + "'" + below,
                  "'warpsmith report' lists the runs"};
   }
-  std::optional<Step> best = TRY(BestStep(store, known));
+  std::optional<Step> best = TRY(store::BestStep(store, known));
   if (!best) {
     return Error{ErrorCode::kNothingMeasured, "run '" + wanted + "' has no kernel that passed",
                  "raise its budget: warpsmith ... --resume"};

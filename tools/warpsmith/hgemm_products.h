@@ -5,8 +5,8 @@
 #include <string>
 
 #include "core/task.h"
-#include "hgemm/family.h"
 #include "options.h"
+#include "search/tuning/search.h"
 
 namespace warpsmith::cli {
 
@@ -15,8 +15,7 @@ Task TaskOf(const ProductOptions& product);
 // "--layout TN", "--layout NN --dtype bf16"
 std::string ArgumentsOf(const ProductOptions& product);
 
-// Of a task that task::HgemmTask made.
-hgemm::Problem ProblemOf(const Task& task, const Workload& workload);
+using search::ProblemOf;
 
 }  // namespace warpsmith::cli
 

@@ -7,11 +7,11 @@
 #include "catalogue.h"
 #include "commands.h"
 #include "hgemm_products.h"
-#include "proposer_comparison.h"
 #include "report/terminal.h"
 #include "search.h"
 #include "search/slice.h"
-#include "search_ahead.h"
+#include "search/tuning/proposer_comparison.h"
+#include "search/tuning/search_ahead.h"
 #include "task/hgemm_task.h"
 #include "tune_defaults.h"
 #include "winners.h"
@@ -48,7 +48,7 @@ Result<int> DryRun(const TuneOptions& options, const std::vector<task::HgemmShap
   double seconds = 0;
   for (const task::HgemmShape& shape : shapes) {
     const SearchJob job =
-        TRY(TuneSearch(machine, options.search, nearby, task, task::HgemmWorkload(shape)));
+        TRY(search::TuneSearch(machine, options.search, nearby, task, task::HgemmWorkload(shape)));
     const int64_t evaluations =
         std::min<int64_t>(budget.evaluations, static_cast<int64_t>(job.space.size()));
     const double each = replays ? 0.0005 : SecondsOf(SearchProtocol(), shape);
@@ -74,7 +74,7 @@ Result<Tuned> TuneAll(const TuneOptions& options, const std::vector<task::HgemmS
   const CallTime time(options.pace);
   const Task task = TaskOf(options.product);
   store::SqliteStore* store = TRY(machine.store());
-  SearchAhead ahead(machine, options.search, nearby);
+  search::SearchAhead ahead(machine, options.search, nearby);
   // What an earlier call has begun was compiled then.
   const auto begin = [&](size_t i) -> Status {
     const bool known = TRY(store->FindRun(prefix + "/" + task::Name(shapes[i]))).has_value();
@@ -136,7 +136,7 @@ Result<int> RunHgemmTune(const TuneOptions& given) {
                  std::to_string(tuned.ends.size()) + " shapes";
   for (const SearchEnd& end : tuned.ends) report.shapes.push_back(end.report);
   report.origin = OriginOf(machine, tuned.ends, TuneCommandOf(options));
-  if (options.compare_proposers) report.proposers = TRY(CompareProposers(machine));
+  if (options.compare_proposers) report.proposers = TRY(search::CompareProposers(machine));
   TRY(Publish(report, options.files, options.common.json));
   if (options.compile_winners && machine.recorded() != nullptr && !options.common.json) {
     TRY(CompileWinners(machine, tuned.ends));

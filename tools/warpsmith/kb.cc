@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "agent/knowledge/diff.h"
+#include "agent/knowledge/knowledge_file.h"
 #include "agent/knowledge/knowledge_text.h"
 #include "agent/knowledge/overview.h"
 #include "agent/knowledge/render.h"
@@ -11,7 +12,6 @@
 #include "base/compression.h"
 #include "base/file.h"
 #include "knowledge_commands.h"
-#include "knowledge_file.h"
 #include "report/knowledge_report.h"
 #include "report/report_json.h"
 #include "report/terminal.h"
@@ -30,13 +30,13 @@ void Print(const std::string& text) { std::fwrite(text.data(), 1, text.size(), s
 void Print(const json& document) { Print(report::DumpJson(document) + "\n"); }
 
 report::KnowledgeTitle TitleOf(const KnowledgeOptions& options) {
-  return {KnowledgePath(options.knowledge).string(),
+  return {knowledge::KnowledgePath(options.knowledge).string(),
           "warpsmith " + std::string(build_info::Version())};
 }
 
 Error NoSuchState(const KnowledgeShowOptions& options) {
   return {ErrorCode::kBadInput,
-          "the base " + KnowledgePath(options.knowledge).string() + " has no state '" +
+          "the base " + knowledge::KnowledgePath(options.knowledge).string() + " has no state '" +
               options.state + "'",
           "'warpsmith kb show' lists its states"};
 }
@@ -95,7 +95,7 @@ Contents OfState(Contents contents, const std::string& state) {
 }
 
 Result<int> Tell(const KnowledgeOptions& options, const KnowledgeBase::Taken& taken) {
-  const std::string path = KnowledgePath(options.knowledge).string();
+  const std::string path = knowledge::KnowledgePath(options.knowledge).string();
   if (options.common.json) {
     Print(json{{"schema", "warpsmith.knowledge-taken"},
                {"version", 1},
@@ -111,14 +111,14 @@ Result<int> Tell(const KnowledgeOptions& options, const KnowledgeBase::Taken& ta
 
 // Every file is read before the first is taken in: all of them, or none.
 Result<std::vector<Contents>> ReadOthers(const KnowledgeFilesOptions& options) {
-  const std::filesystem::path base = KnowledgePath(options.knowledge);
+  const std::filesystem::path base = knowledge::KnowledgePath(options.knowledge);
   std::vector<Contents> others;
   for (const std::string& file : options.files) {
-    if (IsSameFile(file, base)) {
+    if (knowledge::IsSameFile(file, base)) {
       return Error{ErrorCode::kUsage, file + " is the base itself: there is nothing to merge",
                    "name another base, or with --knowledge the one to merge into"};
     }
-    others.push_back(TRY(ReadKnowledge(file)));
+    others.push_back(TRY(knowledge::ReadKnowledge(file)));
   }
   return others;
 }
@@ -169,7 +169,7 @@ json DifferenceJson(const knowledge::Difference& difference) {
 }  // namespace
 
 Result<int> RunKnowledgeShow(const KnowledgeShowOptions& options) {
-  const auto base = TRY(OpenKnowledgeToRead(options.knowledge));
+  const auto base = TRY(knowledge::OpenKnowledgeToRead(options.knowledge));
   if (options.budget_tokens > 0 || options.budget_bytes > 0) return ShowAsPrompt(options, *base);
   Contents contents = TRY(base->Read());
   if (!options.state.empty()) contents = OfState(std::move(contents), options.state);
@@ -190,13 +190,13 @@ Result<int> RunKnowledgeShow(const KnowledgeShowOptions& options) {
 
 Result<int> RunKnowledgeMerge(const KnowledgeFilesOptions& options) {
   const Contents others = TRY(AllOf(TRY(ReadOthers(options))));
-  const auto base = TRY(OpenKnowledge(options.knowledge));
+  const auto base = TRY(knowledge::OpenKnowledge(options.knowledge));
   return Tell(options, TRY(base->Take(others)));
 }
 
 Result<int> RunKnowledgeImport(const KnowledgeFilesOptions& options) {
   const Contents others = TRY(AllOf(TRY(ReadOthers(options))));
-  const std::filesystem::path path = KnowledgePath(options.knowledge);
+  const std::filesystem::path path = knowledge::KnowledgePath(options.knowledge);
   if (path.has_parent_path()) TRY(CreateDirectories(path.parent_path()));
   const auto base =
       TRY(KnowledgeBase::Open(path, store::Durability::kPowerLoss, store::WhenMissing::kCreate));
@@ -205,9 +205,10 @@ Result<int> RunKnowledgeImport(const KnowledgeFilesOptions& options) {
 
 Result<int> RunKnowledgeDiff(const KnowledgeFilesOptions& options) {
   const bool against_base = options.files.size() == 1;
-  const Contents before = against_base ? TRY(TRY(OpenKnowledgeToRead(options.knowledge))->Read())
-                                       : TRY(ReadKnowledge(options.files.front()));
-  const Contents after = TRY(ReadKnowledge(options.files.back()));
+  const Contents before = against_base
+                              ? TRY(TRY(knowledge::OpenKnowledgeToRead(options.knowledge))->Read())
+                              : TRY(knowledge::ReadKnowledge(options.files.front()));
+  const Contents after = TRY(knowledge::ReadKnowledge(options.files.back()));
   const knowledge::Difference difference = knowledge::Differences(before, after);
   if (options.common.json) {
     Print(DifferenceJson(difference));
@@ -218,7 +219,7 @@ Result<int> RunKnowledgeDiff(const KnowledgeFilesOptions& options) {
 }
 
 Result<int> RunKnowledgeExport(const KnowledgeFilesOptions& options) {
-  const auto base = TRY(OpenKnowledgeToRead(options.knowledge));
+  const auto base = TRY(knowledge::OpenKnowledgeToRead(options.knowledge));
   const std::string text = knowledge::ToText(TRY(base->Read()));
   const std::string& file = options.files.front();
   if (file == "-") {
@@ -235,10 +236,10 @@ Result<int> RunKnowledgeExport(const KnowledgeFilesOptions& options) {
 }
 
 Result<int> RunKnowledgeVerify(const KnowledgeOptions& options) {
-  const auto base = TRY(OpenKnowledgeToRead(options.knowledge));
+  const auto base = TRY(knowledge::OpenKnowledgeToRead(options.knowledge));
   TRY(base->Verify());
   const Overview overview = knowledge::OverviewOf(TRY(base->Read()), {});
-  const std::string path = KnowledgePath(options.knowledge).string();
+  const std::string path = knowledge::KnowledgePath(options.knowledge).string();
   if (options.common.json) {
     Print(json{{"schema", "warpsmith.knowledge-verified"},
                {"version", 1},

@@ -1,84 +1,17 @@
-// Where a command's candidates are judged, and what belongs to it: the composition of device,
-// compiler and store.
+// The machine that commands judge on, by its short name.
 #ifndef WARPSMITH_TOOLS_MACHINE_H_
 #define WARPSMITH_TOOLS_MACHINE_H_
 
-#include <filesystem>
-#include <memory>
-#include <string>
-#include <utility>
-
-#include "base/result.h"
-#include "compile/worker_compiler.h"
-#include "core/device.h"
-#include "core/store.h"
-#include "judge/local_device.h"
-#include "options.h"
-#include "search/session.h"
-#include "store/recorded_device.h"
-#include "store/sqlite_store.h"
+#include "search/machine/machine.h"
 
 namespace warpsmith::cli {
 
-class Machine {
- public:
-  // "auto" takes the GPU here, and where there is none the shipped recordings; `notice` says which.
-  static Result<Machine> Open(const DeviceOptions& options);
-
-  Device& device() { return *device_; }
-  const DeviceInfo& info() const { return device_->Info(); }
-  Compiler& compiler() { return *compiler_; }
-  // What the loop compiles with: null where the device answers without artifacts.
-  Compiler* loop_compiler() { return info().needs_artifacts ? compiler_.get() : nullptr; }
-  // One of the two is null: what measures here, and what replays.
-  judge::LocalDevice* local() { return local_; }
-  store::RecordedDevice* recorded() { return recorded_; }
-  bool sandboxed() const { return sandboxed_; }  // programs are, unless --unsandboxed
-  // Opened at first use.
-  Result<store::SqliteStore*> store();
-  // For a session; the store is opened.
-  Result<search::Seams> seams();
-  // How well the GPU here was kept busy: "measuring 83 % of the 312 s it was held"; empty in a
-  // replay.
-  std::string UseLine() const;
-  // One line for a person: where the numbers come from.
-  const std::string& notice() const { return notice_; }
-
- private:
-  Machine() = default;
-  std::string store_path_, notice_;
-  std::unique_ptr<compile::WorkerCompiler> compiler_;
-  std::unique_ptr<Device> device_;
-  judge::LocalDevice* local_ = nullptr;
-  store::RecordedDevice* recorded_ = nullptr;
-  bool sandboxed_ = true;
-  std::unique_ptr<store::SqliteStore> store_;
-};
-
-// Opened when first needed, and given back when nothing is asked for a while: others may want to
-// measure.
-class LazyMachine {
- public:
-  explicit LazyMachine(DeviceOptions options) : options_(std::move(options)) {}
-  // Says on stderr where the numbers come from, when it is opened.
-  Result<Machine*> Get();
-  void Release() { machine_.reset(); }
-
- private:
-  const DeviceOptions options_;
-  std::unique_ptr<Machine> machine_;
-};
-
-// The store named by --store, else the user's.
-std::filesystem::path StorePath(const std::string& option);
-// Makes it, and its folder, where there is none.
-Result<std::unique_ptr<store::SqliteStore>> OpenStore(const std::string& option,
-                                                      store::Durability durability);
-// Opens what is there; kNoInput when there is none.
-Result<std::unique_ptr<store::SqliteStore>> OpenExistingStore(const std::string& option);
-
-// The folder of recordings that come with the program.
-Result<std::filesystem::path> ShippedRecordings();
+using search::LazyMachine;
+using search::Machine;
+using search::OpenExistingStore;
+using search::OpenStore;
+using search::ShippedRecordings;
+using search::StorePath;
 
 }  // namespace warpsmith::cli
 

@@ -5,14 +5,14 @@
 #include <cstdio>
 #include <exception>
 
+#include "agent/knowledge/knowledge_file.h"
 #include "base/build_info.h"
 #include "base/clock.h"
 #include "judging.h"
-#include "knowledge_file.h"
 #include "mcp_options.h"
 #include "mcp_tools.h"
-#include "starting_kernel.h"
 #include "store/worker.h"
+#include "task/starting_kernel.h"
 
 namespace warpsmith::cli {
 namespace {
@@ -59,7 +59,7 @@ Result<int> RunMcp(const McpOptions& options) {
   const task::LoadedTask loaded = TRY(LoadJudgeable(options.task, options.workload));
   request.task = loaded.task;
   request.workload = loaded.workload;
-  request.start = TRY(StartingKernel(options.candidate, request.task));
+  request.start = TRY(task::StartingKernel(options.candidate, request.task));
   request.budget = TRY(ParseBudget(options.budget));
   request.run = RunId(options, request.task.name);
   request.command = "warpsmith mcp " + options.task;
@@ -74,8 +74,8 @@ Result<int> RunMcp(const McpOptions& options) {
         Machine* const opened = TRY(machine.Get());
         return search::Seams{opened->device(), opened->loop_compiler()};
       }));
-  McpTools tools(std::move(bench), machine, TRY(OpenKnowledge(options.knowledge)), *store,
-                 options.ncu);
+  McpTools tools(std::move(bench), machine, TRY(knowledge::OpenKnowledge(options.knowledge)),
+                 *store, options.ncu);
 
   std::signal(SIGPIPE, SIG_IGN);  // a client that is gone is the end of the output, not of us
   mcp::ServeRequest serve;

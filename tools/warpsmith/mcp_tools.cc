@@ -7,12 +7,12 @@
 #include "agent/prompts/prompt_values.h"
 #include "agent/prompts/state.h"
 #include "base/clock.h"
-#include "candidate_profile.h"
 #include "embedded/mcp_texts.h"
 #include "judge/profile/render.h"
 #include "mcp_answers.h"
 #include "mcp_arguments.h"
-#include "profiling.h"
+#include "search/machine/candidate_profile.h"
+#include "search/machine/profiling.h"
 #include "store/run_memos.h"
 #include "task/candidate_file.h"
 
@@ -208,9 +208,9 @@ Result<ToolResult> McpTools::ProfileCandidate(const JsonReader& arguments,
   context.Report(0, 0, "profiling");
   const double began = MonotonicSeconds();
   const Profile profile =
-      TRY(ProfileOf(*machine, {bench_.task(), bench_.workload()}, *base.candidate, ncu_));
+      TRY(search::ProfileOf(*machine, bench_.task(), bench_.workload(), *base.candidate, ncu_));
   if (machine->recorded() == nullptr) bench_.spending().Charge(MonotonicSeconds() - began);
-  const auto facts = TRY(FactsOf(machine->info(), bench_.task(), bench_.workload()));
+  const auto facts = TRY(search::FactsOf(machine->info(), bench_.task(), bench_.workload()));
   const profile::BottleneckReport report = profile::Diagnose(profile, facts);
   std::string text = profile::ModelBlock(report);
   const std::vector<prompts::State> states = prompts::ExtractStates(report);

@@ -6,50 +6,27 @@
 #include <string>
 #include <vector>
 
-#include "agent_options.h"
+#include "agent/runs/options.h"
+#include "search/call_time.h"
+#include "search/machine/machine.h"
+#include "search/tuning/search.h"
 
 namespace warpsmith::cli {
+
+using agent::AgentOptions;
+using search::DeviceOptions;
+using search::PaceOptions;
+using search::SearchOptions;
 
 struct CommonOptions {
   bool json = false;   // exactly one JSON document on stdout, also for errors
   bool quiet = false;  // no progress
 };
 
-// Where candidates are judged. "auto": the GPU here, else the shipped recordings; "local";
-// "recorded"; or the path of a .wsrec file or a folder of them.
-struct DeviceOptions {
-  std::string device = "auto";
-  std::string gpu;                     // UUID, its beginning, or an index
-  std::string store;                   // the database; empty: $XDG_DATA_HOME/warpsmith/warpsmith.db
-  int wait_seconds = 0;                // for another measuring process on the GPU; not 0: by turns
-  bool unsandboxed = false;            // programs run with all that the user may do
-  std::vector<std::string> libraries;  // that may be loaded to be compared with: bench --against
-};
-
-// Limits of one call of a long command. Stopping at one keeps everything; --resume goes on.
-struct PaceOptions {
-  double max_seconds = 0;     // 0: no limit
-  std::string slice = "1/1";  // i/n: the i-th of n equal parts of the work
-};
-
 // Which matrix products, whatever their sizes.
 struct ProductOptions {
   std::string layout = "TN";  // of B: NN row-major, TN column-major
   std::string dtype = "f16";  // of A, B and C: f16 or bf16
-};
-
-struct SearchOptions {
-  std::string proposer = "guided";  // guided, brief, local, random
-  std::string budget = "evals=160";
-  uint64_t seed = 1;
-  int batch = 8;
-  int finalists = 3;  // re-judged as certified on fresh data
-  bool paper_protocol = false;
-  std::string run;  // id of the run; empty: made from task, proposer, seed and time
-  std::string resume;
-  std::string fail_on;  // "regression", "incorrect", comma-separated
-  bool dry_run = false;
-  bool overlap = true;  // hgemm: also kernels that begin before the operation ahead has ended
 };
 
 struct ReportFiles {
@@ -111,14 +88,11 @@ struct ShowOptions {
   int top = 10;
 };
 
-struct OptimizeOptions {
+struct OptimizeOptions : agent::RunOptions {
   CommonOptions common;
   DeviceOptions device;
-  PaceOptions pace;
-  SearchOptions search;
   ReportFiles files;
-  AgentOptions agent;
-  std::string task, candidate, workload;
+  std::string task, workload;
 };
 
 struct EvaluateOptions {

@@ -2,12 +2,12 @@
 #include <nlohmann/json.hpp>
 
 #include "base/file.h"
-#include "candidate_profile.h"
 #include "commands.h"
 #include "judge/profile/ncu_report.h"
 #include "judge/profile/render.h"
 #include "judging.h"
-#include "profiling.h"
+#include "search/machine/candidate_profile.h"
+#include "search/machine/profiling.h"
 
 namespace warpsmith::cli {
 namespace {
@@ -57,8 +57,11 @@ Result<int> RunProfile(const ProfileOptions& options) {
     std::fprintf(stderr, "no NVIDIA GPU here: what can be said of the code for %s without a run\n",
                  device.name.c_str());
   }
-  const profile::ProblemFacts facts = TRY(FactsOf(device, loaded.task, loaded.workload));
-  Print(options, TRY(ProfileOf(machine, loaded, candidates.front().second, options.ncu)), facts);
+  const profile::ProblemFacts facts = TRY(search::FactsOf(device, loaded.task, loaded.workload));
+  Print(options,
+        TRY(search::ProfileOf(machine, loaded.task, loaded.workload, candidates.front().second,
+                              options.ncu)),
+        facts);
   return 0;
 }
 

@@ -7,11 +7,11 @@
 #include "agent/split/parts.h"
 #include "core/serialize.h"
 #include "cuda/driver.h"
+#include "judge/task_observing.h"
 #include "machine.h"
 #include "task/check.h"
 #include "task/task_file.h"
 #include "task_commands.h"
-#include "task_observing.h"
 
 namespace warpsmith::cli {
 namespace {
@@ -41,7 +41,7 @@ Result<Checked> Check(const TaskCheckOptions& options, const task::LoadedTask& l
   auto* local = dynamic_cast<judge::LocalDevice*>(&machine.device());
   CHECK(local != nullptr);
   for (const Workload& workload : task::AllWorkloads(loaded)) {
-    const TaskObservations seen = TRY(ObserveTask(*local, loaded.task, workload));
+    const TaskObservations seen = TRY(judge::ObserveTask(*local, loaded.task, workload));
     for (TaskFinding& finding : task::Examine(loaded.task, seen)) {
       checked.findings.push_back(std::move(finding));
     }

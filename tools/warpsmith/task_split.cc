@@ -6,10 +6,10 @@
 
 #include "agent/prompts/prompt_values.h"
 #include "agent/prompts/prompts.h"
+#include "agent/runs/models_by_role.h"
 #include "agent/split/composition.h"
 #include "agent/split/parts.h"
 #include "agent/split/reply.h"
-#include "agent_models.h"
 #include "base/display_text.h"
 #include "base/file.h"
 #include "task/check.h"
@@ -46,13 +46,13 @@ ChatRequest RequestFor(const TaskSplitOptions& options, const Task& whole) {
   return request;
 }
 
-Result<AgentModels> ModelOf(const TaskSplitOptions& options) {
+Result<agent::AgentModels> ModelOf(const TaskSplitOptions& options) {
   if (options.model.models.empty()) {
     return Error{ErrorCode::kUsage, "task split needs a model",
                  "name one with --model, or write the parts by hand (docs/agent.md) and have them "
                  "checked: warpsmith task check DIR"};
   }
-  AgentModels models = TRY(OpenModels(options.model, Budget()));
+  agent::AgentModels models = TRY(agent::OpenModels(options.model, Budget()));
   if (models.by_role.contains("")) return models;
   return Error{ErrorCode::kUsage, "task split asks one model, and no run of the agent is replayed",
                "write --model openai:MODEL@URL, endpoint:FILE, exchange:DIR or recorded:FILE"};
@@ -203,7 +203,7 @@ Result<int> RunTaskSplit(const TaskSplitOptions& options) {
                  "split tasks whose reference is PyTorch"};
   }
   TRY(CheckFree(options.into));
-  const AgentModels models = TRY(ModelOf(options));
+  const agent::AgentModels models = TRY(ModelOf(options));
   // Before anybody is paid for an answer.
   Tell(options, "running the reference of '" + loaded.task.name + "' on the CPU, for at most " +
                     std::to_string(options.limit_seconds) + " s");

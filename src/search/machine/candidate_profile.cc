@@ -1,0 +1,37 @@
+#include "search/machine/candidate_profile.h"
+
+#include <cstdio>
+
+#include "core/program_shim.h"
+#include "judge/profile/static_profile.h"
+#include "search/machine/profiling.h"
+
+namespace warpsmith::search {
+namespace {
+
+Result<Artifact> Compiled(const Candidate& candidate, const std::string& architecture) {
+  compile::CompilerOptions options;
+  options.count_opcodes = true;
+  compile::WorkerCompiler compiler(options);
+  const CompileOutcome outcome = TRY(compiler.Compile(candidate, architecture));
+  if (const auto* artifact = std::get_if<Artifact>(&outcome)) return *artifact;
+  const auto& failed = std::get<CompileFailed>(outcome);
+  return Error{ErrorCode::kAnswerIsNo, "the candidate does not compile: " + failed.reason,
+               "'warpsmith evaluate' shows the compiler's log"};
+}
+
+}  // namespace
+
+Result<Profile> ProfileOf(Machine& machine, const Task& task, const Workload& workload,
+                          const Candidate& candidate, const std::string& ncu) {
+  const DeviceInfo& device = machine.info();
+  // A program is called as its task says: by a shim that is compiled with it.
+  const Candidate whole = TRY(WithProgramShim(candidate, task, workload));
+  const ProfileJob job{task, workload, candidate, TRY(Compiled(whole, device.architecture))};
+  if (machine.recorded() != nullptr) return profile::StaticProfile(job, device.sm_count);
+  const auto say = [](const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); };
+  const auto turn = TRY(machine.local()->TakeTurn());
+  return MakeProfiler(device, {ncu, machine.sandboxed(), say})->Take(job);
+}
+
+}  // namespace warpsmith::search

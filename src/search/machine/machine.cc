@@ -1,0 +1,120 @@
+#include "search/machine/machine.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <thread>
+
+#include "base/file.h"
+#include "cuda/driver.h"
+#include "judge/kernels.h"
+#include "judge/local_device.h"
+
+namespace warpsmith::search {
+namespace {
+
+int CompileWorkers() {
+  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()) - 2);
+}
+
+Result<std::unique_ptr<judge::LocalDevice>> OpenLocal(const DeviceOptions& options,
+                                                      Compiler& compiler) {
+  judge::LocalDeviceOptions local;
+  local.gpu = options.gpu;
+  local.lock_patience = std::chrono::seconds(options.wait_seconds);
+  local.kernels =
+      TRY(judge::BuildJudgeKernels(compiler, TRY(judge::ArchitectureOfGpu(options.gpu))));
+  local.compiler = &compiler;
+  local.sandboxed = !options.unsandboxed;
+  local.libraries = options.libraries;
+  return judge::LocalDevice::Open(std::move(local));
+}
+
+bool IsLocal(const DeviceOptions& options) {
+  if (options.device == "local" || !options.gpu.empty()) return true;
+  return options.device == "auto" && cuda::Driver::Open().ok();
+}
+
+Result<std::filesystem::path> RecordingPath(const std::string& device) {
+  if (device == "auto" || device == "recorded") return ShippedRecordings();
+  if (std::filesystem::exists(device)) return std::filesystem::path(device);
+  return Error{ErrorCode::kUnknownDevice, "--device " + device + " is no file or folder",
+               "write auto, local, recorded, or the path of a .wsrec file"};
+}
+
+}  // namespace
+
+Result<Machine> Machine::Open(const DeviceOptions& options) {
+  if (!options.gpu.empty() && options.device != "auto" && options.device != "local") {
+    return Error{ErrorCode::kConfig,
+                 "--gpu " + options.gpu + " measures here, --device " + options.device + " replays",
+                 "leave one of them out"};
+  }
+  Machine machine;
+  machine.store_path_ = options.store;
+  machine.sandboxed_ = !options.unsandboxed;
+  compile::CompilerOptions compiler;
+  compiler.workers = CompileWorkers();
+  machine.compiler_ = std::make_unique<compile::WorkerCompiler>(compiler);
+  if (IsLocal(options)) {
+    auto local = TRY(OpenLocal(options, *machine.compiler_));
+    machine.local_ = local.get();
+    machine.device_ = std::move(local);
+    machine.notice_ = "measuring on " + machine.info().name + " (" + machine.info().uuid + ")";
+    return machine;
+  }
+  auto recorded = TRY(store::RecordedDevice::Open(TRY(RecordingPath(options.device))));
+  machine.recorded_ = recorded.get();
+  machine.device_ = std::move(recorded);
+  machine.notice_ = std::string(options.device == "auto" ? "no NVIDIA GPU here: " : "") +
+                    "replaying measurements recorded on " + machine.info().name + " (" +
+                    machine.info().origin + ")";
+  return machine;
+}
+
+Result<store::SqliteStore*> Machine::store() {
+  if (store_ == nullptr) {
+    store_ = TRY(OpenStore(store_path_, recorded_ == nullptr ? store::Durability::kPowerLoss
+                                                             : store::Durability::kProcessDeath));
+  }
+  return store_.get();
+}
+
+Result<Seams> Machine::seams() { return Seams{device(), loop_compiler(), TRY(store())}; }
+
+std::string Machine::UseLine() const {
+  if (local_ == nullptr) return "";
+  const judge::DeviceUse use = local_->Use();
+  return fmt::format("measuring {:.0f} % of the {:.0f} s the GPU was held",
+                     100 * use.measuring_seconds / std::max(use.held_seconds, 1e-9),
+                     use.held_seconds);
+}
+
+Result<Machine*> LazyMachine::Get() {
+  if (machine_ == nullptr) {
+    machine_ = std::make_unique<Machine>(TRY(Machine::Open(options_)));
+    std::fprintf(stderr, "%s\n", machine_->notice().c_str());
+  }
+  return machine_.get();
+}
+
+std::filesystem::path StorePath(const std::string& option) {
+  return option.empty() ? DataHome() / "warpsmith.db" : std::filesystem::path(option);
+}
+
+Result<std::unique_ptr<store::SqliteStore>> OpenStore(const std::string& option,
+                                                      store::Durability durability) {
+  const std::filesystem::path path = StorePath(option);
+  if (path.has_parent_path()) TRY(CreateDirectories(path.parent_path()));
+  return store::SqliteStore::Open(path, durability);
+}
+
+Result<std::unique_ptr<store::SqliteStore>> OpenExistingStore(const std::string& option) {
+  return store::SqliteStore::Open(StorePath(option), store::Durability::kProcessDeath,
+                                  store::WhenMissing::kRefuse);
+}
+
+Result<std::filesystem::path> ShippedRecordings() { return FindShippedFile("data/recordings"); }
+
+}  // namespace warpsmith::search

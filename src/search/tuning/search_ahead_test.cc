@@ -1,0 +1,54 @@
+#include "search/tuning/search_ahead.h"
+
+#include <gtest/gtest.h>
+
+#include "base/file.h"
+#include "task/hgemm_task.h"
+
+namespace warpsmith::search {
+namespace {
+
+TEST(SearchAhead, HandsOverWhatHgemmSearchMakesInTheOrderOfItsBeginnings) {
+  const auto folder = TemporaryDirectory::Create("search_ahead").value();
+  DeviceOptions device;
+  device.device = "recorded";
+  device.store = (folder.path() / "store.db").string();
+  Machine machine = Machine::Open(device).value();
+  const SearchOptions options;
+  const Task task = task::HgemmTask("TN");
+  const hgemm::Catalogue nearby;
+  SearchAhead ahead(machine, options, nearby);
+  for (const task::HgemmShape shape : {task::HgemmShape{64, 64, 64}, {512, 512, 512}}) {
+    ahead.Begin(task, task::HgemmWorkload(shape), true);
+    const Result<SearchJob> made = ahead.Take();
+    ASSERT_TRUE(made.ok());
+    const SearchJob expected = HgemmSearch(machine, task, task::HgemmWorkload(shape)).value();
+    EXPECT_EQ(made->space.name(), expected.space.name());
+    EXPECT_EQ(made->space.size(), expected.space.size());
+    EXPECT_EQ(made->label, expected.label);
+  }
+  ahead.Begin(task, task::HgemmWorkload({64, 64, 72}), true);
+  EXPECT_EQ(ahead.Take().error().code, ErrorCode::kNotRecorded);
+  ahead.Begin(task, task::HgemmWorkload({64, 64, 64}), true);  // never taken
+}
+
+TEST(SearchAhead, BeginsWithWhatWonNearby) {
+  const auto folder = TemporaryDirectory::Create("search-ahead").value();
+  DeviceOptions device;
+  device.device = "recorded";
+  device.store = (folder.path() / "store.db").string();
+  Machine machine = Machine::Open(device).value();
+  const Task task = task::HgemmTask("TN");
+  const Workload workload = task::HgemmWorkload({64, 64, 64});
+  const Point last = HgemmSearch(machine, task, workload)->space.points().back();
+  hgemm::CatalogueRow row;
+  row.problem = {64, 64, 128, hgemm::Layout::kTN};
+  row.kernel = last;
+  const hgemm::Catalogue nearby{{row}};
+  const SearchJob job = TuneSearch(machine, {}, nearby, task, workload).value();
+  EXPECT_EQ(job.first, std::vector{last});
+  EXPECT_TRUE(TuneSearch(machine, {}, {}, task, workload)->first.empty());
+}
+
+}  // namespace
+}  // namespace warpsmith::search
