@@ -47,7 +47,7 @@ Session::Session(Question question, const Seams& seams, SessionOptions options,
       steps_(std::move(steps)),
       evaluator_(seams, options_.compile_threads),
       next_index_(steps_ ? steps_->next : 0) {
-  CHECK(seams_.store != nullptr || (!steps_ && options_.keep == Keep::kNothing));
+  CHECK(seams_.store != nullptr || (!steps_ && !options_.keeps_verdicts));
 }
 
 Result<bool> Session::Evaluate(std::span<const Candidate> candidates, const OnJudged& on_judged) {
@@ -187,7 +187,7 @@ Result<bool> Session::TakeAnswers(Entry& entry) {
   do {
     auto completed = TRY(evaluator_.Take(entry.asked().key));
     if (!completed) return false;
-    if (options_.keep == Keep::kVerdicts) {
+    if (options_.keeps_verdicts) {
       TRY(seams_.store->ImportVerdict(entry.asked(), *completed));
     }
     if (!entry.answer) {

@@ -3,7 +3,7 @@
 // and judges it, keeps what came of it, and hands the verdicts back in the order of the candidates.
 // Whatever judges goes this way: the loop, `evaluate`, `record`, `hgemm bench`, MCP.
 //
-//     Session session(question, seams, {.keep = Keep::kVerdicts});
+//     Session session(question, seams, {.keeps_verdicts = true});
 //     TRY(session.Evaluate(candidates, [&](const Judged& judged) -> Result<bool> { ... }));
 //
 // While one candidate is on the device the next are compiled. Where the session's verdicts are
@@ -36,11 +36,8 @@ struct Question {
   Job JobOf(const Candidate& candidate) const;
 };
 
-// What the store is to keep beside a run's steps.
-enum class Keep { kNothing, kVerdicts };
-
 struct SessionOptions {
-  Keep keep = Keep::kNothing;
+  bool keeps_verdicts = false;  // in the store, whether or not they become steps of a run
   // Judges what passed on the task's hidden workloads, too. Where it fails on one, that is its
   // verdict ("hidden-workload"); so it is where its plan declares that such sizes are not its own.
   // A device that needs no artifacts replays: it is not asked for more than was recorded.

@@ -122,7 +122,7 @@ TEST_F(SessionTest, BeginsNoMoreThanItsWindowAhead) {
 
 TEST_F(SessionTest, WhatTheStoreKnowsIsNotJudgedAgain) {
   SessionOptions options;
-  options.keep = Keep::kVerdicts;
+  options.keeps_verdicts = true;
   ASSERT_TRUE(
       Session(TestQuestion(), TestSeams(), options).Evaluate(Candidates(0, 3), Note()).ok());
   EXPECT_EQ(device_.judged().size(), 3U);
@@ -144,7 +144,7 @@ TEST_F(SessionTest, KeepsNothingUnlessItIsToldTo) {
 
 TEST_F(SessionTest, TheSameContentTwiceIsJudgedOnceWhereItIsKept) {
   SessionOptions options;
-  options.keep = Keep::kVerdicts;
+  options.keeps_verdicts = true;
   Session session(TestQuestion(), TestSeams(), options);
   const std::array twice = {NumberedCandidate(1), NumberedCandidate(2), NumberedCandidate(1)};
   ASSERT_TRUE(session.Evaluate(twice, Note()).ok());
@@ -181,7 +181,7 @@ TEST_F(SessionTest, DeliversWhatTheDeviceHasWhenItIsStopped) {
 TEST_F(SessionTest, ADeviceThatFailsMidwayLosesNoVerdictBeforeIt) {
   device_.breaks_after = 4;
   SessionOptions options;
-  options.keep = Keep::kVerdicts;
+  options.keeps_verdicts = true;
   options.device_queue = 1;
   Session session(TestQuestion(), TestSeams(), options);
   const auto all = session.Evaluate(Candidates(0, 9), Note());
@@ -270,7 +270,7 @@ TEST_F(SessionTest, WhatPassesIsJudgedOnHiddenWorkloadsToo) {
   hidden.sizes = {{"N", 7}};
   question.task.workloads = {question.workload, hidden};
   SessionOptions options;
-  options.keep = Keep::kVerdicts;
+  options.keeps_verdicts = true;
   options.checks_hidden = true;
   Session session(question, TestSeams(), options);
   std::vector<Candidate> candidates = Candidates(0, 5);

@@ -30,6 +30,28 @@ bool IsOfRun(const std::string& id, const std::string& run) {
   return id == run || id.starts_with(run + "/certify-");
 }
 
+// More is better; nullopt where nothing was measured. ln of the ratio to the bar, else of 1 / time:
+// two are compared only where both are of one kind.
+struct Score {
+  double value = 0;
+  bool is_ratio = false;
+};
+
+std::optional<Score> ScoreOf(const Verdict& verdict, Mode mode) {
+  if (const auto ratio = RatioToBar(verdict, mode)) {
+    if (*ratio > 0) return Score{std::log(*ratio), true};
+  }
+  const auto* passed = std::get_if<Passed>(&verdict.outcome);
+  if (passed == nullptr || passed->timings.empty() || passed->timings.front().modes.empty()) {
+    return std::nullopt;
+  }
+  const ModeTiming* timing = FindTiming(verdict, mode);
+  const double us =
+      (timing != nullptr ? timing : &passed->timings.front().modes.front())->candidate.median_us;
+  if (!(us > 0)) return std::nullopt;
+  return Score{-std::log(us), false};
+}
+
 }  // namespace
 
 std::string FoundStep::id() const { return TextOf(StepReference{run, step.index}); }
@@ -97,7 +119,7 @@ Result<FoundStep> Workbench::Evaluate(const Candidate& candidate, const Cost& th
   const Seams seams = TRY(OpenMachine());
   const RunRecord record = TRY(Begin(seams.device.Info()));
   SessionOptions options;
-  options.keep = Keep::kVerdicts;
+  options.keeps_verdicts = true;
   options.checks_hidden = true;
   options.stop = stop;
   Session session({task(), workload(), record.protocol}, seams, options,
@@ -163,19 +185,11 @@ Result<std::optional<FoundStep>> Workbench::Best(Level level) {
   return best;
 }
 
-std::optional<Score> ScoreOf(const Verdict& verdict, Mode mode) {
-  if (const auto ratio = RatioToBar(verdict, mode)) {
-    if (*ratio > 0) return Score{std::log(*ratio), true};
-  }
-  const auto* passed = std::get_if<Passed>(&verdict.outcome);
-  if (passed == nullptr || passed->timings.empty() || passed->timings.front().modes.empty()) {
-    return std::nullopt;
-  }
-  const ModeTiming* timing = FindTiming(verdict, mode);
-  const double us =
-      (timing != nullptr ? timing : &passed->timings.front().modes.front())->candidate.median_us;
-  if (!(us > 0)) return std::nullopt;
-  return Score{-std::log(us), false};
+std::optional<double> LogGain(const FoundStep& before, const FoundStep& after) {
+  const auto was = ScoreOf(before.step.verdict, before.record.protocol.modes.front());
+  const auto is = ScoreOf(after.step.verdict, after.record.protocol.modes.front());
+  if (!was || !is || was->is_ratio != is->is_ratio) return std::nullopt;
+  return is->value - was->value;
 }
 
 }  // namespace warpsmith::search

@@ -78,13 +78,9 @@ class Workbench {
   int64_t steps_ = 0;
 };
 
-// More is better; nullopt where nothing was measured. ln of the ratio to the bar, else of 1 / time:
-// two are compared only where both are of one kind.
-struct Score {
-  double value = 0;
-  bool is_ratio = false;
-};
-std::optional<Score> ScoreOf(const Verdict& verdict, Mode mode);
+// ln(time before / time after), from the ratios to the bar where both have one; nullopt where one of
+// the two was not measured.
+std::optional<double> LogGain(const FoundStep& before, const FoundStep& after);
 
 }  // namespace warpsmith::search
 

@@ -47,7 +47,7 @@ Result<task::NamedCandidate> LoadOne(const std::string& path) {
 Result<JudgedCandidate> JudgeOne(Machine& machine, const task::LoadedTask& loaded,
                                  const task::NamedCandidate& candidate) {
   search::SessionOptions options;
-  options.keep = search::Keep::kVerdicts;
+  options.keeps_verdicts = true;
   auto judged = TRY(JudgeCandidates(machine, loaded, Protocol::Certified(), {candidate}, options));
   return std::move(judged.front());
 }

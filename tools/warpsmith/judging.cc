@@ -22,7 +22,7 @@ Result<task::LoadedTask> LoadJudgeable(const std::string& reference, const std::
 
 search::SessionOptions OnTheTask() {
   search::SessionOptions options;
-  options.keep = search::Keep::kVerdicts;
+  options.keeps_verdicts = true;
   options.checks_hidden = true;
   return options;
 }

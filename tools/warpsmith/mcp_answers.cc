@@ -88,13 +88,6 @@ mcp::ToolResult Structured(json value, bool is_error) {
   return {"", std::make_shared<const json>(std::move(value)), is_error};
 }
 
-std::optional<double> LogGain(const search::FoundStep& before, const search::FoundStep& after) {
-  const auto was = search::ScoreOf(before.step.verdict, before.record.protocol.modes.front());
-  const auto is = search::ScoreOf(after.step.verdict, after.record.protocol.modes.front());
-  if (!was || !is || was->is_ratio != is->is_ratio) return std::nullopt;
-  return is->value - was->value;
-}
-
 json VerdictAnswer(const search::FoundStep& found, const std::optional<search::FoundStep>& base) {
   const Verdict& verdict = found.step.verdict;
   const auto* passed = std::get_if<Passed>(&verdict.outcome);
@@ -116,7 +109,7 @@ json VerdictAnswer(const search::FoundStep& found, const std::optional<search::F
   if (!verdict.evidence.kernels.empty()) answer["kernels"] = ResourcesJson(verdict.evidence);
   if (base) {
     answer["base"] = base->id();
-    if (const auto gain = LogGain(*base, found)) answer["gain_over_base"] = std::exp(*gain);
+    if (const auto gain = search::LogGain(*base, found)) answer["gain_over_base"] = std::exp(*gain);
   }
   return answer;
 }

@@ -22,9 +22,6 @@ nlohmann::json CandidateAnswer(const search::FoundStep& found);
 
 nlohmann::json BudgetAnswer(const search::Workbench& bench);
 
-// ln(time before / time after), from the ratios to the bar where both have one.
-std::optional<double> LogGain(const search::FoundStep& before, const search::FoundStep& after);
-
 }  // namespace warpsmith::cli
 
 #endif  // WARPSMITH_TOOLS_MCP_ANSWERS_H_

@@ -59,7 +59,7 @@ Result<knowledge::Outcome> OutcomeOf(const search::FoundStep& before,
   outcome.date = after.step.verdict.evidence.date;
   outcome.failure = knowledge::FailureOf(after.step.verdict.outcome);
   if (outcome.failure) return outcome;
-  const auto gain = LogGain(before, after);
+  const auto gain = search::LogGain(before, after);
   if (!gain) {
     return Error{ErrorCode::kBadInput,
                  "these verdicts say nothing of a gain: " + after.id() + " is " +

@@ -189,7 +189,7 @@ Status McpTools::Remember(const search::FoundStep& found, const Base& base,
   if (base.step) {
     memo["previous"] = base.step->step.candidate.provenance.technique;
     if (base.step->run == found.run) memo["from_step"] = base.step->step.index;
-    if (const auto gain = LogGain(*base.step, found)) memo["log_gain"] = *gain;
+    if (const auto gain = search::LogGain(*base.step, found)) memo["log_gain"] = *gain;
   }
   store::RunMemos memos(store_, found.run);
   return memos.Keep(store::StepKey(found.step.index), memo.dump());

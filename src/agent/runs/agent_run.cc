@@ -220,7 +220,7 @@ class AgentRun {
                                         [](const Workload& one) { return one.hidden; });
     if (!has_hidden) return true;
     search::SessionOptions judging;
-    judging.keep = search::Keep::kVerdicts;
+    judging.keeps_verdicts = true;
     judging.checks_hidden = true;
     search::Session session(
         {setting_.loaded.task, setting_.loaded.workload, search::SearchProtocol()},
