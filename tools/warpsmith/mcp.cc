@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "judging.h"
 #include "mcp_options.h"
-#include "mcp_tools.h"
+#include "serve/tools/tools.h"
 #include "store/worker.h"
 #include "task/starting_kernel.h"
 
@@ -42,7 +42,7 @@ Status CheckResumable(const McpOptions& options, store::SqliteStore& store) {
 }
 
 // Exceptions of the libraries below us end here: a bug must not end the conversation.
-Result<mcp::ToolResult> Call(McpTools& tools, const mcp::ToolCall& call,
+Result<mcp::ToolResult> Call(serve::McpTools& tools, const mcp::ToolCall& call,
                              mcp::CallContext& context) {
   try {
     return tools.Call(call, context);
@@ -74,8 +74,8 @@ Result<int> RunMcp(const McpOptions& options) {
         Machine* const opened = TRY(machine.Get());
         return search::Seams{opened->device(), opened->loop_compiler()};
       }));
-  McpTools tools(std::move(bench), machine, TRY(knowledge::OpenKnowledge(options.knowledge)),
-                 *store, options.ncu);
+  serve::McpTools tools(std::move(bench), machine, TRY(knowledge::OpenKnowledge(options.knowledge)),
+                        *store, options.ncu);
 
   std::signal(SIGPIPE, SIG_IGN);  // a client that is gone is the end of the output, not of us
   mcp::ServeRequest serve;
@@ -84,9 +84,9 @@ Result<int> RunMcp(const McpOptions& options) {
     return Call(tools, call, context);
   };
   serve.idle = [&] { machine.Release(); };
-  mcp::Session session(
-      {"warpsmith", std::string(build_info::Version()), std::string(McpText("instructions.md"))},
-      McpToolTable());
+  mcp::Session session({"warpsmith", std::string(build_info::Version()),
+                        std::string(serve::McpText("instructions.md"))},
+                       serve::McpToolTable());
   if (!options.quiet)
     std::fprintf(stderr, "serving %s; run: %s\n", options.task.c_str(), run.c_str());
   const Status served = mcp::Serve(session, serve);

@@ -1,4 +1,4 @@
-#include "mcp_tools.h"
+#include "serve/tools/tools.h"
 
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -9,14 +9,14 @@
 #include "base/clock.h"
 #include "embedded/mcp_texts.h"
 #include "judge/profile/render.h"
-#include "mcp_answers.h"
-#include "mcp_arguments.h"
 #include "search/machine/candidate_profile.h"
 #include "search/machine/profiling.h"
+#include "serve/tools/answers.h"
+#include "serve/tools/arguments.h"
 #include "store/run_memos.h"
 #include "task/candidate_file.h"
 
-namespace warpsmith::cli {
+namespace warpsmith::serve {
 namespace {
 
 using mcp::ToolResult;
@@ -86,7 +86,7 @@ std::vector<mcp::Tool> McpToolTable() {
   return tools;
 }
 
-McpTools::McpTools(search::Workbench bench, LazyMachine& machine,
+McpTools::McpTools(search::Workbench bench, search::LazyMachine& machine,
                    std::unique_ptr<knowledge::KnowledgeBase> base, store::SqliteStore& store,
                    std::string ncu)
     : bench_(std::move(bench)),
@@ -204,7 +204,7 @@ Result<ToolResult> McpTools::ProfileCandidate(const JsonReader& arguments,
                  "the budget (" + *limit + ") is spent: nothing more is profiled",
                  "report the best so far; whoever started this server may raise --budget"};
   }
-  Machine* machine = TRY(machine_.Get());
+  search::Machine* machine = TRY(machine_.Get());
   context.Report(0, 0, "profiling");
   const double began = MonotonicSeconds();
   const Profile profile =
@@ -248,4 +248,4 @@ Result<ToolResult> McpTools::BudgetLeft(const JsonReader& /*arguments*/,
   return Structured(BudgetAnswer(bench_));
 }
 
-}  // namespace warpsmith::cli
+}  // namespace warpsmith::serve

@@ -1,4 +1,4 @@
-#include "mcp_tools.h"
+#include "serve/tools/tools.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include "agent/knowledge/seed.h"
 #include "task/hgemm_task.h"
 
-namespace warpsmith::cli {
+namespace warpsmith::serve {
 namespace {
 
 using nlohmann::json;
@@ -40,8 +40,8 @@ class McpToolsTest : public testing::Test {
     tools_ = std::make_unique<McpTools>(std::move(bench), machine_, std::move(base), *store_, "");
   }
 
-  static DeviceOptions Device() {
-    DeviceOptions options;
+  static search::DeviceOptions Device() {
+    search::DeviceOptions options;
     options.device = "/nonexistent";
     return options;
   }
@@ -54,7 +54,7 @@ class McpToolsTest : public testing::Test {
     return tools_->Call(call, context);
   }
 
-  LazyMachine machine_;
+  search::LazyMachine machine_;
   std::unique_ptr<store::SqliteStore> store_;
   std::unique_ptr<McpTools> tools_;
 };
@@ -128,4 +128,4 @@ TEST_F(McpToolsTest, SaysWhatIsLeft) {
 }
 
 }  // namespace
-}  // namespace warpsmith::cli
+}  // namespace warpsmith::serve

@@ -1,7 +1,7 @@
 // The tools that a coding agent works with, over one task. What they are called and take is in
-// mcp/tools.json; how they are spoken to is src/serve/mcp's.
-#ifndef WARPSMITH_TOOLS_MCP_TOOLS_H_
-#define WARPSMITH_TOOLS_MCP_TOOLS_H_
+// texts/tools.json; how they are spoken to is src/serve/mcp's.
+#ifndef WARPSMITH_SERVE_TOOLS_TOOLS_H_
+#define WARPSMITH_SERVE_TOOLS_TOOLS_H_
 
 #include <functional>
 #include <map>
@@ -13,15 +13,15 @@
 
 #include "agent/knowledge/knowledge_base.h"
 #include "base/json_reader.h"
-#include "machine.h"
+#include "search/machine/machine.h"
 #include "search/workbench.h"
 #include "serve/mcp/server.h"
 #include "serve/mcp/tool.h"
 #include "store/sqlite_store.h"
 
-namespace warpsmith::cli {
+namespace warpsmith::serve {
 
-// Texts that come with the program, by file name in mcp/.
+// Texts that come with the program, by file name in texts/.
 std::string_view McpText(std::string_view file);
 std::vector<mcp::Tool> McpToolTable();
 
@@ -29,7 +29,7 @@ std::vector<mcp::Tool> McpToolTable();
 class McpTools {
  public:
   // `machine` outlives it.
-  McpTools(search::Workbench bench, LazyMachine& machine,
+  McpTools(search::Workbench bench, search::LazyMachine& machine,
            std::unique_ptr<knowledge::KnowledgeBase> base, store::SqliteStore& store,
            std::string ncu);
 
@@ -66,7 +66,7 @@ class McpTools {
   Status Introduce(const JsonReader& arguments, const knowledge::Outcome& outcome);
 
   search::Workbench bench_;
-  LazyMachine& machine_;
+  search::LazyMachine& machine_;
   std::unique_ptr<knowledge::KnowledgeBase> base_;
   store::SqliteStore& store_;
   const std::string ncu_;
@@ -74,6 +74,6 @@ class McpTools {
   int64_t draws_ = 0;
 };
 
-}  // namespace warpsmith::cli
+}  // namespace warpsmith::serve
 
-#endif  // WARPSMITH_TOOLS_MCP_TOOLS_H_
+#endif  // WARPSMITH_SERVE_TOOLS_TOOLS_H_

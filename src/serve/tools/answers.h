@@ -1,6 +1,6 @@
 // What the MCP tools answer with: verdicts, steps and budgets as JSON.
-#ifndef WARPSMITH_TOOLS_MCP_ANSWERS_H_
-#define WARPSMITH_TOOLS_MCP_ANSWERS_H_
+#ifndef WARPSMITH_SERVE_TOOLS_ANSWERS_H_
+#define WARPSMITH_SERVE_TOOLS_ANSWERS_H_
 
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
@@ -8,7 +8,7 @@
 #include "search/workbench.h"
 #include "serve/mcp/tool.h"
 
-namespace warpsmith::cli {
+namespace warpsmith::serve {
 
 mcp::ToolResult Structured(nlohmann::json value, bool is_error = false);
 
@@ -22,6 +22,6 @@ nlohmann::json CandidateAnswer(const search::FoundStep& found);
 
 nlohmann::json BudgetAnswer(const search::Workbench& bench);
 
-}  // namespace warpsmith::cli
+}  // namespace warpsmith::serve
 
-#endif  // WARPSMITH_TOOLS_MCP_ANSWERS_H_
+#endif  // WARPSMITH_SERVE_TOOLS_ANSWERS_H_

@@ -1,7 +1,7 @@
 // What the MCP tools read from their arguments. An optional text may be empty, too: models fill in
 // what they do not need.
-#ifndef WARPSMITH_TOOLS_MCP_ARGUMENTS_H_
-#define WARPSMITH_TOOLS_MCP_ARGUMENTS_H_
+#ifndef WARPSMITH_SERVE_TOOLS_ARGUMENTS_H_
+#define WARPSMITH_SERVE_TOOLS_ARGUMENTS_H_
 
 #include <cstdint>
 #include <string>
@@ -10,7 +10,7 @@
 #include "base/json_reader.h"
 #include "base/result.h"
 
-namespace warpsmith::cli {
+namespace warpsmith::serve {
 
 // Empty where it is absent.
 Result<std::string> TextIn(const JsonReader& arguments, std::string_view field);
@@ -25,6 +25,6 @@ Result<int64_t> NumberIn(const JsonReader& arguments, std::string_view field, in
 // False where it is absent.
 Result<bool> FlagIn(const JsonReader& arguments, std::string_view field);
 
-}  // namespace warpsmith::cli
+}  // namespace warpsmith::serve
 
-#endif  // WARPSMITH_TOOLS_MCP_ARGUMENTS_H_
+#endif  // WARPSMITH_SERVE_TOOLS_ARGUMENTS_H_

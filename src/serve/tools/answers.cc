@@ -1,4 +1,4 @@
-#include "mcp_answers.h"
+#include "serve/tools/answers.h"
 
 #include <algorithm>
 #include <cmath>
@@ -8,7 +8,7 @@
 
 #include "core/serialize.h"
 
-namespace warpsmith::cli {
+namespace warpsmith::serve {
 namespace {
 
 using nlohmann::json;
@@ -144,4 +144,4 @@ json BudgetAnswer(const search::Workbench& bench) {
   return answer;
 }
 
-}  // namespace warpsmith::cli
+}  // namespace warpsmith::serve

@@ -1,8 +1,8 @@
-#include "mcp_arguments.h"
+#include "serve/tools/arguments.h"
 
 #include "agent/knowledge/facts.h"
 
-namespace warpsmith::cli {
+namespace warpsmith::serve {
 
 Result<std::string> TextIn(const JsonReader& arguments, std::string_view field) {
   if (!arguments.Has(field)) return std::string();
@@ -27,4 +27,4 @@ Result<bool> FlagIn(const JsonReader& arguments, std::string_view field) {
   return arguments.At(field).Bool();
 }
 
-}  // namespace warpsmith::cli
+}  // namespace warpsmith::serve

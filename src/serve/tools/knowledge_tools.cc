@@ -6,11 +6,11 @@
 #include "agent/knowledge/quoted.h"
 #include "agent/knowledge/render.h"
 #include "agent/prompts/prompt_values.h"
-#include "mcp_answers.h"
-#include "mcp_arguments.h"
-#include "mcp_tools.h"
+#include "serve/tools/answers.h"
+#include "serve/tools/arguments.h"
+#include "serve/tools/tools.h"
 
-namespace warpsmith::cli {
+namespace warpsmith::serve {
 namespace {
 
 using mcp::ToolResult;
@@ -199,4 +199,4 @@ Result<ToolResult> McpTools::AddNote(const JsonReader& arguments, mcp::CallConte
   return Structured({{"new", added}});
 }
 
-}  // namespace warpsmith::cli
+}  // namespace warpsmith::serve
