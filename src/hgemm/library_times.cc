@@ -12,7 +12,7 @@ constexpr std::string_view kTerms = "# terms: ", kSession = "# session: ";
 constexpr std::string_view kColumns = "m,n,k,name,layout,dtype,mode,us,ratio,lo,hi";
 constexpr size_t kColumnCount = 11;
 constexpr const char* kFix =
-    "'warpsmith hgemm bench --csv FILE' writes such a table: docs/library.md";
+    "'warpsmith hgemm bench --csv FILE' writes such a table: docs/files.md";
 constexpr FirstLine kFirstLine{"library table", kLibraryTimesVersion, kFix,
                                "use the version of warpsmith that wrote it, or measure again"};
 
