@@ -11,10 +11,10 @@ namespace warpsmith::hgemm {
 namespace {
 
 constexpr std::string_view kSession = "# session: ";
-constexpr std::string_view kColumns =
+constexpr std::string_view kComparisonColumns =
     "m,n,k,layout,dtype,mode,choice,kernel_us,ours_us,lt_auto_us,ratio_kernel,lo_kernel,hi_kernel,"
     "ratio,lo,hi,floor_us";
-constexpr size_t kColumnCount = 17;
+constexpr size_t kComparisonColumnCount = 17;
 
 struct SessionField {
   std::string_view name;
@@ -26,13 +26,16 @@ constexpr std::array<SessionField, 5> kSessionFields = {{{"date", &ComparisonSes
                                                          {"baseline", &ComparisonSession::baseline},
                                                          {"program", &ComparisonSession::program}}};
 
-constexpr const char* kFix =
+constexpr const char* kComparisonFix =
     "docs/files.md says what a comparison holds; 'warpsmith hgemm bench "
     "--against LIB --csv FILE' writes one";
-constexpr FirstLine kFirstLine{"comparison", kComparisonVersion, kFix,
-                               "use the version of warpsmith that wrote it, or measure again"};
+constexpr FirstLine kComparisonFirstLine{
+    "comparison", kComparisonVersion, kComparisonFix,
+    "use the version of warpsmith that wrote it, or measure again"};
 
-Error Bad(const Place& place, const std::string& what) { return BadAt(place, what, kFix); }
+Error BadComparison(const Place& place, const std::string& what) {
+  return BadAt(place, what, kComparisonFix);
+}
 
 Result<Problem> ProblemIn(const Cells& cells, const ComparisonTerms& terms) {
   const std::array<int64_t, 3> extents = TRY(cells.Extents());
@@ -53,7 +56,7 @@ struct Row {
 };
 
 Result<Row> RowIn(const Place& place, const ComparisonTerms& terms, std::string_view line) {
-  const Cells cells = TRY(Cells::Of(place, line, kColumnCount, kFix));
+  const Cells cells = TRY(Cells::Of(place, line, kComparisonColumnCount, kComparisonFix));
   Row row;
   row.problem = TRY(ProblemIn(cells, terms));
   row.mode.mode = TRY(cells.ModeAt(5));
@@ -69,27 +72,27 @@ Result<Row> RowIn(const Place& place, const ComparisonTerms& terms, std::string_
 }
 
 // "# device: NVIDIA H200", one for each term, in their order; then the columns.
-Result<ComparisonTerms> HeadIn(Lines& lines) {
-  const std::string_view first = TRY(lines.NextOfHead(kFix));
-  TRY(CheckFirstLine(kFirstLine, lines.place(), first));
+Result<ComparisonTerms> ComparisonHeadIn(Lines& lines) {
+  const std::string_view first = TRY(lines.NextOfHead(kComparisonFix));
+  TRY(CheckFirstLine(kComparisonFirstLine, lines.place(), first));
   ComparisonTerms terms;
   for (const auto& field : kTermFields) {
     const std::string expected = "# " + std::string(field.name) + ": ";
-    const std::string_view line = TRY(lines.NextOfHead(kFix));
+    const std::string_view line = TRY(lines.NextOfHead(kComparisonFix));
     if (!line.starts_with(expected) || line.size() == expected.size()) {
-      return Bad(lines.place(), "expected '" + expected + "...', found " + Quoted(line));
+      return BadComparison(lines.place(), "expected '" + expected + "...', found " + Quoted(line));
     }
     terms.*field.text = line.substr(expected.size());
   }
   const auto dtype = DTypeFromName(terms.dtype);
   if (!LayoutFromText(terms.layout) || (dtype != DType::kF16 && dtype != DType::kBF16)) {
-    return Bad(lines.place(), "expected layout NN or TN and dtype f16 or bf16, found " +
-                                  Quoted(terms.layout) + " and " + Quoted(terms.dtype));
+    return BadComparison(lines.place(), "expected layout NN or TN and dtype f16 or bf16, found " +
+                                            Quoted(terms.layout) + " and " + Quoted(terms.dtype));
   }
-  const std::string_view columns = TRY(lines.NextOfHead(kFix));
-  if (columns == kColumns) return terms;
-  return Bad(lines.place(),
-             "expected the columns '" + std::string(kColumns) + "', found " + Quoted(columns));
+  const std::string_view columns = TRY(lines.NextOfHead(kComparisonFix));
+  if (columns == kComparisonColumns) return terms;
+  return BadComparison(lines.place(), "expected the columns '" + std::string(kComparisonColumns) +
+                                          "', found " + Quoted(columns));
 }
 
 // "date=2026-11-21T11:01:41Z; driver=580.95; ..."
@@ -100,7 +103,7 @@ Result<ComparisonSession> SessionIn(const Place& place, std::string_view text) {
     const bool last = i + 1 == kSessionFields.size();
     const size_t end = last ? text.size() : text.find("; ");
     if (end == std::string_view::npos || !text.starts_with(expected) || end == expected.size()) {
-      return Bad(place, "session: expected '" + expected + "...', found " + Quoted(text));
+      return BadComparison(place, "session: expected '" + expected + "...', found " + Quoted(text));
     }
     session.*kSessionFields[i].text = text.substr(expected.size(), end - expected.size());
     text.remove_prefix(last ? end : end + 2);
@@ -122,17 +125,18 @@ class Shapes {
   }
 
   Status TakeRow(const Place& place, const Row& row) {
-    if (table_.sessions.empty()) return Bad(place, "a row before the first '# session: ' line");
+    if (table_.sessions.empty())
+      return BadComparison(place, "a row before the first '# session: ' line");
     if (between()) {
       if (!seen_.insert(row.problem).second) {
-        return Bad(place, SizesText(row.problem) + " stands twice");
+        return BadComparison(place, SizesText(row.problem) + " stands twice");
       }
       shape_ = {row.problem, row.choice, row.floor_us, {}, table_.sessions.size() - 1};
     }
     const bool same = row.problem == shape_.problem;
     if (!same || row.mode.mode != kComparedModes[modes_]) return Lacking(place);
     if (row.choice != shape_.choice || row.floor_us != shape_.floor_us) {
-      return Bad(place, "choice and floor_us must be the same in a shape's four rows");
+      return BadComparison(place, "choice and floor_us must be the same in a shape's four rows");
     }
     shape_.modes[modes_++] = row.mode;
     if (modes_ < kComparedModes.size()) return {};
@@ -143,9 +147,9 @@ class Shapes {
 
  private:
   Error Lacking(const Place& place) const {
-    return Bad(place, SizesText(shape_.problem) + ": expected its row of mode '" +
-                          std::string(warpsmith::Name(kComparedModes[modes_])) +
-                          "'; a shape has a row in each mode, in their order");
+    return BadComparison(place, SizesText(shape_.problem) + ": expected its row of mode '" +
+                                    std::string(warpsmith::Name(kComparedModes[modes_])) +
+                                    "'; a shape has a row in each mode, in their order");
   }
 
   ComparisonTable& table_;
@@ -159,7 +163,7 @@ class Shapes {
 Result<ReadComparison> ParseComparison(std::string_view source, std::string_view text) {
   ReadComparison read;
   Lines lines(source, text);
-  read.table.terms = TRY(HeadIn(lines));
+  read.table.terms = TRY(ComparisonHeadIn(lines));
   read.whole_bytes = lines.bytes();
   Shapes shapes(read.table);
   while (const auto line = lines.Next()) {
@@ -178,11 +182,11 @@ Result<ReadComparison> ParseComparison(std::string_view source, std::string_view
 }
 
 std::string HeadText(const ComparisonTerms& terms) {
-  std::string text = kFirstLine.Text() + "\n";
+  std::string text = kComparisonFirstLine.Text() + "\n";
   for (const auto& field : kTermFields) {
     text += "# " + std::string(field.name) + ": " + terms.*field.text + "\n";
   }
-  return text + std::string(kColumns) + "\n";
+  return text + std::string(kComparisonColumns) + "\n";
 }
 
 std::string SessionText(const ComparisonSession& session) {
@@ -219,14 +223,14 @@ std::string ToText(const ComparisonTable& table) {
 Status CheckWritable(const ComparisonTerms& terms, const ComparisonSession& session) {
   const std::string text = HeadText(terms) + SessionText(session);
   Lines lines("the comparison", text);
-  const ComparisonTerms read = TRY(HeadIn(lines));
+  const ComparisonTerms read = TRY(ComparisonHeadIn(lines));
   const std::string_view last = lines.Next().value_or("");
   const Place place = lines.place();
   if (read == terms && last.starts_with(kSession) && !lines.Next() &&
       TRY(SessionIn(place, last.substr(kSession.size()))) == session) {
     return {};
   }
-  return Bad(place, "a text of the head or of the session holds a line's end or '; '");
+  return BadComparison(place, "a text of the head or of the session holds a line's end or '; '");
 }
 
 }  // namespace warpsmith::hgemm

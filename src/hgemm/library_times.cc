@@ -8,32 +8,36 @@
 namespace warpsmith::hgemm {
 namespace {
 
-constexpr std::string_view kTerms = "# terms: ", kSession = "# session: ";
-constexpr std::string_view kColumns = "m,n,k,name,layout,dtype,mode,us,ratio,lo,hi";
-constexpr size_t kColumnCount = 11;
-constexpr const char* kFix =
+constexpr std::string_view kLibraryTerms = "# terms: ", kLibrarySession = "# session: ";
+constexpr std::string_view kLibraryColumns = "m,n,k,name,layout,dtype,mode,us,ratio,lo,hi";
+constexpr size_t kLibraryColumnCount = 11;
+constexpr const char* kLibraryFix =
     "'warpsmith hgemm bench --csv FILE' writes such a table: docs/files.md";
-constexpr FirstLine kFirstLine{"library table", kLibraryTimesVersion, kFix,
-                               "use the version of warpsmith that wrote it, or measure again"};
+constexpr FirstLine kLibraryFirstLine{
+    "library table", kLibraryTimesVersion, kLibraryFix,
+    "use the version of warpsmith that wrote it, or measure again"};
 
-Error Bad(const Place& place, const std::string& what) { return BadAt(place, what, kFix); }
+Error BadLibraryTimes(const Place& place, const std::string& what) {
+  return BadAt(place, what, kLibraryFix);
+}
 
 // Terms and sessions; then the columns.
-Status HeadIn(Lines& lines, LibraryTable& table) {
-  const std::string_view first = TRY(lines.NextOfHead(kFix));
-  TRY(CheckFirstLine(kFirstLine, lines.place(), first));
-  const std::string_view terms = TRY(lines.NextOfHead(kFix));
-  if (!terms.starts_with(kTerms) || terms.size() == kTerms.size()) {
-    return Bad(lines.place(), "expected '" + std::string(kTerms) + "...', found " + Quoted(terms));
+Status LibraryHeadIn(Lines& lines, LibraryTable& table) {
+  const std::string_view first = TRY(lines.NextOfHead(kLibraryFix));
+  TRY(CheckFirstLine(kLibraryFirstLine, lines.place(), first));
+  const std::string_view terms = TRY(lines.NextOfHead(kLibraryFix));
+  if (!terms.starts_with(kLibraryTerms) || terms.size() == kLibraryTerms.size()) {
+    return BadLibraryTimes(
+        lines.place(), "expected '" + std::string(kLibraryTerms) + "...', found " + Quoted(terms));
   }
-  table.terms = terms.substr(kTerms.size());
-  std::string_view columns = TRY(lines.NextOfHead(kFix));
-  for (; columns.starts_with(kSession); columns = TRY(lines.NextOfHead(kFix))) {
-    table.sessions.emplace_back(columns.substr(kSession.size()));
+  table.terms = terms.substr(kLibraryTerms.size());
+  std::string_view columns = TRY(lines.NextOfHead(kLibraryFix));
+  for (; columns.starts_with(kLibrarySession); columns = TRY(lines.NextOfHead(kLibraryFix))) {
+    table.sessions.emplace_back(columns.substr(kLibrarySession.size()));
   }
-  if (columns == kColumns) return {};
-  return Bad(lines.place(),
-             "expected the columns '" + std::string(kColumns) + "', found " + Quoted(columns));
+  if (columns == kLibraryColumns) return {};
+  return BadLibraryTimes(lines.place(), "expected the columns '" + std::string(kLibraryColumns) +
+                                            "', found " + Quoted(columns));
 }
 
 Result<LibraryTime> TimeIn(const Cells& cells) {
@@ -61,9 +65,11 @@ bool Has(const LibraryTimes& shape, std::string_view name) {
 }
 
 std::string ToText(const LibraryTable& table) {
-  std::string text = kFirstLine.Text() + "\n" + std::string(kTerms) + table.terms + "\n";
-  for (const std::string& session : table.sessions) text += std::string(kSession) + session + "\n";
-  text += std::string(kColumns) + "\n";
+  std::string text =
+      kLibraryFirstLine.Text() + "\n" + std::string(kLibraryTerms) + table.terms + "\n";
+  for (const std::string& session : table.sessions)
+    text += std::string(kLibrarySession) + session + "\n";
+  text += std::string(kLibraryColumns) + "\n";
   for (const LibraryTimes& shape : table.shapes) {
     for (const LibraryTime& time : shape.times) {
       for (const int64_t extent : shape.shape) text += std::to_string(extent) + ",";
@@ -78,9 +84,9 @@ std::string ToText(const LibraryTable& table) {
 Result<LibraryTable> ParseLibraryTable(std::string_view source, std::string_view text) {
   LibraryTable table;
   Lines lines(source, text);
-  TRY(HeadIn(lines, table));
+  TRY(LibraryHeadIn(lines, table));
   while (const auto line = lines.Next()) {
-    const Cells cells = TRY(Cells::Of(lines.place(), *line, kColumnCount, kFix));
+    const Cells cells = TRY(Cells::Of(lines.place(), *line, kLibraryColumnCount, kLibraryFix));
     const std::array<int64_t, 3> shape = TRY(cells.Extents());
     if (table.shapes.empty() || table.shapes.back().shape != shape) {
       if (Find(table, shape) != nullptr) return cells.Bad("a shape's rows stand apart");
@@ -91,7 +97,7 @@ Result<LibraryTable> ParseLibraryTable(std::string_view source, std::string_view
     table.shapes.back().times.push_back(TRY(TimeIn(cells)));
   }
   if (lines.bytes() < text.size()) {
-    return Bad({source, lines.place().line + 1}, "the last line is cut off");
+    return BadLibraryTimes({source, lines.place().line + 1}, "the last line is cut off");
   }
   return table;
 }

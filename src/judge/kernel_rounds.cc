@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <chrono>
 
-#include "baseline/gemm_baseline.h"
+#include "base/clock.h"
+#include "judge/baseline/gemm_baseline.h"
 #include "judge/gpu_turns.h"
 #include "judge/oracle.h"
-#include "util/clock.h"
 
 namespace warpsmith::judge {
 namespace {

@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "base/result.h"
 #include "core/compiler.h"
 #include "core/device.h"
 #include "judge/gpu_turns.h"
-#include "util/result.h"
 
 namespace warpsmith::judge {
 

@@ -4,14 +4,14 @@
 #include <memory>
 #include <utility>
 
-#include "baseline/choice_cache.h"
-#include "baseline/gemm_baseline.h"
-#include "baseline/rival_library.h"
-#include "baseline/tune.h"
 #include "cuda/cublas.h"
 #include "cuda/cublaslt.h"
 #include "cuda/nvml.h"
-#include "launch/half_type.h"
+#include "cuda/plan/half_type.h"
+#include "judge/baseline/choice_cache.h"
+#include "judge/baseline/gemm_baseline.h"
+#include "judge/baseline/rival_library.h"
+#include "judge/baseline/tune.h"
 
 namespace warpsmith::judge {
 namespace {
@@ -34,7 +34,7 @@ Result<baseline::GemmBaselineChoice> Choose(const Bench& bench, const MappedAren
                                             const std::string& text) {
   const baseline::GemmBaselineName name = TRY(baseline::ParseGemmBaselineName(text));
   const GemmShape& problem = *arena.problem.gemm;
-  const cuda::HalfType type = launch::HalfTypeOf(problem.dtype);
+  const cuda::HalfType type = plan::HalfTypeOf(problem.dtype);
   if (name.library == baseline::GemmLibrary::kRival) {  // there is nothing to choose
     const auto layout = problem.transposed ? cuda::GemmLayout::kTN : cuda::GemmLayout::kNN;
     baseline::GemmBaselineChoice choice;
@@ -75,13 +75,13 @@ Result<BaselineReady> MakeBaseline(const Bench& bench, const MappedArena& arena,
   const baseline::GemmBaselineChoice choice =
       command.choice.empty() ? TRY(Choose(bench, arena, command.name))
                              : TRY(baseline::GemmBaselineChoiceFromText(command.choice));
-  auto callable = std::make_shared<launch::TimedCallable>(TRY(baseline::MakeGemmBaseline(choice)));
+  auto callable = std::make_shared<plan::TimedCallable>(TRY(baseline::MakeGemmBaseline(choice)));
   BaselineReady ready;
   ready.choice = baseline::ToText(choice);
-  ready.contender.bind = [callable](std::span<const launch::Binding> bindings,
+  ready.contender.bind = [callable](std::span<const plan::Binding> bindings,
                                     int) -> Result<Enqueue> {
     constexpr std::array<const char*, 3> kNames = {"A", "B", "C"};  // the baselines' own names
-    std::vector<launch::Binding> renamed(bindings.begin(), bindings.end());
+    std::vector<plan::Binding> renamed(bindings.begin(), bindings.end());
     for (size_t role = 0; role < kNames.size(); ++role) renamed.at(role).tensor = kNames[role];
     return Enqueue([callable, renamed](const cuda::Stream& stream) {
       return callable->enqueue(stream, renamed);

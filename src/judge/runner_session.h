@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "base/frame.h"
+#include "base/result.h"
 #include "cuda/context.h"
 #include "cuda/memory.h"
 #include "cuda/shared_memory.h"
@@ -16,8 +18,6 @@
 #include "judge/kernels.h"
 #include "judge/problem.h"
 #include "judge/wire.h"
-#include "util/frame.h"
-#include "util/result.h"
 
 namespace warpsmith::judge {
 
@@ -61,7 +61,7 @@ class RunnerSession {
 };
 
 // Addresses of one launch's tensors.
-std::vector<launch::Binding> BindingsOf(const MappedArena& arena, const WireLaunch& launch);
+std::vector<plan::Binding> BindingsOf(const MappedArena& arena, const WireLaunch& launch);
 
 // Runs one batch and times it (runner_sample.cc).
 Result<std::vector<double>> RunSample(const Bench& bench, const MappedArena& arena,

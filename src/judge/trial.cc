@@ -7,9 +7,9 @@
 #include <cmath>
 #include <limits>
 
+#include "base/clock.h"
 #include "judge/floor.h"
 #include "judge/statistics.h"
-#include "util/clock.h"
 
 namespace warpsmith::judge {
 namespace {

@@ -1,5 +1,5 @@
 // What oracle and runner say to each other, one command and one reply at a time.
-// Each is a frame (util/frame.h) with a JSON header; docs/judge-protocol.md says who is who.
+// Each is a frame (base/frame.h) with a JSON header; docs/judge-protocol.md says who is who.
 #ifndef WARPSMITH_JUDGE_WIRE_H_
 #define WARPSMITH_JUDGE_WIRE_H_
 
@@ -9,11 +9,11 @@
 #include <variant>
 #include <vector>
 
+#include "base/result.h"
 #include "core/launch_plan.h"
 #include "core/protocol.h"
 #include "core/task.h"
 #include "judge/slot_plan.h"
-#include "util/result.h"
 
 namespace warpsmith::judge {
 

@@ -6,8 +6,8 @@
 #include <functional>
 #include <memory>
 
+#include "base/result.h"
 #include "options.h"
-#include "util/result.h"
 
 namespace warpsmith::cli {
 

@@ -5,10 +5,10 @@
 #include <string>
 #include <string_view>
 
+#include "base/result.h"
 #include "core/verdict.h"
 #include "hgemm/comparison_table.h"
 #include "sample_frames.h"
-#include "util/result.h"
 
 namespace warpsmith::cli {
 

@@ -3,18 +3,18 @@
 #include <cstdio>
 #include <utility>
 
+#include "base/build_info.h"
 #include "core/verdict.h"
 #include "hgemm/built_kernels.h"
 #include "hgemm_products.h"
 #include "judge/floor.h"
 #include "measuring.h"
 #include "task/hgemm_task.h"
-#include "util/build_info.h"
 
 namespace warpsmith::cli {
 namespace {
 
-std::string OrUnknown(const std::string& text) { return text.empty() ? "unknown" : text; }
+std::string OrUnknownText(const std::string& text) { return text.empty() ? "unknown" : text; }
 
 // What the library does with the shape, if it was built of this catalogue.
 std::string ChoiceOf(const hgemm::CatalogueRow* row) {
@@ -107,10 +107,10 @@ std::optional<Measured> Contest::Taken(const ShapeTerms& terms, const Verdict& v
     return std::nullopt;
   }
   const Evidence& evidence = verdict.evidence;
-  return Measured{
-      {OrUnknown(evidence.date), OrUnknown(evidence.driver), OrUnknown(evidence.toolchain),
-       OrUnknown(evidence.baseline_library), OrUnknown(std::string(build_info::Version()))},
-      *std::move(shape)};
+  return Measured{{OrUnknownText(evidence.date), OrUnknownText(evidence.driver),
+                   OrUnknownText(evidence.toolchain), OrUnknownText(evidence.baseline_library),
+                   OrUnknownText(std::string(build_info::Version()))},
+                  *std::move(shape)};
 }
 
 }  // namespace warpsmith::cli

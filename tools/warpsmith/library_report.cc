@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "base/display_text.h"
 #include "task/hgemm_task.h"
-#include "util/display_text.h"
 
 namespace warpsmith::cli {
 namespace {

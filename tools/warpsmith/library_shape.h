@@ -4,11 +4,11 @@
 
 #include <string>
 
+#include "base/result.h"
 #include "baselines.h"
 #include "hgemm/library_times.h"
 #include "sample_frames.h"
 #include "store/recorded_device.h"
-#include "util/result.h"
 
 namespace warpsmith::cli {
 

@@ -1,0 +1,154 @@
+"""Holds what the pages and the sources point at: every link and every named path must exist.
+
+    links.py ROOT     prints "file:line: what is wrong"; the exit status is 1 when something is
+
+Of tracked files (of all, where there is no git):
+
+  *.md                relative links and images, with their #anchors (GitHub's, from headings)
+  pages               docs/*.md and *.md of no folder, without CHANGELOG.md: paths in `back quotes`
+                      that begin with a folder of the tree, or with a folder of src and end in a
+                      source's ending. A path with a wildcard or a placeholder is left alone.
+  everything else     each docs/NAME.md that a source, a script or a text names
+
+Links to other sites are not followed.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+FOLDERS = {"bench", "cmake", "data", "docs", "examples", "include", "python", "skills", "src",
+           "tasks", "tests", "tools"}
+SOURCES = {".cc", ".cu", ".cuh", ".h", ".py", ".js", ".sql"}
+# What lies in these was measured, or is a sample that names what does not exist.
+FOREIGN = ("data/", "tests/fuzz/seeds/", "tests/house/")
+
+FENCE = re.compile(r"^\s*(```|~~~)")
+CODE = re.compile(r"`([^`]+)`")
+LINK = re.compile(r"\]\(([^()\s]+)\)")
+HEADING = re.compile(r"^#{1,6}\s+(.*?)\s*#*$")
+PAGE = re.compile(r"(?<![\w./-])docs/[\w./-]+?\.md")
+PATH = re.compile(r"[\w.-]+(?:/[\w.-]+)+/?")
+
+
+def tracked(root: Path) -> list[str]:
+    try:
+        listed = subprocess.run(["git", "-C", str(root), "ls-files", "-z", "--cached", "--others",
+                                 "--exclude-standard"], capture_output=True, check=True)
+        return [name for name in listed.stdout.decode().split("\0") if name]
+    except (OSError, subprocess.CalledProcessError):
+        return [str(path.relative_to(root)) for path in root.rglob("*") if path.is_file()]
+
+
+def prose(text: str) -> list[tuple[int, str]]:
+    """The lines of a page that are no code block, with their numbers from 1."""
+    lines, fenced, was_blank = [], False, True
+    in_code = False
+    for number, line in enumerate(text.splitlines(), 1):
+        if FENCE.match(line):
+            fenced = not fenced
+            continue
+        indented = line.startswith("    ")
+        in_code = indented and (was_blank or in_code)  # four spaces after a blank line
+        was_blank = not line.strip()
+        if not fenced and not in_code:
+            lines.append((number, line))
+    return lines
+
+
+def slug(heading: str) -> str:
+    """The anchor that GitHub gives a heading."""
+    words = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).lower()
+    return re.sub(r"[^\w\- ]", "", words).replace(" ", "-")
+
+
+def anchors(text: str) -> set[str]:
+    found: dict[str, int] = {}
+    for _, line in prose(text):
+        if match := HEADING.match(line):
+            name = slug(match[1])
+            found[name] = found.get(name, -1) + 1
+            if found[name]:
+                found[f"{name}-{found[name]}"] = 0
+    return set(found)
+
+
+class Tree:
+    """A checkout, with what was already read of it."""
+
+    def __init__(self, root: Path):
+        self.root = root
+        self.files = [name for name in tracked(root) if (root / name).is_file()]
+        self.src = {path.name for path in (root / "src").glob("*") if path.is_dir()}
+        self.anchors: dict[Path, set[str]] = {}
+
+    def text(self, name: str) -> str:
+        return (self.root / name).read_text(errors="replace")
+
+    def wrong_link(self, page: str, target: str) -> str | None:
+        if re.match(r"[a-z][a-z0-9+.-]*:", target):
+            return None
+        path, _, anchor = target.partition("#")
+        file = (self.root / page).parent / path if path else self.root / page
+        if not file.exists():
+            return f"link to {target}: no such file"
+        if anchor and file.suffix == ".md":
+            key = file.resolve()
+            if key not in self.anchors:
+                self.anchors[key] = anchors(file.read_text(errors="replace"))
+            if anchor not in self.anchors[key]:
+                return f"link to {target}: no heading of that name"
+        return None
+
+    def wrong_path(self, code: str) -> str | None:
+        name = code.split()[0] if code.split() else ""
+        name = name.split(":")[0].rstrip(",;")
+        if not PATH.fullmatch(name) or "XXX" in name:
+            return None
+        first = name.split("/")[0]
+        if first in FOLDERS:
+            return None if (self.root / name).exists() else f"`{name}`: no such path"
+        if first in self.src and Path(name).suffix in SOURCES:
+            return None if (self.root / "src" / name).exists() else f"`{name}`: not in src"
+        return None
+
+    def of_page(self, page: str, checks_paths: bool) -> list[str]:
+        wrong = []
+        for number, line in prose(self.text(page)):
+            found = [self.wrong_link(page, target) for target in LINK.findall(CODE.sub("", line))]
+            if checks_paths:
+                found += [self.wrong_path(code) for code in CODE.findall(line)]
+            wrong += [f"{page}:{number}: {what}" for what in found if what]
+        return wrong
+
+    def of_source(self, name: str) -> list[str]:
+        wrong = []
+        for number, line in enumerate(self.text(name).splitlines(), 1):
+            wrong += [f"{name}:{number}: names {page}, which does not exist"
+                      for page in PAGE.findall(line) if not (self.root / page).exists()]
+        return wrong
+
+    def check(self) -> list[str]:
+        wrong = []
+        for name in self.files:
+            if name.startswith(FOREIGN):
+                continue
+            if name.endswith(".md"):
+                is_page = name.startswith("docs/") or "/" not in name
+                wrong += self.of_page(name, is_page and name != "CHANGELOG.md")
+            if not name.startswith("docs/") and name != "CHANGELOG.md":
+                wrong += self.of_source(name)
+        return wrong
+
+
+def main() -> int:
+    wrong = Tree(Path(sys.argv[1])).check()
+    print("\n".join(wrong) if wrong else "every link and every named path exists")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
