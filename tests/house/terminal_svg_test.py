@@ -40,6 +40,13 @@ class Screen(unittest.TestCase):
             (0, "ok", (terminal_svg.COLOURS[32], True, False)), (3, "no", (None, False, False))])
 
 
+    def test_a_line_that_is_cropped_says_so(self):
+        screen = terminal_svg.Screen()
+        screen.write("abcdef\nabcd\nab  cd")
+        self.assertEqual(["".join(cell[0] for cell in terminal_svg.cropped(line, 4))
+                          for line in screen.drawn()], ["abc…", "abcd", "ab  "])
+
+
 class Picture(unittest.TestCase):
     def test_a_run_becomes_an_svg_with_its_words_in_their_columns(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs a command in a terminal and draws what is left on the screen as an SVG.
 
-    terminal_svg.py -o docs/images/demo.svg --shown './demo' -- build/release/bin/warpsmith demo
+    terminal_svg.py -o demo.svg --shown ./demo --columns 120 --crop 81 -- warpsmith demo
 
 The command gets a terminal of its own, so it prints its colours and its progress as for a person;
 what a carriage return or an erased line took away is not drawn. The picture brings its own dark
@@ -127,6 +127,13 @@ def runs(line: list[tuple[str, tuple]]) -> list[tuple[int, str, tuple]]:
     return words
 
 
+def cropped(line: list[tuple[str, tuple]], columns: int) -> list[tuple[str, tuple]]:
+    """The line's first columns, with a mark where a word or a sentence is cut."""
+    if len(line) <= columns or all(cell[0] == " " for cell in line[columns - 2: columns]):
+        return line[:columns]
+    return line[: columns - 1] + [("…", (None, False, True))]
+
+
 def draw(lines: list[list[tuple[str, tuple]]], shown: str, columns: int) -> str:
     width = round(columns * CELL_WIDTH + 2 * MARGIN)
     height = (len(lines) + 1) * CELL_HEIGHT + 2 * MARGIN
@@ -179,6 +186,7 @@ def main() -> int:
     parser.add_argument("--shown", help="the command line in the picture; default: the command")
     parser.add_argument("--columns", type=int, default=100)
     parser.add_argument("--lines", type=int, default=40, help="of the output, from its beginning")
+    parser.add_argument("--crop", type=int, help="draw so many columns; default: all")
     parser.add_argument("command", nargs="+")
     options = parser.parse_args()
     written, status = run(options.command, options.columns)
@@ -186,10 +194,12 @@ def main() -> int:
     screen.write(written)
     lines = screen.drawn()
     if len(lines) > options.lines:
-        lines = lines[: options.lines] + [[(letter, (None, False, True)) for letter in "…"]]
+        lines = lines[: options.lines] + [[("…", (None, False, True))]]
+    columns = options.crop or options.columns
+    lines = [cropped(line, columns) for line in lines]
     options.output.parent.mkdir(parents=True, exist_ok=True)
     shown = options.shown or " ".join(options.command)
-    options.output.write_text(draw(lines, shown, options.columns))
+    options.output.write_text(draw(lines, shown, columns))
     return status
 
 
