@@ -9,8 +9,6 @@ Of tracked files (of all, where there is no git):
                       that begin with a folder of the tree, or with a folder of src and end in a
                       source's ending. A path with a wildcard or a placeholder is left alone.
   everything else     each docs/NAME.md that a source, a script or a text names
-
-Links to other sites are not followed.
 """
 
 from __future__ import annotations
@@ -35,26 +33,23 @@ PATH = re.compile(r"[\w.-]+(?:/[\w.-]+)+/?")
 
 
 def tracked(root: Path) -> list[str]:
+    git = ["git", "-C", str(root), "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     try:
-        listed = subprocess.run(["git", "-C", str(root), "ls-files", "-z", "--cached", "--others",
-                                 "--exclude-standard"], capture_output=True, check=True)
-        return [name for name in listed.stdout.decode().split("\0") if name]
+        listed = subprocess.run(git, capture_output=True, check=True).stdout.decode()
+        return [name for name in listed.split("\0") if name]
     except (OSError, subprocess.CalledProcessError):
         return [str(path.relative_to(root)) for path in root.rglob("*") if path.is_file()]
 
 
 def prose(text: str) -> list[tuple[int, str]]:
     """The lines of a page that are no code block, with their numbers from 1."""
-    lines, fenced, was_blank = [], False, True
-    in_code = False
+    lines, fenced, in_code, was_blank = [], False, False, True
     for number, line in enumerate(text.splitlines(), 1):
-        if FENCE.match(line):
-            fenced = not fenced
-            continue
-        indented = line.startswith("    ")
-        in_code = indented and (was_blank or in_code)  # four spaces after a blank line
+        fence = FENCE.match(line) is not None
+        fenced ^= fence
+        in_code = line.startswith("    ") and (was_blank or in_code)  # after a blank line
         was_blank = not line.strip()
-        if not fenced and not in_code:
+        if not (fence or fenced or in_code):
             lines.append((number, line))
     return lines
 
@@ -66,24 +61,17 @@ def slug(heading: str) -> str:
 
 
 def anchors(text: str) -> set[str]:
-    found: dict[str, int] = {}
-    for _, line in prose(text):
-        if match := HEADING.match(line):
-            name = slug(match[1])
-            found[name] = found.get(name, -1) + 1
-            if found[name]:
-                found[f"{name}-{found[name]}"] = 0
-    return set(found)
+    """Of all headings; the second of one name ends in -1, and so on."""
+    names = [slug(match[1]) for _, line in prose(text) if (match := HEADING.match(line))]
+    before = [names[:at].count(name) for at, name in enumerate(names)]
+    return {f"{name}-{count}" if count else name for name, count in zip(names, before)}
 
 
 class Tree:
-    """A checkout, with what was already read of it."""
-
     def __init__(self, root: Path):
         self.root = root
         self.files = [name for name in tracked(root) if (root / name).is_file()]
         self.src = {path.name for path in (root / "src").glob("*") if path.is_dir()}
-        self.anchors: dict[Path, set[str]] = {}
 
     def text(self, name: str) -> str:
         return (self.root / name).read_text(errors="replace")
@@ -95,23 +83,17 @@ class Tree:
         file = (self.root / page).parent / path if path else self.root / page
         if not file.exists():
             return f"link to {target}: no such file"
-        if anchor and file.suffix == ".md":
-            key = file.resolve()
-            if key not in self.anchors:
-                self.anchors[key] = anchors(file.read_text(errors="replace"))
-            if anchor not in self.anchors[key]:
-                return f"link to {target}: no heading of that name"
-        return None
+        known = anchors(file.read_text(errors="replace")) if file.suffix == ".md" else {anchor}
+        return f"link to {target}: no heading of that name" if {anchor} - known - {""} else None
 
     def wrong_path(self, code: str) -> str | None:
-        name = code.split()[0] if code.split() else ""
-        name = name.split(":")[0].rstrip(",;")
-        if not PATH.fullmatch(name) or "XXX" in name:
+        name = f"{code} ".split()[0].split(":")[0].rstrip(",;")
+        if not PATH.fullmatch(name):
             return None
         first = name.split("/")[0]
-        if first in FOLDERS:
-            return None if (self.root / name).exists() else f"`{name}`: no such path"
-        if first in self.src and Path(name).suffix in SOURCES:
+        if first in FOLDERS and not (self.root / name).exists():
+            return f"`{name}`: no such path"
+        if first in self.src - FOLDERS and Path(name).suffix in SOURCES:
             return None if (self.root / "src" / name).exists() else f"`{name}`: not in src"
         return None
 
@@ -125,11 +107,9 @@ class Tree:
         return wrong
 
     def of_source(self, name: str) -> list[str]:
-        wrong = []
-        for number, line in enumerate(self.text(name).splitlines(), 1):
-            wrong += [f"{name}:{number}: names {page}, which does not exist"
-                      for page in PAGE.findall(line) if not (self.root / page).exists()]
-        return wrong
+        return [f"{name}:{number}: names {page}, which does not exist"
+                for number, line in enumerate(self.text(name).splitlines(), 1)
+                for page in PAGE.findall(line) if not (self.root / page).exists()]
 
     def check(self) -> list[str]:
         wrong = []
@@ -146,7 +126,7 @@ class Tree:
 
 def main() -> int:
     wrong = Tree(Path(sys.argv[1])).check()
-    print("\n".join(wrong) if wrong else "every link and every named path exists")
+    print("\n".join(wrong or ["every link and every named path exists"]))
     return 1 if wrong else 0
 
 

@@ -1,8 +1,6 @@
 #!/usr/bin/env bash
-# Draws the images of the pages again. Run it where there is no GPU, as the pages suppose.
-#
+# Draws the images of the pages again, where there is no GPU, as the pages suppose:
 #   tools/study/page_images.sh /opt/warpsmith/bin/warpsmith
-#
 # The program should be an installed one (cmake --install build/release --prefix /opt/warpsmith): the
 # paths that it prints are in the images.
 set -euo pipefail

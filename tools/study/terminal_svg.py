@@ -12,6 +12,7 @@ selected and searched. The exit status is the command's.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import fcntl
 import os
 import pty
@@ -24,10 +25,8 @@ from pathlib import Path
 
 CELL_WIDTH, CELL_HEIGHT, MARGIN = 8.4, 19, 16  # px of a 14 px monospaced font
 INK, PAPER, EDGE, PROMPT = "#d6deeb", "#0b1622", "#3b4a5a", "#7fdbca"
-COLOURS = {30: "#637777", 31: "#ff6b6b", 32: "#5fd38d", 33: "#f2c55c", 34: "#82aaff",
-           35: "#c792ea", 36: "#7fdbca", 37: "#d6deeb", 90: "#8394a6", 91: "#ff8b8b",
-           92: "#7fe0a5", 93: "#ffd877", 94: "#a3c0ff", 95: "#d9b0f5", 96: "#a0e8dc",
-           97: "#ffffff"}
+COLOURS = {31: "#ff6b6b", 32: "#5fd38d", 33: "#f2c55c", 34: "#82aaff", 35: "#c792ea",
+           36: "#7fdbca", 37: "#d6deeb"}
 # A control sequence, an operating system command (a title, a link), or another escape.
 ESCAPE = re.compile(r"\x1b(?:\[([0-9;?]*)([A-Za-z])|\][^\x07\x1b]*(?:\x07|\x1b\\)|.)")
 
@@ -45,11 +44,6 @@ class Screen:
         line.extend([(" ", (None, False, False))] * (self.column + 1 - len(line)))
         line[self.column] = (character, self.style)
         self.column += 1
-
-    def move_to(self, row: int) -> None:
-        self.row = max(0, row)
-        while len(self.lines) <= self.row:
-            self.lines.append([])
 
     def set_style(self, codes: list[int]) -> None:
         colour, bold, dim = self.style
@@ -75,14 +69,7 @@ class Screen:
         elif name == "K":
             self.lines[self.row] = [] if first == 2 else line[: self.column]
         elif name == "A":
-            self.move_to(self.row - max(1, first))
-        elif name == "B":
-            self.move_to(self.row + max(1, first))
-        elif name == "G":
-            self.column = max(0, first - 1)
-        elif name == "J":
-            self.lines[self.row] = line[: self.column]
-            del self.lines[self.row + 1:]
+            self.row = max(0, self.row - max(1, first))
 
     def write(self, text: str) -> None:
         at = 0
@@ -95,12 +82,10 @@ class Screen:
             character = text[at]
             at += 1
             if character == "\n":
-                self.move_to(self.row + 1)
-                self.column = 0
+                self.row, self.column = self.row + 1, 0
+                self.lines += [[]] * (self.row + 1 - len(self.lines))
             elif character == "\r":
                 self.column = 0
-            elif character == "\b":
-                self.column = max(0, self.column - 1)
             elif character >= " ":
                 self.put(character)
 
@@ -113,18 +98,15 @@ class Screen:
 
 
 def runs(line: list[tuple[str, tuple]]) -> list[tuple[int, str, tuple]]:
-    """(column, text, style) of the words of a line: a run ends where style or two spaces do."""
+    """(column, text, style) of a line: a run ends where the style does, or at two spaces."""
     found: list[tuple[int, str, tuple]] = []
     for column, (character, style) in enumerate(line):
         if found and found[-1][2] == style and found[-1][0] + len(found[-1][1]) == column:
             found[-1] = (found[-1][0], found[-1][1] + character, style)
         elif character != " ":
             found.append((column, character, style))
-    words = []
-    for column, text, style in found:
-        for match in re.finditer(r"\S+(?: \S+)*", text):
-            words.append((column + match.start(), match[0], style))
-    return words
+    return [(column + match.start(), match[0], style) for column, text, style in found
+            for match in re.finditer(r"\S+(?: \S+)*", text)]
 
 
 def cropped(line: list[tuple[str, tuple]], columns: int) -> list[tuple[str, tuple]]:
@@ -137,26 +119,21 @@ def cropped(line: list[tuple[str, tuple]], columns: int) -> list[tuple[str, tupl
 def draw(lines: list[list[tuple[str, tuple]]], shown: str, columns: int) -> str:
     width = round(columns * CELL_WIDTH + 2 * MARGIN)
     height = (len(lines) + 1) * CELL_HEIGHT + 2 * MARGIN
-    out = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" '
-        f'height="{height}" role="img" aria-label="{escape(shown, quote=True)} in a terminal">',
-        "<style>text { font: 14px ui-monospace, SFMono-Regular, Menlo, Consolas, "
-        "'DejaVu Sans Mono', monospace; white-space: pre }</style>",
-        f'<rect x="0.5" y="0.5" width="{width - 1}" height="{height - 1}" rx="8" fill="{PAPER}" '
-        f'stroke="{EDGE}"/>',
-    ]
+    out = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '
+           f'width="{width}" height="{height}" role="img" '
+           f'aria-label="{escape(shown, quote=True)} in a terminal">',
+           "<style>text { font: 14px ui-monospace, SFMono-Regular, Menlo, Consolas, "
+           "'DejaVu Sans Mono', monospace; white-space: pre }</style>",
+           f'<rect x="0.5" y="0.5" width="{width - 1}" height="{height - 1}" rx="8" '
+           f'fill="{PAPER}" stroke="{EDGE}"/>']
 
-    def text(row: int, column: int, words: str, colour: str, bold: bool, dim: bool) -> None:
+    words = [(0, 0, "$", (PROMPT, True, False)), (0, 2, shown, (INK, True, False))]
+    words += [(row, *run) for row, line in enumerate(lines, 1) for run in runs(line)]
+    for row, column, text, (colour, bold, dim) in words:
         marks = (' font-weight="bold"' if bold else "") + (' opacity="0.7"' if dim else "")
         out.append(f'<text x="{MARGIN + column * CELL_WIDTH:.1f}" '
-                   f'y="{MARGIN + row * CELL_HEIGHT + 14}" fill="{colour}" '
-                   f'textLength="{len(words) * CELL_WIDTH:.1f}"{marks}>{escape(words)}</text>')
-
-    text(0, 0, "$", PROMPT, True, False)
-    text(0, 2, shown, INK, True, False)
-    for row, line in enumerate(lines, 1):
-        for column, words, (colour, bold, dim) in runs(line):
-            text(row, column, words, colour or INK, bold, dim)
+                   f'y="{MARGIN + row * CELL_HEIGHT + 14}" fill="{colour or INK}" '
+                   f'textLength="{len(text) * CELL_WIDTH:.1f}"{marks}>{escape(text)}</text>')
     return "\n".join(out) + "\n</svg>\n"
 
 
@@ -168,15 +145,10 @@ def run(command: list[str], columns: int) -> tuple[str, int]:
         os.environ["TERM"] = "xterm-256color"
         fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
         os.execvp(command[0], command)
-    written = bytearray()
-    while True:
-        try:
-            chunk = os.read(terminal, 65536)
-        except OSError:  # the other end was closed
-            break
-        if not chunk:
-            break
-        written += chunk
+    written = b""
+    with contextlib.suppress(OSError):  # the other end was closed
+        while chunk := os.read(terminal, 65536):
+            written += chunk
     return written.decode(errors="replace"), os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
