@@ -35,17 +35,14 @@ class Links(unittest.TestCase):
         (self.root / name).parent.mkdir(parents=True, exist_ok=True)
         (self.root / name).write_text(text)
 
-    def wrong(self):
-        return links.Tree(self.root).check()
-
     def test_a_good_tree(self):
-        self.assertEqual(self.wrong(), [])
+        self.assertEqual(links.Tree(self.root).check(), [])
 
     def test_each_broken_one_is_named_with_its_line(self):
         self.write("docs/broken.md", "[a](gone.md)\n[b](other.md#third)\n`src/core/gone.h`\n"
                                      "`core/gone.h` and `docs/gone.md`\n")
         self.write("src/core/value.h", "\n// See docs/gone.md.\n")
-        self.assertEqual(sorted(self.wrong()), [
+        self.assertEqual(sorted(links.Tree(self.root).check()), [
             "docs/broken.md:1: link to gone.md: no such file",
             "docs/broken.md:2: link to other.md#third: no heading of that name",
             "docs/broken.md:3: `src/core/gone.h`: no such path",

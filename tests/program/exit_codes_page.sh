@@ -3,6 +3,6 @@
 # shellcheck source=tests/program/prelude.sh disable=SC1091
 source "$(dirname "$0")/prelude.sh" "$@"
 
-page=$checkout/docs/commands.md
-diff <(sed -n '/^## Exit codes$/,$p' "$page" | sed '1s/^##/#/') <("$program" exit-codes) ||
-  expected "the section Exit codes of $page as 'warpsmith exit-codes' prints it (but for its ##)"
+diff <(sed -n '/^## Exit codes$/,$p' "$checkout/docs/commands.md" | sed '1s/^##/#/') \
+  <("$program" exit-codes) ||
+  expected "the section Exit codes of docs/commands.md as 'warpsmith exit-codes' prints it"
