@@ -27,7 +27,7 @@ constexpr std::array<SessionField, 5> kSessionFields = {{{"date", &ComparisonSes
                                                          {"program", &ComparisonSession::program}}};
 
 constexpr const char* kComparisonFix =
-    "docs/comparison-format.md says what a comparison holds; 'warpsmith hgemm bench "
+    "docs/files.md says what a comparison holds; 'warpsmith hgemm bench "
     "--against LIB --csv FILE' writes one";
 constexpr FirstLine kComparisonFirstLine{
     "comparison", kComparisonVersion, kComparisonFix,

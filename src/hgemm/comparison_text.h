@@ -1,5 +1,5 @@
 // A comparison as text, which grows shape by shape and may end anywhere. Format:
-// docs/comparison-format.md.
+// docs/files.md.
 #ifndef WARPSMITH_HGEMM_COMPARISON_TEXT_H_
 #define WARPSMITH_HGEMM_COMPARISON_TEXT_H_
 

@@ -12,7 +12,7 @@ constexpr std::string_view kLibraryTerms = "# terms: ", kLibrarySession = "# ses
 constexpr std::string_view kLibraryColumns = "m,n,k,name,layout,dtype,mode,us,ratio,lo,hi";
 constexpr size_t kLibraryColumnCount = 11;
 constexpr const char* kLibraryFix =
-    "'warpsmith hgemm bench --csv FILE' writes such a table: docs/library.md";
+    "'warpsmith hgemm bench --csv FILE' writes such a table: docs/files.md";
 constexpr FirstLine kLibraryFirstLine{
     "library table", kLibraryTimesVersion, kLibraryFix,
     "use the version of warpsmith that wrote it, or measure again"};

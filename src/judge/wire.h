@@ -1,5 +1,5 @@
 // What oracle and runner say to each other, one command and one reply at a time.
-// docs/judge-protocol.md, "Wire format".
+// Each is a frame (base/frame.h) with a JSON header; docs/judge-protocol.md says who is who.
 #ifndef WARPSMITH_JUDGE_WIRE_H_
 #define WARPSMITH_JUDGE_WIRE_H_
 
