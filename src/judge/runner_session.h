@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "baseline/shared_handles.h"
 #include "cuda/context.h"
 #include "cuda/memory.h"
 #include "cuda/shared_memory.h"
@@ -49,6 +50,7 @@ class RunnerSession {
   Result<Reply> Run(const StartCommand& command, const Frame& frame);
   Result<Reply> Run(const ArenaCommand& command, const Frame& frame);
   Result<Reply> Run(const CandidateCommand& command, const Frame& frame);
+  Result<Reply> Run(const EntrantsCommand& command, const Frame& frame);
   Result<Reply> Run(const BaselineCommand& command, const Frame& frame);
   Result<Reply> Run(const CheckCommand& command, const Frame& frame);
   Result<Reply> Run(const SampleCommand& command, const Frame& frame);
@@ -57,6 +59,7 @@ class RunnerSession {
 
   std::optional<Bench> bench_;
   std::optional<MappedArena> arena_;
+  baseline::SharedHandles libraries_;
   std::map<std::string, Contender> contenders_;
 };
 

@@ -14,6 +14,7 @@
 #include "core/artifact.h"
 #include "core/device.h"
 #include "judge/arena.h"
+#include "judge/library_contest.h"
 #include "judge/oracle_device.h"
 #include "judge/program_trial.h"
 #include "util/random.h"
@@ -26,7 +27,7 @@ struct Stage {
   Workload workload;
   std::unique_ptr<Arena> arena;
   std::optional<std::string> degenerate;       // a trivial answer that the check takes for right
-  std::map<std::string, std::string> choices;  // baseline -> its choice
+  std::map<std::string, ModeChoices> choices;  // of libraries' baselines, by name
   std::map<std::string, Artifact> rivals;      // compiled, by name
   std::unique_ptr<KeptTorch> torch;            // after the arena: gone before it
 };
