@@ -3,6 +3,7 @@
 #include <array>
 #include <optional>
 #include <set>
+#include <utility>
 
 #include "hgemm/cells.h"
 #include "hgemm/measured_cells.h"
@@ -11,6 +12,10 @@ namespace warpsmith::hgemm {
 namespace {
 
 constexpr std::string_view kSession = "# session: ";
+// Before the rows of a shape whose rounds held NVIDIA's other ways: how many, how often the bar was
+// chosen; and a line for each that is faster than the bar.
+constexpr std::string_view kBarCheck = "# bar checked: ", kFaster = "# faster than the bar: ";
+constexpr size_t kBarCheckCells = 5, kFasterCells = 8;
 constexpr std::string_view kColumns =
     "m,n,k,layout,dtype,mode,choice,kernel_us,ours_us,lt_auto_us,ratio_kernel,lo_kernel,hi_kernel,"
     "ratio,lo,hi,floor_us";
@@ -20,11 +25,16 @@ struct SessionField {
   std::string_view name;
   std::string ComparisonSession::*text;
 };
-constexpr std::array<SessionField, 5> kSessionFields = {{{"date", &ComparisonSession::date},
+constexpr std::array<SessionField, 8> kSessionFields = {{{"date", &ComparisonSession::date},
                                                          {"driver", &ComparisonSession::driver},
                                                          {"toolkit", &ComparisonSession::toolkit},
                                                          {"baseline", &ComparisonSession::baseline},
-                                                         {"program", &ComparisonSession::program}}};
+                                                         {"program", &ComparisonSession::program},
+                                                         {"gpu", &ComparisonSession::gpu},
+                                                         {"commit", &ComparisonSession::commit},
+                                                         {"command", &ComparisonSession::command}}};
+// A session may end behind "program": those that follow came later.
+constexpr size_t kFirstSessionFields = 5;
 
 constexpr const char* kFix =
     "docs/comparison-format.md says what a comparison holds; 'warpsmith hgemm bench "
@@ -94,10 +104,13 @@ Result<ComparisonTerms> HeadIn(Lines& lines) {
 
 // "date=2026-11-21T11:01:41Z; driver=580.95; ..."
 Result<ComparisonSession> SessionIn(const Place& place, std::string_view text) {
+  const std::string behind = "; " + std::string(kSessionFields[kFirstSessionFields].name) + "=";
+  const bool is_full = text.find(behind) != std::string_view::npos;
+  const size_t count = is_full ? kSessionFields.size() : kFirstSessionFields;
   ComparisonSession session;
-  for (size_t i = 0; i < kSessionFields.size(); ++i) {
+  for (size_t i = 0; i < count; ++i) {
     const std::string expected = std::string(kSessionFields[i].name) + "=";
-    const bool last = i + 1 == kSessionFields.size();
+    const bool last = i + 1 == count;
     const size_t end = last ? text.size() : text.find("; ");
     if (end == std::string_view::npos || !text.starts_with(expected) || end == expected.size()) {
       return Bad(place, "session: expected '" + expected + "...', found " + Quoted(text));
@@ -106,6 +119,33 @@ Result<ComparisonSession> SessionIn(const Place& place, std::string_view text) {
     text.remove_prefix(last ? end : end + 2);
   }
   return session;
+}
+
+// A check whose shape's rows are still to come.
+struct CheckOfShape {
+  std::array<int64_t, 3> extents{};
+  BarCheck check;
+};
+
+Result<CheckOfShape> BarCheckIn(const Place& place, std::string_view text) {
+  const Cells cells = TRY(Cells::Of(place, text, kBarCheckCells, kFix));
+  CheckOfShape read;
+  read.extents = TRY(cells.Extents());
+  read.check.others = static_cast<int>(TRY(cells.Number(3, "others")));
+  read.check.choices = static_cast<int>(TRY(cells.Number(4, "choices")));
+  return read;
+}
+
+Result<BesideBar> FasterIn(const Place& place, std::string_view text,
+                           const std::array<int64_t, 3>& extents) {
+  const Cells cells = TRY(Cells::Of(place, text, kFasterCells, kFix));
+  if (TRY(cells.Extents()) != extents) return cells.Bad("of another shape than the line before");
+  BesideBar faster;
+  faster.mode = TRY(cells.ModeAt(3));
+  faster.name = cells[4];
+  if (faster.name.empty()) return cells.Bad("the name is empty");
+  faster.ratio = TRY(cells.Ratio(5));
+  return faster;
 }
 
 // Takes a file's lines after its head one by one.
@@ -121,6 +161,18 @@ class Shapes {
     return {};
   }
 
+  Status TakeBarCheck(const Place& place, std::string_view text) {
+    if (!between()) return Lacking(place);
+    check_ = TRY(BarCheckIn(place, text));
+    return {};
+  }
+
+  Status TakeFaster(const Place& place, std::string_view text) {
+    if (!between() || !check_) return Bad(place, "it follows no line of a checked bar");
+    check_->check.violations.push_back(TRY(FasterIn(place, text, check_->extents)));
+    return {};
+  }
+
   Status TakeRow(const Place& place, const Row& row) {
     if (table_.sessions.empty()) return Bad(place, "a row before the first '# session: ' line");
     if (between()) {
@@ -128,6 +180,7 @@ class Shapes {
         return Bad(place, SizesText(row.problem) + " stands twice");
       }
       shape_ = {row.problem, row.choice, row.floor_us, {}, table_.sessions.size() - 1};
+      TRY(TakeCheckOf(place, row.problem));
     }
     const bool same = row.problem == shape_.problem;
     if (!same || row.mode.mode != kComparedModes[modes_]) return Lacking(place);
@@ -148,8 +201,20 @@ class Shapes {
                           "'; a shape has a row in each mode, in their order");
   }
 
+  // The check that stands before a shape's rows is that shape's.
+  Status TakeCheckOf(const Place& place, const Problem& problem) {
+    if (!check_) return {};
+    if (check_->extents != std::array<int64_t, 3>{problem.m, problem.n, problem.k}) {
+      return Bad(place, "the bar was checked of another shape than the rows that follow");
+    }
+    shape_.bar_check = std::move(check_->check);
+    check_.reset();
+    return {};
+  }
+
   ComparisonTable& table_;
   ShapeComparison shape_;
+  std::optional<CheckOfShape> check_;
   size_t modes_ = 0;
   std::set<Problem> seen_;
 };
@@ -166,6 +231,14 @@ Result<ReadComparison> ParseComparison(std::string_view source, std::string_view
     if (line->starts_with(kSession)) {
       TRY(shapes.TakeSession(lines.place(), line->substr(kSession.size())));
       continue;  // without a shape it is no whole part
+    }
+    if (line->starts_with(kBarCheck)) {
+      TRY(shapes.TakeBarCheck(lines.place(), line->substr(kBarCheck.size())));
+      continue;
+    }
+    if (line->starts_with(kFaster)) {
+      TRY(shapes.TakeFaster(lines.place(), line->substr(kFaster.size())));
+      continue;
     }
     if (!line->starts_with('#')) {
       TRY(shapes.TakeRow(lines.place(), TRY(RowIn(lines.place(), read.table.terms, *line))));
@@ -187,14 +260,34 @@ std::string HeadText(const ComparisonTerms& terms) {
 
 std::string SessionText(const ComparisonSession& session) {
   std::string text;
-  for (const auto& field : kSessionFields) {
+  const size_t count = session.gpu.empty() ? kFirstSessionFields : kSessionFields.size();
+  for (size_t i = 0; i < count; ++i) {
+    const SessionField& field = kSessionFields[i];
     text += (text.empty() ? "" : "; ") + std::string(field.name) + "=" + session.*field.text;
   }
   return std::string(kSession) + text + "\n";
 }
 
+namespace {
+
+std::string BarCheckText(const ShapeComparison& shape) {
+  if (!shape.bar_check) return "";
+  const Problem& problem = shape.problem;
+  const std::string extents = std::to_string(problem.m) + "," + std::to_string(problem.n) + "," +
+                              std::to_string(problem.k) + ",";
+  std::string text = std::string(kBarCheck) + extents + std::to_string(shape.bar_check->others) +
+                     "," + std::to_string(shape.bar_check->choices) + "\n";
+  for (const BesideBar& faster : shape.bar_check->violations) {
+    text += std::string(kFaster) + extents + std::string(warpsmith::Name(faster.mode)) + "," +
+            faster.name + RatioText(faster.ratio) + "\n";
+  }
+  return text;
+}
+
+}  // namespace
+
 std::string RowsText(const ComparisonTerms& terms, const ShapeComparison& shape) {
-  std::string text;
+  std::string text = BarCheckText(shape);
   for (const ModeComparison& mode : shape.modes) {
     text += std::to_string(shape.problem.m) + "," + std::to_string(shape.problem.n) + "," +
             std::to_string(shape.problem.k) + "," + terms.layout + "," + terms.dtype + "," +

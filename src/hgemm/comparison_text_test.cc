@@ -74,6 +74,38 @@ TEST(ComparisonTextTest, RefusesAnotherVersionWithItsOwnCode) {
   EXPECT_EQ(read.error().code, ErrorCode::kVersion);
 }
 
+TEST(ComparisonTextTest, KeepsWhatWasFoundBesideTheBar) {
+  ComparisonTable table = SampleTable();
+  table.shapes[0].bar_check = BarCheck{6, 1, {}};
+  table.shapes[1].bar_check =
+      BarCheck{6, 2, {{Mode::kServer, "cublas-tn", Ratio(1.05)}, {Mode::kOffline, "x", Ratio(2)}}};
+  const std::string text = ToText(table);
+  EXPECT_THAT(text, HasSubstr("\n# bar checked: 64,64,64,6,1\n64,64,64,"));
+  EXPECT_THAT(text, HasSubstr("\n# faster than the bar: 64,128,64,server,cublas-tn,1.05,"));
+  const auto read = ParseComparison("c.csv", text);
+  ASSERT_TRUE(read.ok()) << read.error().Line();
+  EXPECT_EQ(ToText(read->table), text);
+  const BarStanding standing = StandingOf(read->table);
+  EXPECT_EQ(standing.checked, 2U);
+  EXPECT_EQ(standing.chosen_again, 1U);
+  EXPECT_EQ(standing.violations, 2U);
+  EXPECT_EQ(StandingOf(SampleTable()).checked, 0U);
+  EXPECT_THAT(ErrorOf(With(text, "checked: 64,64,64", "checked: 64,64,65")),
+              HasSubstr("of another shape than the rows"));
+  EXPECT_THAT(ErrorOf(With(text, "bar: 64,128,64", "bar: 64,128,65")), HasSubstr("another shape"));
+}
+
+TEST(ComparisonTextTest, ASessionMayLackWhatCameLater) {
+  const std::string old = With(
+      Good(), "; gpu=GPU-1a2b3c4d; commit=0123abc; command=warpsmith hgemm bench --against lib.so; x",
+      "");
+  const auto read = ParseComparison("c.csv", old);
+  ASSERT_TRUE(read.ok()) << read.error().Line();
+  EXPECT_EQ(read->table.sessions[0].program, "0.1.0");
+  EXPECT_EQ(read->table.sessions[0].command, "");
+  EXPECT_EQ(ToText(read->table), old);
+}
+
 // Wherever a writer was killed, all shapes before it are there, and going on from the whole part
 // gives what an undisturbed writer would have written.
 TEST(ComparisonTextTest, AFileThatWasCutOffKeepsItsWholeShapes) {

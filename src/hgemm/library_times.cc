@@ -9,6 +9,8 @@ namespace warpsmith::hgemm {
 namespace {
 
 constexpr std::string_view kTerms = "# terms: ", kSession = "# session: ";
+constexpr std::string_view kFaster = "# faster than the bar: ";
+constexpr size_t kFasterCells = 8;
 constexpr std::string_view kColumns = "m,n,k,name,layout,dtype,mode,us,ratio,lo,hi";
 constexpr size_t kColumnCount = 11;
 constexpr const char* kFix =
@@ -18,7 +20,15 @@ constexpr FirstLine kFirstLine{"library table", kLibraryTimesVersion, kFix,
 
 Error Bad(const Place& place, const std::string& what) { return BadAt(place, what, kFix); }
 
-// Terms and sessions; then the columns.
+Result<FasterThanBar> FasterIn(const Place& place, std::string_view text) {
+  const Cells cells = TRY(Cells::Of(place, text, kFasterCells, kFix));
+  FasterThanBar faster{TRY(cells.Extents()), {TRY(cells.ModeAt(3)), std::string(cells[4]), {}}};
+  if (faster.what.name.empty()) return cells.Bad("the name is empty");
+  faster.what.ratio = TRY(cells.Ratio(5));
+  return faster;
+}
+
+// Terms, sessions and what is faster than the bar; then the columns.
 Status HeadIn(Lines& lines, LibraryTable& table) {
   const std::string_view first = TRY(lines.NextOfHead(kFix));
   TRY(CheckFirstLine(kFirstLine, lines.place(), first));
@@ -30,6 +40,9 @@ Status HeadIn(Lines& lines, LibraryTable& table) {
   std::string_view columns = TRY(lines.NextOfHead(kFix));
   for (; columns.starts_with(kSession); columns = TRY(lines.NextOfHead(kFix))) {
     table.sessions.emplace_back(columns.substr(kSession.size()));
+  }
+  for (; columns.starts_with(kFaster); columns = TRY(lines.NextOfHead(kFix))) {
+    table.faster.push_back(TRY(FasterIn(lines.place(), columns.substr(kFaster.size()))));
   }
   if (columns == kColumns) return {};
   return Bad(lines.place(),
@@ -60,9 +73,46 @@ bool Has(const LibraryTimes& shape, std::string_view name) {
                      [&](const LibraryTime& time) { return time.name == name; });
 }
 
+namespace {
+
+double TimeOf(const LibraryTimes& shape, std::string_view name, std::string_view layout, Mode mode) {
+  for (const LibraryTime& time : shape.times) {
+    if (time.name == name && time.layout == layout && time.mode == mode) return time.us;
+  }
+  return 0;
+}
+
+// torch.matmul's rows that are below the bar's.
+size_t FasterUnpaired(const LibraryTimes& shape) {
+  size_t faster = 0;
+  for (const LibraryTime& time : shape.times) {
+    if (time.name != kTorchLibrary) continue;
+    const double bar_us = TimeOf(shape, kBar, "max", time.mode);
+    if (bar_us > 0 && IsViolationUnpaired(bar_us, time.us)) ++faster;
+  }
+  return faster;
+}
+
+}  // namespace
+
+BarStanding StandingOf(const LibraryTable& table) {
+  BarStanding standing{table.shapes.size(), 0, 0, table.faster.size()};
+  for (const LibraryTimes& shape : table.shapes) {
+    standing.checked += Has(shape, kBar) ? 1 : 0;
+    standing.violations += FasterUnpaired(shape);
+  }
+  return standing;
+}
+
 std::string ToText(const LibraryTable& table) {
   std::string text = kFirstLine.Text() + "\n" + std::string(kTerms) + table.terms + "\n";
   for (const std::string& session : table.sessions) text += std::string(kSession) + session + "\n";
+  for (const FasterThanBar& faster : table.faster) {
+    text += kFaster;
+    for (const int64_t extent : faster.shape) text += std::to_string(extent) + ",";
+    text += std::string(warpsmith::Name(faster.what.mode)) + "," + faster.what.name +
+            RatioText(faster.what.ratio) + "\n";
+  }
   text += std::string(kColumns) + "\n";
   for (const LibraryTimes& shape : table.shapes) {
     for (const LibraryTime& time : shape.times) {
