@@ -162,7 +162,8 @@ json ToJson(const GemmBaselineChoice& choice) {
                 {"tried", choice.tried},
                 {"library", choice.library},
                 {"mode", Name(choice.mode)},
-                {"contest", choice.contest}};
+                {"contest", choice.contest},
+                {"listed_us", NumberToJson(choice.listed_us)}};
   if (choice.exhaustive) value["exhaustive"] = true;
   if (choice.shape.type != cuda::HalfType::kF16) value["dtype"] = Text(choice.shape.type);
   if (choice.algorithm) value["algorithm"] = cuda::ToHex(*choice.algorithm);
@@ -176,6 +177,7 @@ Status ReadContest(const JsonReader& reader, GemmBaselineChoice& choice) {
   if (!mode) return reader.At("mode").Bad("a timing mode");
   choice.mode = *mode;
   choice.contest = TRY(reader.At("contest").String());
+  choice.listed_us = TRY(reader.At("listed_us").Number());
   if (reader.Has("exhaustive")) choice.exhaustive = TRY(reader.At("exhaustive").Bool());
   return {};
 }
@@ -184,7 +186,7 @@ Status ReadContest(const JsonReader& reader, GemmBaselineChoice& choice) {
 
 Result<GemmBaselineChoice> GemmBaselineChoiceFrom(const JsonReader& reader) {
   TRY(reader.OnlyFields({"version", "name", "m", "n", "k", "layout", "dtype", "median_us", "tried",
-                         "library", "algorithm", "mode", "contest", "exhaustive"}));
+                         "library", "algorithm", "mode", "contest", "listed_us", "exhaustive"}));
   const int64_t version = TRY(reader.At("version").Int());
   if (version < 1 || version > kGemmChoiceVersion) {
     Error error = reader.At("version").Bad("version " + std::to_string(kGemmChoiceVersion));

@@ -71,6 +71,7 @@ struct GemmBaselineChoice {
   Mode mode = Mode::kDeviceHot;  // that it was timed in
   std::string contest;     // ContestId() of the contest that chose it; empty: version 1's, or none
   bool exhaustive = false;  // chosen among all that the library can do, not its heuristic's answers
+  double listed_us = 0;     // the best of the heuristic's answers and cublasGemmEx beside it
 };
 
 inline constexpr int kGemmChoiceVersion = 2;

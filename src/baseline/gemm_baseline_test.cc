@@ -75,7 +75,7 @@ TEST(GemmBaselineChoice, SurvivesItsText) {
 TEST(GemmBaselineChoice, VersionOneKnewNoModesAndNoContests) {
   nlohmann::json old = ToJson(Sample());
   old["version"] = 1;
-  for (const char* field : {"mode", "contest"}) old.erase(field);
+  for (const char* field : {"mode", "contest", "listed_us"}) old.erase(field);
   const auto read = GemmBaselineChoiceFromText(old.dump());
   ASSERT_TRUE(read.ok()) << read.error().Line();
   EXPECT_EQ(read->mode, Mode::kDeviceHot);

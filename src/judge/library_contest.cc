@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <initializer_list>
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <optional>
@@ -16,6 +17,7 @@ namespace warpsmith::judge {
 namespace {
 
 using baseline::GemmBaselineChoice;
+using baseline::GemmBaselineName;
 
 constexpr std::chrono::seconds kStepLimit{60};  // a library's first call may load much
 constexpr size_t kShortlisted = 32;             // of what an exhaustive list adds
@@ -30,12 +32,28 @@ Result<std::vector<GemmBaselineChoice>> ChoicesFrom(const std::string& text) {
 }
 
 // Callers with a layout of their own cannot have the faster of both: each layout has its winner,
-// and cublasGemmEx, which not everybody can call who calls cuBLASLt, is a group of its own.
-enum Group : int { kNN, kTN, kCublas };
+// and cublasGemmEx, which not everybody can call who calls cuBLASLt, is a group of its own. So is
+// what an exhaustive list adds: the last rounds say what the heuristic misses.
+enum Group : int { kNN, kTN, kCublas, kEveryNN, kEveryTN };
 
 int GroupOf(const GemmBaselineChoice& entrant) {
   if (!entrant.algorithm) return kCublas;
-  return entrant.shape.layout == cuda::GemmLayout::kNN ? kNN : kTN;
+  const bool is_nn = entrant.shape.layout == cuda::GemmLayout::kNN;
+  if (entrant.exhaustive) return is_nn ? kEveryNN : kEveryTN;
+  return is_nn ? kNN : kTN;
+}
+
+// The faster of some groups' winners; -1 where they have none.
+int BestOf(const baseline::ContestResult& result, std::initializer_list<Group> groups) {
+  int best = -1;
+  for (const Group group : groups) {
+    const bool exists = static_cast<size_t>(group) < result.of_groups.size();
+    const int i = exists ? result.of_groups[static_cast<size_t>(group)] : -1;
+    if (i < 0) continue;
+    const auto us = [&](int entrant) { return result.medians_us[static_cast<size_t>(entrant)]; };
+    if (best < 0 || us(i) < us(best)) best = i;
+  }
+  return best;
 }
 
 }  // namespace
@@ -108,9 +126,10 @@ Result<std::vector<GemmBaselineChoice>> LibraryContest::Hold(
                                [&](int i) { return TimeOnce(callees[static_cast<size_t>(i)], mode); }));
   const bool exhaustive = std::any_of(entrants.begin(), entrants.end(),
                                       [](const GemmBaselineChoice& e) { return e.exhaustive; });
-  const auto winner = [&](int i, std::ptrdiff_t tried) {
+  const auto winner = [&](int i, int listed, std::ptrdiff_t tried) {
     GemmBaselineChoice choice = entrants[static_cast<size_t>(i)];
     choice.median_us = result.medians_us[static_cast<size_t>(i)];
+    choice.listed_us = listed < 0 ? 0 : result.medians_us[static_cast<size_t>(listed)];
     choice.tried = static_cast<int>(tried);
     choice.mode = mode;
     choice.contest = baseline::ContestId();
@@ -118,14 +137,16 @@ Result<std::vector<GemmBaselineChoice>> LibraryContest::Hold(
     return choice;
   };
   std::vector<GemmBaselineChoice> winners = {
-      winner(result.winner, static_cast<std::ptrdiff_t>(entrants.size()))};
-  const bool is_auto = entrants.front().name.library == baseline::GemmLibrary::kLtAuto;
-  for (const int group : {kNN, kTN}) {
-    const bool has_one = group < static_cast<int>(result.of_groups.size()) &&
-                         result.of_groups[static_cast<size_t>(group)] >= 0;
-    if (!is_auto || entrants.front().name.layout || !has_one) continue;
-    winners.push_back(winner(result.of_groups[static_cast<size_t>(group)],
-                             std::count(groups.begin(), groups.end(), group)));
+      winner(result.winner, BestOf(result, {kNN, kTN, kCublas}),
+             static_cast<std::ptrdiff_t>(entrants.size()))};
+  const GemmBaselineName& name = entrants.front().name;
+  const bool is_bar = name.library == baseline::GemmLibrary::kLtAuto && !name.layout;
+  for (const auto& [listed, every] : {std::pair(kNN, kEveryNN), {kTN, kEveryTN}}) {
+    const int best = BestOf(result, {listed, every});
+    if (!is_bar || best < 0) continue;
+    winners.push_back(winner(best, BestOf(result, {listed}),
+                             std::count(groups.begin(), groups.end(), listed) +
+                                 std::count(groups.begin(), groups.end(), every)));
     winners.back().name.layout = winners.back().shape.layout;
   }
   medians_us_ = std::move(result.medians_us);

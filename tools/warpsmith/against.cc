@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "baseline/contest.h"
 #include "call_time.h"
 #include "catalogue.h"
 #include "comparison_file.h"
@@ -56,7 +57,7 @@ Result<hgemm::ComparisonTerms> TermsOf(const Machine& machine, const BenchOption
   terms.library = TRY(FileTerm(library));
   terms.pack = TRY(PackTerm(library));
   terms.catalogue = TRY(CatalogueTerm(catalogue));
-  terms.protocol = ProtocolId(AgainstProtocol());
+  terms.protocol = ProtocolId(AgainstProtocol()) + "; bar " + baseline::ContestId();
   return terms;
 }
 

@@ -15,6 +15,7 @@
 #include "commands.h"
 #include "compile/worker_compiler.h"
 #include "completion.h"
+#include "core/provenance.h"
 #include "judge/program_session.h"
 #include "judge/runner.h"
 #include "solo/confined.h"
@@ -150,6 +151,21 @@ void AddTune(CLI::App* hgemm, Chosen& chosen) {
   Choose(command, chosen, options, RunHgemmTune);
 }
 
+void AddChoose(CLI::App* command, BenchOptions& options) {
+  CLI::Option* choose = command->add_flag(
+      "--choose", options.choose,
+      "only choose the bar, shape by shape in each mode, and keep it; goes on where it ended");
+  command
+      ->add_option("--exhaustive", options.exhaustive_seconds,
+                   "with --choose: list all that cuBLASLt can be configured to for so many seconds "
+                   "a shape, and time what that gives")
+      ->check(CheckSeconds)
+      ->needs(choose);
+  for (const char* other : {"--against", "--catalogue", "--paper-protocol", "--reference"}) {
+    choose->excludes(command->get_option(other));
+  }
+}
+
 void AddBench(CLI::App* hgemm, Chosen& chosen) {
   CLI::App* command = hgemm->add_subcommand("bench", "measure cuBLAS, cuBLASLt and torch");
   auto options = std::make_shared<BenchOptions>();
@@ -176,6 +192,13 @@ void AddBench(CLI::App* hgemm, Chosen& chosen) {
   AddPace(command, options->pace);
   command->add_option("--csv", options->csv,
                       "write the rows here as they come, and go on where they ended");
+  command
+      ->add_option("--beside", options->beside,
+                   "with --against: NVIDIA's other ways beside the bar on one shape in so many; 0: "
+                   "none, and no headline")
+      ->check(CheckWholeNumber)
+      ->capture_default_str();
+  AddChoose(command, *options);
   auto* from = command->add_option("--from", options->from,
                                    "summarise these CSVs of --against, or join them in --csv's");
   from->expected(1, 10'000)->excludes(command->get_option("--against"));
@@ -473,6 +496,7 @@ int Main(int argc, char** argv) {
   }
   CLI::App app{"warpsmith makes CUDA kernels faster and proves it.", "warpsmith"};
   Chosen chosen;
+  chosen.command = CommandText({argv, argv + argc});
   AddAll(app, chosen);
   try {
     app.parse(argc, argv);

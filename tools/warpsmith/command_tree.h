@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <functional>
 #include <memory>
+#include <string>
 
 #include "options.h"
 #include "util/result.h"
@@ -15,6 +16,7 @@ namespace warpsmith::cli {
 struct Chosen {
   std::function<Result<int>()> run;
   bool json = false;
+  std::string command;  // what the user wrote
 };
 
 template <typename Options>
@@ -24,6 +26,7 @@ void Choose(CLI::App* command, Chosen& chosen, std::shared_ptr<Options> options,
   command->add_flag("-q,--quiet", options->common.quiet, "no progress on stderr");
   command->callback([&chosen, options, run] {
     chosen.json = options->common.json;
+    options->common.command = chosen.command;
     chosen.run = [options, run] { return run(*options); };
   });
 }

@@ -145,11 +145,10 @@ json RatioJson(double elapsed_us, const hgemm::PairedRatio& ratio) {
 }
 
 json SessionJson(const hgemm::ComparisonSession& session) {
-  return {{"date", session.date},
-          {"driver", session.driver},
-          {"toolkit", session.toolkit},
-          {"baseline", session.baseline},
-          {"program", session.program}};
+  return {{"date", session.date},       {"driver", session.driver},
+          {"toolkit", session.toolkit}, {"baseline", session.baseline},
+          {"program", session.program}, {"gpu", session.gpu},
+          {"commit", session.commit},   {"command", session.command}};
 }
 
 void AddRows(const hgemm::ShapeComparison& shape, json& rows) {
@@ -175,7 +174,15 @@ std::string SummaryText(const hgemm::ComparisonTable& table, TableStyle style) {
                                  table.terms.layout, table.terms.dtype, last.driver, last.baseline,
                                  last.date, table.shapes.size());
   for (const hgemm::ModeSummary& mode : modes) text += ClassTable(mode, style);
-  return text + ExponentTable(modes, style);
+  return text + ExponentTable(modes, style) + "\n" + hgemm::Text(hgemm::StandingOf(table)) + "\n";
+}
+
+json BarJson(const hgemm::BarStanding& standing) {
+  return {{"shapes", standing.shapes},
+          {"checked", standing.checked},
+          {"chosen_again", standing.chosen_again},
+          {"violations", standing.violations},
+          {"headline", standing.IsHeadline()}};
 }
 
 json ToJson(const hgemm::ComparisonTable& table) {
@@ -191,7 +198,8 @@ json ToJson(const hgemm::ComparisonTable& table) {
                    {"protocol", terms.protocol},
                    {"sessions", json::array()},
                    {"rows", json::array()},
-                   {"summary", json::array()}};
+                   {"summary", json::array()},
+                   {"bar", BarJson(hgemm::StandingOf(table))}};
   for (const hgemm::ComparisonSession& session : table.sessions) {
     document["sessions"].push_back(SessionJson(session));
   }

@@ -4,6 +4,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/verdict.h"
 #include "hgemm/comparison_table.h"
@@ -23,6 +24,8 @@ struct ShapeTerms {
   std::string choice;
   double floor_us = 0;
   std::string library_baseline;  // its name: "lib:/..."
+  // NVIDIA's other ways that the rounds held beside the bar: baselines' names.
+  std::vector<std::string> beside = {};
 };
 
 // kNothingMeasured where a mode, a contender, or a second round is missing: there is no interval.

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "comparison_report.h"
 #include "task/hgemm_task.h"
 #include "util/display_text.h"
 
@@ -32,7 +33,10 @@ nlohmann::json ToJson(const hgemm::LibraryTable& table) {
       rows.back()["interval"] = {time.ours->interval.lo, time.ours->interval.hi};
     }
   }
-  return {{"schema", "warpsmith.baselines"}, {"version", 1}, {"rows", rows}};
+  return {{"schema", "warpsmith.baselines"},
+          {"version", 1},
+          {"rows", rows},
+          {"bar", BarJson(hgemm::StandingOf(table))}};
 }
 
 void PrintTable(const hgemm::LibraryTable& table) {
@@ -61,6 +65,7 @@ void Print(const hgemm::LibraryTable& table, bool json) {
         ToJson(table).dump(1, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
   } else {
     PrintTable(table);
+    std::printf("%s\n", hgemm::Text(hgemm::StandingOf(table)).c_str());
   }
 }
 

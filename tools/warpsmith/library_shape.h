@@ -3,6 +3,7 @@
 #define WARPSMITH_TOOLS_LIBRARY_SHAPE_H_
 
 #include <string>
+#include <vector>
 
 #include "baselines.h"
 #include "hgemm/library_times.h"
@@ -16,6 +17,7 @@ struct MeasuredLibraries {
   hgemm::LibraryTimes times;
   std::string samples;
   std::string library;  // cuBLASLt's version
+  std::vector<hgemm::BesideBar> faster = {};  // what was shown to be faster than the bar
 };
 
 // With `ours` the kernel that they were measured beside, too, and each library's time over its.
