@@ -40,7 +40,7 @@ void AddFaster(const ModeTiming& mode, std::vector<hgemm::BesideBar>& faster) {
                    [](const ContenderTiming& one) { return one.name == hgemm::kBar; });
   if (bar == mode.baselines.end()) return;
   for (const ContenderTiming& other : mode.baselines) {
-    if (other.name.starts_with(hgemm::kBar) && !other.name.ends_with("n")) continue;  // itself
+    if (other.name == hgemm::kBar || other.name.ends_with("/again")) continue;
     const judge::Estimate estimate =
         judge::EstimateOf(judge::PairedLogRatios(bar->samples, other.samples), kConfidence);
     if (!std::isfinite(judge::HalfWidth(estimate))) continue;
