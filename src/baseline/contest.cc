@@ -99,7 +99,8 @@ Result<ContestResult> RunContest(const std::vector<int>& groups, const ContestRu
   result.winner = -1;
   for (const int i : result.of_groups) {
     if (i < 0) continue;
-    const bool better = result.winner < 0 || result.medians_us[i] < result.medians_us[result.winner];
+    const bool better =
+        result.winner < 0 || result.medians_us[i] < result.medians_us[result.winner];
     if (better) result.winner = i;
   }
   return result;

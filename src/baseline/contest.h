@@ -29,7 +29,7 @@ struct ContestRules {
 
 struct ContestResult {
   int winner = 0;
-  std::vector<int> of_groups;  // the winner of each group, by group; -1: the group has nobody
+  std::vector<int> of_groups;      // the winner of each group, by group; -1: the group has nobody
   std::vector<double> medians_us;  // of all of an entrant's times; those who left early have fewer
 };
 

@@ -37,10 +37,9 @@ class List {
 Status AddLt(const cuda::GemmShape& shape, int algorithms, const EntrantOptions& options,
              List& list) {
   const cuda::LtMatmul matmul = TRY(cuda::LtMatmul::Create(shape));
-  for (cuda::LtAlgorithm& algorithm :
-       TRY(matmul.Heuristic({.algorithms = algorithms,
-                             .workspace_bytes = kLibraryWorkspaceBytes,
-                             .alignment_bytes = options.alignment_bytes}))) {
+  for (cuda::LtAlgorithm& algorithm : TRY(matmul.Heuristic({.algorithms = algorithms,
+                                      .workspace_bytes = kLibraryWorkspaceBytes,
+                                      .alignment_bytes = options.alignment_bytes}))) {
     list.Add(shape, algorithm);
   }
   return {};
@@ -48,8 +47,7 @@ Status AddLt(const cuda::GemmShape& shape, int algorithms, const EntrantOptions&
 
 Status AddEvery(const cuda::GemmShape& shape, double seconds, List& list) {
   const cuda::LtMatmul matmul = TRY(cuda::LtMatmul::Create(shape));
-  for (cuda::LtAlgorithm& algorithm :
-       TRY(matmul.EveryAlgorithm(kLibraryWorkspaceBytes, seconds))) {
+  for (cuda::LtAlgorithm& algorithm : TRY(matmul.EveryAlgorithm(kLibraryWorkspaceBytes, seconds))) {
     list.Add(shape, algorithm, true);
   }
   return {};

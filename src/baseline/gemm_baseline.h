@@ -65,11 +65,11 @@ struct GemmBaselineChoice {
   cuda::GemmShape shape;  // with the layout that was chosen
   // cuBLASLt's. Empty: cublasGemmEx runs, or the rival's library.
   std::optional<cuda::LtAlgorithm> algorithm;
-  double median_us = 0;  // as timed when it was chosen; 0: there was no choice
-  int tried = 1;         // entrants that were timed
-  std::string library;   // "cuBLASLt 13.1.0"
+  double median_us = 0;          // as timed when it was chosen; 0: there was no choice
+  int tried = 1;                 // entrants that were timed
+  std::string library;           // "cuBLASLt 13.1.0"
   Mode mode = Mode::kDeviceHot;  // that it was timed in
-  std::string contest;     // ContestId() of the contest that chose it; empty: version 1's, or none
+  std::string contest;      // ContestId() of the contest that chose it; empty: version 1's, or none
   bool exhaustive = false;  // chosen among all that the library can do, not its heuristic's answers
   double listed_us = 0;     // the best of the heuristic's answers and cublasGemmEx beside it
 };

@@ -96,10 +96,9 @@ TEST(GemmBaselineChoice, SaysItsTypeWhereItIsNotFp16) {
 TEST(GemmBaselineChoice, RefusesWhatItCannotBe) {
   using nlohmann::json;
   const std::pair<const char*, json> changes[] = {
-      {"layout", "NT"}, {"m", 0},      {"k", -5},        {"version", 3},
-      {"tried", 0},     {"name", "x"}, {"dtype", "f32"}, {"algorithm", "0"},
-      {"extra", true},  {"n", 1.5},    {"library", 3},    {"mode", "hot"},
-      {"contest", 2},   {"exhaustive", 1}};
+      {"layout", "NT"}, {"m", 0},         {"k", -5},          {"version", 3},   {"tried", 0},
+      {"name", "x"},    {"dtype", "f32"}, {"algorithm", "0"}, {"extra", true},  {"n", 1.5},
+      {"library", 3},   {"mode", "hot"},  {"contest", 2},     {"exhaustive", 1}};
   for (const auto& [field, value] : changes) {
     json changed = ToJson(Sample());
     changed[field] = value;

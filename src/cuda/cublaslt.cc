@@ -123,17 +123,16 @@ Result<std::vector<LtAlgorithm>> LtMatmul::EveryAlgorithm(size_t workspace_bytes
   const LtFunctions* api = TRY(LtTable());
   const Handles& h = *handles_;
   std::vector<LtAlgorithm> found;
-  TRY(ForEveryAlgorithm(h.library, DataType(h.shape.type), seconds,
-                        [&](const cublasLtMatmulAlgo_t& configured) {
-                          cublasLtMatmulHeuristicResult_t result{};
-                          const cublasStatus_t status = api->cublasLtMatmulAlgoCheck(
-                              h.library, h.operation, h.first, h.second, h.product, h.product,
-                              &configured, &result);
-                          if (status != CUBLAS_STATUS_SUCCESS) return;
-                          if (result.workspaceSize > workspace_bytes) return;
-                          result.algo = configured;
-                          found.push_back(FromResult(result));
-                        }));
+  TRY(ForEveryAlgorithm(
+      h.library, DataType(h.shape.type), seconds, [&](const cublasLtMatmulAlgo_t& configured) {
+        cublasLtMatmulHeuristicResult_t result{};
+        const cublasStatus_t status = api->cublasLtMatmulAlgoCheck(
+            h.library, h.operation, h.first, h.second, h.product, h.product, &configured, &result);
+        if (status != CUBLAS_STATUS_SUCCESS) return;
+        if (result.workspaceSize > workspace_bytes) return;
+        result.algo = configured;
+        found.push_back(FromResult(result));
+      }));
   return found;
 }
 

@@ -80,8 +80,7 @@ std::vector<Space::Split> SplitsOf(const LtSearchFunctions& api,
                                    const cublasLtMatmulAlgo_t& algorithm) {
   std::vector<Space::Split> splits = {{1, CUBLASLT_REDUCTION_SCHEME_NONE}};
   if (Capability<int32_t>(api, algorithm, CUBLASLT_ALGO_CAP_SPLITK_SUPPORT) == 0) return splits;
-  const auto mask =
-      Capability<uint32_t>(api, algorithm, CUBLASLT_ALGO_CAP_REDUCTION_SCHEME_MASK);
+  const auto mask = Capability<uint32_t>(api, algorithm, CUBLASLT_ALGO_CAP_REDUCTION_SCHEME_MASK);
   for (const uint32_t reduction :
        {CUBLASLT_REDUCTION_SCHEME_INPLACE, CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE}) {
     if ((mask & reduction) == 0) continue;

@@ -67,6 +67,10 @@ struct ModeComparison {
   // The bar's time over ours: above 1 ours is faster. The kernel launched alone; the library, guard
   // and dispatch included.
   PairedRatio kernel, library;
+  // The same kernel built without launch overlap, launched alone: what it is worth where the call
+  // ahead must have ended. Empty: not measured.
+  double plain_us = 0;
+  std::optional<PairedRatio> plain = {};
 };
 
 inline constexpr std::string_view kUnlisted = "unlisted";  // a choice: no row of the catalogue
@@ -75,8 +79,8 @@ struct ShapeComparison {
   Problem problem;
   std::string choice;   // the kernel (PointName) or "cublaslt", as the catalogue says; kUnlisted
   double floor_us = 0;  // 0: not known for this device
-  std::array<ModeComparison, 4> modes;  // as kComparedModes
-  size_t session = 0;                   // of ComparisonTable::sessions
+  std::array<ModeComparison, 4> modes;     // as kComparedModes
+  size_t session = 0;                      // of ComparisonTable::sessions
   std::optional<BarCheck> bar_check = {};  // where its rounds held NVIDIA's other ways
 };
 

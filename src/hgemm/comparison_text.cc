@@ -20,6 +20,10 @@ constexpr std::string_view kColumns =
     "m,n,k,layout,dtype,mode,choice,kernel_us,ours_us,lt_auto_us,ratio_kernel,lo_kernel,hi_kernel,"
     "ratio,lo,hi,floor_us";
 constexpr size_t kColumnCount = 17;
+// Of the kernel without launch overlap; empty cells where it was not measured. Tables that were
+// begun before lack them.
+constexpr std::string_view kPlainColumns = ",plain_us,ratio_plain,lo_plain,hi_plain";
+constexpr size_t kPlainCount = 4;
 
 struct SessionField {
   std::string_view name;
@@ -62,8 +66,10 @@ struct Row {
   ModeComparison mode;
 };
 
-Result<Row> RowIn(const Place& place, const ComparisonTerms& terms, std::string_view line) {
-  const Cells cells = TRY(Cells::Of(place, line, kColumnCount, kFix));
+Result<Row> RowIn(const Place& place, const ComparisonTerms& terms, bool has_plain,
+                  std::string_view line) {
+  const size_t count = kColumnCount + (has_plain ? kPlainCount : 0);
+  const Cells cells = TRY(Cells::Of(place, line, count, kFix));
   Row row;
   row.problem = TRY(ProblemIn(cells, terms));
   row.mode.mode = TRY(cells.ModeAt(5));
@@ -75,11 +81,19 @@ Result<Row> RowIn(const Place& place, const ComparisonTerms& terms, std::string_
   row.mode.kernel = TRY(cells.Ratio(10));
   row.mode.library = TRY(cells.Ratio(13));
   row.floor_us = TRY(cells.Number(16, "floor_us", true));
+  if (!has_plain || cells[kColumnCount].empty()) return row;
+  row.mode.plain_us = TRY(cells.Number(kColumnCount, "plain_us"));
+  row.mode.plain = TRY(cells.Ratio(kColumnCount + 1));
   return row;
 }
 
+struct Head {
+  ComparisonTerms terms;
+  bool has_plain = false;  // kPlainColumns
+};
+
 // "# device: NVIDIA H200", one for each term, in their order; then the columns.
-Result<ComparisonTerms> HeadIn(Lines& lines) {
+Result<Head> HeadIn(Lines& lines) {
   const std::string_view first = TRY(lines.NextOfHead(kFix));
   TRY(CheckFirstLine(kFirstLine, lines.place(), first));
   ComparisonTerms terms;
@@ -97,7 +111,8 @@ Result<ComparisonTerms> HeadIn(Lines& lines) {
                                   Quoted(terms.layout) + " and " + Quoted(terms.dtype));
   }
   const std::string_view columns = TRY(lines.NextOfHead(kFix));
-  if (columns == kColumns) return terms;
+  const bool has_plain = columns == std::string(kColumns) + std::string(kPlainColumns);
+  if (has_plain || columns == kColumns) return Head{std::move(terms), has_plain};
   return Bad(lines.place(),
              "expected the columns '" + std::string(kColumns) + "', found " + Quoted(columns));
 }
@@ -224,7 +239,8 @@ class Shapes {
 Result<ReadComparison> ParseComparison(std::string_view source, std::string_view text) {
   ReadComparison read;
   Lines lines(source, text);
-  read.table.terms = TRY(HeadIn(lines));
+  Head head = TRY(HeadIn(lines));
+  read.table.terms = std::move(head.terms);
   read.whole_bytes = lines.bytes();
   Shapes shapes(read.table);
   while (const auto line = lines.Next()) {
@@ -241,7 +257,8 @@ Result<ReadComparison> ParseComparison(std::string_view source, std::string_view
       continue;
     }
     if (!line->starts_with('#')) {
-      TRY(shapes.TakeRow(lines.place(), TRY(RowIn(lines.place(), read.table.terms, *line))));
+      TRY(shapes.TakeRow(lines.place(),
+                         TRY(RowIn(lines.place(), read.table.terms, head.has_plain, *line))));
     }
     if (shapes.between() && !read.table.shapes.empty()) read.whole_bytes = lines.bytes();
   }
@@ -255,7 +272,7 @@ std::string HeadText(const ComparisonTerms& terms) {
   for (const auto& field : kTermFields) {
     text += "# " + std::string(field.name) + ": " + terms.*field.text + "\n";
   }
-  return text + std::string(kColumns) + "\n";
+  return text + std::string(kColumns) + std::string(kPlainColumns) + "\n";
 }
 
 std::string SessionText(const ComparisonSession& session) {
@@ -293,7 +310,8 @@ std::string RowsText(const ComparisonTerms& terms, const ShapeComparison& shape)
             std::to_string(shape.problem.k) + "," + terms.layout + "," + terms.dtype + "," +
             std::string(warpsmith::Name(mode.mode)) + "," + shape.choice +
             NumberText(mode.kernel_us) + NumberText(mode.library_us) + NumberText(mode.bar_us) +
-            RatioText(mode.kernel) + RatioText(mode.library) + NumberText(shape.floor_us) + "\n";
+            RatioText(mode.kernel) + RatioText(mode.library) + NumberText(shape.floor_us) +
+            (mode.plain ? NumberText(mode.plain_us) + RatioText(*mode.plain) : ",,,,") + "\n";
   }
   return text;
 }
@@ -312,7 +330,7 @@ std::string ToText(const ComparisonTable& table) {
 Status CheckWritable(const ComparisonTerms& terms, const ComparisonSession& session) {
   const std::string text = HeadText(terms) + SessionText(session);
   Lines lines("the comparison", text);
-  const ComparisonTerms read = TRY(HeadIn(lines));
+  const ComparisonTerms read = TRY(HeadIn(lines)).terms;
   const std::string_view last = lines.Next().value_or("");
   const Place place = lines.place();
   if (read == terms && last.starts_with(kSession) && !lines.Next() &&

@@ -75,7 +75,8 @@ bool Has(const LibraryTimes& shape, std::string_view name) {
 
 namespace {
 
-double TimeOf(const LibraryTimes& shape, std::string_view name, std::string_view layout, Mode mode) {
+double TimeOf(const LibraryTimes& shape, std::string_view name, std::string_view layout,
+              Mode mode) {
   for (const LibraryTime& time : shape.times) {
     if (time.name == name && time.layout == layout && time.mode == mode) return time.us;
   }

@@ -17,7 +17,7 @@
 namespace warpsmith::hgemm {
 
 inline constexpr int kLibraryTimesVersion = 1;
-inline constexpr std::string_view kOurKernel = "kernel";  // the catalogue's, launched by itself
+inline constexpr std::string_view kOurKernel = "kernel";    // the catalogue's, launched by itself
 inline constexpr std::string_view kTorchLibrary = "torch";  // torch.matmul
 
 struct LibraryTime {

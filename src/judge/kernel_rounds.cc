@@ -175,8 +175,8 @@ Result<ContenderSpec> Oracle::RivalBaseline(Stage& stage, const Rival& rival) {
   return spec;
 }
 
-Result<ContenderSpec> Oracle::LibraryBaseline(const Job& job, Stage& stage,
-                                              const std::string& name, Evidence& evidence) {
+Result<ContenderSpec> Oracle::LibraryBaseline(const Job& job, Stage& stage, const std::string& name,
+                                              Evidence& evidence) {
   constexpr std::string_view kLibrary = "lib:";
   if (name.starts_with(kLibrary) &&
       std::find(options_.libraries.begin(), options_.libraries.end(),
@@ -213,15 +213,15 @@ Result<ModeChoices> Oracle::ChoicesOf(Stage& stage, const ChoiceRequest& request
   auto entrants = TRY(contest.Entrants(request));
   const baseline::GemmBaselineName name = entrants.front().name;
   const cuda::GemmShape& shape = entrants.front().shape;
-  const baseline::ChoiceCache cache = baseline::ChoiceCache::Default(
-      {info_.name, info_.driver, entrants.front().library});
+  const baseline::ChoiceCache cache =
+      baseline::ChoiceCache::Default({info_.name, info_.driver, entrants.front().library});
   std::vector<Mode> open;
   for (const Mode mode : request.modes) {
     if (entrants.size() == 1) known[mode] = entrants.front();  // there is nothing to choose
     if (entrants.size() == 1 || !lacks(mode)) continue;
     const auto cached = TRY(cache.Find({name, {shape.m, shape.n, shape.k, shape.type}, mode}));
-    const bool serves = cached && !request.again &&
-                        (request.exhaustive_seconds <= 0 || cached->exhaustive);
+    const bool serves =
+        cached && !request.again && (request.exhaustive_seconds <= 0 || cached->exhaustive);
     if (cached) known[mode] = *cached;
     if (!serves) open.push_back(mode);
   }

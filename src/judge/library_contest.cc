@@ -103,8 +103,7 @@ Result<std::vector<GemmBaselineChoice>> LibraryContest::MakeReady(
 
 Result<double> LibraryContest::TimeOnce(const std::string& callee, Mode mode) {
   const ArenaPlan& plan = arena_.plan();
-  const BatchPlan batch =
-      PlanBatch(plan, mode, arena_.assignments(), plan.timed_launches, random_);
+  const BatchPlan batch = PlanBatch(plan, mode, arena_.assignments(), plan.timed_launches, random_);
   const CallResult call = runner_.Call(CommandOf(arena_, callee, mode, batch, random_), kStepLimit);
   const auto* reply = std::get_if<Reply>(&call);
   if (reply == nullptr || reply->elapsed_us.empty()) {
@@ -121,9 +120,8 @@ Result<std::vector<GemmBaselineChoice>> LibraryContest::Hold(
     groups.push_back(GroupOf(entrant));
     callees.push_back(baseline::CallOf(entrant));
   }
-  baseline::ContestResult result =
-      TRY(baseline::RunContest(groups, {}, random_,
-                               [&](int i) { return TimeOnce(callees[static_cast<size_t>(i)], mode); }));
+  baseline::ContestResult result = TRY(baseline::RunContest(
+      groups, {}, random_, [&](int i) { return TimeOnce(callees[static_cast<size_t>(i)], mode); }));
   const bool exhaustive = std::any_of(entrants.begin(), entrants.end(),
                                       [](const GemmBaselineChoice& e) { return e.exhaustive; });
   const auto winner = [&](int i, int listed, std::ptrdiff_t tried) {
@@ -136,9 +134,9 @@ Result<std::vector<GemmBaselineChoice>> LibraryContest::Hold(
     choice.exhaustive = exhaustive;
     return choice;
   };
-  std::vector<GemmBaselineChoice> winners = {
-      winner(result.winner, BestOf(result, {kNN, kTN, kCublas}),
-             static_cast<std::ptrdiff_t>(entrants.size()))};
+  std::vector<GemmBaselineChoice> winners = {winner(result.winner,
+                                                    BestOf(result, {kNN, kTN, kCublas}),
+                                                    static_cast<std::ptrdiff_t>(entrants.size()))};
   const GemmBaselineName& name = entrants.front().name;
   const bool is_bar = name.library == baseline::GemmLibrary::kLtAuto && !name.layout;
   for (const auto& [listed, every] : {std::pair(kNN, kEveryNN), {kTN, kEveryTN}}) {

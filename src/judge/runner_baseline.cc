@@ -22,8 +22,7 @@ Status RunOnce(const Bench& bench, const MappedArena& arena, const Contender& co
 
 Status CheckProduct(const MappedArena& arena, const std::string& name) {
   if (arena.problem.gemm) return {};
-  return Error{ErrorCode::kBadInput,
-               "baseline " + name + " multiplies matrices; the task does not",
+  return Error{ErrorCode::kBadInput, "baseline " + name + " multiplies matrices; the task does not",
                "name torch-best or a rival as the task's baseline"};
 }
 

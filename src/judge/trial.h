@@ -34,7 +34,7 @@ struct Callee {
 struct ContenderSpec {
   std::string label;  // in the verdict: "candidate", "cublaslt-auto", "cublaslt-auto/again"
   bool is_candidate = false;
-  Callee callee;                       // in every mode but
+  Callee callee;                        // in every mode but
   std::map<Mode, Callee> in_mode = {};  // these: a library's choice is each mode's own
 
   const Callee& In(Mode mode) const {

@@ -90,8 +90,8 @@ Result<int> RunWithoutGpu(const Options& options, const std::vector<Attack>& att
   Bench bench = BenchOf(options);
   bench.builder.compiler = &compiler;
   Suite suite(bench);
-  Writer writer(options, "no GPU, " + UtcTimestamp() + ", commit " + CommitText() + ", " +
-                             options.command);
+  Writer writer(options,
+                "no GPU, " + UtcTimestamp() + ", commit " + CommitText() + ", " + options.command);
   if (options.compile_all) suite.CompileAhead(attacks, Threads());
   for (const Attack& attack : attacks) {
     const auto rows = attack.needs_gpu ? suite.CompileOnly(attack) : suite.Judge(attack, 1);

@@ -94,8 +94,8 @@ TEST_F(JudgeOnDevice, TheBarIsChosenInEachModeAndBeatenByNoOtherWay) {
   ASSERT_TRUE(choices.ok()) << choices.error().Line();
   for (const auto& [mode, choice] : *choices) {
     EXPECT_GT(choice.tried, 4);
-    std::printf("bar %-12s %8.3f us of %d: %s\n", std::string(Name(mode)).c_str(),
-                choice.median_us, choice.tried, baseline::CallOf(choice).c_str());
+    std::printf("bar %-12s %8.3f us of %d: %s\n", std::string(Name(mode)).c_str(), choice.median_us,
+                choice.tried, baseline::CallOf(choice).c_str());
   }
   const Verdict verdict = JudgeOne(job);
   ASSERT_TRUE(std::holds_alternative<Passed>(verdict.outcome)) << Describe(verdict.outcome);

@@ -71,6 +71,7 @@ std::vector<std::string> CellsOf(std::string_view name, std::string_view what,
 void AddPair(std::string_view name, const hgemm::PairSummary& pair, Rows& rows) {
   rows.push_back(CellsOf(name, "library", pair.library));
   rows.push_back(CellsOf("", "kernel alone", pair.kernel));
+  if (pair.plain.shapes > 0) rows.push_back(CellsOf("", "without overlap", pair.plain));
 }
 
 std::string ClassTable(const hgemm::ModeSummary& mode, TableStyle style) {
@@ -120,7 +121,9 @@ json SummaryJson(const hgemm::RatioSummary& summary) {
 }
 
 json PairJson(const hgemm::PairSummary& pair) {
-  return {{"library", SummaryJson(pair.library)}, {"kernel", SummaryJson(pair.kernel)}};
+  json value = {{"library", SummaryJson(pair.library)}, {"kernel", SummaryJson(pair.kernel)}};
+  if (pair.plain.shapes > 0) value["without_overlap"] = SummaryJson(pair.plain);
+  return value;
 }
 
 json ModeJson(const hgemm::ModeSummary& mode) {
@@ -161,6 +164,7 @@ void AddRows(const hgemm::ShapeComparison& shape, json& rows) {
                     {"lt_auto_us", mode.bar_us},
                     {"library", RatioJson(mode.library_us, mode.library)},
                     {"kernel", RatioJson(mode.kernel_us, mode.kernel)}});
+    if (mode.plain) rows.back()["without_overlap"] = RatioJson(mode.plain_us, *mode.plain);
   }
 }
 

@@ -26,7 +26,8 @@ const ContenderTiming* FindBaseline(const ModeTiming& timing, std::string_view n
 Result<Contenders> ContendersOf(const ShapeTerms& terms, const Timing& timing, Mode mode) {
   for (const ModeTiming& measured : timing.modes) {
     if (measured.mode != mode) continue;
-    const Contenders all{&measured, &measured.candidate, FindBaseline(measured, terms.library_baseline),
+    const Contenders all{&measured, &measured.candidate,
+                         FindBaseline(measured, terms.library_baseline),
                          FindBaseline(measured, hgemm::kBar)};
     if (all.library != nullptr && all.bar != nullptr) return all;
   }
@@ -47,6 +48,26 @@ Result<hgemm::PairedRatio> Paired(const ShapeTerms& terms, const ContenderTiming
   return Error{ErrorCode::kNothingMeasured,
                hgemm::SizesText(terms.problem) + ": fewer than two rounds of " + ours.name,
                "run the same command again: it goes on with what is missing"};
+}
+
+Status AddPlain(const ShapeTerms& terms, const ModeTiming& timing, const ContenderTiming& bar,
+                double confidence, hgemm::ModeComparison& mode, std::string& samples) {
+  if (terms.plain.empty()) return {};
+  if (terms.plain == kItself) {
+    mode.plain_us = mode.kernel_us;
+    mode.plain = mode.kernel;
+    return {};
+  }
+  const ContenderTiming* plain = FindBaseline(timing, terms.plain);
+  if (plain == nullptr) {
+    return Error{ErrorCode::kNothingMeasured,
+                 hgemm::SizesText(terms.problem) + ": " + terms.plain + " was not measured", ""};
+  }
+  mode.plain_us = plain->median_us;
+  mode.plain = TRY(Paired(terms, bar, *plain, confidence));
+  samples += SampleLines({terms.problem.m, terms.problem.n, terms.problem.k}, timing.mode, "plain",
+                         *plain);
+  return {};
 }
 
 // The bar's time over each of the others', and their samples.
@@ -87,6 +108,8 @@ Result<MeasuredShape> ShapeOf(const ShapeTerms& terms, const Timing& timing, dou
     measured.samples += SampleLines(sizes, mode, "kernel", *contenders.kernel);
     measured.samples += SampleLines(sizes, mode, "ours", *contenders.library);
     measured.samples += SampleLines(sizes, mode, "lt_auto", *contenders.bar);
+    TRY(AddPlain(terms, *contenders.timing, *contenders.bar, confidence, measured.shape.modes[i],
+                 measured.samples));
     TRY(AddBeside(terms, *contenders.timing, *contenders.bar, confidence, beside,
                   measured.samples));
   }

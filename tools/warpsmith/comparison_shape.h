@@ -26,7 +26,11 @@ struct ShapeTerms {
   std::string library_baseline;  // its name: "lib:/..."
   // NVIDIA's other ways that the rounds held beside the bar: baselines' names.
   std::vector<std::string> beside = {};
+  // The baseline that is our kernel without launch overlap; kItself: our kernel has none. Empty: it
+  // is not measured.
+  std::string plain = "";
 };
+inline constexpr std::string_view kItself = "itself";
 
 // kNothingMeasured where a mode, a contender, or a second round is missing: there is no interval.
 Result<MeasuredShape> ShapeOf(const ShapeTerms& terms, const Timing& timing, double confidence);

@@ -97,6 +97,23 @@ TEST(ComparisonShapeTest, SaysWhatIsFasterThanTheBar) {
   EXPECT_FALSE(ShapeOf(terms, timing, kConfidence).ok());
 }
 
+TEST(ComparisonShapeTest, SaysWhatTheKernelIsWithoutLaunchOverlap) {
+  EXPECT_FALSE(ShapeOf(kTerms, Measured(), kConfidence)->shape.modes[0].plain.has_value());
+  ShapeTerms terms = kTerms;
+  terms.plain = kItself;
+  const auto itself = ShapeOf(terms, Measured(), kConfidence);
+  EXPECT_EQ(itself->shape.modes[2].plain->value, itself->shape.modes[2].kernel.value);
+  EXPECT_EQ(itself->shape.modes[2].plain_us, itself->shape.modes[2].kernel_us);
+  terms.plain = "without-overlap";
+  EXPECT_FALSE(ShapeOf(terms, Measured(), kConfidence).ok());
+  Timing timing = Measured();
+  for (ModeTiming& mode : timing.modes) mode.baselines.push_back(Timed("without-overlap", 2.4));
+  const auto measured = ShapeOf(terms, timing, kConfidence);
+  ASSERT_TRUE(measured.ok()) << measured.error().Line();
+  EXPECT_NEAR(measured->shape.modes[3].plain->value, 3 / 2.4, 1e-4);
+  EXPECT_THAT(measured->samples, HasSubstr("64,128,256,server,plain,0,0,2.4,1980,41,350\n"));
+}
+
 TEST(ComparisonShapeTest, WithoutAnIntervalThereIsNoRow) {
   const auto once = ShapeOf(kTerms, Measured(1), kConfidence);
   ASSERT_FALSE(once.ok());

@@ -16,6 +16,15 @@
 namespace warpsmith::cli {
 namespace {
 
+constexpr std::string_view kOverlap = "overlap";  // the families' parameter; 0: none
+constexpr std::string_view kWithoutOverlap = "without-overlap";
+
+// Whether the kernel takes its place while the call ahead still runs.
+bool Overlaps(const Point& point) {
+  const auto overlap = point.config.find(std::string(kOverlap));
+  return overlap != point.config.end() && overlap->second != 0;
+}
+
 std::string OrUnknown(const std::string& text) { return text.empty() ? "unknown" : text; }
 
 // What the library does with the shape, if it was built of this catalogue.
@@ -69,6 +78,11 @@ Result<Contest::Subject> Contest::Prepare(const hgemm::Problem& problem) const {
                   hgemm::Find(catalogue_, problem, machine_.info().name),
                   {}};
   subject.point = subject.row != nullptr ? subject.row->kernel : TRY(LikeliestPoint(subject.job));
+  if (Overlaps(subject.point)) {
+    Point plain = subject.point;
+    plain.config[std::string(kOverlap)] = 0;
+    if (auto made = subject.job.make(plain); made.ok()) subject.plain = *std::move(made);
+  }
   return subject;
 }
 
@@ -78,10 +92,12 @@ std::future<void> Contest::CompileAhead(const Subject& subject) {
   Compiler* const compiler = machine_.loop_compiler();
   Result<Candidate> candidate = subject.job.make(subject.point);
   if (compiler == nullptr || !candidate.ok()) return {};
-  return std::async(std::launch::async, [compiler, candidate = std::move(*candidate),
-                                         architecture = machine_.info().architecture] {
-    (void)compiler->Compile(candidate, architecture);
-  });
+  return std::async(std::launch::async,
+                    [compiler, candidate = std::move(*candidate), plain = subject.plain,
+                     architecture = machine_.info().architecture] {
+                      (void)compiler->Compile(candidate, architecture);
+                      if (plain) (void)compiler->Compile(*plain, architecture);
+                    });
 }
 
 Result<std::optional<Measured>> Contest::Measure(const hgemm::Problem& problem,
@@ -101,6 +117,13 @@ Result<std::optional<Measured>> Contest::Measure(const hgemm::Problem& problem,
   if (hgemm::IsDrawnForBarCheck(problem, options_.beside)) terms.beside = OthersOfNvidias();
   subject.job.task.baselines = {std::string(hgemm::kBar), library_baseline_};
   for (const std::string& other : terms.beside) subject.job.task.baselines.push_back(other);
+  if (subject.plain) {
+    terms.plain = kWithoutOverlap;
+    subject.job.task.rivals = {{terms.plain, *subject.plain}};
+    subject.job.task.baselines.push_back(terms.plain);
+  } else if (!Overlaps(subject.point)) {
+    terms.plain = kItself;
+  }
   std::optional<Measured> measured = TRY(MeasureOnce(subject, terms));
   if (measured && IsBeaten(measured->result.shape)) {
     TRY(ChooseBarAgain(subject));

@@ -97,7 +97,8 @@ Result<std::vector<LibraryTimes>> MeasureTorch(const std::vector<Sizes>& shapes,
       for (const auto& [mode, us] : {std::pair(Mode::kDeviceHot, times.device_us),
                                      {Mode::kOffline, times.offline_us},
                                      {Mode::kServer, times.server_us}}) {
-        if (us > 0) one.times.push_back({std::string(kTorchLibrary), layout, mode, us, std::nullopt});
+        if (us > 0)
+          one.times.push_back({std::string(kTorchLibrary), layout, mode, us, std::nullopt});
       }
     }
   }

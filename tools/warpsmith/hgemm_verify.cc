@@ -252,7 +252,8 @@ Result<int> RunHgemmVerify(const VerifyOptions& options) {
     return Error{ErrorCode::kUnavailable, "verifying needs a GPU; " + machine.notice(),
                  "run it where 'warpsmith doctor' finds one"};
   }
-  Results results = TRY(Results::Open(options.csv, ProvenanceText(machine.info(), options.common.command)));
+  Results results =
+      TRY(Results::Open(options.csv, ProvenanceText(machine.info(), options.common.command)));
   const CallTime time(options.pace);
   if (options.catalogue.empty()) {
     checks = AllChecks(ProblemsOf(shapes, options.product), hgemm::TargetOf(machine.info()));

@@ -35,9 +35,8 @@ void AddOurs(const ModeTiming& mode, std::vector<LibraryTime>& times) {
 
 // Of the mode's baselines, by the rounds that they shared with the bar.
 void AddFaster(const ModeTiming& mode, std::vector<hgemm::BesideBar>& faster) {
-  const auto bar =
-      std::find_if(mode.baselines.begin(), mode.baselines.end(),
-                   [](const ContenderTiming& one) { return one.name == hgemm::kBar; });
+  const auto bar = std::find_if(mode.baselines.begin(), mode.baselines.end(),
+                                [](const ContenderTiming& one) { return one.name == hgemm::kBar; });
   if (bar == mode.baselines.end()) return;
   for (const ContenderTiming& other : mode.baselines) {
     if (other.name == hgemm::kBar || other.name.ends_with("/again")) continue;

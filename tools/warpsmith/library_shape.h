@@ -16,7 +16,7 @@ namespace warpsmith::cli {
 struct MeasuredLibraries {
   hgemm::LibraryTimes times;
   std::string samples;
-  std::string library;  // cuBLASLt's version
+  std::string library;                        // cuBLASLt's version
   std::vector<hgemm::BesideBar> faster = {};  // what was shown to be faster than the bar
 };
 

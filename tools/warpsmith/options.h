@@ -11,8 +11,8 @@
 namespace warpsmith::cli {
 
 struct CommonOptions {
-  bool json = false;   // exactly one JSON document on stdout, also for errors
-  bool quiet = false;  // no progress
+  bool json = false;    // exactly one JSON document on stdout, also for errors
+  bool quiet = false;   // no progress
   std::string command;  // what the user wrote, for the files that are made (core/provenance.h)
 };
 

@@ -38,14 +38,12 @@ struct Matrix {
 };
 inline float Load(const Matrix& matrix, const void* data, int64_t row, int64_t column) {
   const uint16_t bits = static_cast<const uint16_t*>(data)[row + column * matrix.leading];
-  return matrix.type == CUDA_R_16F ? FromF16(bits)
-                                   : FromBF16(bits);
+  return matrix.type == CUDA_R_16F ? FromF16(bits) : FromBF16(bits);
 }
 
 inline void Store(const Matrix& matrix, void* data, int64_t row, int64_t column, float value) {
   static_cast<uint16_t*>(data)[row + column * matrix.leading] =
-      matrix.type == CUDA_R_16F ? ToF16(value)
-                                : ToBF16(value);
+      matrix.type == CUDA_R_16F ? ToF16(value) : ToBF16(value);
 }
 
 struct Product {

@@ -90,8 +90,7 @@ class LibraryContestOverFakeDriver : public testing::Test {
 
 TEST_F(LibraryContestOverFakeDriver, EveryModeGetsItsOwnBest) {
   const ModeChoices choices = Choose(
-      {"cublaslt-auto",
-       {Mode::kDeviceHot, Mode::kDeviceCold, Mode::kOffline, Mode::kServer}});
+      {"cublaslt-auto", {Mode::kDeviceHot, Mode::kDeviceCold, Mode::kOffline, Mode::kServer}});
   ASSERT_EQ(choices.size(), 4U);
   // One set of operands, timed again and again, would have made it kReuser in all of them.
   EXPECT_EQ(KindOf(choices.at(Mode::kDeviceHot)), kReplayed);
@@ -108,8 +107,7 @@ TEST_F(LibraryContestOverFakeDriver, EveryModeGetsItsOwnBest) {
 }
 
 TEST_F(LibraryContestOverFakeDriver, ANameWithoutChoiceIsNotTimed) {
-  const ModeChoices choices =
-      Choose({"cublaslt-heuristic-tn", {Mode::kDeviceHot, Mode::kServer}});
+  const ModeChoices choices = Choose({"cublaslt-heuristic-tn", {Mode::kDeviceHot, Mode::kServer}});
   EXPECT_EQ(KindOf(choices.at(Mode::kServer)), kFirstAnswer);
   EXPECT_EQ(choices.at(Mode::kDeviceHot).median_us, 0);
   EXPECT_EQ(choices.at(Mode::kDeviceHot).shape.layout, cuda::GemmLayout::kTN);
