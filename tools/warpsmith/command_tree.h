@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "options.h"
 #include "util/result.h"
@@ -35,11 +36,14 @@ inline constexpr char kTaskHelp[] = "task.toml, its folder, or hgemm:MxNxK:TN[:b
 
 void AddDevice(CLI::App* command, DeviceOptions& device);
 void AddPace(CLI::App* command, PaceOptions& pace);
+void AddDType(CLI::App* command, ProductOptions& product,
+              const std::vector<std::string>& values = {"f16", "bf16"});
 
 // Subcommands that are added from files of their own.
 void AddKnowledge(CLI::App& app, Chosen& chosen);
 void AddMcp(CLI::App& app, Chosen& chosen);
 void AddDispatch(CLI::App* hgemm, Chosen& chosen);
+void AddBench(CLI::App* hgemm, Chosen& chosen);
 void AddTask(CLI::App& app, Chosen& chosen);
 
 }  // namespace warpsmith::cli
