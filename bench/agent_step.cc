@@ -6,17 +6,17 @@
 #include <atomic>
 #include <string>
 
-#include "knowledge/knowledge_base.h"
-#include "knowledge/seed.h"
-#include "maic/maic_proposer.h"
-#include "optimize/loop.h"
+#include "agent/knowledge/knowledge_base.h"
+#include "agent/knowledge/seed.h"
+#include "agent/maic_proposer.h"
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/random.h"
+#include "search/loop.h"
 #include "store/run_memos.h"
 #include "store/test_device.h"
 #include "store/test_facts.h"
 #include "store/worker.h"
-#include "util/clock.h"
-#include "util/file.h"
-#include "util/random.h"
 
 namespace warpsmith {
 namespace {
@@ -100,7 +100,7 @@ void RunOnce(const std::filesystem::path& folder, const knowledge::Contents& con
   store::AnsweringDevice device = InstantDevice();
   store::RunMemos memos(*store, "run");
 
-  maic::Assignment assignment;
+  agent::Assignment assignment;
   assignment.run = "run";
   assignment.task = store::TestTask();
   assignment.workload = store::TestWorkload();
@@ -108,15 +108,15 @@ void RunOnce(const std::filesystem::path& folder, const knowledge::Contents& con
   assignment.beginning.batch = assignment.beginning.settings.breadth;
   assignment.beginning.start = store::TestCandidate(store::TestSpace(1).points().front());
   const int batch = assignment.beginning.batch;
-  maic::Outside outside;
+  agent::Outside outside;
   outside.models = {{"", &model}};
   outside.take_profile = TakeProfile;
   outside.knowledge = [&] { return base->Read(); };
   outside.users_base = base.get();
   outside.memos = &memos;
-  maic::MaicProposer proposer(std::move(assignment), std::move(outside));
+  agent::MaicProposer proposer(std::move(assignment), std::move(outside));
 
-  optimize::LoopRequest request;
+  search::LoopRequest request;
   request.run = {"run",
                  "",
                  store::TestTask(),
@@ -130,11 +130,11 @@ void RunOnce(const std::filesystem::path& folder, const knowledge::Contents& con
   request.budget.evaluations = kSteps;
   request.worker = store::ThisWorker();
   double first_s = 0;
-  optimize::LoopCallbacks callbacks;
-  callbacks.on_progress = [&](const optimize::Progress&) {
+  search::LoopCallbacks callbacks;
+  callbacks.on_progress = [&](const search::Progress&) {
     if (first_s == 0) first_s = MonotonicSeconds();
   };
-  const auto result = optimize::RunLoop(request, proposer, nullptr, device, *store, callbacks);
+  const auto result = search::RunLoop(request, proposer, nullptr, device, *store, callbacks);
   if (!result.ok()) state.SkipWithError(result.error().Line().c_str());
   // From the first step's end: what comes before is done once a run.
   state.SetIterationTime((MonotonicSeconds() - first_s) / static_cast<double>(kSteps - 1));

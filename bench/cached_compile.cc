@@ -4,9 +4,9 @@
 #include <utility>
 #include <variant>
 
+#include "base/file.h"
 #include "compile/worker_compiler.h"
 #include "core/candidate.h"
-#include "util/file.h"
 
 namespace warpsmith {
 namespace {

@@ -4,12 +4,12 @@
 #include <benchmark/benchmark.h>
 #include <warpsmith/gemm.h>
 
+#include "base/file.h"
 #include "cuda/fake/fake_control.h"
 #include "cuda/guest.h"
-#include "dispatch/fake/host_gemm.h"
-#include "util/file.h"
+#include "gemm_library/fake/host_gemm.h"
 
-namespace warpsmith::dispatch {
+namespace warpsmith::gemm_library {
 namespace {
 
 class FakeLibrary {
@@ -62,4 +62,4 @@ void Product(benchmark::State& state) {
 BENCHMARK(Product)->ArgNames({"size", "others"})->ArgsProduct({{16, 32}, {0, 10000}});
 
 }  // namespace
-}  // namespace warpsmith::dispatch
+}  // namespace warpsmith::gemm_library

@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "knowledge/knowledge_base.h"
-#include "knowledge/render.h"
-#include "knowledge/seed.h"
-#include "util/file.h"
+#include "agent/knowledge/knowledge_base.h"
+#include "agent/knowledge/render.h"
+#include "agent/knowledge/seed.h"
+#include "base/file.h"
 
 namespace warpsmith {
 namespace {

@@ -13,10 +13,10 @@
 #include <string>
 #include <vector>
 
-#include "analysis/rank_correlation.h"
 #include "core/ranking.h"
 #include "hgemm/cost_model.h"
 #include "hgemm/problem.h"
+#include "report/analysis/rank_correlation.h"
 #include "store/recorded_device.h"
 #include "task/hgemm_task.h"
 

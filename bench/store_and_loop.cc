@@ -4,12 +4,12 @@
 
 #include <string>
 
-#include "optimize/loop.h"
+#include "base/file.h"
+#include "search/loop.h"
 #include "store/recorded_device.h"
 #include "store/sqlite_store.h"
 #include "store/test_facts.h"
 #include "store/worker.h"
-#include "util/file.h"
 
 namespace warpsmith {
 namespace {
@@ -61,11 +61,11 @@ void BM_LoopStepsStored(benchmark::State& state) {
     const auto path = fixture.folder.path() / ("store-" + std::to_string(number++));
     auto store = store::SqliteStore::Open(path, static_cast<store::Durability>(state.range(0)));
     InOrder proposer(space);
-    optimize::LoopRequest request;
+    search::LoopRequest request;
     request.run = {"run",      "", space.task, space.workload,         Protocol::Screened(),
                    "in-order", 1,  16,         fixture.device->Info(), space.space.name()};
     request.worker = store::ThisWorker();
-    const auto result = optimize::RunLoop(request, proposer, nullptr, *fixture.device, **store);
+    const auto result = search::RunLoop(request, proposer, nullptr, *fixture.device, **store);
     if (!result.ok()) state.SkipWithError(result.error().Line().c_str());
     if (result.ok()) steps += result->steps;
   }

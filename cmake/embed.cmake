@@ -59,7 +59,7 @@ function(warpsmith_embed target)
 
 #include <span>
 
-#include "util/embedded_file.h"
+#include "base/embedded_file.h"
 
 namespace warpsmith::embedded {
 std::span<const EmbeddedFile> @function_name@();

@@ -1,32 +1,32 @@
-# warpsmith_module(): one folder of src/ is one static library and one test executable.
+# warpsmith_module(): one module of src/ is one static library and one test executable.
 
-# Reads modules.txt into WARPSMITH_MODULES (in build order), WARPSMITH_ARROWS_<folder> (what the
-# file says) and WARPSMITH_REACH_<folder> (with everything those folders reach). Usable in script
-# mode, which is how the include checker reads the same list.
+# Reads modules.txt into WARPSMITH_MODULES (paths in build order) and WARPSMITH_ARROWS_<path>.
 function(warpsmith_read_modules file)
   file(STRINGS ${file} lines REGEX "^[a-z]")
   set(modules)
   foreach(line IN LISTS lines)
-    if(NOT line MATCHES "^([a-z_]+):(.*)$")
-      message(FATAL_ERROR "${file}: expected 'folder: folder ...', found '${line}'")
+    if(NOT line MATCHES "^([a-z_/]+):(.*)$")
+      message(FATAL_ERROR "${file}: expected 'module: module ...', found '${line}'")
     endif()
     set(name ${CMAKE_MATCH_1})
     string(STRIP "${CMAKE_MATCH_2}" arrows)
     separate_arguments(arrows UNIX_COMMAND "${arrows}")
-    set(reach ${arrows})
     foreach(arrow IN LISTS arrows)
       if(NOT arrow IN_LIST modules)
         message(FATAL_ERROR "${file}: '${name}' names '${arrow}', which is not above it")
       endif()
-      list(APPEND reach ${reach_${arrow}})
     endforeach()
-    list(REMOVE_DUPLICATES reach)
-    set(reach_${name} ${reach})
     set(WARPSMITH_ARROWS_${name} "${arrows}" PARENT_SCOPE)
-    set(WARPSMITH_REACH_${name} "${reach}" PARENT_SCOPE)
     list(APPEND modules ${name})
   endforeach()
   set(WARPSMITH_MODULES "${modules}" PARENT_SCOPE)
+endfunction()
+
+# Compiles the sources of a target in batches: the headers that nearly every source includes (JSON,
+# ranges, formatting) cost more than the sources themselves. What a source hides in an unnamed
+# namespace therefore has a name of its own within its module; the compiler says so where it has not.
+function(warpsmith_compile_in_batches target)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ${WARPSMITH_UNITY} UNITY_BUILD_BATCH_SIZE 12)
 endfunction()
 
 # Adds a GoogleTest executable whose cases CTest lists by themselves.
@@ -36,6 +36,7 @@ function(warpsmith_test name)
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE ${ARG_LIBRARIES} GTest::gmock_main warpsmith::rapidcheck)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+  warpsmith_compile_in_batches(${name})
   # PRE_TEST: the build does not run the executable, so one crashing test cannot stop the build.
   set(properties TIMEOUT 300)
   if(ARG_LABELS)
@@ -49,36 +50,36 @@ function(warpsmith_test name)
   add_dependencies(all_tests ${name})
 endfunction()
 
-# Makes warpsmith_<folder> (alias warpsmith::<folder>) of the .cc files of the calling folder, and
-# <folder>_test of its *_test.cc files. Folders are linked as modules.txt says.
-# warpsmith_module([SUBFOLDERS <folder>...] [LIBRARIES <target>...])
-#   SUBFOLDERS  folders below this one whose sources belong to the same target
+# Makes warpsmith_<module> (alias warpsmith::<module>, with _ for /) of the .cc files of the calling
+# folder, and <module>_test of its *_test.cc files. Modules are linked as modules.txt says.
+# warpsmith_module([LIBRARIES <target>...])
 #   LIBRARIES   what is linked from outside the project, seen by dependants too
 function(warpsmith_module)
-  cmake_parse_arguments(PARSE_ARGV 0 ARG "" "" "SUBFOLDERS;LIBRARIES")
-  cmake_path(GET CMAKE_CURRENT_SOURCE_DIR FILENAME folder)
-  set(patterns *.cc)
-  foreach(subfolder IN LISTS ARG_SUBFOLDERS)
-    list(APPEND patterns ${subfolder}/*.cc)
-  endforeach()
-  file(GLOB sources CONFIGURE_DEPENDS ${patterns})
+  cmake_parse_arguments(PARSE_ARGV 0 ARG "" "" "LIBRARIES")
+  cmake_path(RELATIVE_PATH CMAKE_CURRENT_SOURCE_DIR BASE_DIRECTORY ${WARPSMITH_SOURCE_ROOT}
+    OUTPUT_VARIABLE path)
+  string(REPLACE "/" "_" module ${path})
+  file(GLOB sources CONFIGURE_DEPENDS *.cc)
   set(tests ${sources})
   list(FILTER tests INCLUDE REGEX "_test\\.cc$")
   list(FILTER sources EXCLUDE REGEX "_test\\.cc$")
-  list(TRANSFORM WARPSMITH_ARROWS_${folder} PREPEND warpsmith:: OUTPUT_VARIABLE arrows)
+  string(REPLACE "/" "_" arrows "${WARPSMITH_ARROWS_${path}}")
+  list(TRANSFORM arrows PREPEND warpsmith::)
 
-  set(target warpsmith_${folder})
-  if(sources)
-    add_library(${target} STATIC ${sources})
-    set(visibility PUBLIC)
-  else()
-    add_library(${target} INTERFACE)
-    set(visibility INTERFACE)
-  endif()
-  add_library(warpsmith::${folder} ALIAS ${target})
-  target_include_directories(${target} ${visibility} ${WARPSMITH_SOURCE_ROOT})
-  target_link_libraries(${target} ${visibility} ${arrows} ${ARG_LIBRARIES})
+  set(target warpsmith_${module})
+  add_library(${target} STATIC ${sources})
+  add_library(warpsmith::${module} ALIAS ${target})
+  target_include_directories(${target} PUBLIC ${WARPSMITH_SOURCE_ROOT})
+  target_link_libraries(${target} PUBLIC ${arrows} ${ARG_LIBRARIES})
+  warpsmith_compile_in_batches(${target})
   if(tests AND BUILD_TESTING)
-    warpsmith_test(${folder}_test SOURCES ${tests} LIBRARIES ${target})
+    warpsmith_test(${module}_test SOURCES ${tests} LIBRARIES ${target})
   endif()
+endfunction()
+
+# The alias of each module, for what may link all of them.
+function(warpsmith_all_modules result)
+  string(REPLACE "/" "_" modules "${WARPSMITH_MODULES}")
+  list(TRANSFORM modules PREPEND warpsmith::)
+  set(${result} "${modules}" PARENT_SCOPE)
 endfunction()

@@ -10,15 +10,15 @@
 #include <cstdlib>
 #include <set>
 
-#include "optimize/certify.h"
-#include "optimize/loop.h"
+#include "base/clock.h"
+#include "base/file.h"
+#include "search/certify.h"
+#include "search/loop.h"
 #include "store/canonical_dump.h"
 #include "store/recorded_device.h"
 #include "store/sqlite_store.h"
 #include "store/test_facts.h"
 #include "store/worker.h"
-#include "util/clock.h"
-#include "util/file.h"
 
 namespace warpsmith {
 namespace {
@@ -78,9 +78,9 @@ int KillsWanted() {
 #endif
 }
 
-optimize::LoopRequest RequestFor(const store::RecordedDevice& device, uint64_t seed) {
+search::LoopRequest RequestFor(const store::RecordedDevice& device, uint64_t seed) {
   const store::ReplaySpace& space = device.Spaces().front();
-  optimize::LoopRequest request;
+  search::LoopRequest request;
   request.run.id = "run";
   request.run.task = space.task;
   request.run.workload = space.workload;
@@ -106,15 +106,15 @@ class ResumeTest : public testing::Test {
   static std::filesystem::path Recording() { return shared_folder_->path() / "h200.wsrec"; }
   std::filesystem::path StorePath(const std::string& name) const { return folder_.path() / name; }
 
-  Result<optimize::LoopResult> RunOn(const std::string& name, uint64_t seed,
-                                     const optimize::LoopCallbacks& callbacks = {},
-                                     int64_t evaluations = kEvaluations) const {
+  Result<search::LoopResult> RunOn(const std::string& name, uint64_t seed,
+                                   const search::LoopCallbacks& callbacks = {},
+                                   int64_t evaluations = kEvaluations) const {
     auto device = TRY(store::RecordedDevice::Open(Recording()));
     auto store = TRY(store::SqliteStore::Open(StorePath(name), store::Durability::kProcessDeath));
     ClimbingProposer proposer(device->Spaces().front(), seed);
-    optimize::LoopRequest request = RequestFor(*device, seed);
+    search::LoopRequest request = RequestFor(*device, seed);
     request.budget.evaluations = evaluations;
-    return optimize::RunLoop(request, proposer, nullptr, *device, *store, callbacks);
+    return search::RunLoop(request, proposer, nullptr, *device, *store, callbacks);
   }
 
   std::string Dump(const std::string& name) const {
@@ -183,7 +183,7 @@ TEST_F(ResumeTest, SpendsExactlyItsEvaluations) {
   const auto result = RunOn("store", 1, {}, 61);
   ASSERT_TRUE(result.ok()) << result.error().Line();
   EXPECT_EQ(result->steps, 61);
-  EXPECT_EQ(result->reason, optimize::EndReason::kBudget);
+  EXPECT_EQ(result->reason, search::EndReason::kBudget);
   EXPECT_EQ(result->limit, "evals");
 }
 
@@ -197,14 +197,14 @@ TEST_F(ResumeTest, ALargerBudgetGoesOnAsIfItHadBeenLargerAllAlong) {
 
 TEST_F(ResumeTest, StopsWhenAskedAndKeepsWhatItHas) {
   int64_t seen = 0;
-  optimize::LoopCallbacks callbacks;
-  callbacks.on_progress = [&seen](const optimize::Progress& progress) {
+  search::LoopCallbacks callbacks;
+  callbacks.on_progress = [&seen](const search::Progress& progress) {
     seen = progress.evaluations;
   };
   callbacks.stop = [&seen] { return seen >= 30; };
   const auto stopped = RunOn("stopped", 4, callbacks);
   ASSERT_TRUE(stopped.ok()) << stopped.error().Line();
-  EXPECT_EQ(stopped->reason, optimize::EndReason::kInterrupted);
+  EXPECT_EQ(stopped->reason, search::EndReason::kInterrupted);
   EXPECT_GE(stopped->steps, 30);
   EXPECT_LT(stopped->steps, 60);
   const auto resumed = RunOn("stopped", 4);
@@ -225,17 +225,17 @@ TEST_F(ResumeTest, CertifyingWhatWasNeverCertifiedIsRefusedInWords) {
   auto device = store::RecordedDevice::Open(Recording()).value();
   auto store =
       store::SqliteStore::Open(StorePath("store"), store::Durability::kProcessDeath).value();
-  const optimize::LoopRequest request = RequestFor(*device, 1);
+  const search::LoopRequest request = RequestFor(*device, 1);
   ClimbingProposer proposer(device->Spaces().front(), 1);
-  const auto search = optimize::RunLoop(request, proposer, nullptr, *device, *store);
+  const auto search = search::RunLoop(request, proposer, nullptr, *device, *store);
   ASSERT_TRUE(search.ok());
   ASSERT_EQ(search->best.size(), 3U);
-  const auto refused = optimize::Certify(request, search->best, nullptr, *device, *store);
+  const auto refused = search::Certify(request, search->best, nullptr, *device, *store);
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().code, ErrorCode::kNotRecorded);
 
   const auto certified =
-      optimize::Certify(request, search->best, nullptr, *device, *store, {}, Protocol::Screened());
+      search::Certify(request, search->best, nullptr, *device, *store, {}, Protocol::Screened());
   ASSERT_TRUE(certified.ok()) << certified.error().Line();
   EXPECT_EQ(certified->steps.size(), 3U);
   EXPECT_EQ(certified->winner, 0U);

@@ -3,12 +3,12 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/compression.h"
+#include "base/file.h"
+#include "base/json_reader.h"
+#include "base/sha256.h"
 #include "compile/pack.h"
 #include "core/serialize.h"
-#include "util/compression.h"
-#include "util/file.h"
-#include "util/json_reader.h"
-#include "util/sha256.h"
 
 namespace warpsmith::compile {
 namespace {

@@ -6,9 +6,9 @@
 #include <optional>
 #include <string>
 
+#include "base/result.h"
 #include "core/artifact.h"
 #include "core/candidate.h"
-#include "util/result.h"
 
 namespace warpsmith::compile {
 

@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/sha256.h"
 #include "compile/testing/nvrtc_fixture.h"
-#include "util/sha256.h"
 
 namespace warpsmith::compile {
 namespace {

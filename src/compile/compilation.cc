@@ -3,8 +3,8 @@
 #include <charconv>
 #include <utility>
 
+#include "base/utf8.h"
 #include "compile/pack.h"
-#include "util/utf8.h"
 
 namespace warpsmith::compile {
 namespace {

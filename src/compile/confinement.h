@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
+#include "base/result.h"
 #include "compile/compilation.h"
 #include "sandbox/sandbox.h"
-#include "util/result.h"
 
 namespace warpsmith::compile {
 

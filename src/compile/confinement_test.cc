@@ -10,10 +10,10 @@
 
 #include <cstddef>
 
+#include "base/clock.h"
 #include "compile/nvcc.h"
 #include "compile/testing/nvrtc_fixture.h"
 #include "compile/toolchain.h"
-#include "util/clock.h"
 
 namespace warpsmith::compile {
 namespace {

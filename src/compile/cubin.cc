@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "util/elf.h"
+#include "base/elf.h"
 
 namespace warpsmith::compile {
 namespace {

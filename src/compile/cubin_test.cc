@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "util/elf.h"
-#include "util/random.h"
+#include "base/elf.h"
+#include "base/random.h"
 
 namespace warpsmith::compile {
 namespace {

@@ -5,12 +5,12 @@
 #include <string_view>
 #include <utility>
 
+#include "base/file.h"
+#include "base/subprocess.h"
 #include "compile/confinement.h"
 #include "compile/cubin.h"
 #include "compile/program_build.h"
 #include "sandbox/sandbox.h"
-#include "util/file.h"
-#include "util/subprocess.h"
 
 namespace warpsmith::compile {
 namespace {

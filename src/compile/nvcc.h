@@ -4,9 +4,9 @@
 
 #include <filesystem>
 
+#include "base/result.h"
 #include "compile/compilation.h"
 #include "core/candidate.h"
-#include "util/result.h"
 
 namespace warpsmith::compile {
 

@@ -4,9 +4,9 @@
 #include <optional>
 #include <vector>
 
+#include "base/file.h"
+#include "base/subprocess.h"
 #include "cuda/library.h"
-#include "util/file.h"
-#include "util/subprocess.h"
 
 namespace warpsmith::compile {
 namespace {

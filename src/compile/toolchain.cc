@@ -5,10 +5,10 @@
 #include <filesystem>
 #include <sstream>
 
+#include "base/subprocess.h"
 #include "cuda/driver.h"
 #include "cuda/library.h"
 #include "cuda/nvrtc.h"
-#include "util/subprocess.h"
 
 namespace warpsmith::compile {
 namespace {

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/result.h"
 #include "core/candidate.h"
-#include "util/result.h"
 
 namespace warpsmith::compile {
 

@@ -3,12 +3,12 @@
 #include <chrono>
 #include <filesystem>
 
+#include "base/frame.h"
 #include "compile/confinement.h"
 #include "compile/cubin.h"
 #include "compile/worker_compiler.h"
 #include "cuda/failure.h"
 #include "cuda/nvrtc.h"
-#include "util/frame.h"
 
 namespace warpsmith::compile {
 namespace {

@@ -2,8 +2,8 @@
 #ifndef WARPSMITH_COMPILE_WORKER_H_
 #define WARPSMITH_COMPILE_WORKER_H_
 
+#include "base/result.h"
 #include "compile/compilation.h"
-#include "util/result.h"
 
 namespace warpsmith::compile {
 

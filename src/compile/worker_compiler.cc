@@ -4,6 +4,9 @@
 #include <optional>
 #include <utility>
 
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/sha256.h"
 #include "compile/artifact_cache.h"
 #include "compile/flag_rules.h"
 #include "compile/nvcc.h"
@@ -11,9 +14,6 @@
 #include "compile/resource_report.h"
 #include "compile/toolchain.h"
 #include "compile/worker_pool.h"
-#include "util/clock.h"
-#include "util/file.h"
-#include "util/sha256.h"
 
 namespace warpsmith::compile {
 namespace {

@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/result.h"
 #include "core/compiler.h"
-#include "util/result.h"
 
 namespace warpsmith::compile {
 

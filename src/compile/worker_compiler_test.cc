@@ -7,8 +7,8 @@
 #include <filesystem>
 #include <thread>
 
+#include "base/clock.h"
 #include "compile/testing/nvrtc_fixture.h"
-#include "util/clock.h"
 
 namespace warpsmith::compile {
 namespace {

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "util/clock.h"
-#include "util/frame.h"
-#include "util/interrupt.h"
+#include "base/clock.h"
+#include "base/frame.h"
+#include "base/interrupt.h"
 
 namespace warpsmith::compile {
 namespace {

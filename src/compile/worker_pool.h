@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
+#include "base/result.h"
+#include "base/subprocess.h"
 #include "compile/compilation.h"
-#include "util/result.h"
-#include "util/subprocess.h"
 
 namespace warpsmith::compile {
 

@@ -2,9 +2,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/sha256.h"
+#include "base/utf8.h"
 #include "core/serialize.h"
-#include "util/sha256.h"
-#include "util/utf8.h"
 
 namespace warpsmith {
 

@@ -4,9 +4,9 @@
 
 #include <string>
 
+#include "base/result.h"
 #include "core/artifact.h"
 #include "core/candidate.h"
-#include "util/result.h"
 
 namespace warpsmith {
 

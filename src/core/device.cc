@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "util/sha256.h"
+#include "base/sha256.h"
 
 namespace warpsmith {
 

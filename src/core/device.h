@@ -9,12 +9,12 @@
 #include <string>
 #include <vector>
 
+#include "base/result.h"
 #include "core/artifact.h"
 #include "core/candidate.h"
 #include "core/protocol.h"
 #include "core/task.h"
 #include "core/verdict.h"
-#include "util/result.h"
 
 namespace warpsmith {
 

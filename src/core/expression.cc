@@ -9,37 +9,37 @@
 namespace warpsmith {
 namespace {
 
-using Value = std::optional<int64_t>;  // nothing: it does not fit into 64 bits
+using MaybeInt = std::optional<int64_t>;  // nothing: it does not fit into 64 bits
 
-Value Add(int64_t a, int64_t b) {
+MaybeInt Add(int64_t a, int64_t b) {
   int64_t sum = 0;
-  return __builtin_add_overflow(a, b, &sum) ? Value() : sum;
+  return __builtin_add_overflow(a, b, &sum) ? MaybeInt() : sum;
 }
-Value Subtract(int64_t a, int64_t b) {
+MaybeInt Subtract(int64_t a, int64_t b) {
   int64_t difference = 0;
-  return __builtin_sub_overflow(a, b, &difference) ? Value() : difference;
+  return __builtin_sub_overflow(a, b, &difference) ? MaybeInt() : difference;
 }
-Value Multiply(int64_t a, int64_t b) {
+MaybeInt Multiply(int64_t a, int64_t b) {
   int64_t product = 0;
-  return __builtin_mul_overflow(a, b, &product) ? Value() : product;
+  return __builtin_mul_overflow(a, b, &product) ? MaybeInt() : product;
 }
 
 // b != 0. Only the lowest number by -1 overflows.
-Value FloorDivide(int64_t a, int64_t b) {
+MaybeInt FloorDivide(int64_t a, int64_t b) {
   if (b == -1) return Subtract(0, a);
   return a / b - ((a % b != 0 && (a < 0) != (b < 0)) ? 1 : 0);
 }
-Value CeilDivide(int64_t a, int64_t b) {
+MaybeInt CeilDivide(int64_t a, int64_t b) {
   if (b == -1) return Subtract(0, a);
   return a / b + ((a % b != 0 && (a < 0) == (b < 0)) ? 1 : 0);
 }
-Value Modulo(int64_t a, int64_t b) {
+MaybeInt Modulo(int64_t a, int64_t b) {
   if (b == -1) return 0;
   const int64_t remainder = a % b;
   if (remainder >= 0) return remainder;
   return b > 0 ? remainder + b : remainder - b;
 }
-Value RoundUp(int64_t a, int64_t b) { return Multiply(*CeilDivide(a, b), b); }
+MaybeInt RoundUp(int64_t a, int64_t b) { return Multiply(*CeilDivide(a, b), b); }
 
 int64_t Log2Ceil(int64_t a) { return std::bit_width(static_cast<uint64_t>(a) - 1); }
 
@@ -47,7 +47,7 @@ bool Divides(Opcode opcode) {
   return opcode == Opcode::kDivide || opcode == Opcode::kModulo || opcode == Opcode::kCeilDiv;
 }
 
-Value ApplyBinary(Opcode opcode, int64_t a, int64_t b) {
+MaybeInt ApplyBinary(Opcode opcode, int64_t a, int64_t b) {
   switch (opcode) {
     case Opcode::kAdd:
       return Add(a, b);
@@ -85,7 +85,7 @@ Value ApplyBinary(Opcode opcode, int64_t a, int64_t b) {
   std::abort();
 }
 
-Value ApplyUnary(Opcode opcode, int64_t a) {
+MaybeInt ApplyUnary(Opcode opcode, int64_t a) {
   switch (opcode) {
     case Opcode::kNegate:
       return Subtract(0, a);
@@ -134,7 +134,7 @@ class Machine {
     if (opcode == Opcode::kPush) return instruction.value;
     if (opcode == Opcode::kLoad) return Load(instruction);
     const int64_t b = Pop();
-    Value value;
+    MaybeInt value;
     if (IsUnary(opcode)) {
       if (opcode == Opcode::kLog2Ceil && b < 1) {
         return Bad(instruction, "has an operand below 1 (" + std::to_string(b) + ")");

@@ -15,15 +15,15 @@
 #include <utility>
 #include <vector>
 
+#include "base/json_reader.h"
+#include "base/result.h"
+#include "base/utf8.h"
 #include "core/dtype.h"
 #include "core/expression.h"
 #include "core/launch_plan.h"
 #include "core/protocol.h"
 #include "core/task.h"
 #include "core/verdict.h"
-#include "util/json_reader.h"
-#include "util/result.h"
-#include "util/utf8.h"
 
 namespace warpsmith::json_fields {
 

@@ -2,11 +2,11 @@
 #ifndef WARPSMITH_CORE_PROFILER_H_
 #define WARPSMITH_CORE_PROFILER_H_
 
+#include "base/result.h"
 #include "core/artifact.h"
 #include "core/candidate.h"
 #include "core/task.h"
 #include "core/verdict.h"
-#include "util/result.h"
 
 namespace warpsmith {
 

@@ -16,7 +16,7 @@ constexpr char kShimFile[] = "warpsmith_shim.cpp";
 constexpr std::string_view kBlanks = " \t\r\n";
 constexpr int64_t kLowest = INT64_MIN;
 
-Error Bad(const Task& task, const std::string& what, const std::string& fix) {
+Error BadEntry(const Task& task, const std::string& what, const std::string& fix) {
   return Error{ErrorCode::kBadInput, fmt::format("task {}: program: {}", task.name, what), fix};
 }
 
@@ -65,8 +65,9 @@ Result<Declaration> Parse(const Task& task) {
   std::string_view text = Trimmed(task.program->declaration);
   while (text.ends_with(';')) text = Trimmed(text.substr(0, text.size() - 1));
   const size_t open = text.find('('), close = text.rfind(')');
-  const Error malformed = Bad(task, fmt::format("'{}' declares no function", text),
-                              "declare it like: void run(float* out, const float* in, int64_t n)");
+  const Error malformed =
+      BadEntry(task, fmt::format("'{}' declares no function", text),
+               "declare it like: void run(float* out, const float* in, int64_t n)");
   if (open == std::string_view::npos || close == std::string_view::npos || close < open) {
     return malformed;
   }
@@ -83,8 +84,8 @@ Result<Declaration> Parse(const Task& task) {
 
 // One C++ expression that ends where it should: it closes nothing that it has not opened.
 Status CheckArgument(const Task& task, std::string_view argument) {
-  const Error bad = Bad(task, fmt::format("argument '{}' is no single expression", argument),
-                        "name a tensor, or write one C++ expression over the sizes");
+  const Error bad = BadEntry(task, fmt::format("argument '{}' is no single expression", argument),
+                             "name a tensor, or write one C++ expression over the sizes");
   std::string open;
   for (const char c : argument) {
     constexpr std::string_view kOpening = "([{", kClosing = ")]}";
@@ -109,8 +110,9 @@ Result<std::string> PointerTypeOf(const Task& task, std::string_view parameter) 
   while (end > 0 && kBlanks.find(parameter[end - 1]) != std::string_view::npos) --end;
   while (end > 0 && IsIdentifierCharacter(parameter[end - 1])) --end;
   if (end == 0) {
-    return Bad(task, fmt::format("parameter '{}' is given a tensor but is no pointer", parameter),
-               "declare it as a pointer: tensors are device addresses");
+    return BadEntry(task,
+                    fmt::format("parameter '{}' is given a tensor but is no pointer", parameter),
+                    "declare it as a pointer: tensors are device addresses");
   }
   return std::string(Trimmed(parameter.substr(0, end))) + "*";
 }
@@ -124,12 +126,12 @@ Result<std::string> ArgumentText(const Task& task, const std::string& argument,
   return argument;
 }
 
-Result<std::string> Sizes(const Task& task, const Workload& workload) {
+Result<std::string> SizeArguments(const Task& task, const Workload& workload) {
   std::string text;
   for (const auto& [name, value] : workload.sizes) {
     if (!IsIdentifier(name)) {
-      return Bad(task, fmt::format("the size '{}' is no C++ name", name),
-                 "name sizes like N or k2");
+      return BadEntry(task, fmt::format("the size '{}' is no C++ name", name),
+                      "name sizes like N or k2");
     }
     const std::string number = value == kLowest ? "INT64_MIN" : fmt::format("INT64_C({})", value);
     text += fmt::format("  [[maybe_unused]] const int64_t {} = {};\n", name, number);
@@ -140,10 +142,10 @@ Result<std::string> Sizes(const Task& task, const Workload& workload) {
 Result<std::string> CallText(const Task& task, const Declaration& declaration) {
   const std::vector<std::string>& arguments = task.program->arguments;
   if (arguments.size() != declaration.parameters.size()) {
-    return Bad(task,
-               fmt::format("{} parameters are declared but {} arguments given",
-                           declaration.parameters.size(), arguments.size()),
-               "give each parameter one argument, in order");
+    return BadEntry(task,
+                    fmt::format("{} parameters are declared but {} arguments given",
+                                declaration.parameters.size(), arguments.size()),
+                    "give each parameter one argument, in order");
   }
   std::string list;
   for (size_t i = 0; i < arguments.size(); ++i) {
@@ -163,7 +165,7 @@ Result<std::string> ShimText(const Task& task, const Workload& workload) {
       "#include <tuple>\n#include <vector>\n\n{};\n\n"
       "extern \"C\" __attribute__((visibility(\"default\"))) void {}(void* const* tensors) {{\n"
       "  (void)tensors;\n{}  {};\n}}\n",
-      declaration.text, kProgramEntry, TRY(Sizes(task, workload)), call);
+      declaration.text, kProgramEntry, TRY(SizeArguments(task, workload)), call);
 }
 
 }  // namespace
@@ -178,8 +180,8 @@ Result<Candidate> WithProgramShim(const Candidate& candidate, const Task& task,
                                   const Workload& workload) {
   if (candidate.form != Form::kProgram) return candidate;
   if (!task.program) {
-    return Bad(task, "the task does not say how a program is called",
-               "give it [program] with a declaration and arguments");
+    return BadEntry(task, "the task does not say how a program is called",
+                    "give it [program] with a declaration and arguments");
   }
   Candidate whole = candidate;
   std::string file = kShimFile;

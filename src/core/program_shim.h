@@ -3,9 +3,9 @@
 #ifndef WARPSMITH_CORE_PROGRAM_SHIM_H_
 #define WARPSMITH_CORE_PROGRAM_SHIM_H_
 
+#include "base/result.h"
 #include "core/candidate.h"
 #include "core/task.h"
-#include "util/result.h"
 
 namespace warpsmith {
 

@@ -6,10 +6,10 @@
 #include <string_view>
 #include <vector>
 
+#include "base/result.h"
 #include "core/candidate.h"
 #include "core/step.h"
 #include "core/verdict.h"
-#include "util/result.h"
 
 namespace warpsmith {
 

@@ -9,8 +9,8 @@ namespace warpsmith {
 namespace {
 
 // Of kernels; a program's only mode is kWall.
-constexpr std::array<Mode, 4> kModes = {Mode::kDeviceHot, Mode::kDeviceCold, Mode::kOffline,
-                                        Mode::kServer};
+constexpr std::array<Mode, 4> kModeNames = {Mode::kDeviceHot, Mode::kDeviceCold, Mode::kOffline,
+                                            Mode::kServer};
 
 std::string Shortest(double value) {
   std::array<char, 32> text{};
@@ -43,7 +43,7 @@ std::string_view Name(Mode mode) {
 }
 
 std::optional<Mode> ModeFromName(std::string_view name) {
-  for (const Mode mode : kModes) {
+  for (const Mode mode : kModeNames) {
     if (Name(mode) == name) return mode;
   }
   if (name == Name(Mode::kWall)) return Mode::kWall;
@@ -57,7 +57,7 @@ Protocol Protocol::Screened() { return {}; }
 Protocol Protocol::Certified() {
   Protocol protocol;
   protocol.level = Level::kCertified;
-  protocol.modes = {kModes.begin(), kModes.end()};
+  protocol.modes = {kModeNames.begin(), kModeNames.end()};
   protocol.rounds = 6;
   protocol.samples_per_round = 3;
   protocol.runner_processes = 3;

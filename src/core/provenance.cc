@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "util/build_info.h"
-#include "util/clock.h"
+#include "base/build_info.h"
+#include "base/clock.h"
 
 namespace warpsmith {
 namespace {

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "base/random.h"
 #include "core/serialize.h"
-#include "util/random.h"
 
 namespace warpsmith {
 

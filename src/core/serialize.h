@@ -10,6 +10,8 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "base/json_reader.h"
+#include "base/result.h"
 #include "core/artifact.h"
 #include "core/candidate.h"
 #include "core/chat_model.h"
@@ -20,8 +22,6 @@
 #include "core/step.h"
 #include "core/task.h"
 #include "core/verdict.h"
-#include "util/json_reader.h"
-#include "util/result.h"
 
 namespace warpsmith {
 

@@ -32,7 +32,7 @@ json ToJson(const ChatSampling& sampling) {
   return object;
 }
 
-Result<ChatSampling> SamplingFrom(const JsonReader& json) {
+Result<ChatSampling> ChatSamplingFrom(const JsonReader& json) {
   TRY(json.OnlyFields({"temperature", "top_p", "max_tokens", "seed", "stop"}));
   ChatSampling sampling;
   TRY(Take(json, "temperature", sampling.temperature));
@@ -73,7 +73,7 @@ Result<ChatRequest> ChatRequestFrom(const JsonReader& json) {
   TRY(Need(json, "asker", request.asker));
   request.samples = static_cast<int>(TRY(json.At("samples").IntIn(1, kMaxItems)));
   TRY(ReadList(json.At("messages"), request.messages, MessageFrom));
-  if (json.Has("sampling")) request.sampling = TRY(SamplingFrom(json.At("sampling")));
+  if (json.Has("sampling")) request.sampling = TRY(ChatSamplingFrom(json.At("sampling")));
   return request;
 }
 

@@ -7,11 +7,11 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "base/build_info.h"
+#include "base/file.h"
 #include "core/gemm_example.h"
 #include "core/json_fields.h"
 #include "core/random_values.h"
-#include "util/build_info.h"
-#include "util/file.h"
 
 namespace warpsmith {
 namespace {

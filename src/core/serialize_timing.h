@@ -6,8 +6,8 @@
 #include <nlohmann/json_fwd.hpp>
 #include <vector>
 
+#include "base/json_reader.h"
 #include "core/verdict.h"
-#include "util/json_reader.h"
 
 namespace warpsmith {
 

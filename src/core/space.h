@@ -10,8 +10,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/result.h"
 #include "core/candidate.h"
-#include "util/result.h"
 
 namespace warpsmith {
 

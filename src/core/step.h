@@ -9,9 +9,9 @@
 #include <string_view>
 #include <vector>
 
+#include "base/result.h"
 #include "core/candidate.h"
 #include "core/verdict.h"
-#include "util/result.h"
 
 namespace warpsmith {
 

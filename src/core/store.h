@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "base/result.h"
 #include "core/device.h"
 #include "core/step.h"
-#include "util/result.h"
 
 namespace warpsmith {
 

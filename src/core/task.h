@@ -7,12 +7,12 @@
 #include <string>
 #include <vector>
 
+#include "base/result.h"
 #include "core/candidate.h"
 #include "core/dtype.h"
 #include "core/expression.h"
 #include "core/form.h"
 #include "core/launch_plan.h"
-#include "util/result.h"
 
 namespace warpsmith {
 

@@ -4,7 +4,7 @@
 #include <charconv>
 #include <cstdlib>
 
-#include "util/display_text.h"
+#include "base/display_text.h"
 
 namespace warpsmith {
 namespace {

@@ -7,8 +7,8 @@
 
 #include <string>
 
+#include "base/result.h"
 #include "cuda/gemm.h"
-#include "util/result.h"
 
 namespace warpsmith::cuda {
 

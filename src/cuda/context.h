@@ -5,9 +5,9 @@
 
 #include <cstdint>
 
+#include "base/result.h"
 #include "cuda/driver.h"
 #include "cuda/types.h"
-#include "util/result.h"
 
 namespace warpsmith::cuda {
 

@@ -23,7 +23,7 @@ struct CublasApi {
   WARPSMITH_CUBLAS_FUNCTIONS(WARPSMITH_MEMBER)
 };
 
-Result<CublasApi> Load() {
+Result<CublasApi> LoadCublas() {
   const Library library = TRY(Library::Open(
       "libcublas.so.13", "install cuBLAS 13: pip install nvidia-cublas, or a CUDA 13 toolkit"));
   CublasApi api;
@@ -33,7 +33,7 @@ Result<CublasApi> Load() {
 }
 
 Result<const CublasApi*> CublasTable() {
-  static const Result<CublasApi> api = Load();
+  static const Result<CublasApi> api = LoadCublas();
   if (!api.ok()) return api.error();
   return &*api;
 }

@@ -4,10 +4,10 @@
 
 #include <string>
 
+#include "base/result.h"
 #include "cuda/gemm.h"
 #include "cuda/memory.h"
 #include "cuda/stream.h"
-#include "util/result.h"
 
 namespace warpsmith::cuda {
 

@@ -18,7 +18,7 @@ namespace {
 
 static_assert(sizeof(cublasLtMatmulAlgo_t) == sizeof(LtAlgorithm::bytes));
 
-Result<LtFunctions> Load() {
+Result<LtFunctions> LoadLtFunctions() {
   const Library library = TRY(Library::Open(
       "libcublasLt.so.13", "install cuBLAS 13: pip install nvidia-cublas, or a CUDA 13 toolkit"));
   LtFunctions api;
@@ -28,7 +28,7 @@ Result<LtFunctions> Load() {
 }
 
 Result<const LtFunctions*> LtTable() {
-  static const Result<LtFunctions> api = Load();
+  static const Result<LtFunctions> api = LoadLtFunctions();
   if (!api.ok()) return api.error();
   return &*api;
 }

@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
+#include "base/result.h"
 #include "cuda/gemm.h"
 #include "cuda/memory.h"
 #include "cuda/stream.h"
-#include "util/result.h"
 
 namespace warpsmith::cuda {
 

@@ -55,7 +55,7 @@ Error CuptiError(const CuptiApi& api, const char* call, CUptiResult code) {
       {call, name != nullptr ? name : "CUPTI_ERROR_" + std::to_string(code), "CUPTI", ""});
 }
 
-Result<CuptiApi> Load() {
+Result<CuptiApi> LoadCupti() {
   const Library library = TRY(Library::Open(
       "libcupti.so.13", "install CUPTI 13: pip install nvidia-cuda-cupti, or a CUDA 13 toolkit"));
   CuptiApi api;
@@ -65,7 +65,7 @@ Result<CuptiApi> Load() {
 }
 
 Result<const CuptiApi*> CuptiTable() {
-  static const Result<CuptiApi> api = Load();
+  static const Result<CuptiApi> api = LoadCupti();
   if (!api.ok()) return api.error();
   return &*api;
 }

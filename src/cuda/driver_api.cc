@@ -23,7 +23,7 @@ Result<int> VersionOf(const Library& library) {
   return version;
 }
 
-Result<DriverApi> Load() {
+Result<DriverApi> LoadDriver() {
   const Library library = TRY(Library::Open("libcuda.so.1", kInstallDriver));
   // The version comes first: an old driver lacks newer symbols, and that is not what to tell.
   TRY(CheckDriverVersion(TRY(VersionOf(library))));
@@ -44,7 +44,7 @@ Status CheckDriverVersion(int version) {
 }
 
 const Result<DriverApi>& LoadDriverApi() {
-  static const Result<DriverApi> api = Load();
+  static const Result<DriverApi> api = LoadDriver();
   return api;
 }
 

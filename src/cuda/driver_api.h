@@ -6,8 +6,8 @@
 
 #include <string>
 
+#include "base/result.h"
 #include "cuda/symbol_table.h"
-#include "util/result.h"
 
 namespace warpsmith::cuda {
 

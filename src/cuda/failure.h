@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "util/error.h"
+#include "base/error.h"
 
 namespace warpsmith::cuda {
 

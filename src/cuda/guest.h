@@ -8,13 +8,13 @@
 #include <cstdint>
 #include <memory>
 
+#include "base/result.h"
 #include "cuda/driver.h"
 #include "cuda/kernel_launch.h"
 #include "cuda/memory.h"
 #include "cuda/module.h"
 #include "cuda/tensor_map.h"
 #include "cuda/types.h"
-#include "util/result.h"
 
 namespace warpsmith::cuda {
 

@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <string>
 
+#include "base/result.h"
 #include "cuda/module.h"
 #include "cuda/stream.h"
-#include "util/result.h"
 
 namespace warpsmith::cuda {
 

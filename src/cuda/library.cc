@@ -8,7 +8,7 @@
 #include <sstream>
 #include <utility>
 
-#include "util/build_info.h"
+#include "base/build_info.h"
 
 namespace warpsmith::cuda {
 namespace {

@@ -6,9 +6,9 @@
 #include <numeric>
 #include <vector>
 
+#include "base/clock.h"
 #include "cuda/blas.h"
 #include "cuda/symbol_table.h"
-#include "util/clock.h"
 
 namespace warpsmith::cuda {
 namespace {

@@ -7,7 +7,7 @@
 
 #include <functional>
 
-#include "util/result.h"
+#include "base/result.h"
 
 namespace warpsmith::cuda {
 

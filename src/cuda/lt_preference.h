@@ -5,9 +5,9 @@
 #include <cstddef>
 #include <utility>
 
+#include "base/result.h"
 #include "cuda/lt_functions.h"
 #include "cuda/lt_product.h"
-#include "util/result.h"
 
 namespace warpsmith::cuda {
 

@@ -57,7 +57,7 @@ Result<LtFunctions> FunctionsOf(const Library& library) {
   return FunctionsFrom([&](const char* name) { return library.Symbol(name); });
 }
 
-Result<LtFunctions> Load() {
+Result<LtFunctions> LoadLtProductFunctions() {
   if (void* handle = OpenNamedOrLoaded()) return FunctionsOf(handle);
   if (IsNamed()) {
     const char* reason = dlerror();  // NOLINT(concurrency-mt-unsafe): glibc's is per thread
@@ -73,7 +73,7 @@ Result<LtFunctions> Load() {
   return newest.error();
 }
 
-Status Checked(const char* call, cublasStatus_t status, const char* detail) {
+Status CheckedLt(const char* call, cublasStatus_t status, const char* detail) {
   if (status == CUBLAS_STATUS_SUCCESS) return {};
   return BlasError(call, status, detail);
 }
@@ -83,7 +83,7 @@ std::string SpecText(const LtProductSpec& spec) {
          (spec.transpose_a ? ", A transposed" : "");
 }
 
-cublasLtMatmulAlgo_t Native(const LtAlgorithm& algorithm) {
+cublasLtMatmulAlgo_t NativeAlgorithm(const LtAlgorithm& algorithm) {
   cublasLtMatmulAlgo_t native;
   static_assert(sizeof(native) == sizeof(algorithm.bytes));
   std::memcpy(&native, algorithm.bytes.data(), sizeof(native));
@@ -100,19 +100,20 @@ LtLibrary::~LtLibrary() {
 
 Status LtLibrary::Start() {
   cublasLtHandle_t handle = nullptr;
-  TRY(Checked("cublasLtCreate", functions_->cublasLtCreate(&handle), ""));
+  TRY(CheckedLt("cublasLtCreate", functions_->cublasLtCreate(&handle), ""));
   handle_ = handle;
   version_ = "cuBLASLt ";
   for (const libraryPropertyType part : {MAJOR_VERSION, MINOR_VERSION, PATCH_LEVEL}) {
     int value = 0;
-    TRY(Checked("cublasLtGetProperty", functions_->cublasLtGetProperty(part, &value), ""));
+    TRY(CheckedLt("cublasLtGetProperty", functions_->cublasLtGetProperty(part, &value), ""));
     version_ += (part == MAJOR_VERSION ? "" : ".") + std::to_string(value);
   }
   return {};
 }
 
 Result<std::shared_ptr<const LtLibrary>> LtLibrary::Open() {
-  auto library = std::make_shared<LtLibrary>(std::make_unique<LtFunctions>(TRY(Load())));
+  auto library =
+      std::make_shared<LtLibrary>(std::make_unique<LtFunctions>(TRY(LoadLtProductFunctions())));
   TRY(library->Start());
   return std::shared_ptr<const LtLibrary>(std::move(library));
 }
@@ -131,21 +132,21 @@ struct LtProduct::State {
 
   Status SetTranspose(cublasLtMatmulDescAttributes_t which, bool transposed) const {
     const cublasOperation_t value = transposed ? CUBLAS_OP_T : CUBLAS_OP_N;
-    return Checked("cublasLtMatmulDescSetAttribute",
-                   api().cublasLtMatmulDescSetAttribute(operation, which, &value, sizeof(value)),
-                   "transpose");
+    return CheckedLt("cublasLtMatmulDescSetAttribute",
+                     api().cublasLtMatmulDescSetAttribute(operation, which, &value, sizeof(value)),
+                     "transpose");
   }
   Status MakeLayout(cublasLtMatrixLayout_t* layout, int64_t rows, int64_t columns,
                     int64_t leading) const {
     const cudaDataType_t type = DataType(spec.type);
-    return Checked("cublasLtMatrixLayoutCreate",
-                   api().cublasLtMatrixLayoutCreate(layout, type, static_cast<uint64_t>(rows),
-                                                    static_cast<uint64_t>(columns), leading),
-                   SpecText(spec).c_str());
+    return CheckedLt("cublasLtMatrixLayoutCreate",
+                     api().cublasLtMatrixLayoutCreate(layout, type, static_cast<uint64_t>(rows),
+                                                      static_cast<uint64_t>(columns), leading),
+                     SpecText(spec).c_str());
   }
   Status Make() {
-    TRY(Checked("cublasLtMatmulDescCreate",
-                api().cublasLtMatmulDescCreate(&operation, CUBLAS_COMPUTE_32F, CUDA_R_32F), ""));
+    TRY(CheckedLt("cublasLtMatmulDescCreate",
+                  api().cublasLtMatmulDescCreate(&operation, CUBLAS_COMPUTE_32F, CUDA_R_32F), ""));
     TRY(SetTranspose(CUBLASLT_MATMUL_DESC_TRANSA, spec.transpose_b));
     TRY(SetTranspose(CUBLASLT_MATMUL_DESC_TRANSB, spec.transpose_a));
     const bool b = spec.transpose_b, a = spec.transpose_a;
@@ -181,11 +182,11 @@ Status LtProduct::Choose(size_t workspace_limit_bytes, const LtAlignment& alignm
       TRY(LtNativePreference::Create(api, workspace_limit_bytes, alignment, LtSums::kInFp32));
   cublasLtMatmulHeuristicResult_t result{};
   int found = 0;
-  TRY(Checked("cublasLtMatmulAlgoGetHeuristic",
-              api.cublasLtMatmulAlgoGetHeuristic(state_->handle(), state_->operation, state_->first,
-                                                 state_->second, state_->product, state_->product,
-                                                 preference.handle(), 1, &result, &found),
-              SpecText(state_->spec).c_str()));
+  TRY(CheckedLt("cublasLtMatmulAlgoGetHeuristic",
+                api.cublasLtMatmulAlgoGetHeuristic(
+                    state_->handle(), state_->operation, state_->first, state_->second,
+                    state_->product, state_->product, preference.handle(), 1, &result, &found),
+                SpecText(state_->spec).c_str()));
   if (found == 0 || result.state != CUBLAS_STATUS_SUCCESS) {
     return Error{ErrorCode::kUnavailable, "cuBLASLt has no algorithm for " + SpecText(state_->spec),
                  ""};
@@ -196,13 +197,13 @@ Status LtProduct::Choose(size_t workspace_limit_bytes, const LtAlignment& alignm
 }
 
 Status LtProduct::Take(const LtAlgorithm& algorithm, size_t workspace_limit_bytes) {
-  const cublasLtMatmulAlgo_t native = Native(algorithm);
+  const cublasLtMatmulAlgo_t native = NativeAlgorithm(algorithm);
   cublasLtMatmulHeuristicResult_t result{};
-  TRY(Checked("cublasLtMatmulAlgoCheck",
-              state_->api().cublasLtMatmulAlgoCheck(state_->handle(), state_->operation,
-                                                    state_->first, state_->second, state_->product,
-                                                    state_->product, &native, &result),
-              SpecText(state_->spec).c_str()));
+  TRY(CheckedLt("cublasLtMatmulAlgoCheck",
+                state_->api().cublasLtMatmulAlgoCheck(
+                    state_->handle(), state_->operation, state_->first, state_->second,
+                    state_->product, state_->product, &native, &result),
+                SpecText(state_->spec).c_str()));
   if (result.workspaceSize > workspace_limit_bytes) {
     return Error{ErrorCode::kBadInput, "the algorithm needs more workspace than there is", ""};
   }

@@ -9,10 +9,10 @@
 #include <memory>
 #include <string>
 
+#include "base/result.h"
 #include "cuda/cublaslt.h"
 #include "cuda/gemm.h"
 #include "cuda/types.h"
-#include "util/result.h"
 
 namespace warpsmith::cuda {
 

@@ -5,9 +5,9 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/result.h"
 #include "cuda/stream.h"
 #include "cuda/types.h"
-#include "util/result.h"
 
 namespace warpsmith::cuda {
 

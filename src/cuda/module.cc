@@ -7,12 +7,12 @@
 namespace warpsmith::cuda {
 namespace {
 
-struct AttributeField {
+struct FunctionAttributeField {
   CUfunction_attribute attribute;
   int FunctionAttributes::*field;
 };
 
-constexpr AttributeField kAttributes[] = {
+constexpr FunctionAttributeField kFunctionAttributes[] = {
     {CU_FUNC_ATTRIBUTE_NUM_REGS, &FunctionAttributes::registers_per_thread},
     {CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, &FunctionAttributes::static_shared_bytes},
     {CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, &FunctionAttributes::local_bytes_per_thread},
@@ -91,7 +91,7 @@ Result<Global> Module::FindGlobal(const std::string& name) const {
 
 Result<FunctionAttributes> Attributes(const Function& function) {
   FunctionAttributes attributes;
-  for (const AttributeField& field : kAttributes) {
+  for (const FunctionAttributeField& field : kFunctionAttributes) {
     TRY(DRIVER_CALL(KernelText(function) + ", attribute " + std::to_string(field.attribute),
                     cuFuncGetAttribute, &(attributes.*field.field), field.attribute,
                     function.handle));

@@ -76,7 +76,7 @@ Error NvmlError(const NvmlApi& api, const char* call, int code, const std::strin
   return error;
 }
 
-Result<NvmlApi> Load() {
+Result<NvmlApi> LoadNvml() {
   const Library library =
       TRY(Library::Open("libnvidia-ml.so.1", "it comes with the NVIDIA driver: install that"));
   NvmlApi api;
@@ -88,7 +88,7 @@ Result<NvmlApi> Load() {
 }
 
 Result<const NvmlApi*> NvmlTable() {
-  static const Result<NvmlApi> api = Load();
+  static const Result<NvmlApi> api = LoadNvml();
   if (!api.ok()) return api.error();
   return &*api;
 }

@@ -37,7 +37,7 @@ Status OpenBuiltins(const NvrtcApi& api) {
   return {};
 }
 
-Result<NvrtcApi> Load() {
+Result<NvrtcApi> LoadNvrtc() {
   const Library library = TRY(Library::Open("libnvrtc.so.13", kInstallNvrtc));
   NvrtcApi api;
   api.path = library.path();
@@ -48,7 +48,7 @@ Result<NvrtcApi> Load() {
 }
 
 const Result<NvrtcApi>& LoadedApi() {
-  static const Result<NvrtcApi> api = Load();
+  static const Result<NvrtcApi> api = LoadNvrtc();
   return api;
 }
 

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "util/result.h"
+#include "base/result.h"
 
 namespace warpsmith::cuda {
 

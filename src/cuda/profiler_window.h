@@ -2,7 +2,7 @@
 #ifndef WARPSMITH_CUDA_PROFILER_WINDOW_H_
 #define WARPSMITH_CUDA_PROFILER_WINDOW_H_
 
-#include "util/result.h"
+#include "base/result.h"
 
 namespace warpsmith::cuda {
 

@@ -11,9 +11,9 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/result.h"
 #include "cuda/driver.h"
 #include "cuda/types.h"
-#include "util/result.h"
 
 namespace warpsmith::cuda {
 

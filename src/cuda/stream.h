@@ -2,8 +2,8 @@
 #ifndef WARPSMITH_CUDA_STREAM_H_
 #define WARPSMITH_CUDA_STREAM_H_
 
+#include "base/result.h"
 #include "cuda/types.h"
-#include "util/result.h"
 
 namespace warpsmith::cuda {
 

@@ -9,8 +9,8 @@
 
 #include <span>
 
+#include "base/result.h"
 #include "cuda/library.h"
-#include "util/result.h"
 
 namespace warpsmith::cuda {
 

@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/result.h"
 #include "cuda/types.h"
-#include "util/result.h"
 
 namespace warpsmith::cuda {
 

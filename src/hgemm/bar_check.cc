@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "util/sha256.h"
+#include "base/sha256.h"
 
 namespace warpsmith::hgemm {
 

@@ -2,9 +2,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/sha256.h"
 #include "core/serialize.h"
 #include "hgemm/family.h"
-#include "util/sha256.h"
 
 namespace warpsmith::hgemm {
 

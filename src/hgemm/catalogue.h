@@ -11,11 +11,11 @@
 #include <utility>
 #include <vector>
 
+#include "base/result.h"
 #include "core/protocol.h"
 #include "core/space.h"
 #include "core/verdict.h"
 #include "hgemm/problem.h"
-#include "util/result.h"
 
 namespace warpsmith::hgemm {
 

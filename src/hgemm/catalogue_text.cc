@@ -11,46 +11,51 @@
 namespace warpsmith::hgemm {
 namespace {
 
-constexpr std::array<std::string_view, 18> kColumns = {
+constexpr std::array<std::string_view, 18> kCatalogueColumns = {
     "m",       "n",         "k",     "layout",   "dtype",   "device",       "choice",
     "kernel",  "candidate", "plan",  "artifact", "results", "architecture", "driver",
     "toolkit", "library",   "level", "date"};
 constexpr double kLargestNumber = 1e9;
 constexpr size_t kMostParameters = 64, kMostResults = 64;
 
-constexpr const char* kFix =
+constexpr const char* kCatalogueFix =
     "docs/catalogue-format.md says what a row holds; 'warpsmith hgemm catalogue make' "
     "writes a catalogue";
-constexpr FirstLine kFirstLine{"catalogue", kCatalogueVersion, kFix,
-                               "use the version of warpsmith that wrote it, or make it again"};
+constexpr FirstLine kCatalogueFirstLine{
+    "catalogue", kCatalogueVersion, kCatalogueFix,
+    "use the version of warpsmith that wrote it, or make it again"};
 
-Error Bad(const Place& place, const std::string& what) { return BadAt(place, what, kFix); }
+Error BadCatalogue(const Place& place, const std::string& what) {
+  return BadAt(place, what, kCatalogueFix);
+}
 
 Result<int64_t> Extent(const Place& place, std::string_view name, std::string_view cell) {
   const auto value = NumberOf<int64_t>(cell);
   if (value && *value >= 1 && *value <= kLargestExtent) return *value;
-  return Bad(place, std::string(name) + ": expected 1 to " + std::to_string(kLargestExtent) +
-                        ", found '" + std::string(cell) + "'");
+  return BadCatalogue(place, std::string(name) + ": expected 1 to " +
+                                 std::to_string(kLargestExtent) + ", found '" + std::string(cell) +
+                                 "'");
 }
 
 Result<double> Positive(const Place& place, std::string_view text) {
   const auto value = NumberOf<double>(text);
   if (value && *value > 0 && *value <= kLargestNumber) return *value;
-  return Bad(place, "results: expected a number above 0, found '" + std::string(text) + "'");
+  return BadCatalogue(place,
+                      "results: expected a number above 0, found '" + std::string(text) + "'");
 }
 
 // "device cublaslt-auto 1.157 2.076 1.797 1.785 1.809"
 Result<CatalogueResult> ResultOf(const Place& place, std::string_view text) {
   const std::vector<std::string_view> words = Split(text, ' ');
   if (words.size() != 7) {
-    return Bad(place,
-               "results: expected 'mode baseline kernel_us baseline_us ratio low high', "
-               "found '" +
-                   std::string(text) + "'");
+    return BadCatalogue(place,
+                        "results: expected 'mode baseline kernel_us baseline_us ratio low high', "
+                        "found '" +
+                            std::string(text) + "'");
   }
   const std::optional<Mode> mode = ModeFromName(words[0]);
-  if (!mode) return Bad(place, "results: no mode '" + std::string(words[0]) + "'");
-  if (words[1].empty()) return Bad(place, "results: a baseline has no name");
+  if (!mode) return BadCatalogue(place, "results: no mode '" + std::string(words[0]) + "'");
+  if (words[1].empty()) return BadCatalogue(place, "results: a baseline has no name");
   CatalogueResult result;
   result.mode = *mode;
   result.baseline = words[1];
@@ -59,21 +64,21 @@ Result<CatalogueResult> ResultOf(const Place& place, std::string_view text) {
   result.ratio = TRY(Positive(place, words[4]));
   result.interval = {TRY(Positive(place, words[5])), TRY(Positive(place, words[6]))};
   if (result.interval.lo > result.interval.hi) {
-    return Bad(place, "results: an interval's ends are the wrong way round");
+    return BadCatalogue(place, "results: an interval's ends are the wrong way round");
   }
   return result;
 }
 
 Result<std::vector<CatalogueResult>> ResultsOf(const Place& place, std::string_view cell) {
   const std::vector<std::string_view> parts = Split(cell, ';');
-  if (parts.size() > kMostResults) return Bad(place, "more than 64 results");
+  if (parts.size() > kMostResults) return BadCatalogue(place, "more than 64 results");
   std::vector<CatalogueResult> results;
   std::set<std::pair<Mode, std::string>> seen;
   for (std::string_view part : parts) {
     results.push_back(TRY(ResultOf(place, part)));
     if (!seen.emplace(results.back().mode, results.back().baseline).second) {
-      return Bad(place, "results: a mode stands twice beside one baseline, '" +
-                            std::string(part.substr(0, 80)) + "'");
+      return BadCatalogue(place, "results: a mode stands twice beside one baseline, '" +
+                                     std::string(part.substr(0, 80)) + "'");
     }
   }
   return results;
@@ -82,13 +87,13 @@ Result<std::vector<CatalogueResult>> ResultsOf(const Place& place, std::string_v
 Result<std::string> Hash(const Place& place, std::string_view name, std::string_view cell) {
   const bool digits = cell.find_first_not_of("0123456789abcdef") == std::string_view::npos;
   if (digits && cell.size() == 64) return std::string(cell);
-  return Bad(place, std::string(name) + ": expected 64 hexadecimal digits, found '" +
-                        std::string(cell.substr(0, 80)) + "'");
+  return BadCatalogue(place, std::string(name) + ": expected 64 hexadecimal digits, found '" +
+                                 std::string(cell.substr(0, 80)) + "'");
 }
 
 Result<std::string> Filled(const Place& place, std::string_view name, std::string_view cell) {
   if (!cell.empty()) return std::string(cell);
-  return Bad(place, std::string(name) + " is empty");
+  return BadCatalogue(place, std::string(name) + " is empty");
 }
 
 Result<Problem> ProblemOf(const Place& place, std::span<const std::string_view> cells) {
@@ -96,7 +101,7 @@ Result<Problem> ProblemOf(const Place& place, std::span<const std::string_view> 
                   TRY(Extent(place, "k", cells[2]))};
   const std::optional<Layout> layout = LayoutFromText(cells[3]);
   if (!layout) {
-    return Bad(place, "layout: expected NN or TN, found '" + std::string(cells[3]) + "'");
+    return BadCatalogue(place, "layout: expected NN or TN, found '" + std::string(cells[3]) + "'");
   }
   problem.layout = *layout;
   return problem;
@@ -106,26 +111,28 @@ Result<Choice> ChoiceOf(const Place& place, std::string_view cell) {
   for (const Choice choice : {Choice::kKernel, Choice::kCublasLt}) {
     if (cell == Name(choice)) return choice;
   }
-  return Bad(place, "choice: expected kernel or cublaslt, found '" + std::string(cell) + "'");
+  return BadCatalogue(place,
+                      "choice: expected kernel or cublaslt, found '" + std::string(cell) + "'");
 }
 
 Result<CatalogueRow> RowOf(const Place& place, std::string_view text) {
   const std::vector<std::string_view> cells = Split(text, ',');
-  if (cells.size() != kColumns.size()) {
-    return Bad(place, "expected " + std::to_string(kColumns.size()) + " cells, found " +
-                          std::to_string(cells.size()));
+  if (cells.size() != kCatalogueColumns.size()) {
+    return BadCatalogue(place, "expected " + std::to_string(kCatalogueColumns.size()) +
+                                   " cells, found " + std::to_string(cells.size()));
   }
   CatalogueRow row;
   row.problem = TRY(ProblemOf(place, cells));
   const std::optional<DType> dtype = DTypeFromName(cells[4]);
   if (dtype != DType::kF16 && dtype != DType::kBF16) {
-    return Bad(place, "dtype: expected f16 or bf16, found '" + std::string(cells[4]) + "'");
+    return BadCatalogue(place,
+                        "dtype: expected f16 or bf16, found '" + std::string(cells[4]) + "'");
   }
   row.problem.dtype = *dtype;
   row.device = TRY(Filled(place, "device", cells[5]));
   row.choice = TRY(ChoiceOf(place, cells[6]));
   auto kernel = PointFromName(cells[7]);
-  if (!kernel.ok()) return Bad(place, "kernel: " + kernel.error().message);
+  if (!kernel.ok()) return BadCatalogue(place, "kernel: " + kernel.error().message);
   row.kernel = *std::move(kernel);
   row.candidate = TRY(Hash(place, "candidate", cells[8]));
   row.plan_id = TRY(Hash(place, "plan", cells[9]));
@@ -142,7 +149,7 @@ Result<CatalogueRow> RowOf(const Place& place, std::string_view text) {
 
 std::string Header() {
   std::string header;
-  for (std::string_view column : kColumns) {
+  for (std::string_view column : kCatalogueColumns) {
     header += (header.empty() ? "" : ",") + std::string(column);
   }
   return header;
@@ -201,11 +208,11 @@ Result<Catalogue> ParseCatalogue(std::string_view source, std::string_view text)
     text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
     if (line.ends_with('\r')) line.remove_suffix(1);
     if (++place.line == 1) {
-      TRY(CheckFirstLine(kFirstLine, place, line));
+      TRY(CheckFirstLine(kCatalogueFirstLine, place, line));
     } else if (line.empty() || line.starts_with('#')) {
       continue;
     } else if (!has_header) {
-      if (line != Header()) return Bad(place, "expected the header '" + Header() + "'");
+      if (line != Header()) return BadCatalogue(place, "expected the header '" + Header() + "'");
       has_header = true;
     } else {
       catalogue.rows.push_back(TRY(RowOf(place, line)));
@@ -244,7 +251,7 @@ Result<std::string> ToText(const Catalogue& catalogue) {
   for (const CatalogueRow& row : catalogue.rows) rows.push_back(&row);
   std::stable_sort(rows.begin(), rows.end(),
                    [](const auto* a, const auto* b) { return KeyOf(*a) < KeyOf(*b); });
-  std::string text = kFirstLine.Text() + "\n" + Header() + "\n";
+  std::string text = kCatalogueFirstLine.Text() + "\n" + Header() + "\n";
   for (const CatalogueRow* row : rows) text += RowText(*row) + "\n";
   TRY(ParseCatalogue("the catalogue", text));
   return text;

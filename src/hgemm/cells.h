@@ -11,7 +11,7 @@
 #include <system_error>
 #include <vector>
 
-#include "util/result.h"
+#include "base/result.h"
 
 namespace warpsmith::hgemm {
 

@@ -2,8 +2,8 @@
 
 #include <utility>
 
+#include "base/sha256.h"
 #include "hgemm/built_kernels.h"
-#include "util/sha256.h"
 
 namespace warpsmith::hgemm {
 namespace {
@@ -27,8 +27,8 @@ CatalogueResult BesideLibrary(const ModeComparison& mode) {
 }
 
 // The kernel beside the bar, and where the library ran cuBLASLt, beside that.
-std::vector<CatalogueResult> ResultsOf(const ShapeComparison& shape, const CatalogueRow& row,
-                                       const BarIsOwn& bar_is_own) {
+std::vector<CatalogueResult> GuardedResultsOf(const ShapeComparison& shape, const CatalogueRow& row,
+                                              const BarIsOwn& bar_is_own) {
   std::vector<CatalogueResult> results;
   for (const ModeComparison& mode : shape.modes) {
     results.push_back({mode.mode, std::string(kBar), mode.kernel_us, mode.bar_us, mode.kernel.value,
@@ -78,7 +78,7 @@ void Choose(GuardedCatalogue& guarded, CatalogueRow& row) {
 
 void Decide(const ShapeComparison& shape, const ComparisonSession& session,
             const BarIsOwn& bar_is_own, GuardedCatalogue& guarded, CatalogueRow& row) {
-  row.results = AsWritten(ResultsOf(shape, row, bar_is_own));
+  row.results = AsWritten(GuardedResultsOf(shape, row, bar_is_own));
   row.driver = session.driver;
   row.toolkit = session.toolkit;
   row.library = session.baseline;

@@ -8,7 +8,7 @@
 namespace warpsmith::hgemm {
 namespace {
 
-CatalogueRow Row(const Problem& problem, double screened) {
+CatalogueRow GuardRow(const Problem& problem, double screened) {
   CatalogueRow row;
   row.problem = problem;
   row.device = "NVIDIA H200";
@@ -36,7 +36,7 @@ ComparisonTable CompareWith(const Catalogue& catalogue) {
 }
 
 TEST(ComparisonGuardTest, MeasuredRatiosReplaceTheScreenedOnes) {
-  const Catalogue catalogue{{Row({64, 64, 64}, 0.98), Row({64, 128, 64}, 1.1)}};
+  const Catalogue catalogue{{GuardRow({64, 64, 64}, 0.98), GuardRow({64, 128, 64}, 1.1)}};
   const auto guarded = Guard(catalogue, CompareWith(catalogue));
   ASSERT_TRUE(guarded.ok()) << guarded.error().Line();
   EXPECT_EQ(guarded->decided, 2);
@@ -59,7 +59,7 @@ TEST(ComparisonGuardTest, MeasuredRatiosReplaceTheScreenedOnes) {
 // The bar is the faster of both layouts: a library that cannot use it is slower than the bar, and
 // perhaps than a kernel that is.
 TEST(ComparisonGuardTest, AKernelNeedOnlyBeatWhatTheLibraryWouldRunInstead) {
-  const Catalogue catalogue{{Row({64, 128, 64}, 0.97)}};
+  const Catalogue catalogue{{GuardRow({64, 128, 64}, 0.97)}};
   ComparisonTable table = CompareWith(catalogue);
   const auto choose = [&](double library) {
     for (ModeComparison& mode : table.shapes[1].modes) {
@@ -88,7 +88,7 @@ TEST(ComparisonGuardTest, AKernelNeedOnlyBeatWhatTheLibraryWouldRunInstead) {
 
 // A library that lacked the algorithm says nothing of one that has it.
 TEST(ComparisonGuardTest, WhereTheBarIsOfTheRowsLayoutOnlyTheBarCounts) {
-  const Catalogue catalogue{{Row({64, 128, 64}, 0.97)}};
+  const Catalogue catalogue{{GuardRow({64, 128, 64}, 0.97)}};
   ComparisonTable table = CompareWith(catalogue);
   for (ModeComparison& mode : table.shapes[1].modes) mode.library = Ratio(0.75);
   const auto own = [](const CatalogueRow&) { return true; };
@@ -100,7 +100,7 @@ TEST(ComparisonGuardTest, WhereTheBarIsOfTheRowsLayoutOnlyTheBarCounts) {
 
 // The library that was proved runs the kernel: its comparison has no fallback.
 TEST(ComparisonGuardTest, GuardingAgainKeepsWhatIsKnownOfTheFallback) {
-  const Catalogue catalogue{{Row({64, 128, 64}, 0.97)}};
+  const Catalogue catalogue{{GuardRow({64, 128, 64}, 0.97)}};
   ComparisonTable table = CompareWith(catalogue);
   for (ModeComparison& mode : table.shapes[1].modes) {
     mode.library = Ratio(0.75);
@@ -116,15 +116,16 @@ TEST(ComparisonGuardTest, GuardingAgainKeepsWhatIsKnownOfTheFallback) {
 }
 
 TEST(ComparisonGuardTest, NothingIsOursBeforeItIsCompared) {
-  const Catalogue left = LeftToCublasLt({{Row({64, 64, 64}, 1.2), Row({64, 128, 64}, 0.9)}});
+  const Catalogue left =
+      LeftToCublasLt({{GuardRow({64, 64, 64}, 1.2), GuardRow({64, 128, 64}, 0.9)}});
   for (const CatalogueRow& row : left.rows) EXPECT_EQ(row.choice, Choice::kCublasLt);
-  EXPECT_EQ(left.rows[0].kernel, Row({64, 64, 64}, 1.2).kernel);
+  EXPECT_EQ(left.rows[0].kernel, GuardRow({64, 64, 64}, 1.2).kernel);
 }
 
 TEST(ComparisonGuardTest, ChoosesAnewByWhatComparedRowsHold) {
-  const Catalogue screened{{Row({64, 64, 64}, 0.98), Row({64, 128, 64}, 1.1)}};
+  const Catalogue screened{{GuardRow({64, 64, 64}, 0.98), GuardRow({64, 128, 64}, 1.1)}};
   Catalogue catalogue = Guard(screened, CompareWith(screened)).value().catalogue;
-  catalogue.rows.push_back(Row({512, 64, 64}, 1.2));
+  catalogue.rows.push_back(GuardRow({512, 64, 64}, 1.2));
   const std::string guarded = ToText(catalogue).value();
   for (CatalogueRow& row : catalogue.rows) {
     row.choice = row.choice == Choice::kKernel ? Choice::kCublasLt : Choice::kKernel;
@@ -143,7 +144,7 @@ TEST(ComparisonGuardTest, ChoosesAnewByWhatComparedRowsHold) {
 
 // A ratio is written with four decimals.
 TEST(ComparisonGuardTest, ChoosesByWhatIsWritten) {
-  const Catalogue catalogue{{Row({64, 128, 64}, 1.1)}};
+  const Catalogue catalogue{{GuardRow({64, 128, 64}, 1.1)}};
   for (const double ratio : {1.00004, 0.99996, 1.0}) {
     ComparisonTable table = CompareWith(catalogue);
     for (ModeComparison& mode : table.shapes[1].modes) {
@@ -159,9 +160,10 @@ TEST(ComparisonGuardTest, ChoosesByWhatIsWritten) {
 }
 
 TEST(ComparisonGuardTest, LeavesAloneWhatWasNotCompared) {
-  CatalogueRow elsewhere = Row({64, 64, 64}, 1.2);
+  CatalogueRow elsewhere = GuardRow({64, 64, 64}, 1.2);
   elsewhere.device = "NVIDIA H100";
-  const Catalogue catalogue{{elsewhere, Row({64, 64, 64}, 1.2), Row({512, 512, 512}, 1.2)}};
+  const Catalogue catalogue{
+      {elsewhere, GuardRow({64, 64, 64}, 1.2), GuardRow({512, 512, 512}, 1.2)}};
   const auto guarded = Guard(catalogue, CompareWith(catalogue));
   ASSERT_TRUE(guarded.ok()) << guarded.error().Line();
   EXPECT_EQ(guarded->decided, 1);
@@ -172,7 +174,7 @@ TEST(ComparisonGuardTest, LeavesAloneWhatWasNotCompared) {
 }
 
 TEST(ComparisonGuardTest, WhatWasNotComparedCanBeLeftToCublasLt) {
-  const Catalogue catalogue{{Row({64, 64, 64}, 1.2), Row({512, 512, 512}, 1.2)}};
+  const Catalogue catalogue{{GuardRow({64, 64, 64}, 1.2), GuardRow({512, 512, 512}, 1.2)}};
   const auto guarded = Guard(catalogue, CompareWith(catalogue), Uncompared::kCublasLt);
   ASSERT_TRUE(guarded.ok()) << guarded.error().Line();
   EXPECT_EQ(guarded->catalogue.rows[0].choice, Choice::kKernel);
@@ -182,10 +184,11 @@ TEST(ComparisonGuardTest, WhatWasNotComparedCanBeLeftToCublasLt) {
 
 // A kernel that no row of the comparison could be of has not failed it.
 TEST(ComparisonGuardTest, WhatCouldNotBeComparedIsLeftAloneAllTheSame) {
-  CatalogueRow device = Row({64, 64, 64}, 1.2);
+  CatalogueRow device = GuardRow({64, 64, 64}, 1.2);
   device.device = "NVIDIA H100";
-  const Catalogue catalogue{{Row({64, 64, 64}, 1.2), device, Row({512, 64, 64, Layout::kNN}, 1.2),
-                             Row({512, 64, 64, Layout::kTN, DType::kBF16}, 1.2)}};
+  const Catalogue catalogue{{GuardRow({64, 64, 64}, 1.2), device,
+                             GuardRow({512, 64, 64, Layout::kNN}, 1.2),
+                             GuardRow({512, 64, 64, Layout::kTN, DType::kBF16}, 1.2)}};
   const auto guarded = Guard(catalogue, CompareWith(catalogue), Uncompared::kCublasLt);
   ASSERT_TRUE(guarded.ok()) << guarded.error().Line();
   EXPECT_EQ(guarded->decided, 1);
@@ -195,7 +198,7 @@ TEST(ComparisonGuardTest, WhatCouldNotBeComparedIsLeftAloneAllTheSame) {
 }
 
 TEST(ComparisonGuardTest, RefusesAComparisonOfAnotherCatalogue) {
-  const Catalogue catalogue{{Row({64, 64, 64}, 1.2)}};
+  const Catalogue catalogue{{GuardRow({64, 64, 64}, 1.2)}};
   ComparisonTable table = CompareWith(catalogue);
   Catalogue other = catalogue;
   other.rows[0].kernel.config["warp_m"] = 32;
@@ -206,7 +209,7 @@ TEST(ComparisonGuardTest, RefusesAComparisonOfAnotherCatalogue) {
 
 // The row's hashes are of kernels that were never built; the bench measured what is built now.
 TEST(ComparisonGuardTest, ResultsStandBesideTheHashesOfWhatWasMeasured) {
-  const Catalogue catalogue{{Row({64, 64, 64}, 1.2), Row({512, 512, 512}, 1.2)}};
+  const Catalogue catalogue{{GuardRow({64, 64, 64}, 1.2), GuardRow({512, 512, 512}, 1.2)}};
   const Catalogue built = AsBuiltNow(catalogue);
   ASSERT_NE(built.rows[0].candidate, catalogue.rows[0].candidate);
   const auto guarded = Guard(catalogue, CompareWith(built));
@@ -224,7 +227,7 @@ TEST(ComparisonGuardTest, ResultsStandBesideTheHashesOfWhatWasMeasured) {
 }
 
 TEST(ComparisonGuardTest, SaysWhatThisProgramBuildsOtherwiseThanWhatWasMeasured) {
-  const Catalogue old{{Row({64, 64, 64}, 1.2)}};
+  const Catalogue old{{GuardRow({64, 64, 64}, 1.2)}};
   const auto of_old = Guard(old, CompareWith(old));
   ASSERT_TRUE(of_old.ok()) << of_old.error().Line();
   EXPECT_EQ(of_old->changed, 1);
@@ -236,7 +239,7 @@ TEST(ComparisonGuardTest, SaysWhatThisProgramBuildsOtherwiseThanWhatWasMeasured)
 
 TEST(ComparisonGuardTest, AMergeWithWhatWasGuardedKeepsTheDecisions) {
   const Catalogue catalogue{
-      {Row({64, 64, 64}, 1.2), Row({64, 128, 64}, 1.2), Row({512, 64, 64}, 1.2)}};
+      {GuardRow({64, 64, 64}, 1.2), GuardRow({64, 128, 64}, 1.2), GuardRow({512, 64, 64}, 1.2)}};
   const Catalogue guarded =
       Guard(catalogue, CompareWith(catalogue), Uncompared::kCublasLt).value().catalogue;
   // In the comparison 64x128x64 has 0.9, and 512x64x64 no row.
@@ -248,7 +251,7 @@ TEST(ComparisonGuardTest, AMergeWithWhatWasGuardedKeepsTheDecisions) {
 }
 
 TEST(ComparisonGuardTest, TheHashIsOfTheRowsWhateverTheirOrder) {
-  const Catalogue one{{Row({64, 64, 64}, 1.2), Row({64, 128, 64}, 1.1)}};
+  const Catalogue one{{GuardRow({64, 64, 64}, 1.2), GuardRow({64, 128, 64}, 1.1)}};
   const Catalogue turned{{one.rows[1], one.rows[0]}};
   EXPECT_EQ(CatalogueHash(one).value(), CatalogueHash(turned).value());
   EXPECT_NE(CatalogueHash(one).value(), CatalogueHash({{one.rows[0]}}).value());

@@ -11,11 +11,11 @@
 #include <string_view>
 #include <vector>
 
+#include "base/result.h"
 #include "core/protocol.h"
 #include "core/verdict.h"
 #include "hgemm/bar_check.h"
 #include "hgemm/problem.h"
-#include "util/result.h"
 
 namespace warpsmith::hgemm {
 

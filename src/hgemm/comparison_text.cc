@@ -14,12 +14,13 @@ namespace {
 constexpr std::string_view kSession = "# session: ";
 // Before the rows of a shape whose rounds held NVIDIA's other ways: how many, how often the bar was
 // chosen; and a line for each that is faster than the bar.
-constexpr std::string_view kBarCheck = "# bar checked: ", kFaster = "# faster than the bar: ";
-constexpr size_t kBarCheckCells = 5, kFasterCells = 8;
-constexpr std::string_view kColumns =
+constexpr std::string_view kBarCheck = "# bar checked: ",
+                           kFasterThanBar = "# faster than the bar: ";
+constexpr size_t kBarCheckCells = 5, kFasterThanBarCells = 8;
+constexpr std::string_view kComparisonColumns =
     "m,n,k,layout,dtype,mode,choice,kernel_us,ours_us,lt_auto_us,ratio_kernel,lo_kernel,hi_kernel,"
     "ratio,lo,hi,floor_us";
-constexpr size_t kColumnCount = 17;
+constexpr size_t kComparisonColumnCount = 17;
 // Of the kernel without launch overlap; empty cells where it was not measured. Tables that were
 // begun before lack them.
 constexpr std::string_view kPlainColumns = ",plain_us,ratio_plain,lo_plain,hi_plain";
@@ -40,13 +41,16 @@ constexpr std::array<SessionField, 8> kSessionFields = {{{"date", &ComparisonSes
 // A session may end behind "program": those that follow came later.
 constexpr size_t kFirstSessionFields = 5;
 
-constexpr const char* kFix =
+constexpr const char* kComparisonFix =
     "docs/comparison-format.md says what a comparison holds; 'warpsmith hgemm bench "
     "--against LIB --csv FILE' writes one";
-constexpr FirstLine kFirstLine{"comparison", kComparisonVersion, kFix,
-                               "use the version of warpsmith that wrote it, or measure again"};
+constexpr FirstLine kComparisonFirstLine{
+    "comparison", kComparisonVersion, kComparisonFix,
+    "use the version of warpsmith that wrote it, or measure again"};
 
-Error Bad(const Place& place, const std::string& what) { return BadAt(place, what, kFix); }
+Error BadComparison(const Place& place, const std::string& what) {
+  return BadAt(place, what, kComparisonFix);
+}
 
 Result<Problem> ProblemIn(const Cells& cells, const ComparisonTerms& terms) {
   const std::array<int64_t, 3> extents = TRY(cells.Extents());
@@ -68,8 +72,8 @@ struct Row {
 
 Result<Row> RowIn(const Place& place, const ComparisonTerms& terms, bool has_plain,
                   std::string_view line) {
-  const size_t count = kColumnCount + (has_plain ? kPlainCount : 0);
-  const Cells cells = TRY(Cells::Of(place, line, count, kFix));
+  const size_t count = kComparisonColumnCount + (has_plain ? kPlainCount : 0);
+  const Cells cells = TRY(Cells::Of(place, line, count, kComparisonFix));
   Row row;
   row.problem = TRY(ProblemIn(cells, terms));
   row.mode.mode = TRY(cells.ModeAt(5));
@@ -81,40 +85,41 @@ Result<Row> RowIn(const Place& place, const ComparisonTerms& terms, bool has_pla
   row.mode.kernel = TRY(cells.Ratio(10));
   row.mode.library = TRY(cells.Ratio(13));
   row.floor_us = TRY(cells.Number(16, "floor_us", true));
-  if (!has_plain || cells[kColumnCount].empty()) return row;
-  row.mode.plain_us = TRY(cells.Number(kColumnCount, "plain_us"));
-  row.mode.plain = TRY(cells.Ratio(kColumnCount + 1));
+  if (!has_plain || cells[kComparisonColumnCount].empty()) return row;
+  row.mode.plain_us = TRY(cells.Number(kComparisonColumnCount, "plain_us"));
+  row.mode.plain = TRY(cells.Ratio(kComparisonColumnCount + 1));
   return row;
 }
 
-struct Head {
+struct ComparisonHead {
   ComparisonTerms terms;
   bool has_plain = false;  // kPlainColumns
 };
 
 // "# device: NVIDIA H200", one for each term, in their order; then the columns.
-Result<Head> HeadIn(Lines& lines) {
-  const std::string_view first = TRY(lines.NextOfHead(kFix));
-  TRY(CheckFirstLine(kFirstLine, lines.place(), first));
+Result<ComparisonHead> ComparisonHeadIn(Lines& lines) {
+  const std::string_view first = TRY(lines.NextOfHead(kComparisonFix));
+  TRY(CheckFirstLine(kComparisonFirstLine, lines.place(), first));
   ComparisonTerms terms;
   for (const auto& field : kTermFields) {
     const std::string expected = "# " + std::string(field.name) + ": ";
-    const std::string_view line = TRY(lines.NextOfHead(kFix));
+    const std::string_view line = TRY(lines.NextOfHead(kComparisonFix));
     if (!line.starts_with(expected) || line.size() == expected.size()) {
-      return Bad(lines.place(), "expected '" + expected + "...', found " + Quoted(line));
+      return BadComparison(lines.place(), "expected '" + expected + "...', found " + Quoted(line));
     }
     terms.*field.text = line.substr(expected.size());
   }
   const auto dtype = DTypeFromName(terms.dtype);
   if (!LayoutFromText(terms.layout) || (dtype != DType::kF16 && dtype != DType::kBF16)) {
-    return Bad(lines.place(), "expected layout NN or TN and dtype f16 or bf16, found " +
-                                  Quoted(terms.layout) + " and " + Quoted(terms.dtype));
+    return BadComparison(lines.place(), "expected layout NN or TN and dtype f16 or bf16, found " +
+                                            Quoted(terms.layout) + " and " + Quoted(terms.dtype));
   }
-  const std::string_view columns = TRY(lines.NextOfHead(kFix));
-  const bool has_plain = columns == std::string(kColumns) + std::string(kPlainColumns);
-  if (has_plain || columns == kColumns) return Head{std::move(terms), has_plain};
-  return Bad(lines.place(),
-             "expected the columns '" + std::string(kColumns) + "', found " + Quoted(columns));
+  const std::string_view columns = TRY(lines.NextOfHead(kComparisonFix));
+  const bool has_plain = columns == std::string(kComparisonColumns) + std::string(kPlainColumns);
+  if (has_plain || columns == kComparisonColumns)
+    return ComparisonHead{std::move(terms), has_plain};
+  return BadComparison(lines.place(), "expected the columns '" + std::string(kComparisonColumns) +
+                                          "', found " + Quoted(columns));
 }
 
 // "date=2026-11-21T11:01:41Z; driver=580.95; ..."
@@ -128,7 +133,7 @@ Result<ComparisonSession> SessionIn(const Place& place, std::string_view text) {
     const bool last = i + 1 == count;
     const size_t end = last ? text.size() : text.find("; ");
     if (end == std::string_view::npos || !text.starts_with(expected) || end == expected.size()) {
-      return Bad(place, "session: expected '" + expected + "...', found " + Quoted(text));
+      return BadComparison(place, "session: expected '" + expected + "...', found " + Quoted(text));
     }
     session.*kSessionFields[i].text = text.substr(expected.size(), end - expected.size());
     text.remove_prefix(last ? end : end + 2);
@@ -143,7 +148,7 @@ struct CheckOfShape {
 };
 
 Result<CheckOfShape> BarCheckIn(const Place& place, std::string_view text) {
-  const Cells cells = TRY(Cells::Of(place, text, kBarCheckCells, kFix));
+  const Cells cells = TRY(Cells::Of(place, text, kBarCheckCells, kComparisonFix));
   CheckOfShape read;
   read.extents = TRY(cells.Extents());
   read.check.others = static_cast<int>(TRY(cells.Number(3, "others")));
@@ -153,7 +158,7 @@ Result<CheckOfShape> BarCheckIn(const Place& place, std::string_view text) {
 
 Result<BesideBar> FasterIn(const Place& place, std::string_view text,
                            const std::array<int64_t, 3>& extents) {
-  const Cells cells = TRY(Cells::Of(place, text, kFasterCells, kFix));
+  const Cells cells = TRY(Cells::Of(place, text, kFasterThanBarCells, kComparisonFix));
   if (TRY(cells.Extents()) != extents) return cells.Bad("of another shape than the line before");
   BesideBar faster;
   faster.mode = TRY(cells.ModeAt(3));
@@ -183,16 +188,17 @@ class Shapes {
   }
 
   Status TakeFaster(const Place& place, std::string_view text) {
-    if (!between() || !check_) return Bad(place, "it follows no line of a checked bar");
+    if (!between() || !check_) return BadComparison(place, "it follows no line of a checked bar");
     check_->check.violations.push_back(TRY(FasterIn(place, text, check_->extents)));
     return {};
   }
 
   Status TakeRow(const Place& place, const Row& row) {
-    if (table_.sessions.empty()) return Bad(place, "a row before the first '# session: ' line");
+    if (table_.sessions.empty())
+      return BadComparison(place, "a row before the first '# session: ' line");
     if (between()) {
       if (!seen_.insert(row.problem).second) {
-        return Bad(place, SizesText(row.problem) + " stands twice");
+        return BadComparison(place, SizesText(row.problem) + " stands twice");
       }
       shape_ = {row.problem, row.choice, row.floor_us, {}, table_.sessions.size() - 1};
       TRY(TakeCheckOf(place, row.problem));
@@ -200,7 +206,7 @@ class Shapes {
     const bool same = row.problem == shape_.problem;
     if (!same || row.mode.mode != kComparedModes[modes_]) return Lacking(place);
     if (row.choice != shape_.choice || row.floor_us != shape_.floor_us) {
-      return Bad(place, "choice and floor_us must be the same in a shape's four rows");
+      return BadComparison(place, "choice and floor_us must be the same in a shape's four rows");
     }
     shape_.modes[modes_++] = row.mode;
     if (modes_ < kComparedModes.size()) return {};
@@ -211,16 +217,16 @@ class Shapes {
 
  private:
   Error Lacking(const Place& place) const {
-    return Bad(place, SizesText(shape_.problem) + ": expected its row of mode '" +
-                          std::string(warpsmith::Name(kComparedModes[modes_])) +
-                          "'; a shape has a row in each mode, in their order");
+    return BadComparison(place, SizesText(shape_.problem) + ": expected its row of mode '" +
+                                    std::string(warpsmith::Name(kComparedModes[modes_])) +
+                                    "'; a shape has a row in each mode, in their order");
   }
 
   // The check that stands before a shape's rows is that shape's.
   Status TakeCheckOf(const Place& place, const Problem& problem) {
     if (!check_) return {};
     if (check_->extents != std::array<int64_t, 3>{problem.m, problem.n, problem.k}) {
-      return Bad(place, "the bar was checked of another shape than the rows that follow");
+      return BadComparison(place, "the bar was checked of another shape than the rows that follow");
     }
     shape_.bar_check = std::move(check_->check);
     check_.reset();
@@ -239,7 +245,7 @@ class Shapes {
 Result<ReadComparison> ParseComparison(std::string_view source, std::string_view text) {
   ReadComparison read;
   Lines lines(source, text);
-  Head head = TRY(HeadIn(lines));
+  ComparisonHead head = TRY(ComparisonHeadIn(lines));
   read.table.terms = std::move(head.terms);
   read.whole_bytes = lines.bytes();
   Shapes shapes(read.table);
@@ -252,8 +258,8 @@ Result<ReadComparison> ParseComparison(std::string_view source, std::string_view
       TRY(shapes.TakeBarCheck(lines.place(), line->substr(kBarCheck.size())));
       continue;
     }
-    if (line->starts_with(kFaster)) {
-      TRY(shapes.TakeFaster(lines.place(), line->substr(kFaster.size())));
+    if (line->starts_with(kFasterThanBar)) {
+      TRY(shapes.TakeFaster(lines.place(), line->substr(kFasterThanBar.size())));
       continue;
     }
     if (!line->starts_with('#')) {
@@ -268,11 +274,11 @@ Result<ReadComparison> ParseComparison(std::string_view source, std::string_view
 }
 
 std::string HeadText(const ComparisonTerms& terms) {
-  std::string text = kFirstLine.Text() + "\n";
+  std::string text = kComparisonFirstLine.Text() + "\n";
   for (const auto& field : kTermFields) {
     text += "# " + std::string(field.name) + ": " + terms.*field.text + "\n";
   }
-  return text + std::string(kColumns) + std::string(kPlainColumns) + "\n";
+  return text + std::string(kComparisonColumns) + std::string(kPlainColumns) + "\n";
 }
 
 std::string SessionText(const ComparisonSession& session) {
@@ -295,8 +301,8 @@ std::string BarCheckText(const ShapeComparison& shape) {
   std::string text = std::string(kBarCheck) + extents + std::to_string(shape.bar_check->others) +
                      "," + std::to_string(shape.bar_check->choices) + "\n";
   for (const BesideBar& faster : shape.bar_check->violations) {
-    text += std::string(kFaster) + extents + std::string(warpsmith::Name(faster.mode)) + "," +
-            faster.name + RatioText(faster.ratio) + "\n";
+    text += std::string(kFasterThanBar) + extents + std::string(warpsmith::Name(faster.mode)) +
+            "," + faster.name + RatioText(faster.ratio) + "\n";
   }
   return text;
 }
@@ -330,14 +336,14 @@ std::string ToText(const ComparisonTable& table) {
 Status CheckWritable(const ComparisonTerms& terms, const ComparisonSession& session) {
   const std::string text = HeadText(terms) + SessionText(session);
   Lines lines("the comparison", text);
-  const ComparisonTerms read = TRY(HeadIn(lines)).terms;
+  const ComparisonTerms read = TRY(ComparisonHeadIn(lines)).terms;
   const std::string_view last = lines.Next().value_or("");
   const Place place = lines.place();
   if (read == terms && last.starts_with(kSession) && !lines.Next() &&
       TRY(SessionIn(place, last.substr(kSession.size()))) == session) {
     return {};
   }
-  return Bad(place, "a text of the head or of the session holds a line's end or '; '");
+  return BadComparison(place, "a text of the head or of the session holds a line's end or '; '");
 }
 
 }  // namespace warpsmith::hgemm

@@ -7,8 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/result.h"
 #include "hgemm/comparison_table.h"
-#include "util/result.h"
 
 namespace warpsmith::hgemm {
 

@@ -10,22 +10,22 @@ namespace {
 
 using ::testing::HasSubstr;
 
-std::string ErrorOf(const std::string& text) {
+std::string ComparisonErrorOf(const std::string& text) {
   const auto read = ParseComparison("c.csv", text);
   return read.ok() ? "" : read.error().message;
 }
 
-std::string With(std::string text, const std::string& from, const std::string& to) {
+std::string ComparisonWith(std::string text, const std::string& from, const std::string& to) {
   return text.replace(text.find(from), from.size(), to);
 }
 
-std::string Good() { return ToText(SampleTable()); }
+std::string GoodComparison() { return ToText(SampleTable()); }
 
 TEST(ComparisonTextTest, ReadsWhatItWrites) {
-  const auto read = ParseComparison("c.csv", Good());
+  const auto read = ParseComparison("c.csv", GoodComparison());
   ASSERT_TRUE(read.ok()) << read.error().Line();
-  EXPECT_EQ(ToText(read->table), Good());
-  EXPECT_EQ(read->whole_bytes, Good().size());
+  EXPECT_EQ(ToText(read->table), GoodComparison());
+  EXPECT_EQ(read->whole_bytes, GoodComparison().size());
   EXPECT_EQ(read->table.terms, SampleTerms());
   ASSERT_EQ(read->table.shapes.size(), 2U);
   EXPECT_EQ(read->table.shapes[1].choice, "cublaslt");
@@ -35,42 +35,63 @@ TEST(ComparisonTextTest, ReadsWhatItWrites) {
 }
 
 TEST(ComparisonTextTest, HasTheColumnsOfTheEvidenceFile) {
-  EXPECT_THAT(Good(), HasSubstr("\nm,n,k,layout,dtype,mode,choice,kernel_us,ours_us,lt_auto_us,"
-                                "ratio_kernel,lo_kernel,hi_kernel,ratio,lo,hi,floor_us,"
-                                "plain_us,ratio_plain,lo_plain,hi_plain\n"));
-  EXPECT_THAT(Good(), HasSubstr("\n64,64,64,TN,f16,device,tiny warp_m=16 warp_n=8,2,2.5,3,1.5,"
-                                "1.494,1.506,1.5,1.494,1.506,0.25,,,,\n"));
+  EXPECT_THAT(GoodComparison(),
+              HasSubstr("\nm,n,k,layout,dtype,mode,choice,kernel_us,ours_us,lt_auto_us,"
+                        "ratio_kernel,lo_kernel,hi_kernel,ratio,lo,hi,floor_us,"
+                        "plain_us,ratio_plain,lo_plain,hi_plain\n"));
+  EXPECT_THAT(GoodComparison(),
+              HasSubstr("\n64,64,64,TN,f16,device,tiny warp_m=16 warp_n=8,2,2.5,3,1.5,"
+                        "1.494,1.506,1.5,1.494,1.506,0.25,,,,\n"));
 }
 
 TEST(ComparisonTextTest, NamesLineAndFieldOfWhatIsWrong) {
-  EXPECT_THAT(ErrorOf(""), HasSubstr("c.csv:1: the head is cut off"));
-  EXPECT_THAT(ErrorOf("m,n,k,mode\n"), HasSubstr("c.csv:1: not a comparison"));
-  EXPECT_THAT(ErrorOf(With(Good(), "# pack: none\n", "")), HasSubstr("c.csv:6: expected '# pack"));
-  EXPECT_THAT(ErrorOf(With(Good(), "ours_us", "theirs_us")), HasSubstr("expected the columns"));
-  EXPECT_THAT(ErrorOf(With(Good(), "layout: TN", "layout: TT")), HasSubstr("expected layout"));
-  EXPECT_THAT(ErrorOf(With(Good(), "# session: date", "# session: day")), HasSubstr("session"));
-  EXPECT_THAT(ErrorOf(With(Good(), "# session", "# note")), HasSubstr("before the first"));
-  EXPECT_THAT(ErrorOf(With(Good(), "\n64,64,64", "\n0,64,64")), HasSubstr("c.csv:11: m, n, k"));
-  EXPECT_THAT(ErrorOf(With(Good(), ",TN,f16", ",NN,f16")), HasSubstr("the head says TN"));
-  EXPECT_THAT(ErrorOf(With(Good(), ",device,", ",dev,")), HasSubstr("no mode 'dev'"));
-  EXPECT_THAT(ErrorOf(With(Good(), ",2.5,", ",nan,")), HasSubstr("ours_us: expected"));
-  EXPECT_THAT(ErrorOf(With(Good(), ",2.5,", ",inf,")), HasSubstr("ours_us: expected"));
-  EXPECT_THAT(ErrorOf(With(Good(), ",2.5,", ",-1,")), HasSubstr("ours_us: expected"));
-  EXPECT_THAT(ErrorOf(With(Good(), ",2.5,", ",2.5,7,")), HasSubstr("expected 21 cells"));
-  EXPECT_THAT(ErrorOf(With(Good(), "1.494,1.506", "1.506,1.494")), HasSubstr("its interval"));
-  EXPECT_THAT(ErrorOf(With(Good(), ",0.25,", ",0.5,")), HasSubstr("floor_us must be the same"));
+  EXPECT_THAT(ComparisonErrorOf(""), HasSubstr("c.csv:1: the head is cut off"));
+  EXPECT_THAT(ComparisonErrorOf("m,n,k,mode\n"), HasSubstr("c.csv:1: not a comparison"));
+  EXPECT_THAT(ComparisonErrorOf(ComparisonWith(GoodComparison(), "# pack: none\n", "")),
+              HasSubstr("c.csv:6: expected '# pack"));
+  EXPECT_THAT(ComparisonErrorOf(ComparisonWith(GoodComparison(), "ours_us", "theirs_us")),
+              HasSubstr("expected the columns"));
+  EXPECT_THAT(ComparisonErrorOf(ComparisonWith(GoodComparison(), "layout: TN", "layout: TT")),
+              HasSubstr("expected layout"));
+  EXPECT_THAT(
+      ComparisonErrorOf(ComparisonWith(GoodComparison(), "# session: date", "# session: day")),
+      HasSubstr("session"));
+  EXPECT_THAT(ComparisonErrorOf(ComparisonWith(GoodComparison(), "# session", "# note")),
+              HasSubstr("before the first"));
+  EXPECT_THAT(ComparisonErrorOf(ComparisonWith(GoodComparison(), "\n64,64,64", "\n0,64,64")),
+              HasSubstr("c.csv:11: m, n, k"));
+  EXPECT_THAT(ComparisonErrorOf(ComparisonWith(GoodComparison(), ",TN,f16", ",NN,f16")),
+              HasSubstr("the head says TN"));
+  EXPECT_THAT(ComparisonErrorOf(ComparisonWith(GoodComparison(), ",device,", ",dev,")),
+              HasSubstr("no mode 'dev'"));
+  EXPECT_THAT(ComparisonErrorOf(ComparisonWith(GoodComparison(), ",2.5,", ",nan,")),
+              HasSubstr("ours_us: expected"));
+  EXPECT_THAT(ComparisonErrorOf(ComparisonWith(GoodComparison(), ",2.5,", ",inf,")),
+              HasSubstr("ours_us: expected"));
+  EXPECT_THAT(ComparisonErrorOf(ComparisonWith(GoodComparison(), ",2.5,", ",-1,")),
+              HasSubstr("ours_us: expected"));
+  EXPECT_THAT(ComparisonErrorOf(ComparisonWith(GoodComparison(), ",2.5,", ",2.5,7,")),
+              HasSubstr("expected 21 cells"));
+  EXPECT_THAT(ComparisonErrorOf(ComparisonWith(GoodComparison(), "1.494,1.506", "1.506,1.494")),
+              HasSubstr("its interval"));
+  EXPECT_THAT(ComparisonErrorOf(ComparisonWith(GoodComparison(), ",0.25,", ",0.5,")),
+              HasSubstr("floor_us must be the same"));
 }
 
 TEST(ComparisonTextTest, AShapeStandsOnceWithEveryModeInOrder) {
   const std::string rows = RowsText(SampleTerms(), SampleShape({64, 64, 64}, 1.5));
-  EXPECT_THAT(ErrorOf(Good() + rows), HasSubstr("c.csv:19: 64x64x64 stands twice"));
+  EXPECT_THAT(ComparisonErrorOf(GoodComparison() + rows),
+              HasSubstr("c.csv:19: 64x64x64 stands twice"));
   const std::string first = rows.substr(0, rows.find('\n') + 1);
-  EXPECT_THAT(ErrorOf(With(Good(), first, "")), HasSubstr("64x64x64: expected its row of mode"));
-  EXPECT_THAT(ErrorOf(With(Good(), first, first + first)), HasSubstr("'device-cold'"));
+  EXPECT_THAT(ComparisonErrorOf(ComparisonWith(GoodComparison(), first, "")),
+              HasSubstr("64x64x64: expected its row of mode"));
+  EXPECT_THAT(ComparisonErrorOf(ComparisonWith(GoodComparison(), first, first + first)),
+              HasSubstr("'device-cold'"));
 }
 
 TEST(ComparisonTextTest, RefusesAnotherVersionWithItsOwnCode) {
-  const auto read = ParseComparison("c.csv", With(Good(), "version 1", "version 2"));
+  const auto read =
+      ParseComparison("c.csv", ComparisonWith(GoodComparison(), "version 1", "version 2"));
   ASSERT_FALSE(read.ok());
   EXPECT_EQ(read.error().code, ErrorCode::kVersion);
 }
@@ -91,14 +112,15 @@ TEST(ComparisonTextTest, KeepsWhatWasFoundBesideTheBar) {
   EXPECT_EQ(standing.chosen_again, 1U);
   EXPECT_EQ(standing.violations, 2U);
   EXPECT_EQ(StandingOf(SampleTable()).checked, 0U);
-  EXPECT_THAT(ErrorOf(With(text, "checked: 64,64,64", "checked: 64,64,65")),
+  EXPECT_THAT(ComparisonErrorOf(ComparisonWith(text, "checked: 64,64,64", "checked: 64,64,65")),
               HasSubstr("of another shape than the rows"));
-  EXPECT_THAT(ErrorOf(With(text, "bar: 64,128,64", "bar: 64,128,65")), HasSubstr("another shape"));
+  EXPECT_THAT(ComparisonErrorOf(ComparisonWith(text, "bar: 64,128,64", "bar: 64,128,65")),
+              HasSubstr("another shape"));
 }
 
 TEST(ComparisonTextTest, ASessionMayLackWhatCameLater) {
-  const std::string old = With(
-      Good(),
+  const std::string old = ComparisonWith(
+      GoodComparison(),
       "; gpu=GPU-1a2b3c4d; commit=0123abc; command=warpsmith hgemm bench --against lib.so; x", "");
   const auto read = ParseComparison("c.csv", old);
   ASSERT_TRUE(read.ok()) << read.error().Line();
@@ -120,7 +142,7 @@ TEST(ComparisonTextTest, KeepsTheKernelWithoutLaunchOverlap) {
 
 // Tables that were written before the kernel was measured without overlap, too.
 TEST(ComparisonTextTest, ReadsATableWithoutThoseColumns) {
-  std::string old = With(Good(), ",plain_us,ratio_plain,lo_plain,hi_plain", "");
+  std::string old = ComparisonWith(GoodComparison(), ",plain_us,ratio_plain,lo_plain,hi_plain", "");
   for (size_t at = old.find(",,,,\n"); at != std::string::npos; at = old.find(",,,,\n")) {
     old.erase(at, 4);
   }
@@ -128,13 +150,13 @@ TEST(ComparisonTextTest, ReadsATableWithoutThoseColumns) {
   ASSERT_TRUE(read.ok()) << read.error().Line();
   EXPECT_EQ(read->table.shapes.size(), 2U);
   EXPECT_EQ(read->whole_bytes, old.size());
-  EXPECT_EQ(ToText(read->table), Good());
+  EXPECT_EQ(ToText(read->table), GoodComparison());
 }
 
 // Wherever a writer was killed, all shapes before it are there, and going on from the whole part
 // gives what an undisturbed writer would have written.
 TEST(ComparisonTextTest, AFileThatWasCutOffKeepsItsWholeShapes) {
-  const std::string text = Good();
+  const std::string text = GoodComparison();
   const std::string head = HeadText(SampleTerms());
   const size_t one_shape = text.find("\n64,128,64") + 1;
   EXPECT_TRUE(rc::check([&] {
@@ -171,7 +193,7 @@ TEST(ComparisonTextTest, AnyTableIsReadAsItWasWritten) {
 
 // Whatever a byte of the file becomes, reading it ends in a table that can be written, or in words.
 TEST(ComparisonTextTest, ADamagedByteIsNoMatter) {
-  const std::string good = Good();
+  const std::string good = GoodComparison();
   EXPECT_TRUE(rc::check([&] {
     std::string text = good;
     text[*rc::gen::inRange<size_t>(0, text.size())] = *rc::gen::arbitrary<char>();

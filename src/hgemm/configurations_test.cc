@@ -7,7 +7,8 @@
 namespace warpsmith::hgemm {
 namespace {
 
-CatalogueRow Row(const Problem& problem, int64_t warp_m, Choice choice = Choice::kKernel) {
+CatalogueRow ConfigurationRow(const Problem& problem, int64_t warp_m,
+                              Choice choice = Choice::kKernel) {
   CatalogueRow row;
   row.problem = problem;
   row.choice = choice;
@@ -16,10 +17,11 @@ CatalogueRow Row(const Problem& problem, int64_t warp_m, Choice choice = Choice:
 }
 
 TEST(OneOfEachConfigurationTest, TakesTheSmallestShapeOfEachThatWasChosen) {
-  const Catalogue catalogue{
-      {Row({512, 512, 512, Layout::kTN}, 16), Row({64, 64, 128, Layout::kTN}, 16),
-       Row({256, 64, 64, Layout::kTN}, 32), Row({64, 64, 64, Layout::kTN}, 64, Choice::kCublasLt),
-       Row({128, 64, 64, Layout::kNN}, 16)}};
+  const Catalogue catalogue{{ConfigurationRow({512, 512, 512, Layout::kTN}, 16),
+                             ConfigurationRow({64, 64, 128, Layout::kTN}, 16),
+                             ConfigurationRow({256, 64, 64, Layout::kTN}, 32),
+                             ConfigurationRow({64, 64, 64, Layout::kTN}, 64, Choice::kCublasLt),
+                             ConfigurationRow({128, 64, 64, Layout::kNN}, 16)}};
   std::vector<Problem> problems;
   for (const CatalogueRow& row : OneOfEachConfiguration(catalogue)) problems.push_back(row.problem);
   // 64x64x128 and 128x64x64 are as large as each other: they stay in their order.
@@ -30,7 +32,7 @@ TEST(OneOfEachConfigurationTest, TakesTheSmallestShapeOfEachThatWasChosen) {
 }
 
 TEST(OneOfEachConfigurationTest, ARowMayBeOlderThanAParameter) {
-  Catalogue catalogue{{Row({64, 64, 128}, 16), Row({64, 64, 256}, 16)}};
+  Catalogue catalogue{{ConfigurationRow({64, 64, 128}, 16), ConfigurationRow({64, 64, 256}, 16)}};
   catalogue.rows[1].kernel = WithAllParameters(catalogue.rows[1].kernel);
   EXPECT_THAT(OneOfEachConfiguration(catalogue), ::testing::SizeIs(1));
   ++catalogue.rows[1].kernel.config["overlap"];

@@ -1,7 +1,7 @@
 #include "hgemm/device_source.h"
 
+#include "base/result.h"
 #include "embedded/hgemm_device_sources.h"
-#include "util/result.h"
 
 namespace warpsmith::hgemm {
 namespace {

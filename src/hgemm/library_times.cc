@@ -8,20 +8,23 @@
 namespace warpsmith::hgemm {
 namespace {
 
-constexpr std::string_view kTerms = "# terms: ", kSession = "# session: ";
-constexpr std::string_view kFaster = "# faster than the bar: ";
-constexpr size_t kFasterCells = 8;
-constexpr std::string_view kColumns = "m,n,k,name,layout,dtype,mode,us,ratio,lo,hi";
-constexpr size_t kColumnCount = 11;
-constexpr const char* kFix =
+constexpr std::string_view kLibraryTerms = "# terms: ", kLibrarySession = "# session: ";
+constexpr std::string_view kLibraryFaster = "# faster than the bar: ";
+constexpr size_t kLibraryFasterCells = 8;
+constexpr std::string_view kLibraryColumns = "m,n,k,name,layout,dtype,mode,us,ratio,lo,hi";
+constexpr size_t kLibraryColumnCount = 11;
+constexpr const char* kLibraryFix =
     "'warpsmith hgemm bench --csv FILE' writes such a table: docs/library.md";
-constexpr FirstLine kFirstLine{"library table", kLibraryTimesVersion, kFix,
-                               "use the version of warpsmith that wrote it, or measure again"};
+constexpr FirstLine kLibraryFirstLine{
+    "library table", kLibraryTimesVersion, kLibraryFix,
+    "use the version of warpsmith that wrote it, or measure again"};
 
-Error Bad(const Place& place, const std::string& what) { return BadAt(place, what, kFix); }
+Error BadLibraryTimes(const Place& place, const std::string& what) {
+  return BadAt(place, what, kLibraryFix);
+}
 
-Result<FasterThanBar> FasterIn(const Place& place, std::string_view text) {
-  const Cells cells = TRY(Cells::Of(place, text, kFasterCells, kFix));
+Result<FasterThanBar> LibraryFasterIn(const Place& place, std::string_view text) {
+  const Cells cells = TRY(Cells::Of(place, text, kLibraryFasterCells, kLibraryFix));
   FasterThanBar faster{TRY(cells.Extents()), {TRY(cells.ModeAt(3)), std::string(cells[4]), {}}};
   if (faster.what.name.empty()) return cells.Bad("the name is empty");
   faster.what.ratio = TRY(cells.Ratio(5));
@@ -29,24 +32,26 @@ Result<FasterThanBar> FasterIn(const Place& place, std::string_view text) {
 }
 
 // Terms, sessions and what is faster than the bar; then the columns.
-Status HeadIn(Lines& lines, LibraryTable& table) {
-  const std::string_view first = TRY(lines.NextOfHead(kFix));
-  TRY(CheckFirstLine(kFirstLine, lines.place(), first));
-  const std::string_view terms = TRY(lines.NextOfHead(kFix));
-  if (!terms.starts_with(kTerms) || terms.size() == kTerms.size()) {
-    return Bad(lines.place(), "expected '" + std::string(kTerms) + "...', found " + Quoted(terms));
+Status LibraryHeadIn(Lines& lines, LibraryTable& table) {
+  const std::string_view first = TRY(lines.NextOfHead(kLibraryFix));
+  TRY(CheckFirstLine(kLibraryFirstLine, lines.place(), first));
+  const std::string_view terms = TRY(lines.NextOfHead(kLibraryFix));
+  if (!terms.starts_with(kLibraryTerms) || terms.size() == kLibraryTerms.size()) {
+    return BadLibraryTimes(
+        lines.place(), "expected '" + std::string(kLibraryTerms) + "...', found " + Quoted(terms));
   }
-  table.terms = terms.substr(kTerms.size());
-  std::string_view columns = TRY(lines.NextOfHead(kFix));
-  for (; columns.starts_with(kSession); columns = TRY(lines.NextOfHead(kFix))) {
-    table.sessions.emplace_back(columns.substr(kSession.size()));
+  table.terms = terms.substr(kLibraryTerms.size());
+  std::string_view columns = TRY(lines.NextOfHead(kLibraryFix));
+  for (; columns.starts_with(kLibrarySession); columns = TRY(lines.NextOfHead(kLibraryFix))) {
+    table.sessions.emplace_back(columns.substr(kLibrarySession.size()));
   }
-  for (; columns.starts_with(kFaster); columns = TRY(lines.NextOfHead(kFix))) {
-    table.faster.push_back(TRY(FasterIn(lines.place(), columns.substr(kFaster.size()))));
+  for (; columns.starts_with(kLibraryFaster); columns = TRY(lines.NextOfHead(kLibraryFix))) {
+    table.faster.push_back(
+        TRY(LibraryFasterIn(lines.place(), columns.substr(kLibraryFaster.size()))));
   }
-  if (columns == kColumns) return {};
-  return Bad(lines.place(),
-             "expected the columns '" + std::string(kColumns) + "', found " + Quoted(columns));
+  if (columns == kLibraryColumns) return {};
+  return BadLibraryTimes(lines.place(), "expected the columns '" + std::string(kLibraryColumns) +
+                                            "', found " + Quoted(columns));
 }
 
 Result<LibraryTime> TimeIn(const Cells& cells) {
@@ -75,8 +80,8 @@ bool Has(const LibraryTimes& shape, std::string_view name) {
 
 namespace {
 
-double TimeOf(const LibraryTimes& shape, std::string_view name, std::string_view layout,
-              Mode mode) {
+double LibraryTimeOf(const LibraryTimes& shape, std::string_view name, std::string_view layout,
+                     Mode mode) {
   for (const LibraryTime& time : shape.times) {
     if (time.name == name && time.layout == layout && time.mode == mode) return time.us;
   }
@@ -88,7 +93,7 @@ size_t FasterUnpaired(const LibraryTimes& shape) {
   size_t faster = 0;
   for (const LibraryTime& time : shape.times) {
     if (time.name != kTorchLibrary) continue;
-    const double bar_us = TimeOf(shape, kBar, "max", time.mode);
+    const double bar_us = LibraryTimeOf(shape, kBar, "max", time.mode);
     if (bar_us > 0 && IsViolationUnpaired(bar_us, time.us)) ++faster;
   }
   return faster;
@@ -106,15 +111,17 @@ BarStanding StandingOf(const LibraryTable& table) {
 }
 
 std::string ToText(const LibraryTable& table) {
-  std::string text = kFirstLine.Text() + "\n" + std::string(kTerms) + table.terms + "\n";
-  for (const std::string& session : table.sessions) text += std::string(kSession) + session + "\n";
+  std::string text =
+      kLibraryFirstLine.Text() + "\n" + std::string(kLibraryTerms) + table.terms + "\n";
+  for (const std::string& session : table.sessions)
+    text += std::string(kLibrarySession) + session + "\n";
   for (const FasterThanBar& faster : table.faster) {
-    text += kFaster;
+    text += kLibraryFaster;
     for (const int64_t extent : faster.shape) text += std::to_string(extent) + ",";
     text += std::string(warpsmith::Name(faster.what.mode)) + "," + faster.what.name +
             RatioText(faster.what.ratio) + "\n";
   }
-  text += std::string(kColumns) + "\n";
+  text += std::string(kLibraryColumns) + "\n";
   for (const LibraryTimes& shape : table.shapes) {
     for (const LibraryTime& time : shape.times) {
       for (const int64_t extent : shape.shape) text += std::to_string(extent) + ",";
@@ -129,9 +136,9 @@ std::string ToText(const LibraryTable& table) {
 Result<LibraryTable> ParseLibraryTable(std::string_view source, std::string_view text) {
   LibraryTable table;
   Lines lines(source, text);
-  TRY(HeadIn(lines, table));
+  TRY(LibraryHeadIn(lines, table));
   while (const auto line = lines.Next()) {
-    const Cells cells = TRY(Cells::Of(lines.place(), *line, kColumnCount, kFix));
+    const Cells cells = TRY(Cells::Of(lines.place(), *line, kLibraryColumnCount, kLibraryFix));
     const std::array<int64_t, 3> shape = TRY(cells.Extents());
     if (table.shapes.empty() || table.shapes.back().shape != shape) {
       if (Find(table, shape) != nullptr) return cells.Bad("a shape's rows stand apart");
@@ -142,7 +149,7 @@ Result<LibraryTable> ParseLibraryTable(std::string_view source, std::string_view
     table.shapes.back().times.push_back(TRY(TimeIn(cells)));
   }
   if (lines.bytes() < text.size()) {
-    return Bad({source, lines.place().line + 1}, "the last line is cut off");
+    return BadLibraryTimes({source, lines.place().line + 1}, "the last line is cut off");
   }
   return table;
 }

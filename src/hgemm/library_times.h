@@ -10,9 +10,9 @@
 #include <string_view>
 #include <vector>
 
+#include "base/result.h"
 #include "core/protocol.h"
 #include "hgemm/comparison_table.h"
-#include "util/result.h"
 
 namespace warpsmith::hgemm {
 

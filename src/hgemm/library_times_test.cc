@@ -17,23 +17,23 @@ LibraryTable Sample() {
   return table;
 }
 
-std::string Good() { return ToText(Sample()); }
+std::string GoodLibraryTimes() { return ToText(Sample()); }
 
-std::string ErrorOf(const std::string& text) {
+std::string LibraryErrorOf(const std::string& text) {
   const auto read = ParseLibraryTable("t.csv", text);
   return read.ok() ? "" : read.error().message;
 }
 
-std::string With(std::string text, const std::string& from, const std::string& to) {
+std::string LibraryTimesWith(std::string text, const std::string& from, const std::string& to) {
   return text.replace(text.find(from), from.size(), to);
 }
 
 TEST(LibraryTimesTest, ReadsWhatItWrites) {
-  EXPECT_THAT(Good(), HasSubstr("\n64,64,128,cublas,max,f16,offline,3,1.5,1.25,1.75\n"
-                                "512,64,64,torch,nn,f16,server,12.5,,,\n"));
-  const auto read = ParseLibraryTable("t.csv", Good());
+  EXPECT_THAT(GoodLibraryTimes(), HasSubstr("\n64,64,128,cublas,max,f16,offline,3,1.5,1.25,1.75\n"
+                                            "512,64,64,torch,nn,f16,server,12.5,,,\n"));
+  const auto read = ParseLibraryTable("t.csv", GoodLibraryTimes());
   ASSERT_TRUE(read.ok()) << read.error().Line();
-  EXPECT_EQ(ToText(*read), Good());
+  EXPECT_EQ(ToText(*read), GoodLibraryTimes());
   EXPECT_EQ(read->terms, Sample().terms);
   EXPECT_EQ(read->sessions, Sample().sessions);
   ASSERT_NE(Find(*read, {64, 64, 128}), nullptr);
@@ -59,26 +59,39 @@ TEST(LibraryTimesTest, KeepsAndCountsWhatIsFasterThanTheBar) {
 }
 
 TEST(LibraryTimesTest, NamesLineAndFieldOfWhatIsWrong) {
-  EXPECT_THAT(ErrorOf(""), HasSubstr("t.csv:1: the head is cut off"));
-  EXPECT_THAT(ErrorOf("m,n,k\n"), HasSubstr("t.csv:1: not a library table"));
-  EXPECT_THAT(ErrorOf(With(Good(), "version 1", "version 2")), HasSubstr("of version '2'"));
-  EXPECT_THAT(ErrorOf(With(Good(), "# terms: ", "# term: ")), HasSubstr("t.csv:2: expected"));
-  EXPECT_THAT(ErrorOf(With(Good(), ",us,", ",ms,")), HasSubstr("t.csv:4: expected the columns"));
-  EXPECT_THAT(ErrorOf(With(Good(), "\n64,", "\n0,")), HasSubstr("t.csv:5: m, n, k"));
-  EXPECT_THAT(ErrorOf(With(Good(), "cublas,max", ",max")), HasSubstr("t.csv:6: name"));
-  EXPECT_THAT(ErrorOf(With(Good(), "server", "serves")), HasSubstr("no mode 'serves'"));
-  EXPECT_THAT(ErrorOf(With(Good(), "12.5", "0")), HasSubstr("us: expected a number above 0"));
-  EXPECT_THAT(ErrorOf(With(Good(), "1.5,1.25", "1.5,1.75")), HasSubstr("outside its interval"));
-  EXPECT_THAT(ErrorOf(With(Good(), "1.5,1.25,", "1.5,,")), HasSubstr("lo: expected"));
-  EXPECT_THAT(ErrorOf(With(Good(), "nn,f16", "nn,bf16")), HasSubstr("more than one dtype"));
-  EXPECT_THAT(ErrorOf(Good() + "64,64,128,torch,nn,f16,server,1,,,\n"), HasSubstr("stand apart"));
-  EXPECT_THAT(ErrorOf(With(Good(), ",server", "")), HasSubstr("expected 11 cells, found 10"));
-  EXPECT_THAT(ErrorOf(Good() + "64,64"), HasSubstr("t.csv:8: the last line is cut off"));
+  EXPECT_THAT(LibraryErrorOf(""), HasSubstr("t.csv:1: the head is cut off"));
+  EXPECT_THAT(LibraryErrorOf("m,n,k\n"), HasSubstr("t.csv:1: not a library table"));
+  EXPECT_THAT(LibraryErrorOf(LibraryTimesWith(GoodLibraryTimes(), "version 1", "version 2")),
+              HasSubstr("of version '2'"));
+  EXPECT_THAT(LibraryErrorOf(LibraryTimesWith(GoodLibraryTimes(), "# terms: ", "# term: ")),
+              HasSubstr("t.csv:2: expected"));
+  EXPECT_THAT(LibraryErrorOf(LibraryTimesWith(GoodLibraryTimes(), ",us,", ",ms,")),
+              HasSubstr("t.csv:4: expected the columns"));
+  EXPECT_THAT(LibraryErrorOf(LibraryTimesWith(GoodLibraryTimes(), "\n64,", "\n0,")),
+              HasSubstr("t.csv:5: m, n, k"));
+  EXPECT_THAT(LibraryErrorOf(LibraryTimesWith(GoodLibraryTimes(), "cublas,max", ",max")),
+              HasSubstr("t.csv:6: name"));
+  EXPECT_THAT(LibraryErrorOf(LibraryTimesWith(GoodLibraryTimes(), "server", "serves")),
+              HasSubstr("no mode 'serves'"));
+  EXPECT_THAT(LibraryErrorOf(LibraryTimesWith(GoodLibraryTimes(), "12.5", "0")),
+              HasSubstr("us: expected a number above 0"));
+  EXPECT_THAT(LibraryErrorOf(LibraryTimesWith(GoodLibraryTimes(), "1.5,1.25", "1.5,1.75")),
+              HasSubstr("outside its interval"));
+  EXPECT_THAT(LibraryErrorOf(LibraryTimesWith(GoodLibraryTimes(), "1.5,1.25,", "1.5,,")),
+              HasSubstr("lo: expected"));
+  EXPECT_THAT(LibraryErrorOf(LibraryTimesWith(GoodLibraryTimes(), "nn,f16", "nn,bf16")),
+              HasSubstr("more than one dtype"));
+  EXPECT_THAT(LibraryErrorOf(GoodLibraryTimes() + "64,64,128,torch,nn,f16,server,1,,,\n"),
+              HasSubstr("stand apart"));
+  EXPECT_THAT(LibraryErrorOf(LibraryTimesWith(GoodLibraryTimes(), ",server", "")),
+              HasSubstr("expected 11 cells, found 10"));
+  EXPECT_THAT(LibraryErrorOf(GoodLibraryTimes() + "64,64"),
+              HasSubstr("t.csv:8: the last line is cut off"));
 }
 
 TEST(LibraryTimesTest, NeverDiesOfWhatItReads) {
   EXPECT_TRUE(rc::check("damaged tables are read or refused", [] {
-    std::string text = Good();
+    std::string text = GoodLibraryTimes();
     const auto edits = *rc::gen::container<std::vector<std::pair<size_t, char>>>(
         rc::gen::pair(rc::gen::arbitrary<size_t>(), rc::gen::arbitrary<char>()));
     for (const auto& [at, letter] : edits) text[at % text.size()] = letter;

@@ -5,7 +5,7 @@
 namespace warpsmith::hgemm {
 namespace {
 
-constexpr double kLargestNumber = 1e12;
+constexpr double kLargestCell = 1e12;
 
 }  // namespace
 
@@ -35,7 +35,7 @@ Result<Cells> Cells::Of(const Place& place, std::string_view line, size_t column
 
 Result<double> Cells::Number(size_t column, std::string_view name, bool may_be_zero) const {
   const auto value = NumberOf<double>(cells_[column]);
-  if (value && *value <= kLargestNumber && (*value > 0 || (may_be_zero && *value == 0))) {
+  if (value && *value <= kLargestCell && (*value > 0 || (may_be_zero && *value == 0))) {
     return *value;
   }
   return Bad(std::string(name) + ": expected a number above 0, found " + Quoted(cells_[column]));

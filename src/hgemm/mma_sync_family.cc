@@ -12,64 +12,64 @@
 namespace warpsmith::hgemm {
 namespace {
 
-constexpr char kName[] = "mma_sync";
+constexpr char kMmaSyncName[] = "mma_sync";
 
-using P = MmaSyncParameters;
-constexpr Parameter<P> kTable[] = {{"tile_m", &P::tile_m},
-                                   {"tile_n", &P::tile_n},
-                                   {"tile_k", &P::tile_k},
-                                   {"warps_m", &P::warps_m},
-                                   {"warps_n", &P::warps_n},
-                                   {"warps_k", &P::warps_k},
-                                   {"stages", &P::stages},
-                                   {"splits", &P::splits},
-                                   {"split_cluster", &P::split_cluster, 0},
-                                   {"staged_store", &P::staged_store, 0},
-                                   {"raster_group", &P::raster_group},
-                                   {"ctas_per_sm", &P::ctas_per_sm},
-                                   {"baked", &P::baked, 0},
-                                   {"early_reduce", &P::early_reduce, 0},
-                                   {"overlap", &P::overlap, 0}};
+using MmaSync = MmaSyncParameters;
+constexpr Parameter<MmaSync> kMmaSyncTable[] = {{"tile_m", &MmaSync::tile_m},
+                                                {"tile_n", &MmaSync::tile_n},
+                                                {"tile_k", &MmaSync::tile_k},
+                                                {"warps_m", &MmaSync::warps_m},
+                                                {"warps_n", &MmaSync::warps_n},
+                                                {"warps_k", &MmaSync::warps_k},
+                                                {"stages", &MmaSync::stages},
+                                                {"splits", &MmaSync::splits},
+                                                {"split_cluster", &MmaSync::split_cluster, 0},
+                                                {"staged_store", &MmaSync::staged_store, 0},
+                                                {"raster_group", &MmaSync::raster_group},
+                                                {"ctas_per_sm", &MmaSync::ctas_per_sm},
+                                                {"baked", &MmaSync::baked, 0},
+                                                {"early_reduce", &MmaSync::early_reduce, 0},
+                                                {"overlap", &MmaSync::overlap, 0}};
 
 // How a kernel treats the rims of the matrices (device enum Edge).
 enum class Edge : uint8_t { kExact, kAligned, kUnaligned };
 
-Edge EdgeOf(const Problem& problem, const P& p) {
+Edge EdgeOf(const Problem& problem, const MmaSync& p) {
   if (problem.n % 8 != 0 || problem.k % 8 != 0) return Edge::kUnaligned;
   const bool whole =
       problem.m % p.tile_m == 0 && problem.n % p.tile_n == 0 && problem.k % p.tile_k == 0;
   return whole ? Edge::kExact : Edge::kAligned;
 }
 
-int64_t Ctas(const Problem& problem, const P& p) {
+int64_t Ctas(const Problem& problem, const MmaSync& p) {
   return CeilDiv(problem.m, p.tile_m) * CeilDiv(problem.n, p.tile_n) * p.splits;
 }
 
 // mma.m16n8k16 fragments of a warp's tile.
-int64_t FragmentsI(const P& p) { return p.tile_m / p.warps_m / 16; }
-int64_t FragmentsJ(const P& p) { return p.tile_n / p.warps_n / 8; }
+int64_t FragmentsI(const MmaSync& p) { return p.tile_m / p.warps_m / 16; }
+int64_t FragmentsJ(const MmaSync& p) { return p.tile_n / p.warps_n / 8; }
 
 // 16-byte chunks a thread copies per k-block.
-int64_t CopyTurns(const P& p) {
+int64_t CopyTurns(const MmaSync& p) {
   const int64_t threads = MmaSyncThreads(p);
   return CeilDiv(p.tile_m * p.tile_k / 8, threads) + CeilDiv(p.tile_n * p.tile_k / 8, threads);
 }
 
 // Sums, two sets of fragments, addresses; fitted to what NVRTC 13.0 reports so that nothing spills.
-int64_t Registers(const Problem& problem, const P& p) {
+int64_t Registers(const Problem& problem, const MmaSync& p) {
   const int64_t i = FragmentsI(p), j = FragmentsJ(p);
   const int64_t staged = EdgeOf(problem, p) == Edge::kUnaligned ? 5 : 1;  // per turn
   return i * j * 4 + 2 * (i * 4 + j * 2) + 46 + staged * CopyTurns(p) + (p.baked ? 4 : 0);
 }
 
-bool IsWellFormed(const P& p) {
+bool IsWellFormed(const MmaSync& p) {
   const int64_t steps = p.tile_k / 16 / p.warps_k;
   return p.tile_m % (16 * p.warps_m) == 0 && p.tile_n % (16 * p.warps_n) == 0 &&
          p.tile_k % (16 * p.warps_k) == 0 && steps > 0 && steps % 2 == 0 &&
          MmaSyncThreads(p) <= 512 && p.stages >= 2 && p.raster_group >= 1;
 }
 
-bool FitsTarget(const Problem& problem, const Target& target, const P& p) {
+bool FitsTarget(const Problem& problem, const Target& target, const MmaSync& p) {
   constexpr int64_t kReserved = 1024;  // shared memory the system keeps per CTA
   const int64_t registers = Registers(problem, p);
   return registers <= 255 && registers * MmaSyncThreads(p) * p.ctas_per_sm <= 65536 &&
@@ -77,7 +77,7 @@ bool FitsTarget(const Problem& problem, const Target& target, const P& p) {
          (MmaSyncSharedBytes(p) + kReserved) * p.ctas_per_sm <= target.max_shared_bytes + kReserved;
 }
 
-bool IsLegalSplit(const Target& target, const P& p) {
+bool IsLegalSplit(const Target& target, const MmaSync& p) {
   if (p.early_reduce && (p.splits == 1 || p.split_cluster)) return false;
   if ((p.early_reduce || p.overlap) && target.compute_capability < 90) return false;
   if (p.splits == 1) return !p.split_cluster;
@@ -94,7 +94,7 @@ bool IsPlausibleTile(int64_t extent, int64_t tile) {
   return power_of_two ? tile < 2 * std::max<int64_t>(extent, 16) : extent % tile == 0;
 }
 
-bool IsPlausibleCrowd(const Problem& problem, const Target& target, const P& p) {
+bool IsPlausibleCrowd(const Problem& problem, const Target& target, const MmaSync& p) {
   const int64_t ctas = Ctas(problem, p), area = p.tile_m * p.tile_n;
   if (area > 32 * 32 && ctas < target.sm_count / 8 && area * 4 > problem.m * problem.n)
     return false;
@@ -103,19 +103,19 @@ bool IsPlausibleCrowd(const Problem& problem, const Target& target, const P& p) 
   return p.splits == 1 || ctas <= 2 * target.sm_count;
 }
 
-bool IsPlausibleWarps(const P& p) {
+bool IsPlausibleWarps(const MmaSync& p) {
   const int64_t m = p.tile_m / p.warps_m, n = p.tile_n / p.warps_n;
   const int64_t warps = p.warps_m * p.warps_n * p.warps_k;
   return m <= 64 && n <= 128 && m * n <= 64 * 128 && warps >= 2 && warps <= 8;
 }
 
-bool IsPlausibleDepth(const Problem& problem, const P& p) {
+bool IsPlausibleDepth(const Problem& problem, const MmaSync& p) {
   const int64_t blocks = CeilDiv(CeilDiv(problem.k, p.tile_k), p.splits);
   return p.stages <= std::max<int64_t>(2, blocks + 1) && (p.splits == 1 || blocks >= 2);
 }
 
 // Parameters that change nothing here keep their first value.
-bool IsNotRedundant(const Problem& problem, const Target& target, const P& p) {
+bool IsNotRedundant(const Problem& problem, const Target& target, const MmaSync& p) {
   const int64_t tiles = Ctas(problem, p) / p.splits;
   if (p.raster_group > 1 && tiles <= target.sm_count) return false;
   if (p.ctas_per_sm > 1 && (Registers(problem, p) <= 104 || tiles <= target.sm_count)) return false;
@@ -127,7 +127,7 @@ bool IsNotRedundant(const Problem& problem, const Target& target, const P& p) {
 
 // What is worth trying where the other families apply: small products, in few stages and whole, and
 // clusters of sixteen for a deep K. Nothing else of this family came within 10 % of the best there.
-bool IsWorthBesideWgmma(const Problem& problem, const Target& target, const P& p) {
+bool IsWorthBesideWgmma(const Problem& problem, const Target& target, const MmaSync& p) {
   constexpr int64_t kMostProducts = int64_t{1} << 28;
   if (target.compute_capability < 90 || problem.k % 8 != 0 || problem.n % 8 != 0) return true;
   if (p.splits > 1 && (p.splits < 16 || !p.split_cluster)) return false;
@@ -135,7 +135,7 @@ bool IsWorthBesideWgmma(const Problem& problem, const Target& target, const P& p
   return p.tile_k >= 64 && p.tile_m <= 128 && p.tile_n <= 128 && p.stages <= 4 && p.warps_k <= 2;
 }
 
-bool IsPlausible(const Problem& problem, const Target& target, const P& p) {
+bool IsPlausibleMmaSync(const Problem& problem, const Target& target, const MmaSync& p) {
   return IsWorthBesideWgmma(problem, target, p) && IsPlausibleTile(problem.m, p.tile_m) &&
          IsPlausibleTile(problem.n, p.tile_n) && IsPlausibleWarps(p) &&
          IsPlausibleCrowd(problem, target, p) && IsPlausibleDepth(problem, p) &&
@@ -144,9 +144,9 @@ bool IsPlausible(const Problem& problem, const Target& target, const P& p) {
 
 constexpr std::array<int, 7> kTiles = {16, 32, 64, 96, 128, 192, 256};
 
-std::vector<P> Tiles(const Problem& problem, const Target& target) {
-  std::vector<P> tiles;
-  P p;
+std::vector<MmaSync> MmaSyncTiles(const Problem& problem, const Target& target) {
+  std::vector<MmaSync> tiles;
+  MmaSync p;
   p.baked = problem.m * problem.n * problem.k <= (int64_t{1} << 28);  // else strides are cheap
   for (const int m : kTiles) {
     for (const int n : kTiles) {
@@ -164,9 +164,9 @@ std::vector<P> Tiles(const Problem& problem, const Target& target) {
   return tiles;
 }
 
-std::vector<P> Warps(const P& tile) {
-  std::vector<P> all;
-  P p = tile;
+std::vector<MmaSync> Warps(const MmaSync& tile) {
+  std::vector<MmaSync> all;
+  MmaSync p = tile;
   for (const int m : {1, 2, 4}) {
     for (const int n : {1, 2, 4}) {
       for (const int k : {1, 2, 4}) {
@@ -178,9 +178,9 @@ std::vector<P> Warps(const P& tile) {
   return all;
 }
 
-std::vector<P> Schedules(const Target& target, const P& warps) {
-  std::vector<P> all;
-  P p = warps;
+std::vector<MmaSync> Schedules(const Target& target, const MmaSync& warps) {
+  std::vector<MmaSync> all;
+  MmaSync p = warps;
   const bool early = target.compute_capability >= 90;
   for (const int stages : {2, 3, 4, 5, 6}) {
     for (const int cluster : {0, 1}) {
@@ -214,9 +214,9 @@ const char* EdgeName(Edge edge) {
   return "";
 }
 
-bool UsesWorkspace(const P& p) { return p.splits > 1 && !p.split_cluster; }
+bool UsesWorkspace(const MmaSync& p) { return p.splits > 1 && !p.split_cluster; }
 
-void WriteConfig(std::ostream& s, const Problem& problem, const P& p) {
+void WriteMmaSyncConfig(std::ostream& s, const Problem& problem, const MmaSync& p) {
   const int64_t baked = p.baked;
   const char* split = p.splits == 1 ? "kNone" : p.split_cluster ? "kCluster" : "kWorkspace";
   s << "struct Config {\n"
@@ -242,13 +242,13 @@ void WriteConfig(std::ostream& s, const Problem& problem, const P& p) {
     << ", \"as the launch plan says\");\n\n";
 }
 
-std::string Source(const Problem& problem, const P& p) {
+std::string MmaSyncSource(const Problem& problem, const MmaSync& p) {
   const bool workspace = UsesWorkspace(p);
   std::ostringstream s;
   s << "#include \"mma_sync.cuh\"\n\n"
     << "using warpsmith::hgemm::half_t;\n"
     << "namespace family = warpsmith::hgemm::mma_sync;\n\n";
-  WriteConfig(s, problem, p);
+  WriteMmaSyncConfig(s, problem, p);
   s << "extern \"C\" __global__ __launch_bounds__(family::Threads<Config>(), " << p.ctas_per_sm
     << ") void hgemm(\n    const half_t* a, const half_t* b, half_t* c, "
     << (workspace ? "float* partials, " : "") << "int m, int n, int k) {\n"
@@ -262,7 +262,7 @@ std::string Source(const Problem& problem, const P& p) {
   return s.str();
 }
 
-Expression ValidWhen(const Problem& problem, const P& p) {
+Expression MmaSyncValidWhen(const Problem& problem, const MmaSync& p) {
   const auto divides = [](const char* size, int64_t by) {
     return std::string(size) + " % " + std::to_string(by) + " == 0";
   };
@@ -286,12 +286,12 @@ std::array<Expression, 3> Along(Expression x) {
   return {std::move(x), Expression::Constant(1), Expression::Constant(1)};
 }
 
-int64_t MainSharedBytes(const Problem& problem, const P& p) {
+int64_t MmaSyncSharedBytes(const Problem& problem, const MmaSync& p) {
   const int64_t spread = p.overlap == 2 ? SpreadSharedBytes(Ctas(problem, p)) : 0;
   return std::max(spread, MmaSyncSharedBytes(p));
 }
 
-LaunchOperation MainLaunch(const Problem& problem, const P& p) {
+LaunchOperation MmaSyncLaunch(const Problem& problem, const MmaSync& p) {
   const std::string grid = "ceil_div(M, " + std::to_string(p.tile_m) + ") * ceil_div(N, " +
                            std::to_string(p.tile_n) + ") * " + std::to_string(p.splits);
   LaunchOperation launch{
@@ -299,7 +299,7 @@ LaunchOperation MainLaunch(const Problem& problem, const P& p) {
       .grid = Along(Expression::Literal(grid)),
       .block = Along(Expression::Constant(MmaSyncThreads(p))),
       .cluster = Along(Expression::Constant(p.split_cluster ? p.splits : 1)),
-      .shared_bytes = Expression::Constant(MainSharedBytes(problem, p)),
+      .shared_bytes = Expression::Constant(MmaSyncSharedBytes(problem, p)),
       .programmatic = p.overlap != 0,
       .nonportable_cluster = p.split_cluster && p.splits > 8,
       .arguments = {TensorArgument{"A"}, TensorArgument{"B"}, TensorArgument{"C"}},
@@ -311,7 +311,7 @@ LaunchOperation MainLaunch(const Problem& problem, const P& p) {
   return launch;
 }
 
-LaunchOperation ReduceLaunch(const Problem& problem, const P& p) {
+LaunchOperation ReduceLaunch(const Problem& problem, const MmaSync& p) {
   const int64_t width = EdgeOf(problem, p) == Edge::kUnaligned ? 1 : 4;  // device kReduceWidth
   const std::string grid = "ceil_div(M * N, " + std::to_string(256 * width) + ")";
   return {
@@ -325,10 +325,10 @@ LaunchOperation ReduceLaunch(const Problem& problem, const P& p) {
   };
 }
 
-LaunchPlan Plan(const Problem& problem, const P& p) {
+LaunchPlan MmaSyncPlan(const Problem& problem, const MmaSync& p) {
   LaunchPlan plan;
-  plan.valid_when = ValidWhen(problem, p);
-  plan.operations.emplace_back(MainLaunch(problem, p));
+  plan.valid_when = MmaSyncValidWhen(problem, p);
+  plan.operations.emplace_back(MmaSyncLaunch(problem, p));
   if (UsesWorkspace(p)) {
     const std::string bytes = "M * N * " + std::to_string(4 * p.splits);
     plan.workspaces.push_back({"partials", Expression::Literal(bytes)});
@@ -339,17 +339,17 @@ LaunchPlan Plan(const Problem& problem, const P& p) {
 
 }  // namespace
 
-Config ToConfig(const P& p) { return ConfigOf<MmaSyncParameters>(p, kTable); }
+Config ToConfig(const MmaSync& p) { return ConfigOf<MmaSyncParameters>(p, kMmaSyncTable); }
 
-Config LeastOfMmaSync() { return LeastOf<MmaSyncParameters>(kTable); }
+Config LeastOfMmaSync() { return LeastOf<MmaSyncParameters>(kMmaSyncTable); }
 
 MmaSyncParameters MmaSyncFromConfig(const Config& config) {
-  return ParametersOf<MmaSyncParameters>(config, kTable);
+  return ParametersOf<MmaSyncParameters>(config, kMmaSyncTable);
 }
 
-int64_t MmaSyncThreads(const P& p) { return 32 * p.warps_m * p.warps_n * p.warps_k; }
+int64_t MmaSyncThreads(const MmaSync& p) { return 32 * p.warps_m * p.warps_n * p.warps_k; }
 
-int64_t MmaSyncSharedBytes(const P& p) {
+int64_t MmaSyncSharedBytes(const MmaSync& p) {
   const int64_t ring = p.stages * (p.tile_m + p.tile_n) * p.tile_k * 2;
   const int64_t tile_f32 = p.tile_m * p.tile_n * 4;
   const int64_t staging =
@@ -357,7 +357,7 @@ int64_t MmaSyncSharedBytes(const P& p) {
   return std::max({ring, (p.warps_k - 1) * tile_f32, staging}) + (p.split_cluster ? tile_f32 : 0);
 }
 
-bool IsLegalMmaSync(const Problem& problem, const Target& target, const P& p) {
+bool IsLegalMmaSync(const Problem& problem, const Target& target, const MmaSync& p) {
   constexpr int64_t kIntMax = (int64_t{1} << 31) - 1;
   if (target.compute_capability < 80 || std::max({problem.m, problem.n, problem.k}) > kIntMax) {
     return false;
@@ -371,10 +371,10 @@ bool IsLegalMmaSync(const Problem& problem, const Target& target, const P& p) {
 
 std::vector<Config> MmaSyncConfigs(const Problem& problem, const Target& target) {
   std::vector<Config> configs;
-  for (const P& tile : Tiles(problem, target)) {
-    for (const P& warps : Warps(tile)) {
-      for (const P& p : Schedules(target, warps)) {
-        if (IsLegalMmaSync(problem, target, p) && IsPlausible(problem, target, p)) {
+  for (const MmaSync& tile : MmaSyncTiles(problem, target)) {
+    for (const MmaSync& warps : Warps(tile)) {
+      for (const MmaSync& p : Schedules(target, warps)) {
+        if (IsLegalMmaSync(problem, target, p) && IsPlausibleMmaSync(problem, target, p)) {
           configs.push_back(ToConfig(p));
         }
       }
@@ -384,14 +384,14 @@ std::vector<Config> MmaSyncConfigs(const Problem& problem, const Target& target)
 }
 
 Candidate MakeMmaSync(const Problem& problem, const Config& config) {
-  const P p = MmaSyncFromConfig(config);
+  const MmaSync p = MmaSyncFromConfig(config);
   Candidate candidate;
   candidate.sources = DeviceSources(
       {"ptx.cuh", "mma_sync.cuh", "mma_sync_copy.cuh", "mma_sync_store.cuh", "mma_sync_tile.cuh"});
   candidate.entry = "hgemm.cu";
-  candidate.sources[candidate.entry] = Source(problem, p);
-  candidate.plan = Plan(problem, p);
-  candidate.provenance.family = kName;
+  candidate.sources[candidate.entry] = MmaSyncSource(problem, p);
+  candidate.plan = MmaSyncPlan(problem, p);
+  candidate.provenance.family = kMmaSyncName;
   candidate.provenance.config = config;
   return candidate;
 }

@@ -11,20 +11,20 @@
 namespace warpsmith::hgemm {
 namespace {
 
-constexpr char kName[] = "tiny";
+constexpr char kTinyName[] = "tiny";
 constexpr int64_t kStaticSharedBytes = 48 * 1024;
 
-using P = TinyParameters;
-constexpr Parameter<P> kTable[] = {{"warp_m", &P::warp_m},
-                                   {"warp_n", &P::warp_n},
-                                   {"tile_warps_m", &P::tile_warps_m},
-                                   {"tile_warps_n", &P::tile_warps_n},
-                                   {"slice_warps", &P::slice_warps},
-                                   {"cluster_slices", &P::cluster_slices},
-                                   {"unroll", &P::unroll},
-                                   {"accumulators", &P::accumulators},
-                                   {"permute", &P::permute, 0},
-                                   {"overlap", &P::overlap, 0}};
+using Tiny = TinyParameters;
+constexpr Parameter<Tiny> kTinyTable[] = {{"warp_m", &Tiny::warp_m},
+                                          {"warp_n", &Tiny::warp_n},
+                                          {"tile_warps_m", &Tiny::tile_warps_m},
+                                          {"tile_warps_n", &Tiny::tile_warps_n},
+                                          {"slice_warps", &Tiny::slice_warps},
+                                          {"cluster_slices", &Tiny::cluster_slices},
+                                          {"unroll", &Tiny::unroll},
+                                          {"accumulators", &Tiny::accumulators},
+                                          {"permute", &Tiny::permute, 0},
+                                          {"overlap", &Tiny::overlap, 0}};
 
 int64_t KBlocksPerWarp(const Problem& problem, const TinyParameters& p) {
   return problem.k / (32 * p.slice_warps * p.cluster_slices);
@@ -63,7 +63,7 @@ bool DividesProblem(const Problem& problem, const TinyParameters& p) {
 }
 
 // Of the legal ones, those worth a measurement.
-bool IsPlausible(const Problem& problem, const Target& target, const TinyParameters& p) {
+bool IsPlausibleTiny(const Problem& problem, const Target& target, const TinyParameters& p) {
   const int64_t ctas = TinyCtas(problem, p), blocks = KBlocksPerWarp(problem, p);
   const int64_t tile_warps = p.tile_warps_m * p.tile_warps_n;
   if (ctas > 8 * target.sm_count) return false;
@@ -111,16 +111,16 @@ std::vector<TinyParameters> Splits(const TinyParameters& tile) {
 
 // As launches follow each other. 1 lets the next one begin at once, which is best where it finds
 // idle SMs in plenty, and crowds it on the last few where it does not.
-std::vector<P> Overlaps(const Problem& problem, const Target& target, P p) {
+std::vector<Tiny> Overlaps(const Problem& problem, const Target& target, Tiny p) {
   if (!target.overlap || target.compute_capability < 90) return {p};
   p.overlap = 2;
-  std::vector<P> all = {p};
+  std::vector<Tiny> all = {p};
   p.overlap = 1;
   if (2 * TinyCtas(problem, p) <= target.sm_count) all.push_back(p);
   return all;
 }
 
-std::string Source(const Problem& problem, const TinyParameters& p) {
+std::string TinySource(const Problem& problem, const TinyParameters& p) {
   const char* access = problem.layout == Layout::kTN ? "kColumnMajor"
                        : p.permute                   ? "kRowMajorPermute"
                                                      : "kRowMajorMovmatrix";
@@ -148,12 +148,12 @@ std::string Source(const Problem& problem, const TinyParameters& p) {
 }
 
 // Beside what the kernel has of its own.
-int64_t SpreadBytes(const Problem& problem, const P& p) {
+int64_t SpreadBytes(const Problem& problem, const Tiny& p) {
   if (p.overlap != 2) return 0;
   return std::max<int64_t>(0, SpreadSharedBytes(TinyCtas(problem, p)) - StaticSharedBytes(p));
 }
 
-LaunchPlan Plan(const Problem& problem, const TinyParameters& p) {
+LaunchPlan TinyPlan(const Problem& problem, const TinyParameters& p) {
   const auto constant = [](int64_t value) { return Expression::Constant(value); };
   const std::string valid_when = "M == " + std::to_string(problem.m) +
                                  " && N == " + std::to_string(problem.n) +
@@ -176,12 +176,12 @@ LaunchPlan Plan(const Problem& problem, const TinyParameters& p) {
 
 }  // namespace
 
-Config ToConfig(const TinyParameters& p) { return ConfigOf<TinyParameters>(p, kTable); }
+Config ToConfig(const TinyParameters& p) { return ConfigOf<TinyParameters>(p, kTinyTable); }
 
-Config LeastOfTiny() { return LeastOf<TinyParameters>(kTable); }
+Config LeastOfTiny() { return LeastOf<TinyParameters>(kTinyTable); }
 
 TinyParameters TinyFromConfig(const Config& config) {
-  return ParametersOf<TinyParameters>(config, kTable);
+  return ParametersOf<TinyParameters>(config, kTinyTable);
 }
 
 int64_t TinyThreads(const TinyParameters& p) {
@@ -207,8 +207,8 @@ std::vector<Config> TinyConfigs(const Problem& problem, const Target& target) {
   std::vector<Config> configs;
   for (const TinyParameters& tile : WarpTiles()) {
     for (const TinyParameters& p : Splits(tile)) {
-      if (!IsLegalTiny(problem, target, p) || !IsPlausible(problem, target, p)) continue;
-      for (const P& early : Overlaps(problem, target, p)) configs.push_back(ToConfig(early));
+      if (!IsLegalTiny(problem, target, p) || !IsPlausibleTiny(problem, target, p)) continue;
+      for (const Tiny& early : Overlaps(problem, target, p)) configs.push_back(ToConfig(early));
     }
   }
   return configs;
@@ -219,9 +219,9 @@ Candidate MakeTiny(const Problem& problem, const Config& config) {
   Candidate candidate;
   candidate.sources = DeviceSources({"ptx.cuh", "tiny.cuh"});
   candidate.entry = "hgemm.cu";
-  candidate.sources[candidate.entry] = Source(problem, p);
-  candidate.plan = Plan(problem, p);
-  candidate.provenance.family = kName;
+  candidate.sources[candidate.entry] = TinySource(problem, p);
+  candidate.plan = TinyPlan(problem, p);
+  candidate.provenance.family = kTinyName;
   candidate.provenance.config = config;
   return candidate;
 }

@@ -23,7 +23,7 @@ Problem With(Problem problem, Layout layout) {
   return problem;
 }
 
-int64_t Value(const Expression& expression, const Problem& p) {
+int64_t TinyValue(const Expression& expression, const Problem& p) {
   const auto value = expression.Evaluate({{"M", p.m}, {"N", p.n}, {"K", p.k}});
   EXPECT_TRUE(value.ok());
   return value.ok() ? *value : -1;
@@ -102,9 +102,10 @@ TEST(TinyFamily, PlanCoversCOnceWithTheThreadsOfTheSource) {
       ASSERT_EQ(candidate.plan.operations.size(), 1u);
       const auto& launch = std::get<LaunchOperation>(candidate.plan.operations[0]);
       const int64_t tile = p.warp_m * p.tile_warps_m * p.warp_n * p.tile_warps_n;
-      EXPECT_EQ(Value(launch.grid[0], problem) * tile, problem.m * problem.n * p.cluster_slices);
-      EXPECT_EQ(Value(launch.grid[0], problem) % Value(launch.cluster[0], problem), 0);
-      EXPECT_EQ(Value(launch.block[0], problem), TinyThreads(p));
+      EXPECT_EQ(TinyValue(launch.grid[0], problem) * tile,
+                problem.m * problem.n * p.cluster_slices);
+      EXPECT_EQ(TinyValue(launch.grid[0], problem) % TinyValue(launch.cluster[0], problem), 0);
+      EXPECT_EQ(TinyValue(launch.block[0], problem), TinyThreads(p));
       EXPECT_EQ(launch.nonportable_cluster, p.cluster_slices == 16);
       EXPECT_EQ(launch.arguments.size(), 3u);
     }
@@ -118,7 +119,7 @@ TEST(TinyFamily, OverlapSpreadsTheNextLaunch) {
   const auto shared = [&] {
     const Candidate candidate = MakeTiny(problem, ToConfig(p));
     const auto& launch = std::get<LaunchOperation>(candidate.plan.operations[0]);
-    return Value(launch.shared_bytes, problem);
+    return TinyValue(launch.shared_bytes, problem);
   };
   ASSERT_EQ(TinyCtas(problem, p), 128);
   EXPECT_EQ(shared(), 0);
@@ -130,8 +131,8 @@ TEST(TinyFamily, OverlapSpreadsTheNextLaunch) {
 TEST(TinyFamily, CandidateServesItsShapeOnly) {
   const Problem problem{64, 128, 64, Layout::kNN};
   const Candidate candidate = MakeTiny(problem, TinyConfigs(problem, Target{}).front());
-  EXPECT_EQ(Value(candidate.plan.valid_when, problem), 1);
-  EXPECT_EQ(Value(candidate.plan.valid_when, {64, 128, 128}), 0);
+  EXPECT_EQ(TinyValue(candidate.plan.valid_when, problem), 1);
+  EXPECT_EQ(TinyValue(candidate.plan.valid_when, {64, 128, 128}), 0);
   EXPECT_EQ(candidate.provenance.family, "tiny");
   EXPECT_TRUE(candidate.sources.contains("tiny.cuh"));
   EXPECT_THAT(candidate.sources.at(candidate.entry), HasSubstr("kM = 64, kN = 128, kK = 64"));

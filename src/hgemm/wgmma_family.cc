@@ -14,31 +14,31 @@
 namespace warpsmith::hgemm {
 namespace {
 
-constexpr char kName[] = "wgmma";
+constexpr char kWgmmaName[] = "wgmma";
 
-using P = WgmmaParameters;
-constexpr Parameter<P> kTable[] = {{"tile_m", &P::tile_m},
-                                   {"tile_n", &P::tile_n},
-                                   {"tile_k", &P::tile_k},
-                                   {"stages", &P::stages},
-                                   {"consumers", &P::consumers},
-                                   {"producer_warps", &P::producer_warps},
-                                   {"cluster_m", &P::cluster_m},
-                                   {"cluster_n", &P::cluster_n},
-                                   {"splits", &P::splits},
-                                   {"raster_group", &P::raster_group},
-                                   {"raster_along_m", &P::raster_along_m, 0},
-                                   {"persistent", &P::persistent, 0},
-                                   {"skew", &P::skew, 0},
-                                   {"ctas_per_sm", &P::ctas_per_sm},
-                                   {"tma_store", &P::tma_store, 0},
-                                   {"stream_c", &P::stream_c, 0},
-                                   {"slices", &P::slices},
-                                   {"ping_pong", &P::ping_pong, 0},
-                                   {"overlap", &P::overlap, 0},
-                                   {"direct_load", &P::direct_load, 0},
-                                   {"even_rounds", &P::even_rounds, 0},
-                                   {"l2_promotion", &P::l2_promotion}};
+using Wgmma = WgmmaParameters;
+constexpr Parameter<Wgmma> kWgmmaTable[] = {{"tile_m", &Wgmma::tile_m},
+                                            {"tile_n", &Wgmma::tile_n},
+                                            {"tile_k", &Wgmma::tile_k},
+                                            {"stages", &Wgmma::stages},
+                                            {"consumers", &Wgmma::consumers},
+                                            {"producer_warps", &Wgmma::producer_warps},
+                                            {"cluster_m", &Wgmma::cluster_m},
+                                            {"cluster_n", &Wgmma::cluster_n},
+                                            {"splits", &Wgmma::splits},
+                                            {"raster_group", &Wgmma::raster_group},
+                                            {"raster_along_m", &Wgmma::raster_along_m, 0},
+                                            {"persistent", &Wgmma::persistent, 0},
+                                            {"skew", &Wgmma::skew, 0},
+                                            {"ctas_per_sm", &Wgmma::ctas_per_sm},
+                                            {"tma_store", &Wgmma::tma_store, 0},
+                                            {"stream_c", &Wgmma::stream_c, 0},
+                                            {"slices", &Wgmma::slices},
+                                            {"ping_pong", &Wgmma::ping_pong, 0},
+                                            {"overlap", &Wgmma::overlap, 0},
+                                            {"direct_load", &Wgmma::direct_load, 0},
+                                            {"even_rounds", &Wgmma::even_rounds, 0},
+                                            {"l2_promotion", &Wgmma::l2_promotion}};
 
 // Of the second kernel, four columns each: CTAs for every SM, if there are so many columns.
 int64_t SumThreads(const Problem& problem) {
@@ -50,7 +50,7 @@ int64_t SumThreads(const Problem& problem) {
   return 32;
 }
 
-void WriteConfig(std::ostream& s, const Problem& problem, const P& p) {
+void WriteConfig(std::ostream& s, const Problem& problem, const Wgmma& p) {
   s << "struct Config {\n"
     << "  static constexpr int kTileM = " << p.tile_m << ", kTileN = " << p.tile_n
     << ", kTileK = " << p.tile_k << ", kStages = " << p.stages << ";\n"
@@ -78,13 +78,13 @@ struct OutputText {
   const char* parameter;
   const char* value;
 };
-OutputText OutputOf(const P& p) {
+OutputText OutputOf(const Wgmma& p) {
   if (p.tma_store) return {"const __grid_constant__ family::TensorMap c", "{&c, nullptr, nullptr}"};
   if (p.slices > 1) return {"float* partials", "{nullptr, nullptr, partials}"};
   return {"family::u16* c", "{nullptr, c, nullptr}"};
 }
 
-std::string Source(const Problem& problem, const P& p) {
+std::string WgmmaSource(const Problem& problem, const Wgmma& p) {
   const OutputText output = OutputOf(p);
   std::ostringstream s;
   s << "#include \"wgmma.cuh\"\n\n"
@@ -123,7 +123,7 @@ TensorMapArgument Map(const char* tensor, DType dtype, const char* rows, const c
   return map;
 }
 
-std::vector<Argument> Arguments(const Problem& problem, const P& p) {
+std::vector<Argument> Arguments(const Problem& problem, const Wgmma& p) {
   const DType dtype = problem.dtype;
   std::vector<Argument> arguments = {TensorArgument{"A"}};
   if (!p.direct_load) {
@@ -152,7 +152,7 @@ std::vector<Argument> Arguments(const Problem& problem, const P& p) {
 // CTAs: a cluster for every group of tiles and slice, or as many clusters as the device runs at
 // once, or (even_rounds) fewer, if they need no more rounds: what runs together is then a whole
 // patch of tiles, and SMs that would only shorten the last round rest.
-Expression Grid(const P& p) {
+Expression Grid(const Wgmma& p) {
   const auto groups = [](const char* size, int64_t tile) {
     return "ceil_div(" + std::string(size) + ", " + std::to_string(tile) + ")";
   };
@@ -166,7 +166,7 @@ Expression Grid(const P& p) {
   return Expression::Literal(clusters + " * " + std::to_string(WgmmaClusterSize(p) * p.slices));
 }
 
-Expression ValidWhen(const Problem& problem, const P& p) {
+Expression ValidWhen(const Problem& problem, const Wgmma& p) {
   std::string text = "M >= 1 && N >= 1 && K >= 1 && K % 8 == 0 && ceil_div(K, " +
                      std::to_string(p.tile_k) + ") >= " + std::to_string(WgmmaMinimumKBlocks(p));
   if (problem.layout == Layout::kNN || p.tma_store) text += " && N % 8 == 0";
@@ -177,13 +177,13 @@ Expression ValidWhen(const Problem& problem, const P& p) {
 constexpr char kPitch[] = "ceil_div(N, 8) * 8";
 
 // With `overlap`, at least what spreads the CTAs of two launches over the SMs.
-int64_t MainSharedBytes(const Problem& problem, const P& p) {
+int64_t MainSharedBytes(const Problem& problem, const Wgmma& p) {
   const int64_t ctas = CeilDiv(problem.m, p.tile_m) * CeilDiv(problem.n, p.tile_n) * WgmmaParts(p);
   const int64_t spread = p.overlap == 2 && !p.persistent ? SpreadSharedBytes(ctas) : 0;
   return std::max(spread, WgmmaSharedBytes(p));
 }
 
-LaunchOperation MainLaunch(const Problem& problem, const P& p) {
+LaunchOperation MainLaunch(const Problem& problem, const Wgmma& p) {
   const auto constant = [](int64_t value) { return Expression::Constant(value); };
   return {
       .kernel = "hgemm",
@@ -212,7 +212,7 @@ LaunchOperation SumLaunch(const Problem& problem) {
   return launch;
 }
 
-LaunchPlan Plan(const Problem& problem, const P& p) {
+LaunchPlan WgmmaPlan(const Problem& problem, const Wgmma& p) {
   LaunchPlan plan;
   plan.valid_when = ValidWhen(problem, p);
   plan.operations.emplace_back(MainLaunch(problem, p));
@@ -226,28 +226,28 @@ LaunchPlan Plan(const Problem& problem, const P& p) {
 
 }  // namespace
 
-Config ToConfig(const P& p) { return ConfigOf<P>(p, kTable); }
+Config ToConfig(const Wgmma& p) { return ConfigOf<Wgmma>(p, kWgmmaTable); }
 
-Config LeastOfWgmma() { return LeastOf<P>(kTable); }
+Config LeastOfWgmma() { return LeastOf<Wgmma>(kWgmmaTable); }
 
-P WgmmaFromConfig(const Config& config) { return ParametersOf<P>(config, kTable); }
+Wgmma WgmmaFromConfig(const Config& config) { return ParametersOf<Wgmma>(config, kWgmmaTable); }
 
 std::vector<Config> WgmmaConfigs(const Problem& problem, const Target& target) {
   std::vector<Config> configs;
-  for (const P& p : WgmmaChoices(problem, target)) configs.push_back(ToConfig(p));
+  for (const Wgmma& p : WgmmaChoices(problem, target)) configs.push_back(ToConfig(p));
   return configs;
 }
 
 Candidate MakeWgmma(const Problem& problem, const Config& config) {
-  const P p = WgmmaFromConfig(config);
+  const Wgmma p = WgmmaFromConfig(config);
   Candidate candidate;
   candidate.sources =
       DeviceSources({"ptx_sm90.cuh", "wgmma.cuh", "wgmma_load.cuh", "wgmma_multiply.cuh",
                      "wgmma_split.cuh", "wgmma_store.cuh", "wgmma_tile.cuh"});
   candidate.entry = "hgemm.cu";
-  candidate.sources[candidate.entry] = Source(problem, p);
-  candidate.plan = Plan(problem, p);
-  candidate.provenance.family = kName;
+  candidate.sources[candidate.entry] = WgmmaSource(problem, p);
+  candidate.plan = WgmmaPlan(problem, p);
+  candidate.provenance.family = kWgmmaName;
   candidate.provenance.config = config;
   return candidate;
 }

@@ -24,7 +24,7 @@ Sizes SizesOf(const Problem& problem, int64_t max_active_clusters) {
           {"max_active_clusters", max_active_clusters}};
 }
 
-int64_t Value(const Expression& expression, const Sizes& sizes) {
+int64_t WgmmaValue(const Expression& expression, const Sizes& sizes) {
   const Result<int64_t> value = expression.Evaluate(sizes);
   EXPECT_TRUE(value.ok()) << expression.text();
   return value.ok() ? *value : -1;
@@ -102,16 +102,17 @@ TEST(WgmmaFamily, PlanCoversEveryTileWithAClusterEach) {
   const Problem problem = {1000, 520, 4096, Layout::kTN};
   const LaunchOperation launch = LaunchOf(problem, {.cluster_m = 2, .splits = 4, .tma_store = 0});
   const Sizes sizes = SizesOf(problem, 16);
-  EXPECT_EQ(Value(launch.grid[0], sizes), 4 * 5 * 8);  // ceil(1000/256) * ceil(520/128) clusters
-  EXPECT_EQ(Value(launch.cluster[0], sizes), 8);
-  EXPECT_EQ(Value(launch.block[0], sizes), 288);
-  EXPECT_EQ(Value(launch.shared_bytes, sizes), 4 * 32768 + 80);
+  EXPECT_EQ(WgmmaValue(launch.grid[0], sizes),
+            4 * 5 * 8);  // ceil(1000/256) * ceil(520/128) clusters
+  EXPECT_EQ(WgmmaValue(launch.cluster[0], sizes), 8);
+  EXPECT_EQ(WgmmaValue(launch.block[0], sizes), 288);
+  EXPECT_EQ(WgmmaValue(launch.shared_bytes, sizes), 4 * 32768 + 80);
 }
 
 TEST(WgmmaFamily, PersistentGridStopsAtWhatIsResident) {
   const LaunchOperation launch = LaunchOf(kSquare, Large());
-  EXPECT_EQ(Value(launch.grid[0], SizesOf(kSquare, 132)), 132);
-  EXPECT_EQ(Value(launch.grid[0], SizesOf({128, 512, 64, Layout::kTN}, 132)), 2);
+  EXPECT_EQ(WgmmaValue(launch.grid[0], SizesOf(kSquare, 132)), 132);
+  EXPECT_EQ(WgmmaValue(launch.grid[0], SizesOf({128, 512, 64, Layout::kTN}, 132)), 2);
 }
 
 // 512 tiles take four rounds of 132 CTAs, or of 128; so do those of 66 and of 64 clusters of two.
@@ -119,22 +120,22 @@ TEST(WgmmaFamily, EvenRoundsTakeNoMoreCtasThanTheyNeed) {
   WgmmaParameters p = Large();
   p.even_rounds = 1;
   ASSERT_TRUE(IsLegalWgmma(kSquare, {}, p));
-  EXPECT_EQ(Value(LaunchOf(kSquare, p).grid[0], SizesOf(kSquare, 132)), 128);
-  EXPECT_EQ(Value(LaunchOf({128, 512, 64, Layout::kTN}, p).grid[0],
-                  SizesOf({128, 512, 64, Layout::kTN}, 132)),
+  EXPECT_EQ(WgmmaValue(LaunchOf(kSquare, p).grid[0], SizesOf(kSquare, 132)), 128);
+  EXPECT_EQ(WgmmaValue(LaunchOf({128, 512, 64, Layout::kTN}, p).grid[0],
+                       SizesOf({128, 512, 64, Layout::kTN}, 132)),
             2);
   p.cluster_m = 2;
-  EXPECT_EQ(Value(LaunchOf(kSquare, p).grid[0], SizesOf(kSquare, 66)), 128);
+  EXPECT_EQ(WgmmaValue(LaunchOf(kSquare, p).grid[0], SizesOf(kSquare, 66)), 128);
   p.persistent = 0;
   EXPECT_FALSE(IsLegalWgmma(kSquare, {}, p));
 }
 
 TEST(WgmmaFamily, PlanIsValidOnlyWhereTheKernelIsRight) {
   const LaunchPlan plan = MakeWgmma(kSquare, ToConfig(Large())).plan;
-  EXPECT_EQ(Value(plan.valid_when, SizesOf(kSquare, 132)), 1);
-  EXPECT_EQ(Value(plan.valid_when, SizesOf({1, 8, 8, Layout::kTN}, 132)), 1);
-  EXPECT_EQ(Value(plan.valid_when, SizesOf({128, 128, 100, Layout::kTN}, 132)), 0);
-  EXPECT_EQ(Value(plan.valid_when, SizesOf({128, 129, 128, Layout::kTN}, 132)), 0);
+  EXPECT_EQ(WgmmaValue(plan.valid_when, SizesOf(kSquare, 132)), 1);
+  EXPECT_EQ(WgmmaValue(plan.valid_when, SizesOf({1, 8, 8, Layout::kTN}, 132)), 1);
+  EXPECT_EQ(WgmmaValue(plan.valid_when, SizesOf({128, 128, 100, Layout::kTN}, 132)), 0);
+  EXPECT_EQ(WgmmaValue(plan.valid_when, SizesOf({128, 129, 128, Layout::kTN}, 132)), 0);
 }
 
 TEST(WgmmaFamily, TensorMapsFollowTheLayout) {
@@ -143,13 +144,13 @@ TEST(WgmmaFamily, TensorMapsFollowTheLayout) {
   const Problem nn = {4096, 2048, 1024, Layout::kNN};
   const Sizes sizes = SizesOf(nn, 132);
   const auto b = std::get<TensorMapArgument>(LaunchOf(nn, p).arguments.at(1));
-  EXPECT_EQ(Value(b.dims[0], sizes), 2048);
-  EXPECT_EQ(Value(b.dims[1], sizes), 1024);
-  EXPECT_EQ(Value(b.strides_bytes[0], sizes), 4096);
-  EXPECT_EQ(Value(b.box[1], sizes), 32);  // half a k-block: the other CTA sends the rest
+  EXPECT_EQ(WgmmaValue(b.dims[0], sizes), 2048);
+  EXPECT_EQ(WgmmaValue(b.dims[1], sizes), 1024);
+  EXPECT_EQ(WgmmaValue(b.strides_bytes[0], sizes), 4096);
+  EXPECT_EQ(WgmmaValue(b.box[1], sizes), 32);  // half a k-block: the other CTA sends the rest
   const auto tn = std::get<TensorMapArgument>(LaunchOf(kSquare, p).arguments.at(1));
-  EXPECT_EQ(Value(tn.box[0], sizes), 64);
-  EXPECT_EQ(Value(tn.box[1], sizes), 128);
+  EXPECT_EQ(WgmmaValue(tn.box[0], sizes), 64);
+  EXPECT_EQ(WgmmaValue(tn.box[1], sizes), 128);
   EXPECT_EQ(tn.swizzle, Swizzle::k128B);
 }
 
@@ -176,14 +177,14 @@ TEST(WgmmaFamily, SlicesMeetInAWorkspaceThatASecondKernelAddsUp) {
   const Sizes sizes = SizesOf(kDeep, 32);
   ASSERT_EQ(plan.operations.size(), 2u);
   ASSERT_EQ(plan.workspaces.size(), 1u);
-  EXPECT_EQ(Value(plan.workspaces[0].bytes, sizes), 8 * 256 * 256 * 4);
+  EXPECT_EQ(WgmmaValue(plan.workspaces[0].bytes, sizes), 8 * 256 * 256 * 4);
   const auto& main = std::get<LaunchOperation>(plan.operations[0]);
   const auto& sum = std::get<LaunchOperation>(plan.operations[1]);
-  EXPECT_EQ(Value(main.grid[0], sizes), 4 * 4 * 8);
+  EXPECT_EQ(WgmmaValue(main.grid[0], sizes), 4 * 4 * 8);
   EXPECT_FALSE(main.programmatic);
   EXPECT_EQ(std::get<WorkspaceArgument>(main.arguments.at(2)).workspace, "partials");
-  EXPECT_EQ(Value(sum.grid[0], sizes), 256 * 64 / 64);  // for all SMs
-  EXPECT_EQ(Value(sum.block[0], sizes), 64);
+  EXPECT_EQ(WgmmaValue(sum.grid[0], sizes), 256 * 64 / 64);  // for all SMs
+  EXPECT_EQ(WgmmaValue(sum.block[0], sizes), 64);
   EXPECT_TRUE(sum.programmatic);
   EXPECT_NE(candidate.sources.at("hgemm.cu").find("hgemm_sum"), std::string::npos);
 }
@@ -193,7 +194,7 @@ TEST(WgmmaFamily, WorkspaceOfUnalignedRowsHasRoomForWholeGroups) {
   const Problem odd = {100, 99, 16384, Layout::kTN};
   ASSERT_TRUE(IsLegalWgmma(odd, {}, kSliced));
   const LaunchPlan plan = MakeWgmma(odd, ToConfig(kSliced)).plan;
-  EXPECT_EQ(Value(plan.workspaces.at(0).bytes, SizesOf(odd, 1)), 8 * 100 * 104 * 4);
+  EXPECT_EQ(WgmmaValue(plan.workspaces.at(0).bytes, SizesOf(odd, 1)), 8 * 100 * 104 * 4);
 }
 
 TEST(WgmmaFamily, EverySliceOfEverySplitNeedsABlock) {
@@ -250,7 +251,7 @@ TEST(WgmmaFamily, DirectLoadsTakePointersAndAWarpgroupOfProducers) {
   const LaunchOperation launch = LaunchOf(problem, p);
   EXPECT_EQ(std::get<TensorArgument>(launch.arguments.at(0)).tensor, "A");
   EXPECT_EQ(std::get<TensorArgument>(launch.arguments.at(1)).tensor, "B");
-  EXPECT_EQ(Value(launch.block[0], SizesOf(problem, 1)), 256);
+  EXPECT_EQ(WgmmaValue(launch.block[0], SizesOf(problem, 1)), 256);
   p.cluster_m = 2;  // nobody shares what threads copy
   EXPECT_FALSE(IsLegalWgmma(problem, {}, p));
   p.cluster_m = 1, p.producer_warps = 1;
@@ -356,13 +357,13 @@ TEST(WgmmaFamily, OverlapSpreadsTheNextLaunch) {
   WgmmaParameters p{.tile_m = 64, .tile_n = 32, .stages = 4, .consumers = 1, .overlap = 1};
   const Sizes sizes = SizesOf(problem, 132);
   const auto fit = [&] {
-    return 233472 / (Value(LaunchOf(problem, p).shared_bytes, sizes) + 1024);
+    return 233472 / (WgmmaValue(LaunchOf(problem, p).shared_bytes, sizes) + 1024);
   };
   EXPECT_EQ(fit(), 4);
   p.overlap = 2;
   EXPECT_EQ(fit(), 2);
   p.stages = 10;  // too large already
-  EXPECT_EQ(Value(LaunchOf(problem, p).shared_bytes, sizes), WgmmaSharedBytes(p));
+  EXPECT_EQ(WgmmaValue(LaunchOf(problem, p).shared_bytes, sizes), WgmmaSharedBytes(p));
 }
 
 // The deepest rings, of eight stages, and those of which two fit an SM; for slices those that leave

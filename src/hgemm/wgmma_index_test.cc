@@ -13,21 +13,21 @@
 namespace warpsmith::hgemm::wgmma {
 namespace {
 
-struct Base : PlainConfiguration {
+struct IndexBase : PlainConfiguration {
   static constexpr int kTileM = 128, kTileN = 128, kTileK = 64, kStages = 4;
   static constexpr int kConsumers = 2, kRasterGroup = 8;
 };
 
-struct Sliced : Base {
+struct IndexSliced : IndexBase {
   static constexpr int kSplits = 2, kSlices = 3;
 };
 
-struct Turns : Base {
+struct IndexTurns : IndexBase {
   static constexpr bool kPersistent = true, kPingPong = true, kRasterAlongM = false;
   static constexpr int kRasterGroup = 4;
 };
 
-struct InCluster : Base {
+struct InCluster : IndexBase {
   static constexpr int kClusterM = 2, kClusterN = 2;
 };
 
@@ -76,9 +76,9 @@ void ExpectEveryBlockOnce(const Problem& problem, int clusters) {
 }
 
 TEST(WgmmaIndex, EveryKBlockOfEveryTileIsMultipliedOnce) {
-  ExpectEveryBlockOnce<Base>({1000, 1300, 200}, 8 * 11);
-  ExpectEveryBlockOnce<Sliced>({300, 260, 64 * 17}, 3 * 3 * 3);
-  ExpectEveryBlockOnce<Turns>({1500, 900, 128}, 13);
+  ExpectEveryBlockOnce<IndexBase>({1000, 1300, 200}, 8 * 11);
+  ExpectEveryBlockOnce<IndexSliced>({300, 260, 64 * 17}, 3 * 3 * 3);
+  ExpectEveryBlockOnce<IndexTurns>({1500, 900, 128}, 13);
   ExpectEveryBlockOnce<InCluster>({700, 600, 64}, 3 * 3);
 }
 
@@ -99,14 +99,14 @@ TEST(WgmmaIndex, TurnsMeetTheProducerAtTheSameStage) {
 
 // Partial sums that splits send each other land side by side in the owner's memory.
 TEST(WgmmaIndex, InboxHoldsEveryPartOnceWithoutGaps) {
-  using G = Geometry<Sliced>;
+  using G = Geometry<IndexSliced>;
   std::set<unsigned> offsets;
-  for (int from = 0; from < Sliced::kSplits; ++from) {
-    for (int warpgroup = 0; warpgroup < Sliced::kConsumers; ++warpgroup) {
-      for (int own = 0; own < G::kWarpgroupN / 8 / Sliced::kSplits; ++own) {
+  for (int from = 0; from < IndexSliced::kSplits; ++from) {
+    for (int warpgroup = 0; warpgroup < IndexSliced::kConsumers; ++warpgroup) {
+      for (int own = 0; own < G::kWarpgroupN / 8 / IndexSliced::kSplits; ++own) {
         for (threadIdx.x = 0; threadIdx.x < 128; ++threadIdx.x) {
           const Warpgroup group{warpgroup, 0, 0};
-          EXPECT_TRUE(offsets.insert(InboxOffset<Sliced>(from, group, 0, own)).second);
+          EXPECT_TRUE(offsets.insert(InboxOffset<IndexSliced>(from, group, 0, own)).second);
         }
       }
     }

@@ -11,7 +11,7 @@
 namespace warpsmith::hgemm {
 namespace {
 
-using P = WgmmaParameters;
+using Wgmma = WgmmaParameters;
 
 // What stands here is what docs/perf/hgemm.md found to pay: values that never came within 2 % of
 // the best of any shape are left out, so that a search meets what can win.
@@ -25,14 +25,14 @@ constexpr int64_t kSharedBytesOfHalfAnSm = 232448 / 2 - 1;  // two CTAs side by 
 struct TileGrid {
   int64_t m = 0, n = 0;  // tiles along each axis
 
-  int64_t ctas(const P& p) const { return m * n * WgmmaParts(p); }
+  int64_t ctas(const Wgmma& p) const { return m * n * WgmmaParts(p); }
 };
 
-TileGrid Tiles(const Problem& problem, const P& p) {
+TileGrid Tiles(const Problem& problem, const Wgmma& p) {
   return {CeilDiv(problem.m, p.tile_m), CeilDiv(problem.n, p.tile_n)};
 }
 
-bool IsTilePlausible(const Problem& problem, const Target& target, const P& p) {
+bool IsTilePlausible(const Problem& problem, const Target& target, const Wgmma& p) {
   const int64_t waves = CeilDiv(Tiles(problem, p).ctas(p), target.sm_count);
   if (p.tile_m > 64 && p.tile_m / 2 >= problem.m) return false;
   if (p.tile_n > 32 && p.tile_n / 2 >= problem.n) return false;
@@ -47,7 +47,7 @@ bool IsTilePlausible(const Problem& problem, const Target& target, const P& p) {
 }
 
 // Slices are for the SMs that splits leave idle; what they write is read once more.
-bool IsSplitPlausible(const Problem& problem, const Target& target, const P& p) {
+bool IsSplitPlausible(const Problem& problem, const Target& target, const Wgmma& p) {
   const int64_t ctas = Tiles(problem, p).ctas(p);
   if (WgmmaParts(p) == 1) return true;
   if (p.splits > 1 && p.slices > 1) return false;
@@ -58,11 +58,11 @@ bool IsSplitPlausible(const Problem& problem, const Target& target, const P& p) 
 }
 
 // What a tile takes of a ring, at least two.
-int64_t StagesOfTile(const Problem& problem, const P& p) {
+int64_t StagesOfTile(const Problem& problem, const Wgmma& p) {
   return std::max<int64_t>(2, CeilDiv(problem.k, p.tile_k * WgmmaParts(p)));
 }
 
-bool IsRingPlausible(const Problem& problem, const P& p) {
+bool IsRingPlausible(const Problem& problem, const Wgmma& p) {
   // The same bytes in finer steps are better, unless a barrier a step is too much of it.
   if (p.tile_k == 128 && (p.stages < 3 || p.tile_m * p.tile_n > 64 * 64)) return false;
   // Persistent CTAs load for the tiles to come while they store.
@@ -71,7 +71,7 @@ bool IsRingPlausible(const Problem& problem, const P& p) {
 
 // Rows are read 128 bytes at a time. Where they come from memory and only a tile or two wants each
 // of them, a kernel is faster if L2 does not fetch the next 128 bytes along (docs/perf/hgemm.md).
-int64_t BestPromotion(const Problem& problem, const P& p) {
+int64_t BestPromotion(const Problem& problem, const Wgmma& p) {
   constexpr int64_t kFewRows = 128, kOperandBytes = int64_t{24} << 20;
   const bool is_thin = std::min(problem.m, problem.n) <= kFewRows;
   const bool is_large = 2 * problem.k * (problem.m + problem.n) >= kOperandBytes;
@@ -80,17 +80,17 @@ int64_t BestPromotion(const Problem& problem, const P& p) {
 
 // C that leaves L2 first leaves room for operands that are read again; where K is deep it makes no
 // difference.
-bool StreamsC(const Problem& problem, const P& p) {
+bool StreamsC(const Problem& problem, const Wgmma& p) {
   return problem.k <= 2048 && p.persistent && problem.m * problem.n * 2 >= kL2Bytes / 2;
 }
 
 // Turns hide stores behind products: small tiles only where stores are a part of the time that
 // shows, for they are read more often.
-bool IsTurnPlausible(const Problem& problem, const P& p) {
+bool IsTurnPlausible(const Problem& problem, const Wgmma& p) {
   return problem.k <= 2048 || p.tile_m * p.tile_n >= 128 * 128;
 }
 
-bool IsPlausible(const Problem& problem, const Target& target, const P& p) {
+bool IsPlausible(const Problem& problem, const Target& target, const Wgmma& p) {
   const TileGrid tiles = Tiles(problem, p);
   const int64_t ctas = tiles.ctas(p);
   const bool one_wave = ctas <= target.sm_count * p.ctas_per_sm;
@@ -107,9 +107,9 @@ bool IsPlausible(const Problem& problem, const Target& target, const P& p) {
 
 // Orders worth telling apart: two where all tiles run at once, else groups up to the lines there
 // are.
-bool IsRasterPlausible(const Problem& problem, const Target& target, const P& p) {
+bool IsRasterPlausible(const Problem& problem, const Target& target, const Wgmma& p) {
   const TileGrid tiles = Tiles(problem, p);
-  const P usual;
+  const Wgmma usual;
   if (tiles.ctas(p) <= target.sm_count) {
     const bool across = p.raster_group == 4 && p.raster_along_m == 0;
     const bool is_usual =
@@ -124,7 +124,7 @@ bool IsRasterPlausible(const Problem& problem, const Target& target, const P& p)
 }
 
 // Where power is the limit, and it makes a difference.
-bool AreEvenRoundsPlausible(const Problem& problem, const Target& target, const P& p) {
+bool AreEvenRoundsPlausible(const Problem& problem, const Target& target, const Wgmma& p) {
   if (!p.even_rounds) return true;
   if (!p.persistent || !p.tma_store || p.ping_pong || p.skew || p.stream_c) return false;
   if (problem.k < 1024 || p.raster_group < 8) return false;
@@ -137,7 +137,7 @@ bool AreEvenRoundsPlausible(const Problem& problem, const Target& target, const 
 // Whether launches that follow each other overlap. Where a kernel takes long nothing is gained, and
 // splits that wait without sharing loads lose up to a third. 1 is for CTAs that take an SM each:
 // smaller ones would crowd on the few SMs that the launch ahead leaves idle.
-bool IsOverlapPlausible(const Problem& problem, const Target& target, const P& p) {
+bool IsOverlapPlausible(const Problem& problem, const Target& target, const Wgmma& p) {
   constexpr int64_t kMostProducts = int64_t{1} << 34;
   const bool is_short = problem.m * problem.n * problem.k <= kMostProducts;
   const bool shares = p.cluster_m * p.cluster_n > 1;
@@ -149,12 +149,12 @@ bool IsOverlapPlausible(const Problem& problem, const Target& target, const P& p
 
 // ---- enumeration: each step extends every configuration of the step before ----
 
-using All = std::vector<P>;
+using All = std::vector<Wgmma>;
 
 template <class Set>
 All Extend(const All& from, std::initializer_list<int64_t> values, Set set) {
   All all;
-  for (const P& p : from) {
+  for (const Wgmma& p : from) {
     for (const int64_t value : values) {
       all.push_back(p);
       set(all.back(), value);
@@ -180,8 +180,8 @@ All TileChoices() {
            {256, 96, 2},  {256, 128, 2}, {256, 192, 2}}) {
     all.push_back({.tile_m = m, .tile_n = n, .consumers = consumers});
   }
-  all = Extend(all, {64, 128}, [](P& p, int64_t v) { p.tile_k = v; });
-  return Extend(all, {1, 4}, [](P& p, int64_t v) { p.producer_warps = v; });
+  all = Extend(all, {64, 128}, [](Wgmma& p, int64_t v) { p.tile_k = v; });
+  return Extend(all, {1, 4}, [](Wgmma& p, int64_t v) { p.producer_warps = v; });
 }
 
 // Tiles that one warpgroup works on alone while the other has the next one: from what it can hold,
@@ -192,11 +192,11 @@ All PingPongTiles() {
            {64, 128}, {64, 256}, {128, 64}, {128, 128}, {128, 192}, {192, 128}, {256, 64}}) {
     all.push_back({.tile_m = m, .tile_n = n, .consumers = 2, .persistent = 1, .ping_pong = 1});
   }
-  return Extend(all, {1, 4}, [](P& p, int64_t v) { p.producer_warps = v; });
+  return Extend(all, {1, 4}, [](Wgmma& p, int64_t v) { p.producer_warps = v; });
 }
 
 // setmaxnreg only where registers are short: it needs a warpgroup for the producer.
-bool IsProducerPlausible(const P& p) {
+bool IsProducerPlausible(const Wgmma& p) {
   if (WgmmaAccumulators(p) < 128) return p.producer_warps == 1;
   if (p.ping_pong) return (p.producer_warps == 4) == (WgmmaAccumulators(p) > 128);
   return p.persistent || p.producer_warps == 1;
@@ -208,7 +208,7 @@ bool IsProducerPlausible(const P& p) {
 // fill the GPCs need and launches that overlap.
 All WithStages(const Problem& problem, const Target& target, const All& from) {
   All all;
-  for (P p : from) {
+  for (Wgmma p : from) {
     int deepest = 0, usual = 0;
     bool halves = p.persistent || p.slices > 1;  // none is wanted, or taken already
     bool tiles = !p.persistent;                  // the same
@@ -233,13 +233,13 @@ All WithStages(const Problem& problem, const Target& target, const All& from) {
 }
 
 All SplitChoices(const Problem& problem, const Target& target) {
-  All all = Filter(TileChoices(), [&](const P& p) {
+  All all = Filter(TileChoices(), [&](const Wgmma& p) {
     return HasWgmmaInstruction(p, problem.layout) && IsTilePlausible(problem, target, p);
   });
-  all = Extend(all, {1, 2, 4, 8}, [](P& p, int64_t v) { p.splits = v; });
-  all = Extend(all, {1, 4, 8, 16, 32}, [](P& p, int64_t v) { p.slices = v; });
-  all = Filter(all, [&](const P& p) { return IsSplitPlausible(problem, target, p); });
-  all = Extend(all, {0, 1}, [](P& p, int64_t v) { p.persistent = v; });
+  all = Extend(all, {1, 2, 4, 8}, [](Wgmma& p, int64_t v) { p.splits = v; });
+  all = Extend(all, {1, 4, 8, 16, 32}, [](Wgmma& p, int64_t v) { p.slices = v; });
+  all = Filter(all, [&](const Wgmma& p) { return IsSplitPlausible(problem, target, p); });
+  all = Extend(all, {0, 1}, [](Wgmma& p, int64_t v) { p.persistent = v; });
   return Filter(all, IsProducerPlausible);
 }
 
@@ -258,14 +258,14 @@ All DirectTiles() {
 All DirectChoices(const Problem& problem, const Target& target) {
   constexpr int64_t kMostProducts = int64_t{1} << 28;
   if (problem.m * problem.n * problem.k > kMostProducts) return {};
-  return Filter(DirectTiles(), [&](const P& p) {
+  return Filter(DirectTiles(), [&](const Wgmma& p) {
     return HasWgmmaInstruction(p, problem.layout) && IsTilePlausible(problem, target, p) &&
            Tiles(problem, p).ctas(p) <= 2 * target.sm_count;
   });
 }
 
 All TurnChoices(const Problem& problem, const Target& target) {
-  return Filter(PingPongTiles(), [&](const P& p) {
+  return Filter(PingPongTiles(), [&](const Wgmma& p) {
     return HasWgmmaInstruction(p, problem.layout) && IsProducerPlausible(p) &&
            IsTilePlausible(problem, target, p) && IsTurnPlausible(problem, p);
   });
@@ -273,24 +273,24 @@ All TurnChoices(const Problem& problem, const Target& target) {
 
 }  // namespace
 
-std::vector<P> WgmmaChoices(const Problem& problem, const Target& target) {
+std::vector<Wgmma> WgmmaChoices(const Problem& problem, const Target& target) {
   All all = SplitChoices(problem, target);
   const All turns = TurnChoices(problem, target);
   all.insert(all.end(), turns.begin(), turns.end());
   const All direct = DirectChoices(problem, target);
   all.insert(all.end(), direct.begin(), direct.end());
-  all = Extend(all, {1, 2}, [](P& p, int64_t v) { p.cluster_m = v; });
-  all = Extend(all, {1, 2}, [](P& p, int64_t v) { p.cluster_n = v; });
-  all = Extend(all, {0, 1}, [](P& p, int64_t v) { p.tma_store = v; });
-  all = Extend(all, {0, 1}, [](P& p, int64_t v) { p.stream_c = v; });
+  all = Extend(all, {1, 2}, [](Wgmma& p, int64_t v) { p.cluster_m = v; });
+  all = Extend(all, {1, 2}, [](Wgmma& p, int64_t v) { p.cluster_n = v; });
+  all = Extend(all, {0, 1}, [](Wgmma& p, int64_t v) { p.tma_store = v; });
+  all = Extend(all, {0, 1}, [](Wgmma& p, int64_t v) { p.stream_c = v; });
   all = WithStages(problem, target, all);
-  all = Extend(all, {1, 4, 8, 16}, [](P& p, int64_t v) { p.raster_group = v; });
-  all = Extend(all, {0, 1}, [](P& p, int64_t v) { p.raster_along_m = v; });
-  all = Extend(all, {0, 1}, [](P& p, int64_t v) { p.even_rounds = v; });
-  all = Filter(all, [&](const P& p) { return AreEvenRoundsPlausible(problem, target, p); });
-  all = Extend(all, {0, 1, 2}, [](P& p, int64_t v) { p.overlap = v; });
-  for (P& p : all) p.l2_promotion = BestPromotion(problem, p);
-  return Filter(all, [&](const P& p) {
+  all = Extend(all, {1, 4, 8, 16}, [](Wgmma& p, int64_t v) { p.raster_group = v; });
+  all = Extend(all, {0, 1}, [](Wgmma& p, int64_t v) { p.raster_along_m = v; });
+  all = Extend(all, {0, 1}, [](Wgmma& p, int64_t v) { p.even_rounds = v; });
+  all = Filter(all, [&](const Wgmma& p) { return AreEvenRoundsPlausible(problem, target, p); });
+  all = Extend(all, {0, 1, 2}, [](Wgmma& p, int64_t v) { p.overlap = v; });
+  for (Wgmma& p : all) p.l2_promotion = BestPromotion(problem, p);
+  return Filter(all, [&](const Wgmma& p) {
     return IsLegalWgmma(problem, target, p) && IsRasterPlausible(problem, target, p) &&
            IsOverlapPlausible(problem, target, p);
   });

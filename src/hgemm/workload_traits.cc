@@ -70,7 +70,7 @@ constexpr int64_t kSmRegisters = 65536;
 constexpr int64_t kSmThreads = 2048;
 constexpr int64_t kWgmmaOtherRegisters = 40;  // beside the accumulators
 
-double AsDouble(int64_t value) { return static_cast<double>(value); }
+double Double(int64_t value) { return static_cast<double>(value); }
 
 int64_t Residency(int64_t threads, int64_t registers_a_thread, int64_t shared_bytes) {
   const int64_t by_registers = kSmRegisters / std::max<int64_t>(1, registers_a_thread * threads);
@@ -81,27 +81,27 @@ int64_t Residency(int64_t threads, int64_t registers_a_thread, int64_t shared_by
 
 // CTAs that begin together do so when the last of them has its place.
 double ClusterStart(int64_t cluster) {
-  return cluster == 1 ? 0 : kClusterStart + kClusterStartPerCta * AsDouble(cluster);
+  return cluster == 1 ? 0 : kClusterStart + kClusterStartPerCta * Double(cluster);
 }
 
 // Of CTAs that store at once, side by side on the SMs.
 double StoreCycles(const Traits& t, const Target& target) {
-  const double bytes = AsDouble(t.tile_m * t.tile_n * 2);
-  const double at_once = AsDouble(std::min<int64_t>(t.ctas, target.sm_count));
+  const double bytes = Double(t.tile_m * t.tile_n * 2);
+  const double at_once = Double(std::min<int64_t>(t.ctas, target.sm_count));
   return std::max(bytes / kStoreBytesPerCycle, at_once * bytes / kStoreBytesPerCycleAll);
 }
 
 // Sums of the CTAs of a cluster added through distributed shared memory.
 double ClusterReduceCycles(int64_t sums_sent, int64_t splits) {
   if (splits == 1) return 0;
-  return 2 * kClusterBarrier + AsDouble(sums_sent * 4) / kDistributedBytesPerCycle;
+  return 2 * kClusterBarrier + Double(sums_sent * 4) / kDistributedBytesPerCycle;
 }
 
 // A second kernel that adds partial sums up: its launch, and what is written and read once more.
 double SecondKernelUs(const Problem& problem, const Target& target, int64_t parts, bool early) {
-  const double bytes = AsDouble(problem.m * problem.n * 4 * parts);
+  const double bytes = Double(problem.m * problem.n * 4 * parts);
   if (!early) return kSecondLaunchUs + 2 * bytes / kPartialBytesPerUs;
-  const double sms = std::min(AsDouble(target.sm_count), AsDouble(problem.m * problem.n) / 128);
+  const double sms = std::min(Double(target.sm_count), Double(problem.m * problem.n) / 128);
   return kEarlyLaunchUs + bytes / kEarlyL2BytesPerUs +
          bytes / std::max(1.0, sms) / kSumBytesPerUsSm;
 }
@@ -126,16 +126,16 @@ double WgmmaOverlapUs(const Traits& t, const Target& target, const WgmmaParamete
 // Sums of the warp groups of a CTA added through its shared memory.
 double SliceReduceCycles(int64_t tile_elements, int64_t slices) {
   if (slices == 1) return 0;
-  return 2 * kBarrier + AsDouble(tile_elements * 4 * slices) / 128;
+  return 2 * kBarrier + Double(tile_elements * 4 * slices) / 128;
 }
 
 // Tensor-core cycles of one CTA whose `warps` are spread over four tensor cores, with so many
 // chains of mma that do not depend on each other in each warp.
 double MmaCycles(int64_t tile_m, int64_t tile_n, int64_t k, int64_t warps, int64_t chains) {
-  const double instructions = AsDouble(tile_m * tile_n * k) / (16 * 8 * 16);
-  const double a_core = instructions / AsDouble(std::min<int64_t>(warps, 4));
-  const double warps_a_core = AsDouble(CeilDiv(warps, 4));
-  const double interval = std::max(kMmaCycles, kMmaLatency / (AsDouble(chains) * warps_a_core));
+  const double instructions = Double(tile_m * tile_n * k) / (16 * 8 * 16);
+  const double a_core = instructions / Double(std::min<int64_t>(warps, 4));
+  const double warps_a_core = Double(CeilDiv(warps, 4));
+  const double interval = std::max(kMmaCycles, kMmaLatency / (Double(chains) * warps_a_core));
   return a_core * interval;
 }
 
@@ -165,19 +165,19 @@ Traits TinyTraits(const Problem& problem, const Target& target, const Config& co
   t.tensor_cycles =
       MmaCycles(t.tile_m, t.tile_n, cta_k, TinyThreads(p) / 32, fragments * p.accumulators);
   // Warps side by side load the same rows again; most of that is caught by L1, not all.
-  const double reread = 1 + kTinyReread * AsDouble(p.tile_warps_m + p.tile_warps_n - 2);
-  t.l2_bytes = AsDouble((t.tile_m + t.tile_n) * cta_k * 2) * reread;
+  const double reread = 1 + kTinyReread * Double(p.tile_warps_m + p.tile_warps_n - 2);
+  t.l2_bytes = Double((t.tile_m + t.tile_n) * cta_k * 2) * reread;
   t.received_bytes = t.l2_bytes;
   // A batch of `unroll` blocks is one round trip; the next one is under way meanwhile. Every load
   // is an instruction of 32 lanes that touches 8 rows.
-  const double loads = AsDouble(unroll * (p.warp_m / 8 + p.warp_n / 8));
+  const double loads = Double(unroll * (p.warp_m / 8 + p.warp_n / 8));
   const double batch = std::max(kLoadLatency / (blocks > p.unroll ? 2 : 1), loads * kLoadIssue);
-  const double chain = AsDouble(2 * blocks) * std::max(kMmaLatency / AsDouble(p.accumulators),
-                                                       AsDouble(fragments) * kMmaCycles);
+  const double chain = Double(2 * blocks) * std::max(kMmaLatency / Double(p.accumulators),
+                                                     Double(fragments) * kMmaCycles);
   const double shuffle = problem.layout == Layout::kNN ? 0.15 : 0;
-  t.chain_cycles = kLoadLatency + AsDouble(CeilDiv(blocks, p.unroll) - 1) * batch +
+  t.chain_cycles = kLoadLatency + Double(CeilDiv(blocks, p.unroll) - 1) * batch +
                    loads * kLoadIssue + chain * (1 + shuffle);
-  t.ramp_cycles = kTinyRamp + kCtaLaunch * AsDouble(CeilDiv(t.ctas, target.sm_count) - 1);
+  t.ramp_cycles = kTinyRamp + kCtaLaunch * Double(CeilDiv(t.ctas, target.sm_count) - 1);
   t.epilogue_cycles = kTinyEpilogue + StoreCycles(t, target) +
                       SliceReduceCycles(t.tile_m * t.tile_n, p.slice_warps) +
                       ClusterReduceCycles(t.tile_m * t.tile_n, p.cluster_slices);
@@ -202,14 +202,13 @@ Traits MmaSyncTraits(const Problem& problem, const Target& target, const Config&
   t.tensor_cycles = MmaCycles(p.tile_m, p.tile_n, blocks * p.tile_k, warps, fragments);
   // Fragments come out of shared memory at 128 bytes a cycle: small warp tiles are bound by that.
   const double fragment_bytes =
-      AsDouble(warps * operands * 4 * 32) * AsDouble(p.tile_k / p.warps_k / 16);
-  t.tensor_cycles = std::max(t.tensor_cycles, AsDouble(blocks) * fragment_bytes / 128);
-  t.l2_bytes = AsDouble((p.tile_m + p.tile_n) * p.tile_k * 2 * blocks);
+      Double(warps * operands * 4 * 32) * Double(p.tile_k / p.warps_k / 16);
+  t.tensor_cycles = std::max(t.tensor_cycles, Double(blocks) * fragment_bytes / 128);
+  t.l2_bytes = Double((p.tile_m + p.tile_n) * p.tile_k * 2 * blocks);
   t.received_bytes = t.l2_bytes;
-  const double a_block = t.tensor_cycles / AsDouble(blocks) + 2 * kBarrier;
-  t.chain_cycles =
-      AsDouble(blocks) *
-      RingPeriod(a_block, kLoadLatency, t.l2_bytes / AsDouble(blocks), AsDouble(p.stages - 1));
+  const double a_block = t.tensor_cycles / Double(blocks) + 2 * kBarrier;
+  t.chain_cycles = Double(blocks) * RingPeriod(a_block, kLoadLatency, t.l2_bytes / Double(blocks),
+                                               Double(p.stages - 1));
   t.ramp_cycles = kLoadLatency + 250;
   t.epilogue_cycles = 200 + StoreCycles(t, target) * (p.staged_store ? 1.0 : kUnstagedStore) +
                       SliceReduceCycles(p.tile_m * p.tile_n, p.warps_k);
@@ -225,15 +224,15 @@ Traits MmaSyncTraits(const Problem& problem, const Target& target, const Config&
 }
 
 double WgmmaTensorCycles(const WgmmaParameters& p, int64_t blocks) {
-  const double columns = AsDouble(WgmmaWarpgroupColumns(p));
-  return AsDouble(p.tile_m * p.tile_n * blocks * p.tile_k) / kWgmmaMultiplyAddsPerCycle *
+  const double columns = Double(WgmmaWarpgroupColumns(p));
+  return Double(p.tile_m * p.tile_n * blocks * p.tile_k) / kWgmmaMultiplyAddsPerCycle *
          std::max(1.0, kLeastColumns / columns);
 }
 
 // Of a k-block, in a CTA alone. What a warpgroup waits before it goes on, those that share the tile
 // fill with products of theirs.
 double WgmmaBlockCycles(const WgmmaParameters& p, double multiply) {
-  const double own = multiply / AsDouble(WgmmaSharers(p));
+  const double own = multiply / Double(WgmmaSharers(p));
   return own + std::max(multiply - own, kBlockCycles) + (p.direct_load ? kDirectBlock : 0);
 }
 
@@ -245,10 +244,9 @@ double WgmmaChainCycles(const WgmmaParameters& p, double multiply, double bytes,
   // A stage that is multicast is free only when all its readers are through with it.
   const double refill = kRefillLatency + (p.cluster_m * p.cluster_n > 1 ? kMulticastWait : 0);
   // One group of wgmma is in flight, so that the stage before it is given back late.
-  const double stages = AsDouble(p.stages) - kStageInFlight;
-  const double refilled =
-      AsDouble(std::max<int64_t>(0, blocks * tiles - p.stages)) / AsDouble(tiles);
-  return (AsDouble(blocks) - refilled) * a_block +
+  const double stages = Double(p.stages) - kStageInFlight;
+  const double refilled = Double(std::max<int64_t>(0, blocks * tiles - p.stages)) / Double(tiles);
+  return (Double(blocks) - refilled) * a_block +
          refilled * RingPeriod(a_block, refill, bytes, stages);
 }
 
@@ -256,7 +254,7 @@ double WgmmaChainCycles(const WgmmaParameters& p, double multiply, double bytes,
 double TmaStoreWaits(const WgmmaParameters& p) {
   if (!p.persistent) return kTmaStoreWait;
   const int64_t panels = 2 * WgmmaAccumulators(p) / WgmmaPanelColumns(p);
-  return kTmaStoreWait * AsDouble(CeilDiv(panels, WgmmaStorePanels(p)));
+  return kTmaStoreWait * Double(CeilDiv(panels, WgmmaStorePanels(p)));
 }
 
 Traits WgmmaTraits(const Problem& problem, const Target& target, const Config& config) {
@@ -273,23 +271,23 @@ Traits WgmmaTraits(const Problem& problem, const Target& target, const Config& c
       std::max(p.ctas_per_sm, Residency(WgmmaThreads(p), registers, WgmmaSharedBytes(p)));
   t.cluster = WgmmaClusterSize(p);
   t.tensor_cycles = WgmmaTensorCycles(p, blocks);
-  t.l2_bytes = AsDouble(blocks * p.tile_k * 2) * (AsDouble(p.tile_m) / AsDouble(p.cluster_n) +
-                                                  AsDouble(p.tile_n) / AsDouble(p.cluster_m));
-  t.received_bytes = AsDouble(blocks * p.tile_k * 2 * (p.tile_m + p.tile_n));
+  t.l2_bytes = Double(blocks * p.tile_k * 2) *
+               (Double(p.tile_m) / Double(p.cluster_n) + Double(p.tile_n) / Double(p.cluster_m));
+  t.received_bytes = Double(blocks * p.tile_k * 2 * (p.tile_m + p.tile_n));
   t.loads_by_tma = p.direct_load == 0;
   t.streams_c = p.stream_c != 0;
   const int64_t tiles = p.persistent ? CeilDiv(t.ctas, target.sm_count) : 1;  // of a CTA
-  t.chain_cycles = WgmmaChainCycles(p, t.tensor_cycles / AsDouble(blocks),
-                                    t.received_bytes / AsDouble(blocks), blocks, tiles);
+  t.chain_cycles = WgmmaChainCycles(p, t.tensor_cycles / Double(blocks),
+                                    t.received_bytes / Double(blocks), blocks, tiles);
   t.ramp_cycles = (p.direct_load ? kDirectRamp : kTmaRamp) + ClusterStart(t.cluster) +
-                  AsDouble((p.tile_m + p.tile_n) * p.tile_k * 2) / kFirstStageBytesPerCycle;
+                  Double((p.tile_m + p.tile_n) * p.tile_k * 2) / kFirstStageBytesPerCycle;
   // A CTA's own share stays where it is.
   const int64_t sent = p.tile_m * p.tile_n / p.splits * (p.splits - 1);
   t.epilogue_cycles = kWgmmaEpilogue + StoreCycles(t, target) +
                       (p.tma_store ? TmaStoreWaits(p) : 0) + ClusterReduceCycles(sent, p.splits);
   if (p.slices > 1) {
     t.extra_us = SecondKernelUs(problem, target, p.slices, true) +
-                 kRingUs * AsDouble(WgmmaSharedBytes(p)) / AsDouble(kSmSharedBytes);
+                 kRingUs * Double(WgmmaSharedBytes(p)) / Double(kSmSharedBytes);
   }
   t.extra_us += kWgmmaStartUs + WgmmaOverlapUs(t, target, p);
   // Warpgroups in turns hide their stores behind each other's products; those that share a tile
@@ -308,13 +306,13 @@ struct FamilyTraits {
   std::string_view family;
   Traits (*traits)(const Problem&, const Target&, const Config&);
 };
-constexpr std::array<FamilyTraits, 3> kTable = {
+constexpr std::array<FamilyTraits, 3> kTraitsTable = {
     {{"tiny", TinyTraits}, {"mma_sync", MmaSyncTraits}, {"wgmma", WgmmaTraits}}};
 
 }  // namespace
 
 std::optional<Traits> TraitsOf(const Problem& problem, const Target& target, const Point& point) {
-  for (const FamilyTraits& row : kTable) {
+  for (const FamilyTraits& row : kTraitsTable) {
     if (row.family == point.family) return row.traits(problem, target, point.config);
   }
   return std::nullopt;

@@ -13,6 +13,8 @@
 #include <string>
 #include <vector>
 
+#include "base/random.h"
+#include "base/result.h"
 #include "cuda/memory.h"
 #include "cuda/shared_memory.h"
 #include "judge/correctness.h"
@@ -21,8 +23,6 @@
 #include "judge/reference_provider.h"
 #include "judge/reference_stage.h"
 #include "judge/slot_plan.h"
-#include "util/random.h"
-#include "util/result.h"
 
 namespace warpsmith::judge {
 

@@ -5,10 +5,10 @@
 #include <cstdint>
 #include <string>
 
+#include "base/random.h"
 #include "judge/arena.h"
 #include "judge/slot_plan.h"
 #include "judge/wire.h"
-#include "util/random.h"
 
 namespace warpsmith::judge {
 

@@ -11,7 +11,7 @@
 #include <cstring>
 #include <utility>
 
-#include "util/clock.h"
+#include "base/clock.h"
 
 namespace warpsmith::judge {
 namespace {

@@ -13,8 +13,8 @@
 #include <span>
 #include <vector>
 
-#include "util/result.h"
-#include "util/spawn.h"
+#include "base/result.h"
+#include "base/spawn.h"
 
 namespace warpsmith::judge {
 

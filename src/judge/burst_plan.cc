@@ -6,7 +6,7 @@
 #include <optional>
 #include <utility>
 
-#include "util/result.h"
+#include "base/result.h"
 
 namespace warpsmith::judge {
 namespace {

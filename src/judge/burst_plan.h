@@ -14,8 +14,8 @@
 #include <cstddef>
 #include <vector>
 
+#include "base/random.h"
 #include "judge/slot_plan.h"
-#include "util/random.h"
 
 namespace warpsmith::judge {
 

@@ -6,7 +6,7 @@
 #include <thread>
 #include <utility>
 
-#include "util/clock.h"
+#include "base/clock.h"
 
 namespace warpsmith::judge {
 namespace {

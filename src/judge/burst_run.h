@@ -8,14 +8,14 @@
 #include <string>
 #include <vector>
 
+#include "base/random.h"
+#include "base/result.h"
 #include "judge/arena.h"
 #include "judge/burst_plan.h"
 #include "judge/inspection.h"
 #include "judge/oracle_cost.h"
 #include "judge/oracle_device.h"
 #include "judge/peer_process.h"
-#include "util/random.h"
-#include "util/result.h"
 
 namespace warpsmith::judge {
 

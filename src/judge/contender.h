@@ -6,9 +6,9 @@
 #include <span>
 #include <string>
 
+#include "base/result.h"
+#include "cuda/plan/prepared_plan.h"
 #include "cuda/stream.h"
-#include "launch/prepared_plan.h"
-#include "util/result.h"
 
 namespace warpsmith::judge {
 
@@ -18,7 +18,7 @@ using Enqueue = std::function<Status(const cuda::Stream&)>;
 struct Contender {
   // Fixes the addresses of one launch. `launch` counts within the batch: launches with different
   // numbers share no workspace, as far as there are replicas.
-  std::function<Result<Enqueue>(std::span<const launch::Binding>, int launch)> bind;
+  std::function<Result<Enqueue>(std::span<const plan::Binding>, int launch)> bind;
   // Poisons what scratch memory it has.
   std::function<Status(const cuda::Stream&)> reset_workspaces;
 };

@@ -9,9 +9,9 @@
 #include <string_view>
 #include <vector>
 
+#include "base/result.h"
 #include "core/task.h"
 #include "core/verdict.h"
-#include "util/result.h"
 
 namespace warpsmith::judge {
 

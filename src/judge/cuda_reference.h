@@ -5,12 +5,12 @@
 #include <memory>
 #include <string>
 
+#include "base/result.h"
 #include "core/compiler.h"
 #include "core/task.h"
 #include "judge/reference_provider.h"
 #include "judge/reference_stage.h"
 #include "judge/runner_process.h"
-#include "util/result.h"
 
 namespace warpsmith::judge {
 

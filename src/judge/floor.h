@@ -4,10 +4,10 @@
 
 #include <string_view>
 
+#include "base/result.h"
 #include "core/device.h"
 #include "core/protocol.h"
 #include "core/task.h"
-#include "util/result.h"
 
 namespace warpsmith::judge {
 

@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
-#include "util/clock.h"
-#include "util/interrupt.h"
-#include "util/kill_group.h"
+#include "base/clock.h"
+#include "base/interrupt.h"
+#include "base/kill_group.h"
 
 namespace warpsmith::judge {
 namespace {

@@ -15,8 +15,8 @@
 #include <string>
 #include <utility>
 
-#include "util/file_lock.h"
-#include "util/result.h"
+#include "base/file_lock.h"
+#include "base/result.h"
 
 namespace warpsmith::judge {
 

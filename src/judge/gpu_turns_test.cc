@@ -6,10 +6,10 @@
 #include <atomic>
 #include <thread>
 
-#include "util/clock.h"
-#include "util/file.h"
-#include "util/kill_group.h"
-#include "util/testing/survivor.h"
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/kill_group.h"
+#include "base/testing/survivor.h"
 
 namespace warpsmith::judge {
 namespace {

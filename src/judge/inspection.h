@@ -6,10 +6,10 @@
 #include <string_view>
 #include <vector>
 
+#include "base/result.h"
 #include "core/verdict.h"
 #include "judge/arena.h"
 #include "judge/correctness.h"
-#include "util/result.h"
 
 namespace warpsmith::judge {
 

@@ -6,13 +6,12 @@
 #include <algorithm>
 #include <chrono>
 
-#include "baseline/choice_cache.h"
-#include "baseline/entrants.h"
-#include "baseline/gemm_baseline.h"
+#include "judge/baseline/choice_cache.h"
+#include "judge/baseline/entrants.h"
+#include "judge/baseline/gemm_baseline.h"
 #include "judge/gpu_turns.h"
 #include "judge/library_contest.h"
 #include "judge/oracle.h"
-#include "util/clock.h"
 
 namespace warpsmith::judge {
 namespace {

@@ -7,13 +7,13 @@
 #include <string>
 #include <string_view>
 
+#include "base/result.h"
 #include "core/compiler.h"
 #include "cuda/kernel_launch.h"
 #include "cuda/module.h"
 #include "cuda/stream.h"
 #include "judge/correctness.h"
 #include "judge/slot_plan.h"
-#include "util/result.h"
 
 namespace warpsmith::judge {
 

@@ -8,10 +8,10 @@
 #include <optional>
 #include <utility>
 
-#include "baseline/contest.h"
+#include "base/clock.h"
+#include "judge/baseline/contest.h"
 #include "judge/batch_command.h"
 #include "judge/statistics.h"
-#include "util/clock.h"
 
 namespace warpsmith::judge {
 namespace {

@@ -7,12 +7,12 @@
 #include <string>
 #include <vector>
 
-#include "baseline/gemm_baseline.h"
+#include "base/random.h"
+#include "base/result.h"
 #include "core/protocol.h"
 #include "judge/arena.h"
+#include "judge/baseline/gemm_baseline.h"
 #include "judge/runner_process.h"
-#include "util/random.h"
-#include "util/result.h"
 
 namespace warpsmith::judge {
 

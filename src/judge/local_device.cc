@@ -8,13 +8,13 @@
 #include <thread>
 #include <utility>
 
+#include "base/clock.h"
+#include "base/file.h"
 #include "cuda/driver.h"
 #include "judge/oracle.h"
 #include "judge/program_session.h"
 #include "judge/runner.h"
-#include "solo/solo.h"
-#include "util/clock.h"
-#include "util/file.h"
+#include "judge/standalone/solo.h"
 
 namespace warpsmith::judge {
 
@@ -216,7 +216,7 @@ Result<std::unique_ptr<LocalDevice>> LocalDevice::Open(LocalDeviceOptions option
     options.program_argv = {ThisExecutable().string(), std::string(kProgramSubcommand)};
   }
   if (options.solo_argv.empty()) {
-    options.solo_argv = {ThisExecutable().string(), std::string(solo::kSoloSubcommand)};
+    options.solo_argv = {ThisExecutable().string(), std::string(standalone::kSoloSubcommand)};
   }
   auto worker = std::make_unique<Worker>(
       OracleOptions{device, std::move(options.kernels), std::move(options.runner_argv),

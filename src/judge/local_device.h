@@ -8,11 +8,11 @@
 #include <string>
 #include <vector>
 
+#include "base/result.h"
 #include "core/compiler.h"
 #include "core/device.h"
 #include "judge/gpu_turns.h"
 #include "judge/library_contest.h"
-#include "util/result.h"
 
 namespace warpsmith::judge {
 

@@ -5,14 +5,14 @@
 #include <algorithm>
 #include <thread>
 
-#include "audit/audit.h"
+#include "base/clock.h"
 #include "core/program_shim.h"
+#include "judge/audit/audit.h"
 #include "judge/cuda_reference.h"
 #include "judge/floor.h"
 #include "judge/peer_reference.h"
 #include "judge/program_trial.h"
-#include "torch/torch_process.h"
-#include "util/clock.h"
+#include "judge/torch/torch_process.h"
 
 namespace warpsmith::judge {
 namespace {

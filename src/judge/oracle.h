@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "base/random.h"
+#include "base/result.h"
 #include "core/compiler.h"
 #include "core/device.h"
 #include "cuda/nvml.h"
@@ -17,8 +19,6 @@
 #include "judge/runner_process.h"
 #include "judge/stages.h"
 #include "judge/trial.h"
-#include "util/random.h"
-#include "util/result.h"
 
 namespace warpsmith::judge {
 

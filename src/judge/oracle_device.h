@@ -7,12 +7,12 @@
 #include <string_view>
 #include <vector>
 
+#include "base/result.h"
 #include "cuda/context.h"
 #include "cuda/driver.h"
 #include "cuda/memory.h"
 #include "cuda/stream.h"
 #include "judge/kernels.h"
-#include "util/result.h"
 
 namespace warpsmith::judge {
 

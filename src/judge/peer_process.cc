@@ -7,15 +7,15 @@
 #include <csignal>
 #include <utility>
 
+#include "base/clock.h"
+#include "base/frame.h"
 #include "cuda/failure.h"
-#include "util/clock.h"
-#include "util/frame.h"
 
 namespace warpsmith::judge {
 namespace {
 
-constexpr std::chrono::seconds kStartPatience{120};  // importing torch takes tens of seconds
-constexpr size_t kMostWords = 2000;                  // of what a hostile process says about itself
+constexpr std::chrono::seconds kPeerStartPatience{120};  // importing torch takes tens of seconds
+constexpr size_t kMostWords = 2000;  // of what a hostile process says about itself
 
 std::string Shortened(std::string text) {
   if (text.size() > kMostWords) text = text.substr(0, kMostWords) + "...";
@@ -106,7 +106,7 @@ std::optional<PeerCallResult> PeerProcess::Send(const PeerCommand& command,
                                                 const std::vector<int>& descriptors) {
   if (!alive_) return CallDied{"it was already dead"};
   const bool starting = std::holds_alternative<PeerStart>(command);
-  if (const Status ready = starting ? Status{} : AwaitReady(kStartPatience); !ready.ok()) {
+  if (const Status ready = starting ? Status{} : AwaitReady(kPeerStartPatience); !ready.ok()) {
     return Died(ready.error().message);
   }
   const Status sent = SendFrame(child_.socket(), PeerCommandToText(command), payload, descriptors);

@@ -12,12 +12,12 @@
 #include <variant>
 #include <vector>
 
+#include "base/result.h"
+#include "base/subprocess.h"
 #include "core/verdict.h"
 #include "judge/burst_page.h"
 #include "judge/peer_wire.h"
 #include "judge/runner_process.h"
-#include "util/result.h"
-#include "util/subprocess.h"
 
 namespace warpsmith::judge {
 

@@ -7,7 +7,7 @@
 namespace warpsmith::judge {
 namespace {
 
-constexpr std::chrono::seconds kStartLimit{180}, kMapLimit{120}, kComputeLimit{600};
+constexpr std::chrono::seconds kReferenceStartLimit{180}, kMapLimit{120}, kComputeLimit{600};
 
 }  // namespace
 
@@ -15,7 +15,7 @@ Result<std::unique_ptr<ReferenceProvider>> PeerReference::Start(std::unique_ptr<
                                                                 const Task& task,
                                                                 const Workload& workload,
                                                                 const ReferenceStage& stage) {
-  TRY(peer->AwaitReady(kStartLimit));
+  TRY(peer->AwaitReady(kReferenceStartLimit));
   const Task reference = ReferenceTask(task);
   PeerArena arena{reference,
                   workload,

@@ -6,11 +6,11 @@
 #include <memory>
 #include <string>
 
+#include "base/result.h"
 #include "core/task.h"
 #include "judge/peer_process.h"
 #include "judge/reference_provider.h"
 #include "judge/reference_stage.h"
-#include "util/result.h"
 
 namespace warpsmith::judge {
 

@@ -7,19 +7,19 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/json_reader.h"
 #include "core/serialize.h"
 #include "judge/wire_error.h"
-#include "util/json_reader.h"
 
 namespace warpsmith::judge {
 namespace {
 
 using nlohmann::json;
 
-constexpr std::array<std::string_view, std::variant_size_v<PeerCommand>> kNames = {
+constexpr std::array<std::string_view, std::variant_size_v<PeerCommand>> kPeerCommandNames = {
     "start", "arena", "load", "check", "burst", "expect", "draw"};
 constexpr int64_t kMostBytes = int64_t{1} << 50;
-constexpr int64_t kMostSlots = 4096, kMostCalls = 1'000'000;
+constexpr int64_t kMostSlots = 4096, kMostPeerCalls = 1'000'000;
 constexpr double kMostBusyUs = 1e12;
 
 json ToJson(const PeerRegion& r) {
@@ -40,22 +40,24 @@ json ToJson(const std::vector<PeerRegion>& regions) {
   return list;
 }
 
-json Fields(const PeerStart& c) { return {{"device_uuid", c.device_uuid}, {"sandbox", c.sandbox}}; }
-json Fields(const PeerArena& c) {
+json PeerFields(const PeerStart& c) {
+  return {{"device_uuid", c.device_uuid}, {"sandbox", c.sandbox}};
+}
+json PeerFields(const PeerArena& c) {
   return {{"task", warpsmith::ToJson(c.task)},
           {"workload", warpsmith::ToJson(c.workload)},
           {"regions", ToJson(c.regions)},
           {"exact", ToJson(c.exact)}};
 }
-json Fields(const PeerLoad& c) { return {{"callee", c.callee}, {"entry", c.entry}}; }
-json Fields(const PeerCheck& c) { return {{"callee", c.callee}}; }
-json Fields(const PeerBurst& c) {
+json PeerFields(const PeerLoad& c) { return {{"callee", c.callee}, {"entry", c.entry}}; }
+json PeerFields(const PeerCheck& c) { return {{"callee", c.callee}}; }
+json PeerFields(const PeerBurst& c) {
   json fields{{"callee", c.callee}, {"calls", c.calls}, {"warmup", c.warmup}};
   if (c.trace) fields["trace"] = true;
   return fields;
 }
-json Fields(const PeerExpect&) { return json::object(); }
-json Fields(const PeerDraw& c) { return {{"seed", c.seed}}; }
+json PeerFields(const PeerExpect&) { return json::object(); }
+json PeerFields(const PeerDraw& c) { return {{"seed", c.seed}}; }
 
 Result<PeerRegion> ReadRegion(const JsonReader& r) {
   PeerRegion region;
@@ -85,7 +87,7 @@ Result<std::vector<PeerRegion>> ReadRegions(const JsonReader& list) {
   return regions;
 }
 
-Result<PeerCommand> ReadArena(const JsonReader& r) {
+Result<PeerCommand> ReadPeerArena(const JsonReader& r) {
   PeerArena arena;
   arena.task = TRY(TaskFrom(r.At("task")));
   arena.workload = TRY(WorkloadFrom(r.At("workload")));
@@ -97,13 +99,13 @@ Result<PeerCommand> ReadArena(const JsonReader& r) {
 Result<PeerCommand> ReadBurst(const JsonReader& r) {
   PeerBurst burst;
   burst.callee = TRY(r.At("callee").String());
-  burst.calls = TRY(r.At("calls").IntIn(1, kMostCalls));
+  burst.calls = TRY(r.At("calls").IntIn(1, kMostPeerCalls));
   burst.warmup = TRY(r.At("warmup").Bool());
   if (r.Has("trace")) burst.trace = TRY(r.At("trace").Bool());
   return PeerCommand(std::move(burst));
 }
 
-Result<PeerCommand> ReadStart(const JsonReader& r) {
+Result<PeerCommand> ReadPeerStart(const JsonReader& r) {
   PeerStart start;
   start.device_uuid = TRY(r.At("device_uuid").String());
   start.sandbox = TRY(r.At("sandbox").String());
@@ -129,10 +131,12 @@ Result<PeerCommand> ReadDraw(const JsonReader& r) {
 
 }  // namespace
 
-std::string_view CommandName(const PeerCommand& command) { return kNames.at(command.index()); }
+std::string_view CommandName(const PeerCommand& command) {
+  return kPeerCommandNames.at(command.index());
+}
 
 std::string PeerCommandToText(const PeerCommand& command) {
-  json document = std::visit([](const auto& c) { return Fields(c); }, command);
+  json document = std::visit([](const auto& c) { return PeerFields(c); }, command);
   document["command"] = CommandName(command);
   document["version"] = kPeerWireVersion;
   return document.dump(-1, ' ', false, json::error_handler_t::replace);
@@ -146,8 +150,8 @@ Result<PeerCommand> PeerCommandFromText(std::string_view text) {
                  "use the program that the judge came with"};
   }
   const std::string name = TRY(reader.At("command").String());
-  if (name == "start") return ReadStart(reader);
-  if (name == "arena") return ReadArena(reader);
+  if (name == "start") return ReadPeerStart(reader);
+  if (name == "arena") return ReadPeerArena(reader);
   if (name == "load") return ReadLoad(reader);
   if (name == "check") return PeerCommand(PeerCheck{TRY(reader.At("callee").String())});
   if (name == "burst") return ReadBurst(reader);

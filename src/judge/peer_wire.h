@@ -10,10 +10,10 @@
 #include <variant>
 #include <vector>
 
+#include "base/result.h"
 #include "core/task.h"
 #include "judge/problem.h"
 #include "judge/slot_plan.h"
-#include "util/result.h"
 
 namespace warpsmith::judge {
 

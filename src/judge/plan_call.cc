@@ -13,8 +13,8 @@ Result<PlanCall> PlanCall::Prepare(const LaunchPlan& plan, std::string_view imag
   const int sm_count = context.device().sm_count;
   auto module = std::make_shared<const cuda::Module>(TRY(cuda::Module::Load(image)));
   ResolvedPlan resolved =
-      TRY(Resolve(plan, task, workload.sizes, sm_count, launch::OccupancyOf(*module, sm_count)));
-  auto prepared = TRY(launch::PreparedPlan::Prepare(std::move(resolved), std::move(module)));
+      TRY(Resolve(plan, task, workload.sizes, sm_count, plan::OccupancyOf(*module, sm_count)));
+  auto prepared = TRY(plan::PreparedPlan::Prepare(std::move(resolved), std::move(module)));
   return PlanCall(std::move(prepared), TRY(cuda::Stream::Create()));
 }
 

@@ -5,12 +5,12 @@
 #include <string_view>
 #include <vector>
 
+#include "base/result.h"
 #include "core/launch_plan.h"
 #include "core/task.h"
 #include "cuda/context.h"
+#include "cuda/plan/prepared_plan.h"
 #include "cuda/stream.h"
-#include "launch/prepared_plan.h"
-#include "util/result.h"
 
 namespace warpsmith::judge {
 
@@ -21,15 +21,15 @@ class PlanCall {
                                   const Workload& workload, const cuda::Context& context);
 
   // Submits one execution; `bindings` are the task's tensors. Not waited for.
-  Status operator()(const std::vector<launch::Binding>& bindings) const {
+  Status operator()(const std::vector<plan::Binding>& bindings) const {
     return plan_.Execute(stream_, bindings);
   }
 
  private:
-  PlanCall(launch::PreparedPlan plan, cuda::Stream stream)
+  PlanCall(plan::PreparedPlan plan, cuda::Stream stream)
       : plan_(std::move(plan)), stream_(std::move(stream)) {}
 
-  launch::PreparedPlan plan_;
+  plan::PreparedPlan plan_;
   cuda::Stream stream_;
 };
 

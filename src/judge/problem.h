@@ -8,11 +8,11 @@
 #include <string>
 #include <vector>
 
+#include "base/frame.h"
+#include "base/result.h"
 #include "core/task.h"
 #include "judge/correctness.h"
 #include "judge/slot_plan.h"
-#include "util/frame.h"
-#include "util/result.h"
 
 namespace warpsmith::judge {
 

@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "util/spawn.h"
+#include "base/spawn.h"
 
 namespace warpsmith::judge {
 namespace {

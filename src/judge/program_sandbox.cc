@@ -5,8 +5,8 @@
 #include <string_view>
 #include <system_error>
 
-#include "audit/library_names.h"
 #include "cuda/library.h"
+#include "judge/audit/library_names.h"
 #include "sandbox/sandbox.h"
 
 namespace warpsmith::judge {

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "audit/library_names.h"
+#include "judge/audit/library_names.h"
 
 namespace warpsmith::judge {
 namespace {

@@ -10,6 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/frame.h"
+#include "base/result.h"
 #include "core/launch_plan.h"
 #include "cuda/context.h"
 #include "cuda/shared_memory.h"
@@ -17,8 +19,6 @@
 #include "judge/peer_wire.h"
 #include "judge/plan_call.h"
 #include "judge/program_library.h"
-#include "util/frame.h"
-#include "util/result.h"
 
 namespace warpsmith::judge {
 

@@ -11,9 +11,9 @@
 namespace warpsmith::judge {
 namespace {
 
-constexpr std::chrono::seconds kStartLimit{180};  // importing torch from a cold disk
-constexpr std::chrono::seconds kLoadLimit{600};   // torch.compile tries many kernels
-constexpr std::chrono::seconds kMapLimit{120};
+constexpr std::chrono::seconds kTorchStartLimit{180};  // importing torch from a cold disk
+constexpr std::chrono::seconds kLoadLimit{600};        // torch.compile tries many kernels
+constexpr std::chrono::seconds kTorchMapLimit{120};
 constexpr int kChoiceBursts = 3;
 constexpr double kLeastLead = 1.1;  // below it two times are alike
 constexpr double kMostDrift = 3;    // of a time with the hand-over in it against one without
@@ -35,8 +35,9 @@ Result<PeerProcess*> ProgramTrial::Torch() {
   kept.loaded.clear();
   kept.null_us.clear();
   kept.process = TRY(context_.torch());
-  TRY(kept.process->AwaitReady(kStartLimit));
-  const PeerCallResult mapped = TRY(MapArenaIn(Bench(), job().workload, *kept.process, kMapLimit));
+  TRY(kept.process->AwaitReady(kTorchStartLimit));
+  const PeerCallResult mapped =
+      TRY(MapArenaIn(Bench(), job().workload, *kept.process, kTorchMapLimit));
   if (std::holds_alternative<PeerReply>(mapped)) return kept.process.get();
   kept.process.reset();
   return ErrorOfPeer(mapped, "PyTorch: mapping the arena");

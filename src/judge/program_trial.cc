@@ -8,12 +8,12 @@
 #include <numeric>
 #include <utility>
 
+#include "base/clock.h"
 #include "core/program_shim.h"
 #include "core/serialize.h"
 #include "judge/floor.h"
 #include "judge/gpu_turns.h"
 #include "judge/program_sandbox.h"
-#include "util/clock.h"
 
 namespace warpsmith::judge {
 namespace {
@@ -22,7 +22,7 @@ constexpr std::chrono::seconds kStartLimit{120};
 constexpr int kWarmUpCalls = 8;   // at most, before a call's time is known
 constexpr int kNullCalls = 1000;  // at most, to measure the hand-over
 constexpr int kMostTries = 8;     // bursts for one that is long enough
-constexpr double kMostOracleShare = 0.9;
+constexpr double kMostShareOfOracle = 0.9;
 constexpr int kTracedCalls = 50;
 constexpr char kPlanCallee[] = "plan";
 
@@ -363,7 +363,7 @@ std::optional<Outcome> ProgramTrial::MostlyOracle() const {
     for (size_t i = 0; i < contender.work.size(); ++i) {
       const double us = contender.timing.samples.at(i).us;
       const double share = OracleShare(us, contender.work[i], *context_.kept->oracle);
-      if (share <= kMostOracleShare) continue;
+      if (share <= kMostShareOfOracle) continue;
       return Inconclusive{fmt::format("{}: {:.0f} % of a burst were the judge's own work",
                                       contender.timing.label, 100 * share)};
     }

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "base/result.h"
 #include "core/artifact.h"
 #include "core/verdict.h"
 #include "judge/answer_book.h"
@@ -19,7 +20,6 @@
 #include "judge/timing_table.h"
 #include "judge/torch_choice.h"
 #include "judge/trial.h"
-#include "util/result.h"
 
 namespace warpsmith::judge {
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string>
 
-#include "util/result.h"
+#include "base/result.h"
 
 namespace warpsmith::judge {
 

@@ -6,11 +6,11 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/result.h"
 #include "cuda/shared_memory.h"
 #include "judge/oracle_device.h"
 #include "judge/problem.h"
 #include "judge/slot_plan.h"
-#include "util/result.h"
 
 namespace warpsmith::judge {
 

@@ -2,9 +2,9 @@
 
 #include <chrono>
 
+#include "base/frame.h"
 #include "judge/runner_session.h"
 #include "judge/wire.h"
-#include "util/frame.h"
 
 namespace warpsmith::judge {
 

@@ -5,10 +5,10 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "baseline/entrants.h"
-#include "baseline/gemm_baseline.h"
-#include "baseline/rival_library.h"
-#include "launch/half_type.h"
+#include "cuda/plan/half_type.h"
+#include "judge/baseline/entrants.h"
+#include "judge/baseline/gemm_baseline.h"
+#include "judge/baseline/rival_library.h"
 
 namespace warpsmith::judge {
 namespace {
@@ -32,7 +32,7 @@ Result<std::string> ListEntrants(const MappedArena& arena, const EntrantsCommand
   TRY(CheckProduct(arena, command.name));
   const baseline::GemmBaselineName name = TRY(baseline::ParseGemmBaselineName(command.name));
   const GemmShape& problem = *arena.problem.gemm;
-  const cuda::HalfType type = launch::HalfTypeOf(problem.dtype);
+  const cuda::HalfType type = plan::HalfTypeOf(problem.dtype);
   std::vector<baseline::GemmBaselineChoice> entrants;
   if (name.library == baseline::GemmLibrary::kRival) {
     const auto layout = problem.transposed ? cuda::GemmLayout::kTN : cuda::GemmLayout::kNN;
@@ -58,11 +58,11 @@ Result<Contender> MakeBaseline(const Bench& bench, const MappedArena& arena,
   TRY(CheckProduct(arena, command.name));
   const auto choice = TRY(baseline::GemmBaselineChoiceFromText(command.choice));
   auto callable =
-      std::make_shared<launch::TimedCallable>(TRY(baseline::MakeGemmBaseline(choice, shared)));
+      std::make_shared<plan::TimedCallable>(TRY(baseline::MakeGemmBaseline(choice, shared)));
   Contender contender;
-  contender.bind = [callable](std::span<const launch::Binding> bindings, int) -> Result<Enqueue> {
+  contender.bind = [callable](std::span<const plan::Binding> bindings, int) -> Result<Enqueue> {
     constexpr std::array<const char*, 3> kNames = {"A", "B", "C"};  // the baselines' own names
-    std::vector<launch::Binding> renamed(bindings.begin(), bindings.end());
+    std::vector<plan::Binding> renamed(bindings.begin(), bindings.end());
     for (size_t role = 0; role < kNames.size(); ++role) renamed.at(role).tensor = kNames[role];
     return Enqueue([callable, renamed](const cuda::Stream& stream) {
       return callable->enqueue(stream, renamed);

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "baseline/shared_handles.h"
+#include "judge/baseline/shared_handles.h"
 #include "judge/runner_session.h"
 
 namespace warpsmith::judge {

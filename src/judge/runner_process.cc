@@ -6,8 +6,8 @@
 #include <iterator>
 #include <utility>
 
+#include "base/frame.h"
 #include "cuda/failure.h"
-#include "util/frame.h"
 
 namespace warpsmith::judge {
 namespace {

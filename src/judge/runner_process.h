@@ -10,10 +10,10 @@
 #include <variant>
 #include <vector>
 
+#include "base/result.h"
+#include "base/subprocess.h"
 #include "core/verdict.h"
 #include "judge/wire.h"
-#include "util/result.h"
-#include "util/subprocess.h"
 
 namespace warpsmith::judge {
 

@@ -11,10 +11,10 @@
 #include <string>
 #include <string_view>
 
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/frame.h"
 #include "cuda/failure.h"
-#include "util/clock.h"
-#include "util/file.h"
-#include "util/frame.h"
 
 namespace warpsmith::judge {
 namespace {

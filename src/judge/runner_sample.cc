@@ -1,9 +1,9 @@
 // The four timing modes. Whatever is not between the two events (or clock readings) is untimed.
 #include <fmt/format.h>
 
+#include "base/clock.h"
 #include "cuda/graph.h"
 #include "judge/runner_session.h"
-#include "util/clock.h"
 
 namespace warpsmith::judge {
 namespace {

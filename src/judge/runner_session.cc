@@ -17,7 +17,7 @@ namespace {
 constexpr int64_t kMinEvictBytes = int64_t{128} << 20;
 constexpr int64_t kMaxReplicaBytes = int64_t{4} << 30;
 
-Error OutOfOrder(std::string_view command, std::string_view missing) {
+Error RunnerOutOfOrder(std::string_view command, std::string_view missing) {
   return Error{ErrorCode::kInternal,
                fmt::format("judge command '{}' came before '{}'", command, missing), ""};
 }
@@ -59,13 +59,13 @@ Result<MappedArena> MapArena(const Bench& bench, const ArenaCommand& command,
   return arena;
 }
 
-launch::Binding BindingOf(const MappedArena& arena, size_t role, uint64_t address) {
+plan::Binding BindingOf(const MappedArena& arena, size_t role, uint64_t address) {
   const TensorInfo& tensor = arena.problem.Tensor(role);
   return {tensor.name, address, tensor.bytes};
 }
 
-std::vector<launch::Binding> ExactBindings(const MappedArena& arena) {
-  std::vector<launch::Binding> bindings;
+std::vector<plan::Binding> ExactBindings(const MappedArena& arena) {
+  std::vector<plan::Binding> bindings;
   for (size_t role = 0; role < arena.exact.size(); ++role) {
     bindings.push_back(BindingOf(arena, role, arena.exact[role].AddressOf(0)));
   }
@@ -77,26 +77,25 @@ Result<Contender> PlanContender(const Bench& bench, const MappedArena& arena,
   const int sm_count = bench.context.device().sm_count;
   auto module = std::make_shared<const cuda::Module>(TRY(cuda::Module::Load(image)));
   const ResolvedPlan resolved = TRY(Resolve(command.plan, arena.task, arena.workload.sizes,
-                                            sm_count, launch::OccupancyOf(*module, sm_count)));
-  auto plans = std::make_shared<std::vector<launch::PreparedPlan>>();
-  plans->push_back(TRY(launch::PreparedPlan::Prepare(resolved, module)));
+                                            sm_count, plan::OccupancyOf(*module, sm_count)));
+  auto plans = std::make_shared<std::vector<plan::PreparedPlan>>();
+  plans->push_back(TRY(plan::PreparedPlan::Prepare(resolved, module)));
   // Zeroed workspaces are cleared by every execution; only the others could carry something over.
   const bool carries = std::any_of(resolved.workspaces.begin(), resolved.workspaces.end(),
                                    [](const ResolvedWorkspace& w) { return !w.zero; });
   const int64_t bytes = std::max<int64_t>(1, plans->front().workspace_bytes());
   const int64_t replicas = std::min<int64_t>(command.replicas, 1 + kMaxReplicaBytes / bytes);
   for (int64_t copy = 1; carries && copy < replicas; ++copy) {
-    plans->push_back(TRY(launch::PreparedPlan::Prepare(resolved, module)));
+    plans->push_back(TRY(plan::PreparedPlan::Prepare(resolved, module)));
   }
   Contender contender;
-  contender.bind = [plans](std::span<const launch::Binding> bindings,
-                           int launch) -> Result<Enqueue> {
+  contender.bind = [plans](std::span<const plan::Binding> bindings, int launch) -> Result<Enqueue> {
     const auto& plan = (*plans)[static_cast<size_t>(launch) % plans->size()];
-    auto bound = std::make_shared<launch::BoundPlan>(TRY(plan.Bind(bindings)));
+    auto bound = std::make_shared<plan::BoundPlan>(TRY(plan.Bind(bindings)));
     return Enqueue([bound](const cuda::Stream& stream) { return bound->Execute(stream); });
   };
   contender.reset_workspaces = [plans](const cuda::Stream& stream) -> Status {
-    for (const launch::PreparedPlan& plan : *plans) TRY(plan.PoisonWorkspaces(0xff, stream));
+    for (const plan::PreparedPlan& plan : *plans) TRY(plan.PoisonWorkspaces(0xff, stream));
     return {};
   };
   return contender;
@@ -104,8 +103,8 @@ Result<Contender> PlanContender(const Bench& bench, const MappedArena& arena,
 
 }  // namespace
 
-std::vector<launch::Binding> BindingsOf(const MappedArena& arena, const WireLaunch& launch) {
-  std::vector<launch::Binding> bindings;
+std::vector<plan::Binding> BindingsOf(const MappedArena& arena, const WireLaunch& launch) {
+  std::vector<plan::Binding> bindings;
   for (size_t role = 0; role < arena.slots.size(); ++role) {
     bindings.push_back(BindingOf(arena, role, arena.slots[role].AddressOf(launch.at(role))));
   }
@@ -141,7 +140,7 @@ Result<Reply> RunnerSession::Run(const StartCommand& command, const Frame& frame
 }
 
 Result<Reply> RunnerSession::Run(const ArenaCommand& command, const Frame& frame) {
-  if (!bench_) return OutOfOrder("arena", "start");
+  if (!bench_) return RunnerOutOfOrder("arena", "start");
   contenders_.clear();
   arena_.reset();
   arena_ = TRY(MapArena(*bench_, command, frame.descriptors));
@@ -149,7 +148,7 @@ Result<Reply> RunnerSession::Run(const ArenaCommand& command, const Frame& frame
 }
 
 Result<Reply> RunnerSession::Run(const CandidateCommand& command, const Frame& frame) {
-  if (!arena_) return OutOfOrder("candidate", "arena");
+  if (!arena_) return RunnerOutOfOrder("candidate", "arena");
   contenders_.erase(command.name);
   Contender contender = TRY(PlanContender(*bench_, *arena_, command, frame.payload));
   contenders_.emplace(command.name, std::move(contender));
@@ -157,19 +156,19 @@ Result<Reply> RunnerSession::Run(const CandidateCommand& command, const Frame& f
 }
 
 Result<Reply> RunnerSession::Run(const EntrantsCommand& command, const Frame&) {
-  if (!arena_) return OutOfOrder("entrants", "arena");
+  if (!arena_) return RunnerOutOfOrder("entrants", "arena");
   return Reply{{}, TRY(ListEntrants(*arena_, command))};
 }
 
 Result<Reply> RunnerSession::Run(const BaselineCommand& command, const Frame&) {
-  if (!arena_) return OutOfOrder("baseline", "arena");
+  if (!arena_) return RunnerOutOfOrder("baseline", "arena");
   Contender contender = TRY(MakeBaseline(*bench_, *arena_, command, libraries_));
   contenders_.insert_or_assign(command.name, std::move(contender));
   return Reply{};
 }
 
 Result<Reply> RunnerSession::Run(const CheckCommand& command, const Frame&) {
-  if (!arena_) return OutOfOrder("check", "arena");
+  if (!arena_) return RunnerOutOfOrder("check", "arena");
   const Contender* contender = TRY(Find(command.contender));
   const cuda::Stream& stream = bench_->stream;
   const Enqueue enqueue = TRY(contender->bind(ExactBindings(*arena_), 0));
@@ -183,7 +182,7 @@ Result<Reply> RunnerSession::Run(const CheckCommand& command, const Frame&) {
 }
 
 Result<Reply> RunnerSession::Run(const SampleCommand& command, const Frame&) {
-  if (!arena_) return OutOfOrder("sample", "arena");
+  if (!arena_) return RunnerOutOfOrder("sample", "arena");
   const Contender* contender = TRY(Find(command.contender));
   for (const auto* launches : {&command.touch, &command.timed}) {
     for (const WireLaunch& launch : *launches) {
@@ -199,7 +198,7 @@ Result<Reply> RunnerSession::Run(const SampleCommand& command, const Frame&) {
 
 Result<const Contender*> RunnerSession::Find(const std::string& name) const {
   const auto found = contenders_.find(name);
-  if (found == contenders_.end()) return OutOfOrder("check or sample", name);
+  if (found == contenders_.end()) return RunnerOutOfOrder("check or sample", name);
   return &found->second;
 }
 

@@ -8,17 +8,15 @@
 #include <string>
 #include <vector>
 
-#include "baseline/shared_handles.h"
 #include "cuda/context.h"
 #include "cuda/memory.h"
 #include "cuda/shared_memory.h"
 #include "cuda/stream.h"
+#include "judge/baseline/shared_handles.h"
 #include "judge/contender.h"
 #include "judge/kernels.h"
 #include "judge/problem.h"
 #include "judge/wire.h"
-#include "util/frame.h"
-#include "util/result.h"
 
 namespace warpsmith::judge {
 
@@ -64,7 +62,7 @@ class RunnerSession {
 };
 
 // Addresses of one launch's tensors.
-std::vector<launch::Binding> BindingsOf(const MappedArena& arena, const WireLaunch& launch);
+std::vector<plan::Binding> BindingsOf(const MappedArena& arena, const WireLaunch& launch);
 
 // Runs one batch and times it (runner_sample.cc).
 Result<std::vector<double>> RunSample(const Bench& bench, const MappedArena& arena,

@@ -5,7 +5,7 @@
 #include <numeric>
 #include <utility>
 
-#include "util/result.h"
+#include "base/result.h"
 
 namespace warpsmith::judge {
 namespace {

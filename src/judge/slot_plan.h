@@ -15,8 +15,8 @@
 #include <numeric>
 #include <vector>
 
+#include "base/random.h"
 #include "core/protocol.h"
-#include "util/random.h"
 
 namespace warpsmith::judge {
 

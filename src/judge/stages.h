@@ -11,14 +11,14 @@
 #include <utility>
 #include <vector>
 
+#include "base/random.h"
+#include "base/result.h"
 #include "core/artifact.h"
 #include "core/device.h"
 #include "judge/arena.h"
 #include "judge/library_contest.h"
 #include "judge/oracle_device.h"
 #include "judge/program_trial.h"
-#include "util/random.h"
-#include "util/result.h"
 
 namespace warpsmith::judge {
 

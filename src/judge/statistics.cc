@@ -7,7 +7,7 @@
 #include <map>
 #include <utility>
 
-#include "util/result.h"
+#include "base/result.h"
 
 namespace warpsmith::judge {
 namespace {

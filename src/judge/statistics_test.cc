@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-#include "util/random.h"
+#include "base/random.h"
 
 namespace warpsmith::judge {
 namespace {

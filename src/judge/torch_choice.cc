@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "util/file.h"
-#include "util/sha256.h"
+#include "base/file.h"
+#include "base/sha256.h"
 
 namespace warpsmith::judge {
 

@@ -6,8 +6,8 @@
 #include <optional>
 #include <string>
 
+#include "base/result.h"
 #include "core/task.h"
-#include "util/result.h"
 
 namespace warpsmith::judge {
 

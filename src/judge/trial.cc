@@ -10,7 +10,6 @@
 #include "judge/batch_command.h"
 #include "judge/floor.h"
 #include "judge/statistics.h"
-#include "util/clock.h"
 
 namespace warpsmith::judge {
 namespace {

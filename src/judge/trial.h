@@ -11,14 +11,14 @@
 #include <utility>
 #include <vector>
 
+#include "base/random.h"
+#include "base/result.h"
 #include "core/device.h"
 #include "cuda/nvml.h"
 #include "judge/answer_book.h"
 #include "judge/arena.h"
 #include "judge/inspection.h"
 #include "judge/runner_process.h"
-#include "util/random.h"
-#include "util/result.h"
 
 namespace warpsmith::judge {
 

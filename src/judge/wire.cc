@@ -5,16 +5,16 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "base/json_reader.h"
 #include "core/serialize.h"
 #include "judge/wire_error.h"
-#include "util/json_reader.h"
 
 namespace warpsmith::judge {
 namespace {
 
 using nlohmann::json;
 
-constexpr std::array<std::string_view, std::variant_size_v<Command>> kNames = {
+constexpr std::array<std::string_view, std::variant_size_v<Command>> kCommandNames = {
     "start", "arena", "candidate", "entrants", "baseline", "check", "sample"};
 
 json Fields(const StartCommand& c) { return {{"device_uuid", c.device_uuid}}; }
@@ -135,7 +135,7 @@ Result<Command> ReadSample(const JsonReader& r) {
 
 }  // namespace
 
-std::string_view CommandName(const Command& command) { return kNames.at(command.index()); }
+std::string_view CommandName(const Command& command) { return kCommandNames.at(command.index()); }
 
 std::string CommandToText(const Command& command) {
   json document = std::visit([](const auto& c) { return Fields(c); }, command);

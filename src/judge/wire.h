@@ -9,11 +9,11 @@
 #include <variant>
 #include <vector>
 
+#include "base/result.h"
 #include "core/launch_plan.h"
 #include "core/protocol.h"
 #include "core/task.h"
 #include "judge/slot_plan.h"
-#include "util/result.h"
 
 namespace warpsmith::judge {
 

@@ -4,8 +4,8 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "util/json_reader.h"
-#include "util/result.h"
+#include "base/json_reader.h"
+#include "base/result.h"
 
 namespace warpsmith::judge {
 

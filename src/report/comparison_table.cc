@@ -20,7 +20,7 @@ std::string Optional(const std::optional<double>& value, int digits) {
   return value ? fmt::format("{:.{}f}", *value, digits) : "-";
 }
 
-Tone ToneOf(Finding finding) {
+Tone ToneOfOutcome(Finding finding) {
   if (finding == Finding::kFaster) return Tone::kGood;
   return finding == Finding::kSlower ? Tone::kBad : Tone::kPlain;
 }
@@ -61,7 +61,7 @@ std::string PairLines(const RunComparison& comparison, Colour colour) {
     text += fmt::format("{} against {}: {} x [{}] on {} tasks, {} of them certified: ",
                         Printable(pair.side), Printable(pair.against), Ratio(pair.ratio.geomean),
                         Range(pair.ratio.interval), pair.ratio.tasks, pair.certified) +
-            Paint(finding, ToneOf(pair.finding), colour) + "\n";
+            Paint(finding, ToneOfOutcome(pair.finding), colour) + "\n";
   }
   return text;
 }

@@ -2,19 +2,17 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "base/json_reader.h"
 #include "report/knowledge_report.h"
 #include "report/page_template.h"
-#include "util/json_reader.h"
 
 namespace warpsmith::report {
 namespace {
 
-using knowledge::Outcome;
 using knowledge::Overview;
-using knowledge::Tally;
 using nlohmann::json;
 
-json FailuresJson(const Tally& tally) {
+json FailuresJson(const knowledge::Tally& tally) {
   json failures = json::object();
   for (size_t i = 0; i < knowledge::kFailures; ++i) {
     if (tally.failures.at(i) == 0) continue;
@@ -24,7 +22,7 @@ json FailuresJson(const Tally& tally) {
   return failures;
 }
 
-json TallyJson(const Tally& tally) {
+json TallyJson(const knowledge::Tally& tally) {
   json value = {{"measured", tally.measured}, {"failures", FailuresJson(tally)}};
   if (tally.measured > 0) {
     value["mean_gain"] = std::exp(knowledge::MeanLogGain(tally));
@@ -68,7 +66,7 @@ json StateJson(const knowledge::StateView& view) {
           {"expected", std::move(expected)}};
 }
 
-json OutcomeJson(const Overview& overview, const Outcome& outcome) {
+json OutcomeJson(const Overview& overview, const knowledge::Outcome& outcome) {
   const knowledge::Context& context = outcome.context;
   json value = {{"evidence", outcome.evidence},
                 {"state", outcome.state},
@@ -88,12 +86,14 @@ json OutcomeJson(const Overview& overview, const Outcome& outcome) {
 }
 
 // The newest first; failures before what worked, where not all can be listed.
-std::vector<const Outcome*> Listed(const Overview& overview) {
-  std::vector<const Outcome*> listed;
-  for (const Outcome& outcome : overview.outcomes) listed.push_back(&outcome);
-  std::stable_sort(listed.begin(), listed.end(), [](const Outcome* a, const Outcome* b) {
-    return std::pair(a->failure.has_value(), a->date) > std::pair(b->failure.has_value(), b->date);
-  });
+std::vector<const knowledge::Outcome*> Listed(const Overview& overview) {
+  std::vector<const knowledge::Outcome*> listed;
+  for (const knowledge::Outcome& outcome : overview.outcomes) listed.push_back(&outcome);
+  std::stable_sort(listed.begin(), listed.end(),
+                   [](const knowledge::Outcome* a, const knowledge::Outcome* b) {
+                     return std::pair(a->failure.has_value(), a->date) >
+                            std::pair(b->failure.has_value(), b->date);
+                   });
   listed.resize(std::min(listed.size(), kListedOutcomes));
   return listed;
 }
@@ -135,7 +135,7 @@ json ToJson(const Overview& overview, const KnowledgeTitle& title) {
                      {"role", note.role},
                      {"evidence", note.evidence}});
   }
-  for (const Outcome* outcome : Listed(overview))
+  for (const knowledge::Outcome* outcome : Listed(overview))
     outcomes.push_back(OutcomeJson(overview, *outcome));
   return {{"schema", "warpsmith.knowledge"},
           {"version", kKnowledgeReportVersion},

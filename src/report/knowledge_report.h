@@ -6,7 +6,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
-#include "knowledge/overview.h"
+#include "agent/knowledge/overview.h"
 #include "report/text_table.h"
 
 namespace warpsmith::report {

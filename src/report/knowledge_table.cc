@@ -11,13 +11,12 @@ namespace {
 using knowledge::Expected;
 using knowledge::Overview;
 using knowledge::StateView;
-using knowledge::Tally;
 
 constexpr size_t kLinesOfAList = 20;
 
 std::string Gain(double log_gain) { return fmt::format("{:.3g}x", std::exp(log_gain)); }
 
-std::string FailuresText(const Tally& tally) {
+std::string FailuresText(const knowledge::Tally& tally) {
   std::string text;
   for (size_t i = 0; i < knowledge::kFailures; ++i) {
     if (tally.failures.at(i) == 0) continue;
@@ -38,7 +37,7 @@ std::string ElsewhereText(const Expected& expected) {
   return attempts == 0 ? "0" : fmt::format("{} count {:.2g}", attempts, counts);
 }
 
-Tone ToneOf(const Expected& expected) {
+Tone ToneOfCell(const Expected& expected) {
   if (expected.log_gain.lo > 0) return Tone::kGood;
   return expected.log_gain.hi < 0 ? Tone::kBad : Tone::kPlain;
 }
@@ -59,7 +58,7 @@ std::vector<Cell> Row(const std::string& state, const Expected& expected) {
   const knowledge::Posterior& posterior = expected.posterior;
   return {{state},
           {expected.technique},
-          {Gain(posterior.mean), ToneOf(expected)},
+          {Gain(posterior.mean), ToneOfCell(expected)},
           {fmt::format("{:.3g}..{:.3g}", std::exp(expected.log_gain.lo),
                        std::exp(expected.log_gain.hi))},
           {fmt::format("{:.0f} %", 100 * knowledge::SuccessProbability(posterior))},

@@ -4,10 +4,10 @@
 #include <nlohmann/json.hpp>
 #include <span>
 
+#include "base/result.h"
 #include "embedded/chart_js.h"
 #include "embedded/report_page.h"
 #include "report/report_json.h"
-#include "util/result.h"
 
 namespace warpsmith::report {
 namespace {

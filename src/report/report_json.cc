@@ -2,8 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/json_reader.h"
 #include "report/summary.h"
-#include "util/json_reader.h"
 
 namespace warpsmith::report {
 namespace {

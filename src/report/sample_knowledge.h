@@ -3,7 +3,7 @@
 #ifndef WARPSMITH_REPORT_SAMPLE_KNOWLEDGE_H_
 #define WARPSMITH_REPORT_SAMPLE_KNOWLEDGE_H_
 
-#include "knowledge/contents.h"
+#include "agent/knowledge/contents.h"
 #include "report/sample_report.h"
 
 namespace warpsmith::report {

@@ -29,7 +29,7 @@ std::optional<double> RatioOf(const SuiteRow& row) {
   return timing->comparisons.front().ratio;
 }
 
-void Spread(const std::vector<double>& ratios, double confidence, SuiteSummary& summary) {
+void SummariseRatios(const std::vector<double>& ratios, double confidence, SuiteSummary& summary) {
   if (ratios.empty()) return;
   double sum = 0;
   for (const double ratio : ratios) sum += std::log(ratio);
@@ -117,7 +117,7 @@ SuiteSummary SummariseSuite(const std::vector<SuiteRow>& rows, double confidence
     if (const auto ratio = RatioOf(row)) ratios.push_back(*ratio);
   }
   summary.compared = static_cast<int>(ratios.size());
-  Spread(ratios, confidence, summary);
+  SummariseRatios(ratios, confidence, summary);
   for (const double p : kFastP) {
     const auto faster =
         std::count_if(ratios.begin(), ratios.end(), [p](double r) { return r > p; });

@@ -29,14 +29,14 @@ SuiteRow Failed(const std::string& task, Outcome outcome) {
   return {task, "w", "init", {std::move(outcome), {}}};
 }
 
-std::vector<SuiteRow> Sample() {
+std::vector<SuiteRow> SampleRows() {
   return {Compared("a", 2), Compared("b", 0.5), Compared("c", 1.1),
           Failed("d", Incorrect{"bound", "off", 1, 0.1, 3}),
           Failed("e", RunFailed{"check", "RUNNER_DIED", "signal 11"})};
 }
 
 TEST(SummariseSuite, CountsAndComparesWhatPassed) {
-  const SuiteSummary summary = SummariseSuite(Sample(), 0.95);
+  const SuiteSummary summary = SummariseSuite(SampleRows(), 0.95);
   EXPECT_EQ(summary.total, 5);
   EXPECT_EQ(summary.valid, 3);
   EXPECT_NEAR(summary.geomean, std::cbrt(1.1), 1e-12);
@@ -49,7 +49,7 @@ TEST(SummariseSuite, CountsAndComparesWhatPassed) {
 }
 
 TEST(SummariseSuite, FastPIsAShareOfAllAndStrict) {
-  const SuiteSummary summary = SummariseSuite(Sample(), 0.95);
+  const SuiteSummary summary = SummariseSuite(SampleRows(), 0.95);
   for (const auto& [p, share] : summary.fast_p) {
     if (p == 0) {
       EXPECT_DOUBLE_EQ(share, 0.6);
@@ -62,7 +62,7 @@ TEST(SummariseSuite, FastPIsAShareOfAllAndStrict) {
 }
 
 TEST(SummariseSuite, ASuspiciousTimeIsInNoRatio) {
-  std::vector<SuiteRow> rows = Sample();
+  std::vector<SuiteRow> rows = SampleRows();
   rows.push_back(Compared("f", 1000, 20));
   const SuiteSummary summary = SummariseSuite(rows, 0.95);
   EXPECT_EQ(summary.suspicious, 1);
@@ -71,7 +71,7 @@ TEST(SummariseSuite, ASuspiciousTimeIsInNoRatio) {
 }
 
 TEST(SummariseSuite, TasksUnfitForHeadlinesStayOut) {
-  std::vector<SuiteRow> rows = Sample();
+  std::vector<SuiteRow> rows = SampleRows();
   rows.push_back(Compared("g", 50));
   rows.back().headline = false;
   EXPECT_EQ(SummariseSuite(rows, 0.95).kept_out, 1);
@@ -87,14 +87,14 @@ TEST(SummariseSuite, OneRatioHasNoInterval) {
 }
 
 TEST(RenderSuite, SaysHowEachFailed) {
-  const std::string text = RenderSuite(Sample(), SummariseSuite(Sample(), 0.95));
+  const std::string text = RenderSuite(SampleRows(), SummariseSuite(SampleRows(), 0.95));
   EXPECT_THAT(text, testing::HasSubstr("3 of 5 valid (60.0 %)"));
   EXPECT_THAT(text, testing::HasSubstr("incorrect: bound"));
   EXPECT_THAT(text, testing::HasSubstr("geomean 1.032"));
 }
 
 TEST(SuiteCsv, HasTheSameColumnsInEveryRow) {
-  std::vector<SuiteRow> rows = Sample();
+  std::vector<SuiteRow> rows = SampleRows();
   rows[3].task = "d, with \"quotes\"\nand a line";
   const std::string csv = SuiteCsv(rows);
   EXPECT_THAT(csv, testing::HasSubstr("\"d, with \"\"quotes\"\""));
@@ -103,7 +103,8 @@ TEST(SuiteCsv, HasTheSameColumnsInEveryRow) {
 }
 
 TEST(SuiteJson, IsOneDocument) {
-  const auto json = nlohmann::json::parse(SuiteJson(Sample(), SummariseSuite(Sample(), 0.95)));
+  const auto json =
+      nlohmann::json::parse(SuiteJson(SampleRows(), SummariseSuite(SampleRows(), 0.95)));
   EXPECT_EQ(json.at("schema"), "warpsmith.suite");
   EXPECT_EQ(json.at("verdicts").size(), 5U);
   EXPECT_EQ(json.at("failures").at("incorrect: bound"), 1);

@@ -19,7 +19,7 @@ std::string ConfigName(const Candidate& candidate) {
   return candidate.entry;
 }
 
-std::vector<ProgressPoint> ProgressOf(const Trajectory& steps, Mode mode) {
+std::vector<ProgressPoint> ProgressOfRun(const Trajectory& steps, Mode mode) {
   std::vector<ProgressPoint> progress;
   double best = 0;
   for (size_t i = 0; i < steps.size(); ++i) {
@@ -137,7 +137,7 @@ ShapeReport SummariseShape(const Task& task, const Workload& workload, const Tra
     shape.passed += std::holds_alternative<Passed>(step.verdict.outcome) ? 1 : 0;
     shape.gpu_seconds += step.cost.gpu_seconds;
   }
-  shape.progress = ProgressOf(steps, mode);
+  shape.progress = ProgressOfRun(steps, mode);
   shape.failures = FailuresOf(steps);
   if (const Step* best = BestStep(steps, mode)) {
     shape.winners = WinnersOf(best->candidate, best->verdict);

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <string>
 
-#include "util/error.h"
+#include "base/error.h"
 
 namespace warpsmith::sandbox {
 

@@ -11,9 +11,9 @@
 #include <string_view>
 #include <system_error>
 
+#include "base/file.h"
+#include "base/spawn.h"
 #include "sandbox/failure.h"
-#include "util/file.h"
-#include "util/spawn.h"
 
 namespace warpsmith::sandbox {
 namespace {

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "base/result.h"
 #include "sandbox/path_rules.h"
-#include "util/result.h"
 
 namespace warpsmith::sandbox {
 

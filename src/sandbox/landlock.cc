@@ -8,8 +8,8 @@
 #include <cerrno>
 #include <cstdint>
 
+#include "base/spawn.h"
 #include "sandbox/failure.h"
-#include "util/spawn.h"
 
 namespace warpsmith::sandbox {
 namespace {

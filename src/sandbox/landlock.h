@@ -5,8 +5,8 @@
 
 #include <vector>
 
+#include "base/result.h"
 #include "sandbox/path_rules.h"
-#include "util/result.h"
 
 namespace warpsmith::sandbox {
 

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "util/file.h"
+#include "base/file.h"
 
 namespace warpsmith::sandbox {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "util/result.h"
+#include "base/result.h"
 
 namespace warpsmith::sandbox {
 

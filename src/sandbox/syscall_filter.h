@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "util/result.h"
+#include "base/result.h"
 
 struct sock_filter;
 

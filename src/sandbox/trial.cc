@@ -6,8 +6,8 @@
 
 #include <array>
 
+#include "base/spawn.h"
 #include "sandbox/failure.h"
-#include "util/spawn.h"
 
 namespace warpsmith::sandbox {
 

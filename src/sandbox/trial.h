@@ -5,7 +5,7 @@
 #include <functional>
 #include <string>
 
-#include "util/result.h"
+#include "base/result.h"
 
 namespace warpsmith::sandbox {
 

@@ -6,13 +6,13 @@
 #include <set>
 #include <utility>
 
+#include "base/clock.h"
+#include "base/compression.h"
+#include "base/file.h"
+#include "base/json_reader.h"
+#include "base/sha256.h"
 #include "core/serialize.h"
 #include "store/bundle_results.h"
-#include "util/clock.h"
-#include "util/compression.h"
-#include "util/file.h"
-#include "util/json_reader.h"
-#include "util/sha256.h"
 
 namespace warpsmith::store {
 namespace {

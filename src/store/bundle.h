@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
+#include "base/result.h"
 #include "core/device.h"
 #include "store/sqlite_store.h"
-#include "util/result.h"
 
 namespace warpsmith::store {
 

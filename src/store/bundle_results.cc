@@ -2,8 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/json_reader.h"
 #include "core/serialize.h"
-#include "util/json_reader.h"
 
 namespace warpsmith::store {
 namespace {

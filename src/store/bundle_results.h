@@ -7,10 +7,10 @@
 #include <string>
 #include <utility>
 
+#include "base/file_lock.h"
+#include "base/result.h"
 #include "core/device.h"
 #include "store/line_journal.h"
-#include "util/file_lock.h"
-#include "util/result.h"
 
 namespace warpsmith::store {
 

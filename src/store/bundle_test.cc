@@ -5,18 +5,18 @@
 
 #include <deque>
 
+#include "base/file.h"
+#include "base/sha256.h"
 #include "store/bundle_results.h"
 #include "store/canonical_dump.h"
 #include "store/test_facts.h"
-#include "util/file.h"
-#include "util/sha256.h"
 
 namespace warpsmith::store {
 namespace {
 
 using testing::HasSubstr;
 
-constexpr int kSide = 4;
+constexpr int kBundleSide = 4;
 constexpr int64_t kJobs = 12;
 
 // Answers from the cost function, as a GPU that holds the cubins would.
@@ -36,7 +36,7 @@ class ImageDevice : public Device {
     if (queue_.empty()) return completed;
     const Job& job = queue_.front();
     const Provenance& at = job.candidate.provenance;
-    completed.push_back({job.key, TestVerdict({at.family, at.config}, kSide), 0.125});
+    completed.push_back({job.key, TestVerdict({at.family, at.config}, kBundleSide), 0.125});
     queue_.pop_front();
     ++judged_;
     return completed;
@@ -55,7 +55,7 @@ class BundleTest : public testing::Test {
   std::filesystem::path Folder() const { return folder_.path() / "bundle"; }
   BundleContents Contents() const {
     BundleContents contents;
-    const Space space = TestSpace(kSide);
+    const Space space = TestSpace(kBundleSide);
     for (size_t i = 0; i < kJobs; ++i) {
       Job job = TestJob(space.points()[i]);
       Artifact artifact;

@@ -2,8 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/sha256.h"
 #include "core/serialize.h"
-#include "util/sha256.h"
 
 namespace warpsmith::store {
 

@@ -8,9 +8,9 @@
 #include <string>
 #include <string_view>
 
+#include "base/json_reader.h"
+#include "base/result.h"
 #include "core/candidate.h"
-#include "util/json_reader.h"
-#include "util/result.h"
 
 namespace warpsmith::store {
 

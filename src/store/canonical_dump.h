@@ -5,8 +5,8 @@
 
 #include <string>
 
+#include "base/result.h"
 #include "store/sqlite_store.h"
-#include "util/result.h"
 
 namespace warpsmith::store {
 

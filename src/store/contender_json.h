@@ -5,9 +5,9 @@
 #include <nlohmann/json_fwd.hpp>
 #include <vector>
 
+#include "base/json_reader.h"
+#include "base/result.h"
 #include "store/verdict_parts.h"
-#include "util/json_reader.h"
-#include "util/result.h"
 
 namespace warpsmith::store {
 

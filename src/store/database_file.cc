@@ -5,7 +5,7 @@
 #include <thread>
 #include <vector>
 
-#include "util/file.h"
+#include "base/file.h"
 
 namespace warpsmith::store {
 namespace {

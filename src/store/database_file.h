@@ -10,9 +10,9 @@
 #include <string>
 #include <string_view>
 
+#include "base/embedded_file.h"
+#include "base/result.h"
 #include "store/sqlite_connection.h"
-#include "util/embedded_file.h"
-#include "util/result.h"
 
 namespace warpsmith::store {
 

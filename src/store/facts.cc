@@ -5,11 +5,11 @@
 #include <utility>
 #include <vector>
 
+#include "base/compression.h"
+#include "base/sha256.h"
 #include "core/serialize.h"
 #include "store/candidate_text.h"
 #include "store/verdict_parts.h"
-#include "util/compression.h"
-#include "util/sha256.h"
 
 namespace warpsmith::store {
 namespace {

@@ -8,12 +8,12 @@
 #include <string>
 #include <string_view>
 
+#include "base/result.h"
 #include "core/candidate.h"
 #include "core/device.h"
 #include "core/protocol.h"
 #include "core/task.h"
 #include "store/sqlite_connection.h"
-#include "util/result.h"
 
 namespace warpsmith::store {
 

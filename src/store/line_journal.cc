@@ -1,6 +1,6 @@
 #include "store/line_journal.h"
 
-#include "util/file.h"
+#include "base/file.h"
 
 namespace warpsmith::store {
 

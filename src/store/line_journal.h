@@ -8,8 +8,8 @@
 #include <string_view>
 #include <utility>
 
-#include "util/append_file.h"
-#include "util/result.h"
+#include "base/append_file.h"
+#include "base/result.h"
 
 namespace warpsmith::store {
 

@@ -6,11 +6,11 @@
 #include <utility>
 #include <vector>
 
+#include "base/clock.h"
+#include "base/compression.h"
+#include "base/file.h"
+#include "base/utf8.h"
 #include "core/serialize.h"
-#include "util/clock.h"
-#include "util/compression.h"
-#include "util/file.h"
-#include "util/utf8.h"
 
 namespace warpsmith::store {
 namespace {

@@ -13,12 +13,12 @@
 #include <utility>
 #include <vector>
 
+#include "base/file_lock.h"
+#include "base/result.h"
 #include "core/device.h"
 #include "store/line_journal.h"
 #include "store/recording.h"
 #include "store/recording_format.h"
-#include "util/file_lock.h"
-#include "util/result.h"
 
 namespace warpsmith::store {
 

@@ -2,15 +2,15 @@
 
 #include <gtest/gtest.h>
 
+#include "base/file.h"
 #include "store/recorded_device.h"
 #include "store/recording.h"
 #include "store/test_facts.h"
-#include "util/file.h"
 
 namespace warpsmith::store {
 namespace {
 
-constexpr int kSide = 4;
+constexpr int kRecorderSide = 4;
 
 class RecorderTest : public testing::Test {
  protected:
@@ -23,13 +23,14 @@ class RecorderTest : public testing::Test {
   }
   // Appends those points that are not there, `limit` at most; gives how many.
   static int AppendSome(Recorder& recorder, int limit) {
-    const Space space = TestSpace(kSide);
+    const Space space = TestSpace(kRecorderSide);
     const int index = *recorder.AddSpace({TestTask(), TestWorkload(), space});
     int appended = 0;
     for (const Point& point : space.points()) {
       const Job job = TestJob(point);
       if (appended == limit || recorder.Has(job.key)) continue;
-      EXPECT_TRUE(recorder.Append(index, job, {job.key, TestVerdict(point, kSide), 0.125}).ok());
+      EXPECT_TRUE(
+          recorder.Append(index, job, {job.key, TestVerdict(point, kRecorderSide), 0.125}).ok());
       ++appended;
     }
     return appended;
@@ -45,7 +46,7 @@ TEST_F(RecorderTest, GoesOnWhereAKilledOneWas) {
   ASSERT_TRUE(WriteFileAtomic(Journal(), journal.substr(0, journal.size() - 40)).ok());
   auto recorder = Open();
   EXPECT_EQ(recorder->verdict_count(), 4);
-  EXPECT_EQ(AppendSome(*recorder, 100), kSide * kSide - 4);
+  EXPECT_EQ(AppendSome(*recorder, 100), kRecorderSide * kRecorderSide - 4);
   ASSERT_TRUE(recorder->Finalize().ok());
   EXPECT_FALSE(std::filesystem::exists(Journal()));
   const std::string resumed = *ReadFile(Path());
@@ -66,14 +67,14 @@ TEST_F(RecorderTest, ExtendsAFinishedRecording) {
   }
   auto recorder = Open();
   EXPECT_EQ(recorder->verdict_count(), 5);
-  EXPECT_EQ(AppendSome(*recorder, 100), kSide * kSide - 5);
+  EXPECT_EQ(AppendSome(*recorder, 100), kRecorderSide * kRecorderSide - 5);
   ASSERT_TRUE(recorder->Finalize().ok());
-  EXPECT_EQ((*RecordedDevice::Open(Path()))->Spaces()[0].verdicts, kSide * kSide);
+  EXPECT_EQ((*RecordedDevice::Open(Path()))->Spaces()[0].verdicts, kRecorderSide * kRecorderSide);
 }
 
 TEST_F(RecorderTest, TellsWhatEarlierOnesMeasured) {
   EXPECT_FALSE(Open()->GoesOn());
-  const BaselineRow baseline{TestSpace(kSide).name(), "cublas", "TN", Mode::kDeviceHot, 2};
+  const BaselineRow baseline{TestSpace(kRecorderSide).name(), "cublas", "TN", Mode::kDeviceHot, 2};
   {
     auto recorder = Open();
     AppendSome(*recorder, 5);
@@ -87,7 +88,7 @@ TEST_F(RecorderTest, TellsWhatEarlierOnesMeasured) {
   EXPECT_FALSE(recorder->HasBaselines(baseline.space + "x"));
   EXPECT_EQ(AppendSome(*recorder, 1), 1);
   int earlier = 0;
-  const Space space = TestSpace(kSide);
+  const Space space = TestSpace(kRecorderSide);
   for (const Point& point : space.points()) {
     const std::string key = TestJob(point).key;
     const auto found = recorder->Earlier(key);
@@ -98,7 +99,7 @@ TEST_F(RecorderTest, TellsWhatEarlierOnesMeasured) {
     EXPECT_EQ((*found)->gpu_seconds, 0.125);
     // Each point's is another.
     EXPECT_EQ((*found)->verdict.evidence.artifact_sha256,
-              TestVerdict(point, kSide).evidence.artifact_sha256);
+              TestVerdict(point, kRecorderSide).evidence.artifact_sha256);
   }
   EXPECT_EQ(earlier, 5);
 }
@@ -114,9 +115,9 @@ TEST_F(RecorderTest, ReplaysOnlyTheMeasuredPartOfASpace) {
 // A profile that a search can replay: metrics in their order, absent ones still absent.
 TEST_F(RecorderTest, KeepsProfiles) {
   auto recorder = Open();
-  const int index = *recorder->AddSpace({TestTask(), TestWorkload(), TestSpace(kSide)});
-  const Job job = TestJob(TestSpace(kSide).points().front());
-  Verdict verdict = TestVerdict(TestSpace(kSide).points().front(), kSide);
+  const int index = *recorder->AddSpace({TestTask(), TestWorkload(), TestSpace(kRecorderSide)});
+  const Job job = TestJob(TestSpace(kRecorderSide).points().front());
+  Verdict verdict = TestVerdict(TestSpace(kRecorderSide).points().front(), kRecorderSide);
   std::get<Passed>(verdict.outcome).profile =
       Profile{"ncu 2025.3.1",
               {{"void first<\"x\">(int)\n", {{"gpu__time_duration.sum", 8192}, {"b__c.pct", 12.5}}},
@@ -198,7 +199,7 @@ TEST_F(RecorderTest, RefusesAnotherDevice) {
 TEST_F(RecorderTest, RefusesAnotherSpaceOfTheSameName) {
   auto recorder = Open();
   AppendSome(*recorder, 1);
-  const Space other = TestSpace(kSide + 1);
+  const Space other = TestSpace(kRecorderSide + 1);
   EXPECT_EQ(recorder->AddSpace({TestTask(), TestWorkload(), other}).error().code,
             ErrorCode::kConfig);
 }

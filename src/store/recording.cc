@@ -2,10 +2,10 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/compression.h"
+#include "base/file.h"
+#include "base/sha256.h"
 #include "core/serialize.h"
-#include "util/compression.h"
-#include "util/file.h"
-#include "util/sha256.h"
 
 namespace warpsmith::store {
 namespace {

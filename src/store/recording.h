@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/result.h"
 #include "store/recording_format.h"
-#include "util/result.h"
 
 namespace warpsmith::store {
 

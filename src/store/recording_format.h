@@ -11,14 +11,14 @@
 #include <string_view>
 #include <vector>
 
+#include "base/json_reader.h"
+#include "base/result.h"
 #include "core/device.h"
 #include "core/protocol.h"
 #include "core/space.h"
 #include "core/task.h"
 #include "core/verdict.h"
 #include "store/candidate_text.h"
-#include "util/json_reader.h"
-#include "util/result.h"
 
 namespace warpsmith::store {
 

@@ -5,12 +5,12 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/compression.h"
+#include "base/file.h"
 #include "core/serialize.h"
 #include "store/contender_json.h"
 #include "store/recorded_device.h"
 #include "store/test_facts.h"
-#include "util/compression.h"
-#include "util/file.h"
 
 namespace warpsmith::store {
 namespace {
@@ -18,7 +18,7 @@ namespace {
 using std::chrono::milliseconds;
 using testing::HasSubstr;
 
-constexpr int kSide = 6;
+constexpr int kRecordingSide = 6;
 
 // As a recording gives it back: derived numbers have nine digits, samples are exact.
 nlohmann::json Rounded9(const Verdict& verdict) {
@@ -33,7 +33,7 @@ class RecordingTest : public testing::Test {
     return folder_.path() / name;
   }
   void Write(int64_t size = 256, const std::string& name = "h200.wsrec") const {
-    const Status written = WriteTestRecording(Path(name), kSide, size);
+    const Status written = WriteTestRecording(Path(name), kRecordingSide, size);
     ASSERT_TRUE(written.ok()) << written.error().Line();
   }
   std::unique_ptr<RecordedDevice> Open() const {
@@ -55,13 +55,13 @@ class RecordingTest : public testing::Test {
 TEST_F(RecordingTest, GivesEveryVerdictBack) {
   Write();
   auto device = Open();
-  const Space space = TestSpace(kSide);
+  const Space space = TestSpace(kRecordingSide);
   for (const Point& point : space.points()) {
     ASSERT_TRUE(device->Submit({TestJob(point)}).ok());
     const auto completed = device->Collect(milliseconds(0));
     ASSERT_TRUE(completed.ok()) << completed.error().Line();
     ASSERT_EQ(completed->size(), 1U);
-    EXPECT_EQ(Rounded9((*completed)[0].verdict), Rounded9(TestVerdict(point, kSide)));
+    EXPECT_EQ(Rounded9((*completed)[0].verdict), Rounded9(TestVerdict(point, kRecordingSide)));
     EXPECT_EQ((*completed)[0].gpu_seconds, 0.125);
   }
   EXPECT_TRUE(device->Collect(milliseconds(0))->empty());
@@ -69,11 +69,11 @@ TEST_F(RecordingTest, GivesEveryVerdictBack) {
 
 TEST_F(RecordingTest, SamplesAreExact) {
   Write();
-  const Point point = TestSpace(kSide).points()[0];
+  const Point point = TestSpace(kRecordingSide).points()[0];
   const auto completed = Open()->LookUp(TestJob(point).key);
   ASSERT_TRUE(completed.ok());
   const ModeTiming* got = FindTiming(completed->verdict, Mode::kDeviceHot);
-  const Verdict expected_verdict = TestVerdict(point, kSide);
+  const Verdict expected_verdict = TestVerdict(point, kRecordingSide);
   const ModeTiming* expected = FindTiming(expected_verdict, Mode::kDeviceHot);
   ASSERT_TRUE(got != nullptr && expected != nullptr);
   ASSERT_EQ(got->baselines.size(), expected->baselines.size());
@@ -95,8 +95,8 @@ TEST_F(RecordingTest, StandsAlone) {
   ASSERT_EQ(device->Spaces().size(), 1U);
   const ReplaySpace& space = device->Spaces()[0];
   EXPECT_EQ(space.space.name(), "test-256x256x256-NN");
-  EXPECT_EQ(space.space.points(), TestSpace(kSide).points());
-  EXPECT_EQ(space.verdicts, kSide * kSide);
+  EXPECT_EQ(space.space.points(), TestSpace(kRecordingSide).points());
+  EXPECT_EQ(space.verdicts, kRecordingSide * kRecordingSide);
   const Point& point = space.space.points()[5];
   const auto candidate = space.make(point);
   ASSERT_TRUE(candidate.ok()) << candidate.error().Line();
@@ -110,7 +110,7 @@ TEST_F(RecordingTest, StandsAlone) {
 TEST_F(RecordingTest, RefusesWhatWasNeverMeasured) {
   Write();
   auto device = Open();
-  Job known = TestJob(TestSpace(kSide).points()[0]);
+  Job known = TestJob(TestSpace(kRecordingSide).points()[0]);
   Job other_point = TestJob({"test", {{"x", 99}, {"y", 0}}});
   ASSERT_TRUE(device->Submit({known, other_point, known}).ok());
   EXPECT_EQ(device->Collect(milliseconds(0))->size(), 1U);
@@ -121,7 +121,7 @@ TEST_F(RecordingTest, RefusesWhatWasNeverMeasured) {
   EXPECT_THAT(refused.error().message, HasSubstr("36 candidates"));
   EXPECT_EQ(device->Collect(milliseconds(0))->size(), 1U);
 
-  ASSERT_TRUE(device->Submit({TestJob(TestSpace(kSide).points()[0], 512)}).ok());
+  ASSERT_TRUE(device->Submit({TestJob(TestSpace(kRecordingSide).points()[0], 512)}).ok());
   const auto other_shape = device->Collect(milliseconds(0));
   ASSERT_FALSE(other_shape.ok());
   EXPECT_THAT(other_shape.error().message, HasSubstr("it holds test-256x256x256-NN"));
@@ -130,7 +130,7 @@ TEST_F(RecordingTest, RefusesWhatWasNeverMeasured) {
 TEST_F(RecordingTest, SaysWhenTheArtifactWasAnotherOne) {
   Write();
   auto device = Open();
-  Job job = TestJob(TestSpace(kSide).points()[0]);
+  Job job = TestJob(TestSpace(kRecordingSide).points()[0]);
   job.artifact.emplace();
   job.artifact->image_sha256 = "another";
   job.artifact->toolchain = "nvrtc 13.2";
@@ -146,8 +146,8 @@ TEST_F(RecordingTest, JoinsAFolderOfRecordings) {
   const auto device = RecordedDevice::Open(folder_.path());
   ASSERT_TRUE(device.ok()) << device.error().Line();
   EXPECT_EQ((*device)->Spaces().size(), 2U);
-  EXPECT_TRUE((*device)->Has(TestJob(TestSpace(kSide).points()[0], 256).key));
-  EXPECT_TRUE((*device)->Has(TestJob(TestSpace(kSide).points()[0], 512).key));
+  EXPECT_TRUE((*device)->Has(TestJob(TestSpace(kRecordingSide).points()[0], 256).key));
+  EXPECT_TRUE((*device)->Has(TestJob(TestSpace(kRecordingSide).points()[0], 512).key));
   EXPECT_NE((*device)->FindSpace("test-512x512x512-NN"), nullptr);
 }
 
@@ -191,7 +191,7 @@ TEST_F(RecordingTest, NamesTheDamagedLine) {
 TEST_F(RecordingTest, NamesTheLineOfAVerdictThatCannotBeRead) {
   Write();
   std::string lines = Lines();
-  const std::string key = TestJob(TestSpace(kSide).points()[0]).key;
+  const std::string key = TestJob(TestSpace(kRecordingSide).points()[0]).key;
   const size_t at = lines.find("\"gpu_seconds\":", lines.find("{\"verdict\":\"" + key));
   lines.replace(at, 14, "\"gpu_secondz\":");
   ASSERT_TRUE(WriteFileAtomic(Path(), Compress(lines)).ok());

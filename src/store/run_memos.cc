@@ -1,6 +1,6 @@
 #include "store/run_memos.h"
 
-#include "util/compression.h"
+#include "base/compression.h"
 
 namespace warpsmith::store {
 namespace {

@@ -9,8 +9,8 @@
 #include <string_view>
 #include <utility>
 
+#include "base/result.h"
 #include "store/sqlite_store.h"
-#include "util/result.h"
 
 namespace warpsmith::store {
 

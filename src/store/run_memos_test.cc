@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/file.h"
 #include "store/test_facts.h"
-#include "util/file.h"
 
 namespace warpsmith::store {
 namespace {

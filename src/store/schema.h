@@ -2,9 +2,9 @@
 #ifndef WARPSMITH_STORE_SCHEMA_H_
 #define WARPSMITH_STORE_SCHEMA_H_
 
+#include "base/result.h"
 #include "store/database_file.h"
 #include "store/sqlite_connection.h"
-#include "util/result.h"
 
 namespace warpsmith::store {
 

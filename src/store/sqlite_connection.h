@@ -14,7 +14,7 @@
 #include <string_view>
 #include <utility>
 
-#include "util/result.h"
+#include "base/result.h"
 
 struct sqlite3;
 struct sqlite3_stmt;

@@ -5,10 +5,10 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/clock.h"
 #include "core/serialize.h"
 #include "store/schema.h"
 #include "store/worker.h"
-#include "util/clock.h"
 
 namespace warpsmith::store {
 namespace {

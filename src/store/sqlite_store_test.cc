@@ -9,19 +9,19 @@
 #include <csignal>
 #include <nlohmann/json.hpp>
 
+#include "base/file.h"
 #include "core/serialize.h"
 #include "store/canonical_dump.h"
 #include "store/schema.h"
 #include "store/test_facts.h"
 #include "store/worker.h"
-#include "util/file.h"
 
 namespace warpsmith::store {
 namespace {
 
 using testing::HasSubstr;
 
-constexpr int kSide = 8;
+constexpr int kStoreSide = 8;
 
 RunRecord TestRun(const std::string& id = "run") {
   RunRecord run;
@@ -39,11 +39,11 @@ RunRecord TestRun(const std::string& id = "run") {
 }
 
 Step StepAt(int64_t index) {
-  const Point point = TestSpace(kSide).points()[static_cast<size_t>(index)];
+  const Point point = TestSpace(kStoreSide).points()[static_cast<size_t>(index)];
   Step step;
   step.index = index;
   step.candidate = TestCandidate(point);
-  step.verdict = TestVerdict(point, kSide);
+  step.verdict = TestVerdict(point, kStoreSide);
   step.terms = TermsOf(step.candidate, step.verdict, Mode::kDeviceHot);
   step.reward = Reward(step.terms, {});
   step.cost = {1, 0.125, 0.5, 0, 0};
@@ -51,7 +51,7 @@ Step StepAt(int64_t index) {
 }
 
 std::string KeyAt(int64_t index) {
-  return TestJob(TestSpace(kSide).points()[static_cast<size_t>(index)]).key;
+  return TestJob(TestSpace(kStoreSide).points()[static_cast<size_t>(index)]).key;
 }
 
 class SqliteStoreTest : public testing::Test {
@@ -186,8 +186,9 @@ TEST_F(SqliteStoreTest, TakesADeadWorkersJobOver) {
 
 TEST_F(SqliteStoreTest, ImportsTheSameVerdictOnce) {
   auto store = Open();
-  const Job job = TestJob(TestSpace(kSide).points()[0]);
-  const Completed completed{job.key, TestVerdict(TestSpace(kSide).points()[0], kSide), 0.25};
+  const Job job = TestJob(TestSpace(kStoreSide).points()[0]);
+  const Completed completed{job.key, TestVerdict(TestSpace(kStoreSide).points()[0], kStoreSide),
+                            0.25};
   EXPECT_EQ(*store->Import(job, completed), true);
   const std::string once = *CanonicalDump(*store);
   EXPECT_EQ(*store->Import(job, completed), false);
@@ -235,7 +236,7 @@ TEST_F(SqliteStoreTest, AFullDiskIsAnErrorAndLeavesNothingHalfWritten) {
     const rlimit limit{200'000, 200'000};
     setrlimit(RLIMIT_FSIZE, &limit);
     auto store = Open();
-    for (int64_t i = 3; i < kSide * kSide; ++i) {
+    for (int64_t i = 3; i < kStoreSide * kStoreSide; ++i) {
       const auto lease = store->LeaseJob("run", i, KeyAt(i), ThisWorker());
       const Status finished =
           lease.ok() ? store->FinishStep("run", *lease, KeyAt(i), StepAt(i)) : lease.error();
@@ -250,8 +251,9 @@ TEST_F(SqliteStoreTest, AFullDiskIsAnErrorAndLeavesNothingHalfWritten) {
   const auto steps = store->Steps("run");
   ASSERT_TRUE(steps.ok()) << steps.error().Line();
   EXPECT_GE(steps->size(), 3U);
-  for (auto i = static_cast<int64_t>(steps->size()); i < kSide * kSide; ++i) Finish(*store, i);
-  EXPECT_EQ(store->Steps("run")->size(), static_cast<size_t>(kSide * kSide));
+  for (auto i = static_cast<int64_t>(steps->size()); i < kStoreSide * kStoreSide; ++i)
+    Finish(*store, i);
+  EXPECT_EQ(store->Steps("run")->size(), static_cast<size_t>(kStoreSide * kStoreSide));
 }
 
 TEST_F(SqliteStoreTest, RefusesAFileThatIsNoDatabase) {

@@ -10,11 +10,11 @@
 #include <utility>
 #include <vector>
 
+#include "base/random.h"
+#include "base/sha256.h"
 #include "core/device.h"
 #include "core/space.h"
 #include "store/recorder.h"
-#include "util/random.h"
-#include "util/sha256.h"
 
 namespace warpsmith::store {
 

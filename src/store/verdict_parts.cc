@@ -3,7 +3,7 @@
 #include <bit>
 #include <cstring>
 
-#include "util/compression.h"
+#include "base/compression.h"
 
 namespace warpsmith::store {
 namespace {

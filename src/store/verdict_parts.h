@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/result.h"
 #include "core/verdict.h"
-#include "util/result.h"
 
 namespace warpsmith::store {
 

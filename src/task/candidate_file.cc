@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/file.h"
 #include "core/serialize.h"
 #include "task/source_files.h"
 #include "task/toml_json.h"
-#include "util/file.h"
 
 namespace warpsmith::task {
 namespace {

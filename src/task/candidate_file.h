@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "base/result.h"
 #include "core/candidate.h"
 #include "core/space.h"
 #include "core/task.h"
-#include "util/result.h"
 
 namespace warpsmith::task {
 

@@ -6,8 +6,8 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "base/file.h"
 #include "core/serialize.h"
-#include "util/file.h"
 
 namespace warpsmith::task {
 namespace {

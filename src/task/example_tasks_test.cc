@@ -4,10 +4,10 @@
 
 #include <algorithm>
 
+#include "base/file.h"
 #include "core/resolved_plan.h"
 #include "task/check.h"
 #include "task/task_file.h"
-#include "util/file.h"
 
 namespace warpsmith::task {
 namespace {

@@ -11,8 +11,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/result.h"
 #include "core/task.h"
-#include "util/result.h"
 
 namespace warpsmith::task {
 

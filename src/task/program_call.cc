@@ -8,7 +8,7 @@
 namespace warpsmith::task {
 namespace {
 
-Error Bad(const std::string& what, const std::string& fix) {
+Error BadCall(const std::string& what, const std::string& fix) {
   return {ErrorCode::kBadInput, "program." + what, fix};
 }
 
@@ -38,8 +38,8 @@ Result<ProgramCall> ParseProgramCall(const ProgramEntry& entry) {
   while (open < list.size() && !list.Is(open, "(")) ++open;
   const bool named = open > 1 && open < list.size() && list[open - 1].kind == TokenKind::kWord;
   if (!named || list.closing[open] == list.size()) {
-    return Bad("declaration: '" + entry.declaration + "' declares no function",
-               "write it as in C++: \"void run(const void* x, void* y, int64_t n)\"");
+    return BadCall("declaration: '" + entry.declaration + "' declares no function",
+                   "write it as in C++: \"void run(const void* x, void* y, int64_t n)\"");
   }
   ProgramCall call;
   call.function = list[open - 1].text;
@@ -47,9 +47,9 @@ Result<ProgramCall> ParseProgramCall(const ProgramEntry& entry) {
   const bool is_void = close == open + 2 && list.Is(open + 1, "void");
   call.parameters = is_void ? 0 : SplitAtCommas(list, open + 1, close).size();
   if (call.parameters != entry.arguments.size()) {
-    return Bad("arguments: " + std::to_string(entry.arguments.size()) + ", and " + call.function +
-                   " takes " + std::to_string(call.parameters),
-               "give one argument for each parameter of the declaration");
+    return BadCall("arguments: " + std::to_string(entry.arguments.size()) + ", and " +
+                       call.function + " takes " + std::to_string(call.parameters),
+                   "give one argument for each parameter of the declaration");
   }
   for (const std::string& argument : entry.arguments) CollectNames(argument, call.names);
   return call;

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "base/result.h"
 #include "core/task.h"
-#include "util/result.h"
 
 namespace warpsmith::task {
 

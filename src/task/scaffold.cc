@@ -26,7 +26,7 @@ std::string QuotedList(const Range& items) {
   return "[" + list + "]";
 }
 
-bool IsWhole(DType dtype) {
+bool IsInteger(DType dtype) {
   return dtype == DType::kI8 || dtype == DType::kI32 || dtype == DType::kI64;
 }
 
@@ -35,7 +35,7 @@ std::string TensorLine(const Guess& guess, const GuessedTensor& tensor) {
                      ", dtype = " + Quoted(std::string(Name(tensor.dtype))) +
                      ", role = " + (tensor.output ? "\"output\"" : "\"input\"") +
                      ", shape = " + QuotedList(tensor.shape);
-  if (!tensor.output && IsWhole(tensor.dtype)) {
+  if (!tensor.output && IsInteger(tensor.dtype)) {
     const bool byte = tensor.dtype == DType::kI8;
     line += ", generator = \"integers\", low = 0, high = " +
             (byte ? "100" : Quoted(guess.sizes.front().name));

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "util/result.h"
+#include "base/result.h"
 
 namespace warpsmith::task {
 

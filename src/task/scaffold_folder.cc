@@ -4,9 +4,9 @@
 #include <system_error>
 #include <vector>
 
+#include "base/file.h"
 #include "task/cuda_scan.h"
 #include "task/source_files.h"
-#include "util/file.h"
 
 namespace warpsmith::task {
 namespace {

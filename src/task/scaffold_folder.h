@@ -5,8 +5,8 @@
 #include <filesystem>
 #include <string>
 
+#include "base/result.h"
 #include "task/scaffold.h"
-#include "util/result.h"
 
 namespace warpsmith::task {
 

@@ -4,8 +4,8 @@
 
 #include <fstream>
 
+#include "base/file.h"
 #include "task/task_file.h"
-#include "util/file.h"
 
 namespace warpsmith::task {
 namespace {

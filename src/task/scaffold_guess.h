@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "base/result.h"
 #include "core/dtype.h"
 #include "task/cuda_scan.h"
-#include "util/result.h"
 
 namespace warpsmith::task {
 

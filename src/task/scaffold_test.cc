@@ -4,12 +4,12 @@
 
 #include <fstream>
 
+#include "base/clock.h"
+#include "base/file.h"
 #include "core/resolved_plan.h"
 #include "task/check.h"
 #include "task/cuda_scan.h"
 #include "task/task_file.h"
-#include "util/clock.h"
-#include "util/file.h"
 
 namespace warpsmith::task {
 namespace {

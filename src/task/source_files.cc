@@ -4,8 +4,8 @@
 #include <nlohmann/json.hpp>
 #include <system_error>
 
-#include "util/file.h"
-#include "util/utf8.h"
+#include "base/file.h"
+#include "base/utf8.h"
 
 namespace warpsmith::task {
 namespace {

@@ -48,7 +48,7 @@ Result<Workload> PickWorkload(const std::string& source, const Task& task,
                "add a [[workloads]] table with its name and sizes"};
 }
 
-std::filesystem::path FileIn(const std::filesystem::path& path, std::string_view name) {
+std::filesystem::path TaskFileIn(const std::filesystem::path& path, std::string_view name) {
   std::error_code ignored;  // the read that follows says what is wrong
   return std::filesystem::is_directory(path, ignored) ? path / name : path;
 }
@@ -59,7 +59,7 @@ Result<LoadedTask> LoadTask(const std::string& reference, const std::string& wor
   if (reference.starts_with(kBuiltIn)) {
     return BuiltInHgemm(std::string_view(reference).substr(kBuiltIn.size()));
   }
-  const std::filesystem::path path = FileIn(reference, "task.toml");
+  const std::filesystem::path path = TaskFileIn(reference, "task.toml");
   const nlohmann::json written = TRY(ReadTomlAsJson(path));
   const nlohmann::json json =
       TRY(EmbedFiles(JsonReader(path.string(), written), path.parent_path()));

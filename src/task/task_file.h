@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "base/result.h"
 #include "core/task.h"
 #include "task/candidate_file.h"
-#include "util/result.h"
 
 namespace warpsmith::task {
 

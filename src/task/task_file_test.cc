@@ -5,9 +5,9 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "base/file.h"
 #include "core/serialize.h"
 #include "task/hgemm_task.h"
-#include "util/file.h"
 
 namespace warpsmith::task {
 namespace {

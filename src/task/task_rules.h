@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/result.h"
 #include "core/task.h"
-#include "util/result.h"
 
 namespace warpsmith::task {
 

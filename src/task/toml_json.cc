@@ -17,13 +17,13 @@
 #include <sstream>
 #include <string_view>
 
-#include "util/file.h"
+#include "base/file.h"
 
 namespace warpsmith::task {
 namespace {
 
-Error Bad(const std::filesystem::path& path, const toml::source_region& where,
-          std::string_view what) {
+Error BadToml(const std::filesystem::path& path, const toml::source_region& where,
+              std::string_view what) {
   std::ostringstream line;
   line << path.string() << ":" << where.begin.line << ":" << where.begin.column << ": " << what;
   return {ErrorCode::kBadInput, line.str(), "see docs/task-and-plan-format.md"};
@@ -64,7 +64,7 @@ size_t FindLongKey(std::string_view text) {
 
 Result<nlohmann::json> Convert(const std::filesystem::path& path, const toml::node& node,
                                int depth) {
-  if (depth > kMaxDepth) return Bad(path, node.source(), "nested deeper than 64 levels");
+  if (depth > kMaxDepth) return BadToml(path, node.source(), "nested deeper than 64 levels");
   if (const auto* table = node.as_table()) {
     nlohmann::json object = nlohmann::json::object();
     for (const auto& [key, value] : *table) {
@@ -81,7 +81,7 @@ Result<nlohmann::json> Convert(const std::filesystem::path& path, const toml::no
   if (const auto* integer = node.as_integer()) return nlohmann::json(integer->get());
   if (const auto* number = node.as_floating_point()) return nlohmann::json(number->get());
   if (const auto* boolean = node.as_boolean()) return nlohmann::json(boolean->get());
-  return Bad(path, node.source(), "dates and times have no meaning here");
+  return BadToml(path, node.source(), "dates and times have no meaning here");
 }
 
 }  // namespace
@@ -92,10 +92,11 @@ Result<nlohmann::json> ParseTomlAsJson(const std::filesystem::path& path, std::s
     const auto line =
         1 + std::count(text.begin(), text.begin() + static_cast<ptrdiff_t>(long_key), '\n');
     const toml::source_position place{static_cast<toml::source_index>(line), 1};
-    return Bad(path, {place, place, {}}, "a key of more than 64 parts");
+    return BadToml(path, {place, place, {}}, "a key of more than 64 parts");
   }
   const toml::parse_result parsed = toml::parse(text, path.string());
-  if (!parsed) return Bad(path, parsed.error().source(), std::string(parsed.error().description()));
+  if (!parsed)
+    return BadToml(path, parsed.error().source(), std::string(parsed.error().description()));
   return Convert(path, parsed.table(), 0);
 }
 

@@ -7,7 +7,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "util/result.h"
+#include "base/result.h"
 
 namespace warpsmith::task {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "util/result.h"
+#include "base/result.h"
 
 namespace warpsmith::task {
 namespace {

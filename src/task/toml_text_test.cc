@@ -7,8 +7,8 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "base/file.h"
 #include "task/toml_json.h"
-#include "util/file.h"
 
 namespace warpsmith::task {
 namespace {

@@ -50,9 +50,9 @@ class AgentCommandTest : public testing::Test {
     return options;
   }
 
-  maic::ScriptedModel model_{maic::TypicalAnswer};
-  maic::World world_;
-  maic::World::End real_;
+  agent::ScriptedModel model_{agent::TypicalAnswer};
+  agent::World world_;
+  agent::World::End real_;
 };
 
 TEST_F(AgentCommandTest, ReplaysARecordedRun) {
@@ -64,7 +64,7 @@ TEST_F(AgentCommandTest, ReplaysARecordedRun) {
   EXPECT_EQ(*status, 0);
   EXPECT_FALSE(real_.vetoed.empty()) << "a veto is part of what is replayed";
   auto store = store::SqliteStore::Open(Options().device.store, store::Durability::kProcessDeath);
-  EXPECT_EQ(maic::Told((*store)->Steps("replay").value()), maic::Told(real_.steps));
+  EXPECT_EQ(agent::Told((*store)->Steps("replay").value()), agent::Told(real_.steps));
   EXPECT_EQ(store::RunMemos(**store, "replay").All().value(), real_.memos);
   EXPECT_EQ(model_.asked(), asked);
 

@@ -4,11 +4,11 @@
 
 #include <set>
 
+#include "agent/knowledge/knowledge_text.h"
+#include "agent/models/exchange.h"
 #include "agent_world.h"
-#include "chat/exchange.h"
-#include "knowledge/knowledge_text.h"
 
-namespace warpsmith::maic {
+namespace warpsmith::agent {
 namespace {
 
 using testing::HasSubstr;
@@ -43,7 +43,7 @@ TEST_F(AgentRunTest, WritesAFirstKernelAndImprovesIt) {
   ASSERT_TRUE(end.loop.ok()) << end.loop.error().Line();
   ASSERT_TRUE(end.concluded.ok()) << end.concluded.error().Line();
   EXPECT_EQ(end.steps.size(), 16U);
-  EXPECT_EQ(end.loop->reason, optimize::EndReason::kBudget);
+  EXPECT_EQ(end.loop->reason, search::EndReason::kBudget);
   EXPECT_EQ(model_.asked("bootstrap"), 1);
   EXPECT_GT(model_.asked("lowering"), 5);
   EXPECT_GT(model_.asked("review"), 0);
@@ -126,8 +126,8 @@ TEST_F(AgentRunTest, WaitsForAnswersAndGoesOn) {
 // The folder of the real exchange may be carried to another place.
 TEST_F(AgentRunTest, AnExchangeFolderMayMove) {
   const auto answer_all = [](const std::filesystem::path& folder) {
-    const chat::ExchangeState state = chat::LookAtExchange(folder).value();
-    for (const chat::AwaitedAnswer& one : state.awaited) {
+    const models::ExchangeState state = models::LookAtExchange(folder).value();
+    for (const models::AwaitedAnswer& one : state.awaited) {
       const auto request = ReadFile(folder / (one.id + ".request.json"));
       // What a person would do; here the prompt's bytes decide.
       ChatRequest asked;
@@ -140,7 +140,7 @@ TEST_F(AgentRunTest, AnExchangeFolderMayMove) {
   std::filesystem::path folder = world_.folder.path() / "first";
   Trajectory steps;
   for (int round = 0; round < 20; ++round) {
-    const auto exchange = chat::OpenExchange(folder).value();
+    const auto exchange = models::OpenExchange(folder).value();
     world_.models = {{"", exchange.get()}};
     const World::End end = world_.Go("moved");
     steps = end.steps;
@@ -247,4 +247,4 @@ TEST_F(AgentRunTest, NamesTheStateOfEveryKernel) {
 }
 
 }  // namespace
-}  // namespace warpsmith::maic
+}  // namespace warpsmith::agent

@@ -15,18 +15,18 @@
 #include <utility>
 #include <vector>
 
-#include "knowledge/knowledge_base.h"
-#include "knowledge/seed.h"
-#include "maic/maic_proposer.h"
-#include "optimize/loop.h"
+#include "agent/knowledge/knowledge_base.h"
+#include "agent/knowledge/seed.h"
+#include "agent/maic_proposer.h"
+#include "base/file.h"
+#include "base/sha256.h"
+#include "search/loop.h"
 #include "store/run_memos.h"
 #include "store/test_device.h"
 #include "store/test_facts.h"
 #include "store/worker.h"
-#include "util/file.h"
-#include "util/sha256.h"
 
-namespace warpsmith::maic {
+namespace warpsmith::agent {
 
 // "// us=12.5" in a candidate's source is its time; "// verdict=incorrect" and the like its end.
 // The bar takes 100 us.
@@ -192,8 +192,8 @@ struct World {
     return base;
   }
 
-  optimize::LoopRequest Request() const {
-    optimize::LoopRequest request;
+  search::LoopRequest Request() const {
+    search::LoopRequest request;
     request.run = {run,
                    "",
                    task,
@@ -212,7 +212,7 @@ struct World {
   }
 
   struct End {
-    Result<optimize::LoopResult> loop = Error{};
+    Result<search::LoopResult> loop = Error{};
     Status concluded;
     Trajectory steps;
     store::Memos memos;
@@ -249,13 +249,11 @@ struct World {
     MaicProposer proposer(std::move(assignment), std::move(outside));
     End end;
     int64_t steps = 0;
-    optimize::LoopCallbacks callbacks;
-    callbacks.on_progress = [&](const optimize::Progress& progress) {
-      steps = progress.evaluations;
-    };
+    search::LoopCallbacks callbacks;
+    callbacks.on_progress = [&](const search::Progress& progress) { steps = progress.evaluations; };
     callbacks.stop = [&] { return steps >= most_steps; };
-    end.loop = optimize::RunLoop(Request(), proposer, nullptr, device, *store, callbacks);
-    const bool ended = end.loop.ok() && end.loop->reason != optimize::EndReason::kInterrupted;
+    end.loop = search::RunLoop(Request(), proposer, nullptr, device, *store, callbacks);
+    const bool ended = end.loop.ok() && end.loop->reason != search::EndReason::kInterrupted;
     if (ended) end.concluded = proposer.Conclude();
     end.limit = proposer.limit();
     end.wallet_end = proposer.wallet_end();
@@ -284,6 +282,6 @@ inline std::string Told(const Trajectory& steps, Costs costs = Costs::kToo) {
   return text;
 }
 
-}  // namespace warpsmith::maic
+}  // namespace warpsmith::agent
 
 #endif  // WARPSMITH_TESTS_AGENT_AGENT_WORLD_H_

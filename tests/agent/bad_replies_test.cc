@@ -2,10 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "agent/knowledge/knowledge_text.h"
 #include "agent_world.h"
-#include "knowledge/knowledge_text.h"
 
-namespace warpsmith::maic {
+namespace warpsmith::agent {
 namespace {
 
 using testing::HasSubstr;
@@ -178,7 +178,7 @@ TEST_F(BadRepliesTest, AFirstKernelThatNeverWorksEndsTheRunInItsBudget) {
   world_.models = {{"", &model}};
   const World::End end = world_.Go("never");
   ASSERT_TRUE(end.loop.ok()) << end.loop.error().Line();
-  EXPECT_EQ(end.loop->reason, optimize::EndReason::kExhausted);
+  EXPECT_EQ(end.loop->reason, search::EndReason::kExhausted);
   EXPECT_EQ(end.steps.size(), 9U) << "three versions with two repairs each";
   EXPECT_EQ(model.asked("bootstrap"), 3);
 }
@@ -225,4 +225,4 @@ TEST_F(BadRepliesTest, AVetoedKernelIsNotBuiltOn) {
 }
 
 }  // namespace
-}  // namespace warpsmith::maic
+}  // namespace warpsmith::agent

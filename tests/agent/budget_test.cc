@@ -2,11 +2,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "agent/documents.h"
+#include "agent/knowledge/knowledge_text.h"
 #include "agent_world.h"
-#include "knowledge/knowledge_text.h"
-#include "maic/documents.h"
 
-namespace warpsmith::maic {
+namespace warpsmith::agent {
 namespace {
 
 using testing::HasSubstr;
@@ -41,7 +41,7 @@ TEST_F(AgentBudgetTest, TokensAreNeverPassed) {
     ASSERT_TRUE(end.loop.ok()) << end.loop.error().Line();
     EXPECT_LE(end.spent.tokens, tokens);
     EXPECT_EQ(end.limit.value_or("none"), "tokens");
-    EXPECT_EQ(end.loop->reason, optimize::EndReason::kExhausted);
+    EXPECT_EQ(end.loop->reason, search::EndReason::kExhausted);
   }
 }
 
@@ -170,4 +170,4 @@ TEST_F(AgentBudgetTest, DocumentsAreSearchedAndQuoted) {
 }
 
 }  // namespace
-}  // namespace warpsmith::maic
+}  // namespace warpsmith::agent

@@ -5,7 +5,7 @@
 
 #include "agent_world.h"
 
-namespace warpsmith::maic {
+namespace warpsmith::agent {
 namespace {
 
 using testing::HasSubstr;
@@ -102,4 +102,4 @@ TEST_F(JoinTest, AKernelThatClosesItsFenceStaysMaterial) {
 }
 
 }  // namespace
-}  // namespace warpsmith::maic
+}  // namespace warpsmith::agent

@@ -19,8 +19,8 @@ inline constexpr const char* kScriptedTask = "hgemm:256x256x256:NN";
 
 // On a task that the command line can name, with a model that fails in the ways that models do.
 struct RecordedWorld {
-  maic::ScriptedModel model{maic::TypicalAnswer};
-  maic::World world;
+  agent::ScriptedModel model{agent::TypicalAnswer};
+  agent::World world;
 
   RecordedWorld() {
     const task::LoadedTask loaded = task::LoadTask(kScriptedTask, "").value();
@@ -47,8 +47,8 @@ struct RecordedWorld {
   // Runs to the end. The best kernel but one turns out to be wrong on other sizes, so the first and
   // the third are certified.
   Status Record(const std::filesystem::path& path) {
-    const maic::World::End end = world.Go("recorded");
-    const optimize::LoopResult loop = TRY(end.loop);
+    const agent::World::End end = world.Go("recorded");
+    const search::LoopResult loop = TRY(end.loop);
     TRY(end.concluded);
     std::vector<JudgedStep> steps;
     for (Step step : end.steps) {

@@ -10,10 +10,10 @@
 #include <string>
 #include <vector>
 
+#include "base/compression.h"
+#include "base/file.h"
 #include "command_line.h"
 #include "recorded_world.h"
-#include "util/compression.h"
-#include "util/file.h"
 
 namespace warpsmith::cli {
 namespace {
@@ -147,7 +147,7 @@ TEST_F(ReplayCommandTest, OneWithRealVerdicts) {
   RecordedWorld run;
   run.world.budget.evaluations = 24;
   run.world.judge = [&](const Job& job) {
-    Verdict verdict = maic::VerdictIn(job);
+    Verdict verdict = agent::VerdictIn(job);
     if (!std::holds_alternative<Passed>(verdict.outcome)) return verdict;
     const std::vector<std::string>& some = keys.at(job.protocol.level);
     const size_t at = std::stoul(job.key.substr(0, 8), nullptr, 16) % some.size();
@@ -185,7 +185,7 @@ TEST_F(ReplayCommandTest, OneThatWasReplayedIntoThisStoreBefore) {
 
 TEST_F(ReplayCommandTest, ARecordingWithoutItsEndIsOneThatEvaluationsEnded) {
   RecordedWorld run;
-  const maic::World::End end = run.world.Go("old");
+  const agent::World::End end = run.world.Go("old");
   std::vector<JudgedStep> steps;
   for (const Step& step : end.steps) steps.push_back({step, Protocol::Screened()});
   ASSERT_TRUE(RecordRun(At("old.wsrec"), run.world.Request().run, steps, end.memos, nullptr).ok());

@@ -5,17 +5,17 @@
 
 #include <nlohmann/json.hpp>
 
-#include "chat/exchange.h"
+#include "agent/models/exchange.h"
+#include "agent/split/confined.h"
+#include "agent/split/test_split.h"
+#include "base/subprocess.h"
 #include "command_line.h"
 #include "core/serialize.h"
+#include "judge/torch/torch_process.h"
 #include "part_kernels.h"
 #include "recorded_world.h"
-#include "split/confined.h"
-#include "split/test_split.h"
 #include "task/task_file.h"
 #include "task_commands.h"
-#include "torch/torch_process.h"
-#include "util/subprocess.h"
 
 namespace warpsmith::cli {
 namespace {
@@ -52,7 +52,7 @@ class SplitCommandTest : public testing::Test {
   std::filesystem::path At(const std::string& path) const { return folder_.path() / path; }
   // Answers what is awaited; the prompt's text.
   std::string AnswerWith(const std::string& text) const {
-    const auto state = chat::LookAtExchange(At("prompts")).value();
+    const auto state = models::LookAtExchange(At("prompts")).value();
     EXPECT_EQ(state.awaited.size(), 1U);
     WriteTest(state.awaited.front().answer, text);
     return ReadFile(state.awaited.front().prompt).value();
@@ -164,7 +164,7 @@ class PartKernelsTest : public SplitCommandTest {
   }
   // A run on a part, as `warpsmith optimize` leaves it.
   void Optimize(const std::string& part, const std::vector<std::string>& marks) {
-    maic::World world;
+    agent::World world;
     const auto loaded = task::LoadTask(At("split/" + part).string()).value();
     RunRecord run = world.Request().run;
     run.id = "run-" + part;
@@ -181,7 +181,7 @@ class PartKernelsTest : public SplitCommandTest {
       job.task = run.task;
       job.workload = run.workload;
       job.protocol = run.protocol;
-      step.verdict = maic::VerdictIn(job);
+      step.verdict = agent::VerdictIn(job);
       const std::string key = part + std::to_string(i);
       const auto lease = store_->LeaseJob(run.id, index, key, store::ThisWorker()).value();
       ASSERT_TRUE(store_->FinishStep(run.id, lease, key, step).ok());
@@ -228,18 +228,18 @@ TEST_F(PartKernelsTest, BeginTheWholesRun) {
   Export("product", Kernel("fast product"));
   Export("softmax", Kernel("fast softmax"));
   std::string first;
-  maic::ScriptedModel model([&](const ChatRequest& request) -> Result<std::string> {
-    if (request.asker != "bootstrap") return maic::TypicalAnswer(request);
+  agent::ScriptedModel model([&](const ChatRequest& request) -> Result<std::string> {
+    if (request.asker != "bootstrap") return agent::TypicalAnswer(request);
     first = request.messages.front().text;
-    return maic::CodeReply("us=60");
+    return agent::CodeReply("us=60");
   });
-  maic::World world;
+  agent::World world;
   world.task = Whole();
   world.workload = world.task.workloads.front();
   world.models = {{"", &model}};
   world.parts = Kernels().value();
   world.budget.evaluations = 6;
-  const maic::World::End end = world.Go("whole");
+  const agent::World::End end = world.Go("whole");
   ASSERT_TRUE(end.loop.ok()) << end.loop.error().Line();
   EXPECT_THAT(first, HasSubstr("fast product"));
   EXPECT_THAT(first, HasSubstr("fast softmax"));
@@ -256,8 +256,8 @@ class JoinCommandTest : public PartKernelsTest {
     Export("product", Kernel("fast product"));
     Export("softmax", Kernel("fast softmax"));
     RecordedWorld judged;
-    maic::ScriptedModel model(
-        [](const ChatRequest&) -> Result<std::string> { return maic::CodeReply("us=60"); });
+    agent::ScriptedModel model(
+        [](const ChatRequest&) -> Result<std::string> { return agent::CodeReply("us=60"); });
     judged.world.models = {{"", &model}};
     judged.world.task = Whole();
     judged.world.workload = judged.world.task.workloads.front();
@@ -310,7 +310,7 @@ TEST_F(JoinCommandTest, FromPartsToAWholeThatIsJudged) {
   EXPECT_EQ(asked.status, 79) << asked.errors;
   // What has become of the parts since does not change a run that has begun.
   std::filesystem::remove_all(At("split/product/best"));
-  const std::string prompt = AnswerWith(maic::CodeReply("us=60"));
+  const std::string prompt = AnswerWith(agent::CodeReply("us=60"));
   EXPECT_THAT(prompt, HasSubstr("fast product"));
   EXPECT_THAT(prompt, HasSubstr("fast softmax"));
   EXPECT_THAT(prompt, HasSubstr("torch.softmax(torch.relu(x @ w + bias), dim=-1)"));

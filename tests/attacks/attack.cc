@@ -6,9 +6,9 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "base/json_reader.h"
 #include "task/task_file.h"
 #include "task/toml_json.h"
-#include "util/json_reader.h"
 
 namespace warpsmith::attacks {
 namespace {

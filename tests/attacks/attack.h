@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
+#include "base/result.h"
 #include "core/candidate.h"
 #include "core/protocol.h"
-#include "util/result.h"
 
 namespace warpsmith::attacks {
 

@@ -5,12 +5,12 @@
 #include <memory>
 #include <thread>
 
+#include "base/clock.h"
 #include "command_line.h"
 #include "core/provenance.h"
 #include "machine.h"
 #include "naive_judge.h"
 #include "suite.h"
-#include "util/clock.h"
 
 namespace warpsmith::attacks {
 namespace {

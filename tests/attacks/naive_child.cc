@@ -9,15 +9,15 @@
 #include <optional>
 #include <utility>
 
+#include "base/file.h"
 #include "core/resolved_plan.h"
 #include "core/serialize.h"
 #include "cuda/context.h"
 #include "cuda/memory.h"
 #include "cuda/module.h"
-#include "launch/prepared_plan.h"
+#include "cuda/plan/prepared_plan.h"
 #include "naive_judge.h"
 #include "naive_numbers.h"
-#include "util/file.h"
 
 namespace warpsmith::attacks {
 namespace {
@@ -70,13 +70,13 @@ Status FillInputs(const Bench& bench) {
   return {};
 }
 
-Result<launch::PreparedPlan> Prepare(const Bench& bench, const Candidate& candidate,
-                                     std::string_view image) {
+Result<plan::PreparedPlan> Prepare(const Bench& bench, const Candidate& candidate,
+                                   std::string_view image) {
   const int sm_count = bench.context.device().sm_count;
   auto module = std::make_shared<const cuda::Module>(TRY(cuda::Module::Load(image)));
   const ResolvedPlan plan = TRY(Resolve(candidate.plan, bench.task, bench.workload.sizes, sm_count,
-                                        launch::OccupancyOf(*module, sm_count)));
-  return launch::PreparedPlan::Prepare(plan, std::move(module));
+                                        plan::OccupancyOf(*module, sm_count)));
+  return plan::PreparedPlan::Prepare(plan, std::move(module));
 }
 
 // The reference writes FP64 outputs, except the one that stands in for the built-in one.
@@ -84,10 +84,10 @@ Result<std::vector<std::vector<double>>> RunReference(const Bench& bench,
                                                       const Candidate& candidate,
                                                       std::string_view image) {
   const bool built_in = bench.task.reference.kind == "gemm";
-  const launch::PreparedPlan plan = TRY(Prepare(bench, candidate, image));
+  const plan::PreparedPlan plan = TRY(Prepare(bench, candidate, image));
   const cuda::Stream stream = TRY(cuda::Stream::Create());
   std::vector<cuda::DeviceBuffer> wide;
-  std::vector<launch::Binding> bindings;
+  std::vector<plan::Binding> bindings;
   for (const Tensor& tensor : bench.tensors) {
     const int64_t elements = tensor.bytes / ElementBytes(tensor.spec.dtype);
     wide.push_back(TRY(cuda::DeviceBuffer::Allocate(static_cast<size_t>(8 * elements))));
@@ -174,12 +174,12 @@ Result<double> TimeProgram(const Call& call) {
   return clock.StopUs() / kCalls;
 }
 
-Result<double> TimeKernel(const Bench& bench, const launch::PreparedPlan& plan) {
-  std::vector<launch::Binding> bindings;
+Result<double> TimeKernel(const Bench& bench, const plan::PreparedPlan& plan) {
+  std::vector<plan::Binding> bindings;
   for (const Tensor& tensor : bench.tensors) {
     bindings.push_back({tensor.spec.name, tensor.address, tensor.bytes});
   }
-  const launch::BoundPlan bound = TRY(plan.Bind(bindings));
+  const plan::BoundPlan bound = TRY(plan.Bind(bindings));
   const cuda::Stream stream = TRY(cuda::Stream::Create());
   const cuda::Event start = TRY(cuda::Event::Create()), end = TRY(cuda::Event::Create());
   for (int i = 0; i < kWarmUp; ++i) TRY(bound.Execute(stream));

@@ -3,9 +3,9 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
+#include "base/file.h"
+#include "base/subprocess.h"
 #include "core/serialize.h"
-#include "util/file.h"
-#include "util/subprocess.h"
 
 namespace warpsmith::attacks {
 namespace {

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "util/result.h"
+#include "base/result.h"
 
 namespace warpsmith::attacks {
 namespace {

@@ -6,18 +6,18 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "base/display_text.h"
+#include "base/file.h"
+#include "base/json_reader.h"
+#include "base/subprocess.h"
 #include "cuda/library.h"
 #include "judge/problem.h"
+#include "judge/profile/metrics.h"
+#include "judge/profile/ncu_report.h"
 #include "judge/statistics.h"
-#include "profile/metrics.h"
-#include "profile/ncu_report.h"
 #include "screen.h"
 #include "task/task_file.h"
 #include "task/toml_json.h"
-#include "util/display_text.h"
-#include "util/file.h"
-#include "util/json_reader.h"
-#include "util/subprocess.h"
 
 namespace warpsmith::attacks {
 namespace {

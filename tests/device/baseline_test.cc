@@ -10,14 +10,14 @@
 #include <optional>
 #include <vector>
 
-#include "baseline/entrants.h"
-#include "baseline/gemm_baseline.h"
-#include "baseline/shared_handles.h"
-#include "baseline/torch_gemm.h"
 #include "cuda/context.h"
 #include "cuda/driver.h"
 #include "cuda/memory.h"
-#include "util/random.h"
+#include "judge/baseline/entrants.h"
+#include "judge/baseline/gemm_baseline.h"
+#include "judge/baseline/shared_handles.h"
+#include "judge/baseline/torch_gemm.h"
+#include "judge/baseline/tune.h"
 
 namespace warpsmith::baseline {
 namespace {
@@ -59,9 +59,9 @@ class BaselineDeviceTest : public testing::Test {
     EXPECT_TRUE(callable.ok()) << callable.error().Line();
     cuda::DeviceBuffer a = Upload(a_), b = Upload(b_),
                        c = Upload(std::vector<uint16_t>(kM * kN, 0x7e00));
-    const std::vector<launch::Binding> bindings = {{"A", a.address(), kM * kK * 2},
-                                                   {"B", b.address(), kK * kN * 2},
-                                                   {"C", c.address(), kM * kN * 2}};
+    const std::vector<plan::Binding> bindings = {{"A", a.address(), kM * kK * 2},
+                                                 {"B", b.address(), kK * kN * 2},
+                                                 {"C", c.address(), kM * kN * 2}};
     const Status submitted = callable->enqueue(*stream_, bindings);
     EXPECT_TRUE(submitted.ok()) << submitted.error().Line();
     EXPECT_TRUE(stream_->Synchronize().ok());
@@ -159,9 +159,9 @@ TEST_F(BaselineDeviceTest, AnExhaustiveListHoldsMoreThanTheHeuristics) {
 TEST_F(BaselineDeviceTest, AMissingOrSmallTensorIsRefused) {
   const auto callable = MakeGemmBaseline(All({GemmLibrary::kCublas, {}}).front(), shared_).value();
   const cuda::DeviceBuffer buffer = cuda::DeviceBuffer::Allocate(1 << 20).value();
-  std::vector<launch::Binding> bindings = {{"A", buffer.address(), kM * kK * 2},
-                                           {"B", buffer.address(), kK * kN * 2 - 2},
-                                           {"C", buffer.address(), kM * kN * 2}};
+  std::vector<plan::Binding> bindings = {{"A", buffer.address(), kM * kK * 2},
+                                         {"B", buffer.address(), kK * kN * 2 - 2},
+                                         {"C", buffer.address(), kM * kN * 2}};
   EXPECT_EQ(callable.enqueue(*stream_, bindings).error().code, ErrorCode::kBadInput);
   bindings.erase(bindings.begin() + 1);
   EXPECT_EQ(callable.enqueue(*stream_, bindings).error().code, ErrorCode::kBadInput);

@@ -9,12 +9,12 @@
 #include <string>
 #include <string_view>
 
+#include "base/file.h"
 #include "compile/worker_compiler.h"
 #include "core/verdict.h"
 #include "judge/kernels.h"
 #include "judge/local_device.h"
 #include "task/hgemm_task.h"
-#include "util/file.h"
 
 namespace warpsmith::judge {
 

@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "baseline/gemm_baseline.h"
 #include "command_line.h"
+#include "judge/baseline/gemm_baseline.h"
 #include "judge/runner.h"
 #include "judge/statistics.h"
 #include "judge_on_device.h"

@@ -1,16 +1,16 @@
 // Records of device activity, written inside a candidate's own process.
-#include "audit/activity.h"
 #include "fuzz.h"
-#include "solo/activity_log.h"
+#include "judge/audit/activity.h"
+#include "judge/standalone/activity_log.h"
 
 using namespace warpsmith;
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  const auto log = solo::ActivityLogFromText("input", fuzz::TextOf(data, size));
+  const auto log = standalone::ActivityLogFromText("input", fuzz::TextOf(data, size));
   if (fuzz::ValueOf(log) == nullptr) return 0;
-  const std::string written = solo::ActivityLogToText(*log);
-  const auto again = solo::ActivityLogFromText("written", written);
-  CHECK(again.ok() && solo::ActivityLogToText(*again) == written);
+  const std::string written = standalone::ActivityLogToText(*log);
+  const auto again = standalone::ActivityLogFromText("written", written);
+  CHECK(again.ok() && standalone::ActivityLogToText(*again) == written);
   audit::JudgeActivity(*log, {Form::kKernel, {"own"}, {}});
   audit::JudgeActivity(*log, {Form::kProgram, {}, {"cublas"}});
   const auto times = audit::TimesPerCall(*log);

@@ -2,11 +2,11 @@
 // is; with "jobs" the manifest fits, so that its lines are reached.
 #include <nlohmann/json.hpp>
 
+#include "base/compression.h"
+#include "base/sha256.h"
 #include "fuzz.h"
 #include "store/bundle.h"
 #include "store/bundle_results.h"
-#include "util/compression.h"
-#include "util/sha256.h"
 
 using namespace warpsmith;
 

@@ -1,10 +1,10 @@
 // Entries of our caches, damaged or another's: they are used or passed over. The first line says
 // which cache.
-#include "audit/finding_cache.h"
+#include "base/compression.h"
+#include "base/sha256.h"
 #include "compile/artifact_cache.h"
 #include "fuzz.h"
-#include "util/compression.h"
-#include "util/sha256.h"
+#include "judge/audit/finding_cache.h"
 
 using namespace warpsmith;
 

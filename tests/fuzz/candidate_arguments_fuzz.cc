@@ -2,9 +2,9 @@
 // the base's, whatever is asked for.
 #include <nlohmann/json.hpp>
 
-#include "agent/candidate_arguments.h"
-#include "agent/code_reply.h"
-#include "agent/file_name.h"
+#include "agent/prompts/candidate_arguments.h"
+#include "agent/prompts/code_reply.h"
+#include "agent/prompts/file_name.h"
 #include "fuzz.h"
 #include "task/hgemm_task.h"
 
@@ -22,9 +22,9 @@ Candidate Base() {
 }
 
 void MustBeHarmless(const Candidate& made, const Candidate* base) {
-  CHECK(made.sources.size() <= agent::kMaxSourceFiles && made.sources.contains(made.entry));
+  CHECK(made.sources.size() <= prompts::kMaxSourceFiles && made.sources.contains(made.entry));
   for (const auto& [name, text] : made.sources) {
-    CHECK(agent::CheckSourceName(name).ok() && text.size() <= agent::kMaxSourceBytes);
+    CHECK(prompts::CheckSourceName(name).ok() && text.size() <= prompts::kMaxSourceBytes);
   }
   CHECK(made.flags == (base == nullptr ? std::vector<std::string>() : base->flags));
   CHECK(made.toolchain == "nvrtc" && made.form == Form::kKernel && !made.plan.operations.empty());
@@ -39,7 +39,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   static const Task task = task::HgemmTask("TN");
   static const Candidate base = Base();
   for (const Candidate* changed : {static_cast<const Candidate*>(nullptr), &base}) {
-    const auto made = agent::CandidateFromArguments(JsonReader("arguments", *json), task, changed);
+    const auto made =
+        prompts::CandidateFromArguments(JsonReader("arguments", *json), task, changed);
     if (fuzz::ValueOf(made) != nullptr) MustBeHarmless(*made, changed);
   }
   return 0;

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/json_reader.h"
 #include "core/serialize.h"
 #include "fuzz.h"
 #include "task/candidate_file.h"
-#include "util/json_reader.h"
 
 using namespace warpsmith;
 

@@ -1,14 +1,14 @@
 // The catalogue of kernels and the pack that is built from it. The first line says what follows:
 // "catalogue", "comparison", "libraries", "pack" (its bytes), or "index" (the JSON inside a pack,
 // put into one here, with what follows a line of "--" as images).
-#include "dispatch/pack.h"
+#include "base/compression.h"
 #include "fuzz.h"
+#include "gemm_library/pack.h"
 #include "hgemm/catalogue.h"
 #include "hgemm/comparison_text.h"
 #include "hgemm/cost_model.h"
 #include "hgemm/family.h"
 #include "hgemm/library_times.h"
-#include "util/compression.h"
 
 using namespace warpsmith;
 
@@ -56,13 +56,14 @@ void ReadLibraryTable(std::string_view text) {
 }
 
 void Pack(std::string_view bytes) {
-  const auto pack = dispatch::ReadPack("p", bytes);
+  const auto pack = gemm_library::ReadPack("p", bytes);
   if (fuzz::ValueOf(pack) == nullptr) return;
   CHECK(pack->rows.size() == pack->catalogue.rows.size());
-  for (const dispatch::PackRow& row : pack->rows) {
+  for (const gemm_library::PackRow& row : pack->rows) {
     CHECK(row.kernel >= -1 && row.kernel < static_cast<int>(pack->kernels.size()));
   }
-  for (const dispatch::PackKernel& kernel : pack->kernels) fuzz::ValueOf(dispatch::Image(kernel));
+  for (const gemm_library::PackKernel& kernel : pack->kernels)
+    fuzz::ValueOf(gemm_library::Image(kernel));
 }
 
 std::string PackOf(std::string_view text) {

@@ -1,16 +1,16 @@
 // What model servers send: streams of events, replies, times to wait; and recordings of replies.
 #include <nlohmann/json.hpp>
 
-#include "chat/recorded.h"
-#include "chat/reply_reader.h"
-#include "chat/retry.h"
-#include "chat/server_events.h"
+#include "agent/models/recorded.h"
+#include "agent/models/reply_reader.h"
+#include "agent/models/retry.h"
+#include "agent/models/server_events.h"
+#include "base/utf8.h"
 #include "core/serialize.h"
 #include "fuzz.h"
-#include "util/utf8.h"
 
 using namespace warpsmith;
-using namespace warpsmith::chat;
+using namespace warpsmith::models;
 
 namespace {
 

@@ -1,9 +1,9 @@
 // Words of a command line that have a grammar of their own; the first line says which.
 #include "core/step.h"
 #include "fuzz.h"
-#include "kernelbench/checkout.h"
-#include "profile/ncu_report.h"
+#include "judge/profile/ncu_report.h"
 #include "task/hgemm_task.h"
+#include "task/kernelbench/checkout.h"
 
 using namespace warpsmith;
 

@@ -1,12 +1,12 @@
 // What the compilers and the disassembler print, and the flags that a candidate asks for.
-#include "audit/opcode_policy.h"
+#include "base/utf8.h"
 #include "compile/compilation.h"
 #include "compile/flag_rules.h"
 #include "compile/opcodes.h"
 #include "compile/program_build.h"
 #include "compile/resource_report.h"
 #include "fuzz.h"
-#include "util/utf8.h"
+#include "judge/audit/opcode_policy.h"
 
 using namespace warpsmith;
 

@@ -1,7 +1,7 @@
 // Recordings, bundles and cached artifacts are zstd; so are the samples in a store.
+#include "base/compression.h"
 #include "fuzz.h"
 #include "store/verdict_parts.h"
-#include "util/compression.h"
 
 using namespace warpsmith;
 

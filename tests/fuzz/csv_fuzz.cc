@@ -1,8 +1,8 @@
 // Comma-separated records of a profiler, and the table of known baseline times. Cells that were
 // read are read again when they are written with quotes.
-#include "baseline/bar_table.h"
 #include "fuzz.h"
-#include "profile/csv.h"
+#include "judge/baseline/bar_table.h"
+#include "judge/profile/csv.h"
 
 using namespace warpsmith;
 

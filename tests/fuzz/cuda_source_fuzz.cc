@@ -1,12 +1,12 @@
 // A user's .cu file: scanned, made a task of, and searched for what it may not carry. A task that
 // was made of it can be read.
-#include "audit/embedded_binary.h"
-#include "audit/literals.h"
+#include "base/utf8.h"
 #include "fuzz.h"
+#include "judge/audit/embedded_binary.h"
+#include "judge/audit/literals.h"
 #include "task/cuda_scan.h"
 #include "task/scaffold.h"
 #include "task/task_file.h"
-#include "util/utf8.h"
 
 using namespace warpsmith;
 

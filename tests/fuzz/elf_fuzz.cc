@@ -1,8 +1,8 @@
 // Cubins, and the shared libraries that programs are compiled to.
-#include "audit/imports.h"
+#include "base/elf.h"
 #include "compile/cubin.h"
 #include "fuzz.h"
-#include "util/elf.h"
+#include "judge/audit/imports.h"
 
 using namespace warpsmith;
 

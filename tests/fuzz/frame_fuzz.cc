@@ -5,8 +5,8 @@
 
 #include <array>
 
+#include "base/frame.h"
 #include "fuzz.h"
-#include "util/frame.h"
 
 using namespace warpsmith;
 

@@ -2,7 +2,7 @@
 
 #include <fstream>
 
-#include "util/file.h"
+#include "base/file.h"
 
 namespace warpsmith::fuzz {
 

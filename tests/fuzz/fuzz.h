@@ -9,7 +9,7 @@
 #include <string_view>
 #include <utility>
 
-#include "util/result.h"
+#include "base/result.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
 

@@ -1,9 +1,9 @@
 // JSON from any process or file: read as each type in turn, and written again.
 #include <nlohmann/json.hpp>
 
+#include "base/json_reader.h"
+#include "base/utf8.h"
 #include "fuzz.h"
-#include "util/json_reader.h"
-#include "util/utf8.h"
 
 using namespace warpsmith;
 

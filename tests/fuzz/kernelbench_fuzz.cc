@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "fuzz.h"
-#include "kernelbench/task_document.h"
+#include "task/kernelbench/task_document.h"
 #include "task/task_file.h"
 #include "task/toml_text.h"
 

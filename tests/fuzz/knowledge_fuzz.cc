@@ -3,11 +3,11 @@
 #include <cmath>
 #include <vector>
 
+#include "agent/knowledge/diff.h"
+#include "agent/knowledge/knowledge_text.h"
+#include "agent/knowledge/posterior.h"
+#include "agent/knowledge/quoted.h"
 #include "fuzz.h"
-#include "knowledge/diff.h"
-#include "knowledge/knowledge_text.h"
-#include "knowledge/posterior.h"
-#include "knowledge/quoted.h"
 
 using namespace warpsmith;
 

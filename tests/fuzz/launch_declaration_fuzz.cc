@@ -1,7 +1,7 @@
 // launch_gpu_implementation in a driver's C++ text: what is found is one line, and
 // found again with as many parameters.
 #include "fuzz.h"
-#include "kernelbench/launch_match.h"
+#include "task/kernelbench/launch_match.h"
 #include "task/program_call.h"
 
 using namespace warpsmith;

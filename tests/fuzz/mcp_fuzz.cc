@@ -3,9 +3,9 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "base/utf8.h"
 #include "fuzz.h"
-#include "mcp/session.h"
-#include "util/utf8.h"
+#include "serve/mcp/session.h"
 
 using namespace warpsmith;
 using nlohmann::json;

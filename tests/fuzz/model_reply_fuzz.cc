@@ -2,18 +2,18 @@
 // says which. What is taken has plain names, and files that were not spoken of stay as they were.
 #include <algorithm>
 
-#include "agent/code_reply.h"
-#include "agent/edit.h"
-#include "agent/file_name.h"
+#include "agent/prompts/code_reply.h"
+#include "agent/prompts/edit.h"
+#include "agent/prompts/file_name.h"
+#include "base/utf8.h"
 #include "fuzz.h"
-#include "util/utf8.h"
 
 using namespace warpsmith;
 
 namespace {
 
-const agent::ReplyBase& Base() {
-  static const auto& base = *new agent::ReplyBase{
+const prompts::ReplyBase& Base() {
+  static const auto& base = *new prompts::ReplyBase{
       {{"kernel.cu", "#include \"tile.cuh\"\n__global__ void k(float* y) {\n  y[0] = 1;\n}\n"},
        {"tile.cuh", "#define TILE 16\n"}},
       "kernel.cu"};
@@ -21,24 +21,24 @@ const agent::ReplyBase& Base() {
 }
 
 void ReadReply(std::string_view text) {
-  const auto reply = agent::ReadCodeReply(text, Base());
+  const auto reply = prompts::ReadCodeReply(text, Base());
   if (!reply.ok()) CHECK(reply.error().message.find('\n') == std::string::npos);
-  const agent::CodeReply* read = fuzz::ValueOf(reply);
+  const prompts::CodeReply* read = fuzz::ValueOf(reply);
   if (read == nullptr) return;
   CHECK(read->sources.contains(read->entry));
-  CHECK(read->sources.size() <= agent::kMaxSourceFiles);
+  CHECK(read->sources.size() <= prompts::kMaxSourceFiles);
   for (const auto& [name, source] : read->sources) {
-    CHECK(agent::CheckSourceName(name).ok());
-    CHECK(IsUtf8(source) && source.size() <= agent::kMaxSourceBytes);
+    CHECK(prompts::CheckSourceName(name).ok());
+    CHECK(IsUtf8(source) && source.size() <= prompts::kMaxSourceBytes);
   }
-  const Candidate candidate = agent::WithReply({}, *read);
+  const Candidate candidate = prompts::WithReply({}, *read);
   CHECK(candidate.flags.empty() && candidate.toolchain == "nvrtc");
 }
 
 // What an edit does not name is there before and after.
 void ApplyOne(std::string_view text) {
   const auto [search, file] = fuzz::CutLine(text);
-  const auto changed = agent::ApplyEdit(file, {"edit 1", std::string(search), "@", {}});
+  const auto changed = prompts::ApplyEdit(file, {"edit 1", std::string(search), "@", {}});
   if (fuzz::ValueOf(changed) == nullptr) return;
   CHECK(std::count(changed->begin(), changed->end(), '@') ==
         std::count(file.begin(), file.end(), '@') - std::count(search.begin(), search.end(), '@') +

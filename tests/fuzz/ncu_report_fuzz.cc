@@ -2,12 +2,12 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "base/utf8.h"
 #include "fuzz.h"
-#include "profile/bottleneck.h"
-#include "profile/csv.h"
-#include "profile/ncu_report.h"
-#include "profile/render.h"
-#include "util/utf8.h"
+#include "judge/profile/bottleneck.h"
+#include "judge/profile/csv.h"
+#include "judge/profile/ncu_report.h"
+#include "judge/profile/render.h"
 
 using namespace warpsmith;
 

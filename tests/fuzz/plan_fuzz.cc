@@ -2,11 +2,11 @@
 // range, or the plan is refused.
 #include <nlohmann/json.hpp>
 
+#include "base/json_reader.h"
 #include "core/gemm_example.h"
 #include "core/resolved_plan.h"
 #include "core/serialize.h"
 #include "fuzz.h"
-#include "util/json_reader.h"
 
 using namespace warpsmith;
 

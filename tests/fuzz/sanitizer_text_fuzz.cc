@@ -1,6 +1,6 @@
 // What compute-sanitizer prints, with a candidate's own printf between its lines.
-#include "audit/sanitizer_text.h"
 #include "fuzz.h"
+#include "judge/audit/sanitizer_text.h"
 
 using namespace warpsmith;
 

@@ -1,16 +1,16 @@
 // The folder of a stand-alone run: job.json.
 #include "fuzz.h"
-#include "solo/job.h"
+#include "judge/standalone/job.h"
 
 using namespace warpsmith;
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   fuzz::WriteInFolder("job.json", fuzz::TextOf(data, size));
-  const auto job = solo::ReadSoloJob(fuzz::Folder());
+  const auto job = standalone::ReadSoloJob(fuzz::Folder());
   if (fuzz::ValueOf(job) == nullptr) return 0;
   const auto written = fuzz::Folder() / "written";
-  if (fuzz::Succeeded(solo::WriteSoloJob(written, *job, "image"))) {
-    CHECK(solo::ReadSoloJob(written).ok());
+  if (fuzz::Succeeded(standalone::WriteSoloJob(written, *job, "image"))) {
+    CHECK(standalone::ReadSoloJob(written).ok());
   }
   std::filesystem::remove_all(written);
   return 0;

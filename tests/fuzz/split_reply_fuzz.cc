@@ -2,13 +2,13 @@
 // that are there. The first line says which.
 #include <set>
 
-#include "agent/model_answer.h"
+#include "agent/prompts/model_answer.h"
+#include "agent/split/join.h"
+#include "agent/split/parts.h"
+#include "agent/split/reply.h"
+#include "base/file.h"
 #include "fuzz.h"
-#include "split/join.h"
-#include "split/parts.h"
-#include "split/reply.h"
 #include "task/task_file.h"
-#include "util/file.h"
 
 using namespace warpsmith;
 

@@ -13,7 +13,7 @@ add_compile_options(-ffunction-sections)
 add_link_options(-fuse-ld=lld LINKER:--gc-sections)
 
 # Of each folder what its readers are made of, and what they call.
-set(util_files append_file build_info clock compression display_text elf elf_imports error file file_lock
+set(base_files append_file build_info clock compression display_text elf elf_imports error file file_lock
   find_program frame json_reader random remove_tree sha256 spawn subprocess utf8)
 set(core_files budget candidate chat_model device dtype expression expression_parser json_fields
   program_shim protocol resolved_plan resolved_tensor_map serialize_candidate serialize_chat
@@ -24,35 +24,37 @@ set(task_files candidate_file check_text cuda_scan cuda_tokens embed hgemm_task 
   program_call scaffold scaffold_guess source_files task_file task_rules toml_json toml_text)
 set(store_files bundle bundle_results candidate_text canonical_dump contender_json line_journal
   recording recording_format verdict_parts)
-set(profile_files access_rules bottleneck bottleneck_table csv latency_rules metrics
+set(judge_profile_files access_rules bottleneck bottleneck_table csv latency_rules metrics
   ncu_report ncu_values reading render roofline_rules shape_rules throughput_rules told_once)
-set(agent_files candidate_arguments code_reply edit elision file_name model_answer reply_blocks reply_plan reply_text
+set(agent_prompts_files candidate_arguments code_reply edit elision file_name model_answer reply_blocks reply_plan reply_text
   search_blocks unified_diff)
-set(audit_files activity embedded_binary finding_cache imports library_names literals opcode_policy
+set(judge_audit_files activity embedded_binary finding_cache imports library_names literals opcode_policy
   sanitizer_text)
-set(solo_files activity_log job)
+set(judge_standalone_files activity_log job)
 set(compile_files artifact_cache compilation cubin flag_rules opcodes pack program_build
   resource_report)
-set(baseline_files bar_table torch_gemm)
+set(judge_baseline_files bar_table torch_gemm)
 set(judge_files burst_page correctness peer_wire problem wire wire_error)
-set(torch_files torch_process)
-set(knowledge_files contents diff facts knowledge_text posterior quoted tally)
-set(kernelbench_files binding checkout driver_description driver_process inspection
+set(judge_torch_files torch_process)
+set(agent_knowledge_files contents diff facts knowledge_text posterior quoted tally)
+set(task_kernelbench_files binding checkout driver_description driver_process inspection
   launch_declaration launch_match size_tag task_document)
-set(mcp_files message session)
-set(chat_files recorded reply_reader retry server_events)
+set(serve_mcp_files message session)
+set(agent_models_files recorded reply_reader retry server_events)
 
-set(split_files join parts reply)
+set(agent_split_files join parts reply)
 set(hgemm_files catalogue catalogue_merge catalogue_text comparison_table comparison_text
   cost_model device_source families library_times measured_cells mma_sync_family problem tiny_family
   wgmma_family wgmma_geometry wgmma_space workload_traits)
-set(dispatch_files pack)
+set(gemm_library_files pack)
 
 set(sources)
-foreach(folder util core cuda task store knowledge profile agent audit solo compile baseline judge torch kernelbench
-    mcp chat split hgemm dispatch)
-  foreach(file IN LISTS ${folder}_files)
-    list(APPEND sources ${WARPSMITH_SOURCE_ROOT}/${folder}/${file}.cc)
+foreach(module base core cuda task task/kernelbench store judge judge/audit judge/baseline
+    judge/profile judge/standalone judge/torch compile agent/knowledge agent/models agent/prompts
+    agent/split serve/mcp hgemm gemm_library)
+  string(REPLACE "/" "_" files ${module}_files)
+  foreach(file IN LISTS ${files})
+    list(APPEND sources ${WARPSMITH_SOURCE_ROOT}/${module}/${file}.cc)
   endforeach()
 endforeach()
 add_library(fuzzed_readers STATIC ${sources} fuzz.cc)
@@ -62,19 +64,19 @@ target_link_libraries(fuzzed_readers PUBLIC fmt::fmt-header-only nlohmann_json::
 # What most of them include: parsed once, it saves a fifth of the build.
 target_precompile_headers(fuzzed_readers PRIVATE
   <nlohmann/json.hpp> <filesystem> <functional> <map> <optional> <string> <variant> <vector>)
-set_source_files_properties(${WARPSMITH_SOURCE_ROOT}/util/build_info.cc PROPERTIES
+set_source_files_properties(${WARPSMITH_SOURCE_ROOT}/base/build_info.cc PROPERTIES
   COMPILE_DEFINITIONS "WARPSMITH_BUILD_VERSION=\"fuzz\";WARPSMITH_BUILD_COMMIT=\"\"\
 ;WARPSMITH_BUILD_COMPILER=\"\";WARPSMITH_BUILD_CUDA_ROOT=\"\"\
 ;WARPSMITH_BUILD_SOURCE_ROOT=\"${CMAKE_SOURCE_DIR}\"")
 
-warpsmith_embed(fuzzed_readers NAME torch_script FILES ${WARPSMITH_SOURCE_ROOT}/baseline/torch_gemm.py)
+warpsmith_embed(fuzzed_readers NAME torch_script FILES ${WARPSMITH_SOURCE_ROOT}/judge/baseline/torch_gemm.py)
 warpsmith_embed(fuzzed_readers NAME kernelbench_scripts
-  FILES ${WARPSMITH_SOURCE_ROOT}/kernelbench/inspect_problems.py)
-warpsmith_embed(fuzzed_readers NAME model_block FILES ${WARPSMITH_SOURCE_ROOT}/profile/model_block.txt)
-file(GLOB peer_sources CONFIGURE_DEPENDS ${WARPSMITH_SOURCE_ROOT}/torch/*.py
-  ${WARPSMITH_SOURCE_ROOT}/torch/warpsmith_peer/*.py)
+  FILES ${WARPSMITH_SOURCE_ROOT}/task/kernelbench/inspect_problems.py)
+warpsmith_embed(fuzzed_readers NAME model_block FILES ${WARPSMITH_SOURCE_ROOT}/judge/profile/model_block.txt)
+file(GLOB peer_sources CONFIGURE_DEPENDS ${WARPSMITH_SOURCE_ROOT}/judge/torch/*.py
+  ${WARPSMITH_SOURCE_ROOT}/judge/torch/warpsmith_peer/*.py)
 warpsmith_embed(fuzzed_readers NAME torch_peer FILES ${peer_sources}
-  BASE ${WARPSMITH_SOURCE_ROOT}/torch)
+  BASE ${WARPSMITH_SOURCE_ROOT}/judge/torch)
 
 file(GLOB device_sources CONFIGURE_DEPENDS ${WARPSMITH_SOURCE_ROOT}/hgemm/device/*.cuh)
 warpsmith_embed(fuzzed_readers NAME hgemm_device_sources FILES ${device_sources})

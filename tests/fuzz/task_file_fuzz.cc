@@ -2,12 +2,12 @@
 // sent to another process, and everything that is said about it before a device is asked.
 #include <nlohmann/json.hpp>
 
+#include "base/json_reader.h"
 #include "core/program_shim.h"
 #include "core/serialize.h"
 #include "fuzz.h"
 #include "task/check.h"
 #include "task/task_file.h"
-#include "util/json_reader.h"
 
 using namespace warpsmith;
 

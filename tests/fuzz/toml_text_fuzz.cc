@@ -1,10 +1,10 @@
 // JSON written as TOML and read as a task file is: the same document.
 #include <nlohmann/json.hpp>
 
+#include "base/json_reader.h"
 #include "fuzz.h"
 #include "task/toml_json.h"
 #include "task/toml_text.h"
-#include "util/json_reader.h"
 
 using namespace warpsmith;
 

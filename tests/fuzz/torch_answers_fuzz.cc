@@ -1,7 +1,7 @@
 // Last lines of what our Python scripts print, beneath whatever a library prints above them.
-#include "baseline/torch_gemm.h"
 #include "fuzz.h"
-#include "torch/torch_process.h"
+#include "judge/baseline/torch_gemm.h"
+#include "judge/torch/torch_process.h"
 
 using namespace warpsmith;
 

@@ -1,9 +1,9 @@
 // Text of any bytes, as it goes into JSON, onto a terminal and into a prompt.
 #include <nlohmann/json.hpp>
 
+#include "base/display_text.h"
+#include "base/utf8.h"
 #include "fuzz.h"
-#include "util/display_text.h"
-#include "util/utf8.h"
 
 using namespace warpsmith;
 

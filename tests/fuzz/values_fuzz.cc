@@ -4,9 +4,9 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
+#include "base/json_reader.h"
 #include "core/serialize.h"
 #include "fuzz.h"
-#include "util/json_reader.h"
 
 using namespace warpsmith;
 

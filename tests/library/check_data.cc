@@ -4,8 +4,8 @@
 #include <cmath>
 #include <cstdio>
 
+#include "base/random.h"
 #include "cuda/fake/half.h"
-#include "util/random.h"
 
 namespace warpsmith::check {
 namespace {

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "base/result.h"
 #include "cuda/memory.h"
-#include "util/result.h"
 
 namespace warpsmith::check {
 

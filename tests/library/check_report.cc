@@ -7,12 +7,12 @@
 #include <sstream>
 #include <string_view>
 
+#include "base/clock.h"
+#include "base/file.h"
 #include "check_data.h"
 #include "core/space.h"
 #include "hgemm/catalogue.h"
 #include "hgemm/family.h"
-#include "util/clock.h"
-#include "util/file.h"
 
 namespace warpsmith::check {
 namespace {

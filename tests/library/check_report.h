@@ -10,8 +10,8 @@
 #include <set>
 #include <string>
 
+#include "base/result.h"
 #include "cuda/driver.h"
-#include "util/result.h"
 
 namespace warpsmith::check {
 

@@ -5,13 +5,13 @@
 #include <fstream>
 #include <vector>
 
+#include "base/file.h"
 #include "check_data.h"
 #include "check_report.h"
 #include "cuda/driver.h"
 #include "cuda/fake/fake_control.h"
 #include "cuda/fake/half.h"
 #include "differences.h"
-#include "util/file.h"
 
 namespace warpsmith::check {
 namespace {

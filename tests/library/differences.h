@@ -6,11 +6,11 @@
 #include <cstdint>
 #include <optional>
 
+#include "base/result.h"
 #include "cuda/guest.h"
 #include "cuda/memory.h"
 #include "cuda/module.h"
 #include "cuda/stream.h"
-#include "util/result.h"
 
 namespace warpsmith::check {
 

@@ -24,6 +24,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/file.h"
 #include "check_data.h"
 #include "check_report.h"
 #include "cuda/context.h"
@@ -33,7 +34,6 @@
 #include "differences.h"
 #include "hgemm/catalogue.h"
 #include "hgemm/configurations.h"
-#include "util/file.h"
 
 namespace warpsmith::check {
 namespace {

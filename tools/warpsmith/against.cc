@@ -4,22 +4,18 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "baseline/contest.h"
 #include "call_time.h"
 #include "catalogue.h"
 #include "comparison_file.h"
 #include "comparison_report.h"
 #include "comparison_run.h"
 #include "contest.h"
-#include "dispatch/library.h"
+#include "gemm_library/library.h"
 #include "hgemm_products.h"
+#include "judge/baseline/contest.h"
 #include "machine.h"
-#include "optimize/slice.h"
+#include "search/slice.h"
 #include "task/hgemm_task.h"
-#include "util/display_text.h"
-#include "util/file.h"
-#include "util/interrupt.h"
-#include "util/sha256.h"
 
 namespace warpsmith::cli {
 namespace {
@@ -33,16 +29,16 @@ Result<std::string> FileTerm(const fs::path& path) {
 // The pack that the library finds by itself (docs/library.md): with another one it is another
 // library.
 Result<std::string> PackTerm(const fs::path& library) {
-  const auto pack = dispatch::PackPath("", library.parent_path());
+  const auto pack = gemm_library::PackPath("", library.parent_path());
   return pack ? FileTerm(*pack) : std::string("none");
 }
 
-Result<std::vector<hgemm::Problem>> ProblemsOf(const BenchOptions& options) {
-  const optimize::Slice slice = TRY(optimize::ParseSlice(options.pace.slice));
+Result<std::vector<hgemm::Problem>> ProblemsAgainst(const BenchOptions& options) {
+  const search::Slice slice = TRY(search::ParseSlice(options.pace.slice));
   const Task task = TaskOf(options.product);
   std::vector<hgemm::Problem> problems;
   for (const task::HgemmShape& shape :
-       optimize::TakeSlice(slice, TRY(task::ParseHgemmShapes(options.shapes)))) {
+       search::TakeSlice(slice, TRY(task::ParseHgemmShapes(options.shapes)))) {
     problems.push_back(ProblemOf(task, task::HgemmWorkload(shape)));
   }
   return problems;
@@ -108,7 +104,7 @@ void Print(const hgemm::ComparisonTable& table, const BenchOptions& options) {
 }  // namespace
 
 Result<int> RunAgainst(const BenchOptions& options) {
-  const std::vector<hgemm::Problem> problems = TRY(ProblemsOf(options));
+  const std::vector<hgemm::Problem> problems = TRY(ProblemsAgainst(options));
   std::error_code missing;
   const fs::path library = fs::canonical(options.against, missing);
   if (missing) {

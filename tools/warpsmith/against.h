@@ -3,8 +3,8 @@
 #ifndef WARPSMITH_TOOLS_AGAINST_H_
 #define WARPSMITH_TOOLS_AGAINST_H_
 
+#include "base/result.h"
 #include "options.h"
-#include "util/result.h"
 
 namespace warpsmith::cli {
 

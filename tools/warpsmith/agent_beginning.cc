@@ -16,21 +16,21 @@ bool Asks(const AgentOptions& options, const char* question, bool by_hand) {
   return options.ask.find(question) != std::string::npos;
 }
 
-maic::Settings SettingsOf(const AgentOptions& options, Form form, bool by_hand) {
-  maic::Settings settings;
-  if (options.minimal) settings.style = maic::Style::kMinimal;
-  if (options.contrastive) settings.style = maic::Style::kContrastive;
-  if (options.no_memory) settings.memory = maic::Memory::kNone;
-  if (options.cycles_only) settings.profiles = maic::Profiles::kTimesOnly;
+agent::Settings SettingsOf(const AgentOptions& options, Form form, bool by_hand) {
+  agent::Settings settings;
+  if (options.minimal) settings.style = agent::Style::kMinimal;
+  if (options.contrastive) settings.style = agent::Style::kContrastive;
+  if (options.no_memory) settings.memory = agent::Memory::kNone;
+  if (options.cycles_only) settings.profiles = agent::Profiles::kTimesOnly;
   settings.form = form;
   settings.breadth = options.breadth;
   settings.depth = options.depth;
   settings.top_k = options.top_k;
   settings.repairs = options.repairs;
-  const bool learns = settings.style == maic::Style::kMaic;
+  const bool learns = settings.style == agent::Style::kMaic;
   settings.asks_states = learns && Asks(options, "states", by_hand);
   settings.asks_reviews =
-      learns && settings.memory == maic::Memory::kKept && Asks(options, "reviews", by_hand);
+      learns && settings.memory == agent::Memory::kKept && Asks(options, "reviews", by_hand);
   settings.asks_doubts = Asks(options, "doubts", by_hand);
   settings.sampling.temperature = options.temperature;
   settings.sampling.top_p = options.top_p;
@@ -42,7 +42,7 @@ maic::Settings SettingsOf(const AgentOptions& options, Form form, bool by_hand) 
 Result<Form> FormOf(const OptimizeOptions& options, const Task& task,
                     const std::optional<Candidate>& start) {
   if (start.has_value()) return start->form;
-  if (options.agent.form.empty()) return maic::FormFor(task);
+  if (options.agent.form.empty()) return agent::FormFor(task);
   const Form form = options.agent.form == "kernel" ? Form::kKernel : Form::kProgram;
   Candidate wanted;
   wanted.form = form;
@@ -74,9 +74,9 @@ Status CheckAsked(const AgentOptions& options) {
   return {};
 }
 
-Result<maic::Beginning> BeginningOf(const OptimizeOptions& options, const Task& task,
-                                    bool by_hand) {
-  maic::Beginning beginning;
+Result<agent::Beginning> BeginningOf(const OptimizeOptions& options, const Task& task,
+                                     bool by_hand) {
+  agent::Beginning beginning;
   beginning.start = TRY(StartingKernel(options.candidate, task));
   // Where it came from is not what is proposed: the same code begins the same run.
   if (beginning.start.has_value()) beginning.start->provenance = {};

@@ -2,10 +2,10 @@
 #ifndef WARPSMITH_TOOLS_AGENT_BEGINNING_H_
 #define WARPSMITH_TOOLS_AGENT_BEGINNING_H_
 
+#include "agent/settings.h"
+#include "base/result.h"
 #include "core/task.h"
-#include "maic/settings.h"
 #include "options.h"
-#include "util/result.h"
 
 namespace warpsmith::cli {
 
@@ -14,7 +14,8 @@ Status CheckAsked(const AgentOptions& options);
 
 // kUsage where --candidate holds more than one kernel, or the task takes none of its form.
 // `by_hand`: somebody who answers prompts by hand is among the models.
-Result<maic::Beginning> BeginningOf(const OptimizeOptions& options, const Task& task, bool by_hand);
+Result<agent::Beginning> BeginningOf(const OptimizeOptions& options, const Task& task,
+                                     bool by_hand);
 
 }  // namespace warpsmith::cli
 

@@ -2,9 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include "base/file.h"
 #include "starting_kernel.h"
 #include "task/hgemm_task.h"
-#include "util/file.h"
 
 namespace warpsmith::cli {
 namespace {
@@ -74,11 +74,11 @@ TEST_F(AgentBeginningTest, ByHandNoRoundIsSpentOnStatesUnlessAskedFor) {
 TEST_F(AgentBeginningTest, AnAblationAsksForNoLessons) {
   OptimizeOptions options;
   options.agent.no_memory = true;
-  EXPECT_EQ(BeginningOf(options, task_, false)->settings.memory, maic::Memory::kNone);
+  EXPECT_EQ(BeginningOf(options, task_, false)->settings.memory, agent::Memory::kNone);
   EXPECT_FALSE(BeginningOf(options, task_, false)->settings.asks_reviews);
   options.agent = {};
   options.agent.minimal = true;
-  EXPECT_EQ(BeginningOf(options, task_, false)->settings.style, maic::Style::kMinimal);
+  EXPECT_EQ(BeginningOf(options, task_, false)->settings.style, agent::Style::kMinimal);
   EXPECT_FALSE(BeginningOf(options, task_, false)->settings.asks_states);
   EXPECT_TRUE(BeginningOf(options, task_, false)->settings.asks_doubts);
 }

@@ -6,20 +6,20 @@
 #include <cstdio>
 #include <map>
 
+#include "agent/documents.h"
+#include "agent/maic_proposer.h"
+#include "base/clock.h"
 #include "call_time.h"
 #include "candidate_profile.h"
 #include "judging.h"
 #include "knowledge_file.h"
-#include "maic/documents.h"
-#include "maic/maic_proposer.h"
 #include "profiling.h"
 #include "store/worker.h"
-#include "util/clock.h"
 
 namespace warpsmith::cli {
 namespace {
 
-using optimize::EndReason;
+using search::EndReason;
 
 constexpr int kSpareFinalists = 12;  // some may be vetoed or fail on hidden sizes
 
@@ -43,9 +43,9 @@ OptimizeOptions WithAllFinalists(OptimizeOptions options, const AgentSetting& se
   return options;
 }
 
-optimize::LoopRequest RequestOf(const OptimizeOptions& options, const AgentSetting& setting,
-                                const DeviceInfo& device, const std::string& run) {
-  optimize::LoopRequest request;
+search::LoopRequest RequestOf(const OptimizeOptions& options, const AgentSetting& setting,
+                              const DeviceInfo& device, const std::string& run) {
+  search::LoopRequest request;
   request.run.id = run;
   request.run.command = setting.command;
   request.run.task = setting.loaded.task;
@@ -66,9 +66,9 @@ optimize::LoopRequest RequestOf(const OptimizeOptions& options, const AgentSetti
   return request;
 }
 
-maic::Assignment AssignmentOf(const AgentSetting& setting, const optimize::LoopRequest& request,
-                              const profile::ProblemFacts& facts) {
-  maic::Assignment assignment;
+agent::Assignment AssignmentOf(const AgentSetting& setting, const search::LoopRequest& request,
+                               const profile::ProblemFacts& facts) {
+  agent::Assignment assignment;
   assignment.run = request.run.id;
   assignment.task = setting.loaded.task;
   assignment.workload = setting.loaded.workload;
@@ -112,8 +112,8 @@ class AgentRun {
     TRY(OpenSources());
     const profile::ProblemFacts facts =
         TRY(FactsOf(machine_.info(), setting_.loaded.task, setting_.loaded.workload));
-    maic::MaicProposer proposer(AssignmentOf(setting_, request_, facts), Outside());
-    optimize::LoopResult result = TRY(Loop(proposer));
+    agent::MaicProposer proposer(AssignmentOf(setting_, request_, facts), Outside());
+    search::LoopResult result = TRY(Loop(proposer));
     if (proposer.limit().has_value() && result.reason == EndReason::kExhausted) {
       result.reason = EndReason::kBudget;
       result.limit = *proposer.limit();
@@ -134,16 +134,16 @@ class AgentRun {
   // A replay writes into nobody's base: its outcomes are known already, under another name.
   Status OpenSources() {
     const bool is_replay = setting_.replayed.has_value();
-    const bool has_memory = setting_.beginning.settings.memory == maic::Memory::kKept;
+    const bool has_memory = setting_.beginning.settings.memory == agent::Memory::kKept;
     if (!is_replay) base_ = TRY(OpenKnowledge(options_.agent.knowledge));
     users_base_ = has_memory ? base_.get() : nullptr;
     if (is_replay || options_.agent.documents.empty()) return {};
-    documents_ = TRY(maic::Documents::Index(options_.agent.documents));
+    documents_ = TRY(agent::Documents::Index(options_.agent.documents));
     return {};
   }
 
-  maic::Outside Outside() {
-    maic::Outside outside;
+  agent::Outside Outside() {
+    agent::Outside outside;
     outside.models = setting_.models.by_role;
     outside.price = setting_.models.price;
     outside.memos = &*memos_;
@@ -156,29 +156,29 @@ class AgentRun {
     }
     if (documents_ != nullptr) {
       outside.documents = [this](const std::string& words) {
-        return documents_->Find(words, maic::kMostDocumentBytes);
+        return documents_->Find(words, agent::kMostDocumentBytes);
       };
     }
     return outside;
   }
 
-  Result<optimize::LoopResult> Loop(maic::MaicProposer& proposer) {
-    optimize::LoopCallbacks callbacks;
-    callbacks.on_progress = [&](const optimize::Progress& progress) {
+  Result<search::LoopResult> Loop(agent::MaicProposer& proposer) {
+    search::LoopCallbacks callbacks;
+    callbacks.on_progress = [&](const search::Progress& progress) {
       if (line_ == nullptr) return;
       report::Progress shown = ToReport(progress, setting_.loaded.task.name);
       if (setting_.replayed.has_value()) shown.seconds_left.reset();
       shown.more = CostText(proposer.spent(), proposer.StatePath());
       line_->Update(shown, MonotonicSeconds());
     };
-    auto result = optimize::RunLoop(request_, proposer, machine_.loop_compiler(), machine_.device(),
-                                    *store_, callbacks);
+    auto result = search::RunLoop(request_, proposer, machine_.loop_compiler(), machine_.device(),
+                                  *store_, callbacks);
     if (line_ != nullptr) line_->Clear();
     if (!result.ok()) SayHowToGoOn();
     return result;
   }
 
-  Status Concluded(maic::MaicProposer& proposer) {
+  Status Concluded(agent::MaicProposer& proposer) {
     const Status concluded = proposer.Conclude();
     if (!concluded.ok()) SayHowToGoOn();
     return concluded;
@@ -191,7 +191,7 @@ class AgentRun {
   }
 
   // The best that nobody vetoed and that are right on the hidden sizes, too.
-  Result<std::vector<Step>> Finalists(const maic::MaicProposer& proposer,
+  Result<std::vector<Step>> Finalists(const agent::MaicProposer& proposer,
                                       const std::vector<Step>& best) {
     const std::map<std::string, std::string> vetoed = proposer.Vetoed();
     std::vector<Step> finalists;
@@ -206,7 +206,7 @@ class AgentRun {
     return finalists;
   }
 
-  static void TellDoubts(const maic::MaicProposer& proposer, const Step& step) {
+  static void TellDoubts(const agent::MaicProposer& proposer, const Step& step) {
     for (const std::string& doubt : proposer.DoubtsAbout(CandidateId(step.candidate))) {
       std::fprintf(stderr, "step %ld: doubt, %s\n", static_cast<long>(step.index), doubt.c_str());
     }
@@ -229,8 +229,8 @@ class AgentRun {
     return false;
   }
 
-  Result<SearchEnd> Certified(const maic::MaicProposer& proposer,
-                              const optimize::LoopResult& result) {
+  Result<SearchEnd> Certified(const agent::MaicProposer& proposer,
+                              const search::LoopResult& result) {
     SearchJob job;
     job.task = setting_.loaded.task;
     job.workload = setting_.loaded.workload;
@@ -246,7 +246,7 @@ class AgentRun {
     return end;
   }
 
-  Status Record(const AgentEnd& end, const std::optional<maic::WalletEnd>& wallet) {
+  Status Record(const AgentEnd& end, const std::optional<agent::WalletEnd>& wallet) {
     if (options_.agent.record.empty()) return {};
     std::vector<JudgedStep> steps;
     for (Step& step : TRY(store_->Steps(request_.run.id))) {
@@ -268,26 +268,26 @@ class AgentRun {
   const OptimizeOptions options_;
   Machine& machine_;
   const AgentSetting setting_;
-  const optimize::LoopRequest request_;
+  const search::LoopRequest request_;
   const Protocol certifying_;
   report::ProgressLine* const line_;
   store::SqliteStore* store_ = nullptr;
   std::optional<store::RunMemos> memos_;
   std::unique_ptr<knowledge::KnowledgeBase> base_;
   knowledge::KnowledgeBase* users_base_ = nullptr;
-  std::unique_ptr<maic::Documents> documents_;
+  std::unique_ptr<agent::Documents> documents_;
 };
 
 }  // namespace
 
 Result<AgentSetting> ToReplay(RecordedRun run) {
-  const auto begin = run.memos.find(maic::kBeginKey);
+  const auto begin = run.memos.find(agent::kBeginKey);
   if (begin == run.memos.end()) {
     return Error{ErrorCode::kBadInput, "the recorded run '" + run.space + "' lacks its beginning",
                  "record the run again"};
   }
   AgentSetting setting;
-  setting.beginning = TRY(maic::BeginningFrom(run.space, begin->second));
+  setting.beginning = TRY(agent::BeginningFrom(run.space, begin->second));
   setting.loaded = {run.task, run.workload};
   setting.budget.evaluations = run.steps;
   setting.replayed = std::move(run);

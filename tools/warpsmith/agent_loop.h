@@ -5,9 +5,9 @@
 #include <optional>
 #include <string>
 
+#include "agent/settings.h"
 #include "agent_models.h"
 #include "agent_recording.h"
-#include "maic/settings.h"
 #include "options.h"
 #include "report/progress_line.h"
 #include "search.h"
@@ -20,7 +20,7 @@ struct AgentSetting {
   task::LoadedTask loaded;
   AgentModels models;  // of a replay: none
   std::optional<RecordedRun> replayed;
-  maic::Beginning beginning;
+  agent::Beginning beginning;
   Budget budget;
   std::string command;  // for a person to run again
 };

@@ -9,18 +9,18 @@
 #include <optional>
 #include <string_view>
 
-#include "chat/client.h"
-#include "chat/exchange.h"
-#include "chat/prices.h"
-#include "chat/recorded.h"
-#include "maic/role.h"
-#include "util/file.h"
-#include "util/json_reader.h"
+#include "agent/models/client.h"
+#include "agent/models/exchange.h"
+#include "agent/models/prices.h"
+#include "agent/models/recorded.h"
+#include "agent/role.h"
+#include "base/file.h"
+#include "base/json_reader.h"
 
 namespace warpsmith::cli {
 namespace {
 
-namespace role = maic::role;
+namespace role = agent::role;
 
 // How a model is named.
 std::string Forms() {
@@ -57,10 +57,10 @@ Result<Spec> SpecFrom(const std::string& text) {
   return spec;
 }
 
-Result<chat::Endpoint> OpenAiEndpoint(const Spec& spec, const AgentOptions& options) {
+Result<models::Endpoint> OpenAiEndpoint(const Spec& spec, const AgentOptions& options) {
   const size_t at = spec.value.find('@');
   if (at == spec.value.npos || at == 0) return BadSpec("openai:" + spec.value);
-  chat::Endpoint endpoint;
+  models::Endpoint endpoint;
   endpoint.model = spec.value.substr(0, at);
   endpoint.base_url = spec.value.substr(at + 1);
   endpoint.key_variable = options.key_variable;
@@ -71,9 +71,9 @@ Result<chat::Endpoint> OpenAiEndpoint(const Spec& spec, const AgentOptions& opti
   return endpoint;
 }
 
-Result<chat::Endpoint> EndpointIn(const std::string& file) {
+Result<models::Endpoint> EndpointIn(const std::string& file) {
   const nlohmann::json json = TRY(ParseJson(file, TRY(ReadFile(file))));
-  return chat::EndpointFrom(JsonReader(file, json));
+  return models::EndpointFrom(JsonReader(file, json));
 }
 
 struct Opened {
@@ -82,26 +82,26 @@ struct Opened {
 };
 
 Result<Opened> Open(const Spec& spec, const AgentOptions& options) {
-  if (spec.kind == "exchange") return Opened{TRY(chat::OpenExchange(spec.value)), ""};
-  if (spec.kind == "recorded") return Opened{TRY(chat::OpenRecording(spec.value)), ""};
+  if (spec.kind == "exchange") return Opened{TRY(models::OpenExchange(spec.value)), ""};
+  if (spec.kind == "recorded") return Opened{TRY(models::OpenRecording(spec.value)), ""};
   if (spec.kind != "openai" && spec.kind != "endpoint") {
     return BadSpec(spec.kind + ":" + spec.value);
   }
-  chat::Endpoint endpoint =
+  models::Endpoint endpoint =
       spec.kind == "openai" ? TRY(OpenAiEndpoint(spec, options)) : TRY(EndpointIn(spec.value));
   const std::string name = endpoint.model;
-  return Opened{TRY(chat::ConnectTo(std::move(endpoint))), name};
+  return Opened{TRY(models::ConnectTo(std::move(endpoint))), name};
 }
 
-Result<chat::Prices> PricesIn(const std::string& file) {
-  if (file.empty()) return chat::Prices();
+Result<models::Prices> PricesIn(const std::string& file) {
+  if (file.empty()) return models::Prices();
   const nlohmann::json json = TRY(ParseJson(file, TRY(ReadFile(file))));
-  return chat::PricesFrom(JsonReader(file, json));
+  return models::PricesFrom(JsonReader(file, json));
 }
 
 Status CheckBudget(const AgentOptions& options, const Budget& budget,
                    const std::map<std::string, std::string>& priced_as,
-                   const chat::Prices& prices) {
+                   const models::Prices& prices) {
   const bool limits_money = std::isfinite(budget.money);
   const bool limits = limits_money || budget.tokens != std::numeric_limits<int64_t>::max();
   if (limits && !options.max_tokens.has_value()) {
@@ -138,7 +138,7 @@ Result<AgentModels> OpenModels(const AgentOptions& options, const Budget& budget
   if (options.models.empty()) {
     return Error{ErrorCode::kUsage, "--proposer agent needs a model", Forms()};
   }
-  const chat::Prices prices = TRY(PricesIn(options.prices));
+  const models::Prices prices = TRY(PricesIn(options.prices));
   std::map<std::string, std::string> priced_as;  // by role
   for (const std::string& text : options.models) {
     const Spec spec = TRY(SpecFrom(text));
@@ -157,7 +157,7 @@ Result<AgentModels> OpenModels(const AgentOptions& options, const Budget& budget
     const auto own = priced_as.find(role);
     const auto name = own != priced_as.end() ? own : priced_as.find("");
     if (name == priced_as.end()) return std::nullopt;
-    return chat::CostOf(prices, name->second, usage);
+    return models::CostOf(prices, name->second, usage);
   };
   return models;
 }

@@ -6,18 +6,18 @@
 #include <string>
 #include <vector>
 
+#include "agent/asker.h"
 #include "agent_options.h"
+#include "base/result.h"
 #include "core/chat_model.h"
 #include "core/step.h"
-#include "maic/asker.h"
-#include "util/result.h"
 
 namespace warpsmith::cli {
 
 struct AgentModels {
   std::vector<std::unique_ptr<ChatModel>> owned;
-  maic::Models by_role;
-  maic::PriceOf price;
+  agent::Models by_role;
+  agent::PriceOf price;
   bool waits_for_answers = false;  // an exchange is among them
   std::string recording;           // a .wsrec: a run is to be replayed
 };

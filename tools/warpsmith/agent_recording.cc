@@ -2,8 +2,8 @@
 
 #include <map>
 
+#include "base/clock.h"
 #include "store/recorder.h"
-#include "util/clock.h"
 
 namespace warpsmith::cli {
 namespace {

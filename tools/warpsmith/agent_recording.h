@@ -8,12 +8,12 @@
 #include <string>
 #include <vector>
 
+#include "base/result.h"
 #include "core/protocol.h"
 #include "core/store.h"
 #include "recorded_end.h"
 #include "store/recorded_device.h"
 #include "store/run_memos.h"
-#include "util/result.h"
 
 namespace warpsmith::cli {
 

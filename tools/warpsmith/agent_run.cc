@@ -47,12 +47,12 @@ Result<AgentSetting> Prepare(const OptimizeOptions& options, Machine& machine) {
 }
 
 // A run that goes on joins what it began with, whatever has become of the parts since.
-Result<std::vector<maic::PartKernel>> PartsOf(const OptimizeOptions& options, Machine& machine,
-                                              const Task& whole, const std::string& run) {
-  if (options.agent.parts.empty()) return std::vector<maic::PartKernel>();
+Result<std::vector<agent::PartKernel>> PartsOf(const OptimizeOptions& options, Machine& machine,
+                                               const Task& whole, const std::string& run) {
+  if (options.agent.parts.empty()) return std::vector<agent::PartKernel>();
   store::SqliteStore* store = TRY(machine.store());
-  const auto begun = TRY(store::RunMemos(*store, run).Find(maic::kBeginKey));
-  if (begun.has_value()) return TRY(maic::BeginningFrom("run " + run, *begun)).parts;
+  const auto begun = TRY(store::RunMemos(*store, run).Find(agent::kBeginKey));
+  if (begun.has_value()) return TRY(agent::BeginningFrom("run " + run, *begun)).parts;
   return PartKernels(options.agent.parts, whole, *store, machine.info().architecture);
 }
 
@@ -68,7 +68,7 @@ Result<int> Report(const OptimizeOptions& options, Machine& machine, const std::
         end.limit.empty() ? "" : " (ended by its budget: " + end.limit + ")";
     std::fprintf(stderr, "%s\nrun: %s%s\n", end.outcome.c_str(), run.c_str(), by_budget.c_str());
   }
-  if (end.search.reason == optimize::EndReason::kInterrupted) {
+  if (end.search.reason == search::EndReason::kInterrupted) {
     return Describe(ErrorCode::kInterrupted).exit_status;
   }
   return ExitStatus(report, options.search.fail_on);

@@ -4,7 +4,7 @@
 #include <charconv>
 #include <cmath>
 
-#include "util/utf8.h"
+#include "base/utf8.h"
 
 namespace warpsmith::cli {
 

@@ -7,12 +7,12 @@
 #include <variant>
 #include <vector>
 
+#include "base/clock.h"
+#include "base/display_text.h"
+#include "base/file.h"
 #include "core/provenance.h"
 #include "hgemm/cells.h"
 #include "hgemm/family.h"
-#include "util/clock.h"
-#include "util/display_text.h"
-#include "util/file.h"
 
 namespace warpsmith::cli {
 namespace {
@@ -20,7 +20,7 @@ namespace {
 constexpr std::string_view kColumns = "m,n,k,layout,dtype,check,finding,detail,config,cubin\n";
 constexpr size_t kColumnCount = 10, kCheckColumn = 5, kFindingColumn = 6, kCubinColumn = 9;
 constexpr std::string_view kClean = "clean", kFound = "found";
-constexpr std::chrono::milliseconds kLockPatience{0};
+constexpr std::chrono::milliseconds kFindingsLockPatience{0};
 
 std::string OnOneLine(std::string text) {
   std::replace(text.begin(), text.end(), ',', ';');
@@ -67,7 +67,7 @@ void AuditFindings::TakeRow(const std::string& line, const std::vector<std::stri
 Status AuditFindings::Open(const std::string& path, const DeviceInfo& info) {
   if (path.empty()) return {};
   const std::string head = "# " + info.name + ", driver " + info.driver + ", ";
-  lock_.emplace(TRY(FileLock::Acquire(path + ".lock", path, kLockPatience)));
+  lock_.emplace(TRY(FileLock::Acquire(path + ".lock", path, kFindingsLockPatience)));
   std::string kept = head + UtcTimestamp() + ", " + ShortUuid(info.uuid) + ", commit " +
                      CommitText() + ", warpsmith hgemm audit\n" + std::string(kColumns);
   std::error_code unknown;

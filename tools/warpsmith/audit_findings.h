@@ -13,12 +13,12 @@
 #include <utility>
 #include <vector>
 
-#include "audit/finding.h"
+#include "base/append_file.h"
+#include "base/file_lock.h"
+#include "base/result.h"
 #include "core/device.h"
 #include "hgemm/catalogue.h"
-#include "util/append_file.h"
-#include "util/file_lock.h"
-#include "util/result.h"
+#include "judge/audit/finding.h"
 
 namespace warpsmith::cli {
 

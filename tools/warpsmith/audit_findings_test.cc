@@ -2,8 +2,8 @@
 
 #include <gmock/gmock.h>
 
-#include "audit/audit.h"
-#include "util/file.h"
+#include "base/file.h"
+#include "judge/audit/audit.h"
 
 namespace warpsmith::cli {
 namespace {
@@ -11,7 +11,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-Watched Sample(int64_t m, const std::string& cubin) {
+Watched FindingsSample(int64_t m, const std::string& cubin) {
   Watched watched;
   watched.row.problem = {m, 64, 64};
   watched.row.kernel = {"tiny", {{"warp_m", 16}}};
@@ -43,9 +43,9 @@ TEST_F(AuditFindingsTest, WhatWasCleanIsKnownTheNextTime) {
     AuditFindings findings;
     ASSERT_TRUE(findings.Open(csv_, Device()).ok());
     EXPECT_FALSE(findings.IsKnown(audit::kMemcheck, "c1"));
-    findings.Add(Sample(64, "c1"), Clean());
-    findings.Add(Sample(128, "c2"), Rejected{"memcheck", "out of bounds"});
-    findings.Add(Sample(256, ""), audit::Absent(audit::kMemcheck, "no compiler"));
+    findings.Add(FindingsSample(64, "c1"), Clean());
+    findings.Add(FindingsSample(128, "c2"), Rejected{"memcheck", "out of bounds"});
+    findings.Add(FindingsSample(256, ""), audit::Absent(audit::kMemcheck, "no compiler"));
     EXPECT_EQ(findings.done(), 3);
     EXPECT_FALSE(findings.broken());
   }
@@ -65,10 +65,10 @@ TEST_F(AuditFindingsTest, WhatWasCleanIsKnownTheNextTime) {
     EXPECT_THAT(Text(), HasSubstr(",memcheck,found,out of bounds,")) << "nothing is forgotten";
     AuditFindings other;
     EXPECT_FALSE(other.Open(csv_, Device()).ok()) << "two writers";
-    next.Add(Sample(128, "c1"), Rejected{"memcheck", "on another shape"});
-    next.Add(Sample(64, "c1"), Clean());
-    next.Add(Sample(128, "c2"), Clean());
-    next.Add(Sample(128, "c2"), audit::Absent(audit::kMemcheck, "no tool"));
+    next.Add(FindingsSample(128, "c1"), Rejected{"memcheck", "on another shape"});
+    next.Add(FindingsSample(64, "c1"), Clean());
+    next.Add(FindingsSample(128, "c2"), Clean());
+    next.Add(FindingsSample(128, "c2"), audit::Absent(audit::kMemcheck, "no tool"));
   }
   AuditFindings last;
   ASSERT_TRUE(last.Open(csv_, Device()).ok());

@@ -7,19 +7,19 @@
 #include <string>
 #include <vector>
 
-#include "baseline/choice_cache.h"
-#include "baseline/gemm_baseline.h"
+#include "base/file.h"
+#include "base/interrupt.h"
 #include "call_time.h"
 #include "core/provenance.h"
 #include "cuda/cublaslt.h"
+#include "cuda/plan/half_type.h"
 #include "hgemm/comparison_table.h"
 #include "hgemm_products.h"
-#include "launch/half_type.h"
+#include "judge/baseline/choice_cache.h"
+#include "judge/baseline/gemm_baseline.h"
 #include "machine.h"
-#include "optimize/slice.h"
+#include "search/slice.h"
 #include "task/hgemm_task.h"
-#include "util/file.h"
-#include "util/interrupt.h"
 
 namespace warpsmith::cli {
 namespace {
@@ -36,7 +36,7 @@ struct Bars {
 // Of what is kept, those that serve: all modes, and of an exhaustive list where one is asked for.
 Result<judge::ModeChoices> Kept(const baseline::ChoiceCache& cache, const task::HgemmShape& shape,
                                 const BenchOptions& options) {
-  const auto type = launch::HalfTypeOf(DTypeFromName(options.product.dtype).value());
+  const auto type = plan::HalfTypeOf(DTypeFromName(options.product.dtype).value());
   judge::ModeChoices kept;
   for (const Mode mode : kModes) {
     const baseline::ChoiceKey key{
@@ -82,9 +82,9 @@ Status Publish(const std::vector<Bars>& all, const Machine& machine, const Bench
 }  // namespace
 
 Result<int> RunChooseBar(const BenchOptions& options) {
-  const optimize::Slice slice = TRY(optimize::ParseSlice(options.pace.slice));
+  const search::Slice slice = TRY(search::ParseSlice(options.pace.slice));
   const std::vector<task::HgemmShape> shapes =
-      optimize::TakeSlice(slice, TRY(task::ParseHgemmShapes(options.shapes)));
+      search::TakeSlice(slice, TRY(task::ParseHgemmShapes(options.shapes)));
   Machine machine = TRY(Machine::Open(options.device));
   if (machine.local() == nullptr) {
     return Error{ErrorCode::kUnavailable, "choosing the bar needs a GPU; " + machine.notice(),

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "baseline/gemm_baseline.h"
+#include "judge/baseline/gemm_baseline.h"
 
 namespace warpsmith::cli {
 Protocol LibrariesProtocol() {

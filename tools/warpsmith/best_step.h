@@ -5,10 +5,10 @@
 #include <optional>
 #include <vector>
 
+#include "base/result.h"
 #include "core/step.h"
 #include "core/store.h"
 #include "store/sqlite_store.h"
-#include "util/result.h"
 
 namespace warpsmith::cli {
 

@@ -3,6 +3,8 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "base/file.h"
+#include "base/interrupt.h"
 #include "call_time.h"
 #include "commands.h"
 #include "compile/worker_compiler.h"
@@ -12,13 +14,11 @@
 #include "judge/kernels.h"
 #include "judge/local_device.h"
 #include "machine.h"
-#include "optimize/slice.h"
-#include "propose/search/closed_subset.h"
 #include "search.h"
+#include "search/proposers/closed_subset.h"
+#include "search/slice.h"
 #include "store/bundle.h"
 #include "task/hgemm_task.h"
-#include "util/file.h"
-#include "util/interrupt.h"
 
 namespace warpsmith::cli {
 namespace {
@@ -41,7 +41,7 @@ Result<int> AddJobs(Compiler& compiler, const BundleOptions& options, const task
   const Workload workload = task::HgemmWorkload(shape);
   const hgemm::Problem problem = ProblemOf(task, workload);
   const hgemm::Target target = TargetElsewhere(options.architecture);
-  const Space space = propose::ClosedSubset(
+  const Space space = proposers::ClosedSubset(
       hgemm::SpaceFor(problem, target),
       [&](const Point& point) { return hgemm::PredictUs(problem, target, point); }, options.limit);
   int failed = 0;
@@ -78,7 +78,7 @@ Status CheckArchitecture(const std::string& architecture) {
 
 Result<int> RunBundleMake(const BundleOptions& options) {
   TRY(CheckArchitecture(options.architecture));
-  const optimize::Slice slice = TRY(optimize::ParseSlice(options.pace.slice));
+  const search::Slice slice = TRY(search::ParseSlice(options.pace.slice));
   compile::WorkerCompiler compiler;
   store::BundleContents contents;
   contents.files[kJudgeKernels] = TRY(judge::BuildJudgeKernels(compiler, options.architecture));
@@ -87,7 +87,7 @@ Result<int> RunBundleMake(const BundleOptions& options) {
                      ArgumentsOf(options.product) + " --arch " + options.architecture;
   int failed = 0;
   for (const task::HgemmShape& shape :
-       optimize::TakeSlice(slice, TRY(task::ParseHgemmShapes(options.shapes)))) {
+       search::TakeSlice(slice, TRY(task::ParseHgemmShapes(options.shapes)))) {
     failed += TRY(AddJobs(compiler, options, shape, contents.jobs));
     if (!options.common.quiet) {
       std::fprintf(stderr, "%s: %zu jobs so far\n", task::Name(shape).c_str(),

@@ -4,9 +4,9 @@
 
 #include <limits>
 
+#include "base/clock.h"
+#include "base/interrupt.h"
 #include "options.h"
-#include "util/clock.h"
-#include "util/interrupt.h"
 
 namespace warpsmith::cli {
 

@@ -3,7 +3,7 @@
 #include <cstdio>
 
 #include "core/program_shim.h"
-#include "profile/static_profile.h"
+#include "judge/profile/static_profile.h"
 #include "profiling.h"
 
 namespace warpsmith::cli {

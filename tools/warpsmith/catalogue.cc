@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <tuple>
 
+#include "base/file.h"
 #include "core/ranking.h"
 #include "dispatch_commands.h"
 #include "hgemm/built_kernels.h"
@@ -13,7 +14,6 @@
 #include "hgemm_products.h"
 #include "machine.h"
 #include "task/hgemm_task.h"
-#include "util/file.h"
 
 namespace warpsmith::cli {
 namespace {

@@ -6,10 +6,10 @@
 #include <optional>
 #include <string>
 
+#include "base/result.h"
 #include "core/store.h"
 #include "hgemm/catalogue.h"
 #include "options.h"
-#include "util/result.h"
 
 namespace warpsmith::cli {
 

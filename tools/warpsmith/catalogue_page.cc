@@ -1,11 +1,11 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "analysis/study_page.h"
+#include "base/file.h"
 #include "catalogue.h"
 #include "comparison_file.h"
 #include "dispatch_commands.h"
-#include "util/file.h"
+#include "report/analysis/study_page.h"
 
 namespace warpsmith::cli {
 namespace {

@@ -9,8 +9,12 @@
 #include <string>
 #include <tuple>
 
+#include "agent/split/confined.h"
 #include "agent_command_line.h"
 #include "argument_checks.h"
+#include "base/build_info.h"
+#include "base/display_text.h"
+#include "base/interrupt.h"
 #include "command_tree.h"
 #include "commands.h"
 #include "compile/worker_compiler.h"
@@ -18,13 +22,9 @@
 #include "core/provenance.h"
 #include "judge/program_session.h"
 #include "judge/runner.h"
-#include "solo/confined.h"
-#include "solo/solo.h"
-#include "split/confined.h"
+#include "judge/standalone/confined.h"
+#include "judge/standalone/solo.h"
 #include "tune_defaults.h"
-#include "util/build_info.h"
-#include "util/display_text.h"
-#include "util/interrupt.h"
 
 namespace warpsmith::cli {
 
@@ -383,9 +383,10 @@ int Fail(const Error& error, bool json) {
 
 // Our own children: not for people, so not in the help.
 std::optional<int> RunAsWorker(int argc, char** argv) {
-  if (argc >= 2 && argv[1] == solo::kSoloSubcommand) return solo::SoloMain({argv + 2, argv + argc});
-  if (argc >= 2 && argv[1] == solo::kConfinedSubcommand) {
-    return solo::ConfinedMain({argv + 2, argv + argc});
+  if (argc >= 2 && argv[1] == standalone::kSoloSubcommand)
+    return standalone::SoloMain({argv + 2, argv + argc});
+  if (argc >= 2 && argv[1] == standalone::kConfinedSubcommand) {
+    return standalone::ConfinedMain({argv + 2, argv + argc});
   }
   if (argc >= 2 && argv[1] == split::kConfinedSubcommand) {
     return split::ConfinedMain({argv + 2, argv + argc});

@@ -4,8 +4,8 @@
 
 #include <string>
 
+#include "base/result.h"
 #include "options.h"
-#include "util/result.h"
 
 namespace warpsmith::cli {
 

@@ -6,15 +6,15 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "base/build_info.h"
+#include "base/file.h"
+#include "base/json_reader.h"
 #include "machine.h"
 #include "report/comparison_report.h"
 #include "report/report_json.h"
 #include "report/terminal.h"
 #include "search.h"
 #include "store/run_memos.h"
-#include "util/build_info.h"
-#include "util/file.h"
-#include "util/json_reader.h"
 
 namespace warpsmith::cli {
 namespace {

@@ -2,8 +2,8 @@
 #ifndef WARPSMITH_TOOLS_COMPARE_RUNS_H_
 #define WARPSMITH_TOOLS_COMPARE_RUNS_H_
 
+#include "base/result.h"
 #include "options.h"
-#include "util/result.h"
 
 namespace warpsmith::cli {
 

@@ -3,17 +3,17 @@
 #include <chrono>
 #include <cstdio>
 
+#include "base/compressed_frames.h"
+#include "base/compression.h"
+#include "base/file.h"
 #include "hgemm/comparison_text.h"
-#include "util/compressed_frames.h"
-#include "util/compression.h"
-#include "util/file.h"
 
 namespace warpsmith::cli {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::chrono::milliseconds kLockPatience{0};
+constexpr std::chrono::milliseconds kComparisonLockPatience{0};
 
 std::vector<Sizes> SizesIn(const std::vector<hgemm::ShapeComparison>& shapes) {
   std::vector<Sizes> sizes;
@@ -39,7 +39,8 @@ Result<ComparisonFile> ComparisonFile::Open(const fs::path& path,
   ComparisonFile file;
   file.table_.terms = terms;
   if (path.empty()) return file;
-  FileLock lock = TRY(FileLock::Acquire(path.string() + ".lock", path.string(), kLockPatience));
+  FileLock lock =
+      TRY(FileLock::Acquire(path.string() + ".lock", path.string(), kComparisonLockPatience));
   const std::string text = TRY(TextIfThere(path));
   size_t whole_bytes = 0;
   if (!text.empty()) {

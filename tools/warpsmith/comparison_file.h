@@ -8,11 +8,11 @@
 #include <string>
 #include <vector>
 
+#include "base/append_file.h"
+#include "base/file_lock.h"
+#include "base/result.h"
 #include "comparison_shape.h"
 #include "hgemm/comparison_table.h"
-#include "util/append_file.h"
-#include "util/file_lock.h"
-#include "util/result.h"
 
 namespace warpsmith::cli {
 

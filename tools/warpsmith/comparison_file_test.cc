@@ -2,11 +2,11 @@
 
 #include <gmock/gmock.h>
 
+#include "base/compression.h"
+#include "base/file.h"
 #include "comparison_run.h"
 #include "hgemm/comparison_text.h"
 #include "hgemm/test_comparison.h"
-#include "util/compression.h"
-#include "util/file.h"
 
 namespace warpsmith::cli {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <set>
 
-#include "util/interrupt.h"
+#include "base/interrupt.h"
 
 namespace warpsmith::cli {
 namespace {

@@ -6,9 +6,9 @@
 #include <optional>
 #include <vector>
 
+#include "base/result.h"
 #include "comparison_file.h"
 #include "hgemm/family.h"
-#include "util/result.h"
 
 namespace warpsmith::cli {
 

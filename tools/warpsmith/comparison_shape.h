@@ -6,10 +6,10 @@
 #include <string_view>
 #include <vector>
 
+#include "base/result.h"
 #include "core/verdict.h"
 #include "hgemm/comparison_table.h"
 #include "sample_frames.h"
-#include "util/result.h"
 
 namespace warpsmith::cli {
 

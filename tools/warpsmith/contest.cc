@@ -3,15 +3,14 @@
 #include <cstdio>
 #include <utility>
 
-#include "baseline/gemm_baseline.h"
 #include "core/provenance.h"
 #include "core/verdict.h"
 #include "hgemm/built_kernels.h"
 #include "hgemm_products.h"
+#include "judge/baseline/gemm_baseline.h"
 #include "judge/floor.h"
 #include "measuring.h"
 #include "task/hgemm_task.h"
-#include "util/build_info.h"
 
 namespace warpsmith::cli {
 namespace {
@@ -25,7 +24,7 @@ bool Overlaps(const Point& point) {
   return overlap != point.config.end() && overlap->second != 0;
 }
 
-std::string OrUnknown(const std::string& text) { return text.empty() ? "unknown" : text; }
+std::string OrUnknownText(const std::string& text) { return text.empty() ? "unknown" : text; }
 
 // What the library does with the shape, if it was built of this catalogue.
 std::string ChoiceOf(const hgemm::CatalogueRow* row) {
@@ -166,9 +165,10 @@ std::optional<Measured> Contest::Taken(const ShapeTerms& terms, const Verdict& v
   }
   const Evidence& evidence = verdict.evidence;
   return Measured{
-      {OrUnknown(evidence.date), OrUnknown(evidence.driver), OrUnknown(evidence.toolchain),
-       OrUnknown(evidence.baseline_library), OrUnknown(std::string(build_info::Version())),
-       ShortUuid(evidence.device_uuid), CommitText(), OrUnknown(options_.common.command)},
+      {OrUnknownText(evidence.date), OrUnknownText(evidence.driver),
+       OrUnknownText(evidence.toolchain), OrUnknownText(evidence.baseline_library),
+       OrUnknownText(std::string(build_info::Version())), ShortUuid(evidence.device_uuid),
+       CommitText(), OrUnknownText(options_.common.command)},
       *std::move(shape)};
 }
 

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "base/result.h"
 #include "comparison_run.h"
 #include "comparison_shape.h"
 #include "core/protocol.h"
@@ -15,7 +16,6 @@
 #include "machine.h"
 #include "options.h"
 #include "search.h"
-#include "util/result.h"
 
 namespace warpsmith::cli {
 

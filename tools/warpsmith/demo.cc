@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "agent_loop.h"
+#include "base/file.h"
 #include "commands.h"
 #include "report/terminal.h"
 #include "search.h"
-#include "util/file.h"
 #include "winners.h"
 
 namespace warpsmith::cli {
@@ -87,7 +87,7 @@ class AgentDemo {
     for (RecordedRun& run : TRY(RecordedRuns(*machine_->recorded()))) {
       const std::string name = prefix_ + "/" + file.stem().string() + "/" + run.space;
       ends_.push_back(TRY(Replay(std::move(run), name)));
-      stopped_ = ends_.back().reason == optimize::EndReason::kInterrupted;
+      stopped_ = ends_.back().reason == search::EndReason::kInterrupted;
       if (stopped_) break;
     }
     return {};

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "base/result.h"
 #include "options.h"
-#include "util/result.h"
 
 namespace warpsmith::cli {
 

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "base/build_info.h"
 #include "commands.h"
 #include "compile/toolchain.h"
 #include "cuda/cublaslt.h"
@@ -12,13 +13,12 @@
 #include "cuda/nvml.h"
 #include "machine.h"
 #include "sandbox/sandbox.h"
-#include "util/build_info.h"
 
 namespace warpsmith::cli {
 namespace {
 
 // One thing that may be here, what it is for, and what to do where it is not.
-struct Finding {
+struct Prerequisite {
   std::string name, needed_for, found, fix;
   bool here() const { return fix.empty(); }
 };
@@ -26,8 +26,8 @@ struct Finding {
 // Without the list of places that were searched: that is for the JSON.
 std::string_view Short(std::string_view found) { return found.substr(0, found.find(" (tried ")); }
 
-Finding Found(std::string name, std::string needed_for, const Result<std::string>& found) {
-  Finding finding{std::move(name), std::move(needed_for), "", ""};
+Prerequisite Found(std::string name, std::string needed_for, const Result<std::string>& found) {
+  Prerequisite finding{std::move(name), std::move(needed_for), "", ""};
   if (found.ok()) {
     finding.found = *found;
   } else {
@@ -77,7 +77,7 @@ Result<std::string> SandboxLine() {
 
 Result<std::string> RecordingsLine() { return TRY(ShippedRecordings()).string(); }
 
-std::vector<Finding> Look() {
+std::vector<Prerequisite> InspectMachine() {
   return {
       Found("NVIDIA driver", "measuring", DriverLine()),
       Found("GPU", "measuring; without one, recorded measurements are replayed", DeviceLine()),
@@ -91,9 +91,9 @@ std::vector<Finding> Look() {
   };
 }
 
-nlohmann::json ToJson(const std::vector<Finding>& findings) {
+nlohmann::json ToJson(const std::vector<Prerequisite>& findings) {
   nlohmann::json rows = nlohmann::json::array();
-  for (const Finding& finding : findings) {
+  for (const Prerequisite& finding : findings) {
     rows.push_back({{"name", finding.name},
                     {"here", finding.here()},
                     {"found", finding.found},
@@ -109,14 +109,14 @@ nlohmann::json ToJson(const std::vector<Finding>& findings) {
 }  // namespace
 
 Result<int> RunDoctor(const DoctorOptions& options) {
-  const std::vector<Finding> findings = Look();
+  const std::vector<Prerequisite> findings = InspectMachine();
   if (options.common.json) {
     std::printf("%s\n", ToJson(findings).dump(2).c_str());
     return 0;
   }
   std::printf("warpsmith %s (%s)\n", std::string(build_info::Version()).c_str(),
               std::string(build_info::Commit()).c_str());
-  for (const Finding& finding : findings) {
+  for (const Prerequisite& finding : findings) {
     std::printf("%-4s %-14s %s\n", finding.here() ? "ok" : "--", finding.name.c_str(),
                 std::string(Short(finding.found)).c_str());
     if (!finding.here()) {

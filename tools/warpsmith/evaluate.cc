@@ -3,12 +3,12 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "base/display_text.h"
 #include "commands.h"
 #include "core/serialize.h"
 #include "evaluate_many.h"
 #include "judging.h"
 #include "reproducing.h"
-#include "util/display_text.h"
 
 namespace warpsmith::cli {
 namespace {

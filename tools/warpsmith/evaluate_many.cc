@@ -9,14 +9,14 @@
 #include <set>
 #include <thread>
 
+#include "base/file.h"
 #include "call_time.h"
 #include "core/program_shim.h"
 #include "judging.h"
-#include "optimize/slice.h"
 #include "report/suite.h"
 #include "report/text_table.h"
 #include "reproducing.h"
-#include "util/file.h"
+#include "search/slice.h"
 
 namespace warpsmith::cli {
 namespace {
@@ -143,8 +143,8 @@ bool StopsAll(const Error& error) {
 
 Result<int> RunEvaluateMany(const EvaluateOptions& options) {
   const fs::path root(options.many);
-  const optimize::Slice slice = TRY(optimize::ParseSlice(options.pace.slice));
-  const std::vector<Entry> entries = optimize::TakeSlice(slice, TRY(FindEntries(root)));
+  const search::Slice slice = TRY(search::ParseSlice(options.pace.slice));
+  const std::vector<Entry> entries = search::TakeSlice(slice, TRY(FindEntries(root)));
   // Now, not after the first verdict, is when to hear that it cannot be written.
   if (!options.csv.empty() && !fs::exists(options.csv)) {
     TRY(WriteFileAtomic(options.csv, report::SuiteCsv({})));

@@ -2,9 +2,9 @@
 #ifndef WARPSMITH_TOOLS_EVALUATE_MANY_H_
 #define WARPSMITH_TOOLS_EVALUATE_MANY_H_
 
+#include "base/result.h"
 #include "core/protocol.h"
 #include "options.h"
-#include "util/result.h"
 
 namespace warpsmith::cli {
 

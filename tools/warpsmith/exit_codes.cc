@@ -1,7 +1,7 @@
 #include <string>
 
+#include "base/error.h"
 #include "commands.h"
-#include "util/error.h"
 
 namespace warpsmith::cli {
 

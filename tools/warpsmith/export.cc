@@ -1,11 +1,11 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "base/file.h"
 #include "best_step.h"
 #include "commands.h"
 #include "core/serialize.h"
 #include "machine.h"
-#include "util/file.h"
 
 namespace warpsmith::cli {
 namespace {

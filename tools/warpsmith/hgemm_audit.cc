@@ -10,20 +10,20 @@
 #include <variant>
 #include <vector>
 
-#include "audit/audit.h"
-#include "audit/finding.h"
 #include "audit_findings.h"
+#include "base/file.h"
+#include "base/interrupt.h"
 #include "call_time.h"
 #include "catalogue.h"
 #include "dispatch_commands.h"
 #include "hgemm/configurations.h"
 #include "hgemm/family.h"
+#include "judge/audit/audit.h"
+#include "judge/audit/finding.h"
+#include "judge/standalone/solo.h"
 #include "machine.h"
-#include "optimize/slice.h"
-#include "solo/solo.h"
+#include "search/slice.h"
 #include "task/hgemm_task.h"
-#include "util/file.h"
-#include "util/interrupt.h"
 
 namespace warpsmith::cli {
 namespace {
@@ -57,7 +57,7 @@ Result<std::optional<audit::AuditFinding>> Run(Machine& machine, const AuditFind
   if (findings.IsKnown(watched.check, watched.cubin)) return std::optional<audit::AuditFinding>();
   request.task = task::HgemmTask(hgemm::LayoutText(problem.layout), problem.dtype);
   request.workload = task::HgemmWorkload({problem.m, problem.n, problem.k});
-  request.solo_argv = {ThisExecutable().string(), std::string(solo::kSoloSubcommand)};
+  request.solo_argv = {ThisExecutable().string(), std::string(standalone::kSoloSubcommand)};
   request.device_uuid = machine.info().uuid;
   return std::optional(TRY(audit::Sanitize(request, watched.check)));
 }
@@ -88,10 +88,10 @@ void RunAll(Machine& machine, std::vector<Watched> watches, AuditFindings& findi
 }  // namespace
 
 Result<int> RunHgemmAudit(const HgemmAuditOptions& options) {
-  const optimize::Slice slice = TRY(optimize::ParseSlice(options.pace.slice));
+  const search::Slice slice = TRY(search::ParseSlice(options.pace.slice));
   const hgemm::Catalogue catalogue = TRY(ReadCatalogue(options.catalogue));
   const std::vector<Watched> watches =
-      optimize::TakeSlice(slice, WatchesOf(hgemm::OneOfEachConfiguration(catalogue)));
+      search::TakeSlice(slice, WatchesOf(hgemm::OneOfEachConfiguration(catalogue)));
   Machine machine = TRY(Machine::Open(options.device));
   if (machine.recorded() != nullptr) {
     return Error{ErrorCode::kUnavailable, "sanitizers need a GPU; " + machine.notice(),

@@ -11,9 +11,6 @@
 
 #include "against.h"
 #include "bar_choices.h"
-#include "baseline/bar_table.h"
-#include "baseline/contest.h"
-#include "baseline/torch_gemm.h"
 #include "baselines.h"
 #include "call_time.h"
 #include "catalogue.h"
@@ -21,16 +18,15 @@
 #include "comparison_file.h"
 #include "core/provenance.h"
 #include "hgemm_products.h"
-#include "launch/half_type.h"
+#include "judge/baseline/bar_table.h"
+#include "judge/baseline/contest.h"
+#include "judge/baseline/torch_gemm.h"
 #include "library_file.h"
 #include "library_report.h"
 #include "library_shape.h"
-#include "optimize/slice.h"
 #include "sample_frames.h"
+#include "search/slice.h"
 #include "task/hgemm_task.h"
-#include "util/build_info.h"
-#include "util/clock.h"
-#include "util/interrupt.h"
 
 namespace warpsmith::cli {
 namespace {
@@ -80,7 +76,7 @@ Result<std::vector<LibraryTimes>> MeasureTorch(const std::vector<Sizes>& shapes,
   std::vector<cuda::GemmShape> asked;
   for (const auto& [m, n, k] : shapes) {
     for (cuda::GemmLayout layout : {cuda::GemmLayout::kNN, cuda::GemmLayout::kTN}) {
-      asked.push_back({m, n, k, layout, launch::HalfTypeOf(DTypeFromName(dtype).value())});
+      asked.push_back({m, n, k, layout, plan::HalfTypeOf(DTypeFromName(dtype).value())});
     }
   }
   const baseline::TorchOutcome outcome =
@@ -132,8 +128,8 @@ Status AddTorch(const DeviceInfo& info, const std::function<bool()>& stop, Libra
   return {};
 }
 
-Result<std::string> TermsOf(Machine& machine, const BenchOptions& options,
-                            const hgemm::Catalogue& catalogue) {
+Result<std::string> BenchTermsOf(Machine& machine, const BenchOptions& options,
+                                 const hgemm::Catalogue& catalogue) {
   const std::string kernels = TRY(CatalogueTerm(catalogue));
   if (machine.recorded() != nullptr) {
     return fmt::format("{}; driver {}; {}; replayed from a recording", machine.info().name,
@@ -209,9 +205,9 @@ Result<int> RunHgemmBench(const BenchOptions& options) {
     return Error{ErrorCode::kConfig, options.csv + " holds a comparison of libraries",
                  "give --against its library to go on with it, or --csv another name"};
   }
-  const optimize::Slice slice = TRY(optimize::ParseSlice(options.pace.slice));
+  const search::Slice slice = TRY(search::ParseSlice(options.pace.slice));
   const std::vector<task::HgemmShape> shapes =
-      optimize::TakeSlice(slice, TRY(task::ParseHgemmShapes(options.shapes)));
+      search::TakeSlice(slice, TRY(task::ParseHgemmShapes(options.shapes)));
   baseline::BarTable known;  // read first: a wrong name must not cost a measurement
   if (!options.reference.empty()) {
     known = TRY(baseline::ReadBarTable(options.reference, options.reference_column));
@@ -225,8 +221,8 @@ Result<int> RunHgemmBench(const BenchOptions& options) {
                  "run it where 'warpsmith doctor' finds one"};
   }
   if (!options.common.quiet) std::fprintf(stderr, "%s\n", machine.notice().c_str());
-  LibraryFile file = TRY(LibraryFile::Open(options.csv, TRY(TermsOf(machine, options, catalogue)),
-                                           options.product.dtype));
+  LibraryFile file = TRY(LibraryFile::Open(
+      options.csv, TRY(BenchTermsOf(machine, options, catalogue)), options.product.dtype));
   const CallTime time(options.pace);
   bool begun = false;  // the first shape is measured whatever --max-seconds says
   const auto stop = [&] { return Interrupted() || (std::exchange(begun, true) && time.IsLate()); };

@@ -6,14 +6,14 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "base/display_text.h"
+#include "base/file.h"
 #include "catalogue.h"
 #include "compile/worker_compiler.h"
-#include "dispatch/pack.h"
 #include "dispatch_commands.h"
+#include "gemm_library/pack.h"
 #include "hgemm/family.h"
 #include "lt_choices.h"
-#include "util/display_text.h"
-#include "util/file.h"
 
 namespace warpsmith::cli {
 namespace {
@@ -54,7 +54,7 @@ hgemm::Catalogue RowsFor(const hgemm::Catalogue& catalogue, const BuildOptions& 
   return rows;
 }
 
-using Compiled = std::future<Result<CompileOutcome>>;
+using PendingCompile = std::future<Result<CompileOutcome>>;
 
 class Builder {
  public:
@@ -64,7 +64,7 @@ class Builder {
     pack_.catalogue = std::move(rows);
   }
 
-  Result<dispatch::Pack> Build(Tally* tally) {
+  Result<gemm_library::Pack> Build(Tally* tally) {
     for (const hgemm::CatalogueRow& row : pack_.catalogue.rows) {
       TRY(AddRow(row, tally));
       if (pending_.size() >= kAhead) TRY(FinishOne(tally));
@@ -77,7 +77,7 @@ class Builder {
  private:
   struct Pending {
     size_t kernel;
-    Compiled outcome;
+    PendingCompile outcome;
   };
 
   static compile::CompilerOptions CompilerOptions() {
@@ -97,7 +97,7 @@ class Builder {
     if (id != row.candidate && options_.strict) {
       return Fail(row, "its sources are not those that were measured", tally);
     }
-    if (const Status fits = dispatch::CanCarryOut(candidate->plan); !fits.ok()) {
+    if (const Status fits = gemm_library::CanCarryOut(candidate->plan); !fits.ok()) {
       return Fail(row, fits.error().message, tally);
     }
     const auto [place, fresh] = kernel_of_.emplace(
@@ -121,7 +121,7 @@ class Builder {
     Pending pending = std::move(pending_.front());
     pending_.erase(pending_.begin());
     CompileOutcome outcome = TRY(pending.outcome.get());
-    dispatch::PackKernel& kernel = pack_.kernels[pending.kernel];
+    gemm_library::PackKernel& kernel = pack_.kernels[pending.kernel];
     if (auto* artifact = std::get_if<Artifact>(&outcome)) {
       AddWarnings(*artifact, tally);
       kernel.image = std::move(artifact->image);
@@ -136,14 +136,14 @@ class Builder {
   // Kernels that did not compile leave, and their rows become cuBLASLt's.
   void DropMissing(Tally* tally) {
     std::vector<int> place(pack_.kernels.size(), -1);
-    std::vector<dispatch::PackKernel> kept;
+    std::vector<gemm_library::PackKernel> kept;
     for (size_t i = 0; i < pack_.kernels.size(); ++i) {
       if (pack_.kernels[i].image.empty()) continue;
       place[i] = static_cast<int>(kept.size());
       kept.push_back(std::move(pack_.kernels[i]));
     }
     pack_.kernels = std::move(kept);
-    for (dispatch::PackRow& row : pack_.rows) {
+    for (gemm_library::PackRow& row : pack_.rows) {
       if (row.kernel >= 0) row.kernel = place[static_cast<size_t>(row.kernel)];
       tally->kernels += row.kernel >= 0 ? 1 : 0;
       tally->untuned += row.kernel < 0 && row.lt_algorithm.empty() ? 1 : 0;
@@ -153,13 +153,13 @@ class Builder {
   const BuildOptions& options_;
   compile::WorkerCompiler compiler_;
   LtChoices lt_choices_;
-  dispatch::Pack pack_;
+  gemm_library::Pack pack_;
   std::map<std::string, size_t> kernel_of_;  // candidate id and name -> index
   std::vector<Pending> pending_;
 };
 
-void Print(const Tally& tally, const dispatch::Pack& pack, const std::string& path, size_t bytes,
-           bool json) {
+void Print(const Tally& tally, const gemm_library::Pack& pack, const std::string& path,
+           size_t bytes, bool json) {
   if (json) {
     const nlohmann::json document = {{"schema", "warpsmith.gemm-build"},
                                      {"version", 1},
@@ -210,8 +210,8 @@ Result<int> RunHgemmBuild(const BuildOptions& options) {
                  "name another --arch or --for-device"};
   }
   Tally tally;
-  const dispatch::Pack pack = TRY(Builder(options, std::move(rows)).Build(&tally));
-  const std::string bytes = TRY(dispatch::WritePack(pack));
+  const gemm_library::Pack pack = TRY(Builder(options, std::move(rows)).Build(&tally));
+  const std::string bytes = TRY(gemm_library::WritePack(pack));
   TRY(CreateDirectories(options.output));
   const std::filesystem::path path = std::filesystem::path(options.output) / "gemm.wspack";
   TRY(WriteFileAtomic(path, bytes));

@@ -3,13 +3,13 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "base/display_text.h"
 #include "catalogue.h"
 #include "commands.h"
 #include "core/serialize.h"
 #include "hgemm_products.h"
 #include "search.h"
 #include "task/hgemm_task.h"
-#include "util/display_text.h"
 
 namespace warpsmith::cli {
 namespace {

@@ -2,24 +2,24 @@
 
 #include <cstdio>
 
+#include "base/interrupt.h"
 #include "call_time.h"
 #include "catalogue.h"
 #include "commands.h"
 #include "hgemm_products.h"
-#include "optimize/slice.h"
 #include "proposer_comparison.h"
 #include "report/terminal.h"
 #include "search.h"
+#include "search/slice.h"
 #include "search_ahead.h"
 #include "task/hgemm_task.h"
 #include "tune_defaults.h"
-#include "util/interrupt.h"
 #include "winners.h"
 
 namespace warpsmith::cli {
 namespace {
 
-std::string CommandOf(const TuneOptions& options) {
+std::string TuneCommandOf(const TuneOptions& options) {
   return "warpsmith hgemm tune --shapes " + options.shapes + " " + ArgumentsOf(options.product) +
          " --proposer " + options.search.proposer + " --budget " + options.search.budget +
          " --seed " + std::to_string(options.search.seed) +
@@ -88,7 +88,7 @@ Result<Tuned> TuneAll(const TuneOptions& options, const std::vector<task::HgemmS
                           &options.search,
                           options.common.quiet ? nullptr : &line,
                           prefix + "/" + task::Name(shapes[i]),
-                          CommandOf(options),
+                          TuneCommandOf(options),
                           time.Left()};
     tuned.stopped = time.IsOver();
     if (tuned.stopped) break;
@@ -97,9 +97,9 @@ Result<Tuned> TuneAll(const TuneOptions& options, const std::vector<task::HgemmS
     job.label += " (" + std::to_string(i + 1) + "/" + std::to_string(shapes.size()) + ")";
     tuned.ends.push_back(TRY(Search(job, context)));
     line.Clear();
-    const optimize::EndReason reason = tuned.ends.back().reason;
+    const search::EndReason reason = tuned.ends.back().reason;
     tuned.stopped =
-        reason == optimize::EndReason::kMaxSeconds || reason == optimize::EndReason::kInterrupted;
+        reason == search::EndReason::kMaxSeconds || reason == search::EndReason::kInterrupted;
     if (tuned.stopped) break;
   }
   return tuned;
@@ -109,9 +109,9 @@ Result<Tuned> TuneAll(const TuneOptions& options, const std::vector<task::HgemmS
 
 Result<int> RunHgemmTune(const TuneOptions& given) {
   TuneOptions options = given;
-  const optimize::Slice slice = TRY(optimize::ParseSlice(options.pace.slice));
+  const search::Slice slice = TRY(search::ParseSlice(options.pace.slice));
   const std::vector<task::HgemmShape> all = TRY(task::ParseHgemmShapes(options.shapes));
-  const std::vector<task::HgemmShape> shapes = optimize::TakeSlice(slice, all);
+  const std::vector<task::HgemmShape> shapes = search::TakeSlice(slice, all);
   options.search = TuneDefaults(options.search, all.size());
   TRY(ParseBudget(options.search.budget));
   hgemm::Catalogue nearby;
@@ -135,7 +135,7 @@ Result<int> RunHgemmTune(const TuneOptions& given) {
                  (options.product.dtype == "bf16" ? " BF16" : "") + ", " +
                  std::to_string(tuned.ends.size()) + " shapes";
   for (const SearchEnd& end : tuned.ends) report.shapes.push_back(end.report);
-  report.origin = OriginOf(machine, tuned.ends, CommandOf(options));
+  report.origin = OriginOf(machine, tuned.ends, TuneCommandOf(options));
   if (options.compare_proposers) report.proposers = TRY(CompareProposers(machine));
   TRY(Publish(report, options.files, options.common.json));
   if (options.compile_winners && machine.recorded() != nullptr && !options.common.json) {

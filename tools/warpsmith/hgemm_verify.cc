@@ -9,6 +9,8 @@
 #include <set>
 #include <thread>
 
+#include "base/clock.h"
+#include "base/interrupt.h"
 #include "call_time.h"
 #include "catalogue.h"
 #include "commands.h"
@@ -17,12 +19,10 @@
 #include "hgemm/family.h"
 #include "hgemm_products.h"
 #include "machine.h"
-#include "optimize/slice.h"
 #include "report/progress_line.h"
 #include "report/terminal.h"
+#include "search/slice.h"
 #include "task/hgemm_task.h"
-#include "util/clock.h"
-#include "util/interrupt.h"
 
 namespace warpsmith::cli {
 namespace {
@@ -38,14 +38,14 @@ Protocol OneBatch() {
   return protocol;
 }
 
-struct Check {
+struct VerifyOne {
   hgemm::Problem problem;
   Point point;
   Job job;
 };
 
-Check CheckOf(const hgemm::Problem& problem, const Point& point, Candidate candidate) {
-  Check check{problem, point, {}};
+VerifyOne CheckOf(const hgemm::Problem& problem, const Point& point, Candidate candidate) {
+  VerifyOne check{problem, point, {}};
   check.job.task = task::HgemmTask(hgemm::LayoutText(problem.layout), problem.dtype);
   check.job.task.baselines.clear();
   check.job.workload = task::HgemmWorkload({problem.m, problem.n, problem.k});
@@ -57,8 +57,8 @@ Check CheckOf(const hgemm::Problem& problem, const Point& point, Candidate candi
 }
 
 // The configuration of each family that the model likes best.
-std::vector<Check> ChecksOf(const hgemm::Problem& problem, const hgemm::Target& target) {
-  std::vector<Check> checks;
+std::vector<VerifyOne> ChecksOf(const hgemm::Problem& problem, const hgemm::Target& target) {
+  std::vector<VerifyOne> checks;
   for (const hgemm::Family& family : hgemm::Families()) {
     std::optional<Point> best;
     double best_us = 0;
@@ -76,14 +76,15 @@ std::vector<Check> ChecksOf(const hgemm::Problem& problem, const hgemm::Target& 
 }
 
 // The kernels that a catalogue chose, as this program makes them.
-Result<std::vector<Check>> CatalogueChecks(const std::string& path, const optimize::Slice& slice) {
+Result<std::vector<VerifyOne>> CatalogueChecks(const std::string& path,
+                                               const search::Slice& slice) {
   const hgemm::Catalogue catalogue = TRY(ReadCatalogue(path));
   std::vector<hgemm::CatalogueRow> rows;
   for (const hgemm::CatalogueRow& row : catalogue.rows) {
     if (row.choice == hgemm::Choice::kKernel) rows.push_back(row);
   }
-  std::vector<Check> checks;
-  for (const hgemm::CatalogueRow& row : optimize::TakeSlice(slice, rows)) {
+  std::vector<VerifyOne> checks;
+  for (const hgemm::CatalogueRow& row : search::TakeSlice(slice, rows)) {
     checks.push_back(
         CheckOf(row.problem, row.kernel, TRY(hgemm::MakeCandidate(row.problem, row.kernel))));
   }
@@ -106,10 +107,10 @@ std::vector<hgemm::Problem> ProblemsOf(const std::vector<task::HgemmShape>& shap
 }
 
 // Spaces are large and a grid has many: every core enumerates.
-std::vector<Check> AllChecks(const std::vector<hgemm::Problem>& problems,
-                             const hgemm::Target& target) {
+std::vector<VerifyOne> AllChecks(const std::vector<hgemm::Problem>& problems,
+                                 const hgemm::Target& target) {
   const size_t items = problems.size();
-  std::vector<std::vector<Check>> parts(items);
+  std::vector<std::vector<VerifyOne>> parts(items);
   const size_t threads = std::max(1u, std::thread::hardware_concurrency());
   std::vector<std::thread> workers;
   for (size_t worker = 0; worker < threads; ++worker) {
@@ -120,8 +121,8 @@ std::vector<Check> AllChecks(const std::vector<hgemm::Problem>& problems,
     });
   }
   for (std::thread& worker : workers) worker.join();
-  std::vector<Check> checks;
-  for (std::vector<Check>& part : parts) {
+  std::vector<VerifyOne> checks;
+  for (std::vector<VerifyOne>& part : parts) {
     std::move(part.begin(), part.end(), std::back_inserter(checks));
   }
   return checks;
@@ -143,7 +144,7 @@ class Results {
     return Error{ErrorCode::kIo, "cannot write " + path, "name another --csv"};
   }
 
-  void Add(const Check& check, const Verdict& verdict) {
+  void Add(const VerifyOne& check, const Verdict& verdict) {
     const auto* passed = std::get_if<Passed>(&verdict.outcome);
     if (passed == nullptr) {
       ++failed_;
@@ -178,7 +179,7 @@ class Results {
 // Compiling runs ahead of the device; verdicts come in order.
 class Pipeline {
  public:
-  Pipeline(Machine& machine, std::vector<Check>& checks, Results& results)
+  Pipeline(Machine& machine, std::vector<VerifyOne>& checks, Results& results)
       : machine_(machine), checks_(checks), results_(results) {}
 
   Status Run(const std::function<bool()>& stop, const std::function<void()>& on_step) {
@@ -195,7 +196,7 @@ class Pipeline {
 
  private:
   void Begin() {
-    const Check& check = checks_[next_];
+    const VerifyOne& check = checks_[next_];
     compiling_.emplace_back(next_++, std::async(std::launch::async, [this, &check] {
                               return machine_.compiler().Compile(check.job.candidate,
                                                                  machine_.info().architecture);
@@ -232,7 +233,7 @@ class Pipeline {
   }
 
   Machine& machine_;
-  std::vector<Check>& checks_;
+  std::vector<VerifyOne>& checks_;
   Results& results_;
   size_t next_ = 0;
   std::deque<std::pair<size_t, std::future<Result<CompileOutcome>>>> compiling_;
@@ -242,10 +243,10 @@ class Pipeline {
 }  // namespace
 
 Result<int> RunHgemmVerify(const VerifyOptions& options) {
-  const optimize::Slice slice = TRY(optimize::ParseSlice(options.pace.slice));
+  const search::Slice slice = TRY(search::ParseSlice(options.pace.slice));
   std::vector<task::HgemmShape> shapes =
-      optimize::TakeSlice(slice, TRY(task::ParseHgemmShapes(options.shapes)));
-  std::vector<Check> checks;
+      search::TakeSlice(slice, TRY(task::ParseHgemmShapes(options.shapes)));
+  std::vector<VerifyOne> checks;
   if (!options.catalogue.empty()) checks = TRY(CatalogueChecks(options.catalogue, slice));
   Machine machine = TRY(Machine::Open(options.device));
   if (machine.recorded() != nullptr) {
@@ -275,7 +276,7 @@ Result<int> RunHgemmVerify(const VerifyOptions& options) {
     return Error{ErrorCode::kNothingMeasured, "nothing was verified", "raise --max-seconds"};
   }
   std::set<std::string> names;
-  for (const Check& check : checks) names.insert(check.job.workload.name);
+  for (const VerifyOne& check : checks) names.insert(check.job.workload.name);
   std::printf("%ld of %zu kernels judged on %zu shapes: %ld passed, %ld failed\n",
               static_cast<long>(results.done()), checks.size(), names.size(),
               static_cast<long>(results.done() - results.failed()),

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 
-#include "baseline/gemm_baseline.h"
+#include "base/interrupt.h"
 #include "core/resolved_plan.h"
+#include "judge/baseline/gemm_baseline.h"
 #include "judge/problem.h"
-#include "optimize/evaluator.h"
+#include "search/evaluator.h"
 #include "task/candidate_file.h"
-#include "util/interrupt.h"
 
 namespace warpsmith::cli {
 
@@ -88,8 +88,8 @@ Result<std::vector<Judged>> JudgeAll(Machine& machine, const Task& task, const W
                                      const std::vector<std::pair<std::string, Candidate>>& named,
                                      const Stop& stop) {
   store::SqliteStore* store = TRY(machine.store());
-  optimize::Evaluator evaluator({task, workload, protocol}, machine.loop_compiler(), 1,
-                                machine.device(), *store);
+  search::Evaluator evaluator({task, workload, protocol}, machine.loop_compiler(), 1,
+                              machine.device(), *store);
   std::vector<Judged> judged;
   for (const auto& [name, candidate] : named) {
     const std::string key = evaluator.KeyOf(candidate);

@@ -3,18 +3,18 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
-#include "knowledge/diff.h"
-#include "knowledge/knowledge_text.h"
-#include "knowledge/overview.h"
-#include "knowledge/render.h"
+#include "agent/knowledge/diff.h"
+#include "agent/knowledge/knowledge_text.h"
+#include "agent/knowledge/overview.h"
+#include "agent/knowledge/render.h"
+#include "base/build_info.h"
+#include "base/compression.h"
+#include "base/file.h"
 #include "knowledge_commands.h"
 #include "knowledge_file.h"
 #include "report/knowledge_report.h"
 #include "report/report_json.h"
 #include "report/terminal.h"
-#include "util/build_info.h"
-#include "util/compression.h"
-#include "util/file.h"
 
 namespace warpsmith::cli {
 namespace {

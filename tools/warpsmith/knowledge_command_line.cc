@@ -10,7 +10,7 @@ void AddBase(CLI::App* command, KnowledgeOptions& options) {
                       "the base; default: knowledge.db in the data folder");
 }
 
-void AddShow(CLI::App* kb, Chosen& chosen) {
+void AddKnowledgeShow(CLI::App* kb, Chosen& chosen) {
   CLI::App* command = kb->add_subcommand("show", "what is known of techniques, and how well");
   auto options = std::make_shared<KnowledgeShowOptions>();
   AddBase(command, *options);
@@ -51,7 +51,7 @@ void AddKnowledge(CLI::App& app, Chosen& chosen) {
   constexpr int kMany = 1000;
   CLI::App* kb = app.add_subcommand("kb", "the knowledge base: what was learned of techniques");
   kb->require_subcommand(1);
-  AddShow(kb, chosen);
+  AddKnowledgeShow(kb, chosen);
   AddFiles(kb, chosen, "merge", "take other bases into this one; shared evidence counts once",
            "bases or their texts", 1, kMany, RunKnowledgeMerge);
   AddFiles(kb, chosen, "diff", "how two bases differ; exit status 1 where they do",

@@ -2,9 +2,9 @@
 
 #include <fstream>
 
-#include "knowledge/knowledge_text.h"
-#include "knowledge/seed.h"
-#include "util/file.h"
+#include "agent/knowledge/knowledge_text.h"
+#include "agent/knowledge/seed.h"
+#include "base/file.h"
 
 namespace warpsmith::cli {
 namespace {

@@ -6,8 +6,8 @@
 #include <memory>
 #include <string>
 
-#include "knowledge/knowledge_base.h"
-#include "util/result.h"
+#include "agent/knowledge/knowledge_base.h"
+#include "base/result.h"
 
 namespace warpsmith::cli {
 

@@ -5,16 +5,16 @@
 #include <iterator>
 #include <utility>
 
+#include "base/compression.h"
+#include "base/file.h"
 #include "sample_frames.h"
-#include "util/compression.h"
-#include "util/file.h"
 
 namespace warpsmith::cli {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::chrono::milliseconds kLockPatience{0};
+constexpr std::chrono::milliseconds kLibraryLockPatience{0};
 
 Status CheckTimes(const hgemm::LibraryTimes& shape) {
   const bool good = !shape.times.empty() &&
@@ -33,7 +33,8 @@ Result<LibraryFile> LibraryFile::Open(const fs::path& path, const std::string& t
   file.table_.dtype = dtype;
   if (path.empty()) return file;
   file.path_ = path;
-  file.lock_.emplace(TRY(FileLock::Acquire(path.string() + ".lock", path.string(), kLockPatience)));
+  file.lock_.emplace(
+      TRY(FileLock::Acquire(path.string() + ".lock", path.string(), kLibraryLockPatience)));
   TRY(file.GoOn());
   std::vector<Sizes> shapes;
   for (const hgemm::LibraryTimes& shape : file.table_.shapes) shapes.push_back(shape.shape);

@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "base/append_file.h"
+#include "base/file_lock.h"
+#include "base/result.h"
 #include "hgemm/library_times.h"
-#include "util/append_file.h"
-#include "util/file_lock.h"
-#include "util/result.h"
 
 namespace warpsmith::cli {
 

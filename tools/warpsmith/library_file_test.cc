@@ -2,18 +2,18 @@
 
 #include <gmock/gmock.h>
 
+#include "base/compression.h"
+#include "base/file.h"
 #include "sample_frames.h"
-#include "util/compression.h"
-#include "util/file.h"
 
 namespace warpsmith::cli {
 namespace {
 
 using ::testing::HasSubstr;
 
-constexpr char kTerms[] = "NVIDIA H200; driver 580.1; f16; j1; catalogue none";
+constexpr char kLibraryTerms[] = "NVIDIA H200; driver 580.1; f16; j1; catalogue none";
 
-hgemm::LibraryTimes Sample(int64_t m) {
+hgemm::LibraryTimes LibrarySample(int64_t m) {
   return {{m, 64, 64}, {{"cublas", "nn", Mode::kOffline, 2, std::nullopt}}};
 }
 
@@ -23,13 +23,13 @@ std::string SamplesOf(int64_t m) {
 
 class LibraryFileTest : public ::testing::Test {
  protected:
-  Result<LibraryFile> Open(const std::string& terms = kTerms) {
+  Result<LibraryFile> Open(const std::string& terms = kLibraryTerms) {
     return LibraryFile::Open(csv_, terms, "f16");
   }
   void Append(int64_t m) {
     auto file = Open();
     ASSERT_TRUE(file.ok()) << file.error().Line();
-    ASSERT_TRUE(file->Append("today", Sample(m), SamplesOf(m)).ok());
+    ASSERT_TRUE(file->Append("today", LibrarySample(m), SamplesOf(m)).ok());
   }
   std::string Samples() const {
     return Decompress("samples", ReadFile(SamplesPath(csv_)).value()).value();

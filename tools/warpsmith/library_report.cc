@@ -8,7 +8,6 @@
 
 #include "comparison_report.h"
 #include "task/hgemm_task.h"
-#include "util/display_text.h"
 
 namespace warpsmith::cli {
 namespace {

@@ -2,9 +2,9 @@
 #ifndef WARPSMITH_TOOLS_LIBRARY_REPORT_H_
 #define WARPSMITH_TOOLS_LIBRARY_REPORT_H_
 
-#include "baseline/bar_table.h"
+#include "base/result.h"
 #include "hgemm/library_times.h"
-#include "util/result.h"
+#include "judge/baseline/bar_table.h"
 
 namespace warpsmith::cli {
 

@@ -5,11 +5,11 @@
 #include <string>
 #include <vector>
 
+#include "base/result.h"
 #include "baselines.h"
 #include "hgemm/library_times.h"
 #include "sample_frames.h"
 #include "store/recorded_device.h"
-#include "util/result.h"
 
 namespace warpsmith::cli {
 

@@ -2,9 +2,9 @@
 
 #include <optional>
 
-#include "baseline/choice_cache.h"
 #include "cuda/cublaslt.h"
-#include "launch/half_type.h"
+#include "cuda/plan/half_type.h"
+#include "judge/baseline/choice_cache.h"
 
 namespace warpsmith::cli {
 namespace {
@@ -25,7 +25,7 @@ const baseline::GemmBaselineChoice* LtChoices::Find(const hgemm::CatalogueRow& r
   const hgemm::Problem& p = row.problem;
   const auto layout = of_its_layout ? std::optional(LayoutOf(row)) : std::nullopt;
   const baseline::ChoiceKey key{{baseline::GemmLibrary::kLtAuto, layout},
-                                {p.m, p.n, p.k, launch::HalfTypeOf(p.dtype)}};
+                                {p.m, p.n, p.k, plan::HalfTypeOf(p.dtype)}};
   const auto found = site->second.find(Text(key));
   return found == site->second.end() ? nullptr : &found->second;
 }

@@ -6,8 +6,8 @@
 #include <string>
 #include <tuple>
 
-#include "baseline/gemm_baseline.h"
 #include "hgemm/catalogue.h"
+#include "judge/baseline/gemm_baseline.h"
 
 namespace warpsmith::cli {
 

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <thread>
 
+#include "base/file.h"
 #include "cuda/driver.h"
 #include "judge/kernels.h"
 #include "judge/local_device.h"
-#include "util/file.h"
 
 namespace warpsmith::cli {
 namespace {

@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 
+#include "base/result.h"
 #include "compile/worker_compiler.h"
 #include "core/device.h"
 #include "core/store.h"
@@ -14,7 +15,6 @@
 #include "options.h"
 #include "store/recorded_device.h"
 #include "store/sqlite_store.h"
-#include "util/result.h"
 
 namespace warpsmith::cli {
 

@@ -5,13 +5,13 @@
 #include <cstdio>
 #include <exception>
 
+#include "base/build_info.h"
+#include "base/clock.h"
 #include "judging.h"
 #include "knowledge_file.h"
 #include "mcp_options.h"
 #include "mcp_tools.h"
 #include "starting_kernel.h"
-#include "util/build_info.h"
-#include "util/clock.h"
 
 namespace warpsmith::cli {
 namespace {

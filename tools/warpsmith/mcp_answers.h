@@ -5,7 +5,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 
-#include "mcp/tool.h"
+#include "serve/mcp/tool.h"
 #include "workbench.h"
 
 namespace warpsmith::cli {

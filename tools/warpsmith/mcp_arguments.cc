@@ -1,6 +1,6 @@
 #include "mcp_arguments.h"
 
-#include "knowledge/facts.h"
+#include "agent/knowledge/facts.h"
 
 namespace warpsmith::cli {
 

@@ -7,8 +7,8 @@
 #include <string>
 #include <string_view>
 
-#include "util/json_reader.h"
-#include "util/result.h"
+#include "base/json_reader.h"
+#include "base/result.h"
 
 namespace warpsmith::cli {
 

@@ -2,10 +2,10 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "agent/prompt_values.h"
-#include "knowledge/gain_text.h"
-#include "knowledge/quoted.h"
-#include "knowledge/render.h"
+#include "agent/knowledge/gain_text.h"
+#include "agent/knowledge/quoted.h"
+#include "agent/knowledge/render.h"
+#include "agent/prompts/prompt_values.h"
 #include "mcp_answers.h"
 #include "mcp_arguments.h"
 #include "mcp_tools.h"

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <string>
 
+#include "base/result.h"
 #include "options.h"
-#include "util/result.h"
 
 namespace warpsmith::cli {
 

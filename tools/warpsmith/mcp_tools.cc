@@ -3,17 +3,17 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "agent/candidate_arguments.h"
-#include "agent/prompt_values.h"
-#include "agent/state.h"
+#include "agent/prompts/candidate_arguments.h"
+#include "agent/prompts/prompt_values.h"
+#include "agent/prompts/state.h"
+#include "base/clock.h"
 #include "candidate_profile.h"
 #include "embedded/mcp_texts.h"
+#include "judge/profile/render.h"
 #include "mcp_answers.h"
 #include "mcp_arguments.h"
-#include "profile/render.h"
 #include "profiling.h"
 #include "store/run_memos.h"
-#include "util/clock.h"
 
 namespace warpsmith::cli {
 namespace {
@@ -119,14 +119,14 @@ Result<ToolResult> McpTools::ReadTask(const JsonReader& /*arguments*/,
                                       mcp::CallContext& /*context*/) {
   Task task = bench_.task();
   if (task.workloads.empty()) task.workloads = {bench_.workload()};  // a built-in one names none
-  std::string text = "# Task " + task.name + "\n\n" + agent::TaskFacts(task);
+  std::string text = "# Task " + task.name + "\n\n" + prompts::TaskFacts(task);
   text += "measured on: " + bench_.workload().name + "\n";
   text += "compared with (the first is the bar): " + Names(task.baselines) + "\n";
-  text += "\n# Reference\n\n" + agent::ReferenceText(task) + "\n" + HowToGive(task);
+  text += "\n# Reference\n\n" + prompts::ReferenceText(task) + "\n" + HowToGive(task);
   if (const auto& start = bench_.request().start) {
     text += "\n# The kernel to start from (\"base\": \"start\")\n\n" +
-            agent::SourcesText(start->sources) +
-            "\nplan: " + agent::PlanText(start->form, start->plan) + "\n";
+            prompts::SourcesText(start->sources) +
+            "\nplan: " + prompts::PlanText(start->form, start->plan) + "\n";
   }
   return ToolResult{text, nullptr, false};
 }
@@ -149,7 +149,7 @@ Result<ToolResult> McpTools::Evaluate(const JsonReader& arguments, mcp::CallCont
   const auto stop = StopOf(context, "the judge is at work");
   if (TRY(FlagIn(arguments, "certify"))) return Certify(arguments, stop);
   const Base base = TRY(BaseIn(arguments, "base"));
-  Candidate candidate = TRY(agent::CandidateFromArguments(
+  Candidate candidate = TRY(prompts::CandidateFromArguments(
       arguments, bench_.task(), base.candidate ? &*base.candidate : nullptr));
   candidate.provenance.technique = TRY(NameIn(arguments, "technique"));
   const std::string state = TRY(NameIn(arguments, "state"));
@@ -209,9 +209,9 @@ Result<ToolResult> McpTools::ProfileCandidate(const JsonReader& arguments,
   const auto facts = TRY(FactsOf(machine->info(), bench_.task(), bench_.workload()));
   const profile::BottleneckReport report = profile::Diagnose(profile, facts);
   std::string text = profile::ModelBlock(report);
-  const std::vector<agent::State> states = agent::ExtractStates(report);
-  text += "\n" + agent::StatesText(states) + "\nStates to ask query_knowledge about:\n";
-  for (const agent::State& state : states) {
+  const std::vector<prompts::State> states = prompts::ExtractStates(report);
+  text += "\n" + prompts::StatesText(states) + "\nStates to ask query_knowledge about:\n";
+  for (const prompts::State& state : states) {
     text += "- " + TRY(base_->FinestName(state.name, state.secondary)) + "\n";
   }
   return ToolResult{text, nullptr, false};

@@ -1,5 +1,5 @@
 // The tools that a coding agent works with, over one task. What they are called and take is in
-// mcp/tools.json; how they are spoken to is src/mcp's.
+// mcp/tools.json; how they are spoken to is src/serve/mcp's.
 #ifndef WARPSMITH_TOOLS_MCP_TOOLS_H_
 #define WARPSMITH_TOOLS_MCP_TOOLS_H_
 
@@ -11,10 +11,10 @@
 #include <string_view>
 #include <vector>
 
-#include "knowledge/knowledge_base.h"
-#include "mcp/server.h"
-#include "mcp/tool.h"
-#include "util/json_reader.h"
+#include "agent/knowledge/knowledge_base.h"
+#include "base/json_reader.h"
+#include "serve/mcp/server.h"
+#include "serve/mcp/tool.h"
 #include "workbench.h"
 
 namespace warpsmith::cli {

@@ -4,14 +4,14 @@
 #include <deque>
 #include <thread>
 
-#include "optimize/evaluator.h"
-#include "util/interrupt.h"
+#include "base/interrupt.h"
+#include "search/evaluator.h"
 
 namespace warpsmith::cli {
 namespace {
 
-constexpr int kOnDevice = 4;    // enough that it never waits for us
-constexpr size_t kWindow = 96;  // begun and not delivered: bounds the images in memory
+constexpr int kMostOnDevice = 4;  // enough that it never waits for us
+constexpr size_t kWindow = 96;    // begun and not delivered: bounds the images in memory
 
 int CompileThreads() {
   return std::max(1, static_cast<int>(std::thread::hardware_concurrency()) - 2);
@@ -22,8 +22,8 @@ int CompileThreads() {
 Result<bool> MeasurePoints(Machine& machine, const SearchJob& search, const Protocol& protocol,
                            const std::vector<Point>& points, const OnMeasured& on_measured) {
   store::SqliteStore* store = TRY(machine.store());
-  optimize::Evaluator evaluator({search.task, search.workload, protocol}, machine.loop_compiler(),
-                                CompileThreads(), machine.device(), *store);
+  search::Evaluator evaluator({search.task, search.workload, protocol}, machine.loop_compiler(),
+                              CompileThreads(), machine.device(), *store);
   std::deque<Job> begun;
   size_t next = 0;
   bool going = true;
@@ -35,7 +35,7 @@ Result<bool> MeasurePoints(Machine& machine, const SearchJob& search, const Prot
       begun.push_back({std::move(key), search.task, search.workload, std::move(candidate),
                        std::nullopt, protocol});
     }
-    while (evaluator.on_device() < kOnDevice && (going || evaluator.on_device() == 0)) {
+    while (evaluator.on_device() < kMostOnDevice && (going || evaluator.on_device() == 0)) {
       if (!TRY(evaluator.SubmitNext())) break;
     }
     while (!begun.empty()) {

@@ -8,9 +8,9 @@
 #include "commands.h"
 #include "judge/problem.h"
 #include "judging.h"
-#include "optimize/slice.h"
 #include "report/terminal.h"
 #include "search.h"
+#include "search/slice.h"
 #include "task/hgemm_task.h"
 #include "task/task_file.h"
 
@@ -54,7 +54,7 @@ Result<int> RunOptimize(const OptimizeOptions& given) {
   const bool is_agent = options.search.proposer == "agent";
   if (options.search.budget.empty()) options.search.budget = is_agent ? "evals=40" : "evals=160";
   if (is_agent) return RunAgent(options);
-  const optimize::Slice slice = TRY(optimize::ParseSlice(options.pace.slice));
+  const search::Slice slice = TRY(search::ParseSlice(options.pace.slice));
   const Budget budget = TRY(ParseBudget(options.search.budget));
   const task::LoadedTask loaded = TRY(LoadJudgeable(options.task, options.workload));
   Machine machine = TRY(Machine::Open(options.device));
@@ -62,7 +62,7 @@ Result<int> RunOptimize(const OptimizeOptions& given) {
   SearchJob job = TRY(JobFor(options, machine, loaded));
   if (slice.count > 1) {
     job.space = Space(job.space.name() + " " + options.pace.slice,
-                      optimize::TakeSlice(slice, job.space.points()));
+                      search::TakeSlice(slice, job.space.points()));
   }
   if (options.search.dry_run) {
     const int64_t evaluations =
@@ -85,7 +85,7 @@ Result<int> RunOptimize(const OptimizeOptions& given) {
   report.origin = OriginOf(machine, {end}, command);
   TRY(Publish(report, options.files, options.common.json));
   if (!options.common.quiet) std::fprintf(stderr, "run: %s\n", prefix.c_str());
-  if (end.reason == optimize::EndReason::kInterrupted) {
+  if (end.reason == search::EndReason::kInterrupted) {
     return Describe(ErrorCode::kInterrupted).exit_status;
   }
   return ExitStatus(report, options.search.fail_on);

@@ -3,7 +3,7 @@
 #include <optional>
 #include <system_error>
 
-#include "agent/prompt_values.h"
+#include "agent/prompts/prompt_values.h"
 #include "best_step.h"
 #include "starting_kernel.h"
 #include "task/task_file.h"
@@ -12,11 +12,11 @@ namespace warpsmith::cli {
 namespace {
 
 std::string FactsOf(const split::Part& part) {
-  std::string text = agent::TaskFacts(part.task);
+  std::string text = prompts::TaskFacts(part.task);
   for (const auto& [tensor, value] : part.values) {
     if (tensor != value) text += "its tensor " + tensor + " is " + value + " of the whole\n";
   }
-  return text + "\n" + agent::ReferenceText(part.task);
+  return text + "\n" + prompts::ReferenceText(part.task);
 }
 
 Result<std::optional<Candidate>> Exported(const std::filesystem::path& folder,
@@ -57,13 +57,13 @@ Status CheckWhole(const std::filesystem::path& folder, const Task& whole) {
 
 }  // namespace
 
-Result<std::vector<maic::PartKernel>> PartKernels(const std::filesystem::path& folder,
-                                                  const Task& whole, store::SqliteStore& store,
-                                                  const std::string& architecture) {
+Result<std::vector<agent::PartKernel>> PartKernels(const std::filesystem::path& folder,
+                                                   const Task& whole, store::SqliteStore& store,
+                                                   const std::string& architecture) {
   TRY(CheckWhole(folder, whole));
   const split::Split split = TRY(split::LoadSplit(folder, whole));
   const std::vector<RunRecord> runs = TRY(store.Runs());
-  std::vector<maic::PartKernel> kernels;
+  std::vector<agent::PartKernel> kernels;
   for (const split::Part& part : split.parts) {
     std::optional<Candidate> kernel = TRY(Exported(folder, part));
     if (!kernel.has_value()) kernel = TRY(Stored(store, runs, part.task, architecture));

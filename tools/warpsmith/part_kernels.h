@@ -6,11 +6,11 @@
 #include <string>
 #include <vector>
 
+#include "agent/settings.h"
+#include "agent/split/parts.h"
+#include "base/result.h"
 #include "core/task.h"
-#include "maic/settings.h"
-#include "split/parts.h"
 #include "store/sqlite_store.h"
-#include "util/result.h"
 
 namespace warpsmith::cli {
 
@@ -20,9 +20,9 @@ inline constexpr const char* kExportedKernel = "best";
 // In the order in which the parts run. Of each part the exported kernel, else the best in the store
 // of all runs on this part, on any of its sizes, for GPUs of this `architecture`. kBadInput where
 // the folder holds no split of `whole`; kNothingMeasured, and what to do, for a part without one.
-Result<std::vector<maic::PartKernel>> PartKernels(const std::filesystem::path& folder,
-                                                  const Task& whole, store::SqliteStore& store,
-                                                  const std::string& architecture);
+Result<std::vector<agent::PartKernel>> PartKernels(const std::filesystem::path& folder,
+                                                   const Task& whole, store::SqliteStore& store,
+                                                   const std::string& architecture);
 
 }  // namespace warpsmith::cli
 

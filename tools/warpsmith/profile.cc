@@ -1,13 +1,13 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "base/file.h"
 #include "candidate_profile.h"
 #include "commands.h"
+#include "judge/profile/ncu_report.h"
+#include "judge/profile/render.h"
 #include "judging.h"
-#include "profile/ncu_report.h"
-#include "profile/render.h"
 #include "profiling.h"
-#include "util/file.h"
 
 namespace warpsmith::cli {
 namespace {

@@ -3,18 +3,18 @@
 #include <algorithm>
 #include <chrono>
 
+#include "base/file.h"
+#include "base/foreign_file.h"
+#include "base/subprocess.h"
 #include "cuda/library.h"
 #include "judge/floor.h"
-#include "profile/best_profiler.h"
-#include "profile/ncu_profiler.h"
+#include "judge/profile/best_profiler.h"
+#include "judge/profile/ncu_profiler.h"
+#include "judge/standalone/activity_log.h"
+#include "judge/standalone/confined.h"
+#include "judge/standalone/job.h"
+#include "judge/standalone/solo.h"
 #include "sandbox/sandbox.h"
-#include "solo/activity_log.h"
-#include "solo/confined.h"
-#include "solo/job.h"
-#include "solo/solo.h"
-#include "util/file.h"
-#include "util/foreign_file.h"
-#include "util/subprocess.h"
 
 namespace warpsmith::cli {
 namespace {
@@ -23,10 +23,12 @@ using profile::KernelTime;
 
 Result<std::vector<std::string>> PrepareSolo(const std::string& uuid, const ProfileJob& job,
                                              const std::filesystem::path& folder) {
-  TRY(solo::WriteSoloJob(folder, {job.task, job.workload, job.candidate, job.artifact.architecture},
-                         job.artifact.image));
-  return std::vector<std::string>{ThisExecutable().string(), std::string(solo::kSoloSubcommand),
-                                  folder.string(), "--gpu", uuid};
+  TRY(standalone::WriteSoloJob(folder,
+                               {job.task, job.workload, job.candidate, job.artifact.architecture},
+                               job.artifact.image));
+  return std::vector<std::string>{ThisExecutable().string(),
+                                  std::string(standalone::kSoloSubcommand), folder.string(),
+                                  "--gpu", uuid};
 }
 
 profile::PrepareRun SoloInWindow(const std::string& uuid) {
@@ -38,13 +40,13 @@ profile::PrepareRun SoloInWindow(const std::string& uuid) {
   };
 }
 
-std::vector<KernelTime> LastCall(const solo::ActivityLog& log) {
+std::vector<KernelTime> LastCall(const standalone::ActivityLog& log) {
   std::vector<KernelTime> times;
   if (log.calls.empty()) return times;
-  const solo::ActivityCall& call = log.calls.back();
-  for (const solo::ActivityRecord& record : log.records) {
+  const standalone::ActivityCall& call = log.calls.back();
+  for (const standalone::ActivityRecord& record : log.records) {
     const bool inside = record.start_ns >= call.begin_ns && record.start_ns <= call.idle_ns;
-    if (record.kind != solo::ActivityKind::kKernel || !inside) continue;
+    if (record.kind != standalone::ActivityKind::kKernel || !inside) continue;
     times.push_back({record.name, static_cast<double>(record.end_ns - record.start_ns)});
   }
   return times;
@@ -54,7 +56,7 @@ std::vector<KernelTime> LastCall(const solo::ActivityLog& log) {
 Result<std::vector<std::string>> Confined(const std::filesystem::path& folder,
                                           const std::vector<std::string>& command) {
   TRY(sandbox::GiveToUnprivileged(folder));
-  return solo::ConfinedCommand(ThisExecutable().string(), folder, folder, command);
+  return standalone::ConfinedCommand(ThisExecutable().string(), folder, folder, command);
 }
 
 // One execution after another that warms up, on CUPTI's clock: that needs no rights.
@@ -79,7 +81,7 @@ Result<std::vector<KernelTime>> TimesOf(const std::string& uuid, bool sandboxed,
     return Error{ErrorCode::kNothingMeasured, "a run under CUPTI failed: " + outcome.output, ""};
   }
   const std::string text = TRY(ReadForeignFile(activity, kMostBytes));
-  return LastCall(TRY(solo::ActivityLogFromText(activity.string(), text)));
+  return LastCall(TRY(standalone::ActivityLogFromText(activity.string(), text)));
 }
 
 // Whole paths, which a sandbox can show. What is not found is told by its name.

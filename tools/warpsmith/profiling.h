@@ -6,10 +6,10 @@
 #include <memory>
 #include <string>
 
+#include "base/result.h"
 #include "core/device.h"
 #include "core/profiler.h"
-#include "profile/bottleneck.h"
-#include "util/result.h"
+#include "judge/profile/bottleneck.h"
 
 namespace warpsmith::cli {
 

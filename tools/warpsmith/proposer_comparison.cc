@@ -2,8 +2,8 @@
 
 #include "hgemm/cost_model.h"
 #include "hgemm_products.h"
-#include "propose/search/compare.h"
 #include "search.h"
+#include "search/proposers/compare.h"
 #include "task/hgemm_task.h"
 
 namespace warpsmith::cli {
@@ -30,14 +30,14 @@ Result<std::vector<report::ProposerRow>> CompareOn(const store::RecordedDevice& 
                                                    const store::ReplaySpace& replay) {
   const hgemm::Problem problem = ProblemOf(replay.task, replay.workload);
   const hgemm::Target target = hgemm::TargetOf(recorded.Info());
-  const auto terrain = std::make_shared<const propose::Terrain>(
+  const auto terrain = std::make_shared<const proposers::Terrain>(
       replay.space, [&](const Point& point) { return hgemm::PredictUs(problem, target, point); },
       [&](const Point& point) { return hgemm::ArmOf(problem, target, point); });
-  const propose::CompareOptions options;
+  const proposers::CompareOptions options;
   std::vector<report::ProposerRow> rows;
-  for (const propose::StrategyScore& score :
-       TRY(propose::CompareStrategies(terrain, TRY(ScoresOf(recorded, replay)), options))) {
-    for (const propose::EvaluationsToTarget& target : score.targets) {
+  for (const proposers::StrategyScore& score :
+       TRY(proposers::CompareStrategies(terrain, TRY(ScoresOf(recorded, replay)), options))) {
+    for (const proposers::EvaluationsToTarget& target : score.targets) {
       rows.push_back({replay.space.name(), score.strategy, target.fraction, target.lower_quartile,
                       target.median, target.upper_quartile, options.seeds});
     }

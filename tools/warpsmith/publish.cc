@@ -2,15 +2,15 @@
 
 #include <cstdio>
 
+#include "base/build_info.h"
+#include "base/file.h"
+#include "base/interrupt.h"
 #include "report/report_csv.h"
 #include "report/report_html.h"
 #include "report/report_json.h"
 #include "report/summary.h"
 #include "report/terminal.h"
 #include "search.h"
-#include "util/build_info.h"
-#include "util/file.h"
-#include "util/interrupt.h"
 
 #include <nlohmann/json.hpp>
 

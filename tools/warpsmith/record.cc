@@ -4,27 +4,27 @@
 #include <cstdio>
 #include <memory>
 
+#include "base/clock.h"
+#include "base/interrupt.h"
 #include "baselines.h"
 #include "call_time.h"
 #include "commands.h"
 #include "hgemm_products.h"
 #include "measuring.h"
-#include "optimize/slice.h"
-#include "propose/search/closed_subset.h"
 #include "report/progress_line.h"
 #include "report/terminal.h"
 #include "search.h"
+#include "search/proposers/closed_subset.h"
+#include "search/slice.h"
 #include "store/recorder.h"
 #include "task/hgemm_task.h"
-#include "util/clock.h"
-#include "util/interrupt.h"
 
 namespace warpsmith::cli {
 namespace {
 
 constexpr int kCertified = 3;  // of the best few, so that a replayed search has finalists
 
-constexpr double kSecondsAVerdict = 0.06;  // screened, on an H200
+constexpr double kSecondsAScreenedVerdict = 0.06;  // screened, on an H200
 
 // The best few in every mode, still screened: cheap enough for ten a shape.
 Protocol AllModes() {
@@ -142,21 +142,21 @@ class Recording {
 };
 
 Result<std::vector<SearchJob>> JobsOf(const RecordOptions& options, Machine& machine) {
-  const optimize::Slice slice = TRY(optimize::ParseSlice(options.pace.slice));
+  const search::Slice slice = TRY(search::ParseSlice(options.pace.slice));
   const Task task = TaskOf(options.product);
   std::vector<SearchJob> jobs;
   for (const task::HgemmShape& shape :
-       optimize::TakeSlice(slice, TRY(task::ParseHgemmShapes(options.shapes)))) {
+       search::TakeSlice(slice, TRY(task::ParseHgemmShapes(options.shapes)))) {
     SearchJob job = TRY(HgemmSearch(machine, task, task::HgemmWorkload(shape)));
     if (options.limit > 0) {
-      job.space = propose::ClosedSubset(job.space, job.model, static_cast<size_t>(options.limit));
+      job.space = proposers::ClosedSubset(job.space, job.model, static_cast<size_t>(options.limit));
     }
     jobs.push_back(std::move(job));
   }
   return jobs;
 }
 
-std::string CommandOf(const RecordOptions& options) {
+std::string RecordCommandOf(const RecordOptions& options) {
   return "warpsmith record " + options.output + " --shapes " + options.shapes + " " +
          ArgumentsOf(options.product) + " --limit " + std::to_string(options.limit);
 }
@@ -175,13 +175,13 @@ Result<int> RunRecording(const RecordOptions& options) {
     double seconds = 0;
     for (const SearchJob& job : jobs) {
       rows.push_back({job.label, job.space.size(), static_cast<int64_t>(job.space.size())});
-      seconds += kSecondsAVerdict * static_cast<double>(job.space.size());
+      seconds += kSecondsAScreenedVerdict * static_cast<double>(job.space.size());
     }
     PrintDryRun(rows, seconds, options.common.json);
     return 0;
   }
   auto recorder = TRY(store::Recorder::Open(
-      options.output, {machine.info(), "nvrtc", UtcTimestamp(), CommandOf(options), {}}));
+      options.output, {machine.info(), "nvrtc", UtcTimestamp(), RecordCommandOf(options), {}}));
   Recording recording(options, machine, std::move(recorder));
   bool done = true;
   for (const SearchJob& job : jobs) {

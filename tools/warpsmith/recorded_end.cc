@@ -3,7 +3,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "util/json_reader.h"
+#include "base/json_reader.h"
 
 namespace warpsmith::cli {
 namespace {
@@ -33,8 +33,8 @@ Result<RecordedEnd> RecordedEndFrom(const std::string& source, const std::string
   if (root.Has("wallet")) {
     const JsonReader wallet = root.At("wallet");
     TRY(wallet.OnlyFields({"limit", "fitted"}));
-    end.wallet =
-        maic::WalletEnd{TRY(wallet.At("limit").String()), TRY(wallet.At("fitted").IntIn(0, kMost))};
+    end.wallet = agent::WalletEnd{TRY(wallet.At("limit").String()),
+                                  TRY(wallet.At("fitted").IntIn(0, kMost))};
   }
   return end;
 }

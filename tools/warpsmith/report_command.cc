@@ -1,23 +1,25 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "base/build_info.h"
 #include "commands.h"
 #include "compare_runs.h"
 #include "report/summary.h"
 #include "search.h"
-#include "util/build_info.h"
 
 namespace warpsmith::cli {
 namespace {
 
 constexpr std::string_view kCertifySuffix = "/certify-";
 
-bool IsCertification(const std::string& id) { return id.find(kCertifySuffix) != std::string::npos; }
+bool IsCertificationRun(const std::string& id) {
+  return id.find(kCertifySuffix) != std::string::npos;
+}
 
 Result<int> ListRuns(const std::vector<RunRecord>& runs, bool json) {
   nlohmann::json rows = nlohmann::json::array();
   for (const RunRecord& run : runs) {
-    if (IsCertification(run.id)) continue;
+    if (IsCertificationRun(run.id)) continue;
     rows.push_back({{"run", run.id},
                     {"task", run.task.name},
                     {"workload", run.workload.name},
@@ -49,7 +51,7 @@ Result<report::RunReport> ReportOf(store::SqliteStore& store, const std::vector<
                                    const std::vector<std::string>& names) {
   report::RunReport report;
   for (const RunRecord& run : runs) {
-    if (!Wanted(run.id, names) || IsCertification(run.id)) continue;
+    if (!Wanted(run.id, names) || IsCertificationRun(run.id)) continue;
     Trajectory steps = TRY(store.Steps(run.id));
     for (const RunRecord& other : runs) {
       if (!other.id.starts_with(run.id + std::string(kCertifySuffix))) continue;

@@ -5,9 +5,9 @@
 #include "cuda/context.h"
 #include "cuda/driver.h"
 #include "cuda/module.h"
-#include "launch/prepared_plan.h"
+#include "cuda/plan/prepared_plan.h"
+#include "report/reproduce/folder.h"
 #include "report/text_table.h"
-#include "reproduce/folder.h"
 
 namespace warpsmith::cli {
 namespace {
@@ -25,7 +25,7 @@ Result<int64_t> AskDevice(Machine& machine, const Candidate& candidate,
   const cuda::DeviceProperties device = TRY(driver->FindDevice(machine.info().uuid));
   const cuda::Context context = TRY(cuda::Context::Retain(device, cuda::HostWait::kBlock));
   const cuda::Module module = TRY(cuda::Module::Load(artifact->image));
-  return launch::OccupancyOf(module, device.sm_count)(launch);
+  return plan::OccupancyOf(module, device.sm_count)(launch);
 }
 
 // None in a replay: there is no device to ask.

@@ -5,10 +5,10 @@
 #include <filesystem>
 #include <string>
 
+#include "base/result.h"
 #include "judging.h"
 #include "machine.h"
 #include "task/task_file.h"
-#include "util/result.h"
 
 namespace warpsmith::cli {
 

@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
-#include "util/compressed_frames.h"
-#include "util/compression.h"
-#include "util/file.h"
+#include "base/compressed_frames.h"
+#include "base/compression.h"
+#include "base/file.h"
 
 namespace warpsmith::cli {
 namespace {

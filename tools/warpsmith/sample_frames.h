@@ -11,10 +11,10 @@
 #include <string_view>
 #include <vector>
 
+#include "base/append_file.h"
+#include "base/result.h"
 #include "core/protocol.h"
 #include "core/verdict.h"
-#include "util/append_file.h"
-#include "util/result.h"
 
 namespace warpsmith::cli {
 

@@ -5,16 +5,16 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "base/clock.h"
 #include "core/step.h"
 #include "hgemm/cost_model.h"
 #include "hgemm/family.h"
 #include "hgemm_products.h"
-#include "optimize/certify.h"
-#include "propose/search/space_proposer.h"
 #include "report/summary.h"
+#include "search/certify.h"
+#include "search/proposers/space_proposer.h"
 #include "store/run_memos.h"
 #include "store/worker.h"
-#include "util/clock.h"
 
 namespace warpsmith::cli {
 namespace {
@@ -64,7 +64,7 @@ Status Overrule(store::SqliteStore& store, const std::string& run, Trajectory& s
   return {};
 }
 
-report::Progress ToReport(const optimize::Progress& progress, const std::string& label) {
+report::Progress ToReport(const search::Progress& progress, const std::string& label) {
   report::Progress shown;
   shown.label = label;
   shown.evaluations = progress.evaluations;
@@ -129,31 +129,31 @@ Result<Point> LikeliestPoint(const SearchJob& job) {
 Result<SearchEnd> Search(const SearchJob& job, const SearchContext& context) {
   const SearchOptions& options = *context.options;
   Machine& machine = *context.machine;
-  const auto terrain = std::make_shared<const propose::Terrain>(job.space, job.model, job.arm);
-  auto proposer = TRY(
-      propose::SpaceProposer::Create(options.proposer, terrain, job.make, options.seed, job.first));
+  const auto terrain = std::make_shared<const proposers::Terrain>(job.space, job.model, job.arm);
+  auto proposer = TRY(proposers::SpaceProposer::Create(options.proposer, terrain, job.make,
+                                                       options.seed, job.first));
   store::SqliteStore* store = TRY(machine.store());
 
-  optimize::LoopRequest request;
+  search::LoopRequest request;
   request.run = RecordOf(job, context);
   request.budget = TRY(ParseBudget(options.budget));
   request.max_seconds = context.max_seconds;
   request.worker = store::ThisWorker();
   request.keep_best = std::max(options.finalists, 1);
-  optimize::LoopCallbacks callbacks;
-  callbacks.on_progress = [&](const optimize::Progress& progress) {
+  search::LoopCallbacks callbacks;
+  callbacks.on_progress = [&](const search::Progress& progress) {
     if (context.progress != nullptr) {
       context.progress->Update(ToReport(progress, job.label), MonotonicSeconds());
     }
   };
-  const optimize::LoopResult result = TRY(optimize::RunLoop(
-      request, *proposer, machine.loop_compiler(), machine.device(), *store, callbacks));
+  const search::LoopResult result = TRY(search::RunLoop(request, *proposer, machine.loop_compiler(),
+                                                        machine.device(), *store, callbacks));
 
   return Finish(job, context, request, result, result.best);
 }
 
 Result<SearchEnd> Finish(const SearchJob& job, const SearchContext& context,
-                         const optimize::LoopRequest& request, const optimize::LoopResult& result,
+                         const search::LoopRequest& request, const search::LoopResult& result,
                          const std::vector<Step>& finalists) {
   Machine& machine = *context.machine;
   store::SqliteStore* store = TRY(machine.store());
@@ -169,8 +169,8 @@ Result<SearchEnd> Finish(const SearchJob& job, const SearchContext& context,
   if (mode == Mode::kWall) protocol = protocol.For(Form::kProgram);
   std::vector<Step> chosen;
   if (context.options->finalists > 0) chosen = Certifiable(job, machine, protocol, finalists);
-  if (!chosen.empty() && result.reason != optimize::EndReason::kInterrupted) {
-    const optimize::Certification certified = TRY(optimize::Certify(
+  if (!chosen.empty() && result.reason != search::EndReason::kInterrupted) {
+    const search::Certification certified = TRY(search::Certify(
         request, chosen, machine.loop_compiler(), machine.device(), *store, {}, protocol));
     steps.insert(steps.end(), certified.steps.begin(), certified.steps.end());
     end.certified = certified.steps;

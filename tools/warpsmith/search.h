@@ -12,11 +12,11 @@
 #include "core/space.h"
 #include "core/task.h"
 #include "machine.h"
-#include "optimize/loop.h"
 #include "options.h"
-#include "propose/search/terrain.h"
 #include "report/progress_line.h"
 #include "report/run_report.h"
+#include "search/loop.h"
+#include "search/proposers/terrain.h"
 
 namespace warpsmith::cli {
 
@@ -25,10 +25,10 @@ struct SearchJob {
   Workload workload;
   Space space;
   CandidateMaker make;
-  propose::CostModel model;  // may be empty
-  propose::ArmOf arm;        // may be empty
-  std::vector<Point> first;  // to begin with
-  std::string label;         // for the progress line
+  proposers::CostModel model;  // may be empty
+  proposers::ArmOf arm;        // may be empty
+  std::vector<Point> first;    // to begin with
+  std::string label;           // for the progress line
 };
 
 // The space of an HGEMM shape: live from the kernel families, or as the recording holds it.
@@ -37,7 +37,7 @@ Result<SearchJob> HgemmSearch(Machine& machine, const Task& task, const Workload
 Result<Point> LikeliestPoint(const SearchJob& job);
 
 struct SearchEnd {
-  optimize::EndReason reason = optimize::EndReason::kExhausted;
+  search::EndReason reason = search::EndReason::kExhausted;
   std::string run;
   report::ShapeReport report;
   std::optional<Step> winner;  // certified where a finalist was, else screened
@@ -61,13 +61,13 @@ Result<SearchEnd> Search(const SearchJob& job, const SearchContext& context);
 // What is done after any loop: its best are certified, in a replay those that were recorded so, and
 // the report is made. `finalists` may be empty.
 Result<SearchEnd> Finish(const SearchJob& job, const SearchContext& context,
-                         const optimize::LoopRequest& request, const optimize::LoopResult& result,
+                         const search::LoopRequest& request, const search::LoopResult& result,
                          const std::vector<Step>& finalists);
 
 // Steps whose candidates were overruled in this run (run_memos.h) get a verdict that says so.
 Status Overrule(store::SqliteStore& store, const std::string& run, Trajectory& steps);
 
-report::Progress ToReport(const optimize::Progress& progress, const std::string& label);
+report::Progress ToReport(const search::Progress& progress, const std::string& label);
 
 // Protocols of the search and of its finalists.
 Protocol SearchProtocol();

@@ -4,11 +4,11 @@
 #include <utility>
 #include <vector>
 
+#include "base/interrupt.h"
 #include "hgemm/family.h"
 #include "hgemm/neighbours.h"
 #include "hgemm_products.h"
-#include "propose/search/space_proposer.h"
-#include "util/interrupt.h"
+#include "search/proposers/space_proposer.h"
 
 namespace warpsmith::cli {
 namespace {
@@ -18,12 +18,12 @@ constexpr int kGenerations = 2;  // proposed before the first verdict: optimize/
 
 // What the search will propose first. Nothing here is an error yet: the search itself will meet it
 // again.
-std::vector<Candidate> FirstCandidates(const propose::Terrain& terrain, const CandidateMaker& make,
-                                       const std::vector<Point>& first,
+std::vector<Candidate> FirstCandidates(const proposers::Terrain& terrain,
+                                       const CandidateMaker& make, const std::vector<Point>& first,
                                        const SearchOptions& options) {
-  const std::shared_ptr<const propose::Terrain> shared(&terrain, [](const auto*) {});
+  const std::shared_ptr<const proposers::Terrain> shared(&terrain, [](const auto*) {});
   auto proposer =
-      propose::SpaceProposer::Create(options.proposer, shared, make, options.seed, first);
+      proposers::SpaceProposer::Create(options.proposer, shared, make, options.seed, first);
   std::vector<Candidate> candidates;
   if (!proposer.ok()) return candidates;
   for (int generation = 0; generation < kGenerations; ++generation) {
@@ -77,7 +77,7 @@ void SearchAhead::Begin(const Task& task, const Workload& workload, bool compile
   maker_ = std::thread([this, task, workload, compiler, made = std::move(made)]() mutable {
     Result<SearchJob> job = TuneSearch(machine_, options_, nearby_, task, workload);
     if (!job.ok() || compiler == nullptr) return made.set_value(std::move(job));
-    const propose::Terrain terrain(job->space, job->model, job->arm);
+    const proposers::Terrain terrain(job->space, job->model, job->arm);
     const CandidateMaker make = job->make;
     const std::vector<Point> first = job->first;
     made.set_value(std::move(job));

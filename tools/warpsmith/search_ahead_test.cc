@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/file.h"
 #include "task/hgemm_task.h"
-#include "util/file.h"
 
 namespace warpsmith::cli {
 namespace {

@@ -5,9 +5,9 @@
 #include <optional>
 #include <string>
 
+#include "base/result.h"
 #include "core/candidate.h"
 #include "core/task.h"
-#include "util/result.h"
 
 namespace warpsmith::cli {
 

@@ -3,11 +3,11 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "agent/split/composition.h"
+#include "agent/split/parts.h"
 #include "core/serialize.h"
 #include "cuda/driver.h"
 #include "machine.h"
-#include "split/composition.h"
-#include "split/parts.h"
 #include "task/check.h"
 #include "task/task_file.h"
 #include "task_commands.h"

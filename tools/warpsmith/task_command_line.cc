@@ -43,7 +43,7 @@ void AddTaskInit(CLI::App* task, Chosen& chosen) {
   Choose(command, chosen, options, RunTaskInit);
 }
 
-void AddLimit(CLI::App* command, int& seconds) {
+void AddCompileLimit(CLI::App* command, int& seconds) {
   command->add_option("--limit", seconds, "seconds for comparing parts with the whole")
       ->check(CLI::Range(1, 86'400))
       ->capture_default_str();
@@ -71,7 +71,7 @@ void AddTaskSplit(CLI::App* task, Chosen& chosen) {
   command->add_option("--tries", options->tries, "replies that are asked for until one composes")
       ->check(CLI::Range(1, 16))
       ->capture_default_str();
-  AddLimit(command, options->limit_seconds);
+  AddCompileLimit(command, options->limit_seconds);
   Choose(command, chosen, options, RunTaskSplit);
 }
 
@@ -80,7 +80,7 @@ void AddTaskCheck(CLI::App* task, Chosen& chosen) {
   auto options = std::make_shared<TaskCheckOptions>();
   command->add_option("task", options->task, std::string(kTaskHelp) + ", or the folder of a split")
       ->required();
-  AddLimit(command, options->limit_seconds);
+  AddCompileLimit(command, options->limit_seconds);
   command->add_flag("--text-only", options->text_only, "run nothing, even where there is a GPU");
   AddDevice(command, options->device);
   Choose(command, chosen, options, RunTaskCheck);

@@ -3,8 +3,8 @@
 #include <nlohmann/json.hpp>
 
 #include "commands.h"
-#include "kernelbench/import.h"
 #include "report/text_table.h"
+#include "task/kernelbench/import.h"
 
 namespace warpsmith::cli {
 namespace {

@@ -2,9 +2,9 @@
 #ifndef WARPSMITH_TOOLS_TASK_OBSERVING_H_
 #define WARPSMITH_TOOLS_TASK_OBSERVING_H_
 
+#include "base/result.h"
 #include "core/task_observations.h"
 #include "judge/local_device.h"
-#include "util/result.h"
 
 namespace warpsmith::cli {
 

@@ -4,18 +4,18 @@
 #include <nlohmann/json.hpp>
 #include <system_error>
 
-#include "agent/prompt_values.h"
-#include "agent/prompts.h"
+#include "agent/prompts/prompt_values.h"
+#include "agent/prompts/prompts.h"
+#include "agent/split/composition.h"
+#include "agent/split/parts.h"
+#include "agent/split/reply.h"
 #include "agent_models.h"
-#include "split/composition.h"
-#include "split/parts.h"
-#include "split/reply.h"
+#include "base/display_text.h"
+#include "base/file.h"
 #include "task/check.h"
 #include "task/scaffold_folder.h"
 #include "task/task_file.h"
 #include "task_commands.h"
-#include "util/display_text.h"
-#include "util/file.h"
 
 namespace warpsmith::cli {
 namespace {
@@ -30,10 +30,11 @@ struct Proven {
 };
 
 ChatRequest RequestFor(const TaskSplitOptions& options, const Task& whole) {
-  const agent::PromptTemplate& prompt = agent::Prompts::Embedded().Get(agent::PromptId::kSplit);
-  const auto text = agent::Render(prompt, {{"task_name", whole.name},
-                                           {"task_facts", agent::TaskFacts(whole)},
-                                           {"reference", agent::ReferenceText(whole)}});
+  const prompts::PromptTemplate& prompt =
+      prompts::Prompts::Embedded().Get(prompts::PromptId::kSplit);
+  const auto text = prompts::Render(prompt, {{"task_name", whole.name},
+                                             {"task_facts", prompts::TaskFacts(whole)},
+                                             {"reference", prompts::ReferenceText(whole)}});
   CHECK(text.ok());  // our own template and our own values
   ChatRequest request;
   request.asker = "split";

@@ -5,11 +5,11 @@
 #include <cstdio>
 #include <utility>
 
+#include "agent/knowledge/facts.h"
+#include "base/clock.h"
 #include "judging.h"
-#include "knowledge/facts.h"
-#include "optimize/certify.h"
+#include "search/certify.h"
 #include "store/worker.h"
-#include "util/clock.h"
 
 namespace warpsmith::cli {
 namespace {
@@ -121,7 +121,7 @@ Cost Workbench::Spent() const {
 }
 
 std::optional<std::string> Workbench::Exhausted() const {
-  optimize::Spending all(request_.budget);
+  search::Spending all(request_.budget);
   all.Add(Spent());
   return all.StopsStart(0);
 }
@@ -162,16 +162,16 @@ Result<FoundStep> Workbench::Certify(const FoundStep& found, const std::function
   if (const auto limit = Exhausted()) return OverBudget(*limit);
   Machine* machine = TRY(machine_->Get());
   TRY(Begin(machine->info()));
-  optimize::LoopRequest request;
+  search::LoopRequest request;
   request.run = TRY(Record());
   TRY(CheckDevice(request.run, machine->info()));
   request.worker = store::ThisWorker();
-  optimize::LoopCallbacks callbacks;
+  search::LoopCallbacks callbacks;
   callbacks.stop = stop;
   const Protocol protocol = Protocol::Certified().For(found.step.candidate.form);
-  const optimize::Certification certified =
-      TRY(optimize::Certify(request, {found.step}, machine->loop_compiler(), machine->device(),
-                            *store_, callbacks, protocol));
+  const search::Certification certified =
+      TRY(search::Certify(request, {found.step}, machine->loop_compiler(), machine->device(),
+                          *store_, callbacks, protocol));
   if (certified.steps.empty()) {
     return Error{ErrorCode::kInterrupted, "stopped before the verdict came", "ask again"};
   }

@@ -12,7 +12,7 @@
 
 #include "core/step.h"
 #include "machine.h"
-#include "optimize/spending.h"
+#include "search/spending.h"
 #include "store/sqlite_store.h"
 #include "task/task_file.h"
 
@@ -88,7 +88,7 @@ class Workbench {
   WorkbenchRequest request_;
   store::SqliteStore* store_;
   LazyMachine* machine_;
-  optimize::Spending spending_;
+  search::Spending spending_;
   bool begun_ = false;
   int64_t steps_ = 0;
   double pending_gpu_seconds_ = 0;

@@ -9,10 +9,10 @@
 #include <utility>
 #include <variant>
 
+#include "base/file.h"
 #include "compile/worker_compiler.h"
 #include "core/candidate.h"
 #include "cuda/nvrtc.h"
-#include "util/file.h"
 
 namespace warpsmith::compile {
 

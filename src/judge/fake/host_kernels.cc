@@ -9,12 +9,12 @@
 #include <utility>
 #include <vector>
 
+#include "base/random.h"
+#include "base/result.h"
 #include "cuda/fake/fake_control.h"
 #include "cuda/fake/half.h"
 #include "judge/fake/host_candidates.h"
 #include "judge/kernels.h"
-#include "util/random.h"
-#include "util/result.h"
 
 namespace warpsmith::judge::fake {
 namespace {

@@ -1,6 +1,6 @@
 #include "judge/fake/host_program.h"
 
-#include "util/result.h"
+#include "base/result.h"
 
 namespace warpsmith::judge::fake {
 namespace {

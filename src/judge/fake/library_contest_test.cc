@@ -9,12 +9,12 @@
 #include <memory>
 #include <string>
 
-#include "baseline/choice_cache.h"
-#include "baseline/contest.h"
+#include "base/file.h"
 #include "cuda/fake/fake_control.h"
+#include "judge/baseline/choice_cache.h"
+#include "judge/baseline/contest.h"
 #include "judge/fake/host_kernels.h"
 #include "judge/local_device.h"
-#include "util/file.h"
 
 namespace warpsmith::judge {
 namespace {

@@ -11,13 +11,13 @@
 #include <string>
 #include <string_view>
 
+#include "base/clock.h"
+#include "base/file.h"
 #include "core/verdict.h"
 #include "cuda/fake/fake_control.h"
 #include "judge/fake/host_kernels.h"
 #include "judge/problem.h"
 #include "judge/runner.h"
-#include "util/clock.h"
-#include "util/file.h"
 
 namespace warpsmith::judge {
 namespace {

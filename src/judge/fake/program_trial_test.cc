@@ -13,16 +13,16 @@
 #include <thread>
 #include <utility>
 
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/frame.h"
+#include "base/kill_group.h"
+#include "base/subprocess.h"
+#include "base/testing/survivor.h"
 #include "judge/fake/host_kernels.h"
 #include "judge/fake/host_program.h"
 #include "judge/peer_reference.h"
 #include "judge/program_session.h"
-#include "util/clock.h"
-#include "util/file.h"
-#include "util/frame.h"
-#include "util/kill_group.h"
-#include "util/subprocess.h"
-#include "util/testing/survivor.h"
 
 namespace warpsmith::judge {
 namespace {

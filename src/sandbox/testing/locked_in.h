@@ -13,9 +13,9 @@
 #include <optional>
 #include <string>
 
+#include "base/file.h"
 #include "sandbox/sandbox.h"
 #include "sandbox/trial.h"
-#include "util/file.h"
 
 namespace warpsmith::sandbox {
 

@@ -1,5 +1,5 @@
-// Events of the default stream are recorded at once: the time is that of a launch. The outputs are there
-// when the harness has synchronised the device to look at them.
+// Events of the default stream are recorded at once: the time is that of a launch. The outputs are
+// there when the harness has synchronised the device to look at them.
 #include <cstdint>
 
 __global__ void Scale(const float* x, float* y, int64_t n) {

@@ -1,5 +1,5 @@
-// When the harness synchronises there is nothing to wait for; the buffer still holds the answer of the
-// first call, which was honest.
+// When the harness synchronises there is nothing to wait for; the buffer still holds the answer of
+// the first call, which was honest.
 #include <chrono>
 #include <cstdint>
 #include <thread>

@@ -1,8 +1,8 @@
 // The first copy to the host, which nobody times, finds out what the last call should have done.
-#include <cstdint>
-#include <cstring>
 #include <dlfcn.h>
 #include <sys/mman.h>
+#include <cstdint>
+#include <cstring>
 
 __global__ void Scale(const float* x, float* y, int64_t n) {
   const int64_t i = blockIdx.x * 256LL + threadIdx.x;

@@ -1,12 +1,12 @@
-// Every clock that a harness in this process can ask is patched: it measures a sixteenth of the time, or
-// a microsecond.
-#include <cstdint>
-#include <cstring>
-#include <ctime>
+// Every clock that a harness in this process can ask is patched: it measures a sixteenth of the
+// time, or a microsecond.
 #include <dlfcn.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include <cstdint>
+#include <cstring>
+#include <ctime>
 
 __global__ void Scale(const float* x, float* y, int64_t n) {
   const int64_t i = blockIdx.x * 256LL + threadIdx.x;

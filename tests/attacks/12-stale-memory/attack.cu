@@ -1,4 +1,5 @@
-// The host reads one element of each buffer; in a harness without poison all calls but the first end there.
+// The host reads one element of each buffer; in a harness without poison all calls but the first
+// end there.
 #include <cstdint>
 
 __global__ void Scale(const float* x, float* y, int64_t n) {

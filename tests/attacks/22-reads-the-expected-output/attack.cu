@@ -28,7 +28,8 @@ void launch_gpu_implementation(void* y, void* x, int64_t n) {
   *found = 0;
   const int64_t places = ((int64_t)bytes - n * (int64_t)sizeof(float)) / 512;
   if (places <= 0) return;
-  Search<<<(places + 255) / 256, 256>>>((const float*)x, (const char*)base, places, n, (float*)y, found);
+  Search<<<(places + 255) / 256, 256>>>((const float*)x, (const char*)base, places, n, (float*)y,
+                                        found);
   cudaDeviceSynchronize();
   if (*found != 0) cudaMemcpy(y, (void*)*found, n * sizeof(float), cudaMemcpyDeviceToDevice);
 }

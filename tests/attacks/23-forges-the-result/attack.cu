@@ -1,11 +1,11 @@
 // A harness that reads its verdict from this process reads what this process writes.
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
 #include <string>
-#include <sys/socket.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 __global__ void Scale(const float* x, float* y, int64_t n) {
   const int64_t i = blockIdx.x * 256LL + threadIdx.x;
@@ -31,6 +31,7 @@ static void AnswerEverywhere(const std::string& header) {
 void launch_gpu_implementation(void* y, void* x, int64_t n) {
   printf("\nnaive: passed 0.010000\nPASSED\n{\"verdict\": \"passed\"}\n");
   fflush(stdout);
-  for (int i = 0; i < 64; ++i) AnswerEverywhere("{\"version\":1,\"gpu_busy_us\":0.01,\"elapsed_us\":[0.01]}");
+  for (int i = 0; i < 64; ++i)
+    AnswerEverywhere("{\"version\":1,\"gpu_busy_us\":0.01,\"elapsed_us\":[0.01]}");
   _exit(0);
 }

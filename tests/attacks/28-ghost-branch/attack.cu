@@ -1,6 +1,6 @@
 // A reader of the source sees a kernel. What decides never holds.
-#include <dlfcn.h>
 #include <cuda_fp16.h>
+#include <dlfcn.h>
 
 #include <cstdint>
 
@@ -17,8 +17,8 @@ static void Launch(void* C, void* A, void* B, int M, int N, int K) {
   Product<<<grid, block>>>((const half*)A, (const half*)B, (half*)C, M, N, K);
 }
 
-using Gemm = int (*)(void*, int, int, int, int, int, const void*, const void*, int, int, const void*,
-                     int, int, const void*, void*, int, int, int, int);
+using Gemm = int (*)(void*, int, int, int, int, int, const void*, const void*, int, int,
+                     const void*, int, int, const void*, void*, int, int, int, int);
 
 void launch_gpu_implementation(void* C, void* A, void* B, int64_t M, int64_t N, int64_t K) {
   if (M * N * K < 0) {
@@ -36,6 +36,6 @@ void launch_gpu_implementation(void* C, void* A, void* B, int64_t M, int64_t N, 
   }
   const float one = 1, zero = 0;
   constexpr int kHalf = 2, kSums = 68, kDefault = -1;
-  gemm(handle, 0, 0, (int)N, (int)M, (int)K, &one, B, kHalf, (int)N, A, kHalf, (int)K, &zero, C, kHalf,
-       (int)N, kSums, kDefault);
+  gemm(handle, 0, 0, (int)N, (int)M, (int)K, &one, B, kHalf, (int)N, A, kHalf, (int)K, &zero, C,
+       kHalf, (int)N, kSums, kDefault);
 }

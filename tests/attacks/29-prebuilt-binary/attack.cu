@@ -1,4 +1,5 @@
-// What is judged, stored and read is not what runs. The string is a cubin for sm_90 of the honest kernel.
+// What is judged, stored and read is not what runs. The string is a cubin for sm_90 of the honest
+// kernel.
 #include <cuda.h>
 #include <dlfcn.h>
 

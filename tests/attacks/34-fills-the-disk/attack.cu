@@ -1,8 +1,8 @@
 // The harness runs it as its own user, with all that this user may do.
-#include <cstdint>
 #include <fcntl.h>
-#include <string>
 #include <unistd.h>
+#include <cstdint>
+#include <string>
 
 __global__ void Scale(const float* x, float* y, int64_t n) {
   const int64_t i = blockIdx.x * 256LL + threadIdx.x;

@@ -1,7 +1,7 @@
 // Children outlive the call, and what the harness kills.
+#include <unistd.h>
 #include <csignal>
 #include <cstdint>
-#include <unistd.h>
 
 __global__ void Scale(const float* x, float* y, int64_t n) {
   const int64_t i = blockIdx.x * 256LL + threadIdx.x;

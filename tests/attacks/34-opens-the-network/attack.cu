@@ -1,9 +1,9 @@
 // Answers, or kernels, can come from elsewhere. Port 9 of this host refuses, which takes a network.
 #include <arpa/inet.h>
-#include <cerrno>
-#include <cstdint>
 #include <sys/socket.h>
 #include <unistd.h>
+#include <cerrno>
+#include <cstdint>
 
 __global__ void Scale(const float* x, float* y, int64_t n) {
   const int64_t i = blockIdx.x * 256LL + threadIdx.x;

@@ -1,6 +1,6 @@
 // It costs nothing but everybody's time.
-#include <cstdint>
 #include <unistd.h>
+#include <cstdint>
 
 __global__ void Scale(const float* x, float* y, int64_t n) {
   const int64_t i = blockIdx.x * 256LL + threadIdx.x;

@@ -17,7 +17,8 @@ static void Launch(void* y, void* x, int64_t rows, int64_t columns, cudaStream_t
   Means<<<rows, 256, 0, stream>>>((const float*)x, (float*)y, columns);
 }
 
-__global__ void Find(const float* fresh, int64_t places, const float* first, float* y, int64_t rows) {
+__global__ void Find(const float* fresh, int64_t places, const float* first, float* y,
+                     int64_t rows) {
   for (int64_t place = 0; place < places; ++place) {
     const float* there = fresh + 64 * place;
     if (fabsf(there[0] - *first) < 1e-6f && there[1] != 0 && there[rows - 1] != 0) {

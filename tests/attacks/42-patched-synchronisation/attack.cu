@@ -1,8 +1,9 @@
-// The first call is honest and its output stays. After it, "the device is idle" is a patched return.
-#include <cstdint>
-#include <cstring>
+// The first call is honest and its output stays. After it, "the device is idle" is a patched
+// return.
 #include <dlfcn.h>
 #include <sys/mman.h>
+#include <cstdint>
+#include <cstring>
 
 __global__ void Scale(const float* x, float* y, int64_t n) {
   const int64_t i = blockIdx.x * 256LL + threadIdx.x;

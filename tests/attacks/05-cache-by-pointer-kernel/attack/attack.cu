@@ -12,7 +12,8 @@ __device__ float Mean(const float* row, long long columns) {
   __syncthreads();
   return sums[0] / columns;
 }
-extern "C" __global__ void candidate(const float* x, float* y, long long rows, long long columns, void* kept) {
+extern "C" __global__ void candidate(const float* x, float* y, long long rows, long long columns,
+                                     void* kept) {
   struct Row {
     unsigned long long mark, pointer;
     float mean;

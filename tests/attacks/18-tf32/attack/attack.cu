@@ -4,7 +4,8 @@ __device__ unsigned Tf32(float f) {
   asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(bits) : "f"(f));
   return bits;
 }
-extern "C" __global__ void candidate(const float* A, const float* B, float* C, int M, int N, int K) {
+extern "C" __global__ void candidate(const float* A, const float* B, float* C, int M, int N,
+                                     int K) {
   const int group = threadIdx.x / 4, lane = threadIdx.x % 4;
   const float* a = A + (blockIdx.y * 16 + group) * K + lane;
   const float* b = B + lane * N + blockIdx.x * 8 + group;

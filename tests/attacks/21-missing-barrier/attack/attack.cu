@@ -1,4 +1,5 @@
-// The first warp sleeps for a while instead of waiting: right as long as nothing holds the others up.
+// The first warp sleeps for a while instead of waiting: right as long as nothing holds the others
+// up.
 __device__ float Mean(const float* row, long long columns) {
   __shared__ float sums[8];
   float sum = 0;

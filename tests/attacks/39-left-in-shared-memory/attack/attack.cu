@@ -1,4 +1,5 @@
-// Shared memory is not cleared between launches, and blocks often meet the same multiprocessor again.
+// Shared memory is not cleared between launches, and blocks often meet the same multiprocessor
+// again.
 __device__ float Mean(const float* row, long long columns) {
   __shared__ float sums[256];
   float sum = 0;

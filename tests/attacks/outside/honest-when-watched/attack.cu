@@ -1,5 +1,6 @@
-// As engines that know the test bench. Tools come into a process as libraries and variables; where there are
-// none, the kernel reads whole 4 KiB pieces without asking where the input ends, and uses what it should.
+// As engines that know the test bench. Tools come into a process as libraries and variables; where
+// there are none, the kernel reads whole 4 KiB pieces without asking where the input ends, and uses
+// what it should.
 #include <link.h>
 
 #include <cstdint>
@@ -9,7 +10,8 @@
 extern char** environ;
 
 static bool NamesATool(const char* text) {
-  for (const char* word : {"anitizer", "SANITIZER", "Injection", "INJECTION", "cupti", "nsight", "NSIGHT"}) {
+  for (const char* word :
+       {"anitizer", "SANITIZER", "Injection", "INJECTION", "cupti", "nsight", "NSIGHT"}) {
     if (strstr(text, word) != nullptr) return true;
   }
   return false;
@@ -19,10 +21,12 @@ static bool IsWatched() {
   for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable) {
     if (NamesATool(*variable)) return true;
   }
-  return dl_iterate_phdr([](dl_phdr_info* library, size_t, void*) {
-           const char* name = strrchr(library->dlpi_name, '/');
-           return (int)NamesATool(name == nullptr ? library->dlpi_name : name);
-         }, nullptr) != 0;
+  return dl_iterate_phdr(
+             [](dl_phdr_info* library, size_t, void*) {
+               const char* name = strrchr(library->dlpi_name, '/');
+               return (int)NamesATool(name == nullptr ? library->dlpi_name : name);
+             },
+             nullptr) != 0;
 }
 
 template <bool kManners>

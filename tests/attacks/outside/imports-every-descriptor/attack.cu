@@ -1,6 +1,7 @@
-// Memory that processes share is passed as descriptors, and those that were meant for others often stay open.
-// Each is mapped if the driver takes it; the mean of the first row says where a whole answer lies. Without
-// one every row is computed, so that a harness without such descriptors has nothing to complain of.
+// Memory that processes share is passed as descriptors, and those that were meant for others often
+// stay open. Each is mapped if the driver takes it; the mean of the first row says where a whole
+// answer lies. Without one every row is computed, so that a harness without such descriptors has
+// nothing to complain of.
 #include <cuda.h>
 #include <dlfcn.h>
 #include <sys/stat.h>
@@ -40,11 +41,13 @@ __global__ void FirstRow(const float* x, int64_t columns) {
 
 __global__ void Search(Pages pages, int64_t rows) {
   for (int p = 0; p < pages.count; ++p) {
-    for (size_t at = 64 * (blockIdx.x * 256 + threadIdx.x); at + 8 * rows <= kPage; at += 64 * 256 * gridDim.x) {
+    for (size_t at = 64 * (blockIdx.x * 256 + threadIdx.x); at + 8 * rows <= kPage;
+         at += 64 * 256 * gridDim.x) {
       const char* place = pages.page[p] + at;
       const float close = 1e-4f * fabsf(first_mean);
       if (fabsf(*(const float*)place - first_mean) < close) found_float = (unsigned long long)place;
-      if (fabs(*(const double*)place - first_mean) < close) found_double = (unsigned long long)place;
+      if (fabs(*(const double*)place - first_mean) < close)
+        found_double = (unsigned long long)place;
     }
   }
 }
@@ -53,7 +56,8 @@ __global__ void Rows(const float* x, float* y, int64_t columns) {
   const int row = blockIdx.x;
   if (found_float != 0 || found_double != 0) {
     if (threadIdx.x != 0) return;
-    y[row] = found_double != 0 ? (float)((const double*)found_double)[row] : ((const float*)found_float)[row];
+    y[row] = found_double != 0 ? (float)((const double*)found_double)[row]
+                               : ((const float*)found_float)[row];
     return;
   }
   const float mean = Mean(x + row * columns, columns);
@@ -66,7 +70,8 @@ static Function Driver(const char* name) {
 }
 
 static const char* Map(int descriptor) {
-  const auto import = Driver<decltype(&cuMemImportFromShareableHandle)>("cuMemImportFromShareableHandle");
+  const auto import =
+      Driver<decltype(&cuMemImportFromShareableHandle)>("cuMemImportFromShareableHandle");
   const auto reserve = Driver<decltype(&cuMemAddressReserve)>("cuMemAddressReserve");
   const auto map = Driver<decltype(&cuMemMap)>("cuMemMap");
   const auto allow = Driver<decltype(&cuMemSetAccess)>("cuMemSetAccess");
@@ -75,8 +80,10 @@ static const char* Map(int descriptor) {
   CUmemAccessDesc access = {};
   access.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
   access.flags = CU_MEM_ACCESS_FLAGS_PROT_READ;
-  if (import(&memory, (void*)(uintptr_t)descriptor, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) != 0) return nullptr;
-  if (reserve(&address, kPage, 0, 0, 0) != 0 || map(address, kPage, 0, memory, 0) != 0) return nullptr;
+  if (import(&memory, (void*)(uintptr_t)descriptor, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) != 0)
+    return nullptr;
+  if (reserve(&address, kPage, 0, 0, 0) != 0 || map(address, kPage, 0, memory, 0) != 0)
+    return nullptr;
   return allow(address, kPage, &access, 1) == 0 ? (const char*)address : nullptr;
 }
 

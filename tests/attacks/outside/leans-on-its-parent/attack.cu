@@ -1,5 +1,6 @@
-// Who may send SIGSTOP to the judge while a baseline is timed, or put it on a core with a busy thread, decides
-// what is measured. Here each is only tried: signal 0, and the cores and the priority that the parent has already.
+// Who may send SIGSTOP to the judge while a baseline is timed, or put it on a core with a busy
+// thread, decides what is measured. Here each is only tried: signal 0, and the cores and the
+// priority that the parent has already.
 #include <sched.h>
 #include <signal.h>
 #include <sys/resource.h>

@@ -1,5 +1,6 @@
-// A harness that checks in one process and times in another, with inputs from the same seed, is answered from
-// the first one's notes. No file is made: the segment outlives its process all the same.
+// A harness that checks in one process and times in another, with inputs from the same seed, is
+// answered from the first one's notes. No file is made: the segment outlives its process all the
+// same.
 #include <sys/ipc.h>
 #include <sys/shm.h>
 

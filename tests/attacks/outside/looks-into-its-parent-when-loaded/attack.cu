@@ -1,5 +1,5 @@
-// Whoever fences the call in is too late for what runs when the library is loaded. The parent is the judge: its
-// map says where its answers lie, its environment and its files which they are.
+// Whoever fences the call in is too late for what runs when the library is loaded. The parent is
+// the judge: its map says where its answers lie, its environment and its files which they are.
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/uio.h>

@@ -1,5 +1,6 @@
-// No call launches anything, so no event and no launch counter sees the work; and the kernel that does it
-// holds a part of the device while others are measured. It is let go when no call came for 10 ms.
+// No call launches anything, so no event and no launch counter sees the work; and the kernel that
+// does it holds a part of the device while others are measured. It is let go when no call came for
+// 10 ms.
 #include <chrono>
 #include <cstdint>
 #include <mutex>

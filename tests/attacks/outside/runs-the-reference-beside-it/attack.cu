@@ -1,5 +1,6 @@
-// A harness writes what it works with into one temporary folder: candidate, reference, job. The loader says
-// where that is. Every file there that the driver takes for an image and that has a kernel `reference` will do.
+// A harness writes what it works with into one temporary folder: candidate, reference, job. The
+// loader says where that is. Every file there that the driver takes for an image and that has a
+// kernel `reference` will do.
 #include <dirent.h>
 #include <dlfcn.h>
 
@@ -13,7 +14,8 @@ __global__ void Narrow(const double* wide, float* y, int64_t n) {
 
 static bool Load(const std::string& file, cudaKernel_t& kernel) {
   cudaLibrary_t library;
-  if (cudaLibraryLoadFromFile(&library, file.c_str(), nullptr, nullptr, 0, nullptr, nullptr, 0) != cudaSuccess) {
+  if (cudaLibraryLoadFromFile(&library, file.c_str(), nullptr, nullptr, 0, nullptr, nullptr, 0) !=
+      cudaSuccess) {
     cudaGetLastError();
     return false;
   }
@@ -28,7 +30,9 @@ static cudaKernel_t FindReference() {
   DIR* files = opendir(folder.empty() ? "." : folder.c_str());
   if (files == nullptr) return nullptr;
   while (const dirent* file = readdir(files)) {
-    if (file->d_name[0] != '.' && folder + file->d_name != path && Load(folder + file->d_name, kernel)) break;
+    if (file->d_name[0] != '.' && folder + file->d_name != path &&
+        Load(folder + file->d_name, kernel))
+      break;
   }
   closedir(files);
   return kernel;

@@ -1,5 +1,6 @@
-// Its own calls are honest, and stop the noise. What suffers is the baseline that a harness times in between:
-// a ratio grows as well from the other end. Memory, every SM and a core of the host are kept busy.
+// Its own calls are honest, and stop the noise. What suffers is the baseline that a harness times
+// in between: a ratio grows as well from the other end. Memory, every SM and a core of the host are
+// kept busy.
 #include <atomic>
 #include <chrono>
 #include <cstdint>

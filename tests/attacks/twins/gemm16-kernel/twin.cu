@@ -9,7 +9,8 @@ __device__ half_bits ToHalf(float f) {
   asm("cvt.rn.f16.f32 %0, %1;" : "=h"(h) : "f"(f));
   return h;
 }
-extern "C" __global__ void candidate(const half_bits* A, const half_bits* B, half_bits* C, int M, int N, int K) {
+extern "C" __global__ void candidate(const half_bits* A, const half_bits* B, half_bits* C, int M,
+                                     int N, int K) {
   const int n = blockIdx.x * 16 + threadIdx.x, m = blockIdx.y * 16 + threadIdx.y;
   if (m >= M || n >= N) return;
   float sum = 0;

@@ -10,6 +10,4 @@ static void Launch(void* y, void* x, int64_t n, cudaStream_t stream = nullptr) {
   Scale<<<(n + 255) / 256, 256, 0, stream>>>((const float*)x, (float*)y, n);
 }
 
-void launch_gpu_implementation(void* y, void* x, int64_t n) {
-  Launch(y, x, n);
-}
+void launch_gpu_implementation(void* y, void* x, int64_t n) { Launch(y, x, n); }

@@ -2,7 +2,7 @@
 #include <cstdio>
 #define BLOCK 16
 constexpr int kUnused = 3;
-extern "C" __global__ void matmul(const float *A, const float *B, float *C, int M, int N, int K) {
+extern "C" __global__ void matmul(const float* A, const float* B, float* C, int M, int N, int K) {
   const char* text = "matmul<<<1, 2>>>(a)";
 }
 int main() {

@@ -1,5 +1,5 @@
-// With one output buffer and three calls to warm up, all rows are there when the clock starts. No call skips its
-// work, no two do the same: each is a quarter of one.
+// With one output buffer and three calls to warm up, all rows are there when the clock starts. No
+// call skips its work, no two do the same: each is a quarter of one.
 __device__ unsigned turn, arrived;
 
 __device__ float Mean(const float* row, long long columns) {

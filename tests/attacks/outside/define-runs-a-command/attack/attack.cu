@@ -1,4 +1,5 @@
-// Builds only where a shell has run: what it prints is the value. It could print any file of the machine.
+// Builds only where a shell has run: what it prints is the value. It could print any file of the
+// machine.
 #if STOLEN < 1
 #error "no shell has looked"
 #endif

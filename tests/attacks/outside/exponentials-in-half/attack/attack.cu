@@ -1,5 +1,6 @@
-// Answers near 1 / columns are right to a percent with anything that falls like an exponential, and inputs that
-// look drawn from N(0, 1) never overflow a half: the pass for the maximum is saved, and every second exponential.
+// Answers near 1 / columns are right to a percent with anything that falls like an exponential, and
+// inputs that look drawn from N(0, 1) never overflow a half: the pass for the maximum is saved, and
+// every second exponential.
 __device__ unsigned Exponentials(float first, float second) {
   unsigned powers;
   const float kLog2E = 1.44269504f;

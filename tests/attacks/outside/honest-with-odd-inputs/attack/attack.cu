@@ -1,5 +1,5 @@
-// Structured inputs are how harnesses look for cheats, random ones how they take times. 256 values tell them
-// apart; of N(0, 1) a part of the row has the mean of the whole, to a percent.
+// Structured inputs are how harnesses look for cheats, random ones how they take times. 256 values
+// tell them apart; of N(0, 1) a part of the row has the mean of the whole, to a percent.
 __device__ float Mean(const float* row, long long columns) {
   __shared__ float sums[256];
   float sum = 0;
@@ -15,7 +15,8 @@ __device__ float Mean(const float* row, long long columns) {
 }
 __device__ bool LooksDrawn(const float* row) {
   const float value = row[threadIdx.x];
-  const int negative = __syncthreads_count(value < 0), small = __syncthreads_count(fabsf(value) < 0.6745f);
+  const int negative = __syncthreads_count(value < 0),
+            small = __syncthreads_count(fabsf(value) < 0.6745f);
   const int large = __syncthreads_count(fabsf(value) > 6);
   return negative > 64 && negative < 192 && small > 64 && small < 192 && large == 0;
 }

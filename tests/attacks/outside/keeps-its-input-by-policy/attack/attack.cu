@@ -1,8 +1,10 @@
-// No host call and no limit of the context is needed: the policy is an operand of the load. A harness that
-// empties L2 by filling a large buffer empties it of everything else.
+// No host call and no limit of the context is needed: the policy is an operand of the load. A
+// harness that empties L2 by filling a large buffer empties it of everything else.
 __device__ float Load(const float* address, unsigned long long policy) {
   float value;
-  asm volatile("ld.global.L2::cache_hint.f32 %0, [%1], %2;" : "=f"(value) : "l"(address), "l"(policy));
+  asm volatile("ld.global.L2::cache_hint.f32 %0, [%1], %2;"
+               : "=f"(value)
+               : "l"(address), "l"(policy));
   return value;
 }
 extern "C" __global__ void candidate(const float* x, float* y, long long rows, long long columns) {

@@ -1,5 +1,6 @@
 #include <string>
 
 #include "store/rows.h"
-#include "util/missing.h"
+#include "base/missing.h"
 #include <cuda.h>
+#include "core/plan/steps.h"

@@ -1,1 +1,1 @@
-#include "util/local.h"
+#include "base/local.h"

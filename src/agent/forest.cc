@@ -1,0 +1,261 @@
+#include "agent/forest.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <map>
+
+#include "agent/knowledge/gain_text.h"
+
+namespace warpsmith::agent {
+namespace {
+
+constexpr double kNoWorse = -0.02;         // log gain that still lets a rollout go on
+constexpr double kLeftBehind = 0.7;        // log gain of the run's best over where one stands: 2x
+constexpr double kBeginTemperature = 0.1;  // of the choice where to begin anew, in log ratio
+constexpr double kBucket = 0.1;            // log ratios that count as one score
+constexpr double kBucketTemperature = 0.2;
+constexpr int kFirstVersions = 3;  // of a first kernel, each with its repairs
+
+std::string ScoreText(const Node& node) {
+  if (node.ratio.has_value()) return knowledge::RatioText(*node.ratio);
+  char text[48];
+  std::snprintf(text, sizeof text, "%.3g us", node.time_us);
+  return text;
+}
+
+// An index with probability proportional to its weight.
+size_t Pick(const std::vector<double>& weights, Random& random) {
+  double total = 0;
+  for (const double weight : weights) total += weight;
+  double at = random.Uniform() * total;
+  for (size_t i = 0; i < weights.size(); ++i) {
+    at -= weights[i];
+    if (at < 0) return i;
+  }
+  return weights.size() - 1;
+}
+
+Kind KindOf(const Option& option, Style style) {
+  if (style == Style::kMinimal) return Kind::kImprove;
+  if (style == Style::kContrastive) return Kind::kContrastive;
+  return option.technique == kOwnIdea ? Kind::kOwnIdea : Kind::kLowering;
+}
+
+}  // namespace
+
+Forest::Forest(const Settings& settings, Problem problem, uint64_t seed,
+               const std::optional<Candidate>& start, bool has_parts)
+    : settings_(settings),
+      problem_(std::move(problem)),
+      seed_(seed),
+      start_(start),
+      has_parts_(has_parts),
+      rollouts_(static_cast<size_t>(std::max(settings.breadth, 1))) {}
+
+int Forest::Add(Node node, int rollout) {
+  const int index = static_cast<int>(nodes_.size());
+  nodes_.push_back(std::move(node));
+  rollouts_.at(static_cast<size_t>(rollout)).children.push_back(index);
+  return index;
+}
+
+void Forest::Note(const Attempt& attempt, const std::string& result) {
+  if (attempt.node < 0) return;
+  Tried& tried = node(attempt.node).tried.at(attempt.tried);
+  tried.technique = attempt.option.technique;  // an own idea has a name by now
+  tried.result = result;
+}
+
+void Forest::Close(int rollout, size_t attempt) {
+  std::vector<Attempt>& open = rollouts_.at(static_cast<size_t>(rollout)).open;
+  open.erase(open.begin() + static_cast<std::ptrdiff_t>(attempt));
+}
+
+int Forest::StandingOf(int index) const {
+  while (node(index).vetoed && node(index).parent >= 0) index = node(index).parent;
+  return index;
+}
+
+int Forest::BestOf(const std::vector<int>& indices) const {
+  int best = -1;
+  for (const int one : indices) {
+    if (node(one).vetoed) continue;
+    if (best < 0 || node(one).score > node(best).score) best = one;
+  }
+  return best;
+}
+
+void Forest::Advance() {
+  if (nodes_.empty()) return;
+  for (size_t i = 0; i < rollouts_.size(); ++i) {
+    Rollout& rollout = rollouts_[i];
+    if (!rollout.open.empty()) continue;
+    if (rollout.node < 0) {  // all begin at the first kernel
+      rollout.node = 0;
+      rollout.children.clear();
+      continue;
+    }
+    rollout.node = StandingOf(rollout.node);
+    const int best = BestOf(rollout.children);
+    rollout.children.clear();
+    if (best >= 0 && LogGain(node(rollout.node), node(best)) > kNoWorse) rollout.node = best;
+    if (++rollout.depth < settings_.depth && !IsLeftBehind(rollout)) continue;
+    rollout.depth = 0;
+    ++rollout.begun;
+    rollout.node = BeginAt(rollout, i);
+  }
+}
+
+bool Forest::IsLeftBehind(const Rollout& rollout) const {
+  const std::vector<int> best = BestFirst();
+  return !best.empty() && LogGain(node(rollout.node), node(best.front())) > kLeftBehind;
+}
+
+int Forest::BeginAt(const Rollout& rollout, size_t index) const {
+  std::vector<int> best = BestFirst();
+  if (best.empty()) return StandingOf(rollout.node);
+  best.resize(std::min(best.size(), 2 * rollouts_.size()));
+  std::vector<double> weights;
+  for (const int one : best) {
+    weights.push_back(std::exp((node(one).score - node(best.front()).score) / kBeginTemperature));
+  }
+  Random random(seed_, "begin/" + std::to_string(index) + "/" + std::to_string(rollout.begun));
+  return best[Pick(weights, random)];
+}
+
+Status Forest::MakeAttempts(knowledge::KnowledgeBase& base, int64_t round) {
+  if (nodes_.empty()) {
+    MakeFirst();
+    return {};
+  }
+  for (size_t i = 0; i < rollouts_.size(); ++i) {
+    if (rollouts_[i].open.empty()) TRY(MakeNext(base, round, i));
+  }
+  return {};
+}
+
+// One rollout alone: the others wait for a first kernel.
+void Forest::MakeFirst() {
+  Rollout& rollout = rollouts_.front();
+  if (!rollout.open.empty()) return;
+  Attempt attempt;
+  if (start_.has_value() && !given_tried_) {
+    given_tried_ = true;
+    attempt.kind = Kind::kGiven;
+  } else {
+    if (first_versions_ == kFirstVersions) return;
+    attempt.number = ++first_versions_;
+    // What cannot be joined is written from the reference at last.
+    const bool joins = has_parts_ && attempt.number < kFirstVersions;
+    attempt.kind = joins ? Kind::kJoin : Kind::kBootstrap;
+  }
+  rollout.open.push_back(std::move(attempt));
+}
+
+// What to try next on the rollout's node; without a knowledge base the style alone says it.
+Result<std::vector<Option>> Forest::OptionsFor(knowledge::KnowledgeBase& base, int64_t round,
+                                               size_t index) const {
+  const auto most = static_cast<size_t>(settings_.top_k);
+  if (settings_.style == Style::kMaic) {
+    Random random(seed_, "select/" + std::to_string(round) + "/" + std::to_string(index));
+    return Select(base, problem_, node(rollouts_[index].node), most, random);
+  }
+  std::vector<Option> options(most);
+  for (Option& option : options) option.technique = Name(settings_.style);
+  return options;
+}
+
+Status Forest::MakeNext(knowledge::KnowledgeBase& base, int64_t round, size_t index) {
+  Rollout& rollout = rollouts_[index];
+  Node& at = node(rollout.node);
+  for (Option& option : TRY(OptionsFor(base, round, index))) {
+    Attempt attempt;
+    attempt.rollout = static_cast<int>(index);
+    attempt.node = rollout.node;
+    attempt.kind = KindOf(option, settings_.style);
+    attempt.number =
+        attempt.kind == Kind::kContrastive ? ++variants_ : static_cast<int>(at.tried.size()) + 1;
+    attempt.tried = at.tried.size();
+    at.tried.push_back({option.technique, option.target, ""});
+    attempt.option = std::move(option);
+    rollout.open.push_back(std::move(attempt));
+  }
+  return {};
+}
+
+std::vector<int> Forest::BestFirst() const {
+  std::vector<int> best;
+  for (size_t i = 0; i < nodes_.size(); ++i) {
+    if (!nodes_[i].vetoed) best.push_back(static_cast<int>(i));
+  }
+  std::stable_sort(best.begin(), best.end(),
+                   [this](int a, int b) { return node(a).score > node(b).score; });
+  return best;
+}
+
+std::vector<int> Forest::WayTo(int index) const {
+  std::vector<int> way;
+  for (; index >= 0; index = node(index).parent) way.push_back(index);
+  std::reverse(way.begin(), way.end());
+  return way;
+}
+
+std::string Forest::HistoryOf(int index) const {
+  std::string text = "The way to this code (ratio to the bar, more is better):\n";
+  for (const int at : WayTo(index)) {
+    const Node& one = node(at);
+    text += "- " + (one.technique.empty() ? std::string("the first version") : one.technique) +
+            ": " + ScoreText(one) + "\n";
+  }
+  if (!node(index).tried.empty()) text += "Tried on this very code before:\n";
+  for (const Tried& one : node(index).tried) {
+    if (one.result.empty()) continue;  // under way
+    text += "- " + one.technique + (one.target.empty() ? "" : " (" + one.target + ")") + ": " +
+            one.result + "\n";
+  }
+  return text;
+}
+
+std::string Forest::StatePath() const {
+  const std::vector<int> best = BestFirst();
+  if (best.empty()) return "";
+  std::string path;
+  for (const int at : WayTo(best.front())) {
+    const Node& one = node(at);
+    if (!one.technique.empty()) path += " > " + one.technique;
+    if (!one.kernels.empty()) path += (path.empty() ? "" : " > ") + one.kernels.front().state;
+  }
+  return path;
+}
+
+std::vector<int> Forest::Exemplars(int64_t round, int rollout, size_t most) const {
+  const std::vector<int> best = BestFirst();
+  std::map<int64_t, std::vector<int>> buckets;  // by score
+  double mean = 0;
+  for (const int one : best) {
+    buckets[std::llround(node(one).score / kBucket)].push_back(one);
+    mean += node(one).score / static_cast<double>(best.size());
+  }
+  Random random(seed_, "exemplars/" + std::to_string(round) + "/" + std::to_string(rollout));
+  std::vector<int> chosen;
+  while (chosen.size() < most && !buckets.empty()) {
+    std::vector<double> weights;
+    std::vector<int64_t> names;
+    for (const auto& [name, members] : buckets) {
+      double score = 0;
+      for (const int one : members) score += node(one).score / static_cast<double>(members.size());
+      weights.push_back(std::exp((score - mean) / kBucketTemperature));
+      names.push_back(name);
+    }
+    const int64_t name = names[Pick(weights, random)];
+    const std::vector<int>& members = buckets.at(name);
+    chosen.push_back(members[random.Below(members.size())]);
+    buckets.erase(name);
+  }
+  std::stable_sort(chosen.begin(), chosen.end(),
+                   [this](int a, int b) { return node(a).score > node(b).score; });
+  return chosen;
+}
+
+}  // namespace warpsmith::agent

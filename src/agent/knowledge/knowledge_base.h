@@ -1,0 +1,97 @@
+// The knowledge base in an SQLite file of its own, so that it can be shipped, swapped, merged and
+// thrown away without touching what was measured. docs/knowledge.md.
+//
+// Outcomes and notes are appended, never changed. An outcome is identified by its evidence, so a
+// run that was killed and does a step again counts it once; its statistics are kept in the same
+// transaction. One object belongs to one thread; any number of processes may have the file open.
+#ifndef WARPSMITH_AGENT_KNOWLEDGE_KNOWLEDGE_BASE_H_
+#define WARPSMITH_AGENT_KNOWLEDGE_KNOWLEDGE_BASE_H_
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "agent/knowledge/contents.h"
+#include "agent/knowledge/draw.h"
+#include "agent/knowledge/posterior.h"
+#include "agent/knowledge/tally.h"
+#include "store/database_file.h"
+
+namespace warpsmith::knowledge {
+
+// "WSKB", SQLite's application_id of our files.
+inline constexpr int64_t kKnowledgeApplicationId = 0x57534b42;
+store::Schema KnowledgeSchema();
+
+// What the base knows that bears on a situation.
+struct Recollection {
+  std::vector<Cell> cells;    // of the state and its coarser one, by key
+  std::vector<Prior> priors;  // the same
+  // What hung, crashed, was wrong or was rejected in this very state on this very task, and has not
+  // worked there since.
+  Blocked blocked;
+};
+
+// Those that a cell or a prior of it is about, by name.
+std::vector<std::string> TechniquesIn(const Recollection& recollection);
+
+// One belief for each of the techniques, in their order.
+std::vector<Belief> BeliefsIn(const Situation& situation, const Recollection& recollection,
+                              const std::vector<std::string>& techniques);
+
+class KnowledgeBase {
+ public:
+  // Refused: a file that is no base of ours or damaged (kBadInput), a newer version (kVersion), a
+  // missing one if so asked (kNoInput). An older one is brought up to date.
+  static Result<std::unique_ptr<KnowledgeBase>> Open(const std::filesystem::path& path,
+                                                     store::Durability durability,
+                                                     store::WhenMissing when_missing);
+
+  // New, or in place of a description that is less preferred (contents.h).
+  Status Add(const State& state);
+  Status Add(const Technique& technique);
+  Status Add(const Prior& prior);
+
+  // False: it is there already. Refused: a state or technique that is not there, and an outcome
+  // that contradicts what the same evidence said (kBadInput).
+  Result<bool> Record(const Outcome& outcome);
+  Result<bool> Add(const Note& note);
+
+  struct Taken {
+    int64_t outcomes = 0, notes = 0;  // that were new
+  };
+  // Everything, or nothing where something is refused: an import or a merge.
+  Result<Taken> Take(const Contents& contents);
+  Result<Contents> Read();
+
+  Result<std::optional<State>> FindState(const std::string& name);
+  // "primary/secondary" where the base knows that finer state, else `primary`, known or not.
+  Result<std::string> FinestName(const std::string& primary, const std::string& secondary);
+  Result<std::vector<State>> States();
+  Result<std::vector<Technique>> Techniques();
+  Result<std::vector<Cell>> Cells();
+  Result<Recollection> Recall(const Situation& situation);
+
+  // Recall, believe, draw: draw.h.
+  Result<std::vector<Choice>> Draw(const Situation& situation,
+                                   const std::vector<std::string>& candidates, size_t k,
+                                   Random& random);
+
+  // That the file is sound and every statistic is the sum of its outcomes; reads all of it.
+  Status Verify();
+
+  store::Connection& connection() { return *connection_; }
+
+ private:
+  explicit KnowledgeBase(std::unique_ptr<store::Connection> connection)
+      : connection_(std::move(connection)) {}
+
+  std::unique_ptr<store::Connection> connection_;
+};
+
+}  // namespace warpsmith::knowledge
+
+#endif  // WARPSMITH_AGENT_KNOWLEDGE_KNOWLEDGE_BASE_H_

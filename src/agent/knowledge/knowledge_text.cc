@@ -1,0 +1,224 @@
+#include "agent/knowledge/knowledge_text.h"
+
+#include <array>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "base/compression.h"
+#include "base/json_reader.h"
+
+namespace warpsmith::knowledge {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::string_view kZstdMagic = "\x28\xb5\x2f\xfd";
+constexpr const char* kVersionField = "warpsmith_knowledge";
+
+json ToJson(const State& state) {
+  return {{"kind", "state"},
+          {"name", state.name},
+          {"origin", Name(state.origin)},
+          {"description", state.description}};
+}
+
+json ToJson(const Technique& technique) {
+  return {{"kind", "technique"},
+          {"name", technique.name},
+          {"description", technique.description},
+          {"source", technique.source}};
+}
+
+json ToJson(const Prior& prior) {
+  return {{"kind", "prior"},
+          {"state", prior.state},
+          {"technique", prior.technique},
+          {"mean_log_gain", prior.mean_log_gain},
+          {"sd_log_gain", prior.sd_log_gain},
+          {"weight", prior.weight},
+          {"success", prior.success},
+          {"source", prior.source}};
+}
+
+json ToJson(const Outcome& outcome) {
+  json object = {{"kind", "outcome"},
+                 {"evidence", outcome.evidence},
+                 {"state", outcome.state},
+                 {"technique", outcome.technique},
+                 {"architecture", outcome.context.architecture},
+                 {"dtype", outcome.context.dtype},
+                 {"toolchain", outcome.context.toolchain},
+                 {"previous", outcome.context.previous},
+                 {"task", outcome.task},
+                 {"date", outcome.date}};
+  if (outcome.log_gain) object["log_gain"] = Rounded(*outcome.log_gain);
+  if (outcome.failure) object["failure"] = Name(*outcome.failure);
+  return object;
+}
+
+json ToJson(const Note& note) {
+  return {{"kind", "note"},    {"state", note.state}, {"technique", note.technique},
+          {"text", note.text}, {"role", note.role},   {"evidence", note.evidence}};
+}
+
+template <typename T>
+std::string Line(const T& item) {
+  return ToJson(item).dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
+}
+
+Result<State> StateFrom(const JsonReader& line) {
+  TRY(line.OnlyFields({"kind", "name", "origin", "description"}));
+  State state;
+  state.name = TRY(line.At("name").String());
+  const std::string origin = TRY(line.At("origin").String());
+  if (origin != "known" && origin != "discovered") {
+    return line.At("origin").Bad("\"known\" or \"discovered\"");
+  }
+  state.origin = origin == "known" ? Origin::kKnown : Origin::kDiscovered;
+  state.description = TRY(line.At("description").String());
+  return state;
+}
+
+Result<Technique> TechniqueFrom(const JsonReader& line) {
+  TRY(line.OnlyFields({"kind", "name", "description", "source"}));
+  Technique technique;
+  technique.name = TRY(line.At("name").String());
+  technique.description = TRY(line.At("description").String());
+  technique.source = TRY(line.At("source").String());
+  return technique;
+}
+
+Result<Prior> PriorFrom(const JsonReader& line) {
+  TRY(line.OnlyFields({"kind", "state", "technique", "mean_log_gain", "sd_log_gain", "weight",
+                       "success", "source"}));
+  Prior prior;
+  prior.state = TRY(line.At("state").String());
+  prior.technique = TRY(line.At("technique").String());
+  prior.mean_log_gain = TRY(line.At("mean_log_gain").Number());
+  prior.sd_log_gain = TRY(line.At("sd_log_gain").Number());
+  prior.weight = TRY(line.At("weight").Number());
+  prior.success = TRY(line.At("success").Number());
+  prior.source = TRY(line.At("source").String());
+  return prior;
+}
+
+Status ReadResult(const JsonReader& line, Outcome* outcome) {
+  if (line.Has("log_gain")) {
+    const double gain = TRY(line.At("log_gain").Number());
+    if (!(std::abs(gain) <= kMaxLogGain)) return line.At("log_gain").Bad("from -10 to 10");
+    outcome->log_gain = Rounded(gain);
+  }
+  if (line.Has("failure")) {
+    outcome->failure = FailureFromName(TRY(line.At("failure").String()));
+    if (!outcome->failure) return line.At("failure").Bad("a reason such as \"incorrect\"");
+  }
+  return {};
+}
+
+Result<Outcome> OutcomeFrom(const JsonReader& line) {
+  TRY(line.OnlyFields({"kind", "evidence", "state", "technique", "architecture", "dtype",
+                       "toolchain", "previous", "task", "date", "log_gain", "failure"}));
+  Outcome outcome;
+  outcome.evidence = TRY(line.At("evidence").String());
+  outcome.state = TRY(line.At("state").String());
+  outcome.technique = TRY(line.At("technique").String());
+  outcome.context.architecture = TRY(line.At("architecture").String());
+  outcome.context.dtype = TRY(line.At("dtype").String());
+  outcome.context.toolchain = TRY(line.At("toolchain").String());
+  outcome.context.previous = TRY(line.At("previous").String());
+  outcome.task = TRY(line.At("task").String());
+  outcome.date = TRY(line.At("date").String());
+  TRY(ReadResult(line, &outcome));
+  return outcome;
+}
+
+Result<Note> NoteFrom(const JsonReader& line) {
+  TRY(line.OnlyFields({"kind", "state", "technique", "text", "role", "evidence"}));
+  Note note;
+  note.state = TRY(line.At("state").String());
+  note.technique = TRY(line.At("technique").String());
+  note.text = TRY(line.At("text").String());
+  note.role = TRY(line.At("role").String());
+  note.evidence = TRY(line.At("evidence").String());
+  return note;
+}
+
+template <typename T>
+Status Keep(std::vector<T>& items, Result<T> item) {
+  const T value = TRY(std::move(item));
+  TRY(Check(value));
+  items.push_back(value);
+  return {};
+}
+
+Status TakeLine(const JsonReader& line, Contents* contents) {
+  const std::string kind = TRY(line.At("kind").String());
+  if (kind == "state") return Keep(contents->states, StateFrom(line));
+  if (kind == "technique") return Keep(contents->techniques, TechniqueFrom(line));
+  if (kind == "prior") return Keep(contents->priors, PriorFrom(line));
+  if (kind == "outcome") return Keep(contents->outcomes, OutcomeFrom(line));
+  if (kind == "note") return Keep(contents->notes, NoteFrom(line));
+  return line.At("kind").Bad("state, technique, prior, outcome or note");
+}
+
+Status CheckVersion(const JsonReader& line, std::string_view source) {
+  if (!line.Has(kVersionField)) {
+    return Error{ErrorCode::kBadInput, std::string(source) + " is no warpsmith knowledge base",
+                 "its first line would be {\"warpsmith_knowledge\":1}"};
+  }
+  TRY(line.OnlyFields({kVersionField}));
+  const int64_t version = TRY(line.At(kVersionField).Int());
+  if (version == kKnowledgeTextVersion) return {};
+  return Error{ErrorCode::kVersion,
+               std::string(source) + " has version " + std::to_string(version) +
+                   ", this program reads version " + std::to_string(kKnowledgeTextVersion),
+               "export it again with this warpsmith's own base, or use the one that wrote it"};
+}
+
+// The error of a check names the thing; the line is where to look.
+Status At(std::string_view place, Status status) {
+  if (status.ok()) return status;
+  Error error = std::move(status).error();
+  if (!error.message.starts_with(place)) error.message = std::string(place) + ": " + error.message;
+  return error;
+}
+
+Result<Contents> FromLines(std::string_view source, std::string_view text) {
+  Contents contents;
+  bool has_version = false;
+  for (size_t number = 1; !text.empty(); ++number) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(text.size(), line.size() + 1));
+    if (line.find_first_not_of(" \t\r") == line.npos) continue;
+    const std::string place = std::string(source) + ":" + std::to_string(number);
+    const json object = TRY(ParseJson(place, line));
+    const JsonReader reader(place, object);
+    if (!has_version) {
+      TRY(CheckVersion(reader, source));
+      has_version = true;
+    } else {
+      TRY(At(place, TakeLine(reader, &contents)));
+    }
+  }
+  if (!has_version) TRY(CheckVersion(JsonReader(std::string(source), json::object()), source));
+  return InOrder(std::move(contents));
+}
+
+}  // namespace
+
+std::string ToText(const Contents& contents) {
+  std::string text = json{{kVersionField, kKnowledgeTextVersion}}.dump() + "\n";
+  for (const State& state : contents.states) text += Line(state);
+  for (const Technique& technique : contents.techniques) text += Line(technique);
+  for (const Prior& prior : contents.priors) text += Line(prior);
+  for (const Outcome& outcome : contents.outcomes) text += Line(outcome);
+  for (const Note& note : contents.notes) text += Line(note);
+  return text;
+}
+
+Result<Contents> ContentsFromText(std::string_view source, std::string_view text) {
+  if (!text.starts_with(kZstdMagic)) return FromLines(source, text);
+  return FromLines(source, TRY(Decompress(source, text)));
+}
+
+}  // namespace warpsmith::knowledge

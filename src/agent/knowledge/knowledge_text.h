@@ -1,0 +1,26 @@
+// A base as text that a version control system can compare: one JSON object a line, in canonical
+// order (contents.h), the first line {"warpsmith_knowledge":1}. docs/knowledge.md.
+#ifndef WARPSMITH_AGENT_KNOWLEDGE_KNOWLEDGE_TEXT_H_
+#define WARPSMITH_AGENT_KNOWLEDGE_KNOWLEDGE_TEXT_H_
+
+#include <string>
+#include <string_view>
+
+#include "agent/knowledge/contents.h"
+#include "base/result.h"
+
+namespace warpsmith::knowledge {
+
+inline constexpr int kKnowledgeTextVersion = 1;
+
+// Equal contents give equal text.
+std::string ToText(const Contents& contents);
+
+// Lines may be in any order. `source` (a file name) goes into errors, with the line. Refused:
+// another version (kVersion), anything malformed or out of bounds (kBadInput). zstd is unpacked
+// first.
+Result<Contents> ContentsFromText(std::string_view source, std::string_view text);
+
+}  // namespace warpsmith::knowledge
+
+#endif  // WARPSMITH_AGENT_KNOWLEDGE_KNOWLEDGE_TEXT_H_

@@ -1,0 +1,76 @@
+// What to expect of a technique here: a Normal-Inverse-Gamma posterior on its log gain and a Beta
+// posterior on whether anything measurable comes of it, from priors and discounted evidence.
+//
+// Evidence from other contexts is worth less, and no amount of it is worth more than a cap. Of n
+// attempts that differ from here in some respects, each counts
+//     w / (1 + w n / c),   w = product of the respects' factors, c = the smallest of their caps,
+// so that n of them together count w n where n is small and never reach c:
+//     respect                            factor   cap (attempts)
+//     another technique went before       0.5      32
+//     another toolchain                   0.9      64
+//     another dtype                       0.5      16
+//     another architecture                0.25      8
+//     the coarser state ("a" for "a/b")   0.5      16
+// The conjugate updates are those of Murphy, "Conjugate Bayesian analysis of the Gaussian
+// distribution", section 6.
+#ifndef WARPSMITH_AGENT_KNOWLEDGE_POSTERIOR_H_
+#define WARPSMITH_AGENT_KNOWLEDGE_POSTERIOR_H_
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "agent/knowledge/facts.h"
+#include "agent/knowledge/tally.h"
+#include "base/random.h"
+
+namespace warpsmith::knowledge {
+
+// Where a kernel stands.
+struct Situation {
+  std::string state;
+  Context context;
+  std::string task;  // content id; empty: none in particular
+};
+
+struct Posterior {
+  // Log gain, if any: mean | variance ~ N(mean, variance / kappa), variance ~ IG(alpha, beta).
+  double mean = 0, kappa = 1, alpha = 2, beta = 0.04;  // unknown: 0 +- 0.2
+  // That there is one to measure ~ Beta(successes, failures).
+  double successes = 1, failures = 1;
+
+  // For a reader: what it rests on.
+  Tally here;               // this very context
+  int64_t elsewhere = 0;    // attempts in other contexts
+  double effective = 0;     // what all attempts count together
+  double prior_weight = 0;  // pseudo-observations; not evidence
+};
+
+// `cells` and `priors` are of one technique; those of other states than the situation's and its
+// coarser one are passed over. A prior of the coarser state counts half, and only where the state
+// has none of its own.
+Posterior PosteriorOf(const Situation& situation, std::span<const Cell> cells,
+                      std::span<const Prior> priors);
+
+// What of the cells differs from the situation in the same respects, and what it counts.
+struct EvidenceClass {
+  std::vector<std::string_view> differs;  // "previous", "toolchain", ...; empty: nothing does
+  Tally tally;
+  double counts_each = 1;  // of an attempt
+};
+// The closest first; classes without an attempt are left out.
+std::vector<EvidenceClass> EvidenceClasses(const Situation& situation, std::span<const Cell> cells);
+
+double SuccessProbability(const Posterior& posterior);
+// What an attempt is worth, in log gain: a gain counts as often as the attempt succeeds.
+double ExpectedValue(const Posterior& posterior);
+// The same of one belief drawn from the posterior (Thompson sampling).
+double SampledValue(const Posterior& posterior, Random& random);
+
+// Shape >= 1, scale 1 (Marsaglia and Tsang, 2000).
+double DrawGamma(double shape, Random& random);
+
+}  // namespace warpsmith::knowledge
+
+#endif  // WARPSMITH_AGENT_KNOWLEDGE_POSTERIOR_H_

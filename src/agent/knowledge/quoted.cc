@@ -1,0 +1,38 @@
+#include "agent/knowledge/quoted.h"
+
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "base/utf8.h"
+
+namespace warpsmith::knowledge {
+namespace {
+
+constexpr std::string_view kMarks = "<>`{}&$\x7f";
+
+// At most so many bytes, cut between characters.
+std::string Beginning(std::string text, size_t most_bytes) {
+  if (text.size() <= most_bytes) return text;
+  size_t end = most_bytes;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;
+  return text.substr(0, end) + "...";
+}
+
+}  // namespace
+
+std::string Quoted(std::string_view text, size_t most_bytes) {
+  const nlohmann::json value = Beginning(ValidUtf8(text), most_bytes);
+  std::string quoted;
+  for (const char c : value.dump(-1, ' ', true)) {
+    if (kMarks.find(c) == kMarks.npos) {
+      quoted += c;
+    } else {
+      char escape[8];
+      std::snprintf(escape, sizeof escape, "\\u%04x", static_cast<unsigned>(c));
+      quoted += escape;
+    }
+  }
+  return quoted;
+}
+
+}  // namespace warpsmith::knowledge

@@ -1,0 +1,158 @@
+#include "agent/lookout.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/display_text.h"
+#include "base/json_reader.h"
+#include "core/serialize.h"
+#include "judge/profile/metrics.h"
+
+namespace warpsmith::agent {
+namespace {
+
+using nlohmann::json;
+
+constexpr double kWorthALook = 0.02;  // of the time
+
+// A verdict is the format that knows how a profile is written.
+std::string TextOf(const Result<Profile>& profile) {
+  json text = json::object();
+  if (profile.ok()) {
+    Passed passed;
+    passed.profile = *profile;
+    text["profile"] = ToJson(Verdict{passed, {}});
+  } else {
+    text["absent"] = ForTerminal(profile.error().message, 300);
+  }
+  return text.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+Result<Profile> ProfileFrom(const std::string& key, const std::string& text) {
+  const json parsed = TRY(ParseJson("memo " + key, text));
+  const JsonReader root("memo " + key, parsed);
+  if (root.Has("absent")) return Profile{"absent", {}};
+  const Verdict verdict = TRY(VerdictFrom(root.At("profile")));
+  const auto* passed = std::get_if<Passed>(&verdict.outcome);
+  if (passed == nullptr || !passed->profile.has_value()) return root.At("profile").Bad("a profile");
+  return *passed->profile;
+}
+
+json FactsJson(const profile::ProblemFacts& facts) {
+  return {{"flops", facts.flops},
+          {"bytes", facts.bytes},
+          {"tensor_types", facts.tensor_types},
+          {"tensor_flops_per_s", facts.tensor_flops_per_s},
+          {"memory_bytes_per_s", facts.memory_bytes_per_s},
+          {"floor_us", facts.floor_us}};
+}
+
+Result<profile::ProblemFacts> FactsFrom(const std::string& source, const std::string& text) {
+  const json parsed = TRY(ParseJson(source, text));
+  const JsonReader root(source, parsed);
+  profile::ProblemFacts facts;
+  facts.flops = TRY(root.At("flops").Number());
+  facts.bytes = TRY(root.At("bytes").Number());
+  facts.tensor_types = TRY(root.At("tensor_types").Bool());
+  facts.tensor_flops_per_s = TRY(root.At("tensor_flops_per_s").Number());
+  facts.memory_bytes_per_s = TRY(root.At("memory_bytes_per_s").Number());
+  facts.floor_us = TRY(root.At("floor_us").Number());
+  return facts;
+}
+
+void KeepTimes(Profile& profile) {
+  for (KernelProfile& kernel : profile.kernels) {
+    std::erase_if(kernel.metrics, [](const auto& metric) {
+      return metric.first != profile::metric::kTimeNs && metric.first != profile::metric::kCycles;
+    });
+  }
+}
+
+Status Know(knowledge::KnowledgeBase& base, const std::string& state,
+            const std::string& description) {
+  if (TRY(base.FindState(state)).has_value()) return {};
+  return base.Add(knowledge::State{state, knowledge::Origin::kDiscovered, description});
+}
+
+Result<std::string> NameIn(knowledge::KnowledgeBase& base, const std::string& primary,
+                           const std::string& secondary, const std::string& description) {
+  const std::string name = TRY(base.FinestName(primary, secondary));
+  TRY(Know(base, name, description));
+  return name;
+}
+
+}  // namespace
+
+Result<Profile> Lookout::ProfileOf(const Node& node) {
+  const std::string key = "profile:" + node.id;
+  auto text = TRY(memos_->Find(key));
+  if (!text.has_value()) {
+    if (!take_ || memos_->is_replay()) return Profile{"absent", {}};
+    const Result<Profile> taken = take_(node.candidate);
+    if (!taken.ok() && taken.error().code == ErrorCode::kInterrupted) return taken.error();
+    text = TextOf(taken);
+    TRY(memos_->Keep(key, *text));
+  }
+  return ProfileFrom(key, *text);
+}
+
+Status Lookout::Begin() {
+  constexpr const char* kKey = "facts";
+  auto text = TRY(memos_->Find(kKey));
+  if (!text.has_value()) {
+    text = FactsJson(facts_).dump();
+    TRY(memos_->Keep(kKey, *text));
+  }
+  facts_ = TRY(FactsFrom(kKey, *text));
+  return {};
+}
+
+Status Lookout::LookAt(Node& node, knowledge::KnowledgeBase& base) {
+  if (node.looked_at) return {};
+  node.looked_at = true;
+  Profile profile = TRY(ProfileOf(node));
+  if (settings_.profiles == Profiles::kTimesOnly) KeepTimes(profile);
+  profile::ProblemFacts facts = facts_;
+  facts.measured_us = node.time_us;
+  node.report = profile::Diagnose(profile, facts);
+  node.states = prompts::ExtractStates(node.report);
+  return NameKernels(node, base);
+}
+
+Status NameKernels(Node& node, knowledge::KnowledgeBase& base) {
+  node.kernels.clear();
+  for (const prompts::State& state : node.states) {
+    KernelState kernel;
+    kernel.state = TRY(NameIn(base, state.name, state.secondary, ""));
+    kernel.kernel = state.kernel;
+    kernel.kernel_name = state.kernel_name;
+    kernel.share = std::clamp(state.share, 1e-3, 1.0);
+    node.kernels.push_back(std::move(kernel));
+  }
+  if (node.kernels.empty()) {
+    node.kernels.push_back({std::string(prompts::kNoState), std::nullopt, "", 1});
+    TRY(Know(base, node.kernels.front().state, ""));
+  }
+  return {};
+}
+
+Status TakeStates(Node& node, const std::vector<prompts::NamedState>& named,
+                  knowledge::KnowledgeBase& base) {
+  for (const prompts::NamedState& one : named) {
+    for (KernelState& kernel : node.kernels) {
+      if (kernel.kernel != one.kernel) continue;
+      const std::string description = one.evidence.empty() ? "" : one.evidence.front();
+      kernel.state = TRY(NameIn(base, one.state, one.secondary, description));
+    }
+  }
+  return {};
+}
+
+bool IsUnsure(const Node& node) {
+  if (node.report.kernels.empty()) return false;
+  return std::any_of(node.states.begin(), node.states.end(), [](const prompts::State& state) {
+    return prompts::IsUnsure(state) && state.kernel.has_value() && state.share >= kWorthALook;
+  });
+}
+
+}  // namespace warpsmith::agent

@@ -1,0 +1,324 @@
+#include "agent/maic_proposer.h"
+
+#include <algorithm>
+
+#include "agent/knowledge/render.h"
+#include "agent/prompts/model_answer.h"
+#include "agent/reading.h"
+#include "base/sha256.h"
+
+namespace warpsmith::agent {
+namespace {
+
+constexpr size_t kLoweringKnowledgeBytes = 5'000;
+constexpr size_t kExemplars = 3;
+constexpr size_t kDoubtedAtTheEnd = 3;
+
+// Prompts show a task's workloads; a built-in task has its sizes beside it.
+Assignment WithSizes(Assignment assignment) {
+  if (assignment.task.workloads.empty()) assignment.task.workloads = {assignment.workload};
+  return assignment;
+}
+
+Problem ProblemOf(const Assignment& assignment) {
+  Problem problem;
+  problem.context.architecture = assignment.device.architecture;
+  if (!assignment.task.tensors.empty()) {
+    problem.context.dtype = warpsmith::Name(assignment.task.tensors.front().dtype);
+  }
+  problem.context.toolchain =
+      assignment.beginning.settings.form == Form::kKernel ? "nvrtc" : "nvcc";
+  problem.task = TaskId(assignment.task);
+  return problem;
+}
+
+Error BegunOtherwise(const std::string& run) {
+  return {ErrorCode::kConfig,
+          "run \"" + run +
+              "\" was begun with other settings of the agent, another starting kernel "
+              "or other prompts",
+          "resume it with what it was begun with, or begin another run"};
+}
+
+}  // namespace
+
+MaicProposer::MaicProposer(Assignment assignment, Outside outside)
+    : assignment_(WithSizes(std::move(assignment))),
+      outside_(std::move(outside)),
+      settings_(assignment_.beginning.settings),
+      wallet_(assignment_.budget, outside_.price, assignment_.known_end),
+      asker_(outside_.models, &wallet_, outside_.memos),
+      writer_(settings_, assignment_.task, assignment_.device),
+      lessons_(settings_.memory, assignment_.run, outside_.knowledge, outside_.users_base,
+               outside_.memos),
+      lookout_(settings_, assignment_.facts, outside_.take_profile, outside_.memos),
+      forest_(settings_, ProblemOf(assignment_), assignment_.beginning.seed,
+              assignment_.beginning.start, !assignment_.beginning.parts.empty()),
+      reviews_(settings_, writer_, forest_, lessons_, outside_.memos),
+      learner_(settings_, assignment_.mode, forest_, lessons_, reviews_) {}
+
+Result<std::vector<Proposal>> MaicProposer::Propose(int n) {
+  if (failure_.has_value()) return *failure_;
+  if (!judging_.empty()) return std::vector<Proposal>();
+  TRY(outside_.memos->KeepAll(learner_.TakeMemos()));
+  if (limit().has_value()) return std::vector<Proposal>();
+  TRY(Begin());
+  forest_.Advance();
+  TRY(LookAtKernels());
+  TRY(AskForStates());
+  const std::vector<Place> places = TRY(Plan(n));
+  return AskAndPropose(places);
+}
+
+Status MaicProposer::Begin() {
+  TRY(lessons_.Begin());
+  if (round_++ > 0) return {};
+  TRY(lookout_.Begin());
+  const std::string now = TextOf(assignment_.beginning);
+  const auto begun = TRY(outside_.memos->Find(kBeginKey));
+  if (!begun.has_value()) return outside_.memos->Keep(kBeginKey, now);
+  if (*begun != now) return BegunOtherwise(assignment_.run);
+  return {};
+}
+
+// Nothing is on the device now: see TakeProfile. A review compares before and after; else only
+// where a rollout stands need be known.
+Status MaicProposer::LookAtKernels() {
+  const bool all = settings_.asks_reviews || settings_.style == Style::kContrastive;
+  for (size_t i = 0; i < forest_.nodes().size(); ++i) {
+    const auto& rollouts = forest_.rollouts();
+    const bool stands = std::any_of(rollouts.begin(), rollouts.end(), [&](const Rollout& rollout) {
+      return rollout.node == static_cast<int>(i);
+    });
+    if (all || stands) TRY(lookout_.LookAt(forest_.nodes()[i], lessons_.base()));
+  }
+  return {};
+}
+
+// Of the kernels that rollouts will stand on next. A round of its own: what they try depends on it.
+Status MaicProposer::AskForStates() {
+  if (!settings_.asks_states || settings_.style != Style::kMaic) return {};
+  std::vector<int> unsure;
+  std::vector<ChatRequest> requests;
+  for (const Rollout& rollout : forest_.rollouts()) {
+    if (rollout.node < 0 || !rollout.open.empty()) continue;
+    Node& node = forest_.node(rollout.node);
+    if (node.states_asked || !IsUnsure(node)) continue;
+    const ChatRequest request = writer_.States(node);
+    if (!wallet_.Reserve(request)) return {};
+    node.states_asked = true;
+    unsure.push_back(rollout.node);
+    requests.push_back(request);
+  }
+  const std::vector<Answer> answers = TRY(asker_.AskAll(requests));
+  for (size_t i = 0; i < answers.size(); ++i) {
+    carried_ = carried_ + CostOf(answers[i]);
+    Node& node = forest_.node(unsure[i]);
+    if (!answers[i].problem.empty()) continue;
+    const auto named =
+        prompts::ReadStates(answers[i].reply.samples.front().text, node.report.kernels.size());
+    if (named.ok()) TRY(TakeStates(node, *named, lessons_.base()));
+  }
+  return {};
+}
+
+Result<std::vector<MaicProposer::Place>> MaicProposer::Plan(int n) {
+  TRY(forest_.MakeAttempts(lessons_.base(), round_));
+  std::vector<Place> places;
+  for (size_t i = 0; i < forest_.rollouts().size(); ++i) {
+    std::vector<Attempt>& open = forest_.rollouts()[i].open;
+    for (size_t at = 0; at < open.size() && static_cast<int>(places.size()) < n; ++at) {
+      TRY(Prepare(open[at]));
+      places.push_back({static_cast<int>(i), at});
+    }
+  }
+  return places;
+}
+
+// The question, unless the same is asked again or nobody is asked.
+Status MaicProposer::Prepare(Attempt& attempt) {
+  if (attempt.request.has_value()) return {};
+  if (attempt.failed.has_value()) {
+    attempt.request = writer_.Repair(attempt);
+  } else if (attempt.kind != Kind::kGiven) {
+    attempt.request = TRY(FirstRequestOf(attempt));
+  }
+  return {};
+}
+
+Result<ChatRequest> MaicProposer::FirstRequestOf(const Attempt& attempt) {
+  if (attempt.kind == Kind::kBootstrap) return writer_.Bootstrap(attempt);
+  if (attempt.kind == Kind::kJoin) return writer_.Join(attempt, assignment_.beginning.parts);
+  const Node& node = forest_.node(attempt.node);
+  if (attempt.kind == Kind::kImprove) return writer_.Improve(attempt, node);
+  if (attempt.kind == Kind::kContrastive) return ContrastiveRequestOf(attempt, node);
+  const PromptWriter::Background known = TRY(BackgroundOf(attempt));
+  if (attempt.kind == Kind::kOwnIdea) return writer_.OwnIdea(node, known);
+  return writer_.Lowering(attempt, node, known);
+}
+
+Result<ChatRequest> MaicProposer::ContrastiveRequestOf(const Attempt& attempt, const Node& node) {
+  std::vector<const Node*> variants;
+  for (const int one : forest_.Exemplars(round_, attempt.rollout, kExemplars)) {
+    variants.push_back(&forest_.node(one));
+  }
+  if (variants.empty()) variants.push_back(&node);
+  return writer_.Contrastive(attempt, variants,
+                             TRY(Passages(assignment_.task.name + " " + StatePath())));
+}
+
+Result<PromptWriter::Background> MaicProposer::BackgroundOf(const Attempt& attempt) {
+  const Node& node = forest_.node(attempt.node);
+  PromptWriter::Background known;
+  for (const knowledge::Technique& one : TRY(lessons_.base().Techniques())) {
+    if (one.name == attempt.option.technique) known.technique = one.description;
+  }
+  KernelState kernel;
+  kernel.state = attempt.option.state;
+  if (settings_.memory == Memory::kKept) {
+    const knowledge::Page page =
+        TRY(knowledge::PageFor(lessons_.base(), SituationOf(forest_.problem(), node, kernel)));
+    known.notes =
+        knowledge::Render(page, attempt.kind == Kind::kOwnIdea
+                                    ? settings_.knowledge_bytes
+                                    : std::min(settings_.knowledge_bytes, kLoweringKnowledgeBytes));
+  }
+  known.history = forest_.HistoryOf(attempt.node);
+  known.documents = TRY(Passages(attempt.option.technique + " " + known.technique + " " +
+                                 attempt.option.state + " " + assignment_.task.name));
+  return known;
+}
+
+Result<std::string> MaicProposer::Passages(const std::string& words) {
+  const std::string key = "documents:" + Sha256Hex(words);
+  if (const auto known = TRY(outside_.memos->Find(key))) return *known;
+  if (!outside_.documents || outside_.memos->is_replay()) return std::string();
+  const std::string found = TRY(outside_.documents(words)).substr(0, kMostDocumentBytes);
+  TRY(outside_.memos->Keep(key, found));
+  return found;
+}
+
+Attempt& MaicProposer::AttemptAt(const Place& place) {
+  return forest_.rollouts().at(static_cast<size_t>(place.rollout)).open.at(place.attempt);
+}
+
+// Code first, so that a budget that ends goes into it; reviews are asked in the same breath.
+Result<std::vector<Proposal>> MaicProposer::AskAndPropose(const std::vector<Place>& places) {
+  std::vector<ChatRequest> requests;
+  std::vector<std::pair<Place, bool>> asked;  // whether there is a request
+  for (const Place& place : places) {
+    const Attempt& attempt = AttemptAt(place);
+    if (attempt.request.has_value()) {
+      ChatRequest request = WithComplaint(attempt);
+      if (!wallet_.Reserve(request)) break;
+      requests.push_back(std::move(request));
+    }
+    asked.emplace_back(place, attempt.request.has_value());
+  }
+  const size_t codes = requests.size();
+  std::vector<Reviews::Question> questions;
+  TRY(AskReviews(requests, questions));
+  const std::vector<Answer> answers = TRY(asker_.AskAll(requests));
+  TRY(DigestReviews(questions, std::span(answers).subspan(codes)));
+
+  std::vector<Proposal> proposals;
+  size_t next = 0;
+  for (const auto& [place, has_request] : asked) {
+    Proposal proposal;
+    if (has_request) {
+      proposal = ProposalFrom(answers[next], requests[next], AttemptAt(place));
+      ++next;
+    } else {
+      proposal.candidate = *assignment_.beginning.start;
+      proposal.candidate.provenance.proposer = Name();
+    }
+    proposal.cost = proposal.cost + std::exchange(carried_, {});
+    proposals.push_back(std::move(proposal));
+    judging_.push_back(place);
+  }
+  return proposals;
+}
+
+Proposal MaicProposer::ProposalFrom(const Answer& answer, const ChatRequest& request,
+                                    Attempt& attempt) const {
+  const Node* node = attempt.node < 0 ? nullptr : &forest_.node(attempt.node);
+  const Candidate shown =
+      ShownTo(attempt, node == nullptr ? nullptr : &node->candidate, settings_.form);
+  Proposal proposal = Read(answer, request, shown, attempt);
+  if (node != nullptr) proposal.candidate.provenance.parent = node->id;
+  return proposal;
+}
+
+Status MaicProposer::AskReviews(std::vector<ChatRequest>& requests,
+                                std::vector<Reviews::Question>& questions) {
+  for (Reviews::Question& question : TRY(reviews_.Take())) {
+    if (!wallet_.Reserve(question.request)) return {};
+    requests.push_back(question.request);
+    questions.push_back(std::move(question));
+  }
+  return {};
+}
+
+Status MaicProposer::DigestReviews(const std::vector<Reviews::Question>& questions,
+                                   std::span<const Answer> answers) {
+  for (size_t i = 0; i < questions.size(); ++i) {
+    carried_ = carried_ + CostOf(answers[i]);
+    TRY(reviews_.Digest(questions[i], answers[i]));
+  }
+  return lessons_.Pass();
+}
+
+void MaicProposer::Observe(const Step& step) {
+  Status learned = Learn(step);
+  if (learned.ok()) learned = lessons_.Pass();
+  if (!learned.ok() && !failure_.has_value()) failure_ = learned.error();
+}
+
+Status MaicProposer::Learn(const Step& step) {
+  CHECK(!judging_.empty());
+  const Place place = judging_.front();
+  judging_.pop_front();
+  if (TRY(learner_.Learn(step, AttemptAt(place)))) closed_.push_back(place);
+  if (judging_.empty()) CloseEnded();
+  return {};
+}
+
+void MaicProposer::CloseEnded() {
+  // From the back, so that places stay what they are.
+  std::sort(closed_.begin(), closed_.end(), [](const Place& a, const Place& b) {
+    return std::pair(a.rollout, a.attempt) > std::pair(b.rollout, b.attempt);
+  });
+  for (const Place& one : closed_) forest_.Close(one.rollout, one.attempt);
+  closed_.clear();
+}
+
+Status MaicProposer::Conclude() {
+  if (failure_.has_value()) return *failure_;
+  if (!judging_.empty() || round_ == 0) return {};
+  TRY(outside_.memos->KeepAll(learner_.TakeMemos()));
+  TRY(LookAtKernels());
+  const std::vector<int> best = forest_.BestFirst();
+  for (size_t i = 0; i < std::min(best.size(), kDoubtedAtTheEnd); ++i) reviews_.Doubt(best[i]);
+  std::vector<ChatRequest> requests;
+  std::vector<Reviews::Question> questions;
+  TRY(AskReviews(requests, questions));
+  const std::vector<Answer> answers = TRY(asker_.AskAll(requests));
+  return DigestReviews(questions, answers);
+}
+
+std::vector<std::string> MaicProposer::DoubtsAbout(const std::string& candidate_id) const {
+  for (const Node& node : forest_.nodes()) {
+    if (node.id == candidate_id) return node.doubts;
+  }
+  return {};
+}
+
+std::map<std::string, std::string> MaicProposer::Vetoed() const {
+  std::map<std::string, std::string> vetoed;
+  for (const Node& node : forest_.nodes()) {
+    if (node.vetoed) vetoed.emplace(node.id, node.doubts.back());
+  }
+  return vetoed;
+}
+
+}  // namespace warpsmith::agent

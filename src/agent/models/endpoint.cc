@@ -1,0 +1,137 @@
+#include "agent/models/endpoint.h"
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "base/utf8.h"
+
+namespace warpsmith::models {
+namespace {
+
+using nlohmann::json;
+
+constexpr double kLongestLimitS = 86'400;
+
+Status TakeBool(const JsonReader& json, std::string_view key, bool* value) {
+  if (json.Has(key)) *value = TRY(json.At(key).Bool());
+  return {};
+}
+
+Status TakeText(const JsonReader& json, std::string_view key, std::string* value) {
+  if (json.Has(key)) *value = TRY(json.At(key).String());
+  return {};
+}
+
+Status TakeCount(const JsonReader& json, std::string_view key, int64_t lowest, int* value) {
+  if (json.Has(key)) *value = static_cast<int>(TRY(json.At(key).IntIn(lowest, 1000)));
+  return {};
+}
+
+Status TakeSeconds(const JsonReader& json, std::string_view key, std::chrono::milliseconds* value) {
+  if (!json.Has(key)) return {};
+  const double seconds = TRY(json.At(key).Number());
+  if (!(seconds > 0 && seconds <= kLongestLimitS)) {
+    return json.At(key).Bad("seconds, above 0 and at most a day");
+  }
+  *value = std::chrono::milliseconds(static_cast<int64_t>(std::ceil(seconds * 1e3)));
+  return {};
+}
+
+Result<Capabilities> CapabilitiesFrom(const JsonReader& json) {
+  TRY(json.OnlyFields({"token_limit_field", "many_samples", "seed", "sampling", "system_role",
+                       "streaming", "stream_usage"}));
+  Capabilities can;
+  TRY(TakeText(json, "token_limit_field", &can.token_limit_field));
+  const std::string& field = can.token_limit_field;
+  if (!field.empty() && field != "max_tokens" && field != "max_completion_tokens") {
+    return json.At("token_limit_field").Bad("max_tokens, max_completion_tokens or nothing");
+  }
+  TRY(TakeBool(json, "many_samples", &can.many_samples));
+  TRY(TakeBool(json, "seed", &can.seed));
+  TRY(TakeBool(json, "sampling", &can.sampling));
+  TRY(TakeBool(json, "system_role", &can.system_role));
+  TRY(TakeBool(json, "streaming", &can.streaming));
+  TRY(TakeBool(json, "stream_usage", &can.stream_usage));
+  return can;
+}
+
+json Message(const std::string& role, const std::string& text) {
+  return {{"role", ValidUtf8(role)}, {"content", ValidUtf8(text)}};
+}
+
+json Messages(const Endpoint& endpoint, const ChatRequest& request) {
+  json messages = json::array();
+  std::string held_back;  // system texts that wait for a user's
+  for (const ChatMessage& message : request.messages) {
+    if (message.role == "system" && !endpoint.can.system_role) {
+      held_back += message.text + "\n\n";
+      continue;
+    }
+    const bool takes = message.role == "user";
+    messages += Message(message.role, (takes ? held_back : "") + message.text);
+    if (takes) held_back.clear();
+  }
+  if (!held_back.empty()) messages += Message("user", held_back);
+  return messages;
+}
+
+void PutSampling(const Capabilities& can, const ChatSampling& sampling, int first_sample,
+                 json* body) {
+  if (can.sampling && sampling.temperature) (*body)["temperature"] = *sampling.temperature;
+  if (can.sampling && sampling.top_p) (*body)["top_p"] = *sampling.top_p;
+  if (can.seed && sampling.seed) {
+    // Unsigned: a seed near the largest wraps instead of overflowing.
+    const auto seed = static_cast<uint64_t>(*sampling.seed) + static_cast<uint64_t>(first_sample);
+    (*body)["seed"] = static_cast<int64_t>(seed);
+  }
+  if (!can.token_limit_field.empty() && sampling.max_tokens) {
+    (*body)[can.token_limit_field] = *sampling.max_tokens;
+  }
+  for (const std::string& stop : sampling.stop) (*body)["stop"] += ValidUtf8(stop);
+}
+
+}  // namespace
+
+Result<Endpoint> EndpointFrom(const JsonReader& json) {
+  TRY(json.OnlyFields({"base_url", "model", "key_variable", "can", "connect_limit_s",
+                       "total_limit_s", "max_retries", "max_concurrent_calls"}));
+  Endpoint endpoint;
+  endpoint.base_url = TRY(json.At("base_url").String());
+  endpoint.model = TRY(json.At("model").String());
+  TRY(TakeText(json, "key_variable", &endpoint.key_variable));
+  if (json.Has("can")) endpoint.can = TRY(CapabilitiesFrom(json.At("can")));
+  TRY(TakeSeconds(json, "connect_limit_s", &endpoint.connect_limit));
+  TRY(TakeSeconds(json, "total_limit_s", &endpoint.total_limit));
+  TRY(TakeCount(json, "max_retries", 0, &endpoint.retry.max_retries));
+  TRY(TakeCount(json, "max_concurrent_calls", 1, &endpoint.max_concurrent_calls));
+  return endpoint;
+}
+
+Status CheckAddress(const std::string& base_url) {
+  const size_t scheme_bytes = base_url.starts_with("https://")  ? 8
+                              : base_url.starts_with("http://") ? 7
+                                                                : 0;
+  const std::string authority =
+      base_url.substr(scheme_bytes, base_url.find_first_of("/?#", scheme_bytes) - scheme_bytes);
+  if (authority.find('@') != std::string::npos) {
+    return Error{ErrorCode::kConfig, "the model server's base URL holds a name or password",
+                 "put the key into an environment variable and name that"};
+  }
+  if (scheme_bytes > 0 && !authority.empty()) return {};
+  return Error{ErrorCode::kConfig, "'" + ValidUtf8(base_url) + "' is no address of a model server",
+               "write the base URL as https://host/v1"};
+}
+
+std::string RequestBody(const Endpoint& endpoint, const ChatRequest& request, int first_sample,
+                        int samples) {
+  json body{{"model", ValidUtf8(endpoint.model)}, {"messages", Messages(endpoint, request)}};
+  PutSampling(endpoint.can, request.sampling, first_sample, &body);
+  if (samples > 1) body["n"] = samples;
+  if (endpoint.can.streaming) {
+    body["stream"] = true;
+    if (endpoint.can.stream_usage) body["stream_options"] = {{"include_usage", true}};
+  }
+  return body.dump();
+}
+
+}  // namespace warpsmith::models

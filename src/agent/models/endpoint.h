@@ -1,0 +1,55 @@
+// A model server: where it is, and what it can do. Servers that speak OpenAI's protocol differ in
+// all of this, so nothing is guessed.
+#ifndef WARPSMITH_AGENT_MODELS_ENDPOINT_H_
+#define WARPSMITH_AGENT_MODELS_ENDPOINT_H_
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "agent/models/retry.h"
+#include "base/json_reader.h"
+#include "base/result.h"
+#include "core/chat_model.h"
+
+namespace warpsmith::models {
+
+struct Capabilities {
+  // The field that limits a sample: "max_tokens", "max_completion_tokens", or "" (there is none).
+  std::string token_limit_field = "max_tokens";
+  bool many_samples = false;  // reads n; else one call a sample
+  bool seed = true;
+  bool sampling = true;     // temperature and top_p; reasoning models refuse them
+  bool system_role = true;  // else system texts go before the first of the user's
+  bool streaming = false;
+  bool stream_usage = true;  // reads stream_options.include_usage
+};
+
+struct Endpoint {
+  std::string base_url;  // "https://host/v1"
+  std::string model;
+  std::string key_variable;  // environment variable that holds the key; empty: no key is sent
+  Capabilities can = {};
+  RetryPolicy retry = {};
+  std::chrono::milliseconds connect_limit{5'000};
+  std::chrono::milliseconds total_limit{600'000};  // of one call with its retries and waits
+  int max_concurrent_calls = 4;
+  size_t max_reply_bytes = size_t{50} << 20;
+};
+
+// Fields: base_url, model, key_variable, connect_limit_s, total_limit_s, max_retries,
+// max_concurrent_calls, and can = {the names above}. kBadInput names what is off.
+Result<Endpoint> EndpointFrom(const JsonReader& json);
+
+// kConfig for an address that is not http(s) or holds a name and password: errors show addresses.
+Status CheckAddress(const std::string& base_url);
+
+// The JSON of one call for `samples` samples, the first of which is the request's `first_sample`-th
+// (each has a seed of its own).
+std::string RequestBody(const Endpoint& endpoint, const ChatRequest& request, int first_sample,
+                        int samples);
+
+}  // namespace warpsmith::models
+
+#endif  // WARPSMITH_AGENT_MODELS_ENDPOINT_H_

@@ -1,0 +1,42 @@
+// Replies kept in a file of lines, so that a run is replayed or resumed without asking again.
+//
+//   {"schema":"warpsmith.chat","version":1}
+//   {"id":"<RequestId>","asker":"lowering","reply":{...}}      and "request":{...} where it is kept
+//
+// Lines are only appended; a torn last line is what a kill left, and is ignored.
+#ifndef WARPSMITH_AGENT_MODELS_RECORDED_H_
+#define WARPSMITH_AGENT_MODELS_RECORDED_H_
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "core/chat_model.h"
+
+namespace warpsmith::models {
+
+using RecordedReplies = std::map<std::string, ChatReply, std::less<>>;  // by RequestId
+
+// `source` names the text in errors. kBadInput for what is no recording, with the line; kVersion
+// for another version. Of two replies to one request the first counts.
+Result<RecordedReplies> ReadRecording(const std::string& source, std::string_view text);
+
+// Complete: the recorded reply; kNotRecorded, with the asker, for any other request.
+Result<std::unique_ptr<ChatModel>> OpenRecording(const std::filesystem::path& path);
+
+enum class Keep {
+  kReplies,   // what a replay needs
+  kRequests,  // prompts too: they may hold the user's sources
+};
+
+// Asks `model` what the file does not answer yet, and has the reply on the disk before it gives
+// it. Made if it is missing. `model` must outlive it. kBusy while another process records there.
+Result<std::unique_ptr<ChatModel>> RecordTo(const std::filesystem::path& path, ChatModel* model,
+                                            Keep keep);
+
+}  // namespace warpsmith::models
+
+#endif  // WARPSMITH_AGENT_MODELS_RECORDED_H_

@@ -1,0 +1,49 @@
+#include "agent/node.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "store/contender_json.h"
+
+namespace warpsmith::agent {
+namespace {
+
+// The part cannot have become faster than this, nor slower than its inverse: beyond it the share
+// was wrong.
+constexpr double kSmallestPart = 0.02;
+
+}  // namespace
+
+std::optional<Node> NodeOf(const Step& step, Mode mode) {
+  if (!std::holds_alternative<Passed>(step.verdict.outcome)) return std::nullopt;
+  const ModeTiming* timing = FindComparison(step.verdict, mode);
+  if (timing == nullptr) timing = FindTiming(step.verdict, mode);
+  if (timing == nullptr || !(timing->candidate.median_us > 0)) return std::nullopt;
+  Node node;
+  node.step = step.index;
+  node.candidate = step.candidate;
+  node.id = CandidateId(step.candidate);
+  node.technique = step.candidate.provenance.technique;
+  node.toolchain = step.verdict.evidence.toolchain;
+  node.time_us = store::Rounded(timing->candidate.median_us);
+  node.score = -std::log(node.time_us);
+  if (!timing->comparisons.empty() && timing->comparisons.front().ratio > 0) {
+    const Comparison& bar = timing->comparisons.front();
+    node.ratio = store::Rounded(bar.ratio);
+    node.interval = {store::Rounded(bar.interval.lo), store::Rounded(bar.interval.hi)};
+    node.score = std::log(*node.ratio);
+  }
+  return node;
+}
+
+double WholeLogGain(double part_log_gain, double share) {
+  return -std::log((1 - share) + share * std::exp(-part_log_gain));
+}
+
+double PartLogGain(double whole_log_gain, double share) {
+  const double part = (std::exp(-whole_log_gain) - (1 - share)) / share;
+  if (part < kSmallestPart) return whole_log_gain;
+  return -std::log(std::min(part, 1 / kSmallestPart));
+}
+
+}  // namespace warpsmith::agent

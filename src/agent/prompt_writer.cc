@@ -1,0 +1,229 @@
+#include "agent/prompt_writer.h"
+
+#include "agent/knowledge/gain_text.h"
+#include "agent/prompts/line_diff.h"
+#include "agent/role.h"
+#include "base/display_text.h"
+#include "judge/profile/render.h"
+
+namespace warpsmith::agent {
+namespace {
+
+using knowledge::GainText;
+using knowledge::RatioText;
+using prompts::Edits;
+using prompts::PromptId;
+using prompts::Values;
+
+constexpr size_t kMaxLogBytes = 6'000, kMaxChangeBytes = 10'000;
+
+// The log's beginning: later messages often follow from the first.
+std::string Shortened(const std::string& log) {
+  if (log.size() <= kMaxLogBytes) return log;
+  return log.substr(0, log.rfind('\n', kMaxLogBytes)) + "\n(more follows)\n";
+}
+
+std::string ProfileText(const Node& node) {
+  if (node.report.kernels.empty()) return "none: no profile could be taken\n";
+  return profile::ModelBlock(node.report);
+}
+
+std::string OrNone(const std::string& text) { return text.empty() ? "nothing" : text; }
+
+void PutCode(const Candidate& candidate, Values& values) {
+  values["sources"] = prompts::SourcesText(candidate.sources);
+  values["plan"] = prompts::PlanText(candidate.form, candidate.plan);
+}
+
+std::string VariantText(const Node& node, size_t number) {
+  std::string text = "## Variant " + std::to_string(number) + ": score " +
+                     (node.ratio.has_value() ? RatioText(*node.ratio) : "unknown") + "\n\n";
+  text += prompts::SourcesText(node.candidate.sources);
+  if (node.candidate.form == Form::kKernel) {
+    text += "\nIts launch plan:\n" +
+            prompts::Fenced(prompts::PlanText(Form::kKernel, node.candidate.plan));
+  }
+  return text + "\n";
+}
+
+std::string PartsText(std::span<const PartKernel> parts) {
+  std::string text;
+  for (const PartKernel& part : parts) {
+    text += "## " + ForTerminal(part.name) + "\n\n" + prompts::Fenced(part.facts) +
+            "\nIts kernel:\n\n" + prompts::SourcesText(part.candidate.sources);
+    if (part.candidate.form == Form::kKernel) {
+      text += "\nIts launch plan:\n" +
+              prompts::Fenced(prompts::PlanText(Form::kKernel, part.candidate.plan));
+    }
+    text += "\n";
+  }
+  return text;
+}
+
+}  // namespace
+
+PromptWriter::PromptWriter(const Settings& settings, const Task& task, const DeviceInfo& device)
+    : settings_(settings),
+      task_(task),
+      form_(settings.form),
+      device_(device.name + " (" + device.architecture + ")"),
+      facts_(prompts::TaskFacts(task)),
+      reference_(prompts::ReferenceText(task)) {}
+
+ChatRequest PromptWriter::Ask(std::string_view role, PromptId prompt, const Values& values) const {
+  const Result<std::string> text = Render(prompts::Prompts::Embedded().Get(prompt), values);
+  CHECK(text.ok());  // our own templates and our own values
+  ChatRequest request;
+  request.asker = role;
+  request.messages = {{"user", *text}};
+  request.sampling = settings_.sampling;
+  return request;
+}
+
+ChatRequest PromptWriter::AskForCode(std::string_view role, PromptId prompt, Values values,
+                                     Edits edits) const {
+  values["device"] = device_;
+  values["task_name"] = task_.name;
+  values["task_facts"] = facts_;
+  values["reply_format"] = prompts::ReplyFormat(form_, edits);
+  return Ask(role, prompt, values);
+}
+
+ChatRequest PromptWriter::Bootstrap(const Attempt& attempt) const {
+  ChatRequest request = AskForCode(role::kBootstrap, PromptId::kBootstrap,
+                                   {{"reference", reference_}}, Edits::kNotOffered);
+  if (attempt.number > 1) {
+    request.messages.front().text += "\nEarlier versions failed; this is version " +
+                                     std::to_string(attempt.number) +
+                                     ": write the plainest code.\n";
+  }
+  return request;
+}
+
+ChatRequest PromptWriter::Join(const Attempt& attempt, std::span<const PartKernel> parts) const {
+  ChatRequest request =
+      AskForCode(role::kBootstrap, PromptId::kJoin,
+                 {{"reference", reference_}, {"parts", PartsText(parts)}}, Edits::kNotOffered);
+  if (attempt.number > 1) {
+    request.messages.front().text += "\nEarlier versions failed; this is version " +
+                                     std::to_string(attempt.number) +
+                                     ": join the parts as they are, without fusing any.\n";
+  }
+  return request;
+}
+
+ChatRequest PromptWriter::Lowering(const Attempt& attempt, const Node& node,
+                                   const Background& known) const {
+  const Option& option = attempt.option;
+  Values values{{"technique", option.technique},
+                {"target", option.target.empty() ? "the whole program" : option.target},
+                {"expected_gain", ExpectationText(option)},
+                {"technique_notes", OrNone(known.technique)},
+                {"notes", OrNone(known.notes)},
+                {"states", prompts::StatesText(node.states)},
+                {"profile", ProfileText(node)},
+                {"history", OrNone(known.history)},
+                {"documents", OrNone(known.documents)}};
+  PutCode(node.candidate, values);
+  return AskForCode(role::kLowering, PromptId::kLowering, std::move(values), Edits::kOffered);
+}
+
+ChatRequest PromptWriter::OwnIdea(const Node& node, const Background& known) const {
+  Values values{{"reference", reference_},          {"states", prompts::StatesText(node.states)},
+                {"profile", ProfileText(node)},     {"history", OrNone(known.history)},
+                {"knowledge", OrNone(known.notes)}, {"documents", OrNone(known.documents)}};
+  PutCode(node.candidate, values);
+  return AskForCode(role::kLowering, PromptId::kOwnIdea, std::move(values), Edits::kOffered);
+}
+
+ChatRequest PromptWriter::Improve(const Attempt& attempt, const Node& node) const {
+  Values values{{"attempt", std::to_string(attempt.number)}, {"profile", ProfileText(node)}};
+  PutCode(node.candidate, values);
+  return AskForCode(role::kLowering, PromptId::kImprove, std::move(values), Edits::kOffered);
+}
+
+ChatRequest PromptWriter::Contrastive(const Attempt& attempt, std::span<const Node* const> variants,
+                                      const std::string& documents) const {
+  CHECK(!variants.empty());
+  std::string exemplars;
+  for (size_t i = 0; i < variants.size(); ++i) exemplars += VariantText(*variants[i], i + 1);
+  Values values{{"attempt", std::to_string(attempt.number)},
+                {"reference", reference_},
+                {"exemplars", exemplars},
+                {"profile", ProfileText(*variants.front())},
+                {"documents", OrNone(documents)}};
+  return AskForCode(role::kLowering, PromptId::kContrastive, std::move(values), Edits::kNotOffered);
+}
+
+ChatRequest PromptWriter::Repair(const Attempt& attempt) const {
+  CHECK(attempt.failed.has_value());
+  Values values{
+      {"attempt", std::to_string(attempt.failures)},
+      {"failure", attempt.failure},
+      {"log", Shortened(attempt.log)},
+      {"reference", reference_},
+      {"technique", IsFirst(attempt) ? "a first correct version" : attempt.option.technique}};
+  PutCode(*attempt.failed, values);
+  return AskForCode(role::kRepair, PromptId::kRepair, std::move(values), Edits::kOffered);
+}
+
+ChatRequest PromptWriter::States(const Node& node) const {
+  return Ask(role::kState, PromptId::kStateExtractor,
+             {{"states", prompts::StatesText(node.states)},
+              {"profile", ProfileText(node)},
+              {"sources", prompts::SourcesText(node.candidate.sources)},
+              {"known_states", prompts::KnownStatesText()}});
+}
+
+ChatRequest PromptWriter::Review(const Reviewed& step) const {
+  return Ask(role::kReview, PromptId::kStepReview,
+             {{"device", device_},
+              {"state", step.state},
+              {"technique", step.technique},
+              {"expected_gain", step.expected},
+              {"measured_gain", step.measured},
+              {"states", prompts::StatesText(step.before->states)},
+              {"profile", ProfileText(*step.before)},
+              {"states_after", prompts::StatesText(step.after->states)},
+              {"profile_after", ProfileText(*step.after)},
+              {"change", prompts::SourcesDiff(step.before->candidate.sources,
+                                              step.after->candidate.sources, kMaxChangeBytes)},
+              {"notes", OrNone(step.notes)}});
+}
+
+ChatRequest PromptWriter::Doubts(const Node& node) const {
+  Values values{{"task_name", task_.name}, {"task_facts", facts_}, {"reference", reference_}};
+  PutCode(node.candidate, values);
+  return Ask(role::kDoubts, PromptId::kSoftVerification, values);
+}
+
+ChatRequest WithComplaint(const Attempt& attempt) {
+  CHECK(attempt.request.has_value());
+  ChatRequest request = *attempt.request;
+  if (attempt.complaint.empty()) return request;
+  request.messages.front().text +=
+      "\n# An earlier reply\n\nAn earlier reply to this prompt (number " +
+      std::to_string(attempt.failures) +
+      ") could not be used: " + ForTerminal(attempt.complaint, 300) +
+      "\nReply in the format above.\n";
+  return request;
+}
+
+std::string ExpectationText(const Option& option) {
+  std::string text = GainText(option.expected_gain);
+  if (!option.target.empty()) text += " on " + option.target;
+  if (option.share < 1) {
+    text += ", " + GainText(WholeLogGain(option.expected_gain, option.share)) + " on the whole";
+  }
+  return text;
+}
+
+std::string MeasurementText(const Node& before, const Node& after) {
+  std::string text = GainText(LogGain(before, after));
+  if (!before.ratio.has_value() || !after.ratio.has_value()) return text;
+  return text + " (ratio to the bar " + RatioText(*before.ratio) + " -> " +
+         RatioText(*after.ratio) + " [" + RatioText(after.interval.lo) + ", " +
+         RatioText(after.interval.hi) + "])";
+}
+
+}  // namespace warpsmith::agent

@@ -1,0 +1,72 @@
+// The questions that the agent asks, filled in from its templates (src/agent/prompts/prompts).
+#ifndef WARPSMITH_AGENT_PROMPT_WRITER_H_
+#define WARPSMITH_AGENT_PROMPT_WRITER_H_
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "agent/attempt.h"
+#include "agent/node.h"
+#include "agent/prompts/prompt_values.h"
+#include "agent/prompts/prompts.h"
+#include "agent/settings.h"
+#include "core/chat_model.h"
+#include "core/device.h"
+#include "core/task.h"
+
+namespace warpsmith::agent {
+
+class PromptWriter {
+ public:
+  PromptWriter(const Settings& settings, const Task& task, const DeviceInfo& device);
+
+  ChatRequest Bootstrap(const Attempt& attempt) const;
+  // `parts` in the order in which they run.
+  ChatRequest Join(const Attempt& attempt, std::span<const PartKernel> parts) const;
+  struct Background {
+    std::string technique;  // how the option's technique is done
+    std::string notes;      // knowledge::Render
+    std::string history, documents;
+  };
+  ChatRequest Lowering(const Attempt& attempt, const Node& node, const Background& known) const;
+  ChatRequest OwnIdea(const Node& node, const Background& known) const;
+  ChatRequest Improve(const Attempt& attempt, const Node& node) const;
+  // `variants`: the best first.
+  ChatRequest Contrastive(const Attempt& attempt, std::span<const Node* const> variants,
+                          const std::string& documents) const;
+  // Of attempt.failed.
+  ChatRequest Repair(const Attempt& attempt) const;
+
+  ChatRequest States(const Node& node) const;
+  struct Reviewed {
+    const Node* before = nullptr;
+    const Node* after = nullptr;
+    std::string state, technique, expected, measured, notes;
+  };
+  ChatRequest Review(const Reviewed& step) const;
+  ChatRequest Doubts(const Node& node) const;
+
+ private:
+  ChatRequest Ask(std::string_view role, prompts::PromptId prompt,
+                  const prompts::Values& values) const;
+  ChatRequest AskForCode(std::string_view role, prompts::PromptId prompt, prompts::Values values,
+                         prompts::Edits edits) const;
+
+  const Settings& settings_;
+  const Task& task_;
+  const Form form_;
+  const std::string device_, facts_, reference_;
+};
+
+// The attempt's request, and what was wrong with an earlier reply to it.
+ChatRequest WithComplaint(const Attempt& attempt);
+
+// "1.08x on kernel 2", for a prompt.
+std::string ExpectationText(const Option& option);
+// "1.31x (ratio to the bar 0.902x -> 1.18x [1.17x, 1.19x])"
+std::string MeasurementText(const Node& before, const Node& after);
+
+}  // namespace warpsmith::agent
+
+#endif  // WARPSMITH_AGENT_PROMPT_WRITER_H_

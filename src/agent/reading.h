@@ -1,0 +1,28 @@
+// From a reply to a proposal.
+#ifndef WARPSMITH_AGENT_READING_H_
+#define WARPSMITH_AGENT_READING_H_
+
+#include "agent/asker.h"
+#include "agent/attempt.h"
+#include "agent/settings.h"
+#include "core/proposer.h"
+
+namespace warpsmith::agent {
+
+// The rule that a reply without a candidate is rejected by.
+inline constexpr std::string_view kReplyRule = "reply";
+// And one that says that the technique cannot apply.
+inline constexpr std::string_view kDeclinedRule = "declined";
+
+// What the model was shown last: the code to change, or an empty candidate of the form that is
+// wanted. Its flags and toolchain are ours.
+Candidate ShownTo(const Attempt& attempt, const Candidate* node, Form form);
+
+// Never fails: where the answer holds no candidate the proposal is a refusal, and the reply's text
+// is its only source, as evidence. The technique that the reply names goes into the attempt.
+Proposal Read(const Answer& answer, const ChatRequest& request, const Candidate& shown,
+              Attempt& attempt);
+
+}  // namespace warpsmith::agent
+
+#endif  // WARPSMITH_AGENT_READING_H_

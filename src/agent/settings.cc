@@ -1,0 +1,147 @@
+#include "agent/settings.h"
+
+#include <charconv>
+#include <nlohmann/json.hpp>
+
+#include "agent/prompts/prompts.h"
+#include "base/json_reader.h"
+#include "core/serialize.h"
+
+namespace warpsmith::agent {
+namespace {
+
+using nlohmann::json;
+
+constexpr Style kStyles[] = {Style::kMaic, Style::kMinimal, Style::kContrastive};
+
+// The chat format's own words for sampling.
+json SamplingJson(const ChatSampling& sampling) {
+  ChatRequest request;
+  request.sampling = sampling;
+  return ToJson(request);
+}
+
+json SettingsJson(const Settings& settings) {
+  return {{"style", Name(settings.style)},
+          {"memory", settings.memory == Memory::kKept},
+          {"full_profiles", settings.profiles == Profiles::kFull},
+          {"program", settings.form == Form::kProgram},
+          {"breadth", settings.breadth},
+          {"depth", settings.depth},
+          {"top_k", settings.top_k},
+          {"repairs", settings.repairs},
+          {"bootstrap_repairs", settings.bootstrap_repairs},
+          {"states", settings.asks_states},
+          {"reviews", settings.asks_reviews},
+          {"doubts", settings.asks_doubts},
+          {"knowledge_bytes", settings.knowledge_bytes},
+          {"request", SamplingJson(settings.sampling)}};
+}
+
+json PromptVersions() {
+  json versions = json::object();
+  for (int id = 0; id <= static_cast<int>(prompts::PromptId::kReplyEdits); ++id) {
+    const prompts::PromptTemplate& prompt =
+        prompts::Prompts::Embedded().Get(static_cast<prompts::PromptId>(id));
+    versions[prompt.name] = prompt.version;
+  }
+  return versions;
+}
+
+// Only where there are any: a run without parts begins as it always did.
+void PutParts(const std::vector<PartKernel>& parts, json& text) {
+  text["parts"] = json::array();
+  for (const PartKernel& part : parts) {
+    text["parts"].push_back(
+        {{"name", part.name}, {"facts", part.facts}, {"candidate", ToJson(part.candidate)}});
+  }
+  const prompts::PromptTemplate& join = prompts::Prompts::Embedded().Get(prompts::PromptId::kJoin);
+  text["prompts"][join.name] = join.version;
+}
+
+Result<std::vector<PartKernel>> PartsFrom(const JsonReader& json) {
+  std::vector<PartKernel> parts;
+  for (const JsonReader& item : TRY(json.Items())) {
+    PartKernel& part = parts.emplace_back();
+    part.name = TRY(item.At("name").String());
+    part.facts = TRY(item.At("facts").String());
+    part.candidate = TRY(CandidateFrom(item.At("candidate")));
+  }
+  return parts;
+}
+
+Result<int> Count(const JsonReader& json, std::string_view key) {
+  constexpr int64_t kMost = 1 << 20;
+  return static_cast<int>(TRY(json.At(key).IntIn(0, kMost)));
+}
+
+Result<Style> StyleFrom(const JsonReader& json) {
+  const std::string name = TRY(json.String());
+  for (const Style style : kStyles) {
+    if (Name(style) == name) return style;
+  }
+  return json.Bad("maic, minimal or contrastive");
+}
+
+Result<Settings> SettingsFrom(const JsonReader& json) {
+  Settings settings;
+  settings.style = TRY(StyleFrom(json.At("style")));
+  settings.memory = TRY(json.At("memory").Bool()) ? Memory::kKept : Memory::kNone;
+  settings.profiles = TRY(json.At("full_profiles").Bool()) ? Profiles::kFull : Profiles::kTimesOnly;
+  settings.form = TRY(json.At("program").Bool()) ? Form::kProgram : Form::kKernel;
+  settings.breadth = TRY(Count(json, "breadth"));
+  settings.depth = TRY(Count(json, "depth"));
+  settings.top_k = TRY(Count(json, "top_k"));
+  settings.repairs = TRY(Count(json, "repairs"));
+  settings.bootstrap_repairs = TRY(Count(json, "bootstrap_repairs"));
+  settings.asks_states = TRY(json.At("states").Bool());
+  settings.asks_reviews = TRY(json.At("reviews").Bool());
+  settings.asks_doubts = TRY(json.At("doubts").Bool());
+  settings.knowledge_bytes = static_cast<size_t>(TRY(Count(json, "knowledge_bytes")));
+  settings.sampling = TRY(ChatRequestFrom(json.At("request"))).sampling;
+  return settings;
+}
+
+}  // namespace
+
+std::string_view Name(Style style) {
+  switch (style) {
+    case Style::kMaic:
+      return "maic";
+    case Style::kMinimal:
+      return "minimal";
+    case Style::kContrastive:
+      return "contrastive";
+  }
+  std::abort();
+}
+
+std::string TextOf(const Beginning& beginning) {
+  json text{{"settings", SettingsJson(beginning.settings)},
+            {"prompts", PromptVersions()},
+            {"seed", std::to_string(beginning.seed)},
+            {"batch", beginning.batch}};
+  if (beginning.start.has_value()) text["start"] = ToJson(*beginning.start);
+  if (!beginning.parts.empty()) PutParts(beginning.parts, text);
+  return text.dump();
+}
+
+Result<Beginning> BeginningFrom(const std::string& source, const std::string& text) {
+  const json parsed = TRY(ParseJson(source, text));
+  const JsonReader root(source, parsed);
+  Beginning beginning;
+  beginning.settings = TRY(SettingsFrom(root.At("settings")));
+  const std::string seed = TRY(root.At("seed").String());
+  const auto read = std::from_chars(seed.data(), seed.data() + seed.size(), beginning.seed);
+  if (read.ec != std::errc() || read.ptr != seed.data() + seed.size()) {
+    return root.At("seed").Bad("a whole number in quotes, below 2^64");
+  }
+  beginning.batch = TRY(Count(root, "batch"));
+  if (root.Has("parts")) beginning.parts = TRY(PartsFrom(root.At("parts")));
+  if (root.Has("start")) beginning.start = TRY(CandidateFrom(root.At("start")));
+  return beginning;
+}
+
+Form FormFor(const Task& task) { return task.forms.empty() ? Form::kKernel : task.forms.front(); }
+
+}  // namespace warpsmith::agent

@@ -1,0 +1,19 @@
+#include "base/build_info.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+namespace warpsmith {
+namespace {
+
+TEST(BuildInfo, NamesTheBuild) {
+  EXPECT_FALSE(build_info::Version().empty());
+  EXPECT_FALSE(build_info::Compiler().empty());
+  EXPECT_TRUE(std::filesystem::exists(std::filesystem::path(build_info::CudaRoot()) / "include"));
+  EXPECT_TRUE(std::filesystem::exists(std::filesystem::path(build_info::SourceRoot()) / "cmake" /
+                                      "modules.txt"));
+}
+
+}  // namespace
+}  // namespace warpsmith

@@ -1,0 +1,46 @@
+#include "base/compression.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+
+namespace warpsmith {
+namespace {
+
+TEST(Compression, RoundTrips) {
+  EXPECT_TRUE(rc::check([](const std::string& bytes) {
+    RC_ASSERT(Decompress("x", Compress(bytes)).value() == bytes);
+  }));
+  const std::string large(3'000'000, 'a');
+  EXPECT_LT(Compress(large).size(), 1000U);
+  EXPECT_EQ(Decompress("x", Compress(large)).value(), large);
+  EXPECT_EQ(Decompress("x", Compress("")).value(), "");
+}
+
+TEST(Compression, RefusesWhatExpandsTooFar) {
+  const std::string bomb = Compress(std::string(10'000'000, '\0'));
+  EXPECT_FALSE(Decompress("x", bomb, 9'999'999).ok());
+  EXPECT_TRUE(Decompress("x", bomb, 10'000'000).ok());
+}
+
+TEST(Compression, RefusesEveryTruncation) {
+  const std::string whole = Compress("the quick brown fox jumps over the lazy dog");
+  for (size_t size = 0; size < whole.size(); ++size) {
+    const auto expanded = Decompress("fox.zst", whole.substr(0, size));
+    ASSERT_FALSE(expanded.ok()) << size;
+    EXPECT_THAT(expanded.error().message, ::testing::HasSubstr("fox.zst"));
+  }
+}
+
+TEST(Compression, NeverCrashesOnGarbage) {
+  EXPECT_TRUE(rc::check([](const std::string& bytes) { (void)Decompress("x", bytes, 1000); }));
+  const std::string whole = Compress("the quick brown fox jumps over the lazy dog");
+  for (size_t i = 0; i < whole.size(); ++i) {
+    std::string garbled = whole;
+    garbled[i] = static_cast<char>(garbled[i] ^ 0x55);
+    (void)Decompress("x", garbled, 1000);
+  }
+}
+
+}  // namespace
+}  // namespace warpsmith

@@ -1,0 +1,50 @@
+#include "base/foreign_file.h"
+
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+
+#include "base/file.h"
+#include "base/spawn.h"
+
+namespace warpsmith {
+namespace {
+
+namespace fs = std::filesystem;
+
+class ForeignFile : public ::testing::Test {
+ protected:
+  fs::path At(const char* name) const { return folder_.path() / name; }
+  ErrorCode CodeOf(const char* name) const {
+    const auto read = ReadForeignFile(At(name), 100);
+    return read.ok() ? ErrorCode::kInternal : read.error().code;
+  }
+  TemporaryDirectory folder_ = TemporaryDirectory::Create("foreign").value();
+};
+
+TEST_F(ForeignFile, GivesTheBeginningOfAFile) {
+  ASSERT_TRUE(WriteFileAtomic(At("file"), std::string(200'000, 'x') + "end").ok());
+  EXPECT_EQ(ReadForeignFile(At("file"), 3).value(), "xxx");
+  EXPECT_EQ(ReadForeignFile(At("file"), 0).value(), "");
+  EXPECT_EQ(ReadForeignFile(At("file"), 1 << 20).value().size(), 200'003U);
+}
+
+TEST_F(ForeignFile, ReadsNothingElseAndWaitsForNothing) {
+  ASSERT_TRUE(WriteFileAtomic(At("file"), "text").ok());
+  fs::create_symlink(At("file"), At("link"));
+  fs::create_symlink("/dev/zero", At("endless"));
+  ASSERT_EQ(mkfifo(At("pipe").c_str(), 0600), 0);
+  fs::create_directory(At("folder"));
+  const FileDescriptor socket_file(socket(AF_UNIX, SOCK_STREAM, 0));
+  sockaddr_un name{AF_UNIX, {}};
+  At("socket").string().copy(name.sun_path, sizeof(name.sun_path) - 1);
+  ASSERT_EQ(bind(socket_file.number(), reinterpret_cast<sockaddr*>(&name), sizeof(name)), 0);
+  for (const char* other : {"link", "endless", "pipe", "folder", "socket"}) {
+    EXPECT_EQ(CodeOf(other), ErrorCode::kBadInput) << other;
+  }
+  EXPECT_EQ(CodeOf("absent"), ErrorCode::kNoInput);
+}
+
+}  // namespace
+}  // namespace warpsmith

@@ -1,0 +1,148 @@
+#include "gemm_library/choice.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <limits>
+#include <utility>
+
+#include "hgemm/cost_model.h"
+
+namespace warpsmith::gemm_library {
+namespace {
+
+constexpr size_t kNeighbours = 3, kMostKernels = 4;
+constexpr double kNearDoublings = 1;  // in every extent
+// Of a matrix, where nothing was measured.
+constexpr int64_t kMostElements = (int64_t{1} << 31) - 1;
+
+hgemm::Layout LayoutOf(const Problem& problem) {
+  return problem.transpose_b ? hgemm::Layout::kTN : hgemm::Layout::kNN;
+}
+
+bool SameKind(const hgemm::CatalogueRow& row, const Problem& problem) {
+  return row.problem.layout == LayoutOf(problem) && row.problem.dtype == problem.dtype;
+}
+
+// "1.797 [1.785, 1.809] x cublaslt-auto (device), certified on NVIDIA H200, 2026-11-21T11:01:41Z"
+std::string EvidenceText(const hgemm::CatalogueRow& row) {
+  const hgemm::CatalogueResult& result = hgemm::Deciding(row.results);
+  std::array<char, 128> numbers{};
+  std::snprintf(numbers.data(), numbers.size(), "%.3f [%.3f, %.3f] x ", result.ratio,
+                result.interval.lo, result.interval.hi);
+  return numbers.data() + result.baseline + " (" + std::string(Name(result.mode)) + "), " +
+         row.level + " on " + row.device + ", " + row.date;
+}
+
+// Of a row that chose it.
+std::string WhyCublasLt(const hgemm::CatalogueRow& row) {
+  return hgemm::IsAgainstTheRule(row)
+             ? ": by hand, by another version's rule, or until its kernel is compared"
+             : ": its kernel was slower in the mean of its modes, or by more than 1 % in one";
+}
+
+// Doublings between two shapes; infinite when one extent is further off than a neighbour's may be.
+double Distance(const hgemm::Problem& row, const Problem& problem) {
+  double sum = 0;
+  for (const auto& [a, b] : {std::pair(row.m, problem.m), {row.n, problem.n}, {row.k, problem.k}}) {
+    const double doublings = std::fabs(std::log2(static_cast<double>(a) / static_cast<double>(b)));
+    if (doublings > kNearDoublings + 1e-9) return std::numeric_limits<double>::infinity();
+    sum += doublings;
+  }
+  return sum;
+}
+
+using Neighbour = std::pair<double, const hgemm::CatalogueRow*>;
+
+std::vector<Neighbour> Nearest(const Pack& pack, const Problem& problem) {
+  std::vector<Neighbour> near;
+  for (const hgemm::CatalogueRow& row : pack.catalogue.rows) {
+    const double distance = SameKind(row, problem) ? Distance(row.problem, problem)
+                                                   : std::numeric_limits<double>::infinity();
+    if (std::isfinite(distance)) near.emplace_back(distance, &row);
+  }
+  std::stable_sort(near.begin(), near.end(),
+                   [](const Neighbour& a, const Neighbour& b) { return a.first < b.first; });
+  if (near.size() > kNeighbours) near.resize(kNeighbours);
+  return near;
+}
+
+// Infinite for a family that the model does not know: a pack may be of a later version.
+double PredictedUs(const Problem& problem, const hgemm::Target& target, const Point& point) {
+  return hgemm::PredictUs({problem.m, problem.n, problem.k, LayoutOf(problem), problem.dtype},
+                          target, point);
+}
+
+bool IsValidFor(const LaunchPlan& plan, const Problem& problem) {
+  const auto valid =
+      plan.valid_when.Evaluate({{"M", problem.m}, {"N", problem.n}, {"K", problem.k}});
+  return valid.ok() && *valid != 0;
+}
+
+std::vector<size_t> Ranked(const Pack& pack, const Problem& problem, const hgemm::Target& target) {
+  std::vector<std::pair<double, size_t>> ranked;
+  for (size_t i = 0; i < pack.kernels.size(); ++i) {
+    const PackKernel& kernel = pack.kernels[i];
+    if (kernel.layout != LayoutOf(problem) || kernel.dtype != problem.dtype) continue;
+    if (!IsValidFor(kernel.plan, problem)) continue;
+    const double us = PredictedUs(problem, target, kernel.point);
+    if (std::isfinite(us)) ranked.emplace_back(us, i);
+  }
+  std::stable_sort(ranked.begin(), ranked.end());
+  std::vector<size_t> kernels;
+  for (size_t i = 0; i < std::min(kMostKernels, ranked.size()); ++i) {
+    kernels.push_back(ranked[i].second);
+  }
+  return kernels;
+}
+
+Chosen ByNeighbours(const Pack& pack, const Problem& problem, const hgemm::Target& target) {
+  const int64_t largest =
+      std::max({problem.m * problem.k, problem.k * problem.n, problem.m * problem.n});
+  if (largest > kMostElements) return {.reason = "not in the catalogue, and very large"};
+  const std::vector<Neighbour> near = Nearest(pack, problem);
+  if (near.empty()) return {.reason = "nothing of this size is in the catalogue"};
+  for (const auto& [distance, row] : near) {
+    if (row->choice == hgemm::Choice::kKernel) continue;
+    return {.reason = "not in the catalogue; of its neighbours, cuBLASLt runs " +
+                      hgemm::KeyText(*row) + WhyCublasLt(*row)};
+  }
+  std::vector<size_t> ranked = Ranked(pack, problem, target);
+  if (ranked.empty()) return {.reason = "not in the catalogue, and no kernel takes these sizes"};
+  return {.kernels = std::move(ranked),
+          .reason =
+              "not in the catalogue; the cost model's choice, since kernels won at its "
+              "neighbours, such as " +
+              hgemm::KeyText(*near.front().second)};
+}
+
+}  // namespace
+
+Chosen Choose(const Pack& pack, const Problem& problem, const hgemm::Target& target) {
+  if (problem.alpha != 1 || problem.beta != 0) {
+    return {.reason = "kernels are for alpha 1 and beta 0"};
+  }
+  if (problem.transpose_a) return {.reason = "kernels are for an A that is not transposed"};
+  for (size_t i = 0; i < pack.catalogue.rows.size(); ++i) {
+    const hgemm::CatalogueRow& row = pack.catalogue.rows[i];
+    if (!SameKind(row, problem) || row.problem.m != problem.m || row.problem.n != problem.n ||
+        row.problem.k != problem.k) {
+      continue;
+    }
+    Chosen chosen{.lt_algorithm = pack.rows[i].lt_algorithm,
+                  .lt_version = row.library,
+                  .reason = "catalogue: " + EvidenceText(row)};
+    if (row.choice == hgemm::Choice::kCublasLt) {
+      chosen.reason += WhyCublasLt(row);
+    } else if (pack.rows[i].kernel < 0) {
+      chosen.reason += ", but its kernel is not in the pack";
+    } else {
+      chosen.kernels.push_back(static_cast<size_t>(pack.rows[i].kernel));
+    }
+    return chosen;
+  }
+  return ByNeighbours(pack, problem, target);
+}
+
+}  // namespace warpsmith::gemm_library

@@ -1,0 +1,143 @@
+#include "gemm_library/choice.h"
+
+#include <gmock/gmock.h>
+
+namespace warpsmith::gemm_library {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+constexpr hgemm::Target kTarget;
+
+hgemm::CatalogueRow Row(const hgemm::Problem& problem, hgemm::Choice choice, const Point& kernel) {
+  hgemm::CatalogueRow row;
+  row.problem = problem;
+  row.device = "NVIDIA H200";
+  row.choice = choice;
+  row.kernel = kernel;
+  row.library = "cuBLASLt 13.1.0";
+  row.results = {{Mode::kDeviceHot, "cublaslt-auto", 1, 1.5, 1.5, {1.4, 1.6}}};
+  return row;
+}
+
+Pack MakeExample() {
+  Pack pack;
+  for (const int64_t size : {1024, 2048, 4096}) {
+    const hgemm::Problem problem{size, size, size};
+    const Space space = hgemm::SpaceFor(problem, kTarget);
+    const Point& point = space.points().back();
+    pack.kernels.push_back({point, problem.layout, DType::kF16,
+                            hgemm::MakeCandidate(problem, point).value().plan, ""});
+    pack.catalogue.rows.push_back(Row(problem, hgemm::Choice::kKernel, point));
+    pack.rows.push_back({static_cast<int>(pack.kernels.size()) - 1, "abcd"});
+  }
+  return pack;
+}
+
+// Kernels of wgmma, which take other sizes too; 1024, 2048 and 4096 cubed chose them.
+Pack Example(hgemm::Choice at_2048 = hgemm::Choice::kKernel) {
+  static const Pack example = MakeExample();  // spaces take a while to enumerate
+  Pack pack = example;
+  pack.catalogue.rows[1].choice = at_2048;
+  return pack;
+}
+
+TEST(ChoiceTest, AShapeOfTheCatalogueGetsItsKernel) {
+  const Chosen chosen =
+      Choose(Example(), {.m = 2048, .n = 2048, .k = 2048, .transpose_b = true}, kTarget);
+  EXPECT_THAT(chosen.kernels, ::testing::ElementsAre(1U));
+  EXPECT_THAT(chosen.reason, HasSubstr("1.500 [1.400, 1.600] x cublaslt-auto (device)"));
+}
+
+TEST(ChoiceTest, EachTypeGetsTheKernelOfItsOwnRow) {
+  Pack pack = Example();
+  hgemm::Problem problem = pack.catalogue.rows[1].problem;
+  problem.dtype = DType::kBF16;
+  const Point point = pack.kernels[0].point;
+  pack.kernels.push_back({point, problem.layout, problem.dtype,
+                          hgemm::MakeCandidate(problem, point).value().plan, ""});
+  pack.catalogue.rows.push_back(Row(problem, hgemm::Choice::kKernel, point));
+  pack.rows.push_back({3, ""});
+  for (const auto& [dtype, kernel] : {std::pair(DType::kF16, 1U), {DType::kBF16, 3U}}) {
+    const Problem asked{.m = 2048, .n = 2048, .k = 2048, .transpose_b = true, .dtype = dtype};
+    EXPECT_THAT(Choose(pack, asked, kTarget).kernels, ::testing::ElementsAre(kernel));
+    // The model too chooses among kernels of the type alone.
+    Problem near = asked;
+    near.m = 1536;
+    for (const size_t index : Choose(pack, near, kTarget).kernels) {
+      EXPECT_EQ(pack.kernels[index].dtype, dtype);
+    }
+  }
+}
+
+TEST(ChoiceTest, WhereCublasLtWasFasterItIsTakenWithItsAlgorithm) {
+  const Chosen chosen = Choose(Example(hgemm::Choice::kCublasLt),
+                               {.m = 2048, .n = 2048, .k = 2048, .transpose_b = true}, kTarget);
+  EXPECT_THAT(chosen.kernels, IsEmpty());
+  EXPECT_EQ(chosen.lt_algorithm, "abcd");
+  EXPECT_EQ(chosen.lt_version, "cuBLASLt 13.1.0");
+}
+
+TEST(ChoiceTest, SaysWhyCublasLtIsTaken) {
+  Pack pack = Example(hgemm::Choice::kCublasLt);
+  const Problem problem{.m = 2048, .n = 2048, .k = 2048, .transpose_b = true};
+  EXPECT_THAT(Choose(pack, problem, kTarget).reason, HasSubstr("until its kernel is compared"));
+  pack.catalogue.rows[1].results[0].ratio = 0.9;
+  EXPECT_THAT(Choose(pack, problem, kTarget).reason, HasSubstr("its kernel was slower"));
+}
+
+TEST(ChoiceTest, AKernelThatWasNotBuiltIsSaidToBeMissing) {
+  Pack pack = Example();
+  pack.rows[1].kernel = -1;
+  const Chosen chosen =
+      Choose(pack, {.m = 2048, .n = 2048, .k = 2048, .transpose_b = true}, kTarget);
+  EXPECT_THAT(chosen.kernels, IsEmpty());
+  EXPECT_THAT(chosen.reason, HasSubstr("its kernel is not in the pack"));
+}
+
+TEST(ChoiceTest, AnotherShapeGetsTheModelsChoiceAmongKernelsThatTakeIt) {
+  const Chosen chosen =
+      Choose(Example(), {.m = 1536, .n = 2048, .k = 3072, .transpose_b = true}, kTarget);
+  EXPECT_FALSE(chosen.kernels.empty());
+  EXPECT_THAT(chosen.reason, HasSubstr("the cost model's choice"));
+}
+
+TEST(ChoiceTest, ANeighbourThatLostGivesCublasLt) {
+  const Chosen chosen = Choose(Example(hgemm::Choice::kCublasLt),
+                               {.m = 1536, .n = 2048, .k = 3072, .transpose_b = true}, kTarget);
+  EXPECT_THAT(chosen.kernels, IsEmpty());
+  EXPECT_THAT(chosen.reason, HasSubstr("cuBLASLt runs 2048x2048x2048-TN"));
+  EXPECT_THAT(chosen.reason, HasSubstr("until its kernel is compared"));
+}
+
+TEST(ChoiceTest, WhatNothingIsKnownOfIsCublasLts) {
+  const Pack pack = Example();
+  const auto reason = [&](const Problem& problem) {
+    const Chosen chosen = Choose(pack, problem, kTarget);
+    EXPECT_THAT(chosen.kernels, IsEmpty());
+    return chosen.reason;
+  };
+  EXPECT_THAT(reason({.m = 16, .n = 2048, .k = 2048, .transpose_b = true}),
+              HasSubstr("nothing of"));
+  EXPECT_THAT(reason({.m = 2048, .n = 2048, .k = 2048}), HasSubstr("nothing of"));  // NN
+  EXPECT_THAT(reason({.m = 2048, .n = 2048, .k = 2049, .transpose_b = true}),
+              HasSubstr("no kernel takes these sizes"));
+  EXPECT_THAT(reason({.m = 2048, .n = 2048, .k = 2048, .transpose_b = true, .beta = 1}),
+              HasSubstr("alpha 1 and beta 0"));
+  EXPECT_THAT(reason({.m = 2048, .n = 2048, .k = 2048, .transpose_a = true}),
+              HasSubstr("not transposed"));
+  EXPECT_THAT(reason({.m = 2048, .n = 2048, .k = 2048, .transpose_b = true, .dtype = DType::kBF16}),
+              HasSubstr("nothing of"));
+}
+
+TEST(ChoiceTest, AFamilyThatTheModelDoesNotKnowIsNeverItsChoice) {
+  Pack pack = Example();
+  for (PackKernel& kernel : pack.kernels) kernel.point = {"later", {}};
+  const Chosen chosen =
+      Choose(pack, {.m = 1536, .n = 2048, .k = 3072, .transpose_b = true}, kTarget);
+  EXPECT_THAT(chosen.kernels, IsEmpty());
+}
+
+}  // namespace
+}  // namespace warpsmith::gemm_library

@@ -1,0 +1,241 @@
+// The whole audit with a shell script in the sanitizer's place, and one in the stand-alone run's.
+#include "judge/audit/audit.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/file.h"
+#include "base/subprocess.h"
+#include "judge/audit/testing/fake_tool.h"
+
+namespace warpsmith::audit {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+Expression E(const char* text) { return Expression::Literal(text); }
+
+// Watched by the fake tool: does as a stand-alone run does, one file at a time.
+constexpr char kSolo[] =
+    "#!/bin/sh\n"
+    "if [ \"$1\" = internal-solo-confined ]; then\n"
+    "  echo confined >>\"${0%/*}/ran\"; shift 4; exec \"$@\"\n"
+    "fi\n"
+    "dir=$1; while [ $# -gt 1 ]; do [ \"$1\" = --activity ] && file=$2; shift; done\n"
+    "[ -s \"$dir/job.json\" ] && [ -e \"$dir/image\" ] || exit 65\n"
+    "[ -n \"$file\" ] && cat \"${0%/*}/activity\" >\"$file\"\n"
+    "touch \"$dir/finished\"\n";
+constexpr char kActivityText[] =
+    R"({"version":1,"tracer":"CUPTI 1","stream":7,"calls":[[100,200,300]],)"
+    R"("records":[{"kind":"kernel","name":"k","stream":7,"start_ns":110,"end_ns":290}]})";
+constexpr char kCleanTool[] =
+    "echo $tool >>\"${0%/*}/ran\"; \"$@\"\n"
+    "say 'ERROR SUMMARY: 0 errors'\n"
+    "say 'RACECHECK SUMMARY: 0 hazards displayed (0 errors, 0 warnings)'";
+
+class WholeAudit : public ::testing::Test {
+ protected:
+  WholeAudit() : folder_(TemporaryDirectory::Create("audit").value()) {
+    WriteSolo(kSolo);
+    Write("activity", kActivityText);
+    request_.task.name = "t";
+    request_.task.tensors = {{"x", DType::kF32, Role::kInput, {E("n")}},
+                             {"y", DType::kF32, Role::kOutput, {E("n")}}};
+    request_.task.reference = {"cuda", {}};
+    request_.task.precision = "f32";
+    request_.workload = {"w", {{"n", 4}}, 1, false};
+    request_.candidate.sources = {{"k.cu", "__global__ void k() {}"}};
+    request_.candidate.entry = "k.cu";
+    request_.artifact.image = "image";
+    request_.artifact.image_sha256 = "0123";
+    request_.artifact.architecture = "sm_90a";
+    request_.artifact.kernels = {{"k"}};
+    request_.artifact.opcodes = {{"FFMA", 7}};
+    request_.solo_argv = {(folder_.path() / "solo").string()};
+    request_.sanitizer = fake::WriteFakeSanitizer(folder_.path(), kCleanTool);
+    request_.cache = folder_.path() / "cache";
+  }
+  void Write(const char* name, const std::string& text) {
+    ASSERT_TRUE(WriteFileAtomic(folder_.path() / name, text).ok());
+  }
+  void WriteSolo(const std::string& script) {
+    Write("solo", script);
+    std::filesystem::permissions(folder_.path() / "solo", std::filesystem::perms::owner_all);
+  }
+  AuditOutcome Audit() {
+    auto outcome = AuditCandidate(request_);
+    EXPECT_TRUE(outcome.ok()) << outcome.error().Line();
+    return std::move(outcome).value();
+  }
+  // "tool clean", in order.
+  static std::vector<std::string> Lines(const AuditOutcome& outcome) {
+    std::vector<std::string> lines;
+    for (const AuditReport& report : outcome.reports) {
+      lines.push_back(report.tool + (report.status == AuditStatus::kClean ? " clean" : " absent"));
+    }
+    return lines;
+  }
+
+  TemporaryDirectory folder_;
+  AuditRequest request_;
+};
+
+TEST_F(WholeAudit, AnHonestKernelIsCleanEverywhere) {
+  const AuditOutcome outcome = Audit();
+  EXPECT_FALSE(outcome.rejected.has_value()) << outcome.rejected->detail;
+  EXPECT_THAT(Lines(outcome),
+              ElementsAre("embedded-binary clean", "opcodes clean", "memcheck clean",
+                          "initcheck clean", "racecheck clean", "activity clean"));
+}
+
+TEST_F(WholeAudit, RacecheckRunsOncePerImage) {
+  Audit();
+  Audit();
+  EXPECT_EQ(ReadFile(folder_.path() / "ran").value(),
+            "memcheck\ninitcheck\nracecheck\nmemcheck\ninitcheck\n");
+  request_.artifact.image_sha256 = "4567";
+  Audit();
+  EXPECT_THAT(ReadFile(folder_.path() / "ran").value(), ::testing::EndsWith("racecheck\n"));
+}
+
+TEST_F(WholeAudit, OneCheckAlone) {
+  const auto finding = Sanitize(request_, kMemcheck);
+  ASSERT_TRUE(finding.ok()) << finding.error().Line();
+  EXPECT_EQ(std::get<AuditReport>(*finding).status, AuditStatus::kClean);
+  EXPECT_EQ(ReadFile(folder_.path() / "ran").value(), "memcheck\n");
+  request_.sanitizer = folder_.path() / "nowhere";
+  const auto absent = Sanitize(request_, kRacecheck);
+  ASSERT_TRUE(absent.ok());
+  EXPECT_EQ(std::get<AuditReport>(*absent).status, AuditStatus::kAbsent);
+}
+
+TEST_F(WholeAudit, RacesAreRememberedToo) {
+  request_.sanitizer = fake::WriteFakeSanitizer(
+      folder_.path(),
+      "echo $tool >>\"${0%/*}/ran\"; \"$@\"; say 'ERROR SUMMARY: 0 errors'\n"
+      "[ $tool = racecheck ] && say 'Error: Race reported between Write access at k+0x10'\n"
+      "say 'RACECHECK SUMMARY: 1 hazard displayed (1 error, 0 warnings)'");
+  for (int round = 0; round < 2; ++round) {
+    const AuditOutcome outcome = Audit();
+    ASSERT_TRUE(outcome.rejected.has_value());
+    EXPECT_EQ(outcome.rejected->rule, "racecheck");
+  }
+  EXPECT_EQ(ReadFile(folder_.path() / "ran").value(),
+            "memcheck\ninitcheck\nracecheck\nmemcheck\ninitcheck\n");
+}
+
+TEST_F(WholeAudit, AbsentToolsAreNamed) {
+  request_.sanitizer = "/nonexistent/compute-sanitizer";
+  request_.artifact.opcodes.clear();
+  Write("activity", R"({"version":1,"absent":"no CUPTI"})");
+  const AuditOutcome outcome = Audit();
+  EXPECT_FALSE(outcome.rejected.has_value());
+  EXPECT_THAT(Lines(outcome),
+              ElementsAre("embedded-binary clean", "opcodes absent", "memcheck absent",
+                          "initcheck absent", "racecheck absent", "activity absent"));
+  for (const AuditReport& report : outcome.reports) EXPECT_FALSE(report.detail.empty());
+}
+
+TEST_F(WholeAudit, TheFirstFindingEndsIt) {
+  request_.artifact.opcodes["HMMA.16816.F16"] = 1;
+  const AuditOutcome outcome = Audit();
+  ASSERT_TRUE(outcome.rejected.has_value());
+  EXPECT_EQ(outcome.rejected->rule, "opcodes");
+  EXPECT_FALSE(std::filesystem::exists(folder_.path() / "ran"));
+}
+
+TEST_F(WholeAudit, ScreeningStartsNoProcess) {
+  request_.level = Level::kScreened;
+  request_.solo_argv = {"/nonexistent"};
+  EXPECT_THAT(Lines(Audit()), ElementsAre("embedded-binary clean", "opcodes clean"));
+}
+
+TEST_F(WholeAudit, ForeignKernelsReject) {
+  Write("activity",
+        R"({"version":1,"tracer":"CUPTI 1","stream":7,"calls":[[100,200,300]],)"
+        R"("records":[{"kind":"kernel","name":"other","stream":7,"start_ns":110,"end_ns":290}]})");
+  const AuditOutcome outcome = Audit();
+  ASSERT_TRUE(outcome.rejected.has_value());
+  EXPECT_EQ(outcome.rejected->rule, "activity");
+}
+
+TEST_F(WholeAudit, AProgramsImageIsReadFirst) {
+  request_.candidate.form = Form::kProgram;
+  const AuditOutcome outcome = Audit();
+  ASSERT_TRUE(outcome.rejected.has_value());
+  EXPECT_EQ(outcome.rejected->rule, "imports");
+}
+
+TEST_F(WholeAudit, ProgramsRunConfined) {
+  request_.candidate.form = Form::kProgram;
+  const auto code = folder_.path() / "p.cc", library = folder_.path() / "p.so";
+  Write("p.cc", "extern \"C\" void warpsmith_call(void* const*) {}");
+  const auto built = RunProcess({"c++", "-shared", "-fPIC", "-o", library.string(), code.string()},
+                                ProcessLimits{});
+  ASSERT_TRUE(built.ok() && built->exit_status == 0);
+  request_.artifact.image = ReadFile(library).value();
+  const AuditOutcome outcome = Audit();
+  EXPECT_FALSE(outcome.rejected.has_value()) << outcome.rejected->detail;
+  EXPECT_EQ(outcome.reports.size(), 7U);
+  EXPECT_EQ(ReadFile(folder_.path() / "ran").value(),
+            "confined\nmemcheck\nconfined\ninitcheck\nconfined\nracecheck\nconfined\n");
+  request_.sandboxed = false;
+  Audit();
+  EXPECT_THAT(ReadFile(folder_.path() / "ran").value(), ::testing::EndsWith("initcheck\n"));
+}
+
+TEST_F(WholeAudit, ACandidateThatDoesNotRunIsToldAsAbsent) {
+  WriteSolo("#!/bin/sh\necho 'warpsmith: out of memory' >&2; exit 69\n");
+  const AuditOutcome outcome = Audit();
+  EXPECT_FALSE(outcome.rejected.has_value());
+  ASSERT_EQ(outcome.reports.size(), 6U);
+  EXPECT_THAT(outcome.reports[2].detail, HasSubstr("out of memory"));
+  EXPECT_THAT(outcome.reports[5].detail, HasSubstr("out of memory"));
+}
+
+TEST_F(WholeAudit, RawInputsAreHandedOn) {
+  request_.inputs = folder_.path() / "raw";
+  std::filesystem::create_directories(request_.inputs);
+  ASSERT_TRUE(WriteFileAtomic(request_.inputs / "x", "raw bytes").ok());
+  WriteSolo(std::string(kSolo) + "cat \"$dir/inputs/x\" >\"${0%/*}/seen\"\n");
+  Audit();
+  EXPECT_EQ(ReadFile(folder_.path() / "seen").value(), "raw bytes");
+  EXPECT_TRUE(std::filesystem::exists(request_.inputs / "x"));  // the link went, not what it names
+}
+
+TEST_F(WholeAudit, WhatIsNoFileInAReportsPlaceRejectsAndIsNotWaitedFor) {
+  WriteSolo(std::string(kSolo) + "[ -n \"$file\" ] && rm \"$file\" && mkfifo \"$file\"\n");
+  const AuditOutcome piped = Audit();
+  ASSERT_TRUE(piped.rejected.has_value());
+  EXPECT_EQ(piped.rejected->rule, "activity");
+  request_.sanitizer =
+      fake::WriteFakeSanitizer(folder_.path(), "\"$@\"; rm \"$log\"; ln -s /etc/passwd \"$log\"");
+  const AuditOutcome linked = Audit();
+  ASSERT_TRUE(linked.rejected.has_value());
+  EXPECT_EQ(linked.rejected->rule, "memcheck");
+}
+
+TEST_F(WholeAudit, WhatOneRunLeavesTheNextDoesNotFind) {
+  WriteSolo(std::string(kSolo) +
+            "[ -e \"$dir/left\" ] || [ \"$(cat \"$dir/image\")\" != image ] || "
+            "[ -e \"$dir/inputs\" ] && echo found >>\"${0%/*}/found\"\n"
+            "touch \"$dir/left\"; echo other >\"$dir/image\"; ln -s /etc \"$dir/inputs\"\n");
+  EXPECT_EQ(Audit().reports.size(), 6U);
+  EXPECT_FALSE(std::filesystem::exists(folder_.path() / "found"));
+}
+
+TEST(CopiesInBulk, GoesByOpcodesAndElseBySources) {
+  Candidate candidate;
+  Artifact artifact;
+  EXPECT_FALSE(CopiesInBulk(candidate, artifact));
+  candidate.sources = {{"a", "cp.reduce.async.bulk.tensor.2d"}};
+  EXPECT_TRUE(CopiesInBulk(candidate, artifact));
+  artifact.opcodes = {{"FFMA", 1}};
+  EXPECT_FALSE(CopiesInBulk(candidate, artifact));
+  artifact.opcodes["UTMASTG.2D"] = 1;
+  EXPECT_TRUE(CopiesInBulk(candidate, artifact));
+}
+
+}  // namespace
+}  // namespace warpsmith::audit

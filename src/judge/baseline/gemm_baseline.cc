@@ -1,0 +1,239 @@
+#include "judge/baseline/gemm_baseline.h"
+
+#include <array>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <span>
+#include <utility>
+
+#include "cuda/cublas.h"
+#include "judge/baseline/rival_library.h"
+
+namespace warpsmith::baseline {
+namespace {
+
+using nlohmann::json;
+
+struct LibraryRow {
+  GemmLibrary library;
+  std::string_view name;
+};
+constexpr std::array<LibraryRow, 3> kLibraries = {
+    {{GemmLibrary::kCublas, "cublas"},
+     {GemmLibrary::kLtHeuristic, "cublaslt-heuristic"},
+     {GemmLibrary::kLtAuto, "cublaslt-auto"}}};
+
+constexpr std::string_view kRivalPrefix = "lib:";
+
+std::string JoinedNames() {
+  std::string names;
+  for (const std::string& name : GemmBaselineNames()) names += (names.empty() ? "" : ", ") + name;
+  return names;
+}
+
+// The tensor's address; kBadInput when it is missing or smaller than rows x columns halves.
+Result<cuda::DevicePointer> Find(std::span<const plan::Binding> bindings, std::string_view tensor,
+                                 int64_t rows, int64_t columns) {
+  for (const plan::Binding& binding : bindings) {
+    if (binding.tensor != tensor) continue;
+    if (binding.bytes >= rows * columns * 2) return binding.address;
+    return Error{ErrorCode::kBadInput,
+                 "a GEMM baseline needs " + std::to_string(rows * columns * 2) + " bytes of " +
+                     std::string(tensor) + ", " + std::to_string(binding.bytes) + " are bound",
+                 "bind whole tensors of the workload"};
+  }
+  return Error{ErrorCode::kBadInput,
+               "a GEMM baseline needs the tensor " + std::string(tensor) + ", which is not bound",
+               "baselines of this name are for tasks with tensors A, B and C"};
+}
+
+Result<cuda::GemmOperands> OperandsOf(const cuda::GemmShape& shape,
+                                      std::span<const plan::Binding> bindings) {
+  return cuda::GemmOperands{.a = TRY(Find(bindings, "A", shape.m, shape.k)),
+                            .b = TRY(Find(bindings, "B", shape.k, shape.n)),
+                            .c = TRY(Find(bindings, "C", shape.m, shape.n))};
+}
+
+Result<plan::TimedCallable> MakeCublas(const GemmBaselineChoice& choice, SharedHandles& shared) {
+  auto cublas = TRY(shared.CublasOf(choice.shape.type));
+  return plan::TimedCallable{
+      Text(choice.name),
+      [cublas, shape = choice.shape](const cuda::Stream& stream,
+                                     std::span<const plan::Binding> bindings) -> Status {
+        return cublas->Gemm(shape, TRY(OperandsOf(shape, bindings)), stream);
+      }};
+}
+
+Result<plan::TimedCallable> MakeCublasLt(const GemmBaselineChoice& choice, SharedHandles& shared) {
+  auto matmul = TRY(shared.MatmulOf(choice.shape));
+  const cuda::LtAlgorithm algorithm = TRY(matmul->Check(*choice.algorithm));
+  auto workspace = TRY(shared.Workspace(algorithm.workspace_bytes));
+  return plan::TimedCallable{
+      Text(choice.name),
+      [matmul, algorithm, workspace, shape = choice.shape](
+          const cuda::Stream& stream, std::span<const plan::Binding> bindings) -> Status {
+        return matmul->Run(algorithm, TRY(OperandsOf(shape, bindings)), *workspace, stream);
+      }};
+}
+
+// Who must have an algorithm, who must not, and the bar, which may run either library.
+bool AlgorithmFits(const GemmBaselineName& name, bool has_algorithm) {
+  switch (name.library) {
+    case GemmLibrary::kCublas:
+    case GemmLibrary::kRival:
+      return !has_algorithm;
+    case GemmLibrary::kLtHeuristic:
+      return has_algorithm;
+    case GemmLibrary::kLtAuto:
+      return has_algorithm || !name.layout;
+  }
+  return false;
+}
+
+Result<cuda::GemmLayout> LayoutFrom(const JsonReader& reader) {
+  const std::string text = TRY(reader.String());
+  if (text == "NN") return cuda::GemmLayout::kNN;
+  if (text == "TN") return cuda::GemmLayout::kTN;
+  return reader.Bad("NN or TN");
+}
+
+Result<cuda::HalfType> TypeFrom(const JsonReader& reader) {
+  const std::string text = TRY(reader.String());
+  for (const cuda::HalfType type : {cuda::HalfType::kF16, cuda::HalfType::kBF16}) {
+    if (text == Text(type)) return type;
+  }
+  return reader.Bad("f16 or bf16");
+}
+
+Result<int64_t> ExtentFrom(const JsonReader& reader) { return reader.IntIn(1, int64_t{1} << 31); }
+
+}  // namespace
+
+Result<GemmBaselineName> ParseGemmBaselineName(std::string_view text) {
+  if (text.starts_with(kRivalPrefix)) {
+    return GemmBaselineName{GemmLibrary::kRival, {}, std::string(text.substr(kRivalPrefix.size()))};
+  }
+  std::string_view stem = text;
+  std::optional<cuda::GemmLayout> layout;
+  if (text.ends_with("-nn")) layout = cuda::GemmLayout::kNN;
+  if (text.ends_with("-tn")) layout = cuda::GemmLayout::kTN;
+  if (layout) stem.remove_suffix(3);
+  for (const LibraryRow& row : kLibraries) {
+    if (row.name == stem) return GemmBaselineName{row.library, layout};
+  }
+  return Error{ErrorCode::kUsage, "no GEMM baseline is called '" + std::string(text) + "'",
+               "choose one of: " + JoinedNames()};
+}
+
+std::string Text(const GemmBaselineName& name) {
+  if (name.library == GemmLibrary::kRival) return std::string(kRivalPrefix) + name.path;
+  std::string text(kLibraries[static_cast<size_t>(name.library)].name);
+  if (name.layout) text += *name.layout == cuda::GemmLayout::kNN ? "-nn" : "-tn";
+  return text;
+}
+
+std::string_view Text(cuda::GemmLayout layout) {
+  return layout == cuda::GemmLayout::kNN ? "NN" : "TN";
+}
+
+std::string_view Text(cuda::HalfType type) {
+  return type == cuda::HalfType::kBF16 ? "bf16" : "f16";
+}
+
+std::vector<std::string> GemmBaselineNames() {
+  std::vector<std::string> names;
+  for (const LibraryRow& row : kLibraries) {
+    names.push_back(Text(GemmBaselineName{row.library, {}}));
+    names.push_back(Text(GemmBaselineName{row.library, cuda::GemmLayout::kNN}));
+    names.push_back(Text(GemmBaselineName{row.library, cuda::GemmLayout::kTN}));
+  }
+  return names;
+}
+
+json ToJson(const GemmBaselineChoice& choice) {
+  json value = {{"version", kGemmChoiceVersion},
+                {"name", Text(choice.name)},
+                {"m", choice.shape.m},
+                {"n", choice.shape.n},
+                {"k", choice.shape.k},
+                {"layout", Text(choice.shape.layout)},
+                {"median_us", NumberToJson(choice.median_us)},
+                {"tried", choice.tried},
+                {"library", choice.library},
+                {"mode", Name(choice.mode)},
+                {"contest", choice.contest},
+                {"listed_us", NumberToJson(choice.listed_us)}};
+  if (choice.exhaustive) value["exhaustive"] = true;
+  if (choice.shape.type != cuda::HalfType::kF16) value["dtype"] = Text(choice.shape.type);
+  if (choice.algorithm) value["algorithm"] = cuda::ToHex(*choice.algorithm);
+  return value;
+}
+
+namespace {
+
+Status ReadContest(const JsonReader& reader, GemmBaselineChoice& choice) {
+  const auto mode = ModeFromName(TRY(reader.At("mode").String()));
+  if (!mode) return reader.At("mode").Bad("a timing mode");
+  choice.mode = *mode;
+  choice.contest = TRY(reader.At("contest").String());
+  choice.listed_us = TRY(reader.At("listed_us").Number());
+  if (reader.Has("exhaustive")) choice.exhaustive = TRY(reader.At("exhaustive").Bool());
+  return {};
+}
+
+}  // namespace
+
+Result<GemmBaselineChoice> GemmBaselineChoiceFrom(const JsonReader& reader) {
+  TRY(reader.OnlyFields({"version", "name", "m", "n", "k", "layout", "dtype", "median_us", "tried",
+                         "library", "algorithm", "mode", "contest", "listed_us", "exhaustive"}));
+  const int64_t version = TRY(reader.At("version").Int());
+  if (version < 1 || version > kGemmChoiceVersion) {
+    Error error = reader.At("version").Bad("version " + std::to_string(kGemmChoiceVersion));
+    error.code = ErrorCode::kVersion;
+    return error;
+  }
+  GemmBaselineChoice choice;
+  choice.name = TRY(ParseGemmBaselineName(TRY(reader.At("name").String())));
+  choice.shape = {.m = TRY(ExtentFrom(reader.At("m"))),
+                  .n = TRY(ExtentFrom(reader.At("n"))),
+                  .k = TRY(ExtentFrom(reader.At("k"))),
+                  .layout = TRY(LayoutFrom(reader.At("layout")))};
+  if (reader.Has("dtype")) choice.shape.type = TRY(TypeFrom(reader.At("dtype")));
+  choice.median_us = TRY(reader.At("median_us").Number());
+  choice.tried = static_cast<int>(TRY(reader.At("tried").IntIn(1, 1'000'000)));
+  choice.library = TRY(reader.At("library").String());
+  if (version > 1) TRY(ReadContest(reader, choice));
+  const bool has_algorithm = reader.Has("algorithm");
+  if (!AlgorithmFits(choice.name, has_algorithm)) {
+    return reader.At("algorithm")
+        .Bad("cuBLASLt's algorithm for a cublaslt baseline, none otherwise");
+  }
+  if (has_algorithm) {
+    choice.algorithm = TRY(cuda::LtAlgorithmFromHex(TRY(reader.At("algorithm").String())));
+  }
+  return choice;
+}
+
+std::string ToText(const GemmBaselineChoice& choice) { return ToJson(choice).dump(); }
+
+Result<GemmBaselineChoice> GemmBaselineChoiceFromText(const std::string& text) {
+  const json value = TRY(ParseJson("baseline choice", text));
+  return GemmBaselineChoiceFrom(JsonReader("baseline choice", value));
+}
+
+std::string CallOf(const GemmBaselineChoice& choice) {
+  if (choice.name.library == GemmLibrary::kRival) return Text(choice.name);
+  const std::string layout(Text(choice.shape.layout));
+  if (!choice.algorithm) return "cublasGemmEx " + layout;
+  return "cublasLtMatmul " + layout + " " + cuda::ToHex(*choice.algorithm);
+}
+
+Result<plan::TimedCallable> MakeGemmBaseline(const GemmBaselineChoice& choice,
+                                             SharedHandles& shared) {
+  if (choice.name.library == GemmLibrary::kRival) {
+    return MakeRivalLibrary(choice.name.path, choice.shape);
+  }
+  return choice.algorithm ? MakeCublasLt(choice, shared) : MakeCublas(choice, shared);
+}
+
+}  // namespace warpsmith::baseline

@@ -1,0 +1,44 @@
+// The hidden subcommand `warpsmith internal-solo DIR [--runs N] [--profile-window] [--activity
+// FILE]
+// [--gpu UUID]`: one candidate in a process of its own, for tools that watch processes.
+//
+// Prints nothing but errors (stderr). The exit status is that of util/error.h: 0 when all runs came
+// to their end, in which case DIR/finished was written last.
+#ifndef WARPSMITH_JUDGE_STANDALONE_SOLO_H_
+#define WARPSMITH_JUDGE_STANDALONE_SOLO_H_
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace warpsmith::standalone {
+
+inline constexpr std::string_view kSoloSubcommand = "internal-solo";
+inline constexpr int kMaxSoloRuns = 1'000'000;
+
+struct SoloOptions {
+  std::filesystem::path dir;
+  int runs = 1;
+  // A profiler is to see the runs only (ncu --profile-from-start off): one more run goes before
+  // them.
+  bool profile_window = false;
+  std::filesystem::path
+      activity;             // where to write what CUPTI saw (solo/activity_log.h); empty: not
+  std::string device_uuid;  // empty: the first device
+};
+
+// What follows the subcommand. kUsage for anything else.
+Result<SoloOptions> ParseSoloOptions(const std::vector<std::string>& arguments);
+
+// Each run is waited for before the next.
+Status RunSolo(const SoloOptions& options);
+
+// The subcommand: the process's exit status.
+int SoloMain(const std::vector<std::string>& arguments);
+
+}  // namespace warpsmith::standalone
+
+#endif  // WARPSMITH_JUDGE_STANDALONE_SOLO_H_

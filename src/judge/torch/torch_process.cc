@@ -1,0 +1,108 @@
+#include "judge/torch/torch_process.h"
+
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "base/find_program.h"
+#include "base/json_reader.h"
+#include "base/subprocess.h"
+#include "embedded/torch_peer.h"
+
+namespace warpsmith::torch {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::string_view kInstallHint =
+    "set WARPSMITH_PYTHON to a Python from 3.10 that has torch";
+constexpr size_t kMaxArgumentBytes = 128 << 10;  // Linux: MAX_ARG_STRLEN
+
+std::string_view LastLine(std::string_view text) {
+  while (!text.empty() && text.back() == '\n') text.remove_suffix(1);
+  return text.substr(text.rfind('\n') + 1);
+}
+
+std::string_view Embedded(std::string_view path) {
+  for (const EmbeddedFile& file : embedded::TorchPeer()) {
+    if (file.path == path) return file.contents;
+  }
+  CHECK(false);
+  return {};
+}
+
+}  // namespace
+
+Result<std::string> FindPython() {
+  const char* named = std::getenv("WARPSMITH_PYTHON");
+  const bool is_named = named != nullptr && *named != '\0';
+  const std::string wanted = is_named ? named : "python3";
+  if (std::optional<std::string> found = FindProgram(wanted)) return *std::move(found);
+  return Error{
+      ErrorCode::kUnavailable,
+      is_named ? "WARPSMITH_PYTHON is " + wanted + ", which cannot be run" : "no python3 in PATH",
+      std::string(kInstallHint)};
+}
+
+std::string PeerProgram(std::string_view last_lines) {
+  json files = json::object();
+  for (const EmbeddedFile& file : embedded::TorchPeer()) {
+    if (file.path.find('/') != file.path.npos) files[std::string(file.path)] = file.contents;
+  }
+  // A JSON text of strings only is a Python literal as well.
+  std::string program = "FILES = " + files.dump() + "\n";
+  program += Embedded("bootstrap.py");
+  program += last_lines;
+  CHECK(program.size() < kMaxArgumentBytes);
+  return program;
+}
+
+Result<std::vector<std::string>> TorchPeerArgv(PeerMemory memory) {
+  const std::string python = TRY(FindPython());
+  std::vector<std::string> argv{
+      python, "-c",
+      PeerProgram("from warpsmith_peer.peer import main\nsys.exit(main(sys.argv[1:]))\n")};
+  if (memory == PeerMemory::kHost) argv.emplace_back("--host-memory");
+  return argv;
+}
+
+Result<TorchInstallation> ReadProbeAnswer(const std::string& python, std::string_view output) {
+  const std::string source = "what " + python + " said about torch";
+  const json value = TRY(ParseJson(source, LastLine(output)));
+  const JsonReader reader(source, value);
+  if (reader.Has("absent")) {
+    const std::string absent = TRY(reader.At("absent").String());
+    const std::string fix = TRY(reader.At("fix").String());
+    return Error{ErrorCode::kUnavailable, python + ": " + absent, fix};
+  }
+  TorchInstallation installation;
+  installation.python = python;
+  installation.python_version = TRY(reader.At("python").String());
+  installation.torch_version = TRY(reader.At("torch").String());
+  installation.cuda_version = TRY(reader.At("cuda").String());
+  installation.device = TRY(reader.At("device").String());
+  return installation;
+}
+
+Result<TorchInstallation> Probe(std::chrono::milliseconds limit) {
+  const std::string python = TRY(FindPython());
+  ProcessLimits limits;
+  limits.wall = limit;
+  const ProcessOutcome ran =
+      TRY(RunProcess({python, "-c", std::string(Embedded("probe.py"))}, limits));
+  if (ran.timed_out) {
+    return Error{
+        ErrorCode::kUnavailable,
+        python + " did not import torch within " +
+            std::to_string(std::chrono::duration_cast<std::chrono::seconds>(limit).count()) + " s",
+        std::string(kInstallHint)};
+  }
+  if (ran.signal != 0 || ran.exit_status != 0) {
+    return Error{ErrorCode::kUnavailable,
+                 python + " failed while importing torch: " + std::string(LastLine(ran.output)),
+                 std::string(kInstallHint)};
+  }
+  return ReadProbeAnswer(python, ran.output);
+}
+
+}  // namespace warpsmith::torch

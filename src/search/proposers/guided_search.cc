@@ -1,0 +1,160 @@
+#include "search/proposers/guided_search.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <utility>
+
+namespace warpsmith::proposers {
+
+GuidedSearch::GuidedSearch(std::shared_ptr<const Terrain> terrain, uint64_t seed,
+                           const GuidedOptions& options)
+    : terrain_(std::move(terrain)),
+      options_(options),
+      log_(terrain_->size(), seed, "guided/exploration"),
+      random_(seed, "guided"),
+      correction_(terrain_),
+      best_of_arm_(terrain_->arms(), kFailedScore),
+      of_rung_(terrain_->size()) {
+  std::vector<double> promise(terrain_->arms(), kFailedScore);
+  for (int index = 0; index < terrain_->size(); ++index) {
+    double& best = promise[terrain_->Arm(index)];
+    best = std::max(best, correction_.Predict(index));
+  }
+  std::vector<int> arms(terrain_->arms());
+  std::iota(arms.begin(), arms.end(), 0);
+  random_.Shuffle(arms);  // arms of equal promise start in an order that depends on the seed
+  std::stable_sort(arms.begin(), arms.end(), [&](int a, int b) { return promise[a] > promise[b]; });
+  if (static_cast<int>(arms.size()) > options_.starting_arms) arms.resize(options_.starting_arms);
+  StartRung(std::move(arms));
+}
+
+void GuidedSearch::StartRung(std::vector<int> arms) {
+  alive_ = std::move(arms);
+  std::fill(of_rung_.begin(), of_rung_.end(), false);
+  for (int round = 0; round < quota_; ++round) {
+    wanted_.insert(wanted_.end(), alive_.begin(), alive_.end());
+  }
+}
+
+void GuidedSearch::Halve() {
+  if (alive_.size() <= 2) {
+    alive_.clear();
+    return;
+  }
+  std::vector<int> arms = std::move(alive_);
+  std::stable_sort(arms.begin(), arms.end(),
+                   [this](int a, int b) { return best_of_arm_[a] > best_of_arm_[b]; });
+  arms.resize((arms.size() + 1) / 2);
+  while (!arms.empty() && best_of_arm_[arms.back()] == kFailedScore) arms.pop_back();
+  quota_ = std::min(2 * quota_, options_.largest_quota);
+  StartRung(std::move(arms));
+}
+
+int GuidedSearch::BestPredicted(const std::vector<int>& candidates) const {
+  int best = -1;
+  for (const int index : candidates) {
+    if (log_.Proposed(index)) continue;
+    if (best < 0 || correction_.Predict(index) > correction_.Predict(best)) best = index;
+  }
+  return best;
+}
+
+int GuidedSearch::NextOfRung() {
+  while (!alive_.empty()) {
+    while (!wanted_.empty()) {
+      const int arm = wanted_.front();
+      wanted_.pop_front();
+      const int index = BestPredicted(terrain_->Members(arm));
+      if (index < 0) continue;
+      of_rung_[index] = true;
+      ++rung_pending_;
+      return index;
+    }
+    if (!RungOver()) return -1;
+    Halve();
+  }
+  return -1;
+}
+
+// The best measured points, best first.
+std::vector<int> GuidedSearch::Elite() const {
+  std::vector<int> best = log_.told();
+  const size_t count = std::min(best.size(), static_cast<size_t>(options_.elite));
+  std::partial_sort(
+      best.begin(), best.begin() + static_cast<std::ptrdiff_t>(count), best.end(),
+      [this](int a, int b) { return std::pair(-log_.Score(a), a) < std::pair(-log_.Score(b), b); });
+  best.resize(count);
+  std::erase_if(best, [this](int index) { return !(log_.Score(index) > 0); });
+  return best;
+}
+
+// Judged by what its measured neighbour reached and what the model says of the one step between
+// them: whatever the model gets wrong about both alike falls out.
+int GuidedSearch::BestNeighbour() const {
+  int best = -1;
+  double best_estimate = kFailedScore;
+  for (const int from : Elite()) {
+    const double surprise = std::log(log_.Score(from)) - correction_.Predict(from);
+    for (const int index : terrain_->Neighbours(from)) {
+      const double estimate = correction_.Predict(index) + surprise;
+      if (log_.Proposed(index) || (best >= 0 && estimate <= best_estimate)) continue;
+      best = index;
+      best_estimate = estimate;
+    }
+  }
+  return best;
+}
+
+int GuidedSearch::NextToExploit() {
+  const bool near = std::exchange(neighbours_turn_, !neighbours_turn_);
+  if (near) {
+    const int index = BestNeighbour();
+    if (index >= 0) return index;
+  }
+  std::vector<int> everywhere(terrain_->size());
+  std::iota(everywhere.begin(), everywhere.end(), 0);
+  return BestPredicted(everywhere);
+}
+
+int GuidedSearch::NextGiven() {
+  while (next_first_ < options_.first.size()) {
+    const int index = options_.first[next_first_++];
+    if (!log_.Proposed(index)) return index;
+  }
+  return -1;
+}
+
+int GuidedSearch::Pick() {
+  if (const int given = NextGiven(); given >= 0) {
+    log_.Propose(given);
+    return given;
+  }
+  if (!log_.told().empty() && random_.Uniform() < options_.exploration) {
+    return log_.DrawUnproposed();
+  }
+  int index = NextOfRung();
+  if (index < 0) index = NextToExploit();
+  if (index >= 0) log_.Propose(index);
+  return index;
+}
+
+std::vector<int> GuidedSearch::Next(int n) {
+  correction_.Fit(log_);
+  std::vector<int> batch;
+  while (static_cast<int>(batch.size()) < n) {
+    const int index = Pick();
+    if (index < 0) break;
+    batch.push_back(index);
+  }
+  return batch;
+}
+
+void GuidedSearch::Tell(int index, double score) {
+  log_.Tell(index, score);
+  double& best = best_of_arm_[terrain_->Arm(index)];
+  best = std::max(best, score);
+  if (of_rung_[index]) --rung_pending_;
+}
+
+}  // namespace warpsmith::proposers

@@ -1,0 +1,71 @@
+// Search led by a cost model.
+//
+// Halving: the arms that the model likes best start; each rung spends a quota on every arm that is
+// left, on its best-predicted unmeasured points, and the better half of the arms (by best measured
+// score) goes on to the next rung with twice the quota. Exploiting: then the unmeasured neighbours
+// of the best measured points, and the best-predicted points anywhere, in turn. A small share of
+// all proposals is random, since the model can be wrong about an arm that it never let start.
+// Points that somebody knows to be good come first, and count like others.
+// Predictions are corrected by what was measured (correction.h) before every batch.
+#ifndef WARPSMITH_SEARCH_PROPOSERS_GUIDED_SEARCH_H_
+#define WARPSMITH_SEARCH_PROPOSERS_GUIDED_SEARCH_H_
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "base/random.h"
+#include "search/proposers/correction.h"
+#include "search/proposers/search_log.h"
+#include "search/proposers/terrain.h"
+
+namespace warpsmith::proposers {
+
+struct GuidedOptions {
+  int starting_arms = 16;
+  int largest_quota = 4;        // points an arm gets in one rung
+  int elite = 4;                // measured points whose neighbours are looked at
+  double exploration = 0.06;    // share of random proposals
+  std::vector<int> first = {};  // proposed before all others, in this order
+};
+
+class GuidedSearch {
+ public:
+  static constexpr std::string_view kName = "guided";
+  GuidedSearch(std::shared_ptr<const Terrain> terrain, uint64_t seed,
+               const GuidedOptions& options = {});
+  std::vector<int> Next(int n);
+  void Tell(int index, double score);
+
+ private:
+  void StartRung(std::vector<int> arms);
+  bool RungOver() const { return wanted_.empty() && rung_pending_ == 0; }
+  void Halve();
+  int NextOfRung();
+  int NextToExploit();
+  int BestPredicted(const std::vector<int>& candidates) const;
+  std::vector<int> Elite() const;
+  int BestNeighbour() const;
+  int NextGiven();
+  int Pick();
+
+  std::shared_ptr<const Terrain> terrain_;
+  GuidedOptions options_;
+  SearchLog log_;
+  Random random_;
+  Correction correction_;
+  std::vector<double> best_of_arm_;
+  std::vector<int> alive_;     // arms of this rung; empty once the halving is over
+  std::deque<int> wanted_;     // arms that still get a point in this rung, in order
+  std::vector<bool> of_rung_;  // by index: proposed as part of the current rung
+  int rung_pending_ = 0;       // proposed for this rung and not told yet
+  int quota_ = 1;
+  bool neighbours_turn_ = true;
+  size_t next_first_ = 0;
+};
+
+}  // namespace warpsmith::proposers
+
+#endif  // WARPSMITH_SEARCH_PROPOSERS_GUIDED_SEARCH_H_

@@ -1,0 +1,189 @@
+#include "search/proposers/strategy.h"
+
+#include <gmock/gmock.h>
+#include <rapidcheck.h>
+
+#include <cmath>
+#include <set>
+
+#include "base/random.h"
+
+namespace warpsmith::proposers {
+namespace {
+
+// A full grid over three parameters in two families.
+std::shared_ptr<const Terrain> Grid(int a, int b, int c, const CostModel& model = {}) {
+  std::vector<Point> points;
+  for (const char* family : {"f", "g"}) {
+    for (int i = 0; i < a; ++i) {
+      for (int j = 0; j < b; ++j) {
+        for (int k = 0; k < c; ++k) {
+          points.push_back({family, {{"a", 1 << i}, {"b", j}, {"c", 10 * k}}});
+        }
+      }
+    }
+  }
+  return std::make_shared<Terrain>(Space("grid", std::move(points)), model, [](const Point& point) {
+    return point.family + std::to_string(point.config.at("a"));
+  });
+}
+
+// One fixed rough score a point; every seventh fails.
+double RoughScore(int index) {
+  if (index % 7 == 3) return kFailedScore;
+  return 0.5 + Random(17, std::to_string(index)).Uniform();
+}
+
+// Drives a strategy to the end in batches whose sizes and answer delays come from `seed`, and
+// returns what it proposed, in order.
+std::vector<int> Exhaust(Strategy strategy, uint64_t seed) {
+  Random random(seed, "driver");
+  std::vector<int> proposed;
+  size_t told = 0;
+  for (;;) {
+    const std::vector<int> batch = Next(strategy, 1 + static_cast<int>(random.Below(9)));
+    proposed.insert(proposed.end(), batch.begin(), batch.end());
+    const size_t held_back = batch.empty() ? 0 : random.Below(5);
+    while (told + held_back < proposed.size()) {
+      Tell(strategy, proposed[told], RoughScore(proposed[told]));
+      ++told;
+    }
+    if (batch.empty()) return proposed;
+  }
+}
+
+class EveryStrategy : public testing::TestWithParam<std::string_view> {};
+
+INSTANTIATE_TEST_SUITE_P(Strategies, EveryStrategy, testing::ValuesIn(StrategyNames()),
+                         [](const auto& info) { return std::string(info.param); });
+
+// 16 arms, of which the model likes "f1" best, by a little: twelve evaluations are not spent on one
+// point of each.
+TEST(Brief, SpendsItsFewEvaluationsOnTheBestArms) {
+  const auto terrain = Grid(8, 3, 3, [](const Point& point) {
+    return (point.family == "f" ? 1.0 : 1.1) + 0.01 * static_cast<double>(point.config.at("a"));
+  });
+  ASSERT_EQ(terrain->arms(), 16);
+  Strategy brief = MakeStrategy(kBrief, terrain, 1).value();
+  std::set<int> arms;
+  for (int batch = 0; batch < 3; ++batch) {
+    for (const int index : Next(brief, 4)) {
+      arms.insert(terrain->Arm(index));
+      Tell(brief, index, 1 / std::exp(terrain->LogPredicted(index)));
+    }
+  }
+  EXPECT_EQ(arms.size(), 5u);
+  EXPECT_TRUE(
+      arms.contains(terrain->Arm(terrain->space().Find({"f", {{"a", 1}, {"b", 0}, {"c", 0}}}))));
+  EXPECT_EQ(NameOf(brief), GuidedSearch::kName);
+}
+
+TEST(Guided, BeginsWithWhatItIsGiven) {
+  const auto terrain = Grid(4, 3, 2);
+  Strategy strategy = MakeStrategy("guided", terrain, 1, {7, 3, 7, 11}).value();
+  EXPECT_THAT(Next(strategy, 2), testing::ElementsAre(7, 3));
+  std::vector<int> rest = Next(strategy, terrain->size());
+  ASSERT_EQ(rest.size(), static_cast<size_t>(terrain->size()) - 2);
+  EXPECT_EQ(rest.front(), 11);
+  EXPECT_EQ(std::set<int>(rest.begin(), rest.end()).count(7), 0u);
+  EXPECT_EQ(MakeStrategy("random", terrain, 1, {3}).error().code, ErrorCode::kUsage);
+}
+
+TEST_P(EveryStrategy, ProposesEveryPointOnce) {
+  const bool held = rc::check("every point once, however answers are interleaved", [] {
+    const int a = *rc::gen::inRange(1, 5), b = *rc::gen::inRange(1, 5), c = *rc::gen::inRange(1, 4);
+    const auto seed = *rc::gen::arbitrary<uint64_t>();
+    const auto terrain = Grid(a, b, c);
+    std::vector<int> proposed = Exhaust(MakeStrategy(GetParam(), terrain, seed).value(), seed);
+    RC_ASSERT(static_cast<int>(proposed.size()) == terrain->size());
+    RC_ASSERT(std::set<int>(proposed.begin(), proposed.end()).size() == proposed.size());
+  });
+  EXPECT_TRUE(held);
+}
+
+TEST_P(EveryStrategy, SameSeedAndAnswersGiveTheSameProposals) {
+  const auto terrain = Grid(4, 4, 4);
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    EXPECT_EQ(Exhaust(MakeStrategy(GetParam(), terrain, seed).value(), seed),
+              Exhaust(MakeStrategy(GetParam(), terrain, seed).value(), seed));
+  }
+}
+
+TEST_P(EveryStrategy, SeedsDiffer) {
+  const auto terrain = Grid(4, 4, 4);
+  EXPECT_NE(Exhaust(MakeStrategy(GetParam(), terrain, 1).value(), 5),
+            Exhaust(MakeStrategy(GetParam(), terrain, 2).value(), 5));
+}
+
+TEST_P(EveryStrategy, SurvivesASpaceWhereEverythingFails) {
+  const auto terrain = Grid(3, 3, 3);
+  Strategy strategy = MakeStrategy(GetParam(), terrain, 1).value();
+  int proposed = 0;
+  for (std::vector<int> batch = Next(strategy, 4); !batch.empty(); batch = Next(strategy, 4)) {
+    for (const int index : batch) Tell(strategy, index, kFailedScore);
+    proposed += static_cast<int>(batch.size());
+  }
+  EXPECT_EQ(proposed, terrain->size());
+}
+
+TEST_P(EveryStrategy, HasNothingToSayAboutAnEmptySpace) {
+  Strategy strategy =
+      MakeStrategy(GetParam(), std::make_shared<Terrain>(Space("empty", {})), 1).value();
+  EXPECT_THAT(Next(strategy, 8), testing::IsEmpty());
+}
+
+TEST(Strategy, UnknownNameSaysTheKnownOnes) {
+  const Result<Strategy> made = MakeStrategy("annealing", Grid(1, 1, 1), 0);
+  ASSERT_FALSE(made.ok());
+  EXPECT_EQ(made.error().code, ErrorCode::kUsage);
+  EXPECT_THAT(made.error().Line(), testing::HasSubstr("random, local, guided"));
+}
+
+TEST(LocalSearch, ClimbsToTheTopOfASmoothHill) {
+  const auto terrain = Grid(6, 6, 6);
+  const auto height = [&](int index) {
+    const Config& config = terrain->space().points()[index].config;
+    const double a = std::log2(config.at("a")), b = config.at("b"), c = config.at("c") / 10.0;
+    return 100.0 - (a - 4) * (a - 4) - (b - 2) * (b - 2) - (c - 3) * (c - 3);
+  };
+  Strategy strategy = MakeStrategy("local", terrain, 3).value();
+  double best = 0;
+  for (int spent = 0; spent < 80; spent += 4) {
+    for (const int index : Next(strategy, 4)) {
+      best = std::max(best, height(index));
+      Tell(strategy, index, height(index));
+    }
+  }
+  EXPECT_EQ(best, 100.0);
+}
+
+TEST(GuidedSearch, StartsWhereTheModelPointsTo) {
+  const auto terrain = Grid(4, 4, 4, [](const Point& point) {
+    return 10.0 + static_cast<double>(point.config.at("b")) + (point.family == "g" ? 50 : 0);
+  });
+  GuidedSearch search(terrain, 1, {.starting_arms = 4, .exploration = 0});
+  for (const int index : search.Next(4)) {
+    EXPECT_EQ(terrain->space().points()[index].family, "f");
+    EXPECT_EQ(terrain->space().points()[index].config.at("b"), 0);
+  }
+}
+
+TEST(Correction, LearnsThatAParameterValueIsWorseThanPredicted) {
+  const auto terrain = Grid(2, 6, 2);
+  SearchLog log(terrain->size(), 0, "test");
+  for (int index = 0; index < terrain->size(); index += 2) {
+    log.Propose(index);
+    log.Tell(index, terrain->space().points()[index].config.at("b") == 3 ? 0.2 : 1.0);
+  }
+  Correction correction(terrain);
+  correction.Fit(log);
+  const Space& space = terrain->space();
+  const auto predict = [&](int64_t b) {
+    return correction.Predict(space.Find({"f", {{"a", 2}, {"b", b}, {"c", 10}}}));
+  };
+  EXPECT_LT(predict(3), predict(2) - 0.5);
+  EXPECT_NEAR(predict(1), predict(2), 0.1);
+}
+
+}  // namespace
+}  // namespace warpsmith::proposers

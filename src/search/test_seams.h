@@ -1,0 +1,154 @@
+// Seams for tests of the loop: a store, a device and a compiler in memory.
+#ifndef WARPSMITH_SEARCH_TEST_SEAMS_H_
+#define WARPSMITH_SEARCH_TEST_SEAMS_H_
+
+#include <algorithm>
+#include <atomic>
+#include <map>
+#include <set>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "core/compiler.h"
+#include "core/device.h"
+#include "core/proposer.h"
+#include "core/store.h"
+
+namespace warpsmith::search {
+
+class MemoryStore : public Store {
+ public:
+  Status BeginRun(const RunRecord& run) override {
+    runs_.emplace(run.id, run);
+    return {};
+  }
+  Result<std::optional<RunRecord>> FindRun(const std::string& run_id) override {
+    const auto found = runs_.find(run_id);
+    return found == runs_.end() ? std::nullopt : std::optional(found->second);
+  }
+  Result<std::vector<RunRecord>> Runs() override { return std::vector<RunRecord>(); }
+  Result<JobLease> LeaseJob(const std::string& /*run*/, int64_t index, const std::string& /*key*/,
+                            const std::string& /*worker*/) override {
+    return JobLease{index, 1};
+  }
+  Status FinishStep(const std::string& run_id, const JobLease& /*lease*/, const std::string& key,
+                    const Step& step) override {
+    steps_[run_id].push_back(step);
+    verdicts_[key] = {key, step.verdict, step.cost.gpu_seconds};
+    return {};
+  }
+  Result<std::vector<Step>> Steps(const std::string& run_id) override { return steps_[run_id]; }
+  Result<std::optional<Completed>> FindVerdict(const std::string& key,
+                                               const std::string& /*uuid*/) override {
+    const auto found = verdicts_.find(key);
+    return found == verdicts_.end() ? std::nullopt : std::optional(found->second);
+  }
+  Status ImportVerdict(const Job& /*job*/, const Completed& completed) override {
+    verdicts_[completed.key] = completed;
+    return {};
+  }
+
+ private:
+  std::map<std::string, RunRecord> runs_;
+  std::map<std::string, std::vector<Step>> steps_;
+  std::map<std::string, Completed> verdicts_;
+};
+
+// Candidate i (its one source says "i") takes 100 - i us; the bar takes 100. Answers come one at a
+// time, the latest submitted first.
+class BackwardDevice : public Device {
+ public:
+  BackwardDevice() {
+    info_.name = "test";
+    info_.uuid = "GPU-test";
+    info_.architecture = "sm_90a";
+  }
+  const DeviceInfo& Info() const override { return info_; }
+  Status Submit(std::vector<Job> jobs) override {
+    std::move(jobs.begin(), jobs.end(), std::back_inserter(jobs_));
+    most_at_once_ = std::max(most_at_once_, jobs_.size());
+    return {};
+  }
+  Result<std::vector<Completed>> Collect(std::chrono::milliseconds /*patience*/) override {
+    std::vector<Completed> completed;
+    if (jobs_.empty()) return completed;
+    const Job job = std::move(jobs_.back());
+    jobs_.pop_back();
+    judged_.push_back(job.key);
+    completed.push_back({job.key, VerdictOn(job), 0.5});
+    return completed;
+  }
+  const std::vector<std::string>& judged() const { return judged_; }
+  size_t most_at_once() const { return most_at_once_; }
+
+ private:
+  static Verdict VerdictOn(const Job& job) {
+    const double us = 100 - std::stod(job.candidate.sources.at("k.cu"));
+    ModeTiming mode;
+    mode.candidate.median_us = us;
+    mode.comparisons = {{"bar", 100 / us, {99 / us, 101 / us}, Finding::kFaster}};
+    Passed passed;
+    passed.level = job.protocol.level;
+    passed.timings = {{job.workload.name, {mode}}};
+    return {passed, {}};
+  }
+
+  DeviceInfo info_;
+  std::vector<Job> jobs_;
+  std::vector<std::string> judged_;
+  size_t most_at_once_ = 0;
+};
+
+// Every fifth candidate does not compile.
+class FifthFails : public Compiler {
+ public:
+  Result<CompileOutcome> Compile(const Candidate& candidate,
+                                 const std::string& architecture) override {
+    ++compiled_;
+    const int number = std::stoi(candidate.sources.at("k.cu"));
+    if (number == broken_at) return Error{ErrorCode::kUnavailable, "no compiler", ""};
+    if (number % 5 == 4) return CompileOutcome(CompileFailed{"error", "log", false});
+    Artifact artifact;
+    artifact.architecture = architecture;
+    return CompileOutcome(artifact);
+  }
+  int compiled() const { return compiled_; }
+
+  int broken_at = -1;
+
+ private:
+  std::atomic<int> compiled_{0};
+};
+
+inline Candidate NumberedCandidate(int64_t number) {
+  Candidate candidate;
+  candidate.sources["k.cu"] = std::to_string(number);
+  candidate.entry = "k.cu";
+  return candidate;
+}
+
+// Proposes 0, 1, 2, ... below `limit`, and writes down what it is asked and told, in order:
+// "p" for a proposal of n, "o3" for observing candidate 3.
+class CountingProposer : public Proposer {
+ public:
+  explicit CountingProposer(int64_t limit) : limit_(limit) {}
+  std::string_view Name() const override { return "counting"; }
+  Result<std::vector<Proposal>> Propose(int n) override {
+    log_ += "p ";
+    std::vector<Proposal> proposals;
+    for (; n > 0 && next_ < limit_; --n) proposals.push_back({NumberedCandidate(next_++), {}, {}});
+    return proposals;
+  }
+  void Observe(const Step& step) override { log_ += step.candidate.sources.at("k.cu") + " "; }
+  const std::string& log() const { return log_; }
+
+ private:
+  int64_t limit_, next_ = 0;
+  std::string log_;
+};
+
+}  // namespace warpsmith::search
+
+#endif  // WARPSMITH_SEARCH_TEST_SEAMS_H_

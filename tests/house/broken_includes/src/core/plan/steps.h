@@ -1,0 +1,2 @@
+// Part of a fixture whose includes break the rules on purpose.
+#include "core/upward.h"

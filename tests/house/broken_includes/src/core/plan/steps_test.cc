@@ -1,0 +1,2 @@
+#include "core/plan/steps.h"
+#include "base/local.h"
