@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "base/clock.h"
 #include "judge/baseline/choice_cache.h"
 #include "judge/baseline/entrants.h"
 #include "judge/baseline/gemm_baseline.h"

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "base/frame.h"
+#include "base/result.h"
 #include "cuda/context.h"
 #include "cuda/memory.h"
 #include "cuda/shared_memory.h"

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/clock.h"
 #include "judge/batch_command.h"
 #include "judge/floor.h"
 #include "judge/statistics.h"

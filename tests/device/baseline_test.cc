@@ -10,6 +10,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/random.h"
 #include "cuda/context.h"
 #include "cuda/driver.h"
 #include "cuda/memory.h"

@@ -4,6 +4,10 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "base/display_text.h"
+#include "base/file.h"
+#include "base/interrupt.h"
+#include "base/sha256.h"
 #include "call_time.h"
 #include "catalogue.h"
 #include "comparison_file.h"

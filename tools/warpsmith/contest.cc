@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <utility>
 
+#include "base/build_info.h"
 #include "core/provenance.h"
 #include "core/verdict.h"
 #include "hgemm/built_kernels.h"

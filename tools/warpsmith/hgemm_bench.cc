@@ -11,6 +11,9 @@
 
 #include "against.h"
 #include "bar_choices.h"
+#include "base/build_info.h"
+#include "base/clock.h"
+#include "base/interrupt.h"
 #include "baselines.h"
 #include "call_time.h"
 #include "catalogue.h"

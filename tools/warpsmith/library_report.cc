@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "base/display_text.h"
 #include "comparison_report.h"
 #include "task/hgemm_task.h"
 
