@@ -19,8 +19,8 @@ namespace {
 using baseline::GemmBaselineChoice;
 using baseline::GemmBaselineName;
 
-constexpr std::chrono::seconds kStepLimit{60};  // a library's first call may load much
-constexpr size_t kShortlisted = 32;             // of what an exhaustive list adds
+constexpr std::chrono::seconds kContestLimit{60};  // a library's first call may load much
+constexpr size_t kShortlisted = 32;                // of what an exhaustive list adds
 
 Result<std::vector<GemmBaselineChoice>> ChoicesFrom(const std::string& text) {
   const auto list = TRY(ParseJson("entrants", text));
@@ -62,7 +62,8 @@ Status MakeCallReady(RunnerProcess& runner, const GemmBaselineChoice& choice) {
   const std::string call = baseline::CallOf(choice);
   auto& ready = runner.baselines;
   if (std::find(ready.begin(), ready.end(), call) != ready.end()) return {};
-  const CallResult made = runner.Call(BaselineCommand{call, baseline::ToText(choice)}, kStepLimit);
+  const CallResult made =
+      runner.Call(BaselineCommand{call, baseline::ToText(choice)}, kContestLimit);
   if (!std::holds_alternative<Reply>(made)) {
     return ErrorOfCall(made, "making baseline " + baseline::Text(choice.name) + " ready");
   }
@@ -72,7 +73,7 @@ Status MakeCallReady(RunnerProcess& runner, const GemmBaselineChoice& choice) {
 
 Result<std::vector<GemmBaselineChoice>> LibraryContest::Entrants(const ChoiceRequest& request) {
   const auto limit =
-      kStepLimit + std::chrono::seconds(static_cast<int>(request.exhaustive_seconds));
+      kContestLimit + std::chrono::seconds(static_cast<int>(request.exhaustive_seconds));
   const CallResult listed =
       runner_.Call(EntrantsCommand{request.name, request.exhaustive_seconds}, limit);
   const auto* reply = std::get_if<Reply>(&listed);
@@ -104,7 +105,8 @@ Result<std::vector<GemmBaselineChoice>> LibraryContest::MakeReady(
 Result<double> LibraryContest::TimeOnce(const std::string& callee, Mode mode) {
   const ArenaPlan& plan = arena_.plan();
   const BatchPlan batch = PlanBatch(plan, mode, arena_.assignments(), plan.timed_launches, random_);
-  const CallResult call = runner_.Call(CommandOf(arena_, callee, mode, batch, random_), kStepLimit);
+  const CallResult call =
+      runner_.Call(CommandOf(arena_, callee, mode, batch, random_), kContestLimit);
   const auto* reply = std::get_if<Reply>(&call);
   if (reply == nullptr || reply->elapsed_us.empty()) {
     return ErrorOfCall(call, "timing " + callee + " in mode " + std::string(Name(mode)));

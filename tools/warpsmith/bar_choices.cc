@@ -24,9 +24,9 @@
 namespace warpsmith::cli {
 namespace {
 
-constexpr std::string_view kColumns = "m,n,k,dtype,mode,call,us,listed_us,tried,contest\n";
+constexpr std::string_view kBarColumns = "m,n,k,dtype,mode,call,us,listed_us,tried,contest\n";
 
-const std::vector<Mode> kModes = {hgemm::kComparedModes.begin(), hgemm::kComparedModes.end()};
+const std::vector<Mode> kBarModes = {hgemm::kComparedModes.begin(), hgemm::kComparedModes.end()};
 
 struct Bars {
   task::HgemmShape shape;
@@ -38,7 +38,7 @@ Result<judge::ModeChoices> Kept(const baseline::ChoiceCache& cache, const task::
                                 const BenchOptions& options) {
   const auto type = plan::HalfTypeOf(DTypeFromName(options.product.dtype).value());
   judge::ModeChoices kept;
-  for (const Mode mode : kModes) {
+  for (const Mode mode : kBarModes) {
     const baseline::ChoiceKey key{
         {baseline::GemmLibrary::kLtAuto, {}}, {shape.m, shape.n, shape.k, type}, mode};
     const auto known = TRY(cache.Find(key));
@@ -66,13 +66,14 @@ nlohmann::json JsonOf(const std::vector<Bars>& all) {
   return {{"schema", "warpsmith.bar"}, {"version", 1}, {"choices", choices}};
 }
 
-Status Publish(const std::vector<Bars>& all, const Machine& machine, const BenchOptions& options) {
+Status PublishBars(const std::vector<Bars>& all, const Machine& machine,
+                   const BenchOptions& options) {
   if (options.common.json) {
     std::printf("%s\n", JsonOf(all).dump(1).c_str());
     if (options.csv.empty()) return {};
   }
   std::string text = "# " + ProvenanceText(machine.info(), options.common.command) + "\n";
-  text += kColumns;
+  text += kBarColumns;
   for (const Bars& bars : all) text += RowsOf(bars, options.product.dtype);
   if (!options.csv.empty()) return WriteFileAtomic(options.csv, text);
   std::printf("%s", text.c_str());
@@ -92,7 +93,7 @@ Result<int> RunChooseBar(const BenchOptions& options) {
   }
   const auto cache = baseline::ChoiceCache::Default(
       {machine.info().name, machine.info().driver, TRY(cuda::CublasLtVersion())});
-  judge::ChoiceRequest request{std::string(hgemm::kBar), kModes};
+  judge::ChoiceRequest request{std::string(hgemm::kBar), kBarModes};
   request.exhaustive_seconds = options.exhaustive_seconds;
   const Task task = TaskOf(options.product);
   const CallTime time(options.pace);
@@ -100,7 +101,7 @@ Result<int> RunChooseBar(const BenchOptions& options) {
   size_t left = 0, chosen = 0;
   for (const task::HgemmShape& shape : shapes) {
     Bars bars{shape, TRY(Kept(cache, shape, options))};
-    if (bars.choices.size() < kModes.size()) {
+    if (bars.choices.size() < kBarModes.size()) {
       if (Interrupted() || (chosen > 0 && time.IsLate())) {
         ++left;
         continue;
@@ -113,7 +114,7 @@ Result<int> RunChooseBar(const BenchOptions& options) {
   }
   std::fprintf(stderr, "%zu shapes chosen, %zu were known, %zu are missing%s\n", chosen,
                all.size() - chosen, left, left > 0 ? "; the same command goes on with them" : "");
-  TRY(Publish(all, machine, options));
+  TRY(PublishBars(all, machine, options));
   return Interrupted() ? Describe(ErrorCode::kInterrupted).exit_status : 0;
 }
 

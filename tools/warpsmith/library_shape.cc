@@ -13,7 +13,7 @@ namespace {
 
 using hgemm::LibraryTime;
 
-constexpr double kConfidence = 0.99;  // as in verdicts
+constexpr double kBarConfidence = 0.99;  // as in verdicts
 
 LibraryTime TimeOf(const store::BaselineRow& row) {
   return {row.name, row.layout, row.mode, row.us, std::nullopt};
@@ -41,7 +41,7 @@ void AddFaster(const ModeTiming& mode, std::vector<hgemm::BesideBar>& faster) {
   for (const ContenderTiming& other : mode.baselines) {
     if (other.name == hgemm::kBar || other.name.ends_with("/again")) continue;
     const judge::Estimate estimate =
-        judge::EstimateOf(judge::PairedLogRatios(bar->samples, other.samples), kConfidence);
+        judge::EstimateOf(judge::PairedLogRatios(bar->samples, other.samples), kBarConfidence);
     if (!std::isfinite(judge::HalfWidth(estimate))) continue;
     const hgemm::PairedRatio ratio{estimate.value, estimate.interval};
     if (hgemm::IsViolation(ratio)) faster.push_back({mode.mode, other.name, ratio});
