@@ -10,7 +10,7 @@
 #include "hgemm_products.h"
 #include "judge/baseline/gemm_baseline.h"
 #include "judge/floor.h"
-#include "measuring.h"
+#include "search/session.h"
 #include "task/hgemm_task.h"
 
 namespace warpsmith::cli {
@@ -108,7 +108,8 @@ Result<std::optional<Measured>> Contest::Measure(const hgemm::Problem& problem,
     next_ = TRY(Prepare(*next));
     compiled_ = CompileAhead(*next_);
   }
-  if (const auto made = subject.job.make(subject.point); !made.ok()) {
+  const auto made = subject.job.make(subject.point);
+  if (!made.ok()) {
     std::fprintf(stderr, "%s: %s\n", hgemm::NameOf(problem).c_str(), made.error().Line().c_str());
     return std::optional<Measured>();
   }
@@ -136,13 +137,13 @@ Result<std::optional<Measured>> Contest::Measure(const hgemm::Problem& problem,
 
 Result<std::optional<Measured>> Contest::MeasureOnce(const Subject& subject,
                                                      const ShapeTerms& terms) {
-  std::optional<Measured> measured;
-  TRY(MeasurePoints(machine_, subject.job, AgainstProtocol(), {subject.point},
-                    [&](const Job&, const Completed& completed) -> Result<bool> {
-                      measured = Taken(terms, completed.verdict);
-                      return true;
-                    }));
-  return measured;
+  search::Session session({subject.job.task, subject.job.workload, AgainstProtocol()},
+                          TRY(machine_.seams()));
+  const auto judged = session.Evaluate(TRY(subject.job.make(subject.point)));
+  if (!judged.ok() && judged.error().code == ErrorCode::kInterrupted) {
+    return std::optional<Measured>();
+  }
+  return Taken(terms, TRY(judged).step.verdict);
 }
 
 Status Contest::ChooseBarAgain(const Subject& subject) {

@@ -172,6 +172,8 @@ Status MeasureAll(Machine& machine, const std::vector<task::HgemmShape>& shapes,
     if (measured.ok()) {
       TRY(file.Append(SessionOf(*measured, machine, options), measured->times, measured->samples,
                       measured->faster));
+    } else if (measured.error().code == ErrorCode::kInterrupted) {
+      ++left;
     } else if (IsOfOneShape(measured.error())) {
       std::fprintf(stderr, "%s\n", measured.error().Line().c_str());
       ++failed;
