@@ -24,6 +24,11 @@ bool SharesRunner(const Protocol& protocol) {
   return protocol.level == Level::kScreened && protocol.runner_processes <= 1;
 }
 
+std::string ProductText(const GemmShape& product) {
+  return fmt::format("{}x{}x{} {} {}", product.m, product.n, product.k, Name(product.dtype),
+                     product.transposed ? "TN" : "NN");
+}
+
 class Stopwatch {
  public:
   double seconds() const { return MonotonicSeconds() - start_; }
@@ -205,7 +210,7 @@ Result<ContenderSpec> Oracle::LibraryBaseline(const Job& job, Stage& stage, cons
 }
 
 Result<ModeChoices> Oracle::ChoicesOf(Stage& stage, const ChoiceRequest& request) {
-  ModeChoices& known = stage.choices[request.name];
+  ModeChoices& known = choices_[request.name + " " + ProductText(*stage.arena->problem().gemm)];
   const bool anew = request.again || request.exhaustive_seconds > 0;
   const auto lacks = [&](Mode mode) { return anew || !known.contains(mode); };
   if (std::none_of(request.modes.begin(), request.modes.end(), lacks)) return known;

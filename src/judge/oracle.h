@@ -3,6 +3,7 @@
 #define WARPSMITH_JUDGE_ORACLE_H_
 
 #include <deque>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -104,6 +105,8 @@ class Oracle {
   RunnerPool pool_;
   Random random_;
   Stages stages_;
+  // Of libraries' baselines: by name and product, since tasks of one product have the same.
+  std::map<std::string, ModeChoices> choices_;
   // Importing PyTorch takes seconds. Processes that have begun to, and have seen no task; the
   // oldest first.
   std::deque<std::unique_ptr<PeerProcess>> spare_torch_;

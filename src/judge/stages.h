@@ -16,7 +16,6 @@
 #include "core/artifact.h"
 #include "core/device.h"
 #include "judge/arena.h"
-#include "judge/library_contest.h"
 #include "judge/oracle_device.h"
 #include "judge/program_trial.h"
 
@@ -26,10 +25,9 @@ struct Stage {
   Task task;
   Workload workload;
   std::unique_ptr<Arena> arena;
-  std::optional<std::string> degenerate;       // a trivial answer that the check takes for right
-  std::map<std::string, ModeChoices> choices;  // of libraries' baselines, by name
-  std::map<std::string, Artifact> rivals;      // compiled, by name
-  std::unique_ptr<KeptTorch> torch;            // after the arena: gone before it
+  std::optional<std::string> degenerate;   // a trivial answer that the check takes for right
+  std::map<std::string, Artifact> rivals;  // compiled, by name
+  std::unique_ptr<KeptTorch> torch;        // after the arena: gone before it
 };
 
 // Starts what computes a task's references; empty for the built-in one.
