@@ -234,7 +234,7 @@ Result<int> RunHgemmBench(const BenchOptions& options) {
   TRY(MeasureAll(machine, shapes, options, catalogue, stop, file));
   if (file.table().shapes.empty()) return NothingMeasured();
   if (options.torch && machine.recorded() == nullptr) TRY(AddTorch(machine.info(), stop, file));
-  Print(file.table(), options.common.json);
+  Print(file.table(), machine.recorded() != nullptr, options.common.json);
   if (!options.reference.empty()) TRY(TellDifferences(file.table(), known));
   return Interrupted() ? Describe(ErrorCode::kInterrupted).exit_status : 0;
 }
