@@ -42,7 +42,8 @@ class Contest {
     SearchJob job;
     const hgemm::CatalogueRow* row;  // null: the catalogue has none
     Point point;
-    std::optional<Candidate> plain;  // the same without launch overlap, where that is another one
+    std::optional<Candidate> plain =
+        {};  // the same without launch overlap, where that is another one
   };
 
   // One look at the shape: its kernel, the bar, the library, and whoever else the terms name.

@@ -20,6 +20,7 @@
 #include "commands.h"
 #include "comparison_file.h"
 #include "core/provenance.h"
+#include "cuda/plan/half_type.h"
 #include "hgemm_products.h"
 #include "judge/baseline/bar_table.h"
 #include "judge/baseline/contest.h"
