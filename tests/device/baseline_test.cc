@@ -18,7 +18,6 @@
 #include "judge/baseline/gemm_baseline.h"
 #include "judge/baseline/shared_handles.h"
 #include "judge/baseline/torch_gemm.h"
-#include "judge/baseline/tune.h"
 
 namespace warpsmith::baseline {
 namespace {
