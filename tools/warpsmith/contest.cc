@@ -92,11 +92,13 @@ std::future<void> Contest::CompileAhead(const Subject& subject) {
   Compiler* const compiler = machine_.loop_compiler();
   Result<Candidate> candidate = subject.job.make(subject.point);
   if (compiler == nullptr || !candidate.ok()) return {};
+  const auto compile = [compiler, architecture = machine_.info().architecture](
+                           const Candidate& one) { (void)compiler->Compile(one, architecture); };
   return std::async(std::launch::async,
-                    [compiler, candidate = std::move(*candidate), plain = subject.plain,
-                     architecture = machine_.info().architecture] {
-                      (void)compiler->Compile(candidate, architecture);
-                      if (plain) (void)compiler->Compile(*plain, architecture);
+                    [compile, candidate = std::move(*candidate), plain = subject.plain] {
+                      std::future<void> beside;  // waits when it goes
+                      if (plain) beside = std::async(std::launch::async, compile, *plain);
+                      compile(candidate);
                     });
 }
 
