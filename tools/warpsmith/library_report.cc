@@ -33,10 +33,7 @@ nlohmann::json ToJson(const hgemm::LibraryTable& table, const hgemm::BarStanding
       rows.back()["interval"] = {time.ours->interval.lo, time.ours->interval.hi};
     }
   }
-  return {{"schema", "warpsmith.baselines"},
-          {"version", 1},
-          {"rows", rows},
-          {"bar", BarJson(bar)}};
+  return {{"schema", "warpsmith.baselines"}, {"version", 1}, {"rows", rows}, {"bar", BarJson(bar)}};
 }
 
 void PrintTable(const hgemm::LibraryTable& table) {
