@@ -1,45 +1,29 @@
 // A task that somebody drives by hand: candidates in, verdicts out. Each verdict is a step of a run
 // in the store, so that reports, exports and the knowledge base see it like any other, and the
 // run's budget holds.
-#ifndef WARPSMITH_TOOLS_WORKBENCH_H_
-#define WARPSMITH_TOOLS_WORKBENCH_H_
+#ifndef WARPSMITH_SEARCH_WORKBENCH_H_
+#define WARPSMITH_SEARCH_WORKBENCH_H_
 
 #include <functional>
-#include <memory>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "core/step.h"
-#include "machine.h"
-#include "search/spending.h"
-#include "store/sqlite_store.h"
-#include "task/task_file.h"
+#include "search/session.h"
 
-namespace warpsmith::cli {
-
-// Opened when first needed, and given back when nothing is asked for a while: others may want to
-// measure.
-class LazyMachine {
- public:
-  explicit LazyMachine(DeviceOptions options) : options_(std::move(options)) {}
-  Result<Machine*> Get();
-  void Release() { machine_.reset(); }
-
- private:
-  const DeviceOptions options_;
-  std::unique_ptr<Machine> machine_;
-};
+namespace warpsmith::search {
 
 struct WorkbenchRequest {
-  task::LoadedTask loaded;
+  Task task;
+  Workload workload;
   std::optional<Candidate> start;
   Budget budget;  // of the whole run, earlier sessions included
   std::string run, command;
+  std::string worker;  // who leases the run's jobs: store::ThisWorker()
   uint64_t seed = 1;
 };
 
-// A step and the run that it is of: what a verdict's id ("run:<run>#<step>") names.
+// A step and the run that it is of: what a verdict's id (core/step_reference.h) names.
 struct FoundStep {
   std::string run;
   Step step;
@@ -47,12 +31,15 @@ struct FoundStep {
   std::string id() const;
 };
 
+// Gives device and compiler, opened at first need: whoever drives by hand may think for long, and
+// others may want to measure meanwhile. The workbench's own store takes the place of the seams'.
+using OpenSeams = std::function<Result<Seams>()>;
+
 class Workbench {
  public:
   // A run of this name that the store knows is gone on with; kConfig where it is about something
-  // else. `store` and `machine` outlive it.
-  static Result<Workbench> Open(WorkbenchRequest request, store::SqliteStore& store,
-                                LazyMachine& machine);
+  // else. `store` outlives it.
+  static Result<Workbench> Open(WorkbenchRequest request, Store& store, OpenSeams open);
 
   // The verdict, committed as the run's next step. kAnswerIsNo where the budget has no room for
   // it, kInterrupted where `stop` said so before it came; neither is a step then.
@@ -67,32 +54,28 @@ class Workbench {
   // `level`: among those judged so.
   Result<std::optional<FoundStep>> Best(Level level);
 
-  // What costs GPU time without being a step is charged to the next one.
-  void Charge(double gpu_seconds) { pending_gpu_seconds_ += gpu_seconds; }
-  Cost Spent() const;
-  // The limit that leaves no room for another evaluation, if any.
-  std::optional<std::string> Exhausted() const;
+  // What is spent, and the limit that leaves no room for another evaluation. GPU time that is spent
+  // without being a step is charged here, to the next one.
+  Spending& spending() { return spending_; }
+  const Spending& spending() const { return spending_; }
 
-  const Task& task() const { return request_.loaded.task; }
-  const Workload& workload() const { return request_.loaded.workload; }
-  const task::LoadedTask& loaded() const { return request_.loaded; }
+  const Task& task() const { return request_.task; }
+  const Workload& workload() const { return request_.workload; }
   const WorkbenchRequest& request() const { return request_; }
   int64_t steps() const { return steps_; }
 
  private:
-  Workbench(WorkbenchRequest request, store::SqliteStore& store, LazyMachine& machine);
+  Workbench(WorkbenchRequest request, Store& store, OpenSeams open);
   Status Resume();
-  Status Begin(const DeviceInfo& device);
-  Result<RunRecord> Record();
+  Result<Seams> OpenMachine();
+  Result<RunRecord> Begin(const DeviceInfo& device);
 
   WorkbenchRequest request_;
-  store::SqliteStore* store_;
-  LazyMachine* machine_;
-  search::Spending spending_;
+  Store* store_;
+  OpenSeams open_;
+  Spending spending_;
   bool begun_ = false;
   int64_t steps_ = 0;
-  double pending_gpu_seconds_ = 0;
-  double accounted_at_;  // until when time has been charged
 };
 
 // More is better; nullopt where nothing was measured. ln of the ratio to the bar, else of 1 / time:
@@ -103,6 +86,6 @@ struct Score {
 };
 std::optional<Score> ScoreOf(const Verdict& verdict, Mode mode);
 
-}  // namespace warpsmith::cli
+}  // namespace warpsmith::search
 
-#endif  // WARPSMITH_TOOLS_WORKBENCH_H_
+#endif  // WARPSMITH_SEARCH_WORKBENCH_H_
