@@ -1,5 +1,5 @@
 // Candidates as users write them: candidate.toml, an exported candidate.json, or a bare .cu file.
-// docs/task-and-plan-format.md.
+// docs/task-format.md.
 #ifndef WARPSMITH_TASK_CANDIDATE_FILE_H_
 #define WARPSMITH_TASK_CANDIDATE_FILE_H_
 

@@ -12,6 +12,7 @@
 #include "call_time.h"
 #include "catalogue.h"
 #include "commands.h"
+#include "core/provenance.h"
 #include "hgemm/cost_model.h"
 #include "hgemm/family.h"
 #include "hgemm_products.h"
@@ -127,12 +128,12 @@ std::vector<VerifyOne> AllChecks(const std::vector<hgemm::Problem>& problems,
 class Results {
  public:
   // An empty path keeps none of them; a file that is there is replaced.
-  static Result<Results> Open(const std::string& path, const DeviceInfo& info) {
+  static Result<Results> Open(const std::string& path, const std::string& provenance) {
     Results results;
     if (path.empty()) return results;
     results.file_.open(path);
-    results.file_ << "# " << info.name << ", driver " << info.driver << ", " << UtcTimestamp()
-                  << ", warpsmith hgemm verify\n"
+    results.file_ << "# " << provenance
+                  << "\n"
                      "m,n,k,layout,dtype,family,verdict,us,worst_bound_fraction,config\n"
                   << std::flush;
     if (results.file_.good()) return results;
@@ -184,7 +185,8 @@ Result<int> RunHgemmVerify(const VerifyOptions& options) {
     return Error{ErrorCode::kUnavailable, "verifying needs a GPU; " + machine.notice(),
                  "run it where 'warpsmith doctor' finds one"};
   }
-  Results results = TRY(Results::Open(options.csv, machine.info()));
+  Results results =
+      TRY(Results::Open(options.csv, ProvenanceText(machine.info(), options.common.command)));
   const CallTime time(options.pace);
   if (options.catalogue.empty()) {
     checks = AllChecks(ProblemsOf(shapes, options.product), hgemm::TargetOf(machine.info()));
