@@ -10,7 +10,7 @@ constexpr const char* kGroup = "With --proposer agent";
 
 }  // namespace
 
-void AddAgent(CLI::App* command, AgentOptions& agent) {
+void AddAgent(CLI::App* command, agent::AgentOptions& agent) {
   const auto add = [&](const char* name, auto& value, const char* help) {
     return command->add_option(name, value, help)->group(kGroup);
   };

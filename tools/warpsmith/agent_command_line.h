@@ -8,7 +8,7 @@
 
 namespace warpsmith::cli {
 
-void AddAgent(CLI::App* command, AgentOptions& agent);
+void AddAgent(CLI::App* command, agent::AgentOptions& agent);
 
 }  // namespace warpsmith::cli
 
