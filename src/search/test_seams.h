@@ -28,7 +28,11 @@ class MemoryStore : public Store {
     const auto found = runs_.find(run_id);
     return found == runs_.end() ? std::nullopt : std::optional(found->second);
   }
-  Result<std::vector<RunRecord>> Runs() override { return std::vector<RunRecord>(); }
+  Result<std::vector<RunRecord>> Runs() override {
+    std::vector<RunRecord> runs;
+    for (const auto& [id, run] : runs_) runs.push_back(run);
+    return runs;
+  }
   Result<JobLease> LeaseJob(const std::string& /*run*/, int64_t index, const std::string& /*key*/,
                             const std::string& /*worker*/) override {
     return JobLease{index, 1};
