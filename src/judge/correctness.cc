@@ -128,6 +128,15 @@ std::optional<Incorrect> Diagnose(const OutputReport& report, std::string_view d
   return incorrect;
 }
 
+std::vector<RareError> RareErrorsCaughtBy(int64_t launches) {
+  std::vector<RareError> errors;
+  for (const int64_t once_in : {1'000, 10'000, 100'000}) {
+    const double right = std::log1p(-1 / static_cast<double>(once_in));
+    errors.push_back({once_in, -std::expm1(static_cast<double>(launches) * right)});
+  }
+  return errors;
+}
+
 std::optional<Incorrect> DiagnoseChecks(const std::vector<CheckReport>& checks) {
   for (const CheckReport& check : checks) {
     if (check.output.poison > 0 || check.output.nan > 0) {

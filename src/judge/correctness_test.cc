@@ -56,6 +56,16 @@ TEST(CoefficientsOf, DerivesTheBoundOfBf16FromItsOwnRounding) {
   EXPECT_DOUBLE_EQ(bound->magnitude, 2.0 * (256 + 8) * std::ldexp(1.0, -23));
 }
 
+TEST(RareErrorsCaughtBy, IsOneMinusTheChanceThatAllWereRight) {
+  const std::vector<RareError> errors = RareErrorsCaughtBy(10'000);
+  ASSERT_EQ(errors.size(), 3U);
+  EXPECT_NEAR(errors[0].caught, 0.99995, 1e-5);
+  EXPECT_EQ(errors[1].once_in, 10'000);
+  EXPECT_NEAR(errors[1].caught, 1 - std::exp(-1), 1e-4);
+  EXPECT_NEAR(errors[2].caught, 0.0952, 1e-4);
+  EXPECT_EQ(RareErrorsCaughtBy(0)[0].caught, 0);
+}
+
 struct SumsCase {
   CheckInput input;
   DType output;

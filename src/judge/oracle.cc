@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "core/program_shim.h"
 #include "judge/audit/audit.h"
+#include "judge/audit/image_rules.h"
 #include "judge/cuda_reference.h"
 #include "judge/floor.h"
 #include "judge/peer_reference.h"
@@ -78,7 +79,8 @@ std::optional<Outcome> RefuseUnseen(const Job& job) {
                                 "call to the next; use a workspace of the plan",
                                 job.artifact->writable_global_bytes)};
   }
-  return std::nullopt;
+  if (is_program) return std::nullopt;
+  return audit::RefuseImage(job.candidate.plan, job.artifact->image);
 }
 
 int64_t BytesIn(const Task& task, const Workload& workload) {

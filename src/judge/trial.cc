@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "base/clock.h"
+#include "judge/contender.h"
 #include "judge/floor.h"
 #include "judge/statistics.h"
 
@@ -16,6 +17,10 @@ namespace {
 
 constexpr uint64_t kMaxIdleUs = 200;
 constexpr std::string_view kAgain = "/again";
+constexpr std::string_view kBehindAProducer =
+    "; it is launched programmatically, and ran behind a kernel that writes the inputs late: does "
+    "it "
+    "wait for them (griddepcontrol.wait) before it reads any?";
 
 std::vector<WireLaunch> OnWire(const std::vector<PlannedLaunch>& launches, size_t roles) {
   std::vector<WireLaunch> wire;
@@ -76,15 +81,28 @@ StepResult Trial::RunChecks(RunnerProcess& runner) {
   for (const char* detector : {"poison", "nan", "guards", "unmapped-page"}) {
     correctness_.detectors.emplace_back(detector);
   }
-  if (auto incorrect = DiagnoseChecks(reports)) return std::optional<Outcome>(*incorrect);
+  if (context_.arena->problem().allowed_bias > 0) correctness_.detectors.emplace_back("bias");
+  const bool begins_early = BeginsEarly(context_.job->candidate.plan);
+  if (begins_early) correctness_.detectors.emplace_back("late-inputs");
+  if (auto incorrect = DiagnoseChecks(reports)) {
+    if (begins_early) incorrect->detail += kBehindAProducer;
+    return std::optional<Outcome>(*incorrect);
+  }
   for (const CheckReport& report : reports) {
     if (report.input == CheckInput::kNormal) {
       correctness_.max_deviation.push_back(report.output.max_deviation);
+      answers_.EnterCheck(report.output);
     }
     correctness_.worst_bound_fraction =
         std::max(correctness_.worst_bound_fraction, report.output.worst_fraction);
   }
-  return std::optional<Outcome>();
+  return Biased();
+}
+
+std::optional<Outcome> Trial::Biased() const {
+  const double allowed = context_.arena->problem().allowed_bias;
+  if (auto biased = DiagnoseBias(answers_.bias(), allowed)) return *biased;
+  return std::nullopt;
 }
 
 StepResult Trial::WarmUp(RunnerProcess& runner, double seconds) {
@@ -118,6 +136,21 @@ StepResult Trial::RunRound(RunnerProcess& runner, int process, int round) {
     if (outcome) return outcome;
   }
   correctness_.max_deviation.push_back(answers_.round_deviation());
+  return Biased();
+}
+
+StepResult Trial::VerifyMore(RunnerProcess& runner, int64_t launches, double seconds) {
+  constexpr double kShortUs = 50;
+  constexpr int kBatchesOfAnAssignment = 32;
+  const Mode mode = context_.job->protocol.modes.front();
+  const std::vector<Sample>& samples = samples_.at(mode).front();
+  const bool is_short = !samples.empty() && samples.back().us < kShortUs;
+  const double until = MonotonicSeconds() + seconds;
+  for (int batch = 0; is_short && correctness_.outputs_verified < launches; ++batch) {
+    if (MonotonicSeconds() > until) break;
+    if (batch % kBatchesOfAnAssignment == 0) TRY(context_.arena->Reassign(*context_.random));
+    if (auto outcome = TRY(RunBatch(runner, {mode, 0}, nullptr, {}))) return outcome;
+  }
   return std::optional<Outcome>();
 }
 
@@ -266,6 +299,10 @@ Result<Passed> Trial::Finish() {
   Passed passed;
   passed.level = context_.job->protocol.level;
   passed.correctness = correctness_;
+  passed.correctness.bias = BiasOf(answers_.bias(), context_.arena->problem().allowed_bias);
+  if (passed.level == Level::kCertified) {
+    passed.correctness.rare_errors = RareErrorsCaughtBy(correctness_.outputs_verified);
+  }
   if (context_.telemetry == nullptr) passed.correctness.absent.emplace_back("NVML: not available");
   Timing timing{context_.job->workload.name, {}};
   for (Mode mode : context_.job->protocol.modes) timing.modes.push_back(TRY(TimingOf(mode)));

@@ -52,6 +52,9 @@ class Trial {
   // Untimed launches of every contender, at least once each, for `seconds`.
   StepResult WarmUp(RunnerProcess& runner, double seconds);
   StepResult RunRound(RunnerProcess& runner, int process, int round);
+  // Untimed batches of a short kernel until so many launches have been verified that rare errors
+  // show, for so many seconds at most.
+  StepResult VerifyMore(RunnerProcess& runner, int64_t launches, double seconds);
   // The contents have been renewed: what a combination's output was means nothing any more.
   void ForgetContents() { answers_.ForgetContents(); }
 
@@ -69,6 +72,7 @@ class Trial {
   StepResult Inspect(const ContenderSpec& contender, const BatchPlan& batch, uint16_t poison,
                      Mode mode);
   StepResult InspectBaseline(const ContenderSpec& contender, const Inspection& inspection) const;
+  std::optional<Outcome> Biased() const;
   std::optional<Outcome> InspectCandidate(const BatchPlan& batch, const Inspection& inspection,
                                           Mode mode);
   int MostTimedOf(const ContenderSpec& contender) const;

@@ -49,7 +49,8 @@ struct BaselineCommand {
 
 inline constexpr std::string_view kCandidateName = "candidate";
 
-// One launch on the exact mappings, then a synchronisation.
+// One launch on the exact mappings, then a synchronisation. Where it may begin early, it runs
+// behind a kernel that writes the inputs late.
 struct CheckCommand {
   std::string contender;
   uint16_t poison = 0;

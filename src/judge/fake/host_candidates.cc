@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "cuda/fake/half.h"
 
@@ -63,6 +64,19 @@ void HonestBf16(void** arguments) {
   const Operands o(arguments);
   Multiply(o, o.k, kBF16);
 }
+// Digits cut off in place of rounding: what is nearer to zero.
+void CutsOff(void** arguments) {
+  const auto cut = [](float value) {
+    const uint16_t nearest = ToF16(value);
+    const bool too_far = std::fabs(FromF16(nearest)) > std::fabs(value);
+    return static_cast<uint16_t>(nearest - (too_far ? 1 : 0));
+  };
+  const Operands o(arguments);
+  Multiply(o, o.k, {FromF16, cut});
+}
+void CutsOffWhenTimed(void** arguments) {
+  Operands(arguments).IsCheck() ? Honest(arguments) : CutsOff(arguments);
+}
 void DropsLastBf16(void** arguments) {
   const Operands o(arguments);
   Multiply(o, o.k - 1, kBF16);
@@ -90,6 +104,17 @@ void DropsLast(void** arguments) {
 }
 void HonestInChecksOnly(void** arguments) {
   if (Operands(arguments).IsCheck()) Honest(arguments);
+}
+bool inputs_are_late = false;
+
+// Launched programmatically, it has read them before they were written.
+void DoesNotWait(void** arguments) {
+  Honest(arguments);
+  if (TakeLateInputs()) Zeros(arguments);
+}
+void WantsLateInputs(void** arguments) {
+  Honest(arguments);
+  if (Operands(arguments).IsCheck() && !TakeLateInputs()) Zeros(arguments);
 }
 void WrongLater(void** arguments) {
   static int calls = 0;
@@ -186,6 +211,10 @@ constexpr HostKernel kCandidates[] = {
     {"nan", Nan},
     {"drops-last", DropsLast},
     {"fp16-sum", Fp16Sum},
+    {"cuts-off", CutsOff},
+    {"cuts-off-when-timed", CutsOffWhenTimed},
+    {"does-not-wait", DoesNotWait},
+    {"wants-late-inputs", WantsLateInputs},
     {"honest-bf16", HonestBf16},
     {"drops-last-bf16", DropsLastBf16},
     {"fp16-sum-bf16", Fp16SumOfBf16},
@@ -206,6 +235,9 @@ constexpr HostKernel kCandidates[] = {
 };
 
 }  // namespace
+
+bool TakeLateInputs() { return std::exchange(inputs_are_late, false); }
+void WriteInputsLate() { inputs_are_late = true; }
 
 std::span<const HostKernel> HostCandidates() { return kCandidates; }
 

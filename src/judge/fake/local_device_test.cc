@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <cmath>
 #include <cstdlib>
 #include <set>
 #include <string>
@@ -200,6 +201,10 @@ TEST_F(JudgeOverFakeDriver, HonestIsCertifiedInEveryModeByFreshRunners) {
     for (const Sample& sample : timing->candidate.samples) processes.insert(sample.process);
     EXPECT_EQ(processes.size(), 3U) << Name(mode);
   }
+  const auto launches = static_cast<double>(passed->correctness.outputs_verified);
+  ASSERT_FALSE(passed->correctness.rare_errors.empty());
+  EXPECT_EQ(passed->correctness.rare_errors.front().once_in, 1'000);
+  EXPECT_NEAR(passed->correctness.rare_errors.front().caught, 1 - std::pow(0.999, launches), 1e-9);
 }
 
 TEST_F(JudgeOverFakeDriver, RaggedSizesPass) {
@@ -219,6 +224,36 @@ TEST_F(JudgeOverFakeDriver, WrongAnswersAreNamed) {
   ASSERT_NE(incorrect, nullptr) << Describe(later);
   EXPECT_TRUE(incorrect->detector == "nondeterministic-wrong" || incorrect->detector == "bound")
       << Describe(later);
+}
+
+TEST_F(JudgeOverFakeDriver, DigitsCutOffAreSeenThoughEachIsWithinTheBound) {
+  ExpectIncorrect(JudgeAll({MakeJob("cuts-off", 16, 16, 1024)}).at(0).verdict.outcome, "bias");
+  ExpectIncorrect(JudgeAll({MakeJob("cuts-off-when-timed", 16, 16, 1024)}).at(0).verdict.outcome,
+                  "bias");
+  const Outcome honest = JudgeAll({MakeJob("honest", 16, 16, 1024)}).at(0).verdict.outcome;
+  const auto* passed = std::get_if<Passed>(&honest);
+  ASSERT_NE(passed, nullptr) << Describe(honest);
+  ASSERT_TRUE(passed->correctness.bias.has_value());
+  EXPECT_GT(passed->correctness.bias->elements, 1000);
+  EXPECT_LT(passed->correctness.bias->magnitude.interval.lo, 0.02);
+  EXPECT_GT(passed->correctness.bias->magnitude.interval.hi, -0.02);
+  EXPECT_GT(passed->correctness.bias->allowed, 0.02);
+}
+
+TEST_F(JudgeOverFakeDriver, LaunchesThatMayBeginEarlyAreCheckedBehindALateProducer) {
+  for (const bool programmatic : {false, true}) {
+    Job waits = MakeJob("wants-late-inputs"), reads = MakeJob("does-not-wait");
+    for (Job* job : {&waits, &reads}) {
+      auto& launch = std::get<LaunchOperation>(job->candidate.plan.operations.front());
+      launch.programmatic = programmatic;
+    }
+    const auto completed = JudgeAll({waits, reads});
+    const Outcome& passes = completed.at(programmatic ? 0 : 1).verdict.outcome;
+    const Outcome& fails = completed.at(programmatic ? 1 : 0).verdict.outcome;
+    EXPECT_TRUE(std::holds_alternative<Passed>(passes)) << Describe(passes);
+    ExpectIncorrect(fails, "bound");
+    EXPECT_EQ(Describe(fails).find("griddepcontrol.wait") != std::string::npos, programmatic);
+  }
 }
 
 TEST_F(JudgeOverFakeDriver, HangsAreKilledAndTheNextJobIsUnharmed) {
