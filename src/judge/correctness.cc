@@ -69,6 +69,11 @@ std::string Where(CheckInput input) { return fmt::format("check input '{}'", Det
 Result<BoundCoefficients> CoefficientsOf(const Tolerance& tolerance, DType output,
                                          const Sizes& sizes, MagnitudeKind kind) {
   if (!tolerance.reduction_length) {
+    for (const double bound : {tolerance.relative, tolerance.absolute}) {
+      if (std::isfinite(bound) && bound >= 0) continue;
+      return Error{ErrorCode::kBadInput, "tolerance: a bound that is no finite number of 0 or more",
+                   "nothing, or everything, would pass: give the error that is right"};
+    }
     return BoundCoefficients{tolerance.relative, tolerance.absolute, 0};
   }
   if (IsWhole(output) && kind == MagnitudeKind::kLargestValue) return BoundCoefficients{};

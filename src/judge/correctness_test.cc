@@ -38,6 +38,17 @@ TEST(CoefficientsOf, TakesAGivenBound) {
   EXPECT_EQ(bound->magnitude, 0);
 }
 
+TEST(CoefficientsOf, RefusesBoundsThatLetEverythingOrNothingPass) {
+  for (const double bad : {-1.0, HUGE_VAL, std::nan("")}) {
+    Tolerance tolerance;
+    tolerance.absolute = bad;
+    EXPECT_FALSE(CoefficientsOf(tolerance, DType::kF32, {}, MagnitudeKind::kLargestValue).ok());
+    tolerance = {};
+    tolerance.relative = bad;
+    EXPECT_FALSE(CoefficientsOf(tolerance, DType::kF32, {}, MagnitudeKind::kLargestValue).ok());
+  }
+}
+
 TEST(CoefficientsOf, RefusesOutputsWithoutABound) {
   Tolerance tolerance;
   tolerance.reduction_length = Expression::Literal("K");

@@ -49,6 +49,9 @@ Result<Outcome> ProgramTrial::Run(Evidence& evidence) {
     if (round > 0 && job().protocol.renew_contents) {
       TRY(arena().Renew(*context_.trial.random, false));
       answers_.ForgetContents();
+    } else if (round > 0) {
+      TRY(arena().RenewNearDuplicates(*context_.trial.random));
+      answers_.ForgetContents();
     }
     answers_.BeginRound();
     // The candidate goes first once, so that a wrong one costs no baseline.
