@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # `cmake --install` gives a folder that can be moved, and is complete: the program finds its data
-# there and not in the checkout.
+# there and not in the checkout. The target that ./demo builds holds all that is installed.
 # shellcheck source=tests/program/prelude.sh disable=SC1091
 source "$(dirname "$0")/prelude.sh" "$@"
 build=$4
@@ -14,4 +14,9 @@ for file in share/doc/warpsmith/LICENSE share/warpsmith/docs/architecture.md \
   share/warpsmith/skills/warpsmith/SKILL.md \
   share/bash-completion/completions/warpsmith; do
   [[ -s moved/$file ]] || expected "$file in the installation"
+done
+
+inputs=$(ninja -C "$build" -t inputs product)
+for file in bin/warpsmith lib/libwarpsmith_gemm.so completions/bash completions/zsh completions/fish; do
+  [[ $inputs == *"$file"* ]] || expected "$file among what the target product builds"
 done
