@@ -72,7 +72,7 @@ bool BeginsFunction(std::string_view text) {
                                    header.find(".func") != std::string_view::npos);
 }
 
-Instruction InstructionOf(std::string_view text) {
+Instruction PtxInstructionOf(std::string_view text) {
   Instruction instruction;
   if (text.starts_with('@')) {
     const size_t end = std::min(text.find_first_of(kSpace), text.size());
@@ -96,7 +96,7 @@ std::vector<Function> FunctionsOf(std::string_view code) {
       const size_t body = text.find('{');
       text = body == std::string_view::npos ? "" : WithoutBlocks(text.substr(body));
     }
-    if (!text.empty()) functions.back().instructions.push_back(InstructionOf(text));
+    if (!text.empty()) functions.back().instructions.push_back(PtxInstructionOf(text));
   }
   return functions;
 }

@@ -103,10 +103,10 @@ struct CompareEntry {
 };
 
 // Tensors whose bits are all turned around: at once, or by a kernel that lets what is launched
-// programmatically behind it begin, and does its work so much later. Those beyond the first eight
+// programmatically behind it begin, and does its work so much later. Those beyond the first seven
 // stay as they are. Addresses are multiples of 4.
 struct FlipParameters {
-  static constexpr size_t kMostTensors = 8;
+  static constexpr size_t kMostTensors = 7;
   std::array<uint64_t, kMostTensors> data = {};
   std::array<int64_t, kMostTensors> bytes = {};
   int32_t count = 0;

@@ -127,8 +127,8 @@ extern "C" __global__ void JudgeEvict(const uint4* buffer, i64 vectors, u32* sin
 
 // Must match judge::FlipParameters in src/judge/kernels.h.
 struct FlipParameters {
-  u8* data[8];
-  i64 bytes[8];
+  u8* data[7];
+  i64 bytes[7];
   int count;
   u32 delay_us;
 };

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "cuda/fake/fake_control.h"
 #include "cuda/fake/half.h"
 
 namespace warpsmith::judge::fake {
@@ -105,6 +106,18 @@ void DropsLast(void** arguments) {
 void HonestInChecksOnly(void** arguments) {
   if (Operands(arguments).IsCheck()) Honest(arguments);
 }
+// Launches take 5 us from now on.
+void IsShort(void** arguments) {
+  cuda::fake::SetLaunchMs(0.005F);
+  Honest(arguments);
+}
+// One launch in 3,000.
+void IsShortAndRarelyWrong(void** arguments) {
+  static int calls = 0;
+  IsShort(arguments);
+  if (++calls % 3'000 == 0) Zeros(arguments);
+}
+
 bool inputs_are_late = false;
 
 // Launched programmatically, it has read them before they were written.
@@ -215,6 +228,8 @@ constexpr HostKernel kCandidates[] = {
     {"cuts-off-when-timed", CutsOffWhenTimed},
     {"does-not-wait", DoesNotWait},
     {"wants-late-inputs", WantsLateInputs},
+    {"short", IsShort},
+    {"short-and-rarely-wrong", IsShortAndRarelyWrong},
     {"honest-bf16", HonestBf16},
     {"drops-last-bf16", DropsLastBf16},
     {"fp16-sum-bf16", Fp16SumOfBf16},

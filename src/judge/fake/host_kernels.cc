@@ -330,7 +330,7 @@ std::string KernelImage() {
          "kernel JudgeCopy 8 8\n"
          "kernel JudgeCompare 8 8 4 8\n"
          "kernel JudgeEvict 8 8 8\n"
-         "kernel JudgeFlip 136\n"
+         "kernel JudgeFlip 120\n"
          "kernel JudgeProbe 8 4\n";
 }
 

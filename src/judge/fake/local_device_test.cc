@@ -207,6 +207,23 @@ TEST_F(JudgeOverFakeDriver, HonestIsCertifiedInEveryModeByFreshRunners) {
   EXPECT_NEAR(passed->correctness.rare_errors.front().caught, 1 - std::pow(0.999, launches), 1e-9);
 }
 
+TEST_F(JudgeOverFakeDriver, ShortKernelsAreVerifiedUntilRareErrorsShow) {
+  Job job = MakeJob("short", 8, 8, 16);
+  job.protocol = Protocol::Certified();
+  job.protocol.modes = {Mode::kDeviceHot};
+  job.protocol.max_rounds = job.protocol.rounds;
+  Job wrong = MakeJob("short-and-rarely-wrong", 8, 8, 16);
+  wrong.protocol = job.protocol;
+  const auto completed = JudgeAll({job, wrong});
+  const auto* passed = std::get_if<Passed>(&completed.at(0).verdict.outcome);
+  ASSERT_NE(passed, nullptr) << Describe(completed.at(0).verdict.outcome);
+  EXPECT_GE(passed->correctness.outputs_verified, 10'000);
+  EXPECT_GT(passed->correctness.rare_errors.at(1).caught, 0.63);
+  EXPECT_THAT(Describe(*passed), testing::HasSubstr("wrong once in 100000 launches"));
+  EXPECT_TRUE(std::holds_alternative<Incorrect>(completed.at(1).verdict.outcome))
+      << Describe(completed.at(1).verdict.outcome);
+}
+
 TEST_F(JudgeOverFakeDriver, RaggedSizesPass) {
   const Outcome outcome = JudgeKernel("honest", 7, 9);
   EXPECT_TRUE(std::holds_alternative<Passed>(outcome)) << Describe(outcome);
