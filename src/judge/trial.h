@@ -66,6 +66,7 @@ class Trial {
   struct Turn {
     Mode mode;
     size_t contender;
+    bool late_inputs = false;  // to see whether it waits: no sample comes of it
   };
   StepResult RunBatch(RunnerProcess& runner, const Turn& turn, std::vector<Sample>* samples,
                       const Sample& stamp);

@@ -66,6 +66,9 @@ struct SampleCommand {
   std::vector<WireLaunch> touch, timed;
   std::vector<int> idle_us;  // kServer: before each timed call
   bool read_inputs = false;  // hot modes: the runner reads the timed launches' inputs beforehand
+  // Batch modes: those of the first timed launch are written just before it, and late. Its times
+  // mean nothing then.
+  bool late_inputs = false;
 };
 
 using Command = std::variant<StartCommand, ArenaCommand, CandidateCommand, BaselineCommand,

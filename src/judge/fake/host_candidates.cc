@@ -125,6 +125,12 @@ void DoesNotWait(void** arguments) {
   Honest(arguments);
   if (TakeLateInputs()) Zeros(arguments);
 }
+// It waits only where a check's tensors end at a mapping's end.
+void DoesNotWaitWhenTimed(void** arguments) {
+  Honest(arguments);
+  const bool is_late = TakeLateInputs();
+  if (is_late && !Operands(arguments).IsCheck()) Zeros(arguments);
+}
 void WantsLateInputs(void** arguments) {
   Honest(arguments);
   if (Operands(arguments).IsCheck() && !TakeLateInputs()) Zeros(arguments);
@@ -227,6 +233,7 @@ constexpr HostKernel kCandidates[] = {
     {"cuts-off", CutsOff},
     {"cuts-off-when-timed", CutsOffWhenTimed},
     {"does-not-wait", DoesNotWait},
+    {"does-not-wait-when-timed", DoesNotWaitWhenTimed},
     {"wants-late-inputs", WantsLateInputs},
     {"short", IsShort},
     {"short-and-rarely-wrong", IsShortAndRarelyWrong},

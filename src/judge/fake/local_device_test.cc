@@ -271,6 +271,9 @@ TEST_F(JudgeOverFakeDriver, LaunchesThatMayBeginEarlyAreCheckedBehindALateProduc
     ExpectIncorrect(fails, "bound");
     EXPECT_EQ(Describe(fails).find("griddepcontrol.wait") != std::string::npos, programmatic);
   }
+  Job timed = MakeJob("does-not-wait-when-timed");
+  std::get<LaunchOperation>(timed.candidate.plan.operations.front()).programmatic = true;
+  ExpectIncorrect(JudgeAll({timed}).at(0).verdict.outcome, "bound");
 }
 
 TEST_F(JudgeOverFakeDriver, HangsAreKilledAndTheNextJobIsUnharmed) {
