@@ -24,10 +24,10 @@ TEST_F(JudgeOverFakeDriver, ShortKernelsAreVerifiedUntilRareErrorsShow) {
 }
 
 TEST_F(JudgeOverFakeDriver, DigitsCutOffAreSeenThoughEachIsWithinTheBound) {
-  ExpectIncorrect(JudgeAll({MakeJob("cuts-off", 16, 16, 1024)}).at(0).verdict.outcome, "bias");
-  ExpectIncorrect(JudgeAll({MakeJob("cuts-off-when-timed", 16, 16, 1024)}).at(0).verdict.outcome,
+  ExpectIncorrect(JudgeAll({MakeJob("cuts-off", 8, 8, 4096)}).at(0).verdict.outcome, "bias");
+  ExpectIncorrect(JudgeAll({MakeJob("cuts-off-when-timed", 8, 8, 4096)}).at(0).verdict.outcome,
                   "bias");
-  const Outcome honest = JudgeAll({MakeJob("honest", 16, 16, 1024)}).at(0).verdict.outcome;
+  const Outcome honest = JudgeAll({MakeJob("honest", 8, 8, 4096)}).at(0).verdict.outcome;
   const auto* passed = std::get_if<Passed>(&honest);
   ASSERT_NE(passed, nullptr) << Describe(honest);
   ASSERT_TRUE(passed->correctness.bias.has_value());
