@@ -118,7 +118,9 @@ StepResult Trial::WarmUp(RunnerProcess& runner, double seconds) {
     if (!BeginsEarly(context_.job->candidate.plan)) continue;
     auto outcome =
         TRY(RunBatch(runner, {context_.job->protocol.modes.front(), 0, true}, nullptr, {}));
-    if (outcome) return outcome;
+    if (!outcome) continue;
+    if (auto* incorrect = std::get_if<Incorrect>(&*outcome)) incorrect->detail += kBehindAProducer;
+    return outcome;
   } while (MonotonicNs() < until_ns);
   return std::optional<Outcome>();
 }

@@ -53,7 +53,9 @@ TEST_F(JudgeOverFakeDriver, LaunchesThatMayBeginEarlyAreCheckedBehindALateProduc
   }
   Job timed = MakeJob("does-not-wait-when-timed");
   std::get<LaunchOperation>(timed.candidate.plan.operations.front()).programmatic = true;
-  ExpectIncorrect(JudgeAll({timed}).at(0).verdict.outcome, "bound");
+  const Outcome found = JudgeAll({timed}).at(0).verdict.outcome;
+  EXPECT_TRUE(std::holds_alternative<Incorrect>(found));
+  EXPECT_THAT(Describe(found), testing::HasSubstr("griddepcontrol.wait"));
 }
 
 }  // namespace
