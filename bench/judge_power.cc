@@ -4,7 +4,7 @@
 //
 //   bench_judge_power OUT.csv [--screened N] [--certified N]
 //
-// N comparisons of each kernel length and kind. One row a comparison; docs/perf/judge.md says what
+// N comparisons of each kernel length and kind. One row a comparison; docs/perf.md says what
 // was measured. Needs an NVIDIA GPU. Timing is its subject, so it is not a test.
 #include <fmt/format.h>
 

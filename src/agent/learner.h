@@ -26,7 +26,7 @@ class Learner {
   // now what is to be repaired, or what was wrong with the reply.
   Result<bool> Learn(const Step& step, Attempt& attempt);
 
-  // The memos of the steps since the last call, to be kept (docs/agent-loop.md).
+  // The memos of the steps since the last call, to be kept (docs/agent.md).
   store::Memos TakeMemos() { return std::exchange(memos_, {}); }
 
  private:

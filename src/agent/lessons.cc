@@ -5,6 +5,7 @@
 #include "agent/knowledge/knowledge_text.h"
 #include "agent/selection.h"
 #include "base/utf8.h"
+#include "core/step_reference.h"
 
 namespace warpsmith::agent {
 namespace {
@@ -60,11 +61,11 @@ Status Lessons::Introduce(const std::string& state, const std::string& technique
 
 Status Lessons::Record(knowledge::Outcome outcome, int64_t step) {
   if (memory_ == Memory::kNone) return {};
-  outcome.evidence = knowledge::StepEvidence(kThisRun, step);
+  outcome.evidence = TextOf(StepReference{std::string(kThisRun), step});
   TRY(base_->Record(outcome));
   if (users_ == nullptr) return {};
   TRY(Introduce(outcome.state, outcome.technique));
-  outcome.evidence = knowledge::StepEvidence(run_, step);
+  outcome.evidence = TextOf(StepReference{run_, step});
   to_pass_.outcomes.push_back(std::move(outcome));
   return {};
 }
@@ -72,11 +73,11 @@ Status Lessons::Record(knowledge::Outcome outcome, int64_t step) {
 Status Lessons::Add(knowledge::Note note, int64_t step) {
   if (memory_ == Memory::kNone || note.text.empty()) return {};
   note.text = Cut(std::move(note.text), knowledge::kMaxNoteBytes);
-  note.evidence = knowledge::StepEvidence(kThisRun, step);
+  note.evidence = TextOf(StepReference{std::string(kThisRun), step});
   TRY(base_->Add(note));
   if (users_ == nullptr) return {};
   TRY(Introduce(note.state, note.technique));
-  note.evidence = knowledge::StepEvidence(run_, step);
+  note.evidence = TextOf(StepReference{run_, step});
   to_pass_.notes.push_back(std::move(note));
   return {};
 }

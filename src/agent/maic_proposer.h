@@ -1,4 +1,4 @@
-// MAIC-RL as a proposer of the loop (docs/agent-loop.md): a language model writes kernels, aimed by
+// MAIC-RL as a proposer of the loop (docs/agent.md): a language model writes kernels, aimed by
 // profiles and by a knowledge base that it leaves better than it was.
 //
 // A round is one call of Propose: kernels that passed are profiled and their states named, rollouts

@@ -1,7 +1,7 @@
 // What went wrong in the harness, and the process exit code it ends in.
 //
 // The table in error.cc is the only place where exit codes are named: the CLI, its help, the shell
-// completion and docs/exit-codes.md are all made from it.
+// completion and docs/commands.md are all made from it.
 #ifndef WARPSMITH_BASE_ERROR_H_
 #define WARPSMITH_BASE_ERROR_H_
 

@@ -1,6 +1,6 @@
 // What a `kernel` candidate does on the host, as data: so the same plan is captured in a graph,
 // timed, audited, recorded and later shipped in a dispatch library. Format:
-// docs/task-and-plan-format.md.
+// docs/task-format.md.
 #ifndef WARPSMITH_CORE_LAUNCH_PLAN_H_
 #define WARPSMITH_CORE_LAUNCH_PLAN_H_
 

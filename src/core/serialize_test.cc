@@ -151,7 +151,7 @@ TEST(Serialize, SaysWhereAndWhat) {
 
 TEST(Serialize, ReadsTheExampleOfItsPage) {
   const auto page =
-      ReadFile(std::filesystem::path(build_info::SourceRoot()) / "docs/task-and-plan-format.md");
+      ReadFile(std::filesystem::path(build_info::SourceRoot()) / "docs/task-format.md");
   ASSERT_TRUE(page.ok());
   const size_t begin = page->find("```json\n") + 8;
   const std::string text = page->substr(begin, page->find("```", begin) - begin);

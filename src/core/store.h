@@ -1,4 +1,4 @@
-// Seam: append-only facts. docs/store-schema.md.
+// Seam: append-only facts. docs/files.md.
 #ifndef WARPSMITH_CORE_STORE_H_
 #define WARPSMITH_CORE_STORE_H_
 

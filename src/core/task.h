@@ -43,7 +43,7 @@ struct TensorSpec {
 //   "cuda"    device code of the task, launched from `plan` over the task's tensors (options:
 //   entry) "torch"   a Python file (options: entry; style = function|module) "driver"  a C++
 //   program around launch_gpu_implementation (options: entry), taken apart as
-//             docs/import.md says
+//             docs/tasks.md says
 // Each but the first runs in a process of its own.
 struct ReferenceSpec {
   std::string kind;

@@ -51,7 +51,8 @@ Cublas::Cublas(void* handle, HalfType type, DeviceBuffer workspace)
 Cublas::Cublas(Cublas&& other) noexcept
     : handle_(std::exchange(other.handle_, nullptr)),
       type_(other.type_),
-      workspace_(std::move(other.workspace_)) {}
+      workspace_(std::move(other.workspace_)),
+      bound_stream_(std::exchange(other.bound_stream_, nullptr)) {}
 
 Cublas::~Cublas() {
   if (handle_ != nullptr) (*CublasTable())->cublasDestroy(static_cast<cublasHandle_t>(handle_));
@@ -76,12 +77,15 @@ Status Cublas::Gemm(const GemmShape& shape, const GemmOperands& operands,
   CHECK(shape.type == type_);
   const CublasApi* api = TRY(CublasTable());
   auto* handle = static_cast<cublasHandle_t>(handle_);
-  TRY(Checked("cublasSetStream", api->cublasSetStream(handle, stream.handle()), ""));
-  // Setting the stream resets the workspace to the library's own pool.
-  TRY(Checked("cublasSetWorkspace",
-              api->cublasSetWorkspace(handle, reinterpret_cast<void*>(workspace_.address()),
-                                      workspace_.bytes()),
-              ""));
+  if (bound_stream_ != stream.handle()) {
+    TRY(Checked("cublasSetStream", api->cublasSetStream(handle, stream.handle()), ""));
+    // Setting the stream resets the workspace to the library's own pool.
+    TRY(Checked("cublasSetWorkspace",
+                api->cublasSetWorkspace(handle, reinterpret_cast<void*>(workspace_.address()),
+                                        workspace_.bytes()),
+                ""));
+    bound_stream_ = stream.handle();
+  }
   const ColumnMajorGemm view = ColumnMajor(shape);
   const cudaDataType_t type = DataType(shape.type);
   const float alpha = 1, beta = 0;

@@ -29,6 +29,9 @@ class Cublas {
   void* handle_;
   HalfType type_;
   DeviceBuffer workspace_;
+  // The stream that handle and workspace were bound to last: a caller binds them once, not at every
+  // product.
+  mutable const void* bound_stream_ = nullptr;
 };
 
 Result<std::string> CublasVersion();  // "cuBLAS 13.1.0"; needs no GPU

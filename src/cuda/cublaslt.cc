@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "cuda/blas.h"
+#include "cuda/lt_every_algorithm.h"
 #include "cuda/lt_functions.h"
 #include "cuda/lt_preference.h"
 #include "cuda/symbol_table.h"
@@ -115,6 +116,24 @@ Result<std::vector<LtAlgorithm>> LtMatmul::Heuristic(const LtPreference& prefere
                  "cuBLASLt has no algorithm for " + ShapeText(handles_->shape), ""};
   }
   return algorithms;
+}
+
+Result<std::vector<LtAlgorithm>> LtMatmul::EveryAlgorithm(size_t workspace_bytes,
+                                                          double seconds) const {
+  const LtFunctions* api = TRY(LtTable());
+  const Handles& h = *handles_;
+  std::vector<LtAlgorithm> found;
+  TRY(ForEveryAlgorithm(
+      h.library, DataType(h.shape.type), seconds, [&](const cublasLtMatmulAlgo_t& configured) {
+        cublasLtMatmulHeuristicResult_t result{};
+        const cublasStatus_t status = api->cublasLtMatmulAlgoCheck(
+            h.library, h.operation, h.first, h.second, h.product, h.product, &configured, &result);
+        if (status != CUBLAS_STATUS_SUCCESS) return;
+        if (result.workspaceSize > workspace_bytes) return;
+        result.algo = configured;
+        found.push_back(FromResult(result));
+      }));
+  return found;
 }
 
 Result<LtAlgorithm> LtMatmul::Check(LtAlgorithm algorithm) const {

@@ -44,6 +44,11 @@ class LtMatmul {
   // Best guess first. kUnavailable when the library knows none. For BF16 only those that add
   // partial sums in FP32, as the judge wants them; FP16's are what they always were here.
   Result<std::vector<LtAlgorithm>> Heuristic(const LtPreference& preference) const;
+  // Every configuration (tile, stages, split of K, reduction, swizzle, custom option, cluster) that
+  // the capabilities of the library's algorithms admit and that the library takes for this product,
+  // within the workspace. Their number runs into many thousands, so they are tried in a scattered
+  // order until `seconds` are over: what was found by then is a fair sample. Partial sums are FP32.
+  Result<std::vector<LtAlgorithm>> EveryAlgorithm(size_t workspace_bytes, double seconds) const;
   // Fills in the workspace that stored bytes need; kBadInput when this library or device refuses
   // them.
   Result<LtAlgorithm> Check(LtAlgorithm algorithm) const;

@@ -1,6 +1,6 @@
 // The catalogue: which kernel each shape gets, and what shows that it should. Text, one row a
 // shape, so that two of them can be compared line by line and merged. Format:
-// docs/catalogue-format.md.
+// docs/files.md.
 #ifndef WARPSMITH_HGEMM_CATALOGUE_H_
 #define WARPSMITH_HGEMM_CATALOGUE_H_
 

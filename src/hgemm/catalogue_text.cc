@@ -19,7 +19,7 @@ constexpr double kLargestNumber = 1e9;
 constexpr size_t kMostParameters = 64, kMostResults = 64;
 
 constexpr const char* kCatalogueFix =
-    "docs/catalogue-format.md says what a row holds; 'warpsmith hgemm catalogue make' "
+    "docs/files.md says what a row holds; 'warpsmith hgemm catalogue make' "
     "writes a catalogue";
 constexpr FirstLine kCatalogueFirstLine{
     "catalogue", kCatalogueVersion, kCatalogueFix,

@@ -1,4 +1,4 @@
-// A catalogue's choices, made of what was compared: docs/catalogue-format.md.
+// A catalogue's choices, made of what was compared: docs/library.md.
 #ifndef WARPSMITH_HGEMM_COMPARISON_GUARD_H_
 #define WARPSMITH_HGEMM_COMPARISON_GUARD_H_
 

@@ -46,13 +46,14 @@ class Sum {
 };
 
 struct PairSum {
-  Sum library, kernel;
+  Sum library, kernel, plain;
 
   void Add(const Problem& problem, const ModeComparison& mode) {
     library.Add(problem, mode.library);
     kernel.Add(problem, mode.kernel);
+    if (mode.plain) plain.Add(problem, *mode.plain);
   }
-  PairSummary Summary() const { return {library.Summary(), kernel.Summary()}; }
+  PairSummary Summary() const { return {library.Summary(), kernel.Summary(), plain.Summary()}; }
 };
 
 template <typename Key>

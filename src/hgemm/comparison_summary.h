@@ -34,9 +34,10 @@ struct RatioSummary {
   Problem worst_problem;
 };
 
-// The library (guard and dispatch included), and the kernels launched by themselves.
+// The library (guard and dispatch included), and the kernels launched by themselves: as they are,
+// and without launch overlap, of the shapes of which that was measured.
 struct PairSummary {
-  RatioSummary library, kernel;
+  RatioSummary library, kernel, plain = {};
 };
 
 struct ModeSummary {

@@ -21,6 +21,17 @@ const ShapeComparison* Find(const ComparisonTable& table, const Problem& problem
   return nullptr;
 }
 
+BarStanding StandingOf(const ComparisonTable& table) {
+  BarStanding standing{table.shapes.size(), 0, 0, 0};
+  for (const ShapeComparison& shape : table.shapes) {
+    if (!shape.bar_check) continue;
+    ++standing.checked;
+    standing.chosen_again += shape.bar_check->choices > 1 ? 1 : 0;
+    standing.violations += shape.bar_check->violations.size();
+  }
+  return standing;
+}
+
 Result<ComparisonTable> Join(std::span<const NamedComparison> parts) {
   CHECK(!parts.empty());
   const auto refused = [&](const NamedComparison& part, const std::string& what) {

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -13,6 +14,7 @@
 #include "base/result.h"
 #include "core/protocol.h"
 #include "core/verdict.h"
+#include "hgemm/bar_check.h"
 #include "hgemm/problem.h"
 
 namespace warpsmith::hgemm {
@@ -53,20 +55,22 @@ inline constexpr std::array<TermField, 7> kTermFields = {
 // One call's measuring: what may differ from one to the next.
 struct ComparisonSession {
   std::string date, driver, toolkit, baseline, program;  // baseline: "cuBLASLt 13.1.0"
+  // The GPU's UUID shortened, the commit the program was built from, the command; empty in tables
+  // that were written without them.
+  std::string gpu, commit, command;
   bool operator==(const ComparisonSession&) const = default;
-};
-
-// cuBLASLt's time / ours, paired in the same rounds: above 1 ours is faster.
-struct PairedRatio {
-  double value = 0;
-  Interval interval;  // 0 < lo <= value <= hi, finite
 };
 
 struct ModeComparison {
   Mode mode = Mode::kDeviceHot;
   double kernel_us = 0, library_us = 0, bar_us = 0;  // medians
-  PairedRatio kernel,
-      library;  // the kernel launched alone; the library, guard and dispatch included
+  // The bar's time over ours: above 1 ours is faster. The kernel launched alone; the library, guard
+  // and dispatch included.
+  PairedRatio kernel, library;
+  // The same kernel built without launch overlap, launched alone: what it is worth where the call
+  // ahead must have ended. Empty: not measured.
+  double plain_us = 0;
+  std::optional<PairedRatio> plain = {};
 };
 
 inline constexpr std::string_view kUnlisted = "unlisted";  // a choice: no row of the catalogue
@@ -75,8 +79,9 @@ struct ShapeComparison {
   Problem problem;
   std::string choice;   // the kernel (PointName) or "cublaslt", as the catalogue says; kUnlisted
   double floor_us = 0;  // 0: not known for this device
-  std::array<ModeComparison, 4> modes;  // as kComparedModes
-  size_t session = 0;                   // of ComparisonTable::sessions
+  std::array<ModeComparison, 4> modes;     // as kComparedModes
+  size_t session = 0;                      // of ComparisonTable::sessions
+  std::optional<BarCheck> bar_check = {};  // where its rounds held NVIDIA's other ways
 };
 
 struct ComparisonTable {
@@ -84,6 +89,8 @@ struct ComparisonTable {
   std::vector<ComparisonSession> sessions;
   std::vector<ShapeComparison> shapes;  // as they were measured; none twice
 };
+
+BarStanding StandingOf(const ComparisonTable& table);
 
 // "catalogue, pack": which terms differ; empty: none does.
 std::string DifferencesOf(const ComparisonTerms& one, const ComparisonTerms& other);

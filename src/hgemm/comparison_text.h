@@ -1,5 +1,5 @@
 // A comparison as text, which grows shape by shape and may end anywhere. Format:
-// docs/comparison-format.md.
+// docs/files.md.
 #ifndef WARPSMITH_HGEMM_COMPARISON_TEXT_H_
 #define WARPSMITH_HGEMM_COMPARISON_TEXT_H_
 
@@ -25,7 +25,7 @@ struct ReadComparison {
 Result<ReadComparison> ParseComparison(std::string_view source, std::string_view text);
 
 // The parts of a file, in order: the head; before a session's first shape the session; each shape's
-// four lines.
+// four lines, with what was found beside the bar before them.
 std::string HeadText(const ComparisonTerms& terms);
 std::string SessionText(const ComparisonSession& session);
 std::string RowsText(const ComparisonTerms& terms, const ShapeComparison& shape);

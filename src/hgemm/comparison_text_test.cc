@@ -37,10 +37,11 @@ TEST(ComparisonTextTest, ReadsWhatItWrites) {
 TEST(ComparisonTextTest, HasTheColumnsOfTheEvidenceFile) {
   EXPECT_THAT(GoodComparison(),
               HasSubstr("\nm,n,k,layout,dtype,mode,choice,kernel_us,ours_us,lt_auto_us,"
-                        "ratio_kernel,lo_kernel,hi_kernel,ratio,lo,hi,floor_us\n"));
+                        "ratio_kernel,lo_kernel,hi_kernel,ratio,lo,hi,floor_us,"
+                        "plain_us,ratio_plain,lo_plain,hi_plain\n"));
   EXPECT_THAT(GoodComparison(),
               HasSubstr("\n64,64,64,TN,f16,device,tiny warp_m=16 warp_n=8,2,2.5,3,1.5,"
-                        "1.494,1.506,1.5,1.494,1.506,0.25\n"));
+                        "1.494,1.506,1.5,1.494,1.506,0.25,,,,\n"));
 }
 
 TEST(ComparisonTextTest, NamesLineAndFieldOfWhatIsWrong) {
@@ -70,10 +71,10 @@ TEST(ComparisonTextTest, NamesLineAndFieldOfWhatIsWrong) {
   EXPECT_THAT(ComparisonErrorOf(ComparisonWith(GoodComparison(), ",2.5,", ",-1,")),
               HasSubstr("ours_us: expected"));
   EXPECT_THAT(ComparisonErrorOf(ComparisonWith(GoodComparison(), ",2.5,", ",2.5,7,")),
-              HasSubstr("expected 17 cells"));
+              HasSubstr("expected 21 cells"));
   EXPECT_THAT(ComparisonErrorOf(ComparisonWith(GoodComparison(), "1.494,1.506", "1.506,1.494")),
               HasSubstr("its interval"));
-  EXPECT_THAT(ComparisonErrorOf(ComparisonWith(GoodComparison(), ",0.25\n", ",0.5\n")),
+  EXPECT_THAT(ComparisonErrorOf(ComparisonWith(GoodComparison(), ",0.25,", ",0.5,")),
               HasSubstr("floor_us must be the same"));
 }
 
@@ -93,6 +94,63 @@ TEST(ComparisonTextTest, RefusesAnotherVersionWithItsOwnCode) {
       ParseComparison("c.csv", ComparisonWith(GoodComparison(), "version 1", "version 2"));
   ASSERT_FALSE(read.ok());
   EXPECT_EQ(read.error().code, ErrorCode::kVersion);
+}
+
+TEST(ComparisonTextTest, KeepsWhatWasFoundBesideTheBar) {
+  ComparisonTable table = SampleTable();
+  table.shapes[0].bar_check = BarCheck{6, 1, {}};
+  table.shapes[1].bar_check =
+      BarCheck{6, 2, {{Mode::kServer, "cublas-tn", Ratio(1.05)}, {Mode::kOffline, "x", Ratio(2)}}};
+  const std::string text = ToText(table);
+  EXPECT_THAT(text, HasSubstr("\n# bar checked: 64,64,64,6,1\n64,64,64,"));
+  EXPECT_THAT(text, HasSubstr("\n# faster than the bar: 64,128,64,server,cublas-tn,1.05,"));
+  const auto read = ParseComparison("c.csv", text);
+  ASSERT_TRUE(read.ok()) << read.error().Line();
+  EXPECT_EQ(ToText(read->table), text);
+  const BarStanding standing = StandingOf(read->table);
+  EXPECT_EQ(standing.checked, 2U);
+  EXPECT_EQ(standing.chosen_again, 1U);
+  EXPECT_EQ(standing.violations, 2U);
+  EXPECT_EQ(StandingOf(SampleTable()).checked, 0U);
+  EXPECT_THAT(ComparisonErrorOf(ComparisonWith(text, "checked: 64,64,64", "checked: 64,64,65")),
+              HasSubstr("of another shape than the rows"));
+  EXPECT_THAT(ComparisonErrorOf(ComparisonWith(text, "bar: 64,128,64", "bar: 64,128,65")),
+              HasSubstr("another shape"));
+}
+
+TEST(ComparisonTextTest, ASessionMayLackWhatCameLater) {
+  const std::string old = ComparisonWith(
+      GoodComparison(),
+      "; gpu=GPU-1a2b3c4d; commit=0123abc; command=warpsmith hgemm bench --against lib.so; x", "");
+  const auto read = ParseComparison("c.csv", old);
+  ASSERT_TRUE(read.ok()) << read.error().Line();
+  EXPECT_EQ(read->table.sessions[0].program, "0.1.0");
+  EXPECT_EQ(read->table.sessions[0].command, "");
+  EXPECT_EQ(ToText(read->table), old);
+}
+
+TEST(ComparisonTextTest, KeepsTheKernelWithoutLaunchOverlap) {
+  ComparisonTable table = SampleTable();
+  table.shapes[0].modes[1].plain_us = 2.25;
+  table.shapes[0].modes[1].plain = Ratio(1.25);
+  const std::string text = ToText(table);
+  EXPECT_THAT(text, HasSubstr(",0.25,2.25,1.25,1.245,1.255\n"));
+  const auto read = ParseComparison("c.csv", text);
+  ASSERT_TRUE(read.ok()) << read.error().Line();
+  EXPECT_EQ(ToText(read->table), text);
+}
+
+// Tables that were written before the kernel was measured without overlap, too.
+TEST(ComparisonTextTest, ReadsATableWithoutThoseColumns) {
+  std::string old = ComparisonWith(GoodComparison(), ",plain_us,ratio_plain,lo_plain,hi_plain", "");
+  for (size_t at = old.find(",,,,\n"); at != std::string::npos; at = old.find(",,,,\n")) {
+    old.erase(at, 4);
+  }
+  const auto read = ParseComparison("c.csv", old);
+  ASSERT_TRUE(read.ok()) << read.error().Line();
+  EXPECT_EQ(read->table.shapes.size(), 2U);
+  EXPECT_EQ(read->whole_bytes, old.size());
+  EXPECT_EQ(ToText(read->table), GoodComparison());
 }
 
 // Wherever a writer was killed, all shapes before it are there, and going on from the whole part

@@ -12,7 +12,7 @@
 namespace warpsmith::hgemm {
 namespace {
 
-// An H200, fitted to what was measured on it (docs/perf/search.md). Other devices differ in all of
+// An H200, fitted to what was measured on it (docs/perf.md). Other devices differ in all of
 // these by similar factors, which the order does not feel.
 constexpr double kCyclesPerUs = 2190;
 constexpr double kShareOfFour = 0.875;

@@ -17,7 +17,8 @@
 namespace warpsmith::hgemm {
 
 inline constexpr int kLibraryTimesVersion = 1;
-inline constexpr std::string_view kOurKernel = "kernel";  // the catalogue's, launched by itself
+inline constexpr std::string_view kOurKernel = "kernel";    // the catalogue's, launched by itself
+inline constexpr std::string_view kTorchLibrary = "torch";  // torch.matmul
 
 struct LibraryTime {
   std::string name, layout;  // "cublaslt-auto" and "nn", "tn" or "max"; kOurKernel and "tn"
@@ -31,12 +32,22 @@ struct LibraryTimes {
   std::vector<LibraryTime> times;
 };
 
+struct FasterThanBar {
+  std::array<int64_t, 3> shape{};
+  BesideBar what;
+};
+
 struct LibraryTable {
   std::string terms;  // one line: what has to be equal for a table to be gone on with
   std::vector<std::string> sessions;  // a line for each call that measured: when, with what
   std::string dtype;
   std::vector<LibraryTimes> shapes;
+  std::vector<FasterThanBar> faster = {};  // what was shown to be faster than the bar
 };
+
+// How many are faster than the bar: those, and torch.matmul where its time, which was not taken in
+// the same rounds, is below the bar's by more than kUnpairedBand.
+BarStanding StandingOf(const LibraryTable& table);
 
 // Null: not in the table.
 const LibraryTimes* Find(const LibraryTable& table, const std::array<int64_t, 3>& shape);

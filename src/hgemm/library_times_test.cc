@@ -42,6 +42,22 @@ TEST(LibraryTimesTest, ReadsWhatItWrites) {
   EXPECT_EQ(Find(*read, {64, 64, 64}), nullptr);
 }
 
+TEST(LibraryTimesTest, KeepsAndCountsWhatIsFasterThanTheBar) {
+  LibraryTable table = Sample();
+  EXPECT_EQ(StandingOf(table).checked, 0U) << "its rounds held no bar";
+  for (LibraryTimes& shape : table.shapes) {
+    shape.times.push_back({std::string(kBar), "max", Mode::kServer, 13, std::nullopt});
+  }
+  EXPECT_EQ(StandingOf(table).violations, 0U) << "torch's 12.5 us are within its band";
+  table.shapes[1].times.back().us = 14;
+  table.faster = {{{64, 64, 128}, {Mode::kOffline, "cublas-nn", {1.05, {1.02, 1.08}}}}};
+  const auto read = ParseLibraryTable("t.csv", ToText(table));
+  ASSERT_TRUE(read.ok()) << read.error().Line();
+  EXPECT_EQ(ToText(*read), ToText(table));
+  EXPECT_EQ(StandingOf(*read).checked, 2U);
+  EXPECT_EQ(StandingOf(*read).violations, 2U);
+}
+
 TEST(LibraryTimesTest, NamesLineAndFieldOfWhatIsWrong) {
   EXPECT_THAT(LibraryErrorOf(""), HasSubstr("t.csv:1: the head is cut off"));
   EXPECT_THAT(LibraryErrorOf("m,n,k\n"), HasSubstr("t.csv:1: not a library table"));

@@ -15,7 +15,8 @@ inline ComparisonTerms SampleTerms() {
 }
 
 inline ComparisonSession SampleSession(const std::string& date = "2026-11-22T01:00:00Z") {
-  return {date, "580.159.04", "nvrtc 13.0", "cuBLASLt 13.1.0", "0.1.0"};
+  return {date,    "580.159.04",   "nvrtc 13.0", "cuBLASLt 13.1.0",
+          "0.1.0", "GPU-1a2b3c4d", "0123abc",    "warpsmith hgemm bench --against lib.so; x"};
 }
 
 inline PairedRatio Ratio(double value, double half_width = 0.004) {

@@ -271,7 +271,7 @@ std::set<int64_t> OverlapsOf(const Problem& problem, int64_t splits, int64_t sha
   return overlaps;
 }
 
-// As it was measured: docs/perf/hgemm.md.
+// As it was measured: docs/perf.md.
 TEST(WgmmaFamily, OverlapIsOfferedWhereItPays) {
   const Problem square = {1024, 1024, 1024, Layout::kTN};
   EXPECT_EQ(OverlapsOf(square, 1, 1), (std::set<int64_t>{1, 2}));

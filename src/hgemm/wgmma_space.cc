@@ -13,7 +13,7 @@ namespace {
 
 using Wgmma = WgmmaParameters;
 
-// What stands here is what docs/perf/hgemm.md found to pay: values that never came within 2 % of
+// What stands here is what docs/perf.md found to pay: values that never came within 2 % of
 // the best of any shape are left out, so that a search meets what can win.
 constexpr int64_t kMostStages = 14, kMostUsualStages = 8;  // 14 of 64x64 fit
 constexpr int64_t kMostSlicedStages = 7;  // leaves some cache to the kernel that adds up
@@ -70,7 +70,7 @@ bool IsRingPlausible(const Problem& problem, const Wgmma& p) {
 }
 
 // Rows are read 128 bytes at a time. Where they come from memory and only a tile or two wants each
-// of them, a kernel is faster if L2 does not fetch the next 128 bytes along (docs/perf/hgemm.md).
+// of them, a kernel is faster if L2 does not fetch the next 128 bytes along (docs/perf.md).
 int64_t BestPromotion(const Problem& problem, const Wgmma& p) {
   constexpr int64_t kFewRows = 128, kOperandBytes = int64_t{24} << 20;
   const bool is_thin = std::min(problem.m, problem.n) <= kFewRows;

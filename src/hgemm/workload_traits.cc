@@ -13,7 +13,7 @@
 namespace warpsmith::hgemm {
 namespace {
 
-// SM cycles of an H200, fitted together to what was measured on it (docs/perf/search.md): each is
+// SM cycles of an H200, fitted together to what was measured on it (docs/perf.md): each is
 // an effective value beside the others, not a measurement of one thing.
 constexpr double kTinyRamp = 138;
 constexpr double kTinyEpilogue = 198;

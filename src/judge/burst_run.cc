@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "judge/batch_command.h"
 
 namespace warpsmith::judge {
 namespace {
@@ -180,12 +181,6 @@ class Burst {
 };
 
 }  // namespace
-
-uint16_t DrawPoison(Random& random) {
-  const auto payload = static_cast<uint16_t>(1 + random.Below(0x1fe));
-  const auto sign = static_cast<uint16_t>(random.Below(2) << 15);
-  return static_cast<uint16_t>(0x7e00 | payload | sign);
-}
 
 Result<BurstResult> RunBurst(const BurstBench& bench, PeerProcess& peer, const PeerBurst& burst) {
   return Burst(bench, peer, burst).Run();

@@ -67,9 +67,6 @@ Result<OracleCost> MeasureOracleCost(const BurstBench& bench, const BatchPlan& l
 Result<PeerCallResult> MapArenaIn(const BurstBench& bench, const Workload& workload,
                                   PeerProcess& peer, std::chrono::milliseconds limit);
 
-// A quiet NaN that no conversion instruction makes by itself and no memset leaves behind.
-uint16_t DrawPoison(Random& random);
-
 }  // namespace warpsmith::judge
 
 #endif  // WARPSMITH_JUDGE_BURST_RUN_H_

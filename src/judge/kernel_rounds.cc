@@ -7,8 +7,11 @@
 #include <chrono>
 
 #include "base/clock.h"
+#include "judge/baseline/choice_cache.h"
+#include "judge/baseline/entrants.h"
 #include "judge/baseline/gemm_baseline.h"
 #include "judge/gpu_turns.h"
+#include "judge/library_contest.h"
 #include "judge/oracle.h"
 
 namespace warpsmith::judge {
@@ -19,10 +22,14 @@ constexpr int kCandidatesPerRunner = 64;
 constexpr int64_t kCertifiedLaunches = 10'000;
 constexpr double kVerifySeconds = 20;
 constexpr std::chrono::seconds kArenaLimit{60};
-constexpr std::chrono::seconds kBaselineLimit{180};  // autotuning times up to 200 algorithms
 
 bool SharesRunner(const Protocol& protocol) {
   return protocol.level == Level::kScreened && protocol.runner_processes <= 1;
+}
+
+std::string ProductText(const GemmShape& product) {
+  return fmt::format("{}x{}x{} {} {}", product.m, product.n, product.k, Name(product.dtype),
+                     product.transposed ? "TN" : "NN");
 }
 
 class Stopwatch {
@@ -39,7 +46,7 @@ Result<Outcome> Oracle::Measure(const Job& job, Stage& stage, Evidence& evidence
   const int processes = std::max(1, job.protocol.runner_processes);
   if (!SharesRunner(job.protocol)) TRY(pool_.Prepare(static_cast<size_t>(processes)));
   if (job.protocol.renew_contents) TRY(stage.arena->Renew(random_, true));
-  TRY(ReadyRunner(job, stage));
+  TRY(ReadyRunner(job.protocol, stage));
   // Whatever the job before did to the slots (it may have been killed in the act) is undone.
   TRY(stage.arena->RefillGuards());
   TRY(stage.arena->Reassign(random_));
@@ -55,7 +62,7 @@ Result<Outcome> Oracle::Measure(const Job& job, Stage& stage, Evidence& evidence
         TRY(stage.arena->Renew(random_, false));
         trial.ForgetContents();
       }
-      TRY(ReadyRunner(job, stage));
+      TRY(ReadyRunner(job.protocol, stage));
       TRY(Contenders(job, stage, evidence));
     }
     if (auto outcome = TRY(Enter(job, stage, trial, process))) return *outcome;
@@ -103,8 +110,8 @@ StepResult Oracle::RunRounds(const Job& job, Trial& trial, int process, int& rou
   }
 }
 
-Status Oracle::ReadyRunner(const Job& job, Stage& stage) {
-  const bool goes_on = SharesRunner(job.protocol) && runner_ != nullptr && runner_->alive() &&
+Status Oracle::ReadyRunner(const Protocol& protocol, Stage& stage) {
+  const bool goes_on = SharesRunner(protocol) && runner_ != nullptr && runner_->alive() &&
                        runner_->candidates < kCandidatesPerRunner;
   if (goes_on) {
     TRY(pool_.Settle());  // no context is being created while something is timed
@@ -133,11 +140,11 @@ Status Oracle::MapArena(Stage& stage) {
 Result<std::vector<ContenderSpec>> Oracle::Contenders(const Job& job, Stage& stage,
                                                       Evidence& evidence) {
   std::vector<ContenderSpec> contenders = {
-      {std::string(kCandidateName), std::string(kCandidateName), true, true}};
+      {std::string(kCandidateName), true, {std::string(kCandidateName)}}};
   const bool certified = job.protocol.level == Level::kCertified;
   for (const std::string& name : job.task.baselines) {
     if (IsOnTheWall(job.task, name)) continue;  // CompareOnTheWall
-    contenders.push_back(TRY(Baseline(stage, name, evidence)));
+    contenders.push_back(TRY(Baseline(job, stage, name, evidence)));
     if (!certified && !job.protocol.every_baseline) break;  // a search asks about the bar alone
   }
   if (certified && contenders.size() > 1) {
@@ -148,15 +155,16 @@ Result<std::vector<ContenderSpec>> Oracle::Contenders(const Job& job, Stage& sta
   return contenders;
 }
 
-Result<ContenderSpec> Oracle::Baseline(Stage& stage, const std::string& name, Evidence& evidence) {
+Result<ContenderSpec> Oracle::Baseline(const Job& job, Stage& stage, const std::string& name,
+                                       Evidence& evidence) {
   for (const Rival& rival : stage.task.rivals) {
     if (rival.name == name) return RivalBaseline(stage, rival);
   }
-  return LibraryBaseline(stage, name, evidence);
+  return LibraryBaseline(job, stage, name, evidence);
 }
 
 Result<ContenderSpec> Oracle::RivalBaseline(Stage& stage, const Rival& rival) {
-  const ContenderSpec spec{rival.name, "rival " + rival.name, false, true};
+  const ContenderSpec spec{rival.name, false, {"rival " + rival.name}};
   auto& ready = runner_->baselines;
   if (std::find(ready.begin(), ready.end(), rival.name) != ready.end()) return spec;
   auto found = stage.rivals.find(rival.name);
@@ -170,7 +178,7 @@ Result<ContenderSpec> Oracle::RivalBaseline(Stage& stage, const Rival& rival) {
     found = stage.rivals.emplace(rival.name, std::move(std::get<Artifact>(outcome))).first;
   }
   const ArenaPlan& plan = stage.arena->plan();
-  const CandidateCommand command{spec.callee, rival.candidate.plan,
+  const CandidateCommand command{spec.callee.name, rival.candidate.plan,
                                  plan.touch_launches + plan.timed_launches};
   const CallResult loaded = runner_->Call(command, kArenaLimit, found->second.image);
   if (!std::holds_alternative<Reply>(loaded)) {
@@ -180,7 +188,7 @@ Result<ContenderSpec> Oracle::RivalBaseline(Stage& stage, const Rival& rival) {
   return spec;
 }
 
-Result<ContenderSpec> Oracle::LibraryBaseline(Stage& stage, const std::string& name,
+Result<ContenderSpec> Oracle::LibraryBaseline(const Job& job, Stage& stage, const std::string& name,
                                               Evidence& evidence) {
   constexpr std::string_view kLibrary = "lib:";
   if (name.starts_with(kLibrary) &&
@@ -190,21 +198,73 @@ Result<ContenderSpec> Oracle::LibraryBaseline(Stage& stage, const std::string& n
                  "baseline " + name + ": a task may not load libraries into the judge",
                  "compare libraries with 'warpsmith hgemm bench --against'"};
   }
-  std::string& choice = stage.choices[name];
-  auto& ready = runner_->baselines;
-  if (std::find(ready.begin(), ready.end(), name) == ready.end()) {
-    const std::string step = fmt::format("making baseline {} ready", name);
-    const CallResult made = runner_->Call(BaselineCommand{name, choice}, kBaselineLimit);
-    const auto* reply = std::get_if<Reply>(&made);
-    if (reply == nullptr) return ErrorOfCall(made, step);
-    choice = reply->text;
-    ready.push_back(name);
-  }
-  const auto parsed = TRY(baseline::GemmBaselineChoiceFromText(choice));
-  if (evidence.baseline_library.empty()) evidence.baseline_library = parsed.library;
+  ChoiceRequest request;
+  request.name = name;
+  request.modes = job.protocol.modes;
+  const ModeChoices choices = TRY(ChoicesOf(stage, request));
   const auto layout =
       stage.arena->problem().gemm->transposed ? cuda::GemmLayout::kTN : cuda::GemmLayout::kNN;
-  return ContenderSpec{name, name, false, parsed.shape.layout == layout};
+  ContenderSpec spec{name, false, {}};
+  for (const Mode mode : request.modes) {
+    const baseline::GemmBaselineChoice& choice = choices.at(mode);
+    TRY(MakeCallReady(*runner_, choice));
+    spec.in_mode[mode] = {baseline::CallOf(choice), choice.shape.layout == layout};
+  }
+  spec.callee = spec.in_mode.at(request.modes.front());
+  if (evidence.baseline_library.empty()) {
+    evidence.baseline_library = choices.begin()->second.library;
+  }
+  return spec;
+}
+
+Result<ModeChoices> Oracle::ChoicesOf(Stage& stage, const ChoiceRequest& request) {
+  ModeChoices& known = choices_[request.name + " " + ProductText(*stage.arena->problem().gemm)];
+  const bool anew = request.again || request.exhaustive_seconds > 0;
+  const auto lacks = [&](Mode mode) { return anew || !known.contains(mode); };
+  if (std::none_of(request.modes.begin(), request.modes.end(), lacks)) return known;
+  LibraryContest contest(*runner_, *stage.arena, random_);
+  auto entrants = TRY(contest.Entrants(request));
+  const baseline::GemmBaselineName name = entrants.front().name;
+  const cuda::GemmShape& shape = entrants.front().shape;
+  const baseline::ChoiceCache cache =
+      baseline::ChoiceCache::Default({info_.name, info_.driver, entrants.front().library});
+  std::vector<Mode> open;
+  for (const Mode mode : request.modes) {
+    if (entrants.size() == 1) known[mode] = entrants.front();  // there is nothing to choose
+    if (entrants.size() == 1 || !lacks(mode)) continue;
+    const auto cached = TRY(cache.Find({name, {shape.m, shape.n, shape.k, shape.type}, mode}));
+    const bool serves =
+        cached && !request.again && (request.exhaustive_seconds <= 0 || cached->exhaustive);
+    if (cached) known[mode] = *cached;
+    if (!serves) open.push_back(mode);
+  }
+  if (open.empty()) return known;
+  // What was chosen before may be of an exhaustive list: it must be beaten to be replaced.
+  for (const auto& [mode, choice] : known) entrants.insert(entrants.begin(), choice);
+  entrants = TRY(contest.MakeReady(baseline::DistinctCalls(std::move(entrants)), request));
+  for (const Mode mode : open) {
+    const auto winners = TRY(contest.Hold(entrants, mode));
+    TRY(cache.Put(winners));
+    known[mode] = winners.front();
+    if (mode == open.front()) entrants = contest.Shortlist(entrants);
+  }
+  return known;
+}
+
+Result<ModeChoices> Oracle::Choose(const Task& task, const Workload& workload,
+                                   const ChoiceRequest& request) {
+  if (runner_ == nullptr) TRY(pool_.Prepare(2));
+  Stage* stage = TRY(stages_.Of(task, workload));
+  if (!stage->arena->problem().gemm) {
+    return Error{ErrorCode::kBadInput, "the task is no matrix product: it has no library to choose",
+                 ""};
+  }
+  TRY(ReadyRunner(Protocol::Screened(), *stage));
+  TRY(stage->arena->RefillGuards());
+  TRY(stage->arena->Reassign(random_));
+  auto choices = ChoicesOf(*stage, request);
+  if (!runner_->alive()) runner_.reset();
+  return choices;
 }
 
 }  // namespace warpsmith::judge

@@ -246,4 +246,11 @@ Result<std::optional<std::string>> LocalDevice::DegenerateAnswer(const Task& tas
   return answer;
 }
 
+Result<ModeChoices> LocalDevice::Choose(const Task& task, const Workload& workload,
+                                        const ChoiceRequest& request) {
+  Result<ModeChoices> choices = ModeChoices();
+  TRY(worker_->Ask([&](Oracle& oracle) { choices = oracle.Choose(task, workload, request); }));
+  return choices;
+}
+
 }  // namespace warpsmith::judge

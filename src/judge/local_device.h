@@ -12,6 +12,7 @@
 #include "core/compiler.h"
 #include "core/device.h"
 #include "judge/gpu_turns.h"
+#include "judge/library_contest.h"
 
 namespace warpsmith::judge {
 
@@ -60,6 +61,10 @@ class LocalDevice : public Device {
   // Is there a trivial answer (zeros, a constant, a copy) that the task's check takes for right?
   // Waits for the jobs before it.
   Result<std::optional<std::string>> DegenerateAnswer(const Task& task, const Workload& workload);
+  // What a library's baseline comes to in each of the request's modes: as known, or by a contest.
+  // Waits for the jobs before it.
+  Result<ModeChoices> Choose(const Task& task, const Workload& workload,
+                             const ChoiceRequest& request);
 
  private:
   class Worker;

@@ -3,6 +3,7 @@
 #define WARPSMITH_JUDGE_ORACLE_H_
 
 #include <deque>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -13,6 +14,7 @@
 #include "core/compiler.h"
 #include "core/device.h"
 #include "cuda/nvml.h"
+#include "judge/library_contest.h"
 #include "judge/oracle_device.h"
 #include "judge/peer_process.h"
 #include "judge/runner_process.h"
@@ -52,6 +54,11 @@ class Oracle {
   // A runner that does not start is dropped; Judge starts another.
   void Settle() { static_cast<void>(pool_.Settle()); }
 
+  // What a library's baseline comes to in each of the request's modes: known, or chosen here by a
+  // contest under the judge's protocol, and kept on disk.
+  Result<ModeChoices> Choose(const Task& task, const Workload& workload,
+                             const ChoiceRequest& request);
+
   // The name of a trivial answer (zeros, a constant, a copy) that the task's check takes for right.
   Result<std::optional<std::string>> DegenerateAnswer(const Task& task, const Workload& workload);
 
@@ -83,12 +90,16 @@ class Oracle {
   StepResult RunRounds(const Job& job, Trial& trial, int process, int& rounds);
 
   // Sees to runner_: the shared one goes on for screened jobs, others get a fresh one.
-  Status ReadyRunner(const Job& job, Stage& stage);
+  Status ReadyRunner(const Protocol& protocol, Stage& stage);
   Status MapArena(Stage& stage);
   // Everyone who takes part, with the baselines ready in the runner.
   Result<std::vector<ContenderSpec>> Contenders(const Job& job, Stage& stage, Evidence& evidence);
-  Result<ContenderSpec> Baseline(Stage& stage, const std::string& name, Evidence& evidence);
-  Result<ContenderSpec> LibraryBaseline(Stage& stage, const std::string& name, Evidence& evidence);
+  Result<ContenderSpec> Baseline(const Job& job, Stage& stage, const std::string& name,
+                                 Evidence& evidence);
+  Result<ContenderSpec> LibraryBaseline(const Job& job, Stage& stage, const std::string& name,
+                                        Evidence& evidence);
+  // For the runner that has the stage's arena mapped.
+  Result<ModeChoices> ChoicesOf(Stage& stage, const ChoiceRequest& request);
   Result<ContenderSpec> RivalBaseline(Stage& stage, const Rival& rival);
 
   OracleOptions options_;
@@ -98,6 +109,8 @@ class Oracle {
   RunnerPool pool_;
   Random random_;
   Stages stages_;
+  // Of libraries' baselines: by name and product, since tasks of one product have the same.
+  std::map<std::string, ModeChoices> choices_;
   // Importing PyTorch takes seconds. Processes that have begun to, and have seen no task; the
   // oldest first.
   std::deque<std::unique_ptr<PeerProcess>> spare_torch_;

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "judge/baseline/gemm_baseline.h"
+
 namespace warpsmith::judge {
 namespace {
 
@@ -108,7 +110,40 @@ Status CheckReference(const Task& task, const Problem& problem) {
   return {};
 }
 
+// Says of the error which part of the task it is about; the part is at fault, not the command line.
+Error InPart(const std::string& part, Error error) {
+  error.code = ErrorCode::kBadInput;
+  error.message = part + ": " + error.message;
+  return error;
+}
+
+Status CheckBaseline(const std::string& name, const Task& task) {
+  const bool is_rival = std::any_of(task.rivals.begin(), task.rivals.end(),
+                                    [&](const Rival& rival) { return rival.name == name; });
+  if (is_rival) return {};
+  if (task.reference.kind == "gemm") {
+    TRY(baseline::ParseGemmBaselineName(name));
+    return {};
+  }
+  const bool is_torch = name == "torch-eager" || name == "torch-compile" || name == "torch-best";
+  if (is_torch && task.reference.kind != "cuda") return {};
+  return Error{ErrorCode::kBadInput, "'" + name + "' is no baseline of this task",
+               "name one of its [[rivals]], or with a torch reference torch-eager, torch-compile "
+               "or torch-best"};
+}
+
 }  // namespace
+
+Status CheckTask(const Task& task, const Workload& workload) {
+  TRY(ProblemOf(task, workload));
+  const auto flops = task.flops.Evaluate(workload.sizes);
+  if (!flops.ok()) return InPart("flops", flops.error());
+  for (const std::string& name : task.baselines) {
+    const Status known = CheckBaseline(name, task);
+    if (!known.ok()) return InPart("baselines", known.error());
+  }
+  return {};
+}
 
 Result<Problem> ProblemOf(const Task& task, const Workload& workload) {
   Problem problem;

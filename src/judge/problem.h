@@ -57,6 +57,12 @@ struct Problem {
 // fit the gemm reference, an unknown reference, no output, too many tensors.
 Result<Problem> ProblemOf(const Task& task, const Workload& workload);
 
+// Whether the task can be judged for this workload: by ProblemOf, by its FLOPs, which must come to
+// a number, and by its baselines, each of which must be one that the judge knows or one of the
+// task's
+// [[rivals]]. kBadInput, naming what is wrong and what to write instead.
+Status CheckTask(const Task& task, const Workload& workload);
+
 // The task that a reference process carries out: its outputs have the types of Problem::expected.
 Task ReferenceTask(const Task& task);
 

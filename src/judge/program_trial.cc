@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "core/program_shim.h"
 #include "core/serialize.h"
+#include "judge/batch_command.h"
 #include "judge/floor.h"
 #include "judge/gpu_turns.h"
 #include "judge/program_sandbox.h"

@@ -4,19 +4,18 @@
 
 #include <string>
 
+#include "judge/baseline/shared_handles.h"
 #include "judge/runner_session.h"
 
 namespace warpsmith::judge {
 
-struct BaselineReady {
-  Contender contender;
-  std::string choice;  // what another runner must be told to do exactly the same
-};
+// A JSON array of choices: the ways in which the name's library can compute the arena's product.
+Result<std::string> ListEntrants(const MappedArena& arena, const EntrantsCommand& command);
 
-// With an empty choice, takes the cached one or makes one (cuBLASLt's autotuning runs here, on the
-// arena's slots).
-Result<BaselineReady> MakeBaseline(const Bench& bench, const MappedArena& arena,
-                                   const BaselineCommand& command);
+// Has run once when it returns, on the arena's first slots: what a library does at its first call
+// is not timed.
+Result<Contender> MakeBaseline(const Bench& bench, const MappedArena& arena,
+                               const BaselineCommand& command, baseline::SharedHandles& shared);
 
 }  // namespace warpsmith::judge
 

@@ -171,11 +171,16 @@ Result<Reply> RunnerSession::Run(const CandidateCommand& command, const Frame& f
   return Reply{};
 }
 
+Result<Reply> RunnerSession::Run(const EntrantsCommand& command, const Frame&) {
+  if (!arena_) return RunnerOutOfOrder("entrants", "arena");
+  return Reply{{}, TRY(ListEntrants(*arena_, command))};
+}
+
 Result<Reply> RunnerSession::Run(const BaselineCommand& command, const Frame&) {
   if (!arena_) return RunnerOutOfOrder("baseline", "arena");
-  BaselineReady ready = TRY(MakeBaseline(*bench_, *arena_, command));
-  contenders_.insert_or_assign(command.name, std::move(ready.contender));
-  return Reply{{}, ready.choice};
+  Contender contender = TRY(MakeBaseline(*bench_, *arena_, command, libraries_));
+  contenders_.insert_or_assign(command.name, std::move(contender));
+  return Reply{};
 }
 
 Result<Reply> RunnerSession::Run(const CheckCommand& command, const Frame&) {

@@ -14,6 +14,7 @@
 #include "cuda/memory.h"
 #include "cuda/shared_memory.h"
 #include "cuda/stream.h"
+#include "judge/baseline/shared_handles.h"
 #include "judge/contender.h"
 #include "judge/kernels.h"
 #include "judge/problem.h"
@@ -49,6 +50,7 @@ class RunnerSession {
   Result<Reply> Run(const StartCommand& command, const Frame& frame);
   Result<Reply> Run(const ArenaCommand& command, const Frame& frame);
   Result<Reply> Run(const CandidateCommand& command, const Frame& frame);
+  Result<Reply> Run(const EntrantsCommand& command, const Frame& frame);
   Result<Reply> Run(const BaselineCommand& command, const Frame& frame);
   Result<Reply> Run(const CheckCommand& command, const Frame& frame);
   Result<Reply> Run(const SampleCommand& command, const Frame& frame);
@@ -57,6 +59,7 @@ class RunnerSession {
 
   std::optional<Bench> bench_;
   std::optional<MappedArena> arena_;
+  baseline::SharedHandles libraries_;
   std::map<std::string, Contender> contenders_;
 };
 

@@ -92,7 +92,7 @@ Result<Stage> Stages::Build(const std::string& id, const Task& task, const Workl
                  "give it a workload with smaller sizes"};
   }
   MakeRoom();
-  Stage stage{task, workload, nullptr, {}, {}, {}, std::make_unique<KeptTorch>()};
+  Stage stage{task, workload, nullptr, {}, {}, std::make_unique<KeptTorch>()};
   auto process = TRY(start_reference_(task, workload, problem));
   stage.arena = TRY(Arena::Create(device_, id, problem, plan, std::move(process), random_));
   const auto trivial = TRY(TrivialAnswerThatPasses(device_, *stage.arena));

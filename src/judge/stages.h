@@ -25,10 +25,9 @@ struct Stage {
   Task task;
   Workload workload;
   std::unique_ptr<Arena> arena;
-  std::optional<std::string> degenerate;       // a trivial answer that the check takes for right
-  std::map<std::string, std::string> choices;  // baseline -> its choice
-  std::map<std::string, Artifact> rivals;      // compiled, by name
-  std::unique_ptr<KeptTorch> torch;            // after the arena: gone before it
+  std::optional<std::string> degenerate;   // a trivial answer that the check takes for right
+  std::map<std::string, Artifact> rivals;  // compiled, by name
+  std::unique_ptr<KeptTorch> torch;        // after the arena: gone before it
 };
 
 // Starts what computes a task's references; empty for the built-in one.

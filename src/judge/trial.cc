@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "base/clock.h"
+#include "judge/batch_command.h"
 #include "judge/contender.h"
 #include "judge/floor.h"
 #include "judge/statistics.h"
@@ -15,22 +16,11 @@
 namespace warpsmith::judge {
 namespace {
 
-constexpr uint64_t kMaxIdleUs = 200;
 constexpr std::string_view kAgain = "/again";
 constexpr std::string_view kBehindAProducer =
     "; it is launched programmatically, and ran behind a kernel that writes the inputs late: does "
     "it "
     "wait for them (griddepcontrol.wait) before it reads any?";
-
-std::vector<WireLaunch> OnWire(const std::vector<PlannedLaunch>& launches, size_t roles) {
-  std::vector<WireLaunch> wire;
-  for (const PlannedLaunch& launch : launches) {
-    WireLaunch slots = launch.slot;
-    slots.resize(roles, launch.output_slot);  // every output has the same
-    wire.push_back(std::move(slots));
-  }
-  return wire;
-}
 
 // A batch of about this long is enough, however many launches the arena has room for.
 constexpr double kLongBatchUs = 20'000;
@@ -52,18 +42,11 @@ Trial::Trial(const TrialContext& context, std::vector<ContenderSpec> contenders)
   for (Mode mode : context_.job->protocol.modes) samples_[mode].resize(contenders_.size());
 }
 
-// A quiet NaN that no conversion instruction makes by itself and no memset leaves behind.
-uint16_t Trial::DrawPoison() const {
-  const auto payload = static_cast<uint16_t>(1 + context_.random->Below(0x1fe));
-  const auto sign = static_cast<uint16_t>(context_.random->Below(2) << 15);
-  return static_cast<uint16_t>(0x7e00 | payload | sign);
-}
-
 StepResult Trial::RunChecks(RunnerProcess& runner) {
   std::vector<CheckReport> reports;
   for (const CheckContents& check : context_.arena->checks()) {
     const std::string step = fmt::format("check launch '{}'", DetectorName(check.input));
-    const uint16_t poison = DrawPoison();
+    const uint16_t poison = DrawPoison(*context_.random);
     TRY(context_.arena->StageCheck(check));
     const CallResult call =
         runner.Call(CheckCommand{std::string(kCandidateName), poison}, StepLimit(*context_.job));
@@ -161,38 +144,24 @@ StepResult Trial::VerifyMore(RunnerProcess& runner, int64_t launches, double sec
   return std::optional<Outcome>();
 }
 
-SampleCommand Trial::CommandOf(const ContenderSpec& contender, Mode mode, const BatchPlan& batch) {
-  SampleCommand command;
-  command.contender = contender.callee;
-  command.mode = mode;
-  command.poison = DrawPoison();
-  command.touch = OnWire(batch.touch, context_.arena->problem().Roles());
-  command.timed = OnWire(batch.timed, context_.arena->problem().Roles());
-  command.read_inputs = !context_.arena->plan().crossed;
-  if (mode == Mode::kServer) {
-    for (size_t call = 0; call < batch.timed.size(); ++call) {
-      command.idle_us.push_back(static_cast<int>(context_.random->Below(kMaxIdleUs + 1)));
-    }
-  }
-  return command;
-}
-
 // Crossed problems' launches are as long as their floor says; others may take any time, so the
 // first batch, the warm-up, is of one launch.
-int Trial::MostTimedOf(const ContenderSpec& contender) const {
+int Trial::MostTimedOf(const Callee& callee) const {
   if (context_.arena->plan().crossed) return context_.arena->plan().timed_launches;
-  const auto known = most_timed_.find(contender.callee);
+  const auto known = most_timed_.find(callee.name);
   return known == most_timed_.end() ? 1 : known->second;
 }
 
 StepResult Trial::RunBatch(RunnerProcess& runner, const Turn& turn, std::vector<Sample>* samples,
                            const Sample& stamp) {
   const ContenderSpec& contender = contenders_.at(turn.contender);
+  const Callee& callee = contender.In(turn.mode);
   const BatchPlan batch =
       PlanBatch(context_.arena->plan(), turn.mode, context_.arena->assignments(),
-                MostTimedOf(contender), *context_.random);
+                MostTimedOf(callee), *context_.random);
   TRY(context_.arena->EnsureReferences(batch));
-  SampleCommand command = CommandOf(contender, turn.mode, batch);
+  SampleCommand command =
+      CommandOf(*context_.arena, callee.name, turn.mode, batch, *context_.random);
   command.late_inputs = turn.late_inputs;
   const CallResult call = runner.Call(command, StepLimit(*context_.job));
   const std::string step = fmt::format("timed batch ({}) of {}", Name(turn.mode), contender.label);
@@ -211,7 +180,7 @@ StepResult Trial::RunBatch(RunnerProcess& runner, const Turn& turn, std::vector<
   auto outcome = TRY(Inspect(contender, batch, command.poison, turn.mode));
   if (outcome) return outcome;
   const double launch_us = reply->elapsed_us.empty() ? 0 : reply->elapsed_us.front();
-  if (!turn.late_inputs) most_timed_[contender.callee] = MostTimed(launch_us);
+  if (!turn.late_inputs) most_timed_[callee.name] = MostTimed(launch_us);
   if (samples == nullptr) return outcome;
   for (double us : reply->elapsed_us) {
     sample.us = static_cast<float>(us);
@@ -222,18 +191,20 @@ StepResult Trial::RunBatch(RunnerProcess& runner, const Turn& turn, std::vector<
 
 StepResult Trial::Inspect(const ContenderSpec& contender, const BatchPlan& batch, uint16_t poison,
                           Mode mode) {
-  const Detail detail = contender.same_product ? Detail::kWorstElement : Detail::kCountsOnly;
+  const bool same_product = contender.In(mode).same_product;
+  const Detail detail = same_product ? Detail::kWorstElement : Detail::kCountsOnly;
   const Inspection inspection =
       TRY(InspectBatch(*context_.device, *context_.arena, batch, poison, detail));
   if (inspection.violation) return std::optional<Outcome>(*inspection.violation);
-  if (!contender.is_candidate) return InspectBaseline(contender, inspection);
+  if (!contender.is_candidate) return InspectBaseline(contender, mode, inspection);
   return InspectCandidate(batch, inspection, mode);
 }
 
-StepResult Trial::InspectBaseline(const ContenderSpec& contender,
+StepResult Trial::InspectBaseline(const ContenderSpec& contender, Mode mode,
                                   const Inspection& inspection) const {
+  const bool same_product = contender.In(mode).same_product;
   for (const OutputReport& report : inspection.outputs) {
-    const bool off = contender.same_product ? report.wrong > 0 : report.poison > 0;
+    const bool off = same_product ? report.wrong > 0 : report.poison > 0;
     if (!off) continue;
     return Error{ErrorCode::kInternal,
                  fmt::format("baseline {} computed a wrong product: {} elements off, {} unwritten",

@@ -22,14 +22,25 @@
 
 namespace warpsmith::judge {
 
-// Who takes part. Two contenders may share a runner's callable: the bar and its A/A twin.
-struct ContenderSpec {
-  std::string label;   // in the verdict: "candidate", "cublaslt-auto", "cublaslt-auto/again"
-  std::string callee;  // in the runner
-  bool is_candidate = false;
+// What is called in the runner.
+struct Callee {
+  std::string name;
   // The outputs are this task's. False where a baseline reads B in another layout: then only that
   // everything was written is checked.
   bool same_product = true;
+};
+
+// Who takes part. Two contenders may share a runner's callable: the bar and its A/A twin.
+struct ContenderSpec {
+  std::string label;  // in the verdict: "candidate", "cublaslt-auto", "cublaslt-auto/again"
+  bool is_candidate = false;
+  Callee callee;                        // in every mode but
+  std::map<Mode, Callee> in_mode = {};  // these: a library's choice is each mode's own
+
+  const Callee& In(Mode mode) const {
+    const auto own = in_mode.find(mode);
+    return own == in_mode.end() ? callee : own->second;
+  }
 };
 
 struct TrialContext {
@@ -72,16 +83,15 @@ class Trial {
                       const Sample& stamp);
   StepResult Inspect(const ContenderSpec& contender, const BatchPlan& batch, uint16_t poison,
                      Mode mode);
-  StepResult InspectBaseline(const ContenderSpec& contender, const Inspection& inspection) const;
   std::optional<Outcome> Biased() const;
+  StepResult InspectBaseline(const ContenderSpec& contender, Mode mode,
+                             const Inspection& inspection) const;
   std::optional<Outcome> InspectCandidate(const BatchPlan& batch, const Inspection& inspection,
                                           Mode mode);
-  int MostTimedOf(const ContenderSpec& contender) const;
+  int MostTimedOf(const Callee& callee) const;
   // Half the width of the interval of the ratio to the bar (of the candidate's own time without a
   // baseline), in the first mode.
   double PrimaryHalfWidth() const;
-  uint16_t DrawPoison() const;
-  SampleCommand CommandOf(const ContenderSpec& contender, Mode mode, const BatchPlan& batch);
   Result<ModeTiming> TimingOf(Mode mode) const;
 
   TrialContext context_;

@@ -15,7 +15,7 @@ namespace {
 using nlohmann::json;
 
 constexpr std::array<std::string_view, std::variant_size_v<Command>> kCommandNames = {
-    "start", "arena", "candidate", "baseline", "check", "sample"};
+    "start", "arena", "candidate", "entrants", "baseline", "check", "sample"};
 
 json Fields(const StartCommand& c) { return {{"device_uuid", c.device_uuid}}; }
 
@@ -29,6 +29,10 @@ json Fields(const ArenaCommand& c) {
 
 json Fields(const CandidateCommand& c) {
   return {{"name", c.name}, {"plan", ToJson(c.plan)}, {"replicas", c.replicas}};
+}
+
+json Fields(const EntrantsCommand& c) {
+  return {{"name", c.name}, {"exhaustive_seconds", c.exhaustive_seconds}};
 }
 
 json Fields(const BaselineCommand& c) { return {{"name", c.name}, {"choice", c.choice}}; }
@@ -87,6 +91,13 @@ Result<Command> ReadCandidate(const JsonReader& r) {
   c.name = TRY(r.At("name").String());
   c.plan = TRY(LaunchPlanFrom(r.At("plan")));
   c.replicas = static_cast<int>(TRY(r.At("replicas").IntIn(1, kMaxCount)));
+  return Command(std::move(c));
+}
+
+Result<Command> ReadEntrants(const JsonReader& r) {
+  EntrantsCommand c;
+  c.name = TRY(r.At("name").String());
+  c.exhaustive_seconds = TRY(r.At("exhaustive_seconds").Number());
   return Command(std::move(c));
 }
 
@@ -149,6 +160,7 @@ Result<Command> CommandFromText(std::string_view text) {
   if (name == "start") return ReadStart(reader);
   if (name == "arena") return ReadArena(reader);
   if (name == "candidate") return ReadCandidate(reader);
+  if (name == "entrants") return ReadEntrants(reader);
   if (name == "baseline") return ReadBaseline(reader);
   if (name == "check") return ReadCheck(reader);
   if (name == "sample") return ReadSample(reader);

@@ -1,5 +1,5 @@
 // What oracle and runner say to each other, one command and one reply at a time.
-// docs/judge-protocol.md, "Wire format".
+// Each is a frame (base/frame.h) with a JSON header; docs/judge-protocol.md says who is who.
 #ifndef WARPSMITH_JUDGE_WIRE_H_
 #define WARPSMITH_JUDGE_WIRE_H_
 
@@ -41,8 +41,14 @@ struct CandidateCommand {
   int replicas = 1;  // copies of its workspaces: no two launches of a batch share one
 };
 
-// Makes a library's baseline ready; an empty choice asks for one (autotuning), and the reply's text
-// is it.
+// Asks in which ways a library's baseline may be computed; the reply's text is a JSON array of
+// choices (baseline/entrants.h), of which the oracle's contest takes one.
+struct EntrantsCommand {
+  std::string name;
+  double exhaustive_seconds = 0;
+};
+
+// Makes a choice ready, as a contender of this name.
 struct BaselineCommand {
   std::string name, choice;
 };
@@ -71,8 +77,8 @@ struct SampleCommand {
   bool late_inputs = false;
 };
 
-using Command = std::variant<StartCommand, ArenaCommand, CandidateCommand, BaselineCommand,
-                             CheckCommand, SampleCommand>;
+using Command = std::variant<StartCommand, ArenaCommand, CandidateCommand, EntrantsCommand,
+                             BaselineCommand, CheckCommand, SampleCommand>;
 
 std::string_view CommandName(const Command& command);
 std::string CommandToText(const Command& command);

@@ -31,6 +31,9 @@ TEST(Wire, CommandsRoundTrip) {
   const auto baseline = RoundTrip(BaselineCommand{"cublas", R"({"algo": 3})"});
   EXPECT_EQ(baseline.name, "cublas");
   EXPECT_EQ(baseline.choice, R"({"algo": 3})");
+  const auto entrants = RoundTrip(EntrantsCommand{"cublaslt-auto", 1.5});
+  EXPECT_EQ(entrants.name, "cublaslt-auto");
+  EXPECT_EQ(entrants.exhaustive_seconds, 1.5);
   EXPECT_EQ(RoundTrip(CheckCommand{"candidate", 0x7e55}).poison, 0x7e55);
   CandidateCommand candidate;
   candidate.name = "rival";

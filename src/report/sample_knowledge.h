@@ -4,13 +4,14 @@
 #define WARPSMITH_REPORT_SAMPLE_KNOWLEDGE_H_
 
 #include "agent/knowledge/contents.h"
+#include "core/step_reference.h"
 #include "report/sample_report.h"
 
 namespace warpsmith::report {
 
 inline knowledge::Outcome SampleOutcome(int64_t step, const char* technique, const char* previous,
                                         const char* architecture, double log_gain) {
-  return {knowledge::StepEvidence("softmax", step),
+  return {TextOf(StepReference{"softmax", step}),
           "memory-latency",
           technique,
           {architecture, "f16", "nvrtc 13.0", previous},

@@ -14,60 +14,66 @@ constexpr std::chrono::milliseconds kLongWait{100};
 
 }  // namespace
 
-Evaluator::Evaluator(Question question, Compiler* compiler, int compile_threads, Device& device,
-                     Store& store)
-    : question_(std::move(question)), device_(device), store_(store) {
-  if (!device.Info().needs_artifacts) return;
-  CHECK(compiler != nullptr);
+Evaluator::Evaluator(const Seams& seams, int compile_threads) : seams_(seams) {
+  const DeviceInfo& info = seams_.device.Info();
+  if (!info.needs_artifacts) return;
+  CHECK(seams_.compiler != nullptr);
   const int threads = compile_threads > 0 ? compile_threads : DefaultCompileThreads();
-  compilers_ = std::make_unique<CompilePool>(*compiler, device.Info().architecture, threads);
+  compilers_ = std::make_unique<CompilePool>(*seams_.compiler, info.architecture, threads);
 }
 
-std::string Evaluator::KeyOf(const Candidate& candidate) const {
-  return MeasurementKey(candidate, question_.task, question_.workload, question_.protocol);
-}
-
-Status Evaluator::Begin(const std::string& key, const Candidate& candidate) {
-  if (finished_.contains(key) || jobs_.contains(key)) return {};
-  if (auto known = TRY(store_.FindVerdict(key, device_.Info().uuid))) {
-    known->gpu_seconds = 0;  // paid for by whoever measured it
-    Finish(std::move(*known));
+Status Evaluator::Begin(const Job& job) {
+  if (finished_.contains(job.key) || jobs_.contains(job.key)) return {};
+  if (seams_.store != nullptr) {
+    if (auto known = TRY(seams_.store->FindVerdict(job.key, seams_.device.Info().uuid))) {
+      known->gpu_seconds = 0;  // paid for by whoever measured it
+      Finish(std::move(*known));
+      return {};
+    }
+  }
+  line_.push_back(job.key);
+  jobs_.emplace(job.key, job);
+  if (compilers_ == nullptr) return {};
+  auto whole = WithProgramShim(job.candidate, job.task, job.workload);
+  if (!whole.ok()) {
+    Fail(job.key, whole.error());
     return {};
   }
-  jobs_.emplace(key, Job{key, question_.task, question_.workload, candidate, std::nullopt,
-                         question_.protocol});
-  line_.push_back(key);
-  if (compilers_ != nullptr) {
-    compilers_->Add(key, TRY(WithProgramShim(candidate, question_.task, question_.workload)));
-    ++compiling_;
-  }
+  compilers_->Add(job.key, std::move(*whole));
+  ++compiling_;
   return {};
 }
 
 Result<bool> Evaluator::SubmitNext() {
-  while (!line_.empty() && !jobs_.contains(line_.front())) line_.pop_front();  // did not compile
+  // What did not compile has its answer already; what failed is waited at until it is taken.
+  const auto is_answered = [this](const std::string& key) {
+    const auto found = finished_.find(key);
+    return !jobs_.contains(key) && (found == finished_.end() || found->second.ok());
+  };
+  while (!line_.empty() && is_answered(line_.front())) line_.pop_front();
   if (line_.empty()) return false;
   const auto next = jobs_.find(line_.front());
+  if (next == jobs_.end()) return false;
   if (compilers_ != nullptr && !next->second.artifact.has_value()) return false;
   std::vector<Job> batch;
   batch.push_back(std::move(next->second));
   jobs_.erase(next);
   line_.pop_front();
-  TRY(device_.Submit(std::move(batch)));
+  TRY(seams_.device.Submit(std::move(batch)));
   ++on_device_;
   return true;
 }
 
 Status Evaluator::Wait() {
   if (compiling_ > 0) {
-    for (const CompilePool::Done& done :
-         compilers_->Collect(on_device_ > 0 ? kNoWait : kLongWait)) {
+    for (CompilePool::Done& done : compilers_->Collect(on_device_ > 0 ? kNoWait : kLongWait)) {
       --compiling_;
-      TRY(Compiled(done.key, done.outcome));
+      Compiled(done.key, std::move(done.outcome));
     }
   }
   if (on_device_ > 0) {
-    for (Completed& completed : TRY(device_.Collect(compiling_ > 0 ? kShortWait : kLongWait))) {
+    for (Completed& completed :
+         TRY(seams_.device.Collect(compiling_ > 0 ? kShortWait : kLongWait))) {
       --on_device_;
       Finish(std::move(completed));
     }
@@ -75,36 +81,46 @@ Status Evaluator::Wait() {
   return {};
 }
 
-std::optional<Completed> Evaluator::Take(const std::string& key) {
+Result<std::optional<Completed>> Evaluator::Take(const std::string& key) {
   auto found = finished_.extract(key);
-  if (found.empty()) return std::nullopt;
-  return std::move(found.mapped());
+  if (found.empty()) return std::optional<Completed>();
+  return std::optional(TRY(std::move(found.mapped())));
 }
 
-Status Evaluator::Compiled(const std::string& key, const Result<CompileOutcome>& outcome) {
-  if (!outcome.ok()) return outcome.error();
+void Evaluator::Compiled(const std::string& key, Result<CompileOutcome> outcome) {
+  if (!outcome.ok()) return Fail(key, outcome.error());
+  const auto job = jobs_.find(key);
   if (const auto* failure = std::get_if<CompileFailed>(&*outcome)) {
-    jobs_.erase(key);
-    Finish({key, VerdictOn(*failure), 0});
+    Finish({key, VerdictOn(job->second.protocol, *failure), 0});
+    jobs_.erase(job);
   } else {
-    jobs_.at(key).artifact = std::get<Artifact>(*outcome);
+    job->second.artifact = std::get<Artifact>(std::move(*outcome));
   }
-  return {};
 }
 
-void Evaluator::Refuse(const std::string& key, const Rejected& refusal) {
-  Finish({key, VerdictOn(refusal), 0});
+void Evaluator::Refuse(const Job& job, const Rejected& refusal) {
+  Finish({job.key, VerdictOn(job.protocol, refusal), 0});
+}
+
+void Evaluator::Finish(Completed completed) {
+  std::string key = completed.key;
+  finished_.insert_or_assign(std::move(key), std::move(completed));
+}
+
+void Evaluator::Fail(const std::string& key, Error error) {
+  jobs_.erase(key);
+  finished_.insert_or_assign(key, std::move(error));
 }
 
 // What was found out before the device was asked.
-Verdict Evaluator::VerdictOn(Outcome outcome) const {
-  const DeviceInfo& device = device_.Info();
+Verdict Evaluator::VerdictOn(const Protocol& protocol, Outcome outcome) const {
+  const DeviceInfo& device = seams_.device.Info();
   Verdict verdict{std::move(outcome), {}};
   verdict.evidence.device = device.name;
   verdict.evidence.device_uuid = device.uuid;
   verdict.evidence.driver = device.driver;
   verdict.evidence.architecture = device.architecture;
-  verdict.evidence.protocol = ProtocolId(question_.protocol);
+  verdict.evidence.protocol = ProtocolId(protocol);
   verdict.evidence.date = UtcTimestamp();
   return verdict;
 }

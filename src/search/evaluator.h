@@ -1,4 +1,4 @@
-// Candidate -> verdict: remembered, or compiled and judged. Nothing is measured twice.
+// One job's way to its verdict: the store remembers it, or it is compiled and judged.
 #ifndef WARPSMITH_SEARCH_EVALUATOR_H_
 #define WARPSMITH_SEARCH_EVALUATOR_H_
 
@@ -16,54 +16,52 @@
 
 namespace warpsmith::search {
 
-// What every candidate of a run is judged on.
-struct Question {
-  Task task;
-  Workload workload;
-  Protocol protocol;
+// The seams that candidates are judged through. All of them outlive what is made with them.
+struct Seams {
+  Device& device;
+  Compiler* compiler = nullptr;  // may be null where the device needs no artifacts
+  Store* store = nullptr;        // null: nothing is remembered, and nothing can be kept
 };
 
-// Works on many candidates at once, but hands them to the device in the order in which they were
-// begun: so what the device has is always the next in line, and all of it can be kept when a run
-// stops. Belongs to one thread.
+// Works on many jobs at once, but hands them to the device in the order in which they were begun:
+// so what the device has is always the next in line, and all of it can be kept when a run stops.
+// What goes wrong with one job is told when that job's answer is taken, and nothing behind it is
+// handed to the device; so every answer before it can be kept, too. Belongs to one thread.
 class Evaluator {
  public:
-  // `compiler` may be null for a device that needs no artifacts.
-  Evaluator(Question question, Compiler* compiler, int compile_threads, Device& device,
-            Store& store);
+  // `compile_threads` of 0: DefaultCompileThreads().
+  Evaluator(const Seams& seams, int compile_threads);
 
-  std::string KeyOf(const Candidate& candidate) const;
+  // Begins the job unless its key is being worked on already. A verdict that the store knows is
+  // finished at once, at no cost. `job` needs no artifact.
+  Status Begin(const Job& job);
 
-  // Begins unless the key is being worked on already. Verdicts the store knows are finished at
-  // once, at no cost.
-  Status Begin(const std::string& key, const Candidate& candidate);
+  // Finishes the job with this verdict: there is no candidate to look at. Free, and never in line.
+  void Refuse(const Job& job, const Rejected& refusal);
 
-  // Finishes the key with this verdict: there is no candidate to look at. Free, and never in line.
-  void Refuse(const std::string& key, const Rejected& refusal);
-
-  // Hands the next candidate in line to the device, if it is ready; false: it is not, or none is.
+  // Hands the next job in line to the device, if it is ready; false: it is not, or there is none.
   Result<bool> SubmitNext();
 
-  // Waits a little for compilers and device, and takes in what they finished.
+  // Waits a little for compilers and device, and takes in what they finished. Errors are the
+  // device's, of which nobody knows whose job they are about.
   Status Wait();
 
   bool IsFinished(const std::string& key) const { return finished_.contains(key); }
-  // The answer, once it is there; it is forgotten here.
-  std::optional<Completed> Take(const std::string& key);
+  // The answer, once it is there, or what went wrong; it is forgotten here.
+  Result<std::optional<Completed>> Take(const std::string& key);
   int on_device() const { return on_device_; }
 
  private:
-  Status Compiled(const std::string& key, const Result<CompileOutcome>& outcome);
-  void Finish(Completed completed) { finished_[completed.key] = std::move(completed); }
-  Verdict VerdictOn(Outcome outcome) const;
+  void Compiled(const std::string& key, Result<CompileOutcome> outcome);
+  void Finish(Completed completed);
+  void Fail(const std::string& key, Error error);
+  Verdict VerdictOn(const Protocol& protocol, Outcome outcome) const;
 
-  const Question question_;
-  Device& device_;
-  Store& store_;
+  const Seams seams_;
   std::unique_ptr<CompilePool> compilers_;  // null: none needed
   std::deque<std::string> line_;            // begun, not handed to the device; in order
   std::map<std::string, Job> jobs_;         // those in line
-  std::map<std::string, Completed> finished_;
+  std::map<std::string, Result<Completed>> finished_;
   int compiling_ = 0, on_device_ = 0;
 };
 

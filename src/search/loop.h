@@ -26,7 +26,6 @@ struct LoopRequest {
   RunRecord run;  // a run that the store knows is resumed, and must be the same one
   Budget budget;  // of the whole run, earlier calls included
   double max_seconds = std::numeric_limits<double>::infinity();  // of this call
-  RewardWeights weights;
   std::string worker;  // who leases the jobs: store::ThisWorker()
   int keep_best = 3;   // steps to hand back
   // Generations that begin before this many steps are proposed, even beyond the budget. Only a

@@ -9,36 +9,20 @@ constexpr size_t kDepth = 2;
 
 }  // namespace
 
-Pipeline::Pipeline(Proposer& proposer, int batch, KeyFunction key_of)
-    : proposer_(proposer), batch_(batch), key_of_(std::move(key_of)) {}
+Pipeline::Pipeline(Proposer& proposer, int batch, OnProposal on_proposal)
+    : proposer_(proposer), batch_(batch), on_proposal_(std::move(on_proposal)) {}
 
 Status Pipeline::Refill(int64_t index_limit) {
   while (true) {
-    while (!generations_.empty() && generations_.front().empty()) generations_.pop_front();
-    if (exhausted_ || generations_.size() >= kDepth || proposed_ >= index_limit) return {};
-    Generation next = TRY(Next());
+    while (!open_.empty() && open_.front() == 0) open_.pop_front();
+    if (exhausted_ || open_.size() >= kDepth || proposed_ >= index_limit) return {};
+    std::vector<Proposal> generation = TRY(proposer_.Propose(batch_));
     // An empty one keeps its place while steps are open: observing them may bring new ideas.
-    exhausted_ = next.empty() && generations_.empty();
-    generations_.push_back(std::move(next));
+    exhausted_ = generation.empty() && open_.empty();
+    open_.push_back(generation.size());
+    proposed_ += static_cast<int64_t>(generation.size());
+    for (Proposal& proposal : generation) TRY(on_proposal_(std::move(proposal)));
   }
-}
-
-Status Pipeline::ForEach(const std::function<Result<bool>(Item&)>& visit) {
-  for (Generation& generation : generations_) {
-    for (Item& item : generation) {
-      if (!TRY(visit(item))) return {};
-    }
-  }
-  return {};
-}
-
-Result<Pipeline::Generation> Pipeline::Next() {
-  Generation generation;
-  for (Proposal& proposal : TRY(proposer_.Propose(batch_))) {
-    std::string key = key_of_(proposal.candidate);
-    generation.push_back({proposed_++, std::move(proposal), std::move(key), std::nullopt});
-  }
-  return generation;
 }
 
 }  // namespace warpsmith::search

@@ -1,54 +1,41 @@
-// The proposals under way, in proposal order: two generations deep.
+// When a proposer is asked: in generations, two of them under way.
 #ifndef WARPSMITH_SEARCH_PIPELINE_H_
 #define WARPSMITH_SEARCH_PIPELINE_H_
 
 #include <cstdint>
 #include <deque>
 #include <functional>
-#include <optional>
-#include <string>
 
 #include "core/proposer.h"
-#include "core/store.h"
 
 namespace warpsmith::search {
 
-struct Item {
-  int64_t index = 0;  // of its step
-  Proposal proposal;
-  std::string key;
-  std::optional<JobLease> lease;  // once begun
-};
-
 class Pipeline {
  public:
-  using KeyFunction = std::function<std::string(const Candidate&)>;
+  // Called with each proposal, in proposal order.
+  using OnProposal = std::function<Status(Proposal proposal)>;
 
-  Pipeline(Proposer& proposer, int batch, KeyFunction key_of);
+  Pipeline(Proposer& proposer, int batch, OnProposal on_proposal);
 
-  // Proposes generation g + 1 if all of g - 1 has been popped. Always whole generations, and none
+  // Proposes generation g + 1 if all of g - 1 has been observed. Always whole generations, and none
   // that begins at `index_limit` or after: so a run resumed with a larger budget meets the same
   // proposals. To be called before anything of g is observed.
   Status Refill(int64_t index_limit);
+  // The next proposal in order has been observed.
+  void PopFront() { --open_.front(); }
 
-  bool empty() const { return generations_.empty(); }
-  Item& front() { return generations_.front().front(); }
-  const Item& front() const { return generations_.front().front(); }
-  void PopFront() { generations_.front().pop_front(); }
+  // Everything that was proposed has been observed.
+  bool empty() const { return open_.empty(); }
   // The proposer had nothing to say when all it proposed had been observed.
   bool exhausted() const { return exhausted_; }
 
-  // In proposal order, until `visit` fails or returns false.
-  Status ForEach(const std::function<Result<bool>(Item&)>& visit);
-
  private:
-  using Generation = std::deque<Item>;
-  Result<Generation> Next();
-
   Proposer& proposer_;
   const int batch_;
-  const KeyFunction key_of_;
-  std::deque<Generation> generations_;  // after Refill, the front one has an item
+  const OnProposal on_proposal_;
+  // Of each generation under way, how many proposals have not been observed. After Refill, the
+  // front one has some.
+  std::deque<size_t> open_;
   int64_t proposed_ = 0;
   bool exhausted_ = false;
 };

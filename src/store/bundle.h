@@ -1,4 +1,4 @@
-// Work taken to a machine that has only a GPU and a driver, and back: docs/bundle-format.md.
+// Work taken to a machine that has only a GPU and a driver, and back: docs/files.md.
 //
 //   MakeBundle here  ->  copy the folder  ->  ./run there  ->  copy it back  ->  TakeBundle here
 #ifndef WARPSMITH_STORE_BUNDLE_H_

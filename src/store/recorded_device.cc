@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/resolved_plan.h"
 #include "store/replay_space.h"
 
 namespace warpsmith::store {
@@ -58,6 +59,19 @@ std::string TextFor(const Candidate& candidate) {
 
 std::string Counted(int64_t count, std::string_view noun) {
   return std::to_string(count) + " " + std::string(noun) + (count == 1 ? "" : "s");
+}
+
+// kBadInput where the plan could not even be carried out for the workload. A judge that measures
+// finds that out itself, as a verdict; a replay never gets to the plan.
+Status CheckPlan(const Job& job, int sm_count) {
+  if (job.candidate.form != Form::kKernel) return {};
+  const auto one_cluster = [](const ResolvedLaunch&) -> Result<int64_t> { return int64_t{1}; };
+  const auto resolved =
+      Resolve(job.candidate.plan, job.task, job.workload.sizes, sm_count, one_cluster);
+  if (resolved.ok()) return {};
+  Error error = resolved.error();
+  error.message = "for workload '" + job.workload.name + "': " + error.message;
+  return error;
 }
 
 }  // namespace
@@ -120,7 +134,8 @@ Result<std::vector<Completed>> RecordedDevice::Collect(std::chrono::milliseconds
     const Job& job = pending_.front();
     if (!Has(job.key)) {
       if (!completed.empty()) return completed;
-      const Error error = NotRecorded(job);
+      const Status plan = CheckPlan(job, info_.sm_count);
+      const Error error = plan.ok() ? NotRecorded(job) : plan.error();
       pending_.pop_front();
       return error;
     }

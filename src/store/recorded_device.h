@@ -40,7 +40,7 @@ class RecordedDevice : public Device {
   const DeviceInfo& Info() const override { return info_; }
   Status Submit(std::vector<Job> jobs) override;
   // In submission order. A job that was never recorded is an Error once those before it are
-  // delivered; it is dropped then.
+  // delivered; it is dropped then. The Error says what is wrong with its plan, if anything is.
   Result<std::vector<Completed>> Collect(std::chrono::milliseconds patience) override;
 
   // The answer to one key, without the queue. Thread-safe.

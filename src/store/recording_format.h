@@ -1,4 +1,4 @@
-// The lines of a recording: docs/recording-format.md. A .wsrec file is zstd of these lines; the
+// The lines of a recording: docs/files.md. A .wsrec file is zstd of these lines; the
 // journal that a recorder appends to while it measures is the same lines, uncompressed and without
 // counts, and its last line may be torn.
 #ifndef WARPSMITH_STORE_RECORDING_FORMAT_H_

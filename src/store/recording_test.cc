@@ -127,6 +127,23 @@ TEST_F(RecordingTest, RefusesWhatWasNeverMeasured) {
   EXPECT_THAT(other_shape.error().message, HasSubstr("it holds test-256x256x256-NN"));
 }
 
+TEST_F(RecordingTest, SaysWhatIsWrongWithAPlanThatIsNeverLaunched) {
+  Write();
+  auto device = Open();
+  Job job = TestJob({"test", {{"x", 99}, {"y", 0}}});
+  LaunchOperation launch;
+  launch.kernel = "k";
+  launch.grid[0] = Expression::Literal("N / (M - 256)");
+  job.candidate.plan.operations = {launch};
+  ASSERT_TRUE(device->Submit({job}).ok());
+  const auto refused = device->Collect(milliseconds(0));
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, ErrorCode::kBadInput);
+  for (const char* expected : {"for workload '256x256x256'", "grid[0]", "divides by zero"}) {
+    EXPECT_THAT(refused.error().message, HasSubstr(expected));
+  }
+}
+
 TEST_F(RecordingTest, SaysWhenTheArtifactWasAnotherOne) {
   Write();
   auto device = Open();

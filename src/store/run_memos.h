@@ -42,7 +42,7 @@ class RunMemos {
 
 // The memo about a candidate that passed in the loop and must not win after all; its text says why.
 std::string OverruledKey(const std::string& candidate_id);
-// The memo about what a step was for, and what came of it (docs/agent-loop.md).
+// The memo about what a step was for, and what came of it (docs/agent.md).
 std::string StepKey(int64_t step_index);
 
 }  // namespace warpsmith::store

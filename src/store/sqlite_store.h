@@ -1,4 +1,4 @@
-// The Store in one SQLite file (docs/store-schema.md). One object belongs to one thread; any number
+// The Store in one SQLite file (docs/files.md). One object belongs to one thread; any number
 // of processes may have the same file open.
 #ifndef WARPSMITH_STORE_SQLITE_STORE_H_
 #define WARPSMITH_STORE_SQLITE_STORE_H_

@@ -224,6 +224,18 @@ Result<Candidate> CandidateFile::Make(const Point& point) const {
   return candidate;
 }
 
+Result<std::vector<NamedCandidate>> LoadCandidates(const std::vector<std::string>& paths) {
+  std::vector<NamedCandidate> named;
+  for (const std::string& path : paths) {
+    const CandidateFile file = TRY(CandidateFile::Load(path));
+    for (const Point& point : file.space().points()) {
+      const std::string name = point.config.empty() ? path : path + ": " + PointName(point);
+      named.emplace_back(name, TRY(file.Make(point)));
+    }
+  }
+  return named;
+}
+
 Status CheckForm(const std::string& name, const Candidate& candidate, const Task& task) {
   if (std::find(task.forms.begin(), task.forms.end(), candidate.form) != task.forms.end()) {
     return {};

@@ -1,10 +1,11 @@
 // Candidates as users write them: candidate.toml, an exported candidate.json, or a bare .cu file.
-// docs/task-and-plan-format.md.
+// docs/task-format.md.
 #ifndef WARPSMITH_TASK_CANDIDATE_FILE_H_
 #define WARPSMITH_TASK_CANDIDATE_FILE_H_
 
 #include <filesystem>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -39,6 +40,12 @@ class CandidateFile {
   std::vector<Parameter> tunables_;
   Space space_;
 };
+
+// A candidate and what it is called: "path", or "path: point" where the file holds a family.
+using NamedCandidate = std::pair<std::string, Candidate>;
+
+// Every candidate of these files or folders, in their order.
+Result<std::vector<NamedCandidate>> LoadCandidates(const std::vector<std::string>& paths);
 
 // kBadInput, in one line that says what to do, when the task does not take candidates of this form.
 // `name`: the candidate's, for the error.

@@ -86,7 +86,7 @@ std::string TaskText(const ScaffoldInput& input, const Guess& guess) {
       "# A task for " + input.entry +
       ": what must be computed, on which sizes, and how exactly.\n"
       "# Shapes, sizes and generators were guessed from the parameters: check them.\n"
-      "# Every field is explained in docs/tasks.md.\n"
+      "# Every field is explained in docs/task-format.md.\n"
       "version = 1\nname = " +
       Quoted(input.name) +
       "\n"

@@ -26,7 +26,7 @@ Error BadToml(const std::filesystem::path& path, const toml::source_region& wher
               std::string_view what) {
   std::ostringstream line;
   line << path.string() << ":" << where.begin.line << ":" << where.begin.column << ": " << what;
-  return {ErrorCode::kBadInput, line.str(), "see docs/task-and-plan-format.md"};
+  return {ErrorCode::kBadInput, line.str(), "see docs/task-format.md"};
 }
 
 constexpr int kMaxDepth = 64;

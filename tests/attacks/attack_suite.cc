@@ -5,7 +5,9 @@
 #include <memory>
 #include <thread>
 
+#include "base/clock.h"
 #include "command_line.h"
+#include "core/provenance.h"
 #include "machine.h"
 #include "naive_judge.h"
 #include "suite.h"
@@ -17,6 +19,7 @@ struct Options {
   std::string folder, only, csv, gpu, architecture = "sm_90a";
   int runs = 1, first_run = 1;
   bool list = false, no_gpu = false, compile_all = false, append = false;
+  std::string command;  // what the user wrote
 };
 
 void AddOptions(CLI::App& app, Options& options) {
@@ -36,8 +39,10 @@ void AddOptions(CLI::App& app, Options& options) {
 // Rows on stdout and in the file, one by one: what is there stays when a later attack ends us.
 class Writer {
  public:
-  explicit Writer(const Options& options) {
+  // `provenance`: where and by what the rows are made; each call that writes says it.
+  Writer(const Options& options, const std::string& provenance) {
     if (!options.csv.empty()) file_ = std::fopen(options.csv.c_str(), options.append ? "a" : "w");
+    Line("# " + provenance);
     if (!options.append) Line(kCsvHeader);
   }
   ~Writer() {
@@ -85,7 +90,8 @@ Result<int> RunWithoutGpu(const Options& options, const std::vector<Attack>& att
   Bench bench = BenchOf(options);
   bench.builder.compiler = &compiler;
   Suite suite(bench);
-  Writer writer(options);
+  Writer writer(options,
+                "no GPU, " + UtcTimestamp() + ", commit " + CommitText() + ", " + options.command);
   if (options.compile_all) suite.CompileAhead(attacks, Threads());
   for (const Attack& attack : attacks) {
     const auto rows = attack.needs_gpu ? suite.CompileOnly(attack) : suite.Judge(attack, 1);
@@ -109,7 +115,7 @@ Result<int> RunOnGpu(const Options& options, const std::vector<Attack>& attacks)
   bench.device = &machine.device();
   bench.compile_programs = true;
   Suite suite(bench);
-  Writer writer(options);
+  Writer writer(options, ProvenanceText(machine.info(), options.command));
   suite.CompileAhead(attacks, Threads());
   for (int run = options.first_run; run < options.first_run + options.runs; ++run) {
     for (const Attack& attack : attacks) {
@@ -139,6 +145,7 @@ int Main(int argc, char** argv) {
   CLI::App app("Judges known cheats and their honest twins");
   AddOptions(app, options);
   CLI11_PARSE(app, argc, argv);
+  options.command = CommandText({argv, argv + argc});
   const Result<int> status = Run(options);
   if (status.ok()) return *status;
   std::fprintf(stderr, "attack_suite: %s\n", status.error().Line().c_str());

@@ -1,7 +1,8 @@
-// The baselines on a GPU: right answers in both layouts, and a choice that another process can
-// repeat.
+// The baselines on a GPU: right answers in both layouts, and entrants that another process can
+// repeat. Which of them wins is judge_test.cc's.
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>
@@ -13,9 +14,10 @@
 #include "cuda/context.h"
 #include "cuda/driver.h"
 #include "cuda/memory.h"
+#include "judge/baseline/entrants.h"
 #include "judge/baseline/gemm_baseline.h"
+#include "judge/baseline/shared_handles.h"
 #include "judge/baseline/torch_gemm.h"
-#include "judge/baseline/tune.h"
 
 namespace warpsmith::baseline {
 namespace {
@@ -53,7 +55,7 @@ class BaselineDeviceTest : public testing::Test {
 
   // What `choice` computes from a_ and b_, poisoned before.
   std::vector<uint16_t> Product(const GemmBaselineChoice& choice) {
-    const auto callable = MakeGemmBaseline(choice);
+    const auto callable = MakeGemmBaseline(choice, shared_);
     EXPECT_TRUE(callable.ok()) << callable.error().Line();
     cuda::DeviceBuffer a = Upload(a_), b = Upload(b_),
                        c = Upload(std::vector<uint16_t>(kM * kN, 0x7e00));
@@ -68,13 +70,12 @@ class BaselineDeviceTest : public testing::Test {
     return product;
   }
 
-  GemmBaselineChosen ChooseAll(const GemmBaselineName& name) {
-    TuningMatrices matrices = AllocateTuningMatrices({kM, kN, kK, type_}).value();
-    auto chosen = ChooseGemmBaseline(name, {kM, kN, kK, type_}, matrices.operands(), *stream_);
-    EXPECT_TRUE(chosen.ok()) << chosen.error().Line();
-    return std::move(chosen).value();
+  std::vector<GemmBaselineChoice> All(const GemmBaselineName& name,
+                                      const EntrantOptions& options = {}) {
+    auto entrants = Entrants(name, {kM, kN, kK, type_}, options);
+    EXPECT_TRUE(entrants.ok()) << entrants.error().Line();
+    return std::move(entrants).value();
   }
-  GemmBaselineChoice Choose(const GemmBaselineName& name) { return ChooseAll(name).best; }
 
   void ExpectRight(const std::vector<uint16_t>& product, cuda::GemmLayout layout) {
     for (int64_t i = 0; i < kM; ++i) {
@@ -113,53 +114,50 @@ class BaselineDeviceTest : public testing::Test {
   std::vector<uint16_t> a_, b_;
   std::optional<cuda::Context> context_;
   std::optional<cuda::Stream> stream_;
+  SharedHandles shared_;
 };
 
 TEST_F(BaselineDeviceTest, EveryBaselineMultipliesRightInTheLayoutAndTypeItSays) {
   for (const HalfType type : {HalfType::kF16, HalfType::kBF16}) {
     Draw(type);
     for (const std::string& text : GemmBaselineNames()) {
-      const GemmBaselineChoice choice = Choose(ParseGemmBaselineName(text).value());
-      SCOPED_TRACE(text + " " + std::string(Text(type)));
-      EXPECT_EQ(choice.shape.type, type);
-      ExpectRight(Product(choice), choice.shape.layout);
+      for (const GemmBaselineChoice& entrant : All(ParseGemmBaselineName(text).value())) {
+        SCOPED_TRACE(text + " " + CallOf(entrant) + " " + std::string(Text(type)));
+        EXPECT_EQ(entrant.shape.type, type);
+        ExpectRight(Product(entrant), entrant.shape.layout);
+      }
     }
   }
 }
 
-TEST_F(BaselineDeviceTest, AChoiceReadBackFromItsTextRunsTheSameKernel) {
-  const GemmBaselineChoice choice = Choose({GemmLibrary::kLtAuto, {}});
-  EXPECT_GT(choice.tried, 2);
-  EXPECT_GT(choice.median_us, 0.5);
-  const GemmBaselineChoice read = GemmBaselineChoiceFromText(ToText(choice)).value();
-  EXPECT_EQ(read.algorithm->bytes, choice.algorithm->bytes);
-  EXPECT_EQ(Product(read), Product(choice));
-}
-
-TEST_F(BaselineDeviceTest, AutotuningBothLayoutsSaysTheBestOfEach) {
-  const GemmBaselineChosen chosen = ChooseAll({GemmLibrary::kLtAuto, {}});
-  ASSERT_EQ(chosen.of_layouts.size(), 2u);
-  double fastest = chosen.of_layouts[0].median_us;
-  int tried = 0;
-  for (const GemmBaselineChoice& choice : chosen.of_layouts) {
-    EXPECT_EQ(choice.name.layout, choice.shape.layout);
-    fastest = std::min(fastest, choice.median_us);
-    tried += choice.tried;
-    ExpectRight(Product(choice), choice.shape.layout);
+TEST_F(BaselineDeviceTest, AnEntrantReadBackFromItsTextRunsTheSameKernel) {
+  const auto entrants = All({GemmLibrary::kLtAuto, {}});
+  EXPECT_GT(entrants.size(), 4U) << "two layouts, cublasGemmEx in both";
+  for (const GemmBaselineChoice& entrant : entrants) {
+    const GemmBaselineChoice read = GemmBaselineChoiceFromText(ToText(entrant)).value();
+    EXPECT_EQ(CallOf(read), CallOf(entrant));
+    EXPECT_EQ(Product(read), Product(entrant));
   }
-  EXPECT_EQ(chosen.best.median_us, fastest);
-  EXPECT_EQ(chosen.best.tried, tried);
-  EXPECT_TRUE(ChooseAll({GemmLibrary::kLtAuto, cuda::GemmLayout::kTN}).of_layouts.empty());
 }
 
-TEST_F(BaselineDeviceTest, AutotuningIsNoSlowerThanTheHeuristicsFirstAnswer) {
-  const GemmBaselineChoice heuristic = Choose({GemmLibrary::kLtHeuristic, {}});
-  const GemmBaselineChoice tuned = Choose({GemmLibrary::kLtAuto, {}});
-  EXPECT_LE(tuned.median_us, heuristic.median_us * 1.05);
+TEST_F(BaselineDeviceTest, AnExhaustiveListHoldsMoreThanTheHeuristics) {
+  const GemmBaselineName name{GemmLibrary::kLtAuto, cuda::GemmLayout::kTN};
+  EntrantOptions every;
+  every.exhaustive_seconds = 1;
+  const auto listed = All(name), all = All(name, every);
+  ASSERT_GT(all.size(), listed.size());
+  size_t right = 0;
+  for (size_t i = listed.size(); i < std::min(all.size(), listed.size() + 50); ++i) {
+    EXPECT_TRUE(all[i].exhaustive);
+    if (!MakeGemmBaseline(all[i], shared_).ok()) continue;
+    ExpectRight(Product(all[i]), all[i].shape.layout);
+    ++right;
+  }
+  EXPECT_GT(right, 0U);
 }
 
 TEST_F(BaselineDeviceTest, AMissingOrSmallTensorIsRefused) {
-  const auto callable = MakeGemmBaseline(Choose({GemmLibrary::kCublas, {}})).value();
+  const auto callable = MakeGemmBaseline(All({GemmLibrary::kCublas, {}}).front(), shared_).value();
   const cuda::DeviceBuffer buffer = cuda::DeviceBuffer::Allocate(1 << 20).value();
   std::vector<plan::Binding> bindings = {{"A", buffer.address(), kM * kK * 2},
                                          {"B", buffer.address(), kK * kN * 2 - 2},

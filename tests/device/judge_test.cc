@@ -3,13 +3,16 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "command_line.h"
+#include "judge/baseline/gemm_baseline.h"
 #include "judge/runner.h"
+#include "judge/statistics.h"
 #include "judge_on_device.h"
 
 namespace warpsmith::judge {
@@ -75,6 +78,34 @@ TEST_F(JudgeOnDevice, HonestIsCertifiedInEveryModeBesideTheBaselines) {
                 timing->aa_noise);
   }
   std::printf("certified: %.0f ms\n", verdict.evidence.judge_ms);
+}
+
+// At this size the choice of one set of operands, replayed, lost to cuBLAS's default.
+TEST_F(JudgeOnDevice, TheBarIsChosenInEachModeAndBeatenByNoOtherWay) {
+  Job job = MakeJob(Source(kHonest), {512, 2048, 4096});
+  job.task.baselines = baseline::GemmBaselineNames();
+  const auto bar = std::find(job.task.baselines.begin(), job.task.baselines.end(), "cublaslt-auto");
+  std::rotate(job.task.baselines.begin(), bar, bar + 1);
+  job.protocol.modes = {Mode::kDeviceHot, Mode::kDeviceCold, Mode::kOffline, Mode::kServer};
+  job.protocol.rounds = job.protocol.max_rounds = 7;
+  job.protocol.every_baseline = true;
+  const auto choices =
+      device_->Choose(job.task, job.workload, {"cublaslt-auto", job.protocol.modes});
+  ASSERT_TRUE(choices.ok()) << choices.error().Line();
+  for (const auto& [mode, choice] : *choices) {
+    EXPECT_GT(choice.tried, 4);
+    std::printf("bar %-12s %8.3f us of %d: %s\n", std::string(Name(mode)).c_str(), choice.median_us,
+                choice.tried, baseline::CallOf(choice).c_str());
+  }
+  const Verdict verdict = JudgeOne(job);
+  ASSERT_TRUE(std::holds_alternative<Passed>(verdict.outcome)) << Describe(verdict.outcome);
+  for (const Mode mode : job.protocol.modes) {
+    const ModeTiming& timing = *FindTiming(verdict, mode);
+    for (const ContenderTiming& other : timing.baselines) {
+      const Comparison beside = Compare(timing.baselines.front(), other, 0.99, 0.01);
+      EXPECT_LT(beside.interval.lo, 1.05) << other.name << " in mode " << Name(mode);
+    }
+  }
 }
 
 TEST_F(JudgeOnDevice, HangingIsTimedOutAndTheNextJobIsUnharmed) {

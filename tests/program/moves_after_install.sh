@@ -16,7 +16,8 @@ for file in share/doc/warpsmith/LICENSE share/warpsmith/docs/architecture.md \
   [[ -s moved/$file ]] || expected "$file in the installation"
 done
 
-inputs=$(ninja -C "$build" -t inputs product)
-for file in bin/warpsmith lib/libwarpsmith_gemm.so completions/bash completions/zsh completions/fish; do
-  [[ $inputs == *"$file"* ]] || expected "$file among what the target product builds"
+commands=$(ninja -C "$build" -t commands product)
+for command in "-o bin/warpsmith" "-o lib/libwarpsmith_gemm.so" "completion bash" "completion zsh" \
+  "completion fish"; do
+  [[ $commands == *"$command"* ]] || expected "'$command' among what builds the target product"
 done

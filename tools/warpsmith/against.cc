@@ -16,6 +16,7 @@
 #include "contest.h"
 #include "gemm_library/library.h"
 #include "hgemm_products.h"
+#include "judge/baseline/contest.h"
 #include "machine.h"
 #include "search/slice.h"
 #include "task/hgemm_task.h"
@@ -56,7 +57,7 @@ Result<hgemm::ComparisonTerms> TermsOf(const Machine& machine, const BenchOption
   terms.library = TRY(FileTerm(library));
   terms.pack = TRY(PackTerm(library));
   terms.catalogue = TRY(CatalogueTerm(catalogue));
-  terms.protocol = ProtocolId(AgainstProtocol());
+  terms.protocol = ProtocolId(AgainstProtocol()) + "; bar " + baseline::ContestId();
   return terms;
 }
 

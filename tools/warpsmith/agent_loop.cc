@@ -219,9 +219,9 @@ class AgentRun {
     const bool has_hidden = std::any_of(workloads.begin(), workloads.end(),
                                         [](const Workload& one) { return one.hidden; });
     if (!has_hidden) return true;
-    const auto judged = TRY(
-        JudgeOnTask(machine_, setting_.loaded, SearchProtocol(), {{"the best", step.candidate}}));
-    const Outcome& outcome = judged.front().completed.verdict.outcome;
+    const auto judged = TRY(JudgeCandidates(machine_, setting_.loaded, SearchProtocol(),
+                                            {{"the best", step.candidate}}));
+    const Outcome& outcome = judged.front().verdict().outcome;
     if (std::holds_alternative<Passed>(outcome)) return true;
     TRY(memos_->Keep(key, Describe(outcome)));
     std::fprintf(stderr, "step %ld: %s\n", static_cast<long>(step.index),

@@ -112,7 +112,7 @@ Status CheckBudget(const AgentOptions& options, const Budget& budget,
   for (const auto& [role, name] : priced_as) {
     if (!limits_money || name.empty() || prices.contains(name)) continue;
     return Error{ErrorCode::kConfig, "there is no price for the model '" + name + "'",
-                 "name a file with it: --prices FILE (docs/models.md)"};
+                 "name a file with it: --prices FILE (docs/agent.md)"};
   }
   return {};
 }

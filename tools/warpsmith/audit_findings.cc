@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/display_text.h"
 #include "base/file.h"
+#include "core/provenance.h"
 #include "hgemm/cells.h"
 #include "hgemm/family.h"
 
@@ -67,7 +68,8 @@ Status AuditFindings::Open(const std::string& path, const DeviceInfo& info) {
   if (path.empty()) return {};
   const std::string head = "# " + info.name + ", driver " + info.driver + ", ";
   lock_.emplace(TRY(FileLock::Acquire(path + ".lock", path, kFindingsLockPatience)));
-  std::string kept = head + UtcTimestamp() + ", warpsmith hgemm audit\n" + std::string(kColumns);
+  std::string kept = head + UtcTimestamp() + ", " + ShortUuid(info.uuid) + ", commit " +
+                     CommitText() + ", warpsmith hgemm audit\n" + std::string(kColumns);
   std::error_code unknown;
   if (std::filesystem::exists(path, unknown) || unknown) kept = TRY(WholeRows(path, head));
   TRY(WriteFileAtomic(path, kept));

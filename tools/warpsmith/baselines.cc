@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "judge/baseline/gemm_baseline.h"
+#include "search/session.h"
 
 namespace warpsmith::cli {
 Protocol LibrariesProtocol() {
@@ -37,22 +38,16 @@ std::vector<store::BaselineRow> LibraryRows(const std::string& space, const Timi
 
 Result<BesideLibraries> MeasureBesideLibraries(Machine& machine, const SearchJob& job,
                                                const Point& point, const Protocol& protocol) {
-  SearchJob with_all = job;
-  with_all.task.baselines = baseline::GemmBaselineNames();
-  BesideLibraries measured;
-  TRY(MeasurePoints(
-      machine, with_all, protocol, {point},
-      [&](const Job&, const Completed& completed) -> Result<bool> {
-        const Outcome& outcome = completed.verdict.outcome;
-        if (const auto* passed = std::get_if<Passed>(&outcome)) {
-          measured = {passed->timings.front(), completed.verdict.evidence.baseline_library};
-          return true;
-        }
-        return Error{ErrorCode::kNothingMeasured,
-                     "baselines of " + job.label + ": the kernel beside them: " + Describe(outcome),
-                     ""};
-      }));
-  return measured;
+  Task task = job.task;
+  task.baselines = baseline::GemmBaselineNames();
+  search::Session session({task, job.workload, protocol}, TRY(machine.seams()));
+  const Verdict verdict = TRY(session.Evaluate(TRY(job.make(point)))).step.verdict;
+  if (const auto* passed = std::get_if<Passed>(&verdict.outcome)) {
+    return BesideLibraries{passed->timings.front(), verdict.evidence.baseline_library};
+  }
+  return Error{
+      ErrorCode::kNothingMeasured,
+      "baselines of " + job.label + ": the kernel beside them: " + Describe(verdict.outcome), ""};
 }
 
 }  // namespace warpsmith::cli

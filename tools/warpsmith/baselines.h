@@ -8,7 +8,6 @@
 
 #include "core/protocol.h"
 #include "core/verdict.h"
-#include "measuring.h"
 #include "search.h"
 #include "store/recording_format.h"
 
@@ -23,7 +22,8 @@ struct BesideLibraries {
 };
 
 // Our kernel `point` and every baseline (each library, NN, TN and the better of both), in the same
-// rounds. `protocol`: of level certified; a screened job meets the bar alone.
+// rounds. `protocol`: of level certified; a screened job meets the bar alone. kInterrupted when it
+// was stopped before.
 Result<BesideLibraries> MeasureBesideLibraries(Machine& machine, const SearchJob& job,
                                                const Point& point, const Protocol& protocol);
 

@@ -19,6 +19,7 @@
 #include "commands.h"
 #include "compile/worker_compiler.h"
 #include "completion.h"
+#include "core/provenance.h"
 #include "judge/program_session.h"
 #include "judge/runner.h"
 #include "judge/standalone/confined.h"
@@ -48,14 +49,13 @@ void AddPace(CLI::App* command, PaceOptions& pace) {
   command->add_option("--slice", pace.slice, "i/n: the i-th of n parts")->capture_default_str();
 }
 
-namespace {
-
-void AddDType(CLI::App* command, ProductOptions& product,
-              const std::vector<std::string>& values = {"f16", "bf16"}) {
+void AddDType(CLI::App* command, ProductOptions& product, const std::vector<std::string>& values) {
   command->add_option("--dtype", product.dtype, "of A, B and C; sums are FP32")
       ->check(CLI::IsMember(values))
       ->capture_default_str();
 }
+
+namespace {
 
 void AddProduct(CLI::App* command, ProductOptions& product) {
   command->add_option("--layout", product.layout, "of B: NN row-major, TN column-major")
@@ -148,42 +148,6 @@ void AddTune(CLI::App* hgemm, Chosen& chosen) {
   AddTuneLike(command, *options);
   SetTuneDefaults(command, options->search);
   Choose(command, chosen, options, RunHgemmTune);
-}
-
-void AddBench(CLI::App* hgemm, Chosen& chosen) {
-  CLI::App* command = hgemm->add_subcommand("bench", "measure cuBLAS, cuBLASLt and torch");
-  auto options = std::make_shared<BenchOptions>();
-  command->add_option("--shapes,--grid", options->shapes, "MxNxK,... or demo, paper")
-      ->capture_default_str();
-  command->add_option("--against", options->against,
-                      "compare this library (docs/library.md) with cuBLASLt; trusted code only");
-  command->add_option("--catalogue", options->catalogue,
-                      "measure the kernels of this catalogue alone, too");
-  command
-      ->add_flag("--paper-protocol", options->paper_protocol,
-                 "by CUDA-L2's 10 s warm-up and 30 s of timing: offline and server")
-      ->excludes(command->get_option("--against"));
-  command->add_option("--layout", options->product.layout, "with --against: NN or TN")
-      ->check(CLI::IsMember({"NN", "TN"}))
-      ->capture_default_str();
-  AddDType(command, options->product);
-  command->add_flag("!--no-torch", options->torch, "leave torch.matmul out");
-  command->add_option("--reference", options->reference,
-                      "CSV of known times (m,n,k,...): differences over 10 % are listed");
-  command->add_option("--reference-column", options->reference_column, "its time's column")
-      ->capture_default_str();
-  AddDevice(command, options->device);
-  AddPace(command, options->pace);
-  command->add_option("--csv", options->csv,
-                      "write the rows here as they come, and go on where they ended");
-  auto* from = command->add_option("--from", options->from,
-                                   "summarise these CSVs of --against, or join them in --csv's");
-  from->expected(1, 10'000)->excludes(command->get_option("--against"));
-  command->get_option("--paper-protocol")
-      ->excludes(from)
-      ->excludes(command->get_option("--reference"));
-  command->add_flag("--markdown", options->markdown, "the summary as Markdown tables");
-  Choose(command, chosen, options, RunHgemmBench);
 }
 
 void AddVerify(CLI::App* hgemm, Chosen& chosen) {
@@ -474,6 +438,7 @@ int Main(int argc, char** argv) {
   }
   CLI::App app{"warpsmith makes CUDA kernels faster and proves it.", "warpsmith"};
   Chosen chosen;
+  chosen.command = CommandText({argv, argv + argc});
   AddAll(app, chosen);
   try {
     app.parse(argc, argv);

@@ -5,6 +5,8 @@
 #include <CLI/CLI.hpp>
 #include <functional>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "options.h"
@@ -15,6 +17,7 @@ namespace warpsmith::cli {
 struct Chosen {
   std::function<Result<int>()> run;
   bool json = false;
+  std::string command;  // what the user wrote
 };
 
 template <typename Options>
@@ -24,6 +27,7 @@ void Choose(CLI::App* command, Chosen& chosen, std::shared_ptr<Options> options,
   command->add_flag("-q,--quiet", options->common.quiet, "no progress on stderr");
   command->callback([&chosen, options, run] {
     chosen.json = options->common.json;
+    options->common.command = chosen.command;
     chosen.run = [options, run] { return run(*options); };
   });
 }
@@ -32,11 +36,14 @@ inline constexpr char kTaskHelp[] = "task.toml, its folder, or hgemm:MxNxK:TN[:b
 
 void AddDevice(CLI::App* command, DeviceOptions& device);
 void AddPace(CLI::App* command, PaceOptions& pace);
+void AddDType(CLI::App* command, ProductOptions& product,
+              const std::vector<std::string>& values = {"f16", "bf16"});
 
 // Subcommands that are added from files of their own.
 void AddKnowledge(CLI::App& app, Chosen& chosen);
 void AddMcp(CLI::App& app, Chosen& chosen);
 void AddDispatch(CLI::App* hgemm, Chosen& chosen);
+void AddBench(CLI::App* hgemm, Chosen& chosen);
 void AddTask(CLI::App& app, Chosen& chosen);
 
 }  // namespace warpsmith::cli

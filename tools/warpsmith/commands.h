@@ -27,7 +27,7 @@ Result<int> RunReport(const ReportOptions& options);
 Result<int> RunExport(const ExportOptions& options);
 Result<int> RunTaskImport(const TaskImportOptions& options);
 
-// docs/exit-codes.md, from the table in util/error.cc.
+// docs/commands.md, from the table in util/error.cc.
 std::string ExitCodesMarkdown();
 
 }  // namespace warpsmith::cli

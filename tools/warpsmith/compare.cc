@@ -12,9 +12,10 @@ namespace {
 
 // Two candidates met the same bar, each in a run of its own, so their ratio is the quotient of two
 // ratios to it: the logarithms' half-widths add in quadrature.
-std::optional<Comparison> Between(const Judged& first, const Judged& second, Mode mode) {
-  const ModeTiming* a = FindTiming(first.completed.verdict, mode);
-  const ModeTiming* b = FindTiming(second.completed.verdict, mode);
+std::optional<Comparison> Between(const JudgedCandidate& first, const JudgedCandidate& second,
+                                  Mode mode) {
+  const ModeTiming* a = FindTiming(first.verdict(), mode);
+  const ModeTiming* b = FindTiming(second.verdict(), mode);
   if (a == nullptr || b == nullptr || a->comparisons.empty() || b->comparisons.empty()) {
     return std::nullopt;
   }
@@ -32,10 +33,8 @@ std::optional<Comparison> Between(const Judged& first, const Judged& second, Mod
   return between;
 }
 
-using NamedCandidate = std::pair<std::string, Candidate>;
-
-Result<NamedCandidate> LoadOne(const std::string& path) {
-  auto candidates = TRY(LoadCandidates({path}));
+Result<task::NamedCandidate> LoadOne(const std::string& path) {
+  auto candidates = TRY(task::LoadCandidates({path}));
   if (candidates.size() != 1) {
     return Error{
         ErrorCode::kBadInput,
@@ -45,11 +44,11 @@ Result<NamedCandidate> LoadOne(const std::string& path) {
   return std::move(candidates.front());
 }
 
-Result<Judged> JudgeOne(Machine& machine, const task::LoadedTask& loaded,
-                        const NamedCandidate& candidate) {
-  std::vector<Judged> judged =
-      TRY(JudgeAll(machine, loaded.task, loaded.workload,
-                   Protocol::Certified().For(candidate.second.form), {candidate}));
+Result<JudgedCandidate> JudgeOne(Machine& machine, const task::LoadedTask& loaded,
+                                 const task::NamedCandidate& candidate) {
+  search::SessionOptions options;
+  options.keep = search::Keep::kVerdicts;
+  auto judged = TRY(JudgeCandidates(machine, loaded, Protocol::Certified(), {candidate}, options));
   return std::move(judged.front());
 }
 
@@ -60,8 +59,8 @@ Result<int> RunCompare(const CompareOptions& options) {
   const auto candidates = std::array{TRY(LoadOne(options.first)), TRY(LoadOne(options.second))};
   Machine machine = TRY(Machine::Open(options.device));
   if (!options.common.quiet) std::fprintf(stderr, "%s\n", machine.notice().c_str());
-  const Judged first = TRY(JudgeOne(machine, loaded, candidates[0]));
-  const Judged second = TRY(JudgeOne(machine, loaded, candidates[1]));
+  const JudgedCandidate first = TRY(JudgeOne(machine, loaded, candidates[0]));
+  const JudgedCandidate second = TRY(JudgeOne(machine, loaded, candidates[1]));
   nlohmann::json rows = nlohmann::json::array();
   bool slower = false;
   std::vector<Mode> modes = {Mode::kWall};  // of programs, and beside PyTorch
@@ -91,9 +90,8 @@ Result<int> RunCompare(const CompareOptions& options) {
                             .c_str());
   }
   if (rows.empty()) {
-    for (const Judged* one : {&first, &second}) {
-      std::fprintf(stderr, "%s: %s\n", one->name.c_str(),
-                   Describe(one->completed.verdict.outcome).c_str());
+    for (const JudgedCandidate* one : {&first, &second}) {
+      std::fprintf(stderr, "%s: %s\n", one->name.c_str(), Describe(one->verdict().outcome).c_str());
     }
     return 1;
   }

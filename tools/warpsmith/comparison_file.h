@@ -1,5 +1,5 @@
 // A comparison on disk: the table, and beside it every raw sample. Both grow shape by shape, so
-// that nothing is lost when the program is killed or the disk is full. docs/comparison-format.md.
+// that nothing is lost when the program is killed or the disk is full. docs/files.md.
 #ifndef WARPSMITH_TOOLS_COMPARISON_FILE_H_
 #define WARPSMITH_TOOLS_COMPARISON_FILE_H_
 

@@ -71,6 +71,7 @@ std::vector<std::string> CellsOf(std::string_view name, std::string_view what,
 void AddPair(std::string_view name, const hgemm::PairSummary& pair, Rows& rows) {
   rows.push_back(CellsOf(name, "library", pair.library));
   rows.push_back(CellsOf("", "kernel alone", pair.kernel));
+  if (pair.plain.shapes > 0) rows.push_back(CellsOf("", "without overlap", pair.plain));
 }
 
 std::string ClassTable(const hgemm::ModeSummary& mode, TableStyle style) {
@@ -120,7 +121,9 @@ json SummaryJson(const hgemm::RatioSummary& summary) {
 }
 
 json PairJson(const hgemm::PairSummary& pair) {
-  return {{"library", SummaryJson(pair.library)}, {"kernel", SummaryJson(pair.kernel)}};
+  json value = {{"library", SummaryJson(pair.library)}, {"kernel", SummaryJson(pair.kernel)}};
+  if (pair.plain.shapes > 0) value["without_overlap"] = SummaryJson(pair.plain);
+  return value;
 }
 
 json ModeJson(const hgemm::ModeSummary& mode) {
@@ -145,11 +148,10 @@ json RatioJson(double elapsed_us, const hgemm::PairedRatio& ratio) {
 }
 
 json SessionJson(const hgemm::ComparisonSession& session) {
-  return {{"date", session.date},
-          {"driver", session.driver},
-          {"toolkit", session.toolkit},
-          {"baseline", session.baseline},
-          {"program", session.program}};
+  return {{"date", session.date},       {"driver", session.driver},
+          {"toolkit", session.toolkit}, {"baseline", session.baseline},
+          {"program", session.program}, {"gpu", session.gpu},
+          {"commit", session.commit},   {"command", session.command}};
 }
 
 void AddRows(const hgemm::ShapeComparison& shape, json& rows) {
@@ -162,6 +164,7 @@ void AddRows(const hgemm::ShapeComparison& shape, json& rows) {
                     {"lt_auto_us", mode.bar_us},
                     {"library", RatioJson(mode.library_us, mode.library)},
                     {"kernel", RatioJson(mode.kernel_us, mode.kernel)}});
+    if (mode.plain) rows.back()["without_overlap"] = RatioJson(mode.plain_us, *mode.plain);
   }
 }
 
@@ -175,7 +178,15 @@ std::string SummaryText(const hgemm::ComparisonTable& table, TableStyle style) {
                                  table.terms.layout, table.terms.dtype, last.driver, last.baseline,
                                  last.date, table.shapes.size());
   for (const hgemm::ModeSummary& mode : modes) text += ClassTable(mode, style);
-  return text + ExponentTable(modes, style);
+  return text + ExponentTable(modes, style) + "\n" + hgemm::Text(hgemm::StandingOf(table)) + "\n";
+}
+
+json BarJson(const hgemm::BarStanding& standing) {
+  return {{"shapes", standing.shapes},
+          {"checked", standing.checked},
+          {"chosen_again", standing.chosen_again},
+          {"violations", standing.violations},
+          {"headline", standing.IsHeadline()}};
 }
 
 json ToJson(const hgemm::ComparisonTable& table) {
@@ -191,7 +202,8 @@ json ToJson(const hgemm::ComparisonTable& table) {
                    {"protocol", terms.protocol},
                    {"sessions", json::array()},
                    {"rows", json::array()},
-                   {"summary", json::array()}};
+                   {"summary", json::array()},
+                   {"bar", BarJson(hgemm::StandingOf(table))}};
   for (const hgemm::ComparisonSession& session : table.sessions) {
     document["sessions"].push_back(SessionJson(session));
   }

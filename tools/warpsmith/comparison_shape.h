@@ -4,6 +4,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 #include "core/verdict.h"
@@ -23,7 +24,13 @@ struct ShapeTerms {
   std::string choice;
   double floor_us = 0;
   std::string library_baseline;  // its name: "lib:/..."
+  // NVIDIA's other ways that the rounds held beside the bar: baselines' names.
+  std::vector<std::string> beside = {};
+  // The baseline that is our kernel without launch overlap; kItself: our kernel has none. Empty: it
+  // is not measured.
+  std::string plain = "";
 };
+inline constexpr std::string_view kItself = "itself";
 
 // kNothingMeasured where a mode, a contender, or a second round is missing: there is no interval.
 Result<MeasuredShape> ShapeOf(const ShapeTerms& terms, const Timing& timing, double confidence);

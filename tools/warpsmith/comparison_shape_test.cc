@@ -40,6 +40,15 @@ Timing Measured(int rounds = 7) {
   return timing;
 }
 
+TEST(ComparisonReportTest, ABarThatIsBeatenIsNoHeadline) {
+  hgemm::ComparisonTable table = hgemm::SampleTable();
+  table.shapes[0].bar_check = hgemm::BarCheck{6, 1, {}};
+  EXPECT_EQ(ToJson(table)["bar"]["headline"], true);
+  table.shapes[0].bar_check->violations = {{Mode::kDeviceHot, "cublas-tn", hgemm::Ratio(1.1)}};
+  EXPECT_THAT(SummaryText(table, TableStyle::kMarkdown), HasSubstr("1 violation: not a headline"));
+  EXPECT_EQ(ToJson(table)["bar"]["headline"], false);
+}
+
 const ShapeTerms kTerms = {{64, 128, 256}, "cublaslt", 0.5, "lib:/l.so"};
 
 TEST(ComparisonShapeTest, PairsBothWithCublasLtRoundByRound) {
@@ -62,6 +71,47 @@ TEST(ComparisonShapeTest, KeepsEverySampleWithItsClock) {
   EXPECT_EQ(std::count(samples.begin(), samples.end(), '\n'), 4 * 3 * 7);
   EXPECT_THAT(samples, HasSubstr("64,128,256,device,lt_auto,0,2,3.3,1980,41,350\n"));
   EXPECT_THAT(samples, HasSubstr("64,128,256,server,ours,0,0,2.5,1980,41,350\n"));
+}
+
+TEST(ComparisonShapeTest, SaysWhatIsFasterThanTheBar) {
+  EXPECT_EQ(ShapeOf(kTerms, Measured(), kConfidence)->shape.bar_check, std::nullopt);
+  ShapeTerms terms = kTerms;
+  terms.beside = {"cublas-nn", "cublas-tn"};
+  Timing timing = Measured();
+  for (ModeTiming& mode : timing.modes) {
+    mode.baselines.push_back(Timed("cublas-nn", 3));
+    mode.baselines.push_back(Timed("cublas-tn", mode.mode == Mode::kOffline ? 2.9 : 3.01));
+  }
+  const auto measured = ShapeOf(terms, timing, kConfidence);
+  ASSERT_TRUE(measured.ok()) << measured.error().Line();
+  ASSERT_TRUE(measured->shape.bar_check.has_value());
+  const hgemm::BarCheck& check = *measured->shape.bar_check;
+  EXPECT_EQ(check.others, 2);
+  EXPECT_EQ(check.choices, 1);
+  ASSERT_EQ(check.violations.size(), 1U);
+  EXPECT_EQ(check.violations[0].mode, Mode::kOffline);
+  EXPECT_EQ(check.violations[0].name, "cublas-tn");
+  EXPECT_NEAR(check.violations[0].ratio.value, 3 / 2.9, 1e-4);
+  EXPECT_THAT(measured->samples, HasSubstr("64,128,256,server,cublas-nn,0,0,3,1980,41,350\n"));
+  terms.beside = {"cublaslt-heuristic-nn"};
+  EXPECT_FALSE(ShapeOf(terms, timing, kConfidence).ok());
+}
+
+TEST(ComparisonShapeTest, SaysWhatTheKernelIsWithoutLaunchOverlap) {
+  EXPECT_FALSE(ShapeOf(kTerms, Measured(), kConfidence)->shape.modes[0].plain.has_value());
+  ShapeTerms terms = kTerms;
+  terms.plain = kItself;
+  const auto itself = ShapeOf(terms, Measured(), kConfidence);
+  EXPECT_EQ(itself->shape.modes[2].plain->value, itself->shape.modes[2].kernel.value);
+  EXPECT_EQ(itself->shape.modes[2].plain_us, itself->shape.modes[2].kernel_us);
+  terms.plain = "without-overlap";
+  EXPECT_FALSE(ShapeOf(terms, Measured(), kConfidence).ok());
+  Timing timing = Measured();
+  for (ModeTiming& mode : timing.modes) mode.baselines.push_back(Timed("without-overlap", 2.4));
+  const auto measured = ShapeOf(terms, timing, kConfidence);
+  ASSERT_TRUE(measured.ok()) << measured.error().Line();
+  EXPECT_NEAR(measured->shape.modes[3].plain->value, 3 / 2.4, 1e-4);
+  EXPECT_THAT(measured->samples, HasSubstr("64,128,256,server,plain,0,0,2.4,1980,41,350\n"));
 }
 
 TEST(ComparisonShapeTest, WithoutAnIntervalThereIsNoRow) {
@@ -87,6 +137,7 @@ TEST(ComparisonReportTest, SaysEachClassForLibraryAndKernel) {
   EXPECT_THAT(text, HasSubstr("kernel alone"));
   EXPECT_THAT(text, HasSubstr("64x128x64"));
   EXPECT_THAT(text, HasSubstr("1.162"));  // sqrt(1.5 * 0.9)
+  EXPECT_THAT(text, HasSubstr("bar: not checked beside NVIDIA's other ways: not a headline"));
 }
 
 TEST(ComparisonReportTest, MarkdownTablesHaveACellForEachColumn) {

@@ -4,15 +4,26 @@
 #include <utility>
 
 #include "base/build_info.h"
+#include "core/provenance.h"
 #include "core/verdict.h"
 #include "hgemm/built_kernels.h"
 #include "hgemm_products.h"
+#include "judge/baseline/gemm_baseline.h"
 #include "judge/floor.h"
-#include "measuring.h"
+#include "search/session.h"
 #include "task/hgemm_task.h"
 
 namespace warpsmith::cli {
 namespace {
+
+constexpr std::string_view kOverlap = "overlap";  // the families' parameter; 0: none
+constexpr std::string_view kWithoutOverlap = "without-overlap";
+
+// Whether the kernel takes its place while the call ahead still runs.
+bool Overlaps(const Point& point) {
+  const auto overlap = point.config.find(std::string(kOverlap));
+  return overlap != point.config.end() && overlap->second != 0;
+}
 
 std::string OrUnknownText(const std::string& text) { return text.empty() ? "unknown" : text; }
 
@@ -21,6 +32,19 @@ std::string ChoiceOf(const hgemm::CatalogueRow* row) {
   if (row == nullptr) return std::string(hgemm::kUnlisted);
   const bool ours = row->choice == hgemm::Choice::kKernel;
   return ours ? PointName(row->kernel) : std::string(hgemm::Name(row->choice));
+}
+
+// The single ways: "max" of two is one of them.
+std::vector<std::string> OthersOfNvidias() {
+  std::vector<std::string> names = baseline::GemmBaselineNames();
+  std::erase_if(names, [](const std::string& name) {
+    return !name.ends_with("-nn") && !name.ends_with("-tn");
+  });
+  return names;
+}
+
+bool IsBeaten(const hgemm::ShapeComparison& shape) {
+  return shape.bar_check && !shape.bar_check->violations.empty();
 }
 
 // From memory, whatever the mode, so that a shape has one floor.
@@ -54,6 +78,11 @@ Result<Contest::Subject> Contest::Prepare(const hgemm::Problem& problem) const {
                   hgemm::Find(catalogue_, problem, machine_.info().name),
                   {}};
   subject.point = subject.row != nullptr ? subject.row->kernel : TRY(LikeliestPoint(subject.job));
+  if (Overlaps(subject.point)) {
+    Point plain = subject.point;
+    plain.config[std::string(kOverlap)] = 0;
+    if (auto made = subject.job.make(plain); made.ok()) subject.plain = *std::move(made);
+  }
   return subject;
 }
 
@@ -63,10 +92,14 @@ std::future<void> Contest::CompileAhead(const Subject& subject) {
   Compiler* const compiler = machine_.loop_compiler();
   Result<Candidate> candidate = subject.job.make(subject.point);
   if (compiler == nullptr || !candidate.ok()) return {};
-  return std::async(std::launch::async, [compiler, candidate = std::move(*candidate),
-                                         architecture = machine_.info().architecture] {
-    (void)compiler->Compile(candidate, architecture);
-  });
+  const auto compile = [compiler, architecture = machine_.info().architecture](
+                           const Candidate& one) { (void)compiler->Compile(one, architecture); };
+  return std::async(std::launch::async,
+                    [compile, candidate = std::move(*candidate), plain = subject.plain] {
+                      std::future<void> beside;  // waits when it goes
+                      if (plain) beside = std::async(std::launch::async, compile, *plain);
+                      compile(candidate);
+                    });
 }
 
 Result<std::optional<Measured>> Contest::Measure(const hgemm::Problem& problem,
@@ -77,21 +110,49 @@ Result<std::optional<Measured>> Contest::Measure(const hgemm::Problem& problem,
     next_ = TRY(Prepare(*next));
     compiled_ = CompileAhead(*next_);
   }
-  if (const auto made = subject.job.make(subject.point); !made.ok()) {
+  const auto made = subject.job.make(subject.point);
+  if (!made.ok()) {
     std::fprintf(stderr, "%s: %s\n", hgemm::NameOf(problem).c_str(), made.error().Line().c_str());
     return std::optional<Measured>();
   }
+  ShapeTerms terms{problem, ChoiceOf(subject.row), TRY(FloorOf(machine_, subject.job)),
+                   library_baseline_};
+  if (hgemm::IsDrawnForBarCheck(problem, options_.beside)) terms.beside = OthersOfNvidias();
   subject.job.task.baselines = {std::string(hgemm::kBar), library_baseline_};
-  const ShapeTerms terms{problem, ChoiceOf(subject.row), TRY(FloorOf(machine_, subject.job)),
-                         library_baseline_};
-  std::optional<Measured> measured;
-  TRY(MeasurePoints(machine_, subject.job, AgainstProtocol(), {subject.point},
-                    [&](const Job&, const Completed& completed) -> Result<bool> {
-                      measured = Taken(terms, completed.verdict);
-                      return true;
-                    }));
+  for (const std::string& other : terms.beside) subject.job.task.baselines.push_back(other);
+  if (subject.plain) {
+    terms.plain = kWithoutOverlap;
+    subject.job.task.rivals = {{terms.plain, *subject.plain}};
+    subject.job.task.baselines.push_back(terms.plain);
+  } else if (!Overlaps(subject.point)) {
+    terms.plain = kItself;
+  }
+  std::optional<Measured> measured = TRY(MeasureOnce(subject, terms));
+  if (measured && IsBeaten(measured->result.shape)) {
+    TRY(ChooseBarAgain(subject));
+    measured = TRY(MeasureOnce(subject, terms));
+    if (measured) measured->result.shape.bar_check->choices = 2;
+  }
   if (measured && subject.row != nullptr && TRY(hgemm::HasChanged(*subject.row))) ++changed_;
   return measured;
+}
+
+Result<std::optional<Measured>> Contest::MeasureOnce(const Subject& subject,
+                                                     const ShapeTerms& terms) {
+  search::Session session({subject.job.task, subject.job.workload, AgainstProtocol()},
+                          TRY(machine_.seams()));
+  const auto judged = session.Evaluate(TRY(subject.job.make(subject.point)));
+  if (!judged.ok() && judged.error().code == ErrorCode::kInterrupted) {
+    return std::optional<Measured>();
+  }
+  return Taken(terms, TRY(judged).step.verdict);
+}
+
+Status Contest::ChooseBarAgain(const Subject& subject) {
+  judge::ChoiceRequest request{std::string(hgemm::kBar), AgainstProtocol().modes};
+  request.again = true;
+  TRY(machine_.local()->Choose(subject.job.task, subject.job.workload, request));
+  return {};
 }
 
 std::optional<Measured> Contest::Taken(const ShapeTerms& terms, const Verdict& verdict) const {
@@ -107,10 +168,12 @@ std::optional<Measured> Contest::Taken(const ShapeTerms& terms, const Verdict& v
     return std::nullopt;
   }
   const Evidence& evidence = verdict.evidence;
-  return Measured{{OrUnknownText(evidence.date), OrUnknownText(evidence.driver),
-                   OrUnknownText(evidence.toolchain), OrUnknownText(evidence.baseline_library),
-                   OrUnknownText(std::string(build_info::Version()))},
-                  *std::move(shape)};
+  return Measured{
+      {OrUnknownText(evidence.date), OrUnknownText(evidence.driver),
+       OrUnknownText(evidence.toolchain), OrUnknownText(evidence.baseline_library),
+       OrUnknownText(std::string(build_info::Version())), ShortUuid(evidence.device_uuid),
+       CommitText(), OrUnknownText(options_.common.command)},
+      *std::move(shape)};
 }
 
 }  // namespace warpsmith::cli

@@ -42,8 +42,14 @@ class Contest {
     SearchJob job;
     const hgemm::CatalogueRow* row;  // null: the catalogue has none
     Point point;
+    std::optional<Candidate> plain =
+        {};  // the same without launch overlap, where that is another one
   };
 
+  // One look at the shape: its kernel, the bar, the library, and whoever else the terms name.
+  Result<std::optional<Measured>> MeasureOnce(const Subject& subject, const ShapeTerms& terms);
+  // The bar was found slower than another way of NVIDIA's.
+  Status ChooseBarAgain(const Subject& subject);
   Result<Subject> Prepare(const hgemm::Problem& problem) const;
   std::future<void> CompileAhead(const Subject& subject);
   std::optional<Measured> Taken(const ShapeTerms& terms, const Verdict& verdict) const;

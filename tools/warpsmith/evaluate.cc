@@ -13,13 +13,13 @@
 namespace warpsmith::cli {
 namespace {
 
-nlohmann::json ToJson(const std::vector<Judged>& judged) {
+nlohmann::json ToJson(const std::vector<JudgedCandidate>& judged) {
   nlohmann::json rows = nlohmann::json::array();
-  for (const Judged& one : judged) {
+  for (const JudgedCandidate& one : judged) {
     rows.push_back({{"candidate", one.name},
-                    {"id", CandidateId(one.candidate)},
-                    {"key", one.completed.key},
-                    {"verdict", warpsmith::ToJson(one.completed.verdict)}});
+                    {"id", CandidateId(one.judged.step.candidate)},
+                    {"key", one.judged.key},
+                    {"verdict", warpsmith::ToJson(one.verdict())}});
   }
   return {{"schema", "warpsmith.evaluation"}, {"version", 1}, {"verdicts", rows}};
 }
@@ -68,8 +68,8 @@ void PrintBias(const Correctness& correctness) {
               bias.allowed > 0 ? fmt::format("; allowed {:.4f}", bias.allowed).c_str() : "");
 }
 
-void Print(const Judged& judged) {
-  const Outcome& outcome = judged.completed.verdict.outcome;
+void Print(const JudgedCandidate& judged) {
+  const Outcome& outcome = judged.verdict().outcome;
   std::printf("%s: %s\n", LinesForTerminal(judged.name).c_str(), Describe(outcome).c_str());
   if (const auto* passed = std::get_if<Passed>(&outcome)) {
     PrintTimings(*passed);
@@ -83,8 +83,8 @@ void Print(const Judged& judged) {
       std::printf("  not checked: %s\n", LinesForTerminal(absent).c_str());
     }
   }
-  if (!judged.completed.verdict.evidence.sandbox.empty()) {
-    std::printf("  sandbox %s\n", judged.completed.verdict.evidence.sandbox.c_str());
+  if (!judged.verdict().evidence.sandbox.empty()) {
+    std::printf("  sandbox %s\n", judged.verdict().evidence.sandbox.c_str());
   }
   if (const auto* failed = std::get_if<CompileFailed>(&outcome)) {
     std::printf("%s\n", LinesForTerminal(failed->log).c_str());
@@ -102,9 +102,9 @@ bool Slower(const Outcome& outcome) {
   return false;
 }
 
-int StatusOf(const std::vector<Judged>& judged, const std::string& fail_on) {
-  for (const Judged& one : judged) {
-    const Outcome& outcome = one.completed.verdict.outcome;
+int StatusOf(const std::vector<JudgedCandidate>& judged, const std::string& fail_on) {
+  for (const JudgedCandidate& one : judged) {
+    const Outcome& outcome = one.verdict().outcome;
     if (fail_on == "never") return 0;
     if (!std::holds_alternative<Passed>(outcome)) return 1;
     if (fail_on == "regression" && Slower(outcome)) return 1;
@@ -114,9 +114,9 @@ int StatusOf(const std::vector<Judged>& judged, const std::string& fail_on) {
 
 // One candidate's files go into the folder itself, several candidates' into one each below it.
 Status Reproduce(Machine& machine, const task::LoadedTask& loaded,
-                 const std::vector<Judged>& judged, const std::filesystem::path& folder) {
+                 const std::vector<JudgedCandidate>& judged, const std::filesystem::path& folder) {
   if (judged.size() == 1) return TryReproduction(machine, loaded, judged.front(), folder);
-  for (const Judged& one : judged) {
+  for (const JudgedCandidate& one : judged) {
     const std::string name = ReproductionName(loaded.task.name, loaded.workload.name, one);
     TRY(TryReproduction(machine, loaded, one, folder / name));
   }
@@ -153,18 +153,18 @@ Result<int> RunEvaluate(const EvaluateOptions& options) {
   TRY(CheckTogether(options));
   if (!options.many.empty()) return RunEvaluateMany(options);
   const task::LoadedTask loaded = TRY(LoadJudgeable(options.task, options.workload));
-  const auto candidates = TRY(LoadCandidates(options.candidates));
+  const auto candidates = TRY(task::LoadCandidates(options.candidates));
   Machine machine = TRY(Machine::Open(options.device));
   if (!options.common.quiet) std::fprintf(stderr, "%s\n", machine.notice().c_str());
-  const std::vector<Judged> judged =
-      TRY(JudgeOnTask(machine, loaded, ProtocolOf(options), candidates));
+  const std::vector<JudgedCandidate> judged =
+      TRY(JudgeCandidates(machine, loaded, ProtocolOf(options), candidates));
   if (!options.reproduce.empty()) TRY(Reproduce(machine, loaded, judged, options.reproduce));
   if (options.common.json) {
     // A path is a name in whatever bytes the file system has.
     constexpr auto replace = nlohmann::json::error_handler_t::replace;
     std::printf("%s\n", ToJson(judged).dump(1, ' ', false, replace).c_str());
   } else {
-    for (const Judged& one : judged) Print(one);
+    for (const JudgedCandidate& one : judged) Print(one);
   }
   return StatusOf(judged, options.fail_on);
 }

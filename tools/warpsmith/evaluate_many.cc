@@ -83,7 +83,7 @@ class CompileAhead {
       if (stop_) return;
       // What fails here fails again where it is told.
       const auto loaded = task::LoadTask(entry.task.string());
-      const auto candidates = LoadCandidates({entry.candidate.string()});
+      const auto candidates = task::LoadCandidates({entry.candidate.string()});
       if (!loaded.ok() || !candidates.ok()) continue;
       for (const auto& [name, candidate] : *candidates) {
         const auto built = WithProgramShim(candidate, loaded->task, loaded->workload);
@@ -116,12 +116,13 @@ Result<std::vector<report::SuiteRow>> JudgeEntry(Machine& machine, const Entry& 
                                                  const fs::path& root,
                                                  const EvaluateOptions& options) {
   const task::LoadedTask loaded = TRY(LoadJudgeable(entry.task.string(), ""));
-  const auto candidates = TRY(LoadCandidates({entry.candidate.string()}));
+  const auto candidates = TRY(task::LoadCandidates({entry.candidate.string()}));
   std::vector<report::SuiteRow> rows;
-  for (Judged& one : TRY(JudgeOnTask(machine, loaded, ProtocolOf(options), candidates))) {
+  for (JudgedCandidate& one :
+       TRY(JudgeCandidates(machine, loaded, ProtocolOf(options), candidates))) {
     rows.push_back({Relative(entry.task, root), loaded.workload.name,
-                    Relative(entry.candidate, entry.task), one.completed.verdict,
-                    loaded.task.headline && !IsDegenerate(one.completed.verdict)});
+                    Relative(entry.candidate, entry.task), one.verdict(),
+                    loaded.task.headline && !IsDegenerate(one.verdict())});
     if (options.reproduce.empty()) continue;
     one.name = rows.back().candidate;
     const std::string name = ReproductionName(rows.back().task, rows.back().workload, one);

@@ -2,9 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <deque>
 #include <fstream>
-#include <future>
 #include <optional>
 #include <set>
 #include <thread>
@@ -14,20 +12,19 @@
 #include "call_time.h"
 #include "catalogue.h"
 #include "commands.h"
+#include "core/provenance.h"
 #include "hgemm/cost_model.h"
 #include "hgemm/family.h"
 #include "hgemm_products.h"
 #include "machine.h"
 #include "report/progress_line.h"
 #include "report/terminal.h"
+#include "search/session.h"
 #include "search/slice.h"
 #include "task/hgemm_task.h"
 
 namespace warpsmith::cli {
 namespace {
-
-constexpr size_t kCompiling = 64;  // jobs ahead of the device
-constexpr size_t kOnDevice = 4;
 
 // Correctness needs one batch; the time it takes comes along.
 Protocol OneBatch() {
@@ -131,12 +128,12 @@ std::vector<VerifyOne> AllChecks(const std::vector<hgemm::Problem>& problems,
 class Results {
  public:
   // An empty path keeps none of them; a file that is there is replaced.
-  static Result<Results> Open(const std::string& path, const DeviceInfo& info) {
+  static Result<Results> Open(const std::string& path, const std::string& provenance) {
     Results results;
     if (path.empty()) return results;
     results.file_.open(path);
-    results.file_ << "# " << info.name << ", driver " << info.driver << ", " << UtcTimestamp()
-                  << ", warpsmith hgemm verify\n"
+    results.file_ << "# " << provenance
+                  << "\n"
                      "m,n,k,layout,dtype,family,verdict,us,worst_bound_fraction,config\n"
                   << std::flush;
     if (results.file_.good()) return results;
@@ -175,70 +172,6 @@ class Results {
   int64_t done_ = 0, failed_ = 0;
 };
 
-// Compiling runs ahead of the device; verdicts come in order.
-class Pipeline {
- public:
-  Pipeline(Machine& machine, std::vector<VerifyOne>& checks, Results& results)
-      : machine_(machine), checks_(checks), results_(results) {}
-
-  Status Run(const std::function<bool()>& stop, const std::function<void()>& on_step) {
-    while (results_.done() < static_cast<int64_t>(checks_.size())) {
-      const bool stopping = stop();
-      while (!stopping && next_ < checks_.size() && compiling_.size() < kCompiling) Begin();
-      if (stopping && on_device_.empty()) break;
-      if (!stopping) TRY(SubmitReady());
-      TRY(CollectSome());
-      on_step();
-    }
-    return {};
-  }
-
- private:
-  void Begin() {
-    const VerifyOne& check = checks_[next_];
-    compiling_.emplace_back(next_++, std::async(std::launch::async, [this, &check] {
-                              return machine_.compiler().Compile(check.job.candidate,
-                                                                 machine_.info().architecture);
-                            }));
-  }
-
-  Status SubmitReady() {
-    while (!compiling_.empty() && on_device_.size() < kOnDevice) {
-      auto& [index, outcome] = compiling_.front();
-      const auto patience = std::chrono::milliseconds(on_device_.empty() ? 200 : 0);
-      if (outcome.wait_for(patience) != std::future_status::ready) return {};
-      CompileOutcome compiled = TRY(outcome.get());
-      const size_t check = index;
-      compiling_.pop_front();
-      if (auto* artifact = std::get_if<Artifact>(&compiled)) {
-        Job job = checks_[check].job;
-        job.artifact = std::move(*artifact);
-        on_device_.push_back(check);
-        TRY(machine_.device().Submit({std::move(job)}));
-      } else {
-        results_.Add(checks_[check], {std::get<CompileFailed>(compiled), {}});
-      }
-    }
-    return {};
-  }
-
-  Status CollectSome() {
-    if (on_device_.empty()) return {};
-    for (Completed& completed : TRY(machine_.device().Collect(std::chrono::milliseconds(50)))) {
-      results_.Add(checks_[on_device_.front()], completed.verdict);
-      on_device_.pop_front();
-    }
-    return {};
-  }
-
-  Machine& machine_;
-  std::vector<VerifyOne>& checks_;
-  Results& results_;
-  size_t next_ = 0;
-  std::deque<std::pair<size_t, std::future<Result<CompileOutcome>>>> compiling_;
-  std::deque<size_t> on_device_;
-};
-
 }  // namespace
 
 Result<int> RunHgemmVerify(const VerifyOptions& options) {
@@ -252,22 +185,35 @@ Result<int> RunHgemmVerify(const VerifyOptions& options) {
     return Error{ErrorCode::kUnavailable, "verifying needs a GPU; " + machine.notice(),
                  "run it where 'warpsmith doctor' finds one"};
   }
-  Results results = TRY(Results::Open(options.csv, machine.info()));
+  Results results =
+      TRY(Results::Open(options.csv, ProvenanceText(machine.info(), options.common.command)));
   const CallTime time(options.pace);
   if (options.catalogue.empty()) {
     checks = AllChecks(ProblemsOf(shapes, options.product), hgemm::TargetOf(machine.info()));
   }
   report::ProgressLine line(stderr, report::StyleOf(STDERR_FILENO));
-  Pipeline pipeline(machine, checks, results);
-  TRY(pipeline.Run([&] { return time.IsOver() || results.broken(); },
-                   [&] {
-                     report::Progress progress;
-                     progress.label = "verify";
-                     progress.evaluations = results.done();
-                     progress.planned = static_cast<int64_t>(checks.size());
-                     if (results.failed() > 0) progress.rejected["failed"] = results.failed();
-                     if (!options.common.quiet) line.Update(progress, MonotonicSeconds());
-                   }));
+  const auto show = [&] {
+    report::Progress progress;
+    progress.label = "verify";
+    progress.evaluations = results.done();
+    progress.planned = static_cast<int64_t>(checks.size());
+    if (results.failed() > 0) progress.rejected["failed"] = results.failed();
+    if (!options.common.quiet) line.Update(progress, MonotonicSeconds());
+  };
+  search::SessionOptions judging;
+  judging.stop = [&] { return time.IsOver() || results.broken(); };
+  // What is known of the kernels is no answer: they are judged anew.
+  search::Session session({}, {machine.device(), machine.loop_compiler()}, judging);
+  auto next = checks.begin();
+  TRY(session.Evaluate(
+      [&]() -> Result<std::optional<Job>> {
+        return next == checks.end() ? std::optional<Job>() : (next++)->job;
+      },
+      [&](const search::Judged& judged) -> Result<bool> {
+        results.Add(checks[static_cast<size_t>(judged.step.index)], judged.step.verdict);
+        show();
+        return true;
+      }));
   line.Clear();
   if (results.broken()) return Error{ErrorCode::kIo, "writing " + options.csv + " failed", ""};
   if (results.done() == 0) {

@@ -53,6 +53,7 @@ Status LibraryFile::GoOn() {
   }
   table_.sessions = std::move(there.sessions);
   table_.shapes = std::move(there.shapes);
+  table_.faster = std::move(there.faster);
   return {};
 }
 
@@ -61,7 +62,8 @@ Status LibraryFile::WriteTable() const {
 }
 
 Status LibraryFile::Append(const std::string& session, const hgemm::LibraryTimes& shape,
-                           const std::string& samples) {
+                           const std::string& samples,
+                           const std::vector<hgemm::BesideBar>& faster) {
   TRY(CheckTimes(shape));
   if (samples_) {
     TRY(samples_->Append(Compress(samples)));
@@ -69,6 +71,7 @@ Status LibraryFile::Append(const std::string& session, const hgemm::LibraryTimes
   }
   if (!std::exchange(begun_, true)) table_.sessions.push_back(session);
   table_.shapes.push_back(shape);
+  for (const hgemm::BesideBar& one : faster) table_.faster.push_back({shape.shape, one});
   return WriteTable();
 }
 

@@ -28,8 +28,9 @@ class LibraryFile {
   // A shape that the table lacks, with one time at least, all above 0; `samples` are lines of
   // kSampleColumns that begin with the shape. Samples first, then rows; both are on the disk when
   // it returns. `session` is kept once a call of the program.
+  // `faster`: what was shown to be faster than the bar.
   Status Append(const std::string& session, const hgemm::LibraryTimes& shape,
-                const std::string& samples);
+                const std::string& samples, const std::vector<hgemm::BesideBar>& faster = {});
   // More times of a shape that stands in the table, without samples.
   Status Add(const hgemm::LibraryTimes& more);
 

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/display_text.h"
+#include "comparison_report.h"
 #include "task/hgemm_task.h"
 
 namespace warpsmith::cli {
@@ -15,7 +16,7 @@ namespace {
 using hgemm::LibraryTime;
 using hgemm::LibraryTimes;
 
-nlohmann::json ToJson(const hgemm::LibraryTable& table) {
+nlohmann::json ToJson(const hgemm::LibraryTable& table, const hgemm::BarStanding& bar) {
   nlohmann::json rows = nlohmann::json::array();
   for (const LibraryTimes& shape : table.shapes) {
     for (const LibraryTime& time : shape.times) {
@@ -32,7 +33,7 @@ nlohmann::json ToJson(const hgemm::LibraryTable& table) {
       rows.back()["interval"] = {time.ours->interval.lo, time.ours->interval.hi};
     }
   }
-  return {{"schema", "warpsmith.baselines"}, {"version", 1}, {"rows", rows}};
+  return {{"schema", "warpsmith.baselines"}, {"version", 1}, {"rows", rows}, {"bar", BarJson(bar)}};
 }
 
 void PrintTable(const hgemm::LibraryTable& table) {
@@ -54,13 +55,17 @@ void PrintTable(const hgemm::LibraryTable& table) {
 
 }  // namespace
 
-void Print(const hgemm::LibraryTable& table, bool json) {
+void Print(const hgemm::LibraryTable& table, bool replayed, bool json) {
+  // A recording holds medians alone: what is faster than the bar cannot be told from them.
+  const hgemm::BarStanding bar =
+      replayed ? hgemm::BarStanding{table.shapes.size(), 0, 0, 0} : hgemm::StandingOf(table);
   if (json) {
     std::printf(
         "%s\n",
-        ToJson(table).dump(1, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
+        ToJson(table, bar).dump(1, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
   } else {
     PrintTable(table);
+    std::printf("%s\n", hgemm::Text(bar).c_str());
   }
 }
 

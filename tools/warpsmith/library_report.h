@@ -8,8 +8,9 @@
 
 namespace warpsmith::cli {
 
-// All rows on stdout, as a table or as JSON (`warpsmith.baselines`, version 1).
-void Print(const hgemm::LibraryTable& table, bool json);
+// All rows on stdout, as a table or as JSON (`warpsmith.baselines`, version 1), and what the bar is
+// worth. `replayed`: out of a recording, which cannot tell.
+void Print(const hgemm::LibraryTable& table, bool replayed, bool json);
 
 // On stderr: where the bar in a hot graph differs from known times.
 Status TellDifferences(const hgemm::LibraryTable& table, const baseline::BarTable& known);

@@ -3,6 +3,7 @@
 #define WARPSMITH_TOOLS_LIBRARY_SHAPE_H_
 
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "baselines.h"
@@ -15,7 +16,8 @@ namespace warpsmith::cli {
 struct MeasuredLibraries {
   hgemm::LibraryTimes times;
   std::string samples;
-  std::string library;  // cuBLASLt's version
+  std::string library;                        // cuBLASLt's version
+  std::vector<hgemm::BesideBar> faster = {};  // what was shown to be faster than the bar
 };
 
 // With `ours` the kernel that they were measured beside, too, and each library's time over its.

@@ -41,7 +41,7 @@ std::string LtChoices::AlgorithmOf(const hgemm::CatalogueRow& row) {
 
 bool LtChoices::BarIsOwn(const hgemm::CatalogueRow& row) {
   const baseline::GemmBaselineChoice* choice = Find(row, false);
-  return choice != nullptr && choice->shape.layout == LayoutOf(row);
+  return choice != nullptr && choice->algorithm && choice->shape.layout == LayoutOf(row);
 }
 
 }  // namespace warpsmith::cli

@@ -17,7 +17,7 @@ class LtChoices {
   // The algorithm for the row's callers, as cuda::ToHex: that of its layout, or of the faster
   // layout where that is the same; empty where none is known.
   std::string AlgorithmOf(const hgemm::CatalogueRow& row);
-  // Whether the faster layout is the row's; false where that is not known.
+  // Whether the bar is cuBLASLt's in the row's layout; false where that is not known.
   bool BarIsOwn(const hgemm::CatalogueRow& row);
 
  private:

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <thread>
 
 #include "base/file.h"
@@ -80,12 +81,24 @@ Result<store::SqliteStore*> Machine::store() {
   return store_.get();
 }
 
+Result<search::Seams> Machine::seams() {
+  return search::Seams{device(), loop_compiler(), TRY(store())};
+}
+
 std::string Machine::UseLine() const {
   if (local_ == nullptr) return "";
   const judge::DeviceUse use = local_->Use();
   return fmt::format("measuring {:.0f} % of the {:.0f} s the GPU was held",
                      100 * use.measuring_seconds / std::max(use.held_seconds, 1e-9),
                      use.held_seconds);
+}
+
+Result<Machine*> LazyMachine::Get() {
+  if (machine_ == nullptr) {
+    machine_ = std::make_unique<Machine>(TRY(Machine::Open(options_)));
+    std::fprintf(stderr, "%s\n", machine_->notice().c_str());
+  }
+  return machine_.get();
 }
 
 std::filesystem::path StorePath(const std::string& option) {

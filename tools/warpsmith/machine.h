@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "base/result.h"
 #include "compile/worker_compiler.h"
@@ -13,6 +14,7 @@
 #include "core/store.h"
 #include "judge/local_device.h"
 #include "options.h"
+#include "search/session.h"
 #include "store/recorded_device.h"
 #include "store/sqlite_store.h"
 
@@ -34,6 +36,8 @@ class Machine {
   bool sandboxed() const { return sandboxed_; }  // programs are, unless --unsandboxed
   // Opened at first use.
   Result<store::SqliteStore*> store();
+  // For a session; the store is opened.
+  Result<search::Seams> seams();
   // How well the GPU here was kept busy: "measuring 83 % of the 312 s it was held"; empty in a
   // replay.
   std::string UseLine() const;
@@ -49,6 +53,20 @@ class Machine {
   store::RecordedDevice* recorded_ = nullptr;
   bool sandboxed_ = true;
   std::unique_ptr<store::SqliteStore> store_;
+};
+
+// Opened when first needed, and given back when nothing is asked for a while: others may want to
+// measure.
+class LazyMachine {
+ public:
+  explicit LazyMachine(DeviceOptions options) : options_(std::move(options)) {}
+  // Says on stderr where the numbers come from, when it is opened.
+  Result<Machine*> Get();
+  void Release() { machine_.reset(); }
+
+ private:
+  const DeviceOptions options_;
+  std::unique_ptr<Machine> machine_;
 };
 
 // The store named by --store, else the user's.

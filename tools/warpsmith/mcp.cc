@@ -12,6 +12,7 @@
 #include "mcp_options.h"
 #include "mcp_tools.h"
 #include "starting_kernel.h"
+#include "store/worker.h"
 
 namespace warpsmith::cli {
 namespace {
@@ -54,18 +55,25 @@ Result<mcp::ToolResult> Call(McpTools& tools, const mcp::ToolCall& call,
 }  // namespace
 
 Result<int> RunMcp(const McpOptions& options) {
-  WorkbenchRequest request;
-  request.loaded = TRY(LoadJudgeable(options.task, options.workload));
-  request.start = TRY(StartingKernel(options.candidate, request.loaded.task));
+  search::WorkbenchRequest request;
+  const task::LoadedTask loaded = TRY(LoadJudgeable(options.task, options.workload));
+  request.task = loaded.task;
+  request.workload = loaded.workload;
+  request.start = TRY(StartingKernel(options.candidate, request.task));
   request.budget = TRY(ParseBudget(options.budget));
-  request.run = RunId(options, request.loaded.task.name);
+  request.run = RunId(options, request.task.name);
   request.command = "warpsmith mcp " + options.task;
+  request.worker = store::ThisWorker();
   request.seed = options.seed;
   const auto store = TRY(OpenStore(options.device.store, store::Durability::kPowerLoss));
   TRY(CheckResumable(options, *store));
   LazyMachine machine(options.device);
   const std::string run = request.run;
-  Workbench bench = TRY(Workbench::Open(std::move(request), *store, machine));
+  search::Workbench bench = TRY(
+      search::Workbench::Open(std::move(request), *store, [&machine]() -> Result<search::Seams> {
+        Machine* const opened = TRY(machine.Get());
+        return search::Seams{opened->device(), opened->loop_compiler()};
+      }));
   McpTools tools(std::move(bench), machine, TRY(OpenKnowledge(options.knowledge)), *store,
                  options.ncu);
 

@@ -91,14 +91,14 @@ mcp::ToolResult Structured(json value, bool is_error) {
   return {"", std::make_shared<const json>(std::move(value)), is_error};
 }
 
-std::optional<double> LogGain(const FoundStep& before, const FoundStep& after) {
-  const auto was = ScoreOf(before.step.verdict, before.record.protocol.modes.front());
-  const auto is = ScoreOf(after.step.verdict, after.record.protocol.modes.front());
+std::optional<double> LogGain(const search::FoundStep& before, const search::FoundStep& after) {
+  const auto was = search::ScoreOf(before.step.verdict, before.record.protocol.modes.front());
+  const auto is = search::ScoreOf(after.step.verdict, after.record.protocol.modes.front());
   if (!was || !is || was->is_ratio != is->is_ratio) return std::nullopt;
   return is->value - was->value;
 }
 
-json VerdictAnswer(const FoundStep& found, const std::optional<FoundStep>& base) {
+json VerdictAnswer(const search::FoundStep& found, const std::optional<search::FoundStep>& base) {
   const Verdict& verdict = found.step.verdict;
   const auto* passed = std::get_if<Passed>(&verdict.outcome);
   json answer = {{"verdict", found.id()},
@@ -124,7 +124,7 @@ json VerdictAnswer(const FoundStep& found, const std::optional<FoundStep>& base)
   return answer;
 }
 
-json CandidateAnswer(const FoundStep& found) {
+json CandidateAnswer(const search::FoundStep& found) {
   const Candidate& candidate = found.step.candidate;
   json answer = VerdictAnswer(found, std::nullopt);
   answer["form"] = candidate.form == Form::kKernel ? "kernel" : "program";
@@ -137,9 +137,9 @@ json CandidateAnswer(const FoundStep& found) {
   return answer;
 }
 
-json BudgetAnswer(const Workbench& bench) {
+json BudgetAnswer(const search::Workbench& bench) {
   const Budget& budget = bench.request().budget;
-  const Cost spent = bench.Spent();
+  const Cost spent = bench.spending().SpentByNow();
   json limits = json::object();
   AddLimit("evaluations", static_cast<double>(spent.evaluations), LimitOf(budget.evaluations),
            &limits);
@@ -148,7 +148,7 @@ json BudgetAnswer(const Workbench& bench) {
   AddLimit("tokens", static_cast<double>(spent.tokens), LimitOf(budget.tokens), &limits);
   AddLimit("money", spent.money, budget.money, &limits);
   json answer = {{"run", bench.request().run}, {"limits", std::move(limits)}};
-  const auto exhausted = bench.Exhausted();
+  const auto exhausted = bench.spending().Exhausted();
   answer["room_for_another"] = !exhausted.has_value();
   if (exhausted) answer["reached"] = *exhausted;
   return answer;

@@ -38,7 +38,7 @@ std::string DrawnText(const std::vector<knowledge::Choice>& choices) {
 }
 
 // A gain is of one task on one device, both judged alike.
-bool AreComparable(const FoundStep& before, const FoundStep& after) {
+bool AreComparable(const search::FoundStep& before, const search::FoundStep& after) {
   const RunRecord& a = before.record;
   const RunRecord& b = after.record;
   return TaskId(a.task) == TaskId(b.task) && a.workload.sizes == b.workload.sizes &&
@@ -48,7 +48,8 @@ bool AreComparable(const FoundStep& before, const FoundStep& after) {
 std::string DTypeOf(const Task& task) { return std::string(Name(task.tensors.front().dtype)); }
 
 // The outcome as the verdicts tell it; state and technique are what the caller says they are.
-Result<knowledge::Outcome> OutcomeOf(const FoundStep& before, const FoundStep& after) {
+Result<knowledge::Outcome> OutcomeOf(const search::FoundStep& before,
+                                     const search::FoundStep& after) {
   knowledge::Outcome outcome;
   outcome.evidence = after.id();
   const Evidence& evidence = before.step.verdict.evidence;
@@ -112,13 +113,14 @@ Result<ToolResult> McpTools::QueryKnowledge(const JsonReader& arguments,
 }
 
 // The verdict of what was changed: as named, else the one that the step was evaluated with.
-Result<FoundStep> McpTools::BaseOf(const JsonReader& arguments, const FoundStep& after) {
+Result<search::FoundStep> McpTools::BaseOf(const JsonReader& arguments,
+                                           const search::FoundStep& after) {
   if (arguments.Has("base")) return bench_.Find(TRY(arguments.At("base").String()));
   const std::string& parent = after.step.candidate.provenance.parent;
   for (Step& step : TRY(store_.Steps(after.run))) {
     const bool is_it = !parent.empty() && CandidateId(step.candidate) == parent &&
                        std::holds_alternative<Passed>(step.verdict.outcome);
-    if (is_it) return FoundStep{after.run, std::move(step), after.record};
+    if (is_it) return search::FoundStep{after.run, std::move(step), after.record};
   }
   return Error{ErrorCode::kBadInput,
                "the candidate that " + after.id() + " changed has no verdict that passed",
@@ -146,8 +148,8 @@ Status McpTools::Introduce(const JsonReader& arguments, const knowledge::Outcome
 
 Result<ToolResult> McpTools::RecordOutcome(const JsonReader& arguments,
                                            mcp::CallContext& /*context*/) {
-  const FoundStep after = TRY(bench_.Find(TRY(arguments.At("verdict").String())));
-  const FoundStep before = TRY(BaseOf(arguments, after));
+  const search::FoundStep after = TRY(bench_.Find(TRY(arguments.At("verdict").String())));
+  const search::FoundStep before = TRY(BaseOf(arguments, after));
   if (!AreComparable(before, after)) {
     return Error{ErrorCode::kBadInput,
                  before.id() + " and " + after.id() +

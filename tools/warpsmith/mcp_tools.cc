@@ -14,6 +14,7 @@
 #include "mcp_arguments.h"
 #include "profiling.h"
 #include "store/run_memos.h"
+#include "task/candidate_file.h"
 
 namespace warpsmith::cli {
 namespace {
@@ -85,7 +86,7 @@ std::vector<mcp::Tool> McpToolTable() {
   return tools;
 }
 
-McpTools::McpTools(Workbench bench, LazyMachine& machine,
+McpTools::McpTools(search::Workbench bench, LazyMachine& machine,
                    std::unique_ptr<knowledge::KnowledgeBase> base, store::SqliteStore& store,
                    std::string ncu)
     : bench_(std::move(bench)),
@@ -155,8 +156,9 @@ Result<ToolResult> McpTools::Evaluate(const JsonReader& arguments, mcp::CallCont
   const std::string state = TRY(NameIn(arguments, "state"));
   Cost thought;
   thought.tokens = TRY(NumberIn(arguments, "tokens_used", 0, kMostTokens, 0));
+  TRY(task::CheckForm("the candidate", candidate, bench_.task()));
   context.Report(0, 0, "compiling");
-  const FoundStep found = TRY(bench_.Evaluate(candidate, thought, stop));
+  const search::FoundStep found = TRY(bench_.Evaluate(candidate, thought, stop));
   TRY(Remember(found, base, state));
   return Told(found, base);
 }
@@ -171,7 +173,7 @@ Result<ToolResult> McpTools::Certify(const JsonReader& arguments,
   return Told(TRY(bench_.Certify(*base.step, stop)), {});
 }
 
-Result<ToolResult> McpTools::Told(const FoundStep& found, const Base& base) {
+Result<ToolResult> McpTools::Told(const search::FoundStep& found, const Base& base) {
   json answer = VerdictAnswer(found, base.step);
   answer["budget"] = BudgetAnswer(bench_);
   if (const auto best = TRY(bench_.Best(Level::kScreened))) answer["best_so_far"] = best->id();
@@ -179,7 +181,8 @@ Result<ToolResult> McpTools::Told(const FoundStep& found, const Base& base) {
 }
 
 // What the step was for, in the form that the agent's own runs keep it: reports read both.
-Status McpTools::Remember(const FoundStep& found, const Base& base, const std::string& state) {
+Status McpTools::Remember(const search::FoundStep& found, const Base& base,
+                          const std::string& state) {
   const Provenance& provenance = found.step.candidate.provenance;
   if (provenance.technique.empty() && state.empty()) return {};
   json memo = {{"kind", "mcp"}, {"technique", provenance.technique}, {"state", state}};
@@ -196,7 +199,7 @@ Result<ToolResult> McpTools::ProfileCandidate(const JsonReader& arguments,
                                               mcp::CallContext& context) {
   const Base base = TRY(BaseIn(arguments, "verdict"));
   if (!base.candidate) return arguments.At("verdict").Bad("a verdict's id, or \"start\"");
-  if (const auto limit = bench_.Exhausted(); limit == "gpu" || limit == "time") {
+  if (const auto limit = bench_.spending().Exhausted(); limit == "gpu" || limit == "time") {
     return Error{ErrorCode::kAnswerIsNo,
                  "the budget (" + *limit + ") is spent: nothing more is profiled",
                  "report the best so far; whoever started this server may raise --budget"};
@@ -204,8 +207,9 @@ Result<ToolResult> McpTools::ProfileCandidate(const JsonReader& arguments,
   Machine* machine = TRY(machine_.Get());
   context.Report(0, 0, "profiling");
   const double began = MonotonicSeconds();
-  const Profile profile = TRY(ProfileOf(*machine, bench_.loaded(), *base.candidate, ncu_));
-  if (machine->recorded() == nullptr) bench_.Charge(MonotonicSeconds() - began);
+  const Profile profile =
+      TRY(ProfileOf(*machine, {bench_.task(), bench_.workload()}, *base.candidate, ncu_));
+  if (machine->recorded() == nullptr) bench_.spending().Charge(MonotonicSeconds() - began);
   const auto facts = TRY(FactsOf(machine->info(), bench_.task(), bench_.workload()));
   const profile::BottleneckReport report = profile::Diagnose(profile, facts);
   std::string text = profile::ModelBlock(report);

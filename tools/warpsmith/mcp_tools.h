@@ -13,9 +13,11 @@
 
 #include "agent/knowledge/knowledge_base.h"
 #include "base/json_reader.h"
+#include "machine.h"
+#include "search/workbench.h"
 #include "serve/mcp/server.h"
 #include "serve/mcp/tool.h"
-#include "workbench.h"
+#include "store/sqlite_store.h"
 
 namespace warpsmith::cli {
 
@@ -27,8 +29,9 @@ std::vector<mcp::Tool> McpToolTable();
 class McpTools {
  public:
   // `machine` outlives it.
-  McpTools(Workbench bench, LazyMachine& machine, std::unique_ptr<knowledge::KnowledgeBase> base,
-           store::SqliteStore& store, std::string ncu);
+  McpTools(search::Workbench bench, LazyMachine& machine,
+           std::unique_ptr<knowledge::KnowledgeBase> base, store::SqliteStore& store,
+           std::string ncu);
 
   Result<mcp::ToolResult> Call(const mcp::ToolCall& call, mcp::CallContext& context);
 
@@ -51,18 +54,18 @@ class McpTools {
   // What a candidate changes: nothing, the kernel that was given, or a step.
   struct Base {
     std::optional<Candidate> candidate;
-    std::optional<FoundStep> step;
+    std::optional<search::FoundStep> step;
   };
   Result<Base> BaseIn(const JsonReader& arguments, std::string_view field);
   Answer Certify(const JsonReader& arguments, const std::function<bool()>& stop);
-  Status Remember(const FoundStep& found, const Base& base, const std::string& state);
-  Result<mcp::ToolResult> Told(const FoundStep& found, const Base& base);
+  Status Remember(const search::FoundStep& found, const Base& base, const std::string& state);
+  Result<mcp::ToolResult> Told(const search::FoundStep& found, const Base& base);
   Result<knowledge::Situation> SituationIn(const JsonReader& arguments);
   Result<std::string> ListStates();
-  Result<FoundStep> BaseOf(const JsonReader& arguments, const FoundStep& after);
+  Result<search::FoundStep> BaseOf(const JsonReader& arguments, const search::FoundStep& after);
   Status Introduce(const JsonReader& arguments, const knowledge::Outcome& outcome);
 
-  Workbench bench_;
+  search::Workbench bench_;
   LazyMachine& machine_;
   std::unique_ptr<knowledge::KnowledgeBase> base_;
   store::SqliteStore& store_;

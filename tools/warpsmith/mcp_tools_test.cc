@@ -28,11 +28,15 @@ class McpToolsTest : public testing::Test {
                                                store::WhenMissing::kCreate)
                     .value();
     base->Take(knowledge::Seed()).value();
-    WorkbenchRequest request;
-    request.loaded = {task::HgemmTask("TN"), task::HgemmWorkload({7, 7, 7})};
+    search::WorkbenchRequest request;
+    request.task = task::HgemmTask("TN");
+    request.workload = task::HgemmWorkload({7, 7, 7});
     request.run = "run";
     request.budget.evaluations = 2;
-    Workbench bench = Workbench::Open(request, *store_, machine_).value();
+    search::Workbench bench =
+        search::Workbench::Open(request, *store_, [this]() -> Result<search::Seams> {
+          return TRY(machine_.Get())->seams();
+        }).value();
     tools_ = std::make_unique<McpTools>(std::move(bench), machine_, std::move(base), *store_, "");
   }
 

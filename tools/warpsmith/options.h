@@ -11,8 +11,9 @@
 namespace warpsmith::cli {
 
 struct CommonOptions {
-  bool json = false;   // exactly one JSON document on stdout, also for errors
-  bool quiet = false;  // no progress
+  bool json = false;    // exactly one JSON document on stdout, also for errors
+  bool quiet = false;   // no progress
+  std::string command;  // what the user wrote, for the files that are made (core/provenance.h)
 };
 
 // Where candidates are judged. "auto": the GPU here, else the shipped recordings; "local";
@@ -84,6 +85,9 @@ struct BenchOptions {
   std::string shapes = "demo", csv;
   ProductOptions product;         // the layout: with `against` alone, else both are measured
   std::string against;            // a library to compare with cuBLASLt
+  int beside = 8;                 // with it: one shape in so many is a check of the bar
+  bool choose = false;            // the bar, instead of measuring
+  double exhaustive_seconds = 0;  // with it: for listing all that cuBLASLt can do
   std::string catalogue;          // our kernels beside the libraries; empty: the cost model's first
   bool paper_protocol = false;    // CUDA-L2's 10 s and 30 s, without `against`
   std::vector<std::string> from;  // comparisons to summarise instead of measuring

@@ -45,7 +45,7 @@ Result<int> RunProfile(const ProfileOptions& options) {
                  "warpsmith profile TASK CANDIDATE"};
   }
   const task::LoadedTask loaded = TRY(LoadJudgeable(options.task, options.workload));
-  const auto candidates = TRY(LoadCandidates({options.candidate}));
+  const auto candidates = TRY(task::LoadCandidates({options.candidate}));
   if (candidates.size() != 1) {
     return Error{ErrorCode::kUsage,
                  options.candidate + " holds " + std::to_string(candidates.size()) + " candidates",

@@ -10,11 +10,11 @@
 #include "call_time.h"
 #include "commands.h"
 #include "hgemm_products.h"
-#include "measuring.h"
 #include "report/progress_line.h"
 #include "report/terminal.h"
 #include "search.h"
 #include "search/proposers/closed_subset.h"
+#include "search/session.h"
 #include "search/slice.h"
 #include "store/recorder.h"
 #include "task/hgemm_task.h"
@@ -65,9 +65,10 @@ class Recording {
     }
     if (ranked.empty() || recorder_->HasBaselines(job.space.name())) return true;
     if (OutOfTime()) return false;
-    const BesideLibraries measured =
-        TRY(MeasureBesideLibraries(machine_, job, ranked.front().point, LibrariesProtocol()));
-    for (const store::BaselineRow& row : LibraryRows(job.space.name(), measured.timing)) {
+    const auto measured =
+        MeasureBesideLibraries(machine_, job, ranked.front().point, LibrariesProtocol());
+    if (!measured.ok() && measured.error().code == ErrorCode::kInterrupted) return false;
+    for (const store::BaselineRow& row : LibraryRows(job.space.name(), TRY(measured).timing)) {
       TRY(recorder_->AppendBaseline(row));
     }
     return true;
@@ -117,13 +118,20 @@ class Recording {
       }
     }
     if (missing.empty()) return true;
-    return MeasurePoints(machine_, job, protocol, missing,
-                         [&](const Job& measured, const Completed& completed) -> Result<bool> {
-                           TRY(recorder_->Append(space, measured, completed));
-                           const Provenance& from = measured.candidate.provenance;
-                           note(completed.verdict, {from.family, from.config});
-                           return !OutOfTime();
-                         });
+    search::Session session({job.task, job.workload, protocol}, TRY(machine_.seams()));
+    auto point = missing.begin();
+    const search::NextJob next = [&]() -> Result<std::optional<Job>> {
+      if (point == missing.end()) return std::optional<Job>();
+      return std::optional(session.question().JobOf(TRY(job.make(*point++))));
+    };
+    return session.Evaluate(next, [&](const search::Judged& judged) -> Result<bool> {
+      const Step& step = judged.step;
+      const Completed completed{judged.key, step.verdict, step.cost.gpu_seconds};
+      TRY(recorder_->Append(space, session.question().JobOf(step.candidate), completed));
+      const Provenance& from = step.candidate.provenance;
+      note(step.verdict, {from.family, from.config});
+      return !OutOfTime();
+    });
   }
 
   // What the file held when this call began.

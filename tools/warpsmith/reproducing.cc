@@ -38,17 +38,17 @@ reproduce::Occupancy OccupancyOn(Machine& machine) {
 
 }  // namespace
 
-Status WriteReproduction(Machine& machine, const task::LoadedTask& loaded, const Judged& judged,
-                         const std::filesystem::path& folder) {
-  const reproduce::Subject subject{judged.name,      loaded.task,          loaded.workload,
-                                   judged.candidate, judged.completed.key, judged.completed.verdict,
-                                   machine.info()};
+Status WriteReproduction(Machine& machine, const task::LoadedTask& loaded,
+                         const JudgedCandidate& judged, const std::filesystem::path& folder) {
+  const reproduce::Subject subject{
+      judged.name,       loaded.task,      loaded.workload, judged.judged.step.candidate,
+      judged.judged.key, judged.verdict(), machine.info()};
   const auto files = TRY(reproduce::MakeFolder(subject, OccupancyOn(machine)));
   return reproduce::WriteFolder(folder, files);
 }
 
-Status TryReproduction(Machine& machine, const task::LoadedTask& loaded, const Judged& judged,
-                       const std::filesystem::path& folder) {
+Status TryReproduction(Machine& machine, const task::LoadedTask& loaded,
+                       const JudgedCandidate& judged, const std::filesystem::path& folder) {
   const Status written = WriteReproduction(machine, loaded, judged, folder);
   if (written.ok() || written.error().code == ErrorCode::kIo) return written;
   std::fprintf(stderr, "no reproduction of %s\n",
@@ -57,11 +57,11 @@ Status TryReproduction(Machine& machine, const task::LoadedTask& loaded, const J
 }
 
 std::string ReproductionName(const std::string& task, const std::string& workload,
-                             const Judged& judged) {
+                             const JudgedCandidate& judged) {
   constexpr size_t kIdDigits = 8;
   return reproduce::FolderName(task) + "__" + reproduce::FolderName(workload) + "__" +
          reproduce::FolderName(judged.name) + "__" +
-         CandidateId(judged.candidate).substr(0, kIdDigits);
+         CandidateId(judged.judged.step.candidate).substr(0, kIdDigits);
 }
 
 }  // namespace warpsmith::cli

@@ -13,16 +13,16 @@
 namespace warpsmith::cli {
 
 // Writes `folder`. kNothingMeasured where the candidate did not pass.
-Status WriteReproduction(Machine& machine, const task::LoadedTask& loaded, const Judged& judged,
-                         const std::filesystem::path& folder);
+Status WriteReproduction(Machine& machine, const task::LoadedTask& loaded,
+                         const JudgedCandidate& judged, const std::filesystem::path& folder);
 
 // The same, but what cannot be written is said on stderr and is no failure; a full disk is one.
-Status TryReproduction(Machine& machine, const task::LoadedTask& loaded, const Judged& judged,
-                       const std::filesystem::path& folder);
+Status TryReproduction(Machine& machine, const task::LoadedTask& loaded,
+                       const JudgedCandidate& judged, const std::filesystem::path& folder);
 
 // "<task>__<workload>__<candidate>__<beginning of its id>": two candidates never share one.
 std::string ReproductionName(const std::string& task, const std::string& workload,
-                             const Judged& judged);
+                             const JudgedCandidate& judged);
 
 }  // namespace warpsmith::cli
 

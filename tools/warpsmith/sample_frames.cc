@@ -76,7 +76,7 @@ Result<size_t> SampleBytes(const fs::path& path, std::string_view bytes,
   const std::string header = TRY(Decompress(path.string(), frames.front()));
   if (header != kSampleColumns) {
     return Error{ErrorCode::kBadInput, path.string() + " holds no samples of a comparison",
-                 "give --csv another name; docs/comparison-format.md says what they look like"};
+                 "give --csv another name; docs/files.md says what they look like"};
   }
   size_t whole = frames.front().size();
   for (size_t i = 0; i < shapes.size(); ++i) {

@@ -80,14 +80,6 @@ std::optional<Failure> FailureFromName(std::string_view name) {
 
 std::string_view Name(Origin origin) { return origin == Origin::kKnown ? "known" : "discovered"; }
 
-std::string StepEvidence(std::string_view run_id, int64_t step_index) {
-  return "run:" + std::string(run_id) + "#" + std::to_string(step_index);
-}
-
-std::string VerdictEvidence(std::string_view verdict_key) {
-  return "verdict:" + std::string(verdict_key);
-}
-
 OutcomeKey KeyOf(const Outcome& outcome) {
   return {outcome.evidence, outcome.state, outcome.technique};
 }

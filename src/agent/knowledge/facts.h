@@ -68,7 +68,7 @@ std::optional<Failure> FailureOf(const warpsmith::Outcome& verdict);
 std::string_view Name(Origin origin);
 
 struct Outcome {
-  std::string evidence;  // StepEvidence or VerdictEvidence
+  std::string evidence;  // a step (core/step_reference.h)
   std::string state, technique;
   Context context;
   std::string task;  // content id
@@ -78,8 +78,6 @@ struct Outcome {
   std::optional<Failure> failure;
   std::string date;  // UTC
 };
-std::string StepEvidence(std::string_view run_id, int64_t step_index);
-std::string VerdictEvidence(std::string_view verdict_key);
 
 // What makes an outcome one and the same, wherever it is found: its evidence, state and technique.
 struct OutcomeKey {

@@ -1,5 +1,5 @@
 // The knowledge base in an SQLite file of its own, so that it can be shipped, swapped, merged and
-// thrown away without touching what was measured. docs/knowledge.md.
+// thrown away without touching what was measured. docs/agent.md.
 //
 // Outcomes and notes are appended, never changed. An outcome is identified by its evidence, so a
 // run that was killed and does a step again counts it once; its statistics are kept in the same

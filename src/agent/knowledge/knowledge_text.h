@@ -1,5 +1,5 @@
 // A base as text that a version control system can compare: one JSON object a line, in canonical
-// order (contents.h), the first line {"warpsmith_knowledge":1}. docs/knowledge.md.
+// order (contents.h), the first line {"warpsmith_knowledge":1}. docs/files.md.
 #ifndef WARPSMITH_AGENT_KNOWLEDGE_KNOWLEDGE_TEXT_H_
 #define WARPSMITH_AGENT_KNOWLEDGE_KNOWLEDGE_TEXT_H_
 

@@ -7,6 +7,7 @@
 
 #include "agent/knowledge/contents.h"
 #include "base/random.h"
+#include "core/step_reference.h"
 
 namespace warpsmith::knowledge {
 
@@ -18,7 +19,7 @@ inline const std::array<std::string, 4> kTestTechniques = {"fusion", "padding", 
 inline Context TestContext() { return {"sm_90a", "f16", "nvrtc 13.0", ""}; }
 
 inline Outcome TestOutcome(double log_gain, int64_t step = 0) {
-  return {StepEvidence("run", step),
+  return {TextOf(StepReference{"run", step}),
           "memory-latency",
           "fusion",
           TestContext(),
@@ -76,7 +77,7 @@ inline Contents DrawnContents(uint64_t seed, uint64_t most_steps = 40) {
   for (uint64_t i = random.Below(4); i > 0; --i) {
     contents.notes.push_back({kTestStates.at(random.Below(3)), kTestTechniques.at(random.Below(4)),
                               "\"note\" \xc3\xa9 <" + std::to_string(random.Below(3)) + ">\n",
-                              "perf-gap-analysis", StepEvidence("run", 1)});
+                              "perf-gap-analysis", TextOf(StepReference{"run", 1})});
   }
   return InOrder(std::move(contents)).value();
 }

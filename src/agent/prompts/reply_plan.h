@@ -22,7 +22,7 @@ struct PlanDocument {
 
 bool LooksLikePlan(std::string_view text);
 
-// JSON or TOML: a plan, or a candidate (docs/task-and-plan-format.md) with one. Read by the readers
+// JSON or TOML: a plan, or a candidate (docs/task-format.md) with one. Read by the readers
 // of those formats; a missing "version" counts as the one that the prompts show. kBadInput for
 // anything else, in the readers' words, and for [tunables].
 Result<PlanDocument> ReadPlanDocument(std::string_view text);

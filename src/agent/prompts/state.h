@@ -2,7 +2,7 @@
 //
 // One state for a whole program would be too coarse: a technique is chosen for a kernel, and what a
 // kernel can win is bounded by its share of the time. States are called like the bottlenecks of
-// src/judge/profile (docs/profile.md), so that knowledge about them can be looked up and merged.
+// src/judge/profile (docs/evaluate.md), so that knowledge about them can be looked up and merged.
 #ifndef WARPSMITH_AGENT_PROMPTS_STATE_H_
 #define WARPSMITH_AGENT_PROMPTS_STATE_H_
 

@@ -1,5 +1,5 @@
 // A large task split into parts: ordinary tasks whose tensors join into the whole's.
-// docs/task-and-plan-format.md has the format, docs/agent.md how it is used.
+// docs/task-format.md has the format, docs/agent.md how it is used.
 #ifndef WARPSMITH_AGENT_SPLIT_PARTS_H_
 #define WARPSMITH_AGENT_SPLIT_PARTS_H_
 

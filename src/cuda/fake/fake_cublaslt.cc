@@ -1,26 +1,51 @@
 // cuBLASLt on host memory, for tests without a GPU: products of half-precision matrices with FP32
 // sums, computed when they are submitted or, within a capture, at every launch of the graph. Its
-// one algorithm wants a workspace of 4,096 bytes where it may have one.
+// algorithms want a workspace of 4,096 bytes where they may have one. Their answers are the same;
+// which is the fastest depends on how it is called.
 #include <cublasLt.h>
 
-#include <functional>
+#include <algorithm>
+#include <array>
 
-#include "cuda/fake/fake_state.h"
-#include "cuda/fake/half.h"
+#include "cuda/fake/fake_product.h"
 
 namespace {
+
+using warpsmith::cuda::fake::Cost;
+using warpsmith::cuda::fake::Matrix;
+using warpsmith::cuda::fake::Operation;
+using warpsmith::cuda::fake::Product;
 
 constexpr uint64_t kAlgorithm = 0x66616b65;  // the first word of cublasLtMatmulAlgo_t
 constexpr size_t kWorkspaceBytes = 4096;
 
-struct Operation {
-  bool transpose_a = false, transpose_b = false;
+// The third word; in the heuristic's order.
+enum Kind : uint64_t {
+  kFirstAnswer,  // good at nothing
+  kReuser,       // the fastest by far where a call has the operands of the one before
+  kReplayed,     // the fastest in a graph
+  kSubmitted,    // the fastest in a stream
+  kAnswers,
+  kHidden = kAnswers,  // the fastest of all on the device; the heuristic does not know it
 };
-struct Matrix {
-  cudaDataType_t type{};
-  uint64_t rows = 0, columns = 0;
-  int64_t leading = 0;
-};
+constexpr uint32_t kHiddenTile = 3;
+
+Cost CostOf(uint64_t kind, bool replayed, bool same_operands) {
+  constexpr unsigned kSubmitUs = 300;
+  switch (kind) {
+    case kReuser:
+      return {same_operands ? 0.25F : 4.0F, kSubmitUs};
+    case kReplayed:
+      return {replayed ? 1.0F : 3.0F, kSubmitUs};
+    case kSubmitted:
+      return {1.5F, kSubmitUs};
+    case kHidden:
+      return {0.5F, kSubmitUs};
+    default:
+      return {2.0F, kSubmitUs};
+  }
+}
+
 struct Preference {
   uint64_t workspace_bytes = 0;
 };
@@ -29,42 +54,6 @@ template <typename To, typename From>
 To& As(From* handle) {
   return *reinterpret_cast<To*>(handle);
 }
-
-float Load(const Matrix& matrix, const void* data, int64_t row, int64_t column) {
-  const uint16_t bits = static_cast<const uint16_t*>(data)[row + column * matrix.leading];
-  return matrix.type == CUDA_R_16F ? warpsmith::cuda::fake::FromF16(bits)
-                                   : warpsmith::cuda::fake::FromBF16(bits);
-}
-
-void Store(const Matrix& matrix, void* data, int64_t row, int64_t column, float value) {
-  static_cast<uint16_t*>(data)[row + column * matrix.leading] =
-      matrix.type == CUDA_R_16F ? warpsmith::cuda::fake::ToF16(value)
-                                : warpsmith::cuda::fake::ToBF16(value);
-}
-
-struct Product {
-  Operation operation;
-  Matrix a, b, c;
-  const void *a_data, *b_data;
-  void* c_data;
-  float alpha, beta;
-
-  void Run() const {
-    const auto depth = static_cast<int64_t>(operation.transpose_a ? a.rows : a.columns);
-    for (int64_t i = 0; i < static_cast<int64_t>(c.rows); ++i) {
-      for (int64_t j = 0; j < static_cast<int64_t>(c.columns); ++j) {
-        float sum = 0;
-        for (int64_t p = 0; p < depth; ++p) {
-          const float x = operation.transpose_a ? Load(a, a_data, p, i) : Load(a, a_data, i, p);
-          const float y = operation.transpose_b ? Load(b, b_data, j, p) : Load(b, b_data, p, j);
-          sum += x * y;
-        }
-        const float before = beta == 0 ? 0 : beta * Load(c, c_data, i, j);
-        Store(c, c_data, i, j, alpha * sum + before);
-      }
-    }
-  }
-};
 
 bool Fits(const Operation& operation, const Matrix& a, const Matrix& b, const Matrix& c) {
   const uint64_t m = operation.transpose_a ? a.columns : a.rows;
@@ -138,26 +127,70 @@ cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t p
 cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDesc_t operation,
                                               cublasLtMatrixLayout_t a, cublasLtMatrixLayout_t b,
                                               cublasLtMatrixLayout_t c, cublasLtMatrixLayout_t,
-                                              cublasLtMatmulPreference_t preference, int,
+                                              cublasLtMatmulPreference_t preference, int wanted,
                                               cublasLtMatmulHeuristicResult_t* results,
                                               int* found) {
   *found = 0;
   if (!Fits(As<Operation>(operation), As<Matrix>(a), As<Matrix>(b), As<Matrix>(c))) {
     return CUBLAS_STATUS_INVALID_VALUE;
   }
-  *found = 1;
-  results[0] = {};
-  results[0].algo.data[0] = kAlgorithm;
+  *found = std::min<int>(wanted, kAnswers);
   const bool roomy = As<Preference>(preference).workspace_bytes >= kWorkspaceBytes;
-  results[0].algo.data[1] = results[0].workspaceSize = roomy ? kWorkspaceBytes : 0;
+  for (int i = 0; i < *found; ++i) {
+    results[i] = {};
+    results[i].algo.data[0] = kAlgorithm;
+    results[i].algo.data[1] = results[i].workspaceSize = roomy ? kWorkspaceBytes : 0;
+    results[i].algo.data[2] = static_cast<uint64_t>(i);
+  }
   return CUBLAS_STATUS_SUCCESS;
 }
+
+// One algorithm of three tiles, of which the last is the hidden one, and clusters of up to two.
+cublasStatus_t cublasLtMatmulAlgoGetIds(cublasLtHandle_t, cublasComputeType_t, cudaDataType_t,
+                                        cudaDataType_t, cudaDataType_t, cudaDataType_t,
+                                        cudaDataType_t, int, int* ids, int* count) {
+  ids[0] = 7;
+  *count = 1;
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasLtMatmulAlgoInit(cublasLtHandle_t, cublasComputeType_t, cudaDataType_t,
+                                      cudaDataType_t, cudaDataType_t, cudaDataType_t,
+                                      cudaDataType_t, int id, cublasLtMatmulAlgo_t* algorithm) {
+  *algorithm = {};
+  algorithm->data[0] = kAlgorithm;
+  return id == 7 ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_INVALID_VALUE;
+}
+cublasStatus_t cublasLtMatmulAlgoCapGetAttribute(const cublasLtMatmulAlgo_t*,
+                                                 cublasLtMatmulAlgoCapAttributes_t which,
+                                                 void* value, size_t bytes, size_t* written) {
+  static constexpr std::array<uint32_t, 3> kTiles = {1, 2, kHiddenTile};
+  if (which != CUBLASLT_ALGO_CAP_TILE_IDS) return CUBLAS_STATUS_INVALID_VALUE;
+  *written = sizeof(kTiles);
+  if (bytes == 0) return CUBLAS_STATUS_SUCCESS;
+  std::copy(kTiles.begin(), kTiles.end(), static_cast<uint32_t*>(value));
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasLtMatmulAlgoConfigSetAttribute(cublasLtMatmulAlgo_t* algorithm,
+                                                    cublasLtMatmulAlgoConfigAttributes_t which,
+                                                    const void* value, size_t) {
+  if (which == CUBLASLT_ALGO_CONFIG_TILE_ID) {
+    const uint32_t tile = *static_cast<const uint32_t*>(value);
+    algorithm->data[2] = tile == kHiddenTile ? kHidden : kFirstAnswer;
+    algorithm->data[3] = tile;
+  }
+  if (which == CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID) {
+    algorithm->data[4] = *static_cast<const uint16_t*>(value);
+  }
+  return CUBLAS_STATUS_SUCCESS;
+}
+
 cublasStatus_t cublasLtMatmulAlgoCheck(cublasLtHandle_t, cublasLtMatmulDesc_t,
                                        cublasLtMatrixLayout_t, cublasLtMatrixLayout_t,
                                        cublasLtMatrixLayout_t, cublasLtMatrixLayout_t,
                                        const cublasLtMatmulAlgo_t* algorithm,
                                        cublasLtMatmulHeuristicResult_t* result) {
   if (algorithm->data[0] != kAlgorithm) return CUBLAS_STATUS_INVALID_VALUE;
+  if (algorithm->data[4] > CUBLASLT_CLUSTER_SHAPE_2x1x1) return CUBLAS_STATUS_NOT_SUPPORTED;
   result->algo = *algorithm;
   result->workspaceSize = algorithm->data[1];
   return CUBLAS_STATUS_SUCCESS;
@@ -183,12 +216,13 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t operation, 
                         c_data,
                         *static_cast<const float*>(alpha),
                         *static_cast<const float*>(beta)};
+  static std::array<const void*, 3> last{};
+  const std::array<const void*, 3> operands = {a_data, b_data, c_data};
   auto* queue = reinterpret_cast<CUstream_st*>(stream);
-  if (queue != nullptr && queue->capturing) {
-    queue->captured.emplace_back([product] { product.Run(); });
-  } else {
-    product.Run();
-  }
+  const bool replayed = queue != nullptr && queue->capturing;
+  warpsmith::cuda::fake::SubmitProduct(queue, product,
+                                       CostOf(algorithm->data[2], replayed, operands == last));
+  last = operands;
   return CUBLAS_STATUS_SUCCESS;
 }
 

@@ -82,6 +82,7 @@ void warpsmith_fake_set_launch_ms(float ms) { TheState().launch_ms = ms; }
 size_t warpsmith_fake_log_size() { return TheState().log.size(); }
 const char* warpsmith_fake_log_line(size_t i) { return TheState().log[i].c_str(); }
 void warpsmith_fake_clear_log() { TheState().log.clear(); }
+void warpsmith_fake_advance_clock(float ms) { TheState().clock_ms += ms; }
 
 CUresult cuModuleLoadData(CUmodule* module, const void* image) {
   auto loaded = std::make_unique<CUmod_st>();

@@ -1,4 +1,4 @@
-// All audits of one candidate. docs/audits.md.
+// All audits of one candidate. docs/judge-protocol.md.
 #ifndef WARPSMITH_JUDGE_AUDIT_AUDIT_H_
 #define WARPSMITH_JUDGE_AUDIT_AUDIT_H_
 

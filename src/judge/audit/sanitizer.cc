@@ -21,8 +21,9 @@ constexpr int kErrorStatus = 86;
 constexpr char kInstall[] =
     "install a CUDA 13 toolkit, or pip install nvidia-cuda-sanitizer-api and put its bin/ in PATH";
 
-// API errors are no concern here: our own loader asks the driver until it says no. Its own log
-// file, because a candidate can write to stdout too.
+// API errors are no concern here: our own loader asks the driver until it says no. A copy of bytes
+// that were never written harms nobody, so of initcheck only kernels' reads count. The tool has a
+// log file of its own, because a candidate can write to stdout too.
 std::vector<std::string> CommandLine(const Sanitizer& sanitizer, const SanitizerRequest& request,
                                      const fs::path& log) {
   std::vector<std::string> argv = {sanitizer.program.string(),

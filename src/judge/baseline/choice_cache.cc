@@ -8,6 +8,7 @@
 #include "base/file_lock.h"
 #include "base/json_reader.h"
 #include "base/sha256.h"
+#include "judge/baseline/contest.h"
 
 namespace warpsmith::baseline {
 namespace {
@@ -58,7 +59,9 @@ Result<std::optional<GemmBaselineChoice>> FindIn(const fs::path& path, const Cho
   const json cache = TRY(Load(path, site));
   const JsonReader choices = JsonReader(path.string(), cache).At("choices");
   if (!choices.Has(Text(key))) return std::optional<GemmBaselineChoice>();
-  return std::optional(TRY(GemmBaselineChoiceFrom(choices.At(Text(key)))));
+  GemmBaselineChoice choice = TRY(GemmBaselineChoiceFrom(choices.At(Text(key))));
+  if (choice.contest != ContestId()) return std::optional<GemmBaselineChoice>();
+  return std::optional(std::move(choice));
 }
 
 }  // namespace
@@ -66,7 +69,7 @@ Result<std::optional<GemmBaselineChoice>> FindIn(const fs::path& path, const Cho
 std::string Text(const ChoiceKey& key) {
   const GemmProblem& p = key.problem;
   return Text(key.name) + " " + std::to_string(p.m) + "x" + std::to_string(p.n) + "x" +
-         std::to_string(p.k) + " " + key.mode +
+         std::to_string(p.k) + " " + std::string(Name(key.mode)) +
          (p.type == cuda::HalfType::kF16 ? "" : " " + std::string(Text(p.type)));
 }
 
@@ -121,7 +124,7 @@ Status ChoiceCache::Put(std::span<const GemmBaselineChoice> choices) const {
   json cache = TRY(Load(path, site_));
   for (const GemmBaselineChoice& choice : choices) {
     const cuda::GemmShape& shape = choice.shape;
-    const ChoiceKey key{choice.name, {shape.m, shape.n, shape.k, shape.type}};
+    const ChoiceKey key{choice.name, {shape.m, shape.n, shape.k, shape.type}, choice.mode};
     cache["choices"][Text(key)] = ToJson(choice);
   }
   return WriteFileAtomic(path, cache.dump(1) + "\n");

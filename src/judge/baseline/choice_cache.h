@@ -29,7 +29,7 @@ struct ChoiceSite {
 struct ChoiceKey {
   GemmBaselineName name;
   GemmProblem problem;
-  std::string mode = "device";  // the timing mode it was chosen in
+  Mode mode = Mode::kDeviceHot;  // the timing mode it was chosen in
 };
 // "cublaslt-auto 64x128x256 device", with " bf16" where it is not f16
 std::string Text(const ChoiceKey& key);
@@ -48,11 +48,12 @@ class ChoiceCache {
   // Under DataHome()/baselines, backed by the shipped data/baselines where there is one.
   static ChoiceCache Default(ChoiceSite site);
 
+  // Only what a contest of today's version chose (ContestId), under today's protocol.
   Result<std::optional<GemmBaselineChoice>> Find(const ChoiceKey& key) const;
-  // Everything at once, by Text(key); own choices before shipped ones. Unreadable entries are left
-  // out.
+  // Everything at once, by Text(key), whichever contest chose it: for who wants an algorithm, not a
+  // bar. Own choices before shipped ones. Unreadable entries are left out.
   Result<std::map<std::string, GemmBaselineChoice>> All() const;
-  // Each under its own name and shape, where it replaces what was stored.
+  // Each under its own name, shape and mode, where it replaces what was stored.
   Status Put(std::span<const GemmBaselineChoice> choices) const;
 
  private:

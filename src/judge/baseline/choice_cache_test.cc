@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "base/file.h"
+#include "judge/baseline/contest.h"
 
 namespace warpsmith::baseline {
 namespace {
@@ -19,7 +20,8 @@ GemmBaselineChoice Choice(int64_t m, double median_us) {
           .algorithm = {},
           .median_us = median_us,
           .tried = 2,
-          .library = "cuBLAS 13.1.0"};
+          .library = "cuBLAS 13.1.0",
+          .contest = ContestId()};
 }
 
 class ChoiceCacheTest : public testing::Test {
@@ -57,6 +59,36 @@ TEST_F(ChoiceCacheTest, PutsSeveralAtOnceAndGivesAll) {
   EXPECT_EQ(all.at(Text(Key(64))).median_us, 2.5);
   EXPECT_EQ(all.at(Text(Key(128))).median_us, 8);
   EXPECT_EQ(all.at("cublas-nn 64x128x256 device").median_us, 7);
+}
+
+TEST_F(ChoiceCacheTest, KeepsTheModesApart) {
+  const ChoiceCache cache(Folder("own"), kSite);
+  GemmBaselineChoice offline = Choice(64, 6);
+  offline.mode = Mode::kOffline;
+  ASSERT_TRUE(cache.Put(std::vector{Choice(64, 2.5), offline}).ok());
+  ChoiceKey key = Key(64);
+  key.mode = Mode::kOffline;
+  EXPECT_EQ(cache.Find(key).value()->median_us, 6);
+  EXPECT_EQ(cache.Find(Key(64)).value()->median_us, 2.5);
+  key.mode = Mode::kServer;
+  EXPECT_EQ(cache.Find(key).value(), std::nullopt);
+}
+
+// A file that an earlier program wrote: read without an error, and chosen anew.
+TEST_F(ChoiceCacheTest, ChoicesOfAnEarlierContestAreReadAndNotTaken) {
+  ASSERT_TRUE(CreateDirectories(Folder("own")).ok());
+  const char* const file = R"({"choices": {"cublas 64x128x256 device": {"k": 256, "layout": "NN",
+    "library": "cuBLAS 13.1.0", "m": 64, "median_us": 2.5, "n": 128, "name": "cublas", "tried": 2,
+    "version": 1}}, "device": "NVIDIA H200", "driver": "580.95", "library": "cuBLASLt 13.1.0",
+    "schema": "warpsmith.baseline-cache", "version": 1})";
+  ASSERT_TRUE(WriteFileAtomic(Folder("own") / FileNameOf(kSite), file).ok());
+  const ChoiceCache cache(Folder("own"), kSite);
+  const auto found = cache.Find(Key(64));
+  ASSERT_TRUE(found.ok()) << found.error().Line();
+  EXPECT_EQ(*found, std::nullopt);
+  EXPECT_EQ(cache.All()->at(Text(Key(64))).median_us, 2.5);
+  ASSERT_TRUE(cache.Put(std::vector{Choice(64, 3)}).ok());
+  EXPECT_EQ(cache.Find(Key(64)).value()->median_us, 3);
 }
 
 TEST_F(ChoiceCacheTest, KeepsTheElementTypesApart) {
@@ -121,7 +153,7 @@ TEST(ChoiceKey, SaysNameShapeAndMode) {
   EXPECT_EQ(Text(Key(64)), "cublas 64x128x256 device");
   ChoiceKey key = Key(1);
   key.name = {GemmLibrary::kLtAuto, cuda::GemmLayout::kTN};
-  key.mode = "server";
+  key.mode = Mode::kServer;
   EXPECT_EQ(Text(key), "cublaslt-auto-tn 1x128x256 server");
   key.problem.type = cuda::HalfType::kBF16;
   EXPECT_EQ(Text(key), "cublaslt-auto-tn 1x128x256 server bf16");

@@ -1,9 +1,10 @@
-// Which of several is fastest: rounds in random order, medians, the hopeless dropped after the
-// first round. Knows nothing of devices, so that its decisions can be tested without one.
+// Which of several is fastest: successive halving, with a second look at the last few. Knows
+// nothing of devices, so that its decisions can be tested without one.
 #ifndef WARPSMITH_JUDGE_BASELINE_CONTEST_H_
 #define WARPSMITH_JUDGE_BASELINE_CONTEST_H_
 
 #include <functional>
+#include <string>
 #include <vector>
 
 #include "base/random.h"
@@ -11,19 +12,33 @@
 
 namespace warpsmith::baseline {
 
-inline constexpr double kHopelessFactor = 1.3;  // times the first round's best
+// Raised whenever what a contest times, or how, or how it decides, changes: a choice of another
+// version is made again. Version 1 timed one set of operands, replayed, for all modes.
+inline constexpr int kContestVersion = 2;
+// With the judge's protocol, by which entrants are timed: "j1/contest2".
+std::string ContestId();
+
+struct ContestRules {
+  int first_rounds = 1;  // before the first halving
+  int later_rounds = 2;  // before every other one
+  int last_rounds = 3;   // of the finalists
+  int finalists = 3;     // of each group
+  // Who is so many times slower than the best of its group leaves at a halving, whatever its rank.
+  double hopeless = 1.3;
+};
 
 struct ContestResult {
   int winner = 0;
-  std::vector<double> medians_us;  // of each contender's rounds; the hopeless had one
+  std::vector<int> of_groups;      // the winner of each group, by group; -1: the group has nobody
+  std::vector<double> medians_us;  // of all of an entrant's times; those who left early have fewer
 };
 
-// `time_us(i)` times contender i once. `rounds` >= 1, `contenders` >= 1. The first error ends the
-// contest. `groups`: of each contender; who is hopeless is so beside the best of its own group.
-// Empty: all are of one.
-Result<ContestResult> RunContest(int contenders, int rounds, Random& random,
-                                 const std::function<Result<double>(int)>& time_us,
-                                 const std::vector<int>& groups = {});
+// `time_us(i)` times entrant i once. In a round everyone who is left is timed once, in an order
+// drawn anew. Then the slower half of each group leaves, until `finalists` of a group are left;
+// those meet in the last rounds. `groups`: of each entrant, from 0; at least one entrant. The
+// winner is the group winner with the best median. The first error ends the contest.
+Result<ContestResult> RunContest(const std::vector<int>& groups, const ContestRules& rules,
+                                 Random& random, const std::function<Result<double>(int)>& time_us);
 
 double Median(std::vector<double> values);  // of at least one
 

@@ -54,8 +54,8 @@ Result<cuda::GemmOperands> OperandsOf(const cuda::GemmShape& shape,
                             .c = TRY(Find(bindings, "C", shape.m, shape.n))};
 }
 
-Result<plan::TimedCallable> MakeCublas(const GemmBaselineChoice& choice) {
-  auto cublas = std::make_shared<cuda::Cublas>(TRY(cuda::Cublas::Create(choice.shape.type)));
+Result<plan::TimedCallable> MakeCublas(const GemmBaselineChoice& choice, SharedHandles& shared) {
+  auto cublas = TRY(shared.CublasOf(choice.shape.type));
   return plan::TimedCallable{
       Text(choice.name),
       [cublas, shape = choice.shape](const cuda::Stream& stream,
@@ -64,31 +64,30 @@ Result<plan::TimedCallable> MakeCublas(const GemmBaselineChoice& choice) {
       }};
 }
 
-struct LtState {
-  cuda::LtMatmul matmul;
-  cuda::LtAlgorithm algorithm;
-  std::shared_ptr<const cuda::DeviceBuffer> workspace;
-};
-
-Result<plan::TimedCallable> MakeCublasLt(const GemmBaselineChoice& choice,
-                                         std::shared_ptr<const cuda::DeviceBuffer> workspace) {
-  cuda::LtMatmul matmul = TRY(cuda::LtMatmul::Create(choice.shape));
-  const cuda::LtAlgorithm algorithm = TRY(matmul.Check(*choice.algorithm));
-  if (workspace == nullptr || workspace->bytes() < algorithm.workspace_bytes) {
-    workspace = std::make_shared<cuda::DeviceBuffer>(
-        algorithm.workspace_bytes == 0
-            ? cuda::DeviceBuffer()
-            : TRY(cuda::DeviceBuffer::Allocate(algorithm.workspace_bytes)));
-  }
-  auto state =
-      std::make_shared<LtState>(LtState{std::move(matmul), algorithm, std::move(workspace)});
+Result<plan::TimedCallable> MakeCublasLt(const GemmBaselineChoice& choice, SharedHandles& shared) {
+  auto matmul = TRY(shared.MatmulOf(choice.shape));
+  const cuda::LtAlgorithm algorithm = TRY(matmul->Check(*choice.algorithm));
+  auto workspace = TRY(shared.Workspace(algorithm.workspace_bytes));
   return plan::TimedCallable{
       Text(choice.name),
-      [state, shape = choice.shape](const cuda::Stream& stream,
-                                    std::span<const plan::Binding> bindings) -> Status {
-        return state->matmul.Run(state->algorithm, TRY(OperandsOf(shape, bindings)),
-                                 *state->workspace, stream);
+      [matmul, algorithm, workspace, shape = choice.shape](
+          const cuda::Stream& stream, std::span<const plan::Binding> bindings) -> Status {
+        return matmul->Run(algorithm, TRY(OperandsOf(shape, bindings)), *workspace, stream);
       }};
+}
+
+// Who must have an algorithm, who must not, and the bar, which may run either library.
+bool AlgorithmFits(const GemmBaselineName& name, bool has_algorithm) {
+  switch (name.library) {
+    case GemmLibrary::kCublas:
+    case GemmLibrary::kRival:
+      return !has_algorithm;
+    case GemmLibrary::kLtHeuristic:
+      return has_algorithm;
+    case GemmLibrary::kLtAuto:
+      return has_algorithm || !name.layout;
+  }
+  return false;
 }
 
 Result<cuda::GemmLayout> LayoutFrom(const JsonReader& reader) {
@@ -160,16 +159,35 @@ json ToJson(const GemmBaselineChoice& choice) {
                 {"layout", Text(choice.shape.layout)},
                 {"median_us", NumberToJson(choice.median_us)},
                 {"tried", choice.tried},
-                {"library", choice.library}};
+                {"library", choice.library},
+                {"mode", Name(choice.mode)},
+                {"contest", choice.contest},
+                {"listed_us", NumberToJson(choice.listed_us)}};
+  if (choice.exhaustive) value["exhaustive"] = true;
   if (choice.shape.type != cuda::HalfType::kF16) value["dtype"] = Text(choice.shape.type);
   if (choice.algorithm) value["algorithm"] = cuda::ToHex(*choice.algorithm);
   return value;
 }
 
+namespace {
+
+Status ReadContest(const JsonReader& reader, GemmBaselineChoice& choice) {
+  const auto mode = ModeFromName(TRY(reader.At("mode").String()));
+  if (!mode) return reader.At("mode").Bad("a timing mode");
+  choice.mode = *mode;
+  choice.contest = TRY(reader.At("contest").String());
+  choice.listed_us = TRY(reader.At("listed_us").Number());
+  if (reader.Has("exhaustive")) choice.exhaustive = TRY(reader.At("exhaustive").Bool());
+  return {};
+}
+
+}  // namespace
+
 Result<GemmBaselineChoice> GemmBaselineChoiceFrom(const JsonReader& reader) {
   TRY(reader.OnlyFields({"version", "name", "m", "n", "k", "layout", "dtype", "median_us", "tried",
-                         "library", "algorithm"}));
-  if (TRY(reader.At("version").Int()) != kGemmChoiceVersion) {
+                         "library", "algorithm", "mode", "contest", "listed_us", "exhaustive"}));
+  const int64_t version = TRY(reader.At("version").Int());
+  if (version < 1 || version > kGemmChoiceVersion) {
     Error error = reader.At("version").Bad("version " + std::to_string(kGemmChoiceVersion));
     error.code = ErrorCode::kVersion;
     return error;
@@ -182,12 +200,11 @@ Result<GemmBaselineChoice> GemmBaselineChoiceFrom(const JsonReader& reader) {
                   .layout = TRY(LayoutFrom(reader.At("layout")))};
   if (reader.Has("dtype")) choice.shape.type = TRY(TypeFrom(reader.At("dtype")));
   choice.median_us = TRY(reader.At("median_us").Number());
-  choice.tried = static_cast<int>(TRY(reader.At("tried").IntIn(1, 1000)));
+  choice.tried = static_cast<int>(TRY(reader.At("tried").IntIn(1, 1'000'000)));
   choice.library = TRY(reader.At("library").String());
+  if (version > 1) TRY(ReadContest(reader, choice));
   const bool has_algorithm = reader.Has("algorithm");
-  const bool is_lt = choice.name.library == GemmLibrary::kLtHeuristic ||
-                     choice.name.library == GemmLibrary::kLtAuto;
-  if (has_algorithm != is_lt) {
+  if (!AlgorithmFits(choice.name, has_algorithm)) {
     return reader.At("algorithm")
         .Bad("cuBLASLt's algorithm for a cublaslt baseline, none otherwise");
   }
@@ -204,14 +221,19 @@ Result<GemmBaselineChoice> GemmBaselineChoiceFromText(const std::string& text) {
   return GemmBaselineChoiceFrom(JsonReader("baseline choice", value));
 }
 
+std::string CallOf(const GemmBaselineChoice& choice) {
+  if (choice.name.library == GemmLibrary::kRival) return Text(choice.name);
+  const std::string layout(Text(choice.shape.layout));
+  if (!choice.algorithm) return "cublasGemmEx " + layout;
+  return "cublasLtMatmul " + layout + " " + cuda::ToHex(*choice.algorithm);
+}
+
 Result<plan::TimedCallable> MakeGemmBaseline(const GemmBaselineChoice& choice,
-                                             std::shared_ptr<const cuda::DeviceBuffer> workspace) {
-  if (choice.name.library == GemmLibrary::kCublas) return MakeCublas(choice);
+                                             SharedHandles& shared) {
   if (choice.name.library == GemmLibrary::kRival) {
     return MakeRivalLibrary(choice.name.path, choice.shape);
   }
-  CHECK(choice.algorithm.has_value());
-  return MakeCublasLt(choice, std::move(workspace));
+  return choice.algorithm ? MakeCublasLt(choice, shared) : MakeCublas(choice, shared);
 }
 
 }  // namespace warpsmith::baseline

@@ -4,7 +4,9 @@
 //   name                 what runs
 //   cublas               cublasGemmEx, CUBLAS_GEMM_DEFAULT
 //   cublaslt-heuristic   cuBLASLt, the first answer of its heuristic
-//   cublaslt-auto        cuBLASLt, the best of up to 100 answers as timed here (tune.h)
+//   cublaslt-auto        cuBLASLt, the best of up to 100 answers as the judge times them, in each
+//                        timing mode by itself (contest.h); without a suffix also cublasGemmEx:
+//                        the best that NVIDIA's libraries have
 //   lib:PATH             a library of somebody's (rival_library.h), in the task's layout
 //
 // Each but the last takes a suffix "-nn" (B stored k x n) or "-tn" (B stored n x k); without one it
@@ -25,10 +27,11 @@
 
 #include "base/json_reader.h"
 #include "base/result.h"
+#include "core/protocol.h"
 #include "cuda/cublaslt.h"
 #include "cuda/gemm.h"
-#include "cuda/memory.h"
 #include "cuda/plan/timed_callable.h"
+#include "judge/baseline/shared_handles.h"
 
 namespace warpsmith::baseline {
 
@@ -59,28 +62,36 @@ std::vector<std::string> GemmBaselineNames();
 // What a name came to for one shape: everything another process needs to run exactly the same.
 struct GemmBaselineChoice {
   GemmBaselineName name;
-  cuda::GemmShape shape;                       // with the layout that was chosen
-  std::optional<cuda::LtAlgorithm> algorithm;  // cuBLASLt's
-  double median_us = 0;  // as timed when it was chosen; 0: there was no choice
-  int tried = 1;         // contenders that were timed
-  std::string library;   // "cuBLASLt 13.1.0"
+  cuda::GemmShape shape;  // with the layout that was chosen
+  // cuBLASLt's. Empty: cublasGemmEx runs, or the rival's library.
+  std::optional<cuda::LtAlgorithm> algorithm;
+  double median_us = 0;          // as timed when it was chosen; 0: there was no choice
+  int tried = 1;                 // entrants that were timed
+  std::string library;           // "cuBLASLt 13.1.0"
+  Mode mode = Mode::kDeviceHot;  // that it was timed in
+  std::string contest;      // ContestId() of the contest that chose it; empty: version 1's, or none
+  bool exhaustive = false;  // chosen among all that the library can do, not its heuristic's answers
+  double listed_us = 0;     // the best of the heuristic's answers and cublasGemmEx beside it
 };
 
-inline constexpr int kGemmChoiceVersion = 1;
-// `dtype` is written where it is not f16.
+inline constexpr int kGemmChoiceVersion = 2;
+// `dtype` is written where it is not f16, `exhaustive` where it is so.
 nlohmann::json ToJson(const GemmBaselineChoice& choice);
+// Version 1, which knew no modes and no contests, is read too.
 Result<GemmBaselineChoice> GemmBaselineChoiceFrom(const JsonReader& json);
 // The same as one line of text.
 std::string ToText(const GemmBaselineChoice& choice);
 Result<GemmBaselineChoice> GemmBaselineChoiceFromText(const std::string& text);
 
-// Ready to run in the current context. `workspace` may be shared by baselines that never run at
-// once; when it is null or too small for the choice's algorithm, one is made. The bindings are "A",
-// "B", "C" and as large as the shape says (kBadInput otherwise). kBadInput when this library or
-// device refuses the choice's algorithm.
-Result<plan::TimedCallable> MakeGemmBaseline(
-    const GemmBaselineChoice& choice,
-    std::shared_ptr<const cuda::DeviceBuffer> workspace = nullptr);
+// What runs, whatever it was called and however it was chosen: equal for equal calls.
+// "cublasGemmEx TN", "cublasLtMatmul NN 00000042...", "lib:/opt/kernels.so".
+std::string CallOf(const GemmBaselineChoice& choice);
+
+// Ready to run in the current context. Baselines that are made with the same `shared` never run at
+// once. The bindings are "A", "B", "C" and as large as the shape says (kBadInput otherwise).
+// kBadInput when this library or device refuses the choice's algorithm.
+Result<plan::TimedCallable> MakeGemmBaseline(const GemmBaselineChoice& choice,
+                                             SharedHandles& shared);
 
 }  // namespace warpsmith::baseline
 

@@ -17,7 +17,9 @@ GemmBaselineChoice Sample() {
           .algorithm = algorithm,
           .median_us = 2.125,
           .tried = 187,
-          .library = "cuBLASLt 13.1.0"};
+          .library = "cuBLASLt 13.1.0",
+          .mode = Mode::kServer,
+          .contest = "j1/contest2"};
 }
 
 TEST(GemmBaselineName, EveryNameReadsBackAsItself) {
@@ -64,6 +66,21 @@ TEST(GemmBaselineChoice, SurvivesItsText) {
   EXPECT_EQ(read.median_us, 2.125);
   EXPECT_EQ(read.tried, 187);
   EXPECT_EQ(read.library, choice.library);
+  EXPECT_EQ(read.mode, Mode::kServer);
+  EXPECT_EQ(read.contest, "j1/contest2");
+  EXPECT_FALSE(read.exhaustive);
+}
+
+// What today's program finds in files that were written before.
+TEST(GemmBaselineChoice, VersionOneKnewNoModesAndNoContests) {
+  nlohmann::json old = ToJson(Sample());
+  old["version"] = 1;
+  for (const char* field : {"mode", "contest", "listed_us"}) old.erase(field);
+  const auto read = GemmBaselineChoiceFromText(old.dump());
+  ASSERT_TRUE(read.ok()) << read.error().Line();
+  EXPECT_EQ(read->mode, Mode::kDeviceHot);
+  EXPECT_EQ(read->contest, "");
+  EXPECT_EQ(read->median_us, 2.125);
 }
 
 // Choices were kept and recorded before there was another type.
@@ -79,9 +96,9 @@ TEST(GemmBaselineChoice, SaysItsTypeWhereItIsNotFp16) {
 TEST(GemmBaselineChoice, RefusesWhatItCannotBe) {
   using nlohmann::json;
   const std::pair<const char*, json> changes[] = {
-      {"layout", "NT"}, {"m", 0},      {"k", -5},        {"version", 2},
-      {"tried", 0},     {"name", "x"}, {"dtype", "f32"}, {"algorithm", "0"},
-      {"extra", true},  {"n", 1.5},    {"library", 3}};
+      {"layout", "NT"}, {"m", 0},         {"k", -5},          {"version", 3},   {"tried", 0},
+      {"name", "x"},    {"dtype", "f32"}, {"algorithm", "0"}, {"extra", true},  {"n", 1.5},
+      {"library", 3},   {"mode", "hot"},  {"contest", 2},     {"exhaustive", 1}};
   for (const auto& [field, value] : changes) {
     json changed = ToJson(Sample());
     changed[field] = value;
@@ -93,9 +110,22 @@ TEST(GemmBaselineChoice, RefusesWhatItCannotBe) {
 TEST(GemmBaselineChoice, AnAlgorithmIsCublasLtsAndOnlyItsOwn) {
   nlohmann::json without = ToJson(Sample());
   without.erase("algorithm");
+  EXPECT_TRUE(GemmBaselineChoiceFromText(without.dump()).ok()) << "the bar may be cublasGemmEx";
+  without["name"] = "cublaslt-auto-tn";
   EXPECT_FALSE(GemmBaselineChoiceFromText(without.dump()).ok());
   without["name"] = "cublas";
   EXPECT_TRUE(GemmBaselineChoiceFromText(without.dump()).ok());
+}
+
+TEST(CallOf, IsEqualForEqualCallsWhateverTheyAreCalled) {
+  GemmBaselineChoice choice = Sample();
+  EXPECT_EQ(CallOf(choice), "cublasLtMatmul TN " + cuda::ToHex(*choice.algorithm));
+  GemmBaselineChoice heuristic = choice;
+  heuristic.name = {GemmLibrary::kLtHeuristic, cuda::GemmLayout::kTN};
+  heuristic.mode = Mode::kOffline;
+  EXPECT_EQ(CallOf(heuristic), CallOf(choice));
+  choice.algorithm.reset();
+  EXPECT_EQ(CallOf(choice), "cublasGemmEx TN");
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// From numbers to a named bottleneck, by rules that are written down (docs/profile.md): the same
+// From numbers to a named bottleneck, by rules that are written down (docs/evaluate.md): the same
 // profile always gives the same report, and every statement cites the numbers it rests on.
 #ifndef WARPSMITH_JUDGE_PROFILE_BOTTLENECK_H_
 #define WARPSMITH_JUDGE_PROFILE_BOTTLENECK_H_

@@ -59,6 +59,11 @@ Error DeniedError() {
 
 }  // namespace
 
+// Why these options: clocks stay as the judge measures with them, since locking them to base would
+// profile another device (and needs rights); every replay starts with flushed caches, so that the
+// first pass and the last count the same; numbers come in nanoseconds and bytes; only what runs in
+// the driver's profiler window is the candidate's; and a program may launch without end, while each
+// kernel is replayed some 15 times.
 std::vector<std::string> NcuCommand(const NcuOptions& options,
                                     const std::vector<std::string>& metrics, const fs::path& log,
                                     const std::vector<std::string>& run) {

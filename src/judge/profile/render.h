@@ -13,7 +13,7 @@ namespace warpsmith::profile {
 // Lines for a terminal; every statement names its metrics and values. Names are shown safely.
 std::string Words(const BottleneckReport& report);
 
-// {"schema":"warpsmith.bottlenecks","version":1,...}; docs/profile.md. Names are as they are.
+// {"schema":"warpsmith.bottlenecks","version":1,...}; docs/evaluate.md. Names are as they are.
 nlohmann::json ToJson(const BottleneckReport& report);
 // The same with the profile's metrics beside each kernel.
 nlohmann::json ToJson(const BottleneckReport& report, const Profile& profile);

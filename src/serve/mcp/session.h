@@ -1,5 +1,5 @@
 // One client's conversation in the Model Context Protocol, as a value that is fed lines and gives
-// lines: no input, output, threads or tools in it. docs/mcp.md.
+// lines: no input, output, threads or tools in it. docs/agent.md.
 //
 // Both eras are spoken. A request named `initialize` begins the older one (2024-11-05 to
 // 2025-11-25); a request whose params._meta names a protocol version speaks the newer one

@@ -1,5 +1,5 @@
 -- Version 1. Facts are appended, never changed: only `job` is a state, and it ends in `done`.
--- docs/store-schema.md explains every table. JSON columns hold what src/core/serialize.h writes.
+-- docs/files.md explains every table. JSON columns hold what src/core/serialize.h writes.
 
 CREATE TABLE device (
   id INTEGER PRIMARY KEY,
@@ -85,7 +85,7 @@ CREATE TABLE measurement (
   mode TEXT NOT NULL,                    -- device, device-cold, offline, server
   contender TEXT NOT NULL,
   median_us REAL, lo_us REAL, hi_us REAL,  -- NULL: not a number
-  samples BLOB NOT NULL,                 -- zstd of packed columns, docs/store-schema.md
+  samples BLOB NOT NULL,                 -- zstd of packed columns, docs/files.md
   PRIMARY KEY (verdict, workload_index, mode_index, contender_index)
 ) STRICT, WITHOUT ROWID;
 

@@ -1,5 +1,5 @@
 -- Version 3. What a run was told from outside and must be told again when it is resumed: a model's
--- replies, profiles, the knowledge base as it was at its start. docs/store-schema.md.
+-- replies, profiles, the knowledge base as it was at its start. docs/files.md.
 
 CREATE TABLE memo (
   run TEXT NOT NULL REFERENCES run,

@@ -1,5 +1,5 @@
 // Imports a checkout of KernelBench or KernelBench-CUDA: a task folder a problem, in the user's own
-// place. Nothing of those sets is part of warpsmith. docs/import.md.
+// place. Nothing of those sets is part of warpsmith. docs/tasks.md.
 #ifndef WARPSMITH_TASK_KERNELBENCH_IMPORT_H_
 #define WARPSMITH_TASK_KERNELBENCH_IMPORT_H_
 

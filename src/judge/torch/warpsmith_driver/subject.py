@@ -23,7 +23,7 @@ def _library(sources):
     try:
         path = build.build(sources)
     except build.BuildFailed as problem:
-        raise Failure(UNAVAILABLE, str(problem), "see docs/import.md for what drivers need"
+        raise Failure(UNAVAILABLE, str(problem), "see docs/tasks.md for what drivers need"
                       ) from None
     if path not in _libraries:
         _libraries[path] = build.load(path)

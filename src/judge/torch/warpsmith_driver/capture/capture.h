@@ -1,7 +1,7 @@
 // Compiled in front of an unchanged KernelBench-CUDA driver: tells what its main() gives to
 // launch_gpu_implementation, and what it compares the result with.
 //
-// How a driver is taken apart (docs/import.md):
+// How a driver is taken apart (docs/tasks.md):
 //   - its main() becomes warpsmith_driver_main by a macro, and its fixed seeds are ignored;
 //   - launch_gpu_implementation is ours: it launches nothing and hands every argument to a Call;
 //   - torch's own operator observer (at::RecordFunction) says which tensors there are, so that a

@@ -1,0 +1,226 @@
+#include "search/session.h"
+
+#include <utility>
+
+#include "base/interrupt.h"
+
+namespace warpsmith::search {
+namespace {
+
+bool HasPassed(const Completed& completed) {
+  return std::holds_alternative<Passed>(completed.verdict.outcome);
+}
+
+// The candidate declares that it is not for these sizes.
+bool LeavesOut(const Candidate& candidate, const Workload& workload) {
+  if (candidate.form != Form::kKernel) return false;
+  const Result<int64_t> valid = candidate.plan.valid_when.Evaluate(workload.sizes);
+  return valid.ok() && *valid == 0;
+}
+
+// What failing on a hidden workload makes of a verdict. Not its words: they could tell a proposer
+// the sizes.
+Outcome OnHidden(const Outcome& outcome) {
+  if (const auto* wrong = std::get_if<Incorrect>(&outcome)) {
+    return Incorrect{"hidden-workload",
+                     "wrong on sizes that it was not shown (" + wrong->detector + ")", wrong->error,
+                     wrong->bound, -1};
+  }
+  return Incorrect{
+      "hidden-workload",
+      "fails on sizes that it was not shown (" + std::string(OutcomeName(outcome)) + ")", 0, 0, -1};
+}
+
+}  // namespace
+
+Job Question::JobOf(const Candidate& candidate) const {
+  const Protocol own = protocol.For(candidate.form);
+  return {
+      MeasurementKey(candidate, task, workload, own), task, workload, candidate, std::nullopt, own};
+}
+
+Session::Session(Question question, const Seams& seams, SessionOptions options,
+                 std::optional<RunSteps> steps)
+    : question_(std::move(question)),
+      seams_(seams),
+      options_(std::move(options)),
+      steps_(std::move(steps)),
+      evaluator_(seams, options_.compile_threads),
+      next_index_(steps_ ? steps_->next : 0) {
+  CHECK(seams_.store != nullptr || (!steps_ && options_.keep == Keep::kNothing));
+}
+
+Result<bool> Session::Evaluate(std::span<const Candidate> candidates, const OnJudged& on_judged) {
+  auto next = candidates.begin();
+  return Evaluate(
+      [&]() -> Result<std::optional<Job>> {
+        if (next == candidates.end()) return std::optional<Job>();
+        return std::optional(question_.JobOf(*next++));
+      },
+      on_judged);
+}
+
+Result<Judged> Session::Evaluate(const Candidate& candidate, const Cost& thought) {
+  Add(question_.JobOf(candidate), thought);
+  while (true) {
+    if (auto judged = TRY(Next())) return *std::move(judged);
+    if (stopped_ && is_over()) {
+      return Error{ErrorCode::kInterrupted, "stopped before the verdict came", "ask again"};
+    }
+    TRY(Work());
+  }
+}
+
+Result<bool> Session::Evaluate(const NextJob& next, const OnJudged& on_judged) {
+  bool has_more = true;
+  while (true) {
+    while (has_more && !stopped_ && queue_.size() < options_.window) {
+      auto job = TRY(next());
+      has_more = job.has_value();
+      if (has_more) Add(*std::move(job));
+    }
+    while (const auto judged = TRY(Next())) {
+      if (!TRY(on_judged(*judged))) Stop();
+    }
+    if (queue_.empty() && !has_more) return true;
+    if (stopped_ && is_over()) return false;
+    TRY(Work());
+  }
+}
+
+void Session::Add(Job job, const Cost& thought, std::optional<Rejected> refusal) {
+  Entry entry;
+  entry.index = next_index_++;
+  entry.job = std::move(job);
+  entry.thought = thought;
+  entry.refusal = std::move(refusal);
+  queue_.push_back(std::move(entry));
+}
+
+Status Session::Work() {
+  if (!stopped_ && (Interrupted() || (options_.stop && options_.stop()))) Stop();
+  if (queue_.empty()) return {};
+  if (!stopped_) {
+    TRY(BeginQueued());
+    TRY(Submit());
+  }
+  if (!evaluator_.IsFinished(queue_.front().asked().key)) TRY(evaluator_.Wait());
+  return {};
+}
+
+void Session::Stop(const std::string& limit) {
+  if (!stopped_) limit_ = limit;
+  stopped_ = true;
+}
+
+// Leases and compiles what the budget may come to.
+Status Session::BeginQueued() {
+  for (Entry& entry : queue_) {
+    if (entry.is_begun) continue;
+    if (steps_ && entry.index >= steps_->spending->budget().evaluations) return {};
+    // The same content twice: the second waits until the first one's verdict is kept.
+    if (!under_way_.insert(entry.job.key).second) continue;
+    if (steps_) {
+      entry.lease =
+          TRY(seams_.store->LeaseJob(steps_->run, entry.index, entry.job.key, steps_->worker));
+    }
+    entry.is_begun = true;
+    if (entry.refusal) {
+      evaluator_.Refuse(entry.job, *entry.refusal);
+    } else {
+      TRY(evaluator_.Begin(entry.job));
+    }
+  }
+  return {};
+}
+
+Status Session::Submit() {
+  while (evaluator_.on_device() < options_.device_queue) {
+    const auto limit = steps_ ? steps_->spending->StopsStart(evaluator_.on_device()) : std::nullopt;
+    if (limit) {
+      // What is on the device may yet turn out cheaper than expected.
+      const bool is_final = evaluator_.on_device() == 0;
+      if (is_final && !evaluator_.IsFinished(queue_.front().asked().key)) Stop(*limit);
+      return {};
+    }
+    if (!TRY(evaluator_.SubmitNext())) return {};
+  }
+  return {};
+}
+
+Result<std::optional<Judged>> Session::Next() {
+  if (queue_.empty() || over_budget_ || !queue_.front().is_begun) return std::optional<Judged>();
+  Entry& entry = queue_.front();
+  if (!TRY(TakeAnswers(entry))) return std::optional<Judged>();
+  Judged judged{entry.job.key, {}};
+  Step& step = judged.step;
+  step.index = entry.index;
+  step.candidate = std::move(entry.job.candidate);
+  step.verdict = std::move(entry.answer->verdict);
+  step.terms = TermsOf(step.candidate, step.verdict, question_.protocol.modes.front());
+  step.reward = Reward(step.terms, {});
+  step.cost = entry.thought;
+  step.cost.evaluations = 1;
+  step.cost.gpu_seconds = entry.answer->gpu_seconds;
+  if (steps_ && !TRY(Commit(entry, judged.key, step))) return std::optional<Judged>();
+  under_way_.erase(judged.key);
+  queue_.pop_front();
+  return std::optional(std::move(judged));
+}
+
+// False: it does not fit into the budget any more.
+Result<bool> Session::Commit(const Entry& entry, const std::string& key, Step& step) {
+  Spending& spending = *steps_->spending;
+  step.cost = spending.OfStep(entry.thought, step.cost.gpu_seconds);
+  if (const auto limit = spending.StopsCommit(step.cost)) {
+    over_budget_ = true;
+    Stop(*limit);
+    return false;
+  }
+  TRY(seams_.store->FinishStep(steps_->run, entry.lease, key, step));
+  spending.Commit(step.cost);
+  return true;
+}
+
+// Whether the entry's answer is complete, its hidden workloads' included.
+Result<bool> Session::TakeAnswers(Entry& entry) {
+  do {
+    auto completed = TRY(evaluator_.Take(entry.asked().key));
+    if (!completed) return false;
+    if (options_.keep == Keep::kVerdicts) {
+      TRY(seams_.store->ImportVerdict(entry.asked(), *completed));
+    }
+    if (!entry.answer) {
+      entry.answer = std::move(completed);
+    } else {
+      entry.answer->gpu_seconds += completed->gpu_seconds;
+      // The judge's own trouble with hidden sizes says nothing about the candidate.
+      const Outcome& outcome = completed->verdict.outcome;
+      const bool failed = !HasPassed(*completed) && !std::holds_alternative<Inconclusive>(outcome);
+      if (failed) entry.answer->verdict.outcome = OnHidden(outcome);
+    }
+  } while (TRY(AskHidden(entry)));
+  return true;
+}
+
+// Begins the next hidden workload that the entry has to stand; false: there is none.
+Result<bool> Session::AskHidden(Entry& entry) {
+  if (!options_.checks_hidden || !seams_.device.Info().needs_artifacts) return false;
+  const std::vector<Workload>& workloads = entry.job.task.workloads;
+  while (HasPassed(*entry.answer) && entry.workloads_done < workloads.size()) {
+    const Workload& workload = workloads[entry.workloads_done++];
+    if (!workload.hidden || workload.name == entry.job.workload.name) continue;
+    if (LeavesOut(entry.job.candidate, workload)) {
+      entry.answer->verdict.outcome =
+          Rejected{"hidden-workload", "its valid_when leaves out sizes that the task asks for"};
+      return false;
+    }
+    entry.hidden =
+        Question{entry.job.task, workload, Protocol::Screened()}.JobOf(entry.job.candidate);
+    TRY(evaluator_.Begin(*entry.hidden));
+    return true;
+  }
+  return false;
+}
+
+}  // namespace warpsmith::search

@@ -1,0 +1,134 @@
+"""Holds what the pages and the sources point at: every link and every named path must exist.
+
+    links.py ROOT     prints "file:line: what is wrong"; the exit status is 1 when something is
+
+Of tracked files (of all, where there is no git):
+
+  *.md                relative links and images, with their #anchors (GitHub's, from headings)
+  pages               docs/*.md and *.md of no folder, without CHANGELOG.md: paths in `back quotes`
+                      that begin with a folder of the tree, or with a folder of src and end in a
+                      source's ending. A path with a wildcard or a placeholder is left alone.
+  everything else     each docs/NAME.md that a source, a script or a text names
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+FOLDERS = {"bench", "cmake", "data", "docs", "examples", "include", "python", "skills", "src",
+           "tasks", "tests", "tools"}
+SOURCES = {".cc", ".cu", ".cuh", ".h", ".py", ".js", ".sql"}
+# What lies in these was measured, or is a sample that names what does not exist.
+FOREIGN = ("data/", "tests/fuzz/seeds/", "tests/house/")
+
+FENCE = re.compile(r"^\s*(```|~~~)")
+CODE = re.compile(r"`([^`]+)`")
+LINK = re.compile(r"\]\(([^()\s]+)\)")
+HEADING = re.compile(r"^#{1,6}\s+(.*?)\s*#*$")
+PAGE = re.compile(r"(?<![\w./-])docs/[\w./-]+?\.md")
+PATH = re.compile(r"[\w.-]+(?:/[\w.-]+)+/?")
+
+
+def tracked(root: Path) -> list[str]:
+    git = ["git", "-C", str(root), "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    try:
+        listed = subprocess.run(git, capture_output=True, check=True).stdout.decode()
+        return [name for name in listed.split("\0") if name]
+    except (OSError, subprocess.CalledProcessError):
+        return [str(path.relative_to(root)) for path in root.rglob("*") if path.is_file()]
+
+
+def prose(text: str) -> list[tuple[int, str]]:
+    """The lines of a page that are no code block, with their numbers from 1."""
+    lines, fenced, in_code, was_blank = [], False, False, True
+    for number, line in enumerate(text.splitlines(), 1):
+        fence = FENCE.match(line) is not None
+        fenced ^= fence
+        in_code = line.startswith("    ") and (was_blank or in_code)  # after a blank line
+        was_blank = not line.strip()
+        if not (fence or fenced or in_code):
+            lines.append((number, line))
+    return lines
+
+
+def slug(heading: str) -> str:
+    """The anchor that GitHub gives a heading."""
+    words = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).lower()
+    return re.sub(r"[^\w\- ]", "", words).replace(" ", "-")
+
+
+def anchors(text: str) -> set[str]:
+    """Of all headings; the second of one name ends in -1, and so on."""
+    names = [slug(match[1]) for _, line in prose(text) if (match := HEADING.match(line))]
+    before = [names[:at].count(name) for at, name in enumerate(names)]
+    return {f"{name}-{count}" if count else name for name, count in zip(names, before)}
+
+
+class Tree:
+    def __init__(self, root: Path):
+        self.root = root
+        self.files = [name for name in tracked(root) if (root / name).is_file()]
+        self.src = {path.name for path in (root / "src").glob("*") if path.is_dir()}
+
+    def text(self, name: str) -> str:
+        return (self.root / name).read_text(errors="replace")
+
+    def wrong_link(self, page: str, target: str) -> str | None:
+        if re.match(r"[a-z][a-z0-9+.-]*:", target):
+            return None
+        path, _, anchor = target.partition("#")
+        file = (self.root / page).parent / path if path else self.root / page
+        if not file.exists():
+            return f"link to {target}: no such file"
+        known = anchors(file.read_text(errors="replace")) if file.suffix == ".md" else {anchor}
+        return f"link to {target}: no heading of that name" if {anchor} - known - {""} else None
+
+    def wrong_path(self, code: str) -> str | None:
+        name = f"{code} ".split()[0].split(":")[0].rstrip(",;")
+        if not PATH.fullmatch(name):
+            return None
+        first = name.split("/")[0]
+        if first in FOLDERS and not (self.root / name).exists():
+            return f"`{name}`: no such path"
+        if first in self.src - FOLDERS and Path(name).suffix in SOURCES:
+            return None if (self.root / "src" / name).exists() else f"`{name}`: not in src"
+        return None
+
+    def of_page(self, page: str, checks_paths: bool) -> list[str]:
+        wrong = []
+        for number, line in prose(self.text(page)):
+            found = [self.wrong_link(page, target) for target in LINK.findall(CODE.sub("", line))]
+            if checks_paths:
+                found += [self.wrong_path(code) for code in CODE.findall(line)]
+            wrong += [f"{page}:{number}: {what}" for what in found if what]
+        return wrong
+
+    def of_source(self, name: str) -> list[str]:
+        return [f"{name}:{number}: names {page}, which does not exist"
+                for number, line in enumerate(self.text(name).splitlines(), 1)
+                for page in PAGE.findall(line) if not (self.root / page).exists()]
+
+    def check(self) -> list[str]:
+        wrong = []
+        for name in self.files:
+            if name.startswith(FOREIGN):
+                continue
+            if name.endswith(".md"):
+                is_page = name.startswith("docs/") or "/" not in name
+                wrong += self.of_page(name, is_page and name != "CHANGELOG.md")
+            if not name.startswith("docs/") and name != "CHANGELOG.md":
+                wrong += self.of_source(name)
+        return wrong
+
+
+def main() -> int:
+    wrong = Tree(Path(sys.argv[1])).check()
+    print("\n".join(wrong or ["every link and every named path exists"]))
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

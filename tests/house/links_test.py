@@ -1,0 +1,56 @@
+"""The checks of links.py, on a small tree whose broken links are known. By unittest."""
+
+import tempfile
+import unittest
+from pathlib import Path
+
+import links
+
+GOOD = """\
+# A title: with `code`, twice
+
+[itself](#a-title-with-code-twice), [the other](docs/other.md#second-1), ![an image](docs/a.svg),
+[elsewhere](https://example.com/nothing), `src/core/value.h`, `core/value.h`, `src/*/other.h`.
+
+    [in code](nowhere.md)
+
+```
+[in a fence](nowhere.md)
+```
+"""
+OTHER = "# Second\n\n## Second\n\n[back](../README.md)\n"
+
+
+class Links(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.root = Path(folder.name)
+        self.write("README.md", GOOD)
+        self.write("docs/other.md", OTHER)
+        self.write("docs/a.svg", "<svg/>")
+        self.write("src/core/value.h", "// docs/other.md says more.\n")
+
+    def write(self, name, text):
+        (self.root / name).parent.mkdir(parents=True, exist_ok=True)
+        (self.root / name).write_text(text)
+
+    def test_a_good_tree(self):
+        self.assertEqual(links.Tree(self.root).check(), [])
+
+    def test_each_broken_one_is_named_with_its_line(self):
+        self.write("docs/broken.md", "[a](gone.md)\n[b](other.md#third)\n`src/core/gone.h`\n"
+                                     "`core/gone.h` and `docs/gone.md`\n")
+        self.write("src/core/value.h", "\n// See docs/gone.md.\n")
+        self.assertEqual(sorted(links.Tree(self.root).check()), [
+            "docs/broken.md:1: link to gone.md: no such file",
+            "docs/broken.md:2: link to other.md#third: no heading of that name",
+            "docs/broken.md:3: `src/core/gone.h`: no such path",
+            "docs/broken.md:4: `core/gone.h`: not in src",
+            "docs/broken.md:4: `docs/gone.md`: no such path",
+            "src/core/value.h:2: names docs/gone.md, which does not exist",
+        ])
+
+
+if __name__ == "__main__":
+    unittest.main()
