@@ -146,6 +146,13 @@ TEST(Bias, SumsCutOffAtEachTermAreRefused) {
   }
 }
 
+TEST(Bias, WhatIsAllowedGrowsWithTheSum) {
+  EXPECT_DOUBLE_EQ(Allowed(4096, kHalf), 0.02 + (512 + 8) * std::ldexp(1.0, -13));
+  EXPECT_DOUBLE_EQ(Allowed(4096, kBrain), 0.02 + (512 + 8) * std::ldexp(1.0, -16));
+  EXPECT_LT(Allowed(16'384, kHalf), 0.3);
+  EXPECT_GT(Allowed(65'536, kHalf), 1) << "no output cut off is told from such a sum";
+}
+
 TEST(Bias, IsNotAskedForWhereNobodyKnows) {
   EXPECT_EQ(LastPlaceOf(DType::kF32, DType::kF64).significand, 0);
   EXPECT_EQ(LastPlaceOf(DType::kF16, DType::kF16).significand, 0);
