@@ -63,8 +63,9 @@ Result<double> AllowedBias(const Tolerance& tolerance, const Rounding& rounding,
   const bool in_f64 = tolerance.accumulate == DType::kF64;
   const int digits = tolerance.accumulate == DType::kF16 ? 11 : in_f64 ? 53 : 24;
   // A unit of the sum's type is at most 2^(1 - digits) of the sum; half of it is lost, and half of
-  // that counts. A sum is at most 2^(significand + 1) halves of the output's last place. By simulation,
-  // sums cut off at each 8 terms come to half of this, and at each 16 (Hopper) to a third.
+  // that counts. A sum is at most 2^(significand + 1) halves of the output's last place. By
+  // simulation, sums cut off at each 8 terms come to half of this, and at each 16 (Hopper) to a
+  // third.
   return kFloor + steps * std::ldexp(0.25, 2 - digits + rounding.significand);
 }
 

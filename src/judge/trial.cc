@@ -19,8 +19,7 @@ namespace {
 constexpr std::string_view kAgain = "/again";
 constexpr std::string_view kBehindAProducer =
     "; it is launched programmatically, and ran behind a kernel that writes the inputs late: does "
-    "it "
-    "wait for them (griddepcontrol.wait) before it reads any?";
+    "it wait for them (griddepcontrol.wait) before it reads any?";
 
 // A batch of about this long is enough, however many launches the arena has room for.
 constexpr double kLongBatchUs = 20'000;
