@@ -46,7 +46,10 @@ Result<std::vector<ElfSection>> ReadElfSections(std::string_view image) {
   const SectionTable table = TRY(ReadSectionTable(image));
   std::vector<ElfSection> sections;
   for (const Elf64_Shdr& header : table.headers) {
-    sections.push_back({NameAt(image, table.headers[table.names], header.sh_name), header.sh_size});
+    const bool lies_within = header.sh_type != SHT_NOBITS && header.sh_offset <= image.size() &&
+                             header.sh_size <= image.size() - header.sh_offset;
+    sections.push_back({NameAt(image, table.headers[table.names], header.sh_name), header.sh_size,
+                        lies_within ? image.substr(header.sh_offset, header.sh_size) : ""});
   }
   return sections;
 }

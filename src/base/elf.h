@@ -15,6 +15,7 @@ namespace warpsmith {
 struct ElfSection {
   std::string name;
   uint64_t bytes = 0;
+  std::string_view contents = {};  // in the image; empty where they do not lie within it
 };
 // Refuses what is no ELF file and a section table that does not lie within it.
 Result<std::vector<ElfSection>> ReadElfSections(std::string_view image);

@@ -6,50 +6,22 @@
 #include <vector>
 
 #include "base/elf.h"
+#include "compile/ptx_reads.h"
 
 namespace warpsmith::compile {
 namespace {
 
-bool IsIdentifier(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-         c == '$';
-}
+bool IsGlobal(std::string_view section) { return section.starts_with(".nv.global"); }
+// The bank of __constant__ variables; the others are the launch's parameters and the compiler's
+// own.
+bool IsConstant(std::string_view section) { return section == ".nv.constant3"; }
 
-// PTX without its comments; empty when it holds a preprocessor line, which could hide a name.
-std::string CodeOf(std::string_view ptx) {
-  std::string code;
-  while (!ptx.empty()) {
-    const size_t end = std::min(ptx.find('\n'), ptx.size());
-    const std::string_view line = ptx.substr(0, end);
-    if (line.find('#') != std::string_view::npos) return "";
-    code += line.substr(0, line.find("//"));
-    code += '\n';
-    ptx.remove_prefix(std::min(end + 1, ptx.size()));
-  }
-  return code;
-}
-
-// Once is its declaration.
-bool IsMentionedOnce(std::string_view code, std::string_view name) {
-  int mentions = 0;
-  for (size_t at = code.find(name); at != std::string_view::npos; at = code.find(name, at + 1)) {
-    const size_t end = at + name.size();
-    const bool starts = at == 0 || !IsIdentifier(code[at - 1]);
-    const bool ends = end == code.size() || !IsIdentifier(code[end]);
-    mentions += starts && ends ? 1 : 0;
-  }
-  return mentions == 1;
-}
-
-// Whether no kernel can reach a section: it has variables, and none is mentioned.
-bool IsUnreachable(size_t section, const std::vector<ElfSymbol>& symbols, std::string_view code) {
-  size_t variables = 0;
+VariableNames VariablesOf(size_t section, const std::vector<ElfSymbol>& symbols) {
+  VariableNames names;
   for (const ElfSymbol& symbol : symbols) {
-    if (symbol.section != section || symbol.name.empty()) continue;
-    if (!IsMentionedOnce(code, symbol.name)) return false;
-    ++variables;
+    if (symbol.section == section && !symbol.name.empty()) names.insert(symbol.name);
   }
-  return variables > 0;
+  return names;
 }
 
 }  // namespace
@@ -61,11 +33,23 @@ Result<int64_t> WritableGlobalBytes(std::string_view image, std::string_view ptx
   const std::string code = CodeOf(ptx);
   int64_t total = 0;
   for (size_t i = 0; i < sections.size(); ++i) {
-    if (!sections[i].name.starts_with(".nv.global") || IsUnreachable(i, symbols, code)) continue;
+    const bool is_constant = IsConstant(sections[i].name);
+    if (!IsGlobal(sections[i].name) && !is_constant) continue;
+    // Of constants nothing is known without PTX; with one that hides something, they count, too.
+    if (is_constant && ptx.empty()) continue;
+    const VariableNames variables = VariablesOf(i, symbols);
+    if (!code.empty() && !variables.empty() && OnlyReads(code, variables)) continue;
     const auto room = static_cast<uint64_t>(kMost - total);
     total += static_cast<int64_t>(std::min(sections[i].bytes, room));
   }
   return total;
+}
+
+Result<bool> HasVariables(std::string_view image) {
+  const std::vector<ElfSection> sections = TRY(ReadElfSections(image));
+  return std::any_of(sections.begin(), sections.end(), [](const ElfSection& section) {
+    return IsGlobal(section.name) || IsConstant(section.name);
+  });
 }
 
 }  // namespace warpsmith::compile

@@ -9,11 +9,14 @@
 
 namespace warpsmith::compile {
 
-// Bytes of global memory that the kernels may write: .nv.global and .nv.global.init, whole, unless
-// none of a section's variables is mentioned in `ptx` beyond its declaration. NVRTC keeps every
-// namespace-scope constexpr there, long after its value went into the instructions. Variables in
-// constant memory do not count. Without `ptx` ("") every variable counts.
+// Bytes of memory that the kernels may write and that outlives a launch: .nv.global,
+// .nv.global.init and the bank of __constant__ variables, each whole, unless `ptx` shows that its
+// variables are only read (OnlyReads), as tables and the texts of assertions are. Without `ptx`
+// ("") each variable in global memory counts, and none in constant memory.
 Result<int64_t> WritableGlobalBytes(std::string_view image, std::string_view ptx);
+
+// Does it have such memory at all, so that its PTX has to be asked for?
+Result<bool> HasVariables(std::string_view image);
 
 }  // namespace warpsmith::compile
 

@@ -51,20 +51,21 @@ std::string WithoutFolder(std::string log, const fs::path& folder) {
 }
 
 std::vector<std::string> CommandLine(const fs::path& nvcc, const Compilation& compilation,
-                                     Form form, const fs::path& folder, const fs::path& image) {
+                                     Form form, const NvccFolder& folder, bool keep) {
   std::vector<std::string> argv = {nvcc.string()};
   if (form == Form::kKernel) {
     argv.insert(argv.end(), {"-cubin"});
+    if (keep) argv.insert(argv.end(), {"--keep", "--keep-dir", folder.output.string()});
   } else {
     const std::vector<std::string> flags = ProgramFlags(nvcc);
     argv.insert(argv.end(), flags.begin(), flags.end());
   }
   argv.insert(argv.end(), compilation.flags.begin(), compilation.flags.end());
-  argv.insert(argv.end(), {"-I", folder.string(), "-o", image.string()});
+  argv.insert(argv.end(), {"-I", folder.sources.string(), "-o", folder.image().string()});
   const bool whole = form == Form::kProgram;
   for (const std::string& unit :
        whole ? ProgramUnits(compilation) : std::vector<std::string>{compilation.entry}) {
-    argv.push_back((folder / unit).string());
+    argv.push_back((folder.sources / unit).string());
   }
   return argv;
 }
@@ -76,8 +77,14 @@ Compiled Failed(std::string failure, std::string log) {
   return compiled;
 }
 
+// What the image was assembled from, where nvcc was told to keep it; else "".
+std::string KeptPtx(const NvccFolder& folder, const std::string& entry) {
+  auto ptx = ReadFile(folder.output / (fs::path(entry).stem().string() + ".ptx"));
+  return ptx.ok() ? *std::move(ptx) : std::string();
+}
+
 Result<Compiled> FromOutcome(const ProcessOutcome& outcome, Form form, const NvccFolder& folder,
-                             const Limits& limits) {
+                             const Compilation& compilation, const Limits& limits) {
   const LaunchedOutput output = ReadLaunched(outcome.output);
   const std::string log = TidyLog(WithoutFolder(output.rest, folder.sources), limits.output_bytes);
   if (outcome.timed_out) {
@@ -107,9 +114,9 @@ Result<Compiled> FromOutcome(const ProcessOutcome& outcome, Form form, const Nvc
   compiled.log = log;
   compiled.unconfined = output.unconfined;
   compiled.image = TRY(ReadFile(folder.image()));
-  // nvcc drops variables that no kernel mentions, so every one that is left counts.
   if (form == Form::kKernel) {
-    compiled.writable_global_bytes = TRY(WritableGlobalBytes(compiled.image, ""));
+    compiled.writable_global_bytes =
+        TRY(WritableGlobalBytes(compiled.image, KeptPtx(folder, compilation.entry)));
   }
   return compiled;
 }
@@ -136,10 +143,17 @@ Result<Compiled> CompileWithNvcc(const fs::path& launcher, const fs::path& nvcc,
   process.address_space_bytes = limits.memory_bytes;
   process.output_bytes = limits.output_bytes;
   process.file_bytes = limits.image_bytes;
-  const auto command = CommandLine(nvcc, compilation, form, folder.sources, folder.image());
-  const auto outcome = TRY(RunProcess(LaunchedCommand(launcher, whole.path(), command), process,
-                                      {"TMPDIR=" + folder.scratch.string()}));
-  return FromOutcome(outcome, form, folder, limits);
+  const auto run = [&](bool keep) -> Result<Compiled> {
+    const auto command = CommandLine(nvcc, compilation, form, folder, keep);
+    const auto outcome = TRY(RunProcess(LaunchedCommand(launcher, whole.path(), command), process,
+                                        {"TMPDIR=" + folder.scratch.string()}));
+    return FromOutcome(outcome, form, folder, compilation, limits);
+  };
+  Compiled compiled = TRY(run(false));
+  if (form == Form::kProgram || !compiled.failure.empty()) return compiled;
+  // Once more where PTX has to tell whether its variables are only read: image and PTX then come of
+  // the same run, since a source can tell the time.
+  return TRY(HasVariables(compiled.image)) ? run(true) : compiled;
 }
 
 }  // namespace warpsmith::compile

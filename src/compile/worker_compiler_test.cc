@@ -80,12 +80,36 @@ TEST_F(WorkerCompilerTest, ConstantsThatNoKernelReachesAreNotWritable) {
                                               "  a[kTile] = Config<3>::kStages;\n}\n"))
                 .writable_global_bytes,
             0);
-  // Its address is taken, and constness can be cast away.
-  EXPECT_EQ(CompileWell(compiler, CandidateOf("__device__ const int kTable[4] = {1, 2, 3, 4};\n"
-                                              "extern \"C\" __global__ void f(int* a) {\n"
-                                              "  a[0] = kTable[a[1]];\n}\n"))
-                .writable_global_bytes,
-            16);
+}
+
+constexpr char kTableIsRead[] =
+    "__device__ const int kTable[4] = {1, 2, 3, 4};\n__constant__ int kOthers[4] = {5, 6};\n"
+    "extern \"C\" __global__ void f(int* a) {\n"
+    "  if (a[2] < 0) printf(\"negative: %d\", a[2]);\n"
+    "  for (int i = 0; i < a[3]; ++i) a[0] += kTable[(a[1] + i) % 4] + kOthers[a[i] % 4];\n}\n";
+// Constness can be cast away.
+constexpr char kTableIsWritten[] =
+    "__device__ const int kTable[4] = {1, 2, 3, 4};\n"
+    "extern \"C\" __global__ void f(int* a) {\n"
+    "  const_cast<volatile int*>(kTable)[a[1]] = a[0];\n  a[0] = kTable[a[2]];\n}\n";
+constexpr char kConstantIsWritten[] =
+    "__constant__ int kTable[4] = {1, 2, 3, 4};\n"
+    "extern \"C\" __global__ void f(int* a) {\n"
+    "  asm volatile(\"st.u32 [%0], %1;\" :: \"l\"(kTable + a[1]), \"r\"(a[0]));\n"
+    "  a[0] = kTable[a[2]];\n}\n";
+
+TEST_F(WorkerCompilerTest, TablesAndTextsThatAreOnlyReadAreNotWritable) {
+  WorkerCompiler compiler(Options());
+  for (const char* toolchain : {"nvrtc", "nvcc"}) {
+    const auto bytes = [&](const char* source) {
+      Candidate candidate = CandidateOf(source);
+      candidate.toolchain = toolchain;
+      return CompileWell(compiler, candidate).writable_global_bytes;
+    };
+    EXPECT_EQ(bytes(kTableIsRead), 0) << toolchain;
+    EXPECT_EQ(bytes(kTableIsWritten), 16) << toolchain;
+    EXPECT_EQ(bytes(kConstantIsWritten), 16) << toolchain;
+  }
 }
 
 TEST_F(WorkerCompilerTest, VariableOfInlineAssemblyIsWritable) {

@@ -286,12 +286,16 @@ class RandomValues {
     return contender;
   }
 
+  SignedMean Mean() { return {Number(), {Number(), Number()}}; }
+
   Passed AnyPassed() {
     Passed passed{static_cast<Level>(random_.Below(2)),
                   {Numbers(), Number(), Flip(), Count(9), Texts(), Texts()},
                   {},
                   {},
                   {}};
+    if (Flip()) passed.correctness.bias = Bias{Count(9), Mean(), Mean(), Number()};
+    if (Flip()) passed.correctness.rare_errors = {{Count(9), Number()}, {Count(9), Number()}};
     ModeTiming mode{
         static_cast<Mode>(random_.Below(5)), Number(), Number(), Flip(), Contender(), {}, {}};
     for (int64_t i = Count(2); i > 0; --i) {

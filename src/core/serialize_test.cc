@@ -78,6 +78,18 @@ TEST(Serialize, KeepsEveryNumberOfASample) {
   EXPECT_EQ(verdict->evidence.kernels[0].registers_per_thread, 168);
 }
 
+TEST(Serialize, VerdictsOfOlderProgramsHaveNoBiasAndStayAsTheyAre) {
+  const json old = json::parse(
+      R"({"outcome":"passed","level":"certified","timings":[],)"
+      R"("correctness":{"max_deviation":[0.5],"worst_bound_fraction":0.25,"outputs_verified":7}})");
+  const auto verdict = VerdictFrom(JsonReader("x", old));
+  ASSERT_TRUE(verdict.ok()) << verdict.error().message;
+  const Correctness& correctness = std::get<Passed>(verdict->outcome).correctness;
+  EXPECT_FALSE(correctness.bias.has_value());
+  EXPECT_TRUE(correctness.rare_errors.empty());
+  EXPECT_EQ(ToJson(*verdict), old);
+}
+
 TEST(Serialize, SamplesAreColumnsWithoutTheEmptyOnes) {
   const json baseline = ToJson(GemmVerdict())["timings"][0]["modes"][0]["baselines"][0];
   EXPECT_EQ(baseline["samples"].dump(), R"({"n":2,"round":[0,1],"us":[10.0,12.0]})");

@@ -92,6 +92,46 @@ Result<Outcome> InconclusiveFrom(const JsonReader& json) {
   return Outcome(std::move(inconclusive));
 }
 
+json ToJson(const SignedMean& mean) {
+  return {{"mean", Value(mean.mean)}, {"interval", Value(mean.interval)}};
+}
+
+Status ReadMean(const JsonReader& json, SignedMean& mean) {
+  TRY(json.OnlyFields({"mean", "interval"}));
+  TRY(Need(json, "mean", mean.mean));
+  return Need(json, "interval", mean.interval);
+}
+
+json ToJson(const Bias& bias) {
+  json object{{"elements", bias.elements},
+              {"magnitude", ToJson(bias.magnitude)},
+              {"value", ToJson(bias.value)}};
+  Put(object, "allowed", bias.allowed, 0.0);
+  return object;
+}
+
+Result<Bias> BiasFrom(const JsonReader& json) {
+  TRY(json.OnlyFields({"elements", "magnitude", "value", "allowed"}));
+  Bias bias;
+  TRY(Need(json, "elements", bias.elements));
+  TRY(ReadMean(json.At("magnitude"), bias.magnitude));
+  TRY(ReadMean(json.At("value"), bias.value));
+  TRY(Take(json, "allowed", bias.allowed));
+  return bias;
+}
+
+json ToJson(const RareError& error) {
+  return {{"once_in", error.once_in}, {"caught", Value(error.caught)}};
+}
+
+Result<RareError> RareErrorFrom(const JsonReader& json) {
+  TRY(json.OnlyFields({"once_in", "caught"}));
+  RareError error;
+  TRY(Need(json, "once_in", error.once_in));
+  TRY(Need(json, "caught", error.caught));
+  return error;
+}
+
 json ToJson(const Correctness& correctness) {
   json object{{"max_deviation", Value(correctness.max_deviation)},
               {"worst_bound_fraction", Value(correctness.worst_bound_fraction)},
@@ -100,12 +140,16 @@ json ToJson(const Correctness& correctness) {
   Put(object, "detectors", correctness.detectors);
   Put(object, "absent", correctness.absent);
   Put(object, "degenerate", correctness.degenerate, {});
+  if (correctness.bias) object["bias"] = ToJson(*correctness.bias);
+  for (const RareError& error : correctness.rare_errors) {
+    object["rare_errors"].push_back(ToJson(error));
+  }
   return object;
 }
 
 Result<Correctness> CorrectnessFrom(const JsonReader& json) {
   TRY(json.OnlyFields({"max_deviation", "worst_bound_fraction", "outputs_verified", "deterministic",
-                       "detectors", "absent", "degenerate"}));
+                       "detectors", "absent", "degenerate", "bias", "rare_errors"}));
   Correctness correctness;
   TRY(Need(json, "max_deviation", correctness.max_deviation));
   TRY(Need(json, "worst_bound_fraction", correctness.worst_bound_fraction));
@@ -114,6 +158,10 @@ Result<Correctness> CorrectnessFrom(const JsonReader& json) {
   TRY(Take(json, "detectors", correctness.detectors));
   TRY(Take(json, "absent", correctness.absent));
   TRY(Take(json, "degenerate", correctness.degenerate));
+  if (json.Has("bias")) correctness.bias = TRY(BiasFrom(json.At("bias")));
+  if (json.Has("rare_errors")) {
+    TRY(ReadList<RareError>(json.At("rare_errors"), correctness.rare_errors, RareErrorFrom));
+  }
   return correctness;
 }
 

@@ -135,6 +135,17 @@ TEST(Verdict, IsDescribedInOneLine) {
   EXPECT_EQ(Describe(Inconclusive{"noise"}), "inconclusive: noise");
   EXPECT_EQ(Describe(GemmVerdict().outcome),
             "passed, screened: 10 us (device), 1.1x cublaslt-auto [1.05, 1.15] faster");
+  Passed remarkable = std::get<Passed>(GemmVerdict().outcome);
+  remarkable.timings.front().modes.front().comparisons.clear();
+  remarkable.timings.front().modes.front().below_floor = true;
+  remarkable.correctness.bias = Bias{100, {-0.98, {-1, -0.96}}, {0, {-0.1, 0.1}}};
+  remarkable.correctness.rare_errors = {{1'000, 0.99}, {10'000, 0.632}};
+  EXPECT_EQ(Describe(remarkable),
+            "passed, screened: 10 us (device) BELOW ITS FLOOR of 4 us; BIASED: outputs lie -0.98 "
+            "halves of a last place beside the reference on average; wrong once in 10000 launches "
+            "would be caught with 63.2 %");
+  remarkable.correctness.bias->magnitude.interval = {-0.9, -0.4};
+  EXPECT_EQ(Describe(remarkable).find("BIASED"), std::string::npos);
   EXPECT_EQ(OutcomeName(GemmVerdict().outcome), "passed");
   EXPECT_EQ(OutcomeName(Inconclusive{}), "inconclusive");
 }

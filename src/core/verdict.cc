@@ -50,15 +50,40 @@ std::string Line(const Inconclusive& inconclusive) {
   return "inconclusive" + After(": ", inconclusive.reason);
 }
 
-std::string Line(const Passed& passed) {
-  std::string line = "passed, " + std::string(Name(passed.level));
-  if (passed.timings.empty() || passed.timings.front().modes.empty()) return line;
+// Of tasks whose outputs nobody knows an allowed bias of: more than half of what cutting off gives.
+std::string AboutBias(const Correctness& correctness) {
+  constexpr double kNotable = 0.5;
+  if (!correctness.bias) return "";
+  for (const SignedMean* mean : {&correctness.bias->magnitude, &correctness.bias->value}) {
+    if (mean->interval.lo <= kNotable && mean->interval.hi >= -kNotable) continue;
+    return "; BIASED: outputs lie " + Short(mean->mean) +
+           " halves of a last place beside the reference on average";
+  }
+  return "";
+}
+
+std::string AboutRareErrors(const Correctness& correctness) {
+  if (correctness.rare_errors.empty()) return "";
+  const RareError& rarest = correctness.rare_errors.back();
+  return "; wrong once in " + std::to_string(rarest.once_in) + " launches would be caught with " +
+         Short(100 * rarest.caught) + " %";
+}
+
+std::string AboutTime(const Passed& passed) {
+  if (passed.timings.empty() || passed.timings.front().modes.empty()) return "";
   const ModeTiming& mode = passed.timings.front().modes.front();
-  line += ": " + Short(mode.candidate.median_us) + " us (" + std::string(Name(mode.mode)) + ")";
-  if (mode.comparisons.empty()) return line;
+  std::string text =
+      ": " + Short(mode.candidate.median_us) + " us (" + std::string(Name(mode.mode)) + ")";
+  if (mode.below_floor) text += " BELOW ITS FLOOR of " + Short(mode.floor_us) + " us";
+  if (mode.comparisons.empty()) return text;
   const Comparison& bar = mode.comparisons.front();
-  return line + ", " + Short(bar.ratio) + "x " + bar.baseline + " [" + Short(bar.interval.lo) +
+  return text + ", " + Short(bar.ratio) + "x " + bar.baseline + " [" + Short(bar.interval.lo) +
          ", " + Short(bar.interval.hi) + "] " + std::string(Name(bar.finding));
+}
+
+std::string Line(const Passed& passed) {
+  return "passed, " + std::string(Name(passed.level)) + AboutTime(passed) +
+         AboutBias(passed.correctness) + AboutRareErrors(passed.correctness);
 }
 
 }  // namespace

@@ -31,7 +31,8 @@ struct TimedOut {
 };
 
 // One check that the output failed. `detector` is one of: "bound", "poison" (stale or unwritten),
-// "nan", "zero-one", "fp16-accumulate", "bf16-accumulate", "adversarial", "nondeterministic-wrong".
+// "nan", "zero-one", "fp16-accumulate", "bf16-accumulate", "adversarial", "bias",
+// "nondeterministic-wrong".
 struct Incorrect {
   std::string detector, detail;
   double error = 0, bound = 0;  // at the worst element; bound 0: exact
@@ -47,6 +48,28 @@ struct Interval {
   double lo = 0, hi = 0;
 };
 
+// A mean over elements, with its 99 % interval.
+struct SignedMean {
+  double mean = 0;
+  Interval interval;
+};
+
+// On which side of the reference the outputs lie. The unit is half a unit in the last place of the
+// output's type at the reference: rounding to nearest errs by at most 1 and by 0 on average.
+struct Bias {
+  int64_t elements = 0;  // of outputs to different inputs; zeros, NaN and infinities left out
+  SignedMean magnitude;  // of sign(ref) (out - ref): cutting digits off gives -1
+  SignedMean value;      // of out - ref: rounding down gives -1
+  double allowed = 0;    // how far from 0 a mean may be; 0: nobody knows, and none is refused
+};
+
+// With this probability, a candidate that is wrong once in so many launches, at random, would have
+// been caught by the launches that were verified.
+struct RareError {
+  int64_t once_in = 0;
+  double caught = 0;
+};
+
 // Largest |out_FP32 - out| of each verified round: Eq. 3's raw deviations.
 struct Correctness {
   std::vector<double> max_deviation;
@@ -58,6 +81,8 @@ struct Correctness {
   // An answer that needs no work and that the task's check takes for right: "zeros". Such a task
   // measures little; summaries leave it out.
   std::string degenerate = {};
+  std::optional<Bias> bias = {};            // where the reference is finer than the output's type
+  std::vector<RareError> rare_errors = {};  // of a certified verdict
 };
 
 // One timed batch. us is per launch.

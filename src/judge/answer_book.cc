@@ -12,6 +12,7 @@ std::optional<Incorrect> AnswerBook::Enter(const OutputReport& report, int combi
     return wrong;
   }
   if (was_right && known->second != report.content_hash) correctness.deterministic = false;
+  if (!was_right) bias_.Add(report.bias);
   hashes_[combination] = report.content_hash;
   correctness.worst_bound_fraction =
       std::max(correctness.worst_bound_fraction, report.worst_fraction);

@@ -20,6 +20,9 @@ class AnswerBook {
   std::optional<Incorrect> Enter(const OutputReport& report, int combination,
                                  std::string_view where, Correctness& correctness);
 
+  // The outputs of a check whose inputs are drawn as the timed ones are.
+  void EnterCheck(const OutputReport& report) { bias_.Add(report.bias); }
+
   // Did another combination than this one give these bits?
   bool IsAnswerToAnother(uint64_t content_hash, int combination) const;
 
@@ -27,9 +30,13 @@ class AnswerBook {
   double round_deviation() const { return round_deviation_; }  // largest |out - ref| since then
   void ForgetContents() { hashes_.clear(); }
 
+  // Of the outputs entered: each combination's once, for the same inputs tell nothing new.
+  const BiasSums& bias() const { return bias_; }
+
  private:
   std::map<int, uint64_t> hashes_;  // combination -> bits of the right output
   double round_deviation_ = 0;
+  BiasSums bias_;
 };
 
 }  // namespace warpsmith::judge

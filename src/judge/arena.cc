@@ -62,6 +62,14 @@ Error OfTheReference(const Error& error) {
 
 }  // namespace
 
+float RedrawnShare(int64_t elements, uint64_t seed) {
+  constexpr double kMost = 1e-3;
+  const double least = 2 / static_cast<double>(elements);
+  if (least >= kMost) return static_cast<float>(least);
+  Random random(seed, "redrawn share");
+  return static_cast<float>(least * std::pow(kMost / least, random.Uniform()));
+}
+
 Result<std::unique_ptr<Arena>> Arena::Create(OracleDevice& device, std::string id,
                                              const Problem& problem, const ArenaPlan& plan,
                                              std::unique_ptr<ReferenceProcess> process,
@@ -172,6 +180,15 @@ Status Arena::FillContents(Random& random) {
   return {};
 }
 
+Status Arena::RenewNearDuplicates(Random& random) {
+  if (problem_.gemm || problem_.reference_draws) return {};
+  for (int content = 1; content < plan_.contents; content += 2) {
+    TRY(FillSet(content, random.Bits(), content - 1, false));
+    computed_.at(static_cast<size_t>(content)) = false;
+  }
+  return Reassign(random);
+}
+
 Status Arena::FillChecks(Random& random) {
   std::vector<std::pair<int, std::vector<int>>> products;
   for (const CheckContents& check : checks_) {
@@ -211,7 +228,6 @@ Status Arena::FillOperand(uint64_t target, size_t input, Fill kind, uint64_t see
 }
 
 Status Arena::FillSet(int content, uint64_t seed, int near, bool mixed_scale) {
-  constexpr float kRedrawn = 1e-3F;
   if (content < plan_.contents) {
     seeds_.at(static_cast<size_t>(content)) =
         near == kNoSet ? seed : seeds_.at(static_cast<size_t>(near));
@@ -227,7 +243,7 @@ Status Arena::FillSet(int content, uint64_t seed, int near, bool mixed_scale) {
     // Offsets must stay ascending; of few elements one must change.
     const bool can_redraw = tensor.generator != Generator::kOffsets;
     if (near != kNoSet && can_redraw) {
-      fill.redraw = std::max(kRedrawn, 2.0F / static_cast<float>(tensor.elements));
+      fill.redraw = RedrawnShare(tensor.elements, seed);
     }
     fill.low = tensor.low;
     fill.high = tensor.high;

@@ -46,6 +46,11 @@ struct ReferenceProcess {
   std::unique_ptr<ReferenceProvider> provider;
 };
 
+// Which share of a set's elements is drawn anew to make its near duplicate: between two elements
+// and one in a thousand, as the seed says, every order of magnitude as likely. So no sample of the
+// inputs tells all pairs apart.
+float RedrawnShare(int64_t elements, uint64_t seed);
+
 class Arena {
  public:
   // `process` is empty for the built-in reference.
@@ -72,6 +77,9 @@ class Arena {
 
   // New contents for the timed launches (and, with `checks`, for the check inputs).
   Status Renew(Random& random, bool checks);
+  // Draws in other places, and other numbers of them, how the near duplicates differ. Of the
+  // products and of what a reference draws there are none.
+  Status RenewNearDuplicates(Random& random);
   // Moves the contents to other slots, and writes all of them anew.
   Status Reassign(Random& random);
   // Exchanges the contents of two slots of an input. Ordered by the device's stream; not waited
@@ -109,7 +117,7 @@ class Arena {
   Status FillContents(Random& random);
   Status FillChecks(Random& random);
   Status FillOperand(uint64_t target, size_t input, Fill kind, uint64_t seed);
-  // A set of inputs; `near` >= 0: like that set's, with one element in a thousand drawn anew.
+  // A set of inputs; `near` >= 0: like that set's, with few elements drawn anew.
   Status FillSet(int content, uint64_t seed, int near, bool mixed_scale);
   Status DrawSet(int content, int reference, uint64_t seed);
 

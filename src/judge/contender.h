@@ -4,9 +4,10 @@
 
 #include <functional>
 #include <span>
-#include <string>
+#include <variant>
 
 #include "base/result.h"
+#include "core/launch_plan.h"
 #include "cuda/plan/prepared_plan.h"
 #include "cuda/stream.h"
 
@@ -21,7 +22,16 @@ struct Contender {
   std::function<Result<Enqueue>(std::span<const plan::Binding>, int launch)> bind;
   // Poisons what scratch memory it has.
   std::function<Status(const cuda::Stream&)> reset_workspaces;
+  // Its first kernel may begin while what lies ahead of it in the stream is still at work.
+  bool begins_early = false;
 };
+
+// Does the plan's first kernel begin early?
+inline bool BeginsEarly(const LaunchPlan& plan) {
+  if (plan.operations.empty()) return false;
+  const auto* launch = std::get_if<LaunchOperation>(&plan.operations.front());
+  return launch != nullptr && launch->programmatic;
+}
 
 }  // namespace warpsmith::judge
 

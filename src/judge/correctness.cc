@@ -69,6 +69,11 @@ std::string Where(CheckInput input) { return fmt::format("check input '{}'", Det
 Result<BoundCoefficients> CoefficientsOf(const Tolerance& tolerance, DType output,
                                          const Sizes& sizes, MagnitudeKind kind) {
   if (!tolerance.reduction_length) {
+    for (const double bound : {tolerance.relative, tolerance.absolute}) {
+      if (std::isfinite(bound) && bound >= 0) continue;
+      return Error{ErrorCode::kBadInput, "tolerance: a bound that is no finite number of 0 or more",
+                   "nothing, or everything, would pass: give the error that is right"};
+    }
     return BoundCoefficients{tolerance.relative, tolerance.absolute, 0};
   }
   if (IsWhole(output) && kind == MagnitudeKind::kLargestValue) return BoundCoefficients{};
@@ -126,6 +131,15 @@ std::optional<Incorrect> Diagnose(const OutputReport& report, std::string_view d
                     report.wrong, report.worst_element, report.worst_error, report.worst_bound);
   }
   return incorrect;
+}
+
+std::vector<RareError> RareErrorsCaughtBy(int64_t launches) {
+  std::vector<RareError> errors;
+  for (const int64_t once_in : {1'000, 10'000, 100'000}) {
+    const double right = std::log1p(-1 / static_cast<double>(once_in));
+    errors.push_back({once_in, -std::expm1(static_cast<double>(launches) * right)});
+  }
+  return errors;
 }
 
 std::optional<Incorrect> DiagnoseChecks(const std::vector<CheckReport>& checks) {

@@ -12,6 +12,7 @@
 #include "base/result.h"
 #include "core/task.h"
 #include "core/verdict.h"
+#include "judge/bias.h"
 
 namespace warpsmith::judge {
 
@@ -65,12 +66,17 @@ struct OutputReport {
   int64_t worst_element = -1;
   double max_deviation = 0;   // largest |out - ref| over all elements
   uint64_t content_hash = 0;  // equal for equal bits
+  BiasSums bias;              // of all elements
 };
 
 // The verdict on one output, or nothing when it is right. `detector` is named when the values are
 // off (poison and NaN name themselves); `where` says which output, for the detail.
 std::optional<Incorrect> Diagnose(const OutputReport& report, std::string_view detector,
                                   std::string_view where);
+
+// How probably launches that were verified, each by itself, would have caught errors that come once
+// in 1,000, 10,000 and 100,000 launches: 1 - (1 - 1/N)^launches.
+std::vector<RareError> RareErrorsCaughtBy(int64_t launches);
 
 struct CheckReport {
   CheckInput input = CheckInput::kNormal;

@@ -38,6 +38,17 @@ TEST(CoefficientsOf, TakesAGivenBound) {
   EXPECT_EQ(bound->magnitude, 0);
 }
 
+TEST(CoefficientsOf, RefusesBoundsThatLetEverythingOrNothingPass) {
+  for (const double bad : {-1.0, HUGE_VAL, std::nan("")}) {
+    Tolerance tolerance;
+    tolerance.absolute = bad;
+    EXPECT_FALSE(CoefficientsOf(tolerance, DType::kF32, {}, MagnitudeKind::kLargestValue).ok());
+    tolerance = {};
+    tolerance.relative = bad;
+    EXPECT_FALSE(CoefficientsOf(tolerance, DType::kF32, {}, MagnitudeKind::kLargestValue).ok());
+  }
+}
+
 TEST(CoefficientsOf, RefusesOutputsWithoutABound) {
   Tolerance tolerance;
   tolerance.reduction_length = Expression::Literal("K");
@@ -54,6 +65,16 @@ TEST(CoefficientsOf, DerivesTheBoundOfBf16FromItsOwnRounding) {
   EXPECT_EQ(bound->relative, std::ldexp(1.0, -8));
   EXPECT_EQ(bound->absolute, std::ldexp(1.0, -134));
   EXPECT_DOUBLE_EQ(bound->magnitude, 2.0 * (256 + 8) * std::ldexp(1.0, -23));
+}
+
+TEST(RareErrorsCaughtBy, IsOneMinusTheChanceThatAllWereRight) {
+  const std::vector<RareError> errors = RareErrorsCaughtBy(10'000);
+  ASSERT_EQ(errors.size(), 3U);
+  EXPECT_NEAR(errors[0].caught, 0.99995, 1e-5);
+  EXPECT_EQ(errors[1].once_in, 10'000);
+  EXPECT_NEAR(errors[1].caught, 1 - std::exp(-1), 1e-4);
+  EXPECT_NEAR(errors[2].caught, 0.0952, 1e-4);
+  EXPECT_EQ(RareErrorsCaughtBy(0)[0].caught, 0);
 }
 
 struct SumsCase {

@@ -128,6 +128,7 @@ class Verification {
     }
     parameters.dtype = static_cast<int32_t>(written_type);
     parameters.expected_dtype = static_cast<int32_t>(expected_type);
+    parameters.rounding = LastPlaceOf(written_type, expected_type);
     return device_.kernels().RunVerify(parameters, static_cast<int>(entries.size()),
                                        device_.stream());
   }
@@ -142,6 +143,10 @@ class Verification {
     report.worst_fraction = std::bit_cast<float>(static_cast<uint32_t>(result.worst >> 32));
     report.max_deviation = std::bit_cast<float>(result.deviation_bits);
     report.content_hash = result.content_hash;
+    report.bias = {static_cast<int64_t>(result.bias_elements),
+                   static_cast<double>(result.bias_magnitude) / kBiasUnit,
+                   static_cast<double>(result.bias_value) / kBiasUnit,
+                   static_cast<double>(result.bias_square) / kBiasUnit};
     if (report.wrong > 0) {
       report.worst_element =
           static_cast<int64_t>(0xffffffffU - static_cast<uint32_t>(result.worst));
@@ -177,6 +182,8 @@ class Verification {
     merged.nan = all.nan + one.nan;
     merged.wrong = all.wrong + one.wrong;
     merged.max_deviation = std::max(all.max_deviation, one.max_deviation);
+    merged.bias = all.bias;
+    merged.bias.Add(one.bias);
     merged.content_hash = all.content_hash * 0x9e3779b97f4a7c15 + one.content_hash;
     all = merged;
   }

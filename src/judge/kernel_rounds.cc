@@ -18,6 +18,9 @@ namespace warpsmith::judge {
 namespace {
 
 constexpr int kCandidatesPerRunner = 64;
+// What a certified verdict of a short kernel rests on, and the longest that more of it may take.
+constexpr int64_t kCertifiedLaunches = 10'000;
+constexpr double kVerifySeconds = 20;
 constexpr std::chrono::seconds kArenaLimit{60};
 
 bool SharesRunner(const Protocol& protocol) {
@@ -65,6 +68,11 @@ Result<Outcome> Oracle::Measure(const Job& job, Stage& stage, Evidence& evidence
     if (auto outcome = TRY(Enter(job, stage, trial, process))) return *outcome;
     if (auto outcome = TRY(RunRounds(job, trial, process, rounds))) return *outcome;
     if (process + 1 >= processes && trial.Enough(rounds, watch.seconds())) break;
+  }
+  if (job.protocol.level == Level::kCertified) {
+    if (auto outcome = TRY(trial.VerifyMore(*runner_, kCertifiedLaunches, kVerifySeconds))) {
+      return *outcome;
+    }
   }
   return Outcome(TRY(trial.Finish()));
 }

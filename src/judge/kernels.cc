@@ -23,7 +23,7 @@ struct Kernels::Table {
   cuda::Module module;
   int sm_count;
   cuda::Function fill, fill_tensor, spread, reference, verify, poison, fill_guards, check_guards,
-      copy, compare, evict, probe;
+      copy, compare, evict, flip, probe;
 
   // Blocks for `items` of work in each of `rows` rows: about eight blocks an SM over all rows.
   cuda::LaunchConfig Grid(int64_t items, int rows) const {
@@ -70,7 +70,7 @@ Result<std::string> BuildJudgeKernels(Compiler& compiler, const std::string& arc
 
 Result<Kernels> Kernels::Load(std::string_view cubin, int sm_count) {
   cuda::Module module = TRY(cuda::Module::Load(cubin));
-  Table table{std::move(module), sm_count, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}};
+  Table table{std::move(module), sm_count, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}};
   const std::pair<const char*, cuda::Function*> names[] = {
       {"JudgeFill", &table.fill},
       {"JudgeFillTensor", &table.fill_tensor},
@@ -83,6 +83,7 @@ Result<Kernels> Kernels::Load(std::string_view cubin, int sm_count) {
       {"JudgeCopy", &table.copy},
       {"JudgeCompare", &table.compare},
       {"JudgeEvict", &table.evict},
+      {"JudgeFlip", &table.flip},
       {"JudgeProbe", &table.probe},
   };
   for (const auto& [name, function] : names) *function = TRY(table.module.Kernel(name));
@@ -153,6 +154,15 @@ Status Kernels::RunCompare(uint64_t entries, int count, int64_t bytes, uint16_t 
 Status Kernels::RunEvict(uint64_t buffer, int64_t bytes, uint64_t sink,
                          const cuda::Stream& stream) const {
   return Submit(table_->evict, table_->Grid(bytes / 16, 1), stream, buffer, bytes / 16, sink);
+}
+
+// Few blocks: whoever begins early finds the other SMs free.
+Status Kernels::RunFlip(const FlipParameters& parameters, const cuda::Stream& stream) const {
+  constexpr uint32_t kBlocks = 8;
+  cuda::LaunchConfig config;
+  config.grid = {kBlocks, 1, 1};
+  config.block = {kBlockThreads, 1, 1};
+  return Submit(table_->flip, config, stream, parameters);
 }
 
 Status Kernels::RunProbe(uint64_t target, uint32_t value, const cuda::Stream& stream) const {

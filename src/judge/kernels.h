@@ -2,6 +2,7 @@
 #ifndef WARPSMITH_JUDGE_KERNELS_H_
 #define WARPSMITH_JUDGE_KERNELS_H_
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -75,7 +76,11 @@ struct VerifyResult {
   uint64_t worst = 0;  // bits of the largest error / bound above, ~index below
   uint64_t content_hash = 0;
   uint32_t deviation_bits = 0, unused = 0;
+  // BiasSums in units of 1 / kBiasUnit.
+  int64_t bias_magnitude = 0, bias_value = 0;
+  uint64_t bias_square = 0, bias_elements = 0;
 };
+inline constexpr double kBiasUnit = 1 << 20;
 struct VerifyParameters {
   uint64_t entries = 0, results = 0;
   int64_t elements = 0;
@@ -83,6 +88,7 @@ struct VerifyParameters {
   uint32_t poison = 0;
   uint32_t exact_up_to = 0;               // whole numbers up to this must be exact; 0: none
   int32_t dtype = 0, expected_dtype = 0;  // DType
+  Rounding rounding;
 };
 
 struct SpreadResult {
@@ -94,6 +100,17 @@ struct CopyEntry {
 };
 struct CompareEntry {
   uint64_t data = 0, expected = 0;  // expected 0: every 16-bit word must be the pattern
+};
+
+// Tensors whose bits are all turned around: at once, or by a kernel that lets what is launched
+// programmatically behind it begin, and does its work so much later. Those beyond the first seven
+// stay as they are. Addresses are multiples of 4.
+struct FlipParameters {
+  static constexpr size_t kMostTensors = 7;
+  std::array<uint64_t, kMostTensors> data = {};
+  std::array<int64_t, kMostTensors> bytes = {};
+  int32_t count = 0;
+  uint32_t delay_us = 0;
 };
 
 // In the current context; calls are ordered by their stream and can be captured.
@@ -120,6 +137,7 @@ class Kernels {
   Status RunCompare(uint64_t entries, int count, int64_t bytes, uint16_t pattern,
                     uint64_t differences, const cuda::Stream& stream) const;
   Status RunEvict(uint64_t buffer, int64_t bytes, uint64_t sink, const cuda::Stream& stream) const;
+  Status RunFlip(const FlipParameters& parameters, const cuda::Stream& stream) const;
   Status RunProbe(uint64_t target, uint32_t value, const cuda::Stream& stream) const;
 
  private:

@@ -39,11 +39,12 @@ TEST(KernelParameters, HaveTheDevicesLayout) {
   EXPECT_EQ(sizeof(TensorFill), 72U);
   EXPECT_EQ(sizeof(SpreadResult), 16U);
   EXPECT_EQ(sizeof(VerifyEntry), 32U);
-  EXPECT_EQ(sizeof(VerifyResult), 48U);
-  EXPECT_EQ(sizeof(VerifyParameters), 64U);
+  EXPECT_EQ(sizeof(VerifyResult), 80U);
+  EXPECT_EQ(sizeof(VerifyParameters), 72U);
   EXPECT_EQ(sizeof(Region), 48U);
   EXPECT_EQ(sizeof(CopyEntry), 16U);
   EXPECT_EQ(sizeof(CompareEntry), 16U);
+  EXPECT_EQ(sizeof(FlipParameters), 120U);
 }
 
 }  // namespace

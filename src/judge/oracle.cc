@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "core/program_shim.h"
 #include "judge/audit/audit.h"
+#include "judge/audit/image_rules.h"
 #include "judge/cuda_reference.h"
 #include "judge/floor.h"
 #include "judge/peer_reference.h"
@@ -58,29 +59,6 @@ Evidence EvidenceOf(const Job& job, const DeviceInfo& info) {
   return evidence;
 }
 
-// What needs no device to be refused.
-std::optional<Outcome> RefuseUnseen(const Job& job) {
-  const auto& forms = job.task.forms;
-  if (std::find(forms.begin(), forms.end(), job.candidate.form) == forms.end()) {
-    return Rejected{"form", "the task takes no candidates of this form"};
-  }
-  if (job.protocol.modes.empty()) return Inconclusive{"the protocol names no timing mode"};
-  if (!job.artifact) return Inconclusive{"the job came without a compiled artifact"};
-  const bool is_program = job.candidate.form == Form::kProgram;
-  const bool wall = std::find(job.protocol.modes.begin(), job.protocol.modes.end(), Mode::kWall) !=
-                    job.protocol.modes.end();
-  if (is_program != wall) {
-    return Inconclusive{"programs are timed in mode 'wall', kernels in the others"};
-  }
-  if (!is_program && job.artifact->writable_global_bytes > 0) {
-    return Rejected{"writable-globals",
-                    fmt::format("{} bytes of __device__ variables could carry something from one "
-                                "call to the next; use a workspace of the plan",
-                                job.artifact->writable_global_bytes)};
-  }
-  return std::nullopt;
-}
-
 int64_t BytesIn(const Task& task, const Workload& workload) {
   const Result<int64_t> bytes = CompulsoryBytes(task, workload);
   return bytes.ok() ? *bytes : 0;
@@ -113,6 +91,29 @@ size_t TorchProcessesFor(const Task& task) {
 }
 
 }  // namespace
+
+std::optional<Outcome> RefuseUnseen(const Job& job) {
+  const auto& forms = job.task.forms;
+  if (std::find(forms.begin(), forms.end(), job.candidate.form) == forms.end()) {
+    return Rejected{"form", "the task takes no candidates of this form"};
+  }
+  if (job.protocol.modes.empty()) return Inconclusive{"the protocol names no timing mode"};
+  if (!job.artifact) return Inconclusive{"the job came without a compiled artifact"};
+  const bool is_program = job.candidate.form == Form::kProgram;
+  const bool wall = std::find(job.protocol.modes.begin(), job.protocol.modes.end(), Mode::kWall) !=
+                    job.protocol.modes.end();
+  if (is_program != wall) {
+    return Inconclusive{"programs are timed in mode 'wall', kernels in the others"};
+  }
+  if (!is_program && job.artifact->writable_global_bytes > 0) {
+    return Rejected{"writable-globals",
+                    fmt::format("{} bytes of __device__ variables could carry something from one "
+                                "call to the next; use a workspace of the plan",
+                                job.artifact->writable_global_bytes)};
+  }
+  if (is_program) return std::nullopt;
+  return audit::RefuseImage(job.candidate.plan, job.artifact->image);
+}
 
 Oracle::Oracle(OracleOptions options, DeviceInfo info, std::unique_ptr<OracleDevice> device)
     : options_(std::move(options)),

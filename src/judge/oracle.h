@@ -33,6 +33,10 @@ struct OracleOptions {
   std::vector<std::string> libraries = {};  // that baselines "lib:PATH" may name
 };
 
+// What needs no device to be refused: forms and modes that do not fit, and what a kernel's image
+// shows.
+std::optional<Outcome> RefuseUnseen(const Job& job);
+
 // Not thread-safe: everything happens in the thread that opened it.
 class Oracle {
  public:

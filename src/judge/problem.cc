@@ -167,6 +167,10 @@ Result<Problem> ProblemOf(const Task& task, const Workload& workload) {
         problem.gemm ? MagnitudeKind::kSumOfProducts : MagnitudeKind::kLargestValue)));
     problem.expected.push_back(ExpectedType(task, output.dtype));
   }
+  if (problem.gemm) {
+    const Rounding rounding = LastPlaceOf(problem.outputs.front().dtype, problem.expected.front());
+    problem.allowed_bias = TRY(AllowedBias(task.tolerance, rounding, workload.sizes));
+  }
   return problem;
 }
 

@@ -42,6 +42,7 @@ struct Problem {
   std::vector<TensorInfo> inputs, outputs;
   std::vector<BoundCoefficients> bounds;  // of each output
   std::vector<DType> expected;            // the type that the reference gives each output in
+  double allowed_bias = 0;                // of products (AllowedBias); 0: unknown
   std::optional<GemmShape> gemm;          // the reference is built in
   bool reference_draws = false;           // the reference makes the inputs itself
 

@@ -50,6 +50,9 @@ Result<Outcome> ProgramTrial::Run(Evidence& evidence) {
     if (round > 0 && job().protocol.renew_contents) {
       TRY(arena().Renew(*context_.trial.random, false));
       answers_.ForgetContents();
+    } else if (round > 0) {
+      TRY(arena().RenewNearDuplicates(*context_.trial.random));
+      answers_.ForgetContents();
     }
     answers_.BeginRound();
     // The candidate goes first once, so that a wrong one costs no baseline.
@@ -69,6 +72,7 @@ Result<Outcome> ProgramTrial::Run(Evidence& evidence) {
       for (size_t i = 1; i < contenders_.size(); ++i) order.push_back(i);
     }
     correctness_.max_deviation.push_back(answers_.round_deviation());
+    if (auto outcome = Biased()) return *outcome;
     if (Enough(round + 1, MonotonicSeconds() - begin)) break;
   }
   if (auto outcome = TRY(ReconsiderTorch())) return *outcome;
@@ -191,13 +195,22 @@ StepResult ProgramTrial::RunChecks(Contender& contender, PeerProcess& peer) {
   for (const char* detector : {"poison", "nan", "guards", "unmapped-page", "late-write"}) {
     correctness_.detectors.emplace_back(detector);
   }
+  if (arena().problem().allowed_bias > 0) correctness_.detectors.emplace_back("bias");
   if (auto incorrect = DiagnoseChecks(reports)) return std::optional<Outcome>(*incorrect);
   correctness_.max_deviation.push_back(reports.front().output.max_deviation);
+  answers_.EnterCheck(reports.front().output);
   for (const CheckReport& report : reports) {
     correctness_.worst_bound_fraction =
         std::max(correctness_.worst_bound_fraction, report.output.worst_fraction);
   }
-  return std::optional<Outcome>();
+  return Biased();
+}
+
+std::optional<Outcome> ProgramTrial::Biased() const {
+  if (auto biased = DiagnoseBias(answers_.bias(), arena().problem().allowed_bias)) {
+    return *biased;
+  }
+  return std::nullopt;
 }
 
 // --- Bursts.
@@ -382,6 +395,10 @@ Result<Passed> ProgramTrial::Finish() const {
   Passed passed;
   passed.level = job().protocol.level;
   passed.correctness = correctness_;
+  passed.correctness.bias = BiasOf(answers_.bias(), arena().problem().allowed_bias);
+  if (certified()) {
+    passed.correctness.rare_errors = RareErrorsCaughtBy(correctness_.outputs_verified);
+  }
   if (context_.trial.telemetry == nullptr) {
     passed.correctness.absent.emplace_back("NVML: not available");
   }

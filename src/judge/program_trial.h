@@ -84,6 +84,7 @@ class ProgramTrial {
   Status ReadActivity(Contender& contender, PeerProcess& peer);
 
   std::optional<Outcome> JudgeLook(const BadLook& look) const;
+  std::optional<Outcome> Biased() const;
   std::optional<Outcome> JudgeBurst(const BurstResult& result);
   Status CheckBaseline(const Contender& contender, const BurstResult& result) const;
   std::optional<Outcome> Stale(const OutputReport& report, int combination) const;

@@ -66,6 +66,11 @@ class RunnerSession {
 // Addresses of one launch's tensors.
 std::vector<plan::Binding> BindingsOf(const MappedArena& arena, const WireLaunch& launch);
 
+// Turns the launch's inputs around, and back again by a kernel that takes its time: a contender
+// that begins early and does not wait for them computes with what they are not.
+Status WriteInputsLate(const Bench& bench, const MappedArena& arena,
+                       const std::vector<plan::Binding>& bindings);
+
 // Runs one batch and times it (runner_sample.cc).
 Result<std::vector<double>> RunSample(const Bench& bench, const MappedArena& arena,
                                       const Contender& contender, const SampleCommand& command);

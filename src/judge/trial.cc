@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "judge/batch_command.h"
+#include "judge/contender.h"
 #include "judge/floor.h"
 #include "judge/statistics.h"
 
@@ -16,6 +17,9 @@ namespace warpsmith::judge {
 namespace {
 
 constexpr std::string_view kAgain = "/again";
+constexpr std::string_view kBehindAProducer =
+    "; it is launched programmatically, and ran behind a kernel that writes the inputs late: does "
+    "it wait for them (griddepcontrol.wait) before it reads any?";
 
 // A batch of about this long is enough, however many launches the arena has room for.
 constexpr double kLongBatchUs = 20'000;
@@ -59,15 +63,28 @@ StepResult Trial::RunChecks(RunnerProcess& runner) {
   for (const char* detector : {"poison", "nan", "guards", "unmapped-page"}) {
     correctness_.detectors.emplace_back(detector);
   }
-  if (auto incorrect = DiagnoseChecks(reports)) return std::optional<Outcome>(*incorrect);
+  if (context_.arena->problem().allowed_bias > 0) correctness_.detectors.emplace_back("bias");
+  const bool begins_early = BeginsEarly(context_.job->candidate.plan);
+  if (begins_early) correctness_.detectors.emplace_back("late-inputs");
+  if (auto incorrect = DiagnoseChecks(reports)) {
+    if (begins_early) incorrect->detail += kBehindAProducer;
+    return std::optional<Outcome>(*incorrect);
+  }
   for (const CheckReport& report : reports) {
     if (report.input == CheckInput::kNormal) {
       correctness_.max_deviation.push_back(report.output.max_deviation);
+      answers_.EnterCheck(report.output);
     }
     correctness_.worst_bound_fraction =
         std::max(correctness_.worst_bound_fraction, report.output.worst_fraction);
   }
-  return std::optional<Outcome>();
+  return Biased();
+}
+
+std::optional<Outcome> Trial::Biased() const {
+  const double allowed = context_.arena->problem().allowed_bias;
+  if (auto biased = DiagnoseBias(answers_.bias(), allowed)) return *biased;
+  return std::nullopt;
 }
 
 StepResult Trial::WarmUp(RunnerProcess& runner, double seconds) {
@@ -79,6 +96,13 @@ StepResult Trial::WarmUp(RunnerProcess& runner, double seconds) {
       auto outcome = TRY(RunBatch(runner, turn, nullptr, {}));
       if (outcome) return outcome;
     }
+    // Among the timed launches' own slots, where nothing looks like a check.
+    if (!BeginsEarly(context_.job->candidate.plan)) continue;
+    auto outcome =
+        TRY(RunBatch(runner, {context_.job->protocol.modes.front(), 0, true}, nullptr, {}));
+    if (!outcome) continue;
+    if (auto* incorrect = std::get_if<Incorrect>(&*outcome)) incorrect->detail += kBehindAProducer;
+    return outcome;
   } while (MonotonicNs() < until_ns);
   return std::optional<Outcome>();
 }
@@ -90,7 +114,7 @@ StepResult Trial::RunRound(RunnerProcess& runner, int process, int round) {
   for (Mode mode : context_.job->protocol.modes) {
     for (size_t contender = 0; contender < contenders_.size(); ++contender) {
       for (int i = 0; i < context_.job->protocol.samples_per_round; ++i) {
-        turns.push_back({mode, contender});
+        turns.push_back({mode, contender, false});
       }
     }
   }
@@ -101,6 +125,21 @@ StepResult Trial::RunRound(RunnerProcess& runner, int process, int round) {
     if (outcome) return outcome;
   }
   correctness_.max_deviation.push_back(answers_.round_deviation());
+  return Biased();
+}
+
+StepResult Trial::VerifyMore(RunnerProcess& runner, int64_t launches, double seconds) {
+  constexpr double kShortUs = 50;
+  constexpr int kBatchesOfAnAssignment = 32;
+  const Mode mode = context_.job->protocol.modes.front();
+  const std::vector<Sample>& samples = samples_.at(mode).front();
+  const bool is_short = !samples.empty() && samples.back().us < kShortUs;
+  const double until = MonotonicSeconds() + seconds;
+  for (int batch = 0; is_short && correctness_.outputs_verified < launches; ++batch) {
+    if (MonotonicSeconds() > until) break;
+    if (batch % kBatchesOfAnAssignment == 0) TRY(context_.arena->Reassign(*context_.random));
+    if (auto outcome = TRY(RunBatch(runner, {mode, 0, false}, nullptr, {}))) return outcome;
+  }
   return std::optional<Outcome>();
 }
 
@@ -120,8 +159,9 @@ StepResult Trial::RunBatch(RunnerProcess& runner, const Turn& turn, std::vector<
       PlanBatch(context_.arena->plan(), turn.mode, context_.arena->assignments(),
                 MostTimedOf(callee), *context_.random);
   TRY(context_.arena->EnsureReferences(batch));
-  const SampleCommand command =
+  SampleCommand command =
       CommandOf(*context_.arena, callee.name, turn.mode, batch, *context_.random);
+  command.late_inputs = turn.late_inputs;
   const CallResult call = runner.Call(command, StepLimit(*context_.job));
   const std::string step = fmt::format("timed batch ({}) of {}", Name(turn.mode), contender.label);
   const auto* reply = std::get_if<Reply>(&call);
@@ -139,7 +179,7 @@ StepResult Trial::RunBatch(RunnerProcess& runner, const Turn& turn, std::vector<
   auto outcome = TRY(Inspect(contender, batch, command.poison, turn.mode));
   if (outcome) return outcome;
   const double launch_us = reply->elapsed_us.empty() ? 0 : reply->elapsed_us.front();
-  most_timed_[callee.name] = MostTimed(launch_us);
+  if (!turn.late_inputs) most_timed_[callee.name] = MostTimed(launch_us);
   if (samples == nullptr) return outcome;
   for (double us : reply->elapsed_us) {
     sample.us = static_cast<float>(us);
@@ -237,6 +277,10 @@ Result<Passed> Trial::Finish() {
   Passed passed;
   passed.level = context_.job->protocol.level;
   passed.correctness = correctness_;
+  passed.correctness.bias = BiasOf(answers_.bias(), context_.arena->problem().allowed_bias);
+  if (passed.level == Level::kCertified) {
+    passed.correctness.rare_errors = RareErrorsCaughtBy(correctness_.outputs_verified);
+  }
   if (context_.telemetry == nullptr) passed.correctness.absent.emplace_back("NVML: not available");
   Timing timing{context_.job->workload.name, {}};
   for (Mode mode : context_.job->protocol.modes) timing.modes.push_back(TRY(TimingOf(mode)));

@@ -63,6 +63,9 @@ class Trial {
   // Untimed launches of every contender, at least once each, for `seconds`.
   StepResult WarmUp(RunnerProcess& runner, double seconds);
   StepResult RunRound(RunnerProcess& runner, int process, int round);
+  // Untimed batches of a short kernel until so many launches have been verified that rare errors
+  // show, for so many seconds at most.
+  StepResult VerifyMore(RunnerProcess& runner, int64_t launches, double seconds);
   // The contents have been renewed: what a combination's output was means nothing any more.
   void ForgetContents() { answers_.ForgetContents(); }
 
@@ -74,11 +77,13 @@ class Trial {
   struct Turn {
     Mode mode;
     size_t contender;
+    bool late_inputs = false;  // to see whether it waits: no sample comes of it
   };
   StepResult RunBatch(RunnerProcess& runner, const Turn& turn, std::vector<Sample>* samples,
                       const Sample& stamp);
   StepResult Inspect(const ContenderSpec& contender, const BatchPlan& batch, uint16_t poison,
                      Mode mode);
+  std::optional<Outcome> Biased() const;
   StepResult InspectBaseline(const ContenderSpec& contender, Mode mode,
                              const Inspection& inspection) const;
   std::optional<Outcome> InspectCandidate(const BatchPlan& batch, const Inspection& inspection,

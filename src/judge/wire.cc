@@ -46,7 +46,8 @@ json Fields(const SampleCommand& c) {
           {"touch", c.touch},
           {"timed", c.timed},
           {"idle_us", c.idle_us},
-          {"read_inputs", c.read_inputs}};
+          {"read_inputs", c.read_inputs},
+          {"late_inputs", c.late_inputs}};
 }
 
 constexpr int64_t kMaxCount = 4096;
@@ -124,6 +125,7 @@ Result<Command> ReadSample(const JsonReader& r) {
   c.touch = TRY(ReadLaunches(r.At("touch")));
   c.timed = TRY(ReadLaunches(r.At("timed")));
   c.read_inputs = TRY(r.At("read_inputs").Bool());
+  c.late_inputs = TRY(r.At("late_inputs").Bool());
   for (int64_t us : TRY(ReadInts(r.At("idle_us"), 0, 1'000'000))) {
     c.idle_us.push_back(static_cast<int>(us));
   }

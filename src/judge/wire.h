@@ -55,7 +55,8 @@ struct BaselineCommand {
 
 inline constexpr std::string_view kCandidateName = "candidate";
 
-// One launch on the exact mappings, then a synchronisation.
+// One launch on the exact mappings, then a synchronisation. Where it may begin early, it runs
+// behind a kernel that writes the inputs late.
 struct CheckCommand {
   std::string contender;
   uint16_t poison = 0;
@@ -71,6 +72,9 @@ struct SampleCommand {
   std::vector<WireLaunch> touch, timed;
   std::vector<int> idle_us;  // kServer: before each timed call
   bool read_inputs = false;  // hot modes: the runner reads the timed launches' inputs beforehand
+  // Batch modes: those of the first timed launch are written just before it, and late. Its times
+  // mean nothing then.
+  bool late_inputs = false;
 };
 
 using Command = std::variant<StartCommand, ArenaCommand, CandidateCommand, EntrantsCommand,

@@ -57,13 +57,14 @@ TEST(Wire, ArenasRoundTrip) {
 
 TEST(Wire, SamplesRoundTrip) {
   const SampleCommand sample{"candidate", Mode::kServer, 0x7e01, {{1, 2, 3}},
-                             {{4, 5, 6}}, {17},          true};
+                             {{4, 5, 6}}, {17},          true,   true};
   const auto read = RoundTrip(sample);
   EXPECT_EQ(read.mode, Mode::kServer);
   EXPECT_EQ(read.touch, sample.touch);
   EXPECT_EQ(read.timed, sample.timed);
   EXPECT_EQ(read.idle_us, sample.idle_us);
   EXPECT_TRUE(read.read_inputs);
+  EXPECT_TRUE(read.late_inputs);
 }
 
 TEST(Wire, RepliesRoundTrip) {

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
+#include <cstdint>
 
 #include "core/gemm_example.h"
 #include "task/program_call.h"
@@ -89,6 +91,30 @@ TEST(TaskCheck, NamesWhatTheTextShows) {
   Finds(task, "no-tolerance", Severity::kRefuse);
   task.tolerance.absolute = 1;
   Finds(task, "reason-missing", Severity::kRefuse);
+
+  for (const double bad : {-1.0, HUGE_VAL, std::nan("")}) {
+    task = GoodTask();
+    task.tolerance.relative = bad;
+    task.tolerance.reason = "why not";
+    Finds(task, "bad-tolerance", Severity::kRefuse);
+    task = GoodTask();
+    task.tolerance.absolute = bad;
+    Finds(task, "bad-tolerance", Severity::kRefuse);
+  }
+
+  task = GoodTask();
+  task.workloads = {};
+  Finds(task, "no-workload", Severity::kRefuse);
+  for (const int64_t size : {int64_t{0}, int64_t{-4}, int64_t{1} << 62, INT64_MAX}) {
+    task = GoodTask();
+    task.workloads[0].sizes["n"] = size;
+    Finds(task, "bad-workload", Severity::kRefuse);
+  }
+  for (const double weight : {0.0, -1.0, HUGE_VAL}) {
+    task = GoodTask();
+    task.workloads[0].weight = weight;
+    Finds(task, "bad-workload", Severity::kRefuse);
+  }
 
   task = GoodTask();
   task.baselines = {"torch-best"};

@@ -1,5 +1,6 @@
 // task check: what the task's own text shows.
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 #include "core/resolved_plan.h"
@@ -111,6 +112,14 @@ class TextExamination {
 
   void Tolerance() {
     const warpsmith::Tolerance& tolerance = task_.tolerance;
+    for (const auto& [field, value] :
+         {std::pair{"absolute", tolerance.absolute}, std::pair{"relative", tolerance.relative}}) {
+      if (std::isfinite(value) && value >= 0) continue;
+      Add("bad-tolerance", Severity::kRefuse,
+          std::string("tolerance.") + field + ": " + (value < 0 ? "below 0" : "no finite number") +
+              ", so nothing, or everything, would pass",
+          "give a finite number of 0 or more, or reduction_length instead");
+    }
     const bool given = tolerance.absolute > 0 || tolerance.relative > 0;
     if (given && tolerance.reason.empty()) {
       Add("reason-missing", Severity::kRefuse, "tolerance: bounds are given without a reason",
@@ -130,12 +139,36 @@ class TextExamination {
           "workloads: none is hidden, so a kernel for the shown sizes alone would do",
           "add a [[workloads]] with hidden = true and odd sizes");
     }
-    for (const Workload& workload : task_.workloads) Expressions(workload);
+    if (task_.workloads.empty()) {
+      Add("no-workload", Severity::kRefuse, "workloads: there are none, so nothing can be judged",
+          "add a [[workloads]] with a name and the sizes that the tensors' shapes use");
+    }
+    for (const Workload& workload : task_.workloads) {
+      Shapes(workload);
+      Expressions(workload);
+    }
     if (task_.flops == Expression::Constant(0)) {
       Add("flops-unknown", Severity::kNote,
           "flops: 0, so the least possible time counts bytes only",
           "give flops as an expression over the sizes, if the arithmetic matters");
     }
+  }
+
+  // No tensor may be empty or too large to count, nor all of them together.
+  void Shapes(const Workload& workload) {
+    int64_t all = 0;
+    for (const TensorSpec& tensor : task_.tensors) {
+      const Result<int64_t> bytes = TensorBytes(tensor, workload.sizes);
+      if (bytes.ok() && !__builtin_add_overflow(all, *bytes, &all)) continue;
+      Add("bad-workload", Severity::kRefuse,
+          "workload '" + workload.name +
+              "': " + (bytes.ok() ? "all tensors together overflow" : bytes.error().message),
+          "give sizes for which each tensor has elements and fits a GPU");
+    }
+    if (std::isfinite(workload.weight) && workload.weight > 0) return;
+    Add("bad-workload", Severity::kRefuse,
+        "workload '" + workload.name + "': its weight is no finite number above 0",
+        "give a weight of 1, or more where it counts more");
   }
 
   void Evaluate(const Workload& workload, const std::string& field, const Expression& expression) {

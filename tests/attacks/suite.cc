@@ -6,6 +6,7 @@
 #include <thread>
 #include <utility>
 
+#include "judge/oracle.h"
 #include "text_attacks.h"
 
 namespace warpsmith::attacks {
@@ -124,6 +125,22 @@ Result<NaiveVerdict> Suite::AskNaiveAbout(const Attack& attack, const task::Load
   return AskNaive(question);
 }
 
+namespace {
+
+// What the judge says before anything runs; "" when it would begin. Programs tell it nothing.
+std::string RefusedUnseen(const Attack& attack, bool twin, const CompileOutcome& built) {
+  const auto* artifact = std::get_if<Artifact>(&built);
+  const auto loaded = task::LoadTask((twin ? attack.twin_task : attack.task).string());
+  const auto candidate = LoadCandidate(twin ? attack.twin : attack.attack);
+  if (artifact == nullptr || !loaded.ok() || !candidate.ok()) return "";
+  const Job job{"",         loaded->task, loaded->workload,
+                *candidate, *artifact,    SuiteProtocol(attack.level, candidate->form)};
+  const auto outcome = judge::RefuseUnseen(job);
+  return outcome ? WordOf(*outcome) : "";
+}
+
+}  // namespace
+
 std::vector<Row> Suite::CompileOnly(const Attack& attack) {
   std::vector<Row> rows;
   if (attack.form == Target::kProgram && !bench_.compile_programs) return rows;
@@ -134,13 +151,15 @@ std::vector<Row> Suite::CompileOnly(const Attack& attack) {
       const Candidate candidate = TRY(LoadCandidate(twin ? attack.twin : attack.attack));
       return Build(bench_.builder, candidate, loaded.task, loaded.workload);
     }();
+    const std::string refused = built.ok() ? RefusedUnseen(attack, twin, *built) : "";
     const auto* failed = built.ok() ? std::get_if<CompileFailed>(&*built) : nullptr;
     row.naive = "not-run";
     row.verdict = !built.ok()         ? "error: " + built.error().Line()
                   : failed != nullptr ? "compile-failed"
+                  : !refused.empty()  ? refused
                                       : "compiled";
-    const bool may_fail = !twin && IsExpected("compile-failed", attack.expected);
-    row.ok = built.ok() && (failed == nullptr || may_fail);
+    const bool stands = row.verdict == "compiled";
+    row.ok = built.ok() && (stands || (!twin && IsExpected(row.verdict, attack.expected)));
     if (failed != nullptr) row.remark = failed->log;
     rows.push_back(row);
   }

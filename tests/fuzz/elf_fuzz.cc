@@ -1,7 +1,9 @@
-// Cubins, and the shared libraries that programs are compiled to.
+// Cubins, the PTX beside them, and the shared libraries that programs are compiled to.
 #include "base/elf.h"
 #include "compile/cubin.h"
+#include "compile/ptx_reads.h"
 #include "fuzz.h"
+#include "judge/audit/image_rules.h"
 #include "judge/audit/imports.h"
 
 using namespace warpsmith;
@@ -13,6 +15,13 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   fuzz::ValueOf(ReadElfImports(image));
   fuzz::ValueOf(compile::WritableGlobalBytes(image, ""));
   fuzz::ValueOf(compile::WritableGlobalBytes(image, ".global .align 4 .u32 counter;"));
+  compile::OnlyReads(compile::CodeOf(image), {"counter"});
+  LaunchOperation launch;
+  launch.kernel = "k";
+  launch.programmatic = true;
+  LaunchPlan plan;
+  plan.operations = {launch};
+  audit::RefuseImage(plan, image);
   audit::AuditImports(image, {});
   audit::AuditImports(image, {"cublas", "dlopen"});
   return 0;

@@ -56,11 +56,24 @@ void PrintTimings(const Passed& passed) {
   }
 }
 
+// So that a person sees how near the limit it is.
+void PrintBias(const Correctness& correctness) {
+  if (!correctness.bias) return;
+  const auto text = [](const SignedMean& mean) {
+    return fmt::format("{:+.4f} [{:+.4f}, {:+.4f}]", mean.mean, mean.interval.lo, mean.interval.hi);
+  };
+  const Bias& bias = *correctness.bias;
+  std::printf("  bias away from zero %s, upwards %s halves of a last place%s\n",
+              text(bias.magnitude).c_str(), text(bias.value).c_str(),
+              bias.allowed > 0 ? fmt::format("; allowed {:.4f}", bias.allowed).c_str() : "");
+}
+
 void Print(const JudgedCandidate& judged) {
   const Outcome& outcome = judged.verdict().outcome;
   std::printf("%s: %s\n", LinesForTerminal(judged.name).c_str(), Describe(outcome).c_str());
   if (const auto* passed = std::get_if<Passed>(&outcome)) {
     PrintTimings(*passed);
+    PrintBias(passed->correctness);
     for (const AuditReport& audit : passed->audits) {
       std::printf("  %-10s %s%s%s\n", audit.tool.c_str(),
                   audit.status == AuditStatus::kClean ? "clean" : "ABSENT",

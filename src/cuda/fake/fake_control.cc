@@ -47,6 +47,8 @@ std::vector<std::string> TakeLaunches() {
 
 void IgnoreLaunches(bool ignore) { Find<void(bool)>("warpsmith_fake_ignore_launches")(ignore); }
 
+void SetLaunchMs(float ms) { Find<void(float)>("warpsmith_fake_set_launch_ms")(ms); }
+
 const char* CublasLtPath() { return WARPSMITH_FAKE_CUBLASLT; }
 
 }  // namespace warpsmith::cuda::fake

@@ -23,6 +23,9 @@ std::vector<std::string> TakeLaunches();
 // From now on launches do nothing, not even leave a line: what is left is the launcher's own cost.
 void IgnoreLaunches(bool ignore);
 
+// How long a launch takes by the fake's clock, from the next one on; 1 ms at first.
+void SetLaunchMs(float ms);
+
 // The fake cuBLASLt, for WARPSMITH_CUBLASLT (cuda/lt_product.h): host memory, real products.
 const char* CublasLtPath();
 

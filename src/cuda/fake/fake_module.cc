@@ -58,7 +58,7 @@ void RunLaunch(const std::string& line, const std::string& name, Values values) 
   {
     const std::lock_guard lock(*mutex);
     TheState().log.push_back(line);
-    TheState().clock_ms += 1;
+    TheState().clock_ms += TheState().launch_ms;
   }
   const auto kernel = TheState().kernels.find(name);
   if (kernel == TheState().kernels.end()) return;
@@ -78,6 +78,7 @@ void warpsmith_fake_define_kernel(const char* name, HostKernel kernel) {
 // From now on launches do nothing: what is left is the cost of whoever launches.
 static bool ignores_launches = false;
 void warpsmith_fake_ignore_launches(bool ignore) { ignores_launches = ignore; }
+void warpsmith_fake_set_launch_ms(float ms) { TheState().launch_ms = ms; }
 size_t warpsmith_fake_log_size() { return TheState().log.size(); }
 const char* warpsmith_fake_log_line(size_t i) { return TheState().log[i].c_str(); }
 void warpsmith_fake_clear_log() { TheState().log.clear(); }

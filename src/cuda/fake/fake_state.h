@@ -37,6 +37,7 @@ struct State {
   std::map<std::string, HostKernel> kernels;
   std::map<CUdeviceptr, size_t> allocations;
   float clock_ms = 0;
+  float launch_ms = 1;
 };
 
 State& TheState();

@@ -125,6 +125,37 @@ extern "C" __global__ void JudgeEvict(const uint4* buffer, i64 vectors, u32* sin
   if (sum == 0x5eed5eedu && vectors < 0) *sink = sum;
 }
 
+// Must match judge::FlipParameters in src/judge/kernels.h.
+struct FlipParameters {
+  u8* data[7];
+  i64 bytes[7];
+  int count;
+  u32 delay_us;
+};
+
+// Turns every bit of the tensors around. With a delay it lets a kernel behind it that is launched
+// programmatically begin at once, and turns them only after that time, as a slow producer would:
+// who does not wait for it reads them before.
+extern "C" __global__ void JudgeFlip(FlipParameters p) {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+  if (p.delay_us > 0) asm volatile("griddepcontrol.launch_dependents;");
+#endif
+  u64 begin, now;
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(begin));
+  do {
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+  } while (now - begin < (u64)p.delay_us * 1000);
+  for (int tensor = 0; tensor < p.count; ++tensor) {
+    volatile u32* words = reinterpret_cast<volatile u32*>(p.data[tensor]);
+    const i64 count = p.bytes[tensor] / 4;
+    for (i64 i = GlobalThread(); i < count; i += GlobalThreads()) words[i] = ~words[i];
+    for (i64 at = count * 4 + GlobalThread(); at < p.bytes[tensor]; at += GlobalThreads()) {
+      p.data[tensor][at] = (u8)~p.data[tensor][at];
+    }
+  }
+}
+
 // Is this context alive?
 extern "C" __global__ void JudgeProbe(u32* target, u32 value) { *target = value; }
 

@@ -18,6 +18,8 @@ struct VerifyResult {
   u64 content_hash;
   u32 deviation;  // bits of the largest |out - ref|, as a float
   u32 unused;
+  i64 bias_magnitude, bias_value;  // sums, in 2^-20 (BiasSums in src/judge/bias.h)
+  u64 bias_square, bias_elements;
 };
 
 struct VerifyParameters {
@@ -28,6 +30,7 @@ struct VerifyParameters {
   u32 poison;                            // this round's pattern, 16 bits
   u32 exact_up_to;                       // whole numbers up to this must be exact; 0: none
   int dtype, expected_dtype;
+  int significand, least_exponent;  // judge::Rounding; significand 0: no bias is asked for
 };
 
 __device__ __forceinline__ u64 WarpSum(u64 value) {
@@ -78,6 +81,26 @@ __device__ __forceinline__ ElementVerdict JudgeElement(const VerifyParameters& p
   return verdict;
 }
 
+struct SignedSums {
+  i64 magnitude, value;
+  u64 square, elements;
+};
+
+// judge::BiasSums::Add in whole numbers, whose sums do not depend on their order.
+__device__ __forceinline__ void AddSigned(const VerifyParameters& p, double value, double reference,
+                                          SignedSums& sums) {
+  if (p.significand == 0 || reference == 0.0 || !isfinite(value) || !isfinite(reference)) return;
+  int exponent = (int)((u64)__double_as_longlong(reference) >> 52 & 0x7ffu) - 1023;
+  exponent = exponent > p.least_exponent ? exponent : p.least_exponent;
+  const double scale = __longlong_as_double((i64)(1023 + p.significand - exponent) << 52);
+  const double halves = fmin(fmax((value - reference) * scale, -4.0), 4.0);
+  const i64 fixed = __double2ll_rn(halves * 1048576.0);
+  sums.magnitude += reference > 0.0 ? fixed : -fixed;
+  sums.value += fixed;
+  sums.square += (u64)__double2ll_rn(halves * halves * 1048576.0);
+  ++sums.elements;
+}
+
 // What the magnitude's largest value of a whole output is, for bounds of MagnitudeKind
 // kLargestValue. Must match judge::SpreadResult. Zeroed before the launch.
 struct SpreadResult {
@@ -106,12 +129,14 @@ extern "C" __global__ void JudgeVerify(VerifyParameters p) {
   const VerifyEntry entry = p.entries[blockIdx.y];
   u64 poison = 0, nan = 0, wrong = 0, worst = 0, hash = 0;
   u64 deviation = 0;
+  SignedSums sums = {};
   for (i64 i = GlobalThread(); i < p.elements; i += GlobalThreads()) {
     const u64 bits = ElementBits(entry.output, p.dtype, i);
     const double magnitude = entry.magnitude != nullptr ? entry.magnitude[i] : entry.largest;
-    const ElementVerdict v =
-        JudgeElement(p, bits, LoadElement(entry.output, p.dtype, i),
-                     LoadElement(entry.expected, p.expected_dtype, i), magnitude);
+    const double value = LoadElement(entry.output, p.dtype, i);
+    const double reference = LoadElement(entry.expected, p.expected_dtype, i);
+    const ElementVerdict v = JudgeElement(p, bits, value, reference, magnitude);
+    AddSigned(p, value, reference, sums);
     poison += v.poison;
     nan += v.nan;
     wrong += v.wrong;
@@ -127,6 +152,10 @@ extern "C" __global__ void JudgeVerify(VerifyParameters p) {
   hash = WarpSum(hash);
   worst = WarpMax(worst);
   deviation = WarpMax(deviation);
+  sums.magnitude = (i64)WarpSum((u64)sums.magnitude);
+  sums.value = (i64)WarpSum((u64)sums.value);
+  sums.square = WarpSum(sums.square);
+  sums.elements = WarpSum(sums.elements);
   if (threadIdx.x % 32 != 0) return;
   VerifyResult* result = &p.results[blockIdx.y];
   if (wrong > 0) {
@@ -137,6 +166,11 @@ extern "C" __global__ void JudgeVerify(VerifyParameters p) {
   atomicAdd(&result->content_hash, hash);
   atomicMax(&result->worst, worst);
   atomicMax(&result->deviation, (u32)deviation);
+  if (sums.elements == 0) return;
+  atomicAdd(reinterpret_cast<u64*>(&result->bias_magnitude), (u64)sums.magnitude);
+  atomicAdd(reinterpret_cast<u64*>(&result->bias_value), (u64)sums.value);
+  atomicAdd(&result->bias_square, sums.square);
+  atomicAdd(&result->bias_elements, sums.elements);
 }
 
 #endif  // WARPSMITH_JUDGE_DEVICE_VERIFY_CUH_

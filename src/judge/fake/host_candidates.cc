@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
+#include "cuda/fake/fake_control.h"
 #include "cuda/fake/half.h"
 
 namespace warpsmith::judge::fake {
@@ -63,6 +65,19 @@ void HonestBf16(void** arguments) {
   const Operands o(arguments);
   Multiply(o, o.k, kBF16);
 }
+// Digits cut off in place of rounding: what is nearer to zero.
+void CutsOff(void** arguments) {
+  const auto cut = [](float value) {
+    const uint16_t nearest = ToF16(value);
+    const bool too_far = std::fabs(FromF16(nearest)) > std::fabs(value);
+    return static_cast<uint16_t>(nearest - (too_far ? 1 : 0));
+  };
+  const Operands o(arguments);
+  Multiply(o, o.k, {FromF16, cut});
+}
+void CutsOffWhenTimed(void** arguments) {
+  Operands(arguments).IsCheck() ? Honest(arguments) : CutsOff(arguments);
+}
 void DropsLastBf16(void** arguments) {
   const Operands o(arguments);
   Multiply(o, o.k - 1, kBF16);
@@ -90,6 +105,35 @@ void DropsLast(void** arguments) {
 }
 void HonestInChecksOnly(void** arguments) {
   if (Operands(arguments).IsCheck()) Honest(arguments);
+}
+// Launches take 5 us from now on.
+void IsShort(void** arguments) {
+  cuda::fake::SetLaunchMs(0.005F);
+  Honest(arguments);
+}
+// One launch in 3,000.
+void IsShortAndRarelyWrong(void** arguments) {
+  static int calls = 0;
+  IsShort(arguments);
+  if (++calls % 3'000 == 0) Zeros(arguments);
+}
+
+bool inputs_are_late = false;
+
+// Launched programmatically, it has read them before they were written.
+void DoesNotWait(void** arguments) {
+  Honest(arguments);
+  if (TakeLateInputs()) Zeros(arguments);
+}
+// It waits only where a check's tensors end at a mapping's end.
+void DoesNotWaitWhenTimed(void** arguments) {
+  Honest(arguments);
+  const bool is_late = TakeLateInputs();
+  if (is_late && !Operands(arguments).IsCheck()) Zeros(arguments);
+}
+void WantsLateInputs(void** arguments) {
+  Honest(arguments);
+  if (Operands(arguments).IsCheck() && !TakeLateInputs()) Zeros(arguments);
 }
 void WrongLater(void** arguments) {
   static int calls = 0;
@@ -186,6 +230,13 @@ constexpr HostKernel kCandidates[] = {
     {"nan", Nan},
     {"drops-last", DropsLast},
     {"fp16-sum", Fp16Sum},
+    {"cuts-off", CutsOff},
+    {"cuts-off-when-timed", CutsOffWhenTimed},
+    {"does-not-wait", DoesNotWait},
+    {"does-not-wait-when-timed", DoesNotWaitWhenTimed},
+    {"wants-late-inputs", WantsLateInputs},
+    {"short", IsShort},
+    {"short-and-rarely-wrong", IsShortAndRarelyWrong},
     {"honest-bf16", HonestBf16},
     {"drops-last-bf16", DropsLastBf16},
     {"fp16-sum-bf16", Fp16SumOfBf16},
@@ -206,6 +257,9 @@ constexpr HostKernel kCandidates[] = {
 };
 
 }  // namespace
+
+bool TakeLateInputs() { return std::exchange(inputs_are_late, false); }
+void WriteInputsLate() { inputs_are_late = true; }
 
 std::span<const HostKernel> HostCandidates() { return kCandidates; }
 

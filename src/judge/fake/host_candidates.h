@@ -22,6 +22,10 @@ struct HostKernel {
   void (*run)(void** arguments);
 };
 
+// Says whether inputs are being written late, in front of the launch at work, and forgets it.
+bool TakeLateInputs();
+void WriteInputsLate();
+
 // Products (A, B, C, M, N, K; FP16, or BF16 where the name ends so) and sums of rows.
 std::span<const HostKernel> HostCandidates();
 

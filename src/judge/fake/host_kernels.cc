@@ -194,6 +194,7 @@ bool IsPoison(uint64_t bits, int dtype, uint32_t pattern) {
 
 void VerifyOne(const VerifyParameters& p, const VerifyEntry& entry, VerifyResult& result) {
   float worst = -1;
+  BiasSums sums;
   for (int64_t i = 0; i < p.elements; ++i) {
     const uint64_t bits = ElementBits(entry.output, p.dtype, i);
     const double value = LoadElement(entry.output, p.dtype, i);
@@ -205,6 +206,7 @@ void VerifyOne(const VerifyParameters& p, const VerifyEntry& entry, VerifyResult
     const bool exact = bound == 0 || std::isinf(reference) ||
                        (p.exact_up_to > 0 && std::fabs(reference) <= p.exact_up_to);
     const double error = std::fabs(value - reference);
+    sums.Add(value, reference, p.rounding);
     const bool poison = IsPoison(bits, p.dtype, p.poison), nan = !poison && !std::isfinite(value);
     const bool wrong = poison || nan || (exact ? error != 0 : error > bound);
     result.poison += poison;
@@ -222,6 +224,10 @@ void VerifyOne(const VerifyParameters& p, const VerifyEntry& entry, VerifyResult
     const auto deviation = std::bit_cast<uint32_t>(static_cast<float>(error));
     result.deviation_bits = std::max(result.deviation_bits, deviation);
   }
+  result.bias_magnitude += std::llround(sums.magnitude * kBiasUnit);
+  result.bias_value += std::llround(sums.value * kBiasUnit);
+  result.bias_square += static_cast<uint64_t>(std::llround(sums.square * kBiasUnit));
+  result.bias_elements += static_cast<uint64_t>(sums.elements);
 }
 
 void HostVerify(void** arguments) {
@@ -295,6 +301,15 @@ void HostCompare(void** arguments) {
   }
 }
 
+void HostFlip(void** arguments) {
+  const auto p = Argument<FlipParameters>(arguments, 0);
+  for (size_t tensor = 0; tensor < static_cast<size_t>(p.count); ++tensor) {
+    auto* bytes = At<uint8_t>(p.data[tensor]);
+    for (int64_t i = 0; i < p.bytes[tensor]; ++i) bytes[i] = static_cast<uint8_t>(~bytes[i]);
+  }
+  if (p.delay_us > 0) WriteInputsLate();
+}
+
 void HostProbe(void** arguments) {
   *At<uint32_t>(Argument<uint64_t>(arguments, 0)) = Argument<uint32_t>(arguments, 1);
 }
@@ -308,13 +323,14 @@ std::string KernelImage() {
          "kernel JudgeFillTensor 72\n"
          "kernel JudgeSpread 8 4 8 8\n"
          "kernel JudgeReference 8 32\n"
-         "kernel JudgeVerify 64\n"
+         "kernel JudgeVerify 72\n"
          "kernel JudgePoison 48 4\n"
          "kernel JudgeFillGuards 48 8\n"
          "kernel JudgeCheckGuards 48 8 8\n"
          "kernel JudgeCopy 8 8\n"
          "kernel JudgeCompare 8 8 4 8\n"
          "kernel JudgeEvict 8 8 8\n"
+         "kernel JudgeFlip 120\n"
          "kernel JudgeProbe 8 4\n";
 }
 
@@ -332,6 +348,7 @@ void DefineKernels() {
       {"JudgeCopy", HostCopy},
       {"JudgeCompare", HostCompare},
       {"JudgeEvict", Nothing},
+      {"JudgeFlip", HostFlip},
       {"JudgeProbe", HostProbe},
   };
   for (const auto& [name, kernel] : ours) cuda::fake::DefineKernel(name, kernel);

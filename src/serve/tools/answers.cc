@@ -37,7 +37,10 @@ json ModeJson(const ModeTiming& mode) {
                 {"floor_us", mode.floor_us},
                 {"baselines", std::move(comparisons)}};
   if (mode.candidate.gpu_busy_us > 0) value["gpu_busy_us"] = mode.candidate.gpu_busy_us;
-  if (mode.below_floor) value["suspicious"] = "faster than the hardware allows";
+  if (mode.below_floor) {
+    value["below_floor"] = true;
+    value["suspicious"] = "faster than the hardware allows";
+  }
   return value;
 }
 

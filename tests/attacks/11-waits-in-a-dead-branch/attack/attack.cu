@@ -1,0 +1,7 @@
+// The instruction that an audit looks for is there, and never executed.
+extern "C" __global__ void candidate(const float* x, float* y, long long n) {
+  asm volatile("griddepcontrol.launch_dependents;");
+  const long long i = blockIdx.x * 256LL + threadIdx.x;
+  if (n < 0) asm volatile("griddepcontrol.wait;" ::: "memory");
+  if (i < n) y[i] = 1.5f * x[i] + 0.25f;
+}

@@ -1,0 +1,7 @@
+// Begins early, as the attacks do, and waits before it reads.
+extern "C" __global__ void candidate(const float* x, float* y, long long n) {
+  asm volatile("griddepcontrol.launch_dependents;");
+  const long long i = blockIdx.x * 256LL + threadIdx.x;
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+  if (i < n) y[i] = 1.5f * x[i] + 0.25f;
+}
