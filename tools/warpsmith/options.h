@@ -49,7 +49,8 @@ struct SearchOptions {
   std::string resume;
   std::string fail_on;  // "regression", "incorrect", comma-separated
   bool dry_run = false;
-  bool overlap = true;  // hgemm: also kernels that begin before the operation ahead has ended
+  bool overlap = true;     // hgemm: also kernels that begin before the operation ahead has ended
+  std::string cost_model;  // hgemm: a model file; empty: the one that is built in
 };
 
 struct ReportFiles {
@@ -67,7 +68,8 @@ struct TuneOptions {
   SearchOptions search;
   ReportFiles files;
   std::string shapes = "demo";
-  std::string near;  // a catalogue whose winners nearby come first; empty: none
+  // A catalogue whose winners nearby come first. "none"; empty: the shipped one, but in a replay.
+  std::string near;
   ProductOptions product;
   bool compile_winners = false;  // when replaying: build the winners for real
   bool compare_proposers = false;
@@ -91,6 +93,11 @@ struct BenchOptions {
   bool torch = true;
   std::string reference;                       // CSV of known times to compare with
   std::string reference_column = "device_us";  // its column for the device mode
+};
+
+struct FeaturesOptions {
+  CommonOptions common;
+  DeviceOptions device;
 };
 
 struct VerifyOptions {

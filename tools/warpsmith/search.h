@@ -11,6 +11,7 @@
 #include "core/protocol.h"
 #include "core/space.h"
 #include "core/task.h"
+#include "hgemm/family.h"
 #include "machine.h"
 #include "options.h"
 #include "report/progress_line.h"
@@ -30,6 +31,10 @@ struct SearchJob {
   std::vector<Point> first;    // to begin with
   std::string label;           // for the progress line
 };
+
+// The ranking of a problem's kernels by a model file, or, for an empty path, by the built-in model.
+Result<proposers::CostModel> ReadCostModel(const std::string& path, const hgemm::Problem& problem,
+                                           const hgemm::Target& target);
 
 // The space of an HGEMM shape: live from the kernel families, or as the recording holds it.
 Result<SearchJob> HgemmSearch(Machine& machine, const Task& task, const Workload& workload);

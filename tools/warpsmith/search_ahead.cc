@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/interrupt.h"
+#include "catalogue.h"
 #include "hgemm/family.h"
 #include "hgemm/neighbours.h"
 #include "hgemm_products.h"
@@ -46,13 +47,36 @@ void CompileAll(Compiler& compiler, const std::string& architecture,
   }
 }
 
+bool CanBeginWithGiven(const std::string& proposer) {
+  return proposer == "guided" || proposer == "brief";
+}
+
 }  // namespace
+
+Result<hgemm::Catalogue> NearbyCatalogue(const std::string& near, const std::string& proposer,
+                                         bool is_replay) {
+  if (near == "none") return hgemm::Catalogue();
+  if (near.empty()) {
+    if (is_replay || !CanBeginWithGiven(proposer)) return hgemm::Catalogue();
+    return TRY(ShippedCatalogue()).value_or(hgemm::Catalogue());
+  }
+  if (!CanBeginWithGiven(proposer)) {
+    return Error{
+        ErrorCode::kUsage,
+        "--near is for searches that can begin with given kernels, '" + proposer + "' cannot",
+        "choose --proposer guided or brief"};
+  }
+  return ReadCatalogue(near);
+}
 
 Result<SearchJob> TuneSearch(Machine& machine, const SearchOptions& options,
                              const hgemm::Catalogue& nearby, const Task& task,
                              const Workload& workload) {
   const hgemm::Problem problem = ProblemOf(task, workload);
   SearchJob job = TRY(HgemmSearch(machine, task, workload));
+  if (!options.cost_model.empty()) {
+    job.model = TRY(ReadCostModel(options.cost_model, problem, hgemm::TargetOf(machine.info())));
+  }
   if (machine.recorded() == nullptr) {
     hgemm::Target target = hgemm::TargetOf(machine.info());
     target.overlap = options.overlap;

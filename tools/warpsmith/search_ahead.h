@@ -13,8 +13,14 @@
 
 namespace warpsmith::cli {
 
+// The catalogue that a tuning begins with. `near`: its path, which the search must be able to make
+// use of (kUsage); "none"; or empty for the shipped one, if the search can use it. A replay has none
+// by default: what is found in a recording should not have been known from elsewhere.
+Result<hgemm::Catalogue> NearbyCatalogue(const std::string& near, const std::string& proposer,
+                                         bool is_replay);
+
 // HgemmSearch, without overlapping kernels where `options` wants none, and, but in a replay, with
-// the catalogue's own kernels of the shape. It begins with these, and with what won nearby in the
+// the catalogue's own kernels of the shape, ranked by the model that `options` names. It begins with these, and with what won nearby in the
 // catalogue, which may be empty.
 Result<SearchJob> TuneSearch(Machine& machine, const SearchOptions& options,
                              const hgemm::Catalogue& nearby, const Task& task,
