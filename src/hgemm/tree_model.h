@@ -1,5 +1,4 @@
-// Gradient-boosted regression trees, read as data (docs/perf/search.md; written by
-// tools/study/fit_model.py).
+// Gradient-boosted regression trees, read as data (written by tools/study/fit_model.py).
 #ifndef WARPSMITH_HGEMM_TREE_MODEL_H_
 #define WARPSMITH_HGEMM_TREE_MODEL_H_
 

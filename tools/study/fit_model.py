@@ -108,6 +108,7 @@ def group_of(shape: str) -> str:
 
 def folds_of(rows: list[Measurement]) -> numpy.ndarray:
     """A fold for each row, by its shape; the recorded shapes are spread evenly."""
+
     def by_hash(group: str) -> str:
         return hashlib.sha256(group.encode()).hexdigest()
 
@@ -132,7 +133,7 @@ def fit_without(table: Table, use: numpy.ndarray) -> list[dict]:
 
 
 def hold_out(table: Table, method: str, use: numpy.ndarray, options: argparse.Namespace) -> list:
-    """A line for each recorded space, of a model fitted to those rows of `use` that leave it out."""
+    """A line for each recorded space, of a model of the rows of `use` but those of its shape."""
     fold = folds_of(table.rows)
     ratios = table.ratios()
     space = numpy.array([row.space for row in table.rows])
@@ -164,10 +165,11 @@ def sample_of(table: Table, model: list[dict]) -> list[dict]:
     """Some rows with what the trees say of them, for the program to compare with."""
     step = max(1, len(table.rows) // SAMPLES)
     chosen = range(0, len(table.rows), step)
-    predicted = trees.predict(model, table.features[chosen])
+    logs = trees.predict(model, table.features[chosen]).round(6)
+    rows = [table.rows[index] for index in chosen]
     return [
-        {"shape": row.shape, "layout": row.layout, "kernel": row.kernel, "log": round(float(value), 6)}
-        for row, value in zip((table.rows[index] for index in chosen), predicted)
+        {"shape": row.shape, "layout": row.layout, "kernel": row.kernel, "log": float(log)}
+        for row, log in zip(rows, logs)
     ]
 
 

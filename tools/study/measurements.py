@@ -109,5 +109,5 @@ def read_features(program: list[str], rows: list[Measurement]) -> tuple[list[str
     lines = answer.stdout.splitlines()
     values = numpy.loadtxt(lines[1:], delimiter=",", dtype=numpy.float32, ndmin=2)
     if len(values) != len(rows):
-        raise SystemExit(f"fit_model.py: asked for {len(rows)} lines of features, got {len(values)}")
+        raise SystemExit(f"fit_model.py: {len(rows)} kernels, features of {len(values)}")
     return lines[0].split(","), values
