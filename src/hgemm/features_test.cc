@@ -10,7 +10,7 @@
 namespace warpsmith::hgemm {
 namespace {
 
-constexpr Target kH200{};
+constexpr Target kDevice{};  // an H200
 
 float Value(const std::vector<float>& features, std::string_view name) {
   const auto names = FeatureNames();
@@ -22,7 +22,8 @@ float Value(const std::vector<float>& features, std::string_view name) {
 TEST(FeaturesOf, FollowFromHowTheProblemIsDivided) {
   // 8 x 16 tiles, each of two halves of K by clusters of two, on 132 SMs.
   const WgmmaParameters p{.tile_m = 128, .tile_n = 128, .stages = 4, .splits = 2};
-  const auto features = FeaturesOf({1024, 2048, 4096, Layout::kTN}, kH200, {"wgmma", ToConfig(p)});
+  const auto features =
+      FeaturesOf({1024, 2048, 4096, Layout::kTN}, kDevice, {"wgmma", ToConfig(p)});
   EXPECT_EQ(Value(features, "log2_m"), 10);
   EXPECT_EQ(Value(features, "log2_products"), 33);
   EXPECT_EQ(Value(features, "cluster"), 2);
@@ -42,7 +43,7 @@ TEST(FeaturesOf, FollowFromHowTheProblemIsDivided) {
 
 TEST(FeaturesOf, CountTilesThatReachOverTheEdge) {
   const WgmmaParameters p{.tile_m = 128, .tile_n = 128};
-  const auto features = FeaturesOf({192, 128, 1024, Layout::kTN}, kH200, {"wgmma", ToConfig(p)});
+  const auto features = FeaturesOf({192, 128, 1024, Layout::kTN}, kDevice, {"wgmma", ToConfig(p)});
   EXPECT_NEAR(Value(features, "wasted_share"), 0.25, 1e-6);
 }
 
@@ -51,8 +52,8 @@ TEST(FeaturesOf, AreFiniteForEveryConfiguration) {
                                  {1000, 72, 40, Layout::kNN},
                                  {17, 33, 65, Layout::kTN},
                                  {4096, 8192, 256, Layout::kTN}}) {
-    for (const Point& point : SpaceFor(problem, kH200).points()) {
-      const auto features = FeaturesOf(problem, kH200, point);
+    for (const Point& point : SpaceFor(problem, kDevice).points()) {
+      const auto features = FeaturesOf(problem, kDevice, point);
       ASSERT_EQ(features.size(), FeatureNames().size());
       for (const float value : features) ASSERT_TRUE(std::isfinite(value)) << PointName(point);
     }
@@ -63,13 +64,13 @@ TEST(FeaturesOf, AreFiniteForEveryConfiguration) {
 TEST(FeaturesOf, AreTheSameWhereAParameterHasItsDefault) {
   const Problem problem{1024, 1024, 1024, Layout::kTN};
   Point point{"wgmma", ToConfig(WgmmaParameters{})};
-  const auto features = FeaturesOf(problem, kH200, point);
+  const auto features = FeaturesOf(problem, kDevice, point);
   point.config.erase("l2_promotion");
-  EXPECT_EQ(FeaturesOf(problem, kH200, point), features);
+  EXPECT_EQ(FeaturesOf(problem, kDevice, point), features);
 }
 
 TEST(FeaturesOf, KnowsNothingOfAStrangeFamily) {
-  EXPECT_TRUE(FeaturesOf({64, 64, 64, Layout::kTN}, kH200, {"strange", {}}).empty());
+  EXPECT_TRUE(FeaturesOf({64, 64, 64, Layout::kTN}, kDevice, {"strange", {}}).empty());
 }
 
 TEST(FeatureNames, AreDistinct) {

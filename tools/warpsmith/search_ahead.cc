@@ -14,7 +14,7 @@
 namespace warpsmith::cli {
 namespace {
 
-constexpr size_t kMostNearby = 5;
+constexpr size_t kMostNearby = 3;
 constexpr int kGenerations = 2;  // proposed before the first verdict: optimize/loop.h
 
 // What the search will propose first. Nothing here is an error yet: the search itself will meet it
