@@ -54,16 +54,17 @@ foreach(module base core cuda task task/kernelbench store judge judge/audit judg
     agent/split serve/mcp hgemm gemm_library)
   string(REPLACE "/" "_" files ${module}_files)
   foreach(file IN LISTS ${files})
-    list(APPEND sources ${WARPSMITH_SOURCE_ROOT}/${module}/${file}.cc)
+    set(source ${WARPSMITH_SOURCE_ROOT}/${module}/${file}.cc)
+    set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${files})
+    list(APPEND sources ${source})
   endforeach()
 endforeach()
 add_library(fuzzed_readers STATIC ${sources} fuzz.cc)
 target_include_directories(fuzzed_readers PUBLIC ${WARPSMITH_SOURCE_ROOT})
 target_link_libraries(fuzzed_readers PUBLIC fmt::fmt-header-only nlohmann_json::nlohmann_json
   warpsmith::toml warpsmith::crypto zstd::libzstd_static Threads::Threads ${CMAKE_DL_LIBS})
-# What most of them include: parsed once, it saves a fifth of the build.
-target_precompile_headers(fuzzed_readers PRIVATE
-  <nlohmann/json.hpp> <filesystem> <functional> <map> <optional> <string> <variant> <vector>)
+# A module's readers are compiled together, as everywhere (cmake/modules.cmake).
+set_target_properties(fuzzed_readers PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
 set_source_files_properties(${WARPSMITH_SOURCE_ROOT}/base/build_info.cc PROPERTIES
   COMPILE_DEFINITIONS "WARPSMITH_BUILD_VERSION=\"fuzz\";WARPSMITH_BUILD_COMMIT=\"\"\
 ;WARPSMITH_BUILD_COMPILER=\"\";WARPSMITH_BUILD_CUDA_ROOT=\"\"\
