@@ -52,7 +52,8 @@ TEST(FeaturesOf, AreFiniteForEveryConfiguration) {
                                  {1000, 72, 40, Layout::kNN},
                                  {17, 33, 65, Layout::kTN},
                                  {4096, 8192, 256, Layout::kTN}}) {
-    for (const Point& point : SpaceFor(problem, kDevice).points()) {
+    const Space space = SpaceFor(problem, kDevice);
+    for (const Point& point : space.points()) {
       const auto features = FeaturesOf(problem, kDevice, point);
       ASSERT_EQ(features.size(), FeatureNames().size());
       for (const float value : features) ASSERT_TRUE(std::isfinite(value)) << PointName(point);
