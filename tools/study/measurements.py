@@ -103,7 +103,10 @@ def read_tuning_rows(path: Path) -> list[Measurement]:
 def read_features(program: list[str], rows: list[Measurement]) -> tuple[list[str], numpy.ndarray]:
     """Names of the features, and a line of them for every row, as the program computes them."""
     asked = "".join(f"{row.shape} {row.layout} {row.kernel}\n" for row in rows)
-    answer = subprocess.run(program, input=asked, capture_output=True, text=True)
+    try:
+        answer = subprocess.run(program, input=asked, capture_output=True, text=True)
+    except FileNotFoundError:
+        raise SystemExit(f"fit_model.py: no {program[0]} (build it, or name one with --program)")
     if answer.returncode != 0:
         raise SystemExit(f"fit_model.py: {' '.join(program)}: {answer.stderr.strip()}")
     lines = answer.stdout.splitlines()
