@@ -83,8 +83,9 @@ std::span<const EmbeddedFile> @function_name@() {
 }  // namespace warpsmith::embedded
 // NOLINTEND
 ]])
+  # Not in a batch with others: there OBJECT_DEPENDS would be lost, and a changed file stay unseen.
   set_source_files_properties(${source} PROPERTIES
-    OBJECT_DEPENDS "${absolute_files}" SKIP_PRECOMPILE_HEADERS ON)
+    OBJECT_DEPENDS "${absolute_files}" SKIP_PRECOMPILE_HEADERS ON SKIP_UNITY_BUILD_INCLUSION ON)
   target_sources(${target} PRIVATE ${source})
   target_include_directories(${target} PUBLIC ${folder})
 endfunction()

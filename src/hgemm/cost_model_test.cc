@@ -4,9 +4,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <nlohmann/json.hpp>
 #include <set>
+#include <sstream>
 
-#include "hgemm/mma_sync_family.h"
+#include "base/json_reader.h"
+#include "embedded/hgemm_cost_model.h"
+#include "hgemm/catalogue.h"
 #include "hgemm/wgmma_family.h"
 
 namespace warpsmith::hgemm {
@@ -23,6 +27,75 @@ double BestPrediction(const Problem& problem, std::string_view family = "") {
     }
   }
   return best;
+}
+
+Problem ProblemFromText(const std::string& sizes, const std::string& layout) {
+  Problem problem;
+  char cross;
+  std::istringstream(sizes) >> problem.m >> cross >> problem.n >> cross >> problem.k;
+  problem.layout = *LayoutFromText(layout);
+  return problem;
+}
+
+// The file says what the program that fitted it predicts of some kernels: both compute the same
+// features, and walk the same trees.
+TEST(CostModel, PredictsWhatTheProgramThatFittedItDid) {
+  const EmbeddedFile& file = embedded::HgemmCostModel().front();
+  const nlohmann::json document = ParseJson(file.path, file.contents).value();
+  const nlohmann::json& best = document.at("best_us");
+  ASSERT_GE(document.at("sample").size(), 40U);
+  for (const nlohmann::json& row : document.at("sample")) {
+    const Problem problem = ProblemFromText(row.at("shape"), row.at("layout"));
+    const Point point = PointFromName(row.at("kernel").get<std::string>()).value();
+    const double m = problem.m, n = problem.n, k = problem.k;
+    const double best_us = best.at("fixed_us").get<double>() +
+                           best.at("us_per_giga_product").get<double>() * m * n * k / 1e9 +
+                           best.at("us_per_megabyte").get<double>() * (m * k + k * n + m * n) / 5e5;
+    const double log_slowdown = std::log(PredictUs(problem, kH200, point) / best_us);
+    EXPECT_NEAR(log_slowdown, row.at("log").get<double>(), 1e-5) << row;
+  }
+}
+
+TEST(CostModel, SaysHowItDoesOnShapesThatItHadNotSeen) {
+  const EmbeddedFile& file = embedded::HgemmCostModel().front();
+  const nlohmann::json held_out = ParseJson(file.path, file.contents).value().at("held_out");
+  EXPECT_GE(held_out.at("spaces").get<int>(), 30);
+  EXPECT_LT(held_out.at("evaluations_to_99_percent_mean").get<double>(), 5);
+}
+
+TEST(CostModel, RefusesWhatIsNone) {
+  const auto code = [](std::string_view text) {
+    return CostModel::Parse("m.json", text).error().code;
+  };
+  constexpr std::string_view kHead =
+      R"({"schema": "warpsmith.cost-model", "version": 1, "features": ["log2_m"], )";
+  const auto with = [&](std::string_view rest) { return std::string(kHead) + std::string(rest); };
+  constexpr std::string_view kBest =
+      R"("best_us": {"fixed_us": 1, "us_per_giga_product": 0, "us_per_megabyte": 0}, )";
+  const std::string best(kBest);
+  EXPECT_TRUE(CostModel::Parse("m.json", with(best + R"("trees": []})")).ok());
+  EXPECT_EQ(code("{"), ErrorCode::kBadInput);
+  EXPECT_EQ(code(R"({"schema": "warpsmith.other"})"), ErrorCode::kBadInput);
+  EXPECT_EQ(code(R"({"schema": "warpsmith.cost-model", "version": 2})"), ErrorCode::kVersion);
+  EXPECT_EQ(code(R"({"schema": "warpsmith.cost-model", "version": 1, "features": ["later"]})"),
+            ErrorCode::kVersion);
+  EXPECT_EQ(code(with(R"("trees": []})")), ErrorCode::kBadInput);  // no best_us
+  EXPECT_EQ(code(with(R"("trees": [], "best_us": {"fixed_us": 0, "us_per_giga_product": 0,
+                          "us_per_megabyte": 0}})")),
+            ErrorCode::kBadInput);
+  for (const char* tree :
+       {R"({"feature": [], "threshold": [], "left": [], "right": [], "value": []})",
+        R"({"feature": [-1], "threshold": [0], "left": [0], "right": [0], "value": []})",
+        R"({"feature": [-1], "threshold": [0], "left": [0], "right": [0], "value": ["1"]})",
+        R"({"feature": [-1], "threshold": 0, "left": [0], "right": [0], "value": [1]})",
+        // A circle, a child and a feature that are not there.
+        R"({"feature": [0], "threshold": [0], "left": [0], "right": [0], "value": [1]})",
+        R"({"feature": [0, -1], "threshold": [0, 0], "left": [1, 0], "right": [2, 0],
+            "value": [0, 1]})",
+        R"({"feature": [1, -1], "threshold": [0, 0], "left": [1, 0], "right": [1, 0],
+            "value": [0, 1]})"}) {
+    EXPECT_EQ(code(with(best + R"("trees": [)" + tree + "]}")), ErrorCode::kBadInput) << tree;
+  }
 }
 
 TEST(PredictUs, IsPositiveAndFiniteForEveryConfiguration) {
@@ -69,105 +142,15 @@ TEST(PredictUs, KnowsThatLargeClustersLeaveSmsIdle) {
             1.2 * PredictUs(problem, kH200, {"wgmma", ToConfig(alone)}));
 }
 
-// 16 tiles of 64x64 leave most SMs idle; so do clusters of eight, which do not fill the GPCs.
-TEST(PredictUs, SeesWhatSlicesOfADeepKAreWorth) {
-  const Problem problem{256, 256, 16384, Layout::kTN};
-  WgmmaParameters alone{.tile_m = 64, .tile_n = 64, .stages = 8, .consumers = 1, .tma_store = 0};
-  WgmmaParameters sliced = alone;
-  sliced.slices = 8;
-  const auto us = [&](const WgmmaParameters& p) {
-    return PredictUs(problem, kH200, {"wgmma", ToConfig(p)});
-  };
-  EXPECT_LT(2 * us(sliced), us(alone));
-  sliced.slices = 32;  // too much is written and read again
-  EXPECT_GT(us(sliced), 8);
-}
-
-// 18.9 us and 10.6 us on an H200.
-TEST(PredictUs, CountsEveryRoundOfClustersOfSixteen) {
-  const Problem problem{256, 256, 16384, Layout::kTN};
-  MmaSyncParameters sixteen{.tile_m = 64, .tile_n = 64, .tile_k = 64, .warps_n = 2, .warps_k = 2};
-  sixteen.stages = 5, sixteen.splits = 16, sixteen.split_cluster = 1;
-  const WgmmaParameters eight{
-      .tile_m = 64, .tile_n = 128, .stages = 8, .consumers = 1, .splits = 8, .tma_store = 0};
-  EXPECT_GT(PredictUs(problem, kH200, {"mma_sync", ToConfig(sixteen)}),
-            PredictUs(problem, kH200, {"wgmma", ToConfig(eight)}));
-}
-
-double WgmmaUs(const Problem& problem, const WgmmaParameters& p) {
-  return PredictUs(problem, kH200, {"wgmma", ToConfig(p)});
-}
-
-// 43.8 us and 49.5 us on an H200.
-TEST(PredictUs, KnowsThatTurnsHideStores) {
-  const Problem problem{12288, 4096, 256, Layout::kTN};
-  WgmmaParameters turns{.tile_m = 128, .tile_n = 192, .producer_warps = 4, .persistent = 1};
-  turns.stream_c = 1;
-  const double together = WgmmaUs(problem, turns);
-  turns.ping_pong = 1;
-  EXPECT_LT(1.05 * WgmmaUs(problem, turns), together);
-}
-
-// 5.51 us, 5.70 us through TMA, and 5.67 us with stages of twice the size.
-TEST(PredictUs, PrefersStoresFromRegistersAndFineStagesInOneWave) {
-  const Problem problem{1024, 1024, 1024, Layout::kTN};
-  WgmmaParameters p{.tile_m = 64, .tile_n = 128, .stages = 8, .consumers = 1, .tma_store = 0};
-  const double best = WgmmaUs(problem, p);
-  p.tma_store = 1;
-  EXPECT_LT(best, WgmmaUs(problem, p));
-  p.tma_store = 0, p.tile_k = 128, p.stages = 4;
-  EXPECT_LT(best, WgmmaUs(problem, p));
-}
-
-// 128 CTAs: of 48 KB each, the next launch crowds on four idle SMs (2.68 us, 3.43 us with overlap);
-// of 192 KB it cannot (5.74 us, 5.38 us).
-TEST(PredictUs, KnowsWhereOverlapCrowds) {
-  const Problem small{1024, 256, 256, Layout::kTN}, large{1024, 1024, 1024, Layout::kTN};
-  WgmmaParameters few{.tile_m = 64, .tile_n = 32, .stages = 4, .consumers = 1};
-  WgmmaParameters full{.tile_m = 64, .tile_n = 128, .stages = 8, .consumers = 1};
-  const double few_us = WgmmaUs(small, few), full_us = WgmmaUs(large, full);
-  few.overlap = full.overlap = 1;
-  EXPECT_GT(WgmmaUs(small, few), few_us);
-  EXPECT_LT(WgmmaUs(large, full), full_us);
-  few.overlap = 2;
-  EXPECT_LT(WgmmaUs(small, few), few_us);
-}
-
-// 1418 us; 1425 us with 128x256 tiles, 1458 us of them without even rounds.
-TEST(PredictUs, PrefersWhatReadsLeastWherePowerIsTheLimit) {
-  const Problem problem{8192, 8192, 8192, Layout::kTN};
-  WgmmaParameters p{.tile_m = 256, .tile_n = 192, .stages = 3, .producer_warps = 4};
-  p.cluster_n = 2, p.persistent = 1, p.even_rounds = 1;
-  const double largest = WgmmaUs(problem, p);
-  p = {.tile_m = 128, .tile_n = 256, .stages = 4, .cluster_m = 2, .persistent = 1};
-  const double uneven = WgmmaUs(problem, p);
-  p.even_rounds = 1;
-  EXPECT_LT(WgmmaUs(problem, p), uneven);
-  EXPECT_LT(largest, uneven);
-}
-
-// 14.5 us; 17 us and more in clusters and splits.
-TEST(PredictUs, PrefersOneWaveAloneToClusters) {
-  const Problem problem{1024, 1024, 4096, Layout::kTN};
-  WgmmaParameters p{.tile_m = 64, .tile_n = 128, .stages = 9, .consumers = 1, .tma_store = 0};
-  const double alone = WgmmaUs(problem, p);
-  p.cluster_m = 2;
-  EXPECT_LT(alone, WgmmaUs(problem, p));
-  p = {.stages = 7, .splits = 2, .tma_store = 0};
-  EXPECT_LT(alone, WgmmaUs(problem, p));
-}
-
 TEST(PredictUs, KnowsNothingOfAStrangeFamily) {
   EXPECT_TRUE(std::isinf(PredictUs({64, 64, 64, Layout::kTN}, kH200, {"strange", {}})));
-  EXPECT_EQ(ArmOf({64, 64, 64, Layout::kTN}, kH200, {"strange", {}}), "strange");
+  EXPECT_EQ(ArmOf({64, 64, 64, Layout::kTN}, {"strange", {}}), "strange");
 }
 
 // So that each is tried, whatever the model thinks of it.
 TEST(ArmOf, TellsWaysOfWorkingApart) {
   const Problem problem{512, 512, 4096, Layout::kTN};
-  const auto arm = [&](const WgmmaParameters& p) {
-    return ArmOf(problem, kH200, {"wgmma", ToConfig(p)});
-  };
+  const auto arm = [&](const WgmmaParameters& p) { return ArmOf(problem, {"wgmma", ToConfig(p)}); };
   const WgmmaParameters plain{.tile_m = 64, .tile_n = 64, .consumers = 1, .tma_store = 0};
   EXPECT_EQ(arm(plain), "wgmma 64x64");
   WgmmaParameters sliced = plain;
@@ -181,7 +164,7 @@ TEST(ArmOf, GroupsASpaceIntoFewArms) {
   const Problem problem{4096, 4096, 4096, Layout::kTN};
   const Space space = SpaceFor(problem, kH200);
   std::set<std::string> arms;
-  for (const Point& point : space.points()) arms.insert(ArmOf(problem, kH200, point));
+  for (const Point& point : space.points()) arms.insert(ArmOf(problem, point));
   EXPECT_GT(arms.size(), 5U);
   EXPECT_LT(arms.size() * 4, space.size());
 }

@@ -1,6 +1,6 @@
 // The catalogue of kernels and the pack that is built from it. The first line says what follows:
-// "catalogue", "comparison", "libraries", "pack" (its bytes), or "index" (the JSON inside a pack,
-// put into one here, with what follows a line of "--" as images).
+// "catalogue", "comparison", "libraries", "model", "pack" (its bytes), or "index" (the JSON inside a
+// pack, put into one here, with what follows a line of "--" as images).
 #include "base/compression.h"
 #include "fuzz.h"
 #include "gemm_library/pack.h"
@@ -55,6 +55,13 @@ void ReadLibraryTable(std::string_view text) {
   CHECK(again->shapes.size() == read->shapes.size());
 }
 
+// What was read predicts something positive of whatever kernel.
+void ReadCostModel(std::string_view text) {
+  const auto read = hgemm::CostModel::Parse("m.json", text);
+  if (fuzz::ValueOf(read) == nullptr) return;
+  CHECK(!(read->PredictUs({64, 64, 64}, {}, {"tiny", {}}) < 0));
+}
+
 void Pack(std::string_view bytes) {
   const auto pack = gemm_library::ReadPack("p", bytes);
   if (fuzz::ValueOf(pack) == nullptr) return;
@@ -85,6 +92,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (kind == "catalogue") Catalogue(rest);
   if (kind == "comparison") ReadComparisonTable(rest);
   if (kind == "libraries") ReadLibraryTable(rest);
+  if (kind == "model") ReadCostModel(rest);
   if (kind == "pack") Pack(rest);
   if (kind == "index") Pack(PackOf(rest));
   return 0;

@@ -44,8 +44,8 @@ set(agent_models_files recorded reply_reader retry server_events)
 
 set(agent_split_files join parts reply)
 set(hgemm_files catalogue catalogue_merge catalogue_text comparison_table comparison_text
-  cost_model device_source families library_times measured_cells mma_sync_family problem tiny_family
-  wgmma_family wgmma_geometry wgmma_space workload_traits)
+  cost_model device_source families features library_times measured_cells mma_sync_family problem tiny_family
+  tree_model wgmma_family wgmma_geometry wgmma_space)
 set(gemm_library_files pack)
 
 set(sources)
@@ -81,6 +81,8 @@ warpsmith_embed(fuzzed_readers NAME torch_peer FILES ${peer_sources}
 
 file(GLOB device_sources CONFIGURE_DEPENDS ${WARPSMITH_SOURCE_ROOT}/hgemm/device/*.cuh)
 warpsmith_embed(fuzzed_readers NAME hgemm_device_sources FILES ${device_sources})
+warpsmith_embed(fuzzed_readers NAME hgemm_cost_model BASE ${CMAKE_SOURCE_DIR}
+  FILES ${CMAKE_SOURCE_DIR}/data/hgemm/model_h200.json)
 
 add_custom_target(all_fuzzers ALL)
 foreach(reader IN LISTS readers)

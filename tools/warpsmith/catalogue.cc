@@ -47,6 +47,10 @@ struct Best {
   hgemm::CatalogueRow row;
 };
 
+bool CanBeginWithGiven(const std::string& proposer) {
+  return proposer == "guided" || proposer == "brief";
+}
+
 }  // namespace
 
 Result<std::string> CatalogueTerm(const hgemm::Catalogue& catalogue) {
@@ -195,6 +199,22 @@ Result<int> RunCatalogueCheck(const CatalogueCheckOptions& options) {
     std::printf("%s\n", document.dump(1).c_str());
   }
   return 0;
+}
+
+Result<hgemm::Catalogue> NearbyCatalogue(const std::string& near, const std::string& proposer,
+                                         bool is_replay) {
+  if (near == "none") return hgemm::Catalogue();
+  if (near.empty()) {
+    if (is_replay || !CanBeginWithGiven(proposer)) return hgemm::Catalogue();
+    return TRY(ShippedCatalogue()).value_or(hgemm::Catalogue());
+  }
+  if (!CanBeginWithGiven(proposer)) {
+    return Error{
+        ErrorCode::kUsage,
+        "--near is for searches that can begin with given kernels, '" + proposer + "' cannot",
+        "choose --proposer guided or brief"};
+  }
+  return ReadCatalogue(near);
 }
 
 }  // namespace warpsmith::cli

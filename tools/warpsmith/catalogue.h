@@ -35,6 +35,12 @@ std::optional<hgemm::CatalogueRow> RowOf(const RunRecord& run, const Step& step)
 // The catalogue to look into where none is named: the one that is shipped; nullopt: there is none.
 Result<std::optional<hgemm::Catalogue>> ShippedCatalogue();
 
+// The catalogue that a tuning begins with. `near`: its path, which the search must be able to make
+// use of (kUsage); "none"; or empty for the shipped one, if the search can use it. A replay has none
+// by default: what is found in a recording should not have been known from elsewhere.
+Result<hgemm::Catalogue> NearbyCatalogue(const std::string& near, const std::string& proposer,
+                                         bool is_replay);
+
 }  // namespace warpsmith::cli
 
 #endif  // WARPSMITH_TOOLS_CATALOGUE_H_

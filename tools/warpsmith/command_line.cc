@@ -138,7 +138,10 @@ void AddTune(CLI::App* hgemm, Chosen& chosen) {
   command->add_option("--shapes,--grid", options->shapes, "MxNxK,... or demo, paper")
       ->capture_default_str();
   command->add_option("--near", options->near,
-                      "begin with this catalogue's kernels of the shape and of shapes nearby");
+                      "begin with this catalogue's kernels of the shape and of shapes nearby; "
+                      "none; default: the shipped one's, but in a replay");
+  command->add_option("--cost-model", options->search.cost_model,
+                      "rank by this model, which tools/study/fit_model.py wrote");
   command->add_flag("--compile-winners", options->compile_winners,
                     "when replaying a recording, build the winners for real");
   command->add_flag("--compare-proposers", options->compare_proposers,
@@ -182,6 +185,15 @@ void AddShow(CLI::App* hgemm, Chosen& chosen) {
   Choose(command, chosen, options, RunHgemmShow);
 }
 
+void AddFeatures(CLI::App* hgemm, Chosen& chosen) {
+  CLI::App* command = hgemm->add_subcommand(
+      "features", "what the cost model sees of kernels: lines of stdin, as CSV on stdout");
+  auto options = std::make_shared<FeaturesOptions>();
+  AddDevice(command, options->device);
+  command->footer("A line is MxNxK, NN or TN, and the kernel: 512x512x512 TN wgmma tile_m=64");
+  Choose(command, chosen, options, RunHgemmFeatures);
+}
+
 void AddHgemm(CLI::App& app, Chosen& chosen) {
   CLI::App* hgemm = app.add_subcommand("hgemm", "FP16 and BF16 matrix products");
   hgemm->require_subcommand(1);
@@ -189,6 +201,7 @@ void AddHgemm(CLI::App& app, Chosen& chosen) {
   AddBench(hgemm, chosen);
   AddVerify(hgemm, chosen);
   AddShow(hgemm, chosen);
+  AddFeatures(hgemm, chosen);
   AddDispatch(hgemm, chosen);
 }
 

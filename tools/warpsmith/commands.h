@@ -15,6 +15,7 @@ Result<int> RunHgemmTune(const TuneOptions& options);
 Result<int> RunHgemmBench(const BenchOptions& options);
 Result<int> RunHgemmVerify(const VerifyOptions& options);
 Result<int> RunHgemmShow(const ShowOptions& options);
+Result<int> RunHgemmFeatures(const FeaturesOptions& options);
 Result<int> RunOptimize(const OptimizeOptions& options);
 Result<int> RunEvaluate(const EvaluateOptions& options);
 Result<int> RunProfile(const ProfileOptions& options);

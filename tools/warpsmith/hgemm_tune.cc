@@ -24,7 +24,8 @@ std::string TuneCommandOf(const TuneOptions& options) {
          " --proposer " + options.search.proposer + " --budget " + options.search.budget +
          " --seed " + std::to_string(options.search.seed) +
          (options.search.overlap ? "" : " --no-overlap") +
-         (options.near.empty() ? "" : " --near " + options.near);
+         (options.near.empty() ? "" : " --near " + options.near) +
+         (options.search.cost_model.empty() ? "" : " --cost-model " + options.search.cost_model);
 }
 
 constexpr double kSecondsAShape = 1;  // contents, references, cuBLASLt's autotuning
@@ -114,17 +115,11 @@ Result<int> RunHgemmTune(const TuneOptions& given) {
   const std::vector<task::HgemmShape> shapes = search::TakeSlice(slice, all);
   options.search = TuneDefaults(options.search, all.size());
   TRY(ParseBudget(options.search.budget));
-  hgemm::Catalogue nearby;
-  if (!options.near.empty()) {
-    if (options.search.proposer != "guided" && options.search.proposer != "brief") {
-      return Error{ErrorCode::kUsage,
-                   "--near is for searches that can begin with given kernels, '" +
-                       options.search.proposer + "' cannot",
-                   "choose --proposer guided or brief"};
-    }
-    nearby = TRY(ReadCatalogue(options.near));
-  }
+  // What the user named is looked at before a device is.
+  if (!options.near.empty()) TRY(NearbyCatalogue(options.near, options.search.proposer, true));
   Machine machine = TRY(Machine::Open(options.device));
+  const hgemm::Catalogue nearby =
+      TRY(NearbyCatalogue(options.near, options.search.proposer, machine.recorded() != nullptr));
   if (!options.common.quiet) std::fprintf(stderr, "%s\n", machine.notice().c_str());
   if (options.search.dry_run) return DryRun(options, shapes, nearby, machine);
 
@@ -136,7 +131,9 @@ Result<int> RunHgemmTune(const TuneOptions& given) {
                  std::to_string(tuned.ends.size()) + " shapes";
   for (const SearchEnd& end : tuned.ends) report.shapes.push_back(end.report);
   report.origin = OriginOf(machine, tuned.ends, TuneCommandOf(options));
-  if (options.compare_proposers) report.proposers = TRY(search::CompareProposers(machine));
+  if (options.compare_proposers) {
+    report.proposers = TRY(search::CompareProposers(machine, options.search.cost_model));
+  }
   TRY(Publish(report, options.files, options.common.json));
   if (options.compile_winners && machine.recorded() != nullptr && !options.common.json) {
     TRY(CompileWinners(machine, tuned.ends));

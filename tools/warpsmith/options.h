@@ -45,7 +45,8 @@ struct TuneOptions {
   SearchOptions search;
   ReportFiles files;
   std::string shapes = "demo";
-  std::string near;  // a catalogue whose winners nearby come first; empty: none
+  // A catalogue whose winners nearby come first. "none"; empty: the shipped one, but in a replay.
+  std::string near;
   ProductOptions product;
   bool compile_winners = false;  // when replaying: build the winners for real
   bool compare_proposers = false;
@@ -72,6 +73,11 @@ struct BenchOptions {
   bool torch = true;
   std::string reference;                       // CSV of known times to compare with
   std::string reference_column = "device_us";  // its column for the device mode
+};
+
+struct FeaturesOptions {
+  CommonOptions common;
+  DeviceOptions device;
 };
 
 struct VerifyOptions {

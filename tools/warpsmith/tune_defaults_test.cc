@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "catalogue.h"
+
 namespace warpsmith::cli {
 namespace {
 
@@ -32,6 +34,16 @@ TEST(TuneDefaults, WhatWasGivenStays) {
     EXPECT_EQ(search.finalists, 1);
     EXPECT_EQ(search.batch, 2);
   }
+}
+
+TEST(NearbyCatalogue, IsTheShippedOneWhereTheSearchMeasures) {
+  EXPECT_FALSE(NearbyCatalogue("", "guided", false)->rows.empty());
+  EXPECT_FALSE(NearbyCatalogue("", "brief", false)->rows.empty());
+  EXPECT_TRUE(NearbyCatalogue("", "random", false)->rows.empty());
+  EXPECT_TRUE(NearbyCatalogue("none", "guided", false)->rows.empty());
+  EXPECT_TRUE(NearbyCatalogue("", "guided", true)->rows.empty());
+  EXPECT_EQ(NearbyCatalogue("a.csv", "random", false).error().code, ErrorCode::kUsage);
+  EXPECT_EQ(NearbyCatalogue("no/such.csv", "guided", false).error().code, ErrorCode::kNoInput);
 }
 
 }  // namespace

@@ -6,6 +6,17 @@
 #include <utility>
 
 namespace warpsmith::proposers {
+namespace {
+
+// Whether there is a model that tells points apart.
+bool IsRanked(const Terrain& terrain) {
+  for (int index = 1; index < terrain.size(); ++index) {
+    if (terrain.LogPredicted(index) != terrain.LogPredicted(0)) return true;
+  }
+  return false;
+}
+
+}  // namespace
 
 GuidedSearch::GuidedSearch(std::shared_ptr<const Terrain> terrain, uint64_t seed,
                            const GuidedOptions& options)
@@ -16,6 +27,7 @@ GuidedSearch::GuidedSearch(std::shared_ptr<const Terrain> terrain, uint64_t seed
       correction_(terrain_),
       best_of_arm_(terrain_->arms(), kFailedScore),
       of_rung_(terrain_->size()) {
+  if (!IsRanked(*terrain_)) options_.lead = 0;
   std::vector<double> promise(terrain_->arms(), kFailedScore);
   for (int index = 0; index < terrain_->size(); ++index) {
     double& best = promise[terrain_->Arm(index)];
@@ -112,6 +124,10 @@ int GuidedSearch::NextToExploit() {
     const int index = BestNeighbour();
     if (index >= 0) return index;
   }
+  return BestPredictedAnywhere();
+}
+
+int GuidedSearch::BestPredictedAnywhere() const {
   std::vector<int> everywhere(terrain_->size());
   std::iota(everywhere.begin(), everywhere.end(), 0);
   return BestPredicted(everywhere);
@@ -125,10 +141,21 @@ int GuidedSearch::NextGiven() {
   return -1;
 }
 
+// Those that the model likes best and given points, in turn: either may know better.
+int GuidedSearch::NextAhead() {
+  const bool models_turn = std::exchange(models_turn_, !models_turn_);
+  if (!models_turn || options_.lead == 0) {
+    if (const int given = NextGiven(); given >= 0) return given;
+  }
+  if (options_.lead == 0) return -1;
+  --options_.lead;
+  return BestPredictedAnywhere();
+}
+
 int GuidedSearch::Pick() {
-  if (const int given = NextGiven(); given >= 0) {
-    log_.Propose(given);
-    return given;
+  if (const int ahead = NextAhead(); ahead >= 0) {
+    log_.Propose(ahead);
+    return ahead;
   }
   if (!log_.told().empty() && random_.Uniform() < options_.exploration) {
     return log_.DrawUnproposed();

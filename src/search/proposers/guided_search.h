@@ -1,11 +1,13 @@
 // Search led by a cost model.
 //
+// Leading: first come the points that the model likes best, and in turn with them those that
+// somebody knows to be good. Spaces recorded whole say that a fitted model needs no more on most
+// shapes; what follows is for those where it is wrong.
 // Halving: the arms that the model likes best start; each rung spends a quota on every arm that is
 // left, on its best-predicted unmeasured points, and the better half of the arms (by best measured
 // score) goes on to the next rung with twice the quota. Exploiting: then the unmeasured neighbours
 // of the best measured points, and the best-predicted points anywhere, in turn. A small share of
 // all proposals is random, since the model can be wrong about an arm that it never let start.
-// Points that somebody knows to be good come first, and count like others.
 // Predictions are corrected by what was measured (correction.h) before every batch.
 #ifndef WARPSMITH_SEARCH_PROPOSERS_GUIDED_SEARCH_H_
 #define WARPSMITH_SEARCH_PROPOSERS_GUIDED_SEARCH_H_
@@ -24,11 +26,12 @@
 namespace warpsmith::proposers {
 
 struct GuidedOptions {
+  int lead = 24;  // points that the model likes best, whatever their arms, before any rung
   int starting_arms = 16;
   int largest_quota = 4;        // points an arm gets in one rung
   int elite = 4;                // measured points whose neighbours are looked at
   double exploration = 0.06;    // share of random proposals
-  std::vector<int> first = {};  // proposed before all others, in this order
+  std::vector<int> first = {};  // known to be good, the best first
 };
 
 class GuidedSearch {
@@ -48,7 +51,9 @@ class GuidedSearch {
   int BestPredicted(const std::vector<int>& candidates) const;
   std::vector<int> Elite() const;
   int BestNeighbour() const;
+  int BestPredictedAnywhere() const;
   int NextGiven();
+  int NextAhead();
   int Pick();
 
   std::shared_ptr<const Terrain> terrain_;
@@ -64,6 +69,7 @@ class GuidedSearch {
   int quota_ = 1;
   bool neighbours_turn_ = true;
   size_t next_first_ = 0;
+  bool models_turn_ = true;  // else a given point's
 };
 
 }  // namespace warpsmith::proposers

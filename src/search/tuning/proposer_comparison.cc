@@ -26,12 +26,13 @@ Result<std::vector<double>> ScoresOf(const store::RecordedDevice& recorded,
 }
 
 Result<std::vector<report::ProposerRow>> CompareOn(const store::RecordedDevice& recorded,
-                                                   const store::ReplaySpace& replay) {
+                                                   const store::ReplaySpace& replay,
+                                                   const std::string& cost_model) {
   const hgemm::Problem problem = ProblemOf(replay.task, replay.workload);
-  const hgemm::Target target = hgemm::TargetOf(recorded.Info());
+  const proposers::CostModel model =
+      TRY(ReadCostModel(cost_model, problem, hgemm::TargetOf(recorded.Info())));
   const auto terrain = std::make_shared<const proposers::Terrain>(
-      replay.space, [&](const Point& point) { return hgemm::PredictUs(problem, target, point); },
-      [&](const Point& point) { return hgemm::ArmOf(problem, target, point); });
+      replay.space, model, [&](const Point& point) { return hgemm::ArmOf(problem, point); });
   const proposers::CompareOptions options;
   std::vector<report::ProposerRow> rows;
   for (const proposers::StrategyScore& score :
@@ -46,7 +47,8 @@ Result<std::vector<report::ProposerRow>> CompareOn(const store::RecordedDevice& 
 
 }  // namespace
 
-Result<std::vector<report::ProposerRow>> CompareProposers(Machine& machine) {
+Result<std::vector<report::ProposerRow>> CompareProposers(Machine& machine,
+                                                          const std::string& cost_model) {
   std::unique_ptr<store::RecordedDevice> shipped;
   const store::RecordedDevice* recorded = machine.recorded();
   if (recorded == nullptr) {
@@ -58,7 +60,7 @@ Result<std::vector<report::ProposerRow>> CompareProposers(Machine& machine) {
   std::vector<report::ProposerRow> rows;
   for (const store::ReplaySpace& replay : recorded->Spaces()) {
     if (task::LayoutOf(replay.task).empty()) continue;
-    for (report::ProposerRow& row : TRY(CompareOn(*recorded, replay))) {
+    for (report::ProposerRow& row : TRY(CompareOn(*recorded, replay, cost_model))) {
       rows.push_back(std::move(row));
     }
   }

@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "core/step.h"
 #include "hgemm/cost_model.h"
 #include "hgemm/family.h"
@@ -89,6 +90,18 @@ Protocol FinalProtocol(const SearchOptions& options) {
   return options.paper_protocol ? Protocol::Paper() : Protocol::Certified();
 }
 
+Result<proposers::CostModel> ReadCostModel(const std::string& path, const hgemm::Problem& problem,
+                                           const hgemm::Target& target) {
+  if (path.empty()) {
+    return proposers::CostModel(
+        [=](const Point& point) { return hgemm::PredictUs(problem, target, point); });
+  }
+  const auto model = std::make_shared<const hgemm::CostModel>(
+      TRY(hgemm::CostModel::Parse(path, TRY(ReadFile(path)))));
+  return proposers::CostModel(
+      [=](const Point& point) { return model->PredictUs(problem, target, point); });
+}
+
 Result<SearchJob> HgemmSearch(Machine& machine, const Task& task, const Workload& workload) {
   const hgemm::Problem problem = ProblemOf(task, workload);
   SearchJob job;
@@ -111,8 +124,8 @@ Result<SearchJob> HgemmSearch(Machine& machine, const Task& task, const Workload
     job.make = [problem](const Point& point) { return hgemm::MakeCandidate(problem, point); };
   }
   const hgemm::Target target = hgemm::TargetOf(machine.info());
-  job.model = [=](const Point& point) { return hgemm::PredictUs(problem, target, point); };
-  job.arm = [=](const Point& point) { return hgemm::ArmOf(problem, target, point); };
+  job.model = TRY(ReadCostModel("", problem, target));
+  job.arm = [=](const Point& point) { return hgemm::ArmOf(problem, point); };
   return job;
 }
 

@@ -31,7 +31,8 @@ struct SearchOptions {
   std::string resume;
   std::string fail_on;  // "regression", "incorrect", comma-separated
   bool dry_run = false;
-  bool overlap = true;  // hgemm: also kernels that begin before the operation ahead has ended
+  bool overlap = true;     // hgemm: also kernels that begin before the operation ahead has ended
+  std::string cost_model;  // hgemm: a model file; empty: the one that is built in
 };
 
 struct SearchJob {
@@ -47,6 +48,10 @@ struct SearchJob {
 
 // Of a task that task::HgemmTask made.
 hgemm::Problem ProblemOf(const Task& task, const Workload& workload);
+
+// The ranking of a problem's kernels by a model file, or, for an empty path, by the built-in model.
+Result<proposers::CostModel> ReadCostModel(const std::string& path, const hgemm::Problem& problem,
+                                           const hgemm::Target& target);
 
 // The space of an HGEMM shape: live from the kernel families, or as the recording holds it.
 Result<SearchJob> HgemmSearch(Machine& machine, const Task& task, const Workload& workload);

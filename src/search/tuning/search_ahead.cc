@@ -12,7 +12,7 @@
 namespace warpsmith::search {
 namespace {
 
-constexpr size_t kMostNearby = 5;
+constexpr size_t kMostNearby = 3;
 constexpr int kGenerations = 2;  // proposed before the first verdict: search/loop.h
 
 // What the search will propose first. Nothing here is an error yet: the search itself will meet it
@@ -52,6 +52,9 @@ Result<SearchJob> TuneSearch(Machine& machine, const SearchOptions& options,
                              const Workload& workload) {
   const hgemm::Problem problem = ProblemOf(task, workload);
   SearchJob job = TRY(HgemmSearch(machine, task, workload));
+  if (!options.cost_model.empty()) {
+    job.model = TRY(ReadCostModel(options.cost_model, problem, hgemm::TargetOf(machine.info())));
+  }
   if (machine.recorded() == nullptr) {
     hgemm::Target target = hgemm::TargetOf(machine.info());
     target.overlap = options.overlap;

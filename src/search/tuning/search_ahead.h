@@ -14,8 +14,8 @@
 namespace warpsmith::search {
 
 // HgemmSearch, without overlapping kernels where `options` wants none, and, but in a replay, with
-// the catalogue's own kernels of the shape. It begins with these, and with what won nearby in the
-// catalogue, which may be empty.
+// the catalogue's own kernels of the shape, ranked by the model that `options` names. It begins with
+// these, and with what won nearby in the catalogue, which may be empty.
 Result<SearchJob> TuneSearch(Machine& machine, const SearchOptions& options,
                              const hgemm::Catalogue& nearby, const Task& task,
                              const Workload& workload);

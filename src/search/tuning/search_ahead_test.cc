@@ -50,5 +50,30 @@ TEST(SearchAhead, BeginsWithWhatWonNearby) {
   EXPECT_TRUE(TuneSearch(machine, {}, {}, task, workload)->first.empty());
 }
 
+TEST(TuneSearch, RanksByTheModelThatIsNamed) {
+  const auto folder = TemporaryDirectory::Create("search-ahead").value();
+  DeviceOptions device;
+  device.device = "recorded";
+  device.store = (folder.path() / "store.db").string();
+  Machine machine = Machine::Open(device).value();
+  // Prefers whatever has more of a parameter: one split, and two leaves.
+  const std::filesystem::path path = folder.path() / "model.json";
+  ASSERT_TRUE(WriteFileAtomic(path, R"({"schema": "warpsmith.cost-model", "version": 1,
+      "best_us": {"fixed_us": 2, "us_per_giga_product": 0, "us_per_megabyte": 0},
+      "features": ["tile_warps_n"], "trees": [{"feature": [0, -1, -1], "threshold": [1, 0, 0],
+      "left": [1, 0, 0], "right": [2, 0, 0], "value": [0, 1, 0]}]})")
+                  .ok());
+  SearchOptions options;
+  options.cost_model = path.string();
+  const Task task = task::HgemmTask("TN");
+  const SearchJob job =
+      TuneSearch(machine, options, {}, task, task::HgemmWorkload({64, 64, 64})).value();
+  for (const Point& point : job.space.points()) {
+    const auto warps = point.config.find("tile_warps_n");
+    const bool more = warps != point.config.end() && warps->second > 1;
+    EXPECT_NEAR(job.model(point), more ? 2 : 2 * 2.718281828, 1e-6);
+  }
+}
+
 }  // namespace
 }  // namespace warpsmith::search
