@@ -395,6 +395,7 @@ void AddAll(CLI::App& app, Chosen& chosen) {
   AddRecord(app, chosen);
   AddBundle(app, chosen);
   AddReport(app, chosen);
+  AddStore(app, chosen);
   AddKnowledge(app, chosen);
   AddMcp(app, chosen);
   AddPages(app, chosen);

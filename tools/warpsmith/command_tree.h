@@ -38,6 +38,7 @@ void AddKnowledge(CLI::App& app, Chosen& chosen);
 void AddMcp(CLI::App& app, Chosen& chosen);
 void AddDispatch(CLI::App* hgemm, Chosen& chosen);
 void AddTask(CLI::App& app, Chosen& chosen);
+void AddStore(CLI::App& app, Chosen& chosen);
 
 }  // namespace warpsmith::cli
 
