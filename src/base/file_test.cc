@@ -101,7 +101,7 @@ TEST(Xdg, FollowsTheEnvironment) {
 }
 
 TEST(ShippedFiles, AreFoundInTheSourceTree) {
-  EXPECT_EQ(ThisExecutable().filename(), "util_test");
+  EXPECT_EQ(ThisExecutable().filename(), "base_test");
   const auto found = FindShippedFile("cmake/modules.txt");
   ASSERT_TRUE(found.ok());
   EXPECT_TRUE(fs::exists(*found));

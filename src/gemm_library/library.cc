@@ -19,7 +19,6 @@
 #include "gemm_library/plan_cache.h"
 
 namespace warpsmith::gemm_library {
-namespace {
 
 // What a problem came to. Never changed once made.
 struct Settled {
@@ -29,6 +28,8 @@ struct Settled {
   size_t workspace_bytes = 0;
   std::string name, reason;  // for Explain
 };
+
+namespace {
 
 constexpr uint64_t kKernelAlignment = 16;
 

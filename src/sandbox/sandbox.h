@@ -1,9 +1,8 @@
 // A process locks itself in, without root and without a container, before it touches anything
 // hostile: first thing in main(), before CUDA is initialised and before any thread exists.
 //
-//   L1  not root, no capabilities, no new privileges, Landlock over files, TCP and signals, a
-//   filter
-//       over system calls, limits
+//   L1  not root, no capabilities, no new privileges, Landlock over files, TCP and signals,
+//       a filter over system calls, limits
 //   L2  L1 in namespaces of its own: a root folder that holds the policy's paths and nothing else,
 //       an empty network, its own System V IPC
 //

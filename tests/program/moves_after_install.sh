@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # `cmake --install` gives a folder that can be moved, and is complete: the program finds its data
-# there and not in the checkout.
+# there and not in the checkout. The target that ./demo builds holds all that is installed.
 # shellcheck source=tests/program/prelude.sh disable=SC1091
 source "$(dirname "$0")/prelude.sh" "$@"
 build=$4
@@ -14,4 +14,10 @@ for file in share/doc/warpsmith/LICENSE share/warpsmith/docs/architecture.md \
   share/warpsmith/skills/warpsmith/SKILL.md \
   share/bash-completion/completions/warpsmith; do
   [[ -s moved/$file ]] || expected "$file in the installation"
+done
+
+commands=$(ninja -C "$build" -t commands product)
+for command in "-o bin/warpsmith" "-o lib/libwarpsmith_gemm.so" "completion bash" "completion zsh" \
+  "completion fish"; do
+  [[ $commands == *"$command"* ]] || expected "'$command' among what builds the target product"
 done

@@ -1,8 +1,8 @@
 // Carries out a ResolvedPlan: what the judge times, captures and audits, and what the tuner ships.
 //
 //   prepared = PreparedPlan::Prepare(plan, module)     once: attributes, workspaces, tables
-//   bound    = prepared.Bind({{"A", a, bytes}, ...})   once per set of addresses: arguments, tensor
-//   maps bound.Execute(stream)                              as often as wanted; can be captured
+//   bound    = prepared.Bind({{"A", a, bytes}, ...})   once per set of addresses: arguments, maps
+//   bound.Execute(stream)                              as often as wanted; can be captured
 #ifndef WARPSMITH_CUDA_PLAN_PREPARED_PLAN_H_
 #define WARPSMITH_CUDA_PLAN_PREPARED_PLAN_H_
 

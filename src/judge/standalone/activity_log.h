@@ -42,9 +42,9 @@ struct ActivityLog {
   std::vector<ActivityRecord> records;  // in order of start
 };
 
-// {"version":1,"tracer":...,"stream":7,"calls":[[begin,returned,idle],...],"records":[{...},...]},
-// or
-// {"version":1,"absent":"why"}.
+// Either of:
+//   {"version":1,"tracer":...,"stream":7,"calls":[[begin,returned,idle],...],"records":[{...},...]}
+//   {"version":1,"absent":"why"}
 std::string ActivityLogToText(const ActivityLog& log);
 // Limits: 1,048,576 records, 65,536 calls, names of 64 KiB.
 Result<ActivityLog> ActivityLogFromText(std::string_view source, std::string_view text);

@@ -1,6 +1,6 @@
-// The hidden subcommand `warpsmith internal-solo DIR [--runs N] [--profile-window] [--activity
-// FILE]
-// [--gpu UUID]`: one candidate in a process of its own, for tools that watch processes.
+// The hidden subcommand that runs one candidate in a process of its own, for tools that watch
+// processes:
+//   warpsmith internal-solo DIR [--runs N] [--profile-window] [--activity FILE] [--gpu UUID]
 //
 // Prints nothing but errors (stderr). The exit status is that of util/error.h: 0 when all runs came
 // to their end, in which case DIR/finished was written last.
