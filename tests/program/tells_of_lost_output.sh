@@ -38,10 +38,10 @@ full hgemm catalogue check c.csv
 full hgemm tune --shapes 64x64x64 --device recorded --budget evals=4 --store t.db
 full report --store s.db
 full report --store s.db --json
-full report run/64x64x64-TN --store s.db --json
+full report run/64x64x64 --store s.db --json
 full store check s.db
 full task check "$checkout/tasks/saxpy-f32"
 full task check "$checkout/tasks/saxpy-f32" --json
-full export run/64x64x64-TN --store s.db -o exported
+full export run/64x64x64 --store s.db -o exported
 # An error's document is output, too.
 full task check nowhere --json
