@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
 #include <new>
 #include <stdexcept>
+#include <string>
 
 namespace warpsmith::search {
 namespace {
@@ -13,7 +15,7 @@ class ThrowingCompiler : public Compiler {
   Result<CompileOutcome> Compile(const Candidate& candidate, const std::string&) override {
     if (candidate.entry == "large") throw std::bad_alloc();
     if (candidate.entry == "strange") throw std::runtime_error("strange");
-    return CompileOutcome(CompileFailure{});
+    return CompileOutcome(CompileFailed{});
   }
 };
 

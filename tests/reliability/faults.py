@@ -395,6 +395,14 @@ def run_class(name: str, program: Path, tries: int, seed: int) -> tuple[int, int
     return done, failures
 
 
+def write_rows(path: Path, rows: list[list]) -> None:
+    with path.open("w", newline="") as file:
+        file.write("# made by tests/reliability/faults.py, on a machine without a GPU\n")
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(["class", "tries", "failures", "command", "commit"])
+        writer.writerows(rows)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("program", type=Path)
@@ -411,12 +419,8 @@ def main() -> int:
         print(f"{name}: {failures} of {tries} failed", flush=True)
         command = f"tests/reliability/faults.py --only {name} --tries {tries} --seed {options.seed}"
         rows.append([name, tries, failures, command, commit])
-    if options.csv:
-        with options.csv.open("w", newline="") as file:
-            file.write("# made by tests/reliability/faults.py, on a machine without a GPU\n")
-            writer = csv.writer(file, lineterminator="\n")
-            writer.writerow(["class", "tries", "failures", "command", "commit"])
-            writer.writerows(rows)
+        if options.csv:  # after each class, so that an interrupted call keeps what it found
+            write_rows(options.csv, rows)
     return 1 if any(row[2] for row in rows) else 0
 
 
