@@ -10,13 +10,13 @@ exit status is 0. The classes, each of which needs no GPU:
   kill-tune      SIGKILL of a replayed tuning at a random instant, then --resume: the same report
   kill-agent     the same of a replayed run of the agent
   kill-merge     SIGKILL of a merge of knowledge bases, then again: the same base
-  stop-worker    SIGSTOP of a tuning beyond its lease; another goes on, then the first wakes up
+  stop-worker    SIGSTOP of a tuning beyond its lease; another goes on, then the first wakes up (one
+                 that was stopped while it held the store's lock is woken up alone)
   full-disk      a limit on the size of files while tuning, then --resume without it
   full-stdout    commands whose output goes to /dev/full: status 74
   flip-store     one bit of a store flipped: the same report, or an error
-  mutate-FORMAT  a recording, catalogue, knowledge text, candidate, task, comparison or bundle
-                 changed at random: refused, or read without a crash; where the format has a digest
-                 the answer does not change
+  mutate-FORMAT  a recording, catalogue, knowledge text or task changed at random: refused, or read
+                 without a crash; but for the task, which has no digest, the answer does not change
 
 With --csv one row a class is written: class, tries, failures, command, commit.
 """
