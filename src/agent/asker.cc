@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "base/caught.h"
 #include "base/display_text.h"
 #include "base/interrupt.h"
 #include "base/json_reader.h"
@@ -86,7 +87,7 @@ class Calls {
     while (true) {
       const size_t at = next_++;
       if (at >= indices_.size()) break;
-      Result<ChatReply> reply = call_(indices_[at]);
+      Result<ChatReply> reply = Caught([&] { return call_(indices_[at]); });
       const std::lock_guard lock(mutex_);
       ended_.emplace_back(indices_[at], std::move(reply));
       changed_.notify_one();

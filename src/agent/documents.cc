@@ -8,7 +8,7 @@
 
 #include "agent/prompts/reply_text.h"
 #include "base/display_text.h"
-#include "base/file.h"
+#include "base/foreign_file.h"
 #include "base/utf8.h"
 
 namespace warpsmith::agent {
@@ -46,10 +46,7 @@ Result<std::vector<fs::path>> FilesIn(const fs::path& folder) {
 
 // Nullopt: too large, no UTF-8, or not to be read.
 std::optional<std::string> TextIn(const fs::path& path) {
-  std::error_code error;
-  const auto bytes = fs::file_size(path, error);
-  if (error || bytes > kMaxDocumentBytes) return std::nullopt;
-  Result<std::string> text = ReadFile(path);
+  Result<std::string> text = ReadRegularFile(path, kMaxDocumentBytes);
   if (!text.ok() || !IsUtf8(*text)) return std::nullopt;
   return std::move(text).value();
 }

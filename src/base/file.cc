@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -96,9 +97,14 @@ Result<std::string> ReadFile(const fs::path& path) {
   const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (file.number() < 0) return ReadError(path, errno);
   struct stat status {};
+  if (fstat(file.number(), &status) != 0) return ReadError(path, errno);
+  // A device may have no end; files and pipes that the user named are read.
+  const bool is_null = S_ISCHR(status.st_mode) && status.st_rdev == makedev(1, 3);  // /dev/null
+  if (S_ISBLK(status.st_mode) || (S_ISCHR(status.st_mode) && !is_null)) {
+    return Error{ErrorCode::kBadInput, "reading " + path.string() + ": it is a device", ""};
+  }
   std::string contents;
-  if (fstat(file.number(), &status) == 0 && S_ISREG(status.st_mode) &&
-      static_cast<size_t>(status.st_size) <= kMaxReadBytes) {
+  if (S_ISREG(status.st_mode) && static_cast<size_t>(status.st_size) <= kMaxReadBytes) {
     contents.reserve(static_cast<size_t>(status.st_size) + 1);
   }
   size_t size = 0;

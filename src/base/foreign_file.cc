@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <deque>
 
 #include "base/spawn.h"
 
@@ -14,6 +15,8 @@ namespace warpsmith {
 namespace {
 
 constexpr size_t kReadBytes = 64 << 10;
+
+constexpr int kFlags = O_RDONLY | O_CLOEXEC | O_NONBLOCK;  // else a pipe would be waited for
 
 Error NotAFile(const std::filesystem::path& path) {
   return {ErrorCode::kBadInput, "reading " + path.string() + ": no regular file", ""};
@@ -26,11 +29,9 @@ Error Failed(const std::filesystem::path& path, int reason) {
           "reading " + path.string() + ": " + std::strerror(reason), ""};
 }
 
-}  // namespace
-
-Result<std::string> ReadForeignFile(const std::filesystem::path& path, size_t most_bytes) {
-  // Without O_NONBLOCK a pipe would be waited for until somebody writes to it.
-  const FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+// The first `most_bytes` of the descriptor's file.
+Result<std::string> ReadOpened(const FileDescriptor& file, const std::filesystem::path& path,
+                               size_t most_bytes) {
   if (file.number() < 0) return Failed(path, errno);
   struct stat status {};
   if (fstat(file.number(), &status) != 0) return Failed(path, errno);
@@ -46,6 +47,57 @@ Result<std::string> ReadForeignFile(const std::filesystem::path& path, size_t mo
     if (got == 0) break;
   }
   return contents;
+}
+
+Result<std::string> ReadWhole(const FileDescriptor& file, const std::filesystem::path& path,
+                              size_t most_bytes) {
+  std::string contents = TRY(ReadOpened(file, path, most_bytes + 1));
+  if (contents.size() <= most_bytes) return contents;
+  return Error{ErrorCode::kBadInput,
+               "reading " + path.string() + ": more than " + std::to_string(most_bytes) + " bytes",
+               ""};
+}
+
+}  // namespace
+
+Result<std::string> ReadForeignFile(const std::filesystem::path& path, size_t most_bytes) {
+  return ReadOpened(FileDescriptor(open(path.c_str(), kFlags | O_NOFOLLOW)), path, most_bytes);
+}
+
+Result<std::string> ReadRegularFile(const std::filesystem::path& path, size_t most_bytes) {
+  const FileDescriptor file(open(path.c_str(), kFlags));
+  if (file.number() < 0 && (errno == EACCES || errno == ENOTDIR)) {
+    return Error{ErrorCode::kNoInput, "reading " + path.string() + ": " + std::strerror(errno), ""};
+  }
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored)) {
+    return Error{ErrorCode::kNoInput, "reading " + path.string() + ": it is a folder", ""};
+  }
+  return ReadWhole(file, path, most_bytes);
+}
+
+Result<std::string> ReadFileInside(const std::filesystem::path& folder,
+                                   const std::filesystem::path& name, size_t most_bytes) {
+  const std::filesystem::path path = folder / name;
+  const std::string shown = folder.empty() ? "." : folder.string();
+  std::deque<FileDescriptor> steps;
+  steps.emplace_back(open(shown.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (steps.back().number() < 0) return Failed(folder, errno);
+  bool is_inside = name.is_relative() && name.has_filename();
+  for (const auto& part : name) is_inside = is_inside && part != "..";
+  if (!is_inside) {
+    return Error{ErrorCode::kBadInput,
+                 "'" + name.string() + "' is no path inside " + folder.string(), ""};
+  }
+  // Step by step, since O_NOFOLLOW looks at a path's last part alone.
+  for (const auto& part : name.parent_path()) {
+    constexpr int kFolderFlags = O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW;
+    steps.emplace_back(openat(steps.back().number(), part.c_str(), kFolderFlags));
+    if (steps.back().number() < 0) return errno == ENOTDIR ? NotAFile(path) : Failed(path, errno);
+  }
+  return ReadWhole(
+      FileDescriptor(openat(steps.back().number(), name.filename().c_str(), kFlags | O_NOFOLLOW)),
+      path, most_bytes);
 }
 
 }  // namespace warpsmith

@@ -46,5 +46,36 @@ TEST_F(ForeignFile, ReadsNothingElseAndWaitsForNothing) {
   EXPECT_EQ(CodeOf("absent"), ErrorCode::kNoInput);
 }
 
+TEST_F(ForeignFile, IsReadWholeOrNotAtAll) {
+  ASSERT_TRUE(WriteFileAtomic(At("file"), "text").ok());
+  fs::create_symlink(At("file"), At("link"));
+  fs::create_symlink("/dev/zero", At("endless"));
+  ASSERT_EQ(mkfifo(At("pipe").c_str(), 0600), 0);
+  EXPECT_EQ(ReadRegularFile(At("file"), 4).value(), "text");
+  EXPECT_EQ(ReadRegularFile(At("link"), 4).value(), "text");
+  EXPECT_EQ(ReadRegularFile(At("file"), 3).error().code, ErrorCode::kBadInput);
+  EXPECT_EQ(ReadRegularFile(At("endless"), 100).error().code, ErrorCode::kBadInput);
+  EXPECT_EQ(ReadRegularFile(At("pipe"), 100).error().code, ErrorCode::kBadInput);
+  EXPECT_EQ(ReadRegularFile(At("absent"), 100).error().code, ErrorCode::kNoInput);
+}
+
+TEST_F(ForeignFile, OfAFolderLiesInIt) {
+  fs::create_directories(At("inside/images"));
+  ASSERT_TRUE(WriteFileAtomic(At("outside"), "secret").ok());
+  ASSERT_TRUE(WriteFileAtomic(At("inside/images/one"), "image").ok());
+  fs::create_symlink("..", At("inside/up"));
+  fs::create_symlink("../outside", At("inside/link"));
+  ASSERT_EQ(mkfifo(At("inside/pipe").c_str(), 0600), 0);
+  const auto read = [&](const fs::path& name) { return ReadFileInside(At("inside"), name, 100); };
+  EXPECT_EQ(read("images/one").value(), "image");
+  for (const fs::path& name : {fs::path("../outside"), At("outside"), fs::path("up/outside"),
+                               fs::path("images/../../outside"), fs::path("link"), fs::path("pipe"),
+                               fs::path("images"), fs::path(""), fs::path("images/one/two")}) {
+    ASSERT_FALSE(read(name).ok()) << name;
+    EXPECT_EQ(read(name).error().code, ErrorCode::kBadInput) << name;
+  }
+  EXPECT_EQ(read("images/two").error().code, ErrorCode::kNoInput);
+}
+
 }  // namespace
 }  // namespace warpsmith

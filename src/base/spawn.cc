@@ -19,6 +19,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/caught.h"
 #include "base/find_program.h"
 
 namespace warpsmith {
@@ -202,7 +203,7 @@ class Spawner {
     std::unique_lock lock(mutex_);
     while (true) {
       changed_.wait(lock, [&] { return request_ != nullptr; });
-      result_.emplace(Spawn(*std::exchange(request_, nullptr)));
+      result_.emplace(Caught([this] { return Spawn(*std::exchange(request_, nullptr)); }));
       changed_.notify_all();
     }
   }

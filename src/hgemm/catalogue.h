@@ -91,6 +91,9 @@ Result<Catalogue> ParseCatalogue(std::string_view source, std::string_view text)
 
 // What ParseCatalogue reads. kBadInput where a text of a row would break the format.
 Result<std::string> ToText(const Catalogue& catalogue);
+// SHA-256 of ToText without the line that tells of the others: comparisons name their catalogue by
+// it, since notes and the order of rows do not matter to it. kBadInput as there.
+Result<std::string> CatalogueHash(const Catalogue& catalogue);
 std::string RowText(const CatalogueRow& row);  // its line there, without the line's end
 // With as many digits as a row of the text has, so that what is chosen by them is chosen by what is
 // read back.

@@ -14,6 +14,13 @@ using ::testing::HasSubstr;
 
 std::string TextOf(const std::vector<CatalogueRow>& rows) { return ToText({rows}).value(); }
 
+// As catalogues were written that do not tell how many rows they have; so one may be edited.
+std::string OpenTextOf(const std::vector<CatalogueRow>& rows) {
+  std::string text = TextOf(rows);
+  const size_t second = text.find('\n') + 1;
+  return text.erase(second, text.find('\n', second) + 1 - second);
+}
+
 std::string ErrorOf(const std::string& text) {
   const auto parsed = ParseCatalogue("c.csv", text);
   return parsed.ok() ? "" : parsed.error().message;
@@ -38,8 +45,18 @@ TEST(CatalogueTest, WritesRowsInOrderOfTheirShapes) {
   EXPECT_LT(text.find("\n64,128"), text.find("\n1024,128"));
 }
 
+TEST(CatalogueTest, RefusesWhatWasCutAtTheEndOfALine) {
+  const std::string text = TextOf({SampleRow(64, 1.5), SampleRow(128, 0.9)});
+  for (size_t end = text.find('\n'); end + 1 < text.size(); end = text.find('\n', end + 1)) {
+    EXPECT_NE(ErrorOf(text.substr(0, end + 1)), "") << text.substr(0, end + 1);
+  }
+  EXPECT_THAT(ErrorOf(With(text, "\n64,128", "\n64,192")), HasSubstr("not what was written"));
+  EXPECT_EQ(ErrorOf(text + "# a remark\n"), "");
+  EXPECT_EQ(ErrorOf(OpenTextOf({SampleRow(64, 1.5)})), "");
+}
+
 TEST(CatalogueTest, NamesLineAndFieldOfWhatIsWrong) {
-  const std::string good = TextOf({SampleRow(64, 1.5)});
+  const std::string good = OpenTextOf({SampleRow(64, 1.5)});
   EXPECT_THAT(ErrorOf(""), HasSubstr("c.csv:1: not a catalogue"));
   EXPECT_THAT(ErrorOf("{\"schema\": 1}"), HasSubstr("not a catalogue"));
   EXPECT_THAT(ErrorOf(With(good, "\n64,", "\n0,")), HasSubstr("c.csv:3: m: expected 1 to"));

@@ -5,6 +5,7 @@
 #include <tuple>
 #include <utility>
 
+#include "base/sha256.h"
 #include "hgemm/catalogue.h"
 #include "hgemm/cells.h"
 
@@ -155,6 +156,23 @@ std::string Header() {
   return header;
 }
 
+// A line before the header tells of header and rows, comments left out, so that a text that was cut at a
+// line's end is no smaller catalogue. Catalogues without it are read, too.
+constexpr std::string_view kWholeBetween = " rows, sha256 ";
+
+std::string WholeText(size_t rows, const std::string& lines) {
+  return "# " + std::to_string(rows) + std::string(kWholeBetween) + Sha256Hex(lines);
+}
+
+Status CheckIsWhole(std::string_view source, std::string_view whole, size_t rows,
+                    const std::string& lines) {
+  if (whole.empty() || whole == WholeText(rows, lines)) return {};
+  return Error{ErrorCode::kBadInput,
+               std::string(source) + " is not what was written: it has " + std::to_string(rows) +
+                   " rows, and says of itself: " + Quoted(whole),
+               "if you changed it, remove that line; else make it or fetch it again"};
+}
+
 std::string NumberText(const char* format, double value) {
   char text[32];
   std::snprintf(text, sizeof text, format, value);
@@ -166,6 +184,17 @@ std::string ResultText(const CatalogueResult& result) {
          NumberText("%.5g", result.kernel_us) + " " + NumberText("%.5g", result.baseline_us) + " " +
          NumberText("%.4f", result.ratio) + " " + NumberText("%.4f", result.interval.lo) + " " +
          NumberText("%.4f", result.interval.hi);
+}
+
+// The header and every row, in the order of their keys.
+std::string LinesOf(const Catalogue& catalogue) {
+  std::vector<const CatalogueRow*> rows;
+  for (const CatalogueRow& row : catalogue.rows) rows.push_back(&row);
+  std::stable_sort(rows.begin(), rows.end(),
+                   [](const auto* a, const auto* b) { return KeyOf(*a) < KeyOf(*b); });
+  std::string lines = Header() + "\n";
+  for (const CatalogueRow* row : rows) lines += RowText(*row) + "\n";
+  return lines;
 }
 
 }  // namespace
@@ -202,6 +231,8 @@ Result<Catalogue> ParseCatalogue(std::string_view source, std::string_view text)
   Catalogue catalogue;
   Place place{source, 0};
   bool has_header = false;
+  std::string_view whole;  // the line that tells of the others
+  std::string lines;       // header and rows
   while (!text.empty() || place.line == 0) {
     const size_t end = text.find('\n');
     std::string_view line = text.substr(0, end);
@@ -210,14 +241,19 @@ Result<Catalogue> ParseCatalogue(std::string_view source, std::string_view text)
     if (++place.line == 1) {
       TRY(CheckFirstLine(kCatalogueFirstLine, place, line));
     } else if (line.empty() || line.starts_with('#')) {
+      if (!has_header && line.find(kWholeBetween) != line.npos) whole = line;
       continue;
     } else if (!has_header) {
       if (line != Header()) return BadCatalogue(place, "expected the header '" + Header() + "'");
       has_header = true;
+      lines += std::string(line) + "\n";
     } else {
+      lines += std::string(line) + "\n";
       catalogue.rows.push_back(TRY(RowOf(place, line)));
     }
   }
+  if (!has_header) return BadCatalogue(place, "it ends before the header '" + Header() + "'");
+  TRY(CheckIsWhole(source, whole, catalogue.rows.size(), lines));
   std::stable_sort(catalogue.rows.begin(), catalogue.rows.end(),
                    [](const auto& a, const auto& b) { return KeyOf(a) < KeyOf(b); });
   for (size_t i = 1; i < catalogue.rows.size(); ++i) {
@@ -246,13 +282,15 @@ std::string RowText(const CatalogueRow& row) {
   return line;
 }
 
+Result<std::string> CatalogueHash(const Catalogue& catalogue) {
+  TRY(ToText(catalogue));
+  return Sha256Hex(kCatalogueFirstLine.Text() + "\n" + LinesOf(catalogue));
+}
+
 Result<std::string> ToText(const Catalogue& catalogue) {
-  std::vector<const CatalogueRow*> rows;
-  for (const CatalogueRow& row : catalogue.rows) rows.push_back(&row);
-  std::stable_sort(rows.begin(), rows.end(),
-                   [](const auto* a, const auto* b) { return KeyOf(*a) < KeyOf(*b); });
-  std::string text = kCatalogueFirstLine.Text() + "\n" + Header() + "\n";
-  for (const CatalogueRow* row : rows) text += RowText(*row) + "\n";
+  const std::string lines = LinesOf(catalogue);
+  std::string text =
+      kCatalogueFirstLine.Text() + "\n" + WholeText(catalogue.rows.size(), lines) + "\n" + lines;
   TRY(ParseCatalogue("the catalogue", text));
   return text;
 }

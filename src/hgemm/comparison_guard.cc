@@ -2,7 +2,6 @@
 
 #include <utility>
 
-#include "base/sha256.h"
 #include "hgemm/built_kernels.h"
 
 namespace warpsmith::hgemm {
@@ -88,10 +87,6 @@ void Decide(const ShapeComparison& shape, const ComparisonSession& session,
 }
 
 }  // namespace
-
-Result<std::string> CatalogueHash(const Catalogue& catalogue) {
-  return Sha256Hex(TRY(ToText(catalogue)));
-}
 
 Result<GuardedCatalogue> Guard(const Catalogue& catalogue, const ComparisonTable& comparison,
                                Uncompared uncompared, const BarIsOwn& bar_is_own) {

@@ -11,10 +11,6 @@
 
 namespace warpsmith::hgemm {
 
-// SHA-256 of what ToText makes of it: notes and the order of rows do not matter. kBadInput as
-// there.
-Result<std::string> CatalogueHash(const Catalogue& catalogue);
-
 struct GuardedCatalogue {
   Catalogue catalogue;
   int decided = 0;         // rows whose choice a comparison made

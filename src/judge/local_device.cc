@@ -8,6 +8,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/caught.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "cuda/driver.h"
@@ -97,7 +98,7 @@ class LocalDevice::Worker {
 
  private:
   void Main(std::promise<Status>& opened) {
-    const Status open = Open();
+    const Status open = Caught([this] { return Open(); });
     opened.set_value(open);
     if (!open.ok()) return;
     while (const std::optional<Work> next = Next()) {
@@ -132,7 +133,7 @@ class LocalDevice::Worker {
 
   void JudgeOne(Oracle& oracle, const Job& job) {
     const double begin = MonotonicSeconds();
-    Result<Verdict> verdict = oracle.Judge(job);
+    Result<Verdict> verdict = Caught([&] { return oracle.Judge(job); });
     Completed completed;
     completed.key = job.key;
     if (verdict.ok()) {
@@ -160,7 +161,7 @@ class LocalDevice::Worker {
   // The oracle's context is gone; a new one may work. If not, everybody who asks is told why.
   void Reopen(const Error& lost) {
     oracle_.reset();
-    Result<std::unique_ptr<Oracle>> again = Oracle::Open(options_);
+    Result<std::unique_ptr<Oracle>> again = Caught([this] { return Oracle::Open(options_); });
     if (again.ok()) {
       oracle_ = std::move(again).value();
       return;

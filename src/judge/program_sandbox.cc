@@ -1,5 +1,7 @@
 #include "judge/program_sandbox.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <string_view>
@@ -7,7 +9,6 @@
 
 #include "cuda/library.h"
 #include "judge/audit/library_names.h"
-#include "sandbox/sandbox.h"
 
 namespace warpsmith::judge {
 namespace {
@@ -43,10 +44,23 @@ sandbox::Policy PolicyOf(const PeerStart& command, int socket) {
   for (const fs::path& folder : ToolkitFolders()) policy.executable.push_back(folder);
   policy.hidden = command.hidden;
   policy.descriptors = {socket};
+  policy.limits = ProgramLimits();
   return policy;
 }
 
 }  // namespace
+
+sandbox::Limits ProgramLimits() {
+  // At L1 the user's other processes count, too, and compilers come and go with every core.
+  constexpr int64_t kMostThreads = 2048, kMostOpenFiles = 1024;
+  constexpr int64_t kMostFileBytes = int64_t{64} << 20;
+  sandbox::Limits limits;
+  limits.processes = kMostThreads;
+  limits.open_files = kMostOpenFiles;
+  limits.file_bytes = kMostFileBytes;
+  limits.data_bytes = int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGESIZE) / 2;
+  return limits;
+}
 
 Result<std::string> EnterProgramSandbox(const PeerStart& command, int socket) {
   if (LevelOf(command.sandbox) == sandbox::Level::kNone) {

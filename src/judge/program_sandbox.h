@@ -7,11 +7,16 @@
 
 #include "base/result.h"
 #include "judge/peer_wire.h"
+#include "sandbox/sandbox.h"
 
 namespace warpsmith::judge {
 
 // Before CUDA is opened. The level reached ("L1"); `socket` stays open.
 Result<std::string> EnterProgramSandbox(const PeerStart& command, int socket);
+
+// Threads, descriptors, the size of a file (a memfd is one, too), private memory: far more than
+// CUDA and an honest host program take, far less than would harm the machine.
+sandbox::Limits ProgramLimits();
 
 // Patterns of the libraries that compute for others, without those that a task allows ("cublas").
 std::vector<std::string> HiddenLibraries(const std::vector<std::string>& allow);

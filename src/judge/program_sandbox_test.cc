@@ -30,5 +30,17 @@ TEST(HiddenLibraries, AreNotThoseThatTheTaskAllows) {
   EXPECT_THAT(HiddenLibraries({"cusparse"}), Contains("libcublas*"));
 }
 
+// What each limit stops is tested in src/sandbox.
+TEST(ProgramLimits, BoundWhatAProgramMayTake) {
+  const sandbox::Limits limits = ProgramLimits();
+  EXPECT_GT(limits.processes, 0);
+  EXPECT_LE(limits.processes, 4096);
+  EXPECT_GT(limits.open_files, 0);
+  EXPECT_LE(limits.open_files, 4096);
+  EXPECT_GT(limits.file_bytes, 0);
+  EXPECT_LE(limits.file_bytes, 1 << 30);
+  EXPECT_GT(limits.data_bytes, 1 << 30);
+}
+
 }  // namespace
 }  // namespace warpsmith::judge

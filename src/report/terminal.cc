@@ -83,9 +83,9 @@ std::string HeadlineNames(const RunReport& report) {
 
 std::string TallyLine(const RunReport& report) {
   const Tally tally = TallyOf(report, std::nullopt);
-  std::string line =
-      fmt::format("{}: {} faster, {} the same, {} slower, {} not shown", HeadlineNames(report),
-                  tally.faster, tally.same, tally.slower, tally.not_shown);
+  std::string line = fmt::format("{}: {} faster, {} the same, {} slower, {} not shown",
+                                 Printable(HeadlineNames(report)), tally.faster, tally.same,
+                                 tally.slower, tally.not_shown);
   if (tally.nothing_passed > 0) line += fmt::format(", {} without a result", tally.nothing_passed);
   if (tally.geomean_ratio > 0) line += fmt::format("; geomean ratio {:.3f}", tally.geomean_ratio);
   return line + "\n";

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -102,9 +103,10 @@ void AddOwnProcessOnly(const FilterOptions& options, Table* table) {
         SYS_sched_setattr, SYS_migrate_pages, SYS_move_pages}) {
     table->push_back({call, EPERM, {Is(0, own)}});
   }
-  for (const long call : {SYS_setpriority, SYS_ioprio_set}) {
-    table->push_back({call, EPERM, {Is(1, own)}});
-  }
+  // Of a process alone: of a group or a user they would change every other one too, and 0 is ours.
+  constexpr uint32_t kIoprioWhoProcess = 1;
+  table->push_back({SYS_setpriority, EPERM, {Is(0, {PRIO_PROCESS}), Is(1, own)}});
+  table->push_back({SYS_ioprio_set, EPERM, {Is(0, {kIoprioWhoProcess}), Is(1, own)}});
   // So that it dies with its parent, and nobody of its user can look into it.
   table->push_back(
       {SYS_prctl, EPERM, {IsNot(0, {PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_PTRACER})}});

@@ -82,7 +82,6 @@ void AllowGpu(Policy* policy) {
   policy->readable.insert(policy->readable.end(), capabilities.begin(), capabilities.end());
   // libcuda names its threads by /proc/self/task/<id>/comm, and does not start without.
   policy->writable.emplace_back("/proc/self/task");
-  policy->dumpable = true;
   policy->readable.insert(policy->readable.end(), std::begin(kGpuFacts), std::end(kGpuFacts));
 }
 

@@ -154,8 +154,9 @@ int64_t ThreadsOfThisUser() {
   return threads;
 }
 
+void DieFirst() { std::ofstream("/proc/self/oom_score_adj") << 1000; }
+
 Status SetLimits(const Limits& limits, int64_t threads_already) {
-  std::ofstream("/proc/self/oom_score_adj") << 1000;
   TRY(Limit(RLIMIT_CORE, 0, "core dumps"));
   TRY(Limit(RLIMIT_RTPRIO, 0, "real-time priority"));
   if (limits.address_space_bytes > 0) {

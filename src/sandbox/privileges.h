@@ -27,7 +27,9 @@ Status SetDumpable(bool dumpable);
 // The kernel counts threads against the user, wherever they run, and anew in a user namespace.
 int64_t ThreadsOfThisUser();
 
-// Also makes the process the first that the kernel ends when memory runs out.
+// When memory runs out. Also while still root: what root has set, nobody without capabilities lowers.
+void DieFirst();
+
 Status SetLimits(const Limits& limits, int64_t threads_already);
 
 }  // namespace warpsmith::sandbox

@@ -100,6 +100,7 @@ Result<bool> LockDown(const Policy& policy, const Entrance& entrance, Reached* r
     reached->absent.push_back("L1: still root, though without capabilities: " + still_root);
   }
   TRY(SetDumpable(true));  // a change of identity ends it, and /proc/self is not ours without
+  DieFirst();
   TRY(DropCapabilities());
   TRY(RefuseNewPrivileges());
   TRY(SetLimits(policy.limits, entrance.counted_apart() ? 1 : ThreadsOfThisUser()));
@@ -148,6 +149,7 @@ Result<Reached> Enter(const Policy& policy) {
   if (policy.wanted == Level::kNone) return reached;
   TRY(OnlyThread());
   TRY(CleanDescriptors(policy.descriptors));
+  DieFirst();
   Entrance entrance(policy);
   TRY(entrance.Pass());
   reached.absent = entrance.absent;

@@ -49,13 +49,16 @@ struct Policy {
   std::filesystem::path working_folder = "/";
   bool network = false;
   bool allow_processes = false;  // fork and exec: for compilers, never for candidates
-  bool dumpable = false;         // may write to its own /proc/self, and be traced by its user
+  // May write to its own /proc/self, and be traced by its user. Without, the files there are root's
+  // but for the threads' names: none of them takes back that it dies first when memory runs out.
+  bool dumpable = false;
   Limits limits;
 };
 
 // What loading shared libraries takes: the library folders and the loader's cache.
 void AllowLibraries(Policy* policy);
-// What CUDA takes: the device nodes, what it reads in /proc and /sys, and to name its threads.
+// What CUDA takes: the device nodes, what it reads in /proc and /sys, and to name its threads. To
+// be dumpable it does not take (driver 580).
 void AllowGpu(Policy* policy);
 
 struct Reached {

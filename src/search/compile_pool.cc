@@ -1,4 +1,5 @@
 #include "search/compile_pool.h"
+#include "base/caught.h"
 
 #include <algorithm>
 #include <utility>
@@ -46,7 +47,8 @@ void CompilePool::Serve() {
     Work work = std::move(queue_.front());
     queue_.pop_front();
     lock.unlock();
-    Result<CompileOutcome> outcome = compiler_.Compile(work.candidate, architecture_);
+    Result<CompileOutcome> outcome =
+        Caught([&] { return compiler_.Compile(work.candidate, architecture_); });
     lock.lock();
     done_.push_back({std::move(work.key), std::move(outcome)});
     work_done_.notify_one();

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/compression.h"
 #include "base/file.h"
+#include "base/foreign_file.h"
 #include "base/json_reader.h"
 #include "base/sha256.h"
 #include "core/serialize.h"
@@ -23,6 +24,7 @@ namespace fs = std::filesystem;
 constexpr const char* kManifestFile = "manifest.json";
 constexpr const char* kJobsFile = "jobs.jsonl.zst";
 constexpr size_t kMaxJobsBytes = size_t{1} << 30;
+constexpr size_t kMaxFileBytes = size_t{256} << 20;  // the manifest, an image, the packed jobs
 // Small, so that little is on its way when the run is stopped.
 constexpr size_t kJobsAtOnce = 8;
 
@@ -124,7 +126,7 @@ Error Damaged(const fs::path& path, std::string_view what) {
 Result<std::string> ReadListed(const fs::path& folder, const JsonReader& manifest,
                                const std::string& path) {
   const std::string expected = TRY(manifest.At("sha256").At(path).String());
-  std::string bytes = TRY(ReadFile(folder / path));
+  std::string bytes = TRY(ReadFileInside(folder, path, kMaxFileBytes));
   if (Sha256Hex(bytes) != expected) {
     return Damaged(folder / path, "its contents are not what manifest.json says");
   }
@@ -262,7 +264,8 @@ Status MakeBundle(const fs::path& folder, const BundleContents& contents) {
 
 Result<Bundle> ReadBundle(const fs::path& folder) {
   const std::string name = (folder / kManifestFile).string();
-  const json parsed = TRY(ParseJson(name, TRY(ReadFile(folder / kManifestFile))));
+  const json parsed =
+      TRY(ParseJson(name, TRY(ReadFileInside(folder, kManifestFile, kMaxFileBytes))));
   const JsonReader manifest(name, parsed);
   TRY(CheckVersion(manifest, folder));
   Bundle bundle;

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/foreign_file.h"
 #include "base/json_reader.h"
 #include "core/serialize.h"
 
@@ -9,6 +10,7 @@ namespace warpsmith::store {
 namespace {
 
 constexpr const char* kResultsFile = "results.jsonl";
+constexpr size_t kMaxResultsBytes = size_t{4} << 30;
 
 Result<Completed> CompletedFrom(const JsonReader& line) {
   TRY(line.OnlyFields({"key", "gpu_seconds", "verdict"}));
@@ -24,8 +26,10 @@ Result<Completed> CompletedFrom(const JsonReader& line) {
 Result<std::map<std::string, Completed>> ReadBundleResults(const std::filesystem::path& folder) {
   const std::filesystem::path path = folder / kResultsFile;
   std::map<std::string, Completed> results;
-  if (!std::filesystem::exists(path)) return results;
-  const std::string text = TRY(ReadWholeLines(path));
+  std::error_code ignored;
+  const auto status = std::filesystem::symlink_status(path, ignored);
+  if (status.type() == std::filesystem::file_type::not_found) return results;
+  const std::string text = WholeLines(TRY(ReadFileInside(folder, kResultsFile, kMaxResultsBytes)));
   int number = 0;
   for (size_t at = 0; at < text.size();) {
     const size_t end = text.find('\n', at);
@@ -42,6 +46,7 @@ Result<std::map<std::string, Completed>> ReadBundleResults(const std::filesystem
 Result<BundleResults> BundleResults::Open(const std::filesystem::path& folder) {
   FileLock lock = TRY(FileLock::Acquire(folder / "lock", "bundle " + folder.string(),
                                         std::chrono::milliseconds(0)));
+  TRY(ReadBundleResults(folder));  // what is no file would be waited for, or written elsewhere
   LineJournal journal = TRY(LineJournal::Open(folder / kResultsFile));
   return BundleResults(std::move(lock), std::move(journal));
 }

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <deque>
 
@@ -150,6 +151,44 @@ TEST_F(BundleTest, RefusesAChangedImage) {
   const std::string sha256 = Contents().jobs[0].artifact->image_sha256;
   ASSERT_TRUE(WriteFileAtomic(Folder() / "images" / (sha256 + ".cubin"), "other").ok());
   EXPECT_EQ(ReadBundle(Folder()).error().code, ErrorCode::kBadInput);
+}
+
+// Waited for, a pipe would never end; followed, a link would lead out.
+TEST_F(BundleTest, ReadsNothingButItsFiles) {
+  Make();
+  auto store = OpenStore();
+  const std::string image = "images/" + Contents().jobs[0].artifact->image_sha256 + ".cubin";
+  for (const std::string& name : {std::string("results.jsonl"), std::string("manifest.json"),
+                                  std::string("jobs.jsonl.zst"), image}) {
+    const std::string before = name == "results.jsonl" ? "" : ReadFile(Folder() / name).value();
+    for (const bool is_pipe : {true, false}) {
+      std::filesystem::remove(Folder() / name);
+      if (is_pipe) {
+        ASSERT_EQ(mkfifo((Folder() / name).c_str(), 0600), 0);
+      } else {
+        std::filesystem::create_symlink("/dev/zero", Folder() / name);
+      }
+      const auto taken = TakeBundle(Folder(), *store);
+      ASSERT_FALSE(taken.ok()) << name;
+      EXPECT_EQ(taken.error().code, ErrorCode::kBadInput) << name;
+      EXPECT_FALSE(BundleResults::Open(Folder()).ok() && name == "results.jsonl");
+    }
+    std::filesystem::remove(Folder() / name);
+    ASSERT_TRUE(before.empty() || WriteFileAtomic(Folder() / name, before).ok());
+  }
+  EXPECT_TRUE(TakeBundle(Folder(), *store).ok());
+}
+
+TEST_F(BundleTest, AnImageIsNoPathThatLeadsOut) {
+  const std::string secret = "outside";
+  ASSERT_TRUE(WriteFileAtomic(folder_.path() / "secret.cubin", secret).ok());
+  BundleContents contents = Contents();
+  contents.jobs[0].artifact->image = secret;
+  contents.jobs[0].artifact->image_sha256 = "../../secret";
+  ASSERT_TRUE(MakeBundle(Folder(), contents).ok());
+  const auto bundle = ReadBundle(Folder());
+  ASSERT_FALSE(bundle.ok());
+  EXPECT_EQ(bundle.error().code, ErrorCode::kBadInput);
 }
 
 TEST_F(BundleTest, RefusesAKeyThatIsNotItsContents) {

@@ -1,5 +1,7 @@
 #include "store/database_file.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
 #include <thread>
@@ -64,6 +66,46 @@ Status Configure(Connection& connection, Durability durability) {
                                                                  : "PRAGMA synchronous = NORMAL");
 }
 
+Result<std::unique_ptr<Connection>> OpenAsIs(const std::filesystem::path& path,
+                                             const Schema& schema, Durability durability) {
+  std::unique_ptr<Connection> connection = TRY(Connection::Open(path, kBusyTimeoutMs));
+  TRY(CheckSchema(*connection, schema));
+  TRY(Configure(*connection, durability));
+  TRY(Migrate(*connection, schema, schema.Latest()));
+  return connection;
+}
+
+// Makes the file under another name and gives it its own when it is whole, so that a file of
+// nothing is never the beginning of one: it is the rest of one that was lost.
+Status MakeFile(const std::filesystem::path& path, const Schema& schema) {
+  std::filesystem::path beginning = path;
+  beginning += ".new-" + std::to_string(getpid());
+  std::error_code failure, ignored;
+  std::filesystem::remove(beginning, ignored);
+  TRY(OpenAsIs(beginning, schema, Durability::kPowerLoss));
+  std::filesystem::create_hard_link(beginning, path, failure);
+  // Some file systems have no links; who is first there is the one whose rename comes last.
+  const bool taken = std::filesystem::exists(path, ignored);
+  if (failure && !taken) std::filesystem::rename(beginning, path, failure);
+  std::filesystem::remove(beginning, ignored);
+  if (!failure || taken) return {};
+  return Error{ErrorCode::kIo, "making " + path.string() + ": " + failure.message(),
+               "look at free space and permissions"};
+}
+
+// SQLite takes a file of 0 or 1 byte for a new database.
+Status CheckIsNotCut(const std::filesystem::path& path, const Schema& schema) {
+  constexpr uintmax_t kLeastBytes = 512;  // a page
+  std::error_code failure;
+  const uintmax_t bytes = std::filesystem::file_size(path, failure);
+  if (failure || bytes >= kLeastBytes) return {};
+  const std::string what(schema.what);
+  return Error{ErrorCode::kBadInput,
+               path.string() + " has " + std::to_string(bytes) + " bytes: it is no " + what +
+                   ", and what one held would be lost",
+               "restore it from a copy; to begin a new " + what + ", remove it"};
+}
+
 }  // namespace
 
 Status CheckSchema(Connection& connection, const Schema& schema) {
@@ -93,17 +135,17 @@ Result<std::unique_ptr<Connection>> OpenDatabaseFile(const std::filesystem::path
                                                      const Schema& schema, Durability durability,
                                                      WhenMissing when_missing) {
   std::error_code ignored;
-  if (when_missing == WhenMissing::kRefuse && !std::filesystem::exists(path, ignored)) {
+  const bool exists = std::filesystem::exists(path, ignored);
+  if (when_missing == WhenMissing::kRefuse && !exists) {
     return Error{ErrorCode::kNoInput,
                  "there is no " + std::string(schema.what) + " at " + path.string(),
                  std::string(schema.when_missing)};
   }
   if (path.has_parent_path()) TRY(CreateDirectories(path.parent_path()));
-  std::unique_ptr<Connection> connection = TRY(Connection::Open(path, kBusyTimeoutMs));
-  TRY(CheckSchema(*connection, schema));
-  TRY(Configure(*connection, durability));
-  TRY(Migrate(*connection, schema, schema.Latest()));
-  return connection;
+  if (path == ":memory:") return OpenAsIs(path, schema, durability);
+  if (!exists) TRY(MakeFile(path, schema));
+  TRY(CheckIsNotCut(path, schema));
+  return OpenAsIs(path, schema, durability);
 }
 
 }  // namespace warpsmith::store

@@ -14,12 +14,7 @@
 namespace warpsmith::store {
 namespace {
 
-Error Damaged(const Connection& connection, std::string_view what) {
-  return {ErrorCode::kBadInput,
-          "store " + connection.path().string() + ": " + std::string(what) + " is missing",
-          "the file is damaged; restore it from a copy"};
-}
-
+constexpr std::string_view kMissing = "is missing";
 // The id of the row that `find` selects by one text; added by `insert` if there is none.
 Result<int64_t> Intern(Connection& connection, const char* find, const char* insert,
                        std::string_view label, std::string_view body) {
@@ -89,17 +84,24 @@ struct VerdictTexts {
   std::string digest;
 };
 
+// Of what is stored, not of what it means: a verdict of an older program keeps its digest.
+std::string DigestOf(const VerdictTexts& texts) {
+  std::string everything = texts.body;
+  for (size_t i = 0; i < texts.contenders.size(); ++i) {
+    everything += texts.contenders[i].timing.name + '\0' + texts.samples[i];
+  }
+  return Sha256Hex(everything);
+}
+
 VerdictTexts TextsOf(const Verdict& verdict) {
   VerdictParts parts = TakeApart(verdict);
   VerdictTexts texts;
   texts.body = ToJson(parts.body).dump();
   texts.contenders = std::move(parts.contenders);
-  std::string everything = texts.body;
   for (const Contender& contender : texts.contenders) {
     texts.samples.push_back(PackSamples(contender.timing.samples));
-    everything += contender.timing.name + '\0' + texts.samples.back();
   }
-  texts.digest = Sha256Hex(everything);
+  texts.digest = DigestOf(texts);
   return texts;
 }
 
@@ -158,27 +160,28 @@ Status InsertVerdict(Connection& connection, const VerdictRow& row, const Verdic
   return insert.Run();
 }
 
-// The JSON text that `sql` selects by id, as `From` reads it.
+// The JSON text that `sql` selects by id, and whether its row is what was written, as `from` reads
+// it.
 template <typename T>
 Result<T> ReadBody(Connection& connection, const char* sql, int64_t id, std::string_view what,
                    Result<T> (*from)(const JsonReader&)) {
   Statement statement = connection.Prepare(sql);
-  const std::string place =
-      connection.path().string() + ": " + std::string(what) + " " + std::to_string(id);
-  if (!TRY(statement.Bind(id).Next())) return Damaged(connection, place);
+  const std::string name = std::string(what) + " " + std::to_string(id);
+  if (!TRY(statement.Bind(id).Next())) return Damaged(connection, name, kMissing);
+  if (statement.Int(1) != 1) return Damaged(connection, name, kChanged);
+  const std::string place = connection.path().string() + ": " + name;
   const nlohmann::json json = TRY(ParseJson(place, statement.TextView(0)));
   return from(JsonReader(place, json));
 }
 
-Result<std::vector<Contender>> ReadContenders(Connection& connection, int64_t verdict) {
+// Adds the verdict's contenders and their packed samples to `texts`.
+Status ReadContenders(Connection& connection, int64_t verdict, VerdictTexts& texts) {
   Statement statement = connection.Prepare(
       "SELECT workload_index, mode_index, contender_index, mode, contender, median_us, lo_us, "
-      "hi_us, samples FROM measurement WHERE verdict = ? "
+      "hi_us, samples, row_digest = expected FROM checked_measurement WHERE verdict = ? "
       "ORDER BY workload_index, mode_index, contender_index");
   statement.Bind(verdict);
-  const std::string place =
-      connection.path().string() + ": measurement of verdict " + std::to_string(verdict);
-  std::vector<Contender> contenders;
+  const std::string name = "measurement of verdict " + std::to_string(verdict);
   while (TRY(statement.Next())) {
     Contender contender{static_cast<int>(statement.Int(0)),
                         static_cast<int>(statement.Int(1)),
@@ -188,10 +191,13 @@ Result<std::vector<Contender>> ReadContenders(Connection& connection, int64_t ve
     contender.timing.name = statement.Text(4);
     contender.timing.median_us = statement.Real(5);
     contender.timing.interval_us = {statement.Real(6), statement.Real(7)};
-    contender.timing.samples = TRY(UnpackSamples(place, statement.TextView(8)));
-    contenders.push_back(std::move(contender));
+    if (statement.Int(9) != 1) return Damaged(connection, name, kChanged);
+    texts.samples.push_back(statement.Text(8));
+    contender.timing.samples =
+        TRY(UnpackSamples(connection.path().string() + ": " + name, texts.samples.back()));
+    texts.contenders.push_back(std::move(contender));
   }
-  return contenders;
+  return {};
 }
 
 Result<std::string> ReadSource(Connection& connection, const std::string& sha256,
@@ -199,14 +205,29 @@ Result<std::string> ReadSource(Connection& connection, const std::string& sha256
   const auto found = sources.find(sha256);
   if (found != sources.end()) return found->second;
   Statement statement = connection.Prepare("SELECT text FROM source WHERE sha256 = ?");
-  if (!TRY(statement.Bind(sha256).Next())) return Damaged(connection, "source " + sha256);
+  const std::string name = "source " + sha256;
+  if (!TRY(statement.Bind(sha256).Next())) return Damaged(connection, name, kMissing);
   std::string text =
-      TRY(Decompress(connection.path().string() + ": source " + sha256, statement.TextView(0)));
+      TRY(Decompress(connection.path().string() + ": " + name, statement.TextView(0)));
+  if (Sha256Hex(text) != sha256) return Damaged(connection, name, kChanged);
   sources.emplace(sha256, text);
   return text;
 }
 
 }  // namespace
+
+Error Damaged(const Connection& connection, std::string_view what, std::string_view how) {
+  return {ErrorCode::kBadInput,
+          "store " + connection.path().string() + " is damaged: " + std::string(what) + " " +
+              std::string(how),
+          "restore it from a copy, or 'warpsmith store repair' keeps what is sound"};
+}
+
+Status CheckTable(Connection& connection, const std::string& table) {
+  Statement check = connection.Prepare(("PRAGMA quick_check(" + table + ")").c_str());
+  if (!TRY(check.Next()) || check.TextView(0) == "ok") return {};
+  return Damaged(connection, "table " + table + ":", check.TextView(0));
+}
 
 Result<Subject> AddSubject(Connection& connection, const Task& task, const Workload& workload,
                            const Protocol& protocol, const DeviceInfo& device) {
@@ -256,38 +277,56 @@ Result<AddedVerdict> AddVerdict(Connection& connection, const VerdictRow& row,
 }
 
 Result<DeviceInfo> ReadDevice(Connection& connection, int64_t id) {
-  return ReadBody<DeviceInfo>(connection, "SELECT info FROM device WHERE id = ?", id, "device",
-                              DeviceInfoFrom);
+  return ReadBody<DeviceInfo>(connection,
+                              "SELECT info, row_digest = expected FROM checked_device WHERE id = ?",
+                              id, "device", DeviceInfoFrom);
 }
 
 Result<Task> ReadTask(Connection& connection, int64_t id) {
-  return ReadBody<Task>(connection, "SELECT body FROM task WHERE id = ?", id, "task", TaskFrom);
+  return ReadBody<Task>(connection,
+                        "SELECT body, row_digest = expected FROM checked_task WHERE id = ?", id,
+                        "task", TaskFrom);
 }
 
 Result<Workload> ReadWorkload(Connection& connection, int64_t id) {
-  return ReadBody<Workload>(connection, "SELECT body FROM workload WHERE id = ?", id, "workload",
-                            WorkloadFrom);
+  return ReadBody<Workload>(connection,
+                            "SELECT body, row_digest = expected FROM checked_workload WHERE id = ?",
+                            id, "workload", WorkloadFrom);
 }
 
 Result<Protocol> ReadProtocol(Connection& connection, int64_t id) {
-  return ReadBody<Protocol>(connection, "SELECT body FROM protocol WHERE id = ?", id, "protocol",
-                            ProtocolFrom);
+  return ReadBody<Protocol>(connection,
+                            "SELECT body, row_digest = expected FROM checked_protocol WHERE id = ?",
+                            id, "protocol", ProtocolFrom);
 }
 
 Result<Verdict> ReadVerdict(Connection& connection, int64_t id) {
+  const std::string name = "verdict " + std::to_string(id);
+  const std::string place = connection.path().string() + ": " + name;
+  Statement find = connection.Prepare(
+      "SELECT body, digest, row_digest = expected FROM checked_verdict WHERE id = ?");
+  if (!TRY(find.Bind(id).Next())) return Damaged(connection, name, kMissing);
+  VerdictTexts texts;
+  texts.body = find.Text(0);
+  TRY(ReadContenders(connection, id, texts));
+  if (find.Int(2) != 1 || DigestOf(texts) != find.TextView(1)) {
+    return Damaged(connection, name, kChanged);
+  }
   VerdictParts parts;
-  parts.body = TRY(ReadBody<Verdict>(connection, "SELECT body FROM verdict WHERE id = ?", id,
-                                     "verdict", VerdictFrom));
-  parts.contenders = TRY(ReadContenders(connection, id));
-  return PutTogether(connection.path().string() + ": verdict " + std::to_string(id),
-                     std::move(parts));
+  const nlohmann::json json = TRY(ParseJson(place, texts.body));
+  parts.body = TRY(VerdictFrom(JsonReader(place, json)));
+  parts.contenders = std::move(texts.contenders);
+  return PutTogether(place, std::move(parts));
 }
 
 Result<Candidate> ReadCandidate(Connection& connection, const std::string& id,
                                 SourceCache& sources) {
-  const std::string place = connection.path().string() + ": candidate " + id;
+  const std::string name = "candidate " + id;
+  const std::string place = connection.path().string() + ": " + name;
   Statement statement = connection.Prepare("SELECT body FROM candidate WHERE id = ?");
-  if (!TRY(statement.Bind(id).Next())) return Damaged(connection, "candidate " + id);
+  if (!TRY(statement.Bind(id).Next())) return Damaged(connection, name, kMissing);
+  // CandidateId is the hash of this very text.
+  if (Sha256Hex(statement.TextView(0)) != id) return Damaged(connection, name, kChanged);
   const nlohmann::json json = TRY(ParseJson(place, statement.TextView(0)));
   return CandidateOf(JsonReader(place, json), [&](const std::string& sha256) {
     return ReadSource(connection, sha256, sources);

@@ -41,11 +41,21 @@ struct AddedVerdict {
 Result<AddedVerdict> AddVerdict(Connection& connection, const VerdictRow& row,
                                 const Verdict& verdict, double gpu_seconds);
 
+// Readers hold every row to its digest (schema/004_row_digests.sql), a verdict to its own, a
+// candidate and its sources to their ids: what was changed since it was written is kBadInput.
 Result<DeviceInfo> ReadDevice(Connection& connection, int64_t id);
 Result<Task> ReadTask(Connection& connection, int64_t id);
 Result<Workload> ReadWorkload(Connection& connection, int64_t id);
 Result<Protocol> ReadProtocol(Connection& connection, int64_t id);
 Result<Verdict> ReadVerdict(Connection& connection, int64_t id);
+
+inline constexpr std::string_view kChanged = "is not what was written";
+
+// That no page of the table is damaged in a way that would hide rows.
+Status CheckTable(Connection& connection, const std::string& table);
+
+// The error for a row that is not what was written: `what` names it, `how` says what is wrong.
+Error Damaged(const Connection& connection, std::string_view what, std::string_view how);
 
 // Texts that were read before are kept: thousands of candidates share a few sources.
 using SourceCache = std::map<std::string, std::string>;

@@ -4,11 +4,14 @@
 
 namespace warpsmith::store {
 
-Result<std::string> ReadWholeLines(const std::filesystem::path& path) {
-  std::string text = TRY(ReadFile(path));
+std::string WholeLines(std::string text) {
   const size_t last = text.rfind('\n');
   text.resize(last == std::string::npos ? 0 : last + 1);
   return text;
+}
+
+Result<std::string> ReadWholeLines(const std::filesystem::path& path) {
+  return WholeLines(TRY(ReadFile(path)));
 }
 
 Result<LineJournal> LineJournal::Open(const std::filesystem::path& path) {

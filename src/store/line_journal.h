@@ -13,6 +13,8 @@
 
 namespace warpsmith::store {
 
+// The text without a last line that is torn.
+std::string WholeLines(std::string text);
 // All whole lines; empty for an empty file.
 Result<std::string> ReadWholeLines(const std::filesystem::path& path);
 

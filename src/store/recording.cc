@@ -3,13 +3,14 @@
 #include <nlohmann/json.hpp>
 
 #include "base/compression.h"
-#include "base/file.h"
+#include "base/foreign_file.h"
 #include "base/sha256.h"
 #include "core/serialize.h"
 
 namespace warpsmith::store {
 namespace {
 
+constexpr size_t kMaxRecordingBytes = size_t{1} << 30;
 constexpr size_t kMaxTextBytes = size_t{1} << 30;
 constexpr std::string_view kFix = "the file is damaged; fetch it again, or record again";
 
@@ -24,7 +25,7 @@ auto WithLine(const std::string& place, std::string_view text, Parse parse)
 }  // namespace
 
 Result<std::shared_ptr<const Recording>> Recording::Read(const std::filesystem::path& path) {
-  const std::string bytes = TRY(ReadFile(path));
+  const std::string bytes = TRY(ReadRegularFile(path, kMaxRecordingBytes));
   std::string text = TRY(Decompress(path.string(), bytes, kMaxTextBytes));
   std::shared_ptr<const Recording> recording = TRY(FromLines(path.string(), std::move(text)));
   const auto& counts = recording->header_.counts;

@@ -7,15 +7,16 @@ namespace {
 
 // Fast: a run waits for it.
 constexpr int kLevel = 3;
-
 std::string Place(const std::string& run, const std::string& key) {
   return "memo '" + key + "' of run \"" + run + "\"";
 }
 
 Result<std::optional<std::string>> Stored(Connection& connection, const std::string& run,
                                           const std::string& key) {
-  Statement find = connection.Prepare("SELECT text FROM memo WHERE run = ? AND key = ?");
+  Statement find = connection.Prepare(
+      "SELECT text, row_digest = expected FROM checked_memo WHERE run = ? AND key = ?");
   if (!TRY(find.Bind(run).Bind(key).Next())) return std::optional<std::string>();
+  if (find.Int(1) != 1) return Damaged(connection, Place(run, key), kChanged);
   return std::optional(TRY(Decompress(Place(run, key), find.TextView(0))));
 }
 
@@ -56,11 +57,14 @@ Status RunMemos::KeepAll(const Memos& memos) {
 }
 
 Result<Memos> RunMemos::All() {
-  Statement list = store_.connection().Prepare("SELECT key, text FROM memo WHERE run = ?");
+  TRY(CheckTable(store_.connection(), "memo"));
+  Statement list = store_.connection().Prepare(
+      "SELECT key, text, row_digest = expected FROM checked_memo WHERE run = ?");
   list.Bind(run_);
   Memos memos;
   while (TRY(list.Next())) {
     const std::string key = list.Text(0);
+    if (list.Int(2) != 1) return Damaged(store_.connection(), Place(run_, key), kChanged);
     memos.emplace(key, TRY(Decompress(Place(run_, key), list.TextView(1))));
   }
   return memos;

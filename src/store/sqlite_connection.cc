@@ -3,7 +3,10 @@
 #include <sqlite3.h>
 
 #include <cmath>
+#include <cstring>
 #include <limits>
+
+#include "base/sha256.h"
 
 namespace warpsmith::store {
 namespace {
@@ -15,6 +18,8 @@ ErrorCode CodeOf(int sqlite_code) {
       return ErrorCode::kBusy;
     case SQLITE_NOTADB:
     case SQLITE_CORRUPT:
+    case SQLITE_ERROR:       // our statements name tables and columns that every schema of ours has
+    case SQLITE_CONSTRAINT:  // and add only what its indexes say is not there
       return ErrorCode::kBadInput;
     case SQLITE_FULL:
     case SQLITE_IOERR:
@@ -32,12 +37,37 @@ std::string_view FixFor(ErrorCode code) {
     case ErrorCode::kBusy:
       return "another process is writing to it; try again";
     case ErrorCode::kBadInput:
-      return "it is damaged or not a warpsmith store; name another file";
+      return "it is damaged or not warpsmith's; 'warpsmith store check' says more, or name another "
+             "file";
     case ErrorCode::kIo:
       return "look at free space and permissions; what was stored before is unharmed";
     default:
       return "please report this";
   }
+}
+
+// A value's type, length and bytes, so that no two lists of values read the same.
+void AppendValue(sqlite3_value* value, std::string& bytes) {
+  const int type = sqlite3_value_type(value);
+  std::string text;
+  if (type == SQLITE_INTEGER) {
+    text = std::to_string(sqlite3_value_int64(value));
+  } else if (type == SQLITE_FLOAT) {
+    const double number = sqlite3_value_double(value) + 0.0;  // SQLite keeps no sign of a zero
+    text.resize(sizeof(number));
+    std::memcpy(text.data(), &number, sizeof(number));
+  } else if (type != SQLITE_NULL) {
+    const void* data = sqlite3_value_blob(value);
+    text.assign(static_cast<const char*>(data), static_cast<size_t>(sqlite3_value_bytes(value)));
+  }
+  bytes += std::to_string(type) + ' ' + std::to_string(text.size()) + ' ' + text;
+}
+
+void DigestOf(sqlite3_context* context, int count, sqlite3_value** values) {
+  std::string bytes;
+  for (int i = 0; i < count; ++i) AppendValue(values[i], bytes);
+  const std::string digest = Sha256Hex(bytes);
+  sqlite3_result_text64(context, digest.data(), digest.size(), SQLITE_TRANSIENT, SQLITE_UTF8);
 }
 
 }  // namespace
@@ -82,6 +112,11 @@ Statement& Statement::BindNull() {
   return *this;
 }
 
+Statement& Statement::BindColumn(const Statement& row, int column) {
+  Note(sqlite3_bind_value(statement_, ++bound_, sqlite3_column_value(row.statement_, column)));
+  return *this;
+}
+
 Result<bool> Statement::Next() {
   if (failure_ != SQLITE_OK) return connection_->Failure(failure_, "use");
   const int code = sqlite3_step(statement_);
@@ -95,6 +130,8 @@ Status Statement::Run() {
   }
   return {};
 }
+
+int Statement::Columns() const { return sqlite3_column_count(statement_); }
 
 bool Statement::IsNull(int column) const {
   return sqlite3_column_type(statement_, column) == SQLITE_NULL;
@@ -125,6 +162,10 @@ Result<std::unique_ptr<Connection>> Connection::Open(const std::filesystem::path
   if (code != SQLITE_OK) return connection->Failure(code, "open");
   sqlite3_extended_result_codes(database, 1);
   sqlite3_busy_timeout(database, busy_timeout_ms);
+  const int added = sqlite3_create_function_v2(
+      database, "digest_of", -1, SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS, nullptr,
+      DigestOf, nullptr, nullptr, nullptr);
+  if (added != SQLITE_OK) return connection->Failure(added, "open");
   return connection;
 }
 

@@ -1,8 +1,11 @@
 // The SQLite C API as values: a connection that keeps its prepared statements, and transactions
 // that roll back unless committed. Not thread-safe.
 //
-// Errors say which file and what SQLite answered: a file that is no database or is damaged is
-// kBadInput, a full disk kIo, a lock that did not come free kBusy.
+// Errors say which file and what SQLite answered: a file that is no database or is damaged, its
+// schema included, is kBadInput, a full disk kIo, a lock that did not come free kBusy.
+//
+// SQL here has one function more: digest_of(...), SHA-256 over its arguments and their types, in
+// hexadecimal. Views and triggers of the store's schema use it.
 #ifndef WARPSMITH_STORE_SQLITE_CONNECTION_H_
 #define WARPSMITH_STORE_SQLITE_CONNECTION_H_
 
@@ -37,10 +40,12 @@ class Statement {
   Statement& Bind(std::string_view text);
   Statement& BindBlob(std::string_view bytes);
   Statement& BindNull();
+  Statement& BindColumn(const Statement& row, int column);  // the other's current value, exactly
 
   Result<bool> Next();  // true: a row is there
   Status Run();         // to the end, rows ignored
 
+  int Columns() const;
   bool IsNull(int column) const;
   int64_t Int(int column) const;
   double Real(int column) const;                // NULL becomes NaN

@@ -132,7 +132,10 @@ struct StepRow {
   int64_t verdict = 0;
 };
 
-Result<StepRow> ReadStepRow(const Statement& row, const std::string& place) {
+Result<StepRow> ReadStepRow(const Connection& connection, const Statement& row,
+                            const std::string& name) {
+  if (row.Int(11) != 1) return Damaged(connection, name, kChanged);
+  const std::string place = connection.path().string() + ": " + name;
   StepRow result;
   Step& step = result.step;
   step.index = row.Int(0);
@@ -146,12 +149,14 @@ Result<StepRow> ReadStepRow(const Statement& row, const std::string& place) {
 }
 
 constexpr const char* kRunColumns =
-    "SELECT id, command, task, workload, protocol, device, proposer, seed, batch, space FROM run ";
+    "SELECT id, command, task, workload, protocol, device, proposer, seed, batch, space, "
+    "row_digest = expected FROM checked_run ";
 
 // `row` holds kRunColumns.
 Result<RunRecord> ReadRun(Connection& connection, const Statement& row) {
   RunRecord run;
   run.id = row.Text(0);
+  if (row.Int(10) != 1) return Damaged(connection, "run \"" + run.id + "\"", kChanged);
   run.command = row.Text(1);
   run.task = TRY(ReadTask(connection, row.Int(2)));
   run.workload = TRY(ReadWorkload(connection, row.Int(3)));
@@ -203,7 +208,8 @@ Result<std::optional<RunRecord>> SqliteStore::FindRun(const std::string& run_id)
 }
 
 Result<std::vector<RunRecord>> SqliteStore::Runs() {
-  static const std::string sql = std::string(kRunColumns) + "ORDER BY rowid";
+  static const std::string sql = std::string(kRunColumns) + "ORDER BY begun_order";
+  TRY(CheckTable(*connection_, "run"));
   Statement list = connection_->Prepare(sql.c_str());
   std::vector<RunRecord> runs;
   while (TRY(list.Next())) runs.push_back(TRY(ReadRun(*connection_, list)));
@@ -241,20 +247,29 @@ Status SqliteStore::FinishStep(const std::string& run_id, const JobLease& lease,
 
 Result<std::vector<Step>> SqliteStore::Steps(const std::string& run_id) {
   TRY(SubjectOf(run_id));
+  // A row that a damaged page no longer shows would be missed by nothing but this count. The
+  // statement stays open, so that the steps are read of the same state of the store.
+  Statement done =
+      connection_->Prepare("SELECT count(*) FROM job WHERE run = ? AND state = 'done'");
+  TRY(done.Bind(run_id).Next());
   Statement list = connection_->Prepare(
       "SELECT step_index, candidate, verdict, provenance, terms, reward, evaluations, gpu_seconds, "
-      "wall_seconds, tokens, money FROM step WHERE run = ? ORDER BY step_index");
+      "wall_seconds, tokens, money, row_digest = expected FROM checked_step WHERE run = ? "
+      "ORDER BY step_index");
   list.Bind(run_id);
   SourceCache sources;
   std::vector<Step> steps;
   while (TRY(list.Next())) {
-    const std::string place = connection_->path().string() + ": " + StepName(run_id, list.Int(0));
-    StepRow row = TRY(ReadStepRow(list, place));
+    StepRow row = TRY(ReadStepRow(*connection_, list, StepName(run_id, list.Int(0))));
     Provenance provenance = std::move(row.step.candidate.provenance);
     row.step.candidate = TRY(ReadCandidate(*connection_, row.candidate, sources));
     row.step.candidate.provenance = std::move(provenance);
     row.step.verdict = TRY(ReadVerdict(*connection_, row.verdict));
     steps.push_back(std::move(row.step));
+  }
+  if (static_cast<int64_t>(steps.size()) != done.Int(0)) {
+    return Damaged(*connection_, "run \"" + run_id + "\"",
+                   "has " + std::to_string(steps.size()) + " steps of " + done.Text(0));
   }
   return steps;
 }

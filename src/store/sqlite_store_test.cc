@@ -6,13 +6,17 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <nlohmann/json.hpp>
 
 #include "base/file.h"
+#include "base/random.h"
 #include "core/serialize.h"
 #include "store/canonical_dump.h"
+#include "store/run_memos.h"
 #include "store/schema.h"
+#include "store/store_check.h"
 #include "store/test_facts.h"
 #include "store/worker.h"
 
@@ -325,6 +329,151 @@ TEST_F(SqliteStoreTest, RefusesANewerVersion) {
   ASSERT_FALSE(store.ok());
   EXPECT_EQ(store.error().code, ErrorCode::kVersion);
   EXPECT_THAT(store.error().message, HasSubstr("version " + newer));
+}
+
+// What a report is made of, as one text.
+std::string ReadAll(SqliteStore& store, bool& readable) {
+  const auto runs = store.Runs();
+  const auto steps = store.Steps("run");
+  const auto memos = RunMemos(store, "run", {}).All();
+  readable = runs.ok() && steps.ok() && memos.ok();
+  if (!readable) return "";
+  std::string all;
+  for (const RunRecord& run : *runs) {
+    all += run.id + run.command + ToJson(run.task).dump() + ToJson(run.workload).dump() +
+           ToJson(run.protocol).dump() + ToJson(run.device).dump() + run.proposer +
+           std::to_string(run.seed) + std::to_string(run.batch) + run.space;
+  }
+  for (const Step& step : *steps) {
+    all += std::to_string(step.index) + ToJson(step.candidate).dump() +
+           ToJson(step.verdict).dump() + ToJson(step.terms).dump() + ToJson(step.cost).dump() +
+           std::to_string(step.reward);
+  }
+  for (const auto& [key, text] : *memos) all += key + text;
+  return all;
+}
+
+class DamagedStoreTest : public SqliteStoreTest {
+ protected:
+  void SetUp() override {
+    {
+      auto store = Open();
+      ASSERT_TRUE(store->BeginRun(TestRun("before")).ok());
+      ASSERT_TRUE(store->BeginRun(TestRun()).ok());
+      for (int64_t i = 0; i < kSteps; ++i) Finish(*store, i);
+      ASSERT_TRUE(RunMemos(*store, "run", {}).KeepAll({{"chat:1", "a"}, {"chat:2", "b"}}).ok());
+    }
+    whole_ = ReadFile(Path()).value();
+    bool readable = false;
+    text_ = ReadAll(*Open(), readable);
+    ASSERT_TRUE(readable);
+  }
+  // The file with `bit` of it flipped.
+  void Flip(size_t bit) {
+    std::string bytes = whole_;
+    bytes[bit / 8] = static_cast<char>(bytes[bit / 8] ^ (1 << (bit % 8)));
+    for (const char* rest : {"-wal", "-shm"}) std::filesystem::remove(Path().string() + rest);
+    ASSERT_TRUE(WriteFileAtomic(Path(), bytes).ok());
+  }
+  // A factor of four between the step's median and what is stored of it.
+  void FlipMedian(int64_t step) {
+    const Verdict verdict = StepAt(step).verdict;
+    const auto& passed = std::get<Passed>(verdict.outcome);
+    Flip(BitOf(passed.timings[0].modes[0].candidate.median_us) + 8 + 5);
+  }
+  // Where the bits of the number lie, as SQLite stores it.
+  size_t BitOf(double value) const {
+    std::string bytes(reinterpret_cast<const char*>(&value), sizeof(value));
+    std::reverse(bytes.begin(), bytes.end());
+    const size_t at = whole_.find(bytes);
+    EXPECT_NE(at, std::string::npos);
+    return at * 8;
+  }
+
+  static constexpr int64_t kSteps = 12;
+  std::string whole_, text_;
+};
+
+TEST_F(DamagedStoreTest, AFlippedBitOfATimeIsAnError) {
+  FlipMedian(0);
+  const auto steps = Open()->Steps("run");
+  ASSERT_FALSE(steps.ok());
+  EXPECT_EQ(steps.error().code, ErrorCode::kBadInput);
+  EXPECT_THAT(steps.error().message, HasSubstr("measurement of verdict 1"));
+  EXPECT_FALSE(Open()->FindVerdict(KeyAt(0), "").ok());
+}
+
+TEST_F(DamagedStoreTest, AFlippedBitIsAnErrorOrChangesNothing) {
+  Random random(20, "flips");
+  int refused = 0;
+  constexpr int kFlips = 600;
+  for (int i = 0; i < kFlips; ++i) {
+    const size_t bit = random.Below(whole_.size() * 8);
+    Flip(bit);
+    const auto store = SqliteStore::Open(Path(), Durability::kProcessDeath);
+    bool readable = false;
+    const std::string text = store.ok() ? ReadAll(**store, readable) : "";
+    refused += readable ? 0 : 1;
+    EXPECT_TRUE(!readable || text == text_) << "bit " << bit << " changed what is read";
+    EXPECT_TRUE(store.ok() || store.error().code != ErrorCode::kInternal) << store.error().Line();
+  }
+  EXPECT_GT(refused, kFlips / 4) << "the flips hit nothing that is read";
+}
+
+TEST_F(DamagedStoreTest, CheckNamesWhatIsDamaged) {
+  EXPECT_THAT(FindDamage(Path()).value(), testing::IsEmpty());
+  FlipMedian(0);
+  EXPECT_THAT(FindDamage(Path()).value(), testing::Contains(HasSubstr("measurement 1 0 0 0")));
+}
+
+TEST_F(DamagedStoreTest, RepairKeepsARunUpToItsDamage) {
+  FlipMedian(5);
+  const auto fresh = folder_.path() / "fresh.sqlite";
+  const auto kept = Repair(Path(), fresh);
+  ASSERT_TRUE(kept.ok()) << kept.error().Line();
+  EXPECT_THAT(FindDamage(fresh).value(), testing::IsEmpty());
+  auto store = SqliteStore::Open(fresh, Durability::kProcessDeath).value();
+  EXPECT_EQ(store->Runs()->size(), 2U);
+  EXPECT_EQ(store->Steps("run")->size(), 5U);
+  EXPECT_TRUE(store->FindVerdict(KeyAt(6), "")->has_value()) << "sound, and behind the damage";
+  EXPECT_FALSE(store->FindVerdict(KeyAt(5), "")->has_value());
+  Finish(*store, 5);
+  EXPECT_EQ(Repair(Path(), fresh).error().code, ErrorCode::kUsage) << "never over another file";
+}
+
+TEST_F(SqliteStoreTest, ADamagedSchemaIsBadInput) {
+  ASSERT_TRUE(Open()->connection().Execute("DROP VIEW checked_run; DROP TABLE memo").ok());
+  const auto runs = Open()->Runs();
+  ASSERT_FALSE(runs.ok());
+  EXPECT_EQ(runs.error().code, ErrorCode::kBadInput);
+}
+
+TEST_F(SqliteStoreTest, AFileOfNothingIsNoStore) {
+  for (const char* rest : {"", "S"}) {
+    ASSERT_TRUE(WriteFileAtomic(Path(), rest).ok());
+    const auto store = SqliteStore::Open(Path(), Durability::kProcessDeath);
+    ASSERT_FALSE(store.ok());
+    EXPECT_EQ(store.error().code, ErrorCode::kBadInput);
+    EXPECT_EQ(ReadFile(Path()).value(), rest) << "it was not ours to change";
+  }
+}
+
+TEST_F(SqliteStoreTest, ProcessesThatBeginAStoreTogetherShareIt) {
+  std::vector<pid_t> children;
+  for (int i = 0; i < 8; ++i) {
+    const pid_t child = fork();
+    if (child == 0) {
+      auto store = SqliteStore::Open(Path(), Durability::kProcessDeath);
+      _exit(store.ok() && (*store)->BeginRun(TestRun("run " + std::to_string(i))).ok() ? 0 : 1);
+    }
+    children.push_back(child);
+  }
+  for (const pid_t child : children) {
+    int status = 0;
+    waitpid(child, &status, 0);
+    EXPECT_EQ(status, 0);
+  }
+  EXPECT_EQ(Open()->Runs()->size(), 8U);
 }
 
 TEST(WorkerTest, TellsTheLivingFromTheDead) {

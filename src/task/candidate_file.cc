@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "base/file.h"
+#include "base/foreign_file.h"
 #include "core/serialize.h"
 #include "task/source_files.h"
 #include "task/toml_json.h"
@@ -187,7 +187,7 @@ Result<CandidateFile> CandidateFile::Load(const std::filesystem::path& path) {
 Result<CandidateFile> CandidateFile::LoadExported(const std::filesystem::path& file) {
   CandidateFile loaded;
   loaded.source_ = file.string();
-  loaded.template_json_ = TRY(ReadFile(file));
+  loaded.template_json_ = TRY(ReadRegularFile(file, kMaxSourceBytes * 16));
   loaded.complete_ = true;
   const nlohmann::json json = TRY(ParseJson(loaded.source_, loaded.template_json_));
   TRY(CandidateFrom(JsonReader(loaded.source_, json)));

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <system_error>
 
-#include "base/file.h"
+#include "base/foreign_file.h"
 #include "base/utf8.h"
 
 namespace warpsmith::task {
@@ -44,7 +44,7 @@ Result<std::string> ReadSourceText(const fs::path& file) {
                      std::to_string(kMaxSourceBytes) + " are taken",
                  "split it, or leave generated tables out of the source"};
   }
-  std::string text = TRY(ReadFile(file));
+  std::string text = TRY(ReadRegularFile(file, kMaxSourceBytes));
   if (!IsUtf8(text)) {
     return Error{ErrorCode::kBadInput, file.string() + ": not UTF-8 text, as sources must be",
                  "convert it, as in: iconv -f latin1 -t utf-8"};

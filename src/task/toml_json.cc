@@ -17,7 +17,7 @@
 #include <sstream>
 #include <string_view>
 
-#include "base/file.h"
+#include "base/foreign_file.h"
 
 namespace warpsmith::task {
 namespace {
@@ -30,6 +30,7 @@ Error BadToml(const std::filesystem::path& path, const toml::source_region& wher
 }
 
 constexpr int kMaxDepth = 64;
+constexpr size_t kMaxTomlBytes = size_t{16} << 20;
 
 // Behind the string that begins at `at` with a quote. One line's string ends with its line at last.
 size_t AfterString(std::string_view text, size_t at) {
@@ -101,7 +102,7 @@ Result<nlohmann::json> ParseTomlAsJson(const std::filesystem::path& path, std::s
 }
 
 Result<nlohmann::json> ReadTomlAsJson(const std::filesystem::path& path) {
-  return ParseTomlAsJson(path, TRY(ReadFile(path)));
+  return ParseTomlAsJson(path, TRY(ReadRegularFile(path, kMaxTomlBytes)));
 }
 
 }  // namespace warpsmith::task

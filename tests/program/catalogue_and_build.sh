@@ -17,7 +17,15 @@ expect_status 0 "$program" hgemm show 64x64x64 --device recorded --catalogue c.c
 expect_status 0 "$program" hgemm show 64x64x64 --device recorded --catalogue c.csv --json
 [[ $output == *'"choice": "kernel"'* ]] || expected "the choice in JSON"
 
-sed $'s/nvrtc/\e[2J/' c.csv >escape.csv
+# A catalogue tells of its rows, so that none that was cut is taken; one that does not is read, too.
+sed '$d' c.csv >cut.csv
+expect_status 65 "$program" hgemm catalogue check cut.csv
+[[ $output == *'not what was written: it has 1 rows'* && $output != *$'\n'* ]] ||
+  expected "one line that says what is missing, found: $output"
+sed 2d c.csv >open.csv
+expect_status 0 "$program" hgemm catalogue check open.csv
+
+sed $'s/nvrtc/\e[2J/' open.csv >escape.csv
 expect_status 0 "$program" hgemm show 64x64x64 --device recorded --catalogue escape.csv --top 1
 [[ $output == *', ?[2J 1'* ]] || expected "the toolkit as text, found: $output"
 
@@ -40,17 +48,17 @@ expect_status 2 "$program" hgemm catalogue page c.csv
 expect_status 66 "$program" hgemm catalogue page c.csv --bench none.csv --html c.html
 expect_status 65 "$program" hgemm catalogue page c.csv --bench c.csv --html c.html
 [[ $output == *'c.csv:1: '* && $output != *$'\n'* ]] || expected "one line, found: $output"
-sed 2q c.csv >empty.csv
+sed 2q open.csv >empty.csv
 expect_status 72 "$program" hgemm catalogue page empty.csv --html c.html
 expect_status 66 "$program" hgemm catalogue check none.csv
-sed 's/,TN,/,TT,/' c.csv >broken.csv
+sed 's/,TN,/,TT,/' open.csv >broken.csv
 expect_status 65 "$program" hgemm catalogue check broken.csv
 [[ $output == *'broken.csv:3: layout: expected NN or TN'* && $output != *$'\n'* ]] ||
   expected "one line that names line and field, found: $output"
-sed 's/warp_m=[0-9]*/warp_m=0/' c.csv >no_kernel.csv
+sed 's/warp_m=[0-9]*/warp_m=0/' open.csv >no_kernel.csv
 expect_status 0 "$program" hgemm catalogue check no_kernel.csv
 [[ $output == *'1 are not known here'* ]] || expected "no division by zero, found: $output"
-sed 's/,kernel,tiny [^,]*,/,kernel,mma_sync warps_m=1,/' c.csv >no_tile.csv
+sed 's/,kernel,tiny [^,]*,/,kernel,mma_sync warps_m=1,/' open.csv >no_tile.csv
 expect_status 0 "$program" hgemm catalogue check no_tile.csv
 [[ $output == *'1 are not known here'* ]] || expected "no division by zero, found: $output"
 sed '1s/1$/9/' c.csv >newer.csv
@@ -66,7 +74,7 @@ expect_status 0 "$program" hgemm build --catalogue c.csv --out lib
   expected "a pack"
 cp lib/gemm.wspack first.wspack
 # A row of BF16 is a kernel of its own beside the FP16 row of its shape.
-sed 's/,TN,f16,/,TN,bf16,/' c.csv >bf16.csv
+sed 's/,TN,f16,/,TN,bf16,/' open.csv >bf16.csv
 expect_status 0 "$program" hgemm catalogue merge c.csv bf16.csv --out both.csv --quiet
 expect_status 0 "$program" hgemm show 64x64x64 --dtype bf16 --device recorded --catalogue both.csv
 [[ $output == *'64x64x64-TN bf16 NVIDIA H200: '* ]] || expected "the row of BF16, found: $output"
@@ -77,13 +85,13 @@ expect_status 0 "$program" hgemm build --catalogue c.csv --out lib --json
 [[ $output == *'"warnings": {}'* ]] || expected "nothing to warn of, found: $output"
 cmp first.wspack lib/gemm.wspack || expected "the same pack again"
 # Two warpgroups cannot hold a tile of 256x256 in registers.
-sed 's/^\(64,.*\),kernel,[^,]*,/\1,kernel,wgmma consumers=2 stages=2 tile_k=64 tile_m=256 tile_n=256,/' c.csv >spilling.csv
+sed 's/^\(64,.*\),kernel,[^,]*,/\1,kernel,wgmma consumers=2 stages=2 tile_k=64 tile_m=256 tile_n=256,/' open.csv >spilling.csv
 expect_status 0 "$program" hgemm build --catalogue spilling.csv --out spilling
 [[ $output == *'of the kernels: registers spill to local memory'* ]] || expected "spills, found: $output"
 
 # What a comparison left to cuBLASLt on one device is not built because it was only tuned on another.
-sed '/^[0-9]/{s/,kernel,/,cublaslt,/; s/,\(screened\|certified\),/,compared,/}' c.csv >decided.csv
-sed 's/NVIDIA H200/NVIDIA H100/; s/,certified,/,screened,/' c.csv >elsewhere.csv
+sed '/^[0-9]/{s/,kernel,/,cublaslt,/; s/,\(screened\|certified\),/,compared,/}' open.csv >decided.csv
+sed 's/NVIDIA H200/NVIDIA H100/; s/,certified,/,screened,/' open.csv >elsewhere.csv
 expect_status 0 "$program" hgemm catalogue merge decided.csv elsewhere.csv --out devices.csv --quiet
 expect_status 0 "$program" hgemm build --catalogue devices.csv --out decided
 [[ $output == *'2 shapes: 0 with one of 0 kernels'* ]] || expected "the decision, found: $output"

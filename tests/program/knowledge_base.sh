@@ -25,7 +25,7 @@ outcome() { # evidence, architecture, log gain
   printf '"kind":"outcome","log_gain":%s,"previous":"","state":"barrier","task":"t",' "$3"
   printf '"technique":"loop-unrolling","toolchain":"nvrtc 13.0"}\n'
 }
-head -n 1 "$checkout/data/knowledge/seed.jsonl" >head.jsonl
+echo '{"warpsmith_knowledge":1}' >head.jsonl
 grep -E '"name":"(barrier|loop-unrolling)"' "$checkout/data/knowledge/seed.jsonl" >>head.jsonl
 { cat head.jsonl && outcome run:a#1 sm_90a 0.25 && outcome run:a#2 sm_90a 0.25; } >a.jsonl
 { cat head.jsonl && outcome run:a#1 sm_90a 0.25 && outcome run:b#1 sm_80 0.25; } >b.jsonl
@@ -66,7 +66,9 @@ expect_status 0 "$program" kb diff text.jsonl c.db
 expect_status 0 "$program" kb diff --knowledge a.db c.db
 diff text.jsonl <("$program" kb export - --knowledge c.db) || expected "the same text"
 
-# Bad files.
+# Bad files. A text that was cut at the end of a line tells of more.
+sed '$d' text.jsonl >cut.jsonl
+refused 65 "lines of the" "$program" kb import cut.jsonl --knowledge d.db
 refused 2 "is the base itself" "$program" kb merge a.db --knowledge "$PWD/a.db"
 refused 76 "version 99" "$program" kb import <(echo '{"warpsmith_knowledge":99}') --knowledge d.db
 echo 'no base at all' >prose.txt

@@ -42,3 +42,10 @@ printf '"a%s" = 1\n' "$(printf 'é%.0s' {1..40})" | cat - task/task.toml >longer
 mv longer.toml task/task.toml
 expect_status 65 "$program" task check task --json
 [[ $output == '{"error":{"code":"bad-input"'* ]] || expected "a JSON document, found: $output"
+
+# Nor does a run's, whose store may be somebody else's.
+run=$'esc\e[2Jape'
+expect_status 0 "$program" hgemm tune --shapes 64x64x64 --device recorded --budget evals=2 \
+  --finalists 0 --quiet --store names.db --run "$run"
+expect_status 0 "$program" report --store names.db
+[[ $output == *'esc?[2Jape'* && $output != *$'\e'* ]] || expected "the run as text, found: $output"

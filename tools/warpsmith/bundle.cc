@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/file.h"
+#include "base/foreign_file.h"
 #include "base/interrupt.h"
 #include "call_time.h"
 #include "commands.h"
@@ -117,7 +118,8 @@ Result<int> RunBundleRun(const BundleOptions& options) {
   judge::LocalDeviceOptions local;
   local.gpu = options.device.gpu;
   local.lock_patience = std::chrono::seconds(options.device.wait_seconds);
-  local.kernels = TRY(ReadFile(bundle.folder / kJudgeKernels));
+  constexpr size_t kMaxKernelsBytes = size_t{256} << 20;
+  local.kernels = TRY(ReadFileInside(bundle.folder, kJudgeKernels, kMaxKernelsBytes));
   const auto device = TRY(judge::LocalDevice::Open(std::move(local)));
   const CallTime time(options.pace);
   const auto stop = [&] { return time.IsOver(); };

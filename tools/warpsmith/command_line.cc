@@ -13,6 +13,7 @@
 #include "agent_command_line.h"
 #include "argument_checks.h"
 #include "base/build_info.h"
+#include "base/caught.h"
 #include "base/display_text.h"
 #include "base/interrupt.h"
 #include "command_tree.h"
@@ -372,6 +373,7 @@ void AddAll(CLI::App& app, Chosen& chosen) {
   AddRecord(app, chosen);
   AddBundle(app, chosen);
   AddReport(app, chosen);
+  AddStore(app, chosen);
   AddKnowledge(app, chosen);
   AddMcp(app, chosen);
   AddPages(app, chosen);
@@ -431,14 +433,15 @@ std::string UnknownSubcommand(const CLI::App& app, int argc, char** argv) {
   return "";
 }
 
-// Exceptions of the libraries below us end here: each is a bug, told in one line.
-Result<int> Run(const Chosen& chosen) {
-  try {
-    return chosen.run();
-  } catch (const std::exception& exception) {
-    return Error{ErrorCode::kInternal, std::string("unexpected: ") + exception.what(),
-                 "please report it with the command line"};
-  }
+// One place for every command: what was printed is out, or the exit status says that it is not. A
+// write that failed long before the end is remembered by the stream, not by its last flush.
+int Finish(int status) {
+  const bool lost = std::ferror(stdout) != 0;
+  const bool flushed = std::fflush(stdout) == 0;
+  if (flushed && !lost) return status;
+  return Fail({ErrorCode::kIo, "writing stdout failed; what was printed is not whole",
+               "look at free space, and at who reads it"},
+              false);
 }
 
 }  // namespace
@@ -456,18 +459,17 @@ int Main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp& help) {
-    return app.exit(help);
+    return Finish(app.exit(help));
   } catch (const CLI::CallForVersion& version) {
-    return app.exit(version);
+    return Finish(app.exit(version));
   } catch (const CLI::ParseError& error) {
     const std::string unknown = UnknownSubcommand(app, argc, argv);
     return Fail({ErrorCode::kUsage, unknown.empty() ? error.what() : unknown, "try --help"}, json);
   }
   InstallInterruptHandler();
   std::signal(SIGXFSZ, SIG_IGN);  // a file over the limit is then an error of write(), told as one
-  Result<int> status = Run(chosen);
-  if (std::fflush(stdout) != 0) return Fail({ErrorCode::kIo, "writing stdout failed", ""}, false);
-  return status.ok() ? *status : Fail(status.error(), chosen.json);
+  const Result<int> status = Caught(chosen.run);
+  return Finish(status.ok() ? *status : Fail(status.error(), chosen.json));
 }
 
 }  // namespace warpsmith::cli

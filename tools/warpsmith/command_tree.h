@@ -45,6 +45,7 @@ void AddMcp(CLI::App& app, Chosen& chosen);
 void AddDispatch(CLI::App* hgemm, Chosen& chosen);
 void AddBench(CLI::App* hgemm, Chosen& chosen);
 void AddTask(CLI::App& app, Chosen& chosen);
+void AddStore(CLI::App& app, Chosen& chosen);
 
 }  // namespace warpsmith::cli
 

@@ -9,6 +9,7 @@
 #include <set>
 #include <thread>
 
+#include "base/caught.h"
 #include "base/file.h"
 #include "call_time.h"
 #include "core/program_shim.h"
@@ -68,7 +69,10 @@ class CompileAhead {
  public:
   CompileAhead(Compiler& compiler, std::string architecture, std::vector<Entry> entries)
       : thread_([this, &compiler, architecture = std::move(architecture),
-                 entries = std::move(entries)] { Work(compiler, architecture, entries); }) {}
+                 entries = std::move(entries)] {
+          // What fails here fails again where it is told.
+          (void)Caught([&] { return Work(compiler, architecture, entries); });
+        }) {}
   CompileAhead(const CompileAhead&) = delete;
   CompileAhead& operator=(const CompileAhead&) = delete;
   ~CompileAhead() {
@@ -77,11 +81,10 @@ class CompileAhead {
   }
 
  private:
-  void Work(Compiler& compiler, const std::string& architecture,
-            const std::vector<Entry>& entries) const {
+  Status Work(Compiler& compiler, const std::string& architecture,
+              const std::vector<Entry>& entries) const {
     for (const Entry& entry : entries) {
-      if (stop_) return;
-      // What fails here fails again where it is told.
+      if (stop_) break;
       const auto loaded = task::LoadTask(entry.task.string());
       const auto candidates = task::LoadCandidates({entry.candidate.string()});
       if (!loaded.ok() || !candidates.ok()) continue;
@@ -90,6 +93,7 @@ class CompileAhead {
         if (built.ok()) (void)compiler.Compile(*built, architecture);
       }
     }
+    return {};
   }
 
   std::atomic<bool> stop_ = false;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "audit_findings.h"
+#include "base/caught.h"
 #include "base/file.h"
 #include "base/interrupt.h"
 #include "call_time.h"
@@ -69,7 +70,7 @@ void RunAll(Machine& machine, std::vector<Watched> watches, AuditFindings& findi
   std::atomic<size_t> next = 0;
   const auto work = [&] {
     for (size_t i = next++; i < watches.size() && !stop(); i = next++) {
-      const auto finding = Run(machine, findings, watches[i]);
+      const auto finding = Caught([&] { return Run(machine, findings, watches[i]); });
       if (!finding.ok()) {
         findings.Add(watches[i], audit::Absent(watches[i].check, finding.error().Line()));
       } else if (*finding) {

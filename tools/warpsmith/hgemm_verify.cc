@@ -108,15 +108,15 @@ std::vector<VerifyOne> AllChecks(const std::vector<hgemm::Problem>& problems,
   const size_t items = problems.size();
   std::vector<std::vector<VerifyOne>> parts(items);
   const size_t threads = std::max(1u, std::thread::hardware_concurrency());
-  std::vector<std::thread> workers;
+  std::vector<std::future<void>> workers;
   for (size_t worker = 0; worker < threads; ++worker) {
-    workers.emplace_back([&, worker] {
+    workers.push_back(std::async(std::launch::async, [&, worker] {
       for (size_t i = worker; i < items && !Interrupted(); i += threads) {
         parts[i] = ChecksOf(problems[i], target);
       }
-    });
+    }));
   }
-  for (std::thread& worker : workers) worker.join();
+  for (std::future<void>& worker : workers) worker.get();
   std::vector<VerifyOne> checks;
   for (std::vector<VerifyOne>& part : parts) {
     std::move(part.begin(), part.end(), std::back_inserter(checks));

@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/build_info.h"
+#include "base/display_text.h"
 #include "commands.h"
 #include "compare_runs.h"
 #include "report/summary.h"
@@ -10,6 +11,7 @@
 namespace warpsmith::cli {
 namespace {
 
+constexpr size_t kMostNameCharacters = 1000;  // uncut, so that it can be given back
 constexpr std::string_view kCertifySuffix = "/certify-";
 
 bool IsCertificationRun(const std::string& id) {
@@ -26,8 +28,10 @@ Result<int> ListRuns(const std::vector<RunRecord>& runs, bool json) {
                     {"proposer", run.proposer},
                     {"device", run.device.name}});
     if (!json) {
-      std::printf("%-48s %-10s %-18s %-8s %s\n", run.id.c_str(), run.task.name.c_str(),
-                  run.workload.name.c_str(), run.proposer.c_str(), run.device.name.c_str());
+      // A store may be somebody else's, and a run is named by whoever began it.
+      std::printf("%-48s %-10s %-18s %-8s %s\n", ForTerminal(run.id, kMostNameCharacters).c_str(),
+                  ForTerminal(run.task.name).c_str(), ForTerminal(run.workload.name).c_str(),
+                  ForTerminal(run.proposer).c_str(), ForTerminal(run.device.name).c_str());
     }
   }
   if (json) {

@@ -60,7 +60,10 @@ void AddTaskSplit(CLI::App* task, Chosen& chosen) {
   command->add_option("--model", model.models,
                       "openai:MODEL@URL, endpoint:FILE, exchange:DIR or recorded:FILE");
   command->add_option("--key-variable", model.key_variable,
-                      "environment variable with the key of an openai: model");
+                      "environment variable with the key of an openai: model; default: "
+                      "OPENAI_API_KEY, to api.openai.com only");
+  command->add_flag("--plain-http", model.plain_http,
+                    "allow http:// to other machines, where it can be read");
   command->add_option("--temperature", model.temperature, "of sampling; default: the server's")
       ->check(CLI::Range(0.0, 2.0));
   command->add_option("--top-p", model.top_p, "of sampling; default: the server's")

@@ -66,6 +66,13 @@ RC_GTEST_PROP(ContentsFromText, ReadsWhatToTextWrites, (uint64_t seed)) {
   RC_ASSERT(ToText(ContentsFromText("kb", Compress(text)).value()) == text);
 }
 
+RC_GTEST_PROP(ContentsFromText, RefusesWhatWasCutAtTheEndOfALine, (uint64_t seed)) {
+  const std::string text = ToText(DrawnContents(seed));
+  for (size_t end = text.find('\n'); end + 1 < text.size(); end = text.find('\n', end + 1)) {
+    RC_ASSERT(!ContentsFromText("kb", text.substr(0, end + 1)).ok());
+  }
+}
+
 Error ErrorOf(std::string_view lines) {
   auto read = ContentsFromText("kb", "{\"warpsmith_knowledge\":1}\n" + std::string(lines));
   return read.ok() ? Error{} : read.error();
@@ -112,7 +119,7 @@ TEST(ContentsFromText, NamesTheLineThatIsOff) {
 TEST(ContentsFromText, RefusesFailuresAndGainsThatAreNone) {
   const std::string line = ToText({{}, {}, {}, {TestOutcome(0.5)}, {}});
   const auto with = [&](const std::string& value) {
-    std::string text = line;
+    std::string text = "{\"warpsmith_knowledge\":1}\n" + line.substr(line.find('\n') + 1);
     text.replace(text.find("\"log_gain\":0.5"), 14, value);
     return ContentsFromText("kb", text);
   };

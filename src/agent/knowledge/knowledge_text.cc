@@ -1,11 +1,13 @@
 #include "agent/knowledge/knowledge_text.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "base/compression.h"
 #include "base/json_reader.h"
+#include "base/sha256.h"
 
 namespace warpsmith::knowledge {
 namespace {
@@ -14,6 +16,8 @@ using nlohmann::json;
 
 constexpr std::string_view kZstdMagic = "\x28\xb5\x2f\xfd";
 constexpr const char* kVersionField = "warpsmith_knowledge";
+constexpr const char* kLinesField = "lines";
+constexpr const char* kDigestField = "sha256";
 
 json ToJson(const State& state) {
   return {{"kind", "state"},
@@ -166,7 +170,7 @@ Status CheckVersion(const JsonReader& line, std::string_view source) {
     return Error{ErrorCode::kBadInput, std::string(source) + " is no warpsmith knowledge base",
                  "its first line would be {\"warpsmith_knowledge\":1}"};
   }
-  TRY(line.OnlyFields({kVersionField}));
+  TRY(line.OnlyFields({kVersionField, kLinesField, kDigestField}));
   const int64_t version = TRY(line.At(kVersionField).Int());
   if (version == kKnowledgeTextVersion) return {};
   return Error{ErrorCode::kVersion,
@@ -183,9 +187,34 @@ Status At(std::string_view place, Status status) {
   return error;
 }
 
+// That the lines after the first are those that it tells of.
+Status CheckIsWhole(std::string_view source, const json& first, int64_t lines,
+                    const std::string& rest) {
+  const JsonReader reader(std::string(source) + ":1", first);
+  if (reader.Has(kLinesField)) {
+    const int64_t expected = TRY(reader.At(kLinesField).Int());
+    if (expected != lines) {
+      return Error{ErrorCode::kBadInput,
+                   std::string(source) + " has " + std::to_string(lines) + " lines of the " +
+                       std::to_string(expected) + " that were written",
+                   "export it again, or fetch it again"};
+    }
+  }
+  if (!reader.Has(kDigestField)) return {};
+  if (TRY(reader.At(kDigestField).String()) == Sha256Hex(rest)) return {};
+  return Error{
+      ErrorCode::kBadInput,
+      std::string(source) + " is not what was written: its lines have another SHA-256",
+      "if you changed them, take \"lines\" and \"sha256\" out of the first line; else fetch "
+      "it again"};
+}
+
 Result<Contents> FromLines(std::string_view source, std::string_view text) {
   Contents contents;
   bool has_version = false;
+  json first;
+  int64_t lines = 0;
+  std::string rest;  // the lines after the first, blank ones left out
   for (size_t number = 1; !text.empty(); ++number) {
     const std::string_view line = text.substr(0, text.find('\n'));
     text.remove_prefix(std::min(text.size(), line.size() + 1));
@@ -196,24 +225,31 @@ Result<Contents> FromLines(std::string_view source, std::string_view text) {
     if (!has_version) {
       TRY(CheckVersion(reader, source));
       has_version = true;
+      first = object;
     } else {
+      ++lines;
+      rest += std::string(line.substr(0, line.find_last_not_of('\r') + 1)) + "\n";
       TRY(At(place, TakeLine(reader, &contents)));
     }
   }
   if (!has_version) TRY(CheckVersion(JsonReader(std::string(source), json::object()), source));
+  TRY(CheckIsWhole(source, first, lines, rest));
   return InOrder(std::move(contents));
 }
 
 }  // namespace
 
 std::string ToText(const Contents& contents) {
-  std::string text = json{{kVersionField, kKnowledgeTextVersion}}.dump() + "\n";
+  std::string text;
   for (const State& state : contents.states) text += Line(state);
   for (const Technique& technique : contents.techniques) text += Line(technique);
   for (const Prior& prior : contents.priors) text += Line(prior);
   for (const Outcome& outcome : contents.outcomes) text += Line(outcome);
   for (const Note& note : contents.notes) text += Line(note);
-  return text;
+  const json first{{kVersionField, kKnowledgeTextVersion},
+                   {kLinesField, std::count(text.begin(), text.end(), '\n')},
+                   {kDigestField, Sha256Hex(text)}};
+  return first.dump() + "\n" + text;
 }
 
 Result<Contents> ContentsFromText(std::string_view source, std::string_view text) {

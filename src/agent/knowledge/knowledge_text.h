@@ -1,5 +1,7 @@
 // A base as text that a version control system can compare: one JSON object a line, in canonical
-// order (contents.h), the first line {"warpsmith_knowledge":1}. docs/files.md.
+// order (contents.h). The first line says how many lines follow and what their SHA-256 is, so that
+// a text that was cut, at a line's end even, is no smaller base:
+// {"lines":2,"sha256":"...","warpsmith_knowledge":1}. docs/files.md.
 #ifndef WARPSMITH_AGENT_KNOWLEDGE_KNOWLEDGE_TEXT_H_
 #define WARPSMITH_AGENT_KNOWLEDGE_KNOWLEDGE_TEXT_H_
 
@@ -17,7 +19,8 @@ inline constexpr int kKnowledgeTextVersion = 1;
 std::string ToText(const Contents& contents);
 
 // Lines may be in any order. `source` (a file name) goes into errors, with the line. Refused:
-// another version (kVersion), anything malformed or out of bounds (kBadInput). zstd is unpacked
+// another version (kVersion), anything malformed or out of bounds, and lines that are not those
+// that the first one tells of (kBadInput); a first line may also tell of none. zstd is unpacked
 // first.
 Result<Contents> ContentsFromText(std::string_view source, std::string_view text);
 

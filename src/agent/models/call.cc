@@ -44,6 +44,7 @@ class Body {
   }
 
   bool complete() const { return !is_document_ && streamed_.complete(); }
+  bool is_done() const { return !is_document_ && streamed_.done(); }  // nothing more is to come
 
  private:
   Status Add(const std::vector<ServerEvent>& events) {
@@ -118,7 +119,12 @@ Result<Attempt> Try(const Call& call, milliseconds limit, const std::stop_token&
   Body body(ShownUrl(call.endpoint));
   HttpPost post = PostOf(call, limit);
   post.on_body = [&](std::string_view bytes) { return body.Take(bytes); };
-  const HttpOutcome outcome = TRY(Post(post, stop));
+  post.is_whole = [&] { return body.is_done(); };
+  const Result<HttpOutcome> posted = Post(post, stop);
+  // A server may keep the connection open when every sample has ended.
+  const bool late = !posted.ok() && posted.error().code == ErrorCode::kTimeout && body.complete();
+  if (!posted.ok() && !late) return posted.error();
+  const HttpOutcome outcome = late ? HttpOutcome(ConnectionLost{}) : *posted;
   const auto* lost = std::get_if<ConnectionLost>(&outcome);
   if (lost != nullptr && !body.complete()) return Attempt(Again{lost->reason, {}});
   if (const auto* reply = std::get_if<HttpReply>(&outcome); reply && reply->status != 200) {

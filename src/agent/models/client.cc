@@ -13,6 +13,7 @@
 
 #include "agent/models/call.h"
 #include "agent/models/curl.h"
+#include "base/caught.h"
 #include "base/interrupt.h"
 
 namespace warpsmith::models {
@@ -123,7 +124,7 @@ std::vector<Result<ChatReply>> Client::AskEach(const ChatRequest& request, int f
   std::atomic<int> next{0};
   const auto work = [&] {
     for (int i = next++; i < count; i = next++) {
-      parts[static_cast<size_t>(i)] = Ask(request, first_sample + i, 1);
+      parts[static_cast<size_t>(i)] = Caught([&] { return Ask(request, first_sample + i, 1); });
     }
   };
   std::vector<std::jthread> helpers;
@@ -137,8 +138,9 @@ std::vector<Result<ChatReply>> Client::AskEach(const ChatRequest& request, int f
 
 Result<ChatReply> Client::Ask(const ChatRequest& request, int first_sample, int samples) {
   TRY(slots_.Take(stop_));
-  Result<ReadReply> read =
-      Carry({endpoint_, key_, RequestBody(endpoint_, request, first_sample, samples)}, stop_);
+  Result<ReadReply> read = Caught([&] {
+    return Carry({endpoint_, key_, RequestBody(endpoint_, request, first_sample, samples)}, stop_);
+  });
   slots_.Give();
   if (!read.ok()) {
     const Error& error = read.error();
@@ -168,7 +170,7 @@ std::string Client::WithoutKey(std::string text) const {
 }  // namespace
 
 Result<std::unique_ptr<ChatModel>> ConnectTo(Endpoint endpoint, std::stop_token stop) {
-  TRY(CheckAddress(endpoint.base_url));
+  TRY(CheckAddress(endpoint.base_url, endpoint.plain_http));
   std::string key = TRY(KeyFrom(endpoint.key_variable));
   TRY(OpenCurl());
   return std::unique_ptr<ChatModel>(

@@ -94,6 +94,25 @@ TEST_F(ClientTest, ReadsAStreamHoweverItIsCut) {
   EXPECT_FALSE(reply->usage.estimated);
 }
 
+// The server says that it is done, or that every sample has ended, and does not hang up.
+TEST_F(ClientTest, AStreamThatEndedIsKeptThoughTheConnectionStaysOpen) {
+  const std::string head =
+      "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n"
+      "data: {\"choices\":[{\"delta\":{\"content\":\"code\"},\"finish_reason\":\"stop\"}]}\n\n";
+  for (const std::string& end : {std::string("data: [DONE]\n\n"), std::string()}) {
+    const ScriptedServer server({Answer{{head + end}, milliseconds(0), milliseconds(30'000)}});
+    Endpoint endpoint = EndpointAt(server.url());
+    endpoint.can.streaming = true;
+    endpoint.retry.max_retries = 0;
+    endpoint.total_limit = milliseconds(end.empty() ? 500 : 20'000);
+    const auto begun = std::chrono::steady_clock::now();
+    const auto reply = Ask(endpoint);
+    ASSERT_TRUE(reply.ok()) << reply.error().Line();
+    EXPECT_EQ(reply->samples.at(0).text, "code");
+    EXPECT_LT(std::chrono::steady_clock::now() - begun, std::chrono::seconds(10));
+  }
+}
+
 TEST_F(ClientTest, AsksAgainAfterAStreamThatIsCutOff) {
   const std::string half = "data: {\"choices\":[{\"delta\":{\"content\":\"co\"}}]}\n\n";
   const ScriptedServer server({AnswerWith(200, "", half), Ok()});

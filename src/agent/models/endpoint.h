@@ -30,6 +30,7 @@ struct Endpoint {
   std::string base_url;  // "https://host/v1"
   std::string model;
   std::string key_variable;  // environment variable that holds the key; empty: no key is sent
+  bool plain_http = false;   // http to another machine, where everyone on the way reads along
   Capabilities can = {};
   RetryPolicy retry = {};
   std::chrono::milliseconds connect_limit{5'000};
@@ -38,12 +39,17 @@ struct Endpoint {
   size_t max_reply_bytes = size_t{50} << 20;
 };
 
-// Fields: base_url, model, key_variable, connect_limit_s, total_limit_s, max_retries,
+// Fields: base_url, model, key_variable, plain_http, connect_limit_s, total_limit_s, max_retries,
 // max_concurrent_calls, and can = {the names above}. kBadInput names what is off.
 Result<Endpoint> EndpointFrom(const JsonReader& json);
 
-// kConfig for an address that is not http(s) or holds a name and password: errors show addresses.
-Status CheckAddress(const std::string& base_url);
+// kConfig for an address that is not http(s) or holds a name and password (errors show addresses),
+// and for plain http to another machine unless `plain_http`.
+Status CheckAddress(const std::string& base_url, bool plain_http = false);
+
+// The variable whose key is sent where none is named: $OPENAI_API_KEY to OpenAI's own server over
+// https, and to no other; else empty. Whether it is set is not looked at.
+std::string UsualKeyVariable(const std::string& base_url);
 
 // The JSON of one call for `samples` samples, the first of which is the request's `first_sample`-th
 // (each has a seed of its own).

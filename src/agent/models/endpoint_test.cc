@@ -72,6 +72,34 @@ TEST(Endpoint, SaysWhatIsOff) {
             "found \"n\"");
 }
 
+TEST(Address, IsPlainHttpToThisMachineOnly) {
+  for (const char* here : {"http://127.0.0.1:8080/v1", "http://127.9.9.9", "http://[::1]:80/v1",
+                           "http://localhost:8080/v1", "http://LocalHost"}) {
+    EXPECT_TRUE(CheckAddress(here).ok()) << here;
+  }
+  for (const char* elsewhere :
+       {"http://host/v1", "http://10.0.0.1/v1", "http://127.0.0.1.example.com/v1", "http://[::2]/",
+        "http://localhost.example.com", "http://0.0.0.0/", "http://api.openai.com/v1"}) {
+    EXPECT_FALSE(CheckAddress(elsewhere).ok()) << elsewhere;
+    EXPECT_TRUE(CheckAddress(elsewhere, true).ok()) << elsewhere;
+  }
+  for (const char* trick : {"http://127.0.0.1\\@host/", "http://127.0.0.1 host/"}) {
+    EXPECT_FALSE(CheckAddress(trick, true).ok()) << trick;
+  }
+  EXPECT_TRUE(CheckAddress("https://host/v1").ok());
+}
+
+TEST(Address, TheUsualKeyGoesToItsOwnHostOnly) {
+  EXPECT_EQ(UsualKeyVariable("https://api.openai.com/v1"), "OPENAI_API_KEY");
+  EXPECT_EQ(UsualKeyVariable("https://API.openai.com:443/v1"), "OPENAI_API_KEY");
+  for (const char* other :
+       {"http://api.openai.com/v1", "https://host/v1", "https://api.openai.com.host/v1",
+        "https://host/api.openai.com", "https://api.openai.com@host/v1", "http://127.0.0.1:8080/v1",
+        "https://openai.com/v1", ""}) {
+    EXPECT_EQ(UsualKeyVariable(other), "") << other;
+  }
+}
+
 TEST(Address, MustBeAServersAndHoldNoSecret) {
   EXPECT_TRUE(CheckAddress("http://127.0.0.1:8080/v1").ok());
   EXPECT_TRUE(CheckAddress("https://host").ok());

@@ -7,6 +7,7 @@
 
 #include "agent/models/reply_reader.h"
 #include "base/file.h"
+#include "base/foreign_file.h"
 #include "base/json_reader.h"
 #include "base/utf8.h"
 #include "core/serialize.h"
@@ -65,7 +66,7 @@ Result<std::optional<std::string>> ReadAnswer(const fs::path& path) {
         "the answer " + path.string() + (is_plain ? " is larger than 50 MiB" : " is no plain file"),
         "write the answer's text into it"};
   }
-  std::string text = TRY(ReadFile(path));
+  std::string text = TRY(ReadRegularFile(path, kMaxAnswerBytes));
   if (IsBlank(text)) return std::optional<std::string>();
   return std::optional(std::move(text));
 }
@@ -100,7 +101,8 @@ class Exchange : public ChatModel {
 };
 
 Result<ChatRequest> ReadRequest(const fs::path& path) {
-  const nlohmann::json json = TRY(ParseJson(path.string(), TRY(ReadFile(path))));
+  const std::string text = TRY(ReadRegularFile(path, kMaxAnswerBytes));
+  const nlohmann::json json = TRY(ParseJson(path.string(), text));
   return ChatRequestFrom(JsonReader(path.string(), json));
 }
 

@@ -20,6 +20,7 @@ struct Transfer {
   HttpReply reply;
   size_t received_bytes = 0, header_bytes = 0;
   std::optional<Error> refused;  // why we ended it
+  bool is_whole = false;         // we ended it, for nothing more is to come
 };
 
 // A query may hold a key.
@@ -64,9 +65,9 @@ size_t TakeBody(char* data, size_t, size_t bytes, void* context) {
     return bytes;
   }
   const Status taken = transfer.post->on_body(std::string_view(data, bytes));
-  if (taken.ok()) return bytes;
-  transfer.refused = taken.error();
-  return 0;
+  if (!taken.ok()) transfer.refused = taken.error();
+  transfer.is_whole = taken.ok() && transfer.post->is_whole && transfer.post->is_whole();
+  return taken.ok() && !transfer.is_whole ? bytes : 0;
 }
 
 void SetOptions(Transfer& transfer, curl_slist* headers, char* problem) {
@@ -148,18 +149,18 @@ Result<HttpOutcome> Post(const HttpPost& post, const std::stop_token& stop) {
   const EasyHandle easy(curl.easy_init(), curl.easy_cleanup);
   const MultiHandle multi(curl.multi_init(), curl.multi_cleanup);
   CHECK(easy != nullptr && multi != nullptr);
-  Transfer transfer{&curl, easy.get(), &post, {}, 0, 0, {}};
+  Transfer transfer{&curl, easy.get(), &post, {}, 0, 0, {}, false};
   std::string problem(CURL_ERROR_SIZE, '\0');
   SetOptions(transfer, headers.get(), problem.data());
   CHECK(curl.multi_add_handle(multi.get(), easy.get()) == CURLM_OK);
   const std::optional<CURLcode> code = Drive(curl, multi.get(), stop);
   curl.multi_remove_handle(multi.get(), easy.get());
   if (transfer.refused) return *transfer.refused;
-  if (!code) {
+  if (!code && !transfer.is_whole) {
     return Error{ErrorCode::kInterrupted, "stopped while waiting for " + Shown(post),
                  "run again to go on"};
   }
-  if (*code != CURLE_OK) return Judge(transfer, *code, problem.c_str());
+  if (!transfer.is_whole && *code != CURLE_OK) return Judge(transfer, *code, problem.c_str());
   long status = 0;
   curl.easy_getinfo(easy.get(), CURLINFO_RESPONSE_CODE, &status);
   transfer.reply.status = static_cast<int>(status);

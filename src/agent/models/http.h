@@ -24,6 +24,8 @@ struct HttpPost {
   size_t max_reply_bytes = size_t{50} << 20;
   // Takes the body of a 200 as it comes (then HttpReply::body stays empty). An Error ends the call.
   std::function<Status(std::string_view)> on_body;
+  // Asked after each piece: the reply is whole, whether or not the server ends the connection.
+  std::function<bool()> is_whole;
 };
 
 struct HttpReply {

@@ -45,6 +45,7 @@ class StreamedReply {
   Status Add(std::string_view data);
   // Whether the server came to an end: [DONE], or a finish reason for every choice.
   bool complete() const;
+  bool done() const { return done_; }  // the server said that nothing more comes
   // kBadInput when there was no choice.
   Result<ReadReply> Finish() const;
 

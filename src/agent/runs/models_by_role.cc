@@ -64,9 +64,10 @@ Result<models::Endpoint> OpenAiEndpoint(const Spec& spec, const AgentOptions& op
   endpoint.model = spec.value.substr(0, at);
   endpoint.base_url = spec.value.substr(at + 1);
   endpoint.key_variable = options.key_variable;
-  constexpr const char* kUsual = "OPENAI_API_KEY";
-  if (endpoint.key_variable.empty() && std::getenv(kUsual) != nullptr) {
-    endpoint.key_variable = kUsual;
+  endpoint.plain_http = options.plain_http;
+  const std::string usual = models::UsualKeyVariable(endpoint.base_url);
+  if (endpoint.key_variable.empty() && !usual.empty() && std::getenv(usual.c_str()) != nullptr) {
+    endpoint.key_variable = usual;
   }
   return endpoint;
 }
@@ -89,6 +90,7 @@ Result<Opened> Open(const Spec& spec, const AgentOptions& options) {
   }
   models::Endpoint endpoint =
       spec.kind == "openai" ? TRY(OpenAiEndpoint(spec, options)) : TRY(EndpointIn(spec.value));
+  endpoint.plain_http = endpoint.plain_http || options.plain_http;
   const std::string name = endpoint.model;
   return Opened{TRY(models::ConnectTo(std::move(endpoint))), name};
 }

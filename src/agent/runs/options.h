@@ -15,7 +15,8 @@ namespace warpsmith::agent {
 struct AgentOptions {
   // "[role=]openai:MODEL@URL", "[role=]endpoint:FILE", "[role=]exchange:DIR", "recorded:FILE".
   std::vector<std::string> models;
-  std::string key_variable;  // of openai: models; empty: OPENAI_API_KEY where it is set
+  std::string key_variable;  // of openai: models; empty: OPENAI_API_KEY, to OpenAI's own server
+  bool plain_http = false;   // http to other machines, too
   std::string prices;        // JSON file
   std::optional<double> temperature, top_p;
   std::optional<int64_t> max_tokens, sampling_seed;

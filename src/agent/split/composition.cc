@@ -10,6 +10,7 @@
 #include "agent/split/join.h"
 #include "base/display_text.h"
 #include "base/file.h"
+#include "base/foreign_file.h"
 #include "base/json_reader.h"
 #include "base/subprocess.h"
 #include "core/json_fields.h"
@@ -24,6 +25,7 @@ namespace {
 using nlohmann::json;
 
 constexpr const char* kNoRun = "set WARPSMITH_PYTHON to a Python from 3.10 that has torch";
+constexpr size_t kMaxReportBytes = size_t{256} << 20;  // of what a comparison answers
 
 // TRY stands outside of braces here: what is built of them would be lost where it returns.
 Result<json> TensorJson(const TensorSpec& tensor, const Sizes& sizes) {
@@ -207,7 +209,7 @@ Result<std::string> Compose(const std::filesystem::path& folder, const json& req
   }
   std::error_code ignored;
   if (ran.signal == 0 && ran.exit_status == 0 && std::filesystem::exists(answered, ignored)) {
-    return ReadFile(answered);
+    return ReadRegularFile(answered, kMaxReportBytes);
   }
   return Error{ErrorCode::kUnavailable,
                "comparing with the whole with " + python + ": " +

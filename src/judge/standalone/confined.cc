@@ -66,6 +66,7 @@ sandbox::Policy ConfinedPolicy(const fs::path& dir, const fs::path& out, const f
   policy.environment = {"CUDA_HOME", "WARPSMITH_CUDA_HOME", "TMPDIR"};
   policy.network = true;  // loopback, in a network of its own where L2 is reached
   policy.allow_processes = true;
+  policy.dumpable = true;  // a tool traces what it starts
   policy.limits.processes = kMostProcesses;
   policy.limits.open_files = kMostOpenFiles;
   policy.limits.file_bytes = kMostFileBytes;

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/caught.h"
 #include "base/interrupt.h"
 #include "hgemm/family.h"
 #include "hgemm/neighbours.h"
@@ -77,14 +78,19 @@ void SearchAhead::Begin(const Task& task, const Workload& workload, bool compile
   job_ = made.get_future();
   Compiler* const compiler = compile ? machine_.loop_compiler() : nullptr;
   maker_ = std::thread([this, task, workload, compiler, made = std::move(made)]() mutable {
-    Result<SearchJob> job = TuneSearch(machine_, options_, nearby_, task, workload);
+    Result<SearchJob> job =
+        Caught([&] { return TuneSearch(machine_, options_, nearby_, task, workload); });
     if (!job.ok() || compiler == nullptr) return made.set_value(std::move(job));
     const proposers::Terrain terrain(job->space, job->model, job->arm);
     const CandidateMaker make = job->make;
     const std::vector<Point> first = job->first;
     made.set_value(std::move(job));
-    CompileAll(*compiler, machine_.info().architecture,
-               FirstCandidates(terrain, make, first, options_));
+    // What fails here fails again where it is told.
+    (void)Caught([&]() -> Status {
+      CompileAll(*compiler, machine_.info().architecture,
+                 FirstCandidates(terrain, make, first, options_));
+      return {};
+    });
   });
 }
 

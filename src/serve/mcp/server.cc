@@ -11,6 +11,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/caught.h"
 #include "base/interrupt.h"
 #include "serve/mcp/line_reader.h"
 
@@ -113,12 +114,15 @@ class Context : public CallContext {
 };
 
 void ReadAll(Conversation& conversation, const ServeRequest& request, std::stop_token stop) {
-  LineReader reader(request.input, request.most_message_bytes);
-  while (!stop.stop_requested() && !reader.ended()) {
-    const auto line = reader.Next(kLookAround);
-    if (!line.ok()) break;  // what cannot be read has ended: what was asked is still answered
-    if (line->has_value()) conversation.Hear(**line, request.most_message_bytes);
-  }
+  // What cannot be read has ended: what was asked is still answered.
+  (void)Caught([&]() -> Status {
+    LineReader reader(request.input, request.most_message_bytes);
+    while (!stop.stop_requested() && !reader.ended()) {
+      const auto line = TRY(reader.Next(kLookAround));
+      if (line.has_value()) conversation.Hear(*line, request.most_message_bytes);
+    }
+    return {};
+  });
   conversation.EndInput();
 }
 

@@ -5,7 +5,8 @@
 #include <optional>
 #include <tuple>
 
-#include "base/file.h"
+#include "base/foreign_file.h"
+#include "task/source_files.h"
 
 namespace warpsmith::kernelbench {
 namespace {
@@ -33,7 +34,7 @@ std::optional<int> LevelOf(const fs::path& folder) {
 }
 
 bool Contains(const fs::path& file, std::string_view word) {
-  const Result<std::string> text = ReadFile(file);
+  const Result<std::string> text = ReadRegularFile(file, task::kMaxSourceBytes);
   return text.ok() && text->find(word) != std::string::npos;
 }
 

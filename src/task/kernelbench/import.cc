@@ -9,7 +9,9 @@
 #include <optional>
 #include <thread>
 
+#include "base/caught.h"
 #include "base/file.h"
+#include "base/foreign_file.h"
 #include "base/interrupt.h"
 #include "base/subprocess.h"
 #include "task/kernelbench/checkout.h"
@@ -22,6 +24,7 @@
 #include "task/kernelbench/size_tag.h"
 #include "task/kernelbench/task_document.h"
 #include "task/kernelbench/task_folder.h"
+#include "task/source_files.h"
 
 namespace warpsmith::kernelbench {
 namespace {
@@ -108,7 +111,7 @@ Result<ImportRow> ImportModule(const Place& place, const Problem& problem,
   if (!inspection.ok()) return inspection.error();
   const fs::path folder = place.Folder(problem);
   const std::string source = "model.py";
-  const std::string text = TRY(ReadFile(problem.path));
+  const std::string text = TRY(ReadRegularFile(problem.path, task::kMaxSourceBytes));
   const std::map<std::string, std::string> files = {{source, text}};
   if (IsDone(folder, files)) return Kept(place, problem);
   const json task = TRY(ModuleTask(place.Names(problem), *inspection, source));
@@ -146,14 +149,16 @@ struct DriverFiles {
 };
 
 Result<DriverFiles> FilesOf(const Problem& problem) {
-  const std::string driver = TRY(ReadFile(problem.path / "driver.cpp"));
+  const std::string driver =
+      TRY(ReadRegularFile(problem.path / "driver.cpp", task::kMaxSourceBytes));
   const LaunchDeclaration declared = TRY(FindLaunchDeclaration(driver));
   DriverFiles files{{declared, ""}, {}};
   files.files["driver.cpp"] = driver;
   files.files["launch.inc"] = CapturingDefinition(declared);
   std::error_code ignored;
   if (fs::exists(problem.path / "init.cu", ignored)) {
-    files.files["init/init.cu"] = InitSource(TRY(ReadFile(problem.path / "init.cu")));
+    files.files["init/init.cu"] =
+        InitSource(TRY(ReadRegularFile(problem.path / "init.cu", task::kMaxSourceBytes)));
     files.files["init/candidate.toml"] = kCandidate;
     files.launch = Match(declared, FindLaunchDefinitions(files.files["init/init.cu"]));
   }
@@ -206,7 +211,8 @@ Result<std::vector<ImportRow>> RunAll(const DriverImport& import,
   std::optional<Error> end;
   const auto work = [&] {
     for (size_t i = next++; i < problems.size() && !Interrupted(); i = next++) {
-      const Result<ImportRow> row = RowOf(import.place, problems[i], import.Run(problems[i]));
+      const Result<ImportRow> row =
+          Caught([&] { return RowOf(import.place, problems[i], import.Run(problems[i])); });
       const std::lock_guard lock(reporting);
       if (!row.ok()) {
         end = row.error();

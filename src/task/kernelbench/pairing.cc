@@ -6,8 +6,10 @@
 #include <set>
 
 #include "base/file.h"
+#include "base/foreign_file.h"
 #include "base/json_reader.h"
 #include "task/kernelbench/task_folder.h"
+#include "task/source_files.h"
 
 namespace warpsmith::kernelbench {
 namespace {
@@ -62,7 +64,8 @@ Result<json> ChosenOptions(const ModulePairs::Module& module, const DriverDescri
   for (const Binding& binding : TRY(Bindings(*module.inspection, description))) {
     options.push_back(OptionsOf(binding, description, task["tensors"]));
   }
-  TRY(WriteFiles(folder, {{kModuleFile, TRY(ReadFile(module.problem.path))}}));
+  TRY(WriteFiles(
+      folder, {{kModuleFile, TRY(ReadRegularFile(module.problem.path, task::kMaxSourceBytes))}}));
   return options.at(TRY(choose(task, options)));
 }
 

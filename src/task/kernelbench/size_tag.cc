@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <cctype>
 
-#include "base/file.h"
+#include "base/foreign_file.h"
 #include "base/sha256.h"
+#include "task/source_files.h"
 
 namespace warpsmith::kernelbench {
 namespace {
@@ -50,7 +51,8 @@ std::string SizeText(std::string_view problem) {
 Result<std::string> SizeTag(const Checkout& checkout) {
   std::string early, all;
   for (const Problem& problem : checkout.problems) {
-    const std::string text = Id(problem) + "\n" + SizeText(TRY(ReadFile(problem.path)));
+    const std::string text =
+        Id(problem) + "\n" + SizeText(TRY(ReadRegularFile(problem.path, task::kMaxSourceBytes)));
     if (problem.level == 1 || problem.level == 2) early += text;
     all += text;
   }

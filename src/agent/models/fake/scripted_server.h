@@ -27,6 +27,7 @@ namespace warpsmith::models::fake {
 struct Answer {
   std::vector<std::string> pieces;     // written one after the other, then the connection is closed
   std::chrono::milliseconds pause{0};  // before each piece
+  std::chrono::milliseconds open{0};   // how long the connection stays open after the last
 };
 
 inline std::string Http(int status, const std::string& headers, const std::string& body) {
@@ -91,6 +92,7 @@ class ScriptedServer {
       if (&piece == &answer.pieces.back()) --now_;  // before the client can see the end
       if (stop.stop_requested() || !Write(connection, piece)) break;
     }
+    Pause(answer.open, stop);
     close(connection);
   }
 
