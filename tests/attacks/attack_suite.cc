@@ -8,8 +8,8 @@
 #include "base/clock.h"
 #include "command_line.h"
 #include "core/provenance.h"
-#include "machine.h"
 #include "naive_judge.h"
+#include "search/machine/machine.h"
 #include "suite.h"
 
 namespace warpsmith::attacks {
@@ -101,10 +101,10 @@ Result<int> RunWithoutGpu(const Options& options, const std::vector<Attack>& att
 }
 
 Result<int> RunOnGpu(const Options& options, const std::vector<Attack>& attacks) {
-  cli::DeviceOptions device;
+  search::DeviceOptions device;
   device.device = "local";
   device.gpu = options.gpu;
-  cli::Machine machine = TRY(cli::Machine::Open(device));
+  search::Machine machine = TRY(search::Machine::Open(device));
   Bench bench = BenchOf(options);
   compile::CompilerOptions naive_options;
   naive_options.libraries = {"cublas"};
