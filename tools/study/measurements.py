@@ -1,6 +1,6 @@
 """What was measured of HGEMM kernels on one kind of device: recordings and tuning rows.
 
-A recording (.wsrec) is one zstd frame of JSON lines (docs/recording-format.md). Tuning rows are CSV
+A recording (.wsrec) is one zstd frame of JSON lines (docs/files.md). Tuning rows are CSV
 files, or such files packed by gzip, with the columns shape ("512x512x512"), kernel or point (family
 and parameters), and ratio_to_cublaslt; lines that begin with # are comments.
 """

@@ -1,5 +1,5 @@
 -- Version 4. Every row that a report is made of carries a digest of itself, so that a bit that was
--- flipped on the disk is an error and not another number. docs/store-schema.md.
+-- flipped on the disk is an error and not another number. docs/files.md.
 --
 -- digest_of() is SHA-256 over its arguments, a function of ours: other SQLite clients read the tables
 -- as ever, but cannot use the views checked_... nor add rows. Rows of older stores are sealed as they
