@@ -13,8 +13,8 @@ add_compile_options(-ffunction-sections)
 add_link_options(-fuse-ld=lld LINKER:--gc-sections)
 
 # Of each folder what its readers are made of, and what they call.
-set(base_files append_file build_info clock compression display_text elf elf_imports error file file_lock
-  find_program frame json_reader random remove_tree sha256 spawn subprocess utf8)
+set(base_files append_file build_info clock compression display_text elf elf_imports error file
+  file_lock find_program foreign_file frame json_reader random remove_tree sha256 spawn subprocess utf8)
 set(core_files budget candidate chat_model device dtype expression expression_parser json_fields
   program_shim protocol resolved_plan resolved_tensor_map serialize_candidate serialize_chat
   serialize_device serialize_plan serialize_task serialize_timing serialize_verdict space step task
@@ -28,13 +28,13 @@ set(judge_profile_files access_rules bottleneck bottleneck_table csv latency_rul
   ncu_report ncu_values reading render roofline_rules shape_rules throughput_rules told_once)
 set(agent_prompts_files candidate_arguments code_reply edit elision file_name model_answer reply_blocks reply_plan reply_text
   search_blocks unified_diff)
-set(judge_audit_files activity embedded_binary finding_cache imports library_names literals opcode_policy
+set(judge_audit_files activity embedded_binary finding_cache image_rules imports library_names literals opcode_policy
   sanitizer_text)
 set(judge_standalone_files activity_log job)
-set(compile_files artifact_cache compilation cubin flag_rules opcodes pack program_build
+set(compile_files artifact_cache compilation cubin flag_rules opcodes pack program_build ptx_reads
   resource_report)
 set(judge_baseline_files bar_table torch_gemm)
-set(judge_files burst_page correctness peer_wire problem wire wire_error)
+set(judge_files bias burst_page correctness peer_wire problem wire wire_error)
 set(judge_torch_files torch_process)
 set(agent_knowledge_files contents diff facts knowledge_text posterior quoted tally)
 set(task_kernelbench_files binding checkout driver_description driver_process inspection
