@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace warpsmith {
 
@@ -51,6 +52,11 @@ struct Error {
   // One line for a person: "message (fix)".
   std::string Line() const;
 };
+
+// The commonest error: what was read does not fit.
+inline Error BadInput(std::string message, std::string fix = "") {
+  return {ErrorCode::kBadInput, std::move(message), std::move(fix)};
+}
 
 }  // namespace warpsmith
 

@@ -41,4 +41,8 @@ std::optional<DType> DTypeFromName(std::string_view name) {
 
 int64_t ElementBytes(DType dtype) { return RowOf(dtype).bytes; }
 
+bool IsInteger(DType dtype) {
+  return dtype == DType::kI8 || dtype == DType::kI32 || dtype == DType::kI64;
+}
+
 }  // namespace warpsmith

@@ -7,43 +7,39 @@ namespace {
 
 constexpr int64_t kMostBytes = int64_t{1} << 47;  // of one matrix: what a device can address
 
-Error Bad(const std::string& what, const std::string& fix = "") {
-  return {ErrorCode::kBadInput, what, fix};
-}
-
 Result<Storage> StorageOf(const char* name, int64_t rows, int64_t columns, int64_t leading) {
   if (leading < 0 || (leading != 0 && leading < columns)) {
-    return Bad(std::string("ld") + name + " is " + std::to_string(leading) +
-                   ", less than the row's " + std::to_string(columns) + " elements",
-               "leading dimensions count elements from row to row; 0 means dense");
+    return BadInput(std::string("ld") + name + " is " + std::to_string(leading) +
+                        ", less than the row's " + std::to_string(columns) + " elements",
+                    "leading dimensions count elements from row to row; 0 means dense");
   }
   // One row has no next one, whatever its leading dimension says.
   const int64_t pitch = leading == 0 || rows <= 1 ? columns : leading;
   int64_t elements = 0;
   if (__builtin_mul_overflow(rows, pitch, &elements) || elements > kMostBytes / 2) {
-    return Bad(std::string("matrix ") + name + " of " + std::to_string(rows) + " rows, " +
-               std::to_string(pitch) + " elements apart, is larger than 2^47 bytes");
+    return BadInput(std::string("matrix ") + name + " of " + std::to_string(rows) + " rows, " +
+                    std::to_string(pitch) + " elements apart, is larger than 2^47 bytes");
   }
   return Storage{rows, columns, pitch};
 }
 
 Status CheckAddress(const char* name, uint64_t address, int64_t bytes) {
   if (bytes == 0) return {};
-  if (address == 0) return Bad(std::string(name) + " is null");
+  if (address == 0) return BadInput(std::string(name) + " is null");
   if (address % 2 != 0) {
-    return Bad(std::string(name) + " is not aligned to an element: its address is odd");
+    return BadInput(std::string(name) + " is not aligned to an element: its address is odd");
   }
   if (address + static_cast<uint64_t>(bytes) < address) {
-    return Bad(std::string(name) + " reaches past the end of the address space");
+    return BadInput(std::string(name) + " reaches past the end of the address space");
   }
   return {};
 }
 
 Status CheckWorkspace(const Addresses& addresses) {
   if (addresses.workspace_bytes == 0) return {};
-  if (addresses.workspace == 0) return Bad("the workspace is null, but has bytes");
+  if (addresses.workspace == 0) return BadInput("the workspace is null, but has bytes");
   if (addresses.workspace % kWorkspaceAlignment == 0) return {};
-  return Bad("the workspace is not 256-byte aligned");
+  return BadInput("the workspace is not 256-byte aligned");
 }
 
 bool RangesMeet(uint64_t a, int64_t a_bytes, uint64_t b, int64_t b_bytes) {
@@ -55,8 +51,8 @@ bool RangesMeet(uint64_t a, int64_t a_bytes, uint64_t b, int64_t b_bytes) {
 Result<CheckedProblem> Check(const Problem& problem) {
   const Problem& p = problem;
   if (p.m < 0 || p.n < 0 || p.k < 0) {
-    return Bad("sizes are " + std::to_string(p.m) + " x " + std::to_string(p.n) + " x " +
-               std::to_string(p.k) + ", none may be negative");
+    return BadInput("sizes are " + std::to_string(p.m) + " x " + std::to_string(p.n) + " x " +
+                    std::to_string(p.k) + ", none may be negative");
   }
   CheckedProblem checked{problem, {}, p.m == 0 || p.n == 0};
   const bool ta = p.transpose_a, tb = p.transpose_b;
@@ -86,7 +82,7 @@ Status CheckAddresses(const CheckedProblem& checked, const Addresses& addresses)
       {{"a", addresses.a}, {"b", addresses.b}, {"c", addresses.c}}};
   for (size_t i = 0; i < 2; ++i) {
     if (!Overlap(checked.storage[i], matrices[i].second, checked.storage[2], addresses.c)) continue;
-    return Bad(std::string("c overlaps ") + matrices[i].first, "write the result elsewhere");
+    return BadInput(std::string("c overlaps ") + matrices[i].first, "write the result elsewhere");
   }
   if (addresses.workspace_bytes == 0) return {};
   const auto workspace_bytes = static_cast<int64_t>(addresses.workspace_bytes);
@@ -95,7 +91,7 @@ Status CheckAddresses(const CheckedProblem& checked, const Addresses& addresses)
                     workspace_bytes)) {
       continue;
     }
-    return Bad(std::string("the workspace overlaps ") + matrices[i].first);
+    return BadInput(std::string("the workspace overlaps ") + matrices[i].first);
   }
   return {};
 }

@@ -11,11 +11,6 @@
 namespace warpsmith::task {
 namespace {
 
-std::filesystem::path FileIn(const std::filesystem::path& path, std::string_view name) {
-  std::error_code ignored;  // the read that follows says what is wrong
-  return std::filesystem::is_directory(path, ignored) ? path / name : path;
-}
-
 // A folder's candidate.toml or, where there is only what `warpsmith export` wrote, its
 // candidate.json.
 std::filesystem::path CandidatePath(const std::filesystem::path& path) {

@@ -13,10 +13,6 @@ namespace {
 
 using Names = std::set<std::string, std::less<>>;
 
-bool IsWhole(DType dtype) {
-  return dtype == DType::kI8 || dtype == DType::kI32 || dtype == DType::kI64;
-}
-
 bool NeedsRange(Generator generator) {
   return generator == Generator::kIntegers || generator == Generator::kOffsets;
 }
@@ -94,8 +90,8 @@ class TextExamination {
 
   void Tensors() {
     for (const TensorSpec& tensor : task_.tensors) {
-      if (tensor.role == Role::kOutput || !IsWhole(tensor.dtype) || NeedsRange(tensor.generator) ||
-          tensor.generator == Generator::kReference) {
+      if (tensor.role == Role::kOutput || !IsInteger(tensor.dtype) ||
+          NeedsRange(tensor.generator) || tensor.generator == Generator::kReference) {
         continue;
       }
       Add("integers-without-range", Severity::kRefuse,
@@ -106,7 +102,8 @@ class TextExamination {
 
   bool HasFloatingOutput() const {
     return std::any_of(task_.tensors.begin(), task_.tensors.end(), [](const TensorSpec& tensor) {
-      return tensor.role == Role::kOutput && !IsWhole(tensor.dtype) && tensor.dtype != DType::kBool;
+      return tensor.role == Role::kOutput && !IsInteger(tensor.dtype) &&
+             tensor.dtype != DType::kBool;
     });
   }
 
@@ -230,7 +227,7 @@ class TextExamination {
     const auto outputs = task_.reference.options.find("outputs");
     if (field != "reference.plan") return task;
     for (TensorSpec& tensor : task.tensors) {
-      const bool floating = !IsWhole(tensor.dtype) && tensor.dtype != DType::kBool;
+      const bool floating = !IsInteger(tensor.dtype) && tensor.dtype != DType::kBool;
       if (tensor.role != Role::kOutput || !floating) continue;
       tensor.dtype = outputs == task_.reference.options.end()
                          ? DType::kF64

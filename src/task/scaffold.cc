@@ -26,10 +26,6 @@ std::string QuotedList(const Range& items) {
   return "[" + list + "]";
 }
 
-bool IsInteger(DType dtype) {
-  return dtype == DType::kI8 || dtype == DType::kI32 || dtype == DType::kI64;
-}
-
 std::string TensorLine(const Guess& guess, const GuessedTensor& tensor) {
   std::string line = "  { name = " + Quoted(tensor.name) +
                      ", dtype = " + Quoted(std::string(Name(tensor.dtype))) +

@@ -30,6 +30,11 @@ bool LiesIn(const fs::path& folder, const fs::path& file) {
 
 }  // namespace
 
+std::filesystem::path FileIn(const std::filesystem::path& path, std::string_view name) {
+  std::error_code ignored;  // the read that follows says what is wrong
+  return std::filesystem::is_directory(path, ignored) ? path / name : path;
+}
+
 Result<std::string> ReadSourceText(const fs::path& file) {
   std::error_code failed;
   const fs::file_status status = fs::status(file, failed);

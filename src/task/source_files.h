@@ -29,6 +29,9 @@ struct SourceFolder {
   Result<nlohmann::json> ReadAll(const JsonReader& list) const;
 };
 
+// `path` itself or, where it is a folder, the file `name` in it.
+std::filesystem::path FileIn(const std::filesystem::path& path, std::string_view name);
+
 // One file that the user named on the command line: any place, else the same rules.
 Result<std::string> ReadSourceText(const std::filesystem::path& file);
 

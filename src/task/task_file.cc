@@ -7,6 +7,7 @@
 #include "core/serialize.h"
 #include "task/embed.h"
 #include "task/hgemm_task.h"
+#include "task/source_files.h"
 #include "task/task_rules.h"
 #include "task/toml_json.h"
 
@@ -48,18 +49,13 @@ Result<Workload> PickWorkload(const std::string& source, const Task& task,
                "add a [[workloads]] table with its name and sizes"};
 }
 
-std::filesystem::path TaskFileIn(const std::filesystem::path& path, std::string_view name) {
-  std::error_code ignored;  // the read that follows says what is wrong
-  return std::filesystem::is_directory(path, ignored) ? path / name : path;
-}
-
 }  // namespace
 
 Result<LoadedTask> LoadTask(const std::string& reference, const std::string& workload) {
   if (reference.starts_with(kBuiltIn)) {
     return BuiltInHgemm(std::string_view(reference).substr(kBuiltIn.size()));
   }
-  const std::filesystem::path path = TaskFileIn(reference, "task.toml");
+  const std::filesystem::path path = FileIn(reference, "task.toml");
   const nlohmann::json written = TRY(ReadTomlAsJson(path));
   const nlohmann::json json =
       TRY(EmbedFiles(JsonReader(path.string(), written), path.parent_path()));

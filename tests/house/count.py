@@ -11,7 +11,7 @@ run --ratchet, and commit the limits with it. A limit that --ratchet writes leav
 of room for work that has to add something; it never moves away from the goal. A change that has to
 go the other way edits the file by hand and says why in the commit.
 
-What is counted, of tracked files (of all but hidden and built ones, where there is no git):
+What is counted, of the files of the checkout (checkout.py):
 
   code      files that end in .c .cc .cpp .h .cu .cuh .py .sh .js .css .html .sql or .cmake,
             CMakeLists.txt, and files without an ending that start with #!
@@ -33,13 +33,13 @@ import ast
 import io
 import json
 import math
-import os
 import re
 import statistics
-import subprocess
 import sys
 import tokenize
 from pathlib import Path
+
+from checkout import files_of
 
 LIMITS = "tests/house/limits.json"
 ROOM = 0.005  # of a figure, between it and the limit that --ratchet writes
@@ -49,7 +49,6 @@ OTHER_ENDINGS = {".py", ".sh", ".js", ".css", ".html", ".sql", ".cmake"}
 PRODUCT_FOLDERS = {"src", "tools", "bench", "python", "include", "cmake", ""}
 ALL_FOLDERS = PRODUCT_FOLDERS | {"tests", "examples"}
 DOCS_FOLDERS = {"docs", "python", ""}
-UNTRACKED = {"build", "report.html", "__pycache__"}
 
 # Figures that ought to grow; all others ought to shrink.
 GROWING = {"median lines of a product file", "comment-only lines, %"}
@@ -68,22 +67,6 @@ TYPE = re.compile(
     r"\s*(?::[^;{]*)?\{",
     re.MULTILINE,
 )
-
-
-def files_of(root: Path) -> list[str]:
-    """The files of the checkout, relative to it: where git tracks them, the tracked ones."""
-    if (root / ".git").exists():
-        git = ["git", "-C", str(root), "ls-files", "-z"]
-        listing = subprocess.run(git, capture_output=True, check=False)
-        if listing.returncode == 0:
-            names = listing.stdout.decode().split("\0")
-            return [name for name in names if name and (root / name).is_file()]
-    files = []
-    for folder, folders, names in os.walk(root):
-        folders[:] = [name for name in folders if name not in UNTRACKED and name[0] != "."]
-        paths = (Path(folder) / name for name in names if name not in UNTRACKED)
-        files += [path.relative_to(root).as_posix() for path in paths]
-    return files
 
 
 def top_folder(file: str) -> str:

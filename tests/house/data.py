@@ -2,30 +2,21 @@
 
     data.py ROOT
 
-Every tracked file under ROOT/data (every file there, where there is no git), but the README itself,
-must match exactly one row of the README's table, and every row must match a file and have no empty
-cell. A row's first cell is a path pattern in backticks, relative to data/, in which * stands for
+Every file of the checkout (checkout.py) under ROOT/data, but the README itself, must match exactly
+one row of the README's table, and every row must match a file and have no empty cell. A row's first cell is a path pattern in backticks, relative to data/, in which * stands for
 any part of a name within one folder. The exit status is 1, with a line for each fault, otherwise.
 """
 
 from __future__ import annotations
 
 import re
-import subprocess
 import sys
 from pathlib import Path
 
+from checkout import files_of
+
 COLUMNS = 5  # file, what it holds, how it was made, device, date
 ROW = re.compile(r"^\| `(?P<pattern>[^`]+)` \|(?P<rest>.*)\|$")
-
-
-def tracked_files(data: Path) -> list[str]:
-    """Paths of the files under `data`, relative to it."""
-    listed = subprocess.run(["git", "-C", data, "ls-files", "-z"], capture_output=True, text=True)
-    names = [name for name in listed.stdout.split("\0") if name] if listed.returncode == 0 else []
-    if not names:
-        names = [str(path.relative_to(data)) for path in data.rglob("*") if path.is_file()]
-    return sorted(name for name in names if name != "README.md" and (data / name).exists())
 
 
 def is_match(pattern: str, name: str) -> bool:
@@ -55,8 +46,10 @@ def main(arguments: list[str]) -> int:
     if len(arguments) != 1:
         print(__doc__, file=sys.stderr)
         return 64
-    data = Path(arguments[0]) / "data"
-    faults = faults_of((data / "README.md").read_text(encoding="utf-8"), tracked_files(data))
+    root = Path(arguments[0])
+    names = [name.removeprefix("data/") for name in files_of(root) if name.startswith("data/")]
+    names.remove("README.md")
+    faults = faults_of((root / "data/README.md").read_text(encoding="utf-8"), names)
     for fault in faults:
         print(f"data/README.md: {fault}")
     return 1 if faults else 0

@@ -2,7 +2,7 @@
 
     links.py ROOT     prints "file:line: what is wrong"; the exit status is 1 when something is
 
-Of tracked files (of all, where there is no git):
+Of the files of the checkout (checkout.py):
 
   *.md                relative links and images, with their #anchors (GitHub's, from headings)
   pages               docs/*.md and *.md of no folder, without CHANGELOG.md: paths in `back quotes`
@@ -14,9 +14,10 @@ Of tracked files (of all, where there is no git):
 from __future__ import annotations
 
 import re
-import subprocess
 import sys
 from pathlib import Path
+
+from checkout import files_of
 
 FOLDERS = {"bench", "cmake", "data", "docs", "examples", "include", "python", "skills", "src",
            "tasks", "tests", "tools"}
@@ -30,15 +31,6 @@ LINK = re.compile(r"\]\(([^()\s]+)\)")
 HEADING = re.compile(r"^#{1,6}\s+(.*?)\s*#*$")
 PAGE = re.compile(r"(?<![\w./-])docs/[\w./-]+?\.md")
 PATH = re.compile(r"[\w.-]+(?:/[\w.-]+)+/?")
-
-
-def tracked(root: Path) -> list[str]:
-    git = ["git", "-C", str(root), "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
-    try:
-        listed = subprocess.run(git, capture_output=True, check=True).stdout.decode()
-        return [name for name in listed.split("\0") if name]
-    except (OSError, subprocess.CalledProcessError):
-        return [str(path.relative_to(root)) for path in root.rglob("*") if path.is_file()]
 
 
 def prose(text: str) -> list[tuple[int, str]]:
@@ -70,7 +62,7 @@ def anchors(text: str) -> set[str]:
 class Tree:
     def __init__(self, root: Path):
         self.root = root
-        self.files = [name for name in tracked(root) if (root / name).is_file()]
+        self.files = files_of(root)
         self.src = {path.name for path in (root / "src").glob("*") if path.is_dir()}
 
     def text(self, name: str) -> str:

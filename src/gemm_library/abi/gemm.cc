@@ -22,6 +22,7 @@ struct warpsmith_gemm {
 
 namespace {
 
+using warpsmith::BadInput;
 using warpsmith::Error;
 using warpsmith::ErrorCode;
 using warpsmith::Result;
@@ -67,23 +68,21 @@ warpsmith_gemm_status Guarded(const Body& body) {
   }
 }
 
-Error Bad(const std::string& what) { return {ErrorCode::kBadInput, what, ""}; }
-
 Status CheckFlag(const char* name, int value) {
   if (value == 0 || value == 1) return {};
-  return Bad(std::string(name) + " is " + std::to_string(value) + ", expected 0 or 1");
+  return BadInput(std::string(name) + " is " + std::to_string(value) + ", expected 0 or 1");
 }
 
 Result<Problem> ProblemOf(const warpsmith_gemm* library, const warpsmith_gemm_problem* given) {
-  if (library == nullptr || library->library == nullptr) return Bad("the library is null");
-  if (given == nullptr) return Bad("the problem is null");
+  if (library == nullptr || library->library == nullptr) return BadInput("the library is null");
+  if (given == nullptr) return BadInput("the problem is null");
   if (given->struct_bytes != sizeof(*given)) {
-    return Bad("the problem's struct_bytes is " + std::to_string(given->struct_bytes) +
-               ", expected " + std::to_string(sizeof(*given)));
+    return BadInput("the problem's struct_bytes is " + std::to_string(given->struct_bytes) +
+                    ", expected " + std::to_string(sizeof(*given)));
   }
   if (given->dtype != WARPSMITH_GEMM_F16 && given->dtype != WARPSMITH_GEMM_BF16) {
-    return Bad("dtype is " + std::to_string(static_cast<int>(given->dtype)) +
-               ", expected WARPSMITH_GEMM_F16 or WARPSMITH_GEMM_BF16");
+    return BadInput("dtype is " + std::to_string(static_cast<int>(given->dtype)) +
+                    ", expected WARPSMITH_GEMM_F16 or WARPSMITH_GEMM_BF16");
   }
   // On the way of every call: one branch while both are right.
   if ((given->transpose_a | given->transpose_b) >> 1 != 0) {
@@ -124,10 +123,11 @@ warpsmith_gemm_status warpsmith_gemm_create(const warpsmith_gemm_options* option
   if (library != nullptr) *library = nullptr;
   bool is_pack_wrong = false;
   const warpsmith_gemm_status status = Guarded([&]() -> Status {
-    if (library == nullptr) return Bad("there is nowhere to put the library: the pointer is null");
+    if (library == nullptr)
+      return BadInput("there is nowhere to put the library: the pointer is null");
     if (options != nullptr && options->struct_bytes != sizeof(*options)) {
-      return Bad("the options' struct_bytes is " + std::to_string(options->struct_bytes) +
-                 ", expected " + std::to_string(sizeof(*options)));
+      return BadInput("the options' struct_bytes is " + std::to_string(options->struct_bytes) +
+                      ", expected " + std::to_string(sizeof(*options)));
     }
     const bool is_named = options != nullptr && options->pack != nullptr;
     auto pack = warpsmith::gemm_library::FindPack(is_named ? options->pack : "", OwnFolder());
@@ -147,7 +147,7 @@ warpsmith_gemm_status warpsmith_gemm_workspace(warpsmith_gemm* library,
                                                const warpsmith_gemm_problem* problem,
                                                size_t* bytes) {
   return Guarded([&]() -> Status {
-    if (bytes == nullptr) return Bad("there is nowhere to put the size: the pointer is null");
+    if (bytes == nullptr) return BadInput("there is nowhere to put the size: the pointer is null");
     const Problem wanted = TRY(ProblemOf(library, problem));
     *bytes = TRY(library->library->Workspace(wanted));
     return {};
@@ -179,7 +179,7 @@ warpsmith_gemm_status warpsmith_gemm_explain(warpsmith_gemm* library,
                                              const warpsmith_gemm_problem* problem,
                                              size_t workspace_bytes, char* text, size_t bytes) {
   return Guarded([&]() -> Status {
-    if (text == nullptr || bytes == 0) return Bad("there is no room for the text");
+    if (text == nullptr || bytes == 0) return BadInput("there is no room for the text");
     text[0] = '\0';
     const Problem wanted = TRY(ProblemOf(library, problem));
     const std::string words = TRY(library->library->Explain(wanted, workspace_bytes));

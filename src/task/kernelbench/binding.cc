@@ -10,8 +10,6 @@
 namespace warpsmith::kernelbench {
 namespace {
 
-Error Reason(const std::string& text) { return {ErrorCode::kBadInput, text, ""}; }
-
 std::vector<int64_t> WithoutOnes(std::vector<int64_t> shape) {
   shape.erase(std::remove(shape.begin(), shape.end(), 1), shape.end());
   return shape;
@@ -130,8 +128,8 @@ Result<Binding> BindingOf(const std::vector<Wanted>& wanted, const DriverDescrip
   for (size_t i = 0; i < wanted.size(); ++i) {
     const auto& [row, is_input] = wanted[i];
     if (!places[i]) {
-      return Reason((is_input ? "input " : "parameter ") + Text(row) +
-                    " has no equal in the driver");
+      return BadInput((is_input ? "input " : "parameter ") + Text(row) +
+                      " has no equal in the driver");
     }
     if (is_input) {
       binding.inputs.push_back(*places[i]);
@@ -142,7 +140,7 @@ Result<Binding> BindingOf(const std::vector<Wanted>& wanted, const DriverDescrip
   for (size_t i = 0; i < driver.tensors.size(); ++i) {
     const bool is_taken = std::find(places.begin(), places.end(), std::optional(i)) != places.end();
     if (driver.tensors[i].is_output || is_taken) continue;
-    return Reason("the driver's " + Text(driver.tensors[i].row) + " has no equal in the module");
+    return BadInput("the driver's " + Text(driver.tensors[i].row) + " has no equal in the module");
   }
   return binding;
 }
@@ -152,11 +150,11 @@ Status CheckOutputs(const ModuleInspection& module, const DriverDescription& dri
   for (const DriverTensor& tensor : driver.tensors) {
     if (tensor.is_output) outputs.push_back(tensor.row);
   }
-  if (outputs.size() != module.outputs.size()) return Reason("it has another number of outputs");
+  if (outputs.size() != module.outputs.size()) return BadInput("it has another number of outputs");
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (SameExtents(outputs[i], module.outputs[i])) continue;
-    return Reason("the output is " + Text(module.outputs[i]) + " there, " + Text(outputs[i]) +
-                  " here");
+    return BadInput("the output is " + Text(module.outputs[i]) + " there, " + Text(outputs[i]) +
+                    " here");
   }
   return {};
 }

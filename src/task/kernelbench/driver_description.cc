@@ -12,8 +12,6 @@ using nlohmann::json;
 
 constexpr std::string_view kDescriptionSource = "what the driver told";
 
-Error DescriptionError(const std::string& text) { return {ErrorCode::kBadInput, text, ""}; }
-
 Result<DriverTensor> DriverTensorFrom(const JsonReader& reader) {
   DriverTensor tensor;
   tensor.row.name = TRY(reader.At("name").String());
@@ -50,7 +48,7 @@ Result<DriverDescription> ReadDescription(std::string_view text) {
   const JsonReader reader(std::string(kDescriptionSource), value);
   if (reader.Has("error")) {
     const std::string error = TRY(reader.At("error").String());
-    if (!error.empty()) return DescriptionError(error);
+    if (!error.empty()) return BadInput(error);
   }
   DriverDescription description;
   for (const JsonReader& item : TRY(reader.At("tensors").Items())) {

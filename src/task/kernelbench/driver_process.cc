@@ -10,8 +10,6 @@
 namespace warpsmith::kernelbench {
 namespace {
 
-Error DriverError(const std::string& text) { return {ErrorCode::kBadInput, text, ""}; }
-
 std::string LastLine(const std::string& output) {
   const size_t end = output.find_last_not_of(" \n");
   if (end == output.npos) return "";
@@ -35,15 +33,15 @@ Result<std::string> RunDescribe(std::vector<std::string> arguments, const Descri
   const ProcessOutcome ran =
       TRY(RunProcess(arguments, process, {"TMPDIR=" + folder.path().string()}));
   if (ran.timed_out) {
-    return DriverError("compiling and running it did not end within " +
-                       std::to_string(limits.wall.count()) + " s");
+    return BadInput("compiling and running it did not end within " +
+                    std::to_string(limits.wall.count()) + " s");
   }
   if (ran.signal != 0)
-    return DriverError(std::string("its main() ends with ") + strsignal(ran.signal));
+    return BadInput(std::string("its main() ends with ") + strsignal(ran.signal));
   std::error_code ignored;
   if (!std::filesystem::exists(result, ignored)) {
-    return DriverError("its process ended without an answer (status " +
-                       std::to_string(ran.exit_status) + "): " + LastLine(ran.output));
+    return BadInput("its process ended without an answer (status " +
+                    std::to_string(ran.exit_status) + "): " + LastLine(ran.output));
   }
   return ReadFile(result);
 }

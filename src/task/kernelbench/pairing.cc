@@ -19,8 +19,6 @@ using nlohmann::json;
 constexpr const char* kModuleFile = "model.py";
 constexpr std::string_view kPairingSource = "what the paired module told";
 
-Error PairingError(const std::string& text) { return {ErrorCode::kBadInput, text, ""}; }
-
 // The types that the driver computes in, as the peer names them; empty: as the module has them.
 std::string CastType(const DriverDescription& driver) {
   for (const DriverTensor& tensor : driver.tensors) {
@@ -48,10 +46,9 @@ json OptionsOf(const Binding& binding, const DriverDescription& driver, const js
 // The module that a problem may be paired with.
 Result<const ModulePairs::Module*> ModuleOf(const ModulePairs& pairs, const Problem& problem) {
   const auto found = pairs.modules.find({problem.level, problem.number});
-  if (found == pairs.modules.end())
-    return PairingError("KernelBench has no problem of this number");
+  if (found == pairs.modules.end()) return BadInput("KernelBench has no problem of this number");
   if (!found->second.inspection.ok()) {
-    return PairingError("its module does not load: " + found->second.inspection.error().message);
+    return BadInput("its module does not load: " + found->second.inspection.error().message);
   }
   return &found->second;
 }
@@ -108,7 +105,7 @@ Result<size_t> TryBindings(const std::filesystem::path& folder, const json& task
                        (folder / kModuleFile).string(), request.string()},
                       limits))));
   const JsonReader reader(std::string(kPairingSource), answer);
-  if (reader.Has("error")) return PairingError(TRY(reader.At("error").String()));
+  if (reader.Has("error")) return BadInput(TRY(reader.At("error").String()));
   const auto last = static_cast<int64_t>(options.size()) - 1;
   return static_cast<size_t>(TRY(reader.At("binding").IntIn(0, last)));
 }

@@ -14,8 +14,6 @@ namespace {
 
 using nlohmann::json;
 
-Error DocumentError(const std::string& text) { return {ErrorCode::kBadInput, text, ""}; }
-
 json TensorOf(const std::string& name, const TensorRow& row, bool is_output) {
   json tensor = {{"name", name},
                  {"dtype", Name(row.dtype)},
@@ -122,13 +120,13 @@ json Skeleton(const TaskNames& names) {
 
 Status CheckTensors(const json& tensors) {
   if (tensors.size() > kMostTensors) {
-    return DocumentError("it has " + std::to_string(tensors.size()) + " tensors; the judge takes " +
-                         std::to_string(kMostTensors));
+    return BadInput("it has " + std::to_string(tensors.size()) + " tensors; the judge takes " +
+                    std::to_string(kMostTensors));
   }
   for (const json& tensor : tensors) {
     if (tensor["role"] == "input") return {};
   }
-  return DocumentError("it has no input tensor");
+  return BadInput("it has no input tensor");
 }
 
 // How the argument is written in the call; `names` are the tensors'.
@@ -184,9 +182,9 @@ Result<json> ModuleTask(const TaskNames& names, const ModuleInspection& inspecti
 Result<json> DriverTask(const TaskNames& names, const DriverDescription& description,
                         const LaunchDeclaration& declaration) {
   if (description.arguments.size() != declaration.parameters.size()) {
-    return DocumentError("its launch was given " + std::to_string(description.arguments.size()) +
-                         " arguments, its declaration has " +
-                         std::to_string(declaration.parameters.size()));
+    return BadInput("its launch was given " + std::to_string(description.arguments.size()) +
+                    " arguments, its declaration has " +
+                    std::to_string(declaration.parameters.size()));
   }
   json task = Skeleton(names);
   std::vector<std::string> tensor_names;
