@@ -168,10 +168,12 @@ Result<std::vector<std::pair<std::string, JsonReader>>> JsonReader::Fields() con
   return fields;
 }
 
-Status JsonReader::OnlyFields(std::initializer_list<std::string_view> known) const {
+Status JsonReader::OnlyFields(std::initializer_list<std::string_view> known,
+                              std::initializer_list<std::string_view> besides) const {
   if (json_ == nullptr || !json_->is_object()) return Bad("an object");
   for (const auto& [key, value] : json_->items()) {
     if (std::ranges::find(known, key) != known.end()) continue;
+    if (std::ranges::find(besides, key) != besides.end()) continue;
     return Error{ErrorCode::kBadInput,
                  source_ + ": " + At(key).path_ + ": unknown field; known here: " + Joined(known),
                  "remove it or correct its spelling"};

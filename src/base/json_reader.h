@@ -41,8 +41,10 @@ class JsonReader {
   Result<std::vector<JsonReader>> Items() const;
   Result<std::vector<std::pair<std::string, JsonReader>>> Fields() const;
 
-  // Refuses fields that are not in `known`: a misspelt field must not be silently ignored.
-  Status OnlyFields(std::initializer_list<std::string_view> known) const;
+  // Refuses fields that are neither in `known` nor in `besides`: a misspelt field must not be
+  // silently ignored.
+  Status OnlyFields(std::initializer_list<std::string_view> known,
+                    std::initializer_list<std::string_view> besides = {}) const;
 
   // An Error about this place: "plan.json: operations[2].grid: expected three expressions, found
   // 2".

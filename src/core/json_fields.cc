@@ -1,8 +1,12 @@
 #include "core/json_fields.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <limits>
+
+#include "base/utf8.h"
 
 namespace warpsmith::json_fields {
 namespace {
@@ -136,8 +140,21 @@ nlohmann::json Value(const std::map<std::string, int64_t, std::less<>>& values) 
 nlohmann::json Value(const std::map<std::string, int64_t>& values) { return ObjectOf(values); }
 nlohmann::json Value(const std::map<std::string, std::string>& texts) { return ObjectOf(texts); }
 
+nlohmann::json Value(const std::pair<std::string, double>& named) {
+  return nlohmann::json::array({Value(named.first), Value(named.second)});
+}
+
+nlohmann::json Value(const std::array<Expression, 3>& extents) {
+  return nlohmann::json::array({Value(extents[0]), Value(extents[1]), Value(extents[2])});
+}
+
 Status Read(const JsonReader& json, bool& value) {
   value = TRY(json.Bool());
+  return {};
+}
+
+Status Read(const JsonReader& json, uint8_t& value) {
+  value = static_cast<uint8_t>(TRY(json.IntIn(0, std::numeric_limits<uint8_t>::max())));
   return {};
 }
 
@@ -226,6 +243,20 @@ Status Read(const JsonReader& json, std::map<std::string, std::string>& texts) {
   return {};
 }
 
+Status Read(const JsonReader& json, std::pair<std::string, double>& named) {
+  const std::vector<JsonReader> pair = TRY(json.Items());
+  if (pair.size() != 2) return json.Bad("a name and a number");
+  TRY(Read(pair[0], named.first));
+  return Read(pair[1], named.second);
+}
+
+Status Read(const JsonReader& json, std::array<Expression, 3>& extents) {
+  const std::vector<JsonReader> items = TRY(json.Items());
+  if (items.size() != 3) return json.Bad("three expressions");
+  for (size_t i = 0; i < 3; ++i) TRY(Read(items[i], extents[i]));
+  return {};
+}
+
 Result<std::vector<JsonReader>> ItemsUpTo(const JsonReader& json, size_t most) {
   if (json.json() != nullptr && json.json()->is_array() && json.json()->size() > most) {
     return json.Bad("at most " + std::to_string(most) + " items");
@@ -233,13 +264,161 @@ Result<std::vector<JsonReader>> ItemsUpTo(const JsonReader& json, size_t most) {
   return json.Items();
 }
 
-Status NeedVersion(const JsonReader& json, int known, std::string_view what) {
+std::string OneOf(std::initializer_list<std::string_view> names) {
+  std::string list;
+  for (const auto* name = names.begin(); name != names.end(); ++name) {
+    if (name != names.begin()) list += name + 1 == names.end() ? " or " : ", ";
+    list += *name;
+  }
+  return list;
+}
+
+Status NeedVersion(const JsonReader& json, Format format) {
   const int64_t found = TRY(json.At("version").Int());
-  if (found == known) return {};
-  const std::string reads = "version " + std::to_string(known) + " of " + std::string(what) +
-                            " (the only one that this program reads)";
+  if (found == format.version) return {};
+  const std::string reads = "version " + std::to_string(format.version) + " of " +
+                            std::string(format.what) + " (the only one that this program reads)";
   return Error{ErrorCode::kVersion, json.At("version").Bad(reads).message,
                "use the warpsmith that wrote it, or write it anew"};
+}
+
+// --- Arguments. The key says the kind: {"tensor": "A"}, {"i32": "M"}, {"f32": 0.5}, ...
+
+namespace {
+
+constexpr size_t kMaxTableValues = size_t{1} << 20;
+
+nlohmann::json ArgumentJson(const TensorArgument& argument) {
+  return {{"tensor", Value(argument.tensor)}};
+}
+nlohmann::json ArgumentJson(const IntArgument& argument) {
+  return {{argument.bytes == 8 ? "i64" : "i32", Value(argument.value)}};
+}
+nlohmann::json ArgumentJson(const FloatArgument& argument) {
+  return {{argument.bytes == 8 ? "f64" : "f32", Value(argument.value)}};
+}
+nlohmann::json ArgumentJson(const WorkspaceArgument& argument) {
+  return {{"workspace", Value(argument.workspace)}};
+}
+nlohmann::json ArgumentJson(const TableArgument& argument) { return {{"table", argument.values}}; }
+nlohmann::json ArgumentJson(const TensorMapArgument& argument) { return Value(argument); }
+
+Result<TableArgument> TableFrom(const JsonReader& json) {
+  TableArgument table;
+  for (const JsonReader& item : TRY(ItemsUpTo(json, kMaxTableValues))) {
+    constexpr int64_t kLowest = std::numeric_limits<int32_t>::min();
+    constexpr int64_t kHighest = std::numeric_limits<int32_t>::max();
+    table.values.push_back(static_cast<int32_t>(TRY(item.IntIn(kLowest, kHighest))));
+  }
+  if (table.values.empty()) return json.Bad("at least one value");
+  return table;
+}
+
+}  // namespace
+
+nlohmann::json Value(const Argument& argument) {
+  return std::visit([](const auto& kind) { return ArgumentJson(kind); }, argument);
+}
+
+Status Read(const JsonReader& json, Argument& argument) {
+  if (json.Has("tensor_map")) return Read(json, argument.emplace<TensorMapArgument>());
+  const auto fields = TRY(json.Fields());
+  if (fields.size() != 1) return json.Bad("one field, such as {\"tensor\": \"A\"}");
+  const auto& [kind, value] = fields.front();
+  if (kind == "tensor") return ReadName(value, argument.emplace<TensorArgument>().tensor);
+  if (kind == "workspace") return ReadName(value, argument.emplace<WorkspaceArgument>().workspace);
+  if (kind == "i32" || kind == "i64") {
+    argument = IntArgument{TRY(ReadAs<Expression>(value)), kind == "i64" ? 8 : 4};
+  } else if (kind == "f32" || kind == "f64") {
+    argument = FloatArgument{TRY(value.Number()), kind == "f64" ? 8 : 4};
+  } else if (kind == "table") {
+    argument = TRY(TableFrom(value));
+  } else {
+    return json.Bad("tensor, i32, i64, f32, f64, workspace, table or tensor_map");
+  }
+  return {};
+}
+
+// --- Samples are the bulk of a verdict, so they are written as columns; one of zeros only (never
+// read) is left out.
+
+namespace {
+
+template <typename Visit>
+void ForEachColumn(const Visit& visit) {
+  visit("us", &Sample::us);
+  visit("process", &Sample::process);
+  visit("round", &Sample::round);
+  visit("mhz", &Sample::sm_mhz);
+  visit("c", &Sample::temperature_c);
+  visit("w", &Sample::power_w);
+}
+
+// The common case of a number, without a JsonReader to name its place.
+bool ReadNumber(const nlohmann::json& item, float& value) {
+  if (!item.is_number_float()) return false;
+  value = static_cast<float>(item.get<double>());
+  return std::isfinite(value);
+}
+bool ReadNumber(const nlohmann::json& item, int& value) {
+  if (!item.is_number_unsigned()) return false;
+  const auto wide = item.get<uint64_t>();
+  value = static_cast<int>(wide);
+  return wide <= static_cast<uint64_t>(std::numeric_limits<int>::max());
+}
+
+Status ReadColumn(const JsonReader& object, std::string_view key, std::vector<Sample>& samples,
+                  auto Sample::*field) {
+  if (!object.Has(key)) return {};
+  const JsonReader column = object.At(key);
+  if (!column.json()->is_array() || column.json()->size() != samples.size()) {
+    return column.Bad("an array of " + std::to_string(samples.size()) + " numbers");
+  }
+  for (size_t i = 0; i < samples.size(); ++i) {
+    if (ReadNumber((*column.json())[i], samples[i].*field)) continue;
+    TRY(Read(column.At(i), samples[i].*field));
+  }
+  return {};
+}
+
+}  // namespace
+
+nlohmann::json Value(const std::vector<Sample>& samples) {
+  nlohmann::json object{{"n", samples.size()}};
+  ForEachColumn([&](const char* key, auto field) {
+    const auto is_zero = [field](const Sample& sample) { return sample.*field == 0; };
+    if (std::ranges::all_of(samples, is_zero)) return;
+    nlohmann::json& column = object[key] = nlohmann::json::array();
+    column.get_ref<nlohmann::json::array_t&>().reserve(samples.size());
+    for (const Sample& sample : samples) column.push_back(Value(sample.*field));
+  });
+  return object;
+}
+
+Status Read(const JsonReader& json, std::vector<Sample>& samples) {
+  TRY(json.OnlyFields({"n", "us", "process", "round", "mhz", "c", "w"}));
+  samples.assign(static_cast<size_t>(TRY(json.At("n").IntIn(0, kMaxSamples))), {});
+  Status status;
+  ForEachColumn([&](const char* key, auto field) {
+    if (status.ok()) status = ReadColumn(json, key, samples, field);
+  });
+  return status;
+}
+
+// --- A verdict's "outcome" says the kind; the kind's fields stand beside it.
+
+nlohmann::json Value(const Verdict& verdict) {
+  nlohmann::json object = std::visit([](const auto& kind) { return Value(kind); }, verdict.outcome);
+  object["outcome"] = std::string(OutcomeName(verdict.outcome));
+  nlohmann::json evidence = Value(verdict.evidence);
+  if (!evidence.empty()) object["evidence"] = std::move(evidence);
+  return object;
+}
+
+Status Read(const JsonReader& json, Verdict& verdict) {
+  TRY(ReadKind(json, "outcome", verdict.outcome, {"outcome", "evidence"}));
+  if (json.Has("evidence")) TRY(Read(json.At("evidence"), verdict.evidence));
+  return {};
 }
 
 }  // namespace warpsmith::json_fields

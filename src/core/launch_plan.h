@@ -25,7 +25,7 @@ struct TensorArgument {
   std::string tensor;
 };  // the tensor's device pointer
 struct IntArgument {
-  Expression value;
+  Expression value = Expression::Constant(0);
   int bytes = 4;
 };  // i32 or i64, range-checked
 struct FloatArgument {

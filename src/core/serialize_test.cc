@@ -4,20 +4,226 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
+#include <array>
+#include <cmath>
+#include <cstring>
 #include <filesystem>
+#include <limits>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <variant>
 
 #include "base/build_info.h"
 #include "base/file.h"
+#include "base/random.h"
 #include "core/gemm_example.h"
 #include "core/json_fields.h"
-#include "core/random_values.h"
 
 namespace warpsmith {
 namespace {
 
 using nlohmann::json;
 using ::testing::HasSubstr;
+
+// Random values of every serialized kind: each field by its type (core/fields.h), and what Finish
+// asks for.
+class RandomValues {
+ public:
+  explicit RandomValues(uint64_t seed) : random_(seed, "values") {}
+
+  template <typename T>
+  T Any() {
+    T value{};
+    Fill(value);
+    return value;
+  }
+
+  bool Flip() { return random_.Below(2) == 0; }
+  int64_t Count(int64_t most) {
+    return static_cast<int64_t>(random_.Below(static_cast<uint64_t>(most) + 1));
+  }
+  int64_t Integer() { return static_cast<int64_t>(random_.Bits() >> random_.Below(64)); }
+
+  // Every kind of double, the rare ones often.
+  double Number() {
+    switch (random_.Below(8)) {
+      case 0:
+        return 0;
+      case 1:
+        return std::numeric_limits<double>::quiet_NaN();
+      case 2:
+        return -std::numeric_limits<double>::infinity();
+      case 3:
+        return random_.Normal();
+      default:
+        break;
+    }
+    double value = 0;
+    const uint64_t bits = random_.Bits();
+    std::memcpy(&value, &bits, sizeof(value));
+    return value;
+  }
+
+  std::string Text() {
+    constexpr std::string_view kPieces[] = {"a",        "\"",
+                                            "\\",       "\n",
+                                            "\t",       "\x01",
+                                            "\xc3\xbc", "\xf0\x9f\x98\x80",
+                                            "{",        "long piece of text "};
+    std::string text;
+    for (int64_t i = Count(6); i > 0; --i) text += kPieces[random_.Below(std::size(kPieces))];
+    return text;
+  }
+
+ private:
+  // --- By type.
+
+  void Fill(bool& value) { value = Flip(); }
+  void Fill(uint8_t& value) { value = static_cast<uint8_t>(Count(255)); }
+  void Fill(int& value) { value = static_cast<int>(Count(9)); }
+  void Fill(int64_t& value) { value = Count(1000); }
+  void Fill(double& value) { value = Number(); }
+  void Fill(float& value) {
+    const auto bits = static_cast<uint32_t>(random_.Bits());
+    std::memcpy(&value, &bits, sizeof(value));
+  }
+  void Fill(std::string& text) { text = Text(); }
+  void Fill(Expression& formula) {
+    constexpr std::string_view kTexts[] = {"0",
+                                           "1",
+                                           "-3",
+                                           "007",
+                                           "M",
+                                           "ceil_div(M, 128) * 2",
+                                           "9223372036854775807",
+                                           "M % 2 == 0 ? 1 : sm_count"};
+    formula = Expression::Literal(kTexts[random_.Below(std::size(kTexts))]);
+  }
+  void Fill(Interval& interval) { interval = {Number(), Number()}; }
+  void Fill(std::pair<std::string, double>& named) { named = {Text(), Number()}; }
+
+  template <typename E>
+  requires std::is_enum_v<E>
+  void Fill(E& value) {
+    const auto names = json_fields::Names<E>();
+    value = names[random_.Below(names.size())].value;
+  }
+  template <typename V, typename Compare>
+  void Fill(std::map<std::string, V, Compare>& map) {
+    for (int64_t i = Count(2); i > 0; --i) Fill(map[Name()]);
+  }
+  template <typename T>
+  void Fill(std::array<T, 3>& items) {
+    for (T& item : items) Fill(item);
+  }
+  template <typename T>
+  void Fill(std::optional<T>& value) {
+    if (Flip()) value = Item<T>();
+  }
+  template <typename T>
+  void Fill(std::vector<T>& items) {
+    items.clear();
+    for (int64_t i = Count(3); i > 0; --i) items.push_back(Item<T>());
+  }
+  template <typename... Kinds>
+  void Fill(std::variant<Kinds...>& value) {
+    const size_t chosen = random_.Below(sizeof...(Kinds));
+    size_t index = 0;
+    ((index++ == chosen ? Fill(value.template emplace<Kinds>()) : void()), ...);
+  }
+  template <Listed T>
+  void Fill(T& value) {
+    ForEachField<T>([&](const auto& field) {
+      auto& member = value.*field.member;
+      if constexpr (std::is_same_v<decltype(member), std::string&>) {
+        member = field.kind == Kind::kName ? Name() : Text();
+      } else {
+        Fill(member);
+      }
+    });
+    if constexpr (Finished<T>) Mend(value);
+  }
+
+  template <typename T>
+  T Item() {
+    if constexpr (std::is_same_v<T, Expression>) {
+      Expression value = Expression::Constant(0);
+      Fill(value);
+      return value;
+    } else {
+      return Any<T>();
+    }
+  }
+
+  // --- Kinds without a list.
+
+  void Fill(TensorArgument& argument) { argument.tensor = Name(); }
+  void Fill(WorkspaceArgument& argument) { argument.workspace = Name(); }
+  void Fill(TableArgument& table) { table.values = {1, -2, static_cast<int32_t>(random_.Bits())}; }
+  void Fill(IntArgument& argument) {
+    Fill(argument.value);
+    argument.bytes = Flip() ? 4 : 8;
+  }
+  void Fill(FloatArgument& argument) { argument = {Number(), Flip() ? 4 : 8}; }
+  void Fill(Sample& sample) {
+    sample = {static_cast<int>(Count(3)), static_cast<int>(Count(9)), 0, 0, 0, 0};
+    Fill(sample.us);
+    if (Flip()) Fill(sample.sm_mhz);
+  }
+  void Fill(Verdict& verdict) {
+    Fill(verdict.outcome);
+    Fill(verdict.evidence);
+  }
+
+  // --- What holds between fields: serialize.cc, Finish.
+
+  void Mend(TensorMapArgument& map) {
+    const size_t rank = 1 + random_.Below(5);
+    for (auto* extents : {&map.dims, &map.box, &map.element_strides, &map.strides_bytes}) {
+      extents->assign(rank, Item<Expression>());
+    }
+    map.strides_bytes.pop_back();
+    map.interleave_bytes = Flip() ? 0 : 16;
+    map.l2_promotion_bytes = Flip() ? 0 : 256;
+  }
+  void Mend(LaunchOperation& /*launch*/) {}
+  void Mend(LaunchPlan& /*plan*/) {}
+  void Mend(TensorSpec& /*tensor*/) {}
+  void Mend(Candidate& candidate) {
+    candidate.entry = Name();
+    candidate.sources[candidate.entry] = Text();
+    candidate.toolchain = Flip() ? "nvcc" : "nvrtc";
+  }
+  void Mend(Tolerance& tolerance) {
+    const bool given = !tolerance.reduction_length;
+    tolerance.absolute = given ? 1e-3 : 0;
+    tolerance.relative = 0;
+    tolerance.reason = Name();
+  }
+  void Mend(Workload& workload) { workload.weight = 0.5 + random_.Uniform(); }
+  void Mend(Task& /*task*/) {}
+  void Mend(Protocol& protocol) {
+    const Protocol valid = Flip() ? Protocol::Certified() : Protocol::Paper();
+    protocol.modes = valid.modes;
+    protocol.rounds = 1 + static_cast<int>(Count(9));
+    protocol.samples_per_round = 1 + static_cast<int>(Count(9));
+    protocol.runner_processes = 1 + static_cast<int>(Count(9));
+    protocol.max_rounds = protocol.rounds + static_cast<int>(Count(9));
+    protocol.confidence = 0.5 + random_.Uniform() / 3;
+    protocol.band = random_.Uniform() / 2;
+    protocol.target_half_width = Flip() ? 0 : random_.Uniform();
+    protocol.warmup_seconds = valid.warmup_seconds;
+    protocol.measure_seconds = valid.measure_seconds;
+    protocol.step_timeout_ms = 1 + Count(100'000);
+  }
+  void Mend(ChatRequest& request) { request.samples = 1 + static_cast<int>(Count(9)); }
+  void Mend(ChatSample& /*sample*/) {}
+
+  std::string Name() { return "n" + std::to_string(random_.Bits()); }
+
+  Random random_;
+};
 
 // The text of a value read back from its own text; what was wrong otherwise.
 template <typename T>
@@ -28,9 +234,9 @@ std::string ThereAndBack(const T& value, Result<T> (*from)(const JsonReader&)) {
 }
 
 template <typename T>
-void ExpectRoundTrips(T (RandomValues::*make)(), Result<T> (*from)(const JsonReader&)) {
+void ExpectRoundTrips(Result<T> (*from)(const JsonReader&)) {
   EXPECT_TRUE(rc::check([&](uint64_t seed) {
-    const T value = (RandomValues(seed).*make)();
+    const T value = RandomValues(seed).Any<T>();
     const std::string text = ToJson(value).dump();
     const std::string again = ThereAndBack(value, from);
     RC_ASSERT(again == text);
@@ -38,18 +244,19 @@ void ExpectRoundTrips(T (RandomValues::*make)(), Result<T> (*from)(const JsonRea
 }
 
 TEST(Serialize, RandomValuesRoundTrip) {
-  ExpectRoundTrips(&RandomValues::Plan, LaunchPlanFrom);
-  ExpectRoundTrips(&RandomValues::AnyTask, TaskFrom);
-  ExpectRoundTrips(&RandomValues::AnyWorkload, WorkloadFrom);
-  ExpectRoundTrips(&RandomValues::AnyCandidate, CandidateFrom);
-  ExpectRoundTrips(&RandomValues::AnyProvenance, ProvenanceFrom);
-  ExpectRoundTrips(&RandomValues::AnyArtifact, ArtifactFrom);
-  ExpectRoundTrips(&RandomValues::AnyProtocol, ProtocolFrom);
-  ExpectRoundTrips(&RandomValues::AnyDevice, DeviceInfoFrom);
-  ExpectRoundTrips(&RandomValues::AnyVerdict, VerdictFrom);
-  ExpectRoundTrips(&RandomValues::AnyPoint, PointFrom);
-  ExpectRoundTrips(&RandomValues::AnyCost, CostFrom);
-  ExpectRoundTrips(&RandomValues::AnyTerms, RewardTermsFrom);
+  ExpectRoundTrips(LaunchPlanFrom);
+  ExpectRoundTrips(TaskFrom);
+  ExpectRoundTrips(WorkloadFrom);
+  ExpectRoundTrips(CandidateFrom);
+  ExpectRoundTrips(ProvenanceFrom);
+  ExpectRoundTrips(ArtifactFrom);
+  ExpectRoundTrips(ProtocolFrom);
+  ExpectRoundTrips(DeviceInfoFrom);
+  ExpectRoundTrips(VerdictFrom);
+  ExpectRoundTrips(PointFrom);
+  ExpectRoundTrips(CostFrom);
+  ExpectRoundTrips(RewardTermsFrom);
+  ExpectRoundTrips(ChatRequestFrom);
 }
 
 TEST(Serialize, BlankValuesRoundTrip) {  // the store keeps verdicts without their times
@@ -231,10 +438,10 @@ void Mutate(json& node, RandomValues& random) {
 }
 
 template <typename T>
-void ExpectSurvivesMutations(T (RandomValues::*make)(), Result<T> (*from)(const JsonReader&)) {
+void ExpectSurvivesMutations(Result<T> (*from)(const JsonReader&)) {
   EXPECT_TRUE(rc::check([&](uint64_t seed) {
     RandomValues random(seed);
-    json mutated = json::parse(ToJson((random.*make)()).dump());
+    json mutated = json::parse(ToJson(random.Any<T>()).dump());
     for (int64_t i = random.Count(2); i >= 0; --i) Mutate(mutated, random);
     const Result<T> read = from(JsonReader("x", mutated));
     if (!read.ok()) return;
@@ -245,14 +452,14 @@ void ExpectSurvivesMutations(T (RandomValues::*make)(), Result<T> (*from)(const 
 }
 
 TEST(Serialize, MutatedJsonIsReadOrRefused) {
-  ExpectSurvivesMutations(&RandomValues::Plan, LaunchPlanFrom);
-  ExpectSurvivesMutations(&RandomValues::AnyTask, TaskFrom);
-  ExpectSurvivesMutations(&RandomValues::AnyCandidate, CandidateFrom);
-  ExpectSurvivesMutations(&RandomValues::AnyArtifact, ArtifactFrom);
-  ExpectSurvivesMutations(&RandomValues::AnyProtocol, ProtocolFrom);
-  ExpectSurvivesMutations(&RandomValues::AnyDevice, DeviceInfoFrom);
-  ExpectSurvivesMutations(&RandomValues::AnyVerdict, VerdictFrom);
-  ExpectSurvivesMutations(&RandomValues::AnyTerms, RewardTermsFrom);
+  ExpectSurvivesMutations(LaunchPlanFrom);
+  ExpectSurvivesMutations(TaskFrom);
+  ExpectSurvivesMutations(CandidateFrom);
+  ExpectSurvivesMutations(ArtifactFrom);
+  ExpectSurvivesMutations(ProtocolFrom);
+  ExpectSurvivesMutations(DeviceInfoFrom);
+  ExpectSurvivesMutations(VerdictFrom);
+  ExpectSurvivesMutations(RewardTermsFrom);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "base/display_text.h"
+#include "core/fields.h"
 
 namespace warpsmith {
 namespace {
@@ -103,11 +104,7 @@ std::string_view Name(Finding finding) {
 }
 
 std::string_view OutcomeName(const Outcome& outcome) {
-  constexpr std::array<std::string_view, 7> kNames = {"compile-failed", "rejected",  "run-failed",
-                                                      "timed-out",      "incorrect", "inconclusive",
-                                                      "passed"};
-  static_assert(kNames.size() == std::variant_size_v<Outcome>);
-  return kNames[outcome.index()];
+  return std::visit([](const auto& kind) { return TagOf(&kind); }, outcome);
 }
 
 std::string Describe(const Outcome& outcome) {

@@ -46,6 +46,7 @@ struct Inconclusive {
 
 struct Interval {
   double lo = 0, hi = 0;
+  bool operator==(const Interval&) const = default;
 };
 
 // A mean over elements, with its 99 % interval.
