@@ -5,6 +5,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "agent/knowledge/fields.h"
 #include "base/compression.h"
 #include "base/json_reader.h"
 #include "base/sha256.h"
@@ -19,29 +20,11 @@ constexpr const char* kVersionField = "warpsmith_knowledge";
 constexpr const char* kLinesField = "lines";
 constexpr const char* kDigestField = "sha256";
 
-json ToJson(const State& state) {
-  return {{"kind", "state"},
-          {"name", state.name},
-          {"origin", Name(state.origin)},
-          {"description", state.description}};
-}
-
-json ToJson(const Technique& technique) {
-  return {{"kind", "technique"},
-          {"name", technique.name},
-          {"description", technique.description},
-          {"source", technique.source}};
-}
-
-json ToJson(const Prior& prior) {
-  return {{"kind", "prior"},
-          {"state", prior.state},
-          {"technique", prior.technique},
-          {"mean_log_gain", prior.mean_log_gain},
-          {"sd_log_gain", prior.sd_log_gain},
-          {"weight", prior.weight},
-          {"success", prior.success},
-          {"source", prior.source}};
+template <Tagged T>
+json ToJson(const T& fact) {
+  json object = json_fields::Value(fact);
+  object["kind"] = std::string(TagOf(&fact));
+  return object;
 }
 
 json ToJson(const Outcome& outcome) {
@@ -60,50 +43,9 @@ json ToJson(const Outcome& outcome) {
   return object;
 }
 
-json ToJson(const Note& note) {
-  return {{"kind", "note"},    {"state", note.state}, {"technique", note.technique},
-          {"text", note.text}, {"role", note.role},   {"evidence", note.evidence}};
-}
-
 template <typename T>
 std::string Line(const T& item) {
   return ToJson(item).dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
-}
-
-Result<State> StateFrom(const JsonReader& line) {
-  TRY(line.OnlyFields({"kind", "name", "origin", "description"}));
-  State state;
-  state.name = TRY(line.At("name").String());
-  const std::string origin = TRY(line.At("origin").String());
-  if (origin != "known" && origin != "discovered") {
-    return line.At("origin").Bad("\"known\" or \"discovered\"");
-  }
-  state.origin = origin == "known" ? Origin::kKnown : Origin::kDiscovered;
-  state.description = TRY(line.At("description").String());
-  return state;
-}
-
-Result<Technique> TechniqueFrom(const JsonReader& line) {
-  TRY(line.OnlyFields({"kind", "name", "description", "source"}));
-  Technique technique;
-  technique.name = TRY(line.At("name").String());
-  technique.description = TRY(line.At("description").String());
-  technique.source = TRY(line.At("source").String());
-  return technique;
-}
-
-Result<Prior> PriorFrom(const JsonReader& line) {
-  TRY(line.OnlyFields({"kind", "state", "technique", "mean_log_gain", "sd_log_gain", "weight",
-                       "success", "source"}));
-  Prior prior;
-  prior.state = TRY(line.At("state").String());
-  prior.technique = TRY(line.At("technique").String());
-  prior.mean_log_gain = TRY(line.At("mean_log_gain").Number());
-  prior.sd_log_gain = TRY(line.At("sd_log_gain").Number());
-  prior.weight = TRY(line.At("weight").Number());
-  prior.success = TRY(line.At("success").Number());
-  prior.source = TRY(line.At("source").String());
-  return prior;
 }
 
 Status ReadResult(const JsonReader& line, Outcome* outcome) {
@@ -136,32 +78,27 @@ Result<Outcome> OutcomeFrom(const JsonReader& line) {
   return outcome;
 }
 
-Result<Note> NoteFrom(const JsonReader& line) {
-  TRY(line.OnlyFields({"kind", "state", "technique", "text", "role", "evidence"}));
-  Note note;
-  note.state = TRY(line.At("state").String());
-  note.technique = TRY(line.At("technique").String());
-  note.text = TRY(line.At("text").String());
-  note.role = TRY(line.At("role").String());
-  note.evidence = TRY(line.At("evidence").String());
-  return note;
+template <typename T>
+Status Keep(std::vector<T>& items, T item) {
+  TRY(Check(item));
+  items.push_back(std::move(item));
+  return {};
 }
 
-template <typename T>
-Status Keep(std::vector<T>& items, Result<T> item) {
-  const T value = TRY(std::move(item));
-  TRY(Check(value));
-  items.push_back(value);
-  return {};
+template <Tagged T>
+Status Take(const JsonReader& line, std::vector<T>& items) {
+  T item;
+  TRY(json_fields::ReadFields(line, item, {"kind"}));
+  return Keep(items, std::move(item));
 }
 
 Status TakeLine(const JsonReader& line, Contents* contents) {
   const std::string kind = TRY(line.At("kind").String());
-  if (kind == "state") return Keep(contents->states, StateFrom(line));
-  if (kind == "technique") return Keep(contents->techniques, TechniqueFrom(line));
-  if (kind == "prior") return Keep(contents->priors, PriorFrom(line));
-  if (kind == "outcome") return Keep(contents->outcomes, OutcomeFrom(line));
-  if (kind == "note") return Keep(contents->notes, NoteFrom(line));
+  if (kind == "state") return Take(line, contents->states);
+  if (kind == "technique") return Take(line, contents->techniques);
+  if (kind == "prior") return Take(line, contents->priors);
+  if (kind == "outcome") return Keep(contents->outcomes, TRY(OutcomeFrom(line)));
+  if (kind == "note") return Take(line, contents->notes);
   return line.At("kind").Bad("state, technique, prior, outcome or note");
 }
 

@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "agent/knowledge/fields.h"
 #include "base/sha256.h"
 
 namespace warpsmith::knowledge {
@@ -10,23 +11,43 @@ namespace {
 using store::Connection;
 using store::Statement;
 
-constexpr const char* kStateColumns = "SELECT name, origin, description FROM state ";
-
-State StateIn(const Statement& row) {
-  return {row.Text(0), row.TextView(1) == "known" ? Origin::kKnown : Origin::kDiscovered,
-          row.Text(2)};
+// "SELECT name, origin, description FROM state ".
+template <Tagged T>
+std::string ColumnsOf() {
+  std::string names;
+  ForEachField<T>(
+      [&](const auto& field) { names += (names.empty() ? "" : ", ") + std::string(field.name); });
+  return "SELECT " + names + " FROM " + std::string(TagOf(static_cast<const T*>(nullptr))) + " ";
 }
 
-constexpr const char* kTechniqueColumns = "SELECT name, description, source FROM technique ";
+void TakeColumn(const Statement& row, int column, std::string& text) { text = row.Text(column); }
+void TakeColumn(const Statement& row, int column, double& number) { number = row.Real(column); }
+void TakeColumn(const Statement& row, int column, Origin& origin) {
+  origin = row.TextView(column) == Name(Origin::kKnown) ? Origin::kKnown : Origin::kDiscovered;
+}
 
-Technique TechniqueIn(const Statement& row) { return {row.Text(0), row.Text(1), row.Text(2)}; }
+// A row of ColumnsOf<T>().
+template <Tagged T>
+T FactIn(const Statement& row) {
+  T fact;
+  int column = 0;
+  ForEachField<T>([&](const auto& field) { TakeColumn(row, column++, fact.*field.member); });
+  return fact;
+}
 
-constexpr const char* kPriorColumns =
-    "SELECT state, technique, mean_log_gain, sd_log_gain, weight, success, source FROM prior ";
+void BindField(Statement& insert, const std::string& text) { insert.Bind(text); }
+void BindField(Statement& insert, double number) { insert.Bind(number); }
+void BindField(Statement& insert, Origin origin) { insert.Bind(Name(origin)); }
 
-Prior PriorIn(const Statement& row) {
-  return {row.Text(0), row.Text(1), row.Real(2), row.Real(3),
-          row.Real(4), row.Real(5), row.Text(6)};
+// In place of the row with its key.
+template <Tagged T>
+Status Replace(Connection& connection, const T& fact) {
+  std::string places;
+  ForEachField<T>([&](const auto&) { places += places.empty() ? "?" : ", ?"; });
+  Statement insert = connection.Prepare(
+      ("INSERT OR REPLACE INTO " + std::string(TagOf(&fact)) + " VALUES (" + places + ")").c_str());
+  ForEachField<T>([&](const auto& field) { BindField(insert, fact.*field.member); });
+  return insert.Run();
 }
 
 constexpr const char* kOutcomeColumns =
@@ -67,12 +88,6 @@ size_t RespectsOf(const Statement& row, const Context& here) {
          static_cast<size_t>(row.TextView(3) != here.dtype) << 1U |
          static_cast<size_t>(row.TextView(4) != here.toolchain) << 2U |
          static_cast<size_t>(row.TextView(5) != here.previous) << 3U;
-}
-
-constexpr const char* kNoteColumns = "SELECT state, technique, text, role, evidence FROM note ";
-
-Note NoteIn(const Statement& row) {
-  return {row.Text(0), row.Text(1), row.Text(2), row.Text(3), row.Text(4)};
 }
 
 template <typename T>
@@ -146,44 +161,32 @@ Status Put(Connection& connection, const State& state) {
   const auto old = TRY(FindState(connection, state.name));
   const State& kept = old ? Preferred(*old, state) : state;
   if (old && kept == *old) return {};
-  return connection.Prepare("INSERT OR REPLACE INTO state VALUES (?, ?, ?)")
-      .Bind(kept.name)
-      .Bind(Name(kept.origin))
-      .Bind(kept.description)
-      .Run();
+  return Replace(connection, kept);
 }
 
 Status Put(Connection& connection, const Technique& technique) {
   TRY(Check(technique));
-  static const std::string sql = std::string(kTechniqueColumns) + "WHERE name = ?";
+  static const std::string sql = ColumnsOf<Technique>() + "WHERE name = ?";
   std::optional<Technique> old;
   {
     Statement find = connection.Prepare(sql.c_str());
-    if (TRY(find.Bind(technique.name).Next())) old = TechniqueIn(find);
+    if (TRY(find.Bind(technique.name).Next())) old = FactIn<Technique>(find);
   }
   const Technique& kept = old ? Preferred(*old, technique) : technique;
   if (old && kept == *old) return {};
-  return connection.Prepare("INSERT OR REPLACE INTO technique VALUES (?, ?, ?)")
-      .Bind(kept.name)
-      .Bind(kept.description)
-      .Bind(kept.source)
-      .Run();
+  return Replace(connection, kept);
 }
 
 Status Put(Connection& connection, const Prior& prior) {
   TRY(Check(prior));
   TRY(CheckNamed(connection, prior.state, prior.technique));
-  static const std::string sql = std::string(kPriorColumns) + "WHERE state = ? AND technique = ?";
+  static const std::string sql = ColumnsOf<Prior>() + "WHERE state = ? AND technique = ?";
   std::optional<Prior> old;
   {
     Statement find = connection.Prepare(sql.c_str());
-    if (TRY(find.Bind(prior.state).Bind(prior.technique).Next())) old = PriorIn(find);
+    if (TRY(find.Bind(prior.state).Bind(prior.technique).Next())) old = FactIn<Prior>(find);
   }
-  const Prior& kept = old ? Preferred(*old, prior) : prior;
-  Statement insert =
-      connection.Prepare("INSERT OR REPLACE INTO prior VALUES (?, ?, ?, ?, ?, ?, ?)");
-  insert.Bind(kept.state).Bind(kept.technique).Bind(kept.mean_log_gain).Bind(kept.sd_log_gain);
-  return insert.Bind(kept.weight).Bind(kept.success).Bind(kept.source).Run();
+  return Replace(connection, old ? Preferred(*old, prior) : prior);
 }
 
 Result<bool> Append(Connection& connection, const Outcome& outcome) {
@@ -205,22 +208,22 @@ Result<bool> Append(Connection& connection, const Note& note) {
 }
 
 Result<std::optional<State>> FindState(Connection& connection, const std::string& name) {
-  static const std::string sql = std::string(kStateColumns) + "WHERE name = ?";
+  static const std::string sql = ColumnsOf<State>() + "WHERE name = ?";
   Statement find = connection.Prepare(sql.c_str());
   if (!TRY(find.Bind(name).Next())) return std::optional<State>();
-  return std::optional(StateIn(find));
+  return std::optional(FactIn<State>(find));
 }
 
 Result<std::vector<State>> ReadStates(Connection& connection) {
-  return ReadTable(connection, std::string(kStateColumns) + "ORDER BY name", StateIn);
+  return ReadTable(connection, ColumnsOf<State>() + "ORDER BY name", FactIn<State>);
 }
 
 Result<std::vector<Technique>> ReadTechniques(Connection& connection) {
-  return ReadTable(connection, std::string(kTechniqueColumns) + "ORDER BY name", TechniqueIn);
+  return ReadTable(connection, ColumnsOf<Technique>() + "ORDER BY name", FactIn<Technique>);
 }
 
 Result<std::vector<Prior>> ReadPriors(Connection& connection) {
-  return ReadTable(connection, std::string(kPriorColumns) + "ORDER BY state, technique", PriorIn);
+  return ReadTable(connection, ColumnsOf<Prior>() + "ORDER BY state, technique", FactIn<Prior>);
 }
 
 Result<std::vector<Outcome>> ReadOutcomes(Connection& connection) {
@@ -230,8 +233,8 @@ Result<std::vector<Outcome>> ReadOutcomes(Connection& connection) {
 
 Result<std::vector<Note>> ReadNotes(Connection& connection) {
   return ReadTable(connection,
-                   std::string(kNoteColumns) + "ORDER BY state, technique, text, role, evidence",
-                   NoteIn);
+                   ColumnsOf<Note>() + "ORDER BY state, technique, text, role, evidence",
+                   FactIn<Note>);
 }
 
 Result<std::vector<Cell>> ReadCells(Connection& connection) {
@@ -276,20 +279,20 @@ Status ReadCellsOf(Connection& connection, const std::string& state, const Conte
 }
 
 Status ReadPriorsOf(Connection& connection, const std::string& state, std::vector<Prior>* priors) {
-  static const std::string sql = std::string(kPriorColumns) + "WHERE state = ? ORDER BY technique";
+  static const std::string sql = ColumnsOf<Prior>() + "WHERE state = ? ORDER BY technique";
   Statement find = connection.Prepare(sql.c_str());
   find.Bind(state);
-  return ReadAll(std::move(find), PriorIn, priors);
+  return ReadAll(std::move(find), FactIn<Prior>, priors);
 }
 
 Status ReadNotesOn(Connection& connection, const std::string& state, const std::string& technique,
                    int64_t most, std::vector<Note>* notes) {
-  static const std::string sql = std::string(kNoteColumns) +
+  static const std::string sql = ColumnsOf<Note>() +
                                  "WHERE state = ? AND technique = ? "
                                  "ORDER BY evidence = '', text, role, evidence LIMIT ?";
   Statement find = connection.Prepare(sql.c_str());
   find.Bind(state).Bind(technique).Bind(most);
-  return ReadAll(std::move(find), NoteIn, notes);
+  return ReadAll(std::move(find), FactIn<Note>, notes);
 }
 
 }  // namespace warpsmith::knowledge
