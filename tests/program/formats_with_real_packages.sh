@@ -6,15 +6,14 @@ source "$(dirname "$0")/prelude.sh" "$@"
 
 # torch is not among them: flashinfer-bench's models do without it.
 packages=(kernel_tuner==1.5.0 flashinfer-bench==0.1.2)
-needs=(numpy scipy scikit-learn python-constraint2 xmltodict packaging jsonschema pydantic
-  docstring-parser)
+needs=(numpy scipy python-constraint2 xmltodict packaging jsonschema pydantic docstring-parser)
 python=${WARPSMITH_FORMATS_PYTHON:-} # a Python that has them already
 if [[ -z $python ]]; then
   python=$folder/venv/bin/python
+  install=("$python" -m pip install --quiet --no-compile --retries 1 --disable-pip-version-check)
   { python3 -m venv venv && "$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' &&
-    timeout 120 "$python" -m pip install --quiet --disable-pip-version-check --retries 1 \
-      "${needs[@]}" && timeout 60 "$python" -m pip install --quiet --no-deps --retries 1 \
-      --disable-pip-version-check "${packages[@]}"; } >pip.log 2>&1 || {
+    timeout 120 "${install[@]}" "${needs[@]}" &&
+    timeout 60 "${install[@]}" --no-deps "${packages[@]}"; } >pip.log 2>&1 || {
     echo "skipped: ${packages[*]} cannot be installed: $(tail -n 1 pip.log)"
     exit 77
   }
