@@ -83,6 +83,14 @@ def check_flashinfer(folder):
     made = solution.Solution(
         **flashinfer.solution(folder / "task", folder / "mine.cu", "mine", "warpsmith")
     )
+    gemm = {"axes": {name: {"type": "const", "value": 64} for name in "mnk"}, "inputs": {}}
+    gemm["inputs"] = {name: {"shape": list(shape), "dtype": "float16"}
+                      for name, shape in {"a": "mk", "b": "nk"}.items()}  # fmt: skip
+    gemm["outputs"] = {"c": {"shape": ["m", "n"], "dtype": "float16"}}
+    gemm["reference"] = "def run(a, b):\n    return a @ b.T\n"
+    body = definition.Definition(**ours.definition(**gemm))
+    (folder / "gemm.json").write_text(body.model_dump_json())
+    solution.Solution(**flashinfer.gemm_solution(folder / "gemm.json", "library", "warpsmith"))
     assert made.spec.language == "cuda" and made.get_entry_symbol() == "run"
     for outcome in ("passed", "incorrect", "compile-failed", "run-failed", "timed-out", "rejected"):
         document = flashinfer.trace(folder / "task", verdict_from(ours.row(outcome)), "u-1", "mine")

@@ -291,6 +291,23 @@ class FlashInfer(Folder):
         self.refused("outside its folder", "flashinfer-solution", task, outside, "--name", "n",
                      "--author", "a", "-o", self.folder / "s.json")
 
+    def test_the_library_becomes_a_solution_of_products_alone(self):
+        def product(b=("n", "k"), dtype="bfloat16", **changes):
+            axes = {"m": {"type": "var"}, "n": {"type": "const", "value": 8}, "k": {"value": 4}}
+            def tensor(shape):
+                return {"shape": list(shape), "dtype": dtype}
+            return definition(axes=axes, inputs={"a": tensor("mk"), "b": tensor(b)},
+                              outputs={"c": tensor("mn")}, **changes)
+        options = ["--name", "n", "--author", "a", "-o", self.folder / "s.json"]
+        for b, transposed in [("nk", ".T"), ("kn", "")]:
+            path = self.write("d.json", product(b))
+            self.assertEqual(self.command("flashinfer-solution", path, *options)[0], 0)
+            text = json.loads((self.folder / "s.json").read_text())["sources"][0]["content"]
+            self.assertIn(f"warpsmith.matmul(a, b{transposed}, out=c)", text)
+        for words, body in [("product of f16", product(dtype="float32")), ("product of f16", product("nn")),
+                            ("no product", definition())]:
+            self.refused(words, "flashinfer-solution", self.write("d.json", body), *options)
+
     def test_a_verdict_becomes_a_trace(self):
         task = self.imported()
         trace = flashinfer.trace(task, verdict_from(row()), "u-1", "n")

@@ -29,7 +29,7 @@ __all__ = [
 ]  # fmt: skip
 
 
-def __getattr__(name):
+def __getattr__(name: str) -> object:
     """matmul and explain bring torch, which takes seconds and is not always there."""
     if name not in ("explain", "matmul"):
         raise AttributeError(f"module 'warpsmith' has no attribute {name!r}")

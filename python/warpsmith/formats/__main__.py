@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 from warpsmith._judge import Verdict, verdict_from
@@ -42,8 +43,11 @@ def _import(options: argparse.Namespace) -> None:
 
 
 def _solution(options: argparse.Namespace) -> None:
-    document = flashinfer.solution(options.task, options.candidate, options.name, options.author,
-                                   options.dialect)  # fmt: skip
+    named = (options.name, options.author, options.dialect)
+    if options.candidate:
+        document = flashinfer.solution(options.task, options.candidate, *named)
+    else:
+        document = flashinfer.gemm_solution(options.task, *named)
     files.write_file(options.output, files.dump(document))
     print(options.output)
 
@@ -82,7 +86,8 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m warpsmith.formats", description=__doc__)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
-    def add(name, run, words, *arguments):
+    def add(name: str, run: Callable[[argparse.Namespace], None], words: str,
+            *arguments: str) -> argparse.ArgumentParser:  # fmt: skip
         command = commands.add_parser(name, help=words, description=words)
         for argument in arguments:
             command.add_argument(argument)
@@ -96,8 +101,10 @@ def _parser() -> argparse.ArgumentParser:
     command = add("flashinfer-import", _import,
                   "a definition of FlashInfer Trace or SOL-ExecBench as a task", "definition")  # fmt: skip
     command.add_argument("--workloads", help=".jsonl of workloads or traces")
-    command = add("flashinfer-solution", _solution, "a judged program as a solution", "task",
-                  "candidate")  # fmt: skip
+    command = add("flashinfer-solution", _solution,
+                  "a judged program as a solution; or the GEMM library, of a product's definition",
+                  "task")  # fmt: skip
+    command.add_argument("candidate", nargs="?", help="none: TASK is a product's definition.json")
     command.add_argument("--name", required=True)
     command.add_argument("--author", required=True)
     command.add_argument("--dialect", choices=flashinfer.DIALECTS, default="flashinfer")

@@ -24,18 +24,23 @@ def bad(where: object, what: str, fix: str = "") -> BadInput:
     return BadInput("bad-input", line[:500], fix)
 
 
-def read_text(path: str | os.PathLike[str]) -> str:
+def read_bytes(path: str | os.PathLike[str]) -> bytes:
     file = Path(path)
     try:
         if not file.is_file():
             raise BadInput("no-input", f"{file} is no file")
         if file.stat().st_size > MOST_BYTES:
             raise bad(file, f"has more than {MOST_BYTES >> 20} MiB")
-        return file.read_bytes().decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise bad(file, f"is not UTF-8 ({error.reason} at byte {error.start})") from None
+        return file.read_bytes()
     except OSError as error:
         raise BadInput("no-input", f"{file}: {error.strerror}") from None
+
+
+def read_text(path: str | os.PathLike[str]) -> str:
+    try:
+        return read_bytes(path).decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise bad(path, f"is not UTF-8 ({error.reason} at byte {error.start})") from None
 
 
 def _no_number(word: str) -> None:
@@ -64,18 +69,19 @@ def need(where: object, value: Any, kind: type | tuple[type, ...], words: str) -
 
 
 def mapping(where: object, value: Any) -> dict[str, Any]:
-    return need(where, value, dict, "an object")
+    found: dict[str, Any] = need(where, value, dict, "an object")
+    return found
 
 
 def text_in(where: object, value: Mapping[str, Any], field: str) -> str:
-    found = need(f"{where}: {field}", value.get(field), str, "a text")
+    found: str = need(f"{where}: {field}", value.get(field), str, "a text")
     if not found:
         raise bad(f"{where}: {field}", "is empty")
     return found
 
 
 def whole_in(where: object, value: Any, low: int = 0, high: int = 1 << 40) -> int:
-    number = need(where, value, int, "a whole number")
+    number: int = need(where, value, int, "a whole number")
     if not low <= number <= high:
         raise bad(where, f"expected a whole number from {low} to {high}")
     return number

@@ -71,14 +71,14 @@ def _axes(where: object, definition: Mapping[str, Any]) -> dict[str, Mapping[str
 
 
 def _extent(where: str, axis: Any, axes: Mapping[str, Mapping[str, Any]]) -> str:
-    files.need(where, axis, str, "an axis's name")
-    if axis.isascii() and axis.isdigit():
-        return axis
-    if axis not in axes:
-        raise files.bad(where, f"names the axis '{axis}', which there is not")
-    if axes[axis]["type"] == "expr":
-        return str(axes[axis]["expression"]).replace("//", "/")
-    return axis
+    name: str = files.need(where, axis, str, "an axis's name")
+    if name.isascii() and name.isdigit():
+        return name
+    if name not in axes:
+        raise files.bad(where, f"names the axis '{name}', which there is not")
+    if axes[name]["type"] == "expr":
+        return str(axes[name]["expression"]).replace("//", "/")
+    return name
 
 
 def _tensors(where: object, definition: Mapping[str, Any],
@@ -96,7 +96,7 @@ def _tensors(where: object, definition: Mapping[str, Any],
             shape = files.need(f"{place}: shape", spec.get("shape"), list, "a list of axes")
             if not shape:
                 raise files.bad(place, "has no extents")
-            tensor = {"name": name, "dtype": _DTYPES[dtype], "role": role,
+            tensor: dict[str, Any] = {"name": name, "dtype": _DTYPES[dtype], "role": role,
                       "shape": [_extent(place, axis, axes) for axis in shape]}  # fmt: skip
             if role == "input" and tensor["dtype"] in _RANGES:
                 low, high = _RANGES[tensor["dtype"]]
@@ -133,7 +133,7 @@ def _workload(where: str, body: Mapping[str, Any], axes: Mapping[str, Mapping[st
     return sizes, values
 
 
-def _tolerance(workloads: list[Mapping[str, Any]]) -> dict[str, Any]:
+def _tolerance(workloads: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     bounds = [one.get("tolerance") for one in workloads]
     given = [one for one in bounds if isinstance(one, Mapping)]
     def loosest(field: str) -> float:
@@ -320,6 +320,48 @@ def solution(task_folder: str | Path, candidate: str | Path, name: str, author: 
         "name": name, "definition": definition["name"], "author": author, "spec": spec,
         "sources": [{"path": path, "content": content} for path, content in sources.items()],
         "description": "judged by warpsmith",
+    }  # fmt: skip
+
+
+_GEMM = """import warpsmith
+
+
+def run({a}, {b}, {c}):
+    warpsmith.matmul({a}, {b}{transposed}, out={c})
+"""
+
+
+def gemm_solution(definition_path: str | Path, name: str, author: str,
+                  dialect: str = "flashinfer") -> dict[str, Any]:  # fmt: skip
+    """The GEMM library as a solution of a product: two inputs of f16 or bf16, and their product.
+
+    It needs the package warpsmith where it runs, and the library's pack for its kernels.
+    """
+    if dialect not in DIALECTS:
+        raise files.bad("dialect", f"{dialect!r} is none of {', '.join(DIALECTS)}")
+    where = str(definition_path)
+    definition = files.mapping(where, files.read_json(definition_path))
+    tensors = _tensors(where, definition, _axes(where, definition))
+    if [one["role"] for one in tensors] != ["input", "input", "output"] or len(
+        files.mapping(where, definition["inputs"])) != 2:  # fmt: skip
+        raise files.bad(where, "is no product: expected two input tensors and one output")
+    a, b, c = tensors
+    m, k, n = a["shape"][0], a["shape"][-1], c["shape"][-1]
+    stored = {(n, k): ".T", (k, n): ""}.get(tuple(b["shape"]))
+    is_product = a["shape"] == [m, k] and c["shape"] == [m, n] and stored is not None
+    if not is_product or {one["dtype"] for one in tensors} not in ({"f16"}, {"bf16"}):
+        raise files.bad(where, "is no product of f16 or bf16: (m, k) times (k, n) or (n, k)")
+    sol = dialect == "sol-execbench"
+    spec: dict[str, Any] = {
+        "target_hardware": ["LOCAL"] if sol else ["cuda"], "entry_point": "main.py::run",
+        "dependencies": ["warpsmith"], "destination_passing_style": True,
+        **({"languages": ["pytorch"]} if sol else {"language": "python"}),
+    }  # fmt: skip
+    text = _GEMM.format(a=a["name"], b=b["name"], c=c["name"], transposed=stored)
+    return {
+        "name": name, "definition": files.text_in(where, definition, "name"), "author": author,
+        "spec": spec, "sources": [{"path": "main.py", "content": text}],
+        "description": "libwarpsmith_gemm: the kernel that was measured to be fastest",
     }  # fmt: skip
 
 

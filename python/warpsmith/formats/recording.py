@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
+import sys
+import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -42,32 +44,44 @@ class Recording:
     spaces: list[Space]
 
 
-def _decompressed(path: Path) -> bytes:
-    if not path.is_file():
-        raise BadInput("no-input", f"{path} is no file")
-    try:
-        from compression import zstd  # Python 3.14
+MOST_BYTES = 1 << 30  # of a recording's text
 
-        return zstd.decompress(path.read_bytes())
-    except ImportError:
-        pass
-    except Exception as error:
-        raise files.bad(path, f"is no zstd file: {error}") from None
+
+def _decompressed(path: Path) -> bytes:
+    """At most MOST_BYTES + 1 of it."""
+    data = files.read_bytes(path)
+    if sys.version_info >= (3, 14):
+        from compression import zstd
+
+        try:
+            return bytes(zstd.ZstdDecompressor().decompress(data, MOST_BYTES + 1))
+        except zstd.ZstdError as error:
+            raise files.bad(path, f"is no zstd file: {error}") from None
     try:
         import zstandard
-
-        return zstandard.ZstdDecompressor().stream_reader(path.read_bytes()).read()
     except ImportError:
-        pass
-    except Exception as error:
+        return _decompressed_by_tool(path, data)
+    try:
+        return bytes(zstandard.ZstdDecompressor().stream_reader(data).read(MOST_BYTES + 1))
+    except zstandard.ZstdError as error:
         raise files.bad(path, f"is no zstd file: {error}") from None
+
+
+def _decompressed_by_tool(path: Path, data: bytes) -> bytes:
     tool = shutil.which("zstd")
     if tool is None:
         raise BadInput("no-input", "nothing here reads zstd", "pip install 'warpsmith[formats]'")
-    done = subprocess.run([tool, "-dcq", "--", str(path)], capture_output=True, check=False)
-    if done.returncode != 0:
-        raise files.bad(path, "is no whole zstd file")
-    return done.stdout
+    with tempfile.TemporaryFile() as packed:
+        packed.write(data)
+        packed.seek(0)
+        with subprocess.Popen([tool, "-dcq"], stdin=packed, stdout=subprocess.PIPE,
+                              stderr=subprocess.DEVNULL) as process:  # fmt: skip
+            assert process.stdout is not None
+            text = process.stdout.read(MOST_BYTES + 1)
+            process.stdout.close()
+        if process.returncode != 0 and len(text) <= MOST_BYTES:
+            raise files.bad(path, "is no whole zstd file")
+        return text
 
 
 def _lines(path: Path, text: bytes) -> Iterator[dict[str, Any]]:
@@ -84,17 +98,14 @@ def _point(family: str, values: dict[str, int], line: dict[str, Any]) -> Point:
     of_mode = [one for one in line.get("contenders", []) if one["at"][:2] == [0, 0]]
     times = {one["at"][2]: one for one in of_mode}
     mine, bar = times.get(0), times.get(1)
-    passed = line["body"]["outcome"] == "passed" and mine is not None
-    median = float(mine["median_us"]) if passed else None
-    ratio = None
-    comparisons = line["body"].get("timings", [{}])[0].get("modes", [{}])[0].get("comparisons")
-    if passed and comparisons:
-        ratio = float(comparisons[0]["ratio"])
-    return Point(
-        family, values, line["body"], median,
-        [float(us) for us in mine.get("us", [])] if passed else [],
-        bar["name"] if bar else "", ratio, float(line.get("gpu_seconds", 0)),
-    )  # fmt: skip
+    body, seconds = line["body"], float(line.get("gpu_seconds", 0))
+    if body["outcome"] != "passed" or mine is None:
+        return Point(family, values, body, None, [], "", None, seconds)
+    comparisons = body.get("timings", [{}])[0].get("modes", [{}])[0].get("comparisons")
+    ratio = float(comparisons[0]["ratio"]) if comparisons else None
+    samples = [float(us) for us in mine.get("us", [])]
+    return Point(family, values, body, float(mine["median_us"]), samples,
+                 bar["name"] if bar else "", ratio, seconds)  # fmt: skip
 
 
 def _space(path: Path, body: dict[str, Any], points: dict[int, Point]) -> Space:
@@ -125,8 +136,11 @@ def read(path: str | Path) -> Recording:
     header: dict[str, Any] = {}
     spaces: list[tuple[dict[str, Any], dict[int, Point]]] = []
     verdicts = 0
+    text = _decompressed(path)
+    if len(text) > MOST_BYTES:
+        raise files.bad(path, f"holds more than {MOST_BYTES >> 30} GiB")
     try:
-        for line in _lines(path, _decompressed(path)):
+        for line in _lines(path, text):
             if not header:
                 if line.get("warpsmith_recording") not in (1, 2):
                     raise files.bad(path, "is no recording of version 1 or 2")
