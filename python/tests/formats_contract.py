@@ -16,13 +16,13 @@ CHECKOUT = Path(sys.argv[1])
 
 import jsonschema
 import kernel_tuner
+import test_formats as ours  # its sample files; this folder is the script's
 from constraint import FunctionConstraint
 from kernel_tuner import util
 from kernel_tuner.file_utils import store_output_file
-
-import test_formats as ours  # its sample files; this folder is the script's
 from warpsmith import verdict_from
-from warpsmith.formats import flashinfer, kernel_tuner as t4, recording
+from warpsmith.formats import flashinfer, recording
+from warpsmith.formats import kernel_tuner as t4
 
 
 def check_kernel_tuner(folder):

@@ -26,9 +26,11 @@ def exported():
     """A candidate that the recording knows: the best of a short tuning, as JSON."""
     folder = Path(_home.name) / "best"
     if not folder.exists():
+
         def run(*argv):
-            subprocess.run([warpsmith.program(), *argv, "--store", f"{_home.name}/s.db"], check=True,
-                           capture_output=True)  # fmt: skip
+            command = [warpsmith.program(), *argv, "--store", f"{_home.name}/s.db"]
+            subprocess.run(command, check=True, capture_output=True)
+
         run("hgemm", "tune", "--device", str(OPTIONS["device"]), "--shapes", "512x512x512", "--run",
             "t", "--budget", "evals=10", "--finalists", "0")  # fmt: skip
         run("export", "t/512x512x512", "-o", str(folder))
@@ -39,7 +41,9 @@ class Judging(unittest.TestCase):
     def test_a_recorded_candidate_has_a_typed_verdict(self):
         verdict = warpsmith.evaluate(TASK, exported(), **OPTIONS)
         self.assertTrue(verdict.passed, verdict)
-        self.assertEqual((verdict.outcome, verdict.reason, verdict.level), ("passed", "", "screened"))
+        self.assertEqual(
+            (verdict.outcome, verdict.reason, verdict.level), ("passed", "", "screened")
+        )
         mode = verdict.modes[0]
         self.assertGreater(mode.median_us, mode.floor_us)
         self.assertLess(mode.interval_us.low, mode.interval_us.high)
@@ -56,7 +60,7 @@ class Judging(unittest.TestCase):
         from_path = warpsmith.evaluate(TASK, Path(_home.name) / "best", **OPTIONS)
         with warpsmith.Session(TASK, **OPTIONS) as session:
             with self.assertRaises(warpsmith.NotRecorded):
-                session.evaluate("extern \"C\" __global__ void hgemm() {}", candidate["plan"])
+                session.evaluate('extern "C" __global__ void hgemm() {}', candidate["plan"])
             again = session.evaluate(candidate)
             with self.assertRaises(TypeError):
                 session.evaluate(candidate, candidate["plan"])

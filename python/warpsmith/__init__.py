@@ -1,8 +1,8 @@
 """Makes CUDA kernels faster and proves it.
 
-evaluate(task, source) and Session judge candidates through the program `warpsmith`; its refusals are
-exceptions of type Error. matmul(a, b) multiplies half-precision matrices by kernels that were
-measured to be fastest, explain(a, b) says with which kernel, and why; they need torch, and
+evaluate(task, source) and Session judge candidates through the program `warpsmith`, whose refusals
+are exceptions of type Error. matmul(a, b) multiplies half-precision matrices by kernels that were
+measured to be fastest, explain(a, b) says with which kernel, and why; both need torch, and
 WarpsmithError is what their library refuses with. `python -m warpsmith.formats` translates files.
 """
 

@@ -11,15 +11,15 @@ import threading
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, Union, get_args
+from typing import Any, Literal, get_args
 
 from warpsmith._program import Error, error_from, program
 
 Outcome = Literal[
     "passed", "compile-failed", "rejected", "run-failed", "timed-out", "incorrect", "inconclusive"
 ]
-# CUDA source text, the path of a .cu file or of a candidate's folder, or a candidate as JSON has it.
-Candidate = Union[str, Path, Mapping[str, Any]]
+# CUDA source text, the path of a .cu or of a candidate's folder, or a candidate as JSON has it.
+Candidate = str | Path | Mapping[str, Any]
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from typing import Any
 
 
 class Error(RuntimeError):
-    """A refusal of the program: its code (`warpsmith exit-codes`), exit status, words and advice."""
+    """A refusal of the program: code (`warpsmith exit-codes`), exit status, words and advice."""
 
     def __init__(self, code: str, message: str, fix: str = ""):
         super().__init__(f"{message} ({fix})" if fix else message)
@@ -36,6 +36,10 @@ class BadInput(Error):
 
 class Busy(Error):
     """Another process holds the device or the store."""
+
+
+class NeedsProgram(BadInput):
+    """The program itself is not installed."""
 
 
 # A test holds this table to `warpsmith exit-codes`.
@@ -63,9 +67,8 @@ def error_from(document: Mapping[str, Any]) -> Error:
 def program() -> str:
     """Path of the program: $WARPSMITH_PROGRAM, what this wheel installed, or the one in PATH."""
     named = os.environ.get("WARPSMITH_PROGRAM")
-    schemes = [None, "posix_user"]
-    beside = [Path(sysconfig.get_path("scripts", scheme) if scheme else sysconfig.get_path("scripts"))
-              for scheme in schemes]  # fmt: skip
+    beside = [Path(sysconfig.get_path("scripts"))]
+    beside.append(Path(sysconfig.get_path("scripts", "posix_user")))  # pip install --user
     beside.append(Path(__file__).parent.parent / "bin")  # pip install --target
     candidates = [named] if named else [str(folder / "warpsmith") for folder in beside]
     for candidate in candidates:
@@ -79,7 +82,3 @@ def program() -> str:
             "install the wheel that carries it, or name it in WARPSMITH_PROGRAM",
         )
     return found
-
-
-class NeedsProgram(BadInput):
-    """The program itself is not installed."""

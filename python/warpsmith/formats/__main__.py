@@ -99,7 +99,8 @@ def _parser() -> argparse.ArgumentParser:
         "recording")  # fmt: skip
     add("t4-table", _t4_table, "T4 results or a cache file of Kernel Tuner as CSV", "file")
     command = add("flashinfer-import", _import,
-                  "a definition of FlashInfer Trace or SOL-ExecBench as a task", "definition")  # fmt: skip
+                  "a definition of FlashInfer Trace or SOL-ExecBench as a task",
+                  "definition")  # fmt: skip
     command.add_argument("--workloads", help=".jsonl of workloads or traces")
     command = add("flashinfer-solution", _solution,
                   "a judged program as a solution; or the GEMM library, of a product's definition",

@@ -111,7 +111,7 @@ def _tensors(where: object, definition: Mapping[str, Any],
 
 def _workload(where: str, body: Mapping[str, Any], axes: Mapping[str, Mapping[str, Any]],
               scalars: Iterable[str]) -> tuple[dict[str, int], dict[str, Any]]:  # fmt: skip
-    """Its sizes and the values of the definition's scalars. BadInput where a task cannot hold it."""
+    """Its sizes, and the values of the definition's scalars. BadInput where no task can hold it."""
     given = files.mapping(f"{where}: axes", body.get("axes"))
     sizes = {}
     for name, axis in axes.items():
@@ -123,7 +123,9 @@ def _workload(where: str, body: Mapping[str, Any], axes: Mapping[str, Mapping[st
     for name, spec in inputs.items():
         kind = files.mapping(f"{where}: inputs", spec).get("type")
         if kind not in ("random", "scalar"):
-            raise files.bad(f"{where}: inputs", f"{name[:64]} is of type {kind}; a task draws its inputs")
+            raise files.bad(
+                f"{where}: inputs", f"{name[:64]} is of type {kind}; a task draws its inputs"
+            )
     values = {}
     for name in scalars:
         value = inputs.get(name, {}).get("value")
@@ -136,9 +138,13 @@ def _workload(where: str, body: Mapping[str, Any], axes: Mapping[str, Mapping[st
 def _tolerance(workloads: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     bounds = [one.get("tolerance") for one in workloads]
     given = [one for one in bounds if isinstance(one, Mapping)]
+
     def loosest(field: str) -> float:
         return max([files.finite(field, one.get(field, 1e-2)) for one in given], default=1e-2)
-    words = "SOL-ExecBench's, the loosest of its workloads'" if given else "flashinfer-bench's default"
+
+    words = (
+        "SOL-ExecBench's, the loosest of its workloads'" if given else "flashinfer-bench's default"
+    )
     return {"absolute": loosest("max_atol"), "relative": loosest("max_rtol"),
             "reason": words + "; every element must hold it"}  # fmt: skip
 
@@ -221,7 +227,9 @@ def import_definition(definition_path: str | Path, workloads_path: str | Path | 
             uuid = files.file_name(files.text_in(place, body, "uuid"))
             sizes, own = _workload(place, body, axes, scalars)
             if values is not None and own != values:
-                raise files.bad(place, "has other scalars than the first, and a task has one reference")
+                raise files.bad(
+                    place, "has other scalars than the first, and a task has one reference"
+                )
             if uuid in taken:
                 raise files.bad(place, f"has the uuid '{uuid}' again")
         except BadInput as error:
@@ -285,7 +293,7 @@ def _binding(dialect: str, call: Call, inputs: Mapping[str, Any], where: object,
         return _TORCH.format(pointer=POINTER, parameters=parameters, call=text)
     kinds = {one: "tvm::ffi::TensorView" for one in tensors} | scalars
     views = [f"{one}_view" if one in tensors else one for one in order]
-    parameters = ", ".join(f"{kinds[one]} {view}" for one, view in zip(order, views))
+    parameters = ", ".join(f"{kinds[one]} {view}" for one, view in zip(order, views, strict=True))
     wrapped = "".join(f"  const Tensor {one}{{{one}_view}};\n" for one in tensors)
     return _TVM_FFI.format(pointer=POINTER, parameters=parameters, tensors=wrapped, call=text)
 
@@ -306,7 +314,9 @@ def solution(task_folder: str | Path, candidate: str | Path, name: str, author: 
     # Builders compile every source that they know the ending of; ours is one that includes others.
     others = {path: text for path, text in program.sources.items() if path != program.entry}
     if any(Path(path).suffix in (".cu", ".cpp", ".cc", ".cxx", ".c") for path in others):
-        raise files.bad(candidate, "includes a file that others would compile by itself", "call it .cuh")
+        raise files.bad(
+            candidate, "includes a file that others would compile by itself", "call it .cuh"
+        )
     text = f"#include <cstdint>\n\n{program.sources[program.entry]}\n{binding}"
     sol = dialect == "sol-execbench"
     spec: dict[str, Any] = {
@@ -388,9 +398,12 @@ def _correctness(verdict: Verdict) -> dict[str, Any]:
     worst = max([float(one) for one in found.get("max_deviation", [])], default=0.0)
     if not verdict.passed:
         worst = abs(float(verdict.document.get("error", 0))) or math.inf
-    extra = {"worst_bound_fraction": found.get("worst_bound_fraction"), "sol_score": sol_score(verdict)}
+    extra = {
+        "worst_bound_fraction": found.get("worst_bound_fraction"),
+        "sol_score": sol_score(verdict),
+    }
     return {
-        # What the judge does not measure is not a number; both are texts, as flashinfer-bench's are.
+        # What the judge does not measure is not a number; a text, as flashinfer-bench has it.
         "max_relative_error": "nan",
         "max_absolute_error": worst if math.isfinite(worst) else "inf",
         "extra": {name: value for name, value in extra.items() if value is not None},

@@ -97,7 +97,7 @@ def t4(space: Space, family: str, header: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def cache(space: Space, family: str, header: Mapping[str, Any]) -> dict[str, Any]:
-    """A cache file that simulation mode replays (kernel_tuner.tune_kernel(simulation_mode=True))."""
+    """A cache file, which kernel_tuner.tune_kernel(simulation_mode=True) replays."""
     points = _families(space)[family]
     names = list(points[0].values)
     sizes = space.workload["sizes"]
@@ -144,7 +144,10 @@ def _value(where: str, value: Any) -> Any:
 def _t4_time(where: str, result: Mapping[str, Any], unit_ms: float) -> float | None:
     for measurement in files.need(where, result.get("measurements", []), list, "a list"):
         one = files.mapping(where, measurement)
-        if one.get("name") in ("time", "GPU_time", "runtime") and one.get("value") not in (None, ""):
+        if one.get("name") in ("time", "GPU_time", "runtime") and one.get("value") not in (
+            None,
+            "",
+        ):
             units = {"ms": 1.0, "us": 1e-3, "s": 1e3, "ns": 1e-6, "": unit_ms}
             unit = str(one.get("unit") or "")
             if unit not in units:
@@ -152,7 +155,9 @@ def _t4_time(where: str, result: Mapping[str, Any], unit_ms: float) -> float | N
             value = one["value"]
             return files.finite(where, value) * units[unit] if not isinstance(value, str) else None
     runtimes = result.get("times", {}).get("runtimes") or []
-    numbers = sorted(files.finite(where, one) for one in files.need(where, runtimes, list, "a list"))
+    numbers = sorted(
+        files.finite(where, one) for one in files.need(where, runtimes, list, "a list")
+    )
     return numbers[len(numbers) // 2] * unit_ms if numbers else None
 
 
@@ -161,12 +166,16 @@ def _t4_rows(path: object, document: Mapping[str, Any]) -> list[Row]:
     if version.split(".")[0] != SCHEMA_VERSION.split(".")[0]:
         raise files.bad(path, f"has T4's version '{version}', {SCHEMA_VERSION} is read")
     metadata = document.get("metadata")
-    unit = metadata.get("timeunit", "milliseconds") if isinstance(metadata, dict) else "milliseconds"
+    unit = (
+        metadata.get("timeunit", "milliseconds") if isinstance(metadata, dict) else "milliseconds"
+    )
     units = {"milliseconds": 1.0, "microseconds": 1e-3, "seconds": 1e3, "nanoseconds": 1e-6}
     if unit not in units:
         raise files.bad(path, f"metadata.timeunit is '{unit}'")
     rows = []
-    for index, entry in enumerate(files.need(f"{path}: results", document["results"], list, "a list")):
+    for index, entry in enumerate(
+        files.need(f"{path}: results", document["results"], list, "a list")
+    ):
         where = f"{path}: results[{index}]"
         result = files.mapping(where, entry)
         files.mapping(f"{where}.times", result.get("times"))
@@ -180,7 +189,9 @@ def _t4_rows(path: object, document: Mapping[str, Any]) -> list[Row]:
 
 
 def _cache_rows(path: object, document: Mapping[str, Any]) -> list[Row]:
-    names = files.need(f"{path}: tune_params_keys", document.get("tune_params_keys"), list, "a list")
+    names = files.need(
+        f"{path}: tune_params_keys", document.get("tune_params_keys"), list, "a list"
+    )
     errors = {"CompilationFailedConfig": "compile", "RuntimeFailedConfig": "runtime"}
     rows = []
     for key, entry in files.mapping(f"{path}: cache", document["cache"]).items():

@@ -16,7 +16,7 @@ from warpsmith._judge import Verdict
 from warpsmith.formats import files
 from warpsmith.formats.task import POINTER, call_text, read_call, read_program, read_task
 
-_FILE = '''# {title}
+_FILE = """# {title}
 # Written by warpsmith: the kernel as it was judged, called with this problem's own tensors.
 {model}
 
@@ -50,7 +50,7 @@ class ModelNew(Model):
         ]
         _module.run(outputs + given)
         return outputs[0] if len(outputs) == 1 else tuple(outputs)
-'''
+"""
 
 _DTYPES = {
     "f16": "float16", "bf16": "bfloat16", "f32": "float32", "f64": "float64", "i8": "int8",
@@ -107,10 +107,10 @@ def model_new(task_folder: str | Path, candidate: str | Path, *, architecture: s
     if found := re.fullmatch(r"sm_(\d+)(\d)(a?)", architecture):
         listed = f"{found[1]}.{found[2]}{found[3]}"
         setting = f'_os.environ.setdefault("TORCH_CUDA_ARCH_LIST", "{listed}")\n'
+    module = "warpsmith_" + re.sub(r"\W", "_", files.file_name(folder.name))
     return _FILE.format(
         title=files.file_name(str(task.get("name", ""))), model=source.strip(), cuda=cuda,
-        architecture=setting, module="warpsmith_" + re.sub(r"\W", "_", files.file_name(folder.name)),
-        outputs=outputs, parameters=parameters,
+        architecture=setting, module=module, outputs=outputs, parameters=parameters,
     )  # fmt: skip
 
 

@@ -120,7 +120,12 @@ def _space(path: Path, body: dict[str, Any], points: dict[int, Point]) -> Space:
             files.whole_in(path, value, -(1 << 40))
         files.mapping(path, point.body.get("evidence", {}))
         files.finite(path, point.body.get("evidence", {}).get("compile_ms", 0))
-        for number in [*point.samples_us, point.median_us or 0, point.ratio or 0, point.gpu_seconds]:
+        for number in [
+            *point.samples_us,
+            point.median_us or 0,
+            point.ratio or 0,
+            point.gpu_seconds,
+        ]:
             files.finite(path, number)
     names = {tuple(point.values) for point in points.values()}
     families = {point.family for point in points.values()}

@@ -57,7 +57,7 @@ def read_program(path: str | Path) -> Program:
     files.mapping(file, document)
     if document.get("form", "kernel") != "program":
         raise files.bad(file, "is a kernel with a launch plan, which others do not carry out",
-                        "write it as a program: a .cu that launches its kernels itself")  # fmt: skip
+                        "write a program: a .cu that launches its kernels itself")  # fmt: skip
     entry = files.text_in(file, document, "entry")
     sources = document.get("sources", [entry])
     if isinstance(sources, list):
