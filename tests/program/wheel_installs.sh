@@ -12,6 +12,7 @@ expect_status 0 python3 "$checkout/tools/wheel" --no-build --build "$build" --ou
 wheels=(dist/*.whl)
 [[ ${#wheels[@]} == 1 && ${wheels[0]} == dist/warpsmith-*-py3-none-*linux_* ]] ||
   expected "one wheel for any Python 3 on this platform, found: ${wheels[*]}"
+unset PYTHONPATH # nothing of the checkout
 python3 -m venv venv
 expect_status 0 venv/bin/pip install --quiet --no-index --no-deps --disable-pip-version-check "${wheels[0]}"
 mkdir elsewhere
