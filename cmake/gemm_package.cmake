@@ -22,18 +22,4 @@ configure_file(${CMAKE_CURRENT_LIST_DIR}/package/warpsmith_gemm.pc.in
 install(FILES ${package}/warpsmith_gemm.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT gemm)
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/examples ${CMAKE_SOURCE_DIR}/python
   DESTINATION ${CMAKE_INSTALL_DATADIR}/warpsmith COMPONENT gemm
-  PATTERN __pycache__ EXCLUDE PATTERN "*.so*" EXCLUDE PATTERN build EXCLUDE
-  PATTERN "*.egg-info" EXCLUDE)
-
-# The Python wheel, carrying the library: ninja python_wheel -> <build>/wheel/. With a pack of
-# kernels in it where WARPSMITH_GEMM_PACK names one.
-find_program(WARPSMITH_PYTHON3 NAMES python3)
-if(WARPSMITH_PYTHON3)
-  add_custom_target(python_wheel DEPENDS warpsmith_gemm VERBATIM
-    COMMAND ${CMAKE_COMMAND} -E rm -rf ${CMAKE_BINARY_DIR}/wheel/source
-    COMMAND ${CMAKE_COMMAND} -E copy_directory ${CMAKE_SOURCE_DIR}/python
-      ${CMAKE_BINARY_DIR}/wheel/source
-    COMMAND ${CMAKE_COMMAND} -E env WARPSMITH_GEMM_LIBRARY=$<TARGET_FILE:warpsmith_gemm>
-      ${WARPSMITH_PYTHON3} -m pip wheel --no-deps --wheel-dir ${CMAKE_BINARY_DIR}/wheel
-      ${CMAKE_BINARY_DIR}/wheel/source)
-endif()
+  PATTERN __pycache__ EXCLUDE)

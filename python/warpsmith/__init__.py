@@ -1,10 +1,40 @@
-"""Half-precision matrix products by kernels that were measured to be fastest.
+"""Makes CUDA kernels faster and proves it.
 
-matmul(a, b) multiplies; explain(a, b) says with which kernel, and why. WarpsmithError is what the
-library refuses with; wrong tensors are TypeError or ValueError, in words.
+evaluate(task, source) and Session judge candidates through the program `warpsmith`, whose refusals
+are exceptions of type Error. matmul(a, b) multiplies half-precision matrices by kernels that were
+measured to be fastest, explain(a, b) says with which kernel, and why; both need torch, and
+WarpsmithError is what their library refuses with. `python -m warpsmith.formats` translates files.
 """
 
-from warpsmith._library import WarpsmithError, library_version
-from warpsmith._operator import explain, matmul
+import importlib
+import sys
 
-__all__ = ["WarpsmithError", "explain", "library_version", "matmul"]
+from warpsmith._judge import (
+    Comparison,
+    Interval,
+    ModeTiming,
+    Session,
+    Verdict,
+    candidate_document,
+    evaluate,
+    verdict_from,
+)
+from warpsmith._library import WarpsmithError, include_folder, library_path, library_version
+from warpsmith._program import BadInput, Busy, Error, NeedsGpu, NotRecorded, program
+
+__all__ = [
+    "BadInput", "Busy", "Comparison", "Error", "Interval", "ModeTiming", "NeedsGpu", "NotRecorded",
+    "Session", "Verdict", "WarpsmithError", "candidate_document", "evaluate", "explain",
+    "include_folder", "library_path", "library_version", "matmul", "program", "verdict_from",
+]  # fmt: skip
+
+
+def __getattr__(name: str) -> object:
+    """matmul and explain bring torch, which takes seconds and is not always there."""
+    if name not in ("explain", "matmul"):
+        raise AttributeError(f"module 'warpsmith' has no attribute {name!r}")
+    return getattr(importlib.import_module("warpsmith._operator"), name)
+
+
+if "torch" in sys.modules:  # so that torch.ops.warpsmith.matmul is there at once
+    importlib.import_module("warpsmith._operator")

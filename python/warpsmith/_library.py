@@ -95,6 +95,16 @@ def api():
     )
 
 
+def library_path() -> Path:
+    """The shared library that the wheel carries, to link with; include_folder() is its header's."""
+    return Path(__file__).parent / "lib" / _SONAME
+
+
+def include_folder() -> Path:
+    """#include <warpsmith/gemm.h> is found here."""
+    return Path(__file__).parent / "include"
+
+
 def library_version() -> str:
     return api().warpsmith_gemm_version().decode()
 

@@ -6,6 +6,10 @@ namespace warpsmith::build_info {
 
 std::string_view Version() { return WARPSMITH_BUILD_VERSION; }
 std::string_view Commit() { return WARPSMITH_BUILD_COMMIT; }
+std::string VersionText() {
+  const std::string version(Version());
+  return Commit().empty() ? version : version + " (" + std::string(Commit()) + ")";
+}
 std::string_view Compiler() { return WARPSMITH_BUILD_COMPILER; }
 std::string_view CudaRoot() { return WARPSMITH_BUILD_CUDA_ROOT; }
 std::string_view SourceRoot() { return WARPSMITH_BUILD_SOURCE_ROOT; }

@@ -2,6 +2,7 @@
 #ifndef WARPSMITH_BASE_BUILD_INFO_H_
 #define WARPSMITH_BASE_BUILD_INFO_H_
 
+#include <string>
 #include <string_view>
 
 namespace warpsmith::build_info {
@@ -11,6 +12,8 @@ std::string_view Version();  // "0.1.0"
 // The commit it was built from, "+" appended when the tree had changes; empty outside a checkout.
 // Taken when CMake configures: it names the sources closely, a candidate's hash names them exactly.
 std::string_view Commit();
+
+std::string VersionText();  // "0.1.0 (094918b4d2cb)", or without what is not known
 
 std::string_view Compiler();  // "GNU 12.2.0"
 

@@ -92,8 +92,12 @@ std::string TallyLine(const RunReport& report) {
 }
 
 std::string OriginLine(const Origin& origin) {
-  std::string line = Printable(fmt::format("measured on {}, driver {}, {}, {}", origin.device,
-                                           origin.driver, origin.baseline_library, origin.date));
+  std::string line = "measured on " + origin.device + ", driver " + origin.driver;
+  // Nothing is known of the rest where no kernel passed.
+  for (const std::string& more : {origin.baseline_library, origin.date}) {
+    if (!more.empty()) line += ", " + more;
+  }
+  line = Printable(line);
   if (!origin.recording.empty()) line += Printable("; replayed from " + origin.recording);
   return line;
 }

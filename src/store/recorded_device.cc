@@ -76,6 +76,13 @@ Status CheckPlan(const Job& job, int sm_count) {
 
 }  // namespace
 
+Error NeedsGpu(const std::string& what) {
+  return {ErrorCode::kUnavailable, what + " needs an NVIDIA GPU; none here",
+          "three ways to one: the same command on a server that has one, a bundle for a machine "
+          "with only a driver ('warpsmith bundle --help'), or a GPU rented by the hour; what was "
+          "recorded replays without: --device FILE.wsrec"};
+}
+
 Result<std::unique_ptr<RecordedDevice>> RecordedDevice::Open(const std::filesystem::path& path) {
   std::vector<std::shared_ptr<const Recording>> recordings;
   for (const std::filesystem::path& file : TRY(RecordingFiles(path))) {
@@ -177,6 +184,9 @@ Error RecordedDevice::NotRecorded(const Job& job) const {
                      Counted(static_cast<int64_t>(space.space.size()), "candidate") +
                      " judged as " + ProtocolNames(space.protocols);
     return error;
+  }
+  if (stands_in_) {
+    return NeedsGpu("judging " + job.task.name + " (" + SizesText(job.workload.sizes) + ")");
   }
   error.message += "; it holds";
   for (size_t i = 0; i < std::min(spaces_.size(), kMostNamed); ++i) {

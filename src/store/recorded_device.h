@@ -29,6 +29,9 @@ struct ReplaySpace {
   int64_t verdicts = 0;
 };
 
+// kUnavailable: there is no GPU here, which `what` needs; the ways to one.
+Error NeedsGpu(const std::string& what);
+
 class RecordedDevice : public Device {
  public:
   // A .wsrec file, or a folder of them, merged; where two answer the same, the first by name does.
@@ -42,6 +45,9 @@ class RecordedDevice : public Device {
   // In submission order. A job that was never recorded is an Error once those before it are
   // delivered; it is dropped then. The Error says what is wrong with its plan, if anything is.
   Result<std::vector<Completed>> Collect(std::chrono::milliseconds patience) override;
+
+  // It was taken because there is no GPU: a task that no recording knows is told so (NeedsGpu).
+  void StandInForGpu() { stands_in_ = true; }
 
   // The answer to one key, without the queue. Thread-safe.
   Result<Completed> LookUp(const std::string& key) const;
@@ -68,6 +74,7 @@ class RecordedDevice : public Device {
   std::vector<ReplaySpace> spaces_;
   std::vector<BaselineRow> baselines_;
   std::deque<Job> pending_;
+  bool stands_in_ = false;
   int64_t other_artifacts_ = 0;
   std::map<std::string, int64_t> other_toolchains_;  // "recorded X, here Y" -> how often
 };

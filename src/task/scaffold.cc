@@ -201,11 +201,32 @@ std::vector<std::string> NotesOn(const Guess& guess) {
   return notes;
 }
 
+// The reference is Python, and its parameters have the kernel's names.
+constexpr std::string_view kPythonsWords[] = {
+    "False",    "None",   "True",    "as",    "assert",    "async",  "await", "def",  "del",
+    "elif",     "except", "finally", "from",  "global",    "import", "in",    "is",   "lambda",
+    "nonlocal", "pass",   "print",   "raise", "reference", "torch",  "with",  "yield"};
+
+void AvoidPythonsWords(CudaFunction& function) {
+  std::set<std::string> names(std::begin(kPythonsWords), std::end(kPythonsWords));
+  for (const CudaParameter& parameter : function.parameters) {
+    if (std::ranges::find(kPythonsWords, parameter.name) == std::end(kPythonsWords)) {
+      names.insert(parameter.name);
+    }
+  }
+  for (CudaParameter& parameter : function.parameters) {
+    if (std::ranges::find(kPythonsWords, parameter.name) == std::end(kPythonsWords)) continue;
+    while (names.contains(parameter.name)) parameter.name += "_";
+    names.insert(parameter.name);
+  }
+}
+
 }  // namespace
 
 Result<Scaffold> MakeScaffold(const ScaffoldInput& input) {
   const std::string& source = input.sources.at(input.entry);
-  const CudaFile file = ScanCuda(source);
+  CudaFile file = ScanCuda(source);
+  for (CudaFunction& function : file.functions) AvoidPythonsWords(function);
   Result<Guess> guess = GuessTask(file, input.function);
   if (!guess.ok()) {
     Error error = std::move(guess).error();

@@ -115,6 +115,21 @@ TEST_F(ScaffoldTest, OnlyTheReferenceIsLeftToWrite) {
       << scaffold->files.at("reference.py");
 }
 
+TEST_F(ScaffoldTest, NamesThatPythonReservesGetAnother) {
+  const auto scaffold = Make(
+      "__global__ void scale(const float* in, float* lambda, int is, int from, int in_) {}\n"
+      "void run(const float* in, float* lambda, int is) {\n"
+      "  scale<<<(is + 255) / 256, 256>>>(in, lambda, is, is, is);\n}\n",
+      "scale");
+  ASSERT_TRUE(scaffold.ok()) << scaffold.error().Line();
+  EXPECT_NE(scaffold->files.at("reference.py").find("def reference(in__, is_, from_, in_):"),
+            std::string::npos)
+      << scaffold->files.at("reference.py");
+  const LoadedTask loaded = Load(*scaffold);
+  EXPECT_EQ(loaded.task.tensors.at(1).name, "lambda_");
+  EXPECT_EQ(LaunchOf(loaded).grid[0].Evaluate({{"is_", 1000}}).value(), 4);
+}
+
 TEST_F(ScaffoldTest, ReadsTheLaunchOfAProduct) {
   std::string text = kWithMain;
   text.replace(text.find("2 * BLOCK * sizeof_nothing"), 26, "2 * BLOCK * 16");

@@ -99,6 +99,34 @@ TEST_F(AgentCommandTest, AsksNobodyWhereNothingCanBeJudged) {
   EXPECT_FALSE(std::filesystem::exists(world_.folder.path() / "prompts"));
 }
 
+TEST_F(AgentCommandTest, AsksNoServerForKernelsThatARecordingCannotJudge) {
+  ASSERT_TRUE(Record().ok());
+  OptimizeOptions options = Options();
+  options.agent.models = {"openai:m@http://127.0.0.1:1/v1"};  // nobody listens there
+  options.device.device = Recording().string();
+  const auto status = RunAgent(options);
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.error().code, ErrorCode::kConfig) << status.error().Line();
+  EXPECT_THAT(status.error().message, HasSubstr("openai:m@"));
+}
+
+TEST_F(AgentCommandTest, ARunInWhichNothingPassedSaysWhyAndIsNoSuccess) {
+  agent::ScriptedModel prose(
+      [](const ChatRequest&) -> Result<std::string> { return std::string("I would rather not."); });
+  world_.models = {{"", &prose}};
+  world_.run = "prose";
+  real_ = world_.Go("prose");
+  ASSERT_TRUE(Record().ok());
+  testing::internal::CaptureStderr();
+  testing::internal::CaptureStdout();
+  const auto status = RunAgent(Options());
+  EXPECT_THAT(testing::internal::GetCapturedStdout(), testing::Not(HasSubstr(", ,")));
+  ASSERT_TRUE(status.ok()) << status.error().Line();
+  EXPECT_EQ(*status, 1);
+  EXPECT_THAT(testing::internal::GetCapturedStderr(),
+              testing::AllOf(HasSubstr("no kernel passed"), HasSubstr("no code")));
+}
+
 TEST_F(AgentCommandTest, BeginsWithPartsOrWithAKernel) {
   ASSERT_TRUE(Record().ok());
   OptimizeOptions options = Options();

@@ -3,22 +3,18 @@
 # shellcheck source=tests/library/prelude.sh disable=SC1091
 source "$(dirname "$0")/prelude.sh" "$@"
 
-"$python" -c 'import setuptools, torch, pip' 2>/dev/null || {
-  echo "skipped: $python lacks torch, setuptools or pip; WARPSMITH_PYTHON names another Python"
+"$python" -c 'import torch, pip' 2>/dev/null || {
+  echo "skipped: $python lacks torch or pip; WARPSMITH_PYTHON names another Python"
   exit 77
 }
-install_library "$folder/installed"
-cp -r installed/share/warpsmith/python source
-library=$(find "$folder/installed" -name libwarpsmith_gemm.so | head -1)
-WARPSMITH_GEMM_LIBRARY=$library "$python" -m pip wheel --quiet --no-deps --no-build-isolation \
-  --disable-pip-version-check --wheel-dir . ./source >pip.log 2>&1 ||
-  expected "pip wheel to work: $(cat pip.log)"
-wheel=$(echo warpsmith-*-py3-none-linux_*.whl)
+python3 "$checkout/tools/wheel" --no-build --build "$build" --out . >wheel.log 2>&1 ||
+  expected "tools/wheel to work: $(cat wheel.log)"
+wheel=$(echo warpsmith-*-py3-none-*linux_*.whl)
 [[ -s $wheel ]] || expected "a wheel for any Python 3 on this platform, found: $(ls)"
 "$python" -m pip install --quiet --no-deps --disable-pip-version-check --target site "$wheel" \
-  >>pip.log 2>&1 || expected "pip install to work: $(cat pip.log)"
+  >pip.log 2>&1 || expected "pip install to work: $(cat pip.log)"
 export PYTHONPATH=$folder/site PYTHONDONTWRITEBYTECODE=1
 WARPSMITH_GEMM_LIBRARY=$(find "$folder/site" -name 'libwarpsmith_gemm.so*' | head -1)
 export WARPSMITH_GEMM_LIBRARY
 [[ -s $WARPSMITH_GEMM_LIBRARY ]] || expected "the library in the wheel"
-"$python" source/tests/test_warpsmith.py
+"$python" "$checkout/python/tests/test_warpsmith.py"

@@ -57,6 +57,13 @@ void AddAgent(CLI::App* command, agent::AgentOptions& agent) {
       flag("--minimal-agent", agent.minimal, "ablation: code and profile in, code out");
   flag("--contrastive", agent.contrastive, "prompts of variants with their scores")
       ->excludes(minimal);
+  command->parse_complete_callback([command] {
+    if (command->get_option("--proposer")->as<std::string>() == "agent") return;
+    for (const CLI::Option* option : command->get_options()) {
+      if (option->get_group() != kGroup || option->count() == 0) continue;
+      throw CLI::ValidationError(option->get_name(), "goes with --proposer agent");
+    }
+  });
 }
 
 }  // namespace warpsmith::cli

@@ -2,11 +2,13 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 
 #include "agent/runs/agent_run.h"
 #include "agent/runs/beginning.h"
 #include "agent/runs/part_kernels.h"
+#include "base/display_text.h"
 #include "judging.h"
 #include "report/terminal.h"
 #include "search.h"
@@ -58,6 +60,14 @@ Result<std::vector<agent::PartKernel>> PartsOf(const OptimizeOptions& options, M
   return agent::PartKernels(options.agent.parts, whole, *store, machine.info().architecture);
 }
 
+// "; 15 of 16 rejected, such as: reply: the model wrote no code"
+std::string WhyNot(const report::ShapeReport& report) {
+  const auto most = std::ranges::max_element(report.failures, {}, &report::FailureCount::count);
+  if (most == report.failures.end()) return "";
+  return "; most often " + most->kind + " (" + std::to_string(most->count) +
+         "), such as: " + LinesForTerminal(most->example);
+}
+
 Result<int> Report(const OptimizeOptions& options, Machine& machine, const std::string& run,
                    const std::string& command, const agent::AgentEnd& end) {
   report::RunReport report;
@@ -72,6 +82,10 @@ Result<int> Report(const OptimizeOptions& options, Machine& machine, const std::
   }
   if (end.search.reason == search::EndReason::kInterrupted) {
     return Describe(ErrorCode::kInterrupted).exit_status;
+  }
+  if (!end.search.winner) {
+    std::fprintf(stderr, "no kernel passed%s\n", WhyNot(end.search.report).c_str());
+    return options.search.fail_on == "never" ? 0 : 1;
   }
   return ExitStatus(report, options.search.fail_on);
 }
@@ -89,8 +103,15 @@ Result<int> RunAgent(const OptimizeOptions& given) {
   Machine machine = TRY(Machine::Open(device));
   // Before anybody is asked: no recording knows kernels that are yet to be written.
   if (machine.recorded() != nullptr && device.device == "auto") {
-    return Error{ErrorCode::kUnavailable, "there is no NVIDIA GPU here to judge new kernels on",
-                 "run where one is, or replay a recorded run: --model recorded:FILE.wsrec"};
+    return store::NeedsGpu("judging new kernels");
+  }
+  const std::string server = agent::ServerIn(options.agent);
+  if (machine.recorded() != nullptr && recording.empty() && !server.empty()) {
+    return Error{ErrorCode::kConfig,
+                 "--model " + server + " writes new kernels, and --device " + device.device +
+                     " holds no verdicts on those",
+                 "leave --device out where an NVIDIA GPU is, or replay a recorded run: --model "
+                 "recorded:FILE.wsrec"};
   }
   if (!options.common.quiet) std::fprintf(stderr, "%s\n", machine.notice().c_str());
   agent::AgentSetting setting = TRY(Prepare(options, machine));

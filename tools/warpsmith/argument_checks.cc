@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <filesystem>
 
 #include "base/utf8.h"
 
@@ -33,6 +34,16 @@ std::string CheckFailOn(const std::string& text) {
     }
   }
   return "";
+}
+
+std::string CheckOutputFile(const std::string& path) {
+  const std::filesystem::path file(path);
+  const std::filesystem::path folder = file.has_parent_path() ? file.parent_path() : ".";
+  std::error_code none;
+  if (!std::filesystem::is_directory(folder, none)) {
+    return "'" + path + "': there is no folder " + folder.string();
+  }
+  return std::filesystem::is_directory(file, none) ? "'" + path + "' is a folder" : "";
 }
 
 bool AsksForJson(int argc, const char* const* argv) {

@@ -14,6 +14,8 @@ std::string CheckSeconds(const std::string& text);
 std::string CheckWholeNumber(const std::string& text);
 // regression, incorrect or never, separated by commas.
 std::string CheckFailOn(const std::string& text);
+// A file that could be written: its folder exists. Said now, not after the search.
+std::string CheckOutputFile(const std::string& path);
 
 // Whether an argument asks for JSON: known even where the command line cannot be parsed.
 bool AsksForJson(int argc, const char* const* argv);

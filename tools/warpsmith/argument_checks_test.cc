@@ -26,6 +26,15 @@ TEST(ArgumentChecksTest, FailOnIsAListOfConditions) {
   }
 }
 
+TEST(ArgumentChecksTest, AnOutputFileHasAFolder) {
+  for (const char* good : {"r.html", "./r.html", "/tmp/r.html"}) {
+    EXPECT_EQ(CheckOutputFile(good), "") << good;
+  }
+  for (const char* bad : {"/nodir/r.html", "nodir/r.html", "/tmp", "/dev/null/r.html"}) {
+    EXPECT_NE(CheckOutputFile(bad), "") << bad;
+  }
+}
+
 TEST(ArgumentChecksTest, JsonIsSeenAnywhere) {
   const char* with[] = {"warpsmith", "no-such-command", "--json"};
   EXPECT_TRUE(AsksForJson(3, with));

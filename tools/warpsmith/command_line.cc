@@ -91,9 +91,10 @@ void AddSearch(CLI::App* command, SearchOptions& search,
 }
 
 void AddReportFiles(CLI::App* command, ReportFiles& files) {
-  command->add_option("--html", files.html, "write the report here");
-  command->add_option("--csv", files.csv, "write the table here");
-  command->add_option("--json-file", files.json, "write the report as JSON here");
+  command->add_option("--html", files.html, "write the report here")->check(CheckOutputFile);
+  command->add_option("--csv", files.csv, "write the table here")->check(CheckOutputFile);
+  command->add_option("--json-file", files.json, "write the report as JSON here")
+      ->check(CheckOutputFile);
 }
 
 void AddTuneLike(CLI::App* command, TuneOptions& options) {
@@ -232,6 +233,8 @@ void AddEvaluate(CLI::App& app, Chosen& chosen) {
   command->add_option("--many", options->many,
                       "instead of both: a folder of tasks, with their candidates below them");
   command->add_option("--csv", options->csv, "with --many: write one row a verdict here");
+  command->add_flag("--stream", options->stream,
+                    "candidates come on stdin: a JSON list of paths a line; one document a line");
   command->add_option("--reproduce", options->reproduce,
                       "write a folder here that times the candidate without warpsmith");
   command->add_option("--workload", options->workload, "by name; default: the first");
@@ -332,6 +335,7 @@ void AddReport(CLI::App& app, Chosen& chosen) {
   auto export_options = std::make_shared<ExportOptions>();
   exporting->add_option("run", export_options->run, "run name")->required();
   exporting->add_option("-o,--output", export_options->output, "folder to write")->required();
+  exporting->add_flag("--force", export_options->force, "write over what the folder holds");
   AddDevice(exporting, export_options->device);
   Choose(exporting, chosen, export_options, RunExport);
 }
@@ -358,7 +362,7 @@ void AddPages(CLI::App& app, Chosen& chosen) {
 
 void AddAll(CLI::App& app, Chosen& chosen) {
   app.require_subcommand(1);
-  app.set_version_flag("--version", "warpsmith " + std::string(build_info::Version()));
+  app.set_version_flag("--version", "warpsmith " + build_info::VersionText());
   app.footer("First: 'warpsmith doctor' says what is here. Exit statuses: 'warpsmith exit-codes'.");
   CLI::App* doctor =
       app.add_subcommand("doctor", "what is here, what works, what to do about the rest");
@@ -382,13 +386,7 @@ void AddAll(CLI::App& app, Chosen& chosen) {
 int Fail(const Error& error, bool json) {
   const ErrorCodeRow& row = Describe(error.code);
   if (json) {
-    const nlohmann::json document = {
-        {"schema", "warpsmith.error"},
-        {"version", 1},
-        {"error", {{"code", row.name}, {"message", error.message}, {"fix", error.fix}}}};
-    // A message may quote bytes of a file that are no text.
-    const auto replace = nlohmann::json::error_handler_t::replace;
-    std::printf("%s\n", document.dump(-1, ' ', false, replace).c_str());
+    std::printf("%s\n", ErrorJson(error).c_str());
   } else {
     // It may also quote what would move a terminal's cursor.
     std::fprintf(stderr, "warpsmith: %s\n", LinesForTerminal(error.Line()).c_str());

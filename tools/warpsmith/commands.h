@@ -30,6 +30,7 @@ Result<int> RunTaskImport(const TaskImportOptions& options);
 
 // docs/commands.md, from the table in util/error.cc.
 std::string ExitCodesMarkdown();
+std::string ErrorJson(const Error& error);  // the document of --json, in one line
 
 }  // namespace warpsmith::cli
 

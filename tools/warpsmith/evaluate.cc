@@ -1,9 +1,12 @@
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <iostream>
 #include <nlohmann/json.hpp>
 
 #include "base/display_text.h"
+#include "base/interrupt.h"
+#include "base/json_reader.h"
 #include "commands.h"
 #include "core/serialize.h"
 #include "evaluate_many.h"
@@ -123,6 +126,34 @@ Status Reproduce(Machine& machine, const task::LoadedTask& loaded,
   return {};
 }
 
+// A path is a name in whatever bytes the file system has.
+constexpr auto kReplace = nlohmann::json::error_handler_t::replace;
+
+Result<std::vector<JudgedCandidate>> JudgeLine(Machine& machine, const task::LoadedTask& loaded,
+                                               const EvaluateOptions& options,
+                                               const std::string& line) {
+  const nlohmann::json json = TRY(ParseJson("stdin", line));
+  std::vector<std::string> paths;
+  for (const JsonReader& path : TRY(JsonReader("stdin", json).Items())) {
+    paths.push_back(TRY(path.String()));
+  }
+  return JudgeCandidates(machine, loaded, ProtocolOf(options), TRY(task::LoadCandidates(paths)));
+}
+
+// One process for as many candidates as somebody has: what the device needs is made ready once.
+// Each line of stdin is answered by one line, an error's too.
+Result<int> JudgeStream(Machine& machine, const task::LoadedTask& loaded,
+                        const EvaluateOptions& options) {
+  for (std::string line; !Interrupted() && std::getline(std::cin, line);) {
+    const auto judged = JudgeLine(machine, loaded, options, line);
+    const std::string answer =
+        judged.ok() ? ToJson(*judged).dump(-1, ' ', false, kReplace) : ErrorJson(judged.error());
+    std::printf("%s\n", answer.c_str());
+    if (std::fflush(stdout) != 0) break;  // whoever asked is gone; told at the end
+  }
+  return 0;
+}
+
 // What would be passed over in silence is said.
 Status CheckTogether(const EvaluateOptions& options) {
   const PaceOptions usual;
@@ -135,7 +166,10 @@ Status CheckTogether(const EvaluateOptions& options) {
     wrong = "--many takes no task, candidate or --workload: it finds them below its folder";
   } else if (!many && (!options.csv.empty() || paced)) {
     wrong = "--csv, --slice and --max-seconds go with --many";
-  } else if (!many && (options.task.empty() || options.candidates.empty())) {
+  } else if (options.stream &&
+             (many || !options.candidates.empty() || !options.reproduce.empty())) {
+    wrong = "--stream reads candidates from stdin, and goes with a task alone";
+  } else if (!many && (options.task.empty() || (options.candidates.empty() && !options.stream))) {
     wrong = "evaluate needs a task and a candidate, or --many DIR";
   }
   if (wrong.empty()) return {};
@@ -156,13 +190,12 @@ Result<int> RunEvaluate(const EvaluateOptions& options) {
   const auto candidates = TRY(task::LoadCandidates(options.candidates));
   Machine machine = TRY(Machine::Open(options.device));
   if (!options.common.quiet) std::fprintf(stderr, "%s\n", machine.notice().c_str());
+  if (options.stream) return JudgeStream(machine, loaded, options);
   const std::vector<JudgedCandidate> judged =
       TRY(JudgeCandidates(machine, loaded, ProtocolOf(options), candidates));
   if (!options.reproduce.empty()) TRY(Reproduce(machine, loaded, judged, options.reproduce));
   if (options.common.json) {
-    // A path is a name in whatever bytes the file system has.
-    constexpr auto replace = nlohmann::json::error_handler_t::replace;
-    std::printf("%s\n", ToJson(judged).dump(1, ' ', false, replace).c_str());
+    std::printf("%s\n", ToJson(judged).dump(1, ' ', false, kReplace).c_str());
   } else {
     for (const JudgedCandidate& one : judged) Print(one);
   }

@@ -1,3 +1,4 @@
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "base/error.h"
@@ -20,6 +21,16 @@ std::string ExitCodesMarkdown() {
          "`{\"schema\":\"warpsmith.error\",\"version\":1,\"error\":{\"code\",\"message\",\"fix\"}}`"
          ", "
          "its `code` being the name above.\n";
+}
+
+std::string ErrorJson(const Error& error) {
+  const nlohmann::json document = {
+      {"schema", "warpsmith.error"},
+      {"version", 1},
+      {"error",
+       {{"code", Describe(error.code).name}, {"message", error.message}, {"fix", error.fix}}}};
+  // A message may quote bytes of a file that are no text.
+  return document.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 }  // namespace warpsmith::cli

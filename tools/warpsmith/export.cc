@@ -35,6 +35,12 @@ Result<int> RunExport(const ExportOptions& options) {
   const auto store = TRY(OpenExistingStore(options.device.store));
   const Step best = TRY(BestOf(*store, options.run));
   const std::filesystem::path folder = options.output;
+  std::error_code none;
+  if (!options.force && std::filesystem::exists(folder, none) &&
+      !std::filesystem::is_empty(folder, none)) {
+    return Error{ErrorCode::kConfig, options.output + " is there already and is not empty",
+                 "name a new folder, or say --force to write over it"};
+  }
   TRY(CreateDirectories(folder));
   for (const auto& [name, text] : best.candidate.sources) {
     const std::filesystem::path path = folder / name;

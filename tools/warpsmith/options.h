@@ -115,6 +115,7 @@ struct EvaluateOptions {
   std::string reproduce;  // a folder for what times the candidate without warpsmith
   std::vector<std::string> candidates;
   bool certified = false, paper_protocol = false;
+  bool stream = false;  // candidates are named on stdin
   std::string fail_on = "incorrect";
 };
 
@@ -167,6 +168,7 @@ struct ExportOptions {
   CommonOptions common;
   DeviceOptions device;
   std::string run, output;
+  bool force = false;  // over what is in the folder
 };
 
 struct TaskImportOptions {

@@ -22,10 +22,7 @@ report::Origin OriginOf(Machine& machine, const std::vector<SearchEnd>& ends,
   origin.device = machine.info().name;
   origin.driver = machine.info().driver;
   origin.command = command;
-  origin.program = "warpsmith " + std::string(build_info::Version());
-  if (!build_info::Commit().empty()) {
-    origin.program += " (" + std::string(build_info::Commit()) + ")";
-  }
+  origin.program = "warpsmith " + build_info::VersionText();
   if (machine.recorded() != nullptr) origin.recording = machine.info().origin;
   for (const SearchEnd& end : ends) {
     if (!end.winner) continue;

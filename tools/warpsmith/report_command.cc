@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
@@ -7,6 +9,7 @@
 #include "compare_runs.h"
 #include "report/summary.h"
 #include "search.h"
+#include "store/best_step.h"
 
 namespace warpsmith::cli {
 namespace {
@@ -18,18 +21,45 @@ bool IsCertificationRun(const std::string& id) {
   return id.find(kCertifySuffix) != std::string::npos;
 }
 
-Result<int> ListRuns(const std::vector<RunRecord>& runs, bool json) {
+// The run and the certification of its best.
+std::vector<RunRecord> WithCertification(const std::vector<RunRecord>& runs, const RunRecord& run) {
+  std::vector<RunRecord> both = {run};
+  for (const RunRecord& other : runs) {
+    if (other.id.starts_with(run.id + std::string(kCertifySuffix))) both.push_back(other);
+  }
+  return both;
+}
+
+struct RunSummary {
+  std::string date;             // of the best kernel's verdict, UTC; empty: none passed
+  std::optional<double> ratio;  // of the best, to the primary baseline
+};
+
+Result<RunSummary> SummaryOf(store::SqliteStore& store, const std::vector<RunRecord>& runs,
+                             const RunRecord& run) {
+  const auto best = TRY(store::BestStep(store, WithCertification(runs, run)));
+  if (!best) return RunSummary();
+  return RunSummary{best->verdict.evidence.date,
+                    RatioToBar(best->verdict, run.protocol.modes.front())};
+}
+
+Result<int> ListRuns(store::SqliteStore& store, const std::vector<RunRecord>& runs, bool json) {
   nlohmann::json rows = nlohmann::json::array();
   for (const RunRecord& run : runs) {
     if (IsCertificationRun(run.id)) continue;
+    const RunSummary summary = TRY(SummaryOf(store, runs, run));
     rows.push_back({{"run", run.id},
                     {"task", run.task.name},
                     {"workload", run.workload.name},
                     {"proposer", run.proposer},
-                    {"device", run.device.name}});
+                    {"device", run.device.name},
+                    {"date", summary.date}});
+    if (summary.ratio) rows.back()["ratio"] = *summary.ratio;
     if (!json) {
       // A store may be somebody else's, and a run is named by whoever began it.
-      std::printf("%-48s %-10s %-18s %-8s %s\n", ForTerminal(run.id, kMostNameCharacters).c_str(),
+      std::printf("%-16s %-7s %-48s %-10s %-18s %-8s %s\n", summary.date.substr(0, 16).c_str(),
+                  summary.ratio ? fmt::format("{:.3f}x", *summary.ratio).c_str() : "-",
+                  ForTerminal(run.id, kMostNameCharacters).c_str(),
                   ForTerminal(run.task.name).c_str(), ForTerminal(run.workload.name).c_str(),
                   ForTerminal(run.proposer).c_str(), ForTerminal(run.device.name).c_str());
     }
@@ -56,10 +86,9 @@ Result<report::RunReport> ReportOf(store::SqliteStore& store, const std::vector<
   report::RunReport report;
   for (const RunRecord& run : runs) {
     if (!Wanted(run.id, names) || IsCertificationRun(run.id)) continue;
-    Trajectory steps = TRY(store.Steps(run.id));
-    for (const RunRecord& other : runs) {
-      if (!other.id.starts_with(run.id + std::string(kCertifySuffix))) continue;
-      for (Step& step : TRY(store.Steps(other.id))) steps.push_back(std::move(step));
+    Trajectory steps;
+    for (const RunRecord& one : WithCertification(runs, run)) {
+      for (Step& step : TRY(store.Steps(one.id))) steps.push_back(std::move(step));
     }
     TRY(Overrule(store, run.id, steps));
     report.shapes.push_back(
@@ -86,7 +115,7 @@ Result<int> RunReport(const ReportOptions& options) {
   if (options.compare) return CompareStoredRuns(options);
   const auto store = TRY(OpenExistingStore(options.device.store));
   const std::vector<RunRecord> runs = TRY(store->Runs());
-  if (options.runs.empty()) return ListRuns(runs, options.common.json);
+  if (options.runs.empty()) return ListRuns(*store, runs, options.common.json);
   report::RunReport report = TRY(ReportOf(*store, runs, options.runs));
   if (report.shapes.empty()) {
     return Error{ErrorCode::kNoInput, "no run named '" + options.runs.front() + "'",

@@ -5,9 +5,13 @@
 
 #include "agent/split/composition.h"
 #include "agent/split/parts.h"
+#include "base/display_text.h"
+#include "base/file.h"
+#include "base/subprocess.h"
 #include "core/serialize.h"
 #include "cuda/driver.h"
 #include "judge/task_observing.h"
+#include "judge/torch/torch_process.h"
 #include "machine.h"
 #include "task/check.h"
 #include "task/task_file.h"
@@ -24,9 +28,39 @@ struct Checked {
   std::string unobserved;  // why nothing was run; empty: it was
 };
 
+constexpr const char* kParse = R"py(
+import ast, sys
+try:
+    ast.parse(open(sys.argv[1], 'rb').read(), sys.argv[2])
+except (SyntaxError, ValueError) as error:
+    print(f"{getattr(error, 'msg', error)} (line {getattr(error, 'lineno', 0)})")
+    sys.exit(1)
+)py";
+
+// What Python says of the reference's files, which it reads and does not run. Without a Python
+// nothing is said: the text alone cannot be blamed.
+Status CheckParses(const Task& task, std::vector<TaskFinding>& findings) {
+  const auto python = torch::FindPython();
+  if (task.reference.kind != "torch" || !python.ok()) return {};
+  const TemporaryDirectory folder = TRY(TemporaryDirectory::Create("reference"));
+  for (const auto& [path, text] : task.reference.sources) {
+    if (!path.ends_with(".py")) continue;
+    TRY(WriteFileAtomic(folder.path() / "reference.py", text));
+    const ProcessOutcome outcome = TRY(RunProcess(
+        {*python, "-I", "-S", "-W", "ignore", "-c", kParse, folder.path() / "reference.py", path},
+        {}));
+    if (outcome.exit_status != 1 || outcome.output.empty()) continue;
+    findings.push_back({"reference-unparseable", Severity::kRefuse,
+                        path + ": is no Python: " + LinesForTerminal(outcome.output),
+                        "mend it, so that Python reads it"});
+  }
+  return {};
+}
+
 // A refused text is not worth a GPU's time.
 Result<Checked> Check(const TaskCheckOptions& options, const task::LoadedTask& loaded) {
   Checked checked{task::ExamineText(loaded.task), ""};
+  TRY(CheckParses(loaded.task, checked.findings));
   if (task::Worst(checked.findings) == Severity::kRefuse) {
     checked.unobserved = "the text has to be mended first";
   } else if (options.text_only) {

@@ -133,6 +133,14 @@ std::string RecordingIn(const AgentOptions& options) {
   return "";
 }
 
+std::string ServerIn(const AgentOptions& options) {
+  for (const std::string& text : options.models) {
+    const Result<Spec> spec = SpecFrom(text);
+    if (spec.ok() && (spec->kind == "openai" || spec->kind == "endpoint")) return text;
+  }
+  return "";
+}
+
 Result<AgentModels> OpenModels(const AgentOptions& options, const Budget& budget) {
   AgentModels models;
   models.recording = RecordingIn(options);

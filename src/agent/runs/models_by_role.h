@@ -25,6 +25,9 @@ struct AgentModels {
 // The recording that --model names (recorded:FILE.wsrec), or empty.
 std::string RecordingIn(const AgentOptions& options);
 
+// The first model that is a server's, as --model names it, or empty: what it writes is new.
+std::string ServerIn(const AgentOptions& options);
+
 // kUsage for a model or a role that is none; kConfig for a budget of tokens without --max-tokens,
 // and one of money where a model has no price.
 Result<AgentModels> OpenModels(const AgentOptions& options, const Budget& budget);

@@ -66,6 +66,7 @@ Result<Machine> Machine::Open(const DeviceOptions& options) {
   }
   auto recorded = TRY(store::RecordedDevice::Open(TRY(RecordingPath(options.device))));
   machine.recorded_ = recorded.get();
+  if (options.device == "auto") recorded->StandInForGpu();
   machine.device_ = std::move(recorded);
   machine.notice_ = std::string(options.device == "auto" ? "no NVIDIA GPU here: " : "") +
                     "replaying measurements recorded on " + machine.info().name + " (" +
