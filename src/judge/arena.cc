@@ -10,7 +10,6 @@
 namespace warpsmith::judge {
 namespace {
 
-constexpr int64_t kMagnitudeBytes = 4;
 constexpr int kNoSet = -1;
 
 // So many products are 1 whatever K is, give or take: exact in the type, yet not a handful of

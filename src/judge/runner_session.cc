@@ -10,17 +10,13 @@
 #include "core/resolved_plan.h"
 #include "cuda/driver.h"
 #include "judge/runner_baseline.h"
+#include "judge/wire_error.h"
 
 namespace warpsmith::judge {
 namespace {
 
 constexpr int64_t kMinEvictBytes = int64_t{128} << 20;
 constexpr int64_t kMaxReplicaBytes = int64_t{4} << 30;
-
-Error RunnerOutOfOrder(std::string_view command, std::string_view missing) {
-  return Error{ErrorCode::kInternal,
-               fmt::format("judge command '{}' came before '{}'", command, missing), ""};
-}
 
 Result<MappedArena> MapArena(const Bench& bench, const ArenaCommand& command,
                              const std::vector<int>& descriptors) {
@@ -156,7 +152,7 @@ Result<Reply> RunnerSession::Run(const StartCommand& command, const Frame& frame
 }
 
 Result<Reply> RunnerSession::Run(const ArenaCommand& command, const Frame& frame) {
-  if (!bench_) return RunnerOutOfOrder("arena", "start");
+  if (!bench_) return OutOfOrder("arena", "start");
   contenders_.clear();
   arena_.reset();
   arena_ = TRY(MapArena(*bench_, command, frame.descriptors));
@@ -164,7 +160,7 @@ Result<Reply> RunnerSession::Run(const ArenaCommand& command, const Frame& frame
 }
 
 Result<Reply> RunnerSession::Run(const CandidateCommand& command, const Frame& frame) {
-  if (!arena_) return RunnerOutOfOrder("candidate", "arena");
+  if (!arena_) return OutOfOrder("candidate", "arena");
   contenders_.erase(command.name);
   Contender contender = TRY(PlanContender(*bench_, *arena_, command, frame.payload));
   contenders_.emplace(command.name, std::move(contender));
@@ -172,19 +168,19 @@ Result<Reply> RunnerSession::Run(const CandidateCommand& command, const Frame& f
 }
 
 Result<Reply> RunnerSession::Run(const EntrantsCommand& command, const Frame&) {
-  if (!arena_) return RunnerOutOfOrder("entrants", "arena");
+  if (!arena_) return OutOfOrder("entrants", "arena");
   return Reply{{}, TRY(ListEntrants(*arena_, command))};
 }
 
 Result<Reply> RunnerSession::Run(const BaselineCommand& command, const Frame&) {
-  if (!arena_) return RunnerOutOfOrder("baseline", "arena");
+  if (!arena_) return OutOfOrder("baseline", "arena");
   Contender contender = TRY(MakeBaseline(*bench_, *arena_, command, libraries_));
   contenders_.insert_or_assign(command.name, std::move(contender));
   return Reply{};
 }
 
 Result<Reply> RunnerSession::Run(const CheckCommand& command, const Frame&) {
-  if (!arena_) return RunnerOutOfOrder("check", "arena");
+  if (!arena_) return OutOfOrder("check", "arena");
   const Contender* contender = TRY(Find(command.contender));
   const cuda::Stream& stream = bench_->stream;
   const std::vector<plan::Binding> bindings = ExactBindings(*arena_);
@@ -200,7 +196,7 @@ Result<Reply> RunnerSession::Run(const CheckCommand& command, const Frame&) {
 }
 
 Result<Reply> RunnerSession::Run(const SampleCommand& command, const Frame&) {
-  if (!arena_) return RunnerOutOfOrder("sample", "arena");
+  if (!arena_) return OutOfOrder("sample", "arena");
   const Contender* contender = TRY(Find(command.contender));
   for (const auto* launches : {&command.touch, &command.timed}) {
     for (const WireLaunch& launch : *launches) {
@@ -216,7 +212,7 @@ Result<Reply> RunnerSession::Run(const SampleCommand& command, const Frame&) {
 
 Result<const Contender*> RunnerSession::Find(const std::string& name) const {
   const auto found = contenders_.find(name);
-  if (found == contenders_.end()) return RunnerOutOfOrder("check or sample", name);
+  if (found == contenders_.end()) return OutOfOrder("check or sample", name);
   return &found->second;
 }
 

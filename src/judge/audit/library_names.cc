@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <memory>
 
+#include "judge/audit/contains.h"
+
 namespace warpsmith::audit {
 namespace {
 
@@ -15,10 +17,6 @@ const LibraryFamily* FirstFamily(Predicate matches) {
     if (matches(family)) return &family;
   }
   return nullptr;
-}
-
-bool NameContains(std::string_view text, std::string_view part) {
-  return text.find(part) != std::string_view::npos;
 }
 
 }  // namespace
@@ -74,9 +72,8 @@ const LibraryFamily* FamilyOfFile(std::string_view file) {
 
 const LibraryFamily* FamilyOfKernel(std::string_view demangled) {
   return FirstFamily([demangled](const LibraryFamily& family) {
-    return std::any_of(
-        family.kernels.begin(), family.kernels.end(),
-        [demangled](std::string_view part) { return NameContains(demangled, part); });
+    return std::any_of(family.kernels.begin(), family.kernels.end(),
+                       [demangled](std::string_view part) { return Contains(demangled, part); });
   });
 }
 
@@ -84,7 +81,7 @@ const LibraryFamily* ForbiddenIn(std::string_view bytes, const std::vector<std::
   return FirstFamily([bytes, &allow](const LibraryFamily& family) {
     return !Allows(allow, family.name) &&
            std::any_of(family.files.begin(), family.files.end(),
-                       [bytes](std::string_view file) { return NameContains(bytes, file); });
+                       [bytes](std::string_view file) { return Contains(bytes, file); });
   });
 }
 
