@@ -94,6 +94,21 @@ Result<Contender> PlanContender(const Bench& bench, const MappedArena& arena,
     for (const plan::PreparedPlan& plan : *plans) TRY(plan.PoisonWorkspaces(0xff, stream));
     return {};
   };
+  int64_t local_bytes = 0;
+  for (const ResolvedOperation& operation : resolved.operations) {
+    const auto* launch = std::get_if<ResolvedLaunch>(&operation);
+    if (launch == nullptr) continue;
+    const cuda::Function kernel = TRY(module->Kernel(launch->kernel));
+    const int64_t bytes = TRY(cuda::Attributes(kernel)).local_bytes_per_thread;
+    if (bytes > 0) local_bytes = std::max(local_bytes, bytes + kSpareStackBytes);
+  }
+  contender.clear_notes = [kernels = bench.kernels, local_bytes,
+                           count = bench.flood_count()](const cuda::Stream& stream) {
+    return kernels.RunFlood(local_bytes, count, stream);
+  };
+  // Its first launch makes the context's local memory as large as it needs: not within a capture.
+  TRY(contender.clear_notes(bench.stream));
+  TRY(bench.context.Synchronize());
   contender.begins_early = BeginsEarly(command.plan);
   return contender;
 }
@@ -140,11 +155,11 @@ Result<Reply> RunnerSession::Run(const StartCommand& command, const Frame& frame
   const int64_t evict_bytes = std::max(kMinEvictBytes, 4 * device.l2_bytes);
   cuda::DeviceBuffer buffer = TRY(cuda::DeviceBuffer::Allocate(static_cast<size_t>(evict_bytes)));
   cuda::DeviceBuffer sink = TRY(cuda::DeviceBuffer::Allocate(256));
-  Kernels kernels = TRY(Kernels::Load(frame.payload, device.sm_count));
-  cuda::Stream stream = TRY(cuda::Stream::Create());
+  Kernels kernels = TRY(Kernels::Load(frame.payload, device));
+  cuda::Stream stream = TRY(cuda::Stream::Create()), side = TRY(cuda::Stream::Create());
   cuda::Event start = TRY(cuda::Event::Create()), end = TRY(cuda::Event::Create());
-  bench_.emplace(Bench{std::move(context), std::move(stream), std::move(start), std::move(end),
-                       std::move(kernels), std::move(buffer), std::move(sink)});
+  bench_.emplace(Bench{std::move(context), std::move(stream), std::move(side), std::move(start),
+                       std::move(end), std::move(kernels), std::move(buffer), std::move(sink)});
   TRY(cuda::FillAsync(bench_->evict_buffer.address(), 0, bench_->evict_buffer.bytes(),
                       bench_->stream));
   TRY(bench_->context.Synchronize());
@@ -188,6 +203,7 @@ Result<Reply> RunnerSession::Run(const CheckCommand& command, const Frame&) {
   for (size_t role = arena_->problem.inputs.size(); role < arena_->exact.size(); ++role) {
     TRY(bench_->kernels.RunPoison(arena_->exact[role], command.poison, stream));
   }
+  TRY(contender->clear_notes(stream));
   TRY(contender->reset_workspaces(stream));
   if (contender->begins_early) TRY(WriteInputsLate(*bench_, *arena_, bindings));
   TRY(enqueue(stream));

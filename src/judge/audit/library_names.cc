@@ -3,6 +3,7 @@
 #include <cxxabi.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <memory>
 
@@ -60,6 +61,16 @@ const std::vector<LibraryFamily>& LibraryFamilies() {
 
 bool Allows(const std::vector<std::string>& allow, std::string_view name) {
   return std::find(allow.begin(), allow.end(), name) != allow.end();
+}
+
+bool IsOfEveryProgram(std::string_view file) {
+  constexpr std::array<std::string_view, 14> kFiles = {
+      "libc.so.",       "libm.so.",     "libmvec.so.",   "libdl.so.",    "librt.so.",
+      "libpthread.so.", "libgcc_s.so.", "libstdc++.so.", "libgomp.so.",  "libatomic.so.",
+      "ld-linux-",      "libcuda.so.",  "libcudart.so.", "libcudadevrt."};
+  const std::string_view name = file.substr(file.rfind('/') + 1);
+  return std::any_of(kFiles.begin(), kFiles.end(),
+                     [name](std::string_view begin) { return name.starts_with(begin); });
 }
 
 const LibraryFamily* FamilyOfFile(std::string_view file) {
