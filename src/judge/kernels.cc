@@ -19,7 +19,7 @@ constexpr int64_t kReferenceTileM = 128, kReferenceTileN = 64;
 constexpr uint32_t kFloodThreads = 512;
 constexpr std::array<int64_t, 3> kFloodedLocalBytes = {0, 4096, kMostFloodedLocalBytes};
 constexpr std::array<const char*, 3> kFloodNames = {"JudgeFlood", "JudgeFlood4096",
-                                                    "JudgeFlood32768"};
+                                                    "JudgeFlood16384"};
 
 int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 

@@ -120,7 +120,7 @@ struct FloodParameters {
 };
 // Local memory a thread that RunFlood can clear, and that a kernel may have: beside its frame there
 // is room for what it calls.
-inline constexpr int64_t kMostFloodedLocalBytes = 32768, kSpareStackBytes = 2048;
+inline constexpr int64_t kMostFloodedLocalBytes = 16384, kSpareStackBytes = 2048;
 inline constexpr int64_t kMostLocalBytes = kMostFloodedLocalBytes - kSpareStackBytes;
 
 // In the current context; calls are ordered by their stream and can be captured.

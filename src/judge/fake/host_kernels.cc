@@ -365,7 +365,7 @@ std::string KernelImage() {
          "kernel JudgeWatch 4 8\n"
          "kernel JudgeFlood 16\n"
          "kernel JudgeFlood4096 16\n"
-         "kernel JudgeFlood32768 16\n"
+         "kernel JudgeFlood16384 16\n"
          "kernel JudgeAwaitFlood 8 4\n"
          "kernel JudgeProbeLatency 8 8 4 8\n";
 }
