@@ -157,7 +157,7 @@ StepResult Trial::RunCrowded(RunnerProcess& runner) {
       "; its blocks began one after another, while most of the SMs were taken: does one of them "
       "read what another writes, without waiting for it?";
   for (const int free_sms : {1, 2, 3, 5, 17}) {
-    auto outcome = TRY(RunBatch(runner, {Mode::kDeviceHot, 0, false, free_sms}, nullptr, {}));
+    auto outcome = TRY(RunBatch(runner, {Mode::kDeviceCold, 0, false, free_sms}, nullptr, {}));
     if (!outcome) continue;
     if (auto* incorrect = std::get_if<Incorrect>(&*outcome)) incorrect->detail += kWhat;
     return outcome;

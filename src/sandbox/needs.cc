@@ -24,6 +24,7 @@ constexpr const char* kLibraryFolders[] = {
 constexpr const char* kLoaderFiles[] = {"/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d",
                                         "/etc/alternatives", "/etc/localtime"};
 
+constexpr char kEveryGpu[] = "/dev/nvidia[0-9]*";
 constexpr const char* kGpuNodes[] = {"/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/nvidia-uvm-tools",
                                      "/dev/nvidia-modeset"};
 // The instances of a divided GPU, and who may divide it: root alone.
@@ -86,7 +87,7 @@ std::string NodeOfGpu(const std::filesystem::path& facts, std::string_view uuid)
         !minor.empty() && minor.find_first_not_of("0123456789") == std::string::npos;
     if (is_number && ValueOf(text, "GPU UUID:") == uuid) return "/dev/nvidia" + minor;
   }
-  return "/dev/nvidia[0-9]*";
+  return kEveryGpu;
 }
 
 void AllowLibraries(Policy* policy) {
@@ -102,6 +103,8 @@ void AllowLibraries(Policy* policy) {
 
 void AllowGpu(Policy* policy, std::string_view uuid) {
   AppendMatches(NodeOfGpu("/proc/driver/nvidia", uuid).c_str(), &policy->devices);
+  // A container may call its nodes otherwise.
+  if (policy->devices.empty()) AppendMatches(kEveryGpu, &policy->devices);
   for (const char* pattern : kGpuNodes) AppendMatches(pattern, &policy->devices);
   std::vector<std::filesystem::path> capabilities;
   for (const char* pattern : kCapabilityNodes) AppendMatches(pattern, &capabilities);

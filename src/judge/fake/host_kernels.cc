@@ -339,7 +339,8 @@ void HostProbeLatency(void** arguments) {
   const auto stride = static_cast<uint64_t>(Argument<int64_t>(arguments, 1));
   const auto count = Argument<uint32_t>(arguments, 2);
   auto* cycles = At<uint32_t>(Argument<uint64_t>(arguments, 3));
-  for (int slot = 0; slot < CurrentGrid().x; ++slot) {
+  const Grid grid = CurrentGrid();
+  for (int slot = 0; slot < grid.x; ++slot) {
     for (uint32_t i = 0; i < count; ++i) {
       *cycles++ = WarmLines().insert(slots[slot] + i * stride).second ? 700 : 250;
     }
