@@ -103,7 +103,7 @@ TEST(Protocol, PresetsAndTheirIds) {
   EXPECT_EQ(ProtocolId(Protocol::Screened()), "j1/screened/device/r3x2p1/c0.99/b0.01/t10000");
   const Protocol wall = Protocol::Screened().For(Form::kProgram);
   EXPECT_EQ(wall.modes, std::vector{Mode::kWall});
-  EXPECT_EQ(ProtocolId(wall), "j1/screened/wall3/r3x2p1/c0.99/b0.01/h0.15m8/t60000");
+  EXPECT_EQ(ProtocolId(wall), "j1/screened/wall4/r3x2p1/c0.99/b0.01/h0.15m8/t60000");
   EXPECT_GT(wall.max_rounds, wall.rounds);
   EXPECT_GT(wall.target_half_width, Protocol::Certified().For(Form::kProgram).target_half_width);
   Protocol all = Protocol::Screened();

@@ -33,6 +33,11 @@ Error BlasError(const char* call, int status, const std::string& detail) {
   return ErrorFrom({call, "CUBLAS_STATUS_" + std::to_string(status), "unknown", detail});
 }
 
+Status CheckedBlas(const char* call, int status, const std::string& detail) {
+  if (status == 0) return {};  // CUBLAS_STATUS_SUCCESS
+  return BlasError(call, status, detail);
+}
+
 std::string ShapeText(const GemmShape& shape) {
   return std::to_string(shape.m) + " x " + std::to_string(shape.n) + " x " +
          std::to_string(shape.k) + (shape.layout == GemmLayout::kNN ? " NN" : " TN") +

@@ -14,6 +14,7 @@ namespace warpsmith::cuda {
 
 // `status` is a cublasStatus_t.
 Error BlasError(const char* call, int status, const std::string& detail);
+Status CheckedBlas(const char* call, int status, const std::string& detail);
 
 // "4096 x 4096 x 4096 TN", with " BF16" where it is not FP16
 std::string ShapeText(const GemmShape& shape);

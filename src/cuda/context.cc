@@ -34,4 +34,10 @@ Status Context::Synchronize() const {
   return DRIVER_CALL(device_.name, cuCtxSynchronize);
 }
 
+Status Context::ResetPersistingL2() const {
+  const CUresult result = Api().cuCtxResetPersistingL2Cache();
+  if (result == CUDA_SUCCESS || result == CUDA_ERROR_NOT_SUPPORTED) return {};
+  return DriverError("cuCtxResetPersistingL2Cache", result, device_.name);
+}
+
 }  // namespace warpsmith::cuda

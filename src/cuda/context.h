@@ -30,6 +30,9 @@ class Context {
   // Waits for everything submitted. Reports a kernel's fault (illegal address, ...) too; after one
   // the context is lost and every call fails with the same code.
   Status Synchronize() const;
+  // Lines that were to be the last to leave L2 (access policies, evict_last) are like the others
+  // afterwards, whoever made them so. Does nothing on devices that know no such lines.
+  Status ResetPersistingL2() const;
   const DeviceProperties& device() const { return device_; }
 
  private:

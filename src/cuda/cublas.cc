@@ -38,11 +38,6 @@ Result<const CublasApi*> CublasTable() {
   return &*api;
 }
 
-Status Checked(const char* call, cublasStatus_t status, const std::string& detail) {
-  if (status == CUBLAS_STATUS_SUCCESS) return {};
-  return BlasError(call, status, detail);
-}
-
 }  // namespace
 
 Cublas::Cublas(void* handle, HalfType type, DeviceBuffer workspace)
@@ -61,12 +56,12 @@ Cublas::~Cublas() {
 Result<Cublas> Cublas::Create(HalfType type) {
   const CublasApi* api = TRY(CublasTable());
   cublasHandle_t handle = nullptr;
-  TRY(Checked("cublasCreate", api->cublasCreate(&handle), ""));
+  TRY(CheckedBlas("cublasCreate", api->cublasCreate(&handle), ""));
   Cublas cublas(handle, type, DeviceBuffer());
   if (type == HalfType::kBF16) {
-    TRY(Checked("cublasSetMathMode",
-                api->cublasSetMathMode(handle, CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION),
-                ""));
+    TRY(CheckedBlas(
+        "cublasSetMathMode",
+        api->cublasSetMathMode(handle, CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION), ""));
   }
   cublas.workspace_ = TRY(DeviceBuffer::Allocate(kWorkspaceBytes));
   return cublas;
@@ -78,12 +73,12 @@ Status Cublas::Gemm(const GemmShape& shape, const GemmOperands& operands,
   const CublasApi* api = TRY(CublasTable());
   auto* handle = static_cast<cublasHandle_t>(handle_);
   if (bound_stream_ != stream.handle()) {
-    TRY(Checked("cublasSetStream", api->cublasSetStream(handle, stream.handle()), ""));
+    TRY(CheckedBlas("cublasSetStream", api->cublasSetStream(handle, stream.handle()), ""));
     // Setting the stream resets the workspace to the library's own pool.
-    TRY(Checked("cublasSetWorkspace",
-                api->cublasSetWorkspace(handle, reinterpret_cast<void*>(workspace_.address()),
-                                        workspace_.bytes()),
-                ""));
+    TRY(CheckedBlas("cublasSetWorkspace",
+                    api->cublasSetWorkspace(handle, reinterpret_cast<void*>(workspace_.address()),
+                                            workspace_.bytes()),
+                    ""));
     bound_stream_ = stream.handle();
   }
   const ColumnMajorGemm view = ColumnMajor(shape);
@@ -94,7 +89,7 @@ Status Cublas::Gemm(const GemmShape& shape, const GemmOperands& operands,
       shape.k, &alpha, reinterpret_cast<const void*>(operands.b), type, view.first_rows,
       reinterpret_cast<const void*>(operands.a), type, shape.k, &beta,
       reinterpret_cast<void*>(operands.c), type, shape.n, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT);
-  return Checked("cublasGemmEx_64", status, ShapeText(shape));
+  return CheckedBlas("cublasGemmEx_64", status, ShapeText(shape));
 }
 
 Result<std::string> CublasVersion() {
@@ -102,7 +97,7 @@ Result<std::string> CublasVersion() {
   std::string text = "cuBLAS ";
   for (const libraryPropertyType part : {MAJOR_VERSION, MINOR_VERSION, PATCH_LEVEL}) {
     int value = 0;
-    TRY(Checked("cublasGetProperty", api->cublasGetProperty(part, &value), ""));
+    TRY(CheckedBlas("cublasGetProperty", api->cublasGetProperty(part, &value), ""));
     text += (part == MAJOR_VERSION ? "" : ".") + std::to_string(value);
   }
   return text;

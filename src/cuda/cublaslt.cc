@@ -16,8 +16,6 @@
 namespace warpsmith::cuda {
 namespace {
 
-static_assert(sizeof(cublasLtMatmulAlgo_t) == sizeof(LtAlgorithm::bytes));
-
 Result<LtFunctions> LoadLtFunctions() {
   const Library library = TRY(Library::Open(
       "libcublasLt.so.13", "install cuBLAS 13: pip install nvidia-cublas, or a CUDA 13 toolkit"));
@@ -33,18 +31,8 @@ Result<const LtFunctions*> LtTable() {
   return &*api;
 }
 
-#define LT_CALL(detail, name, ...)                                      \
-  [&]() -> Status {                                                     \
-    const cublasStatus_t lt_status = TRY(LtTable())->name(__VA_ARGS__); \
-    if (lt_status == CUBLAS_STATUS_SUCCESS) return {};                  \
-    return BlasError(#name, lt_status, detail);                         \
-  }()
-
-cublasLtMatmulAlgo_t Native(const LtAlgorithm& algorithm) {
-  cublasLtMatmulAlgo_t native;
-  std::memcpy(&native, algorithm.bytes.data(), sizeof(native));
-  return native;
-}
+#define LT_CALL(detail, name, ...) \
+  [&]() -> Status { return CheckedBlas(#name, TRY(LtTable())->name(__VA_ARGS__), detail); }()
 
 LtAlgorithm FromResult(const cublasLtMatmulHeuristicResult_t& result) {
   LtAlgorithm algorithm;

@@ -33,7 +33,8 @@ namespace warpsmith::cuda {
   X(cuMemRelease) X(cuMemExportToShareableHandle) X(cuMemImportFromShareableHandle)         \
   X(cuMemAddressReserve) X(cuMemAddressFree) X(cuMemMap) X(cuMemUnmap) X(cuMemSetAccess)    \
   X(cuTensorMapEncodeTiled) X(cuTensorMapReplaceAddress) X(cuCtxGetCurrent)                 \
-  X(cuCtxGetDevice) X(cuThreadExchangeStreamCaptureMode) X(cuPointerGetAttribute)
+  X(cuCtxGetDevice) X(cuThreadExchangeStreamCaptureMode) X(cuPointerGetAttribute)           \
+  X(cuCtxResetPersistingL2Cache)
 // clang-format on
 
 struct DriverApi {

@@ -53,6 +53,8 @@ bool LooksLikeCode(std::string_view text) {
 
 }  // namespace
 
+std::string BytesText(size_t bytes) { return std::to_string(bytes) + " bytes"; }
+
 Error ErrorFrom(const Failure& failure) {
   std::string message = failure.call + ": " + failure.code + " (" + failure.words + ")";
   if (!failure.detail.empty()) message += ": " + failure.detail;

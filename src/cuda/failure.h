@@ -5,6 +5,7 @@
 #ifndef WARPSMITH_CUDA_FAILURE_H_
 #define WARPSMITH_CUDA_FAILURE_H_
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -21,6 +22,8 @@ struct Failure {
 };
 
 Error ErrorFrom(const Failure& failure);
+
+std::string BytesText(size_t bytes);  // "512 bytes", as a detail
 
 // The failure behind an error of this folder; nullopt for any other error.
 std::optional<Failure> FailureFrom(const Error& error);

@@ -4,6 +4,9 @@
 
 #include <cublasLt.h>
 
+#include <cstring>
+
+#include "cuda/cublaslt.h"
 #include "cuda/symbol_table.h"
 
 namespace warpsmith::cuda {
@@ -21,6 +24,13 @@ namespace warpsmith::cuda {
 struct LtFunctions {
   WARPSMITH_CUBLASLT_FUNCTIONS(WARPSMITH_MEMBER)
 };
+
+inline cublasLtMatmulAlgo_t Native(const LtAlgorithm& algorithm) {
+  cublasLtMatmulAlgo_t native;
+  static_assert(sizeof(native) == sizeof(algorithm.bytes));
+  std::memcpy(&native, algorithm.bytes.data(), sizeof(native));
+  return native;
+}
 
 }  // namespace warpsmith::cuda
 

@@ -73,21 +73,9 @@ Result<LtFunctions> LoadLtProductFunctions() {
   return newest.error();
 }
 
-Status CheckedLt(const char* call, cublasStatus_t status, const char* detail) {
-  if (status == CUBLAS_STATUS_SUCCESS) return {};
-  return BlasError(call, status, detail);
-}
-
 std::string SpecText(const LtProductSpec& spec) {
   return ShapeText({spec.m, spec.n, spec.k, spec.transpose_b ? GemmLayout::kTN : GemmLayout::kNN}) +
          (spec.transpose_a ? ", A transposed" : "");
-}
-
-cublasLtMatmulAlgo_t NativeAlgorithm(const LtAlgorithm& algorithm) {
-  cublasLtMatmulAlgo_t native;
-  static_assert(sizeof(native) == sizeof(algorithm.bytes));
-  std::memcpy(&native, algorithm.bytes.data(), sizeof(native));
-  return native;
 }
 
 }  // namespace
@@ -100,12 +88,12 @@ LtLibrary::~LtLibrary() {
 
 Status LtLibrary::Start() {
   cublasLtHandle_t handle = nullptr;
-  TRY(CheckedLt("cublasLtCreate", functions_->cublasLtCreate(&handle), ""));
+  TRY(CheckedBlas("cublasLtCreate", functions_->cublasLtCreate(&handle), ""));
   handle_ = handle;
   version_ = "cuBLASLt ";
   for (const libraryPropertyType part : {MAJOR_VERSION, MINOR_VERSION, PATCH_LEVEL}) {
     int value = 0;
-    TRY(CheckedLt("cublasLtGetProperty", functions_->cublasLtGetProperty(part, &value), ""));
+    TRY(CheckedBlas("cublasLtGetProperty", functions_->cublasLtGetProperty(part, &value), ""));
     version_ += (part == MAJOR_VERSION ? "" : ".") + std::to_string(value);
   }
   return {};
@@ -132,21 +120,22 @@ struct LtProduct::State {
 
   Status SetTranspose(cublasLtMatmulDescAttributes_t which, bool transposed) const {
     const cublasOperation_t value = transposed ? CUBLAS_OP_T : CUBLAS_OP_N;
-    return CheckedLt("cublasLtMatmulDescSetAttribute",
-                     api().cublasLtMatmulDescSetAttribute(operation, which, &value, sizeof(value)),
-                     "transpose");
+    return CheckedBlas(
+        "cublasLtMatmulDescSetAttribute",
+        api().cublasLtMatmulDescSetAttribute(operation, which, &value, sizeof(value)), "transpose");
   }
   Status MakeLayout(cublasLtMatrixLayout_t* layout, int64_t rows, int64_t columns,
                     int64_t leading) const {
     const cudaDataType_t type = DataType(spec.type);
-    return CheckedLt("cublasLtMatrixLayoutCreate",
-                     api().cublasLtMatrixLayoutCreate(layout, type, static_cast<uint64_t>(rows),
-                                                      static_cast<uint64_t>(columns), leading),
-                     SpecText(spec).c_str());
+    return CheckedBlas("cublasLtMatrixLayoutCreate",
+                       api().cublasLtMatrixLayoutCreate(layout, type, static_cast<uint64_t>(rows),
+                                                        static_cast<uint64_t>(columns), leading),
+                       SpecText(spec));
   }
   Status Make() {
-    TRY(CheckedLt("cublasLtMatmulDescCreate",
-                  api().cublasLtMatmulDescCreate(&operation, CUBLAS_COMPUTE_32F, CUDA_R_32F), ""));
+    TRY(CheckedBlas("cublasLtMatmulDescCreate",
+                    api().cublasLtMatmulDescCreate(&operation, CUBLAS_COMPUTE_32F, CUDA_R_32F),
+                    ""));
     TRY(SetTranspose(CUBLASLT_MATMUL_DESC_TRANSA, spec.transpose_b));
     TRY(SetTranspose(CUBLASLT_MATMUL_DESC_TRANSB, spec.transpose_a));
     const bool b = spec.transpose_b, a = spec.transpose_a;
@@ -182,11 +171,11 @@ Status LtProduct::Choose(size_t workspace_limit_bytes, const LtAlignment& alignm
       TRY(LtNativePreference::Create(api, workspace_limit_bytes, alignment, LtSums::kInFp32));
   cublasLtMatmulHeuristicResult_t result{};
   int found = 0;
-  TRY(CheckedLt("cublasLtMatmulAlgoGetHeuristic",
-                api.cublasLtMatmulAlgoGetHeuristic(
-                    state_->handle(), state_->operation, state_->first, state_->second,
-                    state_->product, state_->product, preference.handle(), 1, &result, &found),
-                SpecText(state_->spec).c_str()));
+  TRY(CheckedBlas("cublasLtMatmulAlgoGetHeuristic",
+                  api.cublasLtMatmulAlgoGetHeuristic(
+                      state_->handle(), state_->operation, state_->first, state_->second,
+                      state_->product, state_->product, preference.handle(), 1, &result, &found),
+                  SpecText(state_->spec)));
   if (found == 0 || result.state != CUBLAS_STATUS_SUCCESS) {
     return Error{ErrorCode::kUnavailable, "cuBLASLt has no algorithm for " + SpecText(state_->spec),
                  ""};
@@ -197,13 +186,13 @@ Status LtProduct::Choose(size_t workspace_limit_bytes, const LtAlignment& alignm
 }
 
 Status LtProduct::Take(const LtAlgorithm& algorithm, size_t workspace_limit_bytes) {
-  const cublasLtMatmulAlgo_t native = NativeAlgorithm(algorithm);
+  const cublasLtMatmulAlgo_t native = Native(algorithm);
   cublasLtMatmulHeuristicResult_t result{};
-  TRY(CheckedLt("cublasLtMatmulAlgoCheck",
-                state_->api().cublasLtMatmulAlgoCheck(
-                    state_->handle(), state_->operation, state_->first, state_->second,
-                    state_->product, state_->product, &native, &result),
-                SpecText(state_->spec).c_str()));
+  TRY(CheckedBlas("cublasLtMatmulAlgoCheck",
+                  state_->api().cublasLtMatmulAlgoCheck(
+                      state_->handle(), state_->operation, state_->first, state_->second,
+                      state_->product, state_->product, &native, &result),
+                  SpecText(state_->spec)));
   if (result.workspaceSize > workspace_limit_bytes) {
     return Error{ErrorCode::kBadInput, "the algorithm needs more workspace than there is", ""};
   }

@@ -3,14 +3,13 @@
 #include <utility>
 
 #include "cuda/driver_api.h"
+#include "cuda/failure.h"
 
 namespace warpsmith::cuda {
 namespace {
 
-std::string BytesInWords(size_t bytes) { return std::to_string(bytes) + " bytes"; }
-
 std::string RowsText(const PitchedRows& rows) {
-  return std::to_string(rows.rows) + " rows of " + BytesInWords(rows.width_bytes) + ", pitch " +
+  return std::to_string(rows.rows) + " rows of " + BytesText(rows.width_bytes) + ", pitch " +
          std::to_string(rows.pitch_bytes);
 }
 
@@ -19,7 +18,7 @@ std::string RowsText(const PitchedRows& rows) {
 Result<DeviceBuffer> DeviceBuffer::Allocate(size_t bytes) {
   if (bytes == 0) return DeviceBuffer();
   CUdeviceptr address = 0;
-  TRY(DRIVER_CALL(BytesInWords(bytes), cuMemAlloc, &address, bytes));
+  TRY(DRIVER_CALL(BytesText(bytes), cuMemAlloc, &address, bytes));
   return DeviceBuffer(address, bytes);
 }
 
@@ -38,7 +37,7 @@ DeviceBuffer::~DeviceBuffer() {
 
 Result<PinnedBuffer> PinnedBuffer::Allocate(size_t bytes) {
   void* data = nullptr;
-  TRY(DRIVER_CALL(BytesInWords(bytes), cuMemHostAlloc, &data, bytes, 0));
+  TRY(DRIVER_CALL(BytesText(bytes), cuMemHostAlloc, &data, bytes, 0));
   return PinnedBuffer(data, bytes);
 }
 
@@ -63,43 +62,39 @@ Result<MemoryInfo> GetMemoryInfo() {
 
 Status CopyToDevice(DevicePointer target, const void* source, size_t bytes) {
   if (bytes == 0) return {};
-  return DRIVER_CALL(BytesInWords(bytes), cuMemcpyHtoD, target, source, bytes);
+  return DRIVER_CALL(BytesText(bytes), cuMemcpyHtoD, target, source, bytes);
 }
 
 Status CopyToHost(void* target, DevicePointer source, size_t bytes) {
   if (bytes == 0) return {};
-  return DRIVER_CALL(BytesInWords(bytes), cuMemcpyDtoH, target, source, bytes);
+  return DRIVER_CALL(BytesText(bytes), cuMemcpyDtoH, target, source, bytes);
 }
 
 Status CopyToDeviceAsync(DevicePointer target, const void* source, size_t bytes,
                          const Stream& stream) {
   if (bytes == 0) return {};
-  return DRIVER_CALL(BytesInWords(bytes), cuMemcpyHtoDAsync, target, source, bytes,
-                     stream.handle());
+  return DRIVER_CALL(BytesText(bytes), cuMemcpyHtoDAsync, target, source, bytes, stream.handle());
 }
 
 Status CopyToHostAsync(void* target, DevicePointer source, size_t bytes, const Stream& stream) {
   if (bytes == 0) return {};
-  return DRIVER_CALL(BytesInWords(bytes), cuMemcpyDtoHAsync, target, source, bytes,
-                     stream.handle());
+  return DRIVER_CALL(BytesText(bytes), cuMemcpyDtoHAsync, target, source, bytes, stream.handle());
 }
 
 Status CopyOnDeviceAsync(DevicePointer target, DevicePointer source, size_t bytes,
                          const Stream& stream) {
   if (bytes == 0) return {};
-  return DRIVER_CALL(BytesInWords(bytes), cuMemcpyDtoDAsync, target, source, bytes,
-                     stream.handle());
+  return DRIVER_CALL(BytesText(bytes), cuMemcpyDtoDAsync, target, source, bytes, stream.handle());
 }
 
 Status FillAsync(DevicePointer target, uint8_t value, size_t bytes, const Stream& stream) {
   if (bytes == 0) return {};
-  return DRIVER_CALL(BytesInWords(bytes), cuMemsetD8Async, target, value, bytes, stream.handle());
+  return DRIVER_CALL(BytesText(bytes), cuMemsetD8Async, target, value, bytes, stream.handle());
 }
 
 Status FillWordsAsync(DevicePointer target, uint32_t value, size_t words, const Stream& stream) {
   if (words == 0) return {};
-  return DRIVER_CALL(BytesInWords(words * 4), cuMemsetD32Async, target, value, words,
-                     stream.handle());
+  return DRIVER_CALL(BytesText(words * 4), cuMemsetD32Async, target, value, words, stream.handle());
 }
 
 Status CopyRowsAsync(DevicePointer target, size_t target_pitch_bytes, const PitchedRows& source,

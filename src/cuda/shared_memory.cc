@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "cuda/driver_api.h"
+#include "cuda/failure.h"
 
 namespace warpsmith::cuda {
 namespace {
@@ -27,8 +28,6 @@ Result<size_t> GranularityOf(int ordinal) {
 size_t RoundUp(size_t bytes, size_t granularity) {
   return (bytes + granularity - 1) / granularity * granularity;
 }
-
-std::string BytesText(size_t bytes) { return std::to_string(bytes) + " bytes"; }
 
 Status Allow(DevicePointer address, size_t bytes, int ordinal, Access access) {
   CUmemAccessDesc description{};

@@ -10,7 +10,6 @@
 namespace warpsmith::judge {
 namespace {
 
-constexpr int64_t kMagnitudeBytes = 4;
 constexpr int kNoSet = -1;
 
 // So many products are 1 whatever K is, give or take: exact in the type, yet not a handful of
@@ -319,8 +318,16 @@ Status Arena::TakeExpected(int reference) {
 }
 
 Status Arena::Reassign(Random& random) {
+  DrawAssignments(random);
+  return FillSlots();
+}
+
+void Arena::DrawAssignments(Random& random) {
+  for (Assignment& assignment : assignments_) assignment = DrawAssignment(plan_, random);
+}
+
+Status Arena::FillSlots() {
   for (size_t input = 0; input < problem_.inputs.size(); ++input) {
-    assignments_.at(input) = DrawAssignment(plan_, random);
     std::vector<CopyEntry> entries;
     for (size_t slot = 0; slot < assignments_.at(input).size(); ++slot) {
       entries.push_back({slots_.at(input).AddressOf(static_cast<int>(slot)),

@@ -80,8 +80,10 @@ class Arena {
   // Draws in other places, and other numbers of them, how the near duplicates differ. Of the
   // products and of what a reference draws there are none.
   Status RenewNearDuplicates(Random& random);
-  // Moves the contents to other slots, and writes all of them anew.
+  // Moves the contents to other slots, and writes all of them anew: both of the following.
   Status Reassign(Random& random);
+  void DrawAssignments(Random& random);
+  Status FillSlots();
   // Exchanges the contents of two slots of an input. Ordered by the device's stream; not waited
   // for.
   Status Swap(size_t input, int first_slot, int second_slot);

@@ -18,7 +18,12 @@ constexpr int kMoves = 6;
 // Bursts take as long whoever is called, so as many moves are the same share of everybody's time.
 // Shorter ones hardly have calls for them.
 constexpr int kCallsForMoves = 16;
-constexpr size_t kFlightCalls = 4;  // between a move's submission and its first reader
+// Between a move's submission and its first reader, so that nobody waits for it.
+constexpr size_t kLeastFlight = 4, kMostFlight = 64;
+// The call that is looked at is one of so many that follow a move.
+constexpr size_t kMostSuspense = 32;
+// As long as a look may take: of a burst's 100 ms.
+constexpr size_t kShareReserved = 16, kMostReserved = 1024;
 
 // Sets of contents come in pairs that differ in a few elements (arena.cc): a loose tolerance could
 // take one's output for the other's.
@@ -32,8 +37,11 @@ class Planner {
   Planner(const ArenaPlan& plan, const std::vector<Assignment>& assignments, int calls,
           Random& random)
       : plan_(plan), assignments_(assignments), random_(random) {
-    burst_.look.assign(static_cast<size_t>(calls), false);
+    const auto count = static_cast<size_t>(calls);
+    burst_.look.assign(count, false);
+    burst_.reserved = std::clamp<size_t>(count / kShareReserved, 1, kMostReserved);
     last_.resize(static_cast<size_t>(plan.output_slots));
+    free_from_.assign(last_.size(), 0);
   }
 
   BurstPlan Make() {
@@ -67,7 +75,9 @@ class Planner {
     std::sort(at.begin(), at.end());
     // With few contents there is no call that could do without the moving ones: what is left must
     // not look alike.
-    const size_t flight = plan_.contents >= (plan_.crossed ? 4 : 5) ? kFlightCalls : 0;
+    const size_t flight = plan_.contents >= (plan_.crossed ? 4 : 5)
+                              ? std::clamp(calls / kMostFlight, kLeastFlight, kMostFlight)
+                              : 0;
     size_t free_from = 0;
     for (const size_t submit : at) {
       if (submit < free_from || submit + flight + 1 >= calls) continue;
@@ -77,18 +87,46 @@ class Planner {
   }
 
   PlannedLaunch Next(size_t call) {
-    std::optional<int> wanted;  // a content that has just moved
     if (move_ < burst_.moves.size()) {
       Move& move = burst_.moves[move_];
       if (call == move.submit) Submit(move);
       if (call == move.needed) {
-        wanted = OneThatMoved();
-        moving_.clear();
-        burst_.look[call] = true;
+        moved_ = std::exchange(moving_, {});
         ++move_;
+        look_at_moved_ = call + random_.Below(Suspense(call));
       }
     }
-    return Place(Draw(wanted), call);
+    std::optional<int> wanted;  // a content that has moved
+    if (look_at_moved_ == call) {
+      wanted = OneThatMoved(call);
+      look_at_moved_.reset();
+      burst_.look[call] = true;
+    } else if (burst_.look[call] && !MayReserve(call)) {
+      burst_.look[call] = false;
+      ++burst_.looks_made_up;
+    }
+    PlannedLaunch launch = Place(Draw(wanted, call), call);
+    if (burst_.look[call] && MayReserve(call)) {
+      free_from_[static_cast<size_t>(launch.output_slot)] = call + 1 + burst_.reserved;
+    }
+    return launch;
+  }
+
+  // Calls from this one on of which one is looked at: before the next move, and few of a short
+  // burst.
+  size_t Suspense(size_t call) const {
+    const size_t calls = burst_.look.size();
+    const size_t next = move_ < burst_.moves.size() ? burst_.moves[move_].submit : calls - 1;
+    return std::clamp<size_t>(std::min(next - call, calls / kMostSuspense), 1, kMostSuspense);
+  }
+
+  bool IsReserved(size_t slot, size_t call) const { return call < free_from_[slot]; }
+
+  // The others must do for the calls that follow: two of them, where there are so many.
+  bool MayReserve(size_t call) const {
+    size_t free = 0;
+    for (size_t slot = 0; slot < last_.size(); ++slot) free += IsReserved(slot, call) ? 0U : 1U;
+    return free >= std::clamp<size_t>(last_.size(), 2, 3);
   }
 
   // Two contents change places in every input.
@@ -107,10 +145,11 @@ class Planner {
   }
 
   // None, where every output slot holds what looks like it.
-  std::optional<int> OneThatMoved() {
-    random_.Shuffle(moving_);
-    for (const int content : moving_) {
-      if (plan_.crossed || HasRoom(SetOf(content))) return content;
+  std::optional<int> OneThatMoved(size_t call) {
+    random_.Shuffle(moved_);
+    for (const int content : moved_) {
+      const bool again = std::find(moving_.begin(), moving_.end(), content) != moving_.end();
+      if (!again && (plan_.crossed || HasRoom(SetOf(content), call))) return content;
     }
     return std::nullopt;
   }
@@ -135,19 +174,21 @@ class Planner {
     });
   }
 
-  bool HasRoom(const std::vector<int>& content) const {
-    return std::any_of(last_.begin(), last_.end(), [&](const std::vector<int>& last) {
-      return last.empty() || !MayLookAlike(plan_, last, content);
-    });
+  bool HasRoom(const std::vector<int>& content, size_t call) const {
+    for (size_t slot = 0; slot < last_.size(); ++slot) {
+      if (IsReserved(slot, call)) continue;
+      if (last_[slot].empty() || !MayLookAlike(plan_, last_[slot], content)) return true;
+    }
+    return false;
   }
 
   // Not had before, as long as there is such a one.
-  std::vector<int> Draw(std::optional<int> wanted) {
+  std::vector<int> Draw(std::optional<int> wanted, size_t call) {
     for (int deck = 0; deck < 2; ++deck) {
       const auto found = std::find_if(deck_.begin(), deck_.end(), [&](const auto& content) {
         const bool asked =
             !wanted || std::find(content.begin(), content.end(), *wanted) != content.end();
-        return asked && !IsMoving(content) && HasRoom(content);
+        return asked && !IsMoving(content) && HasRoom(content, call);
       });
       if (found != deck_.end()) {
         std::vector<int> content = *found;
@@ -192,6 +233,7 @@ class Planner {
   std::vector<int> RoomFor(const std::vector<int>& content, size_t call) const {
     std::vector<int> unused, different, all;
     for (size_t slot = 0; slot < last_.size(); ++slot) {
+      if (IsReserved(slot, call)) continue;
       all.push_back(static_cast<int>(slot));
       if (last_[slot].empty()) {
         unused.push_back(all.back());
@@ -199,7 +241,7 @@ class Planner {
         different.push_back(all.back());
       }
     }
-    if (call < last_.size()) return unused;
+    if (!unused.empty()) return unused;
     return different.empty() ? all : different;
   }
 
@@ -209,8 +251,10 @@ class Planner {
   BurstPlan burst_;
   std::vector<std::vector<int>> deck_;  // combinations still to come
   std::vector<std::vector<int>> last_;  // what each output slot holds; empty: poison
-  std::vector<int> moving_;             // contents on their way
-  size_t move_ = 0;                     // the next one
+  std::vector<size_t> free_from_;       // the first call that may have each output slot
+  std::vector<int> moving_, moved_;     // contents on their way; those that were, lately
+  std::optional<size_t> look_at_moved_;
+  size_t move_ = 0;  // the next one
 };
 
 }  // namespace

@@ -7,7 +7,10 @@
 //   - some calls, drawn in secret, are looked at right after they end: work put off shows, and
 //     nobody can do only the last call of each slot. How many is secret too: who knew that no more
 //     would come could leave out the calls from there to the last of each slot;
-//   - some contents change places while calls run: what an address held tells nothing.
+//   - a look holds up no call: others follow as always, in other slots, while it is made. Who saw
+//     that it had begun could still do the work then;
+//   - some contents change places while calls run: what an address held tells nothing. One of the
+//     calls that follow is looked at, not always the next: that one could be late.
 #ifndef WARPSMITH_JUDGE_BURST_PLAN_H_
 #define WARPSMITH_JUDGE_BURST_PLAN_H_
 
@@ -24,8 +27,8 @@ struct SlotSwap {
   int first = 0, second = 0;
 };
 
-// Submitted before call `submit` is released; complete before call `needed` is, the first that
-// reads one of the slots.
+// Submitted once call `submit` is released; complete before call `needed` is, the first that may
+// read one of the slots. Where both are the same call, it waits for the move.
 struct Move {
   size_t submit = 0, needed = 0;
   std::vector<SlotSwap> swaps;
@@ -33,7 +36,8 @@ struct Move {
 
 struct BurstPlan {
   std::vector<PlannedLaunch> calls;
-  std::vector<bool> look;    // of each call: verify its output before the next is released
+  std::vector<bool> look;    // of each call: verify its output while later ones run
+  size_t reserved = 1;       // so many calls after one that is looked at leave its slot alone
   size_t looks_made_up = 0;  // after the last call, for their time alone
   std::vector<Move> moves;
 };

@@ -52,7 +52,8 @@ void Replay(const Setting& setting, const BurstPlan& burst) {
     if (next < burst.moves.size() && burst.moves[next].needed == call) {
       moving.clear();
       ++next;
-      RC_ASSERT(burst.look.at(call));
+      const auto after = burst.look.begin() + static_cast<std::ptrdiff_t>(call);
+      RC_ASSERT(std::find(after, burst.look.end(), true) - after < 32);
     }
     const PlannedLaunch& launch = burst.calls[call];
     RC_ASSERT(launch.output_slot >= 0 && launch.output_slot < setting.plan.output_slots);
@@ -99,6 +100,24 @@ RC_GTEST_PROP(BurstPlan, FewCallsGetACombinationOfTheirOwn, (uint64_t seed)) {
   std::set<std::vector<int>> seen;
   for (const PlannedLaunch& call : burst.calls) seen.insert(call.content);
   RC_ASSERT(seen.size() == static_cast<size_t>(calls) || setting.plan.output_slots < 3);
+}
+
+// Or a look would have to hold the next calls up.
+RC_GTEST_PROP(BurstPlan, ASlotThatIsLookedAtIsLeftAlone, (uint64_t seed)) {
+  Random random(seed, "burst");
+  const Setting setting = AnySetting(random);
+  const int calls = *rc::gen::inRange(2, 3000);
+  const BurstPlan burst = PlanBurst(setting.plan, setting.assignments, calls, random);
+  RC_ASSERT(burst.reserved >= 1U);
+  RC_ASSERT(burst.reserved <= std::max<size_t>(1, static_cast<size_t>(calls) / 16));
+  if (setting.plan.output_slots < 8) return;  // with few of them looks may meet
+  for (size_t call = 0; call < burst.calls.size(); ++call) {
+    if (!burst.look[call]) continue;
+    for (size_t next = call + 1; next <= call + burst.reserved && next < burst.calls.size();
+         ++next) {
+      RC_ASSERT(burst.calls[next].output_slot != burst.calls[call].output_slot);
+    }
+  }
 }
 
 int Looks(const BurstPlan& burst) {

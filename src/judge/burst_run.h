@@ -38,6 +38,7 @@ struct BurstResult {
   // whose outputs of calls not made are poison.
   std::optional<PeerCallResult> failure;
   std::optional<BadLook> bad_look;
+  bool is_resident = false;  // its kernels were at work while it was stopped; it has been killed
 
   double call_us = 0;                // from the first release to the end of the look, a call
   double oracle_us = 0;              // of which the oracle looked and moved, this time, a call
@@ -48,8 +49,9 @@ struct BurstResult {
   double gpu_busy_us = 0;            // a call, as the peer says; 0: it does not
 };
 
-// The peer has the arena mapped and is paused before and after. Inputs get other slots, outputs are
-// poisoned, calls released one by one; the clock runs until the oracle has seen every output.
+// The peer has the arena mapped and is paused before and after. Outputs are poisoned, inputs get
+// other slots, calls are released one by one; the clock runs until the oracle has seen every output.
+// kUnavailable where another process keeps the device busy.
 Result<BurstResult> RunBurst(const BurstBench& bench, PeerProcess& peer, const PeerBurst& burst);
 
 // What the hand-over alone takes: a burst of the callee "null". Microseconds a call.

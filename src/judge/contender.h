@@ -22,6 +22,8 @@ struct Contender {
   std::function<Result<Enqueue>(std::span<const plan::Binding>, int launch)> bind;
   // Poisons what scratch memory it has.
   std::function<Status(const cuda::Stream&)> reset_workspaces;
+  // Writes over what else outlives a launch: shared memory and local memory.
+  std::function<Status(const cuda::Stream&)> clear_notes;
   // Its first kernel may begin while what lies ahead of it in the stream is still at work.
   bool begins_early = false;
 };

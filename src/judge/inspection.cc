@@ -7,6 +7,7 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <memory>
 #include <string>
 
 namespace warpsmith::judge {
@@ -79,9 +80,23 @@ class Verification {
   }
 
   Status Submit(uint16_t poison, bool exact) {
+    TRY(Prepare(poison, exact));
+    return SubmitPrepared();
+  }
+
+  // Submit in two steps.
+  Status Prepare(uint16_t poison, bool exact) {
     exact_ = exact;
     for (size_t output = 0; output < problem_.outputs.size(); ++output) {
-      TRY(SubmitOutput(output, poison, problem_.outputs[output].dtype, problem_.expected[output]));
+      prepared_.push_back(TRY(
+          ParametersOf(output, poison, problem_.outputs[output].dtype, problem_.expected[output])));
+    }
+    return {};
+  }
+  Status SubmitPrepared() const {
+    for (const VerifyParameters& parameters : prepared_) {
+      TRY(device_.kernels().RunVerify(parameters, static_cast<int>(written_.size()),
+                                      device_.stream()));
     }
     return {};
   }
@@ -109,6 +124,14 @@ class Verification {
   static constexpr uint16_t kNoPoison = 0x7e01;
 
   Status SubmitOutput(size_t output, uint16_t poison, DType written_type, DType expected_type) {
+    const VerifyParameters parameters =
+        TRY(ParametersOf(output, poison, written_type, expected_type));
+    return device_.kernels().RunVerify(parameters, static_cast<int>(written_.size()),
+                                       device_.stream());
+  }
+
+  Result<VerifyParameters> ParametersOf(size_t output, uint16_t poison, DType written_type,
+                                        DType expected_type) {
     std::vector<VerifyEntry> entries;
     for (const WrittenOutputs& w : written_) {
       const ExpectedTensor& expected = w.expected[output];
@@ -129,8 +152,7 @@ class Verification {
     parameters.dtype = static_cast<int32_t>(written_type);
     parameters.expected_dtype = static_cast<int32_t>(expected_type);
     parameters.rounding = LastPlaceOf(written_type, expected_type);
-    return device_.kernels().RunVerify(parameters, static_cast<int>(entries.size()),
-                                       device_.stream());
+    return parameters;
   }
 
   Result<OutputReport> ReportOf(const VerifyResult& result, size_t launch, size_t output,
@@ -191,7 +213,8 @@ class Verification {
   OracleDevice& device_;
   const Problem& problem_;
   std::vector<WrittenOutputs> written_;
-  std::vector<uint64_t> results_;  // of each output
+  std::vector<uint64_t> results_;           // of each output
+  std::vector<VerifyParameters> prepared_;  // likewise
   bool exact_ = false;
 };
 
@@ -365,6 +388,19 @@ Result<std::vector<OutputReport>> VerifyOutputs(OracleDevice& device, const Aren
   TRY(outputs.Submit(poison, false));
   TRY(device.Synchronize());
   return outputs.Read(detail);
+}
+
+Result<PreparedLook> PrepareLook(OracleDevice& device, const Arena& arena,
+                                 const PlannedLaunch& launch, uint16_t poison) {
+  const BatchPlan alone{{}, {launch}};
+  auto outputs = std::make_shared<Verification>(device, arena, WrittenBy(arena, alone));
+  TRY(outputs->Prepare(poison, false));
+  PreparedLook look;
+  look.submit = [outputs] { return outputs->SubmitPrepared(); };
+  look.read = [outputs](Detail detail) -> Result<OutputReport> {
+    return TRY(outputs->Read(detail)).front();
+  };
+  return look;
 }
 
 Result<Inspection> InspectCheck(OracleDevice& device, Arena& arena, const CheckContents& check,

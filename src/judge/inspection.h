@@ -2,6 +2,7 @@
 #ifndef WARPSMITH_JUDGE_INSPECTION_H_
 #define WARPSMITH_JUDGE_INSPECTION_H_
 
+#include <functional>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -41,6 +42,17 @@ Result<std::vector<OutputReport>> LookAtOutputs(OracleDevice& device, const Aren
 Result<std::vector<OutputReport>> VerifyOutputs(OracleDevice& device, const Arena& arena,
                                                 const BatchPlan& batch, uint16_t poison,
                                                 Detail detail);
+
+// The verification of one launch's outputs, made ready so that submitting it is a kernel's launch
+// and nothing else: no copy, no fill, no wait.
+struct PreparedLook {
+  std::function<Status()> submit;
+  // After a Fetch() or Synchronize() of the device.
+  std::function<Result<OutputReport>(Detail)> read;
+};
+// Reserves tables and results of the device, which hold until its next Synchronize().
+Result<PreparedLook> PrepareLook(OracleDevice& device, const Arena& arena,
+                                 const PlannedLaunch& launch, uint16_t poison);
 
 // The exact mappings after one launch on a check input.
 Result<Inspection> InspectCheck(OracleDevice& device, Arena& arena, const CheckContents& check,

@@ -93,7 +93,11 @@ StepResult Oracle::Enter(const Job& job, Stage& stage, Trial& trial, int process
   if (process == 0) {
     if (auto outcome = TRY(trial.RunChecks(*runner_))) return outcome;
   }
-  return trial.WarmUp(*runner_, process == 0 ? job.protocol.warmup_seconds : 0);
+  const double seconds = process == 0 ? job.protocol.warmup_seconds : 0;
+  if (auto outcome = TRY(trial.WarmUp(*runner_, seconds))) return outcome;
+  const bool certified = job.protocol.level == Level::kCertified;
+  return certified && process == 0 ? trial.RunSideChecks(*runner_)
+                                   : StepResult(std::optional<Outcome>());
 }
 
 // This process's share of the rounds and of the time; a lone process goes on until it is enough.

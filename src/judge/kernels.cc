@@ -7,6 +7,7 @@
 #include <utility>
 #include <variant>
 
+#include "cuda/memory.h"
 #include "embedded/judge_device_sources.h"
 
 namespace warpsmith::judge {
@@ -15,6 +16,11 @@ namespace {
 constexpr uint32_t kBlockThreads = 256;
 constexpr int64_t kReferenceTileM = 128, kReferenceTileN = 64;
 
+constexpr uint32_t kFloodThreads = 512;
+constexpr std::array<int64_t, 3> kFloodedLocalBytes = {0, 4096, kMostFloodedLocalBytes};
+constexpr std::array<const char*, 3> kFloodNames = {"JudgeFlood", "JudgeFlood4096",
+                                                    "JudgeFlood16384"};
+
 int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 }  // namespace
@@ -22,8 +28,14 @@ int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 struct Kernels::Table {
   cuda::Module module;
   int sm_count;
+  int flood_blocks_per_sm = 0;
+  uint32_t flood_shared_bytes = 0, occupy_shared_bytes = 0;
+  std::array<cuda::Function, kFloodedLocalBytes.size()> flood;
   cuda::Function fill, fill_tensor, spread, reference, verify, poison, fill_guards, check_guards,
-      copy, compare, evict, flip, probe;
+      copy, compare, evict, flip, probe, watch, await_flood, probe_latency;
+
+  Table(cuda::Module loaded, int sms) : module(std::move(loaded)), sm_count(sms) {}
+  Status SizeFloods(const cuda::DeviceProperties& device);
 
   // Blocks for `items` of work in each of `rows` rows: about eight blocks an SM over all rows.
   cuda::LaunchConfig Grid(int64_t items, int rows) const {
@@ -68,9 +80,22 @@ Result<std::string> BuildJudgeKernels(Compiler& compiler, const std::string& arc
   return std::move(std::get<Artifact>(outcome).image);
 }
 
-Result<Kernels> Kernels::Load(std::string_view cubin, int sm_count) {
+// Blocks that fill an SM's threads, and what each has of its shared memory; a block that has it all.
+Status Kernels::Table::SizeFloods(const cuda::DeviceProperties& device) {
+  constexpr int kReservedBytes = 1024;  // of each block, by the driver
+  flood_blocks_per_sm = std::max(1, device.max_threads_per_sm / int{kFloodThreads});
+  occupy_shared_bytes = static_cast<uint32_t>(device.max_shared_bytes_per_block);
+  const int share = device.max_shared_bytes_per_sm / flood_blocks_per_sm - kReservedBytes;
+  flood_shared_bytes = static_cast<uint32_t>(std::max(0, share / 4 * 4));
+  for (const cuda::Function& function : flood) {
+    TRY(cuda::RaiseMaxDynamicShared(function, occupy_shared_bytes));
+  }
+  return {};
+}
+
+Result<Kernels> Kernels::Load(std::string_view cubin, const cuda::DeviceProperties& device) {
   cuda::Module module = TRY(cuda::Module::Load(cubin));
-  Table table{std::move(module), sm_count, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}};
+  Table table(std::move(module), device.sm_count);
   const std::pair<const char*, cuda::Function*> names[] = {
       {"JudgeFill", &table.fill},
       {"JudgeFillTensor", &table.fill_tensor},
@@ -85,8 +110,15 @@ Result<Kernels> Kernels::Load(std::string_view cubin, int sm_count) {
       {"JudgeEvict", &table.evict},
       {"JudgeFlip", &table.flip},
       {"JudgeProbe", &table.probe},
+      {"JudgeWatch", &table.watch},
+      {"JudgeAwaitFlood", &table.await_flood},
+      {"JudgeProbeLatency", &table.probe_latency},
   };
   for (const auto& [name, function] : names) *function = TRY(table.module.Kernel(name));
+  for (size_t i = 0; i < kFloodNames.size(); ++i) {
+    table.flood[i] = TRY(table.module.Kernel(kFloodNames[i]));
+  }
+  TRY(table.SizeFloods(device));
   return Kernels(std::make_shared<const Table>(std::move(table)));
 }
 
@@ -163,6 +195,48 @@ Status Kernels::RunFlip(const FlipParameters& parameters, const cuda::Stream& st
   config.grid = {kBlocks, 1, 1};
   config.block = {kBlockThreads, 1, 1};
   return Submit(table_->flip, config, stream, parameters);
+}
+
+Status Kernels::RunWatch(uint32_t duration_us, uint64_t away_ns, const cuda::Stream& stream) const {
+  return Submit(table_->watch, cuda::LaunchConfig(), stream, duration_us, away_ns);
+}
+
+Status Kernels::RunFlood(int64_t local_bytes, uint64_t arrived, const cuda::Stream& stream) const {
+  const auto* fits =
+      std::lower_bound(kFloodedLocalBytes.begin(), kFloodedLocalBytes.end(), local_bytes);
+  if (fits == kFloodedLocalBytes.end()) {
+    return Error{ErrorCode::kInternal,
+                 fmt::format("{} bytes of local memory a thread cannot be cleared", local_bytes),
+                 ""};
+  }
+  cuda::LaunchConfig config;
+  config.grid[0] = static_cast<uint32_t>(table_->flood_blocks_per_sm * table_->sm_count);
+  config.block = {kFloodThreads, 1, 1};
+  config.shared_bytes = table_->flood_shared_bytes;
+  TRY(cuda::FillAsync(arrived, 0, sizeof(uint32_t), stream));
+  return Submit(table_->flood[static_cast<size_t>(fits - kFloodedLocalBytes.begin())], config,
+                stream, FloodParameters{arrived, 0, config.shared_bytes});
+}
+
+Status Kernels::RunOccupy(int free_sms, uint32_t hold_us, uint64_t arrived,
+                          const cuda::Stream& stream) const {
+  cuda::LaunchConfig config;
+  config.grid[0] = static_cast<uint32_t>(std::max(1, table_->sm_count - free_sms));
+  config.block = {kFloodThreads, 1, 1};
+  config.shared_bytes = table_->occupy_shared_bytes;
+  return Submit(table_->flood.front(), config, stream, FloodParameters{arrived, hold_us, 0});
+}
+
+Status Kernels::RunAwaitOccupied(int free_sms, uint64_t arrived, const cuda::Stream& stream) const {
+  const auto count = static_cast<uint32_t>(std::max(1, table_->sm_count - free_sms));
+  return Submit(table_->await_flood, cuda::LaunchConfig(), stream, arrived, count);
+}
+
+Status Kernels::RunProbeLatency(uint64_t slots, int slot_count, int64_t stride, uint32_t count,
+                                uint64_t cycles, const cuda::Stream& stream) const {
+  cuda::LaunchConfig config;
+  config.grid[0] = static_cast<uint32_t>(slot_count);
+  return Submit(table_->probe_latency, config, stream, slots, stride, count, cycles);
 }
 
 Status Kernels::RunProbe(uint64_t target, uint32_t value, const cuda::Stream& stream) const {

@@ -10,6 +10,7 @@
 
 #include "base/result.h"
 #include "core/compiler.h"
+#include "cuda/driver.h"
 #include "cuda/kernel_launch.h"
 #include "cuda/module.h"
 #include "cuda/stream.h"
@@ -113,10 +114,19 @@ struct FlipParameters {
   uint32_t delay_us = 0;
 };
 
+struct FloodParameters {
+  uint64_t arrived = 0;
+  uint32_t hold_us = 0, shared_bytes = 0;
+};
+// Local memory a thread that RunFlood can clear, and that a kernel may have: beside its frame there
+// is room for what it calls.
+inline constexpr int64_t kMostFloodedLocalBytes = 16384, kSpareStackBytes = 2048;
+inline constexpr int64_t kMostLocalBytes = kMostFloodedLocalBytes - kSpareStackBytes;
+
 // In the current context; calls are ordered by their stream and can be captured.
 class Kernels {
  public:
-  static Result<Kernels> Load(std::string_view cubin, int sm_count);
+  static Result<Kernels> Load(std::string_view cubin, const cuda::DeviceProperties& device);
 
   Status RunFill(const FillParameters& parameters, const cuda::Stream& stream) const;
   Status RunFillTensor(const TensorFill& parameters, const cuda::Stream& stream) const;
@@ -137,6 +147,19 @@ class Kernels {
   Status RunCompare(uint64_t entries, int count, int64_t bytes, uint16_t pattern,
                     uint64_t differences, const cuda::Stream& stream) const;
   Status RunEvict(uint64_t buffer, int64_t bytes, uint64_t sink, const cuda::Stream& stream) const;
+  // Nanoseconds of `duration_us` in which others' kernels had the device, to *away_ns.
+  Status RunWatch(uint32_t duration_us, uint64_t away_ns, const cuda::Stream& stream) const;
+  // Writes over what outlives a launch: shared memory, and so much local memory a thread (at most
+  // kMostFloodedLocalBytes). `arrived`: the address of a word of its own.
+  Status RunFlood(int64_t local_bytes, uint64_t arrived, const cuda::Stream& stream) const;
+  // Takes all SMs but `free_sms` for a time. `Await` ends when they are taken; it finds a place on
+  // one of those left.
+  Status RunOccupy(int free_sms, uint32_t hold_us, uint64_t arrived,
+                   const cuda::Stream& stream) const;
+  Status RunAwaitOccupied(int free_sms, uint64_t arrived, const cuda::Stream& stream) const;
+  // `slots`: a table of `slot_count` addresses; `cycles`: room for `count` of u32 for each.
+  Status RunProbeLatency(uint64_t slots, int slot_count, int64_t stride, uint32_t count,
+                         uint64_t cycles, const cuda::Stream& stream) const;
   Status RunFlip(const FlipParameters& parameters, const cuda::Stream& stream) const;
   Status RunProbe(uint64_t target, uint32_t value, const cuda::Stream& stream) const;
 

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "base/median.h"
 #include "judge/baseline/contest.h"
 #include "judge/batch_command.h"
 #include "judge/statistics.h"

@@ -112,6 +112,14 @@ std::optional<Outcome> RefuseUnseen(const Job& job) {
                                 job.artifact->writable_global_bytes)};
   }
   if (is_program) return std::nullopt;
+  for (const KernelResources& kernel : job.artifact->kernels) {
+    if (kernel.stack_bytes <= kMostLocalBytes) continue;
+    return Rejected{"local-memory",
+                    fmt::format("kernel {} has {} bytes of local memory a thread, which could "
+                                "carry something from one call to the next: at most {} can be "
+                                "cleared; use a workspace of the plan",
+                                kernel.name, kernel.stack_bytes, kMostLocalBytes)};
+  }
   return audit::RefuseImage(job.candidate.plan, job.artifact->image);
 }
 

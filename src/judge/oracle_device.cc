@@ -1,12 +1,13 @@
 #include "judge/oracle_device.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace warpsmith::judge {
 namespace {
 
 constexpr size_t kTableBytes = size_t{1} << 20;
-constexpr size_t kResultBytes = size_t{1} << 16;
+constexpr size_t kResultBytes = size_t{1} << 18;
 constexpr size_t kAlignment = 64;
 
 size_t RoundUp(size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
@@ -17,7 +18,7 @@ Result<std::unique_ptr<OracleDevice>> OracleDevice::Open(const cuda::DevicePrope
                                                          std::string_view kernels) {
   cuda::Context context = TRY(cuda::Context::Retain(properties));
   cuda::Stream stream = TRY(cuda::Stream::Create());
-  Kernels loaded = TRY(Kernels::Load(kernels, properties.sm_count));
+  Kernels loaded = TRY(Kernels::Load(kernels, properties));
   cuda::PinnedBuffer staging = TRY(cuda::PinnedBuffer::Allocate(kTableBytes));
   cuda::DeviceBuffer tables = TRY(cuda::DeviceBuffer::Allocate(kTableBytes));
   cuda::PinnedBuffer fetched = TRY(cuda::PinnedBuffer::Allocate(kResultBytes));
@@ -49,14 +50,37 @@ const char* OracleDevice::ResultBytes(uint64_t reserved) const {
   return static_cast<const char*>(fetched_.data()) + (reserved - results_.address());
 }
 
-Status OracleDevice::Synchronize() {
+Status OracleDevice::Fetch() {
   if (reserved_ > 0) {
     TRY(cuda::CopyToHostAsync(fetched_.data(), results_.address(), reserved_, stream_));
   }
-  TRY(stream_.Synchronize());
+  return stream_.Synchronize();
+}
+
+Status OracleDevice::Synchronize() {
+  TRY(Fetch());
   uploaded_ = 0;
   reserved_ = 0;
   return {};
+}
+
+Status OracleDevice::FlushL2() {
+  constexpr int64_t kLeastBytes = int64_t{128} << 20;
+  if (flush_.bytes() == 0) {
+    const int64_t bytes = std::max(kLeastBytes, 4 * properties().l2_bytes);
+    flush_ = TRY(cuda::DeviceBuffer::Allocate(static_cast<size_t>(bytes)));
+  }
+  TRY(context_.ResetPersistingL2());
+  return kernels_.RunEvict(flush_.address(), static_cast<int64_t>(flush_.bytes()), flush_.address(),
+                           stream_);
+}
+
+Result<double> OracleDevice::ShareOfOthers() {
+  constexpr uint32_t kWatchUs = 20'000;
+  const uint64_t away_ns = TRY(ReserveResults(sizeof(uint64_t)));
+  TRY(kernels_.RunWatch(kWatchUs, away_ns, stream_));
+  TRY(Synchronize());
+  return static_cast<double>(*Results<uint64_t>(away_ns)) * 1e-3 / kWatchUs;
 }
 
 Status OracleDevice::Probe() {

@@ -39,6 +39,14 @@ class OracleDevice {
     return reinterpret_cast<const Entry*>(ResultBytes(reserved));
   }
   Status Synchronize();
+  // The same, but tables and results stay reserved.
+  Status Fetch();
+
+  // Nothing of the contents is in L2 afterwards, whatever asked to stay there.
+  Status FlushL2();
+  // The share of a moment in which kernels of other contexts had the device.
+  Result<double> ShareOfOthers();
+  Status ResetPersistingL2() const { return context_.ResetPersistingL2(); }
 
   // Does this context still compute? After a runner was killed or has failed.
   Status Probe();
@@ -64,6 +72,7 @@ class OracleDevice {
   cuda::DeviceBuffer tables_;
   cuda::PinnedBuffer fetched_;
   cuda::DeviceBuffer results_;
+  cuda::DeviceBuffer flush_;  // several times the L2; when it is first needed
   size_t uploaded_ = 0, reserved_ = 0;
 };
 

@@ -145,9 +145,14 @@ std::optional<PeerCallResult> PeerProcess::SendBurst(const PeerBurst& burst,
 std::optional<PeerCallResult> PeerProcess::RunCall(BurstPage& page, uint32_t call,
                                                    std::span<const uint32_t> slots,
                                                    std::chrono::milliseconds limit) {
+  page.Release(call, slots);
+  return AwaitCall(page, call, limit);
+}
+
+std::optional<PeerCallResult> PeerProcess::AwaitCall(BurstPage& page, uint32_t call,
+                                                     std::chrono::milliseconds limit) {
   constexpr int64_t kNsPerMs = 1'000'000;
   const int64_t deadline_ns = MonotonicNs() + limit.count() * kNsPerMs;
-  page.Release(call, slots);
   Waiting waiting;
   while (true) {
     const uint32_t done = page.done();

@@ -61,6 +61,9 @@ class PeerProcess {
   std::optional<PeerCallResult> RunCall(BurstPage& page, uint32_t call,
                                         std::span<const uint32_t> slots,
                                         std::chrono::milliseconds limit);
+  // RunCall for a call that has been released on the page.
+  std::optional<PeerCallResult> AwaitCall(BurstPage& page, uint32_t call,
+                                          std::chrono::milliseconds limit);
   PeerCallResult FinishBurst(std::chrono::milliseconds limit) { return Receive(limit); }
 
   // Stops every thread of it (SIGSTOP), so that it cannot look at inputs before its time runs.

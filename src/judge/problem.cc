@@ -9,8 +9,6 @@
 namespace warpsmith::judge {
 namespace {
 
-constexpr int64_t kMostMagnitudeBytes = 4;  // gemm: sum |a||b| of each element in FP32
-
 Error Unfit(const Task& task, const std::string& found) {
   return Error{
       ErrorCode::kBadInput, fmt::format("task {}: {}", task.name, found),
@@ -201,7 +199,7 @@ ProblemBytes BytesOf(const Problem& problem) {
   for (size_t i = 0; i < problem.outputs.size(); ++i) {
     bytes.output += problem.outputs[i].bytes;
     const int64_t element =
-        ElementBytes(problem.expected[i]) + (problem.gemm ? kMostMagnitudeBytes : 0);
+        ElementBytes(problem.expected[i]) + (problem.gemm ? kMagnitudeBytes : 0);
     bytes.reference += element * problem.outputs[i].elements;
   }
   return bytes;

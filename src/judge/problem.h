@@ -20,6 +20,9 @@ namespace warpsmith::judge {
 // frame.
 inline constexpr size_t kMostTensors = kMaxFrameDescriptors / 2;
 
+// Of the built-in product: the sum |a||b| of each element, in FP32.
+inline constexpr int64_t kMagnitudeBytes = 4;
+
 struct TensorInfo {
   std::string name;
   DType dtype = DType::kF16;

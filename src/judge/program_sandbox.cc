@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <string_view>
 #include <system_error>
@@ -40,7 +41,7 @@ sandbox::Policy PolicyOf(const PeerStart& command, int socket) {
   sandbox::Policy policy;
   policy.wanted = LevelOf(command.sandbox);
   sandbox::AllowLibraries(&policy);
-  sandbox::AllowGpu(&policy);
+  sandbox::AllowGpu(&policy, command.device_uuid);
   for (const fs::path& folder : ToolkitFolders()) policy.executable.push_back(folder);
   policy.hidden = command.hidden;
   policy.descriptors = {socket};
@@ -70,6 +71,38 @@ Result<std::string> EnterProgramSandbox(const PeerStart& command, int socket) {
   return std::string(sandbox::Name(reached.level));
 }
 
+namespace {
+
+// Of the toolkit a program needs the runtime, and the judge's tracing what it loads.
+bool IsNeededOfToolkit(const std::string& file) {
+  constexpr std::array<std::string_view, 5> kNeeded = {"libcudart.", "libcupti.", "libnvperf",
+                                                       "libcheckpoint.", "libpcsamplingutil."};
+  return std::any_of(kNeeded.begin(), kNeeded.end(),
+                     [&](std::string_view begin) { return file.starts_with(begin); });
+}
+
+// Libraries lie side by side with the system's where the toolkit is a package of the system.
+bool IsOfTheSystem(const fs::path& folder) {
+  const std::string path = folder.string() + "/";
+  return path.starts_with("/lib") || path.starts_with("/usr/lib");
+}
+
+// The toolkit's libraries that no list knows.
+void HideUnknownLibraries(std::vector<std::string>* hidden) {
+  for (const fs::path& folder : ToolkitFolders()) {
+    if (IsOfTheSystem(folder)) continue;
+    std::error_code failed;
+    for (const auto& entry : fs::directory_iterator(folder, failed)) {
+      const std::string file = entry.path().filename();
+      const bool is_library = file.starts_with("lib") && file.find(".so") != std::string::npos;
+      if (!is_library || IsNeededOfToolkit(file) || audit::FamilyOfFile(file) != nullptr) continue;
+      hidden->push_back(entry.path());
+    }
+  }
+}
+
+}  // namespace
+
 std::vector<std::string> HiddenLibraries(const std::vector<std::string>& allow) {
   const bool allows_some = std::any_of(allow.begin(), allow.end(),
                                        [](const std::string& name) { return name != "dlopen"; });
@@ -80,6 +113,8 @@ std::vector<std::string> HiddenLibraries(const std::vector<std::string>& allow) 
     if (serves_others || audit::Allows(allow, family.name)) continue;
     for (const std::string_view file : family.files) hidden.push_back(std::string(file) + "*");
   }
+  // What is allowed may need others of them.
+  if (!allows_some) HideUnknownLibraries(&hidden);
   return hidden;
 }
 

@@ -19,6 +19,7 @@ Result<std::string> EnterProgramSandbox(const PeerStart& command, int socket);
 sandbox::Limits ProgramLimits();
 
 // Patterns of the libraries that compute for others, without those that a task allows ("cublas").
+// Where it allows none, of the toolkit only what every program needs is left.
 std::vector<std::string> HiddenLibraries(const std::vector<std::string>& allow);
 
 }  // namespace warpsmith::judge

@@ -14,14 +14,10 @@
 #include "cuda/visible_device.h"
 #include "judge/program_library.h"
 #include "judge/program_sandbox.h"
+#include "judge/wire_error.h"
 
 namespace warpsmith::judge {
 namespace {
-
-Error ProgramOutOfOrder(std::string_view command, std::string_view missing) {
-  return Error{ErrorCode::kInternal,
-               fmt::format("judge command '{}' came before '{}'", command, missing), ""};
-}
 
 Error NotHere(std::string_view command) {
   return Error{ErrorCode::kInternal,
@@ -76,7 +72,7 @@ Result<PeerReply> ProgramSession::Run(const PeerStart& command, const Frame&) {
 
 // The library comes before the arena: what runs while it is loaded finds no buffers.
 Result<PeerReply> ProgramSession::Run(const PeerLoad& command, const Frame& frame) {
-  if (!context_) return ProgramOutOfOrder("load", "start");
+  if (!context_) return OutOfOrder("load", "start");
   if (command.callee == "plan") {
     pending_ = PendingPlan{TRY(PlanFromText(command.entry)), frame.payload};
     return PeerReply{};
@@ -87,7 +83,7 @@ Result<PeerReply> ProgramSession::Run(const PeerLoad& command, const Frame& fram
 }
 
 Result<PeerReply> ProgramSession::Run(const PeerArena& command, const Frame& frame) {
-  if (!context_) return ProgramOutOfOrder("arena", "start");
+  if (!context_) return OutOfOrder("arena", "start");
   const size_t count = command.regions.size() + command.exact.size();
   if (frame.descriptors.size() != count || command.exact.size() != command.task.tensors.size()) {
     return Error{ErrorCode::kInternal,
@@ -123,7 +119,7 @@ Result<ProgramSession::MappedRegion> ProgramSession::Map(const PeerRegion& regio
 Result<ProgramSession::Call> ProgramSession::CalleeOf(const std::string& name) {
   if (name == "null") return Call([](const std::vector<void*>&) { return Status{}; });
   if (name == "plan") return PreparedPlanCall();
-  if (program_ == nullptr) return ProgramOutOfOrder("check or burst", "load");
+  if (program_ == nullptr) return OutOfOrder("check or burst", "load");
   return Call([call = program_](const std::vector<void*>& tensors) -> Status {
     call(tensors.data());
     return {};
@@ -135,7 +131,7 @@ Result<ProgramSession::Call> ProgramSession::PreparedPlanCall() {
     plan_ = TRY(PlanCall::Prepare(pending_->plan, pending_->image, task_, workload_, *context_));
     pending_.reset();
   }
-  if (!plan_) return ProgramOutOfOrder("check or burst", "load");
+  if (!plan_) return OutOfOrder("check or burst", "load");
   return Call([this](const std::vector<void*>& tensors) -> Status {
     std::vector<plan::Binding> bindings;
     for (size_t i = 0; i < tensors.size(); ++i) {
@@ -147,7 +143,7 @@ Result<ProgramSession::Call> ProgramSession::PreparedPlanCall() {
 }
 
 Result<PeerReply> ProgramSession::Run(const PeerCheck& command, const Frame&) {
-  if (exact_.empty()) return ProgramOutOfOrder("check", "arena");
+  if (exact_.empty()) return OutOfOrder("check", "arena");
   const Call call = TRY(CalleeOf(command.callee));
   std::vector<void*> tensors;
   for (const MappedRegion& region : exact_) tensors.push_back(region.AddressOf(0));
@@ -157,12 +153,11 @@ Result<PeerReply> ProgramSession::Run(const PeerCheck& command, const Frame&) {
 }
 
 Result<PeerReply> ProgramSession::Run(const PeerBurst& command, const Frame& frame) {
-  if (slots_.empty()) return ProgramOutOfOrder("burst", "arena");
-  if (frame.descriptors.size() != 1) return ProgramOutOfOrder("burst", "its page");
+  if (slots_.empty()) return OutOfOrder("burst", "arena");
+  if (frame.descriptors.size() != 1) return OutOfOrder("burst", "its page");
   const Call call = TRY(CalleeOf(command.callee));
   BurstPage page = TRY(BurstPage::Map(frame.descriptors.front()));
-  if (page.roles() != slots_.size())
-    return ProgramOutOfOrder("burst", "an arena of as many tensors");
+  if (page.roles() != slots_.size()) return OutOfOrder("burst", "an arena of as many tensors");
   if (!command.trace) {
     TRY(RunCalls(command, page, call));
     return PeerReply{};

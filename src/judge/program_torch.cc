@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/median.h"
 #include "judge/gpu_turns.h"
 #include "judge/program_trial.h"
 #include "judge/statistics.h"

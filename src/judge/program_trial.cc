@@ -192,7 +192,8 @@ StepResult ProgramTrial::RunChecks(Contender& contender, PeerProcess& peer) {
     correctness_.detectors.emplace_back(DetectorName(check.input));
     ++correctness_.outputs_verified;
   }
-  for (const char* detector : {"poison", "nan", "guards", "unmapped-page", "late-write"}) {
+  for (const char* detector :
+       {"poison", "nan", "guards", "unmapped-page", "late-write", "resident-work"}) {
     correctness_.detectors.emplace_back(detector);
   }
   if (arena().problem().allowed_bias > 0) correctness_.detectors.emplace_back("bias");
@@ -257,6 +258,7 @@ StepResult ProgramTrial::RunTimed(Contender& contender, PeerProcess& peer, const
 StepResult ProgramTrial::RunOne(Contender& contender, PeerProcess& peer, const Sample* stamp) {
   const PeerBurst burst{contender.callee, contender.calls, stamp == nullptr, false};
   const BurstResult result = TRY(RunBurst(Bench(), peer, burst));
+  if (result.is_resident) return Resident(contender);
   const std::string step = fmt::format("a burst of {} calls", contender.calls);
   if (result.failure) return Failed(contender, *result.failure, step);
   if (contender.kind != Kind::kCandidate) {
@@ -285,6 +287,16 @@ StepResult ProgramTrial::RunOne(Contender& contender, PeerProcess& peer, const S
   contender.timing.samples.push_back(sample);
   contender.work.push_back(result.work);
   return std::optional<Outcome>();
+}
+
+StepResult ProgramTrial::Resident(const Contender& contender) const {
+  constexpr std::string_view kWhat =
+      "kernels of its process were at work while it was stopped, between two bursts";
+  if (contender.kind == Kind::kCandidate) {
+    return std::optional<Outcome>(Rejected{"resident-work", std::string(kWhat)});
+  }
+  return Error{ErrorCode::kInternal, fmt::format("baseline {}: {}", contender.timing.label, kWhat),
+               "leave this baseline out of the task"};
 }
 
 // Advice from the contender's own process: nothing depends on it. Tracing ends a process's use for

@@ -81,6 +81,8 @@ class ProgramTrial {
   StepResult RunOne(Contender& contender, PeerProcess& peer, const Sample* stamp);
   // Bursts until one is long enough to be timed.
   StepResult RunTimed(Contender& contender, PeerProcess& peer, const Sample& stamp);
+  // The burst before has found that the device was not left idle.
+  StepResult Resident(const Contender& contender) const;
   Status ReadActivity(Contender& contender, PeerProcess& peer);
 
   std::optional<Outcome> JudgeLook(const BadLook& look) const;

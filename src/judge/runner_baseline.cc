@@ -69,6 +69,7 @@ Result<Contender> MakeBaseline(const Bench& bench, const MappedArena& arena,
     });
   };
   contender.reset_workspaces = [](const cuda::Stream&) { return Status{}; };
+  contender.clear_notes = contender.reset_workspaces;
   TRY(RunOnce(bench, arena, contender));
   return contender;
 }

@@ -10,17 +10,13 @@
 #include "core/resolved_plan.h"
 #include "cuda/driver.h"
 #include "judge/runner_baseline.h"
+#include "judge/wire_error.h"
 
 namespace warpsmith::judge {
 namespace {
 
 constexpr int64_t kMinEvictBytes = int64_t{128} << 20;
 constexpr int64_t kMaxReplicaBytes = int64_t{4} << 30;
-
-Error RunnerOutOfOrder(std::string_view command, std::string_view missing) {
-  return Error{ErrorCode::kInternal,
-               fmt::format("judge command '{}' came before '{}'", command, missing), ""};
-}
 
 Result<MappedArena> MapArena(const Bench& bench, const ArenaCommand& command,
                              const std::vector<int>& descriptors) {
@@ -98,6 +94,21 @@ Result<Contender> PlanContender(const Bench& bench, const MappedArena& arena,
     for (const plan::PreparedPlan& plan : *plans) TRY(plan.PoisonWorkspaces(0xff, stream));
     return {};
   };
+  int64_t local_bytes = 0;
+  for (const ResolvedOperation& operation : resolved.operations) {
+    const auto* launch = std::get_if<ResolvedLaunch>(&operation);
+    if (launch == nullptr) continue;
+    const cuda::Function kernel = TRY(module->Kernel(launch->kernel));
+    const int64_t bytes = TRY(cuda::Attributes(kernel)).local_bytes_per_thread;
+    if (bytes > 0) local_bytes = std::max(local_bytes, bytes + kSpareStackBytes);
+  }
+  contender.clear_notes = [kernels = bench.kernels, local_bytes,
+                           count = bench.flood_count()](const cuda::Stream& stream) {
+    return kernels.RunFlood(local_bytes, count, stream);
+  };
+  // Its first launch makes the context's local memory as large as it needs: not within a capture.
+  TRY(contender.clear_notes(bench.stream));
+  TRY(bench.context.Synchronize());
   contender.begins_early = BeginsEarly(command.plan);
   return contender;
 }
@@ -144,11 +155,11 @@ Result<Reply> RunnerSession::Run(const StartCommand& command, const Frame& frame
   const int64_t evict_bytes = std::max(kMinEvictBytes, 4 * device.l2_bytes);
   cuda::DeviceBuffer buffer = TRY(cuda::DeviceBuffer::Allocate(static_cast<size_t>(evict_bytes)));
   cuda::DeviceBuffer sink = TRY(cuda::DeviceBuffer::Allocate(256));
-  Kernels kernels = TRY(Kernels::Load(frame.payload, device.sm_count));
-  cuda::Stream stream = TRY(cuda::Stream::Create());
+  Kernels kernels = TRY(Kernels::Load(frame.payload, device));
+  cuda::Stream stream = TRY(cuda::Stream::Create()), side = TRY(cuda::Stream::Create());
   cuda::Event start = TRY(cuda::Event::Create()), end = TRY(cuda::Event::Create());
-  bench_.emplace(Bench{std::move(context), std::move(stream), std::move(start), std::move(end),
-                       std::move(kernels), std::move(buffer), std::move(sink)});
+  bench_.emplace(Bench{std::move(context), std::move(stream), std::move(side), std::move(start),
+                       std::move(end), std::move(kernels), std::move(buffer), std::move(sink)});
   TRY(cuda::FillAsync(bench_->evict_buffer.address(), 0, bench_->evict_buffer.bytes(),
                       bench_->stream));
   TRY(bench_->context.Synchronize());
@@ -156,7 +167,7 @@ Result<Reply> RunnerSession::Run(const StartCommand& command, const Frame& frame
 }
 
 Result<Reply> RunnerSession::Run(const ArenaCommand& command, const Frame& frame) {
-  if (!bench_) return RunnerOutOfOrder("arena", "start");
+  if (!bench_) return OutOfOrder("arena", "start");
   contenders_.clear();
   arena_.reset();
   arena_ = TRY(MapArena(*bench_, command, frame.descriptors));
@@ -164,7 +175,7 @@ Result<Reply> RunnerSession::Run(const ArenaCommand& command, const Frame& frame
 }
 
 Result<Reply> RunnerSession::Run(const CandidateCommand& command, const Frame& frame) {
-  if (!arena_) return RunnerOutOfOrder("candidate", "arena");
+  if (!arena_) return OutOfOrder("candidate", "arena");
   contenders_.erase(command.name);
   Contender contender = TRY(PlanContender(*bench_, *arena_, command, frame.payload));
   contenders_.emplace(command.name, std::move(contender));
@@ -172,19 +183,19 @@ Result<Reply> RunnerSession::Run(const CandidateCommand& command, const Frame& f
 }
 
 Result<Reply> RunnerSession::Run(const EntrantsCommand& command, const Frame&) {
-  if (!arena_) return RunnerOutOfOrder("entrants", "arena");
+  if (!arena_) return OutOfOrder("entrants", "arena");
   return Reply{{}, TRY(ListEntrants(*arena_, command))};
 }
 
 Result<Reply> RunnerSession::Run(const BaselineCommand& command, const Frame&) {
-  if (!arena_) return RunnerOutOfOrder("baseline", "arena");
+  if (!arena_) return OutOfOrder("baseline", "arena");
   Contender contender = TRY(MakeBaseline(*bench_, *arena_, command, libraries_));
   contenders_.insert_or_assign(command.name, std::move(contender));
   return Reply{};
 }
 
 Result<Reply> RunnerSession::Run(const CheckCommand& command, const Frame&) {
-  if (!arena_) return RunnerOutOfOrder("check", "arena");
+  if (!arena_) return OutOfOrder("check", "arena");
   const Contender* contender = TRY(Find(command.contender));
   const cuda::Stream& stream = bench_->stream;
   const std::vector<plan::Binding> bindings = ExactBindings(*arena_);
@@ -192,6 +203,7 @@ Result<Reply> RunnerSession::Run(const CheckCommand& command, const Frame&) {
   for (size_t role = arena_->problem.inputs.size(); role < arena_->exact.size(); ++role) {
     TRY(bench_->kernels.RunPoison(arena_->exact[role], command.poison, stream));
   }
+  TRY(contender->clear_notes(stream));
   TRY(contender->reset_workspaces(stream));
   if (contender->begins_early) TRY(WriteInputsLate(*bench_, *arena_, bindings));
   TRY(enqueue(stream));
@@ -200,7 +212,7 @@ Result<Reply> RunnerSession::Run(const CheckCommand& command, const Frame&) {
 }
 
 Result<Reply> RunnerSession::Run(const SampleCommand& command, const Frame&) {
-  if (!arena_) return RunnerOutOfOrder("sample", "arena");
+  if (!arena_) return OutOfOrder("sample", "arena");
   const Contender* contender = TRY(Find(command.contender));
   for (const auto* launches : {&command.touch, &command.timed}) {
     for (const WireLaunch& launch : *launches) {
@@ -216,7 +228,7 @@ Result<Reply> RunnerSession::Run(const SampleCommand& command, const Frame&) {
 
 Result<const Contender*> RunnerSession::Find(const std::string& name) const {
   const auto found = contenders_.find(name);
-  if (found == contenders_.end()) return RunnerOutOfOrder("check or sample", name);
+  if (found == contenders_.end()) return OutOfOrder("check or sample", name);
   return &found->second;
 }
 

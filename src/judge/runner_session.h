@@ -25,11 +25,13 @@ namespace warpsmith::judge {
 // What every batch needs on the device, whoever is timed.
 struct Bench {
   cuda::Context context;
-  cuda::Stream stream;
+  cuda::Stream stream, side;
   cuda::Event start, end;
   Kernels kernels;
   cuda::DeviceBuffer evict_buffer;  // several times the L2
-  cuda::DeviceBuffer sink;
+  cuda::DeviceBuffer sink;          // what evicting never writes; words that floods count in
+  uint64_t flood_count() const { return sink.address() + 64; }
+  uint64_t occupy_count() const { return sink.address() + 128; }
 };
 
 // The oracle's memory as mapped here. Exact regions hold one slot that ends at an unmapped page.

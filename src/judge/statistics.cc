@@ -7,7 +7,7 @@
 #include <map>
 #include <utility>
 
-#include "base/result.h"
+#include "base/median.h"
 
 namespace warpsmith::judge {
 namespace {
@@ -40,18 +40,6 @@ double StudentQuantile(double confidence, size_t units) {
 }
 
 }  // namespace
-
-double Median(std::vector<double> values) {
-  CHECK(!values.empty());
-  const size_t middle = values.size() / 2;
-  std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(middle),
-                   values.end());
-  const double upper = values[middle];
-  if (values.size() % 2 == 1) return upper;
-  const double lower =
-      *std::max_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(middle));
-  return (lower + upper) / 2;
-}
 
 std::vector<RoundLog> RoundMedians(const std::vector<Sample>& samples) {
   std::vector<RoundLog> rounds;

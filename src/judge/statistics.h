@@ -15,9 +15,6 @@
 
 namespace warpsmith::judge {
 
-// CHECKs that there is at least one value.
-double Median(std::vector<double> values);
-
 // The natural logarithm of one round's time or ratio.
 struct RoundLog {
   int process = 0;

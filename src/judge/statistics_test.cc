@@ -32,12 +32,6 @@ ContenderTiming Simulated(Random& random, double us, const Noise& noise, int pro
   return timing;
 }
 
-TEST(Median, OfOddAndEvenCounts) {
-  EXPECT_EQ(Median({3}), 3);
-  EXPECT_EQ(Median({5, 1, 3}), 3);
-  EXPECT_EQ(Median({4, 1, 3, 2}), 2.5);
-}
-
 TEST(PairedLogRatios, PairsInsideOneRoundAndSkipsLoneOnes) {
   const std::vector<Sample> baseline = {{0, 0, 20}, {0, 1, 40}, {0, 2, 99}};
   const std::vector<Sample> candidate = {{0, 0, 10}, {0, 1, 20}};

@@ -12,6 +12,7 @@
 #include "judge/contender.h"
 #include "judge/floor.h"
 #include "judge/statistics.h"
+#include "judge/unused_slots.h"
 
 namespace warpsmith::judge {
 namespace {
@@ -114,7 +115,7 @@ StepResult Trial::RunRound(RunnerProcess& runner, int process, int round) {
   for (Mode mode : context_.job->protocol.modes) {
     for (size_t contender = 0; contender < contenders_.size(); ++contender) {
       for (int i = 0; i < context_.job->protocol.samples_per_round; ++i) {
-        turns.push_back({mode, contender, false});
+        turns.push_back({mode, contender});
       }
     }
   }
@@ -138,8 +139,60 @@ StepResult Trial::VerifyMore(RunnerProcess& runner, int64_t launches, double sec
   for (int batch = 0; is_short && correctness_.outputs_verified < launches; ++batch) {
     if (MonotonicSeconds() > until) break;
     if (batch % kBatchesOfAnAssignment == 0) TRY(context_.arena->Reassign(*context_.random));
-    if (auto outcome = TRY(RunBatch(runner, {mode, 0, false}, nullptr, {}))) return outcome;
+    if (auto outcome = TRY(RunBatch(runner, {mode, 0}, nullptr, {}))) return outcome;
   }
+  return std::optional<Outcome>();
+}
+
+StepResult Trial::RunSideChecks(RunnerProcess& runner) {
+  auto outcome = TRY(RunCrowded(runner));
+  const auto& modes = context_.job->protocol.modes;
+  const bool is_cold = std::find(modes.begin(), modes.end(), Mode::kDeviceCold) != modes.end();
+  if (outcome || !is_cold) return outcome;
+  return ProbeUnusedSlots(runner);
+}
+
+StepResult Trial::RunCrowded(RunnerProcess& runner) {
+  constexpr std::string_view kWhat =
+      "; its blocks began one after another, while most of the SMs were taken: does one of them "
+      "read what another writes, without waiting for it?";
+  for (const int free_sms : {1, 2, 3, 5, 17}) {
+    auto outcome = TRY(RunBatch(runner, {Mode::kDeviceCold, 0, false, free_sms}, nullptr, {}));
+    if (!outcome) continue;
+    if (auto* incorrect = std::get_if<Incorrect>(&*outcome)) incorrect->detail += kWhat;
+    return outcome;
+  }
+  correctness_.detectors.emplace_back("crowded");
+  return std::optional<Outcome>();
+}
+
+// Found once it is looked for again: a line more or less is chance.
+StepResult Trial::ProbeUnusedSlots(RunnerProcess& runner) {
+  constexpr std::string_view kName = "touches-other-slots";
+  std::optional<Rejected> found;
+  for (int tries = 0; tries < 2 && (tries == 0 || found); ++tries) {
+    const BatchPlan batch = PlanBatch(context_.arena->plan(), Mode::kDeviceCold,
+                                      context_.arena->assignments(), 1, *context_.random);
+    TRY(context_.arena->EnsureReferences(batch));
+    UnusedSlots unused(*context_.device, *context_.arena, batch);
+    if (!TRY(unused.Prepare())) {
+      correctness_.absent.emplace_back(
+          fmt::format("{}: the inputs are too small, or L2 is not told from memory", kName));
+      return std::optional<Outcome>();
+    }
+    const Callee& callee = contenders_.front().In(Mode::kDeviceCold);
+    const SampleCommand command =
+        CommandOf(*context_.arena, callee.name, Mode::kDeviceCold, batch, *context_.random);
+    const CallResult call = runner.Call(command, StepLimit(*context_.job));
+    if (!std::holds_alternative<Reply>(call)) {
+      return std::optional(OutcomeOfCall(call, "a cold launch"));
+    }
+    found = TRY(unused.Find());
+    auto outcome = TRY(Inspect(contenders_.front(), batch, command.poison, Mode::kDeviceCold));
+    if (outcome) return outcome;
+  }
+  if (found) return std::optional<Outcome>(*found);
+  correctness_.detectors.emplace_back(kName);
   return std::optional<Outcome>();
 }
 
@@ -162,6 +215,7 @@ StepResult Trial::RunBatch(RunnerProcess& runner, const Turn& turn, std::vector<
   SampleCommand command =
       CommandOf(*context_.arena, callee.name, turn.mode, batch, *context_.random);
   command.late_inputs = turn.late_inputs;
+  command.free_sms = turn.free_sms;
   const CallResult call = runner.Call(command, StepLimit(*context_.job));
   const std::string step = fmt::format("timed batch ({}) of {}", Name(turn.mode), contender.label);
   const auto* reply = std::get_if<Reply>(&call);
@@ -179,7 +233,7 @@ StepResult Trial::RunBatch(RunnerProcess& runner, const Turn& turn, std::vector<
   auto outcome = TRY(Inspect(contender, batch, command.poison, turn.mode));
   if (outcome) return outcome;
   const double launch_us = reply->elapsed_us.empty() ? 0 : reply->elapsed_us.front();
-  if (!turn.late_inputs) most_timed_[callee.name] = MostTimed(launch_us);
+  if (!turn.late_inputs && turn.free_sms == 0) most_timed_[callee.name] = MostTimed(launch_us);
   if (samples == nullptr) return outcome;
   for (double us : reply->elapsed_us) {
     sample.us = static_cast<float>(us);

@@ -66,6 +66,9 @@ class Trial {
   // Untimed batches of a short kernel until so many launches have been verified that rare errors
   // show, for so many seconds at most.
   StepResult VerifyMore(RunnerProcess& runner, int64_t launches, double seconds);
+  // What is not timed and only certified verdicts ask for: launches while most SMs are taken, and
+  // whether a launch reaches for others' inputs (where cold launches are timed).
+  StepResult RunSideChecks(RunnerProcess& runner);
   // The contents have been renewed: what a combination's output was means nothing any more.
   void ForgetContents() { answers_.ForgetContents(); }
 
@@ -78,7 +81,10 @@ class Trial {
     Mode mode;
     size_t contender;
     bool late_inputs = false;  // to see whether it waits: no sample comes of it
+    int free_sms = 0;          // > 0: the others are taken. No sample comes of it
   };
+  StepResult RunCrowded(RunnerProcess& runner);
+  StepResult ProbeUnusedSlots(RunnerProcess& runner);
   StepResult RunBatch(RunnerProcess& runner, const Turn& turn, std::vector<Sample>* samples,
                       const Sample& stamp);
   StepResult Inspect(const ContenderSpec& contender, const BatchPlan& batch, uint16_t poison,

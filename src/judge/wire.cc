@@ -47,7 +47,8 @@ json Fields(const SampleCommand& c) {
           {"timed", c.timed},
           {"idle_us", c.idle_us},
           {"read_inputs", c.read_inputs},
-          {"late_inputs", c.late_inputs}};
+          {"late_inputs", c.late_inputs},
+          {"free_sms", c.free_sms}};
 }
 
 constexpr int64_t kMaxCount = 4096;
@@ -126,6 +127,7 @@ Result<Command> ReadSample(const JsonReader& r) {
   c.timed = TRY(ReadLaunches(r.At("timed")));
   c.read_inputs = TRY(r.At("read_inputs").Bool());
   c.late_inputs = TRY(r.At("late_inputs").Bool());
+  c.free_sms = static_cast<int>(TRY(r.At("free_sms").IntIn(0, kMaxCount)));
   for (int64_t us : TRY(ReadInts(r.At("idle_us"), 0, 1'000'000))) {
     c.idle_us.push_back(static_cast<int>(us));
   }

@@ -75,6 +75,8 @@ struct SampleCommand {
   // Batch modes: those of the first timed launch are written just before it, and late. Its times
   // mean nothing then.
   bool late_inputs = false;
+  // > 0: each timed launch begins while all SMs but these are taken. Its times mean nothing then.
+  int free_sms = 0;
 };
 
 using Command = std::variant<StartCommand, ArenaCommand, CandidateCommand, EntrantsCommand,

@@ -1,5 +1,7 @@
 #include "judge/wire_error.h"
 
+#include <fmt/format.h>
+
 #include <nlohmann/json.hpp>
 
 namespace warpsmith::judge {
@@ -17,6 +19,11 @@ Status ReadWireError(const JsonReader& reader, Error* told) {
   told->message = TRY(reader.At("message").String());
   told->fix = TRY(reader.At("fix").String());
   return {};
+}
+
+Error OutOfOrder(std::string_view command, std::string_view missing) {
+  return Error{ErrorCode::kInternal,
+               fmt::format("judge command '{}' came before '{}'", command, missing), ""};
 }
 
 }  // namespace warpsmith::judge

@@ -3,6 +3,7 @@
 #define WARPSMITH_JUDGE_WIRE_ERROR_H_
 
 #include <nlohmann/json_fwd.hpp>
+#include <string_view>
 
 #include "base/json_reader.h"
 #include "base/result.h"
@@ -13,6 +14,9 @@ namespace warpsmith::judge {
 nlohmann::json WireErrorToJson(const Error& error);
 // Fails for what is not of this form; a code that nobody knows is told as kInternal.
 Status ReadWireError(const JsonReader& reader, Error* told);
+
+// A command that needs one which has not come.
+Error OutOfOrder(std::string_view command, std::string_view missing);
 
 }  // namespace warpsmith::judge
 

@@ -56,8 +56,8 @@ TEST(Wire, ArenasRoundTrip) {
 }
 
 TEST(Wire, SamplesRoundTrip) {
-  const SampleCommand sample{"candidate", Mode::kServer, 0x7e01, {{1, 2, 3}},
-                             {{4, 5, 6}}, {17},          true,   true};
+  const SampleCommand sample{"candidate", Mode::kServer, 0x7e01, {{1, 2, 3}}, {{4, 5, 6}}, {17},
+                             true,        true,          3};
   const auto read = RoundTrip(sample);
   EXPECT_EQ(read.mode, Mode::kServer);
   EXPECT_EQ(read.touch, sample.touch);
@@ -65,6 +65,7 @@ TEST(Wire, SamplesRoundTrip) {
   EXPECT_EQ(read.idle_us, sample.idle_us);
   EXPECT_TRUE(read.read_inputs);
   EXPECT_TRUE(read.late_inputs);
+  EXPECT_EQ(read.free_sms, 3);
 }
 
 TEST(Wire, RepliesRoundTrip) {

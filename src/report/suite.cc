@@ -7,6 +7,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "base/median.h"
 #include "core/serialize.h"
 #include "report/report_csv.h"
 #include "report/text_table.h"
@@ -15,12 +16,6 @@ namespace warpsmith::report {
 namespace {
 
 constexpr double kFastP[] = {0, 0.5, 0.8, 1, 1.2, 1.5, 2, 3, 5, 10};
-
-double MedianOf(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const size_t n = values.size();
-  return n % 2 == 1 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
-}
 
 // The ratio that counts, or nothing: not passed, not compared, or suspicious.
 std::optional<double> RatioOf(const SuiteRow& row) {
@@ -45,7 +40,7 @@ void SummariseRatios(const std::vector<double>& ratios, double confidence, Suite
                         std::sqrt(squares / (n - 1) / n);
     summary.interval = {std::exp(mean - half), std::exp(mean + half)};
   }
-  summary.median = MedianOf(ratios);
+  summary.median = Median(ratios);
   summary.least = *std::min_element(ratios.begin(), ratios.end());
   summary.most = *std::max_element(ratios.begin(), ratios.end());
 }
@@ -125,7 +120,7 @@ SuiteSummary SummariseSuite(const std::vector<SuiteRow>& rows, double confidence
         summary.total == 0 ? 0 : static_cast<double>(faster) / static_cast<double>(summary.total);
     summary.fast_p.emplace_back(p, share);
   }
-  if (!of_floor.empty()) summary.median_of_floor = MedianOf(of_floor);
+  if (!of_floor.empty()) summary.median_of_floor = Median(of_floor);
   return summary;
 }
 

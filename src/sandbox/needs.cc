@@ -3,9 +3,13 @@
 #include <sys/stat.h>
 
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <sstream>
 #include <string>
 
+#include "sandbox/path_rules.h"
 #include "sandbox/sandbox.h"
 
 namespace warpsmith::sandbox {
@@ -20,8 +24,9 @@ constexpr const char* kLibraryFolders[] = {
 constexpr const char* kLoaderFiles[] = {"/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d",
                                         "/etc/alternatives", "/etc/localtime"};
 
-constexpr const char* kGpuNodes[] = {"/dev/nvidia[0-9]*", "/dev/nvidiactl", "/dev/nvidia-uvm",
-                                     "/dev/nvidia-uvm-tools", "/dev/nvidia-modeset"};
+constexpr char kEveryGpu[] = "/dev/nvidia[0-9]*";
+constexpr const char* kGpuNodes[] = {"/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/nvidia-uvm-tools",
+                                     "/dev/nvidia-modeset"};
 // The instances of a divided GPU, and who may divide it: root alone.
 constexpr const char* kCapabilityNodes[] = {"/dev/nvidia-caps/*",
                                             "/dev/nvidia-caps-imex-channels/*"};
@@ -58,7 +63,32 @@ void AppendMatches(const char* pattern, std::vector<std::filesystem::path>* path
   globfree(&found);
 }
 
+// A line of a GPU's information: "GPU UUID: \t GPU-4c09e66c-...".
+std::string ValueOf(const std::string& text, std::string_view name) {
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with(name)) continue;
+    const size_t begin = line.find_first_not_of(" \t", name.size());
+    if (begin == std::string::npos) return "";
+    return line.substr(begin, line.find_last_not_of(" \t\r") + 1 - begin);
+  }
+  return "";
+}
+
 }  // namespace
+
+std::string NodeOfGpu(const std::filesystem::path& facts, std::string_view uuid) {
+  std::error_code failed;
+  for (const auto& gpu : std::filesystem::directory_iterator(facts / "gpus", failed)) {
+    std::ifstream file(gpu.path() / "information");
+    const std::string text{std::istreambuf_iterator<char>(file), {}};
+    const std::string minor = ValueOf(text, "Device Minor:");
+    const bool is_number =
+        !minor.empty() && minor.find_first_not_of("0123456789") == std::string::npos;
+    if (is_number && ValueOf(text, "GPU UUID:") == uuid) return "/dev/nvidia" + minor;
+  }
+  return kEveryGpu;
+}
 
 void AllowLibraries(Policy* policy) {
   std::vector<std::filesystem::path>& paths = policy->readable;
@@ -71,7 +101,10 @@ void AllowLibraries(Policy* policy) {
   }
 }
 
-void AllowGpu(Policy* policy) {
+void AllowGpu(Policy* policy, std::string_view uuid) {
+  AppendMatches(NodeOfGpu("/proc/driver/nvidia", uuid).c_str(), &policy->devices);
+  // A container may call its nodes otherwise.
+  if (policy->devices.empty()) AppendMatches(kEveryGpu, &policy->devices);
   for (const char* pattern : kGpuNodes) AppendMatches(pattern, &policy->devices);
   std::vector<std::filesystem::path> capabilities;
   for (const char* pattern : kCapabilityNodes) AppendMatches(pattern, &capabilities);

@@ -4,6 +4,8 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "sandbox/sandbox.h"
@@ -25,6 +27,10 @@ struct PathRule {
 
 // Everything the policy names, as it names it, with parents before what lies in them.
 std::vector<PathRule> NamedPaths(const Policy& policy);
+
+// A pattern for the node of the GPU with this UUID, as /proc/driver/nvidia (`facts`) says; for all
+// GPUs' nodes where it does not.
+std::string NodeOfGpu(const std::filesystem::path& facts, std::string_view uuid);
 
 // The files under `rules` that a pattern of `hidden` matches, without symbolic links, sorted.
 std::vector<std::filesystem::path> HiddenFiles(const std::vector<PathRule>& rules,

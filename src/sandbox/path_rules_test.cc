@@ -67,5 +67,23 @@ TEST_F(PathRulesTest, PathsThatDoNotExistAndRelativeOnesGrantNothing) {
   EXPECT_THAT(named, ElementsAre(Folder(), Folder() / "lib"));
 }
 
+TEST(NodeOfGpu, IsTheOneWithTheUuid) {
+  const auto facts = TemporaryDirectory::Create("gpus").value();
+  for (const auto& [bus, minor, uuid] :
+       {std::tuple{"0000:18:00.0", "0", "GPU-aaaa"}, {"0000:2a:00.0", "11", "GPU-bbbb"}}) {
+    const std::filesystem::path folder = facts.path() / "gpus" / bus;
+    std::filesystem::create_directories(folder);
+    ASSERT_TRUE(WriteFileAtomic(folder / "information",
+                                std::string("Model: \t\t NVIDIA H200\nGPU UUID:   \t ") + uuid +
+                                    "\nBus Type: \t PCIe\nDevice Minor: \t " + minor +
+                                    "\nGPU Excluded:\t No\n")
+                    .ok());
+  }
+  EXPECT_EQ(NodeOfGpu(facts.path(), "GPU-bbbb"), "/dev/nvidia11");
+  EXPECT_EQ(NodeOfGpu(facts.path(), "GPU-aaaa"), "/dev/nvidia0");
+  EXPECT_EQ(NodeOfGpu(facts.path(), "GPU-cccc"), "/dev/nvidia[0-9]*");
+  EXPECT_EQ(NodeOfGpu(facts.path() / "none", "GPU-aaaa"), "/dev/nvidia[0-9]*");
+}
+
 }  // namespace
 }  // namespace warpsmith::sandbox

@@ -58,8 +58,9 @@ struct Policy {
 // What loading shared libraries takes: the library folders and the loader's cache.
 void AllowLibraries(Policy* policy);
 // What CUDA takes: the device nodes, what it reads in /proc and /sys, and to name its threads. To
-// be dumpable it does not take (driver 580).
-void AllowGpu(Policy* policy);
+// be dumpable it does not take (driver 580). Of several GPUs the node of the one with this UUID
+// alone, if the driver's files say which that is; "" stands for all.
+void AllowGpu(Policy* policy, std::string_view uuid = "");
 
 struct Reached {
   Level level = Level::kNone;

@@ -27,12 +27,16 @@ struct Words {
   }
 };
 
-double MedianUs(const Outcome& outcome) {
+OurVerdict VerdictOf(const Outcome& outcome) {
+  OurVerdict verdict{WordOf(outcome), Describe(outcome), {}, 0};
   const auto* passed = std::get_if<Passed>(&outcome);
-  if (passed == nullptr || passed->timings.empty() || passed->timings.front().modes.empty()) {
-    return 0;
+  if (passed == nullptr || passed->timings.empty()) return verdict;
+  const std::vector<ModeTiming>& modes = passed->timings.front().modes;
+  for (const ModeTiming& mode : modes) verdict.us.push_back(mode.candidate.median_us);
+  if (!modes.empty() && !modes.front().comparisons.empty()) {
+    verdict.ratio = modes.front().comparisons.front().ratio;
   }
-  return passed->timings.front().modes.front().candidate.median_us;
+  return verdict;
 }
 
 Result<Verdict> JudgeOne(const Job& job, Device& device) {
@@ -48,7 +52,7 @@ Result<Verdict> JudgeOne(const Job& job, Device& device) {
 }
 
 OurVerdict OnFailure(const CompileFailed& failed) {
-  return {failed.timed_out ? "timed-out:compile" : "compile-failed", failed.reason, 0};
+  return {failed.timed_out ? "timed-out:compile" : "compile-failed", failed.reason, {}, 0};
 }
 
 Result<OurVerdict> Ask(const Builder& builder, const Candidate& candidate,
@@ -61,7 +65,7 @@ Result<OurVerdict> Ask(const Builder& builder, const Candidate& candidate,
     Job job{"", loaded.task, workload, candidate, *artifact, SuiteProtocol(level, candidate.form)};
     job.key = MeasurementKey(job.candidate, job.task, job.workload, job.protocol);
     const Outcome outcome = TRY(JudgeOne(job, device)).outcome;
-    const OurVerdict here{WordOf(outcome), Describe(outcome), MedianUs(outcome)};
+    const OurVerdict here = VerdictOf(outcome);
     if (!here.word.starts_with("passed")) return here;
     if (first.word.empty()) first = here;
   }
@@ -93,7 +97,7 @@ OurVerdict AskOurs(const Builder& builder, const Candidate& candidate,
                    const task::LoadedTask& loaded, Level level, Device& device) {
   const Result<OurVerdict> verdict = Ask(builder, candidate, loaded, level, device);
   if (verdict.ok()) return *verdict;
-  return {"error: " + verdict.error().Line(), "", 0};
+  return {"error: " + verdict.error().Line(), "", {}, 0};
 }
 
 }  // namespace warpsmith::attacks

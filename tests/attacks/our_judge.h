@@ -3,6 +3,7 @@
 #define WARPSMITH_TESTS_ATTACKS_OUR_JUDGE_H_
 
 #include <string>
+#include <vector>
 
 #include "core/compiler.h"
 #include "core/device.h"
@@ -27,7 +28,10 @@ struct OurVerdict {
   // "compile-failed", "passed", "passed:below-floor", "error: ..." of the harness.
   std::string word;
   std::string detail;
-  double us = 0;  // the candidate's median of the first workload and mode; with "passed" only
+  // Of the first workload, with "passed" only: the candidate's median in each mode, and in the first
+  // the ratio to the first baseline (0: there is none).
+  std::vector<double> us;
+  double ratio = 0;
 };
 
 // Rounds as few as a verdict needs: what is asked is whether, not how fast.

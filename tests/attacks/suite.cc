@@ -2,18 +2,20 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <thread>
 #include <utility>
 
+#include "base/median.h"
 #include "judge/oracle.h"
 #include "text_attacks.h"
 
 namespace warpsmith::attacks {
 namespace {
 
-// An attack whose outputs are right gains nothing when it is measured no faster than its twin.
-constexpr double kNoGain = 0.8;
+constexpr int kTwinJudgements = 3;
 
 bool IsText(Target form) { return form != Target::kKernel && form != Target::kProgram; }
 
@@ -34,33 +36,66 @@ Row NewRow(const Attack& attack, bool twin, int run) {
   return row;
 }
 
+std::string RemarkOf(const NaiveVerdict& naive, const OurVerdict& ours) {
+  return fmt::format("naive {:.2f} us, ours {:.2f} us, ratio {:.3f} {}", naive.us,
+                     fmt::join(ours.us, " "), ours.ratio, ours.detail);
+}
+
 }  // namespace
 
 std::string CsvLine(const Row& row) {
-  return fmt::format("{},{},{},{},{},{},{},{}", Cell(row.attack), row.form, row.twin ? "yes" : "no",
-                     row.run, Cell(row.naive), Cell(row.verdict), Cell(row.expected),
-                     row.ok ? "yes" : "no");
+  const auto number = [](double value) {
+    return value > 0 ? fmt::format("{:.4g}", value) : std::string();
+  };
+  return fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{}", Cell(row.attack), row.form,
+                     row.twin ? "yes" : "no", row.run, Cell(row.naive), Cell(row.verdict),
+                     Cell(row.expected), row.ok ? "yes" : "no", number(row.us), number(row.twin_us),
+                     number(row.band), number(row.ratio), number(row.twin_ratio));
+}
+
+double Repeats::middle() const { return Median(values); }
+
+double Repeats::band() const {
+  constexpr double kLeast = 0.01;
+  const auto [least, most] = std::minmax_element(values.begin(), values.end());
+  return std::max(kLeast, 2 * std::log(*most / *least));
+}
+
+bool IsNoShorter(double us, const Repeats& twin_us) {
+  return std::log(us / twin_us.middle()) >= -twin_us.band();
+}
+
+bool IsNoLarger(double ratio, const Repeats& twin_ratio) {
+  return std::log(ratio / twin_ratio.middle()) <= twin_ratio.band();
 }
 
 std::vector<Row> Suite::Judge(const Attack& attack, int run) {
   if (IsText(attack.form)) return {JudgeText(attack, true, run), JudgeText(attack, false, run)};
-  const Answer& honest = TwinAnswer(attack, run);
+  const TwinAnswer& honest = AskTwin(attack, run);
   Row twin = NewRow(attack, true, run);
-  twin.naive = honest.naive.word;
-  twin.verdict = honest.ours.word;
+  twin.naive = honest.answer.naive.word;
+  twin.verdict = honest.answer.ours.word;
   twin.ok = twin.verdict == "passed" && twin.naive == "passed";
-  twin.remark = fmt::format("naive {:.2f} us, ours {:.2f} us {}", honest.naive.us, honest.ours.us,
-                            honest.ours.detail);
+  if (!honest.us.empty()) {
+    twin.twin_us = twin.us = honest.us.front().middle();
+    twin.band = honest.us.front().band();
+  }
+  if (!honest.ratio.values.empty()) twin.twin_ratio = twin.ratio = honest.ratio.middle();
+  twin.remark = RemarkOf(honest.answer.naive, honest.answer.ours);
   const Answer answer = Ask(attack, false);
   Row row = NewRow(attack, false, run);
   row.naive = answer.naive.word;
   row.verdict = answer.ours.word;
   if (row.verdict == "passed") {
-    row.verdict += answer.ours.us >= kNoGain * honest.ours.us ? ":no-gain" : ":faster";
+    row.verdict += IsNoGain(answer.ours, honest) ? ":no-gain" : ":faster";
   }
+  row.twin_us = twin.us;
+  row.band = twin.band;
+  row.twin_ratio = twin.ratio;
+  row.us = answer.ours.us.empty() ? 0 : answer.ours.us.front();
+  row.ratio = answer.ours.ratio;
   row.ok = IsExpected(row.naive, {attack.naive}) && IsExpected(row.verdict, attack.expected);
-  row.remark = fmt::format("naive {:.2f} us, ours {:.2f} us {}", answer.naive.us, answer.ours.us,
-                           answer.ours.detail);
+  row.remark = RemarkOf(answer.naive, answer.ours);
   return {twin, row};
 }
 
@@ -74,20 +109,48 @@ Row Suite::JudgeText(const Attack& attack, bool twin, int run) {
   return row;
 }
 
-const Suite::Answer& Suite::TwinAnswer(const Attack& attack, int run) {
+const Suite::TwinAnswer& Suite::AskTwin(const Attack& attack, int run) {
   const std::string key =
       fmt::format("{}|{}|{}|{}", attack.twin.string(), attack.twin_task.string(),
                   warpsmith::Name(attack.level), run);
   const auto found = twins_.find(key);
   if (found != twins_.end()) return found->second;
-  return twins_.emplace(key, Ask(attack, true)).first->second;
+  TwinAnswer twin{Ask(attack, true), {}, {}};
+  for (int judgement = 1; twin.answer.ours.word == "passed"; ++judgement) {
+    const OurVerdict& ours = twin.answer.ours;
+    twin.us.resize(ours.us.size());
+    for (size_t mode = 0; mode < ours.us.size(); ++mode) {
+      twin.us[mode].values.push_back(ours.us[mode]);
+    }
+    if (ours.ratio > 0) twin.ratio.values.push_back(ours.ratio);
+    if (judgement == kTwinJudgements) break;
+    twin.answer.ours = AskOursAbout(attack, true);
+  }
+  return twins_.emplace(key, std::move(twin)).first->second;
+}
+
+// Nor by what it does to the baseline.
+bool Suite::IsNoGain(const OurVerdict& verdict, const TwinAnswer& twin) {
+  if (twin.answer.ours.word != "passed" || verdict.us.size() != twin.us.size()) return false;
+  for (size_t mode = 0; mode < verdict.us.size(); ++mode) {
+    if (!IsNoShorter(verdict.us[mode], twin.us[mode])) return false;
+  }
+  return twin.ratio.values.empty() || IsNoLarger(verdict.ratio, twin.ratio);
+}
+
+OurVerdict Suite::AskOursAbout(const Attack& attack, bool twin) {
+  const auto loaded = task::LoadTask((twin ? attack.twin_task : attack.task).string());
+  const auto candidate = LoadCandidate(twin ? attack.twin : attack.attack);
+  if (!loaded.ok()) return {"error: " + loaded.error().Line(), "", {}, 0};
+  if (!candidate.ok()) return {"error: " + candidate.error().Line(), "", {}, 0};
+  return AskOurs(bench_.builder, *candidate, *loaded, attack.level, *bench_.device);
 }
 
 Suite::Answer Suite::Ask(const Attack& attack, bool twin) {
   const Result<Answer> answer = AskBoth(attack, twin);
   if (answer.ok()) return *answer;
   const std::string word = "error: " + answer.error().Line();
-  return {{word, 0}, {word, "", 0}};
+  return {{word, 0}, {word, "", {}, 0}};
 }
 
 Result<Suite::Answer> Suite::AskBoth(const Attack& attack, bool twin) {
@@ -96,7 +159,7 @@ Result<Suite::Answer> Suite::AskBoth(const Attack& attack, bool twin) {
   const Candidate candidate = TRY(LoadCandidate(twin ? attack.twin : attack.attack));
   Answer answer;
   answer.naive = TRY(AskNaiveAbout(attack, loaded, candidate));
-  answer.ours = AskOurs(bench_.builder, candidate, loaded, attack.level, *bench_.device);
+  answer.ours = AskOursAbout(attack, twin);
   return answer;
 }
 

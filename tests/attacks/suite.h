@@ -22,11 +22,27 @@ struct Row {
   int run = 0;
   std::string naive, verdict, expected;
   bool ok = false;
+  // In the first mode, where both passed: the time, the twin's, and what two judgements of the twin
+  // may differ by (0.01: 1 %); the ratios to the first baseline, where the task has one. Else 0.
+  double us = 0, twin_us = 0, band = 0, ratio = 0, twin_ratio = 0;
   std::string remark;  // for a person, not in the CSV: times, details
 };
 
-inline constexpr char kCsvHeader[] = "attack,form,twin,run,naive,verdict,expected,ok";
+inline constexpr char kCsvHeader[] =
+    "attack,form,twin,run,naive,verdict,expected,ok,us,twin_us,band,ratio,twin_ratio";
 std::string CsvLine(const Row& row);
+
+// Several measurements of one thing, as judgements of one honest twin are: the A/A band.
+struct Repeats {
+  std::vector<double> values;
+
+  double middle() const;
+  // Twice what they lie apart by, and at least 1 %: as a factor's logarithm.
+  double band() const;
+};
+// A time that is no shorter, or a ratio that is no larger, than the repeats' own spread explains.
+bool IsNoShorter(double us, const Repeats& twin_us);
+bool IsNoLarger(double ratio, const Repeats& twin_ratio);
 
 // What the suite works with. Without a device only attacks that need no GPU are judged, and the
 // others' candidates compiled.
@@ -56,15 +72,23 @@ class Suite {
     NaiveVerdict naive;
     OurVerdict ours;
   };
+  // A twin is judged several times; the verdict is the first that is not "passed".
+  struct TwinAnswer {
+    Answer answer;
+    std::vector<Repeats> us;  // in each mode
+    Repeats ratio;
+  };
   Row JudgeText(const Attack& attack, bool twin, int run);
   Answer Ask(const Attack& attack, bool twin);
   Result<Answer> AskBoth(const Attack& attack, bool twin);
+  OurVerdict AskOursAbout(const Attack& attack, bool twin);
   Result<NaiveVerdict> AskNaiveAbout(const Attack& attack, const task::LoadedTask& loaded,
                                      const Candidate& candidate);
-  const Answer& TwinAnswer(const Attack& attack, int run);
+  const TwinAnswer& AskTwin(const Attack& attack, int run);
+  static bool IsNoGain(const OurVerdict& verdict, const TwinAnswer& twin);
 
   Bench bench_;
-  std::map<std::string, Answer> twins_;  // by twin, task, level and run: attacks share them
+  std::map<std::string, TwinAnswer> twins_;  // by twin, task, level and run: attacks share them
 };
 
 }  // namespace warpsmith::attacks

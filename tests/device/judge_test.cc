@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "busy_gpu.h"
 #include "command_line.h"
 #include "judge/baseline/gemm_baseline.h"
 #include "judge/runner.h"
@@ -313,6 +314,9 @@ TEST_F(JudgeOnDevice, BigProblemsAreVerifiedInFull) {
 int main(int argc, char** argv) {
   if (argc > 1 && std::string_view(argv[1]).starts_with("internal-")) {  // our own children
     return warpsmith::cli::Main(argc, argv);
+  }
+  if (argc == 3 && argv[1] == warpsmith::judge::kBusyGpu) {
+    return warpsmith::judge::BusyGpuMain(argv[2]);
   }
   testing::InitGoogleTest(&argc, argv);
   return RUN_ALL_TESTS();

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <optional>
 
+#include "judge/audit/contains.h"
 #include "judge/audit/literals.h"
 
 namespace warpsmith::audit {
@@ -31,10 +32,6 @@ constexpr std::array<Magic, 8> kMagics = {{{"\x7f"
                                             "7zXZ"sv,
                                             "xz data", true},
                                            {"BZh9"sv, "bzip2 data", true}}};
-
-bool Contains(std::string_view text, std::string_view part) {
-  return text.find(part) != std::string_view::npos;
-}
 
 bool IsBase64(char c) {
   return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '+' ||

@@ -73,8 +73,10 @@ bool MatchesAny(std::string_view name, const Patterns& patterns) {
 std::optional<std::string> ForbiddenLibrary(const ElfImports& imports,
                                             const std::vector<std::string>& allow) {
   for (const std::string& library : imports.libraries) {
+    if (IsOfEveryProgram(library)) continue;
     const LibraryFamily* family = FamilyOfFile(library);
-    if (family == nullptr || Allows(allow, family->name)) continue;
+    if (family == nullptr) return "it needs " + library + ", a library that no list knows";
+    if (Allows(allow, family->name)) continue;
     return "it needs " + library + ", and the task does not allow " + std::string(family->name);
   }
   return std::nullopt;

@@ -70,6 +70,17 @@ TEST_F(Programs, LibrariesNeedTheTasksLeave) {
   EXPECT_TRUE(IsClean(AuditImports(image, {"cublas"})));
 }
 
+// Whatever it does, nobody has said that it may.
+TEST_F(Programs, LibrariesThatNoListKnowsAreRejected) {
+  MakeLibrary("libfastgemm");
+  const std::string image =
+      Build("extern \"C\" void library_work(); void f() { library_work(); }", {"-lfastgemm"});
+  for (const std::vector<std::string>& allow :
+       {std::vector<std::string>{}, {"dlopen"}, {"cublas", "dlopen"}}) {
+    EXPECT_THAT(RejectedFor(AuditImports(image, allow)), HasSubstr("libfastgemm.so.13"));
+  }
+}
+
 TEST_F(Programs, LoadingLibrariesAtRunTimeIsRejected) {
   const std::string image =
       Build("#include <dlfcn.h>\nvoid* f() { return dlopen(nullptr, RTLD_NOW); }");

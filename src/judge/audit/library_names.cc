@@ -3,8 +3,11 @@
 #include <cxxabi.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <memory>
+
+#include "judge/audit/contains.h"
 
 namespace warpsmith::audit {
 namespace {
@@ -15,10 +18,6 @@ const LibraryFamily* FirstFamily(Predicate matches) {
     if (matches(family)) return &family;
   }
   return nullptr;
-}
-
-bool NameContains(std::string_view text, std::string_view part) {
-  return text.find(part) != std::string_view::npos;
 }
 
 }  // namespace
@@ -64,6 +63,16 @@ bool Allows(const std::vector<std::string>& allow, std::string_view name) {
   return std::find(allow.begin(), allow.end(), name) != allow.end();
 }
 
+bool IsOfEveryProgram(std::string_view file) {
+  constexpr std::array<std::string_view, 14> kFiles = {
+      "libc.so.",       "libm.so.",     "libmvec.so.",   "libdl.so.",    "librt.so.",
+      "libpthread.so.", "libgcc_s.so.", "libstdc++.so.", "libgomp.so.",  "libatomic.so.",
+      "ld-linux-",      "libcuda.so.",  "libcudart.so.", "libcudadevrt."};
+  const std::string_view name = file.substr(file.rfind('/') + 1);
+  return std::any_of(kFiles.begin(), kFiles.end(),
+                     [name](std::string_view begin) { return name.starts_with(begin); });
+}
+
 const LibraryFamily* FamilyOfFile(std::string_view file) {
   const std::string_view name = file.substr(file.rfind('/') + 1);
   return FirstFamily([name](const LibraryFamily& family) {
@@ -74,9 +83,8 @@ const LibraryFamily* FamilyOfFile(std::string_view file) {
 
 const LibraryFamily* FamilyOfKernel(std::string_view demangled) {
   return FirstFamily([demangled](const LibraryFamily& family) {
-    return std::any_of(
-        family.kernels.begin(), family.kernels.end(),
-        [demangled](std::string_view part) { return NameContains(demangled, part); });
+    return std::any_of(family.kernels.begin(), family.kernels.end(),
+                       [demangled](std::string_view part) { return Contains(demangled, part); });
   });
 }
 
@@ -84,7 +92,7 @@ const LibraryFamily* ForbiddenIn(std::string_view bytes, const std::vector<std::
   return FirstFamily([bytes, &allow](const LibraryFamily& family) {
     return !Allows(allow, family.name) &&
            std::any_of(family.files.begin(), family.files.end(),
-                       [bytes](std::string_view file) { return NameContains(bytes, file); });
+                       [bytes](std::string_view file) { return Contains(bytes, file); });
   });
 }
 

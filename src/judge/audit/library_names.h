@@ -18,6 +18,9 @@ const std::vector<LibraryFamily>& LibraryFamilies();
 
 bool Allows(const std::vector<std::string>& allow, std::string_view name);
 
+// What every program may need: the C and C++ libraries, the CUDA runtime and driver.
+bool IsOfEveryProgram(std::string_view file);
+
 // The family that a file ("libcublasLt.so.13", a path too) or a kernel belongs to; null: none.
 const LibraryFamily* FamilyOfFile(std::string_view file);
 const LibraryFamily* FamilyOfKernel(std::string_view demangled);

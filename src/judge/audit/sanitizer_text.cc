@@ -4,6 +4,8 @@
 #include <array>
 #include <limits>
 
+#include "judge/audit/contains.h"
+
 namespace warpsmith::audit {
 namespace {
 
@@ -30,10 +32,6 @@ constexpr std::array<std::string_view, 18> kInabilities = {
     "couldn't find exit code",
     "Maximum number of hazards",
 };
-
-bool TextContains(std::string_view text, std::string_view part) {
-  return text.find(part) != std::string_view::npos;
-}
 
 // "========= words": how deep the words are indented behind the mark, and the words.
 struct ToolLine {
@@ -132,14 +130,14 @@ class SanitizerReader {
 
   static bool IsKernelsOwn(std::string_view words) {
     return words.starts_with("Invalid ") || words.starts_with("Uninitialized ") ||
-           words.starts_with("Misaligned ") || TextContains(words, "Race reported between") ||
-           TextContains(words, "hazard detected");
+           words.starts_with("Misaligned ") || Contains(words, "Race reported between") ||
+           Contains(words, "hazard detected");
   }
 
   static bool IsInability(std::string_view words) {
     return words.starts_with("Error: ") ||
            std::any_of(kInabilities.begin(), kInabilities.end(),
-                       [words](std::string_view part) { return TextContains(words, part); });
+                       [words](std::string_view part) { return Contains(words, part); });
   }
 
   void Begin(std::string_view kind) {

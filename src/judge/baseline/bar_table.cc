@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "base/file.h"
+#include "base/median.h"
 #include "judge/baseline/contest.h"
 
 namespace warpsmith::baseline {

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <utility>
 
+#include "base/median.h"
 #include "core/protocol.h"
 
 namespace warpsmith::baseline {
@@ -69,13 +70,6 @@ class Contestants {
 
 std::string ContestId() {
   return "j" + std::to_string(kJudgeProtocolVersion) + "/contest" + std::to_string(kContestVersion);
-}
-
-double Median(std::vector<double> values) {
-  CHECK(!values.empty());
-  std::sort(values.begin(), values.end());
-  const size_t middle = values.size() / 2;
-  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
 }
 
 Result<ContestResult> RunContest(const std::vector<int>& groups, const ContestRules& rules,

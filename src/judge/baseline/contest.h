@@ -40,8 +40,6 @@ struct ContestResult {
 Result<ContestResult> RunContest(const std::vector<int>& groups, const ContestRules& rules,
                                  Random& random, const std::function<Result<double>(int)>& time_us);
 
-double Median(std::vector<double> values);  // of at least one
-
 }  // namespace warpsmith::baseline
 
 #endif  // WARPSMITH_JUDGE_BASELINE_CONTEST_H_

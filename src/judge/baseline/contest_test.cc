@@ -105,10 +105,5 @@ TEST(RunContest, AnErrorEndsIt) {
 
 TEST(ContestId, NamesTheProtocolToo) { EXPECT_EQ(ContestId(), "j1/contest2"); }
 
-TEST(Median, OfOddAndEvenCounts) {
-  EXPECT_EQ(Median({3, 1, 2}), 2);
-  EXPECT_EQ(Median({4, 1, 2, 3}), 2.5);
-}
-
 }  // namespace
 }  // namespace warpsmith::baseline

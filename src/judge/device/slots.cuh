@@ -156,6 +156,95 @@ extern "C" __global__ void JudgeFlip(FlipParameters p) {
   }
 }
 
+// How long this kernel was off the device within `duration_us`: where another context's kernels are
+// at work, the device is theirs by turns. One thread.
+extern "C" __global__ void JudgeWatch(u32 duration_us, u64* away_ns) {
+  u64 begin, now, last, away = 0;
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(begin));
+  last = begin;
+  do {
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+    if (now - last > 100000) away += now - last;
+    last = now;
+  } while (now - begin < (u64)duration_us * 1000);
+  *away_ns = away;
+}
+
+// Must match judge::FloodParameters in src/judge/kernels.h.
+struct FloodParameters {
+  u32* arrived;  // zero before the launch
+  u32 hold_us;   // blocks stay so long, and until all have begun (at most kMostWaitUs)
+  u32 shared_bytes;
+};
+constexpr u32 kFloodThreads = 512, kMostWaitUs = 300;
+
+// Takes its part of the device and writes over what it was given: shared memory, and `kWords` of
+// local memory a thread. All blocks are there at once, so every place is somebody's.
+template <int kWords>
+__device__ __forceinline__ void Flood(const FloodParameters& p) {
+  extern __shared__ u32 shared[];
+  u32 frame[kWords > 0 ? kWords : 1];
+#pragma unroll 1
+  for (int i = 0; i < kWords; ++i) {  // as text, lest it be left out: nobody reads it
+    asm volatile(
+        "{.reg .u64 at; cvta.to.local.u64 at, %0; st.local.u32 [at], %1;}" ::"l"(&frame[i]), "r"(0)
+        : "memory");
+  }
+#pragma unroll 1
+  for (u32 i = threadIdx.x; i < p.shared_bytes / 4; i += kFloodThreads) shared[i] = 0;
+  __syncthreads();  // whoever holds the block's place has written all of it
+  if (threadIdx.x == 0) {
+    u64 begin, now;
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(begin));
+    atomicAdd(p.arrived, 1u);
+    bool all = false;
+    do {
+      all = all || *reinterpret_cast<volatile u32*>(p.arrived) >= gridDim.x;
+      asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+    } while (now - begin < (u64)p.hold_us * 1000 ||
+             (!all && now - begin < (u64)kMostWaitUs * 1000));
+  }
+  __syncthreads();  // nobody leaves before
+}
+extern "C" __global__ void __launch_bounds__(512, 4) JudgeFlood(FloodParameters p) { Flood<0>(p); }
+extern "C" __global__ void __launch_bounds__(512, 4) JudgeFlood4096(FloodParameters p) {
+  Flood<1024>(p);
+}
+extern "C" __global__ void __launch_bounds__(512, 4) JudgeFlood16384(FloodParameters p) {
+  Flood<4096>(p);
+}
+
+// Ends when `count` blocks of a flood beside it have begun, or after kMostWaitUs. One thread.
+extern "C" __global__ void JudgeAwaitFlood(const u32* arrived, u32 count) {
+  u64 begin, now;
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(begin));
+  do {
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+  } while (*reinterpret_cast<const volatile u32*>(arrived) < count &&
+           now - begin < (u64)kMostWaitUs * 1000);
+}
+
+// Cycles that each of `count` loads takes, `stride` bytes apart, past L1: what L2 has comes sooner.
+// One thread a slot. grid: (slots)
+extern "C" __global__ void JudgeProbeLatency(const u64* slots, i64 stride, u32 count, u32* cycles) {
+  const u8* at = reinterpret_cast<const u8*>(slots[blockIdx.x]);
+  u32 sum = 0;
+#pragma unroll 1
+  for (u32 i = 0; i < count; ++i) {
+    u64 begin, end;
+    u32 value;
+    asm volatile("mov.u64 %0, %%clock64;" : "=l"(begin)::"memory");
+    asm volatile("ld.global.cg.u32 %0, [%1];"
+                 : "=r"(value)
+                 : "l"(at + (i64)i * stride + (sum & 0u))
+                 : "memory");
+    sum += value;
+    asm volatile("mov.u64 %0, %%clock64;" : "=l"(end) : "r"(sum) : "memory");
+    cycles[blockIdx.x * count + i] = (u32)(end - begin);
+  }
+  if (sum == 0x5eed5eedu && count == 0) cycles[0] = sum;
+}
+
 // Is this context alive?
 extern "C" __global__ void JudgeProbe(u32* target, u32 value) { *target = value; }
 

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstring>
 #include <limits>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -316,6 +317,36 @@ void HostProbe(void** arguments) {
 
 void Nothing(void**) {}
 
+int busy_watches = 0;
+
+void HostWatch(void** arguments) {
+  const bool busy = busy_watches > 0;
+  busy_watches -= busy ? 1 : 0;
+  *At<uint64_t>(Argument<uint64_t>(arguments, 1)) =
+      busy ? uint64_t{500} * Argument<uint32_t>(arguments, 0) : 0;
+}
+
+// The lines that this process has read since it evicted.
+std::set<uint64_t>& WarmLines() {
+  static auto* lines = new std::set<uint64_t>;
+  return *lines;
+}
+
+void HostEvict(void**) { WarmLines().clear(); }
+
+void HostProbeLatency(void** arguments) {
+  const auto* slots = At<uint64_t>(Argument<uint64_t>(arguments, 0));
+  const auto stride = static_cast<uint64_t>(Argument<int64_t>(arguments, 1));
+  const auto count = Argument<uint32_t>(arguments, 2);
+  auto* cycles = At<uint32_t>(Argument<uint64_t>(arguments, 3));
+  const Grid grid = CurrentGrid();
+  for (int slot = 0; slot < grid.x; ++slot) {
+    for (uint32_t i = 0; i < count; ++i) {
+      *cycles++ = WarmLines().insert(slots[slot] + i * stride).second ? 700 : 250;
+    }
+  }
+}
+
 }  // namespace
 
 std::string KernelImage() {
@@ -331,7 +362,13 @@ std::string KernelImage() {
          "kernel JudgeCompare 8 8 4 8\n"
          "kernel JudgeEvict 8 8 8\n"
          "kernel JudgeFlip 120\n"
-         "kernel JudgeProbe 8 4\n";
+         "kernel JudgeProbe 8 4\n"
+         "kernel JudgeWatch 4 8\n"
+         "kernel JudgeFlood 16\n"
+         "kernel JudgeFlood4096 16\n"
+         "kernel JudgeFlood16384 16\n"
+         "kernel JudgeAwaitFlood 8 4\n"
+         "kernel JudgeProbeLatency 8 8 4 8\n";
 }
 
 void DefineKernels() {
@@ -347,13 +384,19 @@ void DefineKernels() {
       {"JudgeCheckGuards", HostCheckGuards},
       {"JudgeCopy", HostCopy},
       {"JudgeCompare", HostCompare},
-      {"JudgeEvict", Nothing},
+      {"JudgeEvict", HostEvict},
+      {"JudgeWatch", HostWatch},
+      {"JudgeFlood", Nothing},
+      {"JudgeAwaitFlood", Nothing},
+      {"JudgeProbeLatency", HostProbeLatency},
       {"JudgeFlip", HostFlip},
       {"JudgeProbe", HostProbe},
   };
   for (const auto& [name, kernel] : ours) cuda::fake::DefineKernel(name, kernel);
   for (const auto& [name, kernel] : HostCandidates()) cuda::fake::DefineKernel(name, kernel);
 }
+
+void KeepDeviceBusy(int watches) { busy_watches = watches; }
 
 std::string CandidateImage(const std::string& kernel) {
   return "kernel " + kernel + " 8 8 8 4 4 4\n";

@@ -13,6 +13,9 @@ std::string KernelImage();
 // runner.
 void DefineKernels();
 
+// The next so many watches of this process find others' kernels on the device.
+void KeepDeviceBusy(int watches);
+
 // A candidate's module: one kernel of this name taking (A, B, C, M, N, K). Names: see the table in
 // host_kernels.cc.
 std::string CandidateImage(const std::string& kernel);

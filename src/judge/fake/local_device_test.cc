@@ -2,6 +2,7 @@
 // tests/device/judge_test.cc.
 #include "judge/local_device.h"
 
+#include <algorithm>
 #include <cmath>
 #include <set>
 
@@ -42,6 +43,14 @@ TEST_F(JudgeOverFakeDriver, HonestIsCertifiedInEveryModeByFreshRunners) {
     for (const Sample& sample : timing->candidate.samples) processes.insert(sample.process);
     EXPECT_EQ(processes.size(), 3U) << Name(mode);
   }
+  for (const char* detector : {"crowded", "touches-other-slots"}) {
+    EXPECT_TRUE(std::ranges::count(passed->correctness.detectors, detector) == 1 ||
+                std::ranges::any_of(
+                    passed->correctness.absent,
+                    [&](const std::string& absent) { return absent.starts_with(detector); }))
+        << detector;
+  }
+  EXPECT_EQ(std::ranges::count(passed->correctness.detectors, "crowded"), 1);
   const auto launches = static_cast<double>(passed->correctness.outputs_verified);
   ASSERT_FALSE(passed->correctness.rare_errors.empty());
   EXPECT_EQ(passed->correctness.rare_errors.front().once_in, 1'000);

@@ -240,6 +240,21 @@ TEST_F(ProgramJudging, FirstCallsLeftOutOfAShortBurstAreFound) {
   EXPECT_TRUE(is_seen_under_way);
 }
 
+// Three watches find the device busy; when the candidate's process is gone, it is idle.
+TEST_F(ProgramJudging, WorkWhileItIsStoppedIsRejected) {
+  fake::KeepDeviceBusy(3);
+  ExpectRejected("honest", "resident-work");
+  EXPECT_TRUE(std::holds_alternative<Passed>(Judge("honest")));
+}
+
+TEST_F(ProgramJudging, WorkOfOthersIsNoVerdict) {
+  fake::KeepDeviceBusy(1000);
+  const Result<Outcome> outcome = JudgeImage(ProgramOf("honest"));
+  fake::KeepDeviceBusy(0);
+  ASSERT_FALSE(outcome.ok());
+  EXPECT_EQ(outcome.error().code, ErrorCode::kUnavailable);
+}
+
 TEST_F(ProgramJudging, WorkPutOffIsFound) { ExpectRejected("answers-later", "late-write"); }
 
 TEST_F(ProgramJudging, AnswersRememberedByAddressAreFound) {

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <utility>
 
+#include "base/median.h"
 #include "report/analysis/rank_correlation.h"
 
 namespace warpsmith::analysis {
@@ -93,7 +94,7 @@ std::string MedianSizes(const std::vector<const StudiedShape*>& shapes) {
     std::vector<double> values;
     for (const StudiedShape* shape : shapes) values.push_back(SizesOf(shape->problem)[side]);
     text += (side > 0 ? ", " : "") + std::string(kSideNames[side]) + " " +
-            NumberText(Median(values).value_or(0));
+            NumberText(values.empty() ? 0 : Median(values));
   }
   return text;
 }

@@ -157,14 +157,6 @@ Sizes SizesOf(const hgemm::Problem& problem) {
   return {m, n, k, m * n * k, m / n};
 }
 
-std::optional<double> Median(std::vector<double> values) {
-  if (values.empty()) return std::nullopt;
-  std::sort(values.begin(), values.end());
-  const size_t middle = values.size() / 2;
-  if (values.size() % 2 == 1) return values[middle];
-  return (values[middle - 1] + values[middle]) / 2;
-}
-
 std::optional<double> Geomean(const std::vector<double>& values) {
   if (values.empty()) return std::nullopt;
   double logarithms = 0;

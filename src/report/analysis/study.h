@@ -95,8 +95,7 @@ struct Study {
 Result<Study> MakeStudy(const hgemm::Catalogue& catalogue,
                         const std::optional<hgemm::ComparisonTable>& comparison);
 
-// Nullopt for no values. Of an even number the mean of the middle two.
-std::optional<double> Median(std::vector<double> values);
+// Nullopt for no values.
 std::optional<double> Geomean(const std::vector<double>& values);
 
 }  // namespace warpsmith::analysis

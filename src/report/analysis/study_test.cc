@@ -123,10 +123,7 @@ TEST(StudyTest, RefusesAnEmptyCatalogueAndAComparisonOfSomethingElse) {
   EXPECT_NE(refused.error().message.find("another GPU"), std::string::npos);
 }
 
-TEST(MedianTest, TakesTheMiddle) {
-  EXPECT_FALSE(Median({}));
-  EXPECT_DOUBLE_EQ(*Median({3, 1, 2}), 2);
-  EXPECT_DOUBLE_EQ(*Median({4, 1, 2, 3}), 2.5);
+TEST(Geomean, IsOfAtLeastOneValue) {
   EXPECT_FALSE(Geomean({}));
   EXPECT_DOUBLE_EQ(*Geomean({2, 8}), 4);
 }
