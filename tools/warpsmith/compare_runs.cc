@@ -9,6 +9,7 @@
 #include "base/build_info.h"
 #include "base/file.h"
 #include "base/json_reader.h"
+#include "core/step_reference.h"
 #include "machine.h"
 #include "report/comparison_report.h"
 #include "report/report_json.h"
@@ -18,10 +19,6 @@
 
 namespace warpsmith::cli {
 namespace {
-
-constexpr std::string_view kCertification = "/certify-";
-
-bool IsCertification(const std::string& id) { return id.find(kCertification) != std::string::npos; }
 
 // What the agent, or a coding agent's server, kept of a step. A memo of another form says nothing.
 report::StepNotes NotesIn(const std::string& memo) {
@@ -52,7 +49,7 @@ Result<report::RunSteps> StepsOf(store::SqliteStore& store, const RunRecord& run
     if (memo) steps.notes[step.index] = NotesIn(*memo);
   }
   for (const RunRecord& other : all) {
-    if (!other.id.starts_with(run.id + std::string(kCertification))) continue;
+    if (!IsCertification(other.id) || CertifiedRun(other.id) != run.id) continue;
     for (Step& step : TRY(store.Steps(other.id))) steps.certified.push_back(std::move(step));
   }
   TRY(Overrule(store, run.id, steps.steps));

@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "commands.h"
 #include "core/serialize.h"
+#include "core/step_reference.h"
 #include "machine.h"
 #include "store/best_step.h"
 
@@ -15,7 +16,7 @@ Result<Step> BestOf(store::SqliteStore& store, const std::string& wanted) {
   std::string below;  // a run of one shape, where the name is of a whole tuning
   for (const RunRecord& run : TRY(store.Runs())) {
     if (below.empty() && run.id.starts_with(wanted + "/")) below = "; there is '" + run.id + "'";
-    if (run.id == wanted || run.id.starts_with(wanted + "/certify-")) known.push_back(run);
+    if (run.id == wanted || CertifiedRun(run.id) == wanted) known.push_back(run);
   }
   if (known.empty()) {
     return Error{ErrorCode::kNoInput, "no run named '" + wanted + "'" + below,

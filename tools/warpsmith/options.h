@@ -14,15 +14,10 @@
 namespace warpsmith::cli {
 
 using agent::AgentOptions;
+using search::CommonOptions;
 using search::DeviceOptions;
 using search::PaceOptions;
 using search::SearchOptions;
-
-struct CommonOptions {
-  bool json = false;    // exactly one JSON document on stdout, also for errors
-  bool quiet = false;   // no progress
-  std::string command;  // what the user wrote, for the files that are made (core/provenance.h)
-};
 
 // Which matrix products, whatever their sizes.
 struct ProductOptions {

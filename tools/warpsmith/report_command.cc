@@ -5,6 +5,7 @@
 #include "base/display_text.h"
 #include "commands.h"
 #include "compare_runs.h"
+#include "core/step_reference.h"
 #include "report/summary.h"
 #include "search.h"
 
@@ -12,16 +13,11 @@ namespace warpsmith::cli {
 namespace {
 
 constexpr size_t kMostNameCharacters = 1000;  // uncut, so that it can be given back
-constexpr std::string_view kCertifySuffix = "/certify-";
-
-bool IsCertificationRun(const std::string& id) {
-  return id.find(kCertifySuffix) != std::string::npos;
-}
 
 Result<int> ListRuns(const std::vector<RunRecord>& runs, bool json) {
   nlohmann::json rows = nlohmann::json::array();
   for (const RunRecord& run : runs) {
-    if (IsCertificationRun(run.id)) continue;
+    if (IsCertification(run.id)) continue;
     rows.push_back({{"run", run.id},
                     {"task", run.task.name},
                     {"workload", run.workload.name},
@@ -55,10 +51,10 @@ Result<report::RunReport> ReportOf(store::SqliteStore& store, const std::vector<
                                    const std::vector<std::string>& names) {
   report::RunReport report;
   for (const RunRecord& run : runs) {
-    if (!Wanted(run.id, names) || IsCertificationRun(run.id)) continue;
+    if (!Wanted(run.id, names) || IsCertification(run.id)) continue;
     Trajectory steps = TRY(store.Steps(run.id));
     for (const RunRecord& other : runs) {
-      if (!other.id.starts_with(run.id + std::string(kCertifySuffix))) continue;
+      if (!IsCertification(other.id) || CertifiedRun(other.id) != run.id) continue;
       for (Step& step : TRY(store.Steps(other.id))) steps.push_back(std::move(step));
     }
     TRY(Overrule(store, run.id, steps));
