@@ -1,5 +1,3 @@
-#include "agent_run.h"
-
 #include <unistd.h>
 
 #include <cstdio>
@@ -7,15 +5,16 @@
 #include "agent/runs/agent_run.h"
 #include "agent/runs/beginning.h"
 #include "agent/runs/part_kernels.h"
-#include "judging.h"
+#include "commands.h"
 #include "report/terminal.h"
 #include "search.h"
+#include "search/evaluation/judging.h"
 #include "store/run_memos.h"
 
 namespace warpsmith::cli {
 namespace {
 
-Result<agent::AgentSetting> ReplayOf(const task::LoadedTask& loaded, Machine& machine,
+Result<agent::AgentSetting> ReplayOf(const task::LoadedTask& loaded, search::Machine& machine,
                                      const std::string& recording) {
   if (machine.recorded() == nullptr) {
     return Error{ErrorCode::kConfig, "a run is replayed from a recording, not on a GPU",
@@ -31,9 +30,9 @@ Status CheckParts(const OptimizeOptions& options) {
                "give one of them"};
 }
 
-Result<agent::AgentSetting> Prepare(const OptimizeOptions& options, Machine& machine) {
+Result<agent::AgentSetting> Prepare(const OptimizeOptions& options, search::Machine& machine) {
   agent::AgentSetting setting;
-  setting.loaded = TRY(LoadJudgeable(options.task, options.workload));
+  setting.loaded = TRY(search::LoadJudgeable(options.task, options.workload));
   setting.budget = TRY(ParseBudget(options.search.budget));
   TRY(agent::CheckAsked(options.agent));
   TRY(CheckParts(options));
@@ -49,8 +48,9 @@ Result<agent::AgentSetting> Prepare(const OptimizeOptions& options, Machine& mac
 }
 
 // A run that goes on joins what it began with, whatever has become of the parts since.
-Result<std::vector<agent::PartKernel>> PartsOf(const OptimizeOptions& options, Machine& machine,
-                                               const Task& whole, const std::string& run) {
+Result<std::vector<agent::PartKernel>> PartsOf(const OptimizeOptions& options,
+                                               search::Machine& machine, const Task& whole,
+                                               const std::string& run) {
   if (options.agent.parts.empty()) return std::vector<agent::PartKernel>();
   store::SqliteStore* store = TRY(machine.store());
   const auto begun = TRY(store::RunMemos(*store, run).Find(agent::kBeginKey));
@@ -58,7 +58,7 @@ Result<std::vector<agent::PartKernel>> PartsOf(const OptimizeOptions& options, M
   return agent::PartKernels(options.agent.parts, whole, *store, machine.info().architecture);
 }
 
-Result<int> Report(const OptimizeOptions& options, Machine& machine, const std::string& run,
+Result<int> Report(const OptimizeOptions& options, search::Machine& machine, const std::string& run,
                    const std::string& command, const agent::AgentEnd& end) {
   report::RunReport report;
   report.title = end.search.report.task;
@@ -81,12 +81,12 @@ Result<int> Report(const OptimizeOptions& options, Machine& machine, const std::
 Result<int> RunAgent(const OptimizeOptions& given) {
   OptimizeOptions options = given;
   options.quiet = options.common.quiet;
-  DeviceOptions device = options.device;
+  search::DeviceOptions device = options.device;
   const std::string recording = agent::RecordingIn(options.agent);
   if (!recording.empty() && device.device == "auto" && device.gpu.empty()) {
     device.device = recording;
   }
-  Machine machine = TRY(Machine::Open(device));
+  search::Machine machine = TRY(search::Machine::Open(device));
   // Before anybody is asked: no recording knows kernels that are yet to be written.
   if (machine.recorded() != nullptr && device.device == "auto") {
     return Error{ErrorCode::kUnavailable, "there is no NVIDIA GPU here to judge new kernels on",
@@ -95,7 +95,7 @@ Result<int> RunAgent(const OptimizeOptions& given) {
   if (!options.common.quiet) std::fprintf(stderr, "%s\n", machine.notice().c_str());
   agent::AgentSetting setting = TRY(Prepare(options, machine));
   const std::string command = setting.command;
-  const std::string run = TRY(RunName(machine, options.search, setting.loaded.task.name));
+  const std::string run = TRY(search::RunName(machine, options.search, setting.loaded.task.name));
   if (!setting.replayed.has_value()) {
     setting.beginning.parts = TRY(PartsOf(options, machine, setting.loaded.task, run));
   }

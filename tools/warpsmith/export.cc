@@ -5,7 +5,7 @@
 #include "commands.h"
 #include "core/serialize.h"
 #include "core/step_reference.h"
-#include "machine.h"
+#include "search/machine/machine.h"
 #include "store/best_step.h"
 
 namespace warpsmith::cli {
@@ -33,7 +33,7 @@ Result<Step> BestOf(store::SqliteStore& store, const std::string& wanted) {
 }  // namespace
 
 Result<int> RunExport(const ExportOptions& options) {
-  const auto store = TRY(OpenExistingStore(options.device.store));
+  const auto store = TRY(search::OpenExistingStore(options.device.store));
   const Step best = TRY(BestOf(*store, options.run));
   const std::filesystem::path folder = options.output;
   TRY(CreateDirectories(folder));
@@ -47,12 +47,9 @@ Result<int> RunExport(const ExportOptions& options) {
   TRY(WriteFileAtomic(folder / "candidate.json", candidate.dump(1) + "\n"));
   TRY(WriteFileAtomic(folder / "verdict.json", ToJson(best.verdict).dump(1) + "\n"));
   if (options.common.json) {
-    const nlohmann::json document = {{"schema", "warpsmith.export"},
-                                     {"version", 1},
-                                     {"folder", options.output},
-                                     {"candidate", CandidateId(best.candidate)},
-                                     {"verdict", Describe(best.verdict.outcome)}};
-    std::printf("%s\n", document.dump(1).c_str());
+    PrintDocument("export", {{"folder", options.output},
+                             {"candidate", CandidateId(best.candidate)},
+                             {"verdict", Describe(best.verdict.outcome)}});
     return 0;
   }
   std::printf("%s: %zu sources, plan.json, candidate.json, verdict.json\n%s\n",

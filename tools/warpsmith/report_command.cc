@@ -4,10 +4,10 @@
 #include "base/build_info.h"
 #include "base/display_text.h"
 #include "commands.h"
-#include "compare_runs.h"
 #include "core/step_reference.h"
 #include "report/summary.h"
 #include "search.h"
+#include "search/tuning/stored_runs.h"
 
 namespace warpsmith::cli {
 namespace {
@@ -31,10 +31,7 @@ Result<int> ListRuns(const std::vector<RunRecord>& runs, bool json) {
     }
   }
   if (json) {
-    std::printf("%s\n",
-                nlohmann::json({{"schema", "warpsmith.runs"}, {"version", 1}, {"runs", rows}})
-                    .dump(1)
-                    .c_str());
+    PrintDocument("runs", {{"runs", rows}});
   }
   return 0;
 }
@@ -53,11 +50,10 @@ Result<report::RunReport> ReportOf(store::SqliteStore& store, const std::vector<
   for (const RunRecord& run : runs) {
     if (!Wanted(run.id, names) || IsCertification(run.id)) continue;
     Trajectory steps = TRY(store.Steps(run.id));
-    for (const RunRecord& other : runs) {
-      if (!IsCertification(other.id) || CertifiedRun(other.id) != run.id) continue;
-      for (Step& step : TRY(store.Steps(other.id))) steps.push_back(std::move(step));
+    for (Step& step : TRY(search::CertifiedSteps(store, run, runs))) {
+      steps.push_back(std::move(step));
     }
-    TRY(Overrule(store, run.id, steps));
+    TRY(search::Overrule(store, run.id, steps));
     report.shapes.push_back(
         report::SummariseShape(run.task, run.workload, steps, Mode::kDeviceHot));
     report.origin.device = run.device.name;
@@ -80,7 +76,7 @@ Result<report::RunReport> ReportOf(store::SqliteStore& store, const std::vector<
 
 Result<int> RunReport(const ReportOptions& options) {
   if (options.compare) return CompareStoredRuns(options);
-  const auto store = TRY(OpenExistingStore(options.device.store));
+  const auto store = TRY(search::OpenExistingStore(options.device.store));
   const std::vector<RunRecord> runs = TRY(store->Runs());
   if (options.runs.empty()) return ListRuns(runs, options.common.json);
   report::RunReport report = TRY(ReportOf(*store, runs, options.runs));
