@@ -10,6 +10,9 @@
 
 namespace warpsmith {
 
+// A patience: what is not free at once is somebody else's.
+inline constexpr std::chrono::milliseconds kNoPatience{0};
+
 class FileLock {
  public:
   // kBusy, naming the holder's process id, when it is not free within `patience`.

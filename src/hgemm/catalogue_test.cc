@@ -26,10 +26,6 @@ std::string ErrorOf(const std::string& text) {
   return parsed.ok() ? "" : parsed.error().message;
 }
 
-std::string With(std::string text, const std::string& from, const std::string& to) {
-  return text.replace(text.find(from), from.size(), to);
-}
-
 TEST(CatalogueTest, ReadsWhatItWrites) {
   const std::string text = TextOf({SampleRow(64, 1.5), SampleRow(128, 0.9)});
   const auto parsed = ParseCatalogue("c.csv", text);

@@ -8,7 +8,7 @@ namespace warpsmith::hgemm {
 namespace {
 
 // Of the device, layout and type that were compared, whatever its size.
-bool IsOfTerms(const CatalogueRow& row, const ComparisonTerms& terms) {
+bool IsOfTerms(const CatalogueRow& row, const MeasurementTerms& terms) {
   return row.device == terms.device && warpsmith::Name(row.problem.dtype) == terms.dtype &&
          LayoutText(row.problem.layout) == terms.layout;
 }
@@ -26,8 +26,8 @@ CatalogueResult BesideLibrary(const ModeComparison& mode) {
 }
 
 // The kernel beside the bar, and where the library ran cuBLASLt, beside that.
-std::vector<CatalogueResult> GuardedResultsOf(const ShapeComparison& shape, const CatalogueRow& row,
-                                              const BarIsOwn& bar_is_own) {
+std::vector<CatalogueResult> GuardedResultsOf(const ShapeMeasurement& shape,
+                                              const CatalogueRow& row, const BarIsOwn& bar_is_own) {
   std::vector<CatalogueResult> results;
   for (const ModeComparison& mode : shape.modes) {
     results.push_back({mode.mode, std::string(kBar), mode.kernel_us, mode.bar_us, mode.kernel.value,
@@ -46,7 +46,7 @@ std::vector<CatalogueResult> GuardedResultsOf(const ShapeComparison& shape, cons
 
 // The catalogue with the hashes of the kernels that were compared: its own, or those of what this
 // program builds, if the program that compared them built the same.
-Result<Catalogue> MeasuredKernels(const Catalogue& catalogue, const ComparisonTerms& terms) {
+Result<Catalogue> MeasuredKernels(const Catalogue& catalogue, const MeasurementTerms& terms) {
   if (terms.catalogue == TRY(CatalogueHash(catalogue))) return catalogue;
   Catalogue built = AsBuiltNow(catalogue);
   if (terms.catalogue == TRY(CatalogueHash(built))) return built;
@@ -75,7 +75,7 @@ void Choose(GuardedCatalogue& guarded, CatalogueRow& row) {
   if (changed.ok() && *changed) ++guarded.changed;
 }
 
-void Decide(const ShapeComparison& shape, const ComparisonSession& session,
+void Decide(const ShapeMeasurement& shape, const MeasurementSession& session,
             const BarIsOwn& bar_is_own, GuardedCatalogue& guarded, CatalogueRow& row) {
   row.results = AsWritten(GuardedResultsOf(shape, row, bar_is_own));
   row.driver = session.driver;
@@ -88,7 +88,7 @@ void Decide(const ShapeComparison& shape, const ComparisonSession& session,
 
 }  // namespace
 
-Result<GuardedCatalogue> Guard(const Catalogue& catalogue, const ComparisonTable& comparison,
+Result<GuardedCatalogue> Guard(const Catalogue& catalogue, const MeasurementTable& comparison,
                                Uncompared uncompared, const BarIsOwn& bar_is_own) {
   const Catalogue measured = TRY(MeasuredKernels(catalogue, comparison.terms));
   GuardedCatalogue guarded{catalogue};
@@ -98,7 +98,7 @@ Result<GuardedCatalogue> Guard(const Catalogue& catalogue, const ComparisonTable
       ++guarded.elsewhere;
       continue;
     }
-    const ShapeComparison* shape = Find(comparison, row.problem);
+    const ShapeMeasurement* shape = Find(comparison, row.problem);
     if (shape == nullptr) {
       ++guarded.not_compared;
       if (uncompared == Uncompared::kCublasLt) row.choice = Choice::kCublasLt;

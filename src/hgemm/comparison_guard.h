@@ -7,7 +7,7 @@
 #include <string>
 
 #include "hgemm/catalogue.h"
-#include "hgemm/comparison_table.h"
+#include "hgemm/measurement_table.h"
 
 namespace warpsmith::hgemm {
 
@@ -37,7 +37,7 @@ using BarIsOwn = std::function<bool(const CatalogueRow&)>;
 // them. Where the library ran cuBLASLt, and the bar is not the row's own, they are beside that
 // (kFallback), too; where it ran the kernel, what was known of the fallback stays. kBadInput: the
 // comparison was neither of this catalogue, nor of it AsBuiltNow.
-Result<GuardedCatalogue> Guard(const Catalogue& catalogue, const ComparisonTable& comparison,
+Result<GuardedCatalogue> Guard(const Catalogue& catalogue, const MeasurementTable& comparison,
                                Uncompared uncompared = Uncompared::kKeep,
                                const BarIsOwn& bar_is_own = nullptr);
 

@@ -25,8 +25,8 @@ CatalogueRow GuardRow(const Problem& problem, double screened) {
 
 // 64x64x64 is 1.5 times as fast as the bar. 64x128x64 is not as fast; there the library runs
 // cuBLASLt, as fast as the bar.
-ComparisonTable CompareWith(const Catalogue& catalogue) {
-  ComparisonTable table = SampleTable();
+MeasurementTable CompareWith(const Catalogue& catalogue) {
+  MeasurementTable table = SampleTable();
   for (ModeComparison& mode : table.shapes[1].modes) {
     mode.library = Ratio(1);
     mode.library_us = mode.bar_us;
@@ -60,7 +60,7 @@ TEST(ComparisonGuardTest, MeasuredRatiosReplaceTheScreenedOnes) {
 // perhaps than a kernel that is.
 TEST(ComparisonGuardTest, AKernelNeedOnlyBeatWhatTheLibraryWouldRunInstead) {
   const Catalogue catalogue{{GuardRow({64, 128, 64}, 0.97)}};
-  ComparisonTable table = CompareWith(catalogue);
+  MeasurementTable table = CompareWith(catalogue);
   const auto choose = [&](double library) {
     for (ModeComparison& mode : table.shapes[1].modes) {
       mode.library = Ratio(library);
@@ -89,7 +89,7 @@ TEST(ComparisonGuardTest, AKernelNeedOnlyBeatWhatTheLibraryWouldRunInstead) {
 // A library that lacked the algorithm says nothing of one that has it.
 TEST(ComparisonGuardTest, WhereTheBarIsOfTheRowsLayoutOnlyTheBarCounts) {
   const Catalogue catalogue{{GuardRow({64, 128, 64}, 0.97)}};
-  ComparisonTable table = CompareWith(catalogue);
+  MeasurementTable table = CompareWith(catalogue);
   for (ModeComparison& mode : table.shapes[1].modes) mode.library = Ratio(0.75);
   const auto own = [](const CatalogueRow&) { return true; };
   const CatalogueRow row =
@@ -101,7 +101,7 @@ TEST(ComparisonGuardTest, WhereTheBarIsOfTheRowsLayoutOnlyTheBarCounts) {
 // The library that was proved runs the kernel: its comparison has no fallback.
 TEST(ComparisonGuardTest, GuardingAgainKeepsWhatIsKnownOfTheFallback) {
   const Catalogue catalogue{{GuardRow({64, 128, 64}, 0.97)}};
-  ComparisonTable table = CompareWith(catalogue);
+  MeasurementTable table = CompareWith(catalogue);
   for (ModeComparison& mode : table.shapes[1].modes) {
     mode.library = Ratio(0.75);
     mode.library_us = mode.bar_us / 0.75;
@@ -146,7 +146,7 @@ TEST(ComparisonGuardTest, ChoosesAnewByWhatComparedRowsHold) {
 TEST(ComparisonGuardTest, ChoosesByWhatIsWritten) {
   const Catalogue catalogue{{GuardRow({64, 128, 64}, 1.1)}};
   for (const double ratio : {1.00004, 0.99996, 1.0}) {
-    ComparisonTable table = CompareWith(catalogue);
+    MeasurementTable table = CompareWith(catalogue);
     for (ModeComparison& mode : table.shapes[1].modes) {
       mode.kernel = mode.library = Ratio(ratio);
       mode.library_us = mode.bar_us = mode.kernel_us * ratio;
@@ -199,7 +199,7 @@ TEST(ComparisonGuardTest, WhatCouldNotBeComparedIsLeftAloneAllTheSame) {
 
 TEST(ComparisonGuardTest, RefusesAComparisonOfAnotherCatalogue) {
   const Catalogue catalogue{{GuardRow({64, 64, 64}, 1.2)}};
-  ComparisonTable table = CompareWith(catalogue);
+  MeasurementTable table = CompareWith(catalogue);
   Catalogue other = catalogue;
   other.rows[0].kernel.config["warp_m"] = 32;
   EXPECT_THAT(Guard(other, table).error().message, ::testing::HasSubstr("not of this catalogue"));

@@ -88,14 +88,14 @@ SizeClass ClassOf(const Problem& problem) {
 
 int SizeExponent(const Problem& problem) { return std::ilogb(ProductOf(problem)); }
 
-std::vector<ModeSummary> Summarise(const ComparisonTable& table) {
+std::vector<ModeSummary> Summarise(const MeasurementTable& table) {
   std::vector<ModeSummary> summaries;
   if (table.shapes.empty()) return summaries;
   for (size_t i = 0; i < kComparedModes.size(); ++i) {
     PairSum all;
     std::map<SizeClass, PairSum> classes;
     std::map<int, PairSum> exponents;
-    for (const ShapeComparison& shape : table.shapes) {
+    for (const ShapeMeasurement& shape : table.shapes) {
       all.Add(shape.problem, shape.modes[i]);
       classes[ClassOf(shape.problem)].Add(shape.problem, shape.modes[i]);
       exponents[SizeExponent(shape.problem)].Add(shape.problem, shape.modes[i]);

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "hgemm/comparison_table.h"
+#include "hgemm/measurement_table.h"
 
 namespace warpsmith::hgemm {
 
@@ -48,7 +48,7 @@ struct ModeSummary {
 };
 
 // One a mode, as kComparedModes; empty for a table without shapes.
-std::vector<ModeSummary> Summarise(const ComparisonTable& table);
+std::vector<ModeSummary> Summarise(const MeasurementTable& table);
 
 }  // namespace warpsmith::hgemm
 

@@ -37,7 +37,7 @@ TEST(ComparisonSummaryTest, NothingHasNoSummary) {
 }
 
 TEST(ComparisonSummaryTest, CountsWinsAndLossesByTheWholeInterval) {
-  ComparisonTable table{SampleTerms(), {SampleSession()}, {}};
+  MeasurementTable table{SampleTerms(), {SampleSession()}, {}};
   const double ratios[] = {2.0, 1.002, 0.995, 0.5};  // each 0.4 % to each side
   for (const double ratio : ratios) {
     table.shapes.push_back(
@@ -59,7 +59,7 @@ TEST(ComparisonSummaryTest, CountsWinsAndLossesByTheWholeInterval) {
 }
 
 TEST(ComparisonSummaryTest, ManyShapesMakeTheMeanSurerThanOneIs) {
-  ComparisonTable table{SampleTerms(), {SampleSession()}, {}};
+  MeasurementTable table{SampleTerms(), {SampleSession()}, {}};
   for (int64_t i = 1; i <= 100; ++i) table.shapes.push_back(SampleShape({64, 64, i}, 1.2));
   const RatioSummary all = Summarise(table)[0].all.library;
   EXPECT_NEAR(all.geomean, 1.2, 1e-12);
@@ -68,7 +68,7 @@ TEST(ComparisonSummaryTest, ManyShapesMakeTheMeanSurerThanOneIs) {
 }
 
 TEST(ComparisonSummaryTest, KernelAndLibraryModesAndClassesStayApart) {
-  ComparisonTable table = SampleTable();
+  MeasurementTable table = SampleTable();
   table.shapes[0].modes[0].kernel = Ratio(3);
   table.shapes.push_back(SampleShape({8192, 8192, 8192}, 1.01));
   const std::vector<ModeSummary> modes = Summarise(table);

@@ -132,7 +132,6 @@ struct Context {
 
   const Problem& problem;
   const Workload& work;
-  int64_t family = 0;                             // its row in kWorkloads
   int64_t sms, resident;                          // SMs of the device; CTAs that fit on one
   int64_t busiest;                                // CTAs of the SM that has the most
   double elements_of_c, products, operand_bytes;  // of the problem
@@ -155,7 +154,7 @@ constexpr std::array kDerived = {
     Derived{"log2_products", [](C c) { return Log2(c.products); }},
     Derived{"row_major_b", [](C c) { return c.problem.layout == Layout::kNN ? 1.0 : 0.0; }},
     // A CTA.
-    Derived{"family", [](C c) { return Double(c.family); }},
+    Derived{"family", [](C c) { return Double(c.work.family); }},
     Derived{"cta_m", [](C c) { return Double(c.work.tile_m); }},
     Derived{"cta_n", [](C c) { return Double(c.work.tile_n); }},
     Derived{"cta_elements", [](C c) { return c.tile_elements; }},
@@ -247,8 +246,11 @@ const Columns& AllColumns() {
 }  // namespace
 
 std::optional<Workload> WorkloadOf(const Problem& problem, const Point& point) {
-  for (const FamilyWorkload& row : kWorkloads) {
-    if (row.family == point.family) return row.workload(problem, point.config);
+  for (size_t i = 0; i < kWorkloads.size(); ++i) {
+    if (kWorkloads[i].family != point.family) continue;
+    Workload workload = kWorkloads[i].workload(problem, point.config);
+    workload.family = static_cast<int64_t>(i);
+    return workload;
   }
   return std::nullopt;
 }
@@ -259,8 +261,7 @@ std::vector<float> FeaturesOf(const Problem& problem, const Target& target, cons
   const std::optional<Workload> work = WorkloadOf(problem, point);
   if (!work) return {};
   const Columns& columns = AllColumns();
-  Context context(problem, target, *work);
-  while (kWorkloads[context.family].family != point.family) ++context.family;
+  const Context context(problem, target, *work);
   std::vector<float> features(columns.names.size(), -1);
   for (size_t i = 0; i < kDerived.size(); ++i) {
     features[i] = static_cast<float>(kDerived[i].value(context));

@@ -28,6 +28,7 @@ struct Workload {
   int64_t fetched_rows =
       0;                // of A and B that a CTA asks L2 for; what multicast brings is not asked
   int64_t kernels = 1;  // that one product launches
+  int64_t family = 0;   // its number, as trees know it
 };
 
 // nullopt for a family that this program does not know.

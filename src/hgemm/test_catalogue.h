@@ -31,6 +31,11 @@ inline CatalogueRow SampleRow(int64_t m, double ratio,
   return row;
 }
 
+// The text with the first `from`, which it must hold, exchanged.
+inline std::string With(std::string text, const std::string& from, const std::string& to) {
+  return text.replace(text.find(from), from.size(), to);
+}
+
 }  // namespace warpsmith::hgemm
 
 #endif  // WARPSMITH_HGEMM_TEST_CATALOGUE_H_

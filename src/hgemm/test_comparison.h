@@ -5,16 +5,16 @@
 #include <string>
 #include <utility>
 
-#include "hgemm/comparison_table.h"
+#include "hgemm/measurement_table.h"
 
 namespace warpsmith::hgemm {
 
-inline ComparisonTerms SampleTerms() {
+inline MeasurementTerms SampleTerms() {
   return {"NVIDIA H200", "TN",   "f16",           "libmine.so " + std::string(64, '1'),
           "none",        "none", "j1/screened/r7"};
 }
 
-inline ComparisonSession SampleSession(const std::string& date = "2026-11-22T01:00:00Z") {
+inline MeasurementSession SampleSession(const std::string& date = "2026-11-22T01:00:00Z") {
   return {date,    "580.159.04",   "nvrtc 13.0", "cuBLASLt 13.1.0",
           "0.1.0", "GPU-1a2b3c4d", "0123abc",    "warpsmith hgemm bench --against lib.so; x"};
 }
@@ -24,8 +24,8 @@ inline PairedRatio Ratio(double value, double half_width = 0.004) {
 }
 
 // Kernel and library are `ratio` times as fast as cuBLASLt in each mode.
-inline ShapeComparison SampleShape(const Problem& problem, double ratio) {
-  ShapeComparison shape;
+inline ShapeMeasurement SampleShape(const Problem& problem, double ratio) {
+  ShapeMeasurement shape;
   shape.problem = problem;
   shape.choice = ratio >= 1 ? "tiny warp_m=16 warp_n=8" : "cublaslt";
   shape.floor_us = 0.25;
@@ -35,7 +35,7 @@ inline ShapeComparison SampleShape(const Problem& problem, double ratio) {
   return shape;
 }
 
-inline ComparisonTable SampleTable() {
+inline MeasurementTable SampleTable() {
   return {SampleTerms(),
           {SampleSession()},
           {SampleShape({64, 64, 64}, 1.5), SampleShape({64, 128, 64}, 0.9)}};

@@ -114,6 +114,16 @@ json TransitionJson(const knowledge::Transition& transition) {
           {"otherwise", TallyJson(transition.otherwise)}};
 }
 
+json NamesJson(const knowledge::NameChanges& changes) {
+  return {{"removed", changes.removed}, {"added", changes.added}, {"changed", changes.changed}};
+}
+
+json SumsJson(const knowledge::Tally& tally) {
+  return {{"measured", tally.measured},
+          {"failed", knowledge::Failed(tally)},
+          {"mean_log_gain", knowledge::MeanLogGain(tally)}};
+}
+
 }  // namespace
 
 json ToJson(const Overview& overview, const KnowledgeTitle& title) {
@@ -151,6 +161,33 @@ json ToJson(const Overview& overview, const KnowledgeTitle& title) {
           {"notes", std::move(notes)},
           {"outcomes", std::move(outcomes)},
           {"outcomes_in_all", overview.outcomes.size()}};
+}
+
+json ToJson(const knowledge::Difference& difference) {
+  json cells = json::array();
+  for (const knowledge::CellChange& change : difference.cells) {
+    const auto& [state, technique, context] = change.key;
+    cells.push_back({{"state", state},
+                     {"technique", technique},
+                     {"architecture", context.architecture},
+                     {"dtype", context.dtype},
+                     {"toolchain", context.toolchain},
+                     {"previous", context.previous},
+                     {"before", SumsJson(change.before)},
+                     {"after", SumsJson(change.after)}});
+  }
+  return {{"schema", "warpsmith.knowledge-diff"},
+          {"version", 1},
+          {"same", knowledge::Empty(difference)},
+          {"states", NamesJson(difference.states)},
+          {"techniques", NamesJson(difference.techniques)},
+          {"priors", NamesJson(difference.priors)},
+          {"statistics", cells},
+          {"outcomes_removed", difference.outcomes_removed},
+          {"outcomes_added", difference.outcomes_added},
+          {"outcomes_shared", difference.outcomes_shared},
+          {"notes_removed", difference.notes_removed},
+          {"notes_added", difference.notes_added}};
 }
 
 std::string ToHtml(const Overview& overview, const KnowledgeTitle& title) {

@@ -6,6 +6,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
+#include "agent/knowledge/diff.h"
 #include "agent/knowledge/overview.h"
 #include "report/text_table.h"
 
@@ -34,6 +35,7 @@ std::string RenderState(const knowledge::Overview& overview, const std::string& 
 std::string RenderTransitions(const knowledge::Overview& overview, size_t most, Colour colour);
 
 nlohmann::json ToJson(const knowledge::Overview& overview, const KnowledgeTitle& title);
+nlohmann::json ToJson(const knowledge::Difference& difference);  // `warpsmith.knowledge-diff`
 
 std::string ToHtml(const knowledge::Overview& overview, const KnowledgeTitle& title);
 

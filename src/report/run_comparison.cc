@@ -50,16 +50,6 @@ std::pair<double, Interval> BestOf(const Trajectory& steps, Mode mode) {
   return best;
 }
 
-std::vector<ProgressPoint> ProgressOf(const Trajectory& steps, Mode mode) {
-  std::vector<ProgressPoint> progress;
-  for (size_t i = 0; i < steps.size(); ++i) {
-    const double ratio = RatioToBar(steps[i].verdict, mode).value_or(0);
-    if (ratio <= (progress.empty() ? 0 : progress.back().best_ratio)) continue;
-    progress.push_back({static_cast<int64_t>(i) + 1, ratio});
-  }
-  return progress;
-}
-
 TaskResult ResultOf(const RunSteps& run) {
   const Mode mode = run.record.protocol.modes.front();
   TaskResult result;

@@ -19,18 +19,6 @@ std::string ConfigName(const Candidate& candidate) {
   return candidate.entry;
 }
 
-std::vector<ProgressPoint> ProgressOfRun(const Trajectory& steps, Mode mode) {
-  std::vector<ProgressPoint> progress;
-  double best = 0;
-  for (size_t i = 0; i < steps.size(); ++i) {
-    const double ratio = RatioToBar(steps[i].verdict, mode).value_or(0);
-    if (ratio <= best) continue;
-    best = ratio;
-    progress.push_back({static_cast<int64_t>(i) + 1, best});
-  }
-  return progress;
-}
-
 const Step* BestStep(const Trajectory& steps, Mode mode) {
   const Step* best = nullptr;
   std::pair<Level, double> best_rank;
@@ -113,6 +101,16 @@ WinnerRow WinnerOf(const std::string& config, Level level, const ModeTiming& tim
 
 }  // namespace
 
+std::vector<ProgressPoint> ProgressOf(const Trajectory& steps, Mode mode) {
+  std::vector<ProgressPoint> progress;
+  for (size_t i = 0; i < steps.size(); ++i) {
+    const double ratio = RatioToBar(steps[i].verdict, mode).value_or(0);
+    if (ratio <= (progress.empty() ? 0 : progress.back().best_ratio)) continue;
+    progress.push_back({static_cast<int64_t>(i) + 1, ratio});
+  }
+  return progress;
+}
+
 std::vector<WinnerRow> WinnersOf(const Candidate& candidate, const Verdict& verdict) {
   std::vector<WinnerRow> rows;
   const Passed* passed = std::get_if<Passed>(&verdict.outcome);
@@ -137,7 +135,7 @@ ShapeReport SummariseShape(const Task& task, const Workload& workload, const Tra
     shape.passed += std::holds_alternative<Passed>(step.verdict.outcome) ? 1 : 0;
     shape.gpu_seconds += step.cost.gpu_seconds;
   }
-  shape.progress = ProgressOfRun(steps, mode);
+  shape.progress = ProgressOf(steps, mode);
   shape.failures = FailuresOf(steps);
   if (const Step* best = BestStep(steps, mode)) {
     shape.winners = WinnersOf(best->candidate, best->verdict);

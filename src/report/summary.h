@@ -22,6 +22,9 @@ ShapeReport SummariseShape(const Task& task, const Workload& workload, const Tra
 // The winner's rows of a verdict that passed; empty for any other.
 std::vector<WinnerRow> WinnersOf(const Candidate& candidate, const Verdict& verdict);
 
+// Where the best ratio to the bar rose.
+std::vector<ProgressPoint> ProgressOf(const Trajectory& steps, Mode mode);
+
 struct Tally {
   int faster = 0, same = 0, slower = 0, not_shown = 0, nothing_passed = 0;
   double geomean_ratio = 0;  // over shapes with a winner in the mode; 0: none

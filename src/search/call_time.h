@@ -10,6 +10,13 @@
 
 namespace warpsmith::search {
 
+// What every command is told.
+struct CommonOptions {
+  bool json = false;    // exactly one JSON document on stdout, also for errors
+  bool quiet = false;   // no progress
+  std::string command;  // what the user wrote, for the files that are made (core/provenance.h)
+};
+
 // Limits of one call of a long command. Stopping at one keeps everything; --resume goes on.
 struct PaceOptions {
   double max_seconds = 0;     // 0: no limit

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/sha256.h"
+#include "core/step_reference.h"
 
 namespace warpsmith::search {
 namespace {
@@ -29,7 +30,7 @@ std::string RunIdOf(const LoopRequest& search, const std::vector<Step>& finalist
   constexpr size_t kShort = 12;
   std::string ids = ProtocolId(protocol) + "\n";
   for (const Step& step : finalists) ids += CandidateId(step.candidate) + "\n";
-  return search.run.id + "/certify-" + Sha256Hex(ids).substr(0, kShort);
+  return search.run.id + std::string(kCertification) + Sha256Hex(ids).substr(0, kShort);
 }
 
 LoopRequest RequestOf(const LoopRequest& search, const std::vector<Step>& finalists,

@@ -27,7 +27,7 @@ Status CheckDevice(const RunRecord& run, const DeviceInfo& here) {
 }
 
 bool IsOfRun(const std::string& id, const std::string& run) {
-  return id == run || id.starts_with(run + "/certify-");
+  return id == run || CertifiedRun(id) == run;
 }
 
 // More is better; nullopt where nothing was measured. ln of the ratio to the bar, else of 1 / time:

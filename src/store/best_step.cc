@@ -3,22 +3,17 @@
 #include <string>
 #include <utility>
 
+#include "core/step_reference.h"
 #include "store/run_memos.h"
 
 namespace warpsmith::store {
-namespace {
-
-// What a run overruled stands with the run itself, not with the certification of its best.
-std::string RunOf(const RunRecord& run) { return run.id.substr(0, run.id.rfind("/certify-")); }
-
-}  // namespace
-
 Result<std::optional<Step>> BestStep(store::SqliteStore& store,
                                      const std::vector<RunRecord>& runs) {
   std::optional<Step> best;
   std::pair<bool, double> best_rank{false, 0};
   for (const RunRecord& run : runs) {
-    store::RunMemos memos(store, RunOf(run));
+    // What a run overruled stands with the run itself, not with the certification of its best.
+    store::RunMemos memos(store, std::string(CertifiedRun(run.id)));
     for (Step& step : TRY(store.Steps(run.id))) {
       const auto ratio = RatioToBar(step.verdict, run.protocol.modes.front());
       if (!ratio) continue;

@@ -4,8 +4,8 @@
 
 #include "agent/runs/models_by_role.h"
 #include "agent/runs/run_recording.h"
-#include "agent_run.h"
 #include "agent_world.h"
+#include "commands.h"
 #include "task/task_file.h"
 
 namespace warpsmith::cli {
@@ -146,7 +146,7 @@ TEST_F(AgentCommandTest, RefusesARecordingOfAnotherTask) {
 
 TEST(AgentModels, ASpecSaysRoleKindAndPlace) {
   const TemporaryDirectory folder = TemporaryDirectory::Create("models").value();
-  AgentOptions options;
+  agent::AgentOptions options;
   options.models = {"exchange:" + folder.path().string(),
                     "review=openai:small@http://127.0.0.1:9/v1"};
   const auto models = agent::OpenModels(options, {});
@@ -161,7 +161,7 @@ TEST(AgentModels, ASpecSaysRoleKindAndPlace) {
 
 TEST(AgentModels, RefusesWhatIsNone) {
   for (const char* text : {"gpt", "openai:", "openai:model", "sorcery=exchange:x", "telepathy:x"}) {
-    AgentOptions options;
+    agent::AgentOptions options;
     options.models = {text};
     EXPECT_EQ(agent::OpenModels(options, {}).error().code, ErrorCode::kUsage) << text;
   }
@@ -170,7 +170,7 @@ TEST(AgentModels, RefusesWhatIsNone) {
 
 TEST(AgentModels, ABudgetOfTokensNeedsALimitOfReplies) {
   const TemporaryDirectory folder = TemporaryDirectory::Create("models").value();
-  AgentOptions options;
+  agent::AgentOptions options;
   options.models = {"exchange:" + folder.path().string()};
   Budget budget;
   budget.tokens = 1000;

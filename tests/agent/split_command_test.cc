@@ -11,11 +11,11 @@
 #include "agent/split/test_split.h"
 #include "base/subprocess.h"
 #include "command_line.h"
+#include "commands.h"
 #include "core/serialize.h"
 #include "judge/torch/torch_process.h"
 #include "recorded_world.h"
 #include "task/task_file.h"
-#include "task_commands.h"
 
 namespace warpsmith::cli {
 namespace {
@@ -65,7 +65,7 @@ class SplitCommandTest : public testing::Test {
   Task Whole() const { return task::LoadTask(At("whole").string()).value().task; }
 
   TemporaryDirectory folder_ = TemporaryDirectory::Create("split").value();
-  TaskSplitOptions options_;
+  agent::TaskSplitOptions options_;
 };
 
 TEST_F(SplitCommandTest, AsksAgainUntilPartsCompose) {

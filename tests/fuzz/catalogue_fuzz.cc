@@ -5,10 +5,9 @@
 #include "fuzz.h"
 #include "gemm_library/pack.h"
 #include "hgemm/catalogue.h"
-#include "hgemm/comparison_text.h"
 #include "hgemm/cost_model.h"
 #include "hgemm/family.h"
-#include "hgemm/library_times.h"
+#include "hgemm/measurement_text.h"
 
 using namespace warpsmith;
 
@@ -34,25 +33,16 @@ void Catalogue(std::string_view text) {
 }
 
 // The whole part of what was read is written, and read again as the same.
-void ReadComparisonTable(std::string_view text) {
-  const auto read = hgemm::ParseComparison("c.csv", text);
+void ReadMeasurements(std::string_view text) {
+  const auto read = hgemm::ParseMeasurements("c.csv", text);
   if (fuzz::ValueOf(read) == nullptr) return;
   CHECK(read->whole_bytes <= text.size());
-  const auto whole = hgemm::ParseComparison("c.csv", text.substr(0, read->whole_bytes));
+  const auto whole = hgemm::ParseMeasurements("c.csv", text.substr(0, read->whole_bytes));
   CHECK(whole.ok() && hgemm::ToText(whole->table) == hgemm::ToText(read->table));
   const std::string written = hgemm::ToText(read->table);
-  const auto again = hgemm::ParseComparison("c.csv", written);
+  const auto again = hgemm::ParseMeasurements("c.csv", written);
   CHECK(again.ok() && hgemm::ToText(again->table) == written);
   CHECK(again->table.shapes.size() == read->table.shapes.size());
-}
-
-void ReadLibraryTable(std::string_view text) {
-  const auto read = hgemm::ParseLibraryTable("t.csv", text);
-  if (fuzz::ValueOf(read) == nullptr) return;
-  const std::string written = hgemm::ToText(*read);
-  const auto again = hgemm::ParseLibraryTable("t.csv", written);
-  CHECK(again.ok() && hgemm::ToText(*again) == written);
-  CHECK(again->shapes.size() == read->shapes.size());
 }
 
 // What was read predicts something positive of whatever kernel.
@@ -90,8 +80,7 @@ std::string PackOf(std::string_view text) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto [kind, rest] = fuzz::CutLine(fuzz::TextOf(data, size));
   if (kind == "catalogue") Catalogue(rest);
-  if (kind == "comparison") ReadComparisonTable(rest);
-  if (kind == "libraries") ReadLibraryTable(rest);
+  if (kind == "comparison" || kind == "libraries") ReadMeasurements(rest);
   if (kind == "model") ReadCostModel(rest);
   if (kind == "pack") Pack(rest);
   if (kind == "index") Pack(PackOf(rest));

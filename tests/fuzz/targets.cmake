@@ -43,8 +43,8 @@ set(serve_mcp_files message session)
 set(agent_models_files recorded reply_reader retry server_events)
 
 set(agent_split_files join parts reply)
-set(hgemm_files catalogue catalogue_merge catalogue_text comparison_table comparison_text
-  cost_model device_source families features library_times measured_cells mma_sync_family problem tiny_family
+set(hgemm_files catalogue catalogue_merge catalogue_text
+  cost_model device_source families features measurement_table measurement_text mma_sync_family problem table_text tiny_family
   tree_model wgmma_family wgmma_geometry wgmma_space)
 set(gemm_library_files pack)
 

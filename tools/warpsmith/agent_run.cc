@@ -1,5 +1,3 @@
-#include "agent_run.h"
-
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,15 +7,16 @@
 #include "agent/runs/beginning.h"
 #include "agent/runs/part_kernels.h"
 #include "base/display_text.h"
-#include "judging.h"
+#include "commands.h"
 #include "report/terminal.h"
 #include "search.h"
+#include "search/evaluation/judging.h"
 #include "store/run_memos.h"
 
 namespace warpsmith::cli {
 namespace {
 
-Result<agent::AgentSetting> ReplayOf(const task::LoadedTask& loaded, Machine& machine,
+Result<agent::AgentSetting> ReplayOf(const task::LoadedTask& loaded, search::Machine& machine,
                                      const std::string& recording) {
   if (machine.recorded() == nullptr) {
     return Error{ErrorCode::kConfig, "a run is replayed from a recording, not on a GPU",
@@ -33,9 +32,9 @@ Status CheckParts(const OptimizeOptions& options) {
                "give one of them"};
 }
 
-Result<agent::AgentSetting> Prepare(const OptimizeOptions& options, Machine& machine) {
+Result<agent::AgentSetting> Prepare(const OptimizeOptions& options, search::Machine& machine) {
   agent::AgentSetting setting;
-  setting.loaded = TRY(LoadJudgeable(options.task, options.workload));
+  setting.loaded = TRY(search::LoadJudgeable(options.task, options.workload));
   setting.budget = TRY(ParseBudget(options.search.budget));
   TRY(agent::CheckAsked(options.agent));
   TRY(CheckParts(options));
@@ -51,8 +50,9 @@ Result<agent::AgentSetting> Prepare(const OptimizeOptions& options, Machine& mac
 }
 
 // A run that goes on joins what it began with, whatever has become of the parts since.
-Result<std::vector<agent::PartKernel>> PartsOf(const OptimizeOptions& options, Machine& machine,
-                                               const Task& whole, const std::string& run) {
+Result<std::vector<agent::PartKernel>> PartsOf(const OptimizeOptions& options,
+                                               search::Machine& machine, const Task& whole,
+                                               const std::string& run) {
   if (options.agent.parts.empty()) return std::vector<agent::PartKernel>();
   store::SqliteStore* store = TRY(machine.store());
   const auto begun = TRY(store::RunMemos(*store, run).Find(agent::kBeginKey));
@@ -68,7 +68,7 @@ std::string WhyNot(const report::ShapeReport& report) {
          "), such as: " + LinesForTerminal(most->example);
 }
 
-Result<int> Report(const OptimizeOptions& options, Machine& machine, const std::string& run,
+Result<int> Report(const OptimizeOptions& options, search::Machine& machine, const std::string& run,
                    const std::string& command, const agent::AgentEnd& end) {
   report::RunReport report;
   report.title = end.search.report.task;
@@ -95,12 +95,12 @@ Result<int> Report(const OptimizeOptions& options, Machine& machine, const std::
 Result<int> RunAgent(const OptimizeOptions& given) {
   OptimizeOptions options = given;
   options.quiet = options.common.quiet;
-  DeviceOptions device = options.device;
+  search::DeviceOptions device = options.device;
   const std::string recording = agent::RecordingIn(options.agent);
   if (!recording.empty() && device.device == "auto" && device.gpu.empty()) {
     device.device = recording;
   }
-  Machine machine = TRY(Machine::Open(device));
+  search::Machine machine = TRY(search::Machine::Open(device));
   // Before anybody is asked: no recording knows kernels that are yet to be written.
   if (machine.recorded() != nullptr && device.device == "auto") {
     return store::NeedsGpu("judging new kernels");
@@ -116,7 +116,7 @@ Result<int> RunAgent(const OptimizeOptions& given) {
   if (!options.common.quiet) std::fprintf(stderr, "%s\n", machine.notice().c_str());
   agent::AgentSetting setting = TRY(Prepare(options, machine));
   const std::string command = setting.command;
-  const std::string run = TRY(RunName(machine, options.search, setting.loaded.task.name));
+  const std::string run = TRY(search::RunName(machine, options.search, setting.loaded.task.name));
   if (!setting.replayed.has_value()) {
     setting.beginning.parts = TRY(PartsOf(options, machine, setting.loaded.task, run));
   }

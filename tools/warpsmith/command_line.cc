@@ -10,7 +10,6 @@
 #include <tuple>
 
 #include "agent/split/confined.h"
-#include "agent_command_line.h"
 #include "argument_checks.h"
 #include "base/build_info.h"
 #include "base/caught.h"
@@ -25,11 +24,10 @@
 #include "judge/runner.h"
 #include "judge/standalone/confined.h"
 #include "judge/standalone/solo.h"
-#include "tune_defaults.h"
 
 namespace warpsmith::cli {
 
-void AddDevice(CLI::App* command, DeviceOptions& device) {
+void AddDevice(CLI::App* command, search::DeviceOptions& device) {
   command
       ->add_option("--device", device.device, "auto, local, recorded, or a .wsrec file or folder")
       ->capture_default_str();
@@ -44,28 +42,29 @@ void AddDevice(CLI::App* command, DeviceOptions& device) {
                     "run programs with all that you may do; for code that you trust");
 }
 
-void AddPace(CLI::App* command, PaceOptions& pace) {
+void AddPace(CLI::App* command, search::PaceOptions& pace) {
   command->add_option("--max-seconds", pace.max_seconds, "stop by itself after so long, resumably")
       ->check(CheckSeconds);
   command->add_option("--slice", pace.slice, "i/n: the i-th of n parts")->capture_default_str();
 }
 
-void AddDType(CLI::App* command, ProductOptions& product, const std::vector<std::string>& values) {
+void AddDType(CLI::App* command, hgemm::ProductOptions& product,
+              const std::vector<std::string>& values) {
   command->add_option("--dtype", product.dtype, "of A, B and C; sums are FP32")
       ->check(CLI::IsMember(values))
       ->capture_default_str();
 }
 
-namespace {
-
-void AddProduct(CLI::App* command, ProductOptions& product) {
+void AddProduct(CLI::App* command, hgemm::ProductOptions& product) {
   command->add_option("--layout", product.layout, "of B: NN row-major, TN column-major")
       ->check(CLI::IsMember({"NN", "TN"}))
       ->capture_default_str();
   AddDType(command, product);
 }
 
-void AddSearch(CLI::App* command, SearchOptions& search,
+namespace {
+
+void AddSearch(CLI::App* command, search::SearchOptions& search,
                const std::vector<std::string>& proposers = {"guided", "brief", "local", "random"}) {
   command->add_option("--proposer", search.proposer, "where candidates come from")
       ->check(CLI::IsMember(proposers))
@@ -97,6 +96,8 @@ void AddReportFiles(CLI::App* command, ReportFiles& files) {
       ->check(CheckOutputFile);
 }
 
+}  // namespace
+
 void AddTuneLike(CLI::App* command, TuneOptions& options) {
   AddDevice(command, options.device);
   AddPace(command, options.pace);
@@ -105,15 +106,7 @@ void AddTuneLike(CLI::App* command, TuneOptions& options) {
   AddProduct(command, options.product);
 }
 
-// How thorough a tuning is without being told depends on how many shapes there are.
-void SetTuneDefaults(CLI::App* tune, SearchOptions& search) {
-  search = UnsetTuneOptions();
-  const std::string many = "; of more than " + std::to_string(kFewShapes) + " shapes: ";
-  tune->get_option("--proposer")->default_str("guided" + many + "brief");
-  tune->get_option("--budget")->default_str("evals=160" + many + "evals=24");
-  tune->get_option("--finalists")->default_str("3" + many + "0");
-  tune->get_option("--batch")->default_str("8" + many + "4");
-}
+namespace {
 
 void AddDemo(CLI::App& app, Chosen& chosen) {
   CLI::App* command = app.add_subcommand(
@@ -131,80 +124,6 @@ void AddDemo(CLI::App& app, Chosen& chosen) {
     agent->excludes(command->get_option(tuning));
   }
   Choose(command, chosen, options, RunDemo);
-}
-
-void AddTune(CLI::App* hgemm, Chosen& chosen) {
-  CLI::App* command =
-      hgemm->add_subcommand("tune", "find the fastest correct kernel for each shape");
-  auto options = std::make_shared<TuneOptions>();
-  command->add_option("--shapes,--grid", options->shapes, "MxNxK,... or demo, paper")
-      ->capture_default_str();
-  command->add_option("--near", options->near,
-                      "begin with this catalogue's kernels of the shape and of shapes nearby; "
-                      "none; default: the shipped one's, but in a replay");
-  command->add_option("--cost-model", options->search.cost_model,
-                      "rank by this model, which tools/study/fit_model.py wrote");
-  command->add_flag("--compile-winners", options->compile_winners,
-                    "when replaying a recording, build the winners for real");
-  command->add_flag("--compare-proposers", options->compare_proposers,
-                    "compare the proposers on the recorded spaces");
-  command->add_flag("!--no-overlap", options->search.overlap,
-                    "only kernels that begin when the call ahead has ended");
-  AddTuneLike(command, *options);
-  SetTuneDefaults(command, options->search);
-  Choose(command, chosen, options, RunHgemmTune);
-}
-
-void AddVerify(CLI::App* hgemm, Chosen& chosen) {
-  CLI::App* command = hgemm->add_subcommand(
-      "verify", "is every kernel family right on every shape, on this GPU and driver");
-  auto options = std::make_shared<VerifyOptions>();
-  command->add_option("--shapes,--grid", options->shapes, "MxNxK,... or demo, paper")
-      ->capture_default_str();
-  command->add_option("--layout", options->product.layout, "NN, TN or both")
-      ->check(CLI::IsMember({"NN", "TN", "both"}))
-      ->capture_default_str();
-  AddDType(command, options->product, {"f16", "bf16", "both"});
-  command->add_option("--catalogue", options->catalogue,
-                      "the kernels of this catalogue instead: after a new driver, on another GPU");
-  command->add_option("--csv", options->csv, "write a row a kernel here, over what is there");
-  AddDevice(command, options->device);
-  AddPace(command, options->pace);
-  Choose(command, chosen, options, RunHgemmVerify);
-}
-
-void AddShow(CLI::App* hgemm, Chosen& chosen) {
-  CLI::App* command = hgemm->add_subcommand("show", "the space of a shape and what is known of it");
-  auto options = std::make_shared<ShowOptions>();
-  command->add_option("shape", options->shape, "MxNxK; none: list the recorded spaces");
-  AddProduct(command, options->product);
-  command->add_option("--catalogue", options->catalogue,
-                      "why the shape got its kernel, from here; default: the shipped one");
-  command->add_option("--top", options->top, "rows; 0: all")
-      ->check(CheckWholeNumber)
-      ->capture_default_str();
-  AddDevice(command, options->device);
-  Choose(command, chosen, options, RunHgemmShow);
-}
-
-void AddFeatures(CLI::App* hgemm, Chosen& chosen) {
-  CLI::App* command = hgemm->add_subcommand(
-      "features", "what the cost model sees of kernels: lines of stdin, as CSV on stdout");
-  auto options = std::make_shared<FeaturesOptions>();
-  AddDevice(command, options->device);
-  command->footer("A line is MxNxK, NN or TN, and the kernel: 512x512x512 TN wgmma tile_m=64");
-  Choose(command, chosen, options, RunHgemmFeatures);
-}
-
-void AddHgemm(CLI::App& app, Chosen& chosen) {
-  CLI::App* hgemm = app.add_subcommand("hgemm", "FP16 and BF16 matrix products");
-  hgemm->require_subcommand(1);
-  AddTune(hgemm, chosen);
-  AddBench(hgemm, chosen);
-  AddVerify(hgemm, chosen);
-  AddShow(hgemm, chosen);
-  AddFeatures(hgemm, chosen);
-  AddDispatch(hgemm, chosen);
 }
 
 void AddOptimize(CLI::App& app, Chosen& chosen) {
@@ -276,7 +195,7 @@ void AddCompare(CLI::App& app, Chosen& chosen) {
 
 void AddRecord(CLI::App& app, Chosen& chosen) {
   CLI::App* command = app.add_subcommand("record", "measure whole spaces into a recording");
-  auto options = std::make_shared<RecordOptions>();
+  auto options = std::make_shared<hgemm::RecordOptions>();
   command->add_option("output", options->output, "the .wsrec file to write or go on with")
       ->required();
   command->add_option("--shapes,--grid", options->shapes, "MxNxK,... or demo, paper")

@@ -34,16 +34,21 @@ void Choose(CLI::App* command, Chosen& chosen, std::shared_ptr<Options> options,
 
 inline constexpr char kTaskHelp[] = "task.toml, its folder, or hgemm:MxNxK:TN[:bf16]";
 
-void AddDevice(CLI::App* command, DeviceOptions& device);
-void AddPace(CLI::App* command, PaceOptions& pace);
-void AddDType(CLI::App* command, ProductOptions& product,
+void AddDevice(CLI::App* command, search::DeviceOptions& device);
+void AddPace(CLI::App* command, search::PaceOptions& pace);
+void AddDType(CLI::App* command, hgemm::ProductOptions& product,
               const std::vector<std::string>& values = {"f16", "bf16"});
+
+void AddProduct(CLI::App* command, hgemm::ProductOptions& product);
+void AddTuneLike(CLI::App* command, TuneOptions& options);
+
+// What the agent of `optimize` can be told.
+void AddAgent(CLI::App* command, agent::AgentOptions& agent);
 
 // Subcommands that are added from files of their own.
 void AddKnowledge(CLI::App& app, Chosen& chosen);
 void AddMcp(CLI::App& app, Chosen& chosen);
-void AddDispatch(CLI::App* hgemm, Chosen& chosen);
-void AddBench(CLI::App* hgemm, Chosen& chosen);
+void AddHgemm(CLI::App& app, Chosen& chosen);
 void AddTask(CLI::App& app, Chosen& chosen);
 void AddStore(CLI::App& app, Chosen& chosen);
 

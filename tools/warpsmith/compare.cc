@@ -5,15 +5,15 @@
 
 #include "commands.h"
 #include "judge/statistics.h"
-#include "judging.h"
+#include "search/evaluation/judging.h"
 
 namespace warpsmith::cli {
 namespace {
 
 // Two candidates met the same bar, each in a run of its own, so their ratio is the quotient of two
 // ratios to it: the logarithms' half-widths add in quadrature.
-std::optional<Comparison> Between(const JudgedCandidate& first, const JudgedCandidate& second,
-                                  Mode mode) {
+std::optional<Comparison> Between(const search::JudgedCandidate& first,
+                                  const search::JudgedCandidate& second, Mode mode) {
   const ModeTiming* a = FindTiming(first.verdict(), mode);
   const ModeTiming* b = FindTiming(second.verdict(), mode);
   if (a == nullptr || b == nullptr || a->comparisons.empty() || b->comparisons.empty()) {
@@ -44,23 +44,24 @@ Result<task::NamedCandidate> LoadOne(const std::string& path) {
   return std::move(candidates.front());
 }
 
-Result<JudgedCandidate> JudgeOne(Machine& machine, const task::LoadedTask& loaded,
-                                 const task::NamedCandidate& candidate) {
+Result<search::JudgedCandidate> JudgeOne(search::Machine& machine, const task::LoadedTask& loaded,
+                                         const task::NamedCandidate& candidate) {
   search::SessionOptions options;
   options.keeps_verdicts = true;
-  auto judged = TRY(JudgeCandidates(machine, loaded, Protocol::Certified(), {candidate}, options));
+  auto judged =
+      TRY(search::JudgeCandidates(machine, loaded, Protocol::Certified(), {candidate}, options));
   return std::move(judged.front());
 }
 
 }  // namespace
 
 Result<int> RunCompare(const CompareOptions& options) {
-  const task::LoadedTask loaded = TRY(LoadJudgeable(options.task, options.workload));
+  const task::LoadedTask loaded = TRY(search::LoadJudgeable(options.task, options.workload));
   const auto candidates = std::array{TRY(LoadOne(options.first)), TRY(LoadOne(options.second))};
-  Machine machine = TRY(Machine::Open(options.device));
+  search::Machine machine = TRY(search::Machine::Open(options.device));
   if (!options.common.quiet) std::fprintf(stderr, "%s\n", machine.notice().c_str());
-  const JudgedCandidate first = TRY(JudgeOne(machine, loaded, candidates[0]));
-  const JudgedCandidate second = TRY(JudgeOne(machine, loaded, candidates[1]));
+  const search::JudgedCandidate first = TRY(JudgeOne(machine, loaded, candidates[0]));
+  const search::JudgedCandidate second = TRY(JudgeOne(machine, loaded, candidates[1]));
   nlohmann::json rows = nlohmann::json::array();
   bool slower = false;
   std::vector<Mode> modes = {Mode::kWall};  // of programs, and beside PyTorch
@@ -81,16 +82,10 @@ Result<int> RunCompare(const CompareOptions& options) {
     }
   }
   if (options.common.json) {
-    std::printf("%s\n", nlohmann::json({{"schema", "warpsmith.comparison"},
-                                        {"version", 1},
-                                        {"first", first.name},
-                                        {"second", second.name},
-                                        {"modes", rows}})
-                            .dump(1, ' ', false, nlohmann::json::error_handler_t::replace)
-                            .c_str());
+    PrintDocument("comparison", {{"first", first.name}, {"second", second.name}, {"modes", rows}});
   }
   if (rows.empty()) {
-    for (const JudgedCandidate* one : {&first, &second}) {
+    for (const search::JudgedCandidate* one : {&first, &second}) {
       std::fprintf(stderr, "%s: %s\n", one->name.c_str(), Describe(one->verdict().outcome).c_str());
     }
     return 1;

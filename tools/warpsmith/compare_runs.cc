@@ -1,102 +1,17 @@
-#include "compare_runs.h"
-
 #include <unistd.h>
 
-#include <algorithm>
 #include <cstdio>
-#include <nlohmann/json.hpp>
 
-#include "base/build_info.h"
 #include "base/file.h"
-#include "base/json_reader.h"
-#include "machine.h"
+#include "commands.h"
 #include "report/comparison_report.h"
 #include "report/report_json.h"
 #include "report/terminal.h"
-#include "search.h"
-#include "store/run_memos.h"
+#include "search/machine/machine.h"
+#include "search/tuning/stored_runs.h"
 
 namespace warpsmith::cli {
 namespace {
-
-constexpr std::string_view kCertification = "/certify-";
-
-bool IsCertification(const std::string& id) { return id.find(kCertification) != std::string::npos; }
-
-// What the agent, or a coding agent's server, kept of a step. A memo of another form says nothing.
-report::StepNotes NotesIn(const std::string& memo) {
-  report::StepNotes notes;
-  const auto json = ParseJson("a step's memo", memo);
-  if (!json.ok()) return notes;
-  const JsonReader root("a step's memo", *json);
-  const auto text = [&](const char* field) {
-    const auto value = root.At(field).String();
-    return value.ok() ? *value : std::string();
-  };
-  notes.state = text("state");
-  notes.technique = text("technique");
-  notes.previous = text("previous");
-  const auto gain = root.At("log_gain").Number();
-  if (gain.ok()) notes.log_gain = *gain;
-  return notes;
-}
-
-Result<report::RunSteps> StepsOf(store::SqliteStore& store, const RunRecord& run,
-                                 const std::vector<RunRecord>& all) {
-  report::RunSteps steps;
-  steps.record = run;
-  steps.steps = TRY(store.Steps(run.id));
-  store::RunMemos memos(store, run.id);
-  for (const Step& step : steps.steps) {
-    const auto memo = TRY(memos.Find(store::StepKey(step.index)));
-    if (memo) steps.notes[step.index] = NotesIn(*memo);
-  }
-  for (const RunRecord& other : all) {
-    if (!other.id.starts_with(run.id + std::string(kCertification))) continue;
-    for (Step& step : TRY(store.Steps(other.id))) steps.certified.push_back(std::move(step));
-  }
-  TRY(Overrule(store, run.id, steps.steps));
-  TRY(Overrule(store, run.id, steps.certified));
-  return steps;
-}
-
-Result<report::SideRuns> SideOf(store::SqliteStore& store, const std::string& name,
-                                const std::vector<RunRecord>& all) {
-  report::SideRuns side;
-  side.name = name;
-  for (const RunRecord& run : all) {
-    const bool is_of_it = run.id == name || run.id.starts_with(name + "/");
-    if (!is_of_it || IsCertification(run.id)) continue;
-    side.runs.push_back(TRY(StepsOf(store, run, all)));
-  }
-  if (side.runs.empty()) {
-    return Error{ErrorCode::kNoInput, "no run named '" + name + "'",
-                 "'warpsmith report' lists the runs"};
-  }
-  return side;
-}
-
-// Of the first side; that all are of one device is for the reader to see.
-report::Origin OriginOfSides(const std::vector<report::SideRuns>& sides) {
-  report::Origin origin;
-  for (const report::SideRuns& side : sides) {
-    for (const report::RunSteps& run : side.runs) {
-      const DeviceInfo& device = run.record.device;
-      if (origin.device.find(device.name) == std::string::npos) {
-        origin.device += (origin.device.empty() ? "" : " and ") + device.name;
-      }
-      origin.driver = device.driver;
-      if (device.origin != "local") origin.recording = device.origin;
-      for (const Step& step : run.steps) {
-        const Evidence& evidence = step.verdict.evidence;
-        origin.date = std::max(origin.date, evidence.date);
-        if (!evidence.toolchain.empty()) origin.toolkit = evidence.toolchain;
-      }
-    }
-  }
-  origin.program = "warpsmith " + std::string(build_info::Version());
-  return origin;
-}
 
 Status Publish(const report::RunComparison& comparison, const ReportFiles& files, bool json) {
   if (!files.html.empty()) TRY(WriteFileAtomic(files.html, report::ToHtml(comparison)));
@@ -117,15 +32,16 @@ Result<int> CompareStoredRuns(const ReportOptions& options) {
     return Error{ErrorCode::kUsage, "--compare needs the names of runs",
                  "warpsmith report --compare FRESH WARM"};
   }
-  const auto store = TRY(OpenExistingStore(options.device.store));
+  const auto store = TRY(search::OpenExistingStore(options.device.store));
   const std::vector<RunRecord> all = TRY(store->Runs());
   std::vector<report::SideRuns> sides;
-  for (const std::string& name : options.runs) sides.push_back(TRY(SideOf(*store, name, all)));
+  for (const std::string& name : options.runs)
+    sides.push_back(TRY(search::SideOf(*store, name, all)));
   report::RunComparison comparison = report::CompareRuns(sides);
   for (const std::string& name : options.runs) {
     comparison.title += (comparison.title.empty() ? "" : " | ") + name;
   }
-  comparison.origin = OriginOfSides(sides);
+  comparison.origin = search::OriginOfSides(sides);
   TRY(Publish(comparison, options.files, options.common.json));
   return 0;
 }

@@ -12,7 +12,6 @@
 #include "commands.h"
 #include "report/terminal.h"
 #include "search.h"
-#include "winners.h"
 
 namespace warpsmith::cli {
 namespace {
@@ -26,7 +25,7 @@ Error NoRun(const std::string& message) {
 }
 
 // Where the agent's runs are: what --device names, else the folder that comes with the program.
-Result<std::filesystem::path> PlaceOf(const DeviceOptions& device) {
+Result<std::filesystem::path> PlaceOf(const search::DeviceOptions& device) {
   if (device.device == "local") {
     return Error{ErrorCode::kConfig,
                  "demo --agent replays what was recorded, --device local measures",
@@ -72,7 +71,7 @@ class AgentDemo {
     }
     report::RunReport report;
     report.title = "The agent's recorded runs";
-    for (const SearchEnd& end : ends_) report.shapes.push_back(end.report);
+    for (const search::SearchEnd& end : ends_) report.shapes.push_back(end.report);
     report.origin = OriginOf(*machine_, ends_, kCommand);
     report.origin.recording = place_.string();
     TRY(Publish(report, demo_.files, demo_.common.json));
@@ -97,7 +96,7 @@ class AgentDemo {
   // One report speaks of one kind of device.
   Status Open(const std::filesystem::path& file) {
     options_.device.device = file.string();
-    Machine machine = TRY(Machine::Open(options_.device));
+    search::Machine machine = TRY(search::Machine::Open(options_.device));
     if (machine_.has_value() && machine.info().name != machine_->info().name) {
       return Error{ErrorCode::kConfig,
                    file.string() + " was measured on " + machine.info().name +
@@ -105,12 +104,12 @@ class AgentDemo {
                    "replay one device's recordings at a time: --device FILE.wsrec"};
     }
     machine_ = std::move(machine);
-    if (prefix_.empty()) prefix_ = TRY(RunName(*machine_, options_.search, "demo"));
+    if (prefix_.empty()) prefix_ = TRY(search::RunName(*machine_, options_.search, "demo"));
     if (!demo_.common.quiet) std::fprintf(stderr, "%s\n", machine_->notice().c_str());
     return {};
   }
 
-  Result<SearchEnd> Replay(agent::RecordedRun recorded, const std::string& run) {
+  Result<search::SearchEnd> Replay(agent::RecordedRun recorded, const std::string& run) {
     agent::AgentSetting setting = TRY(agent::ToReplay(std::move(recorded)));
     setting.command = kCommand;
     report::ProgressLine line(stderr, report::StyleOf(STDERR_FILENO), report::Lines::kStaying);
@@ -122,9 +121,9 @@ class AgentDemo {
   const DemoOptions& demo_;
   const std::filesystem::path place_;
   OptimizeOptions options_;
-  std::optional<Machine> machine_;  // of the recording that is replayed
-  std::string prefix_;              // of the runs' names in the store
-  std::vector<SearchEnd> ends_;
+  std::optional<search::Machine> machine_;  // of the recording that is replayed
+  std::string prefix_;                      // of the runs' names in the store
+  std::vector<search::SearchEnd> ends_;
   bool stopped_ = false;
 };
 

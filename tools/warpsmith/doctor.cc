@@ -11,8 +11,8 @@
 #include "cuda/driver.h"
 #include "cuda/library.h"
 #include "cuda/nvml.h"
-#include "machine.h"
 #include "sandbox/sandbox.h"
+#include "search/machine/machine.h"
 
 namespace warpsmith::cli {
 namespace {
@@ -75,7 +75,7 @@ Result<std::string> SandboxLine() {
                "docs/sandbox.md says what each level stops and how to get the next one"};
 }
 
-Result<std::string> RecordingsLine() { return TRY(ShippedRecordings()).string(); }
+Result<std::string> RecordingsLine() { return TRY(search::ShippedRecordings()).string(); }
 
 std::vector<Prerequisite> InspectMachine() {
   return {
@@ -91,7 +91,7 @@ std::vector<Prerequisite> InspectMachine() {
   };
 }
 
-nlohmann::json ToJson(const std::vector<Prerequisite>& findings) {
+void PrintJson(const std::vector<Prerequisite>& findings) {
   nlohmann::json rows = nlohmann::json::array();
   for (const Prerequisite& finding : findings) {
     rows.push_back({{"name", finding.name},
@@ -100,10 +100,7 @@ nlohmann::json ToJson(const std::vector<Prerequisite>& findings) {
                     {"needed_for", finding.needed_for},
                     {"fix", finding.fix}});
   }
-  return {{"schema", "warpsmith.doctor"},
-          {"version", 1},
-          {"warpsmith", build_info::Version()},
-          {"findings", rows}};
+  PrintDocument("doctor", {{"warpsmith", build_info::Version()}, {"findings", rows}});
 }
 
 }  // namespace
@@ -111,7 +108,7 @@ nlohmann::json ToJson(const std::vector<Prerequisite>& findings) {
 Result<int> RunDoctor(const DoctorOptions& options) {
   const std::vector<Prerequisite> findings = InspectMachine();
   if (options.common.json) {
-    std::printf("%s\n", ToJson(findings).dump(2).c_str());
+    PrintJson(findings);
     return 0;
   }
   std::printf("warpsmith %s (%s)\n", std::string(build_info::Version()).c_str(),

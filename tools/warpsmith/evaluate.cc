@@ -9,22 +9,21 @@
 #include "base/json_reader.h"
 #include "commands.h"
 #include "core/serialize.h"
-#include "evaluate_many.h"
-#include "judging.h"
 #include "reproducing.h"
+#include "search/evaluation/judging.h"
 
 namespace warpsmith::cli {
 namespace {
 
-nlohmann::json ToJson(const std::vector<JudgedCandidate>& judged) {
+nlohmann::json FieldsOf(const std::vector<search::JudgedCandidate>& judged) {
   nlohmann::json rows = nlohmann::json::array();
-  for (const JudgedCandidate& one : judged) {
+  for (const search::JudgedCandidate& one : judged) {
     rows.push_back({{"candidate", one.name},
                     {"id", CandidateId(one.judged.step.candidate)},
                     {"key", one.judged.key},
                     {"verdict", warpsmith::ToJson(one.verdict())}});
   }
-  return {{"schema", "warpsmith.evaluation"}, {"version", 1}, {"verdicts", rows}};
+  return {{"verdicts", rows}};
 }
 
 // "; GPU busy 8.1 us, 2.3x": of the baseline, where both were traced.
@@ -71,7 +70,7 @@ void PrintBias(const Correctness& correctness) {
               bias.allowed > 0 ? fmt::format("; allowed {:.4f}", bias.allowed).c_str() : "");
 }
 
-void Print(const JudgedCandidate& judged) {
+void Print(const search::JudgedCandidate& judged) {
   const Outcome& outcome = judged.verdict().outcome;
   std::printf("%s: %s\n", LinesForTerminal(judged.name).c_str(), Describe(outcome).c_str());
   if (const auto* passed = std::get_if<Passed>(&outcome)) {
@@ -105,8 +104,8 @@ bool Slower(const Outcome& outcome) {
   return false;
 }
 
-int StatusOf(const std::vector<JudgedCandidate>& judged, const std::string& fail_on) {
-  for (const JudgedCandidate& one : judged) {
+int StatusOf(const std::vector<search::JudgedCandidate>& judged, const std::string& fail_on) {
+  for (const search::JudgedCandidate& one : judged) {
     const Outcome& outcome = one.verdict().outcome;
     if (fail_on == "never") return 0;
     if (!std::holds_alternative<Passed>(outcome)) return 1;
@@ -116,20 +115,18 @@ int StatusOf(const std::vector<JudgedCandidate>& judged, const std::string& fail
 }
 
 // One candidate's files go into the folder itself, several candidates' into one each below it.
-Status Reproduce(Machine& machine, const task::LoadedTask& loaded,
-                 const std::vector<JudgedCandidate>& judged, const std::filesystem::path& folder) {
+Status Reproduce(search::Machine& machine, const task::LoadedTask& loaded,
+                 const std::vector<search::JudgedCandidate>& judged,
+                 const std::filesystem::path& folder) {
   if (judged.size() == 1) return TryReproduction(machine, loaded, judged.front(), folder);
-  for (const JudgedCandidate& one : judged) {
+  for (const search::JudgedCandidate& one : judged) {
     const std::string name = ReproductionName(loaded.task.name, loaded.workload.name, one);
     TRY(TryReproduction(machine, loaded, one, folder / name));
   }
   return {};
 }
 
-// A path is a name in whatever bytes the file system has.
-constexpr auto kReplace = nlohmann::json::error_handler_t::replace;
-
-Result<std::vector<JudgedCandidate>> JudgeLine(Machine& machine, const task::LoadedTask& loaded,
+Result<std::vector<search::JudgedCandidate>> JudgeLine(search::Machine& machine, const task::LoadedTask& loaded,
                                                const EvaluateOptions& options,
                                                const std::string& line) {
   const nlohmann::json json = TRY(ParseJson("stdin", line));
@@ -137,17 +134,17 @@ Result<std::vector<JudgedCandidate>> JudgeLine(Machine& machine, const task::Loa
   for (const JsonReader& path : TRY(JsonReader("stdin", json).Items())) {
     paths.push_back(TRY(path.String()));
   }
-  return JudgeCandidates(machine, loaded, ProtocolOf(options), TRY(task::LoadCandidates(paths)));
+  return search::JudgeCandidates(machine, loaded, ProtocolOf(options), TRY(task::LoadCandidates(paths)));
 }
 
 // One process for as many candidates as somebody has: what the device needs is made ready once.
 // Each line of stdin is answered by one line, an error's too.
-Result<int> JudgeStream(Machine& machine, const task::LoadedTask& loaded,
+Result<int> JudgeStream(search::Machine& machine, const task::LoadedTask& loaded,
                         const EvaluateOptions& options) {
   for (std::string line; !Interrupted() && std::getline(std::cin, line);) {
     const auto judged = JudgeLine(machine, loaded, options, line);
     const std::string answer =
-        judged.ok() ? ToJson(*judged).dump(-1, ' ', false, kReplace) : ErrorJson(judged.error());
+        judged.ok() ? Document("evaluation", FieldsOf(*judged), -1) : ErrorJson(judged.error());
     std::printf("%s\n", answer.c_str());
     if (std::fflush(stdout) != 0) break;  // whoever asked is gone; told at the end
   }
@@ -156,7 +153,7 @@ Result<int> JudgeStream(Machine& machine, const task::LoadedTask& loaded,
 
 // What would be passed over in silence is said.
 Status CheckTogether(const EvaluateOptions& options) {
-  const PaceOptions usual;
+  const search::PaceOptions usual;
   const bool many = !options.many.empty();
   const bool one = !options.task.empty() || !options.candidates.empty();
   const bool paced =
@@ -186,18 +183,18 @@ Protocol ProtocolOf(const EvaluateOptions& options) {
 Result<int> RunEvaluate(const EvaluateOptions& options) {
   TRY(CheckTogether(options));
   if (!options.many.empty()) return RunEvaluateMany(options);
-  const task::LoadedTask loaded = TRY(LoadJudgeable(options.task, options.workload));
+  const task::LoadedTask loaded = TRY(search::LoadJudgeable(options.task, options.workload));
   const auto candidates = TRY(task::LoadCandidates(options.candidates));
-  Machine machine = TRY(Machine::Open(options.device));
+  search::Machine machine = TRY(search::Machine::Open(options.device));
   if (!options.common.quiet) std::fprintf(stderr, "%s\n", machine.notice().c_str());
   if (options.stream) return JudgeStream(machine, loaded, options);
-  const std::vector<JudgedCandidate> judged =
-      TRY(JudgeCandidates(machine, loaded, ProtocolOf(options), candidates));
+  const std::vector<search::JudgedCandidate> judged =
+      TRY(search::JudgeCandidates(machine, loaded, ProtocolOf(options), candidates));
   if (!options.reproduce.empty()) TRY(Reproduce(machine, loaded, judged, options.reproduce));
   if (options.common.json) {
-    std::printf("%s\n", ToJson(judged).dump(1, ' ', false, kReplace).c_str());
+    PrintDocument("evaluation", FieldsOf(judged));
   } else {
-    for (const JudgedCandidate& one : judged) Print(one);
+    for (const search::JudgedCandidate& one : judged) Print(one);
   }
   return StatusOf(judged, options.fail_on);
 }

@@ -4,7 +4,8 @@
 #include "base/file.h"
 #include "commands.h"
 #include "core/serialize.h"
-#include "machine.h"
+#include "core/step_reference.h"
+#include "search/machine/machine.h"
 #include "store/best_step.h"
 
 namespace warpsmith::cli {
@@ -15,7 +16,7 @@ Result<Step> BestOf(store::SqliteStore& store, const std::string& wanted) {
   std::string below;  // a run of one shape, where the name is of a whole tuning
   for (const RunRecord& run : TRY(store.Runs())) {
     if (below.empty() && run.id.starts_with(wanted + "/")) below = "; there is '" + run.id + "'";
-    if (run.id == wanted || run.id.starts_with(wanted + "/certify-")) known.push_back(run);
+    if (run.id == wanted || CertifiedRun(run.id) == wanted) known.push_back(run);
   }
   if (known.empty()) {
     return Error{ErrorCode::kNoInput, "no run named '" + wanted + "'" + below,
@@ -32,7 +33,7 @@ Result<Step> BestOf(store::SqliteStore& store, const std::string& wanted) {
 }  // namespace
 
 Result<int> RunExport(const ExportOptions& options) {
-  const auto store = TRY(OpenExistingStore(options.device.store));
+  const auto store = TRY(search::OpenExistingStore(options.device.store));
   const Step best = TRY(BestOf(*store, options.run));
   const std::filesystem::path folder = options.output;
   std::error_code none;
@@ -52,12 +53,9 @@ Result<int> RunExport(const ExportOptions& options) {
   TRY(WriteFileAtomic(folder / "candidate.json", candidate.dump(1) + "\n"));
   TRY(WriteFileAtomic(folder / "verdict.json", ToJson(best.verdict).dump(1) + "\n"));
   if (options.common.json) {
-    const nlohmann::json document = {{"schema", "warpsmith.export"},
-                                     {"version", 1},
-                                     {"folder", options.output},
-                                     {"candidate", CandidateId(best.candidate)},
-                                     {"verdict", Describe(best.verdict.outcome)}};
-    std::printf("%s\n", document.dump(1).c_str());
+    PrintDocument("export", {{"folder", options.output},
+                             {"candidate", CandidateId(best.candidate)},
+                             {"verdict", Describe(best.verdict.outcome)}});
     return 0;
   }
   std::printf("%s: %zu sources, plan.json, candidate.json, verdict.json\n%s\n",

@@ -6,7 +6,7 @@
 #include "commands.h"
 #include "hgemm/catalogue.h"
 #include "hgemm/features.h"
-#include "machine.h"
+#include "search/machine/machine.h"
 #include "task/hgemm_task.h"
 
 namespace warpsmith::cli {
@@ -39,7 +39,7 @@ Status PrintFeatures(const std::string& line, const hgemm::Target& target) {
 }  // namespace
 
 Result<int> RunHgemmFeatures(const FeaturesOptions& options) {
-  Machine machine = TRY(Machine::Open(options.device));
+  search::Machine machine = TRY(search::Machine::Open(options.device));
   const hgemm::Target target = hgemm::TargetOf(machine.info());
   std::string head;
   for (const std::string& name : hgemm::FeatureNames()) head += (head.empty() ? "" : ",") + name;

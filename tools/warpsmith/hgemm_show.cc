@@ -4,69 +4,29 @@
 #include <optional>
 
 #include "base/display_text.h"
-#include "catalogue.h"
 #include "commands.h"
 #include "core/serialize.h"
-#include "hgemm_products.h"
+#include "hgemm/bench/catalogues.h"
+#include "hgemm/bench/known_points.h"
+#include "hgemm/bench/options.h"
 #include "search.h"
 #include "task/hgemm_task.h"
 
 namespace warpsmith::cli {
 namespace {
 
-struct Known {
-  Point point;
-  double predicted_us = 0;
-  std::optional<double> measured_us, ratio;
-  std::string outcome;  // empty: not measured
-};
-
-// What the recording or the store knows of each point under the search's protocol.
-Result<std::vector<Known>> Look(Machine& machine, const SearchJob& job) {
-  store::SqliteStore* store = TRY(machine.store());
-  std::vector<Known> rows;
-  for (const Point& point : job.space.points()) {
-    Known row{point, job.model(point), {}, {}, ""};
-    const std::string key =
-        MeasurementKey(TRY(job.make(point)), job.task, job.workload, SearchProtocol());
-    std::optional<Completed> found;
-    if (machine.recorded() != nullptr) {
-      if (machine.recorded()->Has(key)) found = TRY(machine.recorded()->LookUp(key));
-    } else {
-      found = TRY(store->FindVerdict(key, machine.info().uuid));
-    }
-    if (found) {
-      row.outcome = OutcomeName(found->verdict.outcome);
-      row.ratio = RatioToBar(found->verdict, Mode::kDeviceHot);
-      if (const ModeTiming* timing = FindTiming(found->verdict, Mode::kDeviceHot)) {
-        row.measured_us = timing->candidate.median_us;
-      }
-    }
-    rows.push_back(std::move(row));
-  }
-  return rows;
-}
-
-// Measured ones first, fastest first; then by prediction.
-bool Before(const Known& a, const Known& b) {
-  const auto rank = [](const Known& row) {
-    return std::pair(!row.measured_us, row.measured_us.value_or(row.predicted_us));
-  };
-  return rank(a) < rank(b);
-}
-
 // The catalogue's row of the shape, of any device; nullopt: it has none.
 Result<std::optional<hgemm::CatalogueRow>> CatalogueRowOf(const ShowOptions& options,
                                                           const task::HgemmShape& shape) {
   std::optional<hgemm::Catalogue> catalogue;
   if (options.catalogue.empty()) {
-    catalogue = TRY(ShippedCatalogue());
+    catalogue = TRY(hgemm::ShippedCatalogue());
   } else {
-    catalogue = TRY(ReadCatalogue(options.catalogue));
+    catalogue = TRY(hgemm::ReadCatalogue(options.catalogue));
   }
   if (!catalogue) return std::optional<hgemm::CatalogueRow>();
-  const hgemm::CatalogueRow* row =
-      hgemm::Find(*catalogue, ProblemOf(TaskOf(options.product), task::HgemmWorkload(shape)));
+  const hgemm::CatalogueRow* row = hgemm::Find(
+      *catalogue, search::ProblemOf(hgemm::TaskOf(options.product), task::HgemmWorkload(shape)));
   return row == nullptr ? std::optional<hgemm::CatalogueRow>() : std::optional(*row);
 }
 
@@ -89,9 +49,10 @@ nlohmann::json ToJson(const hgemm::CatalogueRow& row) {
           {"level", row.level},         {"date", row.date}};
 }
 
-nlohmann::json ToJson(const std::string& space, const std::vector<Known>& rows) {
+void PrintSpace(const std::string& space, const std::vector<hgemm::KnownPoint>& rows,
+                const std::optional<hgemm::CatalogueRow>& chosen) {
   nlohmann::json list = nlohmann::json::array();
-  for (const Known& row : rows) {
+  for (const hgemm::KnownPoint& row : rows) {
     nlohmann::json entry = {{"point", warpsmith::ToJson(row.point)},
                             {"predicted_us", row.predicted_us},
                             {"outcome", row.outcome}};
@@ -99,16 +60,12 @@ nlohmann::json ToJson(const std::string& space, const std::vector<Known>& rows) 
     if (row.ratio) entry["ratio"] = *row.ratio;
     list.push_back(std::move(entry));
   }
-  return {{"schema", "warpsmith.space"}, {"version", 1}, {"space", space}, {"points", list}};
-}
-
-nlohmann::json WithChoice(nlohmann::json document,
-                          const std::optional<hgemm::CatalogueRow>& chosen) {
+  nlohmann::json document = {{"space", space}, {"points", list}};
   if (chosen) document["catalogue"] = ToJson(*chosen);
-  return document;
+  PrintDocument("space", std::move(document));
 }
 
-Result<int> ListSpaces(Machine& machine, bool json) {
+Result<int> ListSpaces(search::Machine& machine, bool json) {
   if (machine.recorded() == nullptr) {
     return Error{ErrorCode::kUsage, "no shape was given, and a GPU has a space for every shape",
                  "write one, as in 512x4096x1024, or list a recording with --device recorded"};
@@ -129,12 +86,7 @@ Result<int> ListSpaces(Machine& machine, bool json) {
     }
   }
   if (json) {
-    std::printf("%s\n", nlohmann::json({{"schema", "warpsmith.spaces"},
-                                        {"version", 1},
-                                        {"origin", machine.info().origin},
-                                        {"spaces", rows}})
-                            .dump(1)
-                            .c_str());
+    PrintDocument("spaces", {{"origin", machine.info().origin}, {"spaces", rows}});
   }
   return 0;
 }
@@ -143,37 +95,35 @@ Result<int> ListSpaces(Machine& machine, bool json) {
 
 Result<int> RunHgemmShow(const ShowOptions& options) {
   if (options.shape.empty()) {
-    Machine machine = TRY(Machine::Open(options.device));
+    search::Machine machine = TRY(search::Machine::Open(options.device));
     return ListSpaces(machine, options.common.json);
   }
   const task::HgemmShape shape = TRY(task::ParseHgemmShape(options.shape));
   const std::optional<hgemm::CatalogueRow> chosen = TRY(CatalogueRowOf(options, shape));
-  Machine machine = TRY(Machine::Open(options.device));
-  auto search = HgemmSearch(machine, TaskOf(options.product), task::HgemmWorkload(shape));
+  search::Machine machine = TRY(search::Machine::Open(options.device));
+  auto search =
+      search::HgemmSearch(machine, hgemm::TaskOf(options.product), task::HgemmWorkload(shape));
   if (chosen && !options.common.json) {
     std::printf("%s\n", LinesForTerminal(hgemm::Explain(*chosen)).c_str());
   }
   // A shape of the catalogue need not have been recorded.
   if (!search.ok() && chosen && search.error().code == ErrorCode::kNotRecorded) {
-    if (options.common.json) {
-      std::printf("%s\n", WithChoice(ToJson("", {}), chosen).dump(1).c_str());
-    }
+    if (options.common.json) PrintSpace("", {}, chosen);
     return 0;
   }
-  const SearchJob job = TRY(std::move(search));
-  std::vector<Known> rows = TRY(Look(machine, job));
-  const auto measured = std::count_if(rows.begin(), rows.end(),
-                                      [](const Known& row) { return !row.outcome.empty(); });
-  std::stable_sort(rows.begin(), rows.end(), Before);
+  const search::SearchJob job = TRY(std::move(search));
+  std::vector<hgemm::KnownPoint> rows = TRY(hgemm::KnownPoints(machine, job));
+  const auto measured = std::count_if(
+      rows.begin(), rows.end(), [](const hgemm::KnownPoint& row) { return !row.outcome.empty(); });
   if (options.top > 0 && rows.size() > static_cast<size_t>(options.top)) rows.resize(options.top);
   if (options.common.json) {
-    std::printf("%s\n", WithChoice(ToJson(job.space.name(), rows), chosen).dump(1).c_str());
+    PrintSpace(job.space.name(), rows, chosen);
     return 0;
   }
   std::printf("%s: %zu configurations, %ld measured\n%s\n\n", job.space.name().c_str(),
               job.space.size(), static_cast<long>(measured), machine.notice().c_str());
   std::printf("%10s %10s %7s  %-10s %s\n", "predicted", "measured", "ratio", "verdict", "point");
-  for (const Known& row : rows) {
+  for (const hgemm::KnownPoint& row : rows) {
     std::printf("%8.2fus ", row.predicted_us);
     row.measured_us ? std::printf("%8.2fus ", *row.measured_us) : std::printf("%10s ", "-");
     row.ratio ? std::printf("%6.3fx ", *row.ratio) : std::printf("%7s ", "-");

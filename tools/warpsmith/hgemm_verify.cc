@@ -1,232 +1,78 @@
-#include <unistd.h>
-
-#include <algorithm>
+// What judges many kernels: `hgemm verify`, `hgemm audit` and `record`.
 #include <cstdio>
-#include <fstream>
-#include <optional>
-#include <set>
-#include <thread>
+#include <nlohmann/json.hpp>
 
-#include "base/clock.h"
 #include "base/interrupt.h"
-#include "call_time.h"
-#include "catalogue.h"
 #include "commands.h"
-#include "core/provenance.h"
-#include "hgemm/cost_model.h"
-#include "hgemm/family.h"
-#include "hgemm_products.h"
-#include "machine.h"
-#include "report/progress_line.h"
-#include "report/terminal.h"
-#include "search/session.h"
+#include "hgemm/bench/audit.h"
+#include "hgemm/bench/catalogues.h"
+#include "hgemm/bench/record.h"
+#include "hgemm/bench/verify.h"
+#include "search.h"
 #include "search/slice.h"
-#include "task/hgemm_task.h"
 
 namespace warpsmith::cli {
-namespace {
 
-// Correctness needs one batch; the time it takes comes along.
-Protocol OneBatch() {
-  Protocol protocol = Protocol::Screened();
-  protocol.rounds = protocol.max_rounds = protocol.samples_per_round = 1;
-  protocol.step_timeout_ms = 30'000;
-  return protocol;
+Result<int> RunHgemmVerify(const hgemm::VerifyOptions& options) {
+  const hgemm::Verified verified = TRY(hgemm::Verify(options));
+  std::printf("%ld of %zu kernels judged on %zu shapes: %ld passed, %ld failed\n",
+              static_cast<long>(verified.judged), verified.kernels, verified.shapes,
+              static_cast<long>(verified.judged - verified.failed),
+              static_cast<long>(verified.failed));
+  if (Interrupted()) return Describe(ErrorCode::kInterrupted).exit_status;
+  return verified.failed > 0 ? 1 : 0;
 }
 
-struct VerifyOne {
-  hgemm::Problem problem;
-  Point point;
-  Job job;
-};
-
-VerifyOne CheckOf(const hgemm::Problem& problem, const Point& point, Candidate candidate) {
-  VerifyOne check{problem, point, {}};
-  check.job.task = task::HgemmTask(hgemm::LayoutText(problem.layout), problem.dtype);
-  check.job.task.baselines.clear();
-  check.job.workload = task::HgemmWorkload({problem.m, problem.n, problem.k});
-  check.job.candidate = std::move(candidate);
-  check.job.protocol = OneBatch();
-  check.job.key =
-      MeasurementKey(check.job.candidate, check.job.task, check.job.workload, check.job.protocol);
-  return check;
-}
-
-// The configuration of each family that the model likes best.
-std::vector<VerifyOne> ChecksOf(const hgemm::Problem& problem, const hgemm::Target& target) {
-  std::vector<VerifyOne> checks;
-  for (const hgemm::Family& family : hgemm::Families()) {
-    std::optional<Point> best;
-    double best_us = 0;
-    for (Config& config : family.configs(problem, target)) {
-      Point point{std::string(family.name), std::move(config)};
-      const double us = hgemm::PredictUs(problem, target, point);
-      if (best && us >= best_us) continue;
-      best = std::move(point);
-      best_us = us;
-    }
-    if (!best) continue;
-    checks.push_back(CheckOf(problem, *best, family.make(problem, best->config)));
-  }
-  return checks;
-}
-
-// The kernels that a catalogue chose, as this program makes them.
-Result<std::vector<VerifyOne>> CatalogueChecks(const std::string& path,
-                                               const search::Slice& slice) {
-  const hgemm::Catalogue catalogue = TRY(ReadCatalogue(path));
-  std::vector<hgemm::CatalogueRow> rows;
-  for (const hgemm::CatalogueRow& row : catalogue.rows) {
-    if (row.choice == hgemm::Choice::kKernel) rows.push_back(row);
-  }
-  std::vector<VerifyOne> checks;
-  for (const hgemm::CatalogueRow& row : search::TakeSlice(slice, rows)) {
-    checks.push_back(
-        CheckOf(row.problem, row.kernel, TRY(hgemm::MakeCandidate(row.problem, row.kernel))));
-  }
-  return checks;
-}
-
-std::vector<hgemm::Problem> ProblemsOf(const std::vector<task::HgemmShape>& shapes,
-                                       const ProductOptions& product) {
-  std::vector<hgemm::Problem> problems;
-  for (const task::HgemmShape& shape : shapes) {
-    for (const char* layout : {"NN", "TN"}) {
-      if (product.layout != "both" && product.layout != layout) continue;
-      for (const char* dtype : {"f16", "bf16"}) {
-        if (product.dtype != "both" && product.dtype != dtype) continue;
-        problems.push_back(ProblemOf(TaskOf({layout, dtype}), task::HgemmWorkload(shape)));
-      }
-    }
-  }
-  return problems;
-}
-
-// Spaces are large and a grid has many: every core enumerates.
-std::vector<VerifyOne> AllChecks(const std::vector<hgemm::Problem>& problems,
-                                 const hgemm::Target& target) {
-  const size_t items = problems.size();
-  std::vector<std::vector<VerifyOne>> parts(items);
-  const size_t threads = std::max(1u, std::thread::hardware_concurrency());
-  std::vector<std::future<void>> workers;
-  for (size_t worker = 0; worker < threads; ++worker) {
-    workers.push_back(std::async(std::launch::async, [&, worker] {
-      for (size_t i = worker; i < items && !Interrupted(); i += threads) {
-        parts[i] = ChecksOf(problems[i], target);
-      }
-    }));
-  }
-  for (std::future<void>& worker : workers) worker.get();
-  std::vector<VerifyOne> checks;
-  for (std::vector<VerifyOne>& part : parts) {
-    std::move(part.begin(), part.end(), std::back_inserter(checks));
-  }
-  return checks;
-}
-
-// One line a check, flushed as it comes.
-class Results {
- public:
-  // An empty path keeps none of them; a file that is there is replaced.
-  static Result<Results> Open(const std::string& path, const std::string& provenance) {
-    Results results;
-    if (path.empty()) return results;
-    results.file_.open(path);
-    results.file_ << "# " << provenance
-                  << "\n"
-                     "m,n,k,layout,dtype,family,verdict,us,worst_bound_fraction,config\n"
-                  << std::flush;
-    if (results.file_.good()) return results;
-    return Error{ErrorCode::kIo, "cannot write " + path, "name another --csv"};
-  }
-
-  void Add(const VerifyOne& check, const Verdict& verdict) {
-    const auto* passed = std::get_if<Passed>(&verdict.outcome);
-    if (passed == nullptr) {
-      ++failed_;
-      std::fprintf(stderr, "%s %s: %s\n", hgemm::NameOf(check.problem).c_str(),
-                   PointName(check.point).c_str(), Describe(verdict.outcome).c_str());
-    }
-    ++done_;
-    const ModeTiming* timing = FindTiming(verdict, Mode::kDeviceHot);
-    char line[512];
-    std::snprintf(line, sizeof line, "%ld,%ld,%ld,%s,%s,%s,%s,%.4g,%.3g,%s\n",
-                  static_cast<long>(check.problem.m), static_cast<long>(check.problem.n),
-                  static_cast<long>(check.problem.k), hgemm::LayoutText(check.problem.layout),
-                  std::string(Name(check.problem.dtype)).c_str(), check.point.family.c_str(),
-                  std::string(OutcomeName(verdict.outcome)).c_str(),
-                  timing == nullptr ? 0 : timing->candidate.median_us,
-                  passed == nullptr ? 0 : passed->correctness.worst_bound_fraction,
-                  PointName(check.point).c_str());
-    file_ << line << std::flush;
-  }
-
-  int64_t done() const { return done_; }
-  int64_t failed() const { return failed_; }
-  bool broken() const { return file_.is_open() && !file_.good(); }
-
- private:
-  Results() = default;
-
-  std::ofstream file_;
-  int64_t done_ = 0, failed_ = 0;
-};
-
-}  // namespace
-
-Result<int> RunHgemmVerify(const VerifyOptions& options) {
+Result<int> RunHgemmAudit(const hgemm::AuditOptions& options) {
   const search::Slice slice = TRY(search::ParseSlice(options.pace.slice));
-  std::vector<task::HgemmShape> shapes =
-      search::TakeSlice(slice, TRY(task::ParseHgemmShapes(options.shapes)));
-  std::vector<VerifyOne> checks;
-  if (!options.catalogue.empty()) checks = TRY(CatalogueChecks(options.catalogue, slice));
-  Machine machine = TRY(Machine::Open(options.device));
+  const std::vector<hgemm::Watched> watches =
+      search::TakeSlice(slice, hgemm::WatchesOf(TRY(hgemm::ReadCatalogue(options.catalogue))));
+  search::Machine machine = TRY(search::Machine::Open(options.device));
   if (machine.recorded() != nullptr) {
-    return Error{ErrorCode::kUnavailable, "verifying needs a GPU; " + machine.notice(),
+    return Error{ErrorCode::kUnavailable, "sanitizers need a GPU; " + machine.notice(),
                  "run it where 'warpsmith doctor' finds one"};
   }
-  Results results =
-      TRY(Results::Open(options.csv, ProvenanceText(machine.info(), options.common.command)));
-  const CallTime time(options.pace);
-  if (options.catalogue.empty()) {
-    checks = AllChecks(ProblemsOf(shapes, options.product), hgemm::TargetOf(machine.info()));
+  hgemm::AuditFindings findings;
+  TRY(hgemm::Audit(machine, watches, options, findings));
+  if (options.common.json) {
+    PrintDocument("hgemm-audit", {{"runs", watches.size()},
+                                  {"clean", findings.clean() + findings.known()},
+                                  {"known", findings.known()},
+                                  {"found", findings.convicted()},
+                                  {"absent", findings.absent()}});
+  } else {
+    std::printf(
+        "%d of %zu runs: %d clean now, %d known to be, %d with findings, %d not watched to their "
+        "end\n",
+        findings.done(), watches.size(), findings.clean(), findings.known(), findings.convicted(),
+        findings.absent());
   }
-  report::ProgressLine line(stderr, report::StyleOf(STDERR_FILENO));
-  const auto show = [&] {
-    report::Progress progress;
-    progress.label = "verify";
-    progress.evaluations = results.done();
-    progress.planned = static_cast<int64_t>(checks.size());
-    if (results.failed() > 0) progress.rejected["failed"] = results.failed();
-    if (!options.common.quiet) line.Update(progress, MonotonicSeconds());
-  };
-  search::SessionOptions judging;
-  judging.stop = [&] { return time.IsOver() || results.broken(); };
-  // What is known of the kernels is no answer: they are judged anew.
-  search::Session session({}, {machine.device(), machine.loop_compiler()}, judging);
-  auto next = checks.begin();
-  TRY(session.Evaluate(
-      [&]() -> Result<std::optional<Job>> {
-        return next == checks.end() ? std::optional<Job>() : (next++)->job;
-      },
-      [&](const search::Judged& judged) -> Result<bool> {
-        results.Add(checks[static_cast<size_t>(judged.step.index)], judged.step.verdict);
-        show();
-        return true;
-      }));
-  line.Clear();
-  if (results.broken()) return Error{ErrorCode::kIo, "writing " + options.csv + " failed", ""};
-  if (results.done() == 0) {
-    return Error{ErrorCode::kNothingMeasured, "nothing was verified", "raise --max-seconds"};
-  }
-  std::set<std::string> names;
-  for (const VerifyOne& check : checks) names.insert(check.job.workload.name);
-  std::printf("%ld of %zu kernels judged on %zu shapes: %ld passed, %ld failed\n",
-              static_cast<long>(results.done()), checks.size(), names.size(),
-              static_cast<long>(results.done() - results.failed()),
-              static_cast<long>(results.failed()));
   if (Interrupted()) return Describe(ErrorCode::kInterrupted).exit_status;
-  return results.failed() > 0 ? 1 : 0;
+  return findings.clean() + findings.known() == static_cast<int>(watches.size()) ? 0 : 1;
+}
+
+Result<int> RunRecording(const hgemm::RecordOptions& options) {
+  search::Machine machine = TRY(search::Machine::Open(options.device));
+  if (machine.recorded() != nullptr && !options.dry_run) {
+    return Error{ErrorCode::kUnavailable, "recording needs a GPU; " + machine.notice(),
+                 "run it where 'warpsmith doctor' finds one, or make a bundle"};
+  }
+  const std::vector<search::SearchJob> jobs = TRY(hgemm::JobsToRecord(machine, options));
+  if (options.dry_run) {
+    std::vector<hgemm::PlannedSearch> plan;
+    for (const search::SearchJob& job : jobs) {
+      const size_t points = job.space.size();
+      plan.push_back({job.label, points, static_cast<int64_t>(points),
+                      hgemm::kSecondsAScreenedVerdict * static_cast<double>(points)});
+    }
+    PrintDryRun(plan, options.common.json);
+    return 0;
+  }
+  const hgemm::Recorded recorded = TRY(hgemm::Record(machine, options, jobs));
+  std::printf("%s: %ld verdicts%s\n", options.output.c_str(), static_cast<long>(recorded.verdicts),
+              recorded.done ? "" : "; stopped early: the same command goes on");
+  if (!options.common.quiet) std::fprintf(stderr, "%s\n", machine.UseLine().c_str());
+  return StatusNow();
 }
 
 }  // namespace warpsmith::cli

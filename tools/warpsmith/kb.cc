@@ -11,7 +11,7 @@
 #include "base/build_info.h"
 #include "base/compression.h"
 #include "base/file.h"
-#include "knowledge_commands.h"
+#include "commands.h"
 #include "report/knowledge_report.h"
 #include "report/report_json.h"
 #include "report/terminal.h"
@@ -59,12 +59,9 @@ Result<int> ShowAsPrompt(const KnowledgeShowOptions& options, KnowledgeBase& bas
                           : knowledge::BytesOfTokens(static_cast<size_t>(options.budget_tokens));
   const std::string text = knowledge::Render(page, most);
   if (options.common.json) {
-    Print(json{{"schema", "warpsmith.knowledge-prompt"},
-               {"version", 1},
-               {"state", options.state},
-               {"most_bytes", most},
-               {"bytes", text.size()},
-               {"text", text}});
+    PrintDocument(
+        "knowledge-prompt",
+        {{"state", options.state}, {"most_bytes", most}, {"bytes", text.size()}, {"text", text}});
   } else {
     Print(text);
   }
@@ -97,11 +94,8 @@ Contents OfState(Contents contents, const std::string& state) {
 Result<int> Tell(const KnowledgeOptions& options, const KnowledgeBase::Taken& taken) {
   const std::string path = knowledge::KnowledgePath(options.knowledge).string();
   if (options.common.json) {
-    Print(json{{"schema", "warpsmith.knowledge-taken"},
-               {"version", 1},
-               {"base", path},
-               {"new_outcomes", taken.outcomes},
-               {"new_notes", taken.notes}});
+    PrintDocument("knowledge-taken",
+                  {{"base", path}, {"new_outcomes", taken.outcomes}, {"new_notes", taken.notes}});
   } else {
     std::printf("%s: %lld outcomes and %lld notes were new\n", path.c_str(),
                 static_cast<long long>(taken.outcomes), static_cast<long long>(taken.notes));
@@ -127,43 +121,6 @@ Result<Contents> AllOf(std::vector<Contents> others) {
   Contents all;
   for (const Contents& other : others) all = TRY(knowledge::Merged(std::move(all), other));
   return all;
-}
-
-json NamesJson(const knowledge::NameChanges& changes) {
-  return {{"removed", changes.removed}, {"added", changes.added}, {"changed", changes.changed}};
-}
-
-json TallyJson(const knowledge::Tally& tally) {
-  return {{"measured", tally.measured},
-          {"failed", knowledge::Failed(tally)},
-          {"mean_log_gain", knowledge::MeanLogGain(tally)}};
-}
-
-json DifferenceJson(const knowledge::Difference& difference) {
-  json cells = json::array();
-  for (const knowledge::CellChange& change : difference.cells) {
-    const auto& [state, technique, context] = change.key;
-    cells.push_back({{"state", state},
-                     {"technique", technique},
-                     {"architecture", context.architecture},
-                     {"dtype", context.dtype},
-                     {"toolchain", context.toolchain},
-                     {"previous", context.previous},
-                     {"before", TallyJson(change.before)},
-                     {"after", TallyJson(change.after)}});
-  }
-  return {{"schema", "warpsmith.knowledge-diff"},
-          {"version", 1},
-          {"same", knowledge::Empty(difference)},
-          {"states", NamesJson(difference.states)},
-          {"techniques", NamesJson(difference.techniques)},
-          {"priors", NamesJson(difference.priors)},
-          {"statistics", cells},
-          {"outcomes_removed", difference.outcomes_removed},
-          {"outcomes_added", difference.outcomes_added},
-          {"outcomes_shared", difference.outcomes_shared},
-          {"notes_removed", difference.notes_removed},
-          {"notes_added", difference.notes_added}};
 }
 
 }  // namespace
@@ -211,7 +168,7 @@ Result<int> RunKnowledgeDiff(const KnowledgeFilesOptions& options) {
   const Contents after = TRY(knowledge::ReadKnowledge(options.files.back()));
   const knowledge::Difference difference = knowledge::Differences(before, after);
   if (options.common.json) {
-    Print(DifferenceJson(difference));
+    Print(report::ToJson(difference));
   } else {
     Print(knowledge::Words(difference));
   }
@@ -228,7 +185,7 @@ Result<int> RunKnowledgeExport(const KnowledgeFilesOptions& options) {
   }
   TRY(WriteFileAtomic(file, file.ends_with(".zst") ? Compress(text) : text));
   if (options.common.json) {
-    Print(json{{"schema", "warpsmith.knowledge-export"}, {"version", 1}, {"file", file}});
+    PrintDocument("knowledge-export", {{"file", file}});
   } else {
     std::printf("%s: %zu bytes of text\n", file.c_str(), text.size());
   }
@@ -241,10 +198,7 @@ Result<int> RunKnowledgeVerify(const KnowledgeOptions& options) {
   const Overview overview = knowledge::OverviewOf(TRY(base->Read()), {});
   const std::string path = knowledge::KnowledgePath(options.knowledge).string();
   if (options.common.json) {
-    Print(json{{"schema", "warpsmith.knowledge-verified"},
-               {"version", 1},
-               {"base", path},
-               {"outcomes", overview.outcomes.size()}});
+    PrintDocument("knowledge-verified", {{"base", path}, {"outcomes", overview.outcomes.size()}});
   } else {
     std::printf("%s: sound; every statistic is the sum of its %zu outcomes\n", path.c_str(),
                 overview.outcomes.size());

@@ -8,8 +8,8 @@
 #include "agent/knowledge/knowledge_file.h"
 #include "base/build_info.h"
 #include "base/clock.h"
-#include "judging.h"
-#include "mcp_options.h"
+#include "commands.h"
+#include "search/evaluation/judging.h"
 #include "serve/tools/tools.h"
 #include "store/worker.h"
 #include "task/starting_kernel.h"
@@ -56,7 +56,7 @@ Result<mcp::ToolResult> Call(serve::McpTools& tools, const mcp::ToolCall& call,
 
 Result<int> RunMcp(const McpOptions& options) {
   search::WorkbenchRequest request;
-  const task::LoadedTask loaded = TRY(LoadJudgeable(options.task, options.workload));
+  const task::LoadedTask loaded = TRY(search::LoadJudgeable(options.task, options.workload));
   request.task = loaded.task;
   request.workload = loaded.workload;
   request.start = TRY(task::StartingKernel(options.candidate, request.task));
@@ -65,13 +65,13 @@ Result<int> RunMcp(const McpOptions& options) {
   request.command = "warpsmith mcp " + options.task;
   request.worker = store::ThisWorker();
   request.seed = options.seed;
-  const auto store = TRY(OpenStore(options.device.store, store::Durability::kPowerLoss));
+  const auto store = TRY(search::OpenStore(options.device.store, store::Durability::kPowerLoss));
   TRY(CheckResumable(options, *store));
-  LazyMachine machine(options.device);
+  search::LazyMachine machine(options.device);
   const std::string run = request.run;
   search::Workbench bench = TRY(
       search::Workbench::Open(std::move(request), *store, [&machine]() -> Result<search::Seams> {
-        Machine* const opened = TRY(machine.Get());
+        search::Machine* const opened = TRY(machine.Get());
         return search::Seams{opened->device(), opened->loop_compiler()};
       }));
   serve::McpTools tools(std::move(bench), machine, TRY(knowledge::OpenKnowledge(options.knowledge)),

@@ -3,13 +3,12 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "agent_run.h"
-#include "call_time.h"
 #include "commands.h"
 #include "judge/problem.h"
-#include "judging.h"
 #include "report/terminal.h"
 #include "search.h"
+#include "search/call_time.h"
+#include "search/evaluation/judging.h"
 #include "search/slice.h"
 #include "task/hgemm_task.h"
 #include "task/task_file.h"
@@ -21,12 +20,13 @@ namespace {
 constexpr double kSecondsAReplay = 0.0005, kSecondsAVerdict = 0.05;
 
 // A candidate.toml's tunables, or the kernel families where the task is an HGEMM.
-Result<SearchJob> JobFor(const OptimizeOptions& options, Machine& machine,
-                         const task::LoadedTask& loaded) {
+Result<search::SearchJob> JobFor(const OptimizeOptions& options, search::Machine& machine,
+                                 const task::LoadedTask& loaded) {
   if (!options.candidate.empty()) {
     const auto file = std::make_shared<const task::CandidateFile>(
         TRY(task::CandidateFile::Load(options.candidate)));
-    SearchJob job{loaded.task, loaded.workload, file->space(), {}, {}, {}, {}, loaded.task.name};
+    search::SearchJob job{loaded.task, loaded.workload, file->space(), {}, {}, {},
+                          {},          loaded.task.name};
     job.make = [file](const Point& point) { return file->Make(point); };
     return job;
   }
@@ -44,7 +44,7 @@ Result<SearchJob> JobFor(const OptimizeOptions& options, Machine& machine,
   const Workload workload =
       task::HgemmWorkload({problem.gemm->m, problem.gemm->n, problem.gemm->k});
   const Task task = task::HgemmTask(task::LayoutOf(loaded.task), problem.gemm->dtype);
-  return HgemmSearch(machine, task, workload);
+  return search::HgemmSearch(machine, task, workload);
 }
 
 }  // namespace
@@ -56,10 +56,10 @@ Result<int> RunOptimize(const OptimizeOptions& given) {
   if (is_agent) return RunAgent(options);
   const search::Slice slice = TRY(search::ParseSlice(options.pace.slice));
   const Budget budget = TRY(ParseBudget(options.search.budget));
-  const task::LoadedTask loaded = TRY(LoadJudgeable(options.task, options.workload));
-  Machine machine = TRY(Machine::Open(options.device));
+  const task::LoadedTask loaded = TRY(search::LoadJudgeable(options.task, options.workload));
+  search::Machine machine = TRY(search::Machine::Open(options.device));
   if (!options.common.quiet) std::fprintf(stderr, "%s\n", machine.notice().c_str());
-  SearchJob job = TRY(JobFor(options, machine, loaded));
+  search::SearchJob job = TRY(JobFor(options, machine, loaded));
   if (slice.count > 1) {
     job.space = Space(job.space.name() + " " + options.pace.slice,
                       search::TakeSlice(slice, job.space.points()));
@@ -68,16 +68,17 @@ Result<int> RunOptimize(const OptimizeOptions& given) {
     const int64_t evaluations =
         std::min(budget.evaluations, static_cast<int64_t>(job.space.size()));
     const double each = machine.recorded() != nullptr ? kSecondsAReplay : kSecondsAVerdict;
-    PrintDryRun({{job.label, job.space.size(), evaluations}},
-                each * static_cast<double>(evaluations), options.common.json);
+    PrintDryRun(
+        {{job.label, job.space.size(), evaluations, each * static_cast<double>(evaluations)}},
+        options.common.json);
     return 0;
   }
-  const std::string prefix = TRY(RunName(machine, options.search, loaded.task.name));
+  const std::string prefix = TRY(search::RunName(machine, options.search, loaded.task.name));
   const std::string command = "warpsmith optimize " + options.task;
   report::ProgressLine line(stderr, report::StyleOf(STDERR_FILENO));
-  const SearchEnd end =
-      TRY(Search(job, {&machine, &options.search, options.common.quiet ? nullptr : &line, prefix,
-                       command, CallTime(options.pace).Left()}));
+  const search::SearchEnd end =
+      TRY(search::Search(job, {&machine, &options.search, options.common.quiet ? nullptr : &line,
+                               prefix, command, search::CallTime(options.pace).Left()}));
   line.Clear();
   report::RunReport report;
   report.title = job.task.name;

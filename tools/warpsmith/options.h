@@ -3,112 +3,60 @@
 #define WARPSMITH_TOOLS_OPTIONS_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "agent/runs/options.h"
-#include "search/call_time.h"
-#include "search/machine/machine.h"
-#include "search/tuning/search.h"
+#include "agent/runs/task_split.h"
+#include "hgemm/bench/options.h"
+#include "hgemm/bench/tune.h"
 
 namespace warpsmith::cli {
-
-using agent::AgentOptions;
-using search::DeviceOptions;
-using search::PaceOptions;
-using search::SearchOptions;
-
-struct CommonOptions {
-  bool json = false;    // exactly one JSON document on stdout, also for errors
-  bool quiet = false;   // no progress
-  std::string command;  // what the user wrote, for the files that are made (core/provenance.h)
-};
-
-// Which matrix products, whatever their sizes.
-struct ProductOptions {
-  std::string layout = "TN";  // of B: NN row-major, TN column-major
-  std::string dtype = "f16";  // of A, B and C: f16 or bf16
-};
 
 struct ReportFiles {
   std::string html, csv, json;
 };
 
-struct DoctorOptions {
-  CommonOptions common;
-};
-
-struct TuneOptions {
-  CommonOptions common;
-  DeviceOptions device;
-  PaceOptions pace;
-  SearchOptions search;
+struct TuneOptions : hgemm::TuneOptions {
   ReportFiles files;
-  std::string shapes = "demo";
-  // A catalogue whose winners nearby come first. "none"; empty: the shipped one, but in a replay.
-  std::string near;
-  ProductOptions product;
   bool compile_winners = false;  // when replaying: build the winners for real
   bool compare_proposers = false;
+};
+
+struct DoctorOptions {
+  search::CommonOptions common;
 };
 
 struct DemoOptions : TuneOptions {
   bool agent = false;  // replay the recorded runs of the agent instead
 };
 
-struct BenchOptions {
-  CommonOptions common;
-  DeviceOptions device;
-  PaceOptions pace;
-  std::string shapes = "demo", csv;
-  ProductOptions product;         // the layout: with `against` alone, else both are measured
-  std::string against;            // a library to compare with cuBLASLt
-  int beside = 8;                 // with it: one shape in so many is a check of the bar
-  bool choose = false;            // the bar, instead of measuring
-  double exhaustive_seconds = 0;  // with it: for listing all that cuBLASLt can do
-  std::string catalogue;          // our kernels beside the libraries; empty: the cost model's first
-  bool paper_protocol = false;    // CUDA-L2's 10 s and 30 s, without `against`
-  std::vector<std::string> from;  // comparisons to summarise instead of measuring
-  bool markdown = false;          // their summary as Markdown
-  bool torch = true;
-  std::string reference;                       // CSV of known times to compare with
-  std::string reference_column = "device_us";  // its column for the device mode
-};
-
 struct FeaturesOptions {
-  CommonOptions common;
-  DeviceOptions device;
-};
-
-struct VerifyOptions {
-  CommonOptions common;
-  DeviceOptions device;
-  PaceOptions pace;
-  std::string shapes = "demo", csv;
-  ProductOptions product{"both", "f16"};  // either may be "both"
-  std::string catalogue;                  // its kernels, instead of the families' best on `shapes`
+  search::CommonOptions common;
+  search::DeviceOptions device;
 };
 
 struct ShowOptions {
-  CommonOptions common;
-  DeviceOptions device;
+  search::CommonOptions common;
+  search::DeviceOptions device;
   std::string shape;
-  ProductOptions product;
+  hgemm::ProductOptions product;
   std::string catalogue;  // where the shape's kernel is looked up; empty: the shipped one
   int top = 10;
 };
 
 struct OptimizeOptions : agent::RunOptions {
-  CommonOptions common;
-  DeviceOptions device;
+  search::CommonOptions common;
+  search::DeviceOptions device;
   ReportFiles files;
   std::string task, workload;
 };
 
 struct EvaluateOptions {
-  CommonOptions common;
-  DeviceOptions device;
-  PaceOptions pace;
+  search::CommonOptions common;
+  search::DeviceOptions device;
+  search::PaceOptions pace;
   std::string task, workload;
   std::string many;       // a folder of tasks with their candidates, instead of one task
   std::string csv;        // --many: one row a verdict
@@ -120,8 +68,8 @@ struct EvaluateOptions {
 };
 
 struct ProfileOptions {
-  CommonOptions common;
-  DeviceOptions device;
+  search::CommonOptions common;
+  search::DeviceOptions device;
   std::string task, candidate, workload;
   std::string from;    // a saved report of ncu --csv, instead of a run
   std::string ncu;     // the program; empty: where the CUDA toolkit is, or in PATH
@@ -129,50 +77,39 @@ struct ProfileOptions {
 };
 
 struct CompareOptions {
-  CommonOptions common;
-  DeviceOptions device;
+  search::CommonOptions common;
+  search::DeviceOptions device;
   std::string task, workload, first, second;
   std::string fail_on;  // "regression": the second is slower
 };
 
-struct RecordOptions {
-  CommonOptions common;
-  DeviceOptions device;
-  PaceOptions pace;
-  std::string shapes = "demo", output;
-  ProductOptions product;
-  int limit = 0;         // at most so many points a shape, neighbour-closed; 0: the whole space
-  int other_modes = 10;  // of the best so many, all modes are measured too
-  bool dry_run = false;
-};
-
 struct BundleOptions {
-  CommonOptions common;
-  DeviceOptions device;
-  PaceOptions pace;
+  search::CommonOptions common;
+  search::DeviceOptions device;
+  search::PaceOptions pace;
   std::string folder;
   std::string shapes = "demo", architecture = "sm_90a";  // make
-  ProductOptions product;
+  hgemm::ProductOptions product;
   int limit = 64;
 };
 
 struct ReportOptions {
-  CommonOptions common;
-  DeviceOptions device;
+  search::CommonOptions common;
+  search::DeviceOptions device;
   ReportFiles files;
   std::vector<std::string> runs;
   bool compare = false;  // side by side
 };
 
 struct ExportOptions {
-  CommonOptions common;
-  DeviceOptions device;
+  search::CommonOptions common;
+  search::DeviceOptions device;
   std::string run, output;
   bool force = false;  // over what is in the folder
 };
 
 struct TaskImportOptions {
-  CommonOptions common;
+  search::CommonOptions common;
   std::string checkout, output = "tasks";
   std::string python;  // a KernelBench checkout whose modules become torch baselines of drivers
   std::string set;     // name of the size set
@@ -180,6 +117,88 @@ struct TaskImportOptions {
   std::vector<std::string> only;
   int jobs = 1;
   int limit_seconds = 360;  // of one driver
+};
+
+struct CatalogueMakeOptions {
+  search::CommonOptions common;
+  std::string store;   // the database; empty: the user's
+  std::string run;     // only runs of this tuning; empty: all
+  std::string output;  // the catalogue; "-": stdout
+};
+
+struct CatalogueMergeOptions {
+  search::CommonOptions common;
+  std::vector<std::string> files;
+  std::string output;
+};
+
+struct CatalogueCheckOptions {
+  search::CommonOptions common;
+  std::vector<std::string> files;
+};
+
+struct CatalogueGuardOptions {
+  search::CommonOptions common;
+  std::string catalogue, output;
+  std::vector<std::string> bench;  // comparisons of its kernels; empty: what its rows hold
+  bool strict = false;             // what was not compared is cuBLASLt's
+};
+
+struct CataloguePageOptions {
+  search::CommonOptions common;
+  std::string catalogue, html;
+  std::vector<std::string> bench;  // comparisons, whose ratios stand for the catalogue's
+};
+
+struct KnowledgeOptions {
+  search::CommonOptions common;
+  std::string knowledge;  // the base; empty: $XDG_DATA_HOME/warpsmith/knowledge.db
+};
+
+struct KnowledgeShowOptions : KnowledgeOptions {
+  std::string state;                            // one state whole
+  std::string html;                             // write a page here
+  int top = 3;                                  // techniques a state; 0: all
+  int64_t budget_tokens = 0, budget_bytes = 0;  // render as a prompt holds it
+  std::string task;                             // content id: names what failed on it
+  std::optional<std::string> architecture, dtype, toolchain, previous;
+};
+
+struct KnowledgeFilesOptions : KnowledgeOptions {
+  std::vector<std::string> files;
+};
+
+struct TaskInitOptions {
+  search::CommonOptions common;
+  std::string source;
+  std::string output;    // the folder to write; empty: named after the source
+  std::string function;  // what candidates are called as; empty: the best guess
+};
+
+struct TaskCheckOptions {
+  search::CommonOptions common;
+  search::DeviceOptions device;
+  std::string task;
+  bool text_only = false;   // nothing is run, even where there is a GPU
+  int limit_seconds = 600;  // of a split: for comparing its parts with the whole
+};
+
+struct StoreOptions {
+  search::CommonOptions common;
+  std::string store;   // the database; empty: the user's
+  std::string output;  // repair: the new store
+};
+
+struct McpOptions {
+  search::DeviceOptions device;
+  std::string task, workload;
+  std::string candidate;  // what the agent starts from; empty: it writes the first one
+  std::string budget = "evals=200";
+  std::string run, resume;  // as optimize's
+  std::string knowledge;    // the base
+  std::string ncu;
+  uint64_t seed = 1;  // of draws from the base
+  bool quiet = false;
 };
 
 }  // namespace warpsmith::cli

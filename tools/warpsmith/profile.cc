@@ -5,7 +5,7 @@
 #include "commands.h"
 #include "judge/profile/ncu_report.h"
 #include "judge/profile/render.h"
-#include "judging.h"
+#include "search/evaluation/judging.h"
 #include "search/machine/candidate_profile.h"
 #include "search/machine/profiling.h"
 
@@ -44,14 +44,14 @@ Result<int> RunProfile(const ProfileOptions& options) {
                  "profile needs a task and a candidate, or --from a saved report",
                  "warpsmith profile TASK CANDIDATE"};
   }
-  const task::LoadedTask loaded = TRY(LoadJudgeable(options.task, options.workload));
+  const task::LoadedTask loaded = TRY(search::LoadJudgeable(options.task, options.workload));
   const auto candidates = TRY(task::LoadCandidates({options.candidate}));
   if (candidates.size() != 1) {
     return Error{ErrorCode::kUsage,
                  options.candidate + " holds " + std::to_string(candidates.size()) + " candidates",
                  "profile one without [tunables], such as 'warpsmith export' writes"};
   }
-  Machine machine = TRY(Machine::Open(options.device));
+  search::Machine machine = TRY(search::Machine::Open(options.device));
   const DeviceInfo& device = machine.info();
   if (machine.recorded() != nullptr && !options.common.quiet) {
     std::fprintf(stderr, "no NVIDIA GPU here: what can be said of the code for %s without a run\n",

@@ -5,6 +5,7 @@
 #include "base/build_info.h"
 #include "base/file.h"
 #include "base/interrupt.h"
+#include "commands.h"
 #include "report/report_csv.h"
 #include "report/report_html.h"
 #include "report/report_json.h"
@@ -16,7 +17,19 @@
 
 namespace warpsmith::cli {
 
-report::Origin OriginOf(Machine& machine, const std::vector<SearchEnd>& ends,
+std::string Document(std::string_view schema, nlohmann::json fields, int indent) {
+  fields["schema"] = "warpsmith." + std::string(schema);
+  fields["version"] = 1;
+  return fields.dump(indent, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+void PrintDocument(std::string_view schema, nlohmann::json fields) {
+  std::printf("%s\n", Document(schema, std::move(fields), 1).c_str());
+}
+
+int StatusNow() { return Interrupted() ? Describe(ErrorCode::kInterrupted).exit_status : 0; }
+
+report::Origin OriginOf(search::Machine& machine, const std::vector<search::SearchEnd>& ends,
                         const std::string& command) {
   report::Origin origin;
   origin.device = machine.info().name;
@@ -24,7 +37,7 @@ report::Origin OriginOf(Machine& machine, const std::vector<SearchEnd>& ends,
   origin.command = command;
   origin.program = "warpsmith " + build_info::VersionText();
   if (machine.recorded() != nullptr) origin.recording = machine.info().origin;
-  for (const SearchEnd& end : ends) {
+  for (const search::SearchEnd& end : ends) {
     if (!end.winner) continue;
     const Evidence& evidence = end.winner->verdict.evidence;
     origin.toolkit = evidence.toolchain;
@@ -53,22 +66,20 @@ Status Publish(const report::RunReport& report, const ReportFiles& files, bool j
   return {};
 }
 
-void PrintDryRun(const std::vector<DryRunRow>& rows, double seconds, bool json) {
+void PrintDryRun(const std::vector<hgemm::PlannedSearch>& rows, bool json) {
+  double seconds = 0;
+  for (const hgemm::PlannedSearch& row : rows) seconds += row.seconds;
   if (json) {
     nlohmann::json list = nlohmann::json::array();
-    for (const DryRunRow& row : rows) {
+    for (const hgemm::PlannedSearch& row : rows) {
       list.push_back({{"job", row.label},
                       {"configurations", row.configurations},
                       {"evaluations", row.evaluations}});
     }
-    const nlohmann::json document = {{"schema", "warpsmith.dry-run"},
-                                     {"version", 1},
-                                     {"jobs", list},
-                                     {"estimated_seconds", seconds}};
-    std::printf("%s\n", document.dump(1).c_str());
+    PrintDocument("dry-run", {{"jobs", list}, {"estimated_seconds", seconds}});
     return;
   }
-  for (const DryRunRow& row : rows) {
+  for (const hgemm::PlannedSearch& row : rows) {
     std::printf("%-24s %6zu configurations, %6ld evaluations\n", row.label.c_str(),
                 row.configurations, static_cast<long>(row.evaluations));
   }

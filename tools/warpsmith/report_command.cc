@@ -6,26 +6,22 @@
 #include "base/build_info.h"
 #include "base/display_text.h"
 #include "commands.h"
-#include "compare_runs.h"
+#include "core/step_reference.h"
 #include "report/summary.h"
 #include "search.h"
+#include "search/tuning/stored_runs.h"
 #include "store/best_step.h"
 
 namespace warpsmith::cli {
 namespace {
 
 constexpr size_t kMostNameCharacters = 1000;  // uncut, so that it can be given back
-constexpr std::string_view kCertifySuffix = "/certify-";
-
-bool IsCertificationRun(const std::string& id) {
-  return id.find(kCertifySuffix) != std::string::npos;
-}
 
 // The run and the certification of its best.
 std::vector<RunRecord> WithCertification(const std::vector<RunRecord>& runs, const RunRecord& run) {
   std::vector<RunRecord> both = {run};
   for (const RunRecord& other : runs) {
-    if (other.id.starts_with(run.id + std::string(kCertifySuffix))) both.push_back(other);
+    if (IsCertification(other.id) && CertifiedRun(other.id) == run.id) both.push_back(other);
   }
   return both;
 }
@@ -46,7 +42,7 @@ Result<RunSummary> SummaryOf(store::SqliteStore& store, const std::vector<RunRec
 Result<int> ListRuns(store::SqliteStore& store, const std::vector<RunRecord>& runs, bool json) {
   nlohmann::json rows = nlohmann::json::array();
   for (const RunRecord& run : runs) {
-    if (IsCertificationRun(run.id)) continue;
+    if (IsCertification(run.id)) continue;
     const RunSummary summary = TRY(SummaryOf(store, runs, run));
     rows.push_back({{"run", run.id},
                     {"task", run.task.name},
@@ -65,10 +61,7 @@ Result<int> ListRuns(store::SqliteStore& store, const std::vector<RunRecord>& ru
     }
   }
   if (json) {
-    std::printf("%s\n",
-                nlohmann::json({{"schema", "warpsmith.runs"}, {"version", 1}, {"runs", rows}})
-                    .dump(1)
-                    .c_str());
+    PrintDocument("runs", {{"runs", rows}});
   }
   return 0;
 }
@@ -85,12 +78,12 @@ Result<report::RunReport> ReportOf(store::SqliteStore& store, const std::vector<
                                    const std::vector<std::string>& names) {
   report::RunReport report;
   for (const RunRecord& run : runs) {
-    if (!Wanted(run.id, names) || IsCertificationRun(run.id)) continue;
-    Trajectory steps;
-    for (const RunRecord& one : WithCertification(runs, run)) {
-      for (Step& step : TRY(store.Steps(one.id))) steps.push_back(std::move(step));
+    if (!Wanted(run.id, names) || IsCertification(run.id)) continue;
+    Trajectory steps = TRY(store.Steps(run.id));
+    for (Step& step : TRY(search::CertifiedSteps(store, run, runs))) {
+      steps.push_back(std::move(step));
     }
-    TRY(Overrule(store, run.id, steps));
+    TRY(search::Overrule(store, run.id, steps));
     report.shapes.push_back(
         report::SummariseShape(run.task, run.workload, steps, Mode::kDeviceHot));
     report.origin.device = run.device.name;
@@ -113,7 +106,7 @@ Result<report::RunReport> ReportOf(store::SqliteStore& store, const std::vector<
 
 Result<int> RunReport(const ReportOptions& options) {
   if (options.compare) return CompareStoredRuns(options);
-  const auto store = TRY(OpenExistingStore(options.device.store));
+  const auto store = TRY(search::OpenExistingStore(options.device.store));
   const std::vector<RunRecord> runs = TRY(store->Runs());
   if (options.runs.empty()) return ListRuns(*store, runs, options.common.json);
   report::RunReport report = TRY(ReportOf(*store, runs, options.runs));

@@ -12,7 +12,7 @@
 namespace warpsmith::cli {
 namespace {
 
-Result<int64_t> AskDevice(Machine& machine, const Candidate& candidate,
+Result<int64_t> AskDevice(search::Machine& machine, const Candidate& candidate,
                           const ResolvedLaunch& launch) {
   const CompileOutcome compiled =
       TRY(machine.compiler().Compile(candidate, machine.info().architecture));
@@ -29,7 +29,7 @@ Result<int64_t> AskDevice(Machine& machine, const Candidate& candidate,
 }
 
 // None in a replay: there is no device to ask.
-reproduce::Occupancy OccupancyOn(Machine& machine) {
+reproduce::Occupancy OccupancyOn(search::Machine& machine) {
   if (machine.recorded() != nullptr) return {};
   return [&machine](const Candidate& candidate, const ResolvedLaunch& launch) {
     return AskDevice(machine, candidate, launch);
@@ -38,8 +38,9 @@ reproduce::Occupancy OccupancyOn(Machine& machine) {
 
 }  // namespace
 
-Status WriteReproduction(Machine& machine, const task::LoadedTask& loaded,
-                         const JudgedCandidate& judged, const std::filesystem::path& folder) {
+Status WriteReproduction(search::Machine& machine, const task::LoadedTask& loaded,
+                         const search::JudgedCandidate& judged,
+                         const std::filesystem::path& folder) {
   const reproduce::Subject subject{
       judged.name,       loaded.task,      loaded.workload, judged.judged.step.candidate,
       judged.judged.key, judged.verdict(), machine.info()};
@@ -47,8 +48,8 @@ Status WriteReproduction(Machine& machine, const task::LoadedTask& loaded,
   return reproduce::WriteFolder(folder, files);
 }
 
-Status TryReproduction(Machine& machine, const task::LoadedTask& loaded,
-                       const JudgedCandidate& judged, const std::filesystem::path& folder) {
+Status TryReproduction(search::Machine& machine, const task::LoadedTask& loaded,
+                       const search::JudgedCandidate& judged, const std::filesystem::path& folder) {
   const Status written = WriteReproduction(machine, loaded, judged, folder);
   if (written.ok() || written.error().code == ErrorCode::kIo) return written;
   std::fprintf(stderr, "no reproduction of %s\n",
@@ -57,7 +58,7 @@ Status TryReproduction(Machine& machine, const task::LoadedTask& loaded,
 }
 
 std::string ReproductionName(const std::string& task, const std::string& workload,
-                             const JudgedCandidate& judged) {
+                             const search::JudgedCandidate& judged) {
   constexpr size_t kIdDigits = 8;
   return reproduce::FolderName(task) + "__" + reproduce::FolderName(workload) + "__" +
          reproduce::FolderName(judged.name) + "__" +

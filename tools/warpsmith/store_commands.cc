@@ -1,12 +1,10 @@
-#include "store_commands.h"
-
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "base/display_text.h"
 #include "command_tree.h"
-#include "machine.h"
-#include "report/report_json.h"
+#include "commands.h"
+#include "search/machine/machine.h"
 #include "store/store_check.h"
 
 namespace warpsmith::cli {
@@ -14,15 +12,10 @@ namespace warpsmith::cli {
 using nlohmann::json;
 
 Result<int> RunStoreCheck(const StoreOptions& options) {
-  const std::string path = StorePath(options.store).string();
+  const std::string path = search::StorePath(options.store).string();
   const std::vector<std::string> damage = TRY(store::FindDamage(path));
   if (options.common.json) {
-    const json document{{"schema", "warpsmith.store-check"},
-                        {"version", 1},
-                        {"store", path},
-                        {"sound", damage.empty()},
-                        {"damage", damage}};
-    std::printf("%s\n", report::DumpJson(document).c_str());
+    PrintDocument("store-check", {{"store", path}, {"sound", damage.empty()}, {"damage", damage}});
   } else if (damage.empty()) {
     std::printf("%s: sound\n", path.c_str());
   } else {
@@ -34,7 +27,7 @@ Result<int> RunStoreCheck(const StoreOptions& options) {
 }
 
 Result<int> RunStoreRepair(const StoreOptions& options) {
-  const std::string path = StorePath(options.store).string();
+  const std::string path = search::StorePath(options.store).string();
   const std::vector<store::KeptRows> tables = TRY(store::Repair(path, options.output));
   json rows = json::object();
   bool whole = true;
@@ -43,12 +36,7 @@ Result<int> RunStoreRepair(const StoreOptions& options) {
     whole = whole && table.found == table.kept;
   }
   if (options.common.json) {
-    const json document{{"schema", "warpsmith.store-repair"},
-                        {"version", 1},
-                        {"store", path},
-                        {"output", options.output},
-                        {"rows", rows}};
-    std::printf("%s\n", report::DumpJson(document).c_str());
+    PrintDocument("store-repair", {{"store", path}, {"output", options.output}, {"rows", rows}});
     return whole ? 0 : 1;
   }
   for (const store::KeptRows& table : tables) {

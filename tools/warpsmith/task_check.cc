@@ -8,14 +8,14 @@
 #include "base/display_text.h"
 #include "base/file.h"
 #include "base/subprocess.h"
+#include "commands.h"
 #include "core/serialize.h"
 #include "cuda/driver.h"
 #include "judge/task_observing.h"
 #include "judge/torch/torch_process.h"
-#include "machine.h"
+#include "search/machine/machine.h"
 #include "task/check.h"
 #include "task/task_file.h"
-#include "task_commands.h"
 
 namespace warpsmith::cli {
 namespace {
@@ -69,9 +69,9 @@ Result<Checked> Check(const TaskCheckOptions& options, const task::LoadedTask& l
     checked.unobserved = "no NVIDIA GPU here";
   }
   if (!checked.unobserved.empty()) return checked;
-  DeviceOptions device = options.device;
+  search::DeviceOptions device = options.device;
   device.device = "local";
-  Machine machine = TRY(Machine::Open(device));
+  search::Machine machine = TRY(search::Machine::Open(device));
   auto* local = dynamic_cast<judge::LocalDevice*>(&machine.device());
   CHECK(local != nullptr);
   for (const Workload& workload : task::AllWorkloads(loaded)) {
@@ -127,15 +127,11 @@ void PrintJson(const task::LoadedTask& loaded, const Checked& checked) {
                         {"what", finding.what},
                         {"fix", finding.fix}});
   }
-  const nlohmann::json document = {{"schema", "warpsmith.task-check"},
-                                   {"version", 1},
-                                   {"task", loaded.task.name},
-                                   {"id", TaskId(loaded.task)},
-                                   {"worst", task::Name(task::Worst(checked.findings))},
-                                   {"unobserved", checked.unobserved},
-                                   {"findings", findings}};
-  std::printf("%s\n",
-              document.dump(1, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
+  PrintDocument("task-check", {{"task", loaded.task.name},
+                               {"id", TaskId(loaded.task)},
+                               {"worst", task::Name(task::Worst(checked.findings))},
+                               {"unobserved", checked.unobserved},
+                               {"findings", findings}});
 }
 
 void PrintText(const task::LoadedTask& loaded, const Checked& checked) {

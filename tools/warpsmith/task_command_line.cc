@@ -1,7 +1,6 @@
 // The command line of `warpsmith task`.
 #include "command_tree.h"
 #include "commands.h"
-#include "task_commands.h"
 
 namespace warpsmith::cli {
 namespace {
@@ -52,8 +51,8 @@ void AddCompileLimit(CLI::App* command, int& seconds) {
 void AddTaskSplit(CLI::App* task, Chosen& chosen) {
   CLI::App* command = task->add_subcommand(
       "split", "have a model cut a large task into parts, and prove that they compose");
-  auto options = std::make_shared<TaskSplitOptions>();
-  AgentOptions& model = options->model;
+  auto options = std::make_shared<agent::TaskSplitOptions>();
+  agent::AgentOptions& model = options->model;
   command->add_option("task", options->task, "task.toml with a PyTorch reference, or its folder")
       ->required();
   command->add_option("--into", options->into, "folder to write")->required();

@@ -66,10 +66,7 @@ void PrintJson(const ImportResult& result) {
                     {"folder", row.folder},
                     {"reason", row.text}});
   }
-  const nlohmann::json document = {
-      {"schema", "warpsmith.import"}, {"version", 1}, {"set", result.set}, {"problems", rows}};
-  std::printf("%s\n",
-              document.dump(1, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
+  PrintDocument("import", {{"set", result.set}, {"problems", rows}});
 }
 
 kernelbench::ImportOptions OptionsOf(const TaskImportOptions& options) {

@@ -2,9 +2,9 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "commands.h"
 #include "task/scaffold_folder.h"
 #include "task/task_file.h"
-#include "task_commands.h"
 
 namespace warpsmith::cli {
 namespace {
@@ -12,13 +12,7 @@ namespace {
 void PrintJson(const std::string& folder, const task::Scaffold& scaffold) {
   nlohmann::json files = nlohmann::json::array();
   for (const auto& [path, text] : scaffold.files) files.push_back(path);
-  const nlohmann::json document = {{"schema", "warpsmith.task-init"},
-                                   {"version", 1},
-                                   {"folder", folder},
-                                   {"files", files},
-                                   {"notes", scaffold.notes}};
-  std::printf("%s\n",
-              document.dump(1, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
+  PrintDocument("task-init", {{"folder", folder}, {"files", files}, {"notes", scaffold.notes}});
 }
 
 void PrintText(const std::string& folder, const task::Scaffold& scaffold) {

@@ -1,168 +1,25 @@
-// `warpsmith task split`: a model cuts a task into parts, and what it says is proven.
 #include <cstdio>
-#include <filesystem>
 #include <nlohmann/json.hpp>
-#include <system_error>
 
-#include "agent/prompts/prompt_values.h"
-#include "agent/prompts/prompts.h"
-#include "agent/runs/models_by_role.h"
-#include "agent/split/composition.h"
-#include "agent/split/parts.h"
-#include "agent/split/reply.h"
-#include "base/display_text.h"
-#include "base/file.h"
-#include "task/check.h"
-#include "task/scaffold_folder.h"
-#include "task/task_file.h"
-#include "task_commands.h"
+#include "agent/runs/task_split.h"
+#include "commands.h"
 
 namespace warpsmith::cli {
 namespace {
 
-namespace fs = std::filesystem;
-using Files = std::map<std::string, std::string>;
-
-struct Proven {
-  Files files;
-  split::Split split;
-  split::Proof proof;
-};
-
-ChatRequest RequestFor(const TaskSplitOptions& options, const Task& whole) {
-  const prompts::PromptTemplate& prompt =
-      prompts::Prompts::Embedded().Get(prompts::PromptId::kSplit);
-  const auto text = prompts::Render(prompt, {{"task_name", whole.name},
-                                             {"task_facts", prompts::TaskFacts(whole)},
-                                             {"reference", prompts::ReferenceText(whole)}});
-  CHECK(text.ok());  // our own template and our own values
-  ChatRequest request;
-  request.asker = "split";
-  request.messages = {{"user", *text}};
-  request.sampling.temperature = options.model.temperature;
-  request.sampling.top_p = options.model.top_p;
-  request.sampling.max_tokens = options.model.max_tokens;
-  request.sampling.seed = options.model.sampling_seed;
-  return request;
-}
-
-Result<agent::AgentModels> ModelOf(const TaskSplitOptions& options) {
-  if (options.model.models.empty()) {
-    return Error{ErrorCode::kUsage, "task split needs a model",
-                 "name one with --model, or write the parts by hand (docs/agent.md) and have them "
-                 "checked: warpsmith task check DIR"};
-  }
-  agent::AgentModels models = TRY(agent::OpenModels(options.model, Budget()));
-  if (models.by_role.contains("")) return models;
-  return Error{ErrorCode::kUsage, "task split asks one model, and no run of the agent is replayed",
-               "write --model openai:MODEL@URL, endpoint:FILE, exchange:DIR or recorded:FILE"};
-}
-
-Status CheckTexts(const split::Split& split) {
-  for (const split::Part& part : split.parts) {
-    for (const task::TaskFinding& finding : task::ExamineText(part.task)) {
-      if (finding.severity != task::Severity::kRefuse) continue;
-      return Error{ErrorCode::kBadInput, part.name + ": " + finding.what, finding.fix};
-    }
-  }
-  return {};
-}
-
-Result<Proven> ProvenIn(const fs::path& folder, const TaskSplitOptions& options, const Task& whole,
-                        Files files) {
-  Proven proven;
-  proven.files = std::move(files);
-  TRY(task::WriteScaffold({proven.files, {}}, folder));
-  proven.split = TRY(split::LoadSplit(folder, whole));
-  TRY(CheckTexts(proven.split));
-  proven.proof = TRY(split::Prove(whole, proven.split, split::Author::kModel,
-                                  std::chrono::seconds(options.limit_seconds)));
-  return proven;
-}
-
-// It is not there any more when somebody reads this.
-Error WithoutFolder(Error error, const fs::path& folder) {
-  for (const std::string& words :
-       {folder.string() + "/" + split::kPartsFile + ": ", folder.string() + "/"}) {
-    for (size_t at = 0; (at = error.message.find(words, at)) != std::string::npos;) {
-      error.message.erase(at, words.size());
-    }
-  }
-  return error;
-}
-
-Result<Proven> Prove(const TaskSplitOptions& options, const Task& whole, const std::string& reply) {
-  const fs::path into = fs::absolute(options.into);
-  Files files =
-      TRY(split::FilesFrom(reply, whole, fs::proximate(fs::absolute(options.task), into).string()));
-  const TemporaryDirectory temporary = TRY(TemporaryDirectory::Create("warpsmith-parts"));
-  const fs::path folder = temporary.path() / "parts";
-  Result<Proven> proven = ProvenIn(folder, options, whole, std::move(files));
-  if (!proven.ok()) return WithoutFolder(proven.error(), folder);
-  return proven;
-}
-
-void Tell(const TaskSplitOptions& options, const std::string& what) {
-  if (!options.common.quiet) std::fprintf(stderr, "%s\n", what.c_str());
-}
-
-// For the model: without sizes that it must not know.
-std::string ComplaintFrom(const Error& error, const Task& whole) {
-  for (const Workload& workload : whole.workloads) {
-    const bool names_it = error.message.find("'" + workload.name + "'") != std::string::npos;
-    if (workload.hidden && names_it) return "the parts do not join or compose on all sizes";
-  }
-  const bool says_where = error.message.find("part-") != std::string::npos;
-  return ForTerminal(error.message, 600) +
-         (says_where ? " (part-1 is the reply's first part, and so on)" : "");
-}
-
-ChatRequest WithComplaint(ChatRequest request, int number, const std::string& complaint) {
-  if (complaint.empty()) return request;
-  request.messages.front().text +=
-      "\n# An earlier reply\n\nReply number " + std::to_string(number) +
-      " to this prompt could not be used: " + complaint + "\nReply in the format above.\n";
-  return request;
-}
-
-Result<Proven> Ask(const TaskSplitOptions& options, const Task& whole, ChatModel& model) {
-  const ChatRequest request = RequestFor(options, whole);
-  std::string complaint;
-  for (int number = 1; number <= options.tries; ++number) {
-    const ChatReply reply = TRY(model.Complete(WithComplaint(request, number - 1, complaint)));
-    const std::string text = reply.samples.empty() ? "" : reply.samples.front().text;
-    Tell(options, "looking at reply " + std::to_string(number) + "; its parts may take " +
-                      std::to_string(options.limit_seconds) + " s");
-    Result<Proven> proven = Prove(options, whole, text);
-    if (proven.ok() || proven.error().code != ErrorCode::kBadInput) return proven;
-    complaint = ComplaintFrom(proven.error(), whole);
-    Tell(options, "reply " + std::to_string(number) + " is no split of the task: " + complaint);
-  }
-  return Error{ErrorCode::kBadInput,
-               (options.tries == 1 ? "the reply is no split of the task: "
-                                   : "none of " + std::to_string(options.tries) +
-                                         " replies is a split of the task; the last: ") +
-                   complaint,
-               "ask another model, or write the parts by hand (docs/agent.md)"};
-}
-
-void PrintJson(const TaskSplitOptions& options, const Proven& proven) {
+void PrintJson(const agent::TaskSplitOptions& options, const agent::ProvenSplit& proven) {
   nlohmann::json parts = nlohmann::json::array();
   for (const split::Part& part : proven.split.parts) {
     parts.push_back({{"folder", part.name}, {"task", part.task.name}});
   }
-  const nlohmann::json document = {{"schema", "warpsmith.task-split"},
-                                   {"version", 1},
-                                   {"folder", options.into},
-                                   {"parts", parts},
-                                   {"worst_fraction", proven.proof.worst},
-                                   {"confined", proven.proof.confined},
-                                   {"comparisons", proven.proof.comparisons}};
-  std::printf("%s\n",
-              document.dump(1, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
+  PrintDocument("task-split", {{"folder", options.into},
+                               {"parts", parts},
+                               {"worst_fraction", proven.proof.worst},
+                               {"confined", proven.proof.confined},
+                               {"comparisons", proven.proof.comparisons}});
 }
 
-void PrintText(const TaskSplitOptions& options, const Proven& proven) {
+void PrintText(const agent::TaskSplitOptions& options, const agent::ProvenSplit& proven) {
   const std::string& into = options.into;
   for (const split::Part& part : proven.split.parts) {
     std::printf("wrote %s/%s: %s\n", into.c_str(), part.name.c_str(), part.task.name.c_str());
@@ -185,31 +42,10 @@ void PrintText(const TaskSplitOptions& options, const Proven& proven) {
               options.task.c_str(), into.c_str());
 }
 
-Status CheckFree(const std::string& into) {
-  std::error_code failed;
-  if (!fs::exists(into, failed)) return {};
-  if (fs::is_directory(into, failed) && fs::is_empty(into, failed)) return {};
-  return Error{ErrorCode::kBadInput, into + ": is there already", "name another folder: --into"};
-}
-
 }  // namespace
 
-Result<int> RunTaskSplit(const TaskSplitOptions& options) {
-  const task::LoadedTask loaded = TRY(task::LoadTask(options.task));
-  if (loaded.task.reference.kind != "torch") {
-    return Error{ErrorCode::kBadInput,
-                 "the reference of '" + loaded.task.name + "' is of kind '" +
-                     loaded.task.reference.kind + "'",
-                 "split tasks whose reference is PyTorch"};
-  }
-  TRY(CheckFree(options.into));
-  const agent::AgentModels models = TRY(ModelOf(options));
-  // Before anybody is paid for an answer.
-  Tell(options, "running the reference of '" + loaded.task.name + "' on the CPU, for at most " +
-                    std::to_string(options.limit_seconds) + " s");
-  TRY(split::ProveWhole(loaded.task, std::chrono::seconds(options.limit_seconds)));
-  const Proven proven = TRY(Ask(options, loaded.task, *models.by_role.at("")));
-  TRY(task::WriteScaffold({proven.files, {}}, options.into));
+Result<int> RunTaskSplit(const agent::TaskSplitOptions& options) {
+  const agent::ProvenSplit proven = TRY(agent::SplitTask(options));
   if (options.common.json) {
     PrintJson(options, proven);
   } else {

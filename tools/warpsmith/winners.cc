@@ -1,4 +1,4 @@
-#include "winners.h"
+#include "search.h"
 
 #include <cstdio>
 
@@ -32,11 +32,11 @@ void PrintBuilt(const std::string& workload, const Artifact& artifact, const Evi
 
 }  // namespace
 
-Status CompileWinners(Machine& machine, const std::vector<SearchEnd>& ends) {
+Status CompileWinners(search::Machine& machine, const std::vector<search::SearchEnd>& ends) {
   int built = 0, failed = 0;
   std::string toolchain;
   std::printf("\nthe winners, built here for %s:\n", machine.info().architecture.c_str());
-  for (const SearchEnd& end : ends) {
+  for (const search::SearchEnd& end : ends) {
     if (!end.winner) continue;
     const auto outcome =
         machine.compiler().Compile(end.winner->candidate, machine.info().architecture);

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "hgemm/comparison_table.h"
+#include "hgemm/measurement_table.h"
 
 namespace warpsmith::analysis {
 

@@ -12,18 +12,18 @@ namespace warpsmith::analysis {
 namespace {
 
 using hgemm::CatalogueRow;
-using hgemm::ComparisonTable;
-using hgemm::ShapeComparison;
+using hgemm::MeasurementTable;
+using hgemm::ShapeMeasurement;
 
 // The row's shape in the comparison, if it was measured on the row's device.
-const ShapeComparison* ComparedShape(const CatalogueRow& row,
-                                     const std::optional<ComparisonTable>& comparison) {
+const ShapeMeasurement* ComparedShape(const CatalogueRow& row,
+                                      const std::optional<MeasurementTable>& comparison) {
   if (!comparison || comparison->terms.device != row.device) return nullptr;
   return hgemm::Find(*comparison, row.problem);
 }
 
 // A comparison says which kernel it measured, but for shapes that it leaves to cuBLASLt.
-bool IsOfKernel(const ShapeComparison& shape, const CatalogueRow& row) {
+bool IsOfKernel(const ShapeMeasurement& shape, const CatalogueRow& row) {
   if (shape.choice == Name(hgemm::Choice::kCublasLt)) return true;
   const auto kernel = hgemm::PointFromName(shape.choice);
   return kernel.ok() && hgemm::IsSameKernel(*kernel, row.kernel);
@@ -50,7 +50,7 @@ void TakeRatios(const CatalogueRow& row, StudiedShape& shape) {
   }
 }
 
-void TakeRatios(const ShapeComparison& compared, StudiedShape& shape) {
+void TakeRatios(const ShapeMeasurement& compared, StudiedShape& shape) {
   for (const hgemm::ModeComparison& mode : compared.modes) {
     shape.alone[mode.mode] = mode.kernel;
     shape.library[mode.mode] = mode.library;
@@ -70,7 +70,7 @@ void Note(const CatalogueRow& row, Origin& origin) {
   NoteDate(row.date, origin);
 }
 
-void Note(const hgemm::ComparisonSession& session, Origin& origin) {
+void Note(const hgemm::MeasurementSession& session, Origin& origin) {
   origin.drivers.insert(session.driver);
   origin.toolkits.insert(session.toolkit);
   origin.libraries.insert(session.baseline);
@@ -78,10 +78,10 @@ void Note(const hgemm::ComparisonSession& session, Origin& origin) {
   NoteDate(session.date, origin);
 }
 
-void AddRow(const CatalogueRow& row, const std::optional<ComparisonTable>& comparison,
+void AddRow(const CatalogueRow& row, const std::optional<MeasurementTable>& comparison,
             Chapter& chapter) {
   StudiedShape shape = ShapeOf(row);
-  const ShapeComparison* compared = ComparedShape(row, comparison);
+  const ShapeMeasurement* compared = ComparedShape(row, comparison);
   if (!comparison) {
     TakeRatios(row, shape);
   } else if (compared != nullptr) {
@@ -177,7 +177,7 @@ std::string BaselineText(const Chapter& chapter) {
 }
 
 Result<Study> MakeStudy(const hgemm::Catalogue& catalogue,
-                        const std::optional<ComparisonTable>& comparison) {
+                        const std::optional<MeasurementTable>& comparison) {
   if (catalogue.rows.empty()) {
     return Error{ErrorCode::kNothingMeasured, "the catalogue has no rows to draw a page of",
                  "make one with 'warpsmith hgemm catalogue make'"};

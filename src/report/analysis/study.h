@@ -13,7 +13,7 @@
 #include "base/result.h"
 #include "hgemm/catalogue.h"
 #include "hgemm/comparison_summary.h"
-#include "hgemm/comparison_table.h"
+#include "hgemm/measurement_table.h"
 #include "report/analysis/kernel_traits.h"
 
 namespace warpsmith::analysis {
@@ -93,7 +93,7 @@ struct Study {
 // kNothingMeasured for a catalogue without rows; kBadInput for a comparison that shares none of its
 // shapes and kernels.
 Result<Study> MakeStudy(const hgemm::Catalogue& catalogue,
-                        const std::optional<hgemm::ComparisonTable>& comparison);
+                        const std::optional<hgemm::MeasurementTable>& comparison);
 
 // Nullopt for no values.
 std::optional<double> Geomean(const std::vector<double>& values);

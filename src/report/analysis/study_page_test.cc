@@ -109,7 +109,7 @@ TEST(StudyPageTest, HostileTextStaysText) {
 
 // Hundreds of kernels that nobody is given would hide it.
 TEST(StudyPageTest, TheLibrarysLossesComeFirst) {
-  hgemm::ComparisonTable table = hgemm::SampleTable();
+  hgemm::MeasurementTable table = hgemm::SampleTable();
   table.shapes = {hgemm::SampleShape({64, 256, 64}, 0.9)};
   for (hgemm::ModeComparison& mode : table.shapes[0].modes) mode.library = hgemm::Ratio(0.99);
   std::string html = ToHtml(MakeStudy(SampleCatalogue(), table).value(), "");
@@ -134,7 +134,7 @@ TEST(StudyPageTest, ALongNameLeavesRoomForThePlot) {
 TEST(StudyPageTest, AChapterWithoutRatiosClaimsNoWins) {
   hgemm::Catalogue catalogue = SampleCatalogue();
   catalogue.rows.push_back(SampleRow({64, 64, 64, hgemm::Layout::kNN}, TinyPoint(1), 1.5));
-  hgemm::ComparisonTable table = hgemm::SampleTable();
+  hgemm::MeasurementTable table = hgemm::SampleTable();
   table.shapes = {hgemm::SampleShape({64, 256, 64}, 0.9)};
   const std::string html = ToHtml(MakeStudy(catalogue, table).value(), "");
   const std::string nn = html.substr(0, html.find("TN f16 on"));
@@ -146,7 +146,7 @@ TEST(StudyPageTest, AChapterWithoutRatiosClaimsNoWins) {
 TEST(StudyPageTest, EvidenceIsThatOfTheRatios) {
   hgemm::Catalogue catalogue = SampleCatalogue();
   for (hgemm::CatalogueRow& row : catalogue.rows) row.driver = "old-driver";
-  hgemm::ComparisonTable table = hgemm::SampleTable();
+  hgemm::MeasurementTable table = hgemm::SampleTable();
   table.shapes = {hgemm::SampleShape({64, 256, 64}, 0.9)};
   const std::string html = ToHtml(MakeStudy(catalogue, table).value(), "");
   EXPECT_THAT(html, HasSubstr("<dt>ratios compared</dt><dd>2026-11-22T01:00:00Z to "));
@@ -155,7 +155,7 @@ TEST(StudyPageTest, EvidenceIsThatOfTheRatios) {
 }
 
 TEST(StudyPageTest, AComparisonBringsTheLibraryAndAllModes) {
-  hgemm::ComparisonTable table = hgemm::SampleTable();
+  hgemm::MeasurementTable table = hgemm::SampleTable();
   table.shapes = {hgemm::SampleShape({64, 256, 64}, 0.9)};
   const std::string html = ToHtml(MakeStudy(SampleCatalogue(), table).value(), "");
   EXPECT_EQ(WrongWith(html), "");

@@ -84,9 +84,9 @@ TEST(StudyTest, LayoutsAreChaptersOfTheirOwn) {
 }
 
 // A comparison of the first two shapes of the sample, one of them with another kernel.
-hgemm::ComparisonTable SampleComparison() {
+hgemm::MeasurementTable SampleComparison() {
   const hgemm::Catalogue catalogue = SampleCatalogue();
-  hgemm::ComparisonTable table = hgemm::SampleTable();
+  hgemm::MeasurementTable table = hgemm::SampleTable();
   table.shapes = {hgemm::SampleShape(catalogue.rows[0].problem, 1.75),
                   hgemm::SampleShape(catalogue.rows[1].problem, 1.5)};
   table.shapes[0].choice = PointName(catalogue.rows[0].kernel);
@@ -107,7 +107,7 @@ TEST(StudyTest, AComparisonsRatiosStandForTheCatalogues) {
 
 TEST(StudyTest, AComparisonMayBeOlderThanAParameter) {
   hgemm::Catalogue catalogue = SampleCatalogue();
-  hgemm::ComparisonTable table = SampleComparison();
+  hgemm::MeasurementTable table = SampleComparison();
   catalogue.rows[0].kernel = hgemm::WithAllParameters(catalogue.rows[0].kernel);
   ASSERT_NE(table.shapes[0].choice, PointName(catalogue.rows[0].kernel));
   EXPECT_EQ(MakeStudy(catalogue, table)->chapters[0].compared, 1);
@@ -115,7 +115,7 @@ TEST(StudyTest, AComparisonMayBeOlderThanAParameter) {
 
 TEST(StudyTest, RefusesAnEmptyCatalogueAndAComparisonOfSomethingElse) {
   EXPECT_EQ(MakeStudy({}, std::nullopt).error().code, ErrorCode::kNothingMeasured);
-  hgemm::ComparisonTable elsewhere = SampleComparison();
+  hgemm::MeasurementTable elsewhere = SampleComparison();
   elsewhere.terms.device = "another GPU";
   const auto refused = MakeStudy(SampleCatalogue(), elsewhere);
   ASSERT_FALSE(refused.ok());

@@ -1,0 +1,135 @@
+#include "hgemm/bench/catalogues.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <map>
+#include <tuple>
+
+#include "base/file.h"
+#include "core/ranking.h"
+#include "hgemm/built_kernels.h"
+#include "search/tuning/search.h"
+#include "task/hgemm_task.h"
+
+namespace warpsmith::hgemm {
+namespace {
+
+constexpr char kShipped[] = "data/hgemm/catalogue.csv";
+
+std::vector<CatalogueResult> ResultsOf(const Passed& passed) {
+  std::vector<CatalogueResult> results;
+  for (const ModeTiming& mode : passed.timings.front().modes) {
+    for (const Comparison& comparison : mode.comparisons) {
+      for (const ContenderTiming& baseline : mode.baselines) {
+        if (baseline.name != comparison.baseline) continue;
+        results.push_back({mode.mode, comparison.baseline, mode.candidate.median_us,
+                           baseline.median_us, comparison.ratio, comparison.interval});
+      }
+    }
+  }
+  return results;
+}
+
+bool IsOfTuning(const std::string& run, const std::string& wanted) {
+  return wanted.empty() || run == wanted || run.starts_with(wanted + "/");
+}
+
+// Certified before screened, then by the ratio to the bar.
+using Rank = std::pair<bool, double>;
+struct Best {
+  Rank rank;
+  CatalogueRow row;
+};
+
+bool CanBeginWithGiven(const std::string& proposer) {
+  return proposer == "guided" || proposer == "brief";
+}
+
+}  // namespace
+
+std::string OrUnknown(const std::string& text) { return text.empty() ? "unknown" : text; }
+
+Result<std::string> CatalogueTerm(const Catalogue& catalogue) {
+  if (catalogue.rows.empty()) return std::string("none");
+  return CatalogueHash(AsBuiltNow(catalogue));
+}
+
+Result<Catalogue> ReadCatalogue(const std::string& path) {
+  return ParseCatalogue(path, TRY(ReadFile(path)));
+}
+
+Status WriteCatalogue(const Catalogue& catalogue, const std::string& path) {
+  const std::string text = TRY(ToText(catalogue));
+  if (path != "-") return WriteFileAtomic(path, text);
+  if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size()) return {};
+  return Error{ErrorCode::kIo, "writing the catalogue to stdout failed", ""};
+}
+
+std::optional<CatalogueRow> RowOf(const RunRecord& run, const Step& step) {
+  const auto* passed = std::get_if<Passed>(&step.verdict.outcome);
+  if (passed == nullptr || passed->timings.empty() || task::LayoutOf(run.task).empty()) {
+    return std::nullopt;
+  }
+  const Provenance& provenance = step.candidate.provenance;
+  if (provenance.family.empty() || provenance.config.empty()) return std::nullopt;
+  const Evidence& evidence = step.verdict.evidence;
+  CatalogueRow row;
+  row.problem = search::ProblemOf(run.task, run.workload);
+  row.device = OrUnknown(evidence.device);
+  row.kernel = {provenance.family, provenance.config};
+  row.candidate = CandidateId(step.candidate);
+  row.plan_id = PlanId(step.candidate.plan);
+  row.artifact = evidence.artifact_sha256;
+  row.results = AsWritten(ResultsOf(*passed));
+  if (row.results.empty() || row.artifact.size() != 64) return std::nullopt;
+  row.choice = Guarded(row.results);
+  row.architecture = OrUnknown(evidence.architecture);
+  row.driver = OrUnknown(evidence.driver);
+  row.toolkit = OrUnknown(evidence.toolchain);
+  row.library = OrUnknown(evidence.baseline_library);
+  row.level = warpsmith::Name(passed->level);
+  row.date = OrUnknown(evidence.date);
+  return row;
+}
+
+Result<Catalogue> CatalogueOf(Store& store, const std::string& run) {
+  std::map<std::string, Best> best;
+  for (const RunRecord& record : TRY(store.Runs())) {
+    if (!IsOfTuning(record.id, run) || task::LayoutOf(record.task).empty()) continue;
+    for (const Step& step : TRY(store.Steps(record.id))) {
+      const auto row = RowOf(record, step);
+      if (!row) continue;
+      const Rank rank{row->level == warpsmith::Name(Level::kCertified),
+                      RankingRatio(step.verdict, row->results.front().mode).value_or(0)};
+      const auto [place, fresh] = best.emplace(KeyText(*row), Best{rank, *row});
+      if (!fresh && rank > place->second.rank) place->second = {rank, *row};
+    }
+  }
+  Catalogue catalogue;
+  for (auto& [key, entry] : best) catalogue.rows.push_back(std::move(entry.row));
+  return Merge(std::span(&catalogue, 1));
+}
+
+Result<std::optional<Catalogue>> ShippedCatalogue() {
+  const Result<std::filesystem::path> path = FindShippedFile(kShipped);
+  if (!path.ok()) return std::optional<Catalogue>();
+  return std::optional(TRY(ReadCatalogue(path->string())));
+}
+
+Result<Catalogue> NearbyCatalogue(const std::string& near, const std::string& proposer,
+                                  bool is_replay) {
+  if (near == "none") return Catalogue();
+  if (near.empty()) {
+    if (is_replay || !CanBeginWithGiven(proposer)) return Catalogue();
+    return TRY(ShippedCatalogue()).value_or(Catalogue());
+  }
+  if (!CanBeginWithGiven(proposer)) {
+    return Error{
+        ErrorCode::kUsage,
+        "--near is for searches that can begin with given kernels, '" + proposer + "' cannot",
+        "choose --proposer guided or brief"};
+  }
+  return ReadCatalogue(near);
+}
+
+}  // namespace warpsmith::hgemm

@@ -1,0 +1,42 @@
+// Catalogues as files, and as what a store's runs come to.
+#ifndef WARPSMITH_HGEMM_BENCH_CATALOGUES_H_
+#define WARPSMITH_HGEMM_BENCH_CATALOGUES_H_
+
+#include <optional>
+#include <string>
+
+#include "base/result.h"
+#include "core/store.h"
+#include "hgemm/catalogue.h"
+
+namespace warpsmith::hgemm {
+
+Result<Catalogue> ReadCatalogue(const std::string& path);
+Status WriteCatalogue(const Catalogue& catalogue, const std::string& path);  // "-": stdout
+
+// What a table of measurements names its kernels by: the hash of the catalogue as this program
+// builds it now, so that no table has rows of kernels that were built otherwise. "none" without
+// rows.
+Result<std::string> CatalogueTerm(const Catalogue& catalogue);
+
+std::string OrUnknown(const std::string& text);  // "unknown" where it is empty
+
+// The best passed kernel of each HGEMM problem: certified ones before screened ones, then the
+// greater ratio to the bar. `run`: of this tuning only, empty: of all.
+Result<Catalogue> CatalogueOf(Store& store, const std::string& run);
+
+// The row of one step, or nullopt where it is no parametric kernel that passed beside a baseline.
+std::optional<CatalogueRow> RowOf(const RunRecord& run, const Step& step);
+
+// The catalogue to look into where none is named: the one that is shipped; nullopt: there is none.
+Result<std::optional<Catalogue>> ShippedCatalogue();
+
+// The catalogue that a tuning begins with. `near`: its path, which the search must be able to make
+// use of (kUsage); "none"; or empty for the shipped one, if the search can use it. A replay has none
+// by default: what is found in a recording should not have been known from elsewhere.
+Result<Catalogue> NearbyCatalogue(const std::string& near, const std::string& proposer,
+                                  bool is_replay);
+
+}  // namespace warpsmith::hgemm
+
+#endif  // WARPSMITH_HGEMM_BENCH_CATALOGUES_H_

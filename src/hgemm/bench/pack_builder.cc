@@ -1,0 +1,157 @@
+#include "hgemm/bench/pack_builder.h"
+
+#include <algorithm>
+#include <future>
+#include <thread>
+
+#include "compile/worker_compiler.h"
+#include "hgemm/bench/bar_choices.h"
+#include "hgemm/bench/catalogues.h"
+#include "hgemm/family.h"
+
+namespace warpsmith::hgemm {
+namespace {
+
+constexpr size_t kAhead = 64;  // compilations begun before their results are needed
+
+void AddWarnings(const Artifact& artifact, BuildTally* tally) {
+  for (const std::string& warning : artifact.warnings) {
+    if (!warning.starts_with(compile::kWithoutSandbox)) ++tally->warnings[warning];
+  }
+  const bool spills = std::any_of(artifact.kernels.begin(), artifact.kernels.end(),
+                                  [](const KernelResources& kernel) {
+                                    return kernel.spill_store_bytes + kernel.spill_load_bytes > 0;
+                                  });
+  if (spills) ++tally->warnings["registers spill to local memory"];
+}
+
+// Of each shape one row: the chosen device's, or the surest.
+Catalogue RowsFor(const Catalogue& catalogue, const BuildOptions& options) {
+  std::map<Problem, const CatalogueRow*> surest;
+  for (const CatalogueRow& row : catalogue.rows) {
+    const bool wanted = options.device.empty() || row.device == options.device;
+    if (!wanted || row.architecture != options.architecture) continue;
+    const auto [known, is_new] = surest.emplace(row.problem, &row);
+    if (!is_new && IsSurer(row, *known->second)) known->second = &row;
+  }
+  Catalogue rows;
+  for (const auto& [problem, row] : surest) rows.rows.push_back(*row);
+  return rows;
+}
+
+using PendingCompile = std::future<Result<CompileOutcome>>;
+
+class Builder {
+ public:
+  Builder(const BuildOptions& options, Catalogue rows)
+      : options_(options), compiler_(CompilerOptions()) {
+    pack_.architecture = options.architecture;
+    pack_.catalogue = std::move(rows);
+  }
+
+  Result<gemm_library::Pack> Build(BuildTally* tally) {
+    for (const CatalogueRow& row : pack_.catalogue.rows) {
+      TRY(AddRow(row, tally));
+      if (pending_.size() >= kAhead) TRY(FinishOne(tally));
+    }
+    while (!pending_.empty()) TRY(FinishOne(tally));
+    DropMissing(tally);
+    return std::move(pack_);
+  }
+
+ private:
+  struct Pending {
+    size_t kernel;
+    PendingCompile outcome;
+  };
+
+  static compile::CompilerOptions CompilerOptions() {
+    compile::CompilerOptions options;
+    options.workers = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+    return options;
+  }
+
+  // Shapes share a kernel where their sources, plans and parameters are the same.
+  Status AddRow(const CatalogueRow& row, BuildTally* tally) {
+    pack_.rows.push_back({-1, lt_choices_.AlgorithmOf(row)});
+    if (row.choice == Choice::kCublasLt) return {};
+    auto candidate = MakeCandidate(row.problem, row.kernel);
+    if (!candidate.ok()) return Fail(row, candidate.error().message, tally);
+    const std::string id = CandidateId(*candidate);
+    if (id != row.candidate) ++tally->changed;
+    if (id != row.candidate && options_.strict) {
+      return Fail(row, "its sources are not those that were measured", tally);
+    }
+    if (const Status fits = gemm_library::CanCarryOut(candidate->plan); !fits.ok()) {
+      return Fail(row, fits.error().message, tally);
+    }
+    const auto [place, fresh] =
+        kernel_of_.emplace(id + PointName(WithAllParameters(row.kernel)), pack_.kernels.size());
+    pack_.rows.back().kernel = static_cast<int>(place->second);
+    if (!fresh) return {};
+    pack_.kernels.push_back(
+        {row.kernel, row.problem.layout, row.problem.dtype, candidate->plan, ""});
+    pending_.push_back({place->second, std::async(std::launch::async, [this, c = *candidate] {
+                          return compiler_.Compile(c, options_.architecture);
+                        })});
+    return {};
+  }
+
+  static Status Fail(const CatalogueRow& row, const std::string& why, BuildTally* tally) {
+    tally->failed.push_back(KeyText(row) + ": " + why);
+    return {};
+  }
+
+  Status FinishOne(BuildTally* tally) {
+    Pending pending = std::move(pending_.front());
+    pending_.erase(pending_.begin());
+    CompileOutcome outcome = TRY(pending.outcome.get());
+    gemm_library::PackKernel& kernel = pack_.kernels[pending.kernel];
+    if (auto* artifact = std::get_if<Artifact>(&outcome)) {
+      AddWarnings(*artifact, tally);
+      kernel.image = std::move(artifact->image);
+      pack_.toolkit = artifact->toolchain;
+    } else {
+      tally->failed.push_back(PointName(kernel.point) + ": " +
+                              std::get<CompileFailed>(outcome).reason);
+    }
+    return {};
+  }
+
+  // Kernels that did not compile leave, and their rows become cuBLASLt's.
+  void DropMissing(BuildTally* tally) {
+    std::vector<int> place(pack_.kernels.size(), -1);
+    std::vector<gemm_library::PackKernel> kept;
+    for (size_t i = 0; i < pack_.kernels.size(); ++i) {
+      if (pack_.kernels[i].image.empty()) continue;
+      place[i] = static_cast<int>(kept.size());
+      kept.push_back(std::move(pack_.kernels[i]));
+    }
+    pack_.kernels = std::move(kept);
+    for (gemm_library::PackRow& row : pack_.rows) {
+      if (row.kernel >= 0) row.kernel = place[static_cast<size_t>(row.kernel)];
+      tally->kernels += row.kernel >= 0 ? 1 : 0;
+      tally->untuned += row.kernel < 0 && row.lt_algorithm.empty() ? 1 : 0;
+    }
+  }
+
+  const BuildOptions& options_;
+  compile::WorkerCompiler compiler_;
+  LtChoices lt_choices_;
+  gemm_library::Pack pack_;
+  std::map<std::string, size_t> kernel_of_;  // candidate id and name -> index
+  std::vector<Pending> pending_;
+};
+
+}  // namespace
+
+Result<gemm_library::Pack> BuildPack(const BuildOptions& options, BuildTally* tally) {
+  Catalogue rows = RowsFor(TRY(ReadCatalogue(options.catalogue)), options);
+  if (!rows.rows.empty()) return Builder(options, std::move(rows)).Build(tally);
+  return Error{ErrorCode::kBadInput,
+               options.catalogue + " has no row for " + options.architecture +
+                   (options.device.empty() ? "" : " measured on " + options.device),
+               "name another --arch or --for-device"};
+}
+
+}  // namespace warpsmith::hgemm

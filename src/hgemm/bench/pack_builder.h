@@ -1,0 +1,30 @@
+// A catalogue's kernels, compiled, as the library's pack.
+#ifndef WARPSMITH_HGEMM_BENCH_PACK_BUILDER_H_
+#define WARPSMITH_HGEMM_BENCH_PACK_BUILDER_H_
+
+#include <cstddef>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "gemm_library/pack.h"
+#include "hgemm/bench/options.h"
+
+namespace warpsmith::hgemm {
+
+// What became of the catalogue's rows.
+struct BuildTally {
+  size_t kernels = 0, changed = 0;
+  size_t untuned = 0;               // cuBLASLt's rows for which no algorithm of autotuning is kept
+  std::vector<std::string> failed;  // "64x64x64-TN f16 NVIDIA H200: why"
+  // What the compiler warned of, such as that wgmma is serialised, and of how many kernels.
+  std::map<std::string, size_t> warnings;
+};
+
+// kBadInput where the catalogue has no row for the options.
+Result<gemm_library::Pack> BuildPack(const BuildOptions& options, BuildTally* tally);
+
+}  // namespace warpsmith::hgemm
+
+#endif  // WARPSMITH_HGEMM_BENCH_PACK_BUILDER_H_

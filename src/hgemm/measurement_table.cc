@@ -1,0 +1,92 @@
+#include "hgemm/measurement_table.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+namespace warpsmith::hgemm {
+
+std::string DifferencesOf(const MeasurementTerms& one, const MeasurementTerms& other) {
+  std::string names;
+  for (const auto& field : kTermFields) {
+    if (one.*field.text == other.*field.text) continue;
+    names += (names.empty() ? "" : ", ") + std::string(field.name);
+  }
+  return names;
+}
+
+const ShapeMeasurement* Find(const MeasurementTable& table, const Problem& problem) {
+  for (const ShapeMeasurement& shape : table.shapes) {
+    if (shape.problem == problem) return &shape;
+  }
+  return nullptr;
+}
+
+bool Has(const ShapeMeasurement& shape, std::string_view library) {
+  return std::any_of(shape.times.begin(), shape.times.end(),
+                     [&](const LibraryTime& time) { return time.name == library; });
+}
+
+namespace {
+
+// torch.matmul's times that are below the bar's.
+size_t FasterUnpaired(const ShapeMeasurement& shape) {
+  size_t faster = 0;
+  for (const LibraryTime& bar : shape.times) {
+    if (bar.name != kBar || bar.layout != "max") continue;
+    faster += static_cast<size_t>(
+        std::count_if(shape.times.begin(), shape.times.end(), [&](const LibraryTime& time) {
+          return time.name == kTorchLibrary && time.mode == bar.mode &&
+                 IsViolationUnpaired(bar.us, time.us);
+        }));
+  }
+  return faster;
+}
+
+}  // namespace
+
+BarStanding StandingOf(const MeasurementTable& table) {
+  BarStanding standing{table.shapes.size(), 0, 0, 0};
+  for (const ShapeMeasurement& shape : table.shapes) {
+    standing.violations += FasterUnpaired(shape);
+    if (!shape.bar_check) continue;
+    ++standing.checked;
+    standing.chosen_again += shape.bar_check->choices > 1 ? 1 : 0;
+    standing.violations += shape.bar_check->violations.size();
+  }
+  return standing;
+}
+
+Result<MeasurementTable> Join(std::span<const NamedMeasurements> parts) {
+  CHECK(!parts.empty());
+  const auto refused = [&](const NamedMeasurements& part, const std::string& what) {
+    return Error{ErrorCode::kBadInput, part.source + ": " + what,
+                 "only parts of one comparison can be joined: the same device, library, pack, "
+                 "catalogue and protocol, each shape once"};
+  };
+  MeasurementTable joined{parts.front().table.terms, {}, {}};
+  std::set<Problem> seen;
+  for (const NamedMeasurements& part : parts) {
+    if (!part.table.is_comparison()) return refused(part, "it holds times of libraries alone");
+    const std::string differing = DifferencesOf(part.table.terms, joined.terms);
+    if (!differing.empty()) {
+      return refused(
+          part, "of another comparison than " + parts.front().source + ": another " + differing);
+    }
+    const size_t before = joined.sessions.size();
+    joined.sessions.insert(joined.sessions.end(), part.table.sessions.begin(),
+                           part.table.sessions.end());
+    for (ShapeMeasurement shape : part.table.shapes) {
+      if (!seen.insert(shape.problem).second) {
+        return refused(part, SizesText(shape.problem) + " stands in a file before it, too");
+      }
+      shape.session += before;
+      joined.shapes.push_back(std::move(shape));
+    }
+  }
+  if (!joined.shapes.empty()) return joined;
+  return Error{ErrorCode::kNothingMeasured, parts.front().source + ": no shape was compared",
+               "the command that began it goes on with the shapes that are missing"};
+}
+
+}  // namespace warpsmith::hgemm

@@ -1,0 +1,41 @@
+// What every command that judges candidates of a task begins with, and how it judges them.
+#ifndef WARPSMITH_SEARCH_EVALUATION_JUDGING_H_
+#define WARPSMITH_SEARCH_EVALUATION_JUDGING_H_
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/candidate.h"
+#include "search/machine/machine.h"
+#include "search/session.h"
+#include "task/task_file.h"
+
+namespace warpsmith::search {
+
+struct JudgedCandidate {
+  std::string name;  // of the candidate, for a person
+  Judged judged;
+
+  const Verdict& verdict() const { return judged.step.verdict; }
+};
+
+// A task that can be judged: what the judge could never judge (judge::CheckTask) is refused, in
+// words that name `reference`, before anything is measured.
+Result<task::LoadedTask> LoadJudgeable(const std::string& reference, const std::string& workload);
+
+// What a session of `evaluate` does: its verdicts go into the store, and what passes is judged on
+// the task's hidden workloads, too.
+SessionOptions OnTheTask();
+
+// Every candidate judged on the loaded workload, in order, under the protocol for its form.
+// kInterrupted, naming the candidate that was next, where the session was stopped before its end.
+Result<std::vector<JudgedCandidate>> JudgeCandidates(Machine& machine,
+                                                     const task::LoadedTask& loaded,
+                                                     const Protocol& protocol,
+                                                     const std::vector<task::NamedCandidate>& named,
+                                                     const SessionOptions& options = OnTheTask());
+
+}  // namespace warpsmith::search
+
+#endif  // WARPSMITH_SEARCH_EVALUATION_JUDGING_H_
