@@ -218,7 +218,7 @@ def mutate_bundle(program: Program):
     make = ["bundle", "make", "bundle", "--shapes", "64x64x64", "--limit", "1", "--device", "recorded"]
     program.must(*make, "--quiet")
     folder = program.folder / "bundle"
-    paths = [folder / name for name in ("manifest.json", "jobs.jsonl.zst")]
+    paths = [folder / name for name in ("manifest.json", "jobs.jsonl.zst", "judge.cubin", "run")]
     paths += folder.glob("images/*")
     whole = {path: path.read_bytes() for path in paths}
 

@@ -141,8 +141,8 @@ def main() -> int:
     parser.add_argument("--fuzzers", type=Path, help="a tree that tests/fuzz/build made")
     parser.add_argument("--tests", type=Path, help="build/release/tests")
     options = parser.parse_args()
-    version = subprocess.run([options.program, "--version"], capture_output=True, text=True, check=True)
-    commit = (re.findall(r"\((.*)\)", version.stdout) or ["unknown"])[0]
+    doctor = subprocess.run([options.program, "doctor"], capture_output=True, text=True, check=False)
+    commit = (re.findall(r"\((.*)\)", doctor.stdout.split("\n")[0]) or ["unknown"])[0]
     failures = 0
     for name in options.classes:
         command = f"tests/reliability/faults.py --class {name} --seed {options.seed}"
