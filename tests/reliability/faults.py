@@ -21,7 +21,9 @@ exit status is 0. The classes (CLASSES, at the end), each of which needs no GPU:
   full-stdout    commands whose output goes to /dev/full: status 74
   flip-store     one bit of a store flipped: the same report, or an error
   flip-facts     one bit of a fact in a store flipped: the same report, or status 65
-  vanish-gpu     a driver that refuses, or never returns, from a random call on: FOLDER/vanishing_gpu
+  vanish-gpu     the fake driver refuses every call from a random one on: FOLDER/vanishing_gpu
+                 judges on, or gives the device up in words
+  hang-gpu       the same, and the runners' calls never return
   mutate-FORMAT  a file changed at random: refused, or read without a crash; but for formats that
                  have no digest, the answer does not change
   mutate-mcp     lines of a conversation changed at random: the server answers the next one
@@ -59,6 +61,8 @@ CLASSES = {
     "kill-make": kills.kill_make,
     "kill-take": kills.kill_take,
     "stop-worker": kills.stop_worker,
+    "vanish-gpu": kills.vanish_gpu,
+    "hang-gpu": kills.hang_gpu,
     "full-disk": damage.full_disk,
     "full-tmpfs": damage.full_tmpfs,
     "full-stdout": damage.full_stdout,

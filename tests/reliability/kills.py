@@ -271,3 +271,37 @@ def stop_worker(program: Program):
             raise Failure("the one that woke up changed the report")
 
     return attempt
+
+
+def lose_gpu(program: Program, codes: tuple[int, ...]):
+    """`codes`: what the driver says from then on (a CUresult), or 0: a runner's calls never end."""
+    if program.tools["tests"] is None:
+        raise Skip("needs --tests, a build's folder of tests")
+    judge = program.tools["tests"].resolve() / "vanishing_gpu"
+    limit_s = 300  # starting a runner is given a minute, and there are two candidates
+
+    def calls_of(calls: int, code: int) -> int:
+        try:
+            done = subprocess.run([judge, str(calls), str(code)], capture_output=True, text=True,
+                                  env=program.environment, timeout=limit_s, check=False)  # fmt: skip
+        except subprocess.TimeoutExpired:
+            raise Failure(f"hangs without a GPU after {calls} calls, code {code}") from None
+        if done.returncode != 0:
+            raise Failure(f"{calls} calls, code {code}: {done.returncode}: {done.stdout[:500]}"
+                          f"{done.stderr[:500]}")  # fmt: skip
+        return int(done.stdout.rsplit("calls: ", 1)[1])
+
+    undisturbed = calls_of(10**12, codes[0])
+
+    def attempt(rng):
+        calls_of(rng.randrange(undisturbed), rng.choice(codes))
+
+    return attempt
+
+
+def vanish_gpu(program: Program):
+    return lose_gpu(program, (46, 214, 700, 999))  # unavailable, ECC, illegal address, unknown
+
+
+def hang_gpu(program: Program):
+    return lose_gpu(program, (0,))
