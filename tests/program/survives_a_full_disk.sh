@@ -9,9 +9,9 @@ apart=(unshare --user --map-root-user --mount)
 mkdir small
 for ((kib = 16; kib <= 400; kib += 12)); do
   rm -f b.db*
+  status=0
   # The file system is gone with its namespace, so what was left is copied out of it.
   # shellcheck disable=SC2016
-  status=0
   "${apart[@]}" sh -c 'mount -t tmpfs -o size="$0" tmpfs small; "$@" >output.txt 2>error.txt; status=$?
     cp small/* . 2>/dev/null; exit "$status"' "${kib}k" \
     "$program" kb import "$checkout/data/knowledge/seed.jsonl" --knowledge small/b.db || status=$?

@@ -15,7 +15,8 @@ from program import (
     AGENT, CHECKOUT, LIMIT_S, TUNE, Failure, Program, Skip, tuning, without_times,
 )  # fmt: skip
 
-BATCH = 100  # files that one process reads, lines that one server is told
+LINES = 100  # that one server is told
+FILES = 500  # that one process reads
 
 
 def full_disk(program: Program):
@@ -243,7 +244,7 @@ def mutate_mcp(program: Program):
 
     def attempt(rng):
         last = {"jsonrpc": "2.0", "id": "last", "method": "ping"}
-        told = [mutated(rng.choice(lines), rng).replace(b"\n", b" ") for _ in range(BATCH)]
+        told = [mutated(rng.choice(lines), rng).replace(b"\n", b" ") for _ in range(LINES)]
         process = program.begin(
             "mcp", "hgemm:512x512x512:TN", "--device", "recorded", "--store", "s.db", "--quiet",
             stdin=subprocess.PIPE, stdout=subprocess.PIPE)  # fmt: skip
@@ -257,7 +258,7 @@ def mutate_mcp(program: Program):
         answers = [json.loads(line) for line in out.splitlines()]
         if process.returncode != 0 or not any(answer.get("id") == "last" for answer in answers):
             raise Failure(f"the server ended with {process.returncode}: {err[:300]}")
-        return BATCH
+        return LINES
 
     return attempt
 
@@ -268,12 +269,12 @@ def read(reader: str):
     def prepare(program: Program):
         if program.tools["fuzzers"] is None:
             raise Skip("needs --fuzzers, a tree that tests/fuzz/build made")
-        fuzzer = program.tools["fuzzers"] / "bin" / f"{reader}_fuzz"
+        fuzzer = program.tools["fuzzers"].resolve() / "bin" / f"{reader}_fuzz"
         seeds = [path.read_bytes() for path in (CHECKOUT / "tests/fuzz/seeds" / reader).iterdir()]
         environment = {**program.environment, "ASAN_OPTIONS": "detect_leaks=1"}
 
         def attempt(rng):
-            paths = [program.folder / f"{i}" for i in range(BATCH)]
+            paths = [program.folder / f"{i}" for i in range(FILES)]
             for path in paths:
                 path.write_bytes(mutated(rng.choice(seeds), rng))
             done = subprocess.run(
@@ -284,7 +285,7 @@ def read(reader: str):
                 shutil.copytree(program.folder, keep, dirs_exist_ok=True)
                 text = done.stderr.decode(errors="replace")
                 raise Failure(f"{fuzzer.name} ended with {done.returncode}: {text[-1500:]}")
-            return BATCH
+            return FILES
 
         return attempt
 
