@@ -69,8 +69,8 @@ Result<std::string> ReadRegularFile(const std::filesystem::path& path, size_t mo
   if (file.number() < 0 && (errno == EACCES || errno == ENOTDIR)) {
     return Error{ErrorCode::kNoInput, "reading " + path.string() + ": " + std::strerror(errno), ""};
   }
-  std::error_code ignored;
-  if (std::filesystem::is_directory(path, ignored)) {
+  struct stat status {};
+  if (file.number() >= 0 && fstat(file.number(), &status) == 0 && S_ISDIR(status.st_mode)) {
     return Error{ErrorCode::kNoInput, "reading " + path.string() + ": it is a folder", ""};
   }
   return ReadWhole(file, path, most_bytes);

@@ -158,6 +158,19 @@ TEST(ChildProcess, PassesTheSocketNumberLast) {
   EXPECT_EQ(text, "got 3\n");
 }
 
+TEST(ChildProcess, InheritsNothingButItsSocketAndGainsNoPrivileges) {
+  const int leaked = fcntl(STDERR_FILENO, F_DUPFD, 50);  // not close-on-exec
+  const std::string script = "{ grep NoNewPrivs /proc/self/status; test -e /proc/$$/fd/" +
+                             std::to_string(leaked) + " && echo leaked; echo end; } >&3";
+  auto child = ChildProcess::Start({"sh", "-c", script}, {});
+  close(leaked);
+  const std::string expected = "NoNewPrivs:\t1\nend\n";
+  std::string text(expected.size(), '\0');
+  ASSERT_EQ(recv(child->socket(), text.data(), text.size(), MSG_WAITALL),
+            static_cast<ssize_t>(expected.size()));
+  EXPECT_EQ(text, expected);
+}
+
 TEST(ChildProcess, DiesWithItsGroupOnDestruction) {
   pid_t leader = 0;
   std::string digits(32, '\0');

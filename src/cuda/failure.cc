@@ -11,6 +11,8 @@ struct CodeMeaning {
   std::string_view fix;
 };
 
+constexpr std::string_view kLost = "the GPU failed: see nvidia-smi, and the kernel's log for 'Xid'";
+
 // Codes that say something about the machine. Every other one is a fault of whoever made the call.
 constexpr CodeMeaning kMeanings[] = {
     {"CUDA_ERROR_NO_DEVICE", ErrorCode::kUnavailable,
@@ -27,6 +29,10 @@ constexpr CodeMeaning kMeanings[] = {
      "the system refused: check /dev/nvidia*, limits and the container's settings"},
     {"CUDA_ERROR_OUT_OF_MEMORY", ErrorCode::kUnavailable,
      "free device memory: see nvidia-smi for other processes"},
+    {"CUDA_ERROR_UNKNOWN", ErrorCode::kUnavailable, kLost},
+    {"CUDA_ERROR_ECC_UNCORRECTABLE", ErrorCode::kUnavailable, kLost},
+    {"CUDA_ERROR_NVLINK_UNCORRECTABLE", ErrorCode::kUnavailable, kLost},
+    {"CUDA_ERROR_CONTAINED", ErrorCode::kUnavailable, kLost},
     {"CUDA_ERROR_DEVICE_UNAVAILABLE", ErrorCode::kBusy,
      "another process has the device in exclusive mode"},
     {"CUDA_ERROR_INVALID_DEVICE", ErrorCode::kUnknownDevice, "see warpsmith doctor"},

@@ -12,6 +12,16 @@ TEST(Failure, TextNamesCallCodeAndArgument) {
   EXPECT_FALSE(error.fix.empty());
 }
 
+// What a driver says of a GPU that fell off the bus or whose memory failed: no bug of ours.
+TEST(Failure, AGpuThatVanishedIsUnavailable) {
+  for (const char* code : {"CUDA_ERROR_UNKNOWN", "CUDA_ERROR_ECC_UNCORRECTABLE",
+                           "CUDA_ERROR_NVLINK_UNCORRECTABLE", "CUDA_ERROR_CONTAINED"}) {
+    const Error error = ErrorFrom({"cuStreamSynchronize", code, "words", ""});
+    EXPECT_EQ(error.code, ErrorCode::kUnavailable) << code;
+    EXPECT_NE(error.fix.find("nvidia-smi"), std::string::npos) << code;
+  }
+}
+
 TEST(Failure, ComesBackFromItsText) {
   const Failure failure{"cuLaunchKernelEx", "CUDA_ERROR_INVALID_VALUE", "invalid argument",
                         "kernel 'a: b (c)', grid 1 x 1 x 1"};

@@ -274,6 +274,10 @@ Result<Bundle> ReadBundle(const fs::path& folder) {
   bundle.command = TRY(manifest.At("command").String());
   bundle.date = TRY(manifest.At("date").String());
   bundle.jobs = TRY(ReadJobs(folder, manifest));
+  for (const auto& [path, hash] : TRY(manifest.At("sha256").Fields())) {
+    if (path == kJobsFile || path.starts_with("images/")) continue;  // read with the jobs
+    bundle.files[path] = TRY(ReadListed(folder, manifest, path));
+  }
   return bundle;
 }
 

@@ -33,7 +33,8 @@ Status MakeBundle(const std::filesystem::path& folder, const BundleContents& con
 struct Bundle {
   std::filesystem::path folder;
   std::string architecture, command, date;
-  std::vector<Job> jobs;  // artifacts with their images
+  std::vector<Job> jobs;                     // artifacts with their images
+  std::map<std::string, std::string> files;  // the further files, by path
 };
 
 // kBadInput: a file is missing, cut off or has another hash than the manifest says. kVersion.

@@ -154,6 +154,17 @@ TEST_F(BundleTest, RefusesAChangedImage) {
 }
 
 // Waited for, a pipe would never end; followed, a link would lead out.
+// The judge's own kernels decide what is believed of every job.
+TEST_F(BundleTest, RefusesChangedKernelsOfTheJudge) {
+  Make();
+  EXPECT_EQ(Read().files.at("judge.cubin"), "judge");
+  ASSERT_TRUE(WriteFileAtomic(Folder() / "judge.cubin", "judgf").ok());
+  const auto refused = ReadBundle(Folder());
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, ErrorCode::kBadInput);
+  EXPECT_THAT(refused.error().message, testing::HasSubstr("judge.cubin"));
+}
+
 TEST_F(BundleTest, ReadsNothingButItsFiles) {
   Make();
   auto store = OpenStore();

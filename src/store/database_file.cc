@@ -75,6 +75,13 @@ Result<std::unique_ptr<Connection>> OpenAsIs(const std::filesystem::path& path,
   return connection;
 }
 
+// Without a write-ahead log, because a log goes by the name of its file: when this has succeeded,
+// nothing of the schema is in another file.
+Status MakeWhole(const std::filesystem::path& path, const Schema& schema) {
+  const std::unique_ptr<Connection> connection = TRY(Connection::Open(path, kBusyTimeoutMs));
+  return Migrate(*connection, schema, schema.Latest());
+}
+
 // Makes the file under another name and gives it its own when it is whole, so that a file of
 // nothing is never the beginning of one: it is the rest of one that was lost.
 Status MakeFile(const std::filesystem::path& path, const Schema& schema) {
@@ -82,7 +89,11 @@ Status MakeFile(const std::filesystem::path& path, const Schema& schema) {
   beginning += ".new-" + std::to_string(getpid());
   std::error_code failure, ignored;
   std::filesystem::remove(beginning, ignored);
-  TRY(OpenAsIs(beginning, schema, Durability::kPowerLoss));
+  if (Status made = MakeWhole(beginning, schema); !made.ok()) {
+    std::filesystem::remove(beginning, ignored);
+    std::filesystem::remove(beginning.string() + "-journal", ignored);
+    return made;
+  }
   std::filesystem::create_hard_link(beginning, path, failure);
   // Some file systems have no links; who is first there is the one whose rename comes last.
   const bool taken = std::filesystem::exists(path, ignored);

@@ -168,8 +168,14 @@ Result<Candidate> Recording::ReadCandidate(const RecordedPoint& at) const {
         return CandidateOf(line.At("body"),
                            [this](const std::string& sha256) { return ReadSource(sha256); });
       }));
-  const Point& point =
-      spaces_.at(static_cast<size_t>(at.space)).space.points().at(static_cast<size_t>(at.point));
+  const auto space = static_cast<size_t>(at.space), index = static_cast<size_t>(at.point);
+  if (space >= spaces_.size() || index >= spaces_[space].space.points().size()) {
+    return Error{
+        ErrorCode::kBadInput,
+        PlaceOf(found->second) + ": the candidate is of no point of the recording's spaces",
+        "copy the recording again"};
+  }
+  const Point& point = spaces_[space].space.points()[index];
   candidate.provenance.family = point.family;
   candidate.provenance.config = point.config;
   return candidate;

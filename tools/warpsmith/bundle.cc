@@ -4,7 +4,6 @@
 #include <nlohmann/json.hpp>
 
 #include "base/file.h"
-#include "base/foreign_file.h"
 #include "base/interrupt.h"
 #include "commands.h"
 #include "compile/worker_compiler.h"
@@ -75,8 +74,13 @@ Result<int> RunBundleRun(const BundleOptions& options) {
   judge::LocalDeviceOptions local;
   local.gpu = options.device.gpu;
   local.lock_patience = std::chrono::seconds(options.device.wait_seconds);
-  constexpr size_t kMaxKernelsBytes = size_t{256} << 20;
-  local.kernels = TRY(ReadFileInside(bundle.folder, kJudgeKernels, kMaxKernelsBytes));
+  const auto kernels = bundle.files.find(kJudgeKernels);
+  if (kernels == bundle.files.end()) {
+    return Error{ErrorCode::kBadInput,
+                 options.folder + ": manifest.json names no " + std::string(kJudgeKernels),
+                 "make the bundle again"};
+  }
+  local.kernels = kernels->second;
   const auto device = TRY(judge::LocalDevice::Open(std::move(local)));
   const search::CallTime time(options.pace);
   const auto stop = [&] { return time.IsOver(); };

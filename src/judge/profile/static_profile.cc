@@ -29,8 +29,9 @@ const KernelResources* FindResources(const Artifact& artifact, const std::string
 // Percent of the image's instructions whose mnemonic begins with one of these.
 double Share(const Opcodes& opcodes, std::initializer_list<std::string_view> mnemonics) {
   int64_t all = 0, these = 0;
-  for (const auto& [opcode, count] : opcodes) {
+  for (const auto& [name, count] : opcodes) {
     all += count;
+    const std::string_view opcode = name;  // clang 14 captures no structured binding
     const auto begins = [&](std::string_view mnemonic) { return opcode.starts_with(mnemonic); };
     if (std::any_of(mnemonics.begin(), mnemonics.end(), begins)) these += count;
   }
