@@ -42,6 +42,7 @@ void AddDType(CLI::App* command, ProductOptions& product,
 // Subcommands that are added from files of their own.
 void AddKnowledge(CLI::App& app, Chosen& chosen);
 void AddMcp(CLI::App& app, Chosen& chosen);
+void AddServe(CLI::App& app, Chosen& chosen);
 void AddDispatch(CLI::App* hgemm, Chosen& chosen);
 void AddBench(CLI::App* hgemm, Chosen& chosen);
 void AddTask(CLI::App& app, Chosen& chosen);

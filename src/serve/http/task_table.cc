@@ -125,7 +125,6 @@ void TaskTable::AddSpaces() {
     const std::string name = is_product ? ProductName(space.task, space.workload) : space.task.name;
     if (!listed_.contains(name)) names_.push_back(name);
     listed_[name].push_back(subject);
-    spaces_.emplace(std::pair(TaskId(space.task), space.workload.sizes), &space);
     own_.emplace(TaskId(space.task), space.task);
   }
 }

@@ -67,9 +67,8 @@ class TaskTable {
   const bool takes_tasks_;
   std::vector<std::string> names_;                             // in the list's order
   std::map<std::string, std::vector<SubjectPointer>> listed_;  // name -> workloads
-  std::map<std::pair<std::string, Sizes>, const store::ReplaySpace*> spaces_;  // by task id, sizes
-  std::map<std::string, Task> own_;                                            // by id
-  std::mutex mutex_;                                                           // guards built_in_
+  std::map<std::string, Task> own_;                            // by id
+  std::mutex mutex_;                                           // guards built_in_
   std::map<std::string, SubjectPointer> built_in_;
 };
 
