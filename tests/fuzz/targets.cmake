@@ -16,7 +16,7 @@ add_link_options(-fuse-ld=lld LINKER:--gc-sections)
 set(base_files append_file build_info clock compression display_text elf elf_imports error file
   file_lock find_program foreign_file frame json_reader random remove_tree sha256 spawn subprocess utf8)
 set(core_files budget candidate chat_model device dtype expression expression_parser json_fields
-  program_shim protocol resolved_plan resolved_tensor_map serialize_candidate serialize_chat
+  program_shim protocol resolved_plan reward resolved_tensor_map serialize_candidate serialize_chat
   serialize_device serialize_plan serialize_task serialize_timing serialize_verdict space step task
   verdict ranking)
 set(cuda_files library)
@@ -40,6 +40,7 @@ set(agent_knowledge_files contents diff facts knowledge_text posterior quoted ta
 set(task_kernelbench_files binding checkout driver_description driver_process inspection
   launch_declaration launch_match size_tag task_document)
 set(serve_mcp_files message session)
+set(serve_http_files access requests)
 set(agent_models_files recorded reply_reader retry server_events)
 
 set(agent_split_files join parts reply)
@@ -51,7 +52,7 @@ set(gemm_library_files pack)
 set(sources)
 foreach(module base core cuda task task/kernelbench store judge judge/audit judge/baseline
     judge/profile judge/standalone judge/torch compile agent/knowledge agent/models agent/prompts
-    agent/split serve/mcp hgemm gemm_library)
+    agent/split serve/mcp serve/http hgemm gemm_library)
   string(REPLACE "/" "_" files ${module}_files)
   foreach(file IN LISTS ${files})
     set(source ${WARPSMITH_SOURCE_ROOT}/${module}/${file}.cc)

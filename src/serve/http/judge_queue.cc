@@ -95,6 +95,7 @@ Status JudgeQueue::Submit(const std::string& run, std::optional<double> begin_wi
 }
 
 void JudgeQueue::Enter(Entry entry) {
+  if (entries_.contains(entry.job.key)) return;
   line_.Add(entry.run, entry.job.key);
   code_bytes_ += CodeLength(entry.job.candidate);
   std::string key = entry.job.key;

@@ -149,6 +149,7 @@ TEST_F(OpenJudgeQueueTest, AJobOnWhichTwoWorkersDiedIsAVerdict) {
   WaitFor(*queue, {poison[0].key});
   EXPECT_EQ(OutcomeOf(*queue, poison[0]),
             "failed to run: judge: worker-died, two workers died while they judged it");
+  stops_ = true;
   queue->Join();
   EXPECT_TRUE(device_->order.empty());
 }

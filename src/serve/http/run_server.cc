@@ -23,10 +23,16 @@ constexpr size_t kShortestToken = 16;
 // What is asked of the device to see that it works: a small product, by the first kernel of its
 // space; of a recording, the first that it holds.
 Result<Job> KnownGood(const DeviceInfo& device, const store::RecordedDevice* recorded) {
-  if (recorded != nullptr && !recorded->Spaces().empty()) {
-    const store::ReplaySpace& space = recorded->Spaces().front();
-    return search::Question{space.task, space.workload, space.protocols.front()}.JobOf(
-        TRY(space.make(space.space.points().front())));
+  if (recorded != nullptr) {
+    for (const store::ReplaySpace& space : recorded->Spaces()) {
+      const Candidate candidate = TRY(space.make(space.space.points().front()));
+      for (const Protocol& protocol : space.protocols) {
+        Job job = search::Question{space.task, space.workload, protocol}.JobOf(candidate);
+        if (recorded->Has(job.key)) return job;
+      }
+    }
+    return Error{ErrorCode::kNoInput, device.origin + " holds no verdict",
+                 "name another recording"};
   }
   const hgemm::Problem problem{256, 256, 256, hgemm::Layout::kTN, DType::kF16};
   const Space space = hgemm::SpaceFor(problem, hgemm::TargetOf(device));
