@@ -35,7 +35,7 @@ def submit(server, points, draw, acknowledged, stop):
 
 
 PLAN = {"version": 1, "operations": [
-    {"type": "memset", "target": "C", "byte": 0, "bytes": "2 * M * N"}]}
+    {"type": "memset", "target": "C", "value": 0, "bytes": "2 * M * N"}]}
 
 
 def main():

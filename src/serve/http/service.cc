@@ -459,17 +459,19 @@ void Service::GetMetrics(const Target&, const HttpRequest&, const Respond& respo
   for (const auto& [outcome, count] : counts.outcomes) {
     line("jobs_total", "{outcome=\"" + outcome + "\"}", count);
   }
-  const std::scoped_lock lock(mutex_);
-  family("rewards_total", "counter");
-  for (const auto& [outcome, count] : rewards_) {
-    line("rewards_total", "{outcome=\"" + outcome + "\"}", count);
-  }
-  family("requests_total", "counter");
-  for (const auto& [request, count] : requests_) {
-    line("requests_total",
-         "{route=\"" + request.first + "\",code=\"" + std::to_string(request.second) + "\"}",
-         count);
-  }
+  {
+    const std::scoped_lock lock(mutex_);
+    family("rewards_total", "counter");
+    for (const auto& [outcome, count] : rewards_) {
+      line("rewards_total", "{outcome=\"" + outcome + "\"}", count);
+    }
+    family("requests_total", "counter");
+    for (const auto& [request, count] : requests_) {
+      line("requests_total",
+           "{route=\"" + request.first + "\",code=\"" + std::to_string(request.second) + "\"}",
+           count);
+    }
+  }  // before the answer, which is counted under the same lock
   respond({200, std::move(text), "text/plain; version=0.0.4"});
 }
 
