@@ -83,7 +83,9 @@ def main():
             print(f"{what}: {len(waits) * SAMPLES / seconds:.0f} rewards/s, "
                   f"{len(waits) / seconds:.0f} requests/s, p50 {at[0]:.1f} ms, p99 {at[1]:.1f} ms, "
                   f"max {at[2]:.1f} ms")
-        print(f"memory {server.memory_mb():.0f} MB")
+        print(f"memory {server.memory_mb():.0f} MB; the server's own count:")
+        counted = server.ask("GET", "/metrics")[1].splitlines()
+        print("\n".join(line for line in counted if "rewards_total{" in line))
         server.end()
 
 

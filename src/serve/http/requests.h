@@ -1,5 +1,5 @@
 // What clients ask, as values: the protocol's readers. They refuse what they do not know, because a
-// misspelt field must not be silently ignored. docs/serve.md and /openapi.json describe them.
+// misspelt field must not be silently ignored. openapi.json describes them.
 #ifndef WARPSMITH_SERVE_HTTP_REQUESTS_H_
 #define WARPSMITH_SERVE_HTTP_REQUESTS_H_
 
