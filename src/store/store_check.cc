@@ -38,6 +38,8 @@ constexpr CheckedTable kTables[] = {
     {"job", false, {"id"}},
     {"step", true, {"run", "step_index"}},
     {"memo", true, {"run", "key"}},
+    {"served_job", false, {"id"}},
+    {"late_verdict", false, {"id"}},
 };
 
 // "c.run = step.run AND c.step_index = step.step_index": a row of the table's view.

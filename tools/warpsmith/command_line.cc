@@ -299,6 +299,7 @@ void AddAll(CLI::App& app, Chosen& chosen) {
   AddStore(app, chosen);
   AddKnowledge(app, chosen);
   AddMcp(app, chosen);
+  AddServe(app, chosen);
   AddPages(app, chosen);
 }
 

@@ -49,6 +49,7 @@ void AddAgent(CLI::App* command, agent::AgentOptions& agent);
 void AddKnowledge(CLI::App& app, Chosen& chosen);
 void AddMcp(CLI::App& app, Chosen& chosen);
 void AddHgemm(CLI::App& app, Chosen& chosen);
+void AddServe(CLI::App& app, Chosen& chosen);
 void AddTask(CLI::App& app, Chosen& chosen);
 void AddStore(CLI::App& app, Chosen& chosen);
 

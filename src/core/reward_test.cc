@@ -1,0 +1,155 @@
+#include "core/reward.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <limits>
+#include <vector>
+
+#include "core/gemm_example.h"
+
+namespace warpsmith {
+namespace {
+
+constexpr std::array kForms = {RewardForm::kEq3, RewardForm::kSmoothed, RewardForm::kOrdinal,
+                               RewardForm::kLog};
+
+RewardFacts PassedWith(Interval interval, double deviation = 0, int64_t code_bytes = 0) {
+  RewardFacts facts;
+  facts.kind = RewardFacts::Kind::kPassed;
+  facts.interval = interval;
+  facts.ratio = (interval.lo + interval.hi) / 2;
+  facts.each = {interval};
+  facts.deviation = deviation;
+  facts.code_bytes = code_bytes;
+  return facts;
+}
+double Of(const RewardFacts& facts, const RewardShape& shape) {
+  return ShapeReward(facts, shape).value.value();
+}
+
+TEST(RewardShape, IsRead) {
+  const RewardShape shape = ParseRewardShape("alpha=0.5,form=log,clip=4,beta=1e-6").value();
+  EXPECT_EQ(shape.form, RewardForm::kLog);
+  EXPECT_EQ(shape.alpha, 0.5);
+  EXPECT_EQ(shape.beta, 1e-6);
+  EXPECT_EQ(shape.clip, 4);
+  EXPECT_TRUE(ParseRewardShape("").ok());
+  for (const char* bad : {"alpha", "alpha=", "alpha=x", "alpha=-1", "clip=1", "clip=inf", "form=up",
+                          "gamma=1", "alpha=1,alpha=1", "alpha=nan", "beta=1 ", ","}) {
+    EXPECT_FALSE(ParseRewardShape(bad).ok()) << bad;
+  }
+}
+
+TEST(Reward, PaysTheEndOfTheIntervalThatIsNearestToNoGain) {
+  EXPECT_EQ(EarnedRatio({1.2, 1.6}), 1.2);
+  EXPECT_EQ(EarnedRatio({0.9, 1.6}), 1);
+  EXPECT_EQ(EarnedRatio({0.5, 0.8}), 0.8);
+  EXPECT_EQ(EarnedRatio({std::numeric_limits<double>::quiet_NaN(), 2}), 1);
+  EXPECT_EQ(EarnedRatio({-3, -2}), 0);
+  // The luckier of two measurements of the same kernel is not worth more than it showed.
+  EXPECT_LT(Of(PassedWith({1.05, 3}), {}), Of(PassedWith({1.1, 1.2}), {}));
+}
+
+TEST(Reward, FormsAreThoseOfTheirSources) {
+  const RewardFacts twice = PassedWith({2, 2.2});
+  EXPECT_EQ(Of(twice, {.form = RewardForm::kEq3}), 2);
+  EXPECT_EQ(Of(twice, {.form = RewardForm::kLog}), 1);
+  EXPECT_DOUBLE_EQ(Of(twice, {.form = RewardForm::kSmoothed}), 0.6);
+  EXPECT_EQ(Of(twice, {.form = RewardForm::kOrdinal}), 3);
+  EXPECT_EQ(Of(PassedWith({9, 9.2}), {.form = RewardForm::kEq3, .clip = 4}), 4);
+  RewardFacts some = twice;
+  some.each.push_back({0.9, 0.95});
+  EXPECT_EQ(Of(some, {.form = RewardForm::kOrdinal}), 2);
+  EXPECT_EQ(Of(PassedWith({1.04, 1.2}), {.form = RewardForm::kOrdinal}), 1);
+}
+
+// Whatever the weights: unreadable < failed < passed without a gain < a gain.
+TEST(Reward, KeepsTheOrderOfOutcomesWhateverIsTakenOff) {
+  RewardFacts failed, unreadable, undecided;
+  failed.kind = RewardFacts::Kind::kFailed;
+  unreadable.kind = RewardFacts::Kind::kUnreadable;
+  const double inf = std::numeric_limits<double>::infinity();
+  for (const RewardForm form : kForms) {
+    for (const double alpha : {0.0, 0.5, 1e9}) {
+      const RewardShape shape{form, alpha, alpha, 3};
+      EXPECT_LT(Of(unreadable, shape), Of(failed, shape));
+      EXPECT_FALSE(ShapeReward(undecided, shape).value.has_value());
+      for (const double deviation : {0.0, 0.1, 1e9, inf}) {
+        const double slow = Of(PassedWith({0.0001, 0.001}, deviation, 1 << 20), shape);
+        const double same = Of(PassedWith({0.9, 1.1}, deviation, 1 << 20), shape);
+        EXPECT_LT(Of(failed, shape), slow);
+        EXPECT_LE(slow, same);
+        // A gain with all of it taken off still beats no gain with nothing taken off.
+        EXPECT_GT(Of(PassedWith({1.06, 1.2}, deviation, 1 << 20), shape),
+                  Of(PassedWith({0.9, 1.1}), shape));
+      }
+    }
+  }
+}
+
+TEST(Reward, AlphaChangesTheWinner) {
+  const RewardFacts fast = PassedWith({1.5, 1.6}, 0.5);
+  const RewardFacts exact = PassedWith({1.4, 1.5}, 0.01);
+  EXPECT_GT(Of(fast, {}), Of(exact, {}));
+  EXPECT_LT(Of(fast, {.alpha = 0.5}), Of(exact, {.alpha = 0.5}));
+}
+
+TEST(Reward, CodeCostsAndCommentsDoNot) {
+  Candidate terse = GemmCandidate();
+  Candidate chatty = terse;
+  chatty.sources.begin()->second += "   // why\n/* and\n how */   \n";
+  const RewardFacts facts = RewardFactsOf(terse, GemmVerdict());
+  EXPECT_EQ(RewardFactsOf(chatty, GemmVerdict()).code_bytes, facts.code_bytes);
+  chatty.sources.begin()->second += "const char* s = \"// no comment\";\n";
+  EXPECT_EQ(RewardFactsOf(chatty, GemmVerdict()).code_bytes, facts.code_bytes + 32);
+  EXPECT_NEAR(Of(facts, {.beta = 1e-5}), 1.05 - 1e-5 * static_cast<double>(facts.code_bytes),
+              1e-12);
+  EXPECT_NEAR(Of(facts, {.beta = 1}), 1.005, 1e-12);  // a tenth of the gain is kept
+  RewardFacts large = PassedWith({2, 2}, 0, 1 << 30);
+  EXPECT_NEAR(Of(large, {.beta = 1}), 1.95, 1e-12);
+}
+
+TEST(Reward, IsMadeOfTheVerdict) {
+  const RewardFacts facts = RewardFactsOf(GemmCandidate(), GemmVerdict());
+  EXPECT_EQ(facts.kind, RewardFacts::Kind::kPassed);
+  EXPECT_EQ(facts.ratio, 1.1);
+  EXPECT_EQ(facts.deviation, 0.5);
+  const ShapedReward reward = ShapeReward(facts, {.alpha = 0.01});
+  EXPECT_DOUBLE_EQ(*reward.value, 1.05 - 0.005);
+  EXPECT_EQ(reward.terms.front().first, "earned");
+  using Kind = RewardFacts::Kind;
+  EXPECT_EQ(RewardFactsOf(GemmCandidate(), {Rejected{}, {}}).kind, Kind::kFailed);
+  EXPECT_EQ(RewardFactsOf(GemmCandidate(), {Inconclusive{}, {}}).kind, Kind::kUndecided);
+  EXPECT_EQ(Of(RewardFactsOf(GemmCandidate(), {Passed{}, {}}), {}), 1);  // compared with nothing
+}
+
+// Two groups whose members differ by less than their noise: no member has an advantage.
+TEST(Reward, NoiseWithinAGroupGivesEqualRewards) {
+  std::vector<std::vector<RewardFacts>> groups = {
+      {PassedWith({1.20, 1.30}), PassedWith({1.25, 1.35}), PassedWith({1.22, 1.28})},
+      {PassedWith({0.70, 0.80}), PassedWith({0.75, 0.85})}};
+  groups[1].emplace_back().kind = RewardFacts::Kind::kFailed;
+  for (auto& group : groups) {
+    std::vector<RewardFacts*> members;
+    for (RewardFacts& facts : group) members.push_back(&facts);
+    LevelGroup(members);
+  }
+  for (const RewardForm form : kForms) {
+    EXPECT_EQ(Of(groups[0][0], {form}), Of(groups[0][1], {form}));
+    EXPECT_EQ(Of(groups[0][0], {form}), Of(groups[0][2], {form}));
+    EXPECT_EQ(Of(groups[1][0], {form}), Of(groups[1][1], {form}));
+    EXPECT_LT(Of(groups[1][2], {form}), Of(groups[1][1], {form}));
+  }
+  EXPECT_EQ(Of(groups[0][0], {}), 1.25);
+}
+
+TEST(Reward, ARealDifferenceWithinAGroupStays) {
+  RewardFacts slow = PassedWith({1.1, 1.2}), fast = PassedWith({1.3, 1.4});
+  const std::array<RewardFacts*, 2> members = {&slow, &fast};
+  LevelGroup(members);
+  EXPECT_LT(Of(slow, {}), Of(fast, {}));
+}
+
+}  // namespace
+}  // namespace warpsmith

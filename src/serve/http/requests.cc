@@ -1,0 +1,250 @@
+#include "serve/http/requests.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "base/json_reader.h"
+#include "core/serialize.h"
+
+namespace warpsmith::serve {
+namespace {
+
+using nlohmann::json;
+
+constexpr size_t kMaxNameBytes = 1024;
+// Of a protocol that a client sends: what one job may cost.
+constexpr int kMostRounds = 256, kMostProcesses = 32;
+constexpr double kMostMeasureSeconds = 120;
+constexpr int64_t kMostStepMs = 600'000;
+
+Result<std::string> OptionalText(const JsonReader& object, std::string_view field) {
+  if (!object.Has(field)) return std::string();
+  const JsonReader value = object.At(field);
+  std::string text = TRY(value.String());
+  if (text.size() > kMaxNameBytes) return value.Bad("a shorter text");
+  return text;
+}
+
+Result<double> Positive(const JsonReader& value, double most) {
+  const double number = TRY(value.Number());
+  if (number >= 0 && number <= most) return number;
+  return value.Bad("a number from 0 to " + std::to_string(static_cast<int>(most)));
+}
+
+Result<Level> LevelIn(const JsonReader& object) {
+  if (!object.Has("level")) return Level::kScreened;
+  const std::string name = TRY(object.At("level").String());
+  if (name == Name(Level::kScreened)) return Level::kScreened;
+  if (name == Name(Level::kCertified)) return Level::kCertified;
+  return object.At("level").Bad("screened or certified");
+}
+
+Result<std::vector<JsonReader>> Batch(const JsonReader& list) {
+  std::vector<JsonReader> items = TRY(list.Items());
+  if (!items.empty() && items.size() <= kMaxBatch) return items;
+  return list.Bad("1 to " + std::to_string(kMaxBatch) + " items, found " +
+                  std::to_string(items.size()));
+}
+
+Result<RewardShape> ShapeIn(const JsonReader& object, RewardShape shape) {
+  if (!object.Has("reward")) return shape;
+  const JsonReader fields = object.At("reward");
+  TRY(fields.OnlyFields({"form", "alpha", "beta", "clip"}));
+  if (fields.Has("form")) shape.form = TRY(RewardFormFrom(TRY(fields.At("form").String())));
+  if (fields.Has("alpha")) shape.alpha = TRY(fields.At("alpha").Number());
+  if (fields.Has("beta")) shape.beta = TRY(fields.At("beta").Number());
+  if (fields.Has("clip")) shape.clip = TRY(fields.At("clip").Number());
+  TRY(CheckRewardShape(shape));
+  return shape;
+}
+
+Result<Asked> AskedIn(const JsonReader& object) {
+  Asked asked;
+  asked.task = TRY(object.At("task").String());
+  asked.workload = TRY(OptionalText(object, "workload"));
+  asked.group = TRY(OptionalText(object, "group"));
+  if (object.Has("completion") == object.Has("candidate")) {
+    return object.Bad("either \"completion\" or \"candidate\"");
+  }
+  if (object.Has("completion")) {
+    asked.completion = TRY(object.At("completion").String());
+  } else {
+    asked.candidate = *object.At("candidate").json();
+  }
+  return asked;
+}
+
+Status CheckProtocol(const JsonReader& place, const Protocol& protocol) {
+  const auto within = [](int value) { return value >= 1 && value <= kMostRounds; };
+  const bool fits = !protocol.modes.empty() && within(protocol.rounds) &&
+                    within(protocol.samples_per_round) && within(protocol.max_rounds) &&
+                    protocol.runner_processes >= 1 && protocol.runner_processes <= kMostProcesses &&
+                    protocol.confidence > 0 && protocol.confidence < 1 && protocol.band >= 0 &&
+                    protocol.warmup_seconds >= 0 && protocol.measure_seconds >= 0 &&
+                    protocol.warmup_seconds <= kMostMeasureSeconds &&
+                    protocol.measure_seconds <= kMostMeasureSeconds &&
+                    protocol.step_timeout_ms >= 1 && protocol.step_timeout_ms <= kMostStepMs;
+  if (fits) return {};
+  return place.Bad("a protocol within what a server allows for one job");
+}
+
+Result<Job> WholeJob(const JsonReader& object) {
+  TRY(object.OnlyFields({"task", "workload", "candidate", "protocol"}));
+  Job job;
+  job.task = TRY(TaskFrom(object.At("task")));
+  job.workload = TRY(WorkloadFrom(object.At("workload")));
+  job.candidate = TRY(CandidateFrom(object.At("candidate")));
+  job.protocol = TRY(ProtocolFrom(object.At("protocol")));
+  TRY(CheckProtocol(object.At("protocol"), job.protocol));
+  job.key = MeasurementKey(job.candidate, job.task, job.workload, job.protocol);
+  return job;
+}
+
+// Keys are named by clients: 64 hexadecimal digits and nothing else is looked up.
+bool IsKey(std::string_view key) {
+  return key.size() == 64 && std::ranges::all_of(key, [](char c) {
+           return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
+         });
+}
+
+Result<std::vector<std::string>> Texts(const JsonReader& list) {
+  std::vector<std::string> texts;
+  for (const JsonReader& item : TRY(Batch(list))) texts.push_back(TRY(item.String()));
+  return texts;
+}
+
+}  // namespace
+
+Result<JobsRequest> JobsRequestFrom(std::string_view body) {
+  const json document = TRY(ParseJson("request", body));
+  const JsonReader object("request", document);
+  JobsRequest request;
+  request.run = TRY(OptionalText(object, "run"));
+  if (object.Has("deadline_s")) {
+    request.deadline_s = TRY(Positive(object.At("deadline_s"), kMaxDeadlineSeconds));
+  }
+  if (object.Has("jobs")) {
+    TRY(object.OnlyFields({"run", "deadline_s", "jobs"}));
+    for (const JsonReader& item : TRY(Batch(object.At("jobs")))) {
+      request.jobs.push_back(TRY(WholeJob(item)));
+    }
+    return request;
+  }
+  TRY(object.OnlyFields({"run", "task", "workload", "level", "deadline_s", "candidates"}));
+  request.level = TRY(LevelIn(object));
+  Asked asked;
+  asked.task = TRY(object.At("task").String());
+  asked.workload = TRY(OptionalText(object, "workload"));
+  for (const JsonReader& item : TRY(Batch(object.At("candidates")))) {
+    asked.candidate = *item.json();
+    request.asked.push_back(asked);
+  }
+  return request;
+}
+
+Result<RewardRequest> RewardRequestFrom(std::string_view body, const RewardShape& usual) {
+  const json document = TRY(ParseJson("request", body));
+  const JsonReader object("request", document);
+  TRY(object.OnlyFields({"run", "deadline_s", "level", "reward", "samples"}));
+  RewardRequest request;
+  request.run = TRY(OptionalText(object, "run"));
+  if (object.Has("deadline_s")) {
+    request.deadline_s = TRY(Positive(object.At("deadline_s"), kMaxDeadlineSeconds));
+  }
+  request.level = TRY(LevelIn(object));
+  request.shape = TRY(ShapeIn(object, usual));
+  for (const JsonReader& item : TRY(Batch(object.At("samples")))) {
+    TRY(item.OnlyFields({"task", "workload", "completion", "candidate", "group"}));
+    request.asked.push_back(TRY(AskedIn(item)));
+  }
+  return request;
+}
+
+Result<RescoreRequest> RescoreRequestFrom(std::string_view body, const RewardShape& usual) {
+  const json document = TRY(ParseJson("request", body));
+  const JsonReader object("request", document);
+  TRY(object.OnlyFields({"reward", "keys"}));
+  RescoreRequest request{TRY(ShapeIn(object, usual)), TRY(Texts(object.At("keys")))};
+  if (!std::ranges::all_of(request.keys, IsKey)) return object.At("keys").Bad("keys of jobs");
+  return request;
+}
+
+Result<WaitRequest> WaitRequestFrom(const Target& target) {
+  const auto bad = [](const std::string& what) {
+    return Error{ErrorCode::kBadInput, what, "write /v1/jobs?keys=KEY,KEY&wait=SECONDS"};
+  };
+  WaitRequest request;
+  for (const auto& [name, value] : target.query) {
+    if (name == "wait") {
+      const char* const end = value.data() + value.size();
+      const auto read = std::from_chars(value.data(), end, request.wait_s);
+      const bool fits = read.ec == std::errc() && read.ptr == end && request.wait_s >= 0;
+      if (!fits || value.empty()) return bad("wait is no number of seconds");
+      request.wait_s = std::min(request.wait_s, kMaxWaitSeconds);
+    } else if (name == "keys") {
+      for (size_t begin = 0; begin < value.size();) {
+        const size_t end = std::min(value.find(',', begin), value.size());
+        request.keys.push_back(value.substr(begin, end - begin));
+        begin = end + 1;
+      }
+    } else {
+      return bad("the query has no \"" + name.substr(0, 40) + "\"");
+    }
+  }
+  const bool fits = !request.keys.empty() && request.keys.size() <= kMaxBatch;
+  if (!fits || !std::ranges::all_of(request.keys, IsKey)) {
+    return bad("keys are 1 to " + std::to_string(kMaxBatch) + " keys of jobs");
+  }
+  return request;
+}
+
+Result<Asked> ProfileRequestFrom(std::string_view body) {
+  const json document = TRY(ParseJson("request", body));
+  const JsonReader object("request", document);
+  TRY(object.OnlyFields({"task", "workload", "candidate"}));
+  return AskedIn(object);
+}
+
+Result<OpenRlhfRequest> OpenRlhfRequestFrom(std::string_view body) {
+  const json document = TRY(ParseJson("request", body));
+  const JsonReader object("request", document);
+  std::vector<std::string> queries = TRY(Texts(object.At("query")));
+  const std::vector<std::string> labels = TRY(Texts(object.At("labels")));
+  std::vector<std::string> prompts;
+  if (object.Has("prompts")) prompts = TRY(Texts(object.At("prompts")));
+  if (labels.size() != queries.size()) return object.At("labels").Bad("a label for each query");
+  OpenRlhfRequest request;
+  for (size_t i = 0; i < queries.size(); ++i) {
+    std::string_view completion = queries[i];
+    if (i < prompts.size() && completion.starts_with(prompts[i])) {
+      completion.remove_prefix(prompts[i].size());
+    }
+    const size_t hash = std::min(labels[i].find('#'), labels[i].size());
+    Asked asked;
+    asked.task = labels[i].substr(0, hash);
+    asked.workload = labels[i].substr(std::min(hash + 1, labels[i].size()));
+    asked.completion = std::string(completion);
+    request.asked.push_back(std::move(asked));
+  }
+  return request;
+}
+
+Result<VerifyRequest> VerifyRequestFrom(std::string_view body) {
+  VerifyRequest request{TRY(ParseJson("request", body)), {}};
+  const JsonReader object("request", request.row);
+  request.asked.task = TRY(object.At("task").String());
+  request.asked.workload = TRY(OptionalText(object, "workload"));
+  request.asked.completion.emplace();
+  for (const JsonReader& item : TRY(object.At("response").At("output").Items())) {
+    if (!item.Has("type") || TRY(item.At("type").String()) != "message") continue;
+    request.asked.completion->clear();
+    if (!item.Has("content")) continue;
+    for (const JsonReader& part : TRY(item.At("content").Items())) {
+      if (part.Has("text")) *request.asked.completion += TRY(part.At("text").String());
+    }
+  }
+  return request;
+}
+
+}  // namespace warpsmith::serve

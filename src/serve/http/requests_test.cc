@@ -1,0 +1,127 @@
+#include "serve/http/requests.h"
+
+#include <gtest/gtest.h>
+
+#include "core/serialize.h"
+#include "store/test_facts.h"
+
+namespace warpsmith::serve {
+namespace {
+
+using nlohmann::json;
+
+json WholeJobJson(const Protocol& protocol) {
+  return {{"task", ToJson(store::TestTask())},
+          {"workload", ToJson(store::TestWorkload())},
+          {"candidate", ToJson(store::TestCandidate({"test", {{"x", 1}, {"y", 2}}}))},
+          {"protocol", ToJson(protocol)}};
+}
+
+TEST(JobsRequest, IsRead) {
+  const auto request = JobsRequestFrom(
+      R"({"run":"r","task":"t","workload":"w","level":"certified","deadline_s":2,
+          "candidates":[{"values":{"a":1}},{"source":"x"}]})");
+  ASSERT_TRUE(request.ok()) << request.error().Line();
+  EXPECT_EQ(request->run, "r");
+  EXPECT_EQ(request->level, Level::kCertified);
+  EXPECT_EQ(request->deadline_s, 2);
+  ASSERT_EQ(request->asked.size(), 2U);
+  EXPECT_EQ(request->asked[1].task, "t");
+  EXPECT_EQ(request->asked[1].candidate["source"], "x");
+}
+
+TEST(JobsRequest, AWholeJobsKeyIsItsContents) {
+  const json whole = {{"jobs", {WholeJobJson(Protocol::Screened())}}};
+  const auto request = JobsRequestFrom(whole.dump());
+  ASSERT_TRUE(request.ok()) << request.error().Line();
+  const Job& job = request->jobs.at(0);
+  EXPECT_EQ(job.key,
+            MeasurementKey(store::TestCandidate({"test", {{"x", 1}, {"y", 2}}}), store::TestTask(),
+                           store::TestWorkload(), Protocol::Screened()));
+}
+
+TEST(JobsRequest, AProtocolThatHoldsTheDeviceForeverIsRefused) {
+  Protocol endless = Protocol::Screened();
+  endless.measure_seconds = 1e9;
+  Protocol many = Protocol::Screened();
+  many.rounds = 1'000'000;
+  for (const Protocol& protocol : {endless, many}) {
+    EXPECT_FALSE(JobsRequestFrom(json{{"jobs", {WholeJobJson(protocol)}}}.dump()).ok());
+  }
+}
+
+TEST(Requests, RefuseWhatTheyDoNotKnow) {
+  const std::string deep = std::string(100'000, '[');
+  const std::string many = [] {
+    json samples = json::array();
+    for (int i = 0; i < 257; ++i) samples.push_back({{"task", "t"}, {"completion", ""}});
+    return json{{"samples", samples}}.dump();
+  }();
+  for (const std::string& bad :
+       {std::string(), std::string("null"), std::string("[]"), std::string("{"), deep, many,
+        std::string(R"({"samples":[]})"), std::string(R"({"samples":[{"task":"t"}]})"),
+        std::string(R"({"samples":[{"task":1,"completion":""}]})"),
+        std::string(R"({"samples":[{"task":"t","completion":"","candidate":{}}]})"),
+        std::string(R"({"samples":[{"task":"t","completion":"","code":""}]})"),
+        std::string(R"({"samples":[{"task":"t","completion":""}],"deadline_s":-1})"),
+        std::string(R"({"samples":[{"task":"t","completion":""}],"deadline_s":"nan"})"),
+        std::string(R"({"samples":[{"task":"t","completion":""}],"reward":{"alpha":-1}})"),
+        std::string(R"({"samples":[{"task":"t","completion":""}],"reward":{"form":"x"}})"),
+        std::string(R"({"samples":[{"task":"t","completion":""}],"level":"best"})")}) {
+    EXPECT_FALSE(RewardRequestFrom(bad, {}).ok()) << bad.substr(0, 80);
+    EXPECT_FALSE(JobsRequestFrom(bad).ok()) << bad.substr(0, 80);
+    EXPECT_FALSE(OpenRlhfRequestFrom(bad).ok()) << bad.substr(0, 80);
+    EXPECT_FALSE(VerifyRequestFrom(bad).ok()) << bad.substr(0, 80);
+  }
+}
+
+TEST(RewardRequest, TakesTheServersShapeWhereItSaysNothing) {
+  const RewardShape usual{RewardForm::kLog, 0.5, 0, 4};
+  const std::string samples = R"("samples":[{"task":"t","completion":"c","group":"g"}])";
+  const auto plain = RewardRequestFrom("{" + samples + "}", usual);
+  ASSERT_TRUE(plain.ok());
+  EXPECT_EQ(plain->shape.form, RewardForm::kLog);
+  EXPECT_EQ(plain->asked[0].group, "g");
+  EXPECT_EQ(plain->deadline_s, kDeadlineSeconds);
+  const auto own = RewardRequestFrom(R"({"reward":{"alpha":0.25},)" + samples + "}", usual);
+  EXPECT_EQ(own->shape.alpha, 0.25);
+  EXPECT_EQ(own->shape.clip, 4);
+}
+
+TEST(WaitRequest, TakesKeysAndNothingElse) {
+  const std::string key(64, 'a');
+  const auto read = [](const std::string& target) {
+    return WaitRequestFrom(ReadTarget(target).value());
+  };
+  EXPECT_EQ(read("/v1/jobs?keys=" + key + "," + key + "&wait=1e9")->wait_s, kMaxWaitSeconds);
+  EXPECT_EQ(read("/v1/jobs?keys=" + key)->keys.size(), 1U);
+  for (const std::string& bad :
+       {std::string("/v1/jobs"), std::string("/v1/jobs?keys="), "/v1/jobs?keys=" + key + "x",
+        "/v1/jobs?keys=" + key.substr(1) + "A", "/v1/jobs?keys=" + key + "&wait=-1",
+        "/v1/jobs?keys=" + key + "&wait=x",
+        "/v1/jobs?keys=" + key + "&wait=", "/v1/jobs?keys=" + key + "&why=1"}) {
+    EXPECT_FALSE(read(bad).ok()) << bad;
+  }
+}
+
+TEST(Dialects, AreRead) {
+  const auto rlhf = OpenRlhfRequestFrom(
+      R"({"query":["PROMPTreply"],"prompts":["PROMPT"],"labels":["task#small"],"more":1})");
+  ASSERT_TRUE(rlhf.ok()) << rlhf.error().Line();
+  EXPECT_EQ(rlhf->asked[0].completion, "reply");
+  EXPECT_EQ(rlhf->asked[0].task, "task");
+  EXPECT_EQ(rlhf->asked[0].workload, "small");
+  EXPECT_FALSE(OpenRlhfRequestFrom(R"({"query":["a","b"],"labels":["t"]})").ok());
+
+  const auto nemo = VerifyRequestFrom(
+      R"({"task":"t","id":7,"responses_create_params":{},"response":{"output":[
+          {"type":"message","content":[{"type":"output_text","text":"old"}]},{"type":"reasoning"},
+          {"type":"message","content":[{"text":"a"},{"text":"b"}]}]}})");
+  ASSERT_TRUE(nemo.ok()) << nemo.error().Line();
+  EXPECT_EQ(nemo->asked.completion, "ab");
+  EXPECT_EQ(nemo->row["id"], 7);
+  EXPECT_TRUE(nemo->row.contains("response"));
+}
+
+}  // namespace
+}  // namespace warpsmith::serve

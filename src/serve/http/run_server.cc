@@ -1,0 +1,146 @@
+#include "serve/http/run_server.h"
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+
+#include "base/file.h"
+#include "base/interrupt.h"
+#include "hgemm/family.h"
+#include "search/machine/candidate_profile.h"
+#include "serve/http/http_server.h"
+#include "serve/http/judge_queue.h"
+#include "serve/http/service.h"
+#include "serve/http/task_table.h"
+#include "store/worker.h"
+#include "task/hgemm_task.h"
+
+namespace warpsmith::serve {
+namespace {
+
+constexpr size_t kShortestToken = 16;
+
+// What is asked of the device to see that it works: a small product, by the first kernel of its
+// space; of a recording, the first that it holds.
+Result<Job> KnownGood(const DeviceInfo& device, const store::RecordedDevice* recorded) {
+  if (recorded != nullptr) {
+    for (const store::ReplaySpace& space : recorded->Spaces()) {
+      const Candidate candidate = TRY(space.make(space.space.points().front()));
+      for (const Protocol& protocol : space.protocols) {
+        Job job = search::Question{space.task, space.workload, protocol}.JobOf(candidate);
+        if (recorded->Has(job.key)) return job;
+      }
+    }
+    return Error{ErrorCode::kNoInput, device.origin + " holds no verdict",
+                 "name another recording"};
+  }
+  const hgemm::Problem problem{256, 256, 256, hgemm::Layout::kTN, DType::kF16};
+  const Space space = hgemm::SpaceFor(problem, hgemm::TargetOf(device));
+  if (space.size() == 0) {
+    return Error{ErrorCode::kUnavailable, "no kernel of ours runs on " + device.name, ""};
+  }
+  return search::Question{task::HgemmTask("TN"), task::HgemmWorkload({256, 256, 256}),
+                          Protocol::Screened()}
+      .JobOf(TRY(hgemm::MakeCandidate(problem, space.points().front())));
+}
+
+// Measured now, whatever the store knows.
+Status RunKnownGood(search::Seams seams, const Job& job, bool replays) {
+  seams.store = nullptr;
+  search::Session session({job.task, job.workload, job.protocol}, seams);
+  const search::Judged judged = TRY(session.Evaluate(job.candidate));
+  const Outcome& outcome = judged.step.verdict.outcome;
+  if (replays || std::holds_alternative<Passed>(outcome)) return {};
+  return Error{ErrorCode::kUnavailable, "a known good kernel: " + Describe(outcome),
+               "look at the GPU with 'warpsmith doctor'"};
+}
+
+// Opened again after trouble. A recording stays: others read it meanwhile.
+class OwnedMachine {
+ public:
+  static Result<OwnedMachine> Open(const search::DeviceOptions& options) {
+    OwnedMachine owned(options);
+    owned.machine_ = std::make_unique<search::Machine>(TRY(search::Machine::Open(options)));
+    return owned;
+  }
+  search::Machine& operator*() { return *machine_; }
+  search::Machine* operator->() { return machine_.get(); }
+  Result<search::Seams> Seams(bool anew) {
+    if (machine_ == nullptr || (anew && machine_->recorded() == nullptr)) {
+      machine_.reset();  // it holds the GPU
+      machine_ = std::make_unique<search::Machine>(TRY(search::Machine::Open(options_)));
+    }
+    return machine_->seams();
+  }
+
+ private:
+  explicit OwnedMachine(search::DeviceOptions options) : options_(std::move(options)) {}
+  search::DeviceOptions options_;
+  std::unique_ptr<search::Machine> machine_;
+};
+
+}  // namespace
+
+Result<std::string> ReadTokenFile(const std::string& path) {
+  std::string token = TRY(ReadFile(path));
+  while (!token.empty() && (token.back() == '\n' || token.back() == '\r')) token.pop_back();
+  const bool is_plain =
+      std::ranges::all_of(token, [](char c) { return c > 0x20 && c < 0x7f && c != '/'; });
+  if (is_plain && token.size() >= kShortestToken) return token;
+  return Error{ErrorCode::kBadInput,
+               path + " holds no token: one line of at least 16 characters without blanks and '/'",
+               "make one: head -c 32 /dev/urandom | sha256sum | cut -c-64"};
+}
+
+Status RunServer(const RunServerOptions& options,
+                 const std::function<void(int port, const std::string& notice)>& listening) {
+  OwnedMachine machine = TRY(OwnedMachine::Open(options.device));
+  const DeviceInfo device = machine->info();
+  const store::RecordedDevice* const recorded = machine->recorded();
+  const auto durability =
+      recorded == nullptr ? store::Durability::kPowerLoss : store::Durability::kProcessDeath;
+  const auto store = TRY(search::OpenStore(options.device.store, durability));
+  store::ServedJobs jobs(*store, device, store::ThisWorker());
+  const auto table = TRY(TaskTable::Open(options.tasks, recorded, device, options.takes_tasks));
+  const Job known_good = TRY(KnownGood(device, recorded));
+
+  JudgeQueueOptions queueing;
+  queueing.capacity = options.queue;
+  queueing.probe = [&](const search::Seams& seams) {
+    return RunKnownGood(seams, known_good, recorded != nullptr);
+  };
+  if (recorded != nullptr) {
+    queueing.known = [recorded](const Job& job) -> std::optional<Outcome> {
+      const auto found = recorded->LookUp(job.key);
+      if (found.ok()) return std::nullopt;
+      return Inconclusive{found.error().message};
+    };
+  }
+  JudgeQueue queue([&](bool anew) { return machine.Seams(anew); }, jobs, queueing);
+
+  HttpServerOptions serving;
+  serving.listen = options.listen;
+  const auto server = TRY(HttpServer::Open(serving));
+  ServiceOptions answering;
+  answering.token = options.token;
+  answering.hosts = options.hosts;
+  answering.hosts.push_back(options.listen.host);
+  answering.reward = options.reward;
+  answering.device = device;
+  answering.origin = device.origin;
+  answering.recorded = recorded;
+  answering.defer = [&](std::function<void()> work) { server->Defer(std::move(work)); };
+  answering.profile = [&](const Job& job) {
+    return search::ProfileOf(*machine, job.task, job.workload, job.candidate, options.ncu);
+  };
+  Service service(*table, queue, answering);
+  TRY(queue.Start());
+  listening(server->port(), machine->notice());
+  server->Run([&](HttpRequest request,
+                  Respond respond) { service.Handle(std::move(request), std::move(respond)); },
+              [&](size_t active) { return queue.has_ended() && active == 0; });
+  queue.Join();
+  return {};
+}
+
+}  // namespace warpsmith::serve

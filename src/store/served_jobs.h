@@ -1,0 +1,63 @@
+// Jobs that a server has taken on, in the store: what was acknowledged is judged, also when the
+// server is killed in between; the first verdict that is committed is the answer for good.
+// Belongs to the store's thread.
+#ifndef WARPSMITH_STORE_SERVED_JOBS_H_
+#define WARPSMITH_STORE_SERVED_JOBS_H_
+
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "core/device.h"
+#include "store/sqlite_store.h"
+
+namespace warpsmith::store {
+
+struct ServedJob {
+  Job job;
+  std::string run;   // the client's
+  int attempts = 0;  // begun so far
+};
+
+class ServedJobs {
+ public:
+  // `worker`: ThisWorker(). `store` outlives it. Answers are of this device alone.
+  ServedJobs(SqliteStore& store, DeviceInfo device, std::string worker)
+      : store_(store), device_(std::move(device)), worker_(std::move(worker)) {}
+
+  // All of them or none, in one transaction. What is there already stays as it is, but what was
+  // inconclusive is judged anew.
+  Status Accept(const std::string& run, std::span<const Job> jobs);
+  // In the order in which they came: this worker's, and those of workers that are gone, which
+  // become this one's.
+  Result<std::vector<ServedJob>> TakeUnfinished();
+
+  // The number of the attempt that begins.
+  Result<int> Begin(const std::string& key);
+  // The attempt did not begin after all: a server that ends in peace does not count as dead.
+  Status PutBack(const std::string& key);
+  // One transaction: verdict and state. False: another attempt is under way or was committed; this
+  // result is kept aside.
+  Result<bool> Finish(const Job& job, int attempt, const Completed& completed);
+
+  enum class State { kUnknown, kQueued, kRunning, kDone };
+  struct Found {
+    State state = State::kUnknown;
+    std::optional<Completed> completed;  // of kDone
+  };
+  Result<Found> Find(const std::string& key);
+  // The candidate of a key that is done, for scoring again.
+  Result<std::optional<Candidate>> CandidateOf(const std::string& key);
+
+ private:
+  SqliteStore& store_;
+  const DeviceInfo device_;
+  const std::string worker_;
+};
+
+}  // namespace warpsmith::store
+
+#endif  // WARPSMITH_STORE_SERVED_JOBS_H_

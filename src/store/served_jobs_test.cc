@@ -1,0 +1,129 @@
+#include "store/served_jobs.h"
+
+#include <gtest/gtest.h>
+
+#include "base/file.h"
+#include "core/serialize.h"
+#include "store/test_facts.h"
+#include "store/worker.h"
+
+namespace warpsmith::store {
+namespace {
+
+class ServedJobsTest : public testing::Test {
+ protected:
+  std::unique_ptr<SqliteStore> Open() const {
+    return SqliteStore::Open(folder_.path() / "s.db", Durability::kProcessDeath).value();
+  }
+  static Job JobAt(int64_t x) {
+    const Candidate candidate = TestCandidate({"test", {{"x", x}, {"y", 0}}});
+    const Task task = TestTask();
+    const Workload workload = TestWorkload();
+    const Protocol protocol = Protocol::Screened();
+    return {MeasurementKey(candidate, task, workload, protocol),
+            task,
+            workload,
+            candidate,
+            {},
+            protocol};
+  }
+  static Completed Verdict(const Job& job, const std::string& rule) {
+    return {job.key, {Rejected{rule, ""}, {}}, 0.5};
+  }
+  static std::string RuleOf(ServedJobs& jobs, const Job& job) {
+    const auto found = jobs.Find(job.key).value();
+    if (!found.completed) return "";
+    return std::get<Rejected>(found.completed->verdict.outcome).rule;
+  }
+
+  const TemporaryDirectory folder_ = TemporaryDirectory::Create("served").value();
+  const std::string dead_ = ThisWorker().substr(0, ThisWorker().find(':')) + ":999999999:1";
+};
+
+TEST_F(ServedJobsTest, WhatWasAcceptedOutlivesTheServerAndIsTakenUpInOrder) {
+  const std::vector<Job> asked = {JobAt(3), JobAt(1), JobAt(2)};
+  {
+    const auto store = Open();
+    ServedJobs jobs(*store, TestDevice(), dead_);
+    ASSERT_TRUE(jobs.Accept("run-a", asked).ok());
+    ASSERT_TRUE(jobs.Accept("run-b", std::span(asked).first(1)).ok());  // once
+    EXPECT_EQ(jobs.Begin(asked[1].key).value(), 1);
+  }
+  const auto store = Open();
+  ServedJobs jobs(*store, TestDevice(), ThisWorker());
+  const auto taken = jobs.TakeUnfinished().value();
+  ASSERT_EQ(taken.size(), 3U);
+  for (size_t i = 0; i < taken.size(); ++i) {
+    EXPECT_EQ(taken[i].job.key, asked[i].key);
+    EXPECT_EQ(taken[i].run, "run-a");
+    EXPECT_EQ(taken[i].attempts, i == 1 ? 1 : 0);
+    const Job& job = taken[i].job;
+    EXPECT_EQ(MeasurementKey(job.candidate, job.task, job.workload, job.protocol), job.key);
+  }
+}
+
+TEST_F(ServedJobsTest, ALivingServersJobsAreLeftAlone) {
+  const auto store = Open();
+  ServedJobs theirs(*store, TestDevice(), "another-host:1:1");
+  ASSERT_TRUE(theirs.Accept("", std::vector{JobAt(1)}).ok());
+  ServedJobs ours(*store, TestDevice(), ThisWorker());
+  EXPECT_TRUE(ours.TakeUnfinished()->empty());
+  EXPECT_FALSE(ours.Begin(JobAt(1).key).ok());
+}
+
+TEST_F(ServedJobsTest, TheFirstCommitWinsAndALateResultIsNeverTheAnswer) {
+  const auto store = Open();
+  const Job job = JobAt(1);
+  ServedJobs first(*store, TestDevice(), dead_);
+  ASSERT_TRUE(first.Accept("", std::vector{job}).ok());
+  const int old = first.Begin(job.key).value();
+  ServedJobs second(*store, TestDevice(), ThisWorker());
+  ASSERT_EQ(second.TakeUnfinished()->size(), 1U);
+  const int now = second.Begin(job.key).value();
+  EXPECT_EQ(now, old + 1);
+  EXPECT_FALSE(first.Finish(job, old, Verdict(job, "old")).value());  // while the new one runs
+  EXPECT_EQ(RuleOf(second, job), "");
+  EXPECT_TRUE(second.Finish(job, now, Verdict(job, "new")).value());
+  EXPECT_FALSE(first.Finish(job, old, Verdict(job, "old")).value());  // and after it
+  EXPECT_FALSE(second.Finish(job, now, Verdict(job, "twice")).value());
+  EXPECT_EQ(RuleOf(second, job), "new");
+  Statement late = store->connection().Prepare("SELECT count(*) FROM late_verdict");
+  ASSERT_TRUE(late.Next().value());
+  EXPECT_EQ(late.Int(0), 3);
+}
+
+TEST_F(ServedJobsTest, AServerThatEndsInPeaceDoesNotCountAsDead) {
+  const auto store = Open();
+  ServedJobs jobs(*store, TestDevice(), ThisWorker());
+  const Job job = JobAt(1);
+  ASSERT_TRUE(jobs.Accept("", std::vector{job}).ok());
+  ASSERT_EQ(jobs.Begin(job.key).value(), 1);
+  ASSERT_TRUE(jobs.PutBack(job.key).ok());
+  EXPECT_EQ(jobs.Find(job.key)->state, ServedJobs::State::kQueued);
+  EXPECT_EQ(jobs.TakeUnfinished()->front().attempts, 0);
+}
+
+TEST_F(ServedJobsTest, WhatSaysNothingIsJudgedAnewAndWhatSaysSomethingIsNot) {
+  const auto store = Open();
+  ServedJobs jobs(*store, TestDevice(), ThisWorker());
+  const Job job = JobAt(1);
+  ASSERT_TRUE(jobs.Accept("", std::vector{job}).ok());
+  int attempt = jobs.Begin(job.key).value();
+  ASSERT_TRUE(jobs.Finish(job, attempt, {job.key, {Inconclusive{"noise"}, {}}, 1}).value());
+  EXPECT_EQ(jobs.Find(job.key)->state, ServedJobs::State::kDone);
+  ASSERT_TRUE(jobs.Accept("", std::vector{job}).ok());
+  EXPECT_EQ(jobs.Find(job.key)->state, ServedJobs::State::kQueued);
+  attempt = jobs.Begin(job.key).value();
+  EXPECT_EQ(attempt, 1);
+  ASSERT_TRUE(jobs.Finish(job, attempt, Verdict(job, "rule")).value());
+  ASSERT_TRUE(jobs.Accept("", std::vector{job}).ok());
+  EXPECT_EQ(RuleOf(jobs, job), "rule");
+  EXPECT_EQ(CandidateId(*jobs.CandidateOf(job.key).value()), CandidateId(job.candidate));
+  DeviceInfo other = TestDevice();
+  other.uuid = "GPU-other";
+  ServedJobs elsewhere(*store, other, ThisWorker());
+  EXPECT_EQ(elsewhere.Find(job.key)->state, ServedJobs::State::kUnknown);
+}
+
+}  // namespace
+}  // namespace warpsmith::store

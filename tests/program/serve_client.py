@@ -1,0 +1,218 @@
+"""Speaks HTTP to `warpsmith serve`, as clients should and as they should not:
+serve_client.py PROGRAM, in a folder with points.txt (the output of `hgemm show`)."""
+
+import http.client
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+
+PROGRAM = sys.argv[1]
+TASK = "hgemm:512x512x512:TN"
+TOKEN = "0123456789abcdef0123"
+
+
+def expect(condition, what):
+    if not condition:
+        sys.exit(f"expected: {what}")
+
+
+def read_points(path="points.txt"):
+    points = []
+    with open(path) as text:
+        for line in text:
+            found = re.search(r"passed\s+(\w+) (\w+=.*)", line)
+            if found:
+                values = dict(pair.split("=") for pair in found[2].split())
+                points.append({"family": found[1],
+                               "values": {name: int(value) for name, value in values.items()}})
+    expect(points, "points of the recorded space")
+    return points
+
+
+class Server:
+    def __init__(self, *options, store="s.db"):
+        self.process = subprocess.Popen(
+            [PROGRAM, "serve", "--device", "recorded", "--listen", "127.0.0.1:0", "--store", store,
+             *options], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        line = self.process.stdout.readline()
+        found = re.fullmatch(r"listening on http://127\.0\.0\.1:(\d+)\n", line)
+        expect(found, f"the address on the first line, not {line!r}")
+        self.port = int(found[1])
+
+    def ask(self, method, path, body=None, **headers):
+        """(status, JSON or text, headers)"""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        text = json.dumps(body) if isinstance(body, (dict, list)) else body
+        connection.request(method, path, text, {k.replace("_", "-"): v for k, v in headers.items()})
+        reply = connection.getresponse()
+        answer = reply.read()
+        connection.close()
+        is_json = reply.getheader("Content-Type") == "application/json"
+        return reply.status, json.loads(answer) if is_json else answer.decode(), reply.headers
+
+    def say(self, data, hears=True):
+        """Raw bytes in, the first line of the answer out; empty when the connection just ended."""
+        with socket.create_connection(("127.0.0.1", self.port), timeout=60) as client:
+            client.sendall(data)
+            if not hears:
+                return b""
+            client.shutdown(socket.SHUT_WR)
+            try:
+                return client.recv(4096).split(b"\r\n")[0]
+            except ConnectionResetError:
+                return b""
+
+    def memory_mb(self):
+        with open(f"/proc/{self.process.pid}/status") as status:
+            return int(re.search(r"VmRSS:\s+(\d+)", status.read())[1]) / 1024
+
+    def end(self):
+        self.process.send_signal(signal.SIGTERM)
+        expect(self.process.wait(timeout=60) == 0, "exit status 0 after SIGTERM")
+
+
+def check_rewards(server, points):
+    fenced = f"Here:\n```json\n{json.dumps(points[0])}\n```\n"
+    samples = [{"completion": fenced}, {"candidate": points[0]}, {"completion": "I cannot."},
+               {"candidate": {"family": "wgmma", "values": {"tile_m": 0}}},
+               {"candidate": {"family": "wgmma", "values": {"no_such": 1}}}]
+    for sample in samples:
+        sample["task"] = TASK
+    status, answer, _ = server.ask("POST", "/v1/reward", {"samples": samples})
+    expect(status == 200, f"rewards, not {answer}")
+    first, second, unreadable, illegal, unknown = answer["rewards"]
+    expect(first == second and first["outcome"] == "passed", f"one kernel twice, not {answer}")
+    low, high = first["interval"]
+    earned = low if low > 1 else high if high < 1 else 1
+    expect(first["reward"] == first["terms"]["earned"] == earned, f"the nearer end, not {first}")
+    expect(unreadable["outcome"] == "unreadable", f"unreadable, not {unreadable}")
+    expect(illegal["outcome"] == unknown["outcome"] == "rejected", "illegal points are rejected")
+    expect(unreadable["reward"] < illegal["reward"] < 0 < first["reward"], "the order of outcomes")
+    for form in ("eq3", "log", "smoothed", "ordinal"):
+        one = {"reward": {"form": form}, "samples": [samples[1]]}
+        status, answer, _ = server.ask("POST", "/v1/reward", one)
+        expect(status == 200 and answer["rewards"][0]["reward"] > -1, f"a reward, not {answer}")
+    everything = [{"task": TASK, "candidate": point, "group": "g"} for point in points]
+    status, answer, _ = server.ask("POST", "/v1/reward", {"samples": everything})
+    expect(status == 200 and len(answer["rewards"]) == len(points), "a reward for each")
+    for wrong in ({"task": "no-such-task", "completion": ""}, {"task": "../../etc", "completion": ""},
+                  {"task": TASK, "workload": "none", "completion": ""}):
+        expect(server.ask("POST", "/v1/reward", {"samples": [wrong]})[0] == 400, "400 for no task")
+
+
+def check_jobs(server, points):
+    request = {"run": "r", "task": TASK, "candidates": points[:5] + points[:1]}
+    status, answer, _ = server.ask("POST", "/v1/jobs", request)
+    expect(status == 202, f"202, not {answer}")
+    keys = answer["keys"]
+    expect(len(keys) == 6 and len(set(keys)) == 5 and keys[0] == keys[5], "a key a candidate")
+    asked = "/v1/jobs?wait=30&keys=" + ",".join(set(keys))
+    done = {}
+    while len(done) < 5:
+        status, answer, _ = server.ask("GET", asked)
+        expect(status == 200, f"states, not {answer}")
+        done = {job["key"]: job for job in answer["jobs"] if job["state"] == "done"}
+    for job in done.values():
+        expect(job["verdict"]["outcome"] == "passed", f"a verdict, not {job}")
+    status, answer, _ = server.ask("POST", "/v1/rescore",
+                                   {"keys": list(done), "reward": {"form": "log"}})
+    expect(status == 200 and all(r["outcome"] == "passed" for r in answer["rewards"]), "rewards")
+    expect(server.ask("GET", "/v1/jobs?keys=" + "0" * 64)[1]["jobs"][0]["state"] == "unknown",
+           "a key that nobody asked for is unknown")
+    bad = {"task": TASK, "candidates": [points[0], {"values": {"tile_m": 0}}]}
+    status, answer, _ = server.ask("POST", "/v1/jobs", bad)
+    expect(status == 400 and "candidates[1]" in answer["error"]["message"], f"400, not {answer}")
+
+
+def check_dialects(server, points):
+    reply = json.dumps(points[0])
+    status, answer, _ = server.ask("POST", "/get_reward", {
+        "query": ["PROMPT " + reply], "prompts": ["PROMPT "], "labels": [TASK]})
+    expect(status == 200 and isinstance(answer["rewards"], float), f"a scalar, not {answer}")
+    expect(server.ask("POST", "/seed_session", {"task": TASK})[:2] == (200, {}), "{}")
+    row = {"task": TASK, "id": 7, "responses_create_params": {"input": []},
+           "response": {"output": [{"type": "message",
+                                    "content": [{"type": "output_text", "text": reply}]}]}}
+    status, answer, _ = server.ask("POST", "/verify", row)
+    expect(status == 200 and answer["mask_sample"] is False, f"a reward, not {answer}")
+    expect({**answer, **row} == answer and answer["reward"] > 0, "the row comes back as it was")
+
+
+def check_routes(server):
+    for path in ("/healthz", "/readyz", "/v1/tasks", "/v1/device", "/openapi.json", "/metrics"):
+        expect(server.ask("GET", path)[0] == 200, f"200 from {path}")
+    described = server.ask("GET", "/openapi.json")[1]["paths"]
+    expect("/v1/reward" in described, "a description of the routes")
+    expect(any(task["name"] == TASK for task in server.ask("GET", "/v1/tasks")[1]["tasks"]), TASK)
+    expect("warpsmith_rewards_total" in server.ask("GET", "/metrics")[1], "Prometheus text")
+
+
+def check_hostile(server):
+    for path in ("/", "/v1/../v1/tasks", "/../../etc/passwd", "/v1/tasks/", "/%2e%2e/"):
+        expect(server.ask("GET", path)[0] == 404, f"404 from {path}")
+    expect(server.ask("GET", "/a%00")[0] == 400, "400 for a control character")
+    status, _, headers = server.ask("DELETE", "/v1/jobs")
+    expect(status == 405 and headers["Allow"] == "POST, GET", "405 with what is allowed")
+    expect(server.ask("GET", "/v1/tasks", Host="evil.example")[0] == 421, "421 for another host")
+    expect(server.ask("GET", "/v1/tasks", Origin="http://evil.example")[0] == 403, "403 for a page")
+    for body in ("[" * 100_000, "{", '{"samples":[]}', "\xff", "null"):
+        status, answer, _ = server.ask("POST", "/v1/reward", body.encode("latin-1"))
+        expect(status == 400 and answer["error"]["code"] == "bad-request", "400 for a bad body")
+    head = b"POST /v1/reward HTTP/1.1\r\nHost: localhost\r\n"
+    large = head + b"Content-Length: 999999999999\r\n\r\n"
+    expect(b" 413 " in server.say(large), "413 for a large body")
+    expect(b" 431 " in server.say(head + b"X: " + b"y" * 40_000 + b"\r\n\r\n"), "431")
+    expect(b" 400 " in server.say(head + b"Content-Length: -1\r\n\r\n"), "400 for a wrong length")
+    for garbage in (b"\x00" * 100, b"GET\r\n\r\n", b"\x16\x03\x01\x02\x00\x01", b"GET / HTTP/9.9\r\n\r\n"):
+        first = server.say(garbage)
+        expect(first == b"" or b" 400 " in first, f"400 or nothing, not {first}")
+    server.say(head + b"Content-Length: 1000\r\n\r\nhalf")
+    server.say(head + b"Transfer-Encoding: chunked\r\n\r\nzz\r\n")
+    # Slow clients hold connections; others are served meanwhile.
+    slow = []
+    for i in range(300):
+        client = socket.create_connection(("127.0.0.1", server.port), timeout=60)
+        client.sendall(head[:20 + i % 20])
+        slow.append(client)
+    expect(server.ask("GET", "/healthz")[0] == 200, "service beside slow clients")
+    for client in slow:
+        client.close()
+    for _ in range(2000):
+        server.say(b"G", hears=False)
+    expect(server.ask("GET", "/healthz")[0] == 200, "service after many connections")
+    expect(server.memory_mb() < 600, f"bounded memory, not {server.memory_mb():.0f} MB")
+
+
+def check_token():
+    with open("token", "w") as token:
+        token.write(TOKEN + "\n")
+    server = Server("--token-file", "token", "--reward", "form=log", store="t.db")
+    expect(server.ask("GET", "/healthz")[0] == 200, "health without a token")
+    expect(server.ask("GET", "/v1/tasks")[0] == 401, "401 without a token")
+    expect(server.ask("GET", "/v1/tasks", Authorization="Bearer " + TOKEN[:-1])[0] == 401, "401")
+    expect(server.ask("GET", "/v1/tasks", Authorization="Bearer " + TOKEN)[0] == 200, "200")
+    expect(server.ask("GET", f"/t/{TOKEN}/v1/tasks")[0] == 200, "the token in the path")
+    expect(server.ask("GET", "/t/wrong/v1/tasks")[0] == 401, "401 for another one in the path")
+    server.end()
+
+
+def main():
+    points = read_points()
+    server = Server()
+    check_routes(server)
+    check_rewards(server, points)
+    check_jobs(server, points)
+    check_dialects(server, points)
+    check_hostile(server)
+    expect(server.process.poll() is None, "a server that lives")
+    server.end()
+    check_token()
+
+
+if __name__ == "__main__":
+    os.environ.pop("http_proxy", None)
+    main()
