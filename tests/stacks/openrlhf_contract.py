@@ -47,7 +47,7 @@ class Engine:
 
 class OpenRlhf(unittest.TestCase):
     def reward_of(self, text):
-        executor = SingleTurnAgentExecutor(f"{self.url}/t/s3cret/get_reward")
+        executor = SingleTurnAgentExecutor(f"{self.url}/t/0123456789abcdef/get_reward")
         limits = types.SimpleNamespace(max_tokens=1000, logprobs=None)
         return asyncio.run(
             executor.execute("Write a kernel.\n", TASK, limits, 4000, Letters(), Engine(text))
@@ -56,7 +56,7 @@ class OpenRlhf(unittest.TestCase):
     def setUp(self):
         logging.getLogger("openrlhf").setLevel(logging.ERROR)
         with tempfile.NamedTemporaryFile("w", delete=False) as token:
-            token.write("s3cret\n")
+            token.write("0123456789abcdef\n")
         self.addCleanup(Path(token.name).unlink)
         server = serving("--token-file", token.name)
         self.url = server.__enter__()

@@ -34,8 +34,8 @@ def environment(folder: str) -> dict:
 def serving(*options: str):
     """Yields the address of a server on the recording; it ends with the block."""
     with tempfile.TemporaryDirectory(prefix="warpsmith-serve-") as folder:
-        command = [*SERVE, "serve", "--device", "recorded", "--listen", "127.0.0.1:0", *options]
-        server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=folder,
+        command = [*SERVE, "serve", "--device", "recorded", "--listen", "127.0.0.1:0", "--quiet"]
+        server = subprocess.Popen([*command, *options], stdout=subprocess.PIPE, text=True, cwd=folder,
                                   env=environment(folder))  # fmt: skip
         try:
             line = server.stdout.readline()
