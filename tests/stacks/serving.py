@@ -15,7 +15,7 @@ from pathlib import Path
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 PROGRAM = Path(os.environ.get("WARPSMITH", CHECKOUT / "build/release/bin/warpsmith"))
-SERVE = [os.environ.get("WARPSMITH_SERVE", PROGRAM)]
+
 SHAPE = "64x64x64"
 TASK = f"hgemm:{SHAPE}:TN"
 
@@ -34,7 +34,7 @@ def environment(folder: str) -> dict:
 def serving(*options: str):
     """Yields the address of a server on the recording; it ends with the block."""
     with tempfile.TemporaryDirectory(prefix="warpsmith-serve-") as folder:
-        command = [*SERVE, "serve", "--device", "recorded", "--listen", "127.0.0.1:0", "--quiet"]
+        command = [PROGRAM, "serve", "--device", "recorded", "--listen", "127.0.0.1:0", "--quiet"]
         server = subprocess.Popen([*command, *options], stdout=subprocess.PIPE, text=True, cwd=folder,
                                   env=environment(folder))  # fmt: skip
         try:
