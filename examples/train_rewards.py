@@ -7,8 +7,8 @@
 Needs torch, trl and matplotlib. The model reads the sizes of a matrix product and writes a kernel's
 configuration: a letter for the family and one for each parameter. It first copies recorded
 configurations, good and bad ones (stage 1), and then learns from rewards by TRL's GRPOTrainer,
-once a seed. A quarter of the shapes is held out from both. Written into the folder: rewards.csv,
-evaluation.csv and rewards.svg, whose heads say how they were made.
+once a seed. A quarter of the shapes is held out from both. Written into the folder: stage1 (which
+is taken when it is there already), rewards.csv, evaluation.csv and rewards.svg.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ import os
 import random
 import statistics
 import subprocess
-import sys
 from pathlib import Path
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
@@ -196,7 +195,7 @@ def draw(source: Path, path: Path) -> None:
     rows = list(csv.DictReader(lines))
     figure, axes = pyplot.subplots(figsize=(6, 3.2), layout="constrained")
     for seed in sorted({row["seed"] for row in rows}):
-        rewards = [float(row["reward"]) for row in rows if row["seed"] == seed]
+        rewards = [float(row["reward"]) for row in rows if row["seed"] == seed and row["reward"]]
         smooth = [statistics.mean(rewards[max(0, i - 9) : i + 1]) for i in range(len(rewards))]
         axes.plot(range(1, len(smooth) + 1), smooth, label=f"seed {seed}", linewidth=1)
     axes.set(xlabel="GRPO step", ylabel="mean reward (last 10 steps)")
@@ -226,9 +225,11 @@ def main() -> None:
     language = Language(rows)
     options.into.mkdir(parents=True, exist_ok=True)
     start = options.into / "stage1"
-    warm = warm_up(language, {shape: rows[shape] for shape in known}, options.warm_steps, seed=0)
-    warm.save_pretrained(start)
-    language.tokenizer.save_pretrained(start)
+    if not (start / "config.json").exists():
+        copied = {shape: rows[shape] for shape in known}
+        warm_up(language, copied, options.warm_steps, seed=0).save_pretrained(start)
+        language.tokenizer.save_pretrained(start)
+    warm = LlamaForCausalLM.from_pretrained(start)
 
     curves, evaluation = [], []
 
@@ -243,15 +244,17 @@ def main() -> None:
         model, log = learn(options.into, start, language, judge, known, options.steps, seed)
         for line in log:
             fields = ("reward", "reward_std", "frac_reward_zero_std", "passed", "unmeasured", "kl")
+            # TRL has no number where nothing of a step could be measured.
             curves.append({"seed": seed, "step": len(curves) % options.steps + 1}
-                          | {name: round(line[name], 4) for name in fields})  # fmt: skip
+                          | {n: "" if line[n] is None else round(line[n], 4) for n in fields})
         note(model, seed, "after")
 
     version = subprocess.run(["git", "-C", CHECKOUT, "rev-parse", "--short", "HEAD"],
                              capture_output=True, text=True).stdout.strip()  # fmt: skip
     date = subprocess.run(["date", "-u", "+%Y-%m-%d"], capture_output=True, text=True).stdout
-    arguments = " ".join(argument for argument in sys.argv[1:] if "/" not in argument)
-    head = f"# examples/train_rewards.py {arguments}, commit {version}, {date.strip()}, CPU\n"
+    head = (f"# examples/train_rewards.py --seeds {options.seeds} --warm-steps {options.warm_steps}"
+            f" --steps {options.steps} --samples {options.samples}; rewards of"
+            f" {Path(options.device).name}, commit {version}, {date.strip()}, CPU\n")  # fmt: skip
     write_csv(options.into / "rewards.csv", head, curves)
     write_csv(options.into / "evaluation.csv", head, evaluation)
     draw(options.into / "rewards.csv", options.into / "rewards.svg")

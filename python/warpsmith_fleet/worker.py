@@ -135,7 +135,7 @@ class Worker:
             if time.monotonic() > give_up:
                 raise asyncio.TimeoutError(f"{len(left)} jobs after {self._limit_s:g} s")
             path = f"/v1/jobs?keys={','.join(left)}&wait={POLL_S}"
-            polled = await self._once("GET", path, b"", 2 * POLL_S)
+            polled = await self._once("GET", path, b"", min(2 * POLL_S, self._limit_s))
             if polled["status"] != 200:
                 raise OSError(f"{path}: status {polled['status']}")
             for job in json.loads(polled["body"])["jobs"]:

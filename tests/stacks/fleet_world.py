@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import shutil
 import socket
+import sqlite3
 import subprocess
 import tempfile
 from pathlib import Path
+from urllib.request import urlopen
 
 from serving import CHECKOUT, PROGRAM, environment
 
@@ -63,8 +65,24 @@ class FleetWorld:
         found = subprocess.run(command, capture_output=True, text=True)
         return [int(line) for line in found.stdout.split()]
 
+    def replicas(self) -> list[int]:
+        """The process ids of Ray's processes around the judges: each judge's parent."""
+        found = []
+        for pid in self.judges():
+            try:
+                found.append(int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1]))
+            except OSError:
+                continue  # it ended just now
+        return [pid for pid in found if pid > 1]
+
+    def count_answers(self) -> int:
+        """The rows of the file of results that hold an answer to a job."""
+        with sqlite3.connect(f"{self.folder}/results.db") as base:
+            return base.execute("SELECT count(answer) FROM work").fetchone()[0]
+
     def metrics(self) -> dict[str, float]:
-        text = self.judge.request("GET", "/metrics", raw=True)
+        with urlopen(f"{self.url}/t/{self.token}/metrics") as reply:
+            text = reply.read().decode()
         return {name: float(value) for name, value in map(str.split, text.splitlines())}
 
     def close(self) -> None:

@@ -15,7 +15,6 @@ from pathlib import Path
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 PROGRAM = Path(os.environ.get("WARPSMITH", CHECKOUT / "build/release/bin/warpsmith"))
-
 SHAPE = "64x64x64"
 TASK = f"hgemm:{SHAPE}:TN"
 
@@ -48,10 +47,10 @@ def serving(*options: str):
             server.stdout.close()
 
 
-def points(shape: str = SHAPE) -> list[dict]:
+def points(shape: str = SHAPE, device: str = "recorded") -> list[dict]:
     """What the recording knows of a shape, fastest first: {"point", "outcome", "ratio"}."""
     with tempfile.TemporaryDirectory() as folder:
-        command = [PROGRAM, "hgemm", "show", shape, "--device", "recorded", "--top", "0", "--json"]
+        command = [PROGRAM, "hgemm", "show", shape, "--device", device, "--top", "0", "--json"]
         shown = subprocess.run(command, check=True, capture_output=True, env=environment(folder))
     return json.loads(shown.stdout)["points"]
 
