@@ -49,17 +49,22 @@ class Chaos(threading.Thread):
     def __init__(self, world: FleetWorld, every_s: float, draws: random.Random):
         super().__init__(daemon=True)
         self.world, self.every_s, self.draws = world, every_s, draws
+        self.node_is_due = False
         self.over, self.counts = threading.Event(), {"judge": 0, "hang": 0, "replica": 0, "node": 0}
+
+    def exchange_node(self):
+        """Ray starts nodes in a process's main thread only."""
+        if self.node_is_due:
+            self.node_is_due = False
+            self.world.remove_node()
+            self.world.add_node()
+            self.counts["node"] += 1
 
     def run(self):
         turn = 0
         while not self.over.wait(self.every_s):
             turn += 1
-            if turn % 40 == 0:
-                self.world.remove_node()
-                self.world.add_node()
-                self.counts["node"] += 1
-                continue
+            self.node_is_due |= turn % 40 == 20
             kind = self.draws.choices(("judge", "hang", "replica"), (8, 1, 1))[0]
             victims = self.world.judges() if kind != "replica" else self.world.replicas()
             if not victims:
@@ -93,6 +98,7 @@ def run(options) -> dict:
 
     last = time.monotonic()
     while left := [key for key in expected if key not in answers]:
+        chaos.exchange_node()
         news = poll(left[:200])
         answers |= news
         last = time.monotonic() if news else last
