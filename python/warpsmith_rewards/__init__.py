@@ -1,0 +1,155 @@
+"""Rewards of `warpsmith serve` for a trainer. Needs nothing but Python's own library.
+
+    judge = Judge("http://127.0.0.1:8321")
+    judge.rewards([{"task": "softmax-f16", "completion": reply}])
+    # [{"reward": 0.31, "outcome": "passed", "words": "...", ...}]
+
+A reward of None says that the candidate could not be measured. It says nothing of the candidate.
+`trl`, `verl` and `openenv` hold the same in the form that each trainer calls.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import http.client
+import json
+import random
+import time
+from collections import deque
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from urllib.parse import urlsplit
+
+__all__ = ["Judge", "Refused", "Unreachable"]
+
+TRY_AGAIN = {408, 429, 502, 503, 504}
+LONGEST_PAUSE_S = 30.0
+
+
+class Refused(Exception):
+    """The server says that the request itself is wrong: another try would fail too."""
+
+
+class Unreachable(Exception):
+    """The server gave no answer for as long as the client is willing to wait."""
+
+
+class Judge:
+    """A server's rewards. One object serves any number of threads and event loops.
+
+    token_file  file whose only line is the server's token
+    run         name under which the server shares its device fairly between clients
+    reward      form of the reward, such as {"form": "log"}; None: the server's own
+    deadline_s  how long the server may take for a request before it says "ask again"
+    patience_s  how long requests are repeated before Unreachable is raised. A request can be
+                repeated at will: the server knows each candidate by its content.
+    """
+
+    def __init__(self, url: str, *, token_file: str | Path | None = None, run: str | None = None,
+                 reward: dict | None = None, deadline_s: float = 150, patience_s: float = 1800,
+                 threads: int = 32, batch: int = 32):  # fmt: skip
+        parts = urlsplit(url)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise ValueError(f"the judge's address is {url!r}; expected http://HOST:PORT")
+        secure = parts.scheme == "https"
+        self._connect = http.client.HTTPSConnection if secure else http.client.HTTPConnection
+        self._address = (parts.hostname, parts.port)
+        self._prefix = parts.path.rstrip("/")
+        self._headers = {"Content-Type": "application/json"}
+        if token_file is not None:
+            token = Path(token_file).read_text(encoding="ascii").strip()
+            self._headers["Authorization"] = f"Bearer {token}"
+        self._common = {"deadline_s": deadline_s}
+        self._common |= {"run": run} if run else {}
+        self._common |= {"reward": reward} if reward else {}
+        self._timeout_s, self._patience_s, self._batch = deadline_s + 20, patience_s, batch
+        self._idle = deque()  # connections that are kept alive
+        self._pool = ThreadPoolExecutor(threads, "warpsmith")
+
+    def rewards(self, samples: list[dict]) -> list[dict]:
+        """The server's answer to each sample, in order.
+
+        A sample is a task, perhaps a workload, and a completion (or a candidate). Samples of one
+        `group` that their measurements cannot tell apart get equal rewards.
+        """
+        batches = self._batches_of(samples)
+        return [answer for answers in self._pool.map(self._ask, batches) for answer in answers]
+
+    async def rewards_async(self, samples: list[dict]) -> list[dict]:
+        """The same without blocking the event loop."""
+        loop = asyncio.get_running_loop()
+        batches = self._batches_of(samples)
+        work = [loop.run_in_executor(self._pool, self._ask, batch) for batch in batches]
+        return [answer for answers in await asyncio.gather(*work) for answer in answers]
+
+    def close(self) -> None:
+        """Ends the threads and connections. Nothing may be asked afterwards."""
+        self._pool.shutdown()
+        while self._idle:
+            self._idle.pop().close()
+
+    def tasks(self) -> list[dict]:
+        """The tasks that the server judges: name, title, workloads."""
+        return self.request("GET", "/v1/tasks")["tasks"]
+
+    def request(self, method: str, path: str, body: dict | None = None) -> dict:
+        """One request, repeated until it is answered. Raises Refused or Unreachable."""
+        text = None if body is None else json.dumps(body)
+        give_up, pause = time.monotonic() + self._patience_s, 0.25
+        while True:
+            try:
+                status, wait, answer = self._once(method, path, text)
+                if status < 300:
+                    return json.loads(answer)
+                trouble = f"status {status}: {answer[:300].decode(errors='replace')}"
+                if status not in TRY_AGAIN:
+                    raise Refused(f"{method} {path}: {trouble}")
+            except (OSError, http.client.HTTPException, json.JSONDecodeError) as error:
+                trouble, wait = f"{type(error).__name__}: {error}", 0.0
+            # Clients that were refused together must not come back together.
+            rest = max(wait, pause) * random.uniform(1.0, 1.5)
+            if time.monotonic() + rest > give_up:
+                host, port = self._address
+                raise Unreachable(
+                    f"no answer from {host}:{port} within {self._patience_s:g} s; last: {trouble}"
+                )
+            time.sleep(rest)
+            pause = min(2 * pause, LONGEST_PAUSE_S)
+
+    def _batches_of(self, samples: list[dict]) -> list[list[dict]]:
+        """Requests' worth of samples. Neighbours of one group stay together (at most 256 - batch)."""
+        batches: list[list[dict]] = []
+        for sample in samples:
+            full = not batches or len(batches[-1]) >= self._batch
+            if full and not (batches and _are_one_group(batches[-1][-1], sample)):
+                batches.append([])
+            batches[-1].append(sample)
+        return batches
+
+    def _ask(self, samples: list[dict]) -> list[dict]:
+        body = {**self._common, "samples": samples}
+        answers = self.request("POST", "/v1/reward", body)["rewards"]
+        if len(answers) != len(samples):
+            raise Refused(f"{len(samples)} samples were sent and {len(answers)} rewards came back")
+        return answers
+
+    def _once(self, method: str, path: str, text: str | None) -> tuple[int, float, bytes]:
+        """Status, seconds to wait that the server asks for, and body of one try."""
+        try:
+            connection = self._idle.pop()
+        except IndexError:
+            connection = self._connect(*self._address, timeout=self._timeout_s)
+        try:
+            connection.request(method, self._prefix + path, text, self._headers)
+            response = connection.getresponse()
+            answer = response.read()
+        except BaseException:
+            connection.close()
+            raise
+        self._idle.append(connection)
+        wait = response.getheader("Retry-After", "")
+        return response.status, float(wait) if wait.isdigit() else 0.0, answer
+
+
+def _are_one_group(one: dict, other: dict) -> bool:
+    return one.get("group") is not None and one.get("group") == other.get("group")

@@ -1,0 +1,46 @@
+"""A reward function for TRL's trainers (GRPOTrainer, RLOOTrainer, async GRPO).
+
+    from warpsmith_rewards.trl import reward_function
+    GRPOTrainer(..., reward_funcs=reward_function("http://127.0.0.1:8321"))
+
+The data set has a column `task` and may have a column `workload`. A candidate that could not be
+measured is None, which TRL leaves out of the group's mean and gives no gradient.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+
+from warpsmith_rewards import Judge
+
+
+def reward_function(judge: Judge | str, **options):
+    """An async function as TRL calls it. `options` are Judge's, where an address is given."""
+    if isinstance(judge, str):
+        judge = Judge(judge, **options)
+
+    async def warpsmith(prompts, completions, task, workload=None, log_extra=None,
+                        log_metric=None, **_):  # fmt: skip
+        samples = []
+        for i, completion in enumerate(completions):
+            text = completion if isinstance(completion, str) else completion[-1]["content"]
+            sample = {"task": task[i], "completion": text, "group": _name_of(prompts[i])}
+            if workload is not None and workload[i] is not None:
+                sample["workload"] = workload[i]
+            samples.append(sample)
+        answers = await judge.rewards_async(samples)
+        if log_extra is not None:
+            log_extra("outcome", [answer["outcome"] for answer in answers])
+        if log_metric is not None:
+            passed = sum(answer["outcome"] == "passed" for answer in answers)
+            log_metric("passed", passed / len(answers))
+            unmeasured = sum(answer["reward"] is None for answer in answers)
+            log_metric("unmeasured", unmeasured / len(answers))
+        return [answer["reward"] for answer in answers]
+
+    return warpsmith
+
+
+def _name_of(prompt) -> str:
+    return hashlib.sha256(json.dumps(prompt).encode()).hexdigest()[:16]

@@ -1,0 +1,57 @@
+"""verl's custom reward function.
+
+    reward.custom_reward_function.path=pkg://warpsmith_rewards.verl
+    reward.custom_reward_function.name=compute_score
+    +reward.custom_reward_function.reward_kwargs.url=http://127.0.0.1:8321
+
+A row's `reward_model.ground_truth` is TASK or TASK#WORKLOAD. Use the reward manager `naive`, `dapo`
+or `rate_limited` with reward.timeout above `patience_s`: beyond its limit it scores 0. verl's
+`remote` manager refuses async functions.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from functools import lru_cache
+
+from warpsmith_rewards import Judge, Unreachable
+
+PAUSE_S = 1.0
+
+
+@lru_cache(maxsize=8)  # verl gives the address with each call
+def _judge(url: str, **options) -> Judge:
+    return Judge(url, batch=1, threads=64, **options)
+
+
+async def compute_score(data_source, solution_str, ground_truth, extra_info=None, *, url,
+                        tries=5, unmeasured=None, **options):  # fmt: skip
+    """The score of one reply and what verl logs beside it.
+
+    verl has no word for "could not be measured". Such a sample is asked again, `tries` times. Then
+    it gets the score `unmeasured`, or, where that is None, the run stops with Unreachable: a zero
+    would tell the policy that the candidate was bad.
+    """
+    task, _, workload = ground_truth.partition("#")
+    sample = {"task": task, "completion": solution_str}
+    sample |= {"workload": workload} if workload else {}
+    judge = _judge(url, **options)
+    for attempt in range(tries):
+        (answer,) = await judge.rewards_async([sample])
+        if answer["reward"] is not None:
+            break
+        await asyncio.sleep(PAUSE_S * 2**attempt)
+    score = unmeasured if answer["reward"] is None else answer["reward"]
+    if score is None:
+        raise Unreachable(
+            f"{ground_truth}: {tries} tries could not measure a candidate ({answer['words']}); "
+            "set reward_kwargs.unmeasured to the score that such samples shall get"
+        )
+    # verl makes one array of each key over the batch, so every sample has every key.
+    return {
+        "score": float(score),
+        "passed": float(answer["outcome"] == "passed"),
+        "unmeasured": float(answer["reward"] is None),
+        "ratio": float(answer.get("ratio") or 0.0),
+        "outcome": answer["outcome"],
+    }

@@ -1,0 +1,125 @@
+"""The client of python/warpsmith_rewards against servers that behave badly, and against the real one."""
+
+import json
+import tempfile
+import threading
+import unittest
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+from serving import TASK, points, reply, serving
+
+from warpsmith_rewards import Judge, Refused, Unreachable
+
+
+class Scripted:
+    """A server that gives the scripted answers one after the other: (status, headers, body).
+
+    A body of None closes the connection without an answer.
+    """
+
+    def __init__(self, *answers):
+        script, self.asked = list(answers), []
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_POST(handler):
+                body = handler.rfile.read(int(handler.headers["Content-Length"]))
+                self.asked.append((handler.path, dict(handler.headers), json.loads(body)))
+                status, headers, answer = script.pop(0)
+                if answer is None:
+                    handler.close_connection = True
+                    return
+                text = json.dumps(answer).encode()
+                handler.send_response(status)
+                for name, value in {**headers, "Content-Length": str(len(text))}.items():
+                    handler.send_header(name, value)
+                handler.end_headers()
+                handler.wfile.write(text)
+
+            def log_message(self, *_):
+                pass
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = "http://127.0.0.1:%d" % self.server.server_address[1]
+
+    def __enter__(self):
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        return self
+
+    def __exit__(self, *_):
+        self.server.shutdown()
+        self.server.server_close()
+
+
+RIGHT = (200, {}, {"rewards": [{"reward": 0.5, "outcome": "passed", "words": "", "terms": {}}]})
+SAMPLE = {"task": TASK, "completion": "none"}
+
+
+class WithJudge(unittest.TestCase):
+    def judge(self, url, **options):
+        judge = Judge(url, **options)
+        self.addCleanup(judge.close)
+        return judge
+
+
+class TheClient(WithJudge):
+    def test_asks_again_until_there_is_an_answer(self):
+        busy = (429, {"Retry-After": "0"}, {"error": {"code": "busy", "message": "full"}})
+        with Scripted(busy, (503, {}, {}), (200, {}, None), RIGHT) as server:
+            self.assertEqual(self.judge(server.url).rewards([SAMPLE])[0]["reward"], 0.5)
+        self.assertEqual(len({json.dumps(body) for _, _, body in server.asked}), 1)
+        self.assertEqual(len(server.asked), 4)
+
+    def test_does_not_repeat_what_is_refused(self):
+        wrong = (400, {}, {"error": {"code": "bad-input", "message": "no such task"}})
+        with Scripted(wrong) as server, self.assertRaisesRegex(Refused, "no such task"):
+            self.judge(server.url).rewards([SAMPLE])
+
+    def test_gives_up_after_its_patience_and_says_why(self):
+        with Scripted(*[(503, {}, {"error": {"message": "draining"}})] * 9) as server:
+            with self.assertRaisesRegex(Unreachable, "draining"):
+                self.judge(server.url, patience_s=1).rewards([SAMPLE])
+
+    def test_refuses_an_answer_that_lacks_rewards(self):
+        with Scripted((200, {}, {"rewards": []})) as server, self.assertRaises(Refused):
+            self.judge(server.url).rewards([SAMPLE])
+
+    def test_sends_the_token_and_keeps_a_path_prefix(self):
+        with tempfile.TemporaryDirectory() as folder, Scripted(RIGHT) as server:
+            token = Path(folder) / "token"
+            token.write_text("s3cret\n")
+            judge = self.judge(server.url + "/judge/", token_file=token, run="a", reward={"form": "log"})
+            judge.rewards([SAMPLE])
+        ((path, headers, body),) = server.asked
+        self.assertEqual(path, "/judge/v1/reward")
+        self.assertEqual(headers["Authorization"], "Bearer s3cret")
+        self.assertEqual((body["run"], body["reward"]), ("a", {"form": "log"}))
+
+    def test_refuses_an_address_that_is_none(self):
+        for url in ("localhost:8711", "ftp://host", ""):
+            with self.assertRaisesRegex(ValueError, "expected http"):
+                Judge(url)
+
+
+class TheServer(WithJudge):
+    def test_rewards_come_in_the_order_of_the_samples(self):
+        rows = [row for row in points() if row["outcome"] == "passed"]
+        replies = [reply(row["point"]) for row in rows]
+        with serving() as url:
+            judge = self.judge(url, batch=7)
+            self.assertIn(TASK, [task["name"] for task in judge.tasks()])
+            answers = judge.rewards([{"task": TASK, "completion": text} for text in replies])
+            (nothing,) = judge.rewards([{"task": TASK, "completion": "I do not know."}])
+            with self.assertRaises(Refused):
+                judge.rewards([{"task": "no such task", "completion": replies[0]}])
+        for row, answer in zip(rows, answers):
+            self.assertEqual(answer["outcome"], "passed")
+            self.assertAlmostEqual(answer["ratio"], row["ratio"], places=4)
+        self.assertEqual(nothing["outcome"], "unreadable")
+        self.assertLess(nothing["reward"], min(answer["reward"] for answer in answers))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,94 @@
+"""A fleet of judges on a Ray cluster of several nodes, all of them on this machine's CPU."""
+
+import json
+import os
+import signal
+import unittest
+
+from fleet_world import FleetWorld
+from serving import TASK, candidate, points, reply
+
+from warpsmith_fleet.ledger import Ledger
+from warpsmith_rewards import Judge, Refused
+
+
+class Fleet(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.world = FleetWorld(nodes=2)
+        cls.addClassCleanup(cls.world.close)
+        cls.judge = cls.world.judge
+        cls.rows = points()
+
+    def jobs(self, rows):
+        body = {"task": TASK, "candidates": [candidate(row["point"]) for row in rows]}
+        return self.judge.request("POST", "/v1/jobs", body)["keys"]
+
+    def answers(self, keys):
+        """The jobs' answers, polled until each is done."""
+        done = {}
+        while len(done) < len(set(keys)):
+            left = [key for key in dict.fromkeys(keys) if key not in done]
+            found = self.judge.request("GET", f"/v1/jobs?keys={','.join(left[:50])}&wait=20")
+            done |= {job["key"]: job for job in found["jobs"] if job["state"] == "done"}
+        return [done[key] for key in keys]
+
+    def test_rewards_are_those_of_one_server_in_order(self):
+        texts = [reply(row["point"]) for row in self.rows[:40]]
+        answers = self.judge.rewards([{"task": TASK, "completion": text} for text in texts])
+        for row, answer in zip(self.rows, answers):
+            self.assertAlmostEqual(answer["ratio"], row["ratio"], places=4)
+
+    def test_equal_jobs_share_a_key_and_an_answer(self):
+        keys = self.jobs(self.rows[:10] + self.rows[:10])
+        self.assertEqual(keys[:10], keys[10:])
+        answers = self.answers(keys)
+        self.assertEqual({job["verdict"]["outcome"] for job in answers}, {"passed"})
+        self.assertEqual(self.answers(self.jobs(self.rows[:10])), answers[:10])
+
+    def test_judges_that_are_killed_lose_no_job(self):
+        keys = self.jobs(self.rows[10:100])
+        for pid in self.world.judges():
+            os.kill(pid, signal.SIGKILL)
+        answers = self.answers(keys)
+        self.assertEqual({job["verdict"]["outcome"] for job in answers}, {"passed"})
+
+    def test_a_node_that_goes_and_one_that_comes_lose_no_job(self):
+        keys = self.jobs(self.rows[100:200])
+        self.world.remove_node()
+        self.world.add_node()
+        answers = self.answers(keys)
+        self.assertEqual({job["verdict"]["outcome"] for job in answers}, {"passed"})
+
+    def test_a_token_is_asked_for_and_a_wrong_request_is_told(self):
+        with self.assertRaisesRegex(Refused, "401"):
+            Judge(self.world.url, patience_s=5).tasks()
+        token = self.world.token
+        self.assertTrue(Judge(f"{self.world.url}/t/{token}", patience_s=5).tasks())
+        for path in ("/v1/jobs", "/v1/reward"):
+            with self.assertRaisesRegex(Refused, "400"):
+                self.judge.request("POST", path, {"nothing": 1})
+        with self.assertRaisesRegex(Refused, "400"):
+            self.judge.rewards([{"task": "no such task", "completion": ""}])
+
+    def test_the_other_dialects_go_through(self):
+        good = reply(self.rows[0]["point"])
+        body = {"query": [good], "prompts": [""], "labels": [TASK]}
+        answer = self.judge.request("POST", "/get_reward", body)
+        self.assertAlmostEqual(answer["extra_logs"]["ratio"], self.rows[0]["ratio"], places=4)
+        self.assertEqual(self.judge.request("POST", "/seed_session", {"task": TASK}), {})
+
+
+class TheLedger(unittest.TestCase):
+    def test_the_first_answer_stays(self):
+        ledger = Ledger(":memory:")
+        ledger.accept({"a": {"n": 1}, "b": {"n": 2}})
+        self.assertEqual(ledger.settle("a", {"x": 1}), {"x": 1})
+        self.assertEqual(ledger.settle("a", {"x": 2}), {"x": 1})
+        ledger.accept({"a": {"n": 3}})
+        self.assertEqual(ledger.unfinished(), [("b", {"n": 2})])
+        self.assertEqual(json.dumps(ledger.find("b")), "null")
+
+
+if __name__ == "__main__":
+    unittest.main()

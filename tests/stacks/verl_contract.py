@@ -1,0 +1,87 @@
+"""verl's own loader and reward managers call compute_score, with and without a broken server."""
+
+import asyncio
+import unittest
+
+from serving import TASK, points, reply, serving
+
+import numpy as np
+import torch
+from omegaconf import OmegaConf
+from verl import DataProto
+from verl.trainer.ppo.reward import get_custom_reward_fn, load_reward_manager
+
+from warpsmith_rewards import Refused
+
+
+class Letters:
+    """A tokenizer whose tokens are the letters' numbers."""
+
+    def decode(self, ids, skip_special_tokens=True):
+        return "".join(chr(int(number)) for number in ids)
+
+
+def settings(manager, **reward_kwargs):
+    function = {"path": "pkg://warpsmith_rewards.verl", "name": "compute_score",
+                "reward_kwargs": reward_kwargs}  # fmt: skip
+    reward = {"custom_reward_function": function, "timeout": 60, "max_concurrent": 8,
+              "reward_manager": {"source": "register", "name": manager}}  # fmt: skip
+    return OmegaConf.create({"reward": reward, "data": {"reward_fn_key": "data_source"}})
+
+
+def sample(text, truth=TASK):
+    numbers = torch.tensor([[ord(letter) for letter in text]])
+    batch = {"prompts": torch.zeros(1, 1, dtype=torch.long), "responses": numbers,
+             "attention_mask": torch.ones(1, 1 + numbers.shape[1], dtype=torch.long)}  # fmt: skip
+    others = {"data_source": "kernels", "reward_model": {"ground_truth": truth}, "extra_info": {}}
+    return DataProto.from_dict(
+        tensors=batch,
+        non_tensors={name: np.array([value], dtype=object) for name, value in others.items()},
+    )
+
+
+def score(config, texts, **rest):
+    async def run():
+        manager = load_reward_manager(config, Letters())
+        return await asyncio.gather(*(manager.run_single(sample(text, **rest)) for text in texts))
+
+    return asyncio.run(run())
+
+
+class Verl(unittest.TestCase):
+    def setUp(self):
+        rows = points()
+        self.good, self.slow = rows[0]["point"], rows[-1]["point"]
+        self.unknown = dict(self.good, config={**self.good["config"], "unroll": 1})
+        server = serving()
+        self.url = server.__enter__()
+        self.addCleanup(server.__exit__, None, None, None)
+
+    def test_every_manager_that_takes_async_functions_gets_the_servers_reward(self):
+        texts = [reply(self.good), reply(self.slow), "nothing"]
+        for manager in ("naive", "rate_limited"):
+            good, slow, none = score(settings(manager, url=self.url), texts)
+            self.assertGreater(good["reward_score"], slow["reward_score"])
+            self.assertGreater(slow["reward_score"], none["reward_score"])
+            extra = good["reward_extra_info"]
+            self.assertEqual((extra["outcome"], extra["passed"]), ("passed", 1.0))
+            self.assertEqual(extra.keys(), none["reward_extra_info"].keys())
+
+    def test_what_could_not_be_measured_stops_the_run_or_scores_what_was_said(self):
+        with self.assertRaisesRegex(Exception, "could not measure"):
+            score(settings("naive", url=self.url, tries=1), [reply(self.unknown)])
+        config = settings("naive", url=self.url, tries=1, unmeasured=0.75)
+        (result,) = score(config, [reply(self.unknown)])
+        self.assertEqual(result["reward_score"], 0.75)
+        self.assertEqual(result["reward_extra_info"]["unmeasured"], 1.0)
+
+    def test_a_data_set_with_a_wrong_task_stops_at_once(self):
+        with self.assertRaises(Refused):
+            score(settings("naive", url=self.url), ["x"], truth="no such task")
+
+    def test_the_loader_finds_the_function(self):
+        self.assertTrue(callable(get_custom_reward_fn(settings("naive", url=self.url))))
+
+
+if __name__ == "__main__":
+    unittest.main()
