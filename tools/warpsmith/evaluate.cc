@@ -126,15 +126,17 @@ Status Reproduce(search::Machine& machine, const task::LoadedTask& loaded,
   return {};
 }
 
-Result<std::vector<search::JudgedCandidate>> JudgeLine(search::Machine& machine, const task::LoadedTask& loaded,
-                                               const EvaluateOptions& options,
-                                               const std::string& line) {
+Result<std::vector<search::JudgedCandidate>> JudgeLine(search::Machine& machine,
+                                                       const task::LoadedTask& loaded,
+                                                       const EvaluateOptions& options,
+                                                       const std::string& line) {
   const nlohmann::json json = TRY(ParseJson("stdin", line));
   std::vector<std::string> paths;
   for (const JsonReader& path : TRY(JsonReader("stdin", json).Items())) {
     paths.push_back(TRY(path.String()));
   }
-  return search::JudgeCandidates(machine, loaded, ProtocolOf(options), TRY(task::LoadCandidates(paths)));
+  return search::JudgeCandidates(machine, loaded, ProtocolOf(options),
+                                 TRY(task::LoadCandidates(paths)));
 }
 
 // One process for as many candidates as somebody has: what the device needs is made ready once.
