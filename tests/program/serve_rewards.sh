@@ -4,7 +4,7 @@
 # shellcheck source=tests/program/prelude.sh disable=SC1091
 source "$(dirname "$0")/prelude.sh" "$@"
 
-expect_status 64 "$program" serve --listen 0.0.0.0:0
+expect_status 2 "$program" serve --listen 0.0.0.0:0
 printf 'short' > token
 expect_status 65 "$program" serve --token-file token
 python=$(command -v python3) || { printf 'skipped: no python3\n' && exit 0; }
