@@ -163,7 +163,10 @@ TEST_F(Traces, SharedMemoryIsWrittenOver) {
   EXPECT_GT(left, 0U) << "nothing outlives a launch here, and this test shows nothing";
   Run("LeaveInShared", kShared);
   Flood(0);
-  EXPECT_EQ(Count("FindInShared", kShared), 0U);
+  // Of an SM, what the flood's own blocks have reserved is not reached: docs/believe.md.
+  constexpr uint32_t kUnreachedWords = 2048 / sizeof(uint32_t);
+  const auto sms = static_cast<uint32_t>(oracle_->properties().sm_count);
+  EXPECT_LE(Count("FindInShared", kShared), sms * kUnreachedWords);
 }
 
 TEST_F(Traces, NothingStaysInL2) {
