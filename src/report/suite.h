@@ -28,15 +28,15 @@ struct SuiteSummary {
   int total = 0, kept_out = 0;
   int valid = 0;       // passed
   int compared = 0;    // passed and compared with a bar
-  int suspicious = 0;  // below their floor: counted as valid, left out of every ratio
+  int suspicious = 0;  // below their roofline bound: counted as valid, left out of every ratio
   double geomean = 0;
   Interval interval;  // of the geomean over tasks, Student's t on logarithms
   double median = 0, least = 0, most = 0;
   // Share of all rows that are right and more than p times as fast as the bar (KernelBench's
   // fast_p, strict).
   std::vector<std::pair<double, double>> fast_p;
-  std::optional<double> median_of_floor;  // floor / time: 1 is the physical limit
-  std::map<std::string, int> failures;    // FailureKind -> rows
+  std::optional<double> median_of_roofline;  // roofline / time: 1 is the limit
+  std::map<std::string, int> failures;       // FailureKind -> rows
 };
 SuiteSummary SummariseSuite(const std::vector<SuiteRow>& rows, double confidence);
 

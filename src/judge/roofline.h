@@ -1,6 +1,6 @@
-// The least time that physics allows in a timing mode, and the rates it is computed from.
-#ifndef WARPSMITH_JUDGE_FLOOR_H_
-#define WARPSMITH_JUDGE_FLOOR_H_
+// The roofline bound: the least time that arithmetic and memory allow in a timing mode.
+#ifndef WARPSMITH_JUDGE_ROOFLINE_H_
+#define WARPSMITH_JUDGE_ROOFLINE_H_
 
 #include <string_view>
 
@@ -12,8 +12,8 @@
 namespace warpsmith::judge {
 
 // Rates of the parts we know, from NVIDIA's data sheets: dense FP16 tensor peak at the boost clock
-// and memory bandwidth. The L2 rate is an upper estimate (no data sheet gives one), so that a floor
-// is never too high. All 0 for a part not listed: its floors are 0 and nothing is below them.
+// and memory bandwidth. The L2 rate is an upper estimate (no data sheet gives one), so that a bound
+// is never too high. All 0 for a part not listed: its bounds are 0 and nothing is below them.
 struct PartRates {
   double tensor_f16_flops = 0, hbm_bytes_per_s = 0, l2_bytes_per_s = 0;
 };
@@ -24,9 +24,9 @@ Result<int64_t> CompulsoryBytes(const Task& task, const Workload& workload);
 
 // max(FLOPs / tensor peak, bytes / rate), where the rate is L2's in hot modes (kDeviceHot,
 // kOffline) as long as the bytes fit there, else HBM's. Needs the task's expressions to evaluate.
-Result<double> FloorUs(const DeviceInfo& device, const Task& task, const Workload& workload,
-                       Mode mode);
+Result<double> RooflineUs(const DeviceInfo& device, const Task& task, const Workload& workload,
+                          Mode mode);
 
 }  // namespace warpsmith::judge
 
-#endif  // WARPSMITH_JUDGE_FLOOR_H_
+#endif  // WARPSMITH_JUDGE_ROOFLINE_H_
