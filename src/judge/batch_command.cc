@@ -28,7 +28,7 @@ uint16_t DrawPoison(Random& random) {
 SampleCommand CommandOf(const Arena& arena, const std::string& callee, Mode mode,
                         const BatchPlan& batch, Random& random) {
   SampleCommand command;
-  command.contender = callee;
+  command.callee = callee;
   command.mode = mode;
   command.poison = DrawPoison(random);
   command.touch = OnWire(batch.touch, arena.problem().Roles());

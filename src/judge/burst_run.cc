@@ -1,7 +1,5 @@
 #include "judge/burst_run.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <thread>
 #include <utility>
@@ -43,7 +41,7 @@ Status MoveSome(const BurstBench& bench) {
 
 class Burst {
  public:
-  Burst(const BurstBench& bench, PeerProcess& peer, const PeerBurst& command)
+  Burst(const BurstBench& bench, CalledProcess& peer, const BurstCommand& command)
       : bench_(bench),
         peer_(peer),
         command_(command),
@@ -229,8 +227,8 @@ class Burst {
   }
 
   Status Finish() {
-    const PeerCallResult end = peer_.FinishBurst(bench_.step_limit);
-    const auto* reply = std::get_if<PeerReply>(&end);
+    const CallResult end = peer_.FinishBurst(bench_.step_limit);
+    const auto* reply = std::get_if<Reply>(&end);
     if (reply == nullptr) {
       result_.failure = end;
       return {};
@@ -250,8 +248,8 @@ class Burst {
   }
 
   const BurstBench& bench_;
-  PeerProcess& peer_;
-  const PeerBurst& command_;
+  CalledProcess& peer_;
+  const BurstCommand& command_;
   const std::vector<size_t> roles_;
   const uint16_t poison_;
   BurstPlan plan_;
@@ -264,11 +262,12 @@ class Burst {
 
 }  // namespace
 
-Result<BurstResult> RunBurst(const BurstBench& bench, PeerProcess& peer, const PeerBurst& burst) {
+Result<BurstResult> RunBurst(const BurstBench& bench, CalledProcess& peer,
+                             const BurstCommand& burst) {
   return Burst(bench, peer, burst).Run();
 }
 
-Result<NullCost> MeasureNullCost(const BurstBench& bench, PeerProcess& peer, int calls) {
+Result<NullCost> MeasureNullCost(const BurstBench& bench, CalledProcess& peer, int calls) {
   constexpr int kTries = 3;
   NullCost cost;
   const size_t roles = bench.arena->problem().Roles();
@@ -280,13 +279,14 @@ Result<NullCost> MeasureNullCost(const BurstBench& bench, PeerProcess& peer, int
     const int64_t begin_ns = MonotonicNs();
     peer.Resume();
     for (int call = 0; call < calls; ++call) {
-      cost.failure = peer.RunCall(page, static_cast<uint32_t>(call), slots, bench.step_limit);
+      page.Release(static_cast<uint32_t>(call), slots);
+      cost.failure = peer.AwaitCall(page, static_cast<uint32_t>(call), bench.step_limit);
       if (cost.failure) return cost;
     }
     const double us = static_cast<double>(MonotonicNs() - begin_ns) * 1e-3 / calls;
     cost.call_us = i == 0 ? us : std::min(cost.call_us, us);
-    PeerCallResult end = peer.FinishBurst(bench.step_limit);
-    if (!std::holds_alternative<PeerReply>(end)) cost.failure = std::move(end);
+    CallResult end = peer.FinishBurst(bench.step_limit);
+    if (!std::holds_alternative<Reply>(end)) cost.failure = std::move(end);
     if (cost.failure) return cost;
     peer.Pause();
   }
@@ -312,35 +312,6 @@ Result<OracleCost> MeasureOracleCost(const BurstBench& bench, const BatchPlan& l
     cost = i == 0 ? now : Least(cost, now);
   }
   return cost;
-}
-
-Result<PeerCallResult> MapArenaIn(const BurstBench& bench, const Workload& workload,
-                                  PeerProcess& peer, std::chrono::milliseconds limit) {
-  const Arena& arena = *bench.arena;
-  const size_t roles = arena.problem().Roles();
-  const std::vector<int64_t> mapped = arena.mapped_bytes();
-  const auto exact_at = mapped.begin() + static_cast<std::ptrdiff_t>(roles);
-  const std::vector<int> by_role = TRY(arena.Export());
-  std::vector<Region> slots, exact;
-  for (size_t role = 0; role < roles; ++role) {
-    slots.push_back(arena.slots(role));
-    slots.back().base = 0;
-    exact.push_back(MakeExactRegion(arena.exact(role).bytes, exact_at[static_cast<long>(role)]));
-  }
-  PeerArena command{*bench.task, workload,
-                    TRY(PeerRegionsOf(*bench.task, workload, slots, {mapped.begin(), exact_at})),
-                    TRY(PeerRegionsOf(*bench.task, workload, exact, {exact_at, mapped.end()}))};
-  std::vector<int> descriptors;
-  for (const size_t first : {size_t{0}, roles}) {
-    for (const size_t role : RolesInTaskOrder(*bench.task)) {
-      descriptors.push_back(by_role.at(first + role));
-    }
-  }
-  peer.arena_id.clear();
-  const PeerCallResult mapping = peer.Call(command, limit, {}, descriptors);
-  for (int descriptor : by_role) close(descriptor);
-  if (std::holds_alternative<PeerReply>(mapping)) peer.arena_id = arena.id();
-  return mapping;
 }
 
 }  // namespace warpsmith::judge

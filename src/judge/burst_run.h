@@ -12,10 +12,10 @@
 #include "base/result.h"
 #include "judge/arena.h"
 #include "judge/burst_plan.h"
+#include "judge/called_process.h"
 #include "judge/inspection.h"
 #include "judge/oracle_cost.h"
 #include "judge/oracle_device.h"
-#include "judge/peer_process.h"
 
 namespace warpsmith::judge {
 
@@ -36,7 +36,7 @@ struct BadLook {
 struct BurstResult {
   // At most one of these. Without any, all that follows is filled; after a bad look, `verified` is,
   // whose outputs of calls not made are poison.
-  std::optional<PeerCallResult> failure;
+  std::optional<CallResult> failure;
   std::optional<BadLook> bad_look;
   bool is_resident = false;  // its kernels were at work while it was stopped; it has been killed
 
@@ -52,22 +52,19 @@ struct BurstResult {
 // The peer has the arena mapped and is paused before and after. Outputs are poisoned, inputs get
 // other slots, calls are released one by one; the clock runs until the oracle has seen every output.
 // kUnavailable where another process keeps the device busy.
-Result<BurstResult> RunBurst(const BurstBench& bench, PeerProcess& peer, const PeerBurst& burst);
+Result<BurstResult> RunBurst(const BurstBench& bench, CalledProcess& peer,
+                             const BurstCommand& burst);
 
 // What the hand-over alone takes: a burst of the callee "null". Microseconds a call.
 struct NullCost {
-  std::optional<PeerCallResult> failure;
+  std::optional<CallResult> failure;
   double call_us = 0;
 };
-Result<NullCost> MeasureNullCost(const BurstBench& bench, PeerProcess& peer, int calls);
+Result<NullCost> MeasureNullCost(const BurstBench& bench, CalledProcess& peer, int calls);
 
 // Of outputs that are right and a peer that is paused: `last` as a burst left it. The least of a
 // few tries, without anything that the device may have to do first. Moves contents to other slots.
 Result<OracleCost> MeasureOracleCost(const BurstBench& bench, const BatchPlan& last);
-
-// Maps the bench's arena in the peer. Not a PeerReply: it failed.
-Result<PeerCallResult> MapArenaIn(const BurstBench& bench, const Workload& workload,
-                                  PeerProcess& peer, std::chrono::milliseconds limit);
 
 }  // namespace warpsmith::judge
 

@@ -1,10 +1,9 @@
 #include "judge/cuda_reference.h"
 
-#include <unistd.h>
-
 #include <chrono>
 #include <utility>
 
+#include "judge/arena_mapping.h"
 #include "judge/problem.h"
 
 namespace warpsmith::judge {
@@ -20,7 +19,7 @@ Error AsTheTasks(Error error) {
 
 class CudaReference : public ReferenceProvider {
  public:
-  explicit CudaReference(std::unique_ptr<RunnerProcess> runner) : runner_(std::move(runner)) {}
+  explicit CudaReference(std::unique_ptr<CalledProcess> runner) : runner_(std::move(runner)) {}
 
   Status Expect() override {
     const CallResult call =
@@ -35,7 +34,7 @@ class CudaReference : public ReferenceProvider {
   }
 
  private:
-  std::unique_ptr<RunnerProcess> runner_;
+  std::unique_ptr<CalledProcess> runner_;
 };
 
 Result<std::string> Build(const Task& task, Compiler& compiler, const std::string& architecture) {
@@ -66,15 +65,13 @@ Candidate ReferenceCandidate(const Task& task) {
 
 Result<std::unique_ptr<ReferenceProvider>> StartCudaReference(
     const Task& task, const Workload& workload, const ReferenceStage& stage, Compiler& compiler,
-    const std::string& architecture, const RunnerOptions& runner_options) {
+    const std::string& architecture, const ProcessOptions& runner_options) {
   const std::string image = TRY(Build(task, compiler, architecture));
-  auto runner = TRY(RunnerProcess::Start(runner_options));
-  const ArenaCommand arena{ReferenceTask(task), workload, stage.mapped_bytes(), 0, 0};
-  const std::vector<int> descriptors = TRY(stage.Export());
-  const CallResult mapped = runner->Call(arena, kStepLimit, {}, descriptors);
-  for (int descriptor : descriptors) close(descriptor);
+  auto runner = TRY(CalledProcess::Start(runner_options));
+  const CallResult mapped =
+      TRY(MapStageIn(*runner, stage, ReferenceTask(task), workload, kStepLimit));
   if (!std::holds_alternative<Reply>(mapped)) return ErrorOfCall(mapped, "mapping the reference");
-  const CandidateCommand load{std::string(kCandidateName), *task.reference.plan, 1};
+  const LoadCommand load{std::string(kCandidateName), {}, task.reference.plan, 1};
   const CallResult loaded = runner->Call(load, kStepLimit, image);
   if (!std::holds_alternative<Reply>(loaded)) {
     return AsTheTasks(ErrorOfCall(loaded, "task " + task.name + ": loading its reference"));

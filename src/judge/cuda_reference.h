@@ -8,9 +8,9 @@
 #include "base/result.h"
 #include "core/compiler.h"
 #include "core/task.h"
+#include "judge/called_process.h"
 #include "judge/reference_provider.h"
 #include "judge/reference_stage.h"
-#include "judge/runner_process.h"
 
 namespace warpsmith::judge {
 
@@ -22,7 +22,7 @@ Candidate ReferenceCandidate(const Task& task);
 // compile or its plan does not fit.
 Result<std::unique_ptr<ReferenceProvider>> StartCudaReference(
     const Task& task, const Workload& workload, const ReferenceStage& stage, Compiler& compiler,
-    const std::string& architecture, const RunnerOptions& runner);
+    const std::string& architecture, const ProcessOptions& runner);
 
 }  // namespace warpsmith::judge
 

@@ -1,12 +1,12 @@
 // How the oracle measures a kernel: the runner processes, their rounds, and the baselines inside
 // them.
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 
 #include "base/clock.h"
+#include "judge/arena_mapping.h"
 #include "judge/baseline/choice_cache.h"
 #include "judge/baseline/entrants.h"
 #include "judge/baseline/gemm_baseline.h"
@@ -79,12 +79,14 @@ Result<Outcome> Oracle::Measure(const Job& job, Stage& stage, Evidence& evidence
 
 StepResult Oracle::Enter(const Job& job, Stage& stage, Trial& trial, int process) {
   const ArenaPlan& plan = stage.arena->plan();
-  const CandidateCommand command{std::string(kCandidateName), job.candidate.plan,
-                                 plan.touch_launches + plan.timed_launches};
+  const LoadCommand command{std::string(kCandidateName),
+                            {},
+                            job.candidate.plan,
+                            plan.touch_launches + plan.timed_launches};
   const CallResult loaded = runner_->Call(
       command, std::chrono::milliseconds(job.protocol.step_timeout_ms), job.artifact->image);
   if (!std::holds_alternative<Reply>(loaded)) {
-    return std::optional(OutcomeOfCall(loaded, "loading the candidate"));
+    return std::optional(runner_->OutcomeOf(loaded, "loading the candidate"));
   }
   ++runner_->candidates;
   // Whatever an earlier candidate did to the shared memory before it failed is undone.
@@ -128,15 +130,9 @@ Status Oracle::ReadyRunner(const Protocol& protocol, Stage& stage) {
 }
 
 Status Oracle::MapArena(Stage& stage) {
-  const Arena& arena = *stage.arena;
-  const ArenaCommand command{stage.task, stage.workload, arena.mapped_bytes(),
-                             arena.plan().input_slots, arena.plan().output_slots};
-  const std::vector<int> descriptors = TRY(arena.Export());
-  runner_->arena_id.clear();  // whatever comes of it, the old one is gone
-  const CallResult mapped = runner_->Call(command, kArenaLimit, {}, descriptors);
-  for (int descriptor : descriptors) close(descriptor);
+  const CallResult mapped =
+      TRY(MapArenaIn(*runner_, *stage.arena, stage.task, stage.workload, kArenaLimit));
   if (!std::holds_alternative<Reply>(mapped)) return ErrorOfCall(mapped, "mapping the arena");
-  runner_->arena_id = arena.id();
   runner_->baselines.clear();
   return {};
 }
@@ -182,8 +178,8 @@ Result<ContenderSpec> Oracle::RivalBaseline(Stage& stage, const Rival& rival) {
     found = stage.rivals.emplace(rival.name, std::move(std::get<Artifact>(outcome))).first;
   }
   const ArenaPlan& plan = stage.arena->plan();
-  const CandidateCommand command{spec.callee.name, rival.candidate.plan,
-                                 plan.touch_launches + plan.timed_launches};
+  const LoadCommand command{
+      spec.callee.name, {}, rival.candidate.plan, plan.touch_launches + plan.timed_launches};
   const CallResult loaded = runner_->Call(command, kArenaLimit, found->second.image);
   if (!std::holds_alternative<Reply>(loaded)) {
     return ErrorOfCall(loaded, "loading rival " + rival.name);

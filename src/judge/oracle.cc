@@ -136,8 +136,8 @@ Oracle::Oracle(OracleOptions options, DeviceInfo info, std::unique_ptr<OracleDev
           },
           [this] { runner_.reset(); }) {}
 
-RunnerOptions Oracle::runner_options() const {
-  return {options_.runner_argv, options_.device.uuid, options_.kernels};
+ProcessOptions Oracle::runner_options() const {
+  return {options_.runner_argv, {options_.device.uuid}, options_.kernels};
 }
 
 Result<std::unique_ptr<Oracle>> Oracle::Open(const OracleOptions& options) {
@@ -238,26 +238,27 @@ Result<Outcome> Oracle::Audit(const Job& job, Passed passed) {
   return Outcome(std::move(passed));
 }
 
-Result<PeerOptions> Oracle::TorchPeer() const {
-  PeerOptions options;
+Result<ProcessOptions> Oracle::TorchPeer() const {
+  ProcessOptions options;
   options.argv = TRY(torch::TorchPeerArgv());
   options.start.device_uuid = options_.device.uuid;
   options.start.sandbox = "L0";  // the task's own code, not a candidate's
+  options.speaker = Speaker::kForeigner;
   return options;
 }
 
-Result<std::unique_ptr<PeerProcess>> Oracle::StartTorch() {
+Result<std::unique_ptr<CalledProcess>> Oracle::StartTorch() {
   TRY(KeepSpareTorch(1));
-  std::unique_ptr<PeerProcess> torch = std::move(spare_torch_.front());
+  std::unique_ptr<CalledProcess> torch = std::move(spare_torch_.front());
   spare_torch_.pop_front();
   TRY(torch->Begin(TRY(TorchPeer()).start));
   return torch;
 }
 
 Status Oracle::KeepSpareTorch(size_t count) {
-  const PeerOptions options = TRY(TorchPeer());
+  const ProcessOptions options = TRY(TorchPeer());
   while (spare_torch_.size() < count) {
-    spare_torch_.push_back(TRY(PeerProcess::Spawn(options)));
+    spare_torch_.push_back(TRY(CalledProcess::Spawn(options)));
   }
   return {};
 }
@@ -283,6 +284,7 @@ Result<Outcome> Oracle::JudgeProgram(const Job& job, Stage& stage, Evidence& evi
   context.program.argv = options_.program_argv;
   context.program.start.device_uuid = options_.device.uuid;
   context.program.start.sandbox = options_.sandboxed ? "L2" : "L0";
+  context.program.speaker = Speaker::kForeigner;
   context.torch = [this] { return StartTorch(); };
   context.compile = [this, &job](const Candidate& rival) { return CompileProgram(job, rival); };
   context.kept = stage.torch.get();
@@ -310,7 +312,7 @@ Result<std::unique_ptr<ReferenceProcess>> Oracle::StartReference(const Task& tas
   }
   const size_t needed = TorchProcessesFor(task);
   TRY(KeepSpareTorch(needed));
-  std::unique_ptr<PeerProcess> torch = TRY(StartTorch());
+  std::unique_ptr<CalledProcess> torch = TRY(StartTorch());
   // After a second task comes a third: what it needs starts while this one is judged.
   const bool ahead = ++torch_references_ > 1 && std::thread::hardware_concurrency() >= kManyCores;
   if (ahead) TRY(KeepSpareTorch(needed + 1));

@@ -14,10 +14,9 @@
 #include "core/compiler.h"
 #include "core/device.h"
 #include "cuda/nvml.h"
+#include "judge/called_process.h"
 #include "judge/library_contest.h"
 #include "judge/oracle_device.h"
-#include "judge/peer_process.h"
-#include "judge/runner_process.h"
 #include "judge/stages.h"
 #include "judge/trial.h"
 
@@ -64,7 +63,7 @@ class Oracle {
 
  private:
   Oracle(OracleOptions options, DeviceInfo info, std::unique_ptr<OracleDevice> device);
-  RunnerOptions runner_options() const;
+  ProcessOptions runner_options() const;
   Result<Artifact> CompileProgram(const Job& job, const Candidate& candidate);
   Result<Outcome> JudgeJob(const Job& job, Evidence& evidence);
   Result<std::unique_ptr<ReferenceProcess>> StartReference(const Task& task,
@@ -79,8 +78,8 @@ class Oracle {
   // mode more, the first. The outcome, where that fails.
   StepResult CompareOnTheWall(const Job& job, Stage& stage, Evidence& evidence, Passed& passed);
   Result<Outcome> JudgeProgram(const Job& job, Stage& stage, Evidence& evidence);
-  Result<PeerOptions> TorchPeer() const;
-  Result<std::unique_ptr<PeerProcess>> StartTorch();
+  Result<ProcessOptions> TorchPeer() const;
+  Result<std::unique_ptr<CalledProcess>> StartTorch();
   Status KeepSpareTorch(size_t count);
 
   // Kernels: kernel_rounds.cc.
@@ -113,9 +112,9 @@ class Oracle {
   std::map<std::string, ModeChoices> choices_;
   // Importing PyTorch takes seconds. Processes that have begun to, and have seen no task; the
   // oldest first.
-  std::deque<std::unique_ptr<PeerProcess>> spare_torch_;
+  std::deque<std::unique_ptr<CalledProcess>> spare_torch_;
   int torch_references_ = 0;               // started so far
-  std::unique_ptr<RunnerProcess> runner_;  // after stages_: gone before the arenas' references
+  std::unique_ptr<CalledProcess> runner_;  // after stages_: gone before the arenas' references
 };
 
 }  // namespace warpsmith::judge

@@ -8,7 +8,7 @@
 
 #include "base/result.h"
 #include "core/task.h"
-#include "judge/peer_process.h"
+#include "judge/called_process.h"
 #include "judge/reference_provider.h"
 #include "judge/reference_stage.h"
 
@@ -17,7 +17,7 @@ namespace warpsmith::judge {
 class PeerReference : public ReferenceProvider {
  public:
   // Gives the stage to a peer that has been told to start. Errors name the reference's own trouble.
-  static Result<std::unique_ptr<ReferenceProvider>> Start(std::unique_ptr<PeerProcess> peer,
+  static Result<std::unique_ptr<ReferenceProvider>> Start(std::unique_ptr<CalledProcess> peer,
                                                           const Task& task,
                                                           const Workload& workload,
                                                           const ReferenceStage& stage);
@@ -26,9 +26,9 @@ class PeerReference : public ReferenceProvider {
   std::string About() const override { return about_; }
 
  private:
-  explicit PeerReference(std::unique_ptr<PeerProcess> peer) : peer_(std::move(peer)) {}
-  Status Ask(const PeerCommand& command, const char* doing);
-  std::unique_ptr<PeerProcess> peer_;
+  explicit PeerReference(std::unique_ptr<CalledProcess> peer) : peer_(std::move(peer)) {}
+  Status Ask(const Command& command, const char* doing);
+  std::unique_ptr<CalledProcess> peer_;
   std::string about_;  // of the newest answer
 };
 

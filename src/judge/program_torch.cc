@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/median.h"
+#include "judge/arena_mapping.h"
 #include "judge/gpu_turns.h"
 #include "judge/program_trial.h"
 #include "judge/statistics.h"
@@ -27,7 +28,7 @@ double MedianUs(const std::vector<Sample>& samples) {
 
 }  // namespace
 
-Result<PeerProcess*> ProgramTrial::Torch() {
+Result<CalledProcess*> ProgramTrial::Torch() {
   KeptTorch& kept = *context_.kept;
   if (kept.process != nullptr && kept.process->alive()) {
     kept.process->Resume();
@@ -37,24 +38,24 @@ Result<PeerProcess*> ProgramTrial::Torch() {
   kept.null_us.clear();
   kept.process = TRY(context_.torch());
   TRY(kept.process->AwaitReady(kTorchStartLimit));
-  const PeerCallResult mapped =
-      TRY(MapArenaIn(Bench(), job().workload, *kept.process, kTorchMapLimit));
-  if (std::holds_alternative<PeerReply>(mapped)) return kept.process.get();
+  const CallResult mapped =
+      TRY(MapArenaIn(*kept.process, arena(), job().task, job().workload, kTorchMapLimit));
+  if (std::holds_alternative<Reply>(mapped)) return kept.process.get();
   kept.process.reset();
-  return ErrorOfPeer(mapped, "PyTorch: mapping the arena");
+  return ErrorOfCall(mapped, "PyTorch: mapping the arena");
 }
 
 Status ProgramTrial::LoadTorch(const std::string& callee) {
-  PeerProcess* torch = TRY(Torch());
+  CalledProcess* torch = TRY(Torch());
   if (context_.kept->loaded.contains(callee)) return {};
   TRY(arena().StageCheck(arena().checks().front()));  // loading makes a call
   TRY(context_.trial.device->Synchronize());
-  const PeerCallResult loaded = torch->Call(PeerLoad{callee, ""}, kLoadLimit);
-  const auto* reply = std::get_if<PeerReply>(&loaded);
-  if (reply == nullptr) return ErrorOfPeer(loaded, fmt::format("PyTorch: loading '{}'", callee));
-  const PeerCallResult checked = torch->Call(PeerCheck{callee}, kLoadLimit);
-  if (!std::holds_alternative<PeerReply>(checked)) {
-    return ErrorOfPeer(checked, fmt::format("PyTorch: the first call of '{}'", callee));
+  const CallResult loaded = torch->Call(LoadCommand{callee}, kLoadLimit);
+  const auto* reply = std::get_if<Reply>(&loaded);
+  if (reply == nullptr) return ErrorOfCall(loaded, fmt::format("PyTorch: loading '{}'", callee));
+  const CallResult checked = torch->Call(CheckCommand{callee}, kLoadLimit);
+  if (!std::holds_alternative<Reply>(checked)) {
+    return ErrorOfCall(checked, fmt::format("PyTorch: the first call of '{}'", callee));
   }
   context_.kept->loaded[callee] = reply->text;
   return {};
@@ -62,7 +63,7 @@ Status ProgramTrial::LoadTorch(const std::string& callee) {
 
 StepResult ProgramTrial::RunTorch(Contender& contender, int round) {
   TRY(LoadTorch(contender.callee));
-  PeerProcess& torch = *context_.kept->process;
+  CalledProcess& torch = *context_.kept->process;
   torch.Pause();
   return RunBursts(contender, torch, round);
 }
@@ -146,7 +147,7 @@ Status ProgramTrial::TraceTorch() {
   for (Contender& contender : contenders_) {
     if (contender.kind != Kind::kTorch) continue;
     TRY(LoadTorch(contender.callee));
-    PeerProcess& torch = *context_.kept->process;
+    CalledProcess& torch = *context_.kept->process;
     torch.Pause();
     TRY(ReadActivity(contender, torch));
   }
@@ -160,7 +161,7 @@ Result<double> ProgramTrial::TimeOfTorch(const std::string& callee) {
   contender.callee = contender.timing.label = callee;
   contender.calls = 2;
   TRY(LoadTorch(callee));
-  PeerProcess& torch = *context_.kept->process;
+  CalledProcess& torch = *context_.kept->process;
   torch.Pause();
   for (int i = 0; i <= kChoiceBursts; ++i) {
     const std::optional<Outcome> trouble =

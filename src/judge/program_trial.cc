@@ -4,13 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <numeric>
 #include <utility>
 
 #include "base/clock.h"
 #include "core/program_shim.h"
-#include "core/serialize.h"
+#include "judge/arena_mapping.h"
 #include "judge/batch_command.h"
 #include "judge/gpu_turns.h"
 #include "judge/program_sandbox.h"
@@ -133,16 +132,16 @@ Result<ProgramTrial::Contender> ProgramTrial::Baseline(const std::string& name) 
   return contender;
 }
 
-StepResult ProgramTrial::Failed(const Contender& contender, const PeerCallResult& call,
-                                const std::string& step) const {
-  if (contender.kind == Kind::kCandidate) return std::optional(OutcomeOfPeer(call, step));
-  return ErrorOfPeer(call, fmt::format("{}: {}", contender.timing.label, step));
+StepResult ProgramTrial::Failed(const Contender& contender, const CalledProcess& peer,
+                                const CallResult& call, const std::string& step) const {
+  if (contender.kind == Kind::kCandidate) return std::optional(peer.OutcomeOf(call, step));
+  return ErrorOfCall(call, fmt::format("{}: {}", contender.timing.label, step));
 }
 
 StepResult ProgramTrial::RunProgram(Contender& contender, int round) {
-  PeerOptions options = context_.program;
+  ProcessOptions options = context_.program;
   options.start.hidden = HiddenLibraries(job().task.allow);
-  const std::unique_ptr<PeerProcess> peer = TRY(PeerProcess::Start(options));
+  const std::unique_ptr<CalledProcess> peer = TRY(CalledProcess::Start(options));
   TRY(peer->AwaitReady(kStartLimit));
   if (contender.kind == Kind::kCandidate) sandbox_ = peer->started().sandbox;
   if (auto outcome = TRY(Enter(contender, *peer, round))) return outcome;
@@ -150,18 +149,22 @@ StepResult ProgramTrial::RunProgram(Contender& contender, int round) {
 }
 
 // The library comes before the arena: what runs while it is loaded finds no buffers.
-StepResult ProgramTrial::Enter(Contender& contender, PeerProcess& peer, int round) {
+StepResult ProgramTrial::Enter(Contender& contender, CalledProcess& peer, int round) {
   const BurstBench bench = Bench();
-  const bool is_plan = contender.callee == kPlanCallee;
-  const std::string entry = is_plan ? ToJson(job().candidate.plan).dump() : kProgramEntry;
-  const PeerCallResult loaded =
-      peer.Call(PeerLoad{contender.callee, entry}, bench.step_limit, contender.artifact->image);
-  if (!std::holds_alternative<PeerReply>(loaded)) {
-    return Failed(contender, loaded, "loading the program");
+  LoadCommand load{contender.callee};
+  if (contender.callee == kPlanCallee) {
+    load.plan = job().candidate.plan;
+  } else {
+    load.entry = kProgramEntry;
   }
-  const PeerCallResult mapped = TRY(MapArenaIn(bench, job().workload, peer, bench.step_limit));
-  if (!std::holds_alternative<PeerReply>(mapped)) {
-    return Failed(contender, mapped, "mapping the arena");
+  const CallResult loaded = peer.Call(load, bench.step_limit, contender.artifact->image);
+  if (!std::holds_alternative<Reply>(loaded)) {
+    return Failed(contender, peer, loaded, "loading the program");
+  }
+  const CallResult mapped =
+      TRY(MapArenaIn(peer, arena(), job().task, job().workload, bench.step_limit));
+  if (!std::holds_alternative<Reply>(mapped)) {
+    return Failed(contender, peer, mapped, "mapping the arena");
   }
   if (contender.kind == Kind::kCandidate && round == 0) {
     if (auto outcome = TRY(RunChecks(contender, peer))) return outcome;
@@ -170,7 +173,7 @@ StepResult ProgramTrial::Enter(Contender& contender, PeerProcess& peer, int roun
   return std::optional<Outcome>();
 }
 
-StepResult ProgramTrial::RunChecks(Contender& contender, PeerProcess& peer) {
+StepResult ProgramTrial::RunChecks(Contender& contender, CalledProcess& peer) {
   const BurstBench bench = Bench();
   const Problem& problem = arena().problem();
   std::vector<CheckReport> reports;
@@ -182,10 +185,10 @@ StepResult ProgramTrial::RunChecks(Contender& contender, PeerProcess& peer) {
     }
     TRY(bench.device->Synchronize());
     const double begin = MonotonicSeconds();
-    const PeerCallResult call = peer.Call(PeerCheck{contender.callee}, bench.step_limit);
+    const CallResult call = peer.Call(CheckCommand{contender.callee}, bench.step_limit);
     contender.calls = std::min(kWarmUpCalls, CallsFor((MonotonicSeconds() - begin) * 1e6));
     const std::string step = fmt::format("check call '{}'", DetectorName(check.input));
-    if (!std::holds_alternative<PeerReply>(call)) return Failed(contender, call, step);
+    if (!std::holds_alternative<Reply>(call)) return Failed(contender, peer, call, step);
     const Inspection inspection = TRY(InspectCheck(*bench.device, arena(), check, poison));
     if (inspection.violation) return std::optional<Outcome>(*inspection.violation);
     reports.push_back({check.input, inspection.outputs.front()});
@@ -216,7 +219,7 @@ std::optional<Outcome> ProgramTrial::Biased() const {
 
 // --- Bursts.
 
-StepResult ProgramTrial::RunBursts(Contender& contender, PeerProcess& peer, int round) {
+StepResult ProgramTrial::RunBursts(Contender& contender, CalledProcess& peer, int round) {
   const bool first = contender.timing.samples.empty();
   if (contender.calls == 0) contender.calls = kWarmUpCalls;
   // The first burst is short, since nobody knows yet how long a call takes.
@@ -229,7 +232,7 @@ StepResult ProgramTrial::RunBursts(Contender& contender, PeerProcess& peer, int 
     if (null_us == 0) {
       const NullCost cost =
           TRY(MeasureNullCost(Bench(), peer, std::min(contender.calls, kNullCalls)));
-      if (cost.failure) return Failed(contender, *cost.failure, "measuring the hand-over");
+      if (cost.failure) return Failed(contender, peer, *cost.failure, "measuring the hand-over");
       null_us = cost.call_us;
     }
     contender.null_us = null_us;  // the same for all turns of a callee, A/A too
@@ -244,7 +247,7 @@ StepResult ProgramTrial::RunBursts(Contender& contender, PeerProcess& peer, int 
   return std::optional<Outcome>();
 }
 
-StepResult ProgramTrial::RunTimed(Contender& contender, PeerProcess& peer, const Sample& stamp) {
+StepResult ProgramTrial::RunTimed(Contender& contender, CalledProcess& peer, const Sample& stamp) {
   for (int i = 0; i < kMostTries; ++i) {
     if (auto outcome = TRY(RunOne(contender, peer, &stamp))) return outcome;
     if (!contender.too_short) return std::optional<Outcome>();
@@ -255,12 +258,12 @@ StepResult ProgramTrial::RunTimed(Contender& contender, PeerProcess& peer, const
                   contender.timing.label, kMostTries)});
 }
 
-StepResult ProgramTrial::RunOne(Contender& contender, PeerProcess& peer, const Sample* stamp) {
-  const PeerBurst burst{contender.callee, contender.calls, stamp == nullptr, false};
+StepResult ProgramTrial::RunOne(Contender& contender, CalledProcess& peer, const Sample* stamp) {
+  const BurstCommand burst{contender.callee, contender.calls, stamp == nullptr, false};
   const BurstResult result = TRY(RunBurst(Bench(), peer, burst));
   if (result.is_resident) return Resident(contender);
   const std::string step = fmt::format("a burst of {} calls", contender.calls);
-  if (result.failure) return Failed(contender, *result.failure, step);
+  if (result.failure) return Failed(contender, peer, *result.failure, step);
   if (contender.kind != Kind::kCandidate) {
     TRY(CheckBaseline(contender, result));
   } else if (result.verified.violation) {
@@ -301,8 +304,8 @@ StepResult ProgramTrial::Resident(const Contender& contender) const {
 
 // Advice from the contender's own process: nothing depends on it. Tracing ends a process's use for
 // timing, so it comes last.
-Status ProgramTrial::ReadActivity(Contender& contender, PeerProcess& peer) {
-  const PeerBurst burst{contender.callee, std::min(contender.calls, kTracedCalls), true, true};
+Status ProgramTrial::ReadActivity(Contender& contender, CalledProcess& peer) {
+  const BurstCommand burst{contender.callee, std::min(contender.calls, kTracedCalls), true, true};
   const BurstResult result = TRY(RunBurst(Bench(), peer, burst));
   contender.timing.gpu_busy_us = result.failure ? 0 : result.gpu_busy_us;
   return {};

@@ -16,7 +16,7 @@
 #include "core/verdict.h"
 #include "judge/answer_book.h"
 #include "judge/burst_run.h"
-#include "judge/peer_process.h"
+#include "judge/called_process.h"
 #include "judge/timing_table.h"
 #include "judge/torch_choice.h"
 #include "judge/trial.h"
@@ -26,7 +26,7 @@ namespace warpsmith::judge {
 // Kept with an arena, and gone before it: PyTorch's process, which takes long to start, and which
 // of its callees is the better.
 struct KeptTorch {
-  std::unique_ptr<PeerProcess> process;
+  std::unique_ptr<CalledProcess> process;
   std::map<std::string, std::string> loaded;  // callee -> what it said about itself
   std::map<std::string, double> null_us;      // callee -> what the hand-over of a call takes
   std::optional<OracleCost> oracle;           // the least of all its turns
@@ -36,9 +36,9 @@ struct KeptTorch {
 
 struct ProgramContext {
   TrialContext trial;
-  PeerOptions program;  // what starts `internal-program`; its start.hidden is filled in here
-  std::function<Result<std::unique_ptr<PeerProcess>>()> torch;  // starts PyTorch's process
-  std::function<Result<Artifact>(const Candidate&)> compile;    // for rivals, shim included
+  ProcessOptions program;  // what starts `internal-program`; its start.hidden is filled in here
+  std::function<Result<std::unique_ptr<CalledProcess>>()> torch;  // starts PyTorch's process
+  std::function<Result<Artifact>(const Candidate&)> compile;      // for rivals, shim included
   KeptTorch* kept = nullptr;
 };
 
@@ -73,17 +73,17 @@ class ProgramTrial {
 
   // In a fresh process, which ends with the turn.
   StepResult RunProgram(Contender& contender, int round);
-  StepResult Enter(Contender& contender, PeerProcess& peer, int round);
-  StepResult RunChecks(Contender& contender, PeerProcess& peer);
+  StepResult Enter(Contender& contender, CalledProcess& peer, int round);
+  StepResult RunChecks(Contender& contender, CalledProcess& peer);
   StepResult RunTorch(Contender& contender, int round);
-  StepResult RunBursts(Contender& contender, PeerProcess& peer, int round);
+  StepResult RunBursts(Contender& contender, CalledProcess& peer, int round);
   // One burst: its time is kept with a stamp, unless `stamp` is null or the burst was too short.
-  StepResult RunOne(Contender& contender, PeerProcess& peer, const Sample* stamp);
+  StepResult RunOne(Contender& contender, CalledProcess& peer, const Sample* stamp);
   // Bursts until one is long enough to be timed.
-  StepResult RunTimed(Contender& contender, PeerProcess& peer, const Sample& stamp);
+  StepResult RunTimed(Contender& contender, CalledProcess& peer, const Sample& stamp);
   // The burst before has found that the device was not left idle.
   StepResult Resident(const Contender& contender) const;
-  Status ReadActivity(Contender& contender, PeerProcess& peer);
+  Status ReadActivity(Contender& contender, CalledProcess& peer);
 
   std::optional<Outcome> JudgeLook(const BadLook& look) const;
   std::optional<Outcome> Biased() const;
@@ -92,7 +92,7 @@ class ProgramTrial {
   std::optional<Outcome> Stale(const OutputReport& report, int combination) const;
 
   // PyTorch.
-  Result<PeerProcess*> Torch();
+  Result<CalledProcess*> Torch();
   Status LoadTorch(const std::string& callee);
   Result<std::string> BestOfTorch();
   Status ChooseTorch();
@@ -110,7 +110,7 @@ class ProgramTrial {
   Status MeasureOracle(const BatchPlan& last);
 
   // A call that ended so is the candidate's verdict, or a baseline's (our) trouble.
-  StepResult Failed(const Contender& contender, const PeerCallResult& call,
+  StepResult Failed(const Contender& contender, const CalledProcess& peer, const CallResult& call,
                     const std::string& step) const;
   BurstBench Bench() const;
   const Job& job() const { return *context_.trial.job; }

@@ -14,6 +14,7 @@
 #include "cuda/memory.h"
 #include "cuda/shared_memory.h"
 #include "cuda/stream.h"
+#include "judge/arena_mapping.h"
 #include "judge/baseline/shared_handles.h"
 #include "judge/contender.h"
 #include "judge/kernels.h"
@@ -34,29 +35,23 @@ struct Bench {
   uint64_t occupy_count() const { return sink.address() + 128; }
 };
 
-// The oracle's memory as mapped here. Exact regions hold one slot that ends at an unmapped page.
 struct MappedArena {
-  Task task;
-  Workload workload;
+  MappedMemory memory;
   Problem problem;
-  std::vector<cuda::Mapping> mappings;
-  std::vector<Region> slots, exact;  // by role; no slots for a reference
+  std::vector<Region> slots, exact;  // by role, at this process's addresses
 };
 
 class RunnerSession {
  public:
-  // `frame` carries the command's payload and descriptors, which are closed here.
-  ReplyOrError Handle(const Frame& frame);
-
- private:
   Result<Reply> Run(const StartCommand& command, const Frame& frame);
   Result<Reply> Run(const ArenaCommand& command, const Frame& frame);
-  Result<Reply> Run(const CandidateCommand& command, const Frame& frame);
+  Result<Reply> Run(const LoadCommand& command, const Frame& frame);
   Result<Reply> Run(const EntrantsCommand& command, const Frame& frame);
   Result<Reply> Run(const BaselineCommand& command, const Frame& frame);
   Result<Reply> Run(const CheckCommand& command, const Frame& frame);
   Result<Reply> Run(const SampleCommand& command, const Frame& frame);
 
+ private:
   Result<const Contender*> Find(const std::string& name) const;
 
   std::optional<Bench> bench_;

@@ -42,7 +42,7 @@ Trial::Trial(const TrialContext& context, std::vector<ContenderSpec> contenders)
   for (Mode mode : context_.job->protocol.modes) samples_[mode].resize(contenders_.size());
 }
 
-StepResult Trial::RunChecks(RunnerProcess& runner) {
+StepResult Trial::RunChecks(CalledProcess& runner) {
   std::vector<CheckReport> reports;
   for (const CheckContents& check : context_.arena->checks()) {
     const std::string step = fmt::format("check launch '{}'", DetectorName(check.input));
@@ -50,7 +50,7 @@ StepResult Trial::RunChecks(RunnerProcess& runner) {
     TRY(context_.arena->StageCheck(check));
     const CallResult call =
         runner.Call(CheckCommand{std::string(kCandidateName), poison}, StepLimit(*context_.job));
-    if (!std::holds_alternative<Reply>(call)) return std::optional(OutcomeOfCall(call, step));
+    if (!std::holds_alternative<Reply>(call)) return std::optional(runner.OutcomeOf(call, step));
     const Inspection inspection =
         TRY(InspectCheck(*context_.device, *context_.arena, check, poison));
     if (inspection.violation) {
@@ -88,7 +88,7 @@ std::optional<Outcome> Trial::Biased() const {
   return std::nullopt;
 }
 
-StepResult Trial::WarmUp(RunnerProcess& runner, double seconds) {
+StepResult Trial::WarmUp(CalledProcess& runner, double seconds) {
   const int64_t until_ns = MonotonicNs() + static_cast<int64_t>(seconds * 1e9);
   do {
     for (size_t i = 0; i < contenders_.size(); ++i) {
@@ -108,7 +108,7 @@ StepResult Trial::WarmUp(RunnerProcess& runner, double seconds) {
   return std::optional<Outcome>();
 }
 
-StepResult Trial::RunRound(RunnerProcess& runner, int process, int round) {
+StepResult Trial::RunRound(CalledProcess& runner, int process, int round) {
   TRY(context_.arena->Reassign(*context_.random));
   answers_.BeginRound();
   std::vector<Turn> turns;
@@ -129,7 +129,7 @@ StepResult Trial::RunRound(RunnerProcess& runner, int process, int round) {
   return Biased();
 }
 
-StepResult Trial::VerifyMore(RunnerProcess& runner, int64_t launches, double seconds) {
+StepResult Trial::VerifyMore(CalledProcess& runner, int64_t launches, double seconds) {
   constexpr double kShortUs = 50;
   constexpr int kBatchesOfAnAssignment = 32;
   const Mode mode = context_.job->protocol.modes.front();
@@ -144,7 +144,7 @@ StepResult Trial::VerifyMore(RunnerProcess& runner, int64_t launches, double sec
   return std::optional<Outcome>();
 }
 
-StepResult Trial::RunSideChecks(RunnerProcess& runner) {
+StepResult Trial::RunSideChecks(CalledProcess& runner) {
   auto outcome = TRY(RunCrowded(runner));
   const auto& modes = context_.job->protocol.modes;
   const bool is_cold = std::find(modes.begin(), modes.end(), Mode::kDeviceCold) != modes.end();
@@ -152,7 +152,7 @@ StepResult Trial::RunSideChecks(RunnerProcess& runner) {
   return ProbeUnusedSlots(runner);
 }
 
-StepResult Trial::RunCrowded(RunnerProcess& runner) {
+StepResult Trial::RunCrowded(CalledProcess& runner) {
   constexpr std::string_view kWhat =
       "; its blocks began one after another, while most of the SMs were taken: does one of them "
       "read what another writes, without waiting for it?";
@@ -167,7 +167,7 @@ StepResult Trial::RunCrowded(RunnerProcess& runner) {
 }
 
 // Found once it is looked for again: a line more or less is chance.
-StepResult Trial::ProbeUnusedSlots(RunnerProcess& runner) {
+StepResult Trial::ProbeUnusedSlots(CalledProcess& runner) {
   constexpr std::string_view kName = "touches-other-slots";
   std::optional<Rejected> found;
   for (int tries = 0; tries < 2 && (tries == 0 || found); ++tries) {
@@ -185,7 +185,7 @@ StepResult Trial::ProbeUnusedSlots(RunnerProcess& runner) {
         CommandOf(*context_.arena, callee.name, Mode::kDeviceCold, batch, *context_.random);
     const CallResult call = runner.Call(command, StepLimit(*context_.job));
     if (!std::holds_alternative<Reply>(call)) {
-      return std::optional(OutcomeOfCall(call, "a cold launch"));
+      return std::optional(runner.OutcomeOf(call, "a cold launch"));
     }
     found = TRY(unused.Find());
     auto outcome = TRY(Inspect(contenders_.front(), batch, command.poison, Mode::kDeviceCold));
@@ -204,7 +204,7 @@ int Trial::MostTimedOf(const Callee& callee) const {
   return known == most_timed_.end() ? 1 : known->second;
 }
 
-StepResult Trial::RunBatch(RunnerProcess& runner, const Turn& turn, std::vector<Sample>* samples,
+StepResult Trial::RunBatch(CalledProcess& runner, const Turn& turn, std::vector<Sample>* samples,
                            const Sample& stamp) {
   const ContenderSpec& contender = contenders_.at(turn.contender);
   const Callee& callee = contender.In(turn.mode);
@@ -220,7 +220,7 @@ StepResult Trial::RunBatch(RunnerProcess& runner, const Turn& turn, std::vector<
   const std::string step = fmt::format("timed batch ({}) of {}", Name(turn.mode), contender.label);
   const auto* reply = std::get_if<Reply>(&call);
   if (reply == nullptr) {
-    if (contender.is_candidate) return std::optional(OutcomeOfCall(call, step));
+    if (contender.is_candidate) return std::optional(runner.OutcomeOf(call, step));
     return ErrorOfCall(call, step);
   }
   Sample sample = stamp;

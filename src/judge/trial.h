@@ -17,8 +17,8 @@
 #include "cuda/nvml.h"
 #include "judge/answer_book.h"
 #include "judge/arena.h"
+#include "judge/called_process.h"
 #include "judge/inspection.h"
-#include "judge/runner_process.h"
 
 namespace warpsmith::judge {
 
@@ -59,16 +59,16 @@ class Trial {
  public:
   Trial(const TrialContext& context, std::vector<ContenderSpec> contenders);
 
-  StepResult RunChecks(RunnerProcess& runner);
+  StepResult RunChecks(CalledProcess& runner);
   // Untimed launches of every contender, at least once each, for `seconds`.
-  StepResult WarmUp(RunnerProcess& runner, double seconds);
-  StepResult RunRound(RunnerProcess& runner, int process, int round);
+  StepResult WarmUp(CalledProcess& runner, double seconds);
+  StepResult RunRound(CalledProcess& runner, int process, int round);
   // Untimed batches of a short kernel until so many launches have been verified that rare errors
   // show, for so many seconds at most.
-  StepResult VerifyMore(RunnerProcess& runner, int64_t launches, double seconds);
+  StepResult VerifyMore(CalledProcess& runner, int64_t launches, double seconds);
   // What is not timed and only certified verdicts ask for: launches while most SMs are taken, and
   // whether a launch reaches for others' inputs (where cold launches are timed).
-  StepResult RunSideChecks(RunnerProcess& runner);
+  StepResult RunSideChecks(CalledProcess& runner);
   // The contents have been renewed: what a combination's output was means nothing any more.
   void ForgetContents() { answers_.ForgetContents(); }
 
@@ -83,9 +83,9 @@ class Trial {
     bool late_inputs = false;  // to see whether it waits: no sample comes of it
     int free_sms = 0;          // > 0: the others are taken. No sample comes of it
   };
-  StepResult RunCrowded(RunnerProcess& runner);
-  StepResult ProbeUnusedSlots(RunnerProcess& runner);
-  StepResult RunBatch(RunnerProcess& runner, const Turn& turn, std::vector<Sample>* samples,
+  StepResult RunCrowded(CalledProcess& runner);
+  StepResult ProbeUnusedSlots(CalledProcess& runner);
+  StepResult RunBatch(CalledProcess& runner, const Turn& turn, std::vector<Sample>* samples,
                       const Sample& stamp);
   StepResult Inspect(const ContenderSpec& contender, const BatchPlan& batch, uint16_t poison,
                      Mode mode);

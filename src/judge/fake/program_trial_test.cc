@@ -118,10 +118,11 @@ class ProgramJudging : public testing::Test {
     return fake::WithBehaviour(*image_, behaviour);
   }
 
-  static PeerOptions Fake(const std::string& role, const std::string& argument = "") {
-    PeerOptions options;
+  static ProcessOptions Fake(const std::string& role, const std::string& argument = "") {
+    ProcessOptions options;
     options.argv = {ThisExecutable().string(), role};
     if (!argument.empty()) options.argv.push_back(argument);
+    options.speaker = Speaker::kForeigner;
     options.start.sandbox = "L0";
     options.start.device_uuid = uuid_;
     return options;
@@ -133,10 +134,10 @@ class ProgramJudging : public testing::Test {
     ProgramContext context;
     context.trial = {device_, arena_.get(), nullptr, &info_, &job_, random_};
     context.program = Fake(std::string(kProgramSubcommand));
-    context.torch = [this]() -> Result<std::unique_ptr<PeerProcess>> {
+    context.torch = [this]() -> Result<std::unique_ptr<CalledProcess>> {
       const auto library = folder_->path() / "torch.so";
       TRY(WriteFileAtomic(library, ProgramOf(torch_behaviour_)));
-      return PeerProcess::Start(Fake("fake-torch", library));
+      return CalledProcess::Start(Fake("fake-torch", library));
     };
     context.compile = [](const Candidate& rival) -> Result<Artifact> {
       Artifact artifact;
@@ -452,19 +453,19 @@ int FakeTorch(const std::string& library, int socket) {
       if (frame->header.find(callee) == std::string::npos) continue;
       setenv("WARPSMITH_FAKE_CALLEE", callee, 1);
     }
-    PeerReplyOrError reply = PeerReply{};
+    ReplyOrError reply = Reply{};
     if (frame->header.find("\"load\"") == std::string::npos) {
-      reply = session.Handle(*frame);
+      reply = AnswerOf(session, *frame);
     } else if (!std::exchange(is_loaded, true)) {
       frame->payload = *ReadFile(library);
-      frame->header = PeerCommandToText(PeerLoad{"eager", "warpsmith_call"});
-      reply = session.Handle(*frame);
+      frame->header = CommandToText(LoadCommand{"eager", "warpsmith_call"});
+      reply = AnswerOf(session, *frame);
     }
     const bool starts = frame->header.find("\"start\"") != std::string::npos;
-    if (starts && std::holds_alternative<PeerReply>(reply)) {
-      std::get<PeerReply>(reply).text = "fake torch";
+    if (starts && std::holds_alternative<Reply>(reply)) {
+      std::get<Reply>(reply).text = "fake torch";
     }
-    if (!SendFrame(socket, PeerReplyToText(reply)).ok()) return 0;
+    if (!SendFrame(socket, ReplyToText(reply)).ok()) return 0;
   }
 }
 

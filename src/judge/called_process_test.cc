@@ -1,6 +1,6 @@
 // The oracle's end of a runner, against children that misbehave. They are this program, started
 // again with "fake-runner <behaviour>".
-#include "judge/runner_process.h"
+#include "judge/called_process.h"
 
 #include <gtest/gtest.h>
 #include <sys/socket.h>
@@ -35,7 +35,7 @@ int FakeRunner(std::string_view behaviour, int socket) {
   }
   SendReply(socket, Reply{});
   if (!ReceiveFrame(socket, kPatient).ok()) return 1;
-  if (behaviour == "answers") SendReply(socket, Reply{{1.5, 2.5}, "text"});
+  if (behaviour == "answers") SendReply(socket, Reply{{1.5, 2.5}, "text", "", 0});
   if (behaviour == "cuda-fault") {
     SendReply(socket, cuda::ErrorFrom({"cuCtxSynchronize", "CUDA_ERROR_ILLEGAL_ADDRESS",
                                        "an illegal memory access", "stream 1"}));
@@ -64,10 +64,10 @@ int FakeRunner(std::string_view behaviour, int socket) {
   return 0;
 }
 
-std::unique_ptr<RunnerProcess> StartFake(const std::string& behaviour) {
-  RunnerOptions options;
+std::unique_ptr<CalledProcess> StartFake(const std::string& behaviour) {
+  ProcessOptions options;
   options.argv = {ThisExecutable().string(), "fake-runner", behaviour};
-  auto runner = RunnerProcess::Start(options);
+  auto runner = CalledProcess::Start(options);
   EXPECT_TRUE(runner.ok());
   return std::move(runner).value();
 }
@@ -76,10 +76,10 @@ const Command kAnyCommand = CheckCommand{"candidate", 0x7e01};
 
 Outcome OutcomeWith(const std::string& behaviour, std::chrono::milliseconds limit) {
   const auto runner = StartFake(behaviour);
-  return OutcomeOfCall(runner->Call(kAnyCommand, limit), "check");
+  return runner->OutcomeOf(runner->Call(kAnyCommand, limit), "check");
 }
 
-TEST(RunnerProcess, HandsBackAReply) {
+TEST(CalledProcess, HandsBackAReply) {
   const auto runner = StartFake("answers");
   const CallResult call = runner->Call(kAnyCommand, kPatient);
   const auto* reply = std::get_if<Reply>(&call);
@@ -89,11 +89,11 @@ TEST(RunnerProcess, HandsBackAReply) {
   EXPECT_TRUE(runner->alive());
 }
 
-TEST(RunnerProcess, KillsOneThatHangsInTime) {
+TEST(CalledProcess, KillsOneThatHangsInTime) {
   const auto runner = StartFake("hangs");
   ASSERT_TRUE(runner->AwaitReady(kPatient).ok());
   const double begin = MonotonicSeconds();
-  const Outcome outcome = OutcomeOfCall(runner->Call(kAnyCommand, kShort), "check");
+  const Outcome outcome = runner->OutcomeOf(runner->Call(kAnyCommand, kShort), "check");
   EXPECT_LT(MonotonicSeconds() - begin, 5);
   const auto* late = std::get_if<TimedOut>(&outcome);
   ASSERT_NE(late, nullptr);
@@ -102,9 +102,9 @@ TEST(RunnerProcess, KillsOneThatHangsInTime) {
   EXPECT_FALSE(runner->alive());
 }
 
-TEST(RunnerProcess, CallsACudaFaultTheCandidates) {
+TEST(CalledProcess, CallsACudaFaultTheCandidates) {
   const auto runner = StartFake("cuda-fault");
-  const Outcome outcome = OutcomeOfCall(runner->Call(kAnyCommand, kPatient), "check");
+  const Outcome outcome = runner->OutcomeOf(runner->Call(kAnyCommand, kPatient), "check");
   const auto* failed = std::get_if<RunFailed>(&outcome);
   ASSERT_NE(failed, nullptr);
   EXPECT_EQ(failed->call, "cuCtxSynchronize");
@@ -112,14 +112,14 @@ TEST(RunnerProcess, CallsACudaFaultTheCandidates) {
   EXPECT_FALSE(runner->alive()) << "its context is lost";
 }
 
-TEST(RunnerProcess, KeepsOneWhoseLaunchWasMerelyRefused) {
+TEST(CalledProcess, KeepsOneWhoseLaunchWasMerelyRefused) {
   const auto runner = StartFake("refused-launch");
-  const Outcome outcome = OutcomeOfCall(runner->Call(kAnyCommand, kPatient), "check");
+  const Outcome outcome = runner->OutcomeOf(runner->Call(kAnyCommand, kPatient), "check");
   EXPECT_TRUE(std::holds_alternative<RunFailed>(outcome));
   EXPECT_TRUE(runner->alive());
 }
 
-TEST(RunnerProcess, RejectsAPlanThatDoesNotFit) {
+TEST(CalledProcess, RejectsAPlanThatDoesNotFit) {
   const Outcome outcome = OutcomeWith("bad-plan", kPatient);
   const auto* rejected = std::get_if<Rejected>(&outcome);
   ASSERT_NE(rejected, nullptr);
@@ -130,7 +130,7 @@ class BrokenRunner : public testing::TestWithParam<const char*> {};
 
 TEST_P(BrokenRunner, HasFailedAndIsGone) {
   const auto runner = StartFake(GetParam());
-  const Outcome outcome = OutcomeOfCall(runner->Call(kAnyCommand, kPatient), "check");
+  const Outcome outcome = runner->OutcomeOf(runner->Call(kAnyCommand, kPatient), "check");
   const auto* failed = std::get_if<RunFailed>(&outcome);
   ASSERT_NE(failed, nullptr) << Describe(outcome);
   EXPECT_EQ(failed->code, "RUNNER_DIED");
@@ -142,7 +142,7 @@ INSTANTIATE_TEST_SUITE_P(Ways, BrokenRunner,
                          testing::Values("dies-mid-frame", "garbage", "not-json", "wrong-fields",
                                          "exits", "aborts"));
 
-TEST(RunnerProcess, SaysWhyOneDidNotStart) {
+TEST(CalledProcess, SaysWhyOneDidNotStart) {
   const auto runner = StartFake("fails-to-start");
   const Status ready = runner->AwaitReady(kPatient);
   ASSERT_FALSE(ready.ok());
@@ -151,7 +151,7 @@ TEST(RunnerProcess, SaysWhyOneDidNotStart) {
 }
 
 TEST(RunnerPool, ForgetsOneThatDidNotStart) {
-  RunnerPool pool({{ThisExecutable().string(), "fake-runner", "fails-to-start"}, "", ""});
+  RunnerPool pool({{ThisExecutable().string(), "fake-runner", "fails-to-start"}, {}});
   EXPECT_FALSE(pool.Take().ok());
   ASSERT_TRUE(pool.Prepare(1).ok());
   EXPECT_FALSE(pool.Settle().ok());
@@ -159,7 +159,7 @@ TEST(RunnerPool, ForgetsOneThatDidNotStart) {
 }
 
 TEST(RunnerPool, HandsOutReadyRunners) {
-  RunnerPool pool({{ThisExecutable().string(), "fake-runner", "answers"}, "", ""});
+  RunnerPool pool({{ThisExecutable().string(), "fake-runner", "answers"}, {}});
   ASSERT_TRUE(pool.Prepare(2).ok());
   auto first = pool.Take(), second = pool.Take(), third = pool.Take();
   ASSERT_TRUE(first.ok() && second.ok() && third.ok());
