@@ -11,6 +11,8 @@ namespace warpsmith::judge {
 namespace {
 
 constexpr std::chrono::milliseconds kGrace{50};
+constexpr double kMostOracleShare = 0.95;
+constexpr double kMostHandOverShare = 0.5;
 
 // In the order of the task's tensors.
 std::vector<uint32_t> SlotsOf(const PlannedLaunch& call, const std::vector<size_t>& roles) {
@@ -87,7 +89,9 @@ class Burst {
     result_.work.calls = plan_.calls.size();
   }
 
-  // All but the inputs' contents: they come last, when nothing is left to be done before the clock.
+  // All but the inputs' contents. They come last, while the process is stopped and when nothing is
+  // left to be done before the clock: a process that saw this burst's inputs earlier could compute
+  // its answers before its time runs.
   Status Prepare() {
     Arena& arena = *bench_.arena;
     TRY(bench_.device->ResetPersistingL2());
@@ -138,8 +142,9 @@ class Burst {
     return true;
   }
 
-  // What the oracle does while call `call` runs: nobody sees from the next one's release that a
-  // call is looked at before its output can no longer be changed.
+  // What the oracle does while call `call` runs. The look at the call before it begins only now, after
+  // this call's release: if the release waited for the look, its delay would tell the process which
+  // call is looked at, in time to write that call's output after all.
   Result<bool> WorkBeside(size_t call) {
     const int64_t begin_ns = MonotonicNs();
     const bool looks = call > 0 && plan_.look[call - 1];
@@ -217,7 +222,9 @@ class Burst {
     return true;
   }
 
-  // What they say is said by the inspection of the burst's end too.
+  // As many more looks as the burst had too few of, for their time alone: were bursts with few looks
+  // shorter, a time would depend on a secret draw. What they say, the inspection of the burst's end
+  // says too.
   Status MakeUpLooks() {
     for (size_t i = 0; i < plan_.looks_made_up; ++i) {
       TRY(LookAtOne(bench_, plan_.calls.back(), poison_));
@@ -261,6 +268,24 @@ class Burst {
 };
 
 }  // namespace
+
+OracleCost Least(const OracleCost& a, const OracleCost& b) {
+  return {std::min(a.look_us, b.look_us), std::min(a.slot_us, b.slot_us),
+          std::min(a.move_us, b.move_us)};
+}
+
+double OracleShare(double call_us, const OracleWork& work, const OracleCost& cost) {
+  if (work.calls == 0 || call_us <= 0) return 0;
+  const double burst_us = static_cast<double>(work.looks) * cost.look_us +
+                          static_cast<double>(work.slots) * cost.slot_us +
+                          static_cast<double>(work.moves) * cost.move_us;
+  return burst_us / (call_us * static_cast<double>(work.calls));
+}
+
+double NetUs(double call_us, const OracleWork& work, const OracleCost& cost, double hand_over_us) {
+  const double rest = call_us * (1 - std::min(OracleShare(call_us, work, cost), kMostOracleShare));
+  return rest - std::min(hand_over_us, kMostHandOverShare * rest);
+}
 
 Result<BurstResult> RunBurst(const BurstBench& bench, CalledProcess& peer,
                              const BurstCommand& burst) {

@@ -1,14 +1,22 @@
 #include "judge/program_session.h"
 
+#include <dlfcn.h>
 #include <fmt/format.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <memory>
 #include <utility>
 
+#include "base/spawn.h"
+#include "core/resolved_plan.h"
 #include "cuda/cupti.h"
 #include "cuda/driver.h"
+#include "cuda/module.h"
 #include "cuda/visible_device.h"
-#include "judge/program_library.h"
 #include "judge/program_sandbox.h"
 
 namespace warpsmith::judge {
@@ -26,6 +34,20 @@ double BusyUs(const cuda::ActivityRecords& records) {
     until_ns = std::max(until_ns, end_ns);
   }
   return static_cast<double>(busy_ns) * 1e-3;
+}
+
+Error NotLoaded(const std::string& what, const std::string& why) {
+  return Error{ErrorCode::kBadInput, fmt::format("loading the program: {}: {}", what, why), ""};
+}
+
+Status WriteAll(int file, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t wrote = write(file, bytes.data(), bytes.size());
+    if (wrote < 0 && errno == EINTR) continue;
+    if (wrote < 0) return NotLoaded("writing its library to memory", std::strerror(errno));
+    bytes.remove_prefix(static_cast<size_t>(wrote));
+  }
+  return {};
 }
 
 void* PointerTo(const MappedRegion& region, int64_t slot) {
@@ -49,10 +71,10 @@ Result<Reply> ProgramSession::Run(const LoadCommand& command, const Frame& frame
   if (!context_) return OutOfOrder("load", "start");
   if (command.callee == "plan") {
     if (!command.plan) return OutOfOrder("load", "its plan");
-    pending_ = PendingPlan{*command.plan, frame.payload};
+    plan_ = LoadedPlan{*command.plan, frame.payload};
     return Reply{};
   }
-  program_ = TRY(LoadProgram(frame.payload, command.entry));
+  program_ = TRY(LoadLibrary(frame.payload, command.entry));
   TRY(context_->MakeCurrent());
   Reply reply;
   reply.text = fmt::format("{} bytes", frame.payload.size());
@@ -66,23 +88,32 @@ Result<Reply> ProgramSession::Run(const ArenaCommand& command, const Frame& fram
   return Reply{};
 }
 
-Result<ProgramSession::Call> ProgramSession::CalleeOf(const std::string& name) {
-  if (name == "null") return Call([](const std::vector<void*>&) { return Status{}; });
-  if (name == "plan") return PreparedPlanCall();
-  if (program_ == nullptr) return OutOfOrder("check or burst", "load");
-  return Call([call = program_](const std::vector<void*>& tensors) -> Status {
-    call(tensors.data());
-    return {};
-  });
+// Runs the library's static initialisers. It is never unloaded.
+Result<ProgramSession::ProgramCall> ProgramSession::LoadLibrary(std::string_view image,
+                                                                const std::string& entry) {
+  const FileDescriptor file(memfd_create("program.so", MFD_CLOEXEC));
+  if (file.number() < 0) return NotLoaded("memfd_create", std::strerror(errno));
+  TRY(WriteAll(file.number(), image));
+  const std::string path = fmt::format("/proc/self/fd/{}", file.number());
+  void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) return NotLoaded("dlopen", dlerror());  // NOLINT(concurrency-mt-unsafe)
+  void* symbol = dlsym(library, entry.c_str());
+  if (symbol == nullptr) return NotLoaded("no symbol", entry);
+  return reinterpret_cast<ProgramCall>(symbol);
 }
 
-Result<ProgramSession::Call> ProgramSession::PreparedPlanCall() {
-  if (pending_) {
-    plan_ = TRY(PlanCall::Prepare(pending_->plan, pending_->image, memory_->task, memory_->workload,
-                                  *context_));
-    pending_.reset();
+Result<ProgramSession::Call> ProgramSession::CalleeOf(const std::string& name) {
+  if (name == "null") return Call([](const std::vector<void*>&) { return Status{}; });
+  if (name != "plan") {
+    if (program_ == nullptr) return OutOfOrder("check or burst", "load");
+    return Call([call = program_](const std::vector<void*>& tensors) -> Status {
+      call(tensors.data());
+      return {};
+    });
   }
   if (!plan_) return OutOfOrder("check or burst", "load");
+  if (!plan_->prepared) TRY(PreparePlan());
+  // As a user of the plan would call it: bound to its tensors and submitted by each call.
   return Call([this](const std::vector<void*>& tensors) -> Status {
     std::vector<plan::Binding> bindings;
     for (size_t i = 0; i < tensors.size(); ++i) {
@@ -90,8 +121,18 @@ Result<ProgramSession::Call> ProgramSession::PreparedPlanCall() {
       bindings.push_back(
           {region.tensor, reinterpret_cast<cuda::DevicePointer>(tensors[i]), region.bytes});
     }
-    return (*plan_)(bindings);
+    return plan_->prepared->Execute(*plan_->stream, bindings);
   });
+}
+
+Status ProgramSession::PreparePlan() {
+  const int sm_count = context_->device().sm_count;
+  auto module = std::make_shared<const cuda::Module>(TRY(cuda::Module::Load(plan_->image)));
+  ResolvedPlan resolved = TRY(Resolve(plan_->plan, memory_->task, memory_->workload.sizes, sm_count,
+                                      plan::OccupancyOf(*module, sm_count)));
+  plan_->prepared = TRY(plan::PreparedPlan::Prepare(std::move(resolved), std::move(module)));
+  plan_->stream = TRY(cuda::Stream::Create());
+  return {};
 }
 
 Result<Reply> ProgramSession::Run(const CheckCommand& command, const Frame&) {

@@ -14,10 +14,10 @@
 #include "base/result.h"
 #include "core/launch_plan.h"
 #include "cuda/context.h"
+#include "cuda/plan/prepared_plan.h"
+#include "cuda/stream.h"
 #include "judge/arena_mapping.h"
 #include "judge/burst_page.h"
-#include "judge/plan_call.h"
-#include "judge/program_library.h"
 #include "judge/wire.h"
 
 namespace warpsmith::judge {
@@ -39,15 +39,21 @@ class ProgramSession {
   Result<Reply> Run(const BurstCommand& command, const Frame& frame);
 
  private:
-  struct PendingPlan {
+  // What the generated shim defines (core/program_shim.h): device addresses in the task's order.
+  using ProgramCall = void (*)(void* const* tensors);
+  struct LoadedPlan {
     LaunchPlan plan;
     std::string image;
+    // Made at the first call, when the arena has said which task the plan is for.
+    std::optional<plan::PreparedPlan> prepared = {};
+    std::optional<cuda::Stream> stream = {};
   };
   // A callee's call on the tensors' addresses, in the task's order.
   using Call = std::function<Status(const std::vector<void*>& tensors)>;
 
   Result<Call> CalleeOf(const std::string& name);
-  Result<Call> PreparedPlanCall();
+  static Result<ProgramCall> LoadLibrary(std::string_view image, const std::string& entry);
+  Status PreparePlan();
   Status RunCalls(const BurstCommand& burst, BurstPage& page, const Call& call) const;
   Status PrepareCall(std::span<const uint32_t> slots, std::vector<void*>& tensors) const;
 
@@ -55,8 +61,7 @@ class ProgramSession {
   std::optional<cuda::Context> context_;
   std::optional<MappedMemory> memory_;
   ProgramCall program_ = nullptr;
-  std::optional<PendingPlan> pending_;  // until the arena says which task it is for
-  std::optional<PlanCall> plan_;
+  std::optional<LoadedPlan> plan_;
 };
 
 }  // namespace warpsmith::judge

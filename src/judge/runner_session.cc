@@ -8,7 +8,7 @@
 
 #include "core/resolved_plan.h"
 #include "cuda/driver.h"
-#include "judge/runner_baseline.h"
+#include "judge/batch_command.h"
 
 namespace warpsmith::judge {
 namespace {
@@ -53,8 +53,8 @@ std::vector<plan::Binding> ExactBindings(const MappedArena& arena) {
   return bindings;
 }
 
-Result<Contender> PlanContender(const Bench& bench, const MappedArena& arena,
-                                const LoadCommand& command, std::string_view image) {
+Result<Callable> PlanCallable(const Bench& bench, const MappedArena& arena,
+                              const LoadCommand& command, std::string_view image) {
   const int sm_count = bench.context.device().sm_count;
   auto module = std::make_shared<const cuda::Module>(TRY(cuda::Module::Load(image)));
   const ResolvedPlan resolved =
@@ -70,13 +70,13 @@ Result<Contender> PlanContender(const Bench& bench, const MappedArena& arena,
   for (int64_t copy = 1; carries && copy < replicas; ++copy) {
     plans->push_back(TRY(plan::PreparedPlan::Prepare(resolved, module)));
   }
-  Contender contender;
-  contender.bind = [plans](std::span<const plan::Binding> bindings, int launch) -> Result<Enqueue> {
+  Callable callable;
+  callable.bind = [plans](std::span<const plan::Binding> bindings, int launch) -> Result<Enqueue> {
     const auto& plan = (*plans)[static_cast<size_t>(launch) % plans->size()];
     auto bound = std::make_shared<plan::BoundPlan>(TRY(plan.Bind(bindings)));
     return Enqueue([bound](const cuda::Stream& stream) { return bound->Execute(stream); });
   };
-  contender.reset_workspaces = [plans](const cuda::Stream& stream) -> Status {
+  callable.reset_workspaces = [plans](const cuda::Stream& stream) -> Status {
     for (const plan::PreparedPlan& plan : *plans) TRY(plan.PoisonWorkspaces(0xff, stream));
     return {};
   };
@@ -88,15 +88,15 @@ Result<Contender> PlanContender(const Bench& bench, const MappedArena& arena,
     const int64_t bytes = TRY(cuda::Attributes(kernel)).local_bytes_per_thread;
     if (bytes > 0) local_bytes = std::max(local_bytes, bytes + kSpareStackBytes);
   }
-  contender.clear_notes = [kernels = bench.kernels, local_bytes,
-                           count = bench.flood_count()](const cuda::Stream& stream) {
+  callable.clear_notes = [kernels = bench.kernels, local_bytes,
+                          count = bench.flood_count()](const cuda::Stream& stream) {
     return kernels.RunFlood(local_bytes, count, stream);
   };
   // Its first launch makes the context's local memory as large as it needs: not within a capture.
-  TRY(contender.clear_notes(bench.stream));
+  TRY(callable.clear_notes(bench.stream));
   TRY(bench.context.Synchronize());
-  contender.begins_early = BeginsEarly(*command.plan);
-  return contender;
+  callable.begins_early = BeginsEarly(*command.plan);
+  return callable;
 }
 
 }  // namespace
@@ -144,7 +144,7 @@ Result<Reply> RunnerSession::Run(const StartCommand& command, const Frame& frame
 
 Result<Reply> RunnerSession::Run(const ArenaCommand& command, const Frame& frame) {
   if (!bench_) return OutOfOrder("arena", "start");
-  contenders_.clear();
+  callables_.clear();
   arena_.reset();
   arena_ = TRY(MapArena(*bench_, command, frame.descriptors));
   return Reply{};
@@ -153,9 +153,9 @@ Result<Reply> RunnerSession::Run(const ArenaCommand& command, const Frame& frame
 Result<Reply> RunnerSession::Run(const LoadCommand& command, const Frame& frame) {
   if (!arena_) return OutOfOrder("load", "arena");
   if (!command.plan) return OutOfOrder("load", "its plan");
-  contenders_.erase(command.callee);
-  Contender contender = TRY(PlanContender(*bench_, *arena_, command, frame.payload));
-  contenders_.emplace(command.callee, std::move(contender));
+  callables_.erase(command.callee);
+  Callable callable = TRY(PlanCallable(*bench_, *arena_, command, frame.payload));
+  callables_.emplace(command.callee, std::move(callable));
   return Reply{};
 }
 
@@ -166,23 +166,23 @@ Result<Reply> RunnerSession::Run(const EntrantsCommand& command, const Frame&) {
 
 Result<Reply> RunnerSession::Run(const BaselineCommand& command, const Frame&) {
   if (!arena_) return OutOfOrder("baseline", "arena");
-  Contender contender = TRY(MakeBaseline(*bench_, *arena_, command, libraries_));
-  contenders_.insert_or_assign(command.name, std::move(contender));
+  Callable callable = TRY(MakeBaseline(*bench_, *arena_, command, libraries_));
+  callables_.insert_or_assign(command.name, std::move(callable));
   return Reply{};
 }
 
 Result<Reply> RunnerSession::Run(const CheckCommand& command, const Frame&) {
   if (!arena_) return OutOfOrder("check", "arena");
-  const Contender* contender = TRY(Find(command.callee));
+  const Callable* callable = TRY(Find(command.callee));
   const cuda::Stream& stream = bench_->stream;
   const std::vector<plan::Binding> bindings = ExactBindings(*arena_);
-  const Enqueue enqueue = TRY(contender->bind(bindings, 0));
+  const Enqueue enqueue = TRY(callable->bind(bindings, 0));
   for (size_t role = arena_->problem.inputs.size(); role < arena_->exact.size(); ++role) {
     TRY(bench_->kernels.RunPoison(arena_->exact[role], command.poison, stream));
   }
-  TRY(contender->clear_notes(stream));
-  TRY(contender->reset_workspaces(stream));
-  if (contender->begins_early) TRY(WriteInputsLate(*bench_, *arena_, bindings));
+  TRY(callable->clear_notes(stream));
+  TRY(callable->reset_workspaces(stream));
+  if (callable->begins_early) TRY(WriteInputsLate(*bench_, *arena_, bindings));
   TRY(enqueue(stream));
   TRY(bench_->context.Synchronize());
   return Reply{};
@@ -190,7 +190,7 @@ Result<Reply> RunnerSession::Run(const CheckCommand& command, const Frame&) {
 
 Result<Reply> RunnerSession::Run(const SampleCommand& command, const Frame&) {
   if (!arena_) return OutOfOrder("sample", "arena");
-  const Contender* contender = TRY(Find(command.callee));
+  const Callable* callable = TRY(Find(command.callee));
   for (const auto* launches : {&command.touch, &command.timed}) {
     for (const WireLaunch& launch : *launches) {
       bool fits = launch.size() == arena_->slots.size();
@@ -200,12 +200,12 @@ Result<Reply> RunnerSession::Run(const SampleCommand& command, const Frame&) {
       if (!fits) return Error{ErrorCode::kInternal, "judge command 'sample': no such slot", ""};
     }
   }
-  return Reply{TRY(RunSample(*bench_, *arena_, *contender, command)), {}, {}, 0};
+  return Reply{TRY(RunSample(*bench_, *arena_, *callable, command)), {}, {}, 0};
 }
 
-Result<const Contender*> RunnerSession::Find(const std::string& name) const {
-  const auto found = contenders_.find(name);
-  if (found == contenders_.end()) return OutOfOrder("check or sample", name);
+Result<const Callable*> RunnerSession::Find(const std::string& name) const {
+  const auto found = callables_.find(name);
+  if (found == callables_.end()) return OutOfOrder("check or sample", name);
   return &found->second;
 }
 

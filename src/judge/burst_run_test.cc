@@ -1,4 +1,4 @@
-#include "judge/oracle_cost.h"
+#include "judge/burst_run.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
-// Programs judged whole over the fake driver: a trial, its oracle's device and arena, and real
+// Programs judged whole over the fake driver: a contest, its oracle's device and arena, and real
 // processes that load real shared libraries, honest ones and others. Device memory is host memory
 // there, so that a program is plain C++.
-#include "judge/program_trial.h"
+#include "judge/program_contest.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -21,7 +21,6 @@
 #include "base/testing/survivor.h"
 #include "judge/fake/host_kernels.h"
 #include "judge/fake/host_program.h"
-#include "judge/peer_reference.h"
 #include "judge/program_session.h"
 
 namespace warpsmith::judge {
@@ -132,7 +131,7 @@ class ProgramJudging : public testing::Test {
     job_.artifact.emplace();
     job_.artifact->image = std::move(image);
     ProgramContext context;
-    context.trial = {device_, arena_.get(), nullptr, &info_, &job_, random_};
+    context.contest = {device_, arena_.get(), nullptr, &info_, &job_, random_, &evidence_};
     context.program = Fake(std::string(kProgramSubcommand));
     context.torch = [this]() -> Result<std::unique_ptr<CalledProcess>> {
       const auto library = folder_->path() / "torch.so";
@@ -145,7 +144,7 @@ class ProgramJudging : public testing::Test {
       return artifact;
     };
     context.kept = &kept_;
-    return ProgramTrial(context).Run(evidence_);
+    return RunProgramContest(context);
   }
 
   Outcome Judge(const std::string& behaviour) {

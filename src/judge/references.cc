@@ -1,4 +1,4 @@
-#include "judge/cuda_reference.h"
+#include "judge/references.h"
 
 #include <chrono>
 #include <utility>
@@ -10,7 +10,8 @@ namespace warpsmith::judge {
 namespace {
 
 constexpr std::chrono::seconds kStepLimit{60};  // a naive kernel on a large problem takes its time
-constexpr uint16_t kPoison = 0x7e01;
+constexpr std::chrono::seconds kReferenceStartLimit{180}, kMapLimit{120}, kComputeLimit{600};
+constexpr uint16_t kReferencePoison = 0x7e01;
 
 Error AsTheTasks(Error error) {
   error.code = ErrorCode::kBadInput;
@@ -23,7 +24,7 @@ class CudaReference : public ReferenceProvider {
 
   Status Expect() override {
     const CallResult call =
-        runner_->Call(CheckCommand{std::string(kCandidateName), kPoison}, kStepLimit);
+        runner_->Call(CheckCommand{std::string(kCandidateName), kReferencePoison}, kStepLimit);
     if (std::holds_alternative<Reply>(call)) return {};
     return AsTheTasks(ErrorOfCall(call, "running it"));
   }
@@ -47,6 +48,29 @@ Result<std::string> Build(const Task& task, Compiler& compiler, const std::strin
   }
   return std::move(std::get<Artifact>(outcome).image);
 }
+
+class PythonReference : public ReferenceProvider {
+ public:
+  explicit PythonReference(std::unique_ptr<CalledProcess> python) : python_(std::move(python)) {}
+
+  Status Expect() override { return Ask(ExpectCommand{}, "computing the expected outputs"); }
+  Status Draw(uint64_t seed) override {
+    return Ask(DrawCommand{static_cast<int64_t>(seed >> 1)}, "drawing the reference's inputs");
+  }
+  std::string About() const override { return about_; }
+
+ private:
+  Status Ask(const Command& command, const char* doing) {
+    const CallResult answer = python_->Call(command, kComputeLimit);
+    const auto* reply = std::get_if<Reply>(&answer);
+    if (reply == nullptr) return ErrorOfCall(answer, doing);
+    if (!reply->text.empty()) about_ = reply->text;
+    return {};
+  }
+
+  std::unique_ptr<CalledProcess> python_;
+  std::string about_;  // of the newest answer
+};
 
 }  // namespace
 
@@ -77,6 +101,18 @@ Result<std::unique_ptr<ReferenceProvider>> StartCudaReference(
     return AsTheTasks(ErrorOfCall(loaded, "task " + task.name + ": loading its reference"));
   }
   return std::unique_ptr<ReferenceProvider>(new CudaReference(std::move(runner)));
+}
+
+Result<std::unique_ptr<ReferenceProvider>> StartPythonReference(
+    std::unique_ptr<CalledProcess> python, const Task& task, const Workload& workload,
+    const ReferenceStage& stage) {
+  TRY(python->AwaitReady(kReferenceStartLimit));
+  const CallResult mapped =
+      TRY(MapStageIn(*python, stage, ReferenceTask(task), workload, kMapLimit));
+  if (!std::holds_alternative<Reply>(mapped)) {
+    return ErrorOfCall(mapped, "giving the reference its memory");
+  }
+  return std::unique_ptr<ReferenceProvider>(new PythonReference(std::move(python)));
 }
 
 }  // namespace warpsmith::judge
