@@ -6,7 +6,7 @@ source "$(dirname "$0")/prelude.sh" "$@"
 
 # torch is not among them: flashinfer-bench's models do without it.
 packages=(kernel_tuner==1.5.0 flashinfer-bench==0.1.2)
-needs=(numpy scipy python-constraint2 xmltodict packaging jsonschema pydantic docstring-parser)
+needs=(numpy scipy python-constraint2 xmltodict packaging jsonschema pydantic docstring-parser pyyaml)
 python=${WARPSMITH_FORMATS_PYTHON:-} # a Python that has them already
 if [[ -z $python ]]; then
   python=$folder/venv/bin/python
@@ -20,3 +20,4 @@ if [[ -z $python ]]; then
 fi
 export PYTHONPATH=$checkout/python PYTHONDONTWRITEBYTECODE=1
 "$python" "$checkout/python/tests/formats_contract.py" "$checkout"
+"$python" "$checkout/python/tests/test_formats.py" "$checkout" GpuMode Hostile.test_problems # YAML is here

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from warpsmith._judge import Verdict, verdict_from
 from warpsmith._program import Error
-from warpsmith.formats import files, flashinfer, kernel_tuner, kernelbench, recording
+from warpsmith.formats import files, flashinfer, gpumode, kernel_tuner, kernelbench, recording
 
 
 def _verdicts(path: str) -> list[Verdict]:
@@ -82,6 +82,17 @@ def _eval_results(options: argparse.Namespace) -> None:
     print(options.output)
 
 
+def _gpumode_import(options: argparse.Namespace) -> None:
+    gpumode.import_problem(options.problem, options.output)
+    print(f"{options.output}: see 'warpsmith task check {options.output}'")
+
+
+def _gpumode_submission(options: argparse.Namespace) -> None:
+    text = gpumode.submission(options.task, options.candidate, options.leaderboard, options.gpu)
+    files.write_file(options.output, text)
+    print(options.output)
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m warpsmith.formats", description=__doc__)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
@@ -118,6 +129,13 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("--arch", default="", help="that it was judged for, such as sm_90a")
     command = add("kernelbench-results", _eval_results, "verdicts as eval_results.json")
     command.add_argument("evaluations", nargs="+", metavar="PROBLEM=evaluation.json")
+    add("gpumode-import", _gpumode_import,
+        "a gpu-mode problem (its folder or task.yml) as a task; runs its reference.py",
+        "problem")  # fmt: skip
+    command = add("gpumode-submission", _gpumode_submission,
+                  "a judged program as a submission.py", "task", "candidate")  # fmt: skip
+    command.add_argument("--leaderboard", required=True, help="the problem's name there")
+    command.add_argument("--gpu", default="H100", help="default: H100")
     return parser
 
 

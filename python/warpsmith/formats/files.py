@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import keyword
 import math
 import os
 import re
@@ -101,6 +102,22 @@ def identifier(where: object, name: str) -> str:
     """A name that C++, Python and our expressions take."""
     if not _IDENTIFIER.fullmatch(name):
         raise bad(where, f"'{name}' is no identifier of at most 64 letters, digits and _")
+    return name
+
+
+_CPP = frozenset(
+    "auto bool case char class const default delete do double enum explicit extern float friend "
+    "goto inline int long mutable namespace new operator private protected public register short "
+    "signed sizeof static struct switch template this throw typedef union unsigned using virtual "
+    "void volatile".split()
+)
+
+
+def argument_name(where: object, name: str) -> str:
+    """An identifier that is no word of Python or C++, so that it can name a parameter of both."""
+    identifier(where, name)
+    if keyword.iskeyword(name) or name in _CPP or name == "torch":
+        raise bad(where, f"'{name}' is a word of Python or C++")
     return name
 
 
