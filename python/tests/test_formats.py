@@ -662,6 +662,32 @@ class GpuMode(Folder):
                              self.folder / "task")  # fmt: skip
 
 
+class HuggingFace(Folder):
+    def test_refuses_what_is_no_library_or_pack(self):
+        library = self.write("lib.so", b"\x7fELF")
+        pack = self.write("gemm.wspack", b"warpsmith gemm pack, version 1\n")
+        out = self.folder / "out"
+
+        def refused(words, *arguments, **named):
+            self.refused(words, "huggingface-kernel", "-o", out, *arguments, **named)
+
+        refused("is no shared library", "--library", pack, "--pack", pack)
+        refused("is no pack", "--library", library, "--pack", library)
+        refused("no file", "--library", library, "--pack", self.folder / "none", status=66)
+        both = ("--library", library, "--pack", pack)
+        refused("no version", *both, "--cuda", "13/../..")
+        refused("begin with 1", *both, "--version", "0")
+        status, listed, err = self.command("huggingface-kernel", "-o", out, *both)
+        self.assertEqual((status, err), (0, ""))
+        for variant in listed.split():
+            metadata = json.loads((Path(variant) / "metadata.json").read_text())
+            self.assertEqual(sorted([*metadata["digest"]["files"], "metadata.json"]), sorted(
+                str(one.relative_to(variant)) for one in Path(variant).rglob("*") if one.is_file()))
+            for file in Path(variant).glob("*.py"):
+                compile(file.read_text(), str(file), "exec")
+        refused("there already", *both, status=78)
+
+
 class KernelBench(Folder):
     def problem(self):
         task = self.folder / "1_x"

@@ -144,7 +144,7 @@ def write_file(path: str | os.PathLike[str], text: str) -> None:
         part.unlink(missing_ok=True)
 
 
-def write_folder(path: str | os.PathLike[str], files: Mapping[str, str]) -> None:
+def write_folder(path: str | os.PathLike[str], files: Mapping[str, str | bytes]) -> None:
     """A new folder with these files, whole; refused where something is there."""
     target = Path(path).absolute()
     if target.exists():
@@ -154,10 +154,10 @@ def write_folder(path: str | os.PathLike[str], files: Mapping[str, str]) -> None
     part = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
     try:
         part.chmod(0o755)
-        for name, text in files.items():
+        for name, content in files.items():
             file = part / name
             file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(text, encoding="utf-8")
+            file.write_bytes(content.encode() if isinstance(content, str) else content)
         os.rename(part, target)
     finally:
         shutil.rmtree(part, ignore_errors=True)
