@@ -5,9 +5,11 @@
 The figure that measure_search.py gives for our searches, on the same spaces: how many different
 kernels are measured until one is within 1 % of the space's fastest, LIMIT where none was. A space is
 given to Kernel Tuner (simulation mode) with the family as one more parameter, and only with the
-points that were recorded. Kernel Tuner knows nothing of a space beforehand, and neither do the rows
-`random` of ours; rows of our cost model are of models that have not seen the shape.
+points that were recorded. Kernel Tuner knows nothing of a space beforehand; our searches have a cost model that has
+not seen the shape.
 Here the score is the time, in measure_search.py the ratio to the primary baseline.
+
+A search that ends by an error of Kernel Tuner's counts as LIMIT, and is named.
 
 Needs kernel_tuner 1.5 beside requirements.txt, and nothing of warpsmith's program.
 """
@@ -108,7 +110,11 @@ def main() -> None:
                 path.write_text(json.dumps(cache))
                 for strategy in options.strategies.split(","):
                     for seed in range(options.seeds):
-                        count = evaluations(cache, path, strategy, seed)
+                        try:
+                            count = evaluations(cache, path, strategy, seed)
+                        except (LookupError, ValueError) as error:  # diff_evo: an index out of range
+                            print(f"{strategy} ended: {type(error).__name__}: {error}")
+                            count = LIMIT
                         rows.append((strategy, f"{file.stem}/{space.workload['name']}", seed, count))
                         writer.writerow(rows[-1])
                         output.flush()

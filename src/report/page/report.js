@@ -147,7 +147,7 @@ function resultTable() {
       ? element('span', {class: 'finding ' + classOf(row)}, row.below_floor ? 'below the floor: check' : row.finding)
       : '-')],
     ['floor, µs', 'number', cell(row => microseconds(row.floor_us) + ' (' + number(percentOfFloor(row.floor_us, row.ours_us), 1) + ' %)')],
-    ['A/A noise', 'number', cell(row => row.aa_noise > 0 ? number(100 * row.aa_noise, 2) + ' %' : '-')],
+    ...(rows.some(({row}) => row?.aa_noise > 0) ? [['A/A noise', 'number', cell(row => row.aa_noise > 0 ? number(100 * row.aa_noise, 2) + ' %' : '-')]] : []),
     ['level', '', cell(row => row.level)],
     ['evaluations', 'number', ({shape}) => number(shape.evaluations)],
     ['best configuration', 'code', ({row}) => row ? row.config : 'nothing passed'],
