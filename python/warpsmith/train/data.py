@@ -91,7 +91,7 @@ class Gathering:
         if not cleaning.is_allowed(license, self.allowed):
             # The words are the file's own: they do not become a line of ours unread.
             raise Refused(f"licence {re.sub(r'[^A-Za-z0-9.+() -]', '?', license)[:60]}")
-        text = cleaning.cleaned(raw)
+        text = cleaning.cleaned(raw, is_header=path.suffix == ".cuh")
         cleaning.check_private(text)
         place = path.relative_to(root).as_posix()
         found = units.units(text)
@@ -100,7 +100,8 @@ class Gathering:
         for number, code in enumerate(found):
             origin = f"{root.resolve().name}/{place}" + (f"#{number}" if len(found) > 1 else "")
             row = Row(kind="code", origin=origin, license=license, family=family, code=code)
-            self.add_code(row, units.Unit(code, folders=(path.parent, root, root / "include")))
+            places = (path.parent, *path.parent.parents[: len(Path(place).parts) - 1])
+            self.add_code(row, units.Unit(code, folders=(*places, root / "include")))
 
     def add_code(self, row: Row, unit: units.Unit) -> None:
         row.split = KERNELBENCH if self.problems.holds(row) else self.hold_out.split(row)
@@ -132,9 +133,8 @@ class Gathering:
             found.add(measured.from_tuning_rows(tables, OURS, SHIPPED_DEVICE))
         except NeedsProgram as error:
             self.notes.append(f"no tuning rows: {error}")
-        for folder in ("src/hgemm/device", "src/judge/device"):
-            if (root / folder).is_dir():
-                self.add_folder(root / folder, "hgemm" if "hgemm" in folder else "cuda", OURS)
+        if (root / "src").is_dir():
+            self.add_folder(root / "src", stated=OURS)
         for task in sorted((root / "tasks").glob("*/task.toml")):
             self._add_task(task)
         answers = root / "data/maic/kernels"
@@ -156,7 +156,10 @@ class Gathering:
                 row.instruction = (f"Write a CUDA kernel with its launch plan for "
                                    f"{measured._task_text(task)}. {_first_comment(candidate)}")
                 row.context = _task_reference(path.parent, task)
-            self.add_code(row, units.Unit(code))
+            # A tunable's first value stands for all.
+            flags = [f"-D{name}={values[0]}"
+                     for name, values in described.get("tunables", {}).items()]  # fmt: skip
+            self.add_code(row, units.Unit(code, flags=tuple(flags)))
 
 
 def _first_comment(path: Path) -> str:

@@ -174,6 +174,7 @@ class Unit:
     code: str
     sources: Mapping[str, str] = field(default_factory=dict)  # headers by name
     folders: tuple[Path, ...] = ()  # where its includes are looked for
+    flags: tuple[str, ...] = ()  # of our own tasks only: a stranger's flags are not passed on
 
 
 def _compiles(unit: Unit, nvcc: str, architecture: str) -> bool:
@@ -184,7 +185,7 @@ def _compiles(unit: Unit, nvcc: str, architecture: str) -> bool:
             file.write_text(text, encoding="utf-8")
         command = [nvcc, f"-arch={architecture}", "-std=c++20", "-cubin", "-w", "-rdc=true",
                    "--expt-relaxed-constexpr", "--extended-lambda", "-O1", f"-I{folder}",
-                   *(f"-I{path}" for path in unit.folders), "-o", f"{folder}/unit.cubin",
+                   *(f"-I{path.absolute()}" for path in unit.folders), *unit.flags, "-o", f"{folder}/unit.cubin",
                    f"{folder}/unit.cu"]  # fmt: skip
         with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                               stderr=subprocess.DEVNULL, cwd=folder, preexec_fn=_limit,
