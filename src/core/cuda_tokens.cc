@@ -1,9 +1,9 @@
-#include "task/cuda_tokens.h"
+#include "core/cuda_tokens.h"
 
 #include <algorithm>
 #include <optional>
 
-namespace warpsmith::task {
+namespace warpsmith {
 namespace {
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
@@ -184,4 +184,4 @@ std::vector<std::pair<size_t, size_t>> SplitAtCommas(const TokenList& list, size
   return parts ? std::move(*parts) : *Split(list, begin, end, false);
 }
 
-}  // namespace warpsmith::task
+}  // namespace warpsmith
