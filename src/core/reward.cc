@@ -216,8 +216,9 @@ ShapedReward ShapeReward(const RewardFacts& facts, const RewardShape& shape) {
   const bool is_ordinal = shape.form == RewardForm::kOrdinal;
   const bool is_raw = shape.form == RewardForm::kRaw;
   const double earned = is_raw ? facts.mean_ratio.value_or(1) : EarnedRatio(facts.interval);
-  const double speedup = is_ordinal ? Ordinal(facts) : Formed(earned, shape);
   const double none = Formed(1, shape);
+  double speedup = is_ordinal ? Ordinal(facts) : Formed(earned, shape);
+  if (facts.was_shown) speedup = std::min(speedup, none);
   const double length = shape.beta * static_cast<double>(facts.code_bytes);
   const double off =
       shape.alpha * facts.deviation + (is_raw ? length : std::min(length, kMostForLength));

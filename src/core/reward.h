@@ -56,6 +56,7 @@ struct RewardFacts {
   Interval interval{1, 1};           // of it
   std::vector<Interval> each;        // to each baseline that it was compared with
   double deviation = 0;              // mean over the verified rounds
+  bool was_shown = false;            // in its prompt: a copy is worth no gain
   int64_t code_bytes = 0;            // of all sources: their tokens, so without comments and blanks
 };
 RewardFacts RewardFactsOf(const Candidate& candidate, const Verdict& verdict);

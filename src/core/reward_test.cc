@@ -176,6 +176,20 @@ TEST(Reward, NoiseWithinAGroupGivesEqualRewards) {
   EXPECT_EQ(Of(groups[0][0], {}), 1.25);
 }
 
+TEST(Reward, ACopyOfWhatWasShownGainsNothing) {
+  for (const RewardForm form : kForms) {
+    RewardFacts copy = PassedWith({2, 2.2});
+    const double own = Of(copy, {form});
+    copy.was_shown = true;
+    EXPECT_LT(Of(copy, {form}), own);
+    EXPECT_EQ(Of(copy, {form}), Of(PassedWith({1, 1}), {form}));
+    RewardFacts slow = PassedWith({0.5, 0.6});
+    const double slow_own = Of(slow, {form});
+    slow.was_shown = true;
+    EXPECT_EQ(Of(slow, {form}), slow_own);
+  }
+}
+
 TEST(Reward, ARealDifferenceWithinAGroupStays) {
   RewardFacts slow = PassedWith({1.1, 1.2}), fast = PassedWith({1.3, 1.4});
   const std::array<RewardFacts*, 2> members = {&slow, &fast};

@@ -34,6 +34,12 @@ std::string TextOfVariant(const Variant& variant, size_t number) {
   return text + "\n";
 }
 
+std::string Rendered(PromptId prompt, const Values& values) {
+  const auto text = Render(Prompts::Embedded().Get(prompt), values);
+  CHECK(text.ok());  // our own templates and our own values
+  return *text;
+}
+
 }  // namespace
 
 std::vector<size_t> DrawExemplars(std::span<const double> scores, const ExemplarRule& rule,
@@ -64,7 +70,12 @@ std::vector<size_t> DrawExemplars(std::span<const double> scores, const Exemplar
 }
 
 std::string ContrastivePrompt(const Contrast& contrast) {
-  CHECK(!contrast.variants.empty());
+  Values values = {{"device", contrast.device},
+                   {"task_name", contrast.task_name},
+                   {"task_facts", contrast.facts},
+                   {"reference", contrast.reference},
+                   {"reply_format", ReplyFormat(contrast.form, Edits::kNotOffered)}};
+  if (contrast.variants.empty()) return Rendered(PromptId::kBootstrap, values);
   std::string exemplars;
   for (size_t i = 0; i < contrast.variants.size(); ++i) {
     exemplars += TextOfVariant(contrast.variants[i], i + 1);
@@ -72,19 +83,11 @@ std::string ContrastivePrompt(const Contrast& contrast) {
   const auto or_none = [](const std::string& text, const char* none) {
     return text.empty() ? std::string(none) : text;
   };
-  const Values values = {
-      {"device", contrast.device},
-      {"task_name", contrast.task_name},
-      {"task_facts", contrast.facts},
-      {"reference", contrast.reference},
-      {"exemplars", exemplars},
-      {"profile", or_none(contrast.profile, "none: no profile could be taken\n")},
-      {"documents", or_none(contrast.documents, "nothing")},
-      {"attempt", std::to_string(contrast.attempt)},
-      {"reply_format", ReplyFormat(contrast.form, Edits::kNotOffered)}};
-  const auto text = Render(Prompts::Embedded().Get(PromptId::kContrastive), values);
-  CHECK(text.ok());  // our own template and our own values
-  return *text;
+  values["exemplars"] = exemplars;
+  values["profile"] = or_none(contrast.profile, "none: no profile could be taken\n");
+  values["documents"] = or_none(contrast.documents, "nothing");
+  values["attempt"] = std::to_string(contrast.attempt);
+  return Rendered(PromptId::kContrastive, values);
 }
 
 std::string DeviceText(const DeviceInfo& device) {

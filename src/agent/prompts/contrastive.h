@@ -37,10 +37,11 @@ struct Contrast {
   std::string device;
   std::string task_name, facts, reference;  // prompt_values.h
   Form form = Form::kKernel;
-  std::vector<Variant> variants;   // the best first; at least one
+  std::vector<Variant> variants;   // the best first
   std::string profile, documents;  // text; empty: there is none
   int attempt = 1;
 };
+// Without variants: the prompt for a first kernel.
 std::string ContrastivePrompt(const Contrast& contrast);
 
 // "NVIDIA H200 (sm_90a)", {{device}}.

@@ -65,5 +65,19 @@ TEST(ContrastivePrompt, ShowsEachVariantWithItsScoreAndInterval) {
   EXPECT_NE(prompt.find("no profile could be taken"), std::string::npos);
 }
 
+TEST(ContrastivePrompt, WithoutVariantsAsksForAFirstKernel) {
+  const Task task = GemmTask();
+  const std::string prompt = ContrastivePrompt({.device = "a GPU (sm_90a)",
+                                                .task_name = task.name,
+                                                .facts = TaskFacts(task),
+                                                .reference = ReferenceText(task),
+                                                .form = Form::kKernel,
+                                                .variants = {},
+                                                .profile = {},
+                                                .documents = {}});
+  EXPECT_EQ(prompt.find("Variant"), std::string::npos);
+  EXPECT_NE(prompt.find(task.name), std::string::npos);
+}
+
 }  // namespace
 }  // namespace warpsmith::prompts
