@@ -6,7 +6,6 @@ or import what it reads.
 
 from __future__ import annotations
 
-import functools
 import os
 import re
 from collections.abc import Iterator
@@ -140,8 +139,7 @@ def license_in(text: str) -> str | None:
     return None
 
 
-@functools.cache
-def _folder_license(folder: Path, root: Path) -> str | None:
+def folder_license(folder: Path, root: Path) -> str | None:
     """Of the nearest licence file, up to the root."""
     for entry in sorted(os.listdir(folder)):
         path = folder / entry
@@ -151,13 +149,13 @@ def _folder_license(folder: Path, root: Path) -> str | None:
                     return found
             except Refused:
                 continue
-    return None if folder == root else _folder_license(folder.parent, root)
+    return None if folder == root else folder_license(folder.parent, root)
 
 
-def license_of(path: Path, text: str, root: Path) -> str | None:
-    """A file's own word counts before its folder's."""
+def own_license(text: str) -> str | None:
+    """What a file's head says of itself."""
     head = "".join(match.group() for match in _heads(text))
-    return (license_in(head) if head else None) or _folder_license(path.parent, root)
+    return license_in(head) if head else None
 
 
 def _heads(text: str) -> Iterator[re.Match[str]]:

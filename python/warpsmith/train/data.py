@@ -55,6 +55,7 @@ class Gathering:
         self.unit_rows: list[Row] = []
         self.left_out: Counter[str] = Counter()
         self.notes: list[str] = []
+        self.licenses: dict[Path, str | None] = {}  # of folders
         self.problems = KernelBench(options.kernelbench)
 
     # ---- folders ---------------------------------------------------------------------------------
@@ -85,7 +86,9 @@ class Gathering:
         if path.stat().st_size > cleaning.MOST_BYTES:
             raise Refused(f"more than {cleaning.MOST_BYTES >> 20} MiB")
         raw = cleaning.decoded(path.read_bytes())
-        license = stated or cleaning.license_of(path, raw, root)
+        if path.parent not in self.licenses:
+            self.licenses[path.parent] = cleaning.folder_license(path.parent, root)
+        license = stated or cleaning.own_license(raw) or self.licenses[path.parent]
         if license is None:
             raise Refused("no licence found")
         if not cleaning.is_allowed(license, self.allowed):
