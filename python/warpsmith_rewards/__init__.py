@@ -181,7 +181,8 @@ LEAST_SAMPLES = {"group-mean": 4, "leave-one-out": 2}
 
 
 def advantages(rewards: Sequence[float | None], groups: Sequence[str], *,
-               baseline: str = "group-mean", least: int | None = None) -> list[float]:
+               baseline: str = "group-mean",
+               least: int | None = None) -> list[float]:  # fmt: skip
     """What each sample is worth beside the others of its group.
 
     "group-mean" is GRPO's: (reward - mean) / standard deviation, where the mean holds the sample

@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
 # Stage 1's training data, with the packages of warpsmith[train] from the package index. Skipped
 # where they cannot be installed. Compiling is left out: `--check` measures it.
+train_python=${WARPSMITH_TRAIN_PYTHON:-} # a Python that has the packages already
 # shellcheck source=tests/program/prelude.sh disable=SC1091
 source "$(dirname "$0")/prelude.sh" "$@"
 
 packages=(bm25s==0.3.16 charset-normalizer==3.5.2 datasketch==2.0.0 detect-secrets==1.5.0
   license-expression==30.4.4 tree-sitter==0.26.1 tree-sitter-cuda==0.21.2 zstandard==0.25.0)
-python=${WARPSMITH_TRAIN_PYTHON:-} # a Python that has them already
+python=$train_python
 if [[ -z $python ]]; then
   python=$folder/venv/bin/python
   install=("$python" -m pip install --quiet --no-compile --retries 1 --disable-pip-version-check)

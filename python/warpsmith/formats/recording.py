@@ -157,8 +157,8 @@ def _candidate(path: Path, line: dict[str, Any], sources: dict[str, str]) -> dic
 def read(path: str | Path, with_sources: bool = False) -> Recording:
     """Screened verdicts of every space, in the order of its points; perhaps with their sources."""
     path = Path(path)
-    skip = (b'{"memo"', b'{"protocol"')
-    skip += () if with_sources else (b'{"source"', b'{"candidate"')
+    skip = [b'{"memo"', b'{"protocol"']
+    skip += [] if with_sources else [b'{"source"', b'{"candidate"']
     sources: dict[str, str] = {}
     candidates: dict[tuple[int, int], dict[str, Any]] = {}
     header: dict[str, Any] = {}
@@ -168,7 +168,7 @@ def read(path: str | Path, with_sources: bool = False) -> Recording:
     if len(text) > MOST_BYTES:
         raise files.bad(path, f"holds more than {MOST_BYTES >> 30} GiB")
     try:
-        for line in _lines(path, text, skip):
+        for line in _lines(path, text, tuple(skip)):
             if not header:
                 if line.get("warpsmith_recording") not in (1, 2):
                     raise files.bad(path, "is no recording of version 1 or 2")

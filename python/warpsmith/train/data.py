@@ -1,4 +1,4 @@
-"""`python -m warpsmith.train data`: training data of stage 1, from what is shipped and from folders."""
+"""`python -m warpsmith.train data`: stage 1's training data, shipped and from folders."""
 
 from __future__ import annotations
 
@@ -156,8 +156,10 @@ class Gathering:
                       license=OURS, family=named, task=named, code=code, file=described["entry"],
                       plan=described.get("plan"))  # fmt: skip
             if "tensors" in task:
-                row.instruction = (f"Write a CUDA kernel with its launch plan for "
-                                   f"{measured._task_text(task)}. {_first_comment(candidate)}")
+                row.instruction = (
+                    f"Write a CUDA kernel with its launch plan for "
+                    f"{measured._task_text(task)}. {_first_comment(candidate)}"
+                )
                 row.context = _task_reference(path.parent, task)
             # A tunable's first value stands for all.
             flags = [f"-D{name}={values[0]}"
@@ -275,7 +277,11 @@ _FEATURES = (("wgmma", "wgmma tensor-core instructions"), ("mma.sync", "mma.sync
 
 def _instruction(row: Row) -> str:
     comment = re.search(r"(?://[^\n]*\n)+|/\*.*?\*/", row.code, re.DOTALL)
-    said = re.sub(r"^\s*(?://+|/?\*+/?)\s?", "", comment.group(), flags=re.MULTILINE) if comment else ""
+    said = (
+        re.sub(r"^\s*(?://+|/?\*+/?)\s?", "", comment.group(), flags=re.MULTILINE)
+        if comment
+        else ""
+    )
     said = " ".join(said.replace("*/", "").split())[:400]
     kernels = [f"{name}({' '.join(parameters.split())})"
                for name, parameters in _SIGNATURE.findall(row.code)[:4]]  # fmt: skip

@@ -90,7 +90,7 @@ def from_recording(path: Path, license: str) -> Measured:
     return found
 
 
-# ---- tables of tuned matrix products --------------------------------------------------------------
+# ---- tables of tuned matrix products -------------------------------------------------------------
 
 _COLUMNS = ("ratio_to_cublaslt", "lo", "hi")
 _SIZES = re.compile(r"(\d{1,8})x(\d{1,8})x(\d{1,8})")
@@ -257,7 +257,7 @@ def _family_texts(measured: Measured) -> Callable[[Row], str]:
                 if not line.startswith("//"):
                     break
                 lines.append(line.removeprefix("//").removeprefix(" "))
-            known[digest] = f"The family, from {name}:\n" + "\n".join(lines)[:3500] + "\n"
+            known[digest] = f"The family, from {name}:\n" + "\n".join(lines)[:2000] + "\n"
         return known[digest]
 
     return text

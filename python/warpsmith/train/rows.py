@@ -17,7 +17,7 @@ KERNELBENCH = "kernelbench"  # the answer to a problem of the benchmark: for no 
 
 @dataclass
 class Row:
-    """One triplet and what is known of it. `python -m warpsmith.train data --help` says the fields."""
+    """A triplet of instruction, context and code, and what is known of it."""
 
     kind: str  # variant, improvement, code
     origin: str

@@ -63,9 +63,7 @@ def _declared(node: Any, source: bytes) -> set[str]:
                 else:
                     waiting.append((child, depth + 1))
         waiting += [(child, depth + 1) for child in one.named_children if child.type in _NAMED]
-        waiting += [
-            (child, depth + 1) for child in one.children if child.type == "enumerator_list"
-        ]
+        waiting += [(child, depth + 1) for child in one.children if child.type == "enumerator_list"]
         waiting += [(child, depth + 1) for child in one.children if child.type == "enumerator"]
     return names
 
@@ -113,7 +111,8 @@ def _pieces(
 
 def _joined(pieces: Iterable[Piece]) -> str:
     """The pieces in their order, each in its namespaces."""
-    text, open_now = "", ()
+    text = ""
+    open_now: tuple[tuple[str, str], ...] = ()
     for piece in pieces:
         if piece.around != open_now:
             text += "".join(f"{end}\n" for _, end in reversed(open_now))
@@ -185,8 +184,8 @@ def _compiles(unit: Unit, nvcc: str, architecture: str) -> bool:
             file.write_text(text, encoding="utf-8")
         command = [nvcc, f"-arch={architecture}", "-std=c++20", "-cubin", "-w", "-rdc=true",
                    "--expt-relaxed-constexpr", "--extended-lambda", "-O1", f"-I{folder}",
-                   *(f"-I{path.absolute()}" for path in unit.folders), *unit.flags, "-o", f"{folder}/unit.cubin",
-                   f"{folder}/unit.cu"]  # fmt: skip
+                   *(f"-I{path.absolute()}" for path in unit.folders), *unit.flags,
+                   "-o", f"{folder}/unit.cubin", f"{folder}/unit.cu"]  # fmt: skip
         with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                               stderr=subprocess.DEVNULL, cwd=folder, preexec_fn=_limit,
                               start_new_session=True) as process:  # fmt: skip
