@@ -155,11 +155,11 @@ Result<std::optional<Candidate>> ServedJobs::CandidateOf(const std::string& key)
   return std::optional(TRY(ReadCandidate(connection, find.Text(0), sources)));
 }
 
-Status ServedJobs::KeepSamples(std::span<const Sample> samples) {
+Status ServedJobs::KeepSamples(std::span<const ServedSample> samples) {
   Connection& connection = store_.connection();
   Transaction transaction = TRY(Transaction::Begin(connection));
   const std::string now = UtcTimestamp();
-  for (const Sample& sample : samples) {
+  for (const ServedSample& sample : samples) {
     std::string candidate;
     if (sample.candidate) candidate = TRY(AddCandidate(connection, *sample.candidate));
     Statement insert = connection.Prepare(

@@ -23,7 +23,7 @@ struct ServedJob {
 };
 
 // A trainer's sample as it was answered. Texts are the client's names; empty: not given.
-struct Sample {
+struct ServedSample {
   std::string run, task, workload, level;
   std::string group, sample_id, prompt_sha256;
   std::optional<double> logprob_sum;  // of its tokens
@@ -76,7 +76,7 @@ class ServedJobs {
 
   // In one transaction. A sample that is there already (the same run, group and sample_id) stays as
   // it is.
-  Status KeepSamples(std::span<const Sample> samples);
+  Status KeepSamples(std::span<const ServedSample> samples);
   // The latest `most` different ones that passed and were compared.
   Result<std::vector<PassedSample>> PassedSamples(const std::string& task,
                                                   const std::string& workload, Level level,

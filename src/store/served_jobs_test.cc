@@ -125,10 +125,10 @@ TEST_F(ServedJobsTest, WhatSaysNothingIsJudgedAnewAndWhatSaysSomethingIsNot) {
   EXPECT_EQ(elsewhere.Find(job.key)->state, ServedJobs::State::kUnknown);
 }
 
-Sample SampleOf(const std::string& group, const std::string& id, double reward,
-                std::optional<Candidate> candidate = std::nullopt) {
-  Sample sample{"run", "t", "w",         "screened",   group,  id, "sha",
-                -3.5,  "",  "incorrect", std::nullopt, reward, {}};
+ServedSample SampleOf(const std::string& group, const std::string& id, double reward,
+                      std::optional<Candidate> candidate = std::nullopt) {
+  ServedSample sample{"run", "t", "w",         "screened",   group,  id, "sha",
+                      -3.5,  "",  "incorrect", std::nullopt, reward, {}};
   if (!candidate) return sample;
   sample.key = CandidateId(*candidate);
   sample.outcome = "passed";
@@ -141,8 +141,8 @@ Sample SampleOf(const std::string& group, const std::string& id, double reward,
 TEST_F(ServedJobsTest, SamplesAreKeptOnceWithGroupAndLogProbability) {
   const auto store = Open();
   ServedJobs jobs(*store, TestDevice(), ThisWorker());
-  const std::vector<Sample> samples = {SampleOf("g", "a", 0.5, TestCandidate({"test", {{"x", 1}}})),
-                                       SampleOf("g", "b", -1)};
+  const std::vector<ServedSample> samples = {
+      SampleOf("g", "a", 0.5, TestCandidate({"test", {{"x", 1}}})), SampleOf("g", "b", -1)};
   ASSERT_TRUE(jobs.KeepSamples(samples).ok());
   ASSERT_TRUE(jobs.KeepSamples(samples).ok());  // asked again after a lost answer
   Statement read = store->connection().Prepare(
@@ -159,11 +159,11 @@ TEST_F(ServedJobsTest, WhatPassedComesBackForPromptsTheLatestFirst) {
   ServedJobs jobs(*store, TestDevice(), ThisWorker());
   const Candidate first = TestCandidate({"test", {{"x", 1}}});
   const Candidate second = TestCandidate({"test", {{"x", 2}}});
-  Sample again = SampleOf("g2", "a", 0.5, first);
+  ServedSample again = SampleOf("g2", "a", 0.5, first);
   again.candidate.reset();  // the key's candidate is there already
-  ASSERT_TRUE(jobs.KeepSamples(std::vector<Sample>{SampleOf("g", "a", 0.5, first),
-                                                   SampleOf("g", "b", 0.25, second),
-                                                   SampleOf("g", "c", -1), again})
+  ASSERT_TRUE(jobs.KeepSamples(std::vector<ServedSample>{SampleOf("g", "a", 0.5, first),
+                                                         SampleOf("g", "b", 0.25, second),
+                                                         SampleOf("g", "c", -1), again})
                   .ok());
   const auto passed = jobs.PassedSamples("t", "w", Level::kScreened, 8).value();
   ASSERT_EQ(passed.size(), 2U);
@@ -180,11 +180,11 @@ TEST_F(ServedJobsTest, DifficultyIsMeasuredByGroups) {
   const auto store = Open();
   ServedJobs jobs(*store, TestDevice(), ThisWorker());
   const Candidate good = TestCandidate({"test", {{"x", 1}}});
-  ASSERT_TRUE(
-      jobs.KeepSamples(std::vector<Sample>{SampleOf("mixed", "a", 1.5, good),
-                                           SampleOf("mixed", "b", -1), SampleOf("failed", "a", -1),
-                                           SampleOf("failed", "b", -1), SampleOf("alone", "a", -1)})
-          .ok());
+  ASSERT_TRUE(jobs.KeepSamples(std::vector<ServedSample>{
+                                   SampleOf("mixed", "a", 1.5, good), SampleOf("mixed", "b", -1),
+                                   SampleOf("failed", "a", -1), SampleOf("failed", "b", -1),
+                                   SampleOf("alone", "a", -1)})
+                  .ok());
   const Difficulty difficulty = jobs.DifficultyOf("t", "w").value();
   EXPECT_EQ(difficulty.samples, 5);
   EXPECT_EQ(difficulty.passed, 1);

@@ -1,5 +1,6 @@
 // POST /v1/prompt: a task's prompt with variants that are drawn anew each time, so that what a
 // policy wrote a step ago can be among them (CUDA-L1's contrastive prompts, CUDA-L2's stage 3).
+#include <algorithm>
 #include <cmath>
 
 #include "agent/prompts/prompt_values.h"

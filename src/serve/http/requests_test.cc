@@ -127,10 +127,9 @@ TEST(PromptRequest, HoldsToItsLimits) {
         R"({"tasks":["t"],"from":"disk"})", R"({"tasks":["t"],"more":1})"}) {
     EXPECT_FALSE(PromptRequestFrom(bad).ok()) << bad;
   }
-  const std::string long_text(70'000, 'x');
-  EXPECT_FALSE(PromptRequestFrom(R"({"tasks":["t"],"documents":")" + long_text + ""
-}
-").ok());
+  const std::string documents(70'000, 'x');
+  const std::string body = R"({"tasks":["t"],"documents":")" + documents + "\"}";
+  EXPECT_FALSE(PromptRequestFrom(body).ok());
 }
 
 TEST(WaitRequest, TakesKeysAndNothingElse) {

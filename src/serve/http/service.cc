@@ -319,26 +319,26 @@ void Service::FinishReward(const std::shared_ptr<Batch>& batch, const Respond& r
 }
 
 Status Service::KeepSamples(const Batch& batch, const std::vector<json>& rewards) {
-  std::vector<store::Sample> samples;
+  std::vector<store::ServedSample> samples;
   std::vector<std::string> keys;  // whose candidates go along
   for (size_t i = 0; i < batch.asked.size(); ++i) {
     const Asked& asked = batch.asked[i];
     if (asked.group.empty() && asked.sample_id.empty()) continue;
     const Judgement& judgement = *batch.judgements[i];
     const SubjectPointer subject = TRY(table_.Find(asked.task, asked.workload));
-    store::Sample sample{batch.run,
-                         asked.task,
-                         subject->workload.name,
-                         std::string(Name(batch.level)),
-                         asked.group,
-                         asked.sample_id,
-                         asked.prompt_sha256,
-                         asked.logprob_sum,
-                         judgement.key,
-                         judgement.outcome,
-                         judgement.facts.ratio,
-                         std::nullopt,
-                         judgement.facts.interval};
+    store::ServedSample sample{batch.run,
+                               asked.task,
+                               subject->workload.name,
+                               std::string(Name(batch.level)),
+                               asked.group,
+                               asked.sample_id,
+                               asked.prompt_sha256,
+                               asked.logprob_sum,
+                               judgement.key,
+                               judgement.outcome,
+                               judgement.facts.ratio,
+                               std::nullopt,
+                               judgement.facts.interval};
     if (rewards[i]["reward"].is_number()) sample.reward = rewards[i]["reward"].get<double>();
     const bool is_new = [&] {
       const std::scoped_lock lock(mutex_);
