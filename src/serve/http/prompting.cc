@@ -158,7 +158,7 @@ HttpResponse Service::PromptAnswer(const Prompt& prompt, const std::string& prof
       {"seed", prompt.seed},
       {"difficulty", DifficultyJson(prompt.difficulty)},
       {"least_samples", kLeastSamples}};
-  return {200, answer.dump(-1, ' ', false, json::error_handler_t::replace)};
+  return JsonResponse(answer);
 }
 
 }  // namespace warpsmith::serve
