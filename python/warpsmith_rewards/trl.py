@@ -3,7 +3,8 @@
     from warpsmith_rewards.trl import reward_function
     GRPOTrainer(..., reward_funcs=reward_function("http://127.0.0.1:8321"))
 
-The data set has a column `task` and may have a column `workload`. A candidate that could not be
+The data set has a column `task` and may have the columns `workload`, `group`, `shown` and
+`prompt_sha256`, which rows of `Judge.prompts` have. A candidate that could not be
 measured is None, which TRL leaves out of the group's mean and gives no gradient.
 """
 
@@ -20,14 +21,16 @@ def reward_function(judge: Judge | str, **options):
     if isinstance(judge, str):
         judge = Judge(judge, **options)
 
-    async def warpsmith(prompts, completions, task, workload=None, log_extra=None,
-                        log_metric=None, **_):  # fmt: skip
+    async def warpsmith(prompts, completions, task, workload=None, group=None, shown=None,
+                        prompt_sha256=None, log_extra=None, log_metric=None, **_):  # fmt: skip
+        columns = {"workload": workload, "group": group, "shown": shown,
+                   "prompt_sha256": prompt_sha256}  # fmt: skip
         samples = []
         for i, completion in enumerate(completions):
             text = completion if isinstance(completion, str) else completion[-1]["content"]
             sample = {"task": task[i], "completion": text, "group": _name_of(prompts[i])}
-            if workload is not None and workload[i] is not None:
-                sample["workload"] = workload[i]
+            given = ((name, column[i]) for name, column in columns.items() if column is not None)
+            sample |= {name: value for name, value in given if value is not None}
             samples.append(sample)
         answers = await judge.rewards_async(samples)
         if log_extra is not None:

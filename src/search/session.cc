@@ -158,7 +158,7 @@ Result<std::optional<Judged>> Session::Next() {
   step.candidate = std::move(entry.job.candidate);
   step.verdict = std::move(entry.answer->verdict);
   step.terms = TermsOf(step.candidate, step.verdict, question_.protocol.modes.front());
-  step.reward = Reward(step.terms, {});
+  step.reward = RewardOf(step.candidate, step.verdict, options_.reward);
   step.cost = entry.thought;
   step.cost.evaluations = 1;
   step.cost.gpu_seconds = entry.answer->gpu_seconds;

@@ -20,6 +20,7 @@
 #include <span>
 #include <string>
 
+#include "core/reward.h"
 #include "core/step.h"
 #include "search/evaluator.h"
 #include "search/spending.h"
@@ -44,7 +45,8 @@ struct SessionOptions {
   bool checks_hidden = false;
   int compile_threads = 0;  // 0: DefaultCompileThreads()
   int device_queue = 4;     // jobs with the device at a time: enough that it never waits for us
-  size_t window = 96;       // of Evaluate: begun and not delivered; bounds what memory holds
+  RewardShape reward = kSearchReward;  // of the steps
+  size_t window = 96;  // of Evaluate: begun and not delivered; bounds what memory holds
   std::function<bool()> stop = {};  // asked often, besides Interrupted()
 };
 

@@ -155,4 +155,79 @@ Result<std::optional<Candidate>> ServedJobs::CandidateOf(const std::string& key)
   return std::optional(TRY(ReadCandidate(connection, find.Text(0), sources)));
 }
 
+Status ServedJobs::KeepSamples(std::span<const ServedSample> samples) {
+  Connection& connection = store_.connection();
+  Transaction transaction = TRY(Transaction::Begin(connection));
+  const std::string now = UtcTimestamp();
+  for (const ServedSample& sample : samples) {
+    std::string candidate;
+    if (sample.candidate) candidate = TRY(AddCandidate(connection, *sample.candidate));
+    Statement insert = connection.Prepare(
+        "INSERT INTO sample (came, client_run, task, workload, level, group_name, sample_id, "
+        "prompt_sha256, logprob_sum, key, outcome, ratio, lo, hi, reward, candidate) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING");
+    const auto number = [&insert](const std::optional<double>& value) {
+      value ? insert.Bind(*value) : insert.BindNull();
+    };
+    insert.Bind(now).Bind(sample.run).Bind(sample.task).Bind(sample.workload).Bind(sample.level);
+    insert.Bind(sample.group).Bind(sample.sample_id).Bind(sample.prompt_sha256);
+    number(sample.logprob_sum);
+    insert.Bind(sample.key).Bind(sample.outcome);
+    number(sample.ratio);
+    number(sample.ratio ? std::optional(sample.interval.lo) : std::nullopt);
+    number(sample.ratio ? std::optional(sample.interval.hi) : std::nullopt);
+    number(sample.reward);
+    candidate.empty() ? insert.BindNull() : insert.Bind(candidate);
+    TRY(insert.Run());
+  }
+  return transaction.Commit();
+}
+
+Result<std::vector<PassedSample>> ServedJobs::PassedSamples(const std::string& task,
+                                                            const std::string& workload,
+                                                            Level level, int64_t most) {
+  Statement list = store_.connection().Prepare(
+      "SELECT key, MIN(candidate), MIN(ratio), MIN(lo), MIN(hi) FROM sample "
+      "WHERE task = ? AND workload = ? AND level = ? AND outcome = 'passed' AND ratio > 0 "
+      "GROUP BY key HAVING MIN(candidate) IS NOT NULL ORDER BY MAX(id) DESC LIMIT ?");
+  list.Bind(task).Bind(workload).Bind(Name(level)).Bind(most);
+  std::vector<PassedSample> found;
+  while (TRY(list.Next())) {
+    found.push_back({list.Text(0), list.Text(1), list.Real(2), {list.Real(3), list.Real(4)}});
+  }
+  return found;
+}
+
+Result<Candidate> ServedJobs::CandidateOfSample(const PassedSample& sample) {
+  SourceCache sources;
+  return ReadCandidate(store_.connection(), sample.candidate_id, sources);
+}
+
+Result<Difficulty> ServedJobs::DifficultyOf(const std::string& task, const std::string& workload) {
+  Connection& connection = store_.connection();
+  Difficulty difficulty;
+  {
+    Statement count = connection.Prepare(
+        "SELECT COUNT(*), COALESCE(SUM(CASE WHEN outcome = 'passed' THEN 1 ELSE 0 END), 0), "
+        "COALESCE(SUM(CASE WHEN lo > 1 THEN 1 ELSE 0 END), 0) "
+        "FROM sample WHERE task = ? AND workload = ?");
+    if (TRY(count.Bind(task).Bind(workload).Next())) {
+      difficulty.samples = count.Int(0);
+      difficulty.passed = count.Int(1);
+      difficulty.faster = count.Int(2);
+    }
+  }
+  // A policy changes: what is long ago says nothing of it.
+  Statement groups = connection.Prepare(
+      "SELECT COUNT(*), COALESCE(SUM(mixed), 0) FROM ("
+      "SELECT CASE WHEN MAX(reward) > MIN(reward) THEN 1 ELSE 0 END AS mixed FROM sample "
+      "WHERE task = ? AND workload = ? AND group_name <> '' AND reward IS NOT NULL "
+      "GROUP BY client_run, group_name HAVING COUNT(*) > 1 ORDER BY MAX(id) DESC LIMIT 64) AS g");
+  if (TRY(groups.Bind(task).Bind(workload).Next())) {
+    difficulty.groups = groups.Int(0);
+    difficulty.mixed = groups.Int(1);
+  }
+  return difficulty;
+}
+
 }  // namespace warpsmith::store

@@ -125,5 +125,74 @@ TEST_F(ServedJobsTest, WhatSaysNothingIsJudgedAnewAndWhatSaysSomethingIsNot) {
   EXPECT_EQ(elsewhere.Find(job.key)->state, ServedJobs::State::kUnknown);
 }
 
+ServedSample SampleOf(const std::string& group, const std::string& id, double reward,
+                      std::optional<Candidate> candidate = std::nullopt) {
+  ServedSample sample{"run", "t", "w",         "screened",   group,  id, "sha",
+                      -3.5,  "",  "incorrect", std::nullopt, reward, {}};
+  if (!candidate) return sample;
+  sample.key = CandidateId(*candidate);
+  sample.outcome = "passed";
+  sample.ratio = 1 + reward;
+  sample.interval = {reward, 2 + reward};
+  sample.candidate = std::move(candidate);
+  return sample;
+}
+
+TEST_F(ServedJobsTest, SamplesAreKeptOnceWithGroupAndLogProbability) {
+  const auto store = Open();
+  ServedJobs jobs(*store, TestDevice(), ThisWorker());
+  const std::vector<ServedSample> samples = {
+      SampleOf("g", "a", 0.5, TestCandidate({"test", {{"x", 1}}})), SampleOf("g", "b", -1)};
+  ASSERT_TRUE(jobs.KeepSamples(samples).ok());
+  ASSERT_TRUE(jobs.KeepSamples(samples).ok());  // asked again after a lost answer
+  Statement read = store->connection().Prepare(
+      "SELECT COUNT(*), MIN(logprob_sum), MIN(group_name), MIN(prompt_sha256) FROM sample");
+  ASSERT_TRUE(read.Next().value());
+  EXPECT_EQ(read.Int(0), 2);
+  EXPECT_EQ(read.Real(1), -3.5);
+  EXPECT_EQ(read.Text(2), "g");
+  EXPECT_EQ(read.Text(3), "sha");
+}
+
+TEST_F(ServedJobsTest, WhatPassedComesBackForPromptsTheLatestFirst) {
+  const auto store = Open();
+  ServedJobs jobs(*store, TestDevice(), ThisWorker());
+  const Candidate first = TestCandidate({"test", {{"x", 1}}});
+  const Candidate second = TestCandidate({"test", {{"x", 2}}});
+  ServedSample again = SampleOf("g2", "a", 0.5, first);
+  again.candidate.reset();  // the key's candidate is there already
+  ASSERT_TRUE(jobs.KeepSamples(std::vector<ServedSample>{SampleOf("g", "a", 0.5, first),
+                                                         SampleOf("g", "b", 0.25, second),
+                                                         SampleOf("g", "c", -1), again})
+                  .ok());
+  const auto passed = jobs.PassedSamples("t", "w", Level::kScreened, 8).value();
+  ASSERT_EQ(passed.size(), 2U);
+  EXPECT_EQ(passed[0].key, CandidateId(first));
+  EXPECT_EQ(passed[0].ratio, 1.5);
+  EXPECT_EQ(passed[0].interval.hi, 2.5);
+  EXPECT_EQ(CandidateId(jobs.CandidateOfSample(passed[1]).value()), CandidateId(second));
+  EXPECT_TRUE(jobs.PassedSamples("t", "w", Level::kCertified, 8).value().empty());
+  EXPECT_TRUE(jobs.PassedSamples("other", "w", Level::kScreened, 8).value().empty());
+  EXPECT_EQ(jobs.PassedSamples("t", "w", Level::kScreened, 1).value().size(), 1U);
+}
+
+TEST_F(ServedJobsTest, DifficultyIsMeasuredByGroups) {
+  const auto store = Open();
+  ServedJobs jobs(*store, TestDevice(), ThisWorker());
+  const Candidate good = TestCandidate({"test", {{"x", 1}}});
+  ASSERT_TRUE(jobs.KeepSamples(std::vector<ServedSample>{
+                                   SampleOf("mixed", "a", 1.5, good), SampleOf("mixed", "b", -1),
+                                   SampleOf("failed", "a", -1), SampleOf("failed", "b", -1),
+                                   SampleOf("alone", "a", -1)})
+                  .ok());
+  const Difficulty difficulty = jobs.DifficultyOf("t", "w").value();
+  EXPECT_EQ(difficulty.samples, 5);
+  EXPECT_EQ(difficulty.passed, 1);
+  EXPECT_EQ(difficulty.faster, 1);
+  EXPECT_EQ(difficulty.groups, 2);
+  EXPECT_EQ(difficulty.mixed, 1);
+  EXPECT_EQ(jobs.DifficultyOf("t", "other").value().samples, 0);
+}
+
 }  // namespace
 }  // namespace warpsmith::store

@@ -40,6 +40,7 @@ constexpr CheckedTable kTables[] = {
     {"memo", true, {"run", "key"}},
     {"served_job", false, {"id"}},
     {"late_verdict", false, {"id"}},
+    {"sample", false, {"id"}},
 };
 
 // "c.run = step.run AND c.step_index = step.step_index": a row of the table's view.

@@ -46,5 +46,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     CHECK(nemo->asked.completion.has_value());
   }
   (void)serve::ProfileRequestFrom(body);
+  if (const auto prompt = serve::PromptRequestFrom(body); prompt.ok()) {
+    CHECK(!prompt->tasks.empty() && prompt->tasks.size() <= serve::kMaxBatch);
+    CHECK(prompt->rule.tau > 0 && prompt->rule.bucket > 0);
+  }
   return 0;
 }

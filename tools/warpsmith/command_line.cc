@@ -80,6 +80,9 @@ void AddSearch(CLI::App* command, search::SearchOptions& search,
   command->add_option("--finalists", search.finalists, "re-judged as certified on fresh data")
       ->check(CLI::Range(0, 100))
       ->capture_default_str();
+  command->add_option("--reward", search.reward,
+                      "what kernels are chosen by: form=raw|eq3|smoothed|ordinal|log,alpha=,beta=,"
+                      "clip=; default: the ratio alone (form=raw)");
   command->add_flag("--paper-protocol", search.paper_protocol,
                     "certify by CUDA-L2's 10 s warm-up and 30 s of timing");
   CLI::Option* run = command->add_option("--run", search.run, "name of the run");
@@ -120,7 +123,7 @@ void AddDemo(CLI::App& app, Chosen& chosen) {
       "replay recorded runs of a language model's work, those of --device or the shipped ones");
   for (const char* tuning : {"--gpu", "--wait", "--unsandboxed", "--max-seconds", "--slice",
                              "--proposer", "--budget", "--seed", "--batch", "--finalists",
-                             "--paper-protocol", "--dry-run", "--layout", "--dtype"}) {
+                             "--paper-protocol", "--dry-run", "--layout", "--dtype", "--reward"}) {
     agent->excludes(command->get_option(tuning));
   }
   Choose(command, chosen, options, RunDemo);

@@ -84,8 +84,8 @@ Result<report::RunReport> ReportOf(store::SqliteStore& store, const std::vector<
       steps.push_back(std::move(step));
     }
     TRY(search::Overrule(store, run.id, steps));
-    report.shapes.push_back(
-        report::SummariseShape(run.task, run.workload, steps, Mode::kDeviceHot));
+    report.shapes.push_back(report::SummariseShape(run.task, run.workload, steps, Mode::kDeviceHot,
+                                                   RewardOfProposer(run.proposer)));
     report.origin.device = run.device.name;
     report.origin.driver = run.device.driver;
     report.origin.command = run.command;

@@ -20,14 +20,14 @@
 namespace warpsmith::search {
 namespace {
 
-RunRecord RecordOf(const SearchJob& job, const SearchContext& context) {
+RunRecord RecordOf(const SearchJob& job, const SearchContext& context, const RewardShape& reward) {
   RunRecord run;
   run.id = context.run;
   run.command = context.command;
   run.task = job.task;
   run.workload = job.workload;
   run.protocol = SearchProtocol();
-  run.proposer = context.options->proposer;
+  run.proposer = ProposerText(context.options->proposer, reward);
   run.seed = context.options->seed;
   run.batch = context.options->batch;
   run.device = context.machine->info();
@@ -154,7 +154,8 @@ Result<SearchEnd> Search(const SearchJob& job, const SearchContext& context) {
   store::SqliteStore* store = TRY(machine.store());
 
   LoopRequest request;
-  request.run = RecordOf(job, context);
+  request.reward = TRY(ParseRewardShape(options.reward, kSearchReward));
+  request.run = RecordOf(job, context, request.reward);
   request.budget = TRY(ParseBudget(options.budget));
   request.max_seconds = context.max_seconds;
   request.worker = store::ThisWorker();
@@ -197,7 +198,7 @@ Result<SearchEnd> Finish(const SearchJob& job, const SearchContext& context,
     end.finalists_certified = true;
   }
   TRY(Overrule(*store, context.run, steps));
-  end.report = report::SummariseShape(job.task, job.workload, steps, mode);
+  end.report = report::SummariseShape(job.task, job.workload, steps, mode, request.reward);
   return end;
 }
 

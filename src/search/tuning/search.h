@@ -32,6 +32,7 @@ struct SearchOptions {
   std::string fail_on;  // "regression", "incorrect", comma-separated
   bool dry_run = false;
   bool overlap = true;     // hgemm: also kernels that begin before the operation ahead has ended
+  std::string reward;      // what steps are worth (core/reward.h); empty: the plain ratio
   std::string cost_model;  // hgemm: a model file; empty: the one that is built in
 };
 

@@ -68,6 +68,12 @@ class JudgeQueue {
                 std::vector<Job> jobs);
   Result<store::ServedJobs::Found> Find(const std::string& key);
   Result<std::optional<Candidate>> CandidateOf(const std::string& key);
+  // What `work` gives when it is called with the store's part, which is the queue's alone.
+  template <typename Work>
+  auto WithJobs(Work work) {
+    const std::scoped_lock lock(store_mutex_);
+    return work(jobs_);
+  }
   // Calls `done` once, from another thread: when all keys (`any`: one) that are not done now are,
   // the time is over, or the queue ends. At once where nothing is to be waited for.
   void Wait(const std::vector<std::string>& keys, bool any, double seconds,

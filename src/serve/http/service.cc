@@ -54,6 +54,7 @@ const std::vector<Service::Entry>& Service::Routes() {
                                             {"POST", "/v1/reward", &Service::PostReward},
                                             {"POST", "/v1/rescore", &Service::PostRescore},
                                             {"POST", "/v1/profile", &Service::PostProfile},
+                                            {"POST", "/v1/prompt", &Service::PostPrompt},
                                             {"GET", "/v1/tasks", &Service::GetTasks},
                                             {"GET", "/v1/device", &Service::GetDevice},
                                             {"GET", "/healthz", &Service::GetHealth},
@@ -274,9 +275,11 @@ void Service::Reward(const std::string& run, Level level, double deadline_s,
                      const std::vector<Asked>& asked, const std::shared_ptr<Batch>& batch,
                      const Respond& respond) {
   std::vector<Job> jobs;
+  batch->run = run;
+  batch->level = level;
+  batch->asked = asked;
   batch->judgements.resize(asked.size());
   for (size_t i = 0; i < asked.size(); ++i) {
-    batch->groups.push_back(asked[i].group);
     const Status looked = Look(asked[i], level, i, *batch, jobs);
     if (looked.ok()) continue;
     Error error = looked.error();
@@ -312,7 +315,51 @@ void Service::FinishReward(const std::shared_ptr<Batch>& batch, const Respond& r
     response.retry_after_s = queue_.RetryAfterSeconds();
     return respond(std::move(response));
   }
-  respond(batch->answer(Scored(*batch)));
+  const std::vector<json> rewards = Scored(*batch);
+  const Status kept = KeepSamples(*batch, rewards);
+  respond(kept.ok() ? batch->answer(rewards) : Failure(kept.error()));
+}
+
+Status Service::KeepSamples(const Batch& batch, const std::vector<json>& rewards) {
+  std::vector<store::ServedSample> samples;
+  std::vector<std::string> keys;  // whose candidates go along
+  for (size_t i = 0; i < batch.asked.size(); ++i) {
+    const Asked& asked = batch.asked[i];
+    if (asked.group.empty() && asked.sample_id.empty()) continue;
+    const Judgement& judgement = *batch.judgements[i];
+    const SubjectPointer subject = TRY(table_.Find(asked.task, asked.workload));
+    store::ServedSample sample{batch.run,
+                               asked.task,
+                               subject->workload.name,
+                               std::string(Name(batch.level)),
+                               asked.group,
+                               asked.sample_id,
+                               asked.prompt_sha256,
+                               asked.logprob_sum,
+                               judgement.key,
+                               judgement.outcome,
+                               judgement.facts.ratio,
+                               std::nullopt,
+                               judgement.facts.interval};
+    if (rewards[i]["reward"].is_number()) sample.reward = rewards[i]["reward"].get<double>();
+    const bool is_new = [&] {
+      const std::scoped_lock lock(mutex_);
+      return judgement.facts.kind == RewardFacts::Kind::kPassed && !kept_.contains(judgement.key);
+    }();
+    if (is_new) {
+      auto read =
+          TRY(asked.completion ? table_.CandidateIn(*subject, std::string_view(*asked.completion))
+                               : table_.CandidateIn(*subject, asked.candidate));
+      if (auto* candidate = std::get_if<Candidate>(&read)) sample.candidate = std::move(*candidate);
+      keys.push_back(judgement.key);
+    }
+    samples.push_back(std::move(sample));
+  }
+  if (samples.empty()) return {};
+  TRY(queue_.WithJobs([&](store::ServedJobs& jobs) { return jobs.KeepSamples(samples); }));
+  const std::scoped_lock lock(mutex_);
+  kept_.insert(keys.begin(), keys.end());
+  return {};
 }
 
 std::vector<json> Service::Scored(Batch& batch) {
@@ -320,7 +367,11 @@ std::vector<json> Service::Scored(Batch& batch) {
   for (const JudgementPointer& judgement : batch.judgements) facts.push_back(judgement->facts);
   std::map<std::string_view, std::vector<RewardFacts*>> groups;
   for (size_t i = 0; i < facts.size(); ++i) {
-    if (!batch.groups[i].empty()) groups[batch.groups[i]].push_back(&facts[i]);
+    if (i >= batch.asked.size()) continue;  // of a rescoring
+    const Asked& asked = batch.asked[i];
+    facts[i].was_shown =
+        std::ranges::find(asked.shown, batch.judgements[i]->key) != asked.shown.end();
+    if (!asked.group.empty()) groups[asked.group].push_back(&facts[i]);
   }
   for (const auto& [name, members] : groups) LevelGroup(members);
   std::vector<json> rewards;
@@ -373,7 +424,6 @@ void Service::PostRescore(const Target&, const HttpRequest& request, const Respo
                    RewardFactsOf(**candidate, verdict)};
     }
     batch.judgements.push_back(std::make_shared<const Judgement>(std::move(judgement)));
-    batch.groups.emplace_back();
   }
   respond(JsonResponse({{"rewards", Scored(batch)}}));
 }
@@ -388,28 +438,37 @@ void Service::PostProfile(const Target&, const HttpRequest& request, const Respo
   if (!subject.ok()) return respond(Failure(subject.error()));
   auto job = JobOf(**subject, asked->candidate, Level::kScreened);
   if (!job.ok()) return respond(Failure(job.error()));
+  const Status taken =
+      TakeProfile(std::move(*job), [this, respond](const Result<Profile>& profile) {
+        if (!profile.ok()) return respond(Failure(profile.error()));
+        json kernels = json::array();
+        for (const KernelProfile& kernel : profile->kernels) {
+          json metrics = json::object();
+          for (const auto& [name, value] : kernel.metrics) metrics[name] = NumberToJson(value);
+          kernels.push_back({{"kernel", kernel.kernel}, {"metrics", metrics}});
+        }
+        respond(JsonResponse({{"source", profile->source}, {"kernels", kernels}}));
+      });
+  if (!taken.ok()) respond(Failure(taken.error()));
+}
+
+Status Service::TakeProfile(Job job, std::function<void(const Result<Profile>&)> done) {
   {
     const std::scoped_lock lock(mutex_);
     if (profiling_ >= kMostProfiling) {
-      return respond(Failure({ErrorCode::kBusy, "other profiles are being taken", "ask again"}));
+      return Error{ErrorCode::kBusy, "other profiles are being taken", "ask again"};
     }
     ++profiling_;
   }
-  queue_.Post([this, job = std::move(*job), respond] {
+  queue_.Post([this, job = std::move(job), done = std::move(done)] {
     const auto profile = options_.profile(job);
     {
       const std::scoped_lock lock(mutex_);
       --profiling_;
     }
-    if (!profile.ok()) return respond(Failure(profile.error()));
-    json kernels = json::array();
-    for (const KernelProfile& kernel : profile->kernels) {
-      json metrics = json::object();
-      for (const auto& [name, value] : kernel.metrics) metrics[name] = NumberToJson(value);
-      kernels.push_back({{"kernel", kernel.kernel}, {"metrics", metrics}});
-    }
-    respond(JsonResponse({{"source", profile->source}, {"kernels", kernels}}));
+    done(profile);
   });
+  return {};
 }
 
 void Service::GetTasks(const Target&, const HttpRequest&, const Respond& respond) {

@@ -1,7 +1,7 @@
 // CUDA C++ as a stream of tokens, for what needs no compiler: finding functions, parameters and
 // launches in a source that a user brings. Any text gives tokens; none is an error.
-#ifndef WARPSMITH_TASK_CUDA_TOKENS_H_
-#define WARPSMITH_TASK_CUDA_TOKENS_H_
+#ifndef WARPSMITH_CORE_CUDA_TOKENS_H_
+#define WARPSMITH_CORE_CUDA_TOKENS_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-namespace warpsmith::task {
+namespace warpsmith {
 
 enum class TokenKind : uint8_t { kWord, kNumber, kText, kPunctuation, kDirective };
 
@@ -43,6 +43,6 @@ std::string Joined(const TokenList& list, size_t begin, size_t end);
 std::vector<std::pair<size_t, size_t>> SplitAtCommas(const TokenList& list, size_t begin,
                                                      size_t end);
 
-}  // namespace warpsmith::task
+}  // namespace warpsmith
 
-#endif  // WARPSMITH_TASK_CUDA_TOKENS_H_
+#endif  // WARPSMITH_CORE_CUDA_TOKENS_H_

@@ -1,17 +1,17 @@
-#include "task/cuda_tokens.h"
+#include "core/cuda_tokens.h"
 
 #include <algorithm>
 #include <optional>
 
-namespace warpsmith::task {
+namespace warpsmith {
 namespace {
 
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
-bool IsWordCharacter(char c) {
-  return c == '_' || IsDigit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+bool IsCodeDigit(char c) { return c >= '0' && c <= '9'; }
+bool IsCodeWord(char c) {
+  return c == '_' || IsCodeDigit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
          (static_cast<unsigned char>(c) & 0x80) != 0;
 }
-bool IsSpace(char c) { return c == ' ' || (c >= '\t' && c <= '\r') || c == '\0'; }
+bool IsCodeSpace(char c) { return c == ' ' || (c >= '\t' && c <= '\r') || c == '\0'; }
 
 class Tokenizer {
  public:
@@ -35,7 +35,7 @@ class Tokenizer {
   void Step() {
     const size_t begin = at_;
     const char c = source_[at_];
-    if (IsSpace(c)) {
+    if (IsCodeSpace(c)) {
       line_is_empty_ = line_is_empty_ || c == '\n';
       ++at_;
     } else if (StartsWith("//")) {
@@ -52,13 +52,13 @@ class Tokenizer {
   }
 
   void Meaningful(size_t begin, char c) {
-    if (IsDigit(c) || (c == '.' && IsDigit(Ahead(1)))) {
-      while (IsWordCharacter(Ahead(0)) || Ahead(0) == '.' || Ahead(0) == '\'') ++at_;
+    if (IsCodeDigit(c) || (c == '.' && IsCodeDigit(Ahead(1)))) {
+      while (IsCodeWord(Ahead(0)) || Ahead(0) == '.' || Ahead(0) == '\'') ++at_;
       Emit(TokenKind::kNumber, begin);
     } else if (c == '"' || c == '\'') {
       SkipLiteral(c);
       Emit(TokenKind::kText, begin);
-    } else if (IsWordCharacter(c)) {
+    } else if (IsCodeWord(c)) {
       Word(begin);
     } else {
       const bool triple = StartsWith("<<<") || StartsWith(">>>");
@@ -69,7 +69,7 @@ class Tokenizer {
   }
 
   void Word(size_t begin) {
-    while (at_ < source_.size() && IsWordCharacter(source_[at_])) ++at_;
+    while (at_ < source_.size() && IsCodeWord(source_[at_])) ++at_;
     const std::string_view word = source_.substr(begin, at_ - begin);
     if (Ahead(0) == '"' && word.ends_with('R')) {
       SkipRaw();
@@ -171,8 +171,8 @@ TokenList Tokenize(std::string_view source) {
 std::string Joined(const TokenList& list, size_t begin, size_t end) {
   std::string text;
   for (size_t i = begin; i < std::min(end, list.size()); ++i) {
-    const bool after = !text.empty() && (IsWordCharacter(text.back()) || text.back() == '*');
-    if (after && IsWordCharacter(list[i].text.front())) text += ' ';
+    const bool after = !text.empty() && (IsCodeWord(text.back()) || text.back() == '*');
+    if (after && IsCodeWord(list[i].text.front())) text += ' ';
     text += list[i].text;
   }
   return text;
@@ -184,4 +184,4 @@ std::vector<std::pair<size_t, size_t>> SplitAtCommas(const TokenList& list, size
   return parts ? std::move(*parts) : *Split(list, begin, end, false);
 }
 
-}  // namespace warpsmith::task
+}  // namespace warpsmith
