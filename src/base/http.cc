@@ -106,9 +106,10 @@ void SetOptions(Transfer& transfer, curl_slist* headers, char* problem) {
 }
 
 // The transfer's result, or nothing when it was to be stopped.
-std::optional<CURLcode> Drive(const Curl& curl, CURLM* multi, const std::stop_token& stop) {
+std::optional<CURLcode> Drive(const Curl& curl, CURLM* multi, bool heeds_interrupt,
+                              const std::stop_token& stop) {
   const std::stop_callback wake(stop, [&] { curl.multi_wakeup(multi); });
-  while (!stop.stop_requested() && !Interrupted()) {
+  while (!stop.stop_requested() && !(heeds_interrupt && Interrupted())) {
     int running = 0;
     if (curl.multi_perform(multi, &running) != CURLM_OK) return CURLE_FAILED_INIT;
     int left = 0;
@@ -226,7 +227,7 @@ Result<HttpOutcome> HttpClient::Send(const HttpCall& call, const std::stop_token
   std::string problem(CURL_ERROR_SIZE, '\0');
   SetOptions(transfer, headers.get(), problem.data());
   CHECK(curl.multi_add_handle(multi, easy.get()) == CURLM_OK);
-  const std::optional<CURLcode> code = Drive(curl, multi, stop);
+  const std::optional<CURLcode> code = Drive(curl, multi, call.heeds_interrupt, stop);
   curl.multi_remove_handle(multi, easy.get());
   if (transfer.refused) return *transfer.refused;
   if (!code && !transfer.is_whole) {

@@ -35,6 +35,7 @@ struct HttpCall {
   std::optional<std::string> body;   // of a POST; without one it is a GET
   std::chrono::milliseconds connect_limit{5'000}, total_limit{600'000};
   size_t max_reply_bytes = size_t{50} << 20;
+  bool heeds_interrupt = true;  // Ctrl-C ends it
   // Takes the body of a 200 as it comes (then HttpReply::body stays empty). An Error ends the call.
   std::function<Status(std::string_view)> on_body;
   // Asked after each piece: the reply is whole, whether or not the server ends the connection.

@@ -1,8 +1,10 @@
 #include "serve/http/service.h"
 
 #include <algorithm>
+#include <charconv>
 #include <exception>
 
+#include "base/compression.h"
 #include "base/json_reader.h"
 #include "base/sha256.h"
 #include "core/serialize.h"
@@ -15,6 +17,7 @@ using nlohmann::json;
 
 constexpr size_t kMostKnown = 20'000;  // judgements of each of two generations
 constexpr int kMostProfiling = 8;
+constexpr int kPackingLevel = 3;
 
 // What clients and candidates wrote may be in it.
 std::string Text(const json& value) {
@@ -25,6 +28,17 @@ HttpResponse Answered(const json& value, int status = 200) { return {status, Tex
 
 // Null: it says what cannot be measured here.
 json RewardJson(const std::optional<double>& value) { return value ? json(*value) : json(); }
+
+Result<Job> JobIn(TaskTable& table, const ProfileRequest& request) {
+  if (request.job) return table.Own(*request.job);
+  const Asked& asked = request.asked;
+  const SubjectPointer subject = TRY(table.Find(asked.task, asked.workload));
+  const TaskTable::Read read = TRY(table.CandidateIn(*subject, asked.candidate));
+  if (const auto* refused = std::get_if<Rejected>(&read)) {
+    return Error{ErrorCode::kBadInput, refused->detail, ""};
+  }
+  return table.JobOf(*subject, std::get<Candidate>(read), Level::kScreened);
+}
 
 }  // namespace
 
@@ -42,6 +56,10 @@ HttpResponse Service::Failure(const Error& error) const {
     case ErrorCode::kInterrupted:
       response = ErrorResponse(503, "draining", error.Line());
       response.retry_after_s = 5;
+      return response;
+    case ErrorCode::kAwaiting:
+      response = ErrorResponse(503, "quarantined", error.Line());
+      response.retry_after_s = 30;
       return response;
     case ErrorCode::kUnavailable:
       return ErrorResponse(501, "not-implemented", error.Line());
@@ -61,6 +79,7 @@ const std::vector<Service::Entry>& Service::Routes() {
                                             {"POST", "/v1/profile", &Service::PostProfile},
                                             {"GET", "/v1/tasks", &Service::GetTasks},
                                             {"GET", "/v1/device", &Service::GetDevice},
+                                            {"GET", "/v1/recording", &Service::GetRecording},
                                             {"GET", "/healthz", &Service::GetHealth},
                                             {"GET", "/readyz", &Service::GetReady},
                                             {"GET", "/metrics", &Service::GetMetrics},
@@ -380,13 +399,8 @@ void Service::PostProfile(const Target&, const HttpRequest& request, const Respo
   if (!options_.profile) {
     return respond(Failure({ErrorCode::kUnavailable, "this server profiles nothing", ""}));
   }
-  const auto subject = table_.Find(asked->task, asked->workload);
-  if (!subject.ok()) return respond(Failure(subject.error()));
-  auto read = table_.CandidateIn(**subject, asked->candidate);
-  if (!read.ok()) return respond(Failure(read.error()));
-  if (const auto* refused = std::get_if<Rejected>(&*read)) {
-    return respond(Failure({ErrorCode::kBadInput, refused->detail, ""}));
-  }
+  auto job = JobIn(table_, *asked);
+  if (!job.ok()) return respond(Failure(job.error()));
   {
     const std::scoped_lock lock(mutex_);
     if (profiling_ >= kMostProfiling) {
@@ -394,8 +408,7 @@ void Service::PostProfile(const Target&, const HttpRequest& request, const Respo
     }
     ++profiling_;
   }
-  Job job = table_.JobOf(**subject, std::get<Candidate>(*read), Level::kScreened);
-  queue_.Post([this, job = std::move(job), respond] {
+  queue_.Post([this, job = *std::move(job), respond] {
     const auto profile = options_.profile(job);
     {
       const std::scoped_lock lock(mutex_);
@@ -417,10 +430,37 @@ void Service::GetTasks(const Target&, const HttpRequest&, const Respond& respond
 }
 
 void Service::GetDevice(const Target&, const HttpRequest&, const Respond& respond) {
-  respond(Answered({{"protocol", kServeProtocolVersion},
+  json recordings = json::array();
+  if (options_.recorded != nullptr) {
+    for (const auto& recording : options_.recorded->Recordings()) {
+      recordings.push_back(recording->name());
+    }
+  }
+  respond(Answered({{"protocol", search::kServeProtocolVersion},
                     {"device", ToJson(options_.device)},
+                    {"recordings", recordings},
                     {"origin", options_.origin},
                     {"reads_tasks", table_.takes_tasks()}}));
+}
+
+// "number" counts the names that /v1/device gives, from 0.
+void Service::GetRecording(const Target& target, const HttpRequest&, const Respond& respond) {
+  const auto asked = target.query.find("number");
+  const std::string text = asked == target.query.end() ? "" : asked->second;
+  size_t number = 0;
+  const auto read = std::from_chars(text.data(), text.data() + text.size(), number);
+  const bool is_number =
+      !text.empty() && read.ec == std::errc() && read.ptr == text.data() + text.size();
+  const size_t count = options_.recorded == nullptr ? 0 : options_.recorded->Recordings().size();
+  if (!is_number || number >= count) {
+    return respond(ErrorResponse(404, "not-found", "there is no such recording here"));
+  }
+  const std::scoped_lock lock(packed_mutex_);
+  packed_.resize(count);
+  if (packed_[number].empty()) {
+    packed_[number] = Compress(options_.recorded->Recordings()[number]->lines(), kPackingLevel);
+  }
+  respond({200, packed_[number], "application/zstd"});
 }
 
 void Service::GetHealth(const Target&, const HttpRequest&, const Respond& respond) {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "core/reward.h"
+#include "search/machine/served_device.h"
 #include "serve/http/judge_queue.h"
 #include "serve/http/requests.h"
 #include "serve/http/task_table.h"
@@ -91,6 +92,7 @@ class Service {
   void PostRescore(const Target& target, const HttpRequest& request, const Respond& respond);
   void PostProfile(const Target& target, const HttpRequest& request, const Respond& respond);
   void GetTasks(const Target& target, const HttpRequest& request, const Respond& respond);
+  void GetRecording(const Target& target, const HttpRequest& request, const Respond& respond);
   void GetDevice(const Target& target, const HttpRequest& request, const Respond& respond);
   void GetHealth(const Target& target, const HttpRequest& request, const Respond& respond);
   void GetReady(const Target& target, const HttpRequest& request, const Respond& respond);
@@ -120,6 +122,9 @@ class Service {
   TaskTable& table_;
   JudgeQueue& queue_;
   const ServiceOptions options_;
+
+  std::mutex packed_mutex_;
+  std::vector<std::string> packed_;  // recordings, as they are sent; empty: not asked for yet
 
   std::mutex mutex_;  // guards what follows
   std::unordered_map<std::string, JudgementPointer> known_, known_before_;
