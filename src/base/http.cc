@@ -34,14 +34,6 @@ struct Transfer {
 // A query may hold a key.
 std::string Shown(const HttpCall& call) { return call.url.substr(0, call.url.find('?')); }
 
-std::string Lower(std::string_view text) {
-  std::string lower(text);
-  std::ranges::transform(lower, lower.begin(), [](char c) {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  });
-  return lower;
-}
-
 std::string Trimmed(std::string_view text) {
   constexpr std::string_view kBlank = " \t\r\n";
   const size_t first = text.find_first_not_of(kBlank);
@@ -55,7 +47,7 @@ size_t TakeHeader(char* data, size_t, size_t bytes, void* context) {
   const std::string_view line(data, bytes);
   const size_t colon = line.find(':');
   if (colon == std::string_view::npos || transfer.header_bytes > kMaxHeaderBytes) return bytes;
-  transfer.reply.headers[Lower(line.substr(0, colon))] = Trimmed(line.substr(colon + 1));
+  transfer.reply.headers[AsciiLower(line.substr(0, colon))] = Trimmed(line.substr(colon + 1));
   return bytes;
 }
 
@@ -205,8 +197,9 @@ Result<HttpAddress> ReadHttpAddress(const std::string& url) {
     return Error{ErrorCode::kConfig, "'" + ValidUtf8(url) + "' is no address of a server",
                  std::string(kAddressFix)};
   }
-  address.host = Lower(authority.starts_with('[') ? authority.substr(1, authority.find(']') - 1)
-                                                  : authority.substr(0, authority.find(':')));
+  address.host =
+      AsciiLower(authority.starts_with('[') ? authority.substr(1, authority.find(']') - 1)
+                                            : authority.substr(0, authority.find(':')));
   return address;
 }
 

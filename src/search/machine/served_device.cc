@@ -37,6 +37,13 @@ auto WithBody(std::string_view body, Parse parse) -> decltype(parse(std::declval
   return parse(JsonReader("the server's answer", document));
 }
 
+json WholeJob(const Job& job) {
+  return {{"task", ToJson(job.task)},
+          {"workload", ToJson(job.workload)},
+          {"candidate", ToJson(job.candidate)},
+          {"protocol", ToJson(job.protocol)}};
+}
+
 std::string Seconds(milliseconds duration) { return std::to_string(duration.count() / 1000); }
 
 }  // namespace
@@ -293,17 +300,14 @@ Result<bool> ServedDevice::Post() {
     std::vector<std::string> keys;
     size_t bytes = 0;
     for (const Job& job : unsent_) {
-      json whole = {{"task", ToJson(job.task)},
-                    {"workload", ToJson(job.workload)},
-                    {"candidate", ToJson(job.candidate)},
-                    {"protocol", ToJson(job.protocol)}};
-      bytes += whole.dump().size();
+      json whole = WholeJob(job);
+      bytes += JsonText(whole).size();
       if (!keys.empty() && (bytes > kMostBodyBytes || keys.size() >= kMostJobs)) break;
       jobs.push_back(std::move(whole));
       keys.push_back(job.key);
     }
     HttpCall call = CallTo("/v1/jobs");
-    call.body = json{{"run", store::ThisWorker()}, {"jobs", jobs}}.dump();
+    call.body = JsonText({{"run", store::ThisWorker()}, {"jobs", jobs}});
     call.heeds_interrupt = false;
     const auto reply = TRY(Ask(call));
     if (!reply) return false;
@@ -349,12 +353,7 @@ Result<std::vector<Completed>> ServedDevice::Poll(milliseconds patience) {
 
 Result<Profile> ServedDevice::TakeProfile(const Job& job) {
   HttpCall call = CallTo("/v1/profile");
-  call.body = json{{"job",
-                    {{"task", ToJson(job.task)},
-                     {"workload", ToJson(job.workload)},
-                     {"candidate", ToJson(job.candidate)},
-                     {"protocol", ToJson(job.protocol)}}}}
-                  .dump();
+  call.body = JsonText({{"job", WholeJob(job)}});
   call.total_limit = kProfileLimit;
   return ServedProfileFrom(TRY(AskUntilAnswered(call)).body);
 }
