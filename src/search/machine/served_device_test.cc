@@ -131,7 +131,7 @@ TEST_F(ServedDeviceTest, ReplaysAskForWhatIsRecorded) {
   info.origin = "r.wsrec";
   const Answer facts =
       Says(200, {{"protocol", 1}, {"device", ToJson(info)}, {"recordings", {"r.wsrec"}}});
-  const ScriptedServer server({facts, {{Http(200, "", ReadFile(path).value())}}});
+  const ScriptedServer server({facts, Answer{{Http(200, "", ReadFile(path).value())}}});
   const auto device = Connect(server);
   ASSERT_TRUE(device.ok()) << device.error().Line();
   ASSERT_NE((*device)->recorded(), nullptr);
@@ -149,7 +149,7 @@ TEST_F(ServedDeviceTest, SaysInOneLineWhatIsWrong) {
   EXPECT_EQ(other.code, ErrorCode::kVersion);
   EXPECT_EQ(other.message, "the server speaks protocol 2, this warpsmith speaks 1");
   EXPECT_EQ(Connect(ScriptedServer({Says(404, json::object())})).error().code, ErrorCode::kVersion);
-  EXPECT_EQ(Connect(ScriptedServer({{{Http(200, "", "<html>")}}})).error().code,
+  EXPECT_EQ(Connect(ScriptedServer({Answer{{Http(200, "", "<html>")}}})).error().code,
             ErrorCode::kBadInput);
   EXPECT_EQ(Connect(ScriptedServer({Lost()})).error().code, ErrorCode::kUnavailable);
   ServerOptions away;
@@ -186,6 +186,43 @@ TEST_F(ServedDeviceTest, AfterARefusalNothingIsLeftOver) {
   ASSERT_TRUE(device.ok());
   EXPECT_FALSE(Judge(**device).ok());
   EXPECT_TRUE(Judge(**device).ok());
+}
+
+// Whatever a server says, its answers are read or refused.
+TEST(ServedAnswers, DamagedOnesAreRefused) {
+  const std::vector<std::string> whole = {
+      json{{"protocol", 1}, {"device", ToJson(store::TestDevice())}, {"recordings", {"r"}}}.dump(),
+      json{{"jobs",
+            {{{"key", "k"},
+              {"state", "done"},
+              {"verdict", ToJson(store::TestVerdict(kPoint, 4))},
+              {"gpu_seconds", 0.5}}}}}
+          .dump(),
+      json{{"source", "ncu"}, {"kernels", {{{"kernel", "k"}, {"metrics", {{"cycles", 1}}}}}}}
+          .dump(),
+      json{{"error", {{"message", "no\x1b[2J"}}}}.dump()};
+  EXPECT_TRUE(ServerFactsFrom(whole[0]).ok());
+  EXPECT_TRUE(JobStatesFrom(whole[1]).ok());
+  EXPECT_TRUE(ServedProfileFrom(whole[2]).ok());
+  EXPECT_EQ(ServerSaid(whole[3]), "no?[2J");
+  for (const std::string& text : whole) {
+    for (size_t at = 0; at < text.size(); at += 7) {
+      for (std::string bad : {text.substr(0, at), text}) {
+        if (bad.size() == text.size()) bad[at] = bad[at] == '"' ? '[' : '"';
+        EXPECT_FALSE(ServerFactsFrom(bad).ok() && bad.size() < text.size());
+        EXPECT_FALSE(JobStatesFrom(bad).ok() && bad.size() < text.size());
+        (void)KeysFrom(bad);
+        (void)ServedProfileFrom(bad);
+        (void)ServerSaid(bad);
+      }
+    }
+  }
+  const auto state = [](const json& job) {
+    return JobStatesFrom(json{{"jobs", {job}}}.dump()).ok();
+  };
+  EXPECT_TRUE(state({{"key", "k"}, {"state", "queued"}}));
+  EXPECT_FALSE(state({{"key", "k"}, {"state", "won"}}));
+  EXPECT_FALSE(state({{"key", "k"}, {"state", "done"}}));
 }
 
 }  // namespace
