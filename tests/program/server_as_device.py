@@ -49,7 +49,7 @@ def start(*arguments):
 def finish(process, status=0):
     out, err = process.communicate(timeout=280)
     expect(process.returncode == status, f"status {status}, not {process.returncode}: {err}{out}")
-    return out if status == 0 else err
+    return out if status == 0 else out + err
 
 
 def run(*arguments, status=0):

@@ -45,10 +45,6 @@ Result<std::filesystem::path> RecordingPath(const std::string& device) {
                "'warpsmith serve'"};
 }
 
-bool IsServer(const std::string& device) {
-  return device.starts_with("http://") || device.starts_with("https://");
-}
-
 // Options that this device would silently pass over.
 Status CheckTogether(const DeviceOptions& options) {
   const std::string& device = options.device;
@@ -57,7 +53,7 @@ Status CheckTogether(const DeviceOptions& options) {
                  "--gpu " + options.gpu + " measures here, --device " + device + " does not",
                  "leave one of them out"};
   }
-  if (IsServer(device) || options.token_file.empty()) return {};
+  if (options.names_server() || options.token_file.empty()) return {};
   return Error{ErrorCode::kConfig, "--token-file goes with a server's address",
                "write --device http://HOST:PORT, or leave it out"};
 }
@@ -79,7 +75,7 @@ Result<Machine> Machine::Open(const DeviceOptions& options) {
     machine.notice_ = "measuring on " + machine.info().name + " (" + machine.info().uuid + ")";
     return machine;
   }
-  if (IsServer(options.device)) {
+  if (options.names_server()) {
     ServerOptions server;
     server.url = options.device;
     server.token_file = options.token_file;

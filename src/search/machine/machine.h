@@ -32,6 +32,10 @@ struct DeviceOptions {
   bool plain_http = false;             // the server may be another machine without https
   bool unsandboxed = false;            // programs run with all that the user may do
   std::vector<std::string> libraries;  // that may be loaded to be compared with: bench --against
+
+  bool names_server() const {
+    return device.starts_with("http://") || device.starts_with("https://");
+  }
 };
 
 class Machine {

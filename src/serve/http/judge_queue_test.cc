@@ -184,35 +184,41 @@ TEST_F(OpenJudgeQueueTest, NobodyIsJudgedBesideASuspect) {
   if (!is_last) EXPECT_EQ(device_->at_once.at(static_cast<size_t>(at) + 1), 1U);
 }
 
-TEST_F(JudgeQueueTest, AWorkerThatCannotBeKilledIsQuarantinedWithItsGpu) {
+TEST_F(OpenJudgeQueueTest, AWorkerThatCannotBeKilledIsQuarantinedWithItsGpu) {
   std::atomic<bool> is_stuck{false};
+  std::atomic<int> opened{0};
   options_.quarantine = [&]() -> Status {
     if (!is_stuck) return {};
     return Error{ErrorCode::kUnavailable, "process 7 does not die", ""};
   };
-  const auto queue = Open();
-  const std::vector<Job> jobs = {QueueJob(1), QueueJob(2), QueueJob(3)};
-  ASSERT_TRUE(queue->Start().ok());
-  ASSERT_TRUE(queue->Submit("", {}, {jobs[0]}).ok());
-  while (queue->Counts().running == 0) std::this_thread::yield();
-  is_stuck = true;
-  device_->broken = jobs[0].key;
-  OpenGate();
-  WaitFor(*queue, {jobs[0].key});
-  EXPECT_EQ(OutcomeOf(*queue, jobs[0]), "inconclusive: the GPU is gone");
-  EXPECT_EQ(queue->Ready().error().message, "process 7 does not die");
-  const Status refused = queue->Submit("", {}, {jobs[1]});
+  const std::vector<Job> jobs = {QueueJob(1), QueueJob(2)};
+  const auto unused = Open();
+  JudgeQueue queue(
+      [&](bool anew) -> Result<search::Seams> {
+        if (device_ == nullptr || anew) {
+          std::promise<void> open;
+          open.set_value();
+          device_ = std::make_unique<GatedDevice>(open.get_future().share());
+          is_stuck = ++opened == 1;  // the first device's worker
+          if (is_stuck) device_->broken = jobs[0].key;
+        }
+        return search::Seams{*device_};
+      },
+      *jobs_, options_);
+  ASSERT_TRUE(queue.Submit("", {}, {jobs[0]}).ok());
+  ASSERT_TRUE(queue.Start().ok());
+  WaitFor(queue, {jobs[0].key});
+  EXPECT_EQ(OutcomeOf(queue, jobs[0]), "inconclusive: the GPU is gone");
+  EXPECT_EQ(queue.Ready().error().message, "process 7 does not die");
+  const Status refused = queue.Submit("", {}, {jobs[1]});
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().code, ErrorCode::kAwaiting);
-  const Device* const held = device_.get();
-  std::atomic<bool> was_profiled{false};
-  queue->Post([&] { was_profiled = true; });
+  EXPECT_EQ(opened, 1) << "the device is held, and not opened again";
   is_stuck = false;
-  ASSERT_TRUE(queue->Submit("", {}, {jobs[1]}).ok());
-  WaitFor(*queue, {jobs[1].key});
-  EXPECT_EQ(OutcomeOf(*queue, jobs[1]), "rejected: rule");
-  EXPECT_TRUE(was_profiled);
-  EXPECT_NE(device_.get(), held);  // opened anew when it was safe, not before
+  ASSERT_TRUE(queue.Submit("", {}, {jobs[1]}).ok());
+  WaitFor(queue, {jobs[1].key});
+  EXPECT_EQ(OutcomeOf(queue, jobs[1]), "rejected: rule");
+  EXPECT_EQ(opened, 2);
 }
 
 TEST_F(OpenJudgeQueueTest, WhatNeedsNoDeviceDoesNotSeeIt) {

@@ -80,11 +80,11 @@ class OwnedMachine {
 
 Status RunServer(const RunServerOptions& options,
                  const std::function<void(int port, const std::string& notice)>& listening) {
-  OwnedMachine machine = TRY(OwnedMachine::Open(options.device));
-  if (machine->served() != nullptr) {
+  if (options.device.names_server()) {
     return Error{ErrorCode::kConfig, "--device " + options.device.device + " is a server itself",
                  "name a GPU or a recording"};
   }
+  OwnedMachine machine = TRY(OwnedMachine::Open(options.device));
   const DeviceInfo device = machine->info();
   const store::RecordedDevice* const recorded = machine->recorded();
   const auto durability =
