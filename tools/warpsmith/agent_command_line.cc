@@ -23,7 +23,6 @@ void AddAgent(CLI::App* command, agent::AgentOptions& agent) {
   add("--key-variable", agent.key_variable,
       "environment variable with the key of openai: models; default: OPENAI_API_KEY, to "
       "api.openai.com only");
-  flag("--plain-http", agent.plain_http, "allow http:// to other machines, where it can be read");
   add("--prices", agent.prices, "JSON file with what models cost");
   add("--temperature", agent.temperature, "of sampling; default: the server's")
       ->check(CLI::Range(0.0, 2.0));

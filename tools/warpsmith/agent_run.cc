@@ -95,6 +95,7 @@ Result<int> Report(const OptimizeOptions& options, search::Machine& machine, con
 Result<int> RunAgent(const OptimizeOptions& given) {
   OptimizeOptions options = given;
   options.quiet = options.common.quiet;
+  options.agent.plain_http = options.device.plain_http;
   search::DeviceOptions device = options.device;
   const std::string recording = agent::RecordingIn(options.agent);
   if (!recording.empty() && device.device == "auto" && device.gpu.empty()) {

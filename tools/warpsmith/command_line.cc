@@ -27,9 +27,10 @@
 
 namespace warpsmith::cli {
 
-void AddDevice(CLI::App* command, search::DeviceOptions& device) {
+void AddOwnDevice(CLI::App* command, search::DeviceOptions& device) {
   command
-      ->add_option("--device", device.device, "auto, local, recorded, or a .wsrec file or folder")
+      ->add_option("--device", device.device,
+                   "auto, local, recorded, a .wsrec file or folder, or http://HOST:PORT")
       ->capture_default_str();
   command->add_option("--gpu", device.gpu, "GPU by UUID (or its beginning) or index");
   command->add_option("--store", device.store, "results database");
@@ -40,6 +41,14 @@ void AddDevice(CLI::App* command, search::DeviceOptions& device) {
       ->check(CheckWholeNumber);
   command->add_flag("--unsandboxed", device.unsandboxed,
                     "run programs with all that you may do; for code that you trust");
+}
+
+void AddDevice(CLI::App* command, search::DeviceOptions& device) {
+  AddOwnDevice(command, device);
+  command->add_option("--token-file", device.token_file,
+                      "a file with the token that the server of --device asks for");
+  command->add_flag("--plain-http", device.plain_http,
+                    "allow http:// to other machines, where others can read what is sent");
 }
 
 void AddPace(CLI::App* command, search::PaceOptions& pace) {

@@ -29,7 +29,7 @@ void AddServe(CLI::App& app, Chosen& chosen) {
       ->check(CLI::Range(1, 100'000))
       ->capture_default_str();
   command->add_option("--ncu", options->ncu, "Nsight Compute's program");
-  AddDevice(command, options->device);
+  AddOwnDevice(command, options->device);
   command->add_flag("-q,--quiet", options->quiet, "nothing on stderr but errors");
   command->callback([&chosen, options] { chosen.run = [options] { return RunServe(*options); }; });
 }

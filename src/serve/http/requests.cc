@@ -259,11 +259,15 @@ Result<WaitRequest> WaitRequestFrom(const Target& target) {
   return request;
 }
 
-Result<Asked> ProfileRequestFrom(std::string_view body) {
+Result<ProfileRequest> ProfileRequestFrom(std::string_view body) {
   const json document = TRY(ParseJson("request", body));
   const JsonReader object("request", document);
+  if (object.Has("job")) {
+    TRY(object.OnlyFields({"job"}));
+    return ProfileRequest{TRY(WholeJob(object.At("job"))), {}};
+  }
   TRY(object.OnlyFields({"task", "workload", "candidate"}));
-  return AskedIn(object);
+  return ProfileRequest{std::nullopt, TRY(AskedIn(object))};
 }
 
 Result<OpenRlhfRequest> OpenRlhfRequestFrom(std::string_view body) {

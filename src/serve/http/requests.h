@@ -17,7 +17,6 @@
 
 namespace warpsmith::serve {
 
-inline constexpr int kServeProtocolVersion = 1;
 inline constexpr size_t kMaxBatch = 256;
 inline constexpr size_t kMaxBodyBytes = size_t{4} << 20;
 inline constexpr double kMaxDeadlineSeconds = 600, kDeadlineSeconds = 170;
@@ -82,8 +81,12 @@ struct WaitRequest {
 };
 Result<WaitRequest> WaitRequestFrom(const Target& target);
 
-// {"task", "workload"?, "candidate"}
-Result<Asked> ProfileRequestFrom(std::string_view body);
+// {"task", "workload"?, "candidate"}, or {"job": a whole one}
+struct ProfileRequest {
+  std::optional<Job> job;
+  Asked asked;
+};
+Result<ProfileRequest> ProfileRequestFrom(std::string_view body);
 
 // OpenRLHF's {"query", "prompts", "labels"}: a label is "TASK" or "TASK#WORKLOAD".
 struct OpenRlhfRequest {

@@ -1,8 +1,10 @@
 #include "serve/http/service.h"
 
 #include <algorithm>
+#include <charconv>
 #include <exception>
 
+#include "base/compression.h"
 #include "base/json_reader.h"
 #include "base/sha256.h"
 #include "core/serialize.h"
@@ -15,6 +17,7 @@ using nlohmann::json;
 
 constexpr size_t kMostKnown = 20'000;  // judgements of each of two generations
 constexpr int kMostProfiling = 8;
+constexpr int kPackingLevel = 3;
 
 // Null: it says what cannot be measured here.
 json RewardJson(const std::optional<double>& value) { return value ? json(*value) : json(); }
@@ -38,6 +41,10 @@ HttpResponse Service::Failure(const Error& error) const {
       response = ErrorResponse(503, "draining", error.Line());
       response.retry_after_s = 5;
       return response;
+    case ErrorCode::kAwaiting:
+      response = ErrorResponse(503, "quarantined", error.Line());
+      response.retry_after_s = 30;
+      return response;
     case ErrorCode::kUnavailable:
       return ErrorResponse(501, "not-implemented", error.Line());
     case ErrorCode::kIo:
@@ -57,6 +64,7 @@ const std::vector<Service::Entry>& Service::Routes() {
                                             {"POST", "/v1/prompt", &Service::PostPrompt},
                                             {"GET", "/v1/tasks", &Service::GetTasks},
                                             {"GET", "/v1/device", &Service::GetDevice},
+                                            {"GET", "/v1/recording", &Service::GetRecording},
                                             {"GET", "/healthz", &Service::GetHealth},
                                             {"GET", "/readyz", &Service::GetReady},
                                             {"GET", "/metrics", &Service::GetMetrics},
@@ -138,6 +146,12 @@ Result<Job> Service::JobOf(const Subject& subject, const json& candidate, Level 
     return Error{ErrorCode::kBadInput, refused->detail, ""};
   }
   return table_.JobOf(subject, std::get<Candidate>(read), level);
+}
+
+Result<Job> Service::JobOf(const ProfileRequest& request) {
+  if (request.job) return table_.Own(*request.job);
+  const SubjectPointer subject = TRY(table_.Find(request.asked.task, request.asked.workload));
+  return JobOf(*subject, request.asked.candidate, Level::kScreened);
 }
 
 Result<std::vector<Job>> Service::JobsOf(const JobsRequest& request) {
@@ -434,9 +448,7 @@ void Service::PostProfile(const Target&, const HttpRequest& request, const Respo
   if (!options_.profile) {
     return respond(Failure({ErrorCode::kUnavailable, "this server profiles nothing", ""}));
   }
-  const auto subject = table_.Find(asked->task, asked->workload);
-  if (!subject.ok()) return respond(Failure(subject.error()));
-  auto job = JobOf(**subject, asked->candidate, Level::kScreened);
+  auto job = JobOf(*asked);
   if (!job.ok()) return respond(Failure(job.error()));
   const Status taken =
       TakeProfile(std::move(*job), [this, respond](const Result<Profile>& profile) {
@@ -476,10 +488,37 @@ void Service::GetTasks(const Target&, const HttpRequest&, const Respond& respond
 }
 
 void Service::GetDevice(const Target&, const HttpRequest&, const Respond& respond) {
-  respond(JsonResponse({{"protocol", kServeProtocolVersion},
+  json recordings = json::array();
+  if (options_.recorded != nullptr) {
+    for (const auto& recording : options_.recorded->Recordings()) {
+      recordings.push_back(recording->name());
+    }
+  }
+  respond(JsonResponse({{"protocol", search::kServeProtocolVersion},
                         {"device", ToJson(options_.device)},
+                        {"recordings", recordings},
                         {"origin", options_.origin},
                         {"reads_tasks", table_.takes_tasks()}}));
+}
+
+// "number" counts the names that /v1/device gives, from 0.
+void Service::GetRecording(const Target& target, const HttpRequest&, const Respond& respond) {
+  const auto asked = target.query.find("number");
+  const std::string text = asked == target.query.end() ? "" : asked->second;
+  size_t number = 0;
+  const auto read = std::from_chars(text.data(), text.data() + text.size(), number);
+  const bool is_number =
+      !text.empty() && read.ec == std::errc() && read.ptr == text.data() + text.size();
+  const size_t count = options_.recorded == nullptr ? 0 : options_.recorded->Recordings().size();
+  if (!is_number || number >= count) {
+    return respond(ErrorResponse(404, "not-found", "there is no such recording here"));
+  }
+  const std::scoped_lock lock(packed_mutex_);
+  packed_.resize(count);
+  if (packed_[number].empty()) {
+    packed_[number] = Compress(options_.recorded->Recordings()[number]->lines(), kPackingLevel);
+  }
+  respond({200, packed_[number], "application/zstd"});
 }
 
 void Service::GetHealth(const Target&, const HttpRequest&, const Respond& respond) {

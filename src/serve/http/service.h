@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "core/reward.h"
+#include "search/machine/served_device.h"
 #include "serve/http/judge_queue.h"
 #include "serve/http/requests.h"
 #include "serve/http/task_table.h"
@@ -112,6 +113,7 @@ class Service {
   void PostProfile(const Target& target, const HttpRequest& request, const Respond& respond);
   void PostPrompt(const Target& target, const HttpRequest& request, const Respond& respond);
   void GetTasks(const Target& target, const HttpRequest& request, const Respond& respond);
+  void GetRecording(const Target& target, const HttpRequest& request, const Respond& respond);
   void GetDevice(const Target& target, const HttpRequest& request, const Respond& respond);
   void GetHealth(const Target& target, const HttpRequest& request, const Respond& respond);
   void GetReady(const Target& target, const HttpRequest& request, const Respond& respond);
@@ -125,6 +127,7 @@ class Service {
 
   // kBadInput, with the reason, for what is no candidate of the task.
   Result<Job> JobOf(const Subject& subject, const nlohmann::json& candidate, Level level);
+  Result<Job> JobOf(const ProfileRequest& request);
   Result<std::vector<Job>> JobsOf(const JobsRequest& request);
   Result<HttpResponse> JobStates(const std::vector<std::string>& keys, bool* any_open);
   // Judges every sample and hands the rewards to `batch.answer`.
@@ -154,6 +157,9 @@ class Service {
   TaskTable& table_;
   JudgeQueue& queue_;
   const ServiceOptions options_;
+
+  std::mutex packed_mutex_;
+  std::vector<std::string> packed_;  // recordings, as they are sent; empty: not asked for yet
 
   std::mutex mutex_;  // guards what follows
   std::unordered_map<std::string, JudgementPointer> known_, known_before_;

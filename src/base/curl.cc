@@ -1,19 +1,18 @@
-#include "agent/models/curl.h"
+#include "base/curl.h"
 
 #include <dlfcn.h>
 
 #include <string>
 
-namespace warpsmith::models {
+namespace warpsmith {
 namespace {
 
 // OpenSSL's flavour, then GnuTLS's: the same interface.
 constexpr const char* kSonames[] = {"libcurl.so.4", "libcurl-gnutls.so.4"};
 
 Error Unavailable(const std::string& what) {
-  return {ErrorCode::kUnavailable, "opening libcurl, which speaks with model servers: " + what,
-          "install it (Debian and Ubuntu: apt-get install libcurl4), or let a person or an agent "
-          "answer through a folder"};
+  return {ErrorCode::kUnavailable, "opening libcurl, which speaks with servers: " + what,
+          "install it (Debian and Ubuntu: apt-get install libcurl4)"};
 }
 
 Result<void*> OpenLibrary() {
@@ -66,4 +65,4 @@ Result<const Curl*> OpenCurl() {
   return &opened.value();
 }
 
-}  // namespace warpsmith::models
+}  // namespace warpsmith

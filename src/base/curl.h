@@ -1,12 +1,12 @@
 // libcurl, opened at run time: the program starts where it is not installed.
-#ifndef WARPSMITH_AGENT_MODELS_CURL_H_
-#define WARPSMITH_AGENT_MODELS_CURL_H_
+#ifndef WARPSMITH_BASE_CURL_H_
+#define WARPSMITH_BASE_CURL_H_
 
 #include <curl/curl.h>
 
 #include "base/result.h"
 
-namespace warpsmith::models {
+namespace warpsmith {
 
 // The functions of libcurl.so.4 that are called, by their names without "curl_".
 struct Curl {
@@ -31,6 +31,6 @@ struct Curl {
 // 7.68 (multi_wakeup).
 Result<const Curl*> OpenCurl();
 
-}  // namespace warpsmith::models
+}  // namespace warpsmith
 
-#endif  // WARPSMITH_AGENT_MODELS_CURL_H_
+#endif  // WARPSMITH_BASE_CURL_H_

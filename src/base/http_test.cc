@@ -1,8 +1,8 @@
-#include "agent/models/retry.h"
+#include "base/http.h"
 
 #include <gtest/gtest.h>
 
-namespace warpsmith::models {
+namespace warpsmith {
 namespace {
 
 using std::chrono::milliseconds;
@@ -47,4 +47,4 @@ TEST(Retry, BacksOffUpToTheLongestWait) {
 }
 
 }  // namespace
-}  // namespace warpsmith::models
+}  // namespace warpsmith

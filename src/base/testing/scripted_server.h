@@ -1,6 +1,6 @@
 // An HTTP server for tests: gives the bytes it is told to, one answer a connection, in order.
-#ifndef WARPSMITH_AGENT_MODELS_FAKE_SCRIPTED_SERVER_H_
-#define WARPSMITH_AGENT_MODELS_FAKE_SCRIPTED_SERVER_H_
+#ifndef WARPSMITH_BASE_TESTING_SCRIPTED_SERVER_H_
+#define WARPSMITH_BASE_TESTING_SCRIPTED_SERVER_H_
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -22,7 +22,7 @@
 
 #include "base/result.h"
 
-namespace warpsmith::models::fake {
+namespace warpsmith {
 
 struct Answer {
   std::vector<std::string> pieces;     // written one after the other, then the connection is closed
@@ -59,7 +59,7 @@ class ScriptedServer {
     close(listener_);
   }
 
-  std::string url() const { return "http://127.0.0.1:" + std::to_string(port_) + "/v1"; }
+  std::string url() const { return "http://127.0.0.1:" + std::to_string(port_); }
   // Whole requests, headers first, in the order in which they were read.
   std::vector<std::string> requests() const {
     const std::lock_guard lock(mutex_);
@@ -103,10 +103,9 @@ class ScriptedServer {
     std::vector<char> chunk(16 << 10);
     while (!stop.stop_requested()) {
       const size_t end = request.find("\r\n\r\n"), length = request.find(kLength);
-      if (end != std::string::npos && length != std::string::npos &&
-          request.size() >= end + 4 + std::stoul(request.substr(length + kLength.size()))) {
-        break;
-      }
+      const size_t body =
+          length == std::string::npos ? 0 : std::stoul(request.substr(length + kLength.size()));
+      if (end != std::string::npos && request.size() >= end + 4 + body) break;
       pollfd ready{connection, POLLIN, 0};
       if (poll(&ready, 1, 5) <= 0) continue;
       const ssize_t count = read(connection, chunk.data(), chunk.size());
@@ -146,6 +145,6 @@ class ScriptedServer {
   std::jthread acceptor_;
 };
 
-}  // namespace warpsmith::models::fake
+}  // namespace warpsmith
 
-#endif  // WARPSMITH_AGENT_MODELS_FAKE_SCRIPTED_SERVER_H_
+#endif  // WARPSMITH_BASE_TESTING_SCRIPTED_SERVER_H_
