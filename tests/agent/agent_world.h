@@ -178,8 +178,8 @@ struct World {
     budget.evaluations = 16;
   }
 
-  std::unique_ptr<store::SqliteStore> Store(const std::string& name) const {
-    return store::SqliteStore::Open(folder.path() / (name + ".db"),
+  std::unique_ptr<store::DatabaseStore> Store(const std::string& name) const {
+    return store::DatabaseStore::Open(folder.path() / (name + ".db"),
                                     store::Durability::kProcessDeath)
         .value();
   }

@@ -54,7 +54,7 @@ Result<std::vector<agent::PartKernel>> PartsOf(const OptimizeOptions& options,
                                                search::Machine& machine, const Task& whole,
                                                const std::string& run) {
   if (options.agent.parts.empty()) return std::vector<agent::PartKernel>();
-  store::SqliteStore* store = TRY(machine.store());
+  store::DatabaseStore* store = TRY(machine.store());
   const auto begun = TRY(store::RunMemos(*store, run).Find(agent::kBeginKey));
   if (begun.has_value()) return TRY(agent::RunConfigFrom("run " + run, *begun)).parts;
   return agent::PartKernels(options.agent.parts, whole, *store, machine.info().architecture);

@@ -35,7 +35,7 @@ std::string RunId(const McpOptions& options, const std::string& task) {
   return task + "-mcp-" + stamp + "-" + std::to_string(getpid());
 }
 
-Status CheckResumable(const McpOptions& options, store::SqliteStore& store) {
+Status CheckResumable(const McpOptions& options, store::DatabaseStore& store) {
   if (options.resume.empty() || TRY(store.FindRun(options.resume))) return {};
   return Error{ErrorCode::kNoInput, "--resume " + options.resume + ": no such run was begun",
                "'warpsmith report' lists the runs; --run gives a new one this name"};

@@ -15,8 +15,8 @@
 #include "core/store.h"
 #include "judge/local_device.h"
 #include "search/session.h"
+#include "store/database_store.h"
 #include "store/recorded_device.h"
-#include "store/sqlite_store.h"
 
 namespace warpsmith::search {
 
@@ -25,7 +25,7 @@ namespace warpsmith::search {
 struct DeviceOptions {
   std::string device = "auto";
   std::string gpu;                     // UUID, its beginning, or an index
-  std::string store;                   // the database; empty: $XDG_DATA_HOME/warpsmith/warpsmith.db
+  std::string store;                   // a path or postgresql://…; empty: StorePath
   int wait_seconds = 0;                // for another measuring process on the GPU; not 0: by turns
   bool unsandboxed = false;            // programs run with all that the user may do
   std::vector<std::string> libraries;  // that may be loaded to be compared with: bench --against
@@ -46,7 +46,7 @@ class Machine {
   store::RecordedDevice* recorded() { return recorded_; }
   bool sandboxed() const { return sandboxed_; }  // programs are, unless --unsandboxed
   // Opened at first use.
-  Result<store::SqliteStore*> store();
+  Result<store::DatabaseStore*> store();
   // For a session; the store is opened.
   Result<Seams> seams();
   // How well the GPU here was kept busy: "measuring 83 % of the 312 s it was held"; empty in a
@@ -63,7 +63,7 @@ class Machine {
   judge::LocalDevice* local_ = nullptr;
   store::RecordedDevice* recorded_ = nullptr;
   bool sandboxed_ = true;
-  std::unique_ptr<store::SqliteStore> store_;
+  std::unique_ptr<store::DatabaseStore> store_;
 };
 
 // Opened when first needed, and given back when nothing is asked for a while: others may want to
@@ -80,13 +80,13 @@ class LazyMachine {
   std::unique_ptr<Machine> machine_;
 };
 
-// The store named by --store, else the user's.
-std::filesystem::path StorePath(const std::string& option);
+// The store named by --store (a path, or a server's address), else the user's.
+std::string StorePath(const std::string& option);
 // Makes it, and its folder, where there is none.
-Result<std::unique_ptr<store::SqliteStore>> OpenStore(const std::string& option,
-                                                      store::Durability durability);
+Result<std::unique_ptr<store::DatabaseStore>> OpenStore(const std::string& option,
+                                                        store::Durability durability);
 // Opens what is there; kNoInput when there is none.
-Result<std::unique_ptr<store::SqliteStore>> OpenExistingStore(const std::string& option);
+Result<std::unique_ptr<store::DatabaseStore>> OpenExistingStore(const std::string& option);
 
 // The folder of recordings that come with the program.
 Result<std::filesystem::path> ShippedRecordings();
