@@ -6,8 +6,8 @@
 
 #include "base/file.h"
 #include "search/loop.h"
-#include "store/recorded_device.h"
 #include "store/database_store.h"
+#include "store/recorded_device.h"
 #include "store/test_facts.h"
 #include "store/worker.h"
 

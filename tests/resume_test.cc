@@ -15,8 +15,8 @@
 #include "search/certify.h"
 #include "search/loop.h"
 #include "store/canonical_dump.h"
-#include "store/recorded_device.h"
 #include "store/database_store.h"
+#include "store/recorded_device.h"
 #include "store/test_facts.h"
 #include "store/worker.h"
 

@@ -180,7 +180,7 @@ struct World {
 
   std::unique_ptr<store::DatabaseStore> Store(const std::string& name) const {
     return store::DatabaseStore::Open(folder.path() / (name + ".db"),
-                                    store::Durability::kProcessDeath)
+                                      store::Durability::kProcessDeath)
         .value();
   }
   std::unique_ptr<knowledge::KnowledgeBase> Base(const std::string& name) const {

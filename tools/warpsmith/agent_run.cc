@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "agent/knowledge/knowledge_file.h"
 #include "agent/runs/agent_run.h"
 #include "agent/runs/part_kernels.h"
 #include "agent/runs/run_config.h"
@@ -95,6 +96,8 @@ Result<int> Report(const OptimizeOptions& options, search::Machine& machine, con
 Result<int> RunAgent(const OptimizeOptions& given) {
   OptimizeOptions options = given;
   options.quiet = options.common.quiet;
+  options.agent.knowledge =
+      knowledge::KnowledgeBeside(options.device.store, options.agent.knowledge);
   search::DeviceOptions device = options.device;
   const std::string recording = agent::RecordingIn(options.agent);
   if (!recording.empty() && device.device == "auto" && device.gpu.empty()) {

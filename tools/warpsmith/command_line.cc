@@ -32,7 +32,7 @@ void AddDevice(CLI::App* command, search::DeviceOptions& device) {
       ->add_option("--device", device.device, "auto, local, recorded, or a .wsrec file or folder")
       ->capture_default_str();
   command->add_option("--gpu", device.gpu, "GPU by UUID (or its beginning) or index");
-  command->add_option("--store", device.store, "results database");
+  command->add_option("--store", device.store, "results database: a file, or postgresql://...");
   command
       ->add_option(
           "--wait", device.wait_seconds,

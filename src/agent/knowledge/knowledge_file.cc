@@ -28,6 +28,10 @@ std::string KnowledgePath(const std::string& option) {
   return option.empty() ? (DataHome() / "knowledge.db").string() : option;
 }
 
+std::string KnowledgeBeside(const std::string& store, const std::string& option) {
+  return option.empty() && store::IsServerAddress(store) ? store : option;
+}
+
 Result<std::unique_ptr<KnowledgeBase>> OpenKnowledge(const std::string& option) {
   auto base = TRY(KnowledgeBase::Open(KnowledgePath(option), store::Durability::kPowerLoss,
                                       store::WhenMissing::kCreate));

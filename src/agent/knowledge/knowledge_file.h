@@ -13,6 +13,9 @@ namespace warpsmith::knowledge {
 // The base named by --knowledge (a path, or a server's address), else the user's.
 std::string KnowledgePath(const std::string& option);
 
+// What --knowledge names; where it names nothing and --store is a server's address, the base there.
+std::string KnowledgeBeside(const std::string& store, const std::string& option);
+
 // Made where there is none. A base that knows no state yet takes in the shipped seed.
 Result<std::unique_ptr<knowledge::KnowledgeBase>> OpenKnowledge(const std::string& option);
 
