@@ -14,7 +14,9 @@
 namespace warpsmith::store {
 namespace {
 
-constexpr int kPatienceMs = 10'000;  // for the write lock, and for a server to answer
+// The server ends a transaction whose process says nothing for so long (its machine lost power), and
+// a lock is waited for longer: one that is lost does not end the others.
+constexpr int kMostSilenceMs = 60'000, kLockPatienceMs = 90'000;
 
 // libpq's interface as far as it is used: its symbols and numbers are fixed since PostgreSQL 12.
 struct ServerLink;    // PGconn
@@ -199,13 +201,12 @@ class PostgresConnection : public Connection {
           "use a newer server"};
     }
     ++times_made_;
-    const std::string patience = std::to_string(kPatienceMs);
     return Send("SET search_path = " + options_.schema +
-                "; SET client_min_messages = error; "
-                "SET extra_float_digits = 1; SET lock_timeout = " +
-                patience +
-                "; SET idle_in_transaction_session_timeout = 60000; SET synchronous_commit = " +
-                (options_.waits_for_disk ? "on" : "off"));
+                "; SET client_min_messages = error; SET extra_float_digits = 1; "
+                "SET idle_in_transaction_session_timeout = " +
+                std::to_string(kMostSilenceMs) +
+                "; SET lock_timeout = " + std::to_string(kLockPatienceMs) +
+                (options_.waits_for_disk ? "" : "; SET synchronous_commit = off"));
   }
 
   Status Execute(const std::string& script) override {
