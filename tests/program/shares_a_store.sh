@@ -9,46 +9,44 @@ server=$("$checkout/tests/postgres_server" start $$) || status=$?
 ((status == 0)) || exit "$status" # 77: there is no server to test with
 shared="postgresql://warpsmith@/postgres?host=$server"
 
-tune=("$program" hgemm tune --device recorded --shapes 512x512x512 --budget evals=40
-  --finalists 1 --quiet)
+tune=("$program" hgemm tune --device recorded --budget evals=40 --finalists 1 --quiet)
+declare -A shape=([first]=64x64x64 [second]=128x128x128 [third]=512x512x512)
 
-# tunes_well NAME STORE SEED
-tunes_well() { "${tune[@]}" --store "$2" --run "$1" --seed "$3" >"$1.out" 2>&1; }
+# tune_it --run|--resume RUN STORE
+tune_it() { "${tune[@]}" --shapes "${shape[$2]}" --store "$3" "$1" "$2" >"$2.out" 2>&1; }
 
 killed_and_resumed() {
-  "${tune[@]}" --store "$shared" --run third --seed 3 >third.out 2>&1 &
-  local child=$! round
+  local child round how found
+  "${tune[@]}" --shapes "${shape[third]}" --store "$shared" --run third >third.out 2>&1 &
+  child=$!
   for round in 1 2 3; do
     sleep "0.$((round * 3))"
     kill -KILL "$child" 2>/dev/null || true
     wait "$child" 2>/dev/null || true
     # Killed before it began, there is nothing to go on with yet.
-    if "$program" report third --store "$shared" >/dev/null 2>&1; then
-      "${tune[@]}" --store "$shared" --resume third --seed 3 >third.out 2>&1 &
-    else
-      "${tune[@]}" --store "$shared" --run third --seed 3 >third.out 2>&1 &
-    fi
+    how=--resume
+    found=$("$program" report third --store "$shared" 2>&1) || true
+    [[ $found != *"no run named"* && $found != *"there is no store"* ]] || how=--run
+    "${tune[@]}" --shapes "${shape[third]}" --store "$shared" "$how" third >third.out 2>&1 &
     child=$!
   done
   wait "$child"
 }
 
-tunes_well first "$shared" 1 &
+tune_it --run first "$shared" &
 first=$!
-tunes_well second "$shared" 2 &
+tune_it --run second "$shared" &
 second=$!
 killed_and_resumed || expected "the third tuning to end well, not: $(cat third.out)"
 wait "$first" || expected "the first tuning to end well, not: $(cat first.out)"
 wait "$second" || expected "the second tuning to end well, not: $(cat second.out)"
 
-seed=0
 for run in first second third; do
-  seed=$((seed + 1))
-  tunes_well "$run" "$run.db" "$seed" || expected "$run to end well on a file"
+  tune_it --run "$run" "$run.db" || expected "$run to end well on a file"
   for where_kind in server file; do
     where=$shared
     [[ $where_kind == server ]] || where=$run.db
-    expect_status 0 "$program" export "$run/512x512x512" --store "$where" -o "best.$where_kind" --force
+    expect_status 0 "$program" export "$run/${shape[$run]}" --store "$where" -o "best.$where_kind" --force
     expect_status 0 "$program" report "$run" --store "$where" --json
     PYTHONPATH=$checkout/tests/reliability python3 -c \
       'import program, sys; print(program.without_times(sys.argv[1]))' "$output" >"report.$where_kind"
