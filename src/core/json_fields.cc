@@ -28,7 +28,7 @@ constexpr std::array<Named<Generator>, 6> kGenerators = {{{Generator::kNormal, "
                                                           {Generator::kOffsets, "offsets"},
                                                           {Generator::kReference, "reference"}}};
 constexpr std::array<Named<Form>, 2> kForms = {
-    {{Form::kKernel, "kernel"}, {Form::kProgram, "program"}}};
+    {{Form::kKernel, Name(Form::kKernel)}, {Form::kProgram, Name(Form::kProgram)}}};
 constexpr std::array<Named<Swizzle>, 4> kSwizzles = {{{Swizzle::kNone, "none"},
                                                       {Swizzle::k32B, "32B"},
                                                       {Swizzle::k64B, "64B"},
@@ -155,6 +155,11 @@ Status Read(const JsonReader& json, bool& value) {
 
 Status Read(const JsonReader& json, uint8_t& value) {
   value = static_cast<uint8_t>(TRY(json.IntIn(0, std::numeric_limits<uint8_t>::max())));
+  return {};
+}
+
+Status Read(const JsonReader& json, uint16_t& value) {
+  value = static_cast<uint16_t>(TRY(json.IntIn(0, std::numeric_limits<uint16_t>::max())));
   return {};
 }
 

@@ -198,8 +198,16 @@ void AddRecord(CLI::App& app, Chosen& chosen) {
   auto options = std::make_shared<hgemm::RecordOptions>();
   command->add_option("output", options->output, "the .wsrec file to write or go on with")
       ->required();
-  command->add_option("--shapes,--grid", options->shapes, "MxNxK,... or demo, paper")
-      ->capture_default_str();
+  CLI::Option* shapes =
+      command->add_option("--shapes,--grid", options->shapes, "MxNxK,... or demo, paper");
+  shapes->capture_default_str();
+  CLI::Option* task =
+      command->add_option("--task", options->task, "instead of shapes: a task's folder");
+  task->excludes(shapes);
+  command
+      ->add_option("--candidate", options->candidates,
+                   "of the task, each with all points of its tunables")
+      ->needs(task);
   AddProduct(command, options->product);
   command->add_option("--limit", options->limit, "points a shape, neighbour-closed; 0: all")
       ->check(CheckWholeNumber);
