@@ -28,7 +28,7 @@ Status ServedJobs::Accept(const std::string& run, std::span<const Job> jobs) {
         "INSERT INTO served_job (key, device, client_run, candidate, task, workload, protocol, "
         "state, attempt, worker) VALUES (?, ?, ?, ?, ?, ?, ?, 'queued', 0, ?) "
         "ON CONFLICT (key, device) DO UPDATE SET state = 'queued', attempt = 0, verdict = NULL, "
-        "worker = excluded.worker WHERE state = 'done' AND "
+        "worker = excluded.worker WHERE served_job.state = 'done' AND "
         "(SELECT conclusive FROM verdict WHERE verdict.id = served_job.verdict) = 0");
     insert.Bind(job.key).Bind(device_.uuid).Bind(run).Bind(candidate).Bind(subject.task);
     TRY(insert.Bind(subject.workload).Bind(subject.protocol).Bind(worker_).Run());
@@ -56,9 +56,10 @@ Result<std::vector<ServedJob>> ServedJobs::TakeUnfinished() {
   for (const ServedRow& row : rows) {
     if (row.worker != worker_ && !KnownDead(row.worker)) continue;
     Statement take = connection.Prepare(
-        "UPDATE served_job SET state = 'queued', worker = ? WHERE id = ? AND worker = ?");
-    TRY(take.Bind(worker_).Bind(row.id).Bind(row.worker).Run());
-    if (connection.Changes() != 1) continue;  // another server was faster
+        "UPDATE served_job SET state = 'queued', worker = ? WHERE id = ? AND worker = ? "
+        "RETURNING id");
+    take.Bind(worker_).Bind(row.id).Bind(row.worker);
+    if (TRY(take.RunForId()) != row.id) continue;  // another server was faster
     Job job{row.key,
             TRY(ReadTask(connection, row.task)),
             TRY(ReadWorkload(connection, row.workload)),

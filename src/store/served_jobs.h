@@ -12,7 +12,7 @@
 
 #include "base/result.h"
 #include "core/device.h"
-#include "store/sqlite_store.h"
+#include "store/database_store.h"
 
 namespace warpsmith::store {
 
@@ -47,7 +47,7 @@ struct Difficulty {
 class ServedJobs {
  public:
   // `worker`: ThisWorker(). `store` outlives it. Answers are of this device alone.
-  ServedJobs(SqliteStore& store, DeviceInfo device, std::string worker)
+  ServedJobs(DatabaseStore& store, DeviceInfo device, std::string worker)
       : store_(store), device_(std::move(device)), worker_(std::move(worker)) {}
 
   // All of them or none, in one transaction. What is there already stays as it is, but what was
@@ -85,7 +85,7 @@ class ServedJobs {
   Result<Difficulty> DifficultyOf(const std::string& task, const std::string& workload);
 
  private:
-  SqliteStore& store_;
+  DatabaseStore& store_;
   const DeviceInfo device_;
   const std::string worker_;
 };

@@ -2,18 +2,18 @@
 
 #include <gtest/gtest.h>
 
-#include "base/file.h"
 #include "core/serialize.h"
+#include "store/test_database.h"
 #include "store/test_facts.h"
 #include "store/worker.h"
 
 namespace warpsmith::store {
 namespace {
 
-class ServedJobsTest : public testing::Test {
+class ServedJobsTest : public OnEveryDatabase {
  protected:
-  std::unique_ptr<SqliteStore> Open() const {
-    return SqliteStore::Open(folder_.path() / "s.db", Durability::kProcessDeath).value();
+  std::unique_ptr<DatabaseStore> Open() const {
+    return DatabaseStore::Open(Where(), Durability::kProcessDeath).value();
   }
   static Job JobAt(int64_t x) {
     const Candidate candidate = TestCandidate({"test", {{"x", x}, {"y", 0}}});
@@ -36,11 +36,11 @@ class ServedJobsTest : public testing::Test {
     return std::get<Rejected>(found.completed->verdict.outcome).rule;
   }
 
-  const TemporaryDirectory folder_ = TemporaryDirectory::Create("served").value();
   const std::string dead_ = ThisWorker().substr(0, ThisWorker().find(':')) + ":999999999:1";
 };
+INSTANTIATE_TEST_SUITE_P(On, ServedJobsTest, testing::Bool(), DatabaseName);
 
-TEST_F(ServedJobsTest, WhatWasAcceptedOutlivesTheServerAndIsTakenUpInOrder) {
+TEST_P(ServedJobsTest, WhatWasAcceptedOutlivesTheServerAndIsTakenUpInOrder) {
   const std::vector<Job> asked = {JobAt(3), JobAt(1), JobAt(2)};
   {
     const auto store = Open();
@@ -62,7 +62,7 @@ TEST_F(ServedJobsTest, WhatWasAcceptedOutlivesTheServerAndIsTakenUpInOrder) {
   }
 }
 
-TEST_F(ServedJobsTest, ALivingServersJobsAreLeftAlone) {
+TEST_P(ServedJobsTest, ALivingServersJobsAreLeftAlone) {
   const auto store = Open();
   ServedJobs theirs(*store, TestDevice(), "another-host:1:1");
   ASSERT_TRUE(theirs.Accept("", std::vector{JobAt(1)}).ok());
@@ -71,7 +71,7 @@ TEST_F(ServedJobsTest, ALivingServersJobsAreLeftAlone) {
   EXPECT_FALSE(ours.Begin(JobAt(1).key).ok());
 }
 
-TEST_F(ServedJobsTest, TheFirstCommitWinsAndALateResultIsNeverTheAnswer) {
+TEST_P(ServedJobsTest, TheFirstCommitWinsAndALateResultIsNeverTheAnswer) {
   const auto store = Open();
   const Job job = JobAt(1);
   ServedJobs first(*store, TestDevice(), dead_);
@@ -92,7 +92,7 @@ TEST_F(ServedJobsTest, TheFirstCommitWinsAndALateResultIsNeverTheAnswer) {
   EXPECT_EQ(late.Int(0), 3);
 }
 
-TEST_F(ServedJobsTest, AServerThatEndsInPeaceDoesNotCountAsDead) {
+TEST_P(ServedJobsTest, AServerThatEndsInPeaceDoesNotCountAsDead) {
   const auto store = Open();
   ServedJobs jobs(*store, TestDevice(), ThisWorker());
   const Job job = JobAt(1);
@@ -103,7 +103,7 @@ TEST_F(ServedJobsTest, AServerThatEndsInPeaceDoesNotCountAsDead) {
   EXPECT_EQ(jobs.TakeUnfinished()->front().attempts, 0);
 }
 
-TEST_F(ServedJobsTest, WhatSaysNothingIsJudgedAnewAndWhatSaysSomethingIsNot) {
+TEST_P(ServedJobsTest, WhatSaysNothingIsJudgedAnewAndWhatSaysSomethingIsNot) {
   const auto store = Open();
   ServedJobs jobs(*store, TestDevice(), ThisWorker());
   const Job job = JobAt(1);

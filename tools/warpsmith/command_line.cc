@@ -33,7 +33,7 @@ void AddOwnDevice(CLI::App* command, search::DeviceOptions& device) {
                    "auto, local, recorded, a .wsrec file or folder, or http://HOST:PORT")
       ->capture_default_str();
   command->add_option("--gpu", device.gpu, "GPU by UUID (or its beginning) or index");
-  command->add_option("--store", device.store, "results database");
+  command->add_option("--store", device.store, "results database: a file, or postgresql://...");
   command
       ->add_option(
           "--wait", device.wait_seconds,

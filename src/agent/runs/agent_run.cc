@@ -277,7 +277,7 @@ class AgentRun {
   const search::LoopRequest request_;
   const Protocol certifying_;
   report::ProgressLine* const line_;
-  store::SqliteStore* store_ = nullptr;
+  store::DatabaseStore* store_ = nullptr;
   std::optional<store::RunMemos> memos_;
   std::unique_ptr<knowledge::KnowledgeBase> base_;
   knowledge::KnowledgeBase* users_base_ = nullptr;

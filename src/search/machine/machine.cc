@@ -102,7 +102,7 @@ Result<Machine> Machine::Open(const DeviceOptions& options) {
   return machine;
 }
 
-Result<store::SqliteStore*> Machine::store() {
+Result<store::DatabaseStore*> Machine::store() {
   if (store_ == nullptr) {
     store_ = TRY(OpenStore(store_path_, recorded_ == nullptr ? store::Durability::kPowerLoss
                                                              : store::Durability::kProcessDeath));
@@ -134,20 +134,18 @@ Result<Machine*> LazyMachine::Get() {
   return machine_.get();
 }
 
-std::filesystem::path StorePath(const std::string& option) {
-  return option.empty() ? DataHome() / "warpsmith.db" : std::filesystem::path(option);
+std::string StorePath(const std::string& option) {
+  return option.empty() ? (DataHome() / "warpsmith.db").string() : option;
 }
 
-Result<std::unique_ptr<store::SqliteStore>> OpenStore(const std::string& option,
-                                                      store::Durability durability) {
-  const std::filesystem::path path = StorePath(option);
-  if (path.has_parent_path()) TRY(CreateDirectories(path.parent_path()));
-  return store::SqliteStore::Open(path, durability);
+Result<std::unique_ptr<store::DatabaseStore>> OpenStore(const std::string& option,
+                                                        store::Durability durability) {
+  return store::DatabaseStore::Open(StorePath(option), durability);
 }
 
-Result<std::unique_ptr<store::SqliteStore>> OpenExistingStore(const std::string& option) {
-  return store::SqliteStore::Open(StorePath(option), store::Durability::kProcessDeath,
-                                  store::WhenMissing::kRefuse);
+Result<std::unique_ptr<store::DatabaseStore>> OpenExistingStore(const std::string& option) {
+  return store::DatabaseStore::Open(StorePath(option), store::Durability::kProcessDeath,
+                                    store::WhenMissing::kRefuse);
 }
 
 Result<std::filesystem::path> ShippedRecordings() { return FindShippedFile("data/recordings"); }

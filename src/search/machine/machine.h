@@ -16,8 +16,8 @@
 #include "judge/local_device.h"
 #include "search/machine/served_device.h"
 #include "search/session.h"
+#include "store/database_store.h"
 #include "store/recorded_device.h"
-#include "store/sqlite_store.h"
 
 namespace warpsmith::search {
 
@@ -26,7 +26,7 @@ namespace warpsmith::search {
 struct DeviceOptions {
   std::string device = "auto";
   std::string gpu;                     // UUID, its beginning, or an index
-  std::string store;                   // the database; empty: $XDG_DATA_HOME/warpsmith/warpsmith.db
+  std::string store;                   // a path or postgresql://…; empty: StorePath
   int wait_seconds = 0;                // for another measuring process on the GPU; not 0: by turns
   std::string token_file;              // holds the server's token; empty: none is sent
   bool plain_http = false;             // the server may be another machine without https
@@ -56,7 +56,7 @@ class Machine {
   Status NeedsLocal(const std::string& what) const;
   bool sandboxed() const { return sandboxed_; }  // programs are, unless --unsandboxed
   // Opened at first use.
-  Result<store::SqliteStore*> store();
+  Result<store::DatabaseStore*> store();
   // For a session; the store is opened.
   Result<Seams> seams();
   // How well the GPU here was kept busy: "measuring 83 % of the 312 s it was held"; empty where
@@ -74,7 +74,7 @@ class Machine {
   store::RecordedDevice* recorded_ = nullptr;
   ServedDevice* served_ = nullptr;
   bool sandboxed_ = true;
-  std::unique_ptr<store::SqliteStore> store_;
+  std::unique_ptr<store::DatabaseStore> store_;
 };
 
 // Opened when first needed, and given back when nothing is asked for a while: others may want to
@@ -91,13 +91,13 @@ class LazyMachine {
   std::unique_ptr<Machine> machine_;
 };
 
-// The store named by --store, else the user's.
-std::filesystem::path StorePath(const std::string& option);
+// The store named by --store (a path, or a server's address), else the user's.
+std::string StorePath(const std::string& option);
 // Makes it, and its folder, where there is none.
-Result<std::unique_ptr<store::SqliteStore>> OpenStore(const std::string& option,
-                                                      store::Durability durability);
+Result<std::unique_ptr<store::DatabaseStore>> OpenStore(const std::string& option,
+                                                        store::Durability durability);
 // Opens what is there; kNoInput when there is none.
-Result<std::unique_ptr<store::SqliteStore>> OpenExistingStore(const std::string& option);
+Result<std::unique_ptr<store::DatabaseStore>> OpenExistingStore(const std::string& option);
 
 // The folder of recordings that come with the program.
 Result<std::filesystem::path> ShippedRecordings();

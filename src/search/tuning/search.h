@@ -88,7 +88,7 @@ Result<SearchEnd> Finish(const SearchJob& job, const SearchContext& context,
                          const std::vector<Step>& finalists);
 
 // Steps whose candidates were overruled in this run (run_memos.h) get a verdict that says so.
-Status Overrule(store::SqliteStore& store, const std::string& run, Trajectory& steps);
+Status Overrule(store::DatabaseStore& store, const std::string& run, Trajectory& steps);
 
 report::Progress ToReport(const Progress& progress, const std::string& label);
 

@@ -69,8 +69,8 @@ class JudgeQueueTest : public testing::Test {
     options_.stop = [this] { return stops_.load(); };
   }
   std::unique_ptr<JudgeQueue> Open() {
-    store_ =
-        store::SqliteStore::Open(folder_.path() / "s.db", store::Durability::kProcessDeath).value();
+    store_ = store::DatabaseStore::Open(folder_.path() / "s.db", store::Durability::kProcessDeath)
+                 .value();
     jobs_ = std::make_unique<store::ServedJobs>(*store_, store::TestDevice(), store::ThisWorker());
     auto queue = std::make_unique<JudgeQueue>(
         [this](bool anew) -> Result<search::Seams> {
@@ -89,7 +89,8 @@ class JudgeQueueTest : public testing::Test {
   // As if a server had been killed while it worked on these.
   void KilledAtWorkOn(std::span<const Job> jobs, int times) {
     const auto store =
-        store::SqliteStore::Open(folder_.path() / "s.db", store::Durability::kProcessDeath).value();
+        store::DatabaseStore::Open(folder_.path() / "s.db", store::Durability::kProcessDeath)
+            .value();
     const std::string dead =
         store::ThisWorker().substr(0, store::ThisWorker().find(':')) + ":999999999:1";
     store::ServedJobs before(*store, store::TestDevice(), dead);
@@ -118,7 +119,7 @@ class JudgeQueueTest : public testing::Test {
   JudgeQueueOptions options_;
   std::promise<void> gate_;
   std::unique_ptr<GatedDevice> device_;
-  std::unique_ptr<store::SqliteStore> store_;
+  std::unique_ptr<store::DatabaseStore> store_;
   std::unique_ptr<store::ServedJobs> jobs_;
 };
 

@@ -1,25 +1,33 @@
-#include "store/database_file.h"
+#include "store/database.h"
 
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <thread>
 #include <vector>
 
 #include "base/file.h"
+#include "store/postgres_connection.h"
+#include "store/sqlite_connection.h"
 
 namespace warpsmith::store {
 namespace {
 
 constexpr int kBusyTimeoutMs = 10'000;
 
-// Scripts in order: entry i brings version i to version i + 1.
-std::vector<EmbeddedFile> InOrder(const Schema& schema) {
-  std::vector<EmbeddedFile> scripts(schema.scripts.begin(), schema.scripts.end());
+std::vector<EmbeddedFile> InOrder(std::span<const EmbeddedFile> unordered) {
+  std::vector<EmbeddedFile> scripts(unordered.begin(), unordered.end());
   std::sort(scripts.begin(), scripts.end(),
             [](const EmbeddedFile& a, const EmbeddedFile& b) { return a.path < b.path; });
   return scripts;
+}
+
+// "schema/004_row_digests.sql" brings to version 4.
+int64_t VersionOfScript(const EmbeddedFile& script) {
+  const size_t slash = script.path.rfind('/');
+  return std::atoi(std::string(script.path.substr(slash + 1)).c_str());
 }
 
 Result<int64_t> ReadNumber(Connection& connection, const char* sql) {
@@ -28,20 +36,45 @@ Result<int64_t> ReadNumber(Connection& connection, const char* sql) {
   return statement.Int(0);
 }
 
-Status CheckIsOurs(Connection& connection, const Schema& schema, int64_t version) {
+Result<int64_t> VersionOfFile(Connection& connection, const Schema& schema) {
+  const int64_t version = TRY(ReadNumber(connection, "PRAGMA user_version"));
   const int64_t application = TRY(ReadNumber(connection, "PRAGMA application_id"));
-  if (application == schema.application_id) return {};
+  if (application == schema.application_id) return version;
   const int64_t tables = TRY(ReadNumber(connection, "SELECT count(*) FROM sqlite_schema"));
-  if (version == 0 && application == 0 && tables == 0) return {};
-  return Error{ErrorCode::kBadInput,
-               connection.path().string() + " is an SQLite database, but not a warpsmith " +
-                   std::string(schema.what),
-               "name another file"};
+  if (version == 0 && application == 0 && tables == 0) return 0;
+  return Error{
+      ErrorCode::kBadInput,
+      connection.name() + " is an SQLite database, but not a warpsmith " + std::string(schema.what),
+      "name another file"};
+}
+
+// 0: nothing of ours is there yet.
+Result<int64_t> VersionOf(Connection& connection, const Schema& schema) {
+  if (connection.is_file()) return VersionOfFile(connection, schema);
+  const int64_t is_there =
+      TRY(ReadNumber(connection, "SELECT to_regclass('schema_version') IS NOT NULL"));
+  return is_there == 0 ? int64_t{0} : ReadNumber(connection, "SELECT version FROM schema_version");
+}
+
+Status SetVersion(Connection& connection, const Schema& schema, int64_t version) {
+  const std::string number = std::to_string(version);
+  if (!connection.is_file()) {
+    return connection.Execute("UPDATE schema_version SET version = " + number);
+  }
+  return connection.Execute("PRAGMA user_version = " + number +
+                            "; PRAGMA application_id = " + std::to_string(schema.application_id));
+}
+
+// Who runs the server may have made the namespace for users that may not.
+Status MakeNamespace(Connection& connection, const Schema& schema) {
+  const std::string sql = "SELECT to_regnamespace('" + schema.Namespace() + "') IS NOT NULL";
+  if (TRY(ReadNumber(connection, sql.c_str())) == 1) return {};
+  return connection.Execute("CREATE SCHEMA " + schema.Namespace());
 }
 
 Error TooNew(const Connection& connection, const Schema& schema, int64_t found) {
   return {ErrorCode::kVersion,
-          std::string(schema.what) + " " + connection.path().string() + " has schema version " +
+          std::string(schema.what) + " " + connection.name() + " has schema version " +
               std::to_string(found) + ", this program reads up to " +
               std::to_string(schema.Latest()),
           "use the newer warpsmith that wrote it, or another " + std::string(schema.what)};
@@ -68,7 +101,7 @@ Status Configure(Connection& connection, Durability durability) {
 
 Result<std::unique_ptr<Connection>> OpenAsIs(const std::filesystem::path& path,
                                              const Schema& schema, Durability durability) {
-  std::unique_ptr<Connection> connection = TRY(Connection::Open(path, kBusyTimeoutMs));
+  std::unique_ptr<Connection> connection = TRY(OpenSqlite(path, kBusyTimeoutMs));
   TRY(CheckSchema(*connection, schema));
   TRY(Configure(*connection, durability));
   TRY(Migrate(*connection, schema, schema.Latest()));
@@ -78,7 +111,7 @@ Result<std::unique_ptr<Connection>> OpenAsIs(const std::filesystem::path& path,
 // Without a write-ahead log, because a log goes by the name of its file: when this has succeeded,
 // nothing of the schema is in another file.
 Status MakeWhole(const std::filesystem::path& path, const Schema& schema) {
-  const std::unique_ptr<Connection> connection = TRY(Connection::Open(path, kBusyTimeoutMs));
+  const std::unique_ptr<Connection> connection = TRY(OpenSqlite(path, kBusyTimeoutMs));
   return Migrate(*connection, schema, schema.Latest());
 }
 
@@ -117,46 +150,68 @@ Status CheckIsNotCut(const std::filesystem::path& path, const Schema& schema) {
                "restore it from a copy; to begin a new " + what + ", remove it"};
 }
 
+Error NotThere(const Schema& schema, const std::string& where) {
+  return {ErrorCode::kNoInput, "there is no " + std::string(schema.what) + " at " + where,
+          std::string(schema.when_missing)};
+}
+
+Result<std::unique_ptr<Connection>> OpenOnServer(const std::string& address, const Schema& schema,
+                                                 Durability durability, WhenMissing when_missing) {
+  auto connection = TRY(OpenPostgres(
+      address, {schema.Namespace(), schema.application_id, durability == Durability::kPowerLoss}));
+  if (when_missing == WhenMissing::kRefuse && TRY(VersionOf(*connection, schema)) == 0) {
+    return NotThere(schema, connection->name());
+  }
+  TRY(Migrate(*connection, schema, schema.Latest()));
+  return connection;
+}
+
 }  // namespace
 
+std::string Schema::Namespace() const {
+  std::string name = "warpsmith_" + std::string(what);
+  std::replace(name.begin(), name.end(), ' ', '_');
+  return name;
+}
+
 Status CheckSchema(Connection& connection, const Schema& schema) {
-  const int64_t found = TRY(ReadNumber(connection, "PRAGMA user_version"));
-  TRY(CheckIsOurs(connection, schema, found));
+  const int64_t found = TRY(VersionOf(connection, schema));
   if (found > schema.Latest()) return TooNew(connection, schema, found);
   return {};
 }
 
 Status Migrate(Connection& connection, const Schema& schema, int version) {
   TRY(CheckSchema(connection, schema));
-  int64_t found = TRY(ReadNumber(connection, "PRAGMA user_version"));
-  if (found >= version) return {};
+  if (TRY(VersionOf(connection, schema)) >= version) return {};
   Transaction transaction = TRY(Transaction::Begin(connection));
   // Another process may have migrated while we waited for the lock.
-  found = TRY(ReadNumber(connection, "PRAGMA user_version"));
-  const std::vector<EmbeddedFile> scripts = InOrder(schema);
-  for (; found < version; ++found) {
-    TRY(connection.Execute(std::string(scripts[static_cast<size_t>(found)].contents)));
+  const int64_t found = TRY(VersionOf(connection, schema));
+  if (!connection.is_file() && found == 0) TRY(MakeNamespace(connection, schema));
+  for (const EmbeddedFile& script :
+       InOrder(connection.is_file() ? schema.scripts : schema.server_scripts)) {
+    const int64_t to = VersionOfScript(script);
+    if (to > found && to <= version) TRY(connection.Execute(std::string(script.contents)));
   }
-  TRY(connection.Execute("PRAGMA user_version = " + std::to_string(found)));
-  TRY(connection.Execute("PRAGMA application_id = " + std::to_string(schema.application_id)));
+  if (found < version) TRY(SetVersion(connection, schema, version));
   return transaction.Commit();
 }
 
-Result<std::unique_ptr<Connection>> OpenDatabaseFile(const std::filesystem::path& path,
-                                                     const Schema& schema, Durability durability,
-                                                     WhenMissing when_missing) {
+Result<std::unique_ptr<Connection>> OpenDatabase(const std::string& where, const Schema& schema,
+                                                 Durability durability, WhenMissing when_missing) {
+  if (IsServerAddress(where)) return OpenOnServer(where, schema, durability, when_missing);
+  const std::filesystem::path path(where);
   std::error_code ignored;
   const bool exists = std::filesystem::exists(path, ignored);
-  if (when_missing == WhenMissing::kRefuse && !exists) {
-    return Error{ErrorCode::kNoInput,
-                 "there is no " + std::string(schema.what) + " at " + path.string(),
-                 std::string(schema.when_missing)};
-  }
+  if (when_missing == WhenMissing::kRefuse && !exists) return NotThere(schema, where);
   if (path.has_parent_path()) TRY(CreateDirectories(path.parent_path()));
   if (path == ":memory:") return OpenAsIs(path, schema, durability);
   if (!exists) TRY(MakeFile(path, schema));
   TRY(CheckIsNotCut(path, schema));
   return OpenAsIs(path, schema, durability);
+}
+
+std::string ShownDatabase(const std::string& where) {
+  return IsServerAddress(where) ? WithoutPassword(where) : where;
 }
 
 }  // namespace warpsmith::store

@@ -1,4 +1,4 @@
-#include "store/sqlite_store.h"
+#include "store/database_store.h"
 
 #include <charconv>
 #include <chrono>
@@ -23,8 +23,7 @@ int64_t UnixSeconds() {
 }
 
 Error NoSuchRun(const Connection& connection, const std::string& run_id) {
-  return {ErrorCode::kBadInput,
-          "store " + connection.path().string() + " holds no run \"" + run_id + "\"",
+  return {ErrorCode::kBadInput, "store " + connection.name() + " holds no run \"" + run_id + "\"",
           "warpsmith report lists its runs"};
 }
 
@@ -53,10 +52,9 @@ Result<JobLease> AddJob(Connection& connection, const std::string& run_id, int64
                         const std::string& key, const std::string& worker) {
   Statement insert = connection.Prepare(
       "INSERT INTO job (run, step_index, key, state, attempt, worker, lease_until) "
-      "VALUES (?, ?, ?, 'leased', 1, ?, ?)");
+      "VALUES (?, ?, ?, 'leased', 1, ?, ?) RETURNING id");
   insert.Bind(run_id).Bind(index).Bind(key).Bind(worker).Bind(UnixSeconds() + kLeaseSeconds);
-  TRY(insert.Run());
-  return JobLease{connection.LastInsertId(), 1};
+  return JobLease{TRY(insert.RunForId()), 1};
 }
 
 Result<JobLease> TakeJobOver(Connection& connection, const JobRow& job, const std::string& key,
@@ -135,7 +133,7 @@ struct StepRow {
 Result<StepRow> ReadStepRow(const Connection& connection, const Statement& row,
                             const std::string& name) {
   if (row.Int(11) != 1) return Damaged(connection, name, kChanged);
-  const std::string place = connection.path().string() + ": " + name;
+  const std::string place = connection.name() + ": " + name;
   StepRow result;
   Step& step = result.step;
   step.index = row.Int(0);
@@ -172,21 +170,20 @@ Result<RunRecord> ReadRun(Connection& connection, const Statement& row) {
 
 }  // namespace
 
-Result<std::unique_ptr<SqliteStore>> SqliteStore::Open(const std::filesystem::path& path,
-                                                       Durability durability,
-                                                       WhenMissing when_missing) {
+Result<std::unique_ptr<DatabaseStore>> DatabaseStore::Open(const std::string& where,
+                                                           Durability durability,
+                                                           WhenMissing when_missing) {
   std::unique_ptr<Connection> connection =
-      TRY(OpenDatabaseFile(path, StoreSchema(), durability, when_missing));
-  return std::unique_ptr<SqliteStore>(new SqliteStore(std::move(connection)));
+      TRY(OpenDatabase(where, StoreSchema(), durability, when_missing));
+  return std::unique_ptr<DatabaseStore>(new DatabaseStore(std::move(connection)));
 }
 
-Status SqliteStore::BeginRun(const RunRecord& run) {
+Status DatabaseStore::BeginRun(const RunRecord& run) {
   Transaction transaction = TRY(Transaction::Begin(*connection_));
   if (TRY(connection_->Prepare("SELECT 1 FROM run WHERE id = ?").Bind(run.id).Next())) {
-    return Error{
-        ErrorCode::kConfig,
-        "store " + connection_->path().string() + " already holds a run \"" + run.id + "\"",
-        "resume it, or give the new run another id"};
+    return Error{ErrorCode::kConfig,
+                 "store " + connection_->name() + " already holds a run \"" + run.id + "\"",
+                 "resume it, or give the new run another id"};
   }
   const Subject subject =
       TRY(AddSubject(*connection_, run.task, run.workload, run.protocol, run.device));
@@ -200,14 +197,14 @@ Status SqliteStore::BeginRun(const RunRecord& run) {
   return transaction.Commit();
 }
 
-Result<std::optional<RunRecord>> SqliteStore::FindRun(const std::string& run_id) {
+Result<std::optional<RunRecord>> DatabaseStore::FindRun(const std::string& run_id) {
   static const std::string sql = std::string(kRunColumns) + "WHERE id = ?";
   Statement find = connection_->Prepare(sql.c_str());
   if (!TRY(find.Bind(run_id).Next())) return std::optional<RunRecord>();
   return std::optional(TRY(ReadRun(*connection_, find)));
 }
 
-Result<std::vector<RunRecord>> SqliteStore::Runs() {
+Result<std::vector<RunRecord>> DatabaseStore::Runs() {
   static const std::string sql = std::string(kRunColumns) + "ORDER BY begun_order";
   TRY(CheckTable(*connection_, "run"));
   Statement list = connection_->Prepare(sql.c_str());
@@ -216,8 +213,8 @@ Result<std::vector<RunRecord>> SqliteStore::Runs() {
   return runs;
 }
 
-Result<JobLease> SqliteStore::LeaseJob(const std::string& run_id, int64_t index,
-                                       const std::string& key, const std::string& worker) {
+Result<JobLease> DatabaseStore::LeaseJob(const std::string& run_id, int64_t index,
+                                         const std::string& key, const std::string& worker) {
   Transaction transaction = TRY(Transaction::Begin(*connection_));
   TRY(SubjectOf(run_id));
   const auto job = TRY(FindJob(*connection_, run_id, index));
@@ -232,8 +229,8 @@ Result<JobLease> SqliteStore::LeaseJob(const std::string& run_id, int64_t index,
   return lease;
 }
 
-Status SqliteStore::FinishStep(const std::string& run_id, const JobLease& lease,
-                               const std::string& key, const Step& step) {
+Status DatabaseStore::FinishStep(const std::string& run_id, const JobLease& lease,
+                                 const std::string& key, const Step& step) {
   Transaction transaction = TRY(Transaction::Begin(*connection_));
   TRY(CheckFence(*connection_, lease, run_id, key, step.index));
   const Subject subject = TRY(SubjectOf(run_id));
@@ -245,10 +242,10 @@ Status SqliteStore::FinishStep(const std::string& run_id, const JobLease& lease,
   return transaction.Commit();
 }
 
-Result<std::vector<Step>> SqliteStore::Steps(const std::string& run_id) {
+Result<std::vector<Step>> DatabaseStore::Steps(const std::string& run_id) {
   TRY(SubjectOf(run_id));
-  // A row that a damaged page no longer shows would be missed by nothing but this count. The
-  // statement stays open, so that the steps are read of the same state of the store.
+  const Transaction reading = TRY(Transaction::BeginReading(*connection_));
+  // A row that a damaged page no longer shows would be missed by nothing but this count.
   Statement done =
       connection_->Prepare("SELECT count(*) FROM job WHERE run = ? AND state = 'done'");
   TRY(done.Bind(run_id).Next());
@@ -274,8 +271,8 @@ Result<std::vector<Step>> SqliteStore::Steps(const std::string& run_id) {
   return steps;
 }
 
-Result<std::optional<Completed>> SqliteStore::FindVerdict(const std::string& key,
-                                                          const std::string& device_uuid) {
+Result<std::optional<Completed>> DatabaseStore::FindVerdict(const std::string& key,
+                                                            const std::string& device_uuid) {
   Statement find = connection_->Prepare(
       "SELECT verdict.id, gpu_seconds FROM verdict JOIN device ON device.id = verdict.device "
       "WHERE key = ?1 AND conclusive = 1 AND (?2 = '' OR uuid = ?2) "
@@ -286,12 +283,12 @@ Result<std::optional<Completed>> SqliteStore::FindVerdict(const std::string& key
   return std::optional(std::move(completed));
 }
 
-Status SqliteStore::ImportVerdict(const Job& job, const Completed& completed) {
+Status DatabaseStore::ImportVerdict(const Job& job, const Completed& completed) {
   TRY(Import(job, completed));
   return {};
 }
 
-Result<bool> SqliteStore::Import(const Job& job, const Completed& completed) {
+Result<bool> DatabaseStore::Import(const Job& job, const Completed& completed) {
   const Evidence& evidence = completed.verdict.evidence;
   DeviceInfo device;
   device.name = evidence.device;
@@ -309,7 +306,7 @@ Result<bool> SqliteStore::Import(const Job& job, const Completed& completed) {
   return verdict.is_new;
 }
 
-Result<Subject> SqliteStore::SubjectOf(const std::string& run_id) {
+Result<Subject> DatabaseStore::SubjectOf(const std::string& run_id) {
   const auto found = subjects_.find(run_id);
   if (found != subjects_.end()) return found->second;
   Statement find =

@@ -1,4 +1,4 @@
-#include "store/sqlite_store.h"
+#include "store/database_store.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <csignal>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "base/file.h"
 #include "base/random.h"
@@ -16,7 +17,9 @@
 #include "store/canonical_dump.h"
 #include "store/run_memos.h"
 #include "store/schema.h"
+#include "store/sqlite_connection.h"
 #include "store/store_check.h"
+#include "store/test_database.h"
 #include "store/test_facts.h"
 #include "store/worker.h"
 
@@ -58,25 +61,45 @@ std::string KeyAt(int64_t index) {
   return TestJob(TestSpace(kStoreSide).points()[static_cast<size_t>(index)]).key;
 }
 
-class SqliteStoreTest : public testing::Test {
+void Finish(DatabaseStore& store, int64_t index) {
+  const auto lease = store.LeaseJob("run", index, KeyAt(index), ThisWorker());
+  ASSERT_TRUE(lease.ok()) << lease.error().Line();
+  const Status finished = store.FinishStep("run", *lease, KeyAt(index), StepAt(index));
+  ASSERT_TRUE(finished.ok()) << finished.error().Line();
+}
+
+std::unique_ptr<DatabaseStore> OpenStoreAt(const std::string& where) {
+  auto store = DatabaseStore::Open(where, Durability::kProcessDeath);
+  EXPECT_TRUE(store.ok()) << store.error().Line();
+  return std::move(*store);
+}
+
+// Ends every child; true if all of them ended well.
+bool AllEndWell(const std::vector<pid_t>& children) {
+  bool well = true;
+  for (const pid_t child : children) {
+    int status = 0;
+    waitpid(child, &status, 0);
+    well = well && status == 0;
+  }
+  return well;
+}
+
+class DatabaseStoreTest : public OnEveryDatabase {
+ protected:
+  std::unique_ptr<DatabaseStore> Open() { return OpenStoreAt(Where()); }
+};
+INSTANTIATE_TEST_SUITE_P(On, DatabaseStoreTest, testing::Bool(), DatabaseName);
+
+class StoreFileTest : public testing::Test {
  protected:
   std::filesystem::path Path() const { return folder_.path() / "store.sqlite"; }
-  std::unique_ptr<SqliteStore> Open() {
-    auto store = SqliteStore::Open(Path(), Durability::kProcessDeath);
-    EXPECT_TRUE(store.ok()) << store.error().Line();
-    return std::move(*store);
-  }
-  static void Finish(SqliteStore& store, int64_t index) {
-    const auto lease = store.LeaseJob("run", index, KeyAt(index), ThisWorker());
-    ASSERT_TRUE(lease.ok()) << lease.error().Line();
-    const Status finished = store.FinishStep("run", *lease, KeyAt(index), StepAt(index));
-    ASSERT_TRUE(finished.ok()) << finished.error().Line();
-  }
+  std::unique_ptr<DatabaseStore> Open() { return OpenStoreAt(Path()); }
 
   TemporaryDirectory folder_ = TemporaryDirectory::Create("store").value();
 };
 
-TEST_F(SqliteStoreTest, GivesARunBack) {
+TEST_P(DatabaseStoreTest, GivesARunBack) {
   ASSERT_TRUE(Open()->BeginRun(TestRun()).ok());
   const auto run = Open()->FindRun("run");
   ASSERT_TRUE(run.ok()) << run.error().Line();
@@ -89,7 +112,7 @@ TEST_F(SqliteStoreTest, GivesARunBack) {
   EXPECT_FALSE(Open()->FindRun("other")->has_value());
 }
 
-TEST_F(SqliteStoreTest, RefusesASecondRunOfTheSameId) {
+TEST_P(DatabaseStoreTest, RefusesASecondRunOfTheSameId) {
   auto store = Open();
   ASSERT_TRUE(store->BeginRun(TestRun()).ok());
   const Status again = store->BeginRun(TestRun());
@@ -97,7 +120,7 @@ TEST_F(SqliteStoreTest, RefusesASecondRunOfTheSameId) {
   EXPECT_EQ(again.error().code, ErrorCode::kConfig);
 }
 
-TEST_F(SqliteStoreTest, GivesStepsBackExactly) {
+TEST_P(DatabaseStoreTest, GivesStepsBackExactly) {
   {
     auto store = Open();
     ASSERT_TRUE(store->BeginRun(TestRun()).ok());
@@ -119,7 +142,7 @@ TEST_F(SqliteStoreTest, GivesStepsBackExactly) {
   }
 }
 
-TEST_F(SqliteStoreTest, RemembersVerdictsByKeyAndDevice) {
+TEST_P(DatabaseStoreTest, RemembersVerdictsByKeyAndDevice) {
   auto store = Open();
   ASSERT_TRUE(store->BeginRun(TestRun()).ok());
   Finish(*store, 0);
@@ -132,7 +155,7 @@ TEST_F(SqliteStoreTest, RemembersVerdictsByKeyAndDevice) {
   EXPECT_FALSE(store->FindVerdict(KeyAt(1), "")->has_value());
 }
 
-TEST_F(SqliteStoreTest, DoesNotRememberWhatSaysNothing) {
+TEST_P(DatabaseStoreTest, DoesNotRememberWhatSaysNothing) {
   auto store = Open();
   ASSERT_TRUE(store->BeginRun(TestRun()).ok());
   const auto lease = store->LeaseJob("run", 0, KeyAt(0), ThisWorker());
@@ -142,7 +165,7 @@ TEST_F(SqliteStoreTest, DoesNotRememberWhatSaysNothing) {
   EXPECT_FALSE(store->FindVerdict(KeyAt(0), "")->has_value());
 }
 
-TEST_F(SqliteStoreTest, RefusesAStaleAttempt) {
+TEST_P(DatabaseStoreTest, RefusesAStaleAttempt) {
   auto store = Open();
   ASSERT_TRUE(store->BeginRun(TestRun()).ok());
   const auto first = store->LeaseJob("run", 0, KeyAt(0), "w");
@@ -159,21 +182,21 @@ TEST_F(SqliteStoreTest, RefusesAStaleAttempt) {
   EXPECT_EQ(store->LeaseJob("run", 0, KeyAt(0), "w").error().code, ErrorCode::kBusy);
 }
 
-TEST_F(SqliteStoreTest, RefusesAResultUnderAnotherKey) {
+TEST_P(DatabaseStoreTest, RefusesAResultUnderAnotherKey) {
   auto store = Open();
   ASSERT_TRUE(store->BeginRun(TestRun()).ok());
   const auto lease = store->LeaseJob("run", 0, KeyAt(0), "w");
   EXPECT_FALSE(store->FinishStep("run", *lease, KeyAt(1), StepAt(0)).ok());
 }
 
-TEST_F(SqliteStoreTest, LeavesALivingWorkersJobAlone) {
+TEST_P(DatabaseStoreTest, LeavesALivingWorkersJobAlone) {
   auto store = Open();
   ASSERT_TRUE(store->BeginRun(TestRun()).ok());
   ASSERT_TRUE(store->LeaseJob("run", 0, KeyAt(0), ThisWorker()).ok());
   EXPECT_EQ(store->LeaseJob("run", 0, KeyAt(0), "elsewhere:1:1").error().code, ErrorCode::kBusy);
 }
 
-TEST_F(SqliteStoreTest, TakesADeadWorkersJobOver) {
+TEST_P(DatabaseStoreTest, TakesADeadWorkersJobOver) {
   ASSERT_TRUE(Open()->BeginRun(TestRun()).ok());
   const pid_t child = fork();
   if (child == 0) {
@@ -188,7 +211,7 @@ TEST_F(SqliteStoreTest, TakesADeadWorkersJobOver) {
   EXPECT_EQ(lease->attempt, 2);
 }
 
-TEST_F(SqliteStoreTest, ImportsTheSameVerdictOnce) {
+TEST_P(DatabaseStoreTest, ImportsTheSameVerdictOnce) {
   auto store = Open();
   const Job job = TestJob(TestSpace(kStoreSide).points()[0]);
   const Completed completed{job.key, TestVerdict(TestSpace(kStoreSide).points()[0], kStoreSide),
@@ -200,16 +223,16 @@ TEST_F(SqliteStoreTest, ImportsTheSameVerdictOnce) {
   EXPECT_EQ((*store->FindVerdict(job.key, TestDevice().uuid))->gpu_seconds, 0.25);
 }
 
-TEST_F(SqliteStoreTest, TwoProcessesWriteOneStore) {
-  ASSERT_TRUE(Open()->BeginRun(TestRun("a")).ok());
-  ASSERT_TRUE(Open()->BeginRun(TestRun("b")).ok());
-  constexpr int64_t kSteps = 40;
+TEST_P(DatabaseStoreTest, EightProcessesWriteOneStore) {
+  constexpr int64_t kSteps = 20;
+  constexpr int kProcesses = 8;
   std::vector<pid_t> children;
-  for (const char* run : {"a", "b"}) {
+  for (int process = 0; process < kProcesses; ++process) {
     const pid_t child = fork();
     if (child == 0) {
       auto store = Open();
-      bool fine = true;
+      const std::string run = "run " + std::to_string(process);
+      bool fine = store->BeginRun(TestRun(run)).ok();
       for (int64_t i = 0; fine && i < kSteps; ++i) {
         const auto lease = store->LeaseJob(run, i, KeyAt(i), ThisWorker());
         fine = lease.ok() && store->FinishStep(run, *lease, KeyAt(i), StepAt(i)).ok();
@@ -218,17 +241,47 @@ TEST_F(SqliteStoreTest, TwoProcessesWriteOneStore) {
     }
     children.push_back(child);
   }
-  for (const pid_t child : children) {
-    int status = 0;
-    waitpid(child, &status, 0);
-    EXPECT_EQ(status, 0);
+  ASSERT_TRUE(AllEndWell(children));
+  auto store = Open();
+  ASSERT_EQ(store->Runs()->size(), static_cast<size_t>(kProcesses));
+  for (int process = 0; process < kProcesses; ++process) {
+    EXPECT_EQ(store->Steps("run " + std::to_string(process))->size(), static_cast<size_t>(kSteps));
   }
-  EXPECT_EQ(Open()->Steps("a")->size(), static_cast<size_t>(kSteps));
-  EXPECT_EQ(Open()->Steps("b")->size(), static_cast<size_t>(kSteps));
+  Statement verdicts = store->connection().Prepare("SELECT count(*) FROM verdict");
+  ASSERT_TRUE(*verdicts.Next());
+  EXPECT_EQ(verdicts.Int(0), kSteps) << "all found the same verdicts: each is there once";
+}
+
+// Several workers on the steps of one run: each step is one worker's, whoever is first.
+TEST_P(DatabaseStoreTest, EightProcessesShareTheStepsOfOneRun) {
+  ASSERT_TRUE(Open()->BeginRun(TestRun()).ok());
+  constexpr int64_t kSteps = 40;
+  std::vector<pid_t> children;
+  for (int process = 0; process < 8; ++process) {
+    const pid_t child = fork();
+    if (child == 0) {
+      auto store = Open();
+      bool fine = true;
+      for (int64_t i = 0; fine && i < kSteps; ++i) {
+        const auto lease = store->LeaseJob("run", i, KeyAt(i), ThisWorker());
+        fine = lease.ok() ? store->FinishStep("run", *lease, KeyAt(i), StepAt(i)).ok()
+                          : lease.error().code == ErrorCode::kBusy;
+      }
+      _exit(fine ? 0 : 1);
+    }
+    children.push_back(child);
+  }
+  ASSERT_TRUE(AllEndWell(children));
+  auto store = Open();
+  Statement attempts = store->connection().Prepare("SELECT count(*), max(attempt) FROM job");
+  ASSERT_TRUE(*attempts.Next());
+  EXPECT_EQ(attempts.Int(0), kSteps);
+  EXPECT_EQ(attempts.Int(1), 1) << "no job was taken from a living worker";
+  EXPECT_EQ(store->Steps("run")->size(), static_cast<size_t>(kSteps));
 }
 
 // A limit on file sizes stands in for a full disk: writes past it fail the same way.
-TEST_F(SqliteStoreTest, AFullDiskIsAnErrorAndLeavesNothingHalfWritten) {
+TEST_F(StoreFileTest, AFullDiskIsAnErrorAndLeavesNothingHalfWritten) {
   {
     auto store = Open();
     ASSERT_TRUE(store->BeginRun(TestRun()).ok());
@@ -260,37 +313,39 @@ TEST_F(SqliteStoreTest, AFullDiskIsAnErrorAndLeavesNothingHalfWritten) {
   EXPECT_EQ(store->Steps("run")->size(), static_cast<size_t>(kStoreSide * kStoreSide));
 }
 
-TEST_F(SqliteStoreTest, RefusesAFileThatIsNoDatabase) {
+TEST_F(StoreFileTest, RefusesAFileThatIsNoDatabase) {
   ASSERT_TRUE(WriteFileAtomic(Path(), std::string(5000, 'x')).ok());
-  const auto store = SqliteStore::Open(Path(), Durability::kProcessDeath);
+  const auto store = DatabaseStore::Open(Path(), Durability::kProcessDeath);
   ASSERT_FALSE(store.ok());
   EXPECT_EQ(store.error().code, ErrorCode::kBadInput);
   EXPECT_THAT(store.error().message, HasSubstr(Path().string()));
 }
 
-TEST_F(SqliteStoreTest, RefusesAnotherProgramsDatabase) {
-  ASSERT_TRUE((*Connection::Open(Path(), 0))->Execute("CREATE TABLE other (x)").ok());
+TEST_F(StoreFileTest, RefusesAnotherProgramsDatabase) {
+  ASSERT_TRUE((*OpenSqlite(Path(), 0))->Execute("CREATE TABLE other (x)").ok());
   const std::string before = ReadFile(Path()).value();
-  const auto store = SqliteStore::Open(Path(), Durability::kProcessDeath);
+  const auto store = DatabaseStore::Open(Path(), Durability::kProcessDeath);
   ASSERT_FALSE(store.ok());
   EXPECT_EQ(store.error().code, ErrorCode::kBadInput);
   EXPECT_EQ(ReadFile(Path()).value(), before) << "it was not ours to change";
 }
 
-TEST_F(SqliteStoreTest, RefusesAMissingStoreIfSoAsked) {
-  const auto store = SqliteStore::Open(Path(), Durability::kProcessDeath, WhenMissing::kRefuse);
-  ASSERT_FALSE(store.ok());
-  EXPECT_EQ(store.error().code, ErrorCode::kNoInput);
-  EXPECT_FALSE(std::filesystem::exists(Path()));
+TEST_P(DatabaseStoreTest, RefusesAMissingStoreIfSoAsked) {
+  for (int i = 0; i < 2; ++i) {  // the first time makes none
+    const auto store =
+        DatabaseStore::Open(Where(), Durability::kProcessDeath, WhenMissing::kRefuse);
+    ASSERT_FALSE(store.ok());
+    EXPECT_EQ(store.error().code, ErrorCode::kNoInput);
+  }
 }
 
-TEST_F(SqliteStoreTest, NamesARunThatIsNotThere) {
+TEST_P(DatabaseStoreTest, NamesARunThatIsNotThere) {
   const auto steps = Open()->Steps("nowhere");
   ASSERT_FALSE(steps.ok());
   EXPECT_THAT(steps.error().message, HasSubstr("\"nowhere\""));
 }
 
-TEST_F(SqliteStoreTest, FactsCannotBeChanged) {
+TEST_P(DatabaseStoreTest, FactsCannotBeChanged) {
   auto store = Open();
   ASSERT_TRUE(store->BeginRun(TestRun()).ok());
   Finish(*store, 0);
@@ -298,9 +353,9 @@ TEST_F(SqliteStoreTest, FactsCannotBeChanged) {
   EXPECT_FALSE(store->connection().Execute("UPDATE step SET reward = 9").ok());
 }
 
-TEST_F(SqliteStoreTest, BringsAVersion1StoreUpToDate) {
+TEST_F(StoreFileTest, BringsAVersion1StoreUpToDate) {
   {
-    auto connection = Connection::Open(Path(), 0).value();
+    auto connection = OpenSqlite(Path(), 0).value();
     ASSERT_TRUE(Migrate(*connection, 1).ok());
     ASSERT_TRUE(connection
                     ->Execute("INSERT INTO device VALUES (1, 'u', '{}');"
@@ -322,17 +377,19 @@ TEST_F(SqliteStoreTest, BringsAVersion1StoreUpToDate) {
   EXPECT_EQ(verdict.Text(1), "run");
 }
 
-TEST_F(SqliteStoreTest, RefusesANewerVersion) {
+TEST_P(DatabaseStoreTest, RefusesANewerVersion) {
   const std::string newer = std::to_string(LatestSchemaVersion() + 1);
-  ASSERT_TRUE(Open()->connection().Execute("PRAGMA user_version = " + newer).ok());
-  const auto store = SqliteStore::Open(Path(), Durability::kProcessDeath);
+  const std::string set =
+      GetParam() ? "UPDATE schema_version SET version = " : "PRAGMA user_version = ";
+  ASSERT_TRUE(Open()->connection().Execute(set + newer).ok());
+  const auto store = DatabaseStore::Open(Where(), Durability::kProcessDeath);
   ASSERT_FALSE(store.ok());
   EXPECT_EQ(store.error().code, ErrorCode::kVersion);
   EXPECT_THAT(store.error().message, HasSubstr("version " + newer));
 }
 
 // What a report is made of, as one text.
-std::string ReadAll(SqliteStore& store, bool& readable) {
+std::string ReadAll(DatabaseStore& store, bool& readable) {
   const auto runs = store.Runs();
   const auto steps = store.Steps("run");
   const auto memos = RunMemos(store, "run", {}).All();
@@ -353,7 +410,7 @@ std::string ReadAll(SqliteStore& store, bool& readable) {
   return all;
 }
 
-class DamagedStoreTest : public SqliteStoreTest {
+class DamagedStoreTest : public StoreFileTest {
  protected:
   void SetUp() override {
     {
@@ -410,7 +467,7 @@ TEST_F(DamagedStoreTest, AFlippedBitIsAnErrorOrChangesNothing) {
   for (int i = 0; i < kFlips; ++i) {
     const size_t bit = random.Below(whole_.size() * 8);
     Flip(bit);
-    const auto store = SqliteStore::Open(Path(), Durability::kProcessDeath);
+    const auto store = DatabaseStore::Open(Path(), Durability::kProcessDeath);
     bool readable = false;
     const std::string text = store.ok() ? ReadAll(**store, readable) : "";
     refused += readable ? 0 : 1;
@@ -432,7 +489,7 @@ TEST_F(DamagedStoreTest, RepairKeepsARunUpToItsDamage) {
   const auto kept = Repair(Path(), fresh);
   ASSERT_TRUE(kept.ok()) << kept.error().Line();
   EXPECT_THAT(FindDamage(fresh).value(), testing::IsEmpty());
-  auto store = SqliteStore::Open(fresh, Durability::kProcessDeath).value();
+  auto store = DatabaseStore::Open(fresh, Durability::kProcessDeath).value();
   EXPECT_EQ(store->Runs()->size(), 2U);
   EXPECT_EQ(store->Steps("run")->size(), 5U);
   EXPECT_TRUE(store->FindVerdict(KeyAt(6), "")->has_value()) << "sound, and behind the damage";
@@ -441,39 +498,184 @@ TEST_F(DamagedStoreTest, RepairKeepsARunUpToItsDamage) {
   EXPECT_EQ(Repair(Path(), fresh).error().code, ErrorCode::kUsage) << "never over another file";
 }
 
-TEST_F(SqliteStoreTest, ADamagedSchemaIsBadInput) {
-  ASSERT_TRUE(Open()->connection().Execute("DROP VIEW checked_run; DROP TABLE memo").ok());
+TEST_P(DatabaseStoreTest, ADamagedSchemaIsBadInput) {
+  const std::string rest = GetParam() ? " CASCADE" : "";
+  ASSERT_TRUE(Open()->connection().Execute("DROP VIEW checked_run; DROP TABLE memo" + rest).ok());
   const auto runs = Open()->Runs();
   ASSERT_FALSE(runs.ok());
   EXPECT_EQ(runs.error().code, ErrorCode::kBadInput);
 }
 
-TEST_F(SqliteStoreTest, AFileOfNothingIsNoStore) {
+TEST_F(StoreFileTest, AFileOfNothingIsNoStore) {
   for (const char* rest : {"", "S"}) {
     ASSERT_TRUE(WriteFileAtomic(Path(), rest).ok());
-    const auto store = SqliteStore::Open(Path(), Durability::kProcessDeath);
+    const auto store = DatabaseStore::Open(Path(), Durability::kProcessDeath);
     ASSERT_FALSE(store.ok());
     EXPECT_EQ(store.error().code, ErrorCode::kBadInput);
     EXPECT_EQ(ReadFile(Path()).value(), rest) << "it was not ours to change";
   }
 }
 
-TEST_F(SqliteStoreTest, ProcessesThatBeginAStoreTogetherShareIt) {
+TEST_P(DatabaseStoreTest, ProcessesThatBeginAStoreTogetherShareIt) {
   std::vector<pid_t> children;
   for (int i = 0; i < 8; ++i) {
     const pid_t child = fork();
     if (child == 0) {
-      auto store = SqliteStore::Open(Path(), Durability::kProcessDeath);
+      auto store = DatabaseStore::Open(Where(), Durability::kProcessDeath);
       _exit(store.ok() && (*store)->BeginRun(TestRun("run " + std::to_string(i))).ok() ? 0 : 1);
     }
     children.push_back(child);
   }
-  for (const pid_t child : children) {
-    int status = 0;
-    waitpid(child, &status, 0);
-    EXPECT_EQ(status, 0);
-  }
+  EXPECT_TRUE(AllEndWell(children));
   EXPECT_EQ(Open()->Runs()->size(), 8U);
+}
+
+// A run, a memo and an imported verdict.
+void FillStore(DatabaseStore& store) {
+  ASSERT_TRUE(store.BeginRun(TestRun()).ok());
+  for (int64_t i = 0; i < 12; ++i) Finish(store, i);
+  ASSERT_TRUE(RunMemos(store, "run", {}).KeepAll({{"chat:1", "a"}, {"chat:2", "b"}}).ok());
+  const Point point = TestSpace(kStoreSide).points()[20];
+  ASSERT_TRUE(
+      store.Import(TestJob(point), {TestJob(point).key, TestVerdict(point, kStoreSide), 1}).ok());
+}
+
+TEST_P(DatabaseStoreTest, CheckNamesARowThatIsNotWhatWasWritten) {
+  auto store = Open();
+  FillStore(*store);
+  EXPECT_THAT(FindDamage(Where()).value(), testing::IsEmpty());
+  const std::string off = GetParam() ? "ALTER TABLE measurement DISABLE TRIGGER USER;"
+                                     : "DROP TRIGGER measurement_is_a_fact;";
+  ASSERT_TRUE(store->connection()
+                  .Execute(off + "UPDATE measurement SET median_us = 1 WHERE verdict = 1")
+                  .ok());
+  EXPECT_THAT(FindDamage(Where()).value(), testing::Contains(HasSubstr("measurement 1 0 0 0")));
+  EXPECT_EQ(store->Steps("run").error().code, ErrorCode::kBadInput);
+}
+
+class StoreServerTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (database_.where().empty()) GTEST_SKIP() << "no PostgreSQL server";
+  }
+  const TestDatabase database_{true};
+};
+
+TEST_F(StoreServerTest, HoldsWhatAFileHolds) {
+  const TestDatabase file(false);
+  const auto on_server = OpenStoreAt(database_.where()), in_file = OpenStoreAt(file.where());
+  FillStore(*on_server);
+  FillStore(*in_file);
+  EXPECT_EQ(*CanonicalDump(*on_server), *CanonicalDump(*in_file));
+}
+
+// The names of every table's columns, but for SQLite's rowid, which has a name here.
+TEST_F(StoreServerTest, HasTheColumnsOfAFile) {
+  const TestDatabase file(false);
+  const auto columns = [](DatabaseStore& store, const char* sql) {
+    std::set<std::string> names;
+    Statement rows = store.connection().Prepare(sql);
+    while (rows.Next().value()) names.insert(rows.Text(0) + "." + rows.Text(1));
+    return names;
+  };
+  EXPECT_EQ(
+      columns(*OpenStoreAt(database_.where()),
+              "SELECT c.table_name::text, c.column_name::text FROM information_schema.columns "
+              "c JOIN information_schema.tables t ON t.table_name = c.table_name AND "
+              "t.table_schema = c.table_schema WHERE c.table_schema = current_schema() AND "
+              "t.table_type = 'BASE TABLE' AND c.table_name <> 'schema_version' AND "
+              "c.column_name <> 'begun_order'"),
+      columns(*OpenStoreAt(file.where()),
+              "SELECT t.name, c.name FROM sqlite_schema t, pragma_table_info(t.name) c "
+              "WHERE t.type = 'table'"));
+}
+
+TEST_F(StoreServerTest, ALostConnectionLosesNothingAndIsMadeAnew) {
+  // A commit waits for the disk, as where a GPU measures.
+  auto store = DatabaseStore::Open(database_.where(), Durability::kPowerLoss).value();
+  ASSERT_TRUE(store->BeginRun(TestRun()).ok());
+  Finish(*store, 0);
+  const auto lease = store->LeaseJob("run", 1, KeyAt(1), ThisWorker());
+  ASSERT_TRUE(lease.ok());
+  AskTestServer("stop " + TestServerFolder());
+  const Status lost = store->FinishStep("run", *lease, KeyAt(1), StepAt(1));
+  ASSERT_FALSE(lost.ok());
+  EXPECT_EQ(lost.error().code, ErrorCode::kUnavailable);
+  const auto away = DatabaseStore::Open(database_.where(), Durability::kProcessDeath);
+  EXPECT_EQ(away.error().code, ErrorCode::kUnavailable);
+  AskTestServer("again " + TestServerFolder());
+  EXPECT_TRUE(store->FinishStep("run", *lease, KeyAt(1), StepAt(1)).ok());
+  Finish(*store, 2);
+  EXPECT_EQ(store->Steps("run")->size(), 3U);
+}
+
+TEST_F(StoreServerTest, AConnectionThatIsLostInATransactionIsAnErrorAndWritesNothing) {
+  auto store = OpenStoreAt(database_.where());
+  ASSERT_TRUE(store->BeginRun(TestRun()).ok());
+  {
+    Transaction transaction = Transaction::Begin(store->connection()).value();
+    ASSERT_TRUE(store->connection().Execute("INSERT INTO toolchain (name) VALUES ('x')").ok());
+    AskTestServer("stop " + TestServerFolder());
+    AskTestServer("again " + TestServerFolder());
+    const Status committed = transaction.Commit();
+    ASSERT_FALSE(committed.ok());
+    EXPECT_EQ(committed.error().code, ErrorCode::kIo);
+    EXPECT_THAT(committed.error().message, HasSubstr("was lost"));
+  }
+  Statement rows = store->connection().Prepare("SELECT count(*) FROM toolchain");
+  ASSERT_TRUE(rows.Next().ok());
+  EXPECT_EQ(rows.Int(0), 0);
+}
+
+TEST_F(StoreServerTest, SaysWhyItIsNotLetInAndNeverAPassword) {
+  const std::string server = "@/postgres?host=" + TestServerFolder();
+  const auto error_of = [](const std::string& where) {
+    const auto store = DatabaseStore::Open(where, Durability::kProcessDeath);
+    EXPECT_FALSE(store.ok());
+    if (store.ok()) return Error{};
+    for (const char* part : {"secret", "word", "s3"}) {
+      EXPECT_THAT(store.error().Line(), testing::Not(HasSubstr(std::string(part) + "@")));
+      EXPECT_THAT(store.error().Line(), testing::Not(HasSubstr("secret")));
+    }
+    return store.error();
+  };
+  auto admin = OpenPostgres("postgresql://warpsmith" + server, {"public", 1, true}).value();
+  ASSERT_TRUE(admin
+                  ->Execute("DROP ROLE IF EXISTS guarded; CREATE ROLE guarded LOGIN PASSWORD "
+                            "'right'")
+                  .ok());
+  EXPECT_THAT(error_of("postgresql://guarded:secret" + server).message,
+              HasSubstr("password authentication failed"));
+  EXPECT_EQ(error_of("postgresql://guarded" + server + "&password=secret").code,
+            ErrorCode::kUnavailable);
+  for (const char* unreadable : {"secret/word", "secret?", "se@secret", "secret%zz", "secret#1"}) {
+    EXPECT_EQ(error_of("postgresql://me:" + std::string(unreadable) + "@host/db").code,
+              ErrorCode::kUsage)
+        << unreadable;
+  }
+  EXPECT_EQ(error_of("postgresql://host/db?password=a&secret").code, ErrorCode::kUsage);
+  EXPECT_EQ(error_of("postgresql://me@/nowhere?host=/no/such/folder").code,
+            ErrorCode::kUnavailable);
+  EXPECT_THAT(error_of("postgresql://warpsmith@/nowhere?host=" + TestServerFolder()).message,
+              HasSubstr("does not exist"));
+  // Rights to connect, and none to make a schema.
+  const auto powerless = error_of("postgresql://guarded:right" + server);
+  EXPECT_EQ(powerless.code, ErrorCode::kPermission) << powerless.Line();
+}
+
+TEST_F(StoreServerTest, IsNotRepaired) {
+  OpenStoreAt(database_.where());
+  EXPECT_EQ(Repair(database_.where(), "fresh").error().code, ErrorCode::kUsage);
+}
+
+TEST(ServerAddress, IsShownWithoutItsPassword) {
+  EXPECT_EQ(WithoutPassword("postgresql://me:secret@host:5/db"), "postgresql://me@host:5/db");
+  EXPECT_EQ(WithoutPassword("postgresql://me:a@b/c:d@host/db"), "postgresql://me@host/db");
+  EXPECT_EQ(WithoutPassword("postgresql://me@/db?host=/run&password=x&y"),
+            "postgresql://me@/db?host=/run&password=...");
+  EXPECT_EQ(WithoutPassword("postgres://host:5432/db"), "postgres://host:5432/db");
+  EXPECT_TRUE(IsServerAddress("postgres://x"));
+  EXPECT_FALSE(IsServerAddress("postgresql.db"));
 }
 
 TEST(WorkerTest, TellsTheLivingFromTheDead) {

@@ -1,28 +1,28 @@
-// The Store in one SQLite file (docs/files.md). One object belongs to one thread; any number
-// of processes may have the same file open.
-#ifndef WARPSMITH_STORE_SQLITE_STORE_H_
-#define WARPSMITH_STORE_SQLITE_STORE_H_
+// The Store in one SQLite file, or on a PostgreSQL server (docs/files.md). One object belongs to one
+// thread; any number of processes may have the same store open.
+#ifndef WARPSMITH_STORE_DATABASE_STORE_H_
+#define WARPSMITH_STORE_DATABASE_STORE_H_
 
-#include <filesystem>
 #include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "core/store.h"
-#include "store/database_file.h"
+#include "store/connection.h"
+#include "store/database.h"
 #include "store/facts.h"
-#include "store/sqlite_connection.h"
 
 namespace warpsmith::store {
 
-class SqliteStore : public Store {
+class DatabaseStore : public Store {
  public:
-  // Brings an older schema up to date. Refused: a newer one (kVersion), a file that is no store
-  // (kBadInput), a missing one if so asked (kNoInput).
-  static Result<std::unique_ptr<SqliteStore>> Open(const std::filesystem::path& path,
-                                                   Durability durability,
-                                                   WhenMissing when_missing = WhenMissing::kCreate);
+  // `where`: a file's path or a server's address (database.h). Brings an older schema up to date.
+  // Refused: a newer one (kVersion), a file that is no store (kBadInput), a missing one if so asked
+  // (kNoInput).
+  static Result<std::unique_ptr<DatabaseStore>> Open(
+      const std::string& where, Durability durability,
+      WhenMissing when_missing = WhenMissing::kCreate);
 
   Status BeginRun(const RunRecord& run) override;
   Result<std::optional<RunRecord>> FindRun(const std::string& run_id) override;
@@ -43,7 +43,7 @@ class SqliteStore : public Store {
   Connection& connection() { return *connection_; }
 
  private:
-  explicit SqliteStore(std::unique_ptr<Connection> connection)
+  explicit DatabaseStore(std::unique_ptr<Connection> connection)
       : connection_(std::move(connection)) {}
   Result<Subject> SubjectOf(const std::string& run_id);
 
@@ -53,4 +53,4 @@ class SqliteStore : public Store {
 
 }  // namespace warpsmith::store
 
-#endif  // WARPSMITH_STORE_SQLITE_STORE_H_
+#endif  // WARPSMITH_STORE_DATABASE_STORE_H_
