@@ -29,12 +29,12 @@ class InstantModel : public ChatModel {
   Result<ChatReply> Complete(const ChatRequest& request) override {
     const std::string number = std::to_string(next_++);
     std::string text;
-    if (request.asker == "review") {
+    if (request.role == "review") {
       text =
           "{\"cause\": \"c\", \"evidence\": [], \"verdict\": \"noise\", \"next\": null, "
           "\"note\": \"note " +
           number + "\", \"when\": null, \"replaces\": null}";
-    } else if (request.asker == "doubts") {
+    } else if (request.role == "doubts") {
       text = "{\"doubts\": []}";
     } else {
       text = "```cuda kernel.cu\n// " + number + "\n";

@@ -112,7 +112,7 @@ int Run(const std::string& path, int screened, int certified) {
   }
   judge::LocalDeviceOptions options;
   options.compiler = &compiler;
-  options.solo_argv = {"/bin/false"};  // no audits: times are the subject
+  options.standalone_argv = {"/bin/false"};  // no audits: times are the subject
   auto kernels = judge::BuildJudgeKernels(compiler, *architecture);
   if (kernels.ok()) options.kernels = *kernels;
   auto device = judge::LocalDevice::Open(options);

@@ -47,7 +47,7 @@ class ClimbingProposer : public Proposer {
 
   void Observe(const Step& step) override {
     const Provenance& at = step.candidate.provenance;
-    const double ratio = RatioToBar(step.verdict, Mode::kDeviceHot).value_or(0);
+    const double ratio = RatioToPrimary(step.verdict, Mode::kDeviceHot).value_or(0);
     if (ratio <= best_ratio_) return;
     best_ratio_ = ratio;
     best_ = space_.space.Find({at.family, at.config});

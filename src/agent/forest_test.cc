@@ -11,7 +11,7 @@ class ForestTest : public testing::Test {
   int WhereTheOtherStandsAfter(double log_gain) {
     Settings settings;
     settings.breadth = 2;
-    Forest forest(settings, Problem(), 1, std::nullopt);
+    Forest forest(settings, SelectionContext(), 1, std::nullopt);
     forest.Add(Node(), 0);
     forest.Advance();
     Node better;

@@ -20,14 +20,14 @@ Assignment WithSizes(Assignment assignment) {
   return assignment;
 }
 
-Problem ProblemOf(const Assignment& assignment) {
-  Problem problem;
+SelectionContext ProblemOf(const Assignment& assignment) {
+  SelectionContext problem;
   problem.context.architecture = assignment.device.architecture;
   if (!assignment.task.tensors.empty()) {
     problem.context.dtype = warpsmith::Name(assignment.task.tensors.front().dtype);
   }
   problem.context.toolchain =
-      assignment.beginning.settings.form == Form::kKernel ? "nvrtc" : "nvcc";
+      assignment.run_config.settings.form == Form::kKernel ? "nvrtc" : "nvcc";
   problem.task = TaskId(assignment.task);
   return problem;
 }
@@ -45,15 +45,15 @@ Error BegunOtherwise(const std::string& run) {
 MaicProposer::MaicProposer(Assignment assignment, Outside outside)
     : assignment_(WithSizes(std::move(assignment))),
       outside_(std::move(outside)),
-      settings_(assignment_.beginning.settings),
-      wallet_(assignment_.budget, outside_.price, assignment_.known_end),
-      asker_(outside_.models, &wallet_, outside_.memos),
+      settings_(assignment_.run_config.settings),
+      token_budget_(assignment_.budget, outside_.price, assignment_.known_end),
+      model_client_(outside_.models, &token_budget_, outside_.memos),
       writer_(settings_, assignment_.task, assignment_.device),
       lessons_(settings_.memory, assignment_.run, outside_.knowledge, outside_.users_base,
                outside_.memos),
-      lookout_(settings_, assignment_.facts, outside_.take_profile, outside_.memos),
-      forest_(settings_, ProblemOf(assignment_), assignment_.beginning.seed,
-              assignment_.beginning.start, !assignment_.beginning.parts.empty()),
+      diagnosis_(settings_, assignment_.facts, outside_.take_profile, outside_.memos),
+      forest_(settings_, ProblemOf(assignment_), assignment_.run_config.seed,
+              assignment_.run_config.start, !assignment_.run_config.parts.empty()),
       reviews_(settings_, writer_, forest_, lessons_, outside_.memos),
       learner_(settings_, assignment_.mode, forest_, lessons_, reviews_) {}
 
@@ -73,8 +73,8 @@ Result<std::vector<Proposal>> MaicProposer::Propose(int n) {
 Status MaicProposer::Begin() {
   TRY(lessons_.Begin());
   if (round_++ > 0) return {};
-  TRY(lookout_.Begin());
-  const std::string now = TextOf(assignment_.beginning);
+  TRY(diagnosis_.Begin());
+  const std::string now = TextOf(assignment_.run_config);
   const auto begun = TRY(outside_.memos->Find(kBeginKey));
   if (!begun.has_value()) return outside_.memos->Keep(kBeginKey, now);
   if (*begun != now) return BegunOtherwise(assignment_.run);
@@ -90,7 +90,7 @@ Status MaicProposer::LookAtKernels() {
     const bool stands = std::any_of(rollouts.begin(), rollouts.end(), [&](const Rollout& rollout) {
       return rollout.node == static_cast<int>(i);
     });
-    if (all || stands) TRY(lookout_.LookAt(forest_.nodes()[i], lessons_.base()));
+    if (all || stands) TRY(diagnosis_.Diagnose(forest_.nodes()[i], lessons_.base()));
   }
   return {};
 }
@@ -105,12 +105,12 @@ Status MaicProposer::AskForStates() {
     Node& node = forest_.node(rollout.node);
     if (node.states_asked || !IsUnsure(node)) continue;
     const ChatRequest request = writer_.States(node);
-    if (!wallet_.Reserve(request)) return {};
+    if (!token_budget_.Reserve(request)) return {};
     node.states_asked = true;
     unsure.push_back(rollout.node);
     requests.push_back(request);
   }
-  const std::vector<Answer> answers = TRY(asker_.AskAll(requests));
+  const std::vector<Answer> answers = TRY(model_client_.AskAll(requests));
   for (size_t i = 0; i < answers.size(); ++i) {
     carried_ = carried_ + CostOf(answers[i]);
     Node& node = forest_.node(unsure[i]);
@@ -148,7 +148,7 @@ Status MaicProposer::Prepare(Attempt& attempt) {
 
 Result<ChatRequest> MaicProposer::FirstRequestOf(const Attempt& attempt) {
   if (attempt.kind == Kind::kBootstrap) return writer_.Bootstrap(attempt);
-  if (attempt.kind == Kind::kJoin) return writer_.Join(attempt, assignment_.beginning.parts);
+  if (attempt.kind == Kind::kJoin) return writer_.Join(attempt, assignment_.run_config.parts);
   const Node& node = forest_.node(attempt.node);
   if (attempt.kind == Kind::kImprove) return writer_.Improve(attempt, node);
   if (attempt.kind == Kind::kContrastive) return ContrastiveRequestOf(attempt, node);
@@ -210,7 +210,7 @@ Result<std::vector<Proposal>> MaicProposer::AskAndPropose(const std::vector<Plac
     const Attempt& attempt = AttemptAt(place);
     if (attempt.request.has_value()) {
       ChatRequest request = WithComplaint(attempt);
-      if (!wallet_.Reserve(request)) break;
+      if (!token_budget_.Reserve(request)) break;
       requests.push_back(std::move(request));
     }
     asked.emplace_back(place, attempt.request.has_value());
@@ -218,7 +218,7 @@ Result<std::vector<Proposal>> MaicProposer::AskAndPropose(const std::vector<Plac
   const size_t codes = requests.size();
   std::vector<Reviews::Question> questions;
   TRY(AskReviews(requests, questions));
-  const std::vector<Answer> answers = TRY(asker_.AskAll(requests));
+  const std::vector<Answer> answers = TRY(model_client_.AskAll(requests));
   TRY(DigestReviews(questions, std::span(answers).subspan(codes)));
 
   std::vector<Proposal> proposals;
@@ -229,7 +229,7 @@ Result<std::vector<Proposal>> MaicProposer::AskAndPropose(const std::vector<Plac
       proposal = ProposalFrom(answers[next], requests[next], AttemptAt(place));
       ++next;
     } else {
-      proposal.candidate = *assignment_.beginning.start;
+      proposal.candidate = *assignment_.run_config.start;
       proposal.candidate.provenance.proposer = Name();
     }
     proposal.cost = proposal.cost + std::exchange(carried_, {});
@@ -252,7 +252,7 @@ Proposal MaicProposer::ProposalFrom(const Answer& answer, const ChatRequest& req
 Status MaicProposer::AskReviews(std::vector<ChatRequest>& requests,
                                 std::vector<Reviews::Question>& questions) {
   for (Reviews::Question& question : TRY(reviews_.Take())) {
-    if (!wallet_.Reserve(question.request)) return {};
+    if (!token_budget_.Reserve(question.request)) return {};
     requests.push_back(question.request);
     questions.push_back(std::move(question));
   }
@@ -302,7 +302,7 @@ Status MaicProposer::Conclude() {
   std::vector<ChatRequest> requests;
   std::vector<Reviews::Question> questions;
   TRY(AskReviews(requests, questions));
-  const std::vector<Answer> answers = TRY(asker_.AskAll(requests));
+  const std::vector<Answer> answers = TRY(model_client_.AskAll(requests));
   return DigestReviews(questions, answers);
 }
 

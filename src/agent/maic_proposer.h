@@ -16,15 +16,15 @@
 #include <string>
 #include <vector>
 
-#include "agent/asker.h"
+#include "agent/diagnosis.h"
 #include "agent/forest.h"
 #include "agent/learner.h"
 #include "agent/lessons.h"
-#include "agent/lookout.h"
+#include "agent/model_client.h"
 #include "agent/prompt_writer.h"
 #include "agent/reviews.h"
 #include "agent/settings.h"
-#include "agent/wallet.h"
+#include "agent/token_budget.h"
 #include "core/device.h"
 #include "core/proposer.h"
 
@@ -36,9 +36,9 @@ struct Assignment {
   Workload workload;  // what it is judged on
   DeviceInfo device;
   Mode mode = Mode::kDeviceHot;
-  Beginning beginning;
-  Budget budget;                            // its tokens and money; the loop sees to the rest
-  std::optional<WalletEnd> known_end = {};  // of a replay, instead of that budget
+  RunConfig run_config;
+  Budget budget;                                 // its tokens and money; the loop sees to the rest
+  std::optional<TokenBudgetEnd> known_end = {};  // of a replay, instead of that budget
   profile::ProblemFacts facts;
 };
 
@@ -71,9 +71,9 @@ class MaicProposer final : public Proposer {
   Status Conclude();
 
   // "tokens" or "money" once a prompt did not fit any more.
-  const std::optional<std::string>& limit() const { return wallet_.limit(); }
-  std::optional<WalletEnd> wallet_end() const { return wallet_.end(); }
-  const Cost& spent() const { return wallet_.spent(); }
+  const std::optional<std::string>& limit() const { return token_budget_.limit(); }
+  std::optional<TokenBudgetEnd> token_budget_end() const { return token_budget_.end(); }
+  const Cost& spent() const { return token_budget_.spent(); }
   std::string StatePath() const { return forest_.StatePath(); }
   // What verification said of a candidate (by id): reasons to doubt it.
   std::vector<std::string> DoubtsAbout(const std::string& candidate_id) const;
@@ -108,11 +108,11 @@ class MaicProposer final : public Proposer {
   const Assignment assignment_;
   const Outside outside_;
   const Settings& settings_;
-  Wallet wallet_;
-  Asker asker_;
+  TokenBudget token_budget_;
+  ModelClient model_client_;
   PromptWriter writer_;
   Lessons lessons_;
-  Lookout lookout_;
+  Diagnosis diagnosis_;
   Forest forest_;
   Reviews reviews_;
   Learner learner_;

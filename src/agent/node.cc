@@ -28,9 +28,9 @@ std::optional<Node> NodeOf(const Step& step, Mode mode) {
   node.time_us = store::Rounded(timing->candidate.median_us);
   node.score = -std::log(node.time_us);
   if (!timing->comparisons.empty() && timing->comparisons.front().ratio > 0) {
-    const Comparison& bar = timing->comparisons.front();
-    node.ratio = store::Rounded(bar.ratio);
-    node.interval = {store::Rounded(bar.interval.lo), store::Rounded(bar.interval.hi)};
+    const Comparison& primary = timing->comparisons.front();
+    node.ratio = store::Rounded(primary.ratio);
+    node.interval = {store::Rounded(primary.interval.lo), store::Rounded(primary.interval.hi)};
     node.score = std::log(*node.ratio);
   }
   return node;

@@ -74,7 +74,7 @@ ChatRequest PromptWriter::Ask(std::string_view role, PromptId prompt, const Valu
   const Result<std::string> text = Render(prompts::Prompts::Embedded().Get(prompt), values);
   CHECK(text.ok());  // our own templates and our own values
   ChatRequest request;
-  request.asker = role;
+  request.role = role;
   request.messages = {{"user", *text}};
   request.sampling = settings_.sampling;
   return request;

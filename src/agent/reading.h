@@ -2,8 +2,8 @@
 #ifndef WARPSMITH_AGENT_READING_H_
 #define WARPSMITH_AGENT_READING_H_
 
-#include "agent/asker.h"
 #include "agent/attempt.h"
+#include "agent/model_client.h"
 #include "agent/settings.h"
 #include "core/proposer.h"
 

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "agent/asker.h"
 #include "agent/forest.h"
 #include "agent/lessons.h"
+#include "agent/model_client.h"
 #include "agent/prompt_writer.h"
 #include "core/chat_model.h"
 

@@ -1,4 +1,4 @@
-// Who asks a model (ChatRequest::asker): each role may have a model of its own.
+// Who asks a model (ChatRequest::role): each role may have a model of its own.
 #ifndef WARPSMITH_AGENT_ROLE_H_
 #define WARPSMITH_AGENT_ROLE_H_
 

@@ -91,7 +91,7 @@ bool WasTried(const Node& node, const Option& option) {
   });
 }
 
-Status AddOptions(KnowledgeBase& base, const Problem& problem, const Node& node,
+Status AddOptions(KnowledgeBase& base, const SelectionContext& problem, const Node& node,
                   const KernelState& kernel, Random& random, std::vector<Option>& options) {
   const knowledge::Situation situation = SituationOf(problem, node, kernel);
   knowledge::Recollection known = TRY(base.Recall(situation));
@@ -122,7 +122,7 @@ knowledge::Technique OwnIdea() {
   return {std::string(kOwnIdea), "The model chose by itself what to change.", "warpsmith"};
 }
 
-knowledge::Situation SituationOf(const Problem& problem, const Node& node,
+knowledge::Situation SituationOf(const SelectionContext& problem, const Node& node,
                                  const KernelState& kernel) {
   knowledge::Situation situation{kernel.state, problem.context, problem.task};
   situation.context.previous = node.technique;
@@ -130,8 +130,8 @@ knowledge::Situation SituationOf(const Problem& problem, const Node& node,
   return situation;
 }
 
-Result<std::vector<Option>> Select(KnowledgeBase& base, const Problem& problem, const Node& node,
-                                   size_t k, Random& random) {
+Result<std::vector<Option>> Select(KnowledgeBase& base, const SelectionContext& problem,
+                                   const Node& node, size_t k, Random& random) {
   std::vector<Option> options;
   for (const KernelState& kernel : node.kernels) {
     const bool is_first = &kernel == &node.kernels.front();

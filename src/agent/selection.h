@@ -28,19 +28,19 @@ struct Option {
 };
 
 // What everything is chosen for.
-struct Problem {
+struct SelectionContext {
   knowledge::Context context;  // `previous` is the node's own
   std::string task;            // content id
 };
 
-knowledge::Situation SituationOf(const Problem& problem, const Node& node,
+knowledge::Situation SituationOf(const SelectionContext& problem, const Node& node,
                                  const KernelState& kernel);
 
 // Up to k options for the node, the best draw first: techniques that the base connects with a
 // kernel's state (all it has, where none is), fusion only where there are several kernels, and the
 // own idea. Nothing that was tried on the node for the same kernels, or that hung, crashed
 // or was wrong for this task in this state.
-Result<std::vector<Option>> Select(knowledge::KnowledgeBase& base, const Problem& problem,
+Result<std::vector<Option>> Select(knowledge::KnowledgeBase& base, const SelectionContext& problem,
                                    const Node& node, size_t k, Random& random);
 
 }  // namespace warpsmith::agent

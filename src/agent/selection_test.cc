@@ -42,7 +42,7 @@ class SelectionTest : public testing::Test {
       knowledge::KnowledgeBase::Open(":memory:", store::Durability::kProcessDeath,
                                      store::WhenMissing::kCreate)
           .value();
-  Problem problem_;
+  SelectionContext problem_;
   Node node_;
   int next_ = 0;
 };

@@ -116,30 +116,30 @@ std::string_view Name(Style style) {
   std::abort();
 }
 
-std::string TextOf(const Beginning& beginning) {
-  json text{{"settings", SettingsJson(beginning.settings)},
+std::string TextOf(const RunConfig& run_config) {
+  json text{{"settings", SettingsJson(run_config.settings)},
             {"prompts", PromptVersions()},
-            {"seed", std::to_string(beginning.seed)},
-            {"batch", beginning.batch}};
-  if (beginning.start.has_value()) text["start"] = ToJson(*beginning.start);
-  if (!beginning.parts.empty()) PutParts(beginning.parts, text);
+            {"seed", std::to_string(run_config.seed)},
+            {"batch", run_config.batch}};
+  if (run_config.start.has_value()) text["start"] = ToJson(*run_config.start);
+  if (!run_config.parts.empty()) PutParts(run_config.parts, text);
   return text.dump();
 }
 
-Result<Beginning> BeginningFrom(const std::string& source, const std::string& text) {
+Result<RunConfig> RunConfigFrom(const std::string& source, const std::string& text) {
   const json parsed = TRY(ParseJson(source, text));
   const JsonReader root(source, parsed);
-  Beginning beginning;
-  beginning.settings = TRY(SettingsFrom(root.At("settings")));
+  RunConfig run_config;
+  run_config.settings = TRY(SettingsFrom(root.At("settings")));
   const std::string seed = TRY(root.At("seed").String());
-  const auto read = std::from_chars(seed.data(), seed.data() + seed.size(), beginning.seed);
+  const auto read = std::from_chars(seed.data(), seed.data() + seed.size(), run_config.seed);
   if (read.ec != std::errc() || read.ptr != seed.data() + seed.size()) {
     return root.At("seed").Bad("a whole number in quotes, below 2^64");
   }
-  beginning.batch = TRY(Count(root, "batch"));
-  if (root.Has("parts")) beginning.parts = TRY(PartsFrom(root.At("parts")));
-  if (root.Has("start")) beginning.start = TRY(CandidateFrom(root.At("start")));
-  return beginning;
+  run_config.batch = TRY(Count(root, "batch"));
+  if (root.Has("parts")) run_config.parts = TRY(PartsFrom(root.At("parts")));
+  if (root.Has("start")) run_config.start = TRY(CandidateFrom(root.At("start")));
+  return run_config;
 }
 
 Form FormFor(const Task& task) { return task.forms.empty() ? Form::kKernel : task.forms.front(); }

@@ -59,7 +59,7 @@ struct PartKernel {
 
 // What a run begins with. It must be the same whenever the run goes on, and a replay takes it from
 // its recording.
-struct Beginning {
+struct RunConfig {
   Settings settings;
   uint64_t seed = 1;
   int batch = 1;                       // proposals a generation
@@ -69,8 +69,8 @@ struct Beginning {
 // The memo that keeps it.
 inline constexpr const char* kBeginKey = "begin";
 // JSON; equal for beginnings that propose the same. Names the prompts' versions, too.
-std::string TextOf(const Beginning& beginning);
-Result<Beginning> BeginningFrom(const std::string& source, const std::string& text);
+std::string TextOf(const RunConfig& run_config);
+Result<RunConfig> RunConfigFrom(const std::string& source, const std::string& text);
 
 // The form to write where there is no kernel to begin with: the first that the task takes.
 Form FormFor(const Task& task);

@@ -25,7 +25,7 @@ struct ChatSampling {
 };
 
 struct ChatRequest {
-  std::string asker;  // the role in the loop that asks: "lowering", "state"
+  std::string role;  // the role in the loop that asks: "lowering", "state"
   std::vector<ChatMessage> messages;
   ChatSampling sampling;
   int samples = 1;

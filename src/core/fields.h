@@ -301,9 +301,9 @@ constexpr auto FieldsOf(const Comparison*) {
 constexpr auto FieldsOf(const ModeTiming*) {
   using T = ModeTiming;
   return std::tuple(Needed("mode", &T::mode), Needed("candidate", &T::candidate),
-                    Optional("floor_us", &T::floor_us), Optional("aa_noise", &T::aa_noise),
-                    Optional("below_floor", &T::below_floor), Optional("baselines", &T::baselines),
-                    Optional("comparisons", &T::comparisons));
+                    Optional("floor_us", &T::roofline_us), Optional("aa_noise", &T::aa_noise),
+                    Optional("below_floor", &T::below_roofline),
+                    Optional("baselines", &T::baselines), Optional("comparisons", &T::comparisons));
 }
 
 constexpr auto FieldsOf(const Timing*) {
@@ -382,7 +382,7 @@ constexpr auto FieldsOf(const ChatSampling*) {
 
 constexpr auto FieldsOf(const ChatRequest*) {
   using T = ChatRequest;
-  return std::tuple(Needed("asker", &T::asker), Needed("samples", &T::samples),
+  return std::tuple(Needed("asker", &T::role), Needed("samples", &T::samples),
                     Needed("messages", &T::messages), Optional("sampling", &T::sampling));
 }
 Status Finish(const JsonReader& json, ChatRequest& request);

@@ -63,7 +63,7 @@ inline Candidate GemmCandidate() {
 
 inline Verdict GemmVerdict() {
   ModeTiming mode;
-  mode.floor_us = 4;
+  mode.roofline_us = 4;
   mode.candidate = {"candidate",
                     10,
                     {9.5, 10.5},

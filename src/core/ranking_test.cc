@@ -5,16 +5,16 @@
 namespace warpsmith {
 namespace {
 
-Verdict Measured(double us, double bar_us, double ratio) {
+Verdict Measured(double us, double primary_us, double ratio) {
   ModeTiming timing;
   timing.mode = Mode::kDeviceHot;
   timing.candidate.median_us = us;
-  ContenderTiming bar;
-  bar.name = "cublaslt-auto";
-  bar.median_us = bar_us;
-  timing.baselines = {ContenderTiming{}, bar};
+  ContenderTiming primary;
+  primary.name = "cublaslt-auto";
+  primary.median_us = primary_us;
+  timing.baselines = {ContenderTiming{}, primary};
   Comparison comparison;
-  comparison.baseline = bar.name;
+  comparison.baseline = primary.name;
   comparison.ratio = ratio;
   timing.comparisons = {comparison};
   Passed passed;

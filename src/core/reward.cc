@@ -32,9 +32,9 @@ std::map<Round, double> MedianByRound(const ContenderTiming& contender) {
 }
 
 // t_ref / t_custom of every round in which both were timed.
-std::vector<double> RatiosByRound(const ModeTiming& timing, const std::string& bar) {
+std::vector<double> RatiosByRound(const ModeTiming& timing, const std::string& primary) {
   std::vector<double> ratios;
-  const auto baseline = std::ranges::find(timing.baselines, bar, &ContenderTiming::name);
+  const auto baseline = std::ranges::find(timing.baselines, primary, &ContenderTiming::name);
   if (baseline == timing.baselines.end()) return ratios;
   const std::map<Round, double> reference = MedianByRound(*baseline);
   for (const auto& [round, us] : MedianByRound(timing.candidate)) {
@@ -116,9 +116,9 @@ RewardTerms TermsOf(const Candidate& candidate, const Verdict& verdict, Mode mod
   terms.deviations = std::get<Passed>(verdict.outcome).correctness.max_deviation;
   const ModeTiming* timing = FindComparison(verdict, mode);
   if (timing == nullptr) return terms;
-  const Comparison& bar = timing->comparisons.front();
-  terms.ratios = RatiosByRound(*timing, bar.baseline);
-  if (terms.ratios.empty()) terms.ratios = {bar.ratio};  // raw samples were not kept
+  const Comparison& primary = timing->comparisons.front();
+  terms.ratios = RatiosByRound(*timing, primary.baseline);
+  if (terms.ratios.empty()) terms.ratios = {primary.ratio};  // raw samples were not kept
   return terms;
 }
 

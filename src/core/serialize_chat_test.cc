@@ -29,7 +29,7 @@ TEST(ChatRequest, EveryPartCountsInItsId) {
     return RequestId(request) != id;
   };
   EXPECT_EQ(RequestId(Request()), id);
-  EXPECT_TRUE(differs([](ChatRequest& request) { request.asker = "state"; }));
+  EXPECT_TRUE(differs([](ChatRequest& request) { request.role = "state"; }));
   EXPECT_TRUE(differs([](ChatRequest& request) { request.samples = 3; }));
   EXPECT_TRUE(differs([](ChatRequest& request) { request.messages[1].text += " "; }));
   EXPECT_TRUE(differs([](ChatRequest& request) { request.messages[0].role = "user"; }));

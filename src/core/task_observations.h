@@ -30,7 +30,7 @@ struct TaskObservations {
   std::string reference_failure;  // one line; empty: it ran
   std::vector<OutputObservation> outputs;
   std::vector<std::string> trivial_answers;  // that pass: "zeros", "a constant", "a copy of x"
-  double floor_us = 0, baseline_us = 0;      // baseline: the fastest of the task's; 0: not timed
+  double roofline_us = 0, baseline_us = 0;   // baseline: the fastest of the task's; 0: not timed
   int64_t needed_bytes = 0, available_bytes = 0;  // device memory; 0: not looked at
 };
 

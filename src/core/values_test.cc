@@ -137,7 +137,7 @@ TEST(Verdict, IsDescribedInOneLine) {
             "passed, screened: 10 us (device), 1.1x cublaslt-auto [1.05, 1.15] faster");
   Passed remarkable = std::get<Passed>(GemmVerdict().outcome);
   remarkable.timings.front().modes.front().comparisons.clear();
-  remarkable.timings.front().modes.front().below_floor = true;
+  remarkable.timings.front().modes.front().below_roofline = true;
   remarkable.correctness.bias = Bias{100, {-0.98, {-1, -0.96}}, {0, {-0.1, 0.1}}};
   remarkable.correctness.rare_errors = {{1'000, 0.99}, {10'000, 0.632}};
   EXPECT_EQ(Describe(remarkable),
@@ -151,14 +151,14 @@ TEST(Verdict, IsDescribedInOneLine) {
 }
 
 TEST(Verdict, FindsTheBar) {
-  EXPECT_EQ(RatioToBar(GemmVerdict(), Mode::kDeviceHot), 1.1);
-  EXPECT_FALSE(RatioToBar(GemmVerdict(), Mode::kServer).has_value());
-  EXPECT_FALSE(RatioToBar({Inconclusive{}, {}}, Mode::kDeviceHot).has_value());
+  EXPECT_EQ(RatioToPrimary(GemmVerdict(), Mode::kDeviceHot), 1.1);
+  EXPECT_FALSE(RatioToPrimary(GemmVerdict(), Mode::kServer).has_value());
+  EXPECT_FALSE(RatioToPrimary({Inconclusive{}, {}}, Mode::kDeviceHot).has_value());
   Verdict on_the_wall = GemmVerdict();
   ModeTiming& timing = std::get<Passed>(on_the_wall.outcome).timings.front().modes.front();
   timing.mode = Mode::kWall;
   std::get<Passed>(on_the_wall.outcome).timings.front().modes.emplace_back();
-  EXPECT_EQ(RatioToBar(on_the_wall, Mode::kDeviceHot), 1.1);
+  EXPECT_EQ(RatioToPrimary(on_the_wall, Mode::kDeviceHot), 1.1);
   EXPECT_EQ(FindTiming({Passed{}, {}}, Mode::kDeviceHot), nullptr);
 }
 

@@ -75,11 +75,12 @@ std::string AboutTime(const Passed& passed) {
   const ModeTiming& mode = passed.timings.front().modes.front();
   std::string text =
       ": " + Short(mode.candidate.median_us) + " us (" + std::string(Name(mode.mode)) + ")";
-  if (mode.below_floor) text += " BELOW ITS FLOOR of " + Short(mode.floor_us) + " us";
+  if (mode.below_roofline) text += " BELOW ITS FLOOR of " + Short(mode.roofline_us) + " us";
   if (mode.comparisons.empty()) return text;
-  const Comparison& bar = mode.comparisons.front();
-  return text + ", " + Short(bar.ratio) + "x " + bar.baseline + " [" + Short(bar.interval.lo) +
-         ", " + Short(bar.interval.hi) + "] " + std::string(Name(bar.finding));
+  const Comparison& primary = mode.comparisons.front();
+  return text + ", " + Short(primary.ratio) + "x " + primary.baseline + " [" +
+         Short(primary.interval.lo) + ", " + Short(primary.interval.hi) + "] " +
+         std::string(Name(primary.finding));
 }
 
 std::string Line(const Passed& passed) {
@@ -133,7 +134,7 @@ const ModeTiming* FindComparison(const Verdict& verdict, Mode mode) {
   return nullptr;
 }
 
-std::optional<double> RatioToBar(const Verdict& verdict, Mode mode) {
+std::optional<double> RatioToPrimary(const Verdict& verdict, Mode mode) {
   const ModeTiming* timing = FindComparison(verdict, mode);
   if (timing == nullptr) return std::nullopt;
   return timing->comparisons.front().ratio;

@@ -114,9 +114,9 @@ struct Comparison {
 
 struct ModeTiming {
   Mode mode = Mode::kDeviceHot;
-  double floor_us = 0;       // no kernel can be faster in this mode
-  double aa_noise = 0;       // |ratio - 1| that the baseline showed against itself; 0: not measured
-  bool below_floor = false;  // suspicious: for a person to look at, never a headline
+  double roofline_us = 0;  // no kernel can be faster in this mode
+  double aa_noise = 0;     // |ratio - 1| that the baseline showed against itself; 0: not measured
+  bool below_roofline = false;  // suspicious: for a person to look at, never a headline
   ContenderTiming candidate;
   std::vector<ContenderTiming> baselines;
   std::vector<Comparison> comparisons;
@@ -183,7 +183,7 @@ const ModeTiming* FindTiming(const Verdict& verdict, Mode mode);
 // is compared on the wall clock only); else null.
 const ModeTiming* FindComparison(const Verdict& verdict, Mode mode);
 // Ratio to the bar (the first comparison) there; nullopt when not passed or not compared.
-std::optional<double> RatioToBar(const Verdict& verdict, Mode mode);
+std::optional<double> RatioToPrimary(const Verdict& verdict, Mode mode);
 
 }  // namespace warpsmith
 

@@ -27,13 +27,14 @@ CatalogueResult BesideLibrary(const ModeComparison& mode) {
 
 // The kernel beside the bar, and where the library ran cuBLASLt, beside that.
 std::vector<CatalogueResult> GuardedResultsOf(const ShapeMeasurement& shape,
-                                              const CatalogueRow& row, const BarIsOwn& bar_is_own) {
+                                              const CatalogueRow& row,
+                                              const PrimaryIsOwn& primary_is_own) {
   std::vector<CatalogueResult> results;
   for (const ModeComparison& mode : shape.modes) {
-    results.push_back({mode.mode, std::string(kBar), mode.kernel_us, mode.bar_us, mode.kernel.value,
-                       mode.kernel.interval});
+    results.push_back({mode.mode, std::string(kPrimary), mode.kernel_us, mode.primary_us,
+                       mode.kernel.value, mode.kernel.interval});
   }
-  if (bar_is_own != nullptr && bar_is_own(row)) return results;
+  if (primary_is_own != nullptr && primary_is_own(row)) return results;
   if (shape.choice == Name(Choice::kCublasLt)) {
     for (const ModeComparison& mode : shape.modes) results.push_back(BesideLibrary(mode));
     return results;
@@ -76,8 +77,8 @@ void Choose(GuardedCatalogue& guarded, CatalogueRow& row) {
 }
 
 void Decide(const ShapeMeasurement& shape, const MeasurementSession& session,
-            const BarIsOwn& bar_is_own, GuardedCatalogue& guarded, CatalogueRow& row) {
-  row.results = AsWritten(GuardedResultsOf(shape, row, bar_is_own));
+            const PrimaryIsOwn& primary_is_own, GuardedCatalogue& guarded, CatalogueRow& row) {
+  row.results = AsWritten(GuardedResultsOf(shape, row, primary_is_own));
   row.driver = session.driver;
   row.toolkit = session.toolkit;
   row.library = session.baseline;
@@ -89,7 +90,7 @@ void Decide(const ShapeMeasurement& shape, const MeasurementSession& session,
 }  // namespace
 
 Result<GuardedCatalogue> Guard(const Catalogue& catalogue, const MeasurementTable& comparison,
-                               Uncompared uncompared, const BarIsOwn& bar_is_own) {
+                               Uncompared uncompared, const PrimaryIsOwn& primary_is_own) {
   const Catalogue measured = TRY(MeasuredKernels(catalogue, comparison.terms));
   GuardedCatalogue guarded{catalogue};
   for (size_t i = 0; i < catalogue.rows.size(); ++i) {
@@ -106,7 +107,7 @@ Result<GuardedCatalogue> Guard(const Catalogue& catalogue, const MeasurementTabl
     }
     guarded.built_anew += measured.rows[i].candidate != row.candidate ? 1 : 0;
     TakeHashes(measured.rows[i], row);
-    Decide(*shape, comparison.sessions[shape->session], bar_is_own, guarded, row);
+    Decide(*shape, comparison.sessions[shape->session], primary_is_own, guarded, row);
   }
   guarded.not_catalogued = static_cast<int>(comparison.shapes.size()) - guarded.decided;
   return guarded;

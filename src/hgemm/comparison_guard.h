@@ -31,7 +31,7 @@ enum class Uncompared : uint8_t { kKeep, kCublasLt };
 
 // Whether the bar's layout is the row's own: then its callers get the bar itself of a library that
 // has its algorithm, whatever the compared library ran there.
-using BarIsOwn = std::function<bool(const CatalogueRow&)>;
+using PrimaryIsOwn = std::function<bool(const CatalogueRow&)>;
 
 // Gives every row that was compared the comparison's results, and the choice that Guarded makes of
 // them. Where the library ran cuBLASLt, and the bar is not the row's own, they are beside that
@@ -39,7 +39,7 @@ using BarIsOwn = std::function<bool(const CatalogueRow&)>;
 // comparison was neither of this catalogue, nor of it AsBuiltNow.
 Result<GuardedCatalogue> Guard(const Catalogue& catalogue, const MeasurementTable& comparison,
                                Uncompared uncompared = Uncompared::kKeep,
-                               const BarIsOwn& bar_is_own = nullptr);
+                               const PrimaryIsOwn& primary_is_own = nullptr);
 
 // The choices that Guarded makes today of what compared rows hold, whoever or whatever made them
 // before. Rows that were not compared stay as they are.

@@ -29,7 +29,7 @@ MeasurementTable CompareWith(const Catalogue& catalogue) {
   MeasurementTable table = SampleTable();
   for (ModeComparison& mode : table.shapes[1].modes) {
     mode.library = Ratio(1);
-    mode.library_us = mode.bar_us;
+    mode.library_us = mode.primary_us;
   }
   table.terms.catalogue = CatalogueHash(catalogue).value();
   return table;
@@ -64,7 +64,7 @@ TEST(ComparisonGuardTest, AKernelNeedOnlyBeatWhatTheLibraryWouldRunInstead) {
   const auto choose = [&](double library) {
     for (ModeComparison& mode : table.shapes[1].modes) {
       mode.library = Ratio(library);
-      mode.library_us = mode.bar_us / library;
+      mode.library_us = mode.primary_us / library;
     }
     return Guard(catalogue, table).value().catalogue.rows[0];
   };
@@ -104,7 +104,7 @@ TEST(ComparisonGuardTest, GuardingAgainKeepsWhatIsKnownOfTheFallback) {
   MeasurementTable table = CompareWith(catalogue);
   for (ModeComparison& mode : table.shapes[1].modes) {
     mode.library = Ratio(0.75);
-    mode.library_us = mode.bar_us / 0.75;
+    mode.library_us = mode.primary_us / 0.75;
   }
   const Catalogue first = Guard(catalogue, table).value().catalogue;
   ASSERT_EQ(first.rows[0].choice, Choice::kKernel);
@@ -149,7 +149,7 @@ TEST(ComparisonGuardTest, ChoosesByWhatIsWritten) {
     MeasurementTable table = CompareWith(catalogue);
     for (ModeComparison& mode : table.shapes[1].modes) {
       mode.kernel = mode.library = Ratio(ratio);
-      mode.library_us = mode.bar_us = mode.kernel_us * ratio;
+      mode.library_us = mode.primary_us = mode.kernel_us * ratio;
     }
     table.shapes[1].choice = "tiny warp_m=16 warp_n=8";
     const Catalogue guarded = Guard(catalogue, table).value().catalogue;

@@ -32,12 +32,12 @@ namespace {
 // torch.matmul's times that are below the bar's.
 size_t FasterUnpaired(const ShapeMeasurement& shape) {
   size_t faster = 0;
-  for (const LibraryTime& bar : shape.times) {
-    if (bar.name != kBar || bar.layout != "max") continue;
+  for (const LibraryTime& primary : shape.times) {
+    if (primary.name != kPrimary || primary.layout != "max") continue;
     faster += static_cast<size_t>(
         std::count_if(shape.times.begin(), shape.times.end(), [&](const LibraryTime& time) {
-          return time.name == kTorchLibrary && time.mode == bar.mode &&
-                 IsViolationUnpaired(bar.us, time.us);
+          return time.name == kTorchLibrary && time.mode == primary.mode &&
+                 IsViolationUnpaired(primary.us, time.us);
         }));
   }
   return faster;
@@ -45,14 +45,14 @@ size_t FasterUnpaired(const ShapeMeasurement& shape) {
 
 }  // namespace
 
-BarStanding StandingOf(const MeasurementTable& table) {
-  BarStanding standing{table.shapes.size(), 0, 0, 0};
+PrimaryStanding StandingOf(const MeasurementTable& table) {
+  PrimaryStanding standing{table.shapes.size(), 0, 0, 0};
   for (const ShapeMeasurement& shape : table.shapes) {
     standing.violations += FasterUnpaired(shape);
-    if (!shape.bar_check) continue;
+    if (!shape.primary_check) continue;
     ++standing.checked;
-    standing.chosen_again += shape.bar_check->choices > 1 ? 1 : 0;
-    standing.violations += shape.bar_check->violations.size();
+    standing.chosen_again += shape.primary_check->choices > 1 ? 1 : 0;
+    standing.violations += shape.primary_check->violations.size();
   }
   return standing;
 }

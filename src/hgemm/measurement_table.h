@@ -15,7 +15,7 @@
 #include "base/result.h"
 #include "core/protocol.h"
 #include "core/verdict.h"
-#include "hgemm/bar_check.h"
+#include "hgemm/primary_check.h"
 #include "hgemm/problem.h"
 
 namespace warpsmith::hgemm {
@@ -25,7 +25,7 @@ inline constexpr std::array<Mode, 4> kComparedModes = {Mode::kDeviceHot, Mode::k
                                                        Mode::kOffline, Mode::kServer};
 
 // What all ratios of a comparison are to: cuBLASLt, autotuned.
-inline constexpr std::string_view kBar = "cublaslt-auto";
+inline constexpr std::string_view kPrimary = "cublaslt-auto";
 inline constexpr std::string_view kOurKernel = "kernel";    // the catalogue's, launched by itself
 inline constexpr std::string_view kTorchLibrary = "torch";  // torch.matmul
 inline constexpr std::string_view kBothLayouts = "both";    // a term: of the libraries' times
@@ -68,7 +68,7 @@ struct MeasurementSession {
 // One mode of a comparison.
 struct ModeComparison {
   Mode mode = Mode::kDeviceHot;
-  double kernel_us = 0, library_us = 0, bar_us = 0;  // medians
+  double kernel_us = 0, library_us = 0, primary_us = 0;  // medians
   // The bar's time over ours: above 1 ours is faster. The kernel launched alone; the library, guard
   // and dispatch included.
   PairedRatio kernel, library;
@@ -91,12 +91,12 @@ inline constexpr std::string_view kUnlisted = "unlisted";  // a choice: no row o
 struct ShapeMeasurement {
   Problem problem;
   // Of a comparison.
-  std::string choice;   // the kernel (PointName) or "cublaslt", as the catalogue says; kUnlisted
-  double floor_us = 0;  // 0: not known for this device
-  std::array<ModeComparison, 4> modes = {};  // as kComparedModes
-  size_t session = 0;                        // of MeasurementTable::sessions
-  std::optional<BarCheck> bar_check = {};    // where its rounds held NVIDIA's other ways
-  std::vector<LibraryTime> times = {};       // of the libraries
+  std::string choice;      // the kernel (PointName) or "cublaslt", as the catalogue says; kUnlisted
+  double roofline_us = 0;  // 0: not known for this device
+  std::array<ModeComparison, 4> modes = {};        // as kComparedModes
+  size_t session = 0;                              // of MeasurementTable::sessions
+  std::optional<PrimaryCheck> primary_check = {};  // where its rounds held NVIDIA's other ways
+  std::vector<LibraryTime> times = {};             // of the libraries
 };
 
 struct MeasurementTable {
@@ -109,7 +109,7 @@ struct MeasurementTable {
 
 // What the bar is worth; also a time of torch.matmul, which was not taken in the same rounds, that
 // is below the bar's by more than kUnpairedBand is a violation.
-BarStanding StandingOf(const MeasurementTable& table);
+PrimaryStanding StandingOf(const MeasurementTable& table);
 
 // "catalogue, pack": which terms differ; empty: none does.
 std::string DifferencesOf(const MeasurementTerms& one, const MeasurementTerms& other);

@@ -14,10 +14,11 @@ namespace {
 constexpr std::string_view kSession = "# session: ";
 // Before the rows of a shape whose rounds held NVIDIA's other ways: how many, how often the bar was
 // chosen; and a line for each that is faster than the bar.
-constexpr std::string_view kBarCheck = "# bar checked: ",
-                           kFasterThanBar = "# faster than the bar: ";
+constexpr std::string_view kPrimaryCheck = "# bar checked: ",
+                           kFasterThanPrimary = "# faster than the bar: ";
 constexpr std::string_view kRows = "# rows: ";  // that follow are of one shape: the libraries'
-constexpr std::array<std::string_view, 5> kBarCheckColumns = {"m", "n", "k", "others", "choices"};
+constexpr std::array<std::string_view, 5> kPrimaryCheckColumns = {"m", "n", "k", "others",
+                                                                  "choices"};
 constexpr std::array<std::string_view, 8> kFasterColumns = {"m",    "n",     "k",  "mode",
                                                             "name", "ratio", "lo", "hi"};
 // The last four are of the kernel without launch overlap; empty cells where it was not measured.
@@ -151,9 +152,9 @@ class Reader {
     if (!between() && line.starts_with(kSession)) return Lacking();
     if (begins(kSession)) {
       table_.sessions.push_back(TRY(SessionIn(text_, line, is_old_)));
-    } else if (begins(kBarCheck)) {
-      TRY(TakeBarCheck(TRY(text_.Note(line, kBarCheckColumns))));
-    } else if (begins(kFasterThanBar)) {
+    } else if (begins(kPrimaryCheck)) {
+      TRY(TakePrimaryCheck(TRY(text_.Note(line, kPrimaryCheckColumns))));
+    } else if (begins(kFasterThanPrimary)) {
       TRY(TakeFaster(TRY(text_.Note(line, kFasterColumns))));
     } else if (!table_.is_comparison() && !is_old_ && begins(kRows)) {
       if (!between()) return Lacking();
@@ -190,8 +191,8 @@ class Reader {
   void Finish() {
     if (table_.terms.protocol.starts_with("replayed")) return;
     for (ShapeMeasurement& shape : table_.shapes) {
-      if (!is_old_ || !Has(shape, kBar)) continue;
-      shape.bar_check = {1, 1, std::move(faster_[shape.problem])};
+      if (!is_old_ || !Has(shape, kPrimary)) continue;
+      shape.primary_check = {1, 1, std::move(faster_[shape.problem])};
     }
   }
 
@@ -220,18 +221,18 @@ class Reader {
     if (table_.is_comparison()) {
       if (place_.contains(shape_.problem)) return cells.Bad(SizesText(extents) + " stands twice");
       shape_.choice = TRY(cells.Filled("choice"));
-      shape_.floor_us = TRY(cells.Number("floor_us", true));
+      shape_.roofline_us = TRY(cells.Number("floor_us", true));
     }
     if (!checked_) return {};
     if (*checked_ != extents) {
       return cells.Bad("the bar was checked of another shape than the rows that follow");
     }
-    shape_.bar_check = std::exchange(check_, {});
+    shape_.primary_check = std::exchange(check_, {});
     checked_.reset();
     return {};
   }
 
-  Status TakeBarCheck(const Cells& cells) {
+  Status TakePrimaryCheck(const Cells& cells) {
     if (!between()) return Lacking();
     checked_ = TRY(cells.Extents());
     check_ = {static_cast<int>(TRY(cells.Number("others"))),
@@ -242,7 +243,7 @@ class Reader {
 
   Status TakeFaster(const Cells& cells) {
     const Problem extents = TRY(cells.Extents());
-    BesideBar faster{TRY(cells.ModeIn()), TRY(cells.Filled("name")), TRY(cells.Ratio())};
+    BesidePrimary faster{TRY(cells.ModeIn()), TRY(cells.Filled("name")), TRY(cells.Ratio())};
     if (is_old_) {
       faster_[ProblemOf(extents)].push_back(std::move(faster));
       return {};
@@ -259,7 +260,7 @@ class Reader {
     mode.mode = TRY(cells.ModeIn());
     mode.kernel_us = TRY(cells.Number("kernel_us"));
     mode.library_us = TRY(cells.Number("ours_us"));
-    mode.bar_us = TRY(cells.Number("lt_auto_us"));
+    mode.primary_us = TRY(cells.Number("lt_auto_us"));
     mode.kernel = TRY(cells.Ratio("_kernel"));
     mode.library = TRY(cells.Ratio());
     if (!cells["plain_us"].empty()) {
@@ -268,7 +269,7 @@ class Reader {
     }
     if (mode.mode != kComparedModes[rows_]) return Lacking();
     if (cells["choice"] != shape_.choice ||
-        TRY(cells.Number("floor_us", true)) != shape_.floor_us) {
+        TRY(cells.Number("floor_us", true)) != shape_.roofline_us) {
       return cells.Bad("choice and floor_us must be the same in a shape's four rows");
     }
     shape_.modes[rows_] = mode;
@@ -307,9 +308,9 @@ class Reader {
   ShapeMeasurement shape_;
   Problem extents_;                 // its
   std::optional<Problem> checked_;  // whose bar `check_` is of; its rows are still to come
-  BarCheck check_;
+  PrimaryCheck check_;
   std::map<Problem, size_t> place_;
-  std::map<Problem, std::vector<BesideBar>> faster_;
+  std::map<Problem, std::vector<BesidePrimary>> faster_;
 };
 
 Result<ReadMeasurements> Parsed(TableText& text, bool is_comparison) {
@@ -372,13 +373,14 @@ std::string SessionText(const MeasurementSession& session) {
 
 namespace {
 
-std::string BarCheckText(const ShapeMeasurement& shape) {
-  if (!shape.bar_check) return "";
+std::string PrimaryCheckText(const ShapeMeasurement& shape) {
+  if (!shape.primary_check) return "";
   const std::string extents = ExtentsText(shape.problem) + ",";
-  std::string text = std::string(kBarCheck) + extents + std::to_string(shape.bar_check->others) +
-                     "," + std::to_string(shape.bar_check->choices) + "\n";
-  for (const BesideBar& faster : shape.bar_check->violations) {
-    text += std::string(kFasterThanBar) + extents + std::string(warpsmith::Name(faster.mode)) +
+  std::string text = std::string(kPrimaryCheck) + extents +
+                     std::to_string(shape.primary_check->others) + "," +
+                     std::to_string(shape.primary_check->choices) + "\n";
+  for (const BesidePrimary& faster : shape.primary_check->violations) {
+    text += std::string(kFasterThanPrimary) + extents + std::string(warpsmith::Name(faster.mode)) +
             "," + faster.name + RatioText(faster.ratio) + "\n";
   }
   return text;
@@ -387,7 +389,7 @@ std::string BarCheckText(const ShapeMeasurement& shape) {
 }  // namespace
 
 std::string RowsText(const MeasurementTerms& terms, const ShapeMeasurement& shape) {
-  std::string text = BarCheckText(shape);
+  std::string text = PrimaryCheckText(shape);
   const std::string extents = ExtentsText(shape.problem) + ",";
   if (terms.layout == kBothLayouts) {
     text += std::string(kRows) + std::to_string(shape.times.size()) + "\n";
@@ -401,8 +403,8 @@ std::string RowsText(const MeasurementTerms& terms, const ShapeMeasurement& shap
   for (const ModeComparison& mode : shape.modes) {
     text += extents + terms.layout + "," + terms.dtype + "," +
             std::string(warpsmith::Name(mode.mode)) + "," + shape.choice +
-            NumberText(mode.kernel_us) + NumberText(mode.library_us) + NumberText(mode.bar_us) +
-            RatioText(mode.kernel) + RatioText(mode.library) + NumberText(shape.floor_us) +
+            NumberText(mode.kernel_us) + NumberText(mode.library_us) + NumberText(mode.primary_us) +
+            RatioText(mode.kernel) + RatioText(mode.library) + NumberText(shape.roofline_us) +
             (mode.plain ? NumberText(mode.plain_us) + RatioText(*mode.plain) : ",,,,") + "\n";
   }
   return text;

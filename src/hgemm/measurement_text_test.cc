@@ -93,16 +93,16 @@ TEST(MeasurementTextTest, RefusesAnotherVersionWithItsOwnCode) {
 
 TEST(MeasurementTextTest, KeepsWhatWasFoundBesideTheBar) {
   MeasurementTable table = SampleTable();
-  table.shapes[0].bar_check = BarCheck{6, 1, {}};
-  table.shapes[1].bar_check =
-      BarCheck{6, 2, {{Mode::kServer, "cublas-tn", Ratio(1.05)}, {Mode::kOffline, "x", Ratio(2)}}};
+  table.shapes[0].primary_check = PrimaryCheck{6, 1, {}};
+  table.shapes[1].primary_check = PrimaryCheck{
+      6, 2, {{Mode::kServer, "cublas-tn", Ratio(1.05)}, {Mode::kOffline, "x", Ratio(2)}}};
   const std::string text = ToText(table);
   EXPECT_THAT(text, HasSubstr("\n# bar checked: 64,64,64,6,1\n64,64,64,"));
   EXPECT_THAT(text, HasSubstr("\n# faster than the bar: 64,128,64,server,cublas-tn,1.05,"));
   const auto read = ParseMeasurements("c.csv", text);
   ASSERT_TRUE(read.ok()) << read.error().Line();
   EXPECT_EQ(ToText(read->table), text);
-  const BarStanding standing = StandingOf(read->table);
+  const PrimaryStanding standing = StandingOf(read->table);
   EXPECT_EQ(standing.checked, 2U);
   EXPECT_EQ(standing.chosen_again, 1U);
   EXPECT_EQ(standing.violations, 2U);
@@ -261,12 +261,12 @@ TEST(LibraryTextTest, KeepsAndCountsWhatIsFasterThanTheBar) {
   MeasurementTable table = SampleLibraries();
   EXPECT_EQ(StandingOf(table).checked, 0U) << "its rounds held no bar";
   for (ShapeMeasurement& shape : table.shapes) {
-    shape.bar_check = BarCheck{6, 1, {}};
-    shape.times.push_back({std::string(kBar), "max", Mode::kServer, 13, std::nullopt});
+    shape.primary_check = PrimaryCheck{6, 1, {}};
+    shape.times.push_back({std::string(kPrimary), "max", Mode::kServer, 13, std::nullopt});
   }
   EXPECT_EQ(StandingOf(table).violations, 0U) << "torch's 12.5 us are within its band";
   table.shapes[1].times.back().us = 14;
-  table.shapes[0].bar_check->violations = {{Mode::kOffline, "cublas-nn", {1.05, {1.02, 1.08}}}};
+  table.shapes[0].primary_check->violations = {{Mode::kOffline, "cublas-nn", {1.05, {1.02, 1.08}}}};
   const auto read = ParseMeasurements("t.csv", ToText(table));
   ASSERT_TRUE(read.ok()) << read.error().Line();
   EXPECT_EQ(ToText(read->table), ToText(table));

@@ -28,7 +28,7 @@ inline ShapeMeasurement SampleShape(const Problem& problem, double ratio) {
   ShapeMeasurement shape;
   shape.problem = problem;
   shape.choice = ratio >= 1 ? "tiny warp_m=16 warp_n=8" : "cublaslt";
-  shape.floor_us = 0.25;
+  shape.roofline_us = 0.25;
   for (size_t i = 0; i < kComparedModes.size(); ++i) {
     shape.modes[i] = {kComparedModes[i], 2, 2.5, 2 * ratio, Ratio(ratio), Ratio(ratio)};
   }

@@ -15,7 +15,7 @@
 #include "judge/oracle.h"
 #include "judge/program_session.h"
 #include "judge/runner.h"
-#include "judge/standalone/solo.h"
+#include "judge/standalone/standalone.h"
 
 namespace warpsmith::judge {
 
@@ -216,12 +216,13 @@ Result<std::unique_ptr<LocalDevice>> LocalDevice::Open(LocalDeviceOptions option
   if (options.program_argv.empty()) {
     options.program_argv = {ThisExecutable().string(), std::string(kProgramSubcommand)};
   }
-  if (options.solo_argv.empty()) {
-    options.solo_argv = {ThisExecutable().string(), std::string(standalone::kSoloSubcommand)};
+  if (options.standalone_argv.empty()) {
+    options.standalone_argv = {ThisExecutable().string(),
+                               std::string(standalone::kStandaloneSubcommand)};
   }
   auto worker = std::make_unique<Worker>(
       OracleOptions{device, std::move(options.kernels), std::move(options.runner_argv),
-                    std::move(options.program_argv), std::move(options.solo_argv),
+                    std::move(options.program_argv), std::move(options.standalone_argv),
                     options.sandboxed, options.compiler, std::move(options.libraries)},
       std::move(turns));
   TRY(worker->Start());

@@ -23,9 +23,10 @@ struct LocalDeviceOptions {
   // kRunnerSubcommand.
   std::vector<std::string> runner_argv;
   std::vector<std::string> program_argv;  // likewise a program's process, kProgramSubcommand
-  std::vector<std::string> solo_argv;     // and what the audits' tools run, kSoloSubcommand
-  bool sandboxed = true;                  // false: programs run with all that the user may do
-  Compiler* compiler = nullptr;           // for references and rivals; outlives the device
+  std::vector<std::string>
+      standalone_argv;           // and what the audits' tools run, kStandaloneSubcommand
+  bool sandboxed = true;         // false: programs run with all that the user may do
+  Compiler* compiler = nullptr;  // for references and rivals; outlives the device
   // Paths that baselines "lib:PATH" may name. They are loaded into the measuring process: the
   // user's word alone puts one here, never a task's.
   std::vector<std::string> libraries = {};

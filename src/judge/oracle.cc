@@ -10,9 +10,9 @@
 #include "judge/audit/audit.h"
 #include "judge/audit/image_rules.h"
 #include "judge/cuda_reference.h"
-#include "judge/floor.h"
 #include "judge/peer_reference.h"
 #include "judge/program_trial.h"
+#include "judge/roofline.h"
 #include "judge/torch/torch_process.h"
 
 namespace warpsmith::judge {
@@ -229,7 +229,7 @@ Result<Outcome> Oracle::Audit(const Job& job, Passed passed) {
   request.candidate = job.candidate;
   request.artifact = *job.artifact;
   request.level = job.protocol.level;
-  request.solo_argv = options_.solo_argv;
+  request.standalone_argv = options_.standalone_argv;
   request.device_uuid = options_.device.uuid;
   request.sandboxed = options_.sandboxed;
   audit::AuditOutcome audited = TRY(audit::AuditCandidate(request));

@@ -27,7 +27,7 @@ namespace warpsmith::judge {
 struct OracleOptions {
   cuda::DeviceProperties device;
   std::string kernels;
-  std::vector<std::string> runner_argv, program_argv, solo_argv;
+  std::vector<std::string> runner_argv, program_argv, standalone_argv;
   bool sandboxed = true;                    // false: programs run with all that the user may do
   Compiler* compiler = nullptr;             // for references and rivals; outlives the oracle
   std::vector<std::string> libraries = {};  // that baselines "lib:PATH" may name

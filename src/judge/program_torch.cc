@@ -138,7 +138,7 @@ StepResult ProgramTrial::Chosen(const TorchChoice::Times& then) const {
   return std::optional<Outcome>(Inconclusive{
       fmt::format("'{}' was chosen as PyTorch's better on times that no longer hold ({:.4g} us "
                   "then); now it is '{}' ({}): judge again",
-                  then.Best(), then.BestUs(), now.Best(), now.Words())});
+                  then.Best(), then.BestUs(), now.Best(), now.Text())});
 }
 
 // What profiles a PyTorch process slows its later calls, too: the next job gets a new one.

@@ -12,9 +12,9 @@
 #include "core/program_shim.h"
 #include "core/serialize.h"
 #include "judge/batch_command.h"
-#include "judge/floor.h"
 #include "judge/gpu_turns.h"
 #include "judge/program_sandbox.h"
+#include "judge/roofline.h"
 
 namespace warpsmith::judge {
 namespace {
@@ -79,7 +79,7 @@ Result<Outcome> ProgramTrial::Run(Evidence& evidence) {
   if (auto outcome = MostlyOracle()) return *outcome;
   if (context_.kept->process != nullptr) {
     evidence.baseline_library = context_.kept->process->started().text;
-    if (context_.kept->choice) evidence.baseline_choice = context_.kept->choice->Words();
+    if (context_.kept->choice) evidence.baseline_choice = context_.kept->choice->Text();
     if (certified()) TRY(TraceTorch());
   }
   return Outcome(TRY(Finish()));
@@ -414,10 +414,10 @@ Result<Passed> ProgramTrial::Finish() const {
   if (context_.trial.telemetry == nullptr) {
     passed.correctness.absent.emplace_back("NVML: not available");
   }
-  const double floor_us =
-      TRY(FloorUs(*context_.trial.info, job().task, job().workload, Mode::kDeviceHot));
+  const double roofline_us =
+      TRY(RooflineUs(*context_.trial.info, job().task, job().workload, Mode::kDeviceHot));
   passed.timings.push_back(
-      {job().workload.name, {TimingOf(Mode::kWall, floor_us, NetTimes(), job().protocol)}});
+      {job().workload.name, {TimingOf(Mode::kWall, roofline_us, NetTimes(), job().protocol)}});
   return passed;
 }
 

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "judge/floor.h"
 #include "judge/inspection.h"
+#include "judge/roofline.h"
 
 namespace warpsmith::judge {
 namespace {
@@ -56,13 +56,13 @@ Result<Stage*> Stages::Of(const Task& task, const Workload& workload) {
 
 Result<ArenaPlan> Stages::PlanFor(const Task& task, const Workload& workload,
                                   const Problem& problem) const {
-  constexpr double kLaunchUs = 2, kOverFloor = 1.6, kFallbackFlops = 100e12;
+  constexpr double kLaunchUs = 2, kOverRoofline = 1.6, kFallbackFlops = 100e12;
   DeviceInfo assumed = info_;
   if (assumed.tensor_f16_flops <= 0) assumed.tensor_f16_flops = kFallbackFlops;
-  const double floor_us = TRY(FloorUs(assumed, task, workload, Mode::kDeviceHot));
+  const double roofline_us = TRY(RooflineUs(assumed, task, workload, Mode::kDeviceHot));
   const ArenaLimits limits{info_.l2_bytes, info_.memory_bytes / 8, info_.memory_bytes / 8};
   const ArenaPlan plan =
-      PlanArena(BytesOf(problem), std::max(kLaunchUs, kOverFloor * floor_us), limits);
+      PlanArena(BytesOf(problem), std::max(kLaunchUs, kOverRoofline * roofline_us), limits);
   return problem.reference_draws ? Limited(plan, kMaxDrawnSets) : plan;
 }
 

@@ -1,6 +1,6 @@
 #include "judge/task_observing.h"
 
-#include "judge/floor.h"
+#include "judge/roofline.h"
 
 namespace warpsmith::judge {
 
@@ -9,7 +9,7 @@ Result<TaskObservations> ObserveTask(judge::LocalDevice& device, const Task& tas
   TaskObservations seen;
   seen.workload = workload.name;
   seen.drawings = 1;
-  seen.floor_us = TRY(judge::FloorUs(device.Info(), task, workload, Mode::kDeviceHot));
+  seen.roofline_us = TRY(judge::RooflineUs(device.Info(), task, workload, Mode::kDeviceHot));
   const auto answer = device.DegenerateAnswer(task, workload);
   if (answer.ok()) {
     if (answer.value()) seen.trivial_answers.push_back(*answer.value());

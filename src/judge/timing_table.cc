@@ -9,11 +9,11 @@ namespace warpsmith::judge {
 
 bool IsAgain(std::string_view label) { return label.ends_with(kAgainSuffix); }
 
-ModeTiming TimingOf(Mode mode, double floor_us, const std::vector<ContenderSamples>& contenders,
+ModeTiming TimingOf(Mode mode, double roofline_us, const std::vector<ContenderSamples>& contenders,
                     const Protocol& protocol) {
   ModeTiming timing;
   timing.mode = mode;
-  timing.floor_us = floor_us;
+  timing.roofline_us = roofline_us;
   for (const ContenderSamples& contender : contenders) {
     ContenderTiming one{contender.label, 0, {}, contender.samples, contender.gpu_busy_us};
     Summarise(one, protocol.confidence);
@@ -33,7 +33,7 @@ ModeTiming TimingOf(Mode mode, double floor_us, const std::vector<ContenderSampl
       timing.comparisons.push_back(comparison);
     }
   }
-  timing.below_floor = timing.candidate.median_us < floor_us;
+  timing.below_roofline = timing.candidate.median_us < roofline_us;
   return timing;
 }
 

@@ -22,7 +22,7 @@ inline constexpr std::string_view kAgainSuffix = "/again";  // the bar against i
 bool IsAgain(std::string_view label);
 
 // The candidate comes first, then the bar.
-ModeTiming TimingOf(Mode mode, double floor_us, const std::vector<ContenderSamples>& contenders,
+ModeTiming TimingOf(Mode mode, double roofline_us, const std::vector<ContenderSamples>& contenders,
                     const Protocol& protocol);
 
 // Half the width of the interval of the ratio to the bar, or of the candidate's own time where

@@ -24,7 +24,7 @@ double TorchChoice::Times::BestUs() const {
   return compile_us ? std::min(eager_us, *compile_us) : eager_us;
 }
 
-std::string TorchChoice::Times::Words() const {
+std::string TorchChoice::Times::Text() const {
   return fmt::format("eager {:.4g} us, compile {}", eager_us,
                      compile_us ? fmt::format("{:.4g} us", *compile_us) : "impossible");
 }

@@ -26,7 +26,7 @@ class TorchChoice {
     std::optional<double> compile_us;  // not everything can be compiled
     std::string Best() const;          // "eager" or "compile"
     double BestUs() const;
-    std::string Words() const;  // "eager 38.2 us, compile 41.0 us"
+    std::string Text() const;  // "eager 38.2 us, compile 41.0 us"
   };
   std::optional<Times> Find() const;
   Status Store(const Times& times) const;

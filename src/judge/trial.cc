@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "judge/batch_command.h"
 #include "judge/contender.h"
-#include "judge/floor.h"
+#include "judge/roofline.h"
 #include "judge/statistics.h"
 #include "judge/unused_slots.h"
 
@@ -303,7 +303,7 @@ Result<ModeTiming> Trial::TimingOf(Mode mode) const {
   const auto& samples = samples_.at(mode);
   ModeTiming timing;
   timing.mode = mode;
-  timing.floor_us = TRY(FloorUs(*context_.info, job.task, job.workload, mode));
+  timing.roofline_us = TRY(RooflineUs(*context_.info, job.task, job.workload, mode));
   for (size_t i = 0; i < contenders_.size(); ++i) {
     ContenderTiming contender{contenders_[i].label, 0, {}, samples[i]};
     Summarise(contender, job.protocol.confidence);
@@ -323,7 +323,7 @@ Result<ModeTiming> Trial::TimingOf(Mode mode) const {
       timing.comparisons.push_back(comparison);
     }
   }
-  timing.below_floor = timing.candidate.median_us < timing.floor_us;
+  timing.below_roofline = timing.candidate.median_us < timing.roofline_us;
   return timing;
 }
 

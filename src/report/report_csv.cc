@@ -23,8 +23,8 @@ std::string SizeCell(const ShapeReport& shape, std::string_view name) {
 std::string Row(const ShapeReport& shape, const WinnerRow& row) {
   return fmt::format("{},{},{},{},{},{:.4g},{:.4g},{:.4f},{:.4f},{:.4f},{:.4g}\n",
                      SizeCell(shape, "M"), SizeCell(shape, "N"), SizeCell(shape, "K"),
-                     Name(row.mode), CsvCell(row.config), row.ours_us, row.bar_us, row.ratio,
-                     row.interval.lo, row.interval.hi, row.floor_us);
+                     Name(row.mode), CsvCell(row.config), row.ours_us, row.primary_us, row.ratio,
+                     row.interval.lo, row.interval.hi, row.roofline_us);
 }
 
 }  // namespace

@@ -21,16 +21,16 @@ json WinnerJson(const WinnerRow& row) {
   return {{"mode", Name(row.mode)},
           {"level", Name(row.level)},
           {"config", row.config},
-          {"bar", row.bar},
+          {"bar", row.primary},
           {"ours_us", NumberToJson(row.ours_us)},
-          {"bar_us", NumberToJson(row.bar_us)},
+          {"bar_us", NumberToJson(row.primary_us)},
           {"ratio", NumberToJson(row.ratio)},
           {"lo", NumberToJson(row.interval.lo)},
           {"hi", NumberToJson(row.interval.hi)},
           {"finding", Name(row.finding)},
-          {"floor_us", NumberToJson(row.floor_us)},
+          {"floor_us", NumberToJson(row.roofline_us)},
           {"aa_noise", NumberToJson(row.aa_noise)},
-          {"below_floor", row.below_floor}};
+          {"below_floor", row.below_roofline}};
 }
 
 json ShapeJson(const ShapeReport& shape) {

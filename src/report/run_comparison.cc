@@ -43,7 +43,7 @@ Spread SpreadOf(const std::vector<double>& logs) {
 std::pair<double, Interval> BestOf(const Trajectory& steps, Mode mode) {
   std::pair<double, Interval> best;
   for (const Step& step : steps) {
-    const double ratio = RatioToBar(step.verdict, mode).value_or(0);
+    const double ratio = RatioToPrimary(step.verdict, mode).value_or(0);
     if (ratio <= best.first) continue;
     best = {ratio, FindComparison(step.verdict, mode)->comparisons.front().interval};
   }
@@ -95,8 +95,8 @@ std::vector<Use> UsesOf(const RunSteps& run) {
     const auto parent = by_candidate.find(from.parent);
     if (parent != by_candidate.end()) {
       if (use.previous.empty()) use.previous = parent->second->candidate.provenance.technique;
-      const auto was = RatioToBar(parent->second->verdict, mode);
-      const auto is = RatioToBar(step.verdict, mode);
+      const auto was = RatioToPrimary(parent->second->verdict, mode);
+      const auto is = RatioToPrimary(step.verdict, mode);
       if (!use.log_gain && was && is && *was > 0 && *is > 0) use.log_gain = std::log(*is / *was);
     }
     by_candidate.emplace(CandidateId(step.candidate), &step);

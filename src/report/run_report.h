@@ -32,14 +32,14 @@ struct ProgressPoint {
 struct WinnerRow {
   Mode mode = Mode::kDeviceHot;
   Level level = Level::kScreened;
-  std::string config, bar;
-  double ours_us = 0, bar_us = 0;
+  std::string config, primary;
+  double ours_us = 0, primary_us = 0;
   double ratio = 0;  // above 1: ours is faster
   Interval interval;
   Finding finding = Finding::kNotShown;
-  double floor_us = 0;
+  double roofline_us = 0;
   double aa_noise = 0;  // 0: not measured
-  bool below_floor = false;
+  bool below_roofline = false;
 };
 
 struct BaselineRow {

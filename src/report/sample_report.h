@@ -15,7 +15,7 @@ namespace warpsmith::report {
 inline constexpr std::string_view kHostileText =
     "</script><script>alert(1)</script><img src=x onerror=alert(2)> & \"'{{data}}\x1b[31m\xff";
 
-inline ShapeReport SampleShape(int64_t m, int64_t n, int64_t k, double bar_us, double ratio) {
+inline ShapeReport SampleShape(int64_t m, int64_t n, int64_t k, double primary_us, double ratio) {
   ShapeReport shape;
   shape.task = "hgemm";
   shape.workload = "gemm";
@@ -29,9 +29,9 @@ inline ShapeReport SampleShape(int64_t m, int64_t n, int64_t k, double bar_us, d
     best += (ratio - best) * 0.45;
   }
   shape.progress.push_back({150, ratio});
-  const double width = 0.004 + 0.02 / (1 + bar_us);
-  const double floor_us = std::max(2.0 * static_cast<double>(m * n * k) / 989e6,
-                                   2.0 * static_cast<double>(m * k + k * n + m * n) / 5.5e6);
+  const double width = 0.004 + 0.02 / (1 + primary_us);
+  const double roofline_us = std::max(2.0 * static_cast<double>(m * n * k) / 989e6,
+                                      2.0 * static_cast<double>(m * k + k * n + m * n) / 5.5e6);
   for (const auto& [mode, scale] :
        {std::pair(Mode::kDeviceHot, 1.0), std::pair(Mode::kServer, 1.6)}) {
     const double r = mode == Mode::kServer ? std::sqrt(ratio) : ratio;
@@ -41,19 +41,19 @@ inline ShapeReport SampleShape(int64_t m, int64_t n, int64_t k, double bar_us, d
     shape.winners.push_back({.mode = mode,
                              .level = Level::kCertified,
                              .config = "wgmma bm=128 bn=256 cluster=2 raster=8 splits=1 stages=4",
-                             .bar = "cublaslt-auto",
-                             .ours_us = scale * bar_us / r,
-                             .bar_us = scale * bar_us,
+                             .primary = "cublaslt-auto",
+                             .ours_us = scale * primary_us / r,
+                             .primary_us = scale * primary_us,
                              .ratio = r,
                              .interval = {r - width, r + width},
                              .finding = finding,
-                             .floor_us = floor_us,
+                             .roofline_us = roofline_us,
                              .aa_noise = 0.0021,
-                             .below_floor = false});
+                             .below_roofline = false});
     for (const auto& [name, slower] :
          {std::pair("cublaslt-auto", 1.0), std::pair("cublaslt-heuristic", 1.04),
           std::pair("cublas", 1.07), std::pair("torch", 1.11)}) {
-      shape.baselines.push_back({name, mode, scale * slower * bar_us});
+      shape.baselines.push_back({name, mode, scale * slower * primary_us});
     }
   }
   shape.failures = {{"compile-failed", "ptxas: too many resources requested for launch", m % 7 + 4},

@@ -20,7 +20,8 @@ constexpr double kFastP[] = {0, 0.5, 0.8, 1, 1.2, 1.5, 2, 3, 5, 10};
 // The ratio that counts, or nothing: not passed, not compared, or suspicious.
 std::optional<double> RatioOf(const SuiteRow& row) {
   const ModeTiming* timing = FirstTiming(row.verdict);
-  if (timing == nullptr || timing->comparisons.empty() || timing->below_floor) return std::nullopt;
+  if (timing == nullptr || timing->comparisons.empty() || timing->below_roofline)
+    return std::nullopt;
   return timing->comparisons.front().ratio;
 }
 
@@ -57,13 +58,14 @@ std::vector<Cell> TableRow(const SuiteRow& row) {
     cells.resize(7);
     return cells;
   }
-  const Comparison& bar = timing->comparisons.front();
-  const Tone tone = bar.finding == Finding::kFaster   ? Tone::kGood
-                    : bar.finding == Finding::kSlower ? Tone::kBad
-                                                      : Tone::kPlain;
-  cells.push_back({bar.baseline});
-  cells.push_back({fmt::format("{:.3f}", bar.ratio), tone});
-  cells.push_back({timing->below_floor ? "BELOW ITS FLOOR" : std::string(Name(bar.finding)), tone});
+  const Comparison& primary = timing->comparisons.front();
+  const Tone tone = primary.finding == Finding::kFaster   ? Tone::kGood
+                    : primary.finding == Finding::kSlower ? Tone::kBad
+                                                          : Tone::kPlain;
+  cells.push_back({primary.baseline});
+  cells.push_back({fmt::format("{:.3f}", primary.ratio), tone});
+  cells.push_back(
+      {timing->below_roofline ? "BELOW ITS FLOOR" : std::string(Name(primary.finding)), tone});
   return cells;
 }
 
@@ -91,7 +93,7 @@ std::string FailureKind(const Outcome& outcome) {
 
 SuiteSummary SummariseSuite(const std::vector<SuiteRow>& rows, double confidence) {
   SuiteSummary summary;
-  std::vector<double> ratios, of_floor;
+  std::vector<double> ratios, of_roofline;
   for (const SuiteRow& row : rows) {
     if (!row.headline) {
       ++summary.kept_out;
@@ -105,9 +107,9 @@ SuiteSummary SummariseSuite(const std::vector<SuiteRow>& rows, double confidence
     ++summary.valid;
     const ModeTiming* timing = FirstTiming(row.verdict);
     if (timing == nullptr) continue;
-    summary.suspicious += timing->below_floor ? 1 : 0;
-    if (timing->floor_us > 0 && timing->candidate.median_us > 0 && !timing->below_floor) {
-      of_floor.push_back(timing->floor_us / timing->candidate.median_us);
+    summary.suspicious += timing->below_roofline ? 1 : 0;
+    if (timing->roofline_us > 0 && timing->candidate.median_us > 0 && !timing->below_roofline) {
+      of_roofline.push_back(timing->roofline_us / timing->candidate.median_us);
     }
     if (const auto ratio = RatioOf(row)) ratios.push_back(*ratio);
   }
@@ -120,7 +122,7 @@ SuiteSummary SummariseSuite(const std::vector<SuiteRow>& rows, double confidence
         summary.total == 0 ? 0 : static_cast<double>(faster) / static_cast<double>(summary.total);
     summary.fast_p.emplace_back(p, share);
   }
-  if (!of_floor.empty()) summary.median_of_floor = Median(of_floor);
+  if (!of_roofline.empty()) summary.median_of_roofline = Median(of_roofline);
   return summary;
 }
 
@@ -150,9 +152,9 @@ std::string RenderSuite(const std::vector<SuiteRow>& rows, const SuiteSummary& s
     for (const auto& [p, share] : summary.fast_p) text += fmt::format("  {}: {:.3f}", p, share);
     text += "\n";
   }
-  if (summary.median_of_floor) {
+  if (summary.median_of_roofline) {
     text += fmt::format("median share of the floor's speed: {:.1f} %\n",
-                        100 * *summary.median_of_floor);
+                        100 * *summary.median_of_roofline);
   }
   for (const auto& [kind, count] : summary.failures) {
     text += fmt::format("{:5}  {}\n", count, Printable(kind));
@@ -178,17 +180,17 @@ std::string SuiteCsv(const std::vector<SuiteRow>& rows) {
       csv += ",,,";
     }
     if (timing != nullptr && !timing->comparisons.empty()) {
-      const Comparison& bar = timing->comparisons.front();
+      const Comparison& primary = timing->comparisons.front();
       const ContenderTiming& baseline = timing->baselines.front();
-      csv += fmt::format("{},{:.4f},{:.4f},{:.5f},{:.5f},{:.5f},{},", CsvCell(bar.baseline),
-                         baseline.median_us, baseline.gpu_busy_us, bar.ratio, bar.interval.lo,
-                         bar.interval.hi, Name(bar.finding));
+      csv += fmt::format("{},{:.4f},{:.4f},{:.5f},{:.5f},{:.5f},{},", CsvCell(primary.baseline),
+                         baseline.median_us, baseline.gpu_busy_us, primary.ratio,
+                         primary.interval.lo, primary.interval.hi, Name(primary.finding));
     } else {
       csv += ",,,,,,,";
     }
     csv += timing == nullptr
                ? ",,"
-               : fmt::format("{:.4f},{},", timing->floor_us, timing->below_floor ? 1 : 0);
+               : fmt::format("{:.4f},{},", timing->roofline_us, timing->below_roofline ? 1 : 0);
     csv += fmt::format("{},{},{}\n", row.verdict.evidence.sandbox,
                        CsvCell(row.verdict.evidence.baseline_choice),
                        passed ? CsvCell(std::get<Passed>(outcome).correctness.degenerate) : "");
@@ -221,7 +223,7 @@ std::string SuiteJson(const std::vector<SuiteRow>& rows, const SuiteSummary& sum
       document["ratio"]["interval"] = {summary.interval.lo, summary.interval.hi};
     }
   }
-  if (summary.median_of_floor) document["median_of_floor"] = *summary.median_of_floor;
+  if (summary.median_of_roofline) document["median_of_floor"] = *summary.median_of_roofline;
   return document.dump(1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 

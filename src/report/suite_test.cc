@@ -9,12 +9,12 @@
 namespace warpsmith::report {
 namespace {
 
-SuiteRow Compared(const std::string& task, double ratio, double floor_us = 5) {
+SuiteRow Compared(const std::string& task, double ratio, double roofline_us = 5) {
   ModeTiming timing;
   timing.mode = Mode::kWall;
-  timing.floor_us = floor_us;
+  timing.roofline_us = roofline_us;
   timing.candidate.median_us = 10;
-  timing.below_floor = floor_us > 10;
+  timing.below_roofline = roofline_us > 10;
   timing.baselines.push_back({"torch-best", 10 * ratio, {}, {}});
   timing.comparisons.push_back({"torch-best",
                                 ratio,
@@ -45,7 +45,7 @@ TEST(SummariseSuite, CountsAndComparesWhatPassed) {
   EXPECT_GT(summary.interval.hi, summary.geomean);
   EXPECT_EQ(summary.failures.at("incorrect: bound"), 1);
   EXPECT_EQ(summary.failures.at("run-failed: RUNNER_DIED"), 1);
-  EXPECT_EQ(*summary.median_of_floor, 0.5);
+  EXPECT_EQ(*summary.median_of_roofline, 0.5);
 }
 
 TEST(SummariseSuite, FastPIsAShareOfAllAndStrict) {

@@ -81,20 +81,20 @@ WinnerRow WinnerOf(const std::string& config, Level level, const ModeTiming& tim
   WinnerRow row{.mode = timing.mode,
                 .level = level,
                 .config = config,
-                .bar = {},
+                .primary = {},
                 .ours_us = timing.candidate.median_us,
                 .interval = {},
-                .floor_us = timing.floor_us,
+                .roofline_us = timing.roofline_us,
                 .aa_noise = timing.aa_noise,
-                .below_floor = timing.below_floor};
+                .below_roofline = timing.below_roofline};
   if (timing.comparisons.empty()) return row;
-  const Comparison& bar = timing.comparisons.front();
-  row.bar = bar.baseline;
-  row.ratio = bar.ratio;
-  row.interval = bar.interval;
-  row.finding = bar.finding;
+  const Comparison& primary = timing.comparisons.front();
+  row.primary = primary.baseline;
+  row.ratio = primary.ratio;
+  row.interval = primary.interval;
+  row.finding = primary.finding;
   for (const ContenderTiming& baseline : timing.baselines) {
-    if (baseline.name == bar.baseline) row.bar_us = baseline.median_us;
+    if (baseline.name == primary.baseline) row.primary_us = baseline.median_us;
   }
   return row;
 }
@@ -104,7 +104,7 @@ WinnerRow WinnerOf(const std::string& config, Level level, const ModeTiming& tim
 std::vector<ProgressPoint> ProgressOf(const Trajectory& steps, Mode mode) {
   std::vector<ProgressPoint> progress;
   for (size_t i = 0; i < steps.size(); ++i) {
-    const double ratio = RatioToBar(steps[i].verdict, mode).value_or(0);
+    const double ratio = RatioToPrimary(steps[i].verdict, mode).value_or(0);
     if (ratio <= (progress.empty() ? 0 : progress.back().best_ratio)) continue;
     progress.push_back({static_cast<int64_t>(i) + 1, ratio});
   }

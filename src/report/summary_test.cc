@@ -9,7 +9,7 @@ namespace {
 
 ModeTiming TimingWith(double ratio) {
   ModeTiming timing;
-  timing.floor_us = 0.5;
+  timing.roofline_us = 0.5;
   timing.candidate = {
       .name = "candidate", .median_us = 2 / ratio, .interval_us = {}, .samples = {}};
   timing.baselines = {
@@ -96,8 +96,8 @@ TEST(SummariseShape, ACertifiedResultBeatsABetterScreenedOne) {
   ASSERT_EQ(shape.winners.size(), 1U);
   EXPECT_EQ(shape.winners[0].config, "wgmma bm=128");
   EXPECT_EQ(shape.winners[0].level, Level::kCertified);
-  EXPECT_DOUBLE_EQ(shape.winners[0].bar_us, 2);
-  EXPECT_EQ(shape.winners[0].bar, "cublaslt-auto");
+  EXPECT_DOUBLE_EQ(shape.winners[0].primary_us, 2);
+  EXPECT_EQ(shape.winners[0].primary, "cublaslt-auto");
   ASSERT_EQ(shape.baselines.size(), 1U);  // the A/A contender is no baseline
 }
 

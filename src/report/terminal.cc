@@ -16,7 +16,7 @@ namespace warpsmith::report {
 namespace {
 
 Tone ToneOf(const WinnerRow& row) {
-  if (row.below_floor || row.finding == Finding::kSlower) return Tone::kBad;
+  if (row.below_roofline || row.finding == Finding::kSlower) return Tone::kBad;
   if (row.finding == Finding::kFaster) return Tone::kGood;
   return Tone::kPlain;
 }
@@ -59,16 +59,16 @@ std::vector<Cell> ResultRow(const ShapeReport& shape, const TerminalStyle& style
             {failed},
             {"nothing passed", Tone::kBad}};
   }
-  const std::string of_floor = row->floor_us > 0 && row->ours_us > 0
-                                   ? fmt::format("{:.1f}", 100 * row->floor_us / row->ours_us)
-                                   : "-";
+  const std::string of_roofline = row->roofline_us > 0 && row->ours_us > 0
+                                      ? fmt::format("{:.1f}", 100 * row->roofline_us / row->ours_us)
+                                      : "-";
   return {{ShapeLabel(shape)},
           {fmt::format("{:.4g}", row->ours_us)},
-          {fmt::format("{:.4g}", row->bar_us)},
+          {fmt::format("{:.4g}", row->primary_us)},
           {fmt::format("{:.3f}", row->ratio), ToneOf(*row)},
           {fmt::format("{:.3f}..{:.3f}", row->interval.lo, row->interval.hi)},
-          {row->below_floor ? "below floor!" : std::string(Name(row->finding)), ToneOf(*row)},
-          {of_floor},
+          {row->below_roofline ? "below floor!" : std::string(Name(row->finding)), ToneOf(*row)},
+          {of_roofline},
           {evaluations},
           {failed},
           {Fitted(row->config, style)}};

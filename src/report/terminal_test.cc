@@ -61,7 +61,7 @@ TEST(RenderReport, AShapeWithoutAWinnerSaysSo) {
 
 TEST(RenderReport, BelowTheFloorIsNeverPraised) {
   RunReport report = SampleReport();
-  report.shapes[1].winners[0].below_floor = true;
+  report.shapes[1].winners[0].below_roofline = true;
   const std::string text = RenderReport(report, {Colour::kAnsi, true, 100});
   EXPECT_THAT(text, HasSubstr("\x1b[31mbelow floor!"));
 }

@@ -50,7 +50,7 @@ std::optional<size_t> WinnerOf(const std::vector<Step>& steps, Mode mode) {
   std::optional<size_t> winner;
   double best = 0;
   for (size_t i = 0; i < steps.size(); ++i) {
-    const double ratio = RatioToBar(steps[i].verdict, mode).value_or(0);
+    const double ratio = RatioToPrimary(steps[i].verdict, mode).value_or(0);
     if (ratio <= best) continue;
     best = ratio;
     winner = i;

@@ -32,7 +32,7 @@ void ProgressTracker::Add(const Step& step, Origin origin, double elapsed_second
   progress_.spent = progress_.spent + step.cost;
   progress_.evaluations = progress_.spent.evaluations;
   ++progress_.outcomes[std::string(OutcomeName(step.verdict.outcome))];
-  const std::optional<double> ratio = RatioToBar(step.verdict, mode_);
+  const std::optional<double> ratio = RatioToPrimary(step.verdict, mode_);
   if (ratio.has_value() && *ratio > progress_.best_ratio.value_or(0)) {
     progress_.best_ratio = ratio;
     progress_.best = NameOf(step.candidate);

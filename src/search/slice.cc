@@ -15,10 +15,10 @@ bool ParseWhole(std::string_view text, int& value) {
 
 Result<Slice> ParseSlice(std::string_view text) {
   Slice slice;
-  const size_t bar = text.find('/');
-  const bool parsed = bar != std::string_view::npos &&
-                      ParseWhole(text.substr(0, bar), slice.index) &&
-                      ParseWhole(text.substr(bar + 1), slice.count);
+  const size_t primary = text.find('/');
+  const bool parsed = primary != std::string_view::npos &&
+                      ParseWhole(text.substr(0, primary), slice.index) &&
+                      ParseWhole(text.substr(primary + 1), slice.count);
   if (parsed && slice.index >= 1 && slice.index <= slice.count) return slice;
   return Error{ErrorCode::kUsage,
                "slice \"" + std::string(text) + "\": expected i/n with 1 <= i <= n", "e.g. 2/4"};

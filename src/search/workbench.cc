@@ -38,7 +38,7 @@ struct Score {
 };
 
 std::optional<Score> ScoreOf(const Verdict& verdict, Mode mode) {
-  if (const auto ratio = RatioToBar(verdict, mode)) {
+  if (const auto ratio = RatioToPrimary(verdict, mode)) {
     if (*ratio > 0) return Score{std::log(*ratio), true};
   }
   const auto* passed = std::get_if<Passed>(&verdict.outcome);

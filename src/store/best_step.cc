@@ -15,7 +15,7 @@ Result<std::optional<Step>> BestStep(store::SqliteStore& store,
     // What a run overruled stands with the run itself, not with the certification of its best.
     store::RunMemos memos(store, std::string(CertifiedRun(run.id)));
     for (Step& step : TRY(store.Steps(run.id))) {
-      const auto ratio = RatioToBar(step.verdict, run.protocol.modes.front());
+      const auto ratio = RatioToPrimary(step.verdict, run.protocol.modes.front());
       if (!ratio) continue;
       const std::string overruled = store::OverruledKey(CandidateId(step.candidate));
       if (TRY(memos.Find(overruled)).has_value()) continue;

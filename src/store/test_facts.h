@@ -117,7 +117,7 @@ inline double TestCostUs(const Point& point, int side) {
 
 inline Passed TestPassed(Random& random, double us) {
   ModeTiming mode;
-  mode.floor_us = 3.25;
+  mode.roofline_us = 3.25;
   mode.aa_noise = 0.002 * random.Uniform();
   mode.candidate = TestTiming(random, "candidate", us);
   for (const auto& [name, baseline_us] :

@@ -123,7 +123,7 @@ class Examination {
 
   void Time() {
     if (IsHidden()) return;
-    const double us = seen_.baseline_us > 0 ? seen_.baseline_us : seen_.floor_us;
+    const double us = seen_.baseline_us > 0 ? seen_.baseline_us : seen_.roofline_us;
     if (us <= 0 || us >= kLaunchBoundUs) return;
     Add("launch-bound", Severity::kOutOfHeadlines,
         std::string(seen_.baseline_us > 0 ? "its baseline" : "the least possible time") +

@@ -202,7 +202,7 @@ TaskObservations GoodObservations() {
   output.repeat_fraction = 0;
   output.precision_fraction = 0.3;
   seen.outputs = {output};
-  seen.floor_us = 20;
+  seen.roofline_us = 20;
   seen.baseline_us = 30;
   seen.needed_bytes = 1 << 30;
   seen.available_bytes = int64_t{80} << 30;
@@ -259,13 +259,13 @@ TEST(TaskCheck, NamesWhatTheDeviceShowed) {
 
 TEST(TaskCheck, TheBaselineDecidesWhatIsLaunchBoundWhereItWasTimed) {
   TaskObservations seen = GoodObservations();
-  seen.floor_us = 1;
+  seen.roofline_us = 1;
   Observes(seen, "", Severity::kNote);
   seen.baseline_us = 4;
   Observes(seen, "launch-bound ", Severity::kOutOfHeadlines);
   seen.baseline_us = 0;
   Observes(seen, "launch-bound ", Severity::kOutOfHeadlines);
-  seen.floor_us = 0;  // nothing is known
+  seen.roofline_us = 0;  // nothing is known
   Observes(seen, "", Severity::kNote);
 }
 
@@ -273,7 +273,7 @@ TEST(TaskCheck, HiddenWorkloadsMayBeSmall) {
   Task task = GoodTask();
   task.workloads.push_back({"tiny", {}, 1, true});
   TaskObservations seen = GoodObservations();
-  seen.floor_us = 1;
+  seen.roofline_us = 1;
   seen.baseline_us = 0;
   seen.workload = "tiny";
   EXPECT_TRUE(Examine(task, seen).empty());

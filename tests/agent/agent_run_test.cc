@@ -71,7 +71,7 @@ TEST_F(AgentRunTest, GoesOnExactlyAfterAnyStep) {
     ASSERT_LE(first.steps.size(), 9U);
     const World::End second = world_.Go(name);
     ASSERT_TRUE(second.loop.ok()) << at << ": " << second.loop.error().Line();
-    ASSERT_EQ(Told(second.steps), Told(whole.steps)) << "stopped after " << at;
+    ASSERT_EQ(TrajectoryText(second.steps), TrajectoryText(whole.steps)) << "stopped after " << at;
     EXPECT_EQ(second.memos, whole.memos) << "stopped after " << at;
     EXPECT_EQ(second.vetoed, whole.vetoed);
   }
@@ -86,7 +86,7 @@ TEST_F(AgentRunTest, GoesOnInSmallPieces) {
   World::End end;
   for (int64_t at = 1; at <= 16; at += 3) end = world_.Go("pieces", at);
   end = world_.Go("pieces");
-  EXPECT_EQ(Told(end.steps), Told(whole.steps));
+  EXPECT_EQ(TrajectoryText(end.steps), TrajectoryText(whole.steps));
 }
 
 // An exchange: every process finds the answers that were written since the last one.
@@ -116,7 +116,7 @@ TEST_F(AgentRunTest, WaitsForAnswersAndGoesOn) {
     ASSERT_LT(++rounds, 40);
   }
   ASSERT_TRUE(end.loop.ok()) << end.loop.error().Line();
-  EXPECT_EQ(Told(end.steps), Told(whole.steps));
+  EXPECT_EQ(TrajectoryText(end.steps), TrajectoryText(whole.steps));
   EXPECT_EQ(end.memos, whole.memos);
   // One round of questions a generation: code, reviews and doubts are asked together.
   EXPECT_GE(most_at_once, 3U);
@@ -131,7 +131,7 @@ TEST_F(AgentRunTest, AnExchangeFolderMayMove) {
       const auto request = ReadFile(folder / (one.id + ".request.json"));
       // What a person would do; here the prompt's bytes decide.
       ChatRequest asked;
-      asked.asker = one.asker;
+      asked.role = one.role;
       asked.messages = {{"user", request.value()}};
       ASSERT_TRUE(WriteFileAtomic(one.answer, TypicalAnswer(asked).value()).ok());
     }
@@ -176,7 +176,7 @@ TEST_F(AgentRunTest, ReplaysBitForBitWithNobodyToAsk) {
   const World::End replay = world_.Go("replay");
   ASSERT_TRUE(replay.loop.ok()) << replay.loop.error().Line();
   ASSERT_TRUE(replay.concluded.ok()) << replay.concluded.error().Line();
-  EXPECT_EQ(Told(replay.steps), Told(real.steps));
+  EXPECT_EQ(TrajectoryText(replay.steps), TrajectoryText(real.steps));
   EXPECT_EQ(replay.memos, real.memos);
   EXPECT_EQ(replay.state_path, real.state_path);
   EXPECT_EQ(model_.asked(), asked);
@@ -198,7 +198,7 @@ TEST_F(AgentRunTest, ALargerBudgetGoesOnWithTheSameSteps) {
   world_.budget.evaluations = 16;
   const World::End grown = world_.Go("grown");
   const World::End whole = world_.Go("whole");
-  EXPECT_EQ(Told(grown.steps), Told(whole.steps));
+  EXPECT_EQ(TrajectoryText(grown.steps), TrajectoryText(whole.steps));
 }
 
 TEST_F(AgentRunTest, RefusesToGoOnWithOtherSettings) {
@@ -228,7 +228,7 @@ TEST_F(AgentRunTest, NamesTheStateOfEveryKernel) {
   ScriptedModel model([&](const ChatRequest& request) {
     const std::string& text = request.messages.front().text;
     const size_t at = text.find("Where: ");
-    if (request.asker == "lowering" && at != text.npos) {
+    if (request.role == "lowering" && at != text.npos) {
       targets.insert(text.substr(at + 7, text.find(". Expected", at) - at - 7));
     }
     return TypicalAnswer(request);

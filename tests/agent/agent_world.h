@@ -88,7 +88,7 @@ class ScriptedModel : public ChatModel {
 
   Result<ChatReply> Complete(const ChatRequest& request) override {
     const std::lock_guard lock(mutex_);
-    ++asked_[request.asker];
+    ++asked_[request.role];
     Result<std::string> text = answer_(request);
     if (!text.ok()) return std::move(text).error();
     ChatReply reply;
@@ -122,19 +122,19 @@ inline uint64_t DiceOf(const ChatRequest& request) {
 // Mostly good, sometimes each of the ways in which models fail.
 inline Result<std::string> TypicalAnswer(const ChatRequest& request) {
   const uint64_t dice = DiceOf(request);
-  if (request.asker == "review") return ReviewReply("note " + std::to_string(dice % 10));
-  if (request.asker == "doubts") {
+  if (request.role == "review") return ReviewReply("note " + std::to_string(dice % 10));
+  if (request.role == "doubts") {
     return std::string(dice % 2 == 0
                            ? "{\"doubts\": [{\"reason\": \"skips work\", \"where\": \"\", "
                              "\"severity\": \"high\"}]}"
                            : "{\"doubts\": []}");
   }
-  if (request.asker == "state") {
+  if (request.role == "state") {
     return std::string(
         "{\"states\": [{\"kernel\": 1, \"state\": \"brand-new-state\", \"secondary\": null, "
         "\"confidence\": 0.7, \"evidence\": [\"warps idle\"]}]}");
   }
-  if (request.asker == "bootstrap") return CodeReply("us=200");
+  if (request.role == "bootstrap") return CodeReply("us=200");
   switch (dice % 10) {
     case 0:
       return std::string("I think that this kernel is fine as it is.");
@@ -217,7 +217,7 @@ struct World {
     Trajectory steps;
     store::Memos memos;
     std::optional<std::string> limit;
-    std::optional<WalletEnd> wallet_end;
+    std::optional<TokenBudgetEnd> token_budget_end;
     std::string state_path;
     Cost spent;
     std::vector<std::string> vetoed;  // candidates of steps
@@ -233,7 +233,7 @@ struct World {
     assignment.task = task;
     assignment.workload = workload;
     assignment.device = device.Info();
-    assignment.beginning = {settings, seed, settings.breadth * settings.top_k, start, parts};
+    assignment.run_config = {settings, seed, settings.breadth * settings.top_k, start, parts};
     assignment.budget = budget;
     Outside outside;
     outside.models = models;
@@ -256,7 +256,7 @@ struct World {
     const bool ended = end.loop.ok() && end.loop->reason != search::EndReason::kInterrupted;
     if (ended) end.concluded = proposer.Conclude();
     end.limit = proposer.limit();
-    end.wallet_end = proposer.wallet_end();
+    end.token_budget_end = proposer.token_budget_end();
     end.state_path = proposer.StatePath();
     end.spent = proposer.spent();
     if (store->FindRun(run).value().has_value()) {
@@ -270,7 +270,7 @@ struct World {
 
 // What must be the same in a run that was stopped, resumed or replayed.
 enum class Costs { kToo, kLeftOut };
-inline std::string Told(const Trajectory& steps, Costs costs = Costs::kToo) {
+inline std::string TrajectoryText(const Trajectory& steps, Costs costs = Costs::kToo) {
   std::string text;
   for (const Step& step : steps) {
     text += std::to_string(step.index) + " " + CandidateId(step.candidate) + " " +

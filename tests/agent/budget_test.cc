@@ -19,7 +19,7 @@ class AgentBudgetTest : public testing::Test {
   // Every prompt of these roles, in the order in which they came.
   World::End RunKeepingPrompts(const std::string& name) {
     ScriptedModel model([this](const ChatRequest& request) {
-      prompts_[request.asker].push_back(request.messages.front().text);
+      prompts_[request.role].push_back(request.messages.front().text);
       return TypicalAnswer(request);
     });
     world_.models = {{"", &model}};
@@ -72,7 +72,8 @@ TEST_F(AgentBudgetTest, ALargerBudgetOfTokensGoesOnWithTheSameSteps) {
   EXPECT_LT(half.steps.size(), whole.steps.size());
   world_.budget.tokens = Budget().tokens;
   // Reviews that did not fit before are asked now, and charged to no step of that time.
-  EXPECT_EQ(Told(world_.Go("half").steps, Costs::kLeftOut), Told(whole.steps, Costs::kLeftOut));
+  EXPECT_EQ(TrajectoryText(world_.Go("half").steps, Costs::kLeftOut),
+            TrajectoryText(whole.steps, Costs::kLeftOut));
 }
 
 TEST_F(AgentBudgetTest, GpuSecondsHold) {

@@ -30,8 +30,8 @@ class JoinTest : public testing::Test {
   std::vector<std::string> first_;  // prompts for a first kernel
   std::string mark_ = "us=80";      // what they are answered with
   ScriptedModel model_{[this](const ChatRequest& request) -> Result<std::string> {
-    if (request.asker != "bootstrap" && request.asker != "repair") return TypicalAnswer(request);
-    if (request.asker == "bootstrap") first_.push_back(request.messages.front().text);
+    if (request.role != "bootstrap" && request.role != "repair") return TypicalAnswer(request);
+    if (request.role == "bootstrap") first_.push_back(request.messages.front().text);
     return CodeReply(mark_ + " " + std::to_string(DiceOf(request)));
   }};
   World world_;
@@ -62,14 +62,14 @@ TEST_F(JoinTest, GoesOnAndReplaysExactly) {
     world_.Go(name, stop);
     const World::End end = world_.Go(name);
     ASSERT_TRUE(end.loop.ok()) << end.loop.error().Line();
-    EXPECT_EQ(Told(end.steps), Told(whole.steps)) << stop;
+    EXPECT_EQ(TrajectoryText(end.steps), TrajectoryText(whole.steps)) << stop;
   }
   const int asked = model_.asked();
   world_.recorded = whole.memos;
   world_.models = {};
   const World::End replay = world_.Go("replay");
   ASSERT_TRUE(replay.loop.ok()) << replay.loop.error().Line();
-  EXPECT_EQ(Told(replay.steps), Told(whole.steps));
+  EXPECT_EQ(TrajectoryText(replay.steps), TrajectoryText(whole.steps));
   EXPECT_EQ(model_.asked(), asked);
 }
 

@@ -68,8 +68,8 @@ struct RecordedWorld {
         steps.push_back(Certified(best[i]));
       }
     }
-    memos[agent::kEndKey] =
-        agent::TextOf({world.budget.evaluations, end.limit.value_or(loop.limit), end.wallet_end});
+    memos[agent::kEndKey] = agent::TextOf(
+        {world.budget.evaluations, end.limit.value_or(loop.limit), end.token_budget_end});
     return agent::RecordRun(path, world.Request().run, steps, memos, nullptr);
   }
 };

@@ -229,7 +229,7 @@ TEST_F(PartKernelsTest, BeginTheWholesRun) {
   Export("softmax", Kernel("fast softmax"));
   std::string first;
   agent::ScriptedModel model([&](const ChatRequest& request) -> Result<std::string> {
-    if (request.asker != "bootstrap") return agent::TypicalAnswer(request);
+    if (request.role != "bootstrap") return agent::TypicalAnswer(request);
     first = request.messages.front().text;
     return agent::CodeReply("us=60");
   });
@@ -246,7 +246,7 @@ TEST_F(PartKernelsTest, BeginTheWholesRun) {
   EXPECT_THAT(first, HasSubstr("torch.softmax(torch.relu(x @ w + bias), dim=-1)"));
   EXPECT_THAT(first, Not(HasSubstr("odd")));
   EXPECT_EQ(end.steps.size(), 6U);
-  ASSERT_TRUE(RatioToBar(end.steps.front().verdict, Mode::kDeviceHot).has_value());
+  ASSERT_TRUE(RatioToPrimary(end.steps.front().verdict, Mode::kDeviceHot).has_value());
 }
 
 // The command itself, as a user gives it, up to the judge: his part is played by a recording.
@@ -320,7 +320,7 @@ TEST_F(JoinCommandTest, FromPartsToAWholeThatIsJudged) {
   const auto store = store::SqliteStore::Open(At("run.db"), store::Durability::kProcessDeath);
   const Trajectory steps = store.value()->Steps("joined").value();
   ASSERT_EQ(steps.size(), 1U);
-  EXPECT_NEAR(RatioToBar(steps[0].verdict, Mode::kDeviceHot).value(), 100.0 / 60, 0.01);
+  EXPECT_NEAR(RatioToPrimary(steps[0].verdict, Mode::kDeviceHot).value(), 100.0 / 60, 0.01);
 }
 
 TEST_F(JoinCommandTest, APartWithoutAKernelEndsItBeforeAnybodyIsAsked) {

@@ -33,7 +33,7 @@ TEST_F(JudgeOnDevice, HonestPassesScreening) {
   EXPECT_EQ(timing->candidate.samples.size(), 6U);
   EXPECT_GT(timing->candidate.median_us, 0.5);
   EXPECT_LT(timing->candidate.median_us, 1000);
-  EXPECT_FALSE(timing->below_floor);
+  EXPECT_FALSE(timing->below_roofline);
   const Verdict again = JudgeSource(Source(kHonest));
   RecordProperty("screened_judge_ms", std::to_string(again.evidence.judge_ms));
   std::printf("screened: first %.1f ms, then %.1f ms, candidate %.3f us\n",
@@ -85,8 +85,9 @@ TEST_F(JudgeOnDevice, HonestIsCertifiedInEveryModeBesideTheBaselines) {
 TEST_F(JudgeOnDevice, TheBarIsChosenInEachModeAndBeatenByNoOtherWay) {
   Job job = MakeJob(Source(kHonest), {512, 2048, 4096});
   job.task.baselines = baseline::GemmBaselineNames();
-  const auto bar = std::find(job.task.baselines.begin(), job.task.baselines.end(), "cublaslt-auto");
-  std::rotate(job.task.baselines.begin(), bar, bar + 1);
+  const auto primary =
+      std::find(job.task.baselines.begin(), job.task.baselines.end(), "cublaslt-auto");
+  std::rotate(job.task.baselines.begin(), primary, primary + 1);
   job.protocol.modes = {Mode::kDeviceHot, Mode::kDeviceCold, Mode::kOffline, Mode::kServer};
   job.protocol.rounds = job.protocol.max_rounds = 7;
   job.protocol.every_baseline = true;

@@ -27,9 +27,9 @@ void MustBeShown(const Profile& profile) {
   facts.tensor_types = true;
   facts.tensor_flops_per_s = 1e15;
   facts.memory_bytes_per_s = 4e12;
-  facts.floor_us = 25;
+  facts.roofline_us = 25;
   const profile::BottleneckReport report = profile::Diagnose(profile, facts);
-  CHECK(IsUtf8(profile::Words(report)));
+  CHECK(IsUtf8(profile::BottleneckText(report)));
   CHECK(IsUtf8(profile::ModelBlock(report)));
   CHECK(!profile::ToJson(report, profile).dump().empty());
   for (const profile::Statement& statement : report.evidence) {

@@ -4,8 +4,8 @@
 #include <cstdio>
 
 #include "agent/runs/agent_run.h"
-#include "agent/runs/beginning.h"
 #include "agent/runs/part_kernels.h"
+#include "agent/runs/run_config.h"
 #include "base/display_text.h"
 #include "commands.h"
 #include "report/terminal.h"
@@ -40,8 +40,8 @@ Result<agent::AgentSetting> Prepare(const OptimizeOptions& options, search::Mach
   TRY(CheckParts(options));
   setting.models = TRY(agent::OpenModels(options.agent, setting.budget));
   if (setting.models.recording.empty()) {
-    setting.beginning =
-        TRY(agent::BeginningOf(options, setting.loaded.task, setting.models.waits_for_answers));
+    setting.run_config =
+        TRY(agent::RunConfigOf(options, setting.loaded.task, setting.models.waits_for_answers));
   } else {
     setting = TRY(ReplayOf(setting.loaded, machine, setting.models.recording));
   }
@@ -56,7 +56,7 @@ Result<std::vector<agent::PartKernel>> PartsOf(const OptimizeOptions& options,
   if (options.agent.parts.empty()) return std::vector<agent::PartKernel>();
   store::SqliteStore* store = TRY(machine.store());
   const auto begun = TRY(store::RunMemos(*store, run).Find(agent::kBeginKey));
-  if (begun.has_value()) return TRY(agent::BeginningFrom("run " + run, *begun)).parts;
+  if (begun.has_value()) return TRY(agent::RunConfigFrom("run " + run, *begun)).parts;
   return agent::PartKernels(options.agent.parts, whole, *store, machine.info().architecture);
 }
 
@@ -118,7 +118,7 @@ Result<int> RunAgent(const OptimizeOptions& given) {
   const std::string command = setting.command;
   const std::string run = TRY(search::RunName(machine, options.search, setting.loaded.task.name));
   if (!setting.replayed.has_value()) {
-    setting.beginning.parts = TRY(PartsOf(options, machine, setting.loaded.task, run));
+    setting.run_config.parts = TRY(PartsOf(options, machine, setting.loaded.task, run));
   }
   report::ProgressLine line(stderr, report::StyleOf(STDERR_FILENO));
   const agent::AgentEnd end = TRY(agent::CarryOut(options, machine, std::move(setting), run,

@@ -23,7 +23,7 @@
 #include "judge/program_session.h"
 #include "judge/runner.h"
 #include "judge/standalone/confined.h"
-#include "judge/standalone/solo.h"
+#include "judge/standalone/standalone.h"
 
 namespace warpsmith::cli {
 
@@ -316,8 +316,8 @@ int Fail(const Error& error, bool json) {
 
 // Our own children: not for people, so not in the help.
 std::optional<int> RunAsWorker(int argc, char** argv) {
-  if (argc >= 2 && argv[1] == standalone::kSoloSubcommand)
-    return standalone::SoloMain({argv + 2, argv + argc});
+  if (argc >= 2 && argv[1] == standalone::kStandaloneSubcommand)
+    return standalone::StandaloneMain({argv + 2, argv + argc});
   if (argc >= 2 && argv[1] == standalone::kConfinedSubcommand) {
     return standalone::ConfinedMain({argv + 2, argv + argc});
   }

@@ -42,8 +42,8 @@ void PrintTimings(const Passed& passed) {
     for (const ModeTiming& mode : timing.modes) {
       std::printf("  %-12s %10.3f us  [%.3f, %.3f]  floor %.3f us%s\n",
                   std::string(Name(mode.mode)).c_str(), mode.candidate.median_us,
-                  mode.candidate.interval_us.lo, mode.candidate.interval_us.hi, mode.floor_us,
-                  mode.below_floor ? "  BELOW ITS FLOOR: suspicious" : "");
+                  mode.candidate.interval_us.lo, mode.candidate.interval_us.hi, mode.roofline_us,
+                  mode.below_roofline ? "  BELOW ITS FLOOR: suspicious" : "");
       if (mode.candidate.gpu_busy_us > 0) {
         std::printf("    GPU busy %.3f us of it, as the candidate's own process says\n",
                     mode.candidate.gpu_busy_us);

@@ -8,10 +8,10 @@
 #include "base/interrupt.h"
 #include "commands.h"
 #include "core/provenance.h"
-#include "hgemm/bench/bar_choices.h"
 #include "hgemm/bench/contest.h"
 #include "hgemm/bench/measurement_report.h"
-#include "judge/baseline/bar_table.h"
+#include "hgemm/bench/primary_choices.h"
+#include "judge/baseline/primary_table.h"
 
 namespace warpsmith::cli {
 namespace {
@@ -28,20 +28,20 @@ void Print(const hgemm::MeasurementTable& table, const hgemm::BenchOptions& opti
 }
 
 // On stderr: where the bar in a hot graph differs from known times.
-Status TellDifferences(const hgemm::MeasurementTable& table, const baseline::BarTable& known) {
-  baseline::BarTable measured;
+Status TellDifferences(const hgemm::MeasurementTable& table, const baseline::PrimaryTable& known) {
+  baseline::PrimaryTable measured;
   for (const hgemm::ShapeMeasurement& shape : table.shapes) {
     for (const hgemm::LibraryTime& time : shape.times) {
-      if (time.name != hgemm::kBar || time.layout != "max" || time.mode != Mode::kDeviceHot) {
+      if (time.name != hgemm::kPrimary || time.layout != "max" || time.mode != Mode::kDeviceHot) {
         continue;
       }
       measured[{shape.problem.m, shape.problem.n, shape.problem.k}] = time.us;
     }
   }
-  const baseline::BarComparison comparison = TRY(baseline::CompareBars(measured, known));
+  const baseline::PrimaryComparison comparison = TRY(baseline::ComparePrimaries(measured, known));
   std::fprintf(stderr, "%d shapes in both; measured is %+.1f %% of the reference in the median\n",
                comparison.shapes, 100 * comparison.median_relative);
-  for (const baseline::BarDifference& difference : comparison.differences) {
+  for (const baseline::PrimaryDifference& difference : comparison.differences) {
     std::fprintf(stderr, "  %ldx%ldx%ld: %.3f us here, %.3f us there (%+.1f %%)\n",
                  static_cast<long>(difference.shape[0]), static_cast<long>(difference.shape[1]),
                  static_cast<long>(difference.shape[2]), difference.measured_us,
@@ -63,17 +63,18 @@ Result<int> SummariseComparisons(const hgemm::BenchOptions& options) {
 }
 
 // A row a shape and mode on stdout, or in --csv.
-Result<int> ChooseBar(const hgemm::BenchOptions& options) {
+Result<int> ChoosePrimary(const hgemm::BenchOptions& options) {
   search::Machine machine = TRY(search::Machine::Open(options.device));
   if (machine.local() == nullptr) {
     return Error{ErrorCode::kUnavailable, "choosing the bar needs a GPU; " + machine.notice(),
                  "run it where 'warpsmith doctor' finds one"};
   }
-  const std::vector<hgemm::Bars> all = TRY(hgemm::ChooseBars(machine, options));
+  const std::vector<hgemm::Primaries> all = TRY(hgemm::ChoosePrimaries(machine, options));
   if (options.common.json) std::printf("%s\n", hgemm::JsonOf(all).dump(1).c_str());
   std::string text = "# " + ProvenanceText(machine.info(), options.common.command) + "\n";
-  text += hgemm::kBarColumns;
-  for (const hgemm::Bars& bars : all) text += hgemm::RowsOf(bars, options.product.dtype);
+  text += hgemm::kPrimaryColumns;
+  for (const hgemm::Primaries& primaries : all)
+    text += hgemm::RowsOf(primaries, options.product.dtype);
   if (!options.csv.empty()) {
     TRY(WriteFileAtomic(options.csv, text));
   } else if (!options.common.json) {
@@ -95,15 +96,16 @@ Status CheckPlace(const hgemm::BenchOptions& options) {
 
 Result<int> RunHgemmBench(const hgemm::BenchOptions& options) {
   if (!options.from.empty()) return SummariseComparisons(options);
-  if (options.choose) return ChooseBar(options);
+  if (options.choose) return ChoosePrimary(options);
   if (options.markdown && options.against.empty()) {
     return Error{ErrorCode::kUsage, "--markdown is for the summary of a comparison",
                  "give --against or --from with it"};
   }
   TRY(CheckPlace(options));
-  baseline::BarTable known;  // read first: a wrong name must not cost a measurement
+  baseline::PrimaryTable known;  // read first: a wrong name must not cost a measurement
   const bool compares = options.against.empty() && !options.reference.empty();
-  if (compares) known = TRY(baseline::ReadBarTable(options.reference, options.reference_column));
+  if (compares)
+    known = TRY(baseline::ReadPrimaryTable(options.reference, options.reference_column));
   const hgemm::MeasurementTable table = TRY(hgemm::Bench(options));
   Print(table, options);
   if (compares) TRY(TellDifferences(table, known));

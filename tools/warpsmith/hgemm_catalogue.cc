@@ -9,10 +9,10 @@
 #include "base/display_text.h"
 #include "base/file.h"
 #include "commands.h"
-#include "hgemm/bench/bar_choices.h"
 #include "hgemm/bench/catalogues.h"
 #include "hgemm/bench/measurement_file.h"
 #include "hgemm/bench/pack_builder.h"
+#include "hgemm/bench/primary_choices.h"
 #include "hgemm/built_kernels.h"
 #include "hgemm/comparison_guard.h"
 #include "report/analysis/study_page.h"
@@ -23,8 +23,8 @@ namespace {
 
 // What a command that wrote a catalogue (or its page) has to say: the document, if one was asked
 // for and stdout is not taken by the output, else the words, on stderr.
-void Tell(const search::CommonOptions& common, const std::string& output, const std::string& words,
-          std::string_view schema, nlohmann::json document) {
+void PrintResult(const search::CommonOptions& common, const std::string& output,
+                 const std::string& words, std::string_view schema, nlohmann::json document) {
   if (common.json && output != "-") {
     document["file"] = output;
     PrintDocument(schema, document);
@@ -65,15 +65,15 @@ std::string InWords(const hgemm::GuardedCatalogue& guarded, bool strict) {
 Result<int> Write(const hgemm::GuardedCatalogue& guarded, const CatalogueGuardOptions& options,
                   const std::string& words) {
   TRY(hgemm::WriteCatalogue(guarded.catalogue, options.output));
-  Tell(options.common, options.output, words, "catalogue-guard",
-       {{"decided", guarded.decided},
-        {"to_kernel", guarded.to_kernel},
-        {"to_cublaslt", guarded.to_cublaslt},
-        {"not_compared", guarded.not_compared},
-        {"elsewhere", guarded.elsewhere},
-        {"not_catalogued", guarded.not_catalogued},
-        {"built_anew", guarded.built_anew},
-        {"changed", guarded.changed}});
+  PrintResult(options.common, options.output, words, "catalogue-guard",
+              {{"decided", guarded.decided},
+               {"to_kernel", guarded.to_kernel},
+               {"to_cublaslt", guarded.to_cublaslt},
+               {"not_compared", guarded.not_compared},
+               {"elsewhere", guarded.elsewhere},
+               {"not_catalogued", guarded.not_catalogued},
+               {"built_anew", guarded.built_anew},
+               {"changed", guarded.changed}});
   return 0;
 }
 
@@ -169,9 +169,9 @@ Result<int> RunCatalogueMake(const CatalogueMakeOptions& options) {
                  "run 'warpsmith hgemm tune' first; 'warpsmith report' lists the runs"};
   }
   TRY(hgemm::WriteCatalogue(catalogue, options.output));
-  Tell(options.common, options.output,
-       std::to_string(catalogue.rows.size()) + " rows in " + options.output, "catalogue-make",
-       {{"rows", catalogue.rows.size()}});
+  PrintResult(options.common, options.output,
+              std::to_string(catalogue.rows.size()) + " rows in " + options.output,
+              "catalogue-make", {{"rows", catalogue.rows.size()}});
   return 0;
 }
 
@@ -187,12 +187,12 @@ Result<int> RunCatalogueMerge(const CatalogueMergeOptions& options) {
   const auto compared = std::count_if(merged.rows.begin(), merged.rows.end(), [](const auto& row) {
     return row.level == hgemm::kComparedLevel;
   });
-  Tell(options.common, options.output,
-       std::to_string(merged.rows.size()) + " rows of " + std::to_string(rows) + " in " +
-           options.output + "; " + std::to_string(compared) +
-           " of them were chosen by a comparison",
-       "catalogue-merge",
-       {{"rows", merged.rows.size()}, {"rows_read", rows}, {"compared", compared}});
+  PrintResult(options.common, options.output,
+              std::to_string(merged.rows.size()) + " rows of " + std::to_string(rows) + " in " +
+                  options.output + "; " + std::to_string(compared) +
+                  " of them were chosen by a comparison",
+              "catalogue-merge",
+              {{"rows", merged.rows.size()}, {"rows_read", rows}, {"compared", compared}});
   return 0;
 }
 
@@ -235,7 +235,7 @@ Result<int> RunCatalogueGuard(const CatalogueGuardOptions& options) {
   const auto uncompared = options.strict ? hgemm::Uncompared::kCublasLt : hgemm::Uncompared::kKeep;
   const hgemm::GuardedCatalogue guarded =
       TRY(hgemm::Guard(catalogue, comparison, uncompared,
-                       [&](const hgemm::CatalogueRow& row) { return choices.BarIsOwn(row); }));
+                       [&](const hgemm::CatalogueRow& row) { return choices.PrimaryIsOwn(row); }));
   return Write(guarded, options, InWords(guarded, options.strict));
 }
 
@@ -244,9 +244,9 @@ Result<int> RunCataloguePage(const CataloguePageOptions& options) {
   const auto comparison = TRY(ReadBench(options.bench));
   const analysis::Study study = TRY(analysis::MakeStudy(catalogue, comparison));
   TRY(WriteFileAtomic(options.html, analysis::ToHtml(study, SourcesText(options))));
-  Tell(options.common, options.html,
-       std::to_string(catalogue.rows.size()) + " shapes in " + options.html, "catalogue-page",
-       {{"rows", catalogue.rows.size()}});
+  PrintResult(options.common, options.html,
+              std::to_string(catalogue.rows.size()) + " shapes in " + options.html,
+              "catalogue-page", {{"rows", catalogue.rows.size()}});
   return 0;
 }
 

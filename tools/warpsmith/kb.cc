@@ -91,7 +91,7 @@ Contents OfState(Contents contents, const std::string& state) {
   return contents;
 }
 
-Result<int> Tell(const KnowledgeOptions& options, const KnowledgeBase::Taken& taken) {
+Result<int> PrintTaken(const KnowledgeOptions& options, const KnowledgeBase::Taken& taken) {
   const std::string path = knowledge::KnowledgePath(options.knowledge).string();
   if (options.common.json) {
     PrintDocument("knowledge-taken",
@@ -148,7 +148,7 @@ Result<int> RunKnowledgeShow(const KnowledgeShowOptions& options) {
 Result<int> RunKnowledgeMerge(const KnowledgeFilesOptions& options) {
   const Contents others = TRY(AllOf(TRY(ReadOthers(options))));
   const auto base = TRY(knowledge::OpenKnowledge(options.knowledge));
-  return Tell(options, TRY(base->Take(others)));
+  return PrintTaken(options, TRY(base->Take(others)));
 }
 
 Result<int> RunKnowledgeImport(const KnowledgeFilesOptions& options) {
@@ -157,7 +157,7 @@ Result<int> RunKnowledgeImport(const KnowledgeFilesOptions& options) {
   if (path.has_parent_path()) TRY(CreateDirectories(path.parent_path()));
   const auto base =
       TRY(KnowledgeBase::Open(path, store::Durability::kPowerLoss, store::WhenMissing::kCreate));
-  return Tell(options, TRY(base->Take(others)));
+  return PrintTaken(options, TRY(base->Take(others)));
 }
 
 Result<int> RunKnowledgeDiff(const KnowledgeFilesOptions& options) {
@@ -170,7 +170,7 @@ Result<int> RunKnowledgeDiff(const KnowledgeFilesOptions& options) {
   if (options.common.json) {
     Print(report::ToJson(difference));
   } else {
-    Print(knowledge::Words(difference));
+    Print(knowledge::DifferenceText(difference));
   }
   return knowledge::Empty(difference) ? 0 : 1;
 }

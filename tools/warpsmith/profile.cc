@@ -20,7 +20,7 @@ void Print(const ProfileOptions& options, const Profile& profile,
   } else if (options.model) {
     std::fputs(profile::ModelBlock(report).c_str(), stdout);
   } else {
-    std::fputs(profile::Words(report).c_str(), stdout);
+    std::fputs(profile::BottleneckText(report).c_str(), stdout);
   }
 }
 

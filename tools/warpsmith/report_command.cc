@@ -36,7 +36,7 @@ Result<RunSummary> SummaryOf(store::SqliteStore& store, const std::vector<RunRec
   const auto best = TRY(store::BestStep(store, WithCertification(runs, run)));
   if (!best) return RunSummary();
   return RunSummary{best->verdict.evidence.date,
-                    RatioToBar(best->verdict, run.protocol.modes.front())};
+                    RatioToPrimary(best->verdict, run.protocol.modes.front())};
 }
 
 Result<int> ListRuns(store::SqliteStore& store, const std::vector<RunRecord>& runs, bool json) {

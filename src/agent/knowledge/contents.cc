@@ -42,7 +42,7 @@ void Append(std::vector<T>& to, const std::vector<T>& more) {
   to.insert(to.end(), more.begin(), more.end());
 }
 
-std::string Told(const Outcome& outcome) {
+std::string OutcomeText(const Outcome& outcome) {
   const std::string result = outcome.failure ? std::string(Name(*outcome.failure))
                                              : "gain " + std::to_string(*outcome.log_gain);
   const auto& [architecture, dtype, toolchain, previous] = outcome.context;
@@ -73,7 +73,7 @@ const Prior& Preferred(const Prior& a, const Prior& b) { return b < a ? b : a; }
 Error Contradiction(const Outcome& a, const Outcome& b) {
   return {ErrorCode::kBadInput,
           "two outcomes of technique " + a.technique + " in state " + a.state + " rest on " +
-              a.evidence + " and contradict each other: " + Told(a) + "; " + Told(b),
+              a.evidence + " and contradict each other: " + OutcomeText(a) + "; " + OutcomeText(b),
           "one of the bases was edited or damaged; export both and compare them"};
 }
 

@@ -145,7 +145,7 @@ TEST(Differences, NameWhatChanged) {
   const Difference difference = Differences(before, after);
   EXPECT_EQ(difference.states, (NameChanges{{"tail"}, {"launch-bound"}, {"barrier"}}));
   EXPECT_EQ(difference.outcomes_shared, 1);
-  EXPECT_EQ(Words(difference),
+  EXPECT_EQ(DifferenceText(difference),
             "- state tail\n+ state launch-bound\n~ state barrier\n"
             "~ statistics memory-latency + fusion on sm_90a, f16, nvrtc 13.0: 1 measured, mean 1x, "
             "0 failed -> 2 measured, mean 1x, 1 failed\n+ 2 outcomes\n+ 1 notes\n");

@@ -66,7 +66,7 @@ std::string RecordLines(const char* what, const NameChanges& changes) {
   return text;
 }
 
-std::string Told(const Tally& tally) {
+std::string TallyText(const Tally& tally) {
   char text[96];
   std::snprintf(text, sizeof text, "%lld measured, mean %.4gx, %lld failed",
                 static_cast<long long>(tally.measured), std::exp(MeanLogGain(tally)),
@@ -79,7 +79,7 @@ std::string Line(const CellChange& change) {
   std::string text = "~ statistics " + state + " + " + technique + " on " + context.architecture +
                      ", " + context.dtype + ", " + context.toolchain;
   if (!context.previous.empty()) text += ", after " + context.previous;
-  return text + ": " + Told(change.before) + " -> " + Told(change.after) + "\n";
+  return text + ": " + TallyText(change.before) + " -> " + TallyText(change.after) + "\n";
 }
 
 std::string Count(char mark, int64_t count, const char* what) {
@@ -106,9 +106,9 @@ Difference Differences(const Contents& a, const Contents& b) {
   return difference;
 }
 
-bool Empty(const Difference& difference) { return Words(difference).empty(); }
+bool Empty(const Difference& difference) { return DifferenceText(difference).empty(); }
 
-std::string Words(const Difference& difference) {
+std::string DifferenceText(const Difference& difference) {
   std::string text = RecordLines("state", difference.states) +
                      RecordLines("technique", difference.techniques) +
                      RecordLines("prior", difference.priors);

@@ -33,7 +33,7 @@ Difference Differences(const Contents& a, const Contents& b);
 bool Empty(const Difference& difference);
 
 // One line a difference, '-', '+' or '~' first; empty for none.
-std::string Words(const Difference& difference);
+std::string DifferenceText(const Difference& difference);
 
 }  // namespace warpsmith::knowledge
 

@@ -29,7 +29,7 @@ std::string AnswerName(const std::string& id, int sample) {
 }
 
 std::string PromptText(const std::string& id, const ChatRequest& request) {
-  std::string text = "# Prompt " + id + " (" + ValidUtf8(request.asker) +
+  std::string text = "# Prompt " + id + " (" + ValidUtf8(request.role) +
                      ")\n\nWrite the answer to " + "what follows, and nothing else, into `" +
                      AnswerName(id, 0) + "` beside this file.";
   if (request.samples > 1) {
@@ -135,7 +135,7 @@ void AddAwaited(const fs::path& folder, const std::string& id, const ChatRequest
     if (!answer.ok()) {
       state->broken.push_back(path);
     } else if (!*answer) {
-      state->awaited.push_back({id, request.asker, folder / (id + std::string(kPrompt)), path});
+      state->awaited.push_back({id, request.role, folder / (id + std::string(kPrompt)), path});
     }
   }
 }

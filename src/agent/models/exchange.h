@@ -27,7 +27,7 @@ inline constexpr size_t kMaxAnswerBytes = size_t{50} << 20;
 Result<std::unique_ptr<ChatModel>> OpenExchange(const std::filesystem::path& folder);
 
 struct AwaitedAnswer {
-  std::string id, asker;
+  std::string id, role;
   std::filesystem::path prompt, answer;  // what to read, where to write
 };
 

@@ -34,7 +34,7 @@ TEST_F(ExchangeTest, WritesThePromptAndAwaitsItsAnswer) {
   EXPECT_THAT(prompt, HasSubstr("## user\n\nfuse these"));
   const ExchangeState state = State();
   ASSERT_THAT(state.awaited, SizeIs(1));
-  EXPECT_EQ(state.awaited[0].asker, "lowering");
+  EXPECT_EQ(state.awaited[0].role, "lowering");
   EXPECT_TRUE(WriteFileAtomic(state.awaited[0].answer, "here").ok());
   EXPECT_EQ(Ask(request_).value().samples.at(0).text, "here");
   EXPECT_THAT(State().awaited, SizeIs(0));

@@ -61,7 +61,7 @@ class Recorded : public ChatModel {
     if (found != replies_.end()) return found->second;
     return Error{ErrorCode::kNotRecorded,
                  path_.string() + ": no reply to request " + id.substr(0, 16) + " of '" +
-                     request.asker + "' among " + std::to_string(replies_.size()),
+                     request.role + "' among " + std::to_string(replies_.size()),
                  "replay it with the settings and the version it was recorded with"};
   }
 

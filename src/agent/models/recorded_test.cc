@@ -18,7 +18,7 @@ class Counting : public ChatModel {
  public:
   Result<ChatReply> Complete(const ChatRequest& request) override {
     ++asked;
-    if (request.asker == "broken") return Error{ErrorCode::kUnavailable, "down", ""};
+    if (request.role == "broken") return Error{ErrorCode::kUnavailable, "down", ""};
     return ChatReply{{{"answer " + std::to_string(asked), "stop"}}, {1, 2, false}, "m"};
   }
   int asked = 0;
@@ -74,7 +74,7 @@ TEST_F(RecordedTest, ATornLineIsAskedAgain) {
 TEST_F(RecordedTest, AFailureIsNotRecorded) {
   const auto recorder = Recorder();
   ChatRequest request = Question("a");
-  request.asker = "broken";
+  request.role = "broken";
   EXPECT_FALSE(recorder->Complete(request).ok());
   EXPECT_EQ(ReadRecording("r", Text()).value().size(), 0U);
 }

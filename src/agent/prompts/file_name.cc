@@ -34,7 +34,7 @@ bool LooksLikeFile(std::string_view name) {
 }
 
 // Maximal runs of a name's characters, without what ends a sentence.
-std::vector<std::string_view> Words(std::string_view line) {
+std::vector<std::string_view> SplitWords(std::string_view line) {
   std::vector<std::string_view> words;
   for (size_t at = 0; at < line.size();) {
     if (!IsInName(line[at])) {
@@ -96,7 +96,7 @@ bool IsPlanName(std::string_view name) {
 }
 
 std::optional<std::string> NameInInfo(std::string_view info) {
-  for (const std::string_view word : Words(info)) {
+  for (const std::string_view word : SplitWords(info)) {
     if (LooksLikeFile(word)) return std::string(word);
   }
   return std::nullopt;
@@ -108,7 +108,7 @@ std::optional<std::string> NameAsLabel(std::string_view line) {
     return std::nullopt;  // an #include, most likely
   }
   std::optional<std::string> name;
-  for (const std::string_view word : Words(line)) {
+  for (const std::string_view word : SplitWords(line)) {
     if (LooksLikeFile(word) && !name) {
       name = std::string(word);
     } else if (!IsLabelWord(word)) {
@@ -120,7 +120,7 @@ std::optional<std::string> NameAsLabel(std::string_view line) {
 
 std::optional<std::string> NameInSentence(std::string_view line) {
   std::optional<std::string> name;
-  for (const std::string_view word : Words(line)) {
+  for (const std::string_view word : SplitWords(line)) {
     if (!LooksLikeFile(word) || word.find_first_of("/\\~") != word.npos) continue;
     if (name && *name != word) return std::nullopt;
     name = std::string(word);

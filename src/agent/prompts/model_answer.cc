@@ -140,7 +140,7 @@ Result<Note> NoteFrom(const JsonReader& root) {
 
 // In one line, whatever the answer called its fields.
 template <typename T>
-Result<T> Told(Result<T> result) {
+Result<T> OrBadReply(Result<T> result) {
   if (result.ok()) return result;
   return BadReply(ForTerminal(result.error().message, kMaxAnswerText));
 }
@@ -158,22 +158,22 @@ bool IsStateName(std::string_view name) {
 
 Result<std::vector<NamedState>> ReadStates(std::string_view reply, size_t kernels) {
   const json object = TRY(ObjectIn(reply));
-  return Told(StatesFrom(JsonReader(std::string(kSource), object), kernels));
+  return OrBadReply(StatesFrom(JsonReader(std::string(kSource), object), kernels));
 }
 
 Result<GapAnalysis> ReadGapAnalysis(std::string_view reply) {
   const json object = TRY(ObjectIn(reply));
-  return Told(GapFrom(JsonReader(std::string(kSource), object)));
+  return OrBadReply(GapFrom(JsonReader(std::string(kSource), object)));
 }
 
 Result<std::vector<Doubt>> ReadDoubts(std::string_view reply) {
   const json object = TRY(ObjectIn(reply));
-  return Told(DoubtsFrom(JsonReader(std::string(kSource), object)));
+  return OrBadReply(DoubtsFrom(JsonReader(std::string(kSource), object)));
 }
 
 Result<Note> ReadNote(std::string_view reply) {
   const json object = TRY(ObjectIn(reply));
-  return Told(NoteFrom(JsonReader(std::string(kSource), object)));
+  return OrBadReply(NoteFrom(JsonReader(std::string(kSource), object)));
 }
 
 }  // namespace warpsmith::prompts

@@ -25,13 +25,13 @@ constexpr int kSpareFinalists = 12;  // some may be vetoed or fail on hidden siz
 // A replay judges as the recorded run did, whatever today's protocols are.
 Protocol ProtocolOf(const AgentSetting& setting) {
   if (setting.replayed.has_value()) return setting.replayed->protocol;
-  return search::SearchProtocol().For(setting.beginning.settings.form);
+  return search::SearchProtocol().For(setting.run_config.settings.form);
 }
 
 Protocol CertifyingOf(const AgentSetting& setting, const search::SearchOptions& options) {
   const bool is_known = setting.replayed.has_value() && setting.replayed->certifying.has_value();
   if (is_known) return *setting.replayed->certifying;
-  return search::FinalProtocol(options).For(setting.beginning.settings.form);
+  return search::FinalProtocol(options).For(setting.run_config.settings.form);
 }
 
 // How many finalists a replay has stands in its recording: all are handed on, and those that were
@@ -51,8 +51,8 @@ search::LoopRequest RequestOf(const RunOptions& options, const AgentSetting& set
   request.run.workload = setting.loaded.workload;
   request.run.protocol = ProtocolOf(setting);
   request.run.proposer = "agent";
-  request.run.seed = setting.beginning.seed;
-  request.run.batch = setting.beginning.batch;
+  request.run.seed = setting.run_config.seed;
+  request.run.batch = setting.run_config.batch;
   request.run.device = device;
   request.budget = setting.budget;
   // The proposer holds these: it knows what a prompt will cost before it is asked.
@@ -73,9 +73,9 @@ agent::Assignment AssignmentOf(const AgentSetting& setting, const search::LoopRe
   assignment.workload = setting.loaded.workload;
   assignment.device = request.run.device;
   assignment.mode = request.run.protocol.modes.front();
-  assignment.beginning = setting.beginning;
+  assignment.run_config = setting.run_config;
   assignment.budget = setting.budget;
-  if (setting.replayed.has_value()) assignment.known_end = setting.replayed->end.wallet;
+  if (setting.replayed.has_value()) assignment.known_end = setting.replayed->end.token_budget;
   assignment.facts = facts;
   return assignment;
 }
@@ -125,7 +125,7 @@ class AgentRun {
     const bool is_replayed = is_over && setting_.replayed.has_value();
     end.limit = is_replayed ? setting_.replayed->end.limit : result.limit;
     end.outcome = CostText(proposer.spent(), proposer.StatePath());
-    if (is_over) TRY(Record(end, proposer.wallet_end()));
+    if (is_over) TRY(Record(end, proposer.token_budget_end()));
     return end;
   }
 
@@ -133,7 +133,7 @@ class AgentRun {
   // A replay writes into nobody's base: its outcomes are known already, under another name.
   Status OpenSources() {
     const bool is_replay = setting_.replayed.has_value();
-    const bool has_memory = setting_.beginning.settings.memory == agent::Memory::kKept;
+    const bool has_memory = setting_.run_config.settings.memory == agent::Memory::kKept;
     if (!is_replay) base_ = TRY(knowledge::OpenKnowledge(options_.agent.knowledge));
     users_base_ = has_memory ? base_.get() : nullptr;
     if (is_replay || options_.agent.documents.empty()) return {};
@@ -251,7 +251,7 @@ class AgentRun {
     return end;
   }
 
-  Status Record(const AgentEnd& end, const std::optional<agent::WalletEnd>& wallet) {
+  Status Record(const AgentEnd& end, const std::optional<agent::TokenBudgetEnd>& token_budget) {
     if (options_.agent.record.empty()) return {};
     std::vector<JudgedStep> steps;
     for (Step& step : TRY(store_->Steps(request_.run.id))) {
@@ -260,7 +260,7 @@ class AgentRun {
     for (const Step& step : end.search.certified) steps.push_back({step, certifying_});
     store::Memos memos = TRY(memos_->All());
     if (!setting_.replayed.has_value()) {
-      memos[kEndKey] = TextOf({setting_.budget.evaluations, end.limit, wallet});
+      memos[kEndKey] = TextOf({setting_.budget.evaluations, end.limit, token_budget});
       return RecordRun(options_.agent.record, request_.run, steps, memos, nullptr);
     }
     const RecordedRun& replayed = *setting_.replayed;
@@ -292,7 +292,7 @@ Result<AgentSetting> ToReplay(RecordedRun run) {
                  "record the run again"};
   }
   AgentSetting setting;
-  setting.beginning = TRY(agent::BeginningFrom(run.space, begin->second));
+  setting.run_config = TRY(agent::RunConfigFrom(run.space, begin->second));
   setting.loaded = {run.task, run.workload};
   setting.budget.evaluations = run.steps;
   setting.replayed = std::move(run);

@@ -20,7 +20,7 @@ struct AgentSetting {
   task::LoadedTask loaded;
   AgentModels models;  // of a replay: none
   std::optional<RecordedRun> replayed;
-  agent::Beginning beginning;
+  agent::RunConfig run_config;
   Budget budget;
   std::string command;  // for a person to run again
 };

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "agent/asker.h"
+#include "agent/model_client.h"
 #include "agent/runs/options.h"
 #include "base/result.h"
 #include "core/chat_model.h"

@@ -16,8 +16,8 @@ constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
 
 std::string TextOf(const RecordedEnd& end) {
   json text{{"evaluations", end.evaluations}, {"limit", end.limit}};
-  if (end.wallet.has_value()) {
-    text["wallet"] = {{"limit", end.wallet->limit}, {"fitted", end.wallet->fitted}};
+  if (end.token_budget.has_value()) {
+    text["wallet"] = {{"limit", end.token_budget->limit}, {"fitted", end.token_budget->fitted}};
   }
   return text.dump();
 }
@@ -31,10 +31,10 @@ Result<RecordedEnd> RecordedEndFrom(const std::string& source, const std::string
   end.evaluations = TRY(root.At("evaluations").IntIn(0, kMost));
   end.limit = TRY(root.At("limit").String());
   if (root.Has("wallet")) {
-    const JsonReader wallet = root.At("wallet");
-    TRY(wallet.OnlyFields({"limit", "fitted"}));
-    end.wallet = agent::WalletEnd{TRY(wallet.At("limit").String()),
-                                  TRY(wallet.At("fitted").IntIn(0, kMost))};
+    const JsonReader token_budget = root.At("wallet");
+    TRY(token_budget.OnlyFields({"limit", "fitted"}));
+    end.token_budget = agent::TokenBudgetEnd{TRY(token_budget.At("limit").String()),
+                                             TRY(token_budget.At("fitted").IntIn(0, kMost))};
   }
   return end;
 }

@@ -7,15 +7,15 @@
 #include <optional>
 #include <string>
 
-#include "agent/wallet.h"
+#include "agent/token_budget.h"
 #include "base/result.h"
 
 namespace warpsmith::agent {
 
 struct RecordedEnd {
-  int64_t evaluations = 0;                 // of its budget
-  std::string limit;                       // that ended it; empty: nothing was left to try
-  std::optional<agent::WalletEnd> wallet;  // where tokens or money ran out
+  int64_t evaluations = 0;  // of its budget
+  std::string limit;        // that ended it; empty: nothing was left to try
+  std::optional<agent::TokenBudgetEnd> token_budget;  // where tokens or money ran out
 };
 
 // The memo that keeps it, written when a run is recorded. Recordings made before there was one hold

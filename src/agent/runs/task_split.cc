@@ -30,7 +30,7 @@ ChatRequest RequestFor(const TaskSplitOptions& options, const Task& whole) {
                                              {"reference", prompts::ReferenceText(whole)}});
   CHECK(text.ok());  // our own template and our own values
   ChatRequest request;
-  request.asker = "split";
+  request.role = "split";
   request.messages = {{"user", *text}};
   request.sampling.temperature = options.model.temperature;
   request.sampling.top_p = options.model.top_p;
@@ -96,7 +96,7 @@ Result<ProvenSplit> Prove(const TaskSplitOptions& options, const Task& whole,
   return proven;
 }
 
-void Tell(const TaskSplitOptions& options, const std::string& what) {
+void PrintProgress(const TaskSplitOptions& options, const std::string& what) {
   if (!options.common.quiet) std::fprintf(stderr, "%s\n", what.c_str());
 }
 
@@ -125,12 +125,13 @@ Result<ProvenSplit> Ask(const TaskSplitOptions& options, const Task& whole, Chat
   for (int number = 1; number <= options.tries; ++number) {
     const ChatReply reply = TRY(model.Complete(WithComplaint(request, number - 1, complaint)));
     const std::string text = reply.samples.empty() ? "" : reply.samples.front().text;
-    Tell(options, "looking at reply " + std::to_string(number) + "; its parts may take " +
-                      std::to_string(options.limit_seconds) + " s");
+    PrintProgress(options, "looking at reply " + std::to_string(number) + "; its parts may take " +
+                               std::to_string(options.limit_seconds) + " s");
     Result<ProvenSplit> proven = Prove(options, whole, text);
     if (proven.ok() || proven.error().code != ErrorCode::kBadInput) return proven;
     complaint = ComplaintFrom(proven.error(), whole);
-    Tell(options, "reply " + std::to_string(number) + " is no split of the task: " + complaint);
+    PrintProgress(options,
+                  "reply " + std::to_string(number) + " is no split of the task: " + complaint);
   }
   return Error{ErrorCode::kBadInput,
                (options.tries == 1 ? "the reply is no split of the task: "
@@ -160,8 +161,9 @@ Result<ProvenSplit> SplitTask(const TaskSplitOptions& options) {
   TRY(CheckFree(options.into));
   const AgentModels models = TRY(ModelOf(options));
   // Before anybody is paid for an answer.
-  Tell(options, "running the reference of '" + loaded.task.name + "' on the CPU, for at most " +
-                    std::to_string(options.limit_seconds) + " s");
+  PrintProgress(options, "running the reference of '" + loaded.task.name +
+                             "' on the CPU, for at most " + std::to_string(options.limit_seconds) +
+                             " s");
   TRY(split::ProveWhole(loaded.task, std::chrono::seconds(options.limit_seconds)));
   ProvenSplit proven = TRY(Ask(options, loaded.task, *models.by_role.at("")));
   TRY(task::WriteScaffold({proven.files, {}}, options.into));

@@ -16,7 +16,7 @@
 #include "hgemm/family.h"
 #include "hgemm/table_text.h"
 #include "judge/audit/audit.h"
-#include "judge/standalone/solo.h"
+#include "judge/standalone/standalone.h"
 #include "task/hgemm_task.h"
 
 namespace warpsmith::hgemm {
@@ -50,7 +50,8 @@ Result<std::optional<audit::AuditFinding>> WatchOne(search::Machine& machine,
   if (findings.IsKnown(watched.check, watched.cubin)) return std::optional<audit::AuditFinding>();
   request.task = task::HgemmTask(LayoutText(problem.layout), problem.dtype);
   request.workload = task::HgemmWorkload({problem.m, problem.n, problem.k});
-  request.solo_argv = {ThisExecutable().string(), std::string(standalone::kSoloSubcommand)};
+  request.standalone_argv = {ThisExecutable().string(),
+                             std::string(standalone::kStandaloneSubcommand)};
   request.device_uuid = machine.info().uuid;
   return std::optional(TRY(audit::Sanitize(request, watched.check)));
 }

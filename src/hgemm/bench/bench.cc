@@ -120,10 +120,10 @@ Result<MeasurementTerms> TermsOf(Machine& machine, const BenchOptions& options,
   return terms;
 }
 
-void Tell(const ShapeMeasurement& shape, size_t done, size_t all) {
+void PrintProgress(const ShapeMeasurement& shape, size_t done, size_t all) {
   const ModeComparison& hot = shape.modes.front();
   std::fprintf(stderr, "%zu/%zu %s: cuBLASLt %.4g us, kernel %.3f, library %.3f [%.3f, %.3f]\n",
-               done, all, NameOf(shape.problem).c_str(), hot.bar_us, hot.kernel.value,
+               done, all, NameOf(shape.problem).c_str(), hot.primary_us, hot.kernel.value,
                hot.library.value, hot.library.interval.lo, hot.library.interval.hi);
 }
 
@@ -242,7 +242,7 @@ Result<MeasurementTable> Bench(const BenchOptions& options) {
       [&](const Problem& problem, const Problem* next) {
         auto measured = contest.Measure(problem, next);
         if (measured.ok() && !library.empty() && !options.common.quiet) {
-          Tell(measured->result.shape, file.table().shapes.size() + 1, problems.size());
+          PrintProgress(measured->result.shape, file.table().shapes.size() + 1, problems.size());
         }
         return measured;
       }));

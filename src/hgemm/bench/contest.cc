@@ -9,7 +9,7 @@
 #include "hgemm/bench/catalogues.h"
 #include "hgemm/built_kernels.h"
 #include "judge/baseline/gemm_baseline.h"
-#include "judge/floor.h"
+#include "judge/roofline.h"
 #include "search/session.h"
 #include "task/hgemm_task.h"
 
@@ -140,12 +140,12 @@ Result<Measured> Contest::Measure(const Problem& problem, const Problem* next) {
 Result<Measured> Contest::Compare(const Problem& problem, Subject& subject) {
   // From memory, whatever the mode, so that a shape has one floor.
   ShapeTerms terms{problem, ChoiceOf(subject.row),
-                   TRY(judge::FloorUs(machine_.info(), subject.job.task, subject.job.workload,
-                                      Mode::kDeviceCold)),
+                   TRY(judge::RooflineUs(machine_.info(), subject.job.task, subject.job.workload,
+                                         Mode::kDeviceCold)),
                    "lib:" + library_};
-  if (IsDrawnForBarCheck(problem, options_.beside)) terms.beside = OthersOfNvidias();
+  if (IsDrawnForPrimaryCheck(problem, options_.beside)) terms.beside = OthersOfNvidias();
   Task& task = subject.job.task;
-  task.baselines = {std::string(kBar), terms.library_baseline};
+  task.baselines = {std::string(kPrimary), terms.library_baseline};
   task.baselines.insert(task.baselines.end(), terms.beside.begin(), terms.beside.end());
   if (subject.plain) {
     terms.plain = kWithoutOverlap;
@@ -188,13 +188,13 @@ Result<Measured> Contest::MeasureLibraries(const Problem& problem, Subject& subj
 Result<Measured> Contest::MeasureTwice(const Subject& subject, const Protocol& protocol,
                                        const Take& take) {
   Measured measured = TRY(MeasureOnce(subject, protocol, take));
-  const std::optional<BarCheck>& check = measured.result.shape.bar_check;
+  const std::optional<PrimaryCheck>& check = measured.result.shape.primary_check;
   if (!check || check->violations.empty()) return measured;
-  judge::ChoiceRequest request{std::string(kBar), protocol.modes};
+  judge::ChoiceRequest request{std::string(kPrimary), protocol.modes};
   request.again = true;
   TRY(machine_.local()->Choose(subject.job.task, subject.job.workload, request));
   measured = TRY(MeasureOnce(subject, protocol, take));
-  measured.result.shape.bar_check->choices = 2;
+  measured.result.shape.primary_check->choices = 2;
   return measured;
 }
 

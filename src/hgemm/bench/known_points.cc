@@ -31,7 +31,7 @@ Result<std::vector<KnownPoint>> KnownPoints(search::Machine& machine,
     }
     if (found) {
       row.outcome = OutcomeName(found->verdict.outcome);
-      row.ratio = RatioToBar(found->verdict, Mode::kDeviceHot);
+      row.ratio = RatioToPrimary(found->verdict, Mode::kDeviceHot);
       if (const ModeTiming* timing = FindTiming(found->verdict, Mode::kDeviceHot)) {
         row.measured_us = timing->candidate.median_us;
       }

@@ -141,7 +141,7 @@ json ModeJson(const ModeSummary& mode) {
           {"by_log2_mnk", exponents}};
 }
 
-json BarJson(const BarStanding& standing) {
+json PrimaryJson(const PrimaryStanding& standing) {
   return {{"shapes", standing.shapes},
           {"checked", standing.checked},
           {"chosen_again", standing.chosen_again},
@@ -169,8 +169,8 @@ void AddRows(const ShapeMeasurement& shape, json& rows) {
                     {"mode", warpsmith::Name(mode.mode)},
                     {"session", shape.session},
                     {"choice", shape.choice},
-                    {"floor_us", shape.floor_us},
-                    {"lt_auto_us", mode.bar_us},
+                    {"floor_us", shape.roofline_us},
+                    {"lt_auto_us", mode.primary_us},
                     {"library", RatioJson(mode.library_us, mode.library)},
                     {"kernel", RatioJson(mode.kernel_us, mode.kernel)}});
     if (mode.plain) rows.back()["without_overlap"] = RatioJson(mode.plain_us, *mode.plain);
@@ -197,7 +197,7 @@ json TimesJson(const MeasurementTable& table) {
   return {{"schema", "warpsmith.baselines"},
           {"version", 1},
           {"rows", rows},
-          {"bar", BarJson(StandingOf(table))}};
+          {"bar", PrimaryJson(StandingOf(table))}};
 }
 
 std::string TimesText(const MeasurementTable& table) {
@@ -246,7 +246,7 @@ json ToJson(const MeasurementTable& table) {
                    {"sessions", json::array()},
                    {"rows", json::array()},
                    {"summary", json::array()},
-                   {"bar", BarJson(StandingOf(table))}};
+                   {"bar", PrimaryJson(StandingOf(table))}};
   for (const MeasurementSession& session : table.sessions) {
     document["sessions"].push_back(SessionJson(session));
   }

@@ -5,8 +5,8 @@
 #include <thread>
 
 #include "compile/worker_compiler.h"
-#include "hgemm/bench/bar_choices.h"
 #include "hgemm/bench/catalogues.h"
+#include "hgemm/bench/primary_choices.h"
 #include "hgemm/family.h"
 
 namespace warpsmith::hgemm {

@@ -104,7 +104,7 @@ class Recording {
     progress.planned = static_cast<int64_t>(points.size());
     const auto note = [&](const Verdict& verdict, const Point& point) {
       ++progress.evaluations;
-      const auto ratio = RatioToBar(verdict, Mode::kDeviceHot);
+      const auto ratio = RatioToPrimary(verdict, Mode::kDeviceHot);
       progress.best_ratio = std::max(progress.best_ratio, ratio.value_or(0));
       if (!std::holds_alternative<Passed>(verdict.outcome)) {
         ++progress.rejected[std::string(OutcomeName(verdict.outcome))];

@@ -11,7 +11,7 @@
 namespace warpsmith::hgemm {
 namespace {
 
-constexpr double kBarConfidence = 0.99;  // as in verdicts
+constexpr double kPrimaryConfidence = 0.99;  // as in verdicts
 constexpr const char* kGoOn = "run the same command again: it goes on with what is missing";
 
 bool IsTwin(std::string_view baseline) { return baseline.ends_with("/again"); }
@@ -29,10 +29,10 @@ const ContenderTiming* FindBaseline(const ModeTiming& timing, std::string_view n
 
 // The bar's time over another's, straight from the rounds in which both were timed, so that what
 // disturbs both cancels. Nullopt: fewer than two rounds.
-std::optional<PairedRatio> Paired(const ContenderTiming& bar, const ContenderTiming& other,
+std::optional<PairedRatio> Paired(const ContenderTiming& primary, const ContenderTiming& other,
                                   double confidence) {
   const judge::Estimate estimate =
-      judge::EstimateOf(judge::PairedLogRatios(bar.samples, other.samples), confidence);
+      judge::EstimateOf(judge::PairedLogRatios(primary.samples, other.samples), confidence);
   if (!std::isfinite(judge::HalfWidth(estimate))) return std::nullopt;
   return PairedRatio{estimate.value, estimate.interval};
 }
@@ -45,19 +45,19 @@ class ComparedMode {
       : terms_(terms), timing_(timing), confidence_(confidence), samples_(samples) {}
 
   Result<ModeComparison> Compare() {
-    bar_ = FindBaseline(timing_, kBar);
+    primary_ = FindBaseline(timing_, kPrimary);
     const ContenderTiming* library = FindBaseline(timing_, terms_.library_baseline);
-    if (bar_ == nullptr || library == nullptr) {
+    if (primary_ == nullptr || library == nullptr) {
       return NotMeasured(terms_.problem, "the library and cuBLASLt were not both measured");
     }
     ModeComparison mode;
     mode.mode = timing_.mode;
-    mode.bar_us = bar_->median_us;
+    mode.primary_us = primary_->median_us;
     mode.kernel_us = timing_.candidate.median_us;
     mode.kernel = TRY(Add("kernel", timing_.candidate));
     mode.library_us = library->median_us;
     mode.library = TRY(Add("ours", *library));
-    samples_ += SampleLines(terms_.problem, timing_.mode, "lt_auto", *bar_);
+    samples_ += SampleLines(terms_.problem, timing_.mode, "lt_auto", *primary_);
     if (terms_.plain == kItself) {
       mode.plain_us = mode.kernel_us;
       mode.plain = mode.kernel;
@@ -70,7 +70,7 @@ class ComparedMode {
   }
 
   // NVIDIA's other ways.
-  Status AddBeside(std::vector<BesideBar>& measured) {
+  Status AddBeside(std::vector<BesidePrimary>& measured) {
     for (const std::string& name : terms_.beside) {
       measured.push_back({timing_.mode, name, TRY(Add(name, *TRY(Named(name))))});
     }
@@ -84,7 +84,7 @@ class ComparedMode {
   }
 
   Result<PairedRatio> Add(std::string_view contender, const ContenderTiming& timing) {
-    const auto ratio = Paired(*bar_, timing, confidence_);
+    const auto ratio = Paired(*primary_, timing, confidence_);
     if (!ratio) return NotMeasured(terms_.problem, "fewer than two rounds of " + timing.name);
     samples_ += SampleLines(terms_.problem, timing_.mode, contender, timing);
     return *ratio;
@@ -94,7 +94,7 @@ class ComparedMode {
   const ModeTiming& timing_;
   const double confidence_;
   std::string& samples_;
-  const ContenderTiming* bar_ = nullptr;
+  const ContenderTiming* primary_ = nullptr;
 };
 
 // Our kernel's own time, and what it is against each library, where there were rounds for it.
@@ -117,8 +117,8 @@ Result<MeasuredShape> ShapeOf(const ShapeTerms& terms, const Timing& timing, dou
   MeasuredShape measured;
   measured.shape.problem = terms.problem;
   measured.shape.choice = terms.choice;
-  measured.shape.floor_us = terms.floor_us;
-  std::vector<BesideBar> beside;
+  measured.shape.roofline_us = terms.roofline_us;
+  std::vector<BesidePrimary> beside;
   for (size_t i = 0; i < kComparedModes.size(); ++i) {
     const auto found =
         std::find_if(timing.modes.begin(), timing.modes.end(),
@@ -133,7 +133,7 @@ Result<MeasuredShape> ShapeOf(const ShapeTerms& terms, const Timing& timing, dou
   }
   if (!terms.beside.empty()) {
     const auto others = static_cast<int>(terms.beside.size());
-    measured.shape.bar_check = CheckOf(others, 1, std::move(beside));
+    measured.shape.primary_check = CheckOf(others, 1, std::move(beside));
   }
   return measured;
 }
@@ -154,7 +154,7 @@ std::vector<LibraryTime> LibraryTimesOf(const ModeTiming& mode) {
 MeasuredShape LibrariesOf(const Problem& problem, const Timing& timing, bool ours) {
   MeasuredShape measured;
   measured.shape.problem = problem;
-  std::vector<BesideBar> beside;
+  std::vector<BesidePrimary> beside;
   size_t others = 0;
   for (const ModeTiming& mode : timing.modes) {
     std::vector<LibraryTime> times = LibraryTimesOf(mode);
@@ -163,19 +163,19 @@ MeasuredShape LibrariesOf(const Problem& problem, const Timing& timing, bool our
       measured.samples += SampleLines(problem, mode.mode, kOurKernel, mode.candidate);
     }
     std::move(times.begin(), times.end(), std::back_inserter(measured.shape.times));
-    const ContenderTiming* bar = FindBaseline(mode, kBar);
+    const ContenderTiming* primary = FindBaseline(mode, kPrimary);
     size_t beside_bar = 0;
     for (const ContenderTiming& baseline : mode.baselines) {
       measured.samples += SampleLines(problem, mode.mode, baseline.name, baseline);
-      if (bar == nullptr || &baseline == bar || IsTwin(baseline.name)) continue;
+      if (primary == nullptr || &baseline == primary || IsTwin(baseline.name)) continue;
       ++beside_bar;
-      const auto ratio = Paired(*bar, baseline, kBarConfidence);
+      const auto ratio = Paired(*primary, baseline, kPrimaryConfidence);
       if (ratio) beside.push_back({mode.mode, baseline.name, *ratio});
     }
     others = std::max(others, beside_bar);
   }
   if (others > 0) {
-    measured.shape.bar_check = CheckOf(static_cast<int>(others), 1, std::move(beside));
+    measured.shape.primary_check = CheckOf(static_cast<int>(others), 1, std::move(beside));
   }
   return measured;
 }

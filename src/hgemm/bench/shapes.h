@@ -17,7 +17,7 @@ namespace warpsmith::hgemm {
 struct ShapeTerms {
   Problem problem;
   std::string choice;
-  double floor_us = 0;
+  double roofline_us = 0;
   std::string library_baseline;  // its name: "lib:/..."
   // NVIDIA's other ways that the rounds held beside the bar: baselines' names.
   std::vector<std::string> beside = {};

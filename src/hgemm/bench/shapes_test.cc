@@ -34,7 +34,7 @@ Timing TimingOf(int rounds = 7) {
     ModeTiming one;
     one.mode = mode;
     one.candidate = Timed("candidate", 2);
-    one.baselines = {Timed(std::string(kBar), 3), Timed("lib:/l.so", 2.5, rounds)};
+    one.baselines = {Timed(std::string(kPrimary), 3), Timed("lib:/l.so", 2.5, rounds)};
     timing.modes.push_back(one);
   }
   return timing;
@@ -42,9 +42,9 @@ Timing TimingOf(int rounds = 7) {
 
 TEST(ComparisonReportTest, ABarThatIsBeatenIsNoHeadline) {
   MeasurementTable table = SampleTable();
-  table.shapes[0].bar_check = BarCheck{6, 1, {}};
+  table.shapes[0].primary_check = PrimaryCheck{6, 1, {}};
   EXPECT_EQ(ToJson(table)["bar"]["headline"], true);
-  table.shapes[0].bar_check->violations = {{Mode::kDeviceHot, "cublas-tn", Ratio(1.1)}};
+  table.shapes[0].primary_check->violations = {{Mode::kDeviceHot, "cublas-tn", Ratio(1.1)}};
   EXPECT_THAT(SummaryText(table, TableStyle::kMarkdown), HasSubstr("1 violation: not a headline"));
   EXPECT_EQ(ToJson(table)["bar"]["headline"], false);
 }
@@ -55,7 +55,7 @@ TEST(ComparisonShapeTest, PairsBothWithCublasLtRoundByRound) {
   const auto measured = ShapeOf(kTerms, TimingOf(), kConfidence);
   ASSERT_TRUE(measured.ok()) << measured.error().Line();
   EXPECT_EQ(measured->shape.choice, "cublaslt");
-  EXPECT_EQ(measured->shape.floor_us, 0.5);
+  EXPECT_EQ(measured->shape.roofline_us, 0.5);
   for (const ModeComparison& mode : measured->shape.modes) {
     // What slowed a round down cancels: 3 / 2 and 3 / 2.5 remain.
     EXPECT_NEAR(mode.kernel.value, 1.5, 0.002);
@@ -74,7 +74,7 @@ TEST(ComparisonShapeTest, KeepsEverySampleWithItsClock) {
 }
 
 TEST(ComparisonShapeTest, SaysWhatIsFasterThanTheBar) {
-  EXPECT_EQ(ShapeOf(kTerms, TimingOf(), kConfidence)->shape.bar_check, std::nullopt);
+  EXPECT_EQ(ShapeOf(kTerms, TimingOf(), kConfidence)->shape.primary_check, std::nullopt);
   ShapeTerms terms = kTerms;
   terms.beside = {"cublas-nn", "cublas-tn"};
   Timing timing = TimingOf();
@@ -84,8 +84,8 @@ TEST(ComparisonShapeTest, SaysWhatIsFasterThanTheBar) {
   }
   const auto measured = ShapeOf(terms, timing, kConfidence);
   ASSERT_TRUE(measured.ok()) << measured.error().Line();
-  ASSERT_TRUE(measured->shape.bar_check.has_value());
-  const BarCheck& check = *measured->shape.bar_check;
+  ASSERT_TRUE(measured->shape.primary_check.has_value());
+  const PrimaryCheck& check = *measured->shape.primary_check;
   EXPECT_EQ(check.others, 2);
   EXPECT_EQ(check.choices, 1);
   ASSERT_EQ(check.violations.size(), 1U);

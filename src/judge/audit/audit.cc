@@ -57,8 +57,8 @@ bool AddStatic(const AuditRequest& request, AuditOutcome* outcome) {
   return Add(AuditOpcodes(OpcodesOf(request.artifact), request.task.precision), outcome);
 }
 
-std::vector<std::string> SoloCommand(const AuditRequest& request, const fs::path& dir) {
-  std::vector<std::string> argv = request.solo_argv;
+std::vector<std::string> StandaloneCommand(const AuditRequest& request, const fs::path& dir) {
+  std::vector<std::string> argv = request.standalone_argv;
   argv.push_back(dir.string());
   if (!request.device_uuid.empty()) argv.insert(argv.end(), {"--gpu", request.device_uuid});
   return argv;
@@ -82,9 +82,9 @@ class RunFolder {
  public:
   static Result<RunFolder> Make(const AuditRequest& request) {
     RunFolder made(TRY(TemporaryDirectory::Create("warpsmith-audit")));
-    const standalone::SoloJob job{request.task, request.workload, request.candidate,
-                                  request.artifact.architecture};
-    TRY(standalone::WriteSoloJob(made.dir(), job, request.artifact.image));
+    const standalone::StandaloneJob job{request.task, request.workload, request.candidate,
+                                        request.artifact.architecture};
+    TRY(standalone::WriteStandaloneJob(made.dir(), job, request.artifact.image));
     TRY(LinkInputs(request, made.dir()));
     if (Confines(request)) TRY(sandbox::GiveToUnprivileged(made.whole_.path()));
     return made;
@@ -101,10 +101,10 @@ Result<AuditFinding> RunCheck(const AuditRequest& request, const Sanitizer& sani
   const RunFolder folder = TRY(RunFolder::Make(request));
   SanitizerRequest made;
   made.check = check;
-  made.solo_argv = SoloCommand(request, folder.dir());
+  made.standalone_argv = StandaloneCommand(request, folder.dir());
   made.dir = folder.dir();
   made.wall = request.tool_wall;
-  if (Confines(request)) made.confined_by = request.solo_argv.front();
+  if (Confines(request)) made.confined_by = request.standalone_argv.front();
   made.copies_in_bulk = CopiesInBulk(request.candidate, request.artifact);
   return RunSanitizer(sanitizer, made);
 }
@@ -140,10 +140,10 @@ Result<bool> AddSanitizers(const AuditRequest& request, AuditOutcome* outcome) {
 Result<AuditFinding> Activity(const AuditRequest& request) {
   const RunFolder folder = TRY(RunFolder::Make(request));
   const fs::path dir = folder.dir(), file = dir / "activity.json";
-  std::vector<std::string> argv = SoloCommand(request, dir);
+  std::vector<std::string> argv = StandaloneCommand(request, dir);
   argv.insert(argv.end(), {"--runs", std::to_string(kActivityRuns), "--activity", file.string()});
   if (Confines(request)) {
-    argv = standalone::ConfinedCommand(request.solo_argv.front(), dir, dir, argv);
+    argv = standalone::ConfinedCommand(request.standalone_argv.front(), dir, dir, argv);
   }
   ProcessLimits limits;
   limits.wall = request.tool_wall;

@@ -24,9 +24,9 @@ struct AuditRequest {
   Workload workload;  // a small one: sanitizers are a hundred times slower than the kernel
   Candidate candidate;
   Artifact artifact;
-  Level level = Level::kCertified;     // kScreened: only what reads files (no process is started)
-  std::vector<std::string> solo_argv;  // {"/usr/bin/warpsmith", "internal-solo"}
-  // Programs, which are hostile, run confined by solo_argv[0] (solo/confined.h).
+  Level level = Level::kCertified;  // kScreened: only what reads files (no process is started)
+  std::vector<std::string> standalone_argv;  // {"/usr/bin/warpsmith", "internal-solo"}
+  // Programs, which are hostile, run confined by standalone_argv[0] (solo/confined.h).
   bool sandboxed = true;
   std::string device_uuid;          // empty: the first device
   std::filesystem::path inputs;     // folder of raw inputs by tensor name; empty: generated ones

@@ -17,7 +17,7 @@ using ::testing::HasSubstr;
 Expression E(const char* text) { return Expression::Literal(text); }
 
 // Watched by the fake tool: does as a stand-alone run does, one file at a time.
-constexpr char kSolo[] =
+constexpr char kStandalone[] =
     "#!/bin/sh\n"
     "if [ \"$1\" = internal-solo-confined ]; then\n"
     "  echo confined >>\"${0%/*}/ran\"; shift 4; exec \"$@\"\n"
@@ -37,7 +37,7 @@ constexpr char kCleanTool[] =
 class WholeAudit : public ::testing::Test {
  protected:
   WholeAudit() : folder_(TemporaryDirectory::Create("audit").value()) {
-    WriteSolo(kSolo);
+    WriteStandalone(kStandalone);
     Write("activity", kActivityText);
     request_.task.name = "t";
     request_.task.tensors = {{"x", DType::kF32, Role::kInput, {E("n")}},
@@ -52,14 +52,14 @@ class WholeAudit : public ::testing::Test {
     request_.artifact.architecture = "sm_90a";
     request_.artifact.kernels = {{"k"}};
     request_.artifact.opcodes = {{"FFMA", 7}};
-    request_.solo_argv = {(folder_.path() / "solo").string()};
+    request_.standalone_argv = {(folder_.path() / "solo").string()};
     request_.sanitizer = fake::WriteFakeSanitizer(folder_.path(), kCleanTool);
     request_.cache = folder_.path() / "cache";
   }
   void Write(const char* name, const std::string& text) {
     ASSERT_TRUE(WriteFileAtomic(folder_.path() / name, text).ok());
   }
-  void WriteSolo(const std::string& script) {
+  void WriteStandalone(const std::string& script) {
     Write("solo", script);
     std::filesystem::permissions(folder_.path() / "solo", std::filesystem::perms::owner_all);
   }
@@ -147,7 +147,7 @@ TEST_F(WholeAudit, TheFirstFindingEndsIt) {
 
 TEST_F(WholeAudit, ScreeningStartsNoProcess) {
   request_.level = Level::kScreened;
-  request_.solo_argv = {"/nonexistent"};
+  request_.standalone_argv = {"/nonexistent"};
   EXPECT_THAT(Lines(Audit()), ElementsAre("embedded-binary clean", "opcodes clean"));
 }
 
@@ -186,7 +186,7 @@ TEST_F(WholeAudit, ProgramsRunConfined) {
 }
 
 TEST_F(WholeAudit, ACandidateThatDoesNotRunIsToldAsAbsent) {
-  WriteSolo("#!/bin/sh\necho 'warpsmith: out of memory' >&2; exit 69\n");
+  WriteStandalone("#!/bin/sh\necho 'warpsmith: out of memory' >&2; exit 69\n");
   const AuditOutcome outcome = Audit();
   EXPECT_FALSE(outcome.rejected.has_value());
   ASSERT_EQ(outcome.reports.size(), 6U);
@@ -198,14 +198,15 @@ TEST_F(WholeAudit, RawInputsAreHandedOn) {
   request_.inputs = folder_.path() / "raw";
   std::filesystem::create_directories(request_.inputs);
   ASSERT_TRUE(WriteFileAtomic(request_.inputs / "x", "raw bytes").ok());
-  WriteSolo(std::string(kSolo) + "cat \"$dir/inputs/x\" >\"${0%/*}/seen\"\n");
+  WriteStandalone(std::string(kStandalone) + "cat \"$dir/inputs/x\" >\"${0%/*}/seen\"\n");
   Audit();
   EXPECT_EQ(ReadFile(folder_.path() / "seen").value(), "raw bytes");
   EXPECT_TRUE(std::filesystem::exists(request_.inputs / "x"));  // the link went, not what it names
 }
 
 TEST_F(WholeAudit, WhatIsNoFileInAReportsPlaceRejectsAndIsNotWaitedFor) {
-  WriteSolo(std::string(kSolo) + "[ -n \"$file\" ] && rm \"$file\" && mkfifo \"$file\"\n");
+  WriteStandalone(std::string(kStandalone) +
+                  "[ -n \"$file\" ] && rm \"$file\" && mkfifo \"$file\"\n");
   const AuditOutcome piped = Audit();
   ASSERT_TRUE(piped.rejected.has_value());
   EXPECT_EQ(piped.rejected->rule, "activity");
@@ -217,10 +218,10 @@ TEST_F(WholeAudit, WhatIsNoFileInAReportsPlaceRejectsAndIsNotWaitedFor) {
 }
 
 TEST_F(WholeAudit, WhatOneRunLeavesTheNextDoesNotFind) {
-  WriteSolo(std::string(kSolo) +
-            "[ -e \"$dir/left\" ] || [ \"$(cat \"$dir/image\")\" != image ] || "
-            "[ -e \"$dir/inputs\" ] && echo found >>\"${0%/*}/found\"\n"
-            "touch \"$dir/left\"; echo other >\"$dir/image\"; ln -s /etc \"$dir/inputs\"\n");
+  WriteStandalone(std::string(kStandalone) +
+                  "[ -e \"$dir/left\" ] || [ \"$(cat \"$dir/image\")\" != image ] || "
+                  "[ -e \"$dir/inputs\" ] && echo found >>\"${0%/*}/found\"\n"
+                  "touch \"$dir/left\"; echo other >\"$dir/image\"; ln -s /etc \"$dir/inputs\"\n");
   EXPECT_EQ(Audit().reports.size(), 6U);
   EXPECT_FALSE(std::filesystem::exists(folder_.path() / "found"));
 }

@@ -46,7 +46,7 @@ std::vector<std::string> CommandLine(const Sanitizer& sanitizer, const Sanitizer
                                    "--kill"};
   if (request.check == kMemcheck) argv.insert(argv.end(), {"--report-api-errors", "no"});
   if (request.check == kInitcheck) argv.insert(argv.end(), {"--check-api-memory-access", "no"});
-  argv.insert(argv.end(), request.solo_argv.begin(), request.solo_argv.end());
+  argv.insert(argv.end(), request.standalone_argv.begin(), request.standalone_argv.end());
   return argv;
 }
 

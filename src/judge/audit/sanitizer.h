@@ -25,9 +25,9 @@ struct Sanitizer {
 Result<Sanitizer> FindSanitizer(const std::filesystem::path& program = {});
 
 struct SanitizerRequest {
-  std::string_view check;              // kMemcheck, kInitcheck or kRacecheck
-  std::vector<std::string> solo_argv;  // "warpsmith internal-solo DIR ..."
-  std::filesystem::path dir;           // its folder, for the proof that it came to its end
+  std::string_view check;                    // kMemcheck, kInitcheck or kRacecheck
+  std::vector<std::string> standalone_argv;  // "warpsmith internal-solo DIR ..."
+  std::filesystem::path dir;                 // its folder, for the proof that it came to its end
   std::chrono::milliseconds wall{180'000};
   // Not empty: tool and run are started by this program, inside its sandbox (solo/confined.h).
   std::string confined_by;

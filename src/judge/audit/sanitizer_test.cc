@@ -19,8 +19,8 @@ class SanitizerTool : public testing::Test {
   SanitizerTool() : folder_(TemporaryDirectory::Create("sanitizer").value()) {
     request_.check = kMemcheck;
     request_.dir = folder_.path();
-    request_.solo_argv = {"/bin/sh", "-c",
-                          "touch " + standalone::FinishedPath(folder_.path()).string()};
+    request_.standalone_argv = {"/bin/sh", "-c",
+                                "touch " + standalone::FinishedPath(folder_.path()).string()};
     request_.wall = std::chrono::seconds(20);
   }
 

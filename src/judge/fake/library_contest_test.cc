@@ -66,7 +66,7 @@ class LibraryContestOverFakeDriver : public testing::Test {
     device_.reset();
     LocalDeviceOptions options;
     options.kernels = fake::KernelImage();
-    options.solo_argv = {"/bin/false"};
+    options.standalone_argv = {"/bin/false"};
     auto device = LocalDevice::Open(std::move(options));
     ASSERT_TRUE(device.ok()) << device.error().Line();
     device_ = std::move(device).value();

@@ -86,7 +86,7 @@ class JudgeOverFakeDriver : public testing::Test {
     LocalDeviceOptions options;
     options.kernels = fake::KernelImage();
     options.compiler = &compiler_;
-    options.solo_argv = {"/bin/false"};  // host code has no opcodes, imports or sanitizers
+    options.standalone_argv = {"/bin/false"};  // host code has no opcodes, imports or sanitizers
     options.libraries = {WARPSMITH_GEMM_FILE};
     return options;
   }

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "core/profiler.h"
+#include "judge/profile/notice_cache.h"
 #include "judge/profile/static_profile.h"
-#include "judge/profile/told_once.h"
 
 namespace warpsmith::profile {
 
@@ -26,7 +26,7 @@ struct BestOptions {
 
 class BestProfiler : public Profiler {
  public:
-  BestProfiler(std::unique_ptr<Profiler> counters, ToldOnce told, BestOptions options)
+  BestProfiler(std::unique_ptr<Profiler> counters, NoticeCache told, BestOptions options)
       : counters_(std::move(counters)), told_(std::move(told)), options_(std::move(options)) {}
 
   // Without rights or tool: source "cupti" or "static". Counters that were refused are not asked
@@ -39,7 +39,7 @@ class BestProfiler : public Profiler {
   void SayOnce(std::string_view reason, const Error& error);
 
   std::unique_ptr<Profiler> counters_;
-  ToldOnce told_;
+  NoticeCache told_;
   BestOptions options_;
 };
 

@@ -35,7 +35,7 @@ class BestProfilerTest : public testing::Test {
     options.programs_confined = programs_confined_;
     options.say = [this](const std::string& line) { said_.push_back(line); };
     return {std::make_unique<Fixed>(std::move(answer), &asked_),
-            ToldOnce(folder_.path() / "state" / "profiler.json", driver, boot), options};
+            NoticeCache(folder_.path() / "state" / "profiler.json", driver, boot), options};
   }
   static Error Denied() { return {ErrorCode::kPermission, "no rights", "ask for them"}; }
   static ProfileJob Job() {

@@ -93,7 +93,7 @@ std::vector<std::string> MissingFrom(const Profile& profile) {
 BottleneckReport Diagnose(const Profile& profile, const ProblemFacts& facts) {
   BottleneckReport report;
   report.source = profile.source;
-  report.floor_us = facts.floor_us;
+  report.roofline_us = facts.roofline_us;
   TakeKernels(profile, &report);
   report.measured_us = facts.measured_us > 0 ? facts.measured_us : report.profiled_us;
   bool has_counters = false;
@@ -114,8 +114,8 @@ BottleneckReport Diagnose(const Profile& profile, const ProblemFacts& facts) {
 }
 
 std::optional<double> Headroom(const BottleneckReport& report) {
-  if (report.floor_us <= 0 || report.measured_us <= 0) return std::nullopt;
-  return std::max(report.measured_us / report.floor_us, 1.0);
+  if (report.roofline_us <= 0 || report.measured_us <= 0) return std::nullopt;
+  return std::max(report.measured_us / report.roofline_us, 1.0);
 }
 
 }  // namespace warpsmith::profile

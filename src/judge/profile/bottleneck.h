@@ -53,7 +53,7 @@ struct ProblemFacts {
   double bytes = 0;           // that it must move: inputs once, outputs once
   bool tensor_types = false;  // the operands are of a type that tensor cores multiply
   double tensor_flops_per_s = 0, memory_bytes_per_s = 0;  // the part's peaks
-  double floor_us = 0;                                    // no kernel can be faster
+  double roofline_us = 0;                                 // no kernel can be faster
   double measured_us = 0;  // the judge's own time of an execution, where there is one
 };
 
@@ -88,7 +88,7 @@ struct BottleneckReport {
   std::optional<Ranked> primary, secondary;  // nullopt: the numbers name none
   std::vector<Statement> evidence;           // the biggest kernel's first, heaviest first
   double profiled_us = 0;                    // all kernels together; 0: times are missing
-  double floor_us = 0, measured_us = 0;      // as in ProblemFacts; measured, else profiled
+  double roofline_us = 0, measured_us = 0;   // as in ProblemFacts; measured, else profiled
   std::vector<std::string> missing;          // counters that the rules use and no kernel has
 };
 

@@ -201,7 +201,7 @@ TEST(Bottleneck, ATimeThatIsMissingMakesAllSharesEqual) {
 
 TEST(Bottleneck, HeadroomIsTheJudgesTimeAgainstTheFloor) {
   ProblemFacts facts;
-  facts.floor_us = 50;
+  facts.roofline_us = 50;
   EXPECT_NEAR(*Headroom(Of(Calm({}), facts)), 2, 1e-9);  // the profile's own time
   facts.measured_us = 75;
   EXPECT_NEAR(*Headroom(Of(Calm({}), facts)), 1.5, 1e-9);

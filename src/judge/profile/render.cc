@@ -46,12 +46,12 @@ std::string RankedLine(const char* rank, const std::optional<Ranked>& ranked) {
 
 std::string HeadroomLine(const BottleneckReport& report) {
   const auto headroom = Headroom(report);
-  if (!headroom && report.floor_us > 0) {
-    return "headroom: unknown without a time; the floor is " + Number(report.floor_us) + " us";
+  if (!headroom && report.roofline_us > 0) {
+    return "headroom: unknown without a time; the floor is " + Number(report.roofline_us) + " us";
   }
   if (!headroom) return "headroom: unknown";
   return "headroom: " + Number(report.measured_us) + " us against a floor of " +
-         Number(report.floor_us) + " us: at most " + Rounded(*headroom) + "x faster";
+         Number(report.roofline_us) + " us: at most " + Rounded(*headroom) + "x faster";
 }
 
 std::string StatementLine(const Statement& statement) {
@@ -109,7 +109,7 @@ json ToJson(const Statement& statement) {
 
 }  // namespace
 
-std::string Words(const BottleneckReport& report) {
+std::string BottleneckText(const BottleneckReport& report) {
   std::string text = "profile by " + ForTerminal(report.source) + ": " +
                      std::to_string(report.kernels.size()) +
                      (report.kernels.size() == 1 ? " kernel" : " kernels");
@@ -144,8 +144,9 @@ json ToJson(const BottleneckReport& report) {
   }
   if (report.profiled_us > 0) object["profiled_us"] = report.profiled_us;
   if (const auto headroom = Headroom(report)) {
-    object["headroom"] = {
-        {"floor_us", report.floor_us}, {"measured_us", report.measured_us}, {"ratio", *headroom}};
+    object["headroom"] = {{"floor_us", report.roofline_us},
+                          {"measured_us", report.measured_us},
+                          {"ratio", *headroom}};
   }
   return object;
 }

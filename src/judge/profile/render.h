@@ -11,7 +11,7 @@
 namespace warpsmith::profile {
 
 // Lines for a terminal; every statement names its metrics and values. Names are shown safely.
-std::string Words(const BottleneckReport& report);
+std::string BottleneckText(const BottleneckReport& report);
 
 // {"schema":"warpsmith.bottlenecks","version":1,...}; docs/evaluate.md. Names are as they are.
 nlohmann::json ToJson(const BottleneckReport& report);

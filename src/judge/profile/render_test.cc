@@ -24,12 +24,12 @@ Profile OneKernel(const std::string& name) {
 
 BottleneckReport Report(const std::string& name) {
   ProblemFacts facts;
-  facts.floor_us = 10;
+  facts.roofline_us = 10;
   return Diagnose(OneKernel(name), facts);
 }
 
 TEST(Render, WordsCiteTheNumbers) {
-  const std::string words = Words(Report("softmax"));
+  const std::string words = BottleneckText(Report("softmax"));
   EXPECT_THAT(words,
               AllOf(HasSubstr("profile by ncu 2025.3.1: 1 kernel, 12.5 us\n"),
                     HasSubstr("1. softmax  12.5 us  21000 cycles  100 %"),
@@ -74,7 +74,7 @@ constexpr char kHostile[] =
     "drowssap\xff\"";
 
 TEST(Render, HostileNamesStayData) {
-  const std::string words = Words(Report(kHostile));
+  const std::string words = BottleneckText(Report(kHostile));
   EXPECT_THAT(words, AllOf(Not(HasSubstr("\x1b")), Not(HasSubstr("\r")), Not(HasSubstr("\x07")),
                            Not(HasSubstr("\nprimary: none")), Not(HasSubstr("\xe2\x80\xae"))));
   const std::string block = ModelBlock(Report(kHostile));

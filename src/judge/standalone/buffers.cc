@@ -11,7 +11,7 @@ namespace {
 
 constexpr uint64_t kSeed = 1;  // two runs of one folder see the same inputs
 
-Result<std::string> InputBytes(const TensorSpec& tensor, const SoloJob& job,
+Result<std::string> InputBytes(const TensorSpec& tensor, const StandaloneJob& job,
                                const std::filesystem::path& dir, int64_t bytes) {
   const std::filesystem::path path = InputPath(dir, tensor.name);
   if (!std::filesystem::exists(path)) {
@@ -27,7 +27,7 @@ Result<std::string> InputBytes(const TensorSpec& tensor, const SoloJob& job,
 
 }  // namespace
 
-Result<Buffers> MakeBuffers(const SoloJob& job, const std::filesystem::path& dir) {
+Result<Buffers> MakeBuffers(const StandaloneJob& job, const std::filesystem::path& dir) {
   Buffers buffers;
   for (const TensorSpec& tensor : job.task.tensors) {
     const int64_t bytes = TRY(TensorBytes(tensor, job.workload.sizes));

@@ -20,7 +20,7 @@ struct Buffers {
   std::vector<plan::Binding> bindings;
 };
 
-Result<Buffers> MakeBuffers(const SoloJob& job, const std::filesystem::path& dir);
+Result<Buffers> MakeBuffers(const StandaloneJob& job, const std::filesystem::path& dir);
 
 }  // namespace warpsmith::standalone
 

@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-Status CheckArchitecture(const SoloJob& job, const cuda::Context& context) {
+Status CheckArchitecture(const StandaloneJob& job, const cuda::Context& context) {
   const std::string here = cuda::ArchitectureOf(context.device());
   if (job.architecture.empty() || job.architecture == here) return {};
   return Error{ErrorCode::kUnknownDevice,
@@ -25,8 +25,9 @@ Status CheckArchitecture(const SoloJob& job, const cuda::Context& context) {
                "compile for " + here};
 }
 
-Result<Callee> KernelCallee(const SoloJob& job, const fs::path& dir, const cuda::Context& context,
-                            const cuda::Stream& stream, const Buffers& buffers) {
+Result<Callee> KernelCallee(const StandaloneJob& job, const fs::path& dir,
+                            const cuda::Context& context, const cuda::Stream& stream,
+                            const Buffers& buffers) {
   const std::string image = TRY(ReadFile(ImagePath(dir)));
   auto module = std::make_shared<const cuda::Module>(TRY(cuda::Module::Load(image)));
   const int sm_count = context.device().sm_count;
@@ -62,8 +63,9 @@ Result<Callee> ProgramCallee(const fs::path& dir, const Buffers& buffers) {
 
 }  // namespace
 
-Result<Callee> MakeCallee(const SoloJob& job, const fs::path& dir, const cuda::Context& context,
-                          const cuda::Stream& stream, const Buffers& buffers) {
+Result<Callee> MakeCallee(const StandaloneJob& job, const fs::path& dir,
+                          const cuda::Context& context, const cuda::Stream& stream,
+                          const Buffers& buffers) {
   TRY(CheckArchitecture(job, context));
   if (job.candidate.form == Form::kProgram) return ProgramCallee(dir, buffers);
   return KernelCallee(job, dir, context, stream, buffers);

@@ -21,7 +21,7 @@ inline constexpr char kProgramEntry[] = "warpsmith_call";
 
 // A `kernel` candidate's plan on plain launches (no graph: tools see every launch), its workspaces
 // of exact size too; or a `program` candidate's entry. What the callee refers to must outlive it.
-Result<Callee> MakeCallee(const SoloJob& job, const std::filesystem::path& dir,
+Result<Callee> MakeCallee(const StandaloneJob& job, const std::filesystem::path& dir,
                           const cuda::Context& context, const cuda::Stream& stream,
                           const Buffers& buffers);
 

@@ -28,7 +28,7 @@ TensorSpec Spec(DType dtype, Generator generator, const char* low = "0", const c
       "x", dtype, Role::kInput, {}, generator, Expression::Literal(low), Expression::Literal(high)};
 }
 
-TEST(SoloContents, FloatsFollowTheirGenerator) {
+TEST(StandaloneContents, FloatsFollowTheirGenerator) {
   double sum = 0, squares = 0;
   const auto normal = Make<float>(Spec(DType::kF32, Generator::kNormal), 10'000);
   for (const float value : normal) {
@@ -45,7 +45,7 @@ TEST(SoloContents, FloatsFollowTheirGenerator) {
   }
 }
 
-TEST(SoloContents, IntegersStayBelowHigh) {
+TEST(StandaloneContents, IntegersStayBelowHigh) {
   bool low = false, high = false;
   for (const int32_t value :
        Make<int32_t>(Spec(DType::kI32, Generator::kIntegers, "-3", "n / 8"), 1000)) {
@@ -56,14 +56,14 @@ TEST(SoloContents, IntegersStayBelowHigh) {
   EXPECT_TRUE(low && high);
 }
 
-TEST(SoloContents, OffsetsAscendFromZeroToHigh) {
+TEST(StandaloneContents, OffsetsAscendFromZeroToHigh) {
   const auto offsets = Make<int64_t>(Spec(DType::kI64, Generator::kOffsets, "0", "7 * n"), 101);
   EXPECT_EQ(offsets.front(), 0);
   EXPECT_EQ(offsets.back(), 280);
   for (size_t i = 1; i < offsets.size(); ++i) ASSERT_LE(offsets[i - 1], offsets[i]) << i;
 }
 
-TEST(SoloContents, WhatOnlyTheReferenceCanDrawIsHarmless) {
+TEST(StandaloneContents, WhatOnlyTheReferenceCanDrawIsHarmless) {
   for (const int32_t value : Make<int32_t>(Spec(DType::kI32, Generator::kReference), 100)) {
     ASSERT_EQ(value, 0);
   }
@@ -71,7 +71,7 @@ TEST(SoloContents, WhatOnlyTheReferenceCanDrawIsHarmless) {
   EXPECT_NE(floats[0], floats[1]);
 }
 
-TEST(SoloContents, EqualSeedsGiveEqualContentsThatRepeatAfterThePrime) {
+TEST(StandaloneContents, EqualSeedsGiveEqualContentsThatRepeatAfterThePrime) {
   const TensorSpec spec = Spec(DType::kI8, Generator::kIntegers, "0", "100");
   EXPECT_EQ(Make<int8_t>(spec, 1000, 7), Make<int8_t>(spec, 1000, 7));
   EXPECT_NE(Make<int8_t>(spec, 1000, 7), Make<int8_t>(spec, 1000, 8));
@@ -82,7 +82,7 @@ TEST(SoloContents, EqualSeedsGiveEqualContentsThatRepeatAfterThePrime) {
   }
 }
 
-TEST(SoloContents, BadBoundsNameTheTensor) {
+TEST(StandaloneContents, BadBoundsNameTheTensor) {
   const auto made = MakeContents(Spec(DType::kI32, Generator::kIntegers, "0", "unknown"), {}, 1, 1);
   ASSERT_FALSE(made.ok());
   EXPECT_NE(made.error().message.find("tensor x"), std::string::npos);

@@ -39,10 +39,10 @@ Task WhatARunNeeds(const Task& task, const Workload& workload) {
 
 }  // namespace
 
-Status WriteSoloJob(const fs::path& dir, const SoloJob& job, std::string_view image) {
+Status WriteStandaloneJob(const fs::path& dir, const StandaloneJob& job, std::string_view image) {
   TRY(CheckNames(job.task));
   TRY(CreateDirectories(dir));
-  const nlohmann::json document = {{"version", kSoloJobVersion},
+  const nlohmann::json document = {{"version", kStandaloneJobVersion},
                                    {"task", ToJson(WhatARunNeeds(job.task, job.workload))},
                                    {"workload", ToJson(job.workload)},
                                    {"candidate", ToJson(job.candidate)},
@@ -51,17 +51,17 @@ Status WriteSoloJob(const fs::path& dir, const SoloJob& job, std::string_view im
   return WriteFileAtomic(dir / "job.json", document.dump());
 }
 
-Result<SoloJob> ReadSoloJob(const fs::path& dir) {
+Result<StandaloneJob> ReadStandaloneJob(const fs::path& dir) {
   const fs::path path = dir / "job.json";
   const std::string text = TRY(ReadFile(path));
   const nlohmann::json document = TRY(ParseJson(path.string(), text));
   const JsonReader json(path.string(), document);
-  if (TRY(json.At("version").Int()) != kSoloJobVersion) {
+  if (TRY(json.At("version").Int()) != kStandaloneJobVersion) {
     return Error{ErrorCode::kVersion, path.string() + ": not a version that this program reads",
                  "write the folder with the same warpsmith that runs it"};
   }
   TRY(json.OnlyFields({"version", "task", "workload", "candidate", "architecture"}));
-  SoloJob job;
+  StandaloneJob job;
   job.task = TRY(TaskFrom(json.At("task")));
   job.workload = TRY(WorkloadFrom(json.At("workload")));
   job.candidate = TRY(CandidateFrom(json.At("candidate")));

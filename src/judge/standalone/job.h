@@ -18,9 +18,9 @@
 
 namespace warpsmith::standalone {
 
-inline constexpr int kSoloJobVersion = 1;
+inline constexpr int kStandaloneJobVersion = 1;
 
-struct SoloJob {
+struct StandaloneJob {
   Task task;
   Workload workload;
   Candidate candidate;
@@ -29,9 +29,10 @@ struct SoloJob {
 
 // Makes `dir`. Of the task only what a run needs goes in: no rivals, no reference, no other
 // workloads. kBadInput for a tensor whose name cannot be a file's.
-Status WriteSoloJob(const std::filesystem::path& dir, const SoloJob& job, std::string_view image);
+Status WriteStandaloneJob(const std::filesystem::path& dir, const StandaloneJob& job,
+                          std::string_view image);
 
-Result<SoloJob> ReadSoloJob(const std::filesystem::path& dir);
+Result<StandaloneJob> ReadStandaloneJob(const std::filesystem::path& dir);
 
 std::filesystem::path ImagePath(const std::filesystem::path& dir);
 std::filesystem::path InputPath(const std::filesystem::path& dir, const std::string& tensor);

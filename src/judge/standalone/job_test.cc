@@ -9,19 +9,19 @@
 namespace warpsmith::standalone {
 namespace {
 
-class SoloJobFolder : public testing::Test {
+class StandaloneJobFolder : public testing::Test {
  protected:
-  SoloJobFolder() : folder_(TemporaryDirectory::Create("solo-job").value()) {
+  StandaloneJobFolder() : folder_(TemporaryDirectory::Create("solo-job").value()) {
     job_ = {GemmTask(), {}, GemmCandidate(), "sm_90a"};
     job_.workload = job_.task.workloads.at(0);
   }
   TemporaryDirectory folder_;
-  SoloJob job_;
+  StandaloneJob job_;
 };
 
-TEST_F(SoloJobFolder, IsReadAsItWasWritten) {
-  ASSERT_TRUE(WriteSoloJob(folder_.path() / "run", job_, "image bytes").ok());
-  const auto read = ReadSoloJob(folder_.path() / "run");
+TEST_F(StandaloneJobFolder, IsReadAsItWasWritten) {
+  ASSERT_TRUE(WriteStandaloneJob(folder_.path() / "run", job_, "image bytes").ok());
+  const auto read = ReadStandaloneJob(folder_.path() / "run");
   ASSERT_TRUE(read.ok()) << read.error().Line();
   EXPECT_EQ(CandidateId(read->candidate), CandidateId(job_.candidate));
   EXPECT_EQ(read->workload.sizes, job_.workload.sizes);
@@ -31,32 +31,32 @@ TEST_F(SoloJobFolder, IsReadAsItWasWritten) {
 }
 
 // The process that reads the folder may be hostile.
-TEST_F(SoloJobFolder, HoldsNothingThatTheCandidateNeedNotSee) {
+TEST_F(StandaloneJobFolder, HoldsNothingThatTheCandidateNeedNotSee) {
   job_.task.reference.sources = {{"reference.cu", "the answer"}};
   job_.task.rivals = {{"rival", GemmCandidate()}};
   job_.task.workloads.push_back({"hidden", {{"M", 77}, {"N", 88}, {"K", 99}}, 1, true});
-  ASSERT_TRUE(WriteSoloJob(folder_.path(), job_, "").ok());
+  ASSERT_TRUE(WriteStandaloneJob(folder_.path(), job_, "").ok());
   const std::string text = ReadFile(folder_.path() / "job.json").value();
   EXPECT_EQ(text.find("the answer"), std::string::npos);
   EXPECT_EQ(text.find("rival"), std::string::npos);
   EXPECT_EQ(text.find("hidden"), std::string::npos);
 }
 
-TEST_F(SoloJobFolder, NamesThatLeaveItAreRefused) {
+TEST_F(StandaloneJobFolder, NamesThatLeaveItAreRefused) {
   for (const char* name : {"../A", "/etc/passwd", "a/b", ".hidden", ""}) {
     job_.task.tensors[0].name = name;
-    const Status written = WriteSoloJob(folder_.path(), job_, "");
+    const Status written = WriteStandaloneJob(folder_.path(), job_, "");
     ASSERT_FALSE(written.ok()) << name;
     EXPECT_EQ(written.error().code, ErrorCode::kBadInput);
   }
 }
 
-TEST_F(SoloJobFolder, MissingAndMalformedFilesAreErrors) {
-  EXPECT_EQ(ReadSoloJob(folder_.path()).error().code, ErrorCode::kNoInput);
+TEST_F(StandaloneJobFolder, MissingAndMalformedFilesAreErrors) {
+  EXPECT_EQ(ReadStandaloneJob(folder_.path()).error().code, ErrorCode::kNoInput);
   ASSERT_TRUE(WriteFileAtomic(folder_.path() / "job.json", "{\"version\":2}").ok());
-  EXPECT_EQ(ReadSoloJob(folder_.path()).error().code, ErrorCode::kVersion);
+  EXPECT_EQ(ReadStandaloneJob(folder_.path()).error().code, ErrorCode::kVersion);
   ASSERT_TRUE(WriteFileAtomic(folder_.path() / "job.json", "{\"version\":1}").ok());
-  EXPECT_EQ(ReadSoloJob(folder_.path()).error().code, ErrorCode::kBadInput);
+  EXPECT_EQ(ReadStandaloneJob(folder_.path()).error().code, ErrorCode::kBadInput);
 }
 
 }  // namespace

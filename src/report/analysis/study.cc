@@ -74,7 +74,7 @@ void Note(const hgemm::MeasurementSession& session, Origin& origin) {
   origin.drivers.insert(session.driver);
   origin.toolkits.insert(session.toolkit);
   origin.libraries.insert(session.baseline);
-  origin.baselines.insert(std::string(hgemm::kBar));
+  origin.baselines.insert(std::string(hgemm::kPrimary));
   NoteDate(session.date, origin);
 }
 

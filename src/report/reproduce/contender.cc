@@ -36,7 +36,7 @@ bool IsPlainName(const std::string& path) {
   });
 }
 
-std::string Words(const std::vector<std::string>& words) {
+std::string ShellWords(const std::vector<std::string>& words) {
   std::string line;
   for (const std::string& word : words) line += " " + ShellWord(word);
   return line;
@@ -46,7 +46,7 @@ std::string Words(const std::vector<std::string>& words) {
 
 std::string KernelBuild(const Place& place, const Candidate& candidate,
                         const std::string& architecture) {
-  const std::string flags = Words(compile::CompileFlags(candidate, architecture));
+  const std::string flags = ShellWords(compile::CompileFlags(candidate, architecture));
   if (candidate.toolchain == "nvrtc") {
     return fmt::format("build/compile_with_nvrtc {} {} {} \"$cuda/include\"{}\n", place.folder,
                        ShellWord(candidate.entry), place.image, flags);
@@ -65,7 +65,8 @@ std::string ProgramBuild(const Place& place, const Candidate& whole,
   return fmt::format(
       "\"$nvcc\" -shared -Xcompiler -fPIC -O3 -cudart shared -L\"$lib\" -Xlinker -rpath "
       "-Xlinker \"$lib\"{} \\\n  -I {} -o {}{}\n",
-      Words(compile::CompileFlags(whole, architecture)), place.folder, place.image, Words(units));
+      ShellWords(compile::CompileFlags(whole, architecture)), place.folder, place.image,
+      ShellWords(units));
 }
 
 // --- Candidates and rivals.

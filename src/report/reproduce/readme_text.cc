@@ -40,7 +40,7 @@ std::string ModeText(const ModeTiming& mode) {
   std::string text = fmt::format("  {:<12} {:10.3f} us  [{:.3f}, {:.3f}]{}\n", Name(mode.mode),
                                  mode.candidate.median_us, mode.candidate.interval_us.lo,
                                  mode.candidate.interval_us.hi,
-                                 mode.below_floor ? "  BELOW ITS FLOOR: suspicious" : "");
+                                 mode.below_roofline ? "  BELOW ITS FLOOR: suspicious" : "");
   for (const Comparison& comparison : mode.comparisons) {
     text += fmt::format("    {:.4f}x {} [{:.4f}, {:.4f}]: {}\n", comparison.ratio,
                         Plain(comparison.baseline), comparison.interval.lo, comparison.interval.hi,

@@ -7,13 +7,13 @@
 #include "base/foreign_file.h"
 #include "base/subprocess.h"
 #include "cuda/library.h"
-#include "judge/floor.h"
 #include "judge/profile/best_profiler.h"
 #include "judge/profile/ncu_profiler.h"
+#include "judge/roofline.h"
 #include "judge/standalone/activity_log.h"
 #include "judge/standalone/confined.h"
 #include "judge/standalone/job.h"
-#include "judge/standalone/solo.h"
+#include "judge/standalone/standalone.h"
 #include "sandbox/sandbox.h"
 
 namespace warpsmith::search {
@@ -21,20 +21,20 @@ namespace {
 
 using profile::KernelTime;
 
-Result<std::vector<std::string>> PrepareSolo(const std::string& uuid, const ProfileJob& job,
-                                             const std::filesystem::path& folder) {
-  TRY(standalone::WriteSoloJob(folder,
-                               {job.task, job.workload, job.candidate, job.artifact.architecture},
-                               job.artifact.image));
+Result<std::vector<std::string>> PrepareStandalone(const std::string& uuid, const ProfileJob& job,
+                                                   const std::filesystem::path& folder) {
+  TRY(standalone::WriteStandaloneJob(
+      folder, {job.task, job.workload, job.candidate, job.artifact.architecture},
+      job.artifact.image));
   return std::vector<std::string>{ThisExecutable().string(),
-                                  std::string(standalone::kSoloSubcommand), folder.string(),
+                                  std::string(standalone::kStandaloneSubcommand), folder.string(),
                                   "--gpu", uuid};
 }
 
-profile::PrepareRun SoloInWindow(const std::string& uuid) {
+profile::PrepareRun StandaloneInWindow(const std::string& uuid) {
   return [uuid](const ProfileJob& job,
                 const std::filesystem::path& folder) -> Result<std::vector<std::string>> {
-    std::vector<std::string> argv = TRY(PrepareSolo(uuid, job, folder));
+    std::vector<std::string> argv = TRY(PrepareStandalone(uuid, job, folder));
     argv.emplace_back("--profile-window");
     return argv;
   };
@@ -65,7 +65,7 @@ Result<std::vector<KernelTime>> TimesOf(const std::string& uuid, bool sandboxed,
   constexpr size_t kMostBytes = 256 << 20;
   const TemporaryDirectory folder = TRY(TemporaryDirectory::Create("times"));
   const std::filesystem::path activity = folder.path() / "activity.json";
-  std::vector<std::string> argv = TRY(PrepareSolo(uuid, job, folder.path() / "job"));
+  std::vector<std::string> argv = TRY(PrepareStandalone(uuid, job, folder.path() / "job"));
   for (const std::string& word :
        {std::string("--runs"), std::string("2"), std::string("--activity"), activity.string()}) {
     argv.push_back(word);
@@ -107,7 +107,7 @@ bool HasTensorTypes(const Task& task) {
 std::unique_ptr<Profiler> MakeProfiler(const DeviceInfo& device, ProfilerOptions options) {
   profile::NcuOptions ncu;
   ncu.ncu = ProgramOf(options.ncu);
-  ncu.prepare = SoloInWindow(device.uuid);
+  ncu.prepare = StandaloneInWindow(device.uuid);
   if (options.sandboxed) ncu.confine = Confined;
   auto counters = std::make_unique<profile::NcuProfiler>(std::move(ncu));
   if (!options.ncu.empty()) return counters;
@@ -119,7 +119,7 @@ std::unique_ptr<Profiler> MakeProfiler(const DeviceInfo& device, ProfilerOptions
   };
   best.say = std::move(options.say);
   return std::make_unique<profile::BestProfiler>(
-      std::move(counters), profile::ToldOnceHere(device.driver), std::move(best));
+      std::move(counters), profile::NoticeCacheHere(device.driver), std::move(best));
 }
 
 Result<profile::ProblemFacts> FactsOf(const DeviceInfo& device, const Task& task,
@@ -130,7 +130,7 @@ Result<profile::ProblemFacts> FactsOf(const DeviceInfo& device, const Task& task
   facts.tensor_types = HasTensorTypes(task);
   facts.tensor_flops_per_s = device.tensor_f16_flops;
   facts.memory_bytes_per_s = device.hbm_bytes_per_s;
-  facts.floor_us = TRY(judge::FloorUs(device, task, workload, Mode::kDeviceCold));
+  facts.roofline_us = TRY(judge::RooflineUs(device, task, workload, Mode::kDeviceCold));
   return facts;
 }
 

@@ -18,7 +18,7 @@ Result<std::vector<double>> ScoresOf(const store::RecordedDevice& recorded,
         MeasurementKey(candidate, replay.task, replay.workload, SearchProtocol());
     double score = 0;
     if (recorded.Has(key)) {
-      score = RatioToBar(TRY(recorded.LookUp(key)).verdict, Mode::kDeviceHot).value_or(0);
+      score = RatioToPrimary(TRY(recorded.LookUp(key)).verdict, Mode::kDeviceHot).value_or(0);
     }
     scores.push_back(score);
   }

@@ -34,10 +34,10 @@ json ModeJson(const ModeTiming& mode) {
                 {"time_us", mode.candidate.median_us},
                 {"lo_us", NumberToJson(mode.candidate.interval_us.lo)},
                 {"hi_us", NumberToJson(mode.candidate.interval_us.hi)},
-                {"floor_us", mode.floor_us},
+                {"floor_us", mode.roofline_us},
                 {"baselines", std::move(comparisons)}};
   if (mode.candidate.gpu_busy_us > 0) value["gpu_busy_us"] = mode.candidate.gpu_busy_us;
-  if (mode.below_floor) {
+  if (mode.below_roofline) {
     value["below_floor"] = true;
     value["suspicious"] = "faster than the hardware allows";
   }
@@ -102,7 +102,7 @@ json VerdictAnswer(const search::FoundStep& found, const std::optional<search::F
                  {"candidate", CandidateId(found.step.candidate)},
                  {"workload", found.record.workload.name},
                  {"device", verdict.evidence.device}};
-  if (const auto ratio = RatioToBar(verdict, found.record.protocol.modes.front())) {
+  if (const auto ratio = RatioToPrimary(verdict, found.record.protocol.modes.front())) {
     answer["ratio_to_bar"] = *ratio;
   }
   if (passed != nullptr) AddPassed(*passed, &answer);

@@ -160,7 +160,7 @@ Result<ToolResult> McpTools::Evaluate(const JsonReader& arguments, mcp::CallCont
   context.Report(0, 0, "compiling");
   const search::FoundStep found = TRY(bench_.Evaluate(candidate, thought, stop));
   TRY(Remember(found, base, state));
-  return Told(found, base);
+  return ToolResultOf(found, base);
 }
 
 Result<ToolResult> McpTools::Certify(const JsonReader& arguments,
@@ -170,10 +170,10 @@ Result<ToolResult> McpTools::Certify(const JsonReader& arguments,
   if (!std::holds_alternative<Passed>(base.step->step.verdict.outcome)) {
     return arguments.At("base").Bad("a verdict that passed: only such are certified");
   }
-  return Told(TRY(bench_.Certify(*base.step, stop)), {});
+  return ToolResultOf(TRY(bench_.Certify(*base.step, stop)), {});
 }
 
-Result<ToolResult> McpTools::Told(const search::FoundStep& found, const Base& base) {
+Result<ToolResult> McpTools::ToolResultOf(const search::FoundStep& found, const Base& base) {
   json answer = VerdictAnswer(found, base.step);
   answer["budget"] = BudgetAnswer(bench_);
   if (const auto best = TRY(bench_.Best(Level::kScreened))) answer["best_so_far"] = best->id();

@@ -59,7 +59,7 @@ class McpTools {
   Result<Base> BaseIn(const JsonReader& arguments, std::string_view field);
   Answer Certify(const JsonReader& arguments, const std::function<bool()>& stop);
   Status Remember(const search::FoundStep& found, const Base& base, const std::string& state);
-  Result<mcp::ToolResult> Told(const search::FoundStep& found, const Base& base);
+  Result<mcp::ToolResult> ToolResultOf(const search::FoundStep& found, const Base& base);
   Result<knowledge::Situation> SituationIn(const JsonReader& arguments);
   Result<std::string> ListStates();
   Result<search::FoundStep> BaseOf(const JsonReader& arguments, const search::FoundStep& after);

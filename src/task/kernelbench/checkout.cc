@@ -49,14 +49,14 @@ bool IsTypical(const fs::path& entry) {
                                          : fs::exists(entry / "driver.cpp", ignored);
 }
 
-std::optional<Problem> ProblemOf(int level, const fs::path& entry) {
+std::optional<BenchmarkProblem> ProblemOf(int level, const fs::path& entry) {
   const std::string stem =
       entry.extension() == ".py" ? entry.stem().string() : entry.filename().string();
   std::string_view rest = stem;
   const std::optional<int> number = TakeNumber(rest);
   if (!number || !rest.starts_with('_')) return std::nullopt;
   const size_t last = stem.find_last_not_of('_');
-  return Problem{level, *number, stem.substr(0, last + 1), entry};
+  return BenchmarkProblem{level, *number, stem.substr(0, last + 1), entry};
 }
 
 std::vector<fs::path> Entries(const fs::path& folder) {
@@ -70,7 +70,7 @@ std::vector<fs::path> Entries(const fs::path& folder) {
 }
 
 struct Entry {
-  Problem problem;
+  BenchmarkProblem problem;
   Kind kind;
 };
 
@@ -102,7 +102,7 @@ Checkout Read(const fs::path& root) {
     if (entry.kind == checkout.kind) checkout.problems.push_back(entry.problem);
   }
   std::sort(checkout.problems.begin(), checkout.problems.end(),
-            [](const Problem& a, const Problem& b) {
+            [](const BenchmarkProblem& a, const BenchmarkProblem& b) {
               return std::tie(a.level, a.number, a.name) < std::tie(b.level, b.number, b.name);
             });
   return checkout;
@@ -110,7 +110,7 @@ Checkout Read(const fs::path& root) {
 
 }  // namespace
 
-std::string Id(const Problem& problem) {
+std::string Id(const BenchmarkProblem& problem) {
   return std::string(kLevel) + std::to_string(problem.level) + "/" + problem.name;
 }
 
@@ -131,7 +131,7 @@ Result<Checkout> OpenCheckout(const fs::path& path) {
                "give the folder that holds level1, level2, ..."};
 }
 
-bool IsPickedBy(const Problem& problem, std::string_view pattern) {
+bool IsPickedBy(const BenchmarkProblem& problem, std::string_view pattern) {
   const std::string level = std::string(kLevel) + std::to_string(problem.level);
   if (pattern == level || pattern == Id(problem)) return true;
   if (!pattern.starts_with(level + "/")) return false;

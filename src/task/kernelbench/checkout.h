@@ -17,17 +17,17 @@ enum class Kind : uint8_t {
   kDrivers,  // KernelBench-CUDA: level1/019_ReLU/{driver.cpp,init.cu}
 };
 
-struct Problem {
+struct BenchmarkProblem {
   int level = 0, number = 0;
   std::string name;            // "19_ReLU": the file's or folder's, without ".py" and a last "_"
   std::filesystem::path path;  // the .py file or the folder
 };
-std::string Id(const Problem& problem);  // "level1/19_ReLU"
+std::string Id(const BenchmarkProblem& problem);  // "level1/19_ReLU"
 
 struct Checkout {
   Kind kind = Kind::kModules;
-  std::filesystem::path root;     // the folder that holds level1, level2, ...
-  std::vector<Problem> problems;  // by level and number
+  std::filesystem::path root;              // the folder that holds level1, level2, ...
+  std::vector<BenchmarkProblem> problems;  // by level and number
 };
 
 // `path`: the checkout, or a folder of it. What it is shows in what it holds, not in its name.
@@ -35,7 +35,7 @@ struct Checkout {
 Result<Checkout> OpenCheckout(const std::filesystem::path& path);
 
 // "level1", "level1/19" and "level1/19_ReLU" all pick 19_ReLU (and 019_ReLU).
-bool IsPickedBy(const Problem& problem, std::string_view pattern);
+bool IsPickedBy(const BenchmarkProblem& problem, std::string_view pattern);
 
 }  // namespace warpsmith::kernelbench
 

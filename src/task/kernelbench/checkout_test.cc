@@ -21,7 +21,7 @@ class CheckoutTest : public ::testing::Test {
     const auto checkout = OpenCheckout(folder_.path());
     std::vector<std::string> ids;
     if (!checkout.ok()) return {checkout.error().message};
-    for (const Problem& problem : checkout->problems) ids.push_back(Id(problem));
+    for (const BenchmarkProblem& problem : checkout->problems) ids.push_back(Id(problem));
     return ids;
   }
 
@@ -57,7 +57,7 @@ TEST_F(CheckoutTest, SaysWhatItLookedFor) {
 }
 
 TEST(Picking, TakesLevelsNumbersAndNames) {
-  const Problem problem{1, 19, "019_ReLU", {}};
+  const BenchmarkProblem problem{1, 19, "019_ReLU", {}};
   for (const char* pattern :
        {"level1", "level1/19", "level1/019", "level1/019_ReLU", "level1/19_ReLU"}) {
     EXPECT_TRUE(IsPickedBy(problem, pattern)) << pattern;

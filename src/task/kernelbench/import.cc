@@ -37,9 +37,10 @@ constexpr const char* kCandidate =
     "version = 1\nform = \"program\"\nentry = \"init.cu\"\nsources = [\"init.cu\"]\n"
     "toolchain = \"nvcc\"\n";
 
-std::vector<Problem> Picked(const Checkout& checkout, const std::vector<std::string>& only) {
-  std::vector<Problem> picked;
-  for (const Problem& problem : checkout.problems) {
+std::vector<BenchmarkProblem> Picked(const Checkout& checkout,
+                                     const std::vector<std::string>& only) {
+  std::vector<BenchmarkProblem> picked;
+  for (const BenchmarkProblem& problem : checkout.problems) {
     bool is_picked = only.empty();
     for (const std::string& pattern : only) is_picked = is_picked || IsPickedBy(problem, pattern);
     if (is_picked) picked.push_back(problem);
@@ -86,27 +87,28 @@ struct Place {
   std::string size_set;
   fs::path output;
 
-  fs::path Folder(const Problem& problem) const { return output / set / Id(problem); }
-  TaskNames Names(const Problem& problem) const {
+  fs::path Folder(const BenchmarkProblem& problem) const { return output / set / Id(problem); }
+  TaskNames Names(const BenchmarkProblem& problem) const {
     return {set + "/" + Id(problem), kind + " level" + std::to_string(problem.level) + " #" +
                                          std::to_string(problem.number) + ", size set " + size_set};
   }
 };
 
 // The problem's fault is a row; a full disk or a missing right is the end of the import.
-Result<ImportRow> RowOf(const Place& place, const Problem& problem, const Result<ImportRow>& row) {
+Result<ImportRow> RowOf(const Place& place, const BenchmarkProblem& problem,
+                        const Result<ImportRow>& row) {
   if (row.ok() || row.error().code == ErrorCode::kIo) return row;
   return ImportRow{Id(problem), Outcome::kRefused, row.error().message,
                    place.Folder(problem).string(), 0};
 }
 
-ImportRow Kept(const Place& place, const Problem& problem) {
+ImportRow Kept(const Place& place, const BenchmarkProblem& problem) {
   return {Id(problem), Outcome::kKept, "", place.Folder(problem).string(), 0};
 }
 
 // --- KernelBench.
 
-Result<ImportRow> ImportModule(const Place& place, const Problem& problem,
+Result<ImportRow> ImportModule(const Place& place, const BenchmarkProblem& problem,
                                const Result<ModuleInspection>& inspection) {
   if (!inspection.ok()) return inspection.error();
   const fs::path folder = place.Folder(problem);
@@ -124,14 +126,14 @@ Result<ImportResult> ImportModules(const Checkout& checkout, const ImportOptions
                                    const Report& report) {
   InspectionLimits limits;
   limits.jobs = options.jobs;
-  const std::vector<Problem> problems = Picked(checkout, options.only);
+  const std::vector<BenchmarkProblem> problems = Picked(checkout, options.only);
   const ModuleInspections inspections = TRY(Inspect(problems, limits, options.dtype));
   std::string size_set = options.set.empty() ? GitTag(options.checkout) : options.set;
   if (size_set.empty()) size_set = TRY(SizeTag(checkout));
   if (options.dtype) size_set += "-" + std::string(Name(*options.dtype));
   const Place place{"kernelbench-" + size_set, "KernelBench", size_set, options.output};
   ImportResult result{place.set, {}};
-  for (const Problem& problem : problems) {
+  for (const BenchmarkProblem& problem : problems) {
     if (Interrupted()) return Error{ErrorCode::kInterrupted, "stopped; what is there stays", ""};
     result.rows.push_back(
         TRY(RowOf(place, problem, ImportModule(place, problem, inspections.at(Id(problem))))));
@@ -148,7 +150,7 @@ struct DriverFiles {
   std::map<std::string, std::string> files;
 };
 
-Result<DriverFiles> FilesOf(const Problem& problem) {
+Result<DriverFiles> FilesOf(const BenchmarkProblem& problem) {
   const std::string driver =
       TRY(ReadRegularFile(problem.path / "driver.cpp", task::kMaxSourceBytes));
   const LaunchDeclaration declared = TRY(FindLaunchDeclaration(driver));
@@ -171,7 +173,7 @@ struct DriverImport {
   fs::path precompiled;
   const ModulePairs* pairs = nullptr;  // null: no torch baselines were asked for
 
-  Result<ImportRow> Run(const Problem& problem) const {
+  Result<ImportRow> Run(const BenchmarkProblem& problem) const {
     DriverFiles driver = TRY(FilesOf(problem));
     const fs::path folder = place.Folder(problem);
     if (IsDone(folder, driver.files)) return Kept(place, problem);
@@ -188,7 +190,7 @@ struct DriverImport {
   DescribeLimits Limits() const { return {std::chrono::seconds(options.limit_seconds)}; }
 
   // What there is to say of the torch baseline, which is added to the task.
-  Result<std::string> Pair(const Problem& problem, const DriverDescription& description,
+  Result<std::string> Pair(const BenchmarkProblem& problem, const DriverDescription& description,
                            json& task) const {
     if (pairs == nullptr)
       return std::string("no torch baseline: no KernelBench checkout was given");
@@ -204,7 +206,8 @@ struct DriverImport {
 
 // `jobs` threads take the next problem each, until one cannot write.
 Result<std::vector<ImportRow>> RunAll(const DriverImport& import,
-                                      const std::vector<Problem>& problems, const Report& report) {
+                                      const std::vector<BenchmarkProblem>& problems,
+                                      const Report& report) {
   std::vector<std::optional<ImportRow>> rows(problems.size());
   std::atomic<size_t> next = 0;
   std::mutex reporting;
@@ -234,8 +237,8 @@ Result<std::vector<ImportRow>> RunAll(const DriverImport& import,
   return known;
 }
 
-bool AllDone(const Place& place, const std::vector<Problem>& problems) {
-  for (const Problem& problem : problems) {
+bool AllDone(const Place& place, const std::vector<BenchmarkProblem>& problems) {
+  for (const BenchmarkProblem& problem : problems) {
     const Result<DriverFiles> files = FilesOf(problem);
     if (files.ok() && !IsDone(place.Folder(problem), files->files)) return false;
   }
@@ -251,7 +254,7 @@ Result<ImportResult> ImportDrivers(const Checkout& checkout, const ImportOptions
       options,
       {},
       nullptr};
-  const std::vector<Problem> problems = Picked(checkout, options.only);
+  const std::vector<BenchmarkProblem> problems = Picked(checkout, options.only);
   std::optional<ModulePairs> pairs;
   if (!options.modules.empty()) {
     pairs = TRY(LoadModules(options.modules, problems, options.jobs));

@@ -86,13 +86,13 @@ ProcessLimits LimitsOf(size_t problems, const InspectionLimits& limits) {
 }
 
 // Runs the script over a list of paths; its answer, a line a problem.
-Result<std::string> RunScript(const std::vector<Problem>& problems, const InspectionLimits& limits,
-                              std::optional<DType> dtype) {
+Result<std::string> RunScript(const std::vector<BenchmarkProblem>& problems,
+                              const InspectionLimits& limits, std::optional<DType> dtype) {
   const std::string python = TRY(torch::FindPython());
   const TemporaryDirectory folder = TRY(TemporaryDirectory::Create("warpsmith-inspect"));
   const std::filesystem::path list = folder.path() / "problems", result = folder.path() / "result";
   std::string paths;
-  for (const Problem& problem : problems) {
+  for (const BenchmarkProblem& problem : problems) {
     paths += std::filesystem::absolute(problem.path).string() + "\n";
   }
   TRY(WriteFileAtomic(list, paths));
@@ -122,7 +122,7 @@ Result<ModuleInspection> ReadInspection(std::string_view line) {
   return InspectionFrom(JsonReader(std::string(kSource), value));
 }
 
-Result<ModuleInspections> Inspect(const std::vector<Problem>& problems,
+Result<ModuleInspections> Inspect(const std::vector<BenchmarkProblem>& problems,
                                   const InspectionLimits& limits, std::optional<DType> dtype) {
   std::istringstream answer(TRY(RunScript(problems, limits, dtype)));
   std::map<std::string, std::string> lines;  // by path
@@ -131,7 +131,7 @@ Result<ModuleInspections> Inspect(const std::vector<Problem>& problems,
     lines[TRY(JsonReader(std::string(kSource), value).At("path").String())] = line;
   }
   ModuleInspections inspections;
-  for (const Problem& problem : problems) {
+  for (const BenchmarkProblem& problem : problems) {
     const auto line = lines.find(std::filesystem::absolute(problem.path).string());
     inspections.emplace(Id(problem), line != lines.end()
                                          ? ReadInspection(line->second)

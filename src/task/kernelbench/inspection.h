@@ -46,7 +46,7 @@ struct InspectionLimits {
 
 // Floating inputs, parameters and buffers are cast to `dtype` first, if one is given.
 // kUnavailable where there is no Python with torch.
-Result<ModuleInspections> Inspect(const std::vector<Problem>& problems,
+Result<ModuleInspections> Inspect(const std::vector<BenchmarkProblem>& problems,
                                   const InspectionLimits& limits, std::optional<DType> dtype);
 
 // One line of the script's answer, {"path", "ok", ...}. Exposed for tests.

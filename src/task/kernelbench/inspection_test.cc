@@ -42,7 +42,7 @@ TEST(ReadInspection, KeepsTheReason) {
 // The script itself, on problems of our own. Skipped where Python has no torch.
 class InspectionRun : public ::testing::Test {
  protected:
-  Problem Write(int number, const std::string& text) {
+  BenchmarkProblem Write(int number, const std::string& text) {
     const auto path = folder_.path() / (std::to_string(number) + "_p.py");
     EXPECT_TRUE(WriteFileAtomic(path, "import torch\nfrom torch import nn\n" + text).ok());
     return {1, number, std::to_string(number) + "_p", path};
@@ -91,7 +91,7 @@ def get_init_inputs(): return []
 )";
 
 TEST_F(InspectionRun, FindsShapesWithoutMemoryAndGivesReasons) {
-  const std::vector<Problem> problems = {
+  const std::vector<BenchmarkProblem> problems = {
       Write(1, kLinear),   Write(2, kNoReturn), Write(3, kEndless),       Write(4, kDies),
       Write(5, "x = 1\n"), Write(6, "x =\n"),   Write(7, kDrawsItsSizes), Write(8, kTakesAList)};
   const auto inspected =

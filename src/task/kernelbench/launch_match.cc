@@ -10,7 +10,7 @@ namespace warpsmith::kernelbench {
 namespace {
 
 // Signs become words of their own.
-std::vector<std::string> Words(std::string_view type) {
+std::vector<std::string> SplitWords(std::string_view type) {
   std::string spaced;
   for (const char c : type) {
     const bool is_sign = c == '*' || c == '&' || c == '<' || c == '>' || c == ',';
@@ -67,7 +67,7 @@ std::string Difference(const LaunchDeclaration& declared, const LaunchDeclaratio
 }  // namespace
 
 std::string PlainType(std::string_view type) {
-  std::vector<std::string> words = Words(type);
+  std::vector<std::string> words = SplitWords(type);
   const bool indirect = std::any_of(words.begin(), words.end(), [](const std::string& word) {
     return word == "*" || word == "&";
   });

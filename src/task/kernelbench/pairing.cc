@@ -44,7 +44,8 @@ json OptionsOf(const Binding& binding, const DriverDescription& driver, const js
 }
 
 // The module that a problem may be paired with.
-Result<const ModulePairs::Module*> ModuleOf(const ModulePairs& pairs, const Problem& problem) {
+Result<const ModulePairs::Module*> ModuleOf(const ModulePairs& pairs,
+                                            const BenchmarkProblem& problem) {
   const auto found = pairs.modules.find({problem.level, problem.number});
   if (found == pairs.modules.end()) return BadInput("KernelBench has no problem of this number");
   if (!found->second.inspection.ok()) {
@@ -69,23 +70,23 @@ Result<json> ChosenOptions(const ModulePairs::Module& module, const DriverDescri
 }  // namespace
 
 Result<ModulePairs> LoadModules(const std::filesystem::path& checkout,
-                                const std::vector<Problem>& problems, int jobs) {
+                                const std::vector<BenchmarkProblem>& problems, int jobs) {
   const Checkout modules = TRY(OpenCheckout(checkout));
   if (modules.kind != Kind::kModules) {
     return Error{ErrorCode::kBadInput, checkout.string() + ": no KernelBench checkout",
                  "give the one that holds level1/19_ReLU.py to --python"};
   }
   std::set<std::pair<int, int>> wanted;
-  for (const Problem& problem : problems) wanted.insert({problem.level, problem.number});
-  std::vector<Problem> picked;
-  for (const Problem& problem : modules.problems) {
+  for (const BenchmarkProblem& problem : problems) wanted.insert({problem.level, problem.number});
+  std::vector<BenchmarkProblem> picked;
+  for (const BenchmarkProblem& problem : modules.problems) {
     if (wanted.contains({problem.level, problem.number})) picked.push_back(problem);
   }
   InspectionLimits limits;
   limits.jobs = jobs;
   const ModuleInspections inspections = TRY(Inspect(picked, limits, {}));
   ModulePairs pairs;
-  for (const Problem& problem : picked) {
+  for (const BenchmarkProblem& problem : picked) {
     pairs.modules.insert_or_assign({problem.level, problem.number},
                                    ModulePairs::Module{problem, inspections.at(Id(problem))});
   }
@@ -110,7 +111,7 @@ Result<size_t> TryBindings(const std::filesystem::path& folder, const json& task
   return static_cast<size_t>(TRY(reader.At("binding").IntIn(0, last)));
 }
 
-Result<std::string> AddPair(const ModulePairs& pairs, const Problem& problem,
+Result<std::string> AddPair(const ModulePairs& pairs, const BenchmarkProblem& problem,
                             const DriverDescription& description,
                             const std::filesystem::path& folder, const ChooseBinding& choose,
                             json& task) {

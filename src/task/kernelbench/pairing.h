@@ -24,7 +24,7 @@ namespace warpsmith::kernelbench {
 
 struct ModulePairs {
   struct Module {
-    Problem problem;
+    BenchmarkProblem problem;
     Result<ModuleInspection> inspection;
   };
   std::map<std::pair<int, int>, Module> modules;  // by level and number
@@ -32,7 +32,7 @@ struct ModulePairs {
 
 // The modules of a checkout that have one of the problems' numbers.
 Result<ModulePairs> LoadModules(const std::filesystem::path& checkout,
-                                const std::vector<Problem>& problems, int jobs);
+                                const std::vector<BenchmarkProblem>& problems, int jobs);
 
 // The index of the one of `options` (reference.options of `task`) with which the module gives the
 // driver's outputs; an Error says why there is none.
@@ -46,7 +46,7 @@ Result<size_t> TryBindings(const std::filesystem::path& folder, const nlohmann::
 // Adds the paired module to the task and its file to the folder; returns what there is to say:
 // empty, or why there is no torch baseline (which the task's origin then says too). `choose` is
 // called when the file is there.
-Result<std::string> AddPair(const ModulePairs& pairs, const Problem& problem,
+Result<std::string> AddPair(const ModulePairs& pairs, const BenchmarkProblem& problem,
                             const DriverDescription& description,
                             const std::filesystem::path& folder, const ChooseBinding& choose,
                             nlohmann::json& task);

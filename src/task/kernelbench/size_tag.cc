@@ -50,7 +50,7 @@ std::string SizeText(std::string_view problem) {
 
 Result<std::string> SizeTag(const Checkout& checkout) {
   std::string early, all;
-  for (const Problem& problem : checkout.problems) {
+  for (const BenchmarkProblem& problem : checkout.problems) {
     const std::string text =
         Id(problem) + "\n" + SizeText(TRY(ReadRegularFile(problem.path, task::kMaxSourceBytes)));
     if (problem.level == 1 || problem.level == 2) early += text;

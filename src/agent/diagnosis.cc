@@ -1,4 +1,4 @@
-#include "agent/lookout.h"
+#include "agent/diagnosis.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -44,7 +44,7 @@ json FactsJson(const profile::ProblemFacts& facts) {
           {"tensor_types", facts.tensor_types},
           {"tensor_flops_per_s", facts.tensor_flops_per_s},
           {"memory_bytes_per_s", facts.memory_bytes_per_s},
-          {"floor_us", facts.floor_us}};
+          {"floor_us", facts.roofline_us}};
 }
 
 Result<profile::ProblemFacts> FactsFrom(const std::string& source, const std::string& text) {
@@ -56,7 +56,7 @@ Result<profile::ProblemFacts> FactsFrom(const std::string& source, const std::st
   facts.tensor_types = TRY(root.At("tensor_types").Bool());
   facts.tensor_flops_per_s = TRY(root.At("tensor_flops_per_s").Number());
   facts.memory_bytes_per_s = TRY(root.At("memory_bytes_per_s").Number());
-  facts.floor_us = TRY(root.At("floor_us").Number());
+  facts.roofline_us = TRY(root.At("floor_us").Number());
   return facts;
 }
 
@@ -83,7 +83,7 @@ Result<std::string> NameIn(knowledge::KnowledgeBase& base, const std::string& pr
 
 }  // namespace
 
-Result<Profile> Lookout::ProfileOf(const Node& node) {
+Result<Profile> Diagnosis::ProfileOf(const Node& node) {
   const std::string key = "profile:" + node.id;
   auto text = TRY(memos_->Find(key));
   if (!text.has_value()) {
@@ -96,7 +96,7 @@ Result<Profile> Lookout::ProfileOf(const Node& node) {
   return ProfileFrom(key, *text);
 }
 
-Status Lookout::Begin() {
+Status Diagnosis::Begin() {
   constexpr const char* kKey = "facts";
   auto text = TRY(memos_->Find(kKey));
   if (!text.has_value()) {
@@ -107,7 +107,7 @@ Status Lookout::Begin() {
   return {};
 }
 
-Status Lookout::LookAt(Node& node, knowledge::KnowledgeBase& base) {
+Status Diagnosis::Diagnose(Node& node, knowledge::KnowledgeBase& base) {
   if (node.looked_at) return {};
   node.looked_at = true;
   Profile profile = TRY(ProfileOf(node));

@@ -1,4 +1,4 @@
-#include "judge/floor.h"
+#include "judge/roofline.h"
 
 #include <gtest/gtest.h>
 
@@ -44,17 +44,17 @@ TEST(RatesOf, KnowsThePartsApart) {
   EXPECT_EQ(RatesOf("Some Future GPU").tensor_f16_flops, 0);
 }
 
-TEST(FloorUs, BigSquaresAreBoundByTheTensorCores) {
-  const auto floor = FloorUs(H200(), Gemm(), Shape(8192, 8192, 8192), Mode::kDeviceHot);
+TEST(RooflineUs, BigSquaresAreBoundByTheTensorCores) {
+  const auto floor = RooflineUs(H200(), Gemm(), Shape(8192, 8192, 8192), Mode::kDeviceHot);
   ASSERT_TRUE(floor.ok());
   EXPECT_NEAR(*floor, 2.0 * 8192 * 8192 * 8192 / 989e12 * 1e6, 0.1);
 }
 
-TEST(FloorUs, ColdIsBoundByMemoryHotByTheL2) {
+TEST(RooflineUs, ColdIsBoundByMemoryHotByTheL2) {
   const Workload shape = Shape(64, 4096, 4096);
   const double bytes = 2.0 * (64 * 4096 + 4096 * 4096 + 64 * 4096);
-  const auto cold = FloorUs(H200(), Gemm(), shape, Mode::kDeviceCold);
-  const auto hot = FloorUs(H200(), Gemm(), shape, Mode::kDeviceHot);
+  const auto cold = RooflineUs(H200(), Gemm(), shape, Mode::kDeviceCold);
+  const auto hot = RooflineUs(H200(), Gemm(), shape, Mode::kDeviceHot);
   ASSERT_TRUE(cold.ok() && hot.ok());
   EXPECT_NEAR(*cold, bytes / 4.8e12 * 1e6, 0.01);
   EXPECT_NEAR(*hot, bytes / 10e12 * 1e6, 0.01);

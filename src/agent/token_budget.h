@@ -1,6 +1,6 @@
 // Tokens and money: what was spent on a model, and whether another prompt still fits.
-#ifndef WARPSMITH_AGENT_WALLET_H_
-#define WARPSMITH_AGENT_WALLET_H_
+#ifndef WARPSMITH_AGENT_TOKEN_BUDGET_H_
+#define WARPSMITH_AGENT_TOKEN_BUDGET_H_
 
 #include <functional>
 #include <optional>
@@ -21,16 +21,16 @@ inline constexpr int64_t kUnlimitedReply = 32'768;
 ChatUsage Estimate(const ChatRequest& request);
 
 // The limit after which nothing fitted any more, and how many prompts had fitted before it.
-struct WalletEnd {
+struct TokenBudgetEnd {
   std::string limit;  // "tokens" or "money"
   int64_t fitted = 0;
 };
 
-class Wallet {
+class TokenBudget {
  public:
   // `price` may be empty: then nothing costs money. `known_end`: of a run that is replayed, whose
   // budget and prices are not known; nothing fits from there on.
-  Wallet(const Budget& budget, PriceOf price, std::optional<WalletEnd> known_end = {})
+  TokenBudget(const Budget& budget, PriceOf price, std::optional<TokenBudgetEnd> known_end = {})
       : budget_(budget), price_(std::move(price)), known_end_(std::move(known_end)) {}
 
   // Sets tokens and money aside for the prompt; false, and `limit` says which, where it could pass
@@ -43,14 +43,14 @@ class Wallet {
   const Cost& spent() const { return spent_; }
   const std::optional<std::string>& limit() const { return limit_; }
   // Nullopt while there is no limit.
-  std::optional<WalletEnd> end() const;
+  std::optional<TokenBudgetEnd> end() const;
 
  private:
   Cost Reserved(const ChatRequest& request) const;
 
   const Budget budget_;
   const PriceOf price_;
-  const std::optional<WalletEnd> known_end_;
+  const std::optional<TokenBudgetEnd> known_end_;
   Cost spent_, reserved_;
   int64_t fitted_ = 0;
   std::optional<std::string> limit_;
@@ -58,4 +58,4 @@ class Wallet {
 
 }  // namespace warpsmith::agent
 
-#endif  // WARPSMITH_AGENT_WALLET_H_
+#endif  // WARPSMITH_AGENT_TOKEN_BUDGET_H_

@@ -1,6 +1,6 @@
 // Stand-alone runs over the fake driver: kernels are host functions, programs real shared
 // libraries.
-#include "judge/standalone/solo.h"
+#include "judge/standalone/standalone.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -33,8 +33,8 @@ void Twice(void** arguments) {
   ++calls;
 }
 
-SoloJob TwiceJob() {
-  SoloJob job;
+StandaloneJob TwiceJob() {
+  StandaloneJob job;
   job.task.name = "twice";
   job.task.tensors = {{"x", DType::kF32, Role::kInput, {E("n")}},
                       {"y", DType::kF32, Role::kOutput, {E("n")}}};
@@ -49,9 +49,9 @@ SoloJob TwiceJob() {
   return job;
 }
 
-class SoloRun : public testing::Test {
+class StandaloneRun : public testing::Test {
  protected:
-  SoloRun() : folder_(TemporaryDirectory::Create("solo").value()) {
+  StandaloneRun() : folder_(TemporaryDirectory::Create("solo").value()) {
     static const auto* context = new cuda::Context(cuda::fake::OpenContext());
     static_cast<void>(context);
     cuda::fake::DefineKernel("twice", Twice);
@@ -59,79 +59,79 @@ class SoloRun : public testing::Test {
     calls = 0;
     options_.dir = folder_.path();
   }
-  void Write(const SoloJob& job, const std::string& image = "kernel twice 8 8\n") {
-    ASSERT_TRUE(WriteSoloJob(folder_.path(), job, image).ok());
+  void Write(const StandaloneJob& job, const std::string& image = "kernel twice 8 8\n") {
+    ASSERT_TRUE(WriteStandaloneJob(folder_.path(), job, image).ok());
   }
   bool Finished() const { return std::filesystem::exists(FinishedPath(folder_.path())); }
 
   TemporaryDirectory folder_;
-  SoloOptions options_;
+  StandaloneOptions options_;
 };
 
-TEST_F(SoloRun, LaunchesThePlanSoManyTimes) {
+TEST_F(StandaloneRun, LaunchesThePlanSoManyTimes) {
   Write(TwiceJob());
   options_.runs = 3;
-  const Status ran = RunSolo(options_);
+  const Status ran = RunStandalone(options_);
   ASSERT_TRUE(ran.ok()) << ran.error().Line();
   EXPECT_EQ(calls, 3);
   EXPECT_TRUE(Finished());
 }
 
-TEST_F(SoloRun, GivenInputsGoBeforeGeneratedOnes) {
+TEST_F(StandaloneRun, GivenInputsGoBeforeGeneratedOnes) {
   Write(TwiceJob());
   const float given[] = {1, 2, 3, 4};
   ASSERT_TRUE(CreateDirectories(folder_.path() / "inputs").ok());
   ASSERT_TRUE(WriteFileAtomic(InputPath(folder_.path(), "x"),
                               {reinterpret_cast<const char*>(given), sizeof(given)})
                   .ok());
-  ASSERT_TRUE(RunSolo(options_).ok());
+  ASSERT_TRUE(RunStandalone(options_).ok());
   EXPECT_THAT(seen, ElementsAre(1, 2, 3, 4));
   ASSERT_TRUE(WriteFileAtomic(InputPath(folder_.path(), "x"), "short").ok());
-  const Status ran = RunSolo(options_);
+  const Status ran = RunStandalone(options_);
   ASSERT_FALSE(ran.ok());
   EXPECT_THAT(ran.error().message, HasSubstr("5 bytes, tensor x has 16"));
   EXPECT_FALSE(Finished());  // the earlier run's is gone
 }
 
-TEST_F(SoloRun, TheProfilerWindowHoldsTheRunsOnly) {
+TEST_F(StandaloneRun, TheProfilerWindowHoldsTheRunsOnly) {
   Write(TwiceJob());
   options_.profile_window = true;
   options_.runs = 2;
-  const Status ran = RunSolo(options_);
+  const Status ran = RunStandalone(options_);
   ASSERT_TRUE(ran.ok()) << ran.error().Line();
   std::vector<std::string> log = cuda::fake::TakeLaunches();
   for (std::string& line : log) line = line.substr(0, line.find(' '));
   EXPECT_THAT(log, ElementsAre("twice", "profiler-start", "twice", "twice", "profiler-stop"));
 }
 
-TEST_F(SoloRun, WithoutCuptiTheActivityFileSaysWhy) {
+TEST_F(StandaloneRun, WithoutCuptiTheActivityFileSaysWhy) {
   Write(TwiceJob());
   options_.activity = folder_.path() / "activity.json";
-  const Status ran = RunSolo(options_);
+  const Status ran = RunStandalone(options_);
   ASSERT_TRUE(ran.ok()) << ran.error().Line();
   const auto log = ActivityLogFromText("activity", ReadFile(options_.activity).value());
   ASSERT_TRUE(log.ok()) << log.error().Line();
   EXPECT_TRUE(!log->absent.empty() || log->calls.size() == 1);
 }
 
-TEST_F(SoloRun, AnImageForAnotherDeviceIsRefused) {
-  SoloJob job = TwiceJob();
+TEST_F(StandaloneRun, AnImageForAnotherDeviceIsRefused) {
+  StandaloneJob job = TwiceJob();
   job.architecture = "sm_100a";
   Write(job);
-  const Status ran = RunSolo(options_);
+  const Status ran = RunStandalone(options_);
   ASSERT_FALSE(ran.ok());
   EXPECT_EQ(ran.error().code, ErrorCode::kUnknownDevice);
 }
 
-TEST_F(SoloRun, ThePlanMustFitItsKernel) {
+TEST_F(StandaloneRun, ThePlanMustFitItsKernel) {
   Write(TwiceJob(), "kernel twice 8 8 4\n");
-  const Status ran = RunSolo(options_);
+  const Status ran = RunStandalone(options_);
   ASSERT_FALSE(ran.ok());
   EXPECT_EQ(ran.error().code, ErrorCode::kBadInput);
   EXPECT_FALSE(Finished());
 }
 
-class SoloProgram : public SoloRun {
+class StandaloneProgram : public StandaloneRun {
  protected:
   void WriteProgram(const std::string& source) {
     const auto code = folder_.path() / "p.cc", library = folder_.path() / "p.so";
@@ -139,14 +139,14 @@ class SoloProgram : public SoloRun {
     const auto built = RunProcess(
         {"c++", "-shared", "-fPIC", "-o", library.string(), code.string()}, ProcessLimits{});
     ASSERT_TRUE(built.ok() && built->exit_status == 0) << built->output;
-    SoloJob job = TwiceJob();
+    StandaloneJob job = TwiceJob();
     job.candidate.form = Form::kProgram;
     Write(job, ReadFile(library).value());
   }
 };
 
 // The fake driver's device memory is the host's, so a program can work on it.
-TEST_F(SoloProgram, IsCalledWithTheTensorsInOrder) {
+TEST_F(StandaloneProgram, IsCalledWithTheTensorsInOrder) {
   const std::string notes = (folder_.path() / "notes").string();
   WriteProgram(R"(
     #include <cstdio>
@@ -160,30 +160,30 @@ TEST_F(SoloProgram, IsCalledWithTheTensorsInOrder) {
       std::fclose(file);
     })");
   options_.runs = 2;
-  const Status ran = RunSolo(options_);
+  const Status ran = RunStandalone(options_);
   ASSERT_TRUE(ran.ok()) << ran.error().Line();
   EXPECT_EQ(ReadFile(notes).value(), "0 0 ");
   EXPECT_TRUE(Finished());
 }
 
-TEST_F(SoloProgram, WithoutTheEntryIsRefused) {
+TEST_F(StandaloneProgram, WithoutTheEntryIsRefused) {
   WriteProgram("extern \"C\" void other() {}");
-  const Status ran = RunSolo(options_);
+  const Status ran = RunStandalone(options_);
   ASSERT_FALSE(ran.ok());
   EXPECT_THAT(ran.error().message, HasSubstr("warpsmith_call"));
 }
 
-TEST_F(SoloProgram, ThatIsNoLibraryIsRefused) {
-  SoloJob job = TwiceJob();
+TEST_F(StandaloneProgram, ThatIsNoLibraryIsRefused) {
+  StandaloneJob job = TwiceJob();
   job.candidate.form = Form::kProgram;
   Write(job, "not an ELF file");
-  const Status ran = RunSolo(options_);
+  const Status ran = RunStandalone(options_);
   ASSERT_FALSE(ran.ok());
   EXPECT_EQ(ran.error().code, ErrorCode::kBadInput);
 }
 
-TEST(SoloOptions, AreReadInAnyOrder) {
-  const auto options = ParseSoloOptions(
+TEST(StandaloneOptions, AreReadInAnyOrder) {
+  const auto options = ParseStandaloneOptions(
       {"--runs", "7", "dir", "--profile-window", "--activity", "a.json", "--gpu", "GPU-1"});
   ASSERT_TRUE(options.ok());
   EXPECT_EQ(options->dir, "dir");
@@ -193,7 +193,7 @@ TEST(SoloOptions, AreReadInAnyOrder) {
   EXPECT_EQ(options->device_uuid, "GPU-1");
 }
 
-TEST(SoloOptions, OthersAreUsageErrors) {
+TEST(StandaloneOptions, OthersAreUsageErrors) {
   const std::vector<std::vector<std::string>> wrong = {{},
                                                        {"a", "b"},
                                                        {"a", "--runs"},
@@ -201,11 +201,11 @@ TEST(SoloOptions, OthersAreUsageErrors) {
                                                        {"a", "--runs", "9x"},
                                                        {"a", "--what"}};
   for (const auto& arguments : wrong) {
-    const auto options = ParseSoloOptions(arguments);
+    const auto options = ParseStandaloneOptions(arguments);
     ASSERT_FALSE(options.ok());
     EXPECT_EQ(options.error().code, ErrorCode::kUsage);
   }
-  EXPECT_EQ(SoloMain({}), 2);
+  EXPECT_EQ(StandaloneMain({}), 2);
 }
 
 }  // namespace

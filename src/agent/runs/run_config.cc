@@ -1,4 +1,4 @@
-#include "agent/runs/beginning.h"
+#include "agent/runs/run_config.h"
 
 #include <algorithm>
 #include <array>
@@ -74,16 +74,16 @@ Status CheckAsked(const AgentOptions& options) {
   return {};
 }
 
-Result<agent::Beginning> BeginningOf(const RunOptions& options, const Task& task, bool by_hand) {
-  agent::Beginning beginning;
-  beginning.start = TRY(task::StartingKernel(options.candidate, task));
+Result<agent::RunConfig> RunConfigOf(const RunOptions& options, const Task& task, bool by_hand) {
+  agent::RunConfig run_config;
+  run_config.start = TRY(task::StartingKernel(options.candidate, task));
   // Where it came from is not what is proposed: the same code begins the same run.
-  if (beginning.start.has_value()) beginning.start->provenance = {};
-  const Form form = TRY(FormOf(options, task, beginning.start));
-  beginning.settings = SettingsOf(options.agent, form, by_hand);
-  beginning.seed = options.search.seed;
-  beginning.batch = options.agent.breadth * options.agent.top_k;
-  return beginning;
+  if (run_config.start.has_value()) run_config.start->provenance = {};
+  const Form form = TRY(FormOf(options, task, run_config.start));
+  run_config.settings = SettingsOf(options.agent, form, by_hand);
+  run_config.seed = options.search.seed;
+  run_config.batch = options.agent.breadth * options.agent.top_k;
+  return run_config;
 }
 
 }  // namespace warpsmith::agent

@@ -1,4 +1,4 @@
-#include "agent/asker.h"
+#include "agent/model_client.h"
 
 #include <algorithm>
 #include <atomic>
@@ -59,7 +59,7 @@ class Calls {
 
   Calls(std::vector<size_t> indices, Call call)
       : indices_(std::move(indices)), call_(std::move(call)) {
-    const size_t threads = std::min<size_t>(indices_.size(), Asker::kConcurrentCalls);
+    const size_t threads = std::min<size_t>(indices_.size(), ModelClient::kConcurrentCalls);
     for (size_t i = 0; i < threads; ++i) threads_.emplace_back([this] { Work(); });
   }
   // Waits for those under way.
@@ -103,7 +103,7 @@ class Calls {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<Ended> ended_;
-  size_t working_ = std::min<size_t>(indices_.size(), Asker::kConcurrentCalls);
+  size_t working_ = std::min<size_t>(indices_.size(), ModelClient::kConcurrentCalls);
   std::vector<std::thread> threads_;  // last: they use the others
 };
 
@@ -128,7 +128,7 @@ Cost CostOf(const Answer& answer) {
   return cost;
 }
 
-Result<std::vector<Answer>> Asker::AskAll(std::span<const ChatRequest> requests) {
+Result<std::vector<Answer>> ModelClient::AskAll(std::span<const ChatRequest> requests) {
   std::vector<std::optional<Answer>> answers;
   for (const ChatRequest& request : requests) answers.push_back(TRY(Recall(request)));
   TRY(AskOthers(requests, answers));
@@ -139,21 +139,21 @@ Result<std::vector<Answer>> Asker::AskAll(std::span<const ChatRequest> requests)
       answer.reply.usage = {};
       answer.money = 0;
     }
-    wallet_->Settle(requests[i], answer.reply.usage, answer.money);
+    token_budget_->Settle(requests[i], answer.reply.usage, answer.money);
     all.push_back(std::move(answer));
   }
   return all;
 }
 
-Result<std::optional<Answer>> Asker::Recall(const ChatRequest& request) {
+Result<std::optional<Answer>> ModelClient::Recall(const ChatRequest& request) {
   const std::string key = KeyOf(request);
   const auto text = TRY(memos_->Find(key));
   if (!text.has_value()) return std::optional<Answer>();
   return std::optional(TRY(AnswerFrom(key, *text)));
 }
 
-Status Asker::AskOthers(std::span<const ChatRequest> requests,
-                        std::vector<std::optional<Answer>>& answers) {
+Status ModelClient::AskOthers(std::span<const ChatRequest> requests,
+                              std::vector<std::optional<Answer>>& answers) {
   std::vector<size_t> missing;
   std::map<std::string, size_t> first;  // of those that ask the same
   for (size_t i = 0; i < requests.size(); ++i) {
@@ -188,10 +188,10 @@ Status Asker::AskOthers(std::span<const ChatRequest> requests,
   return {};
 }
 
-Answer Asker::AnswerOf(const ChatRequest& request, Result<ChatReply> reply) const {
+Answer ModelClient::AnswerOf(const ChatRequest& request, Result<ChatReply> reply) const {
   Answer answer;
   if (reply.ok()) {
-    answer.money = wallet_->MoneyOf(request, reply->usage);
+    answer.money = token_budget_->MoneyOf(request, reply->usage);
     answer.reply = std::move(*reply);
   } else {
     answer.problem = ForTerminal(reply.error().message, kProblemCharacters);
@@ -199,16 +199,16 @@ Answer Asker::AnswerOf(const ChatRequest& request, Result<ChatReply> reply) cons
   return answer;
 }
 
-Status Asker::Keep(const ChatRequest& request, const Answer& answer) {
+Status ModelClient::Keep(const ChatRequest& request, const Answer& answer) {
   return memos_->Keep(KeyOf(request), TextOf(answer));
 }
 
-Result<ChatReply> Asker::Complete(const ChatRequest& request) const {
-  auto model = models_.find(request.asker);
+Result<ChatReply> ModelClient::Complete(const ChatRequest& request) const {
+  auto model = models_.find(request.role);
   if (model == models_.end()) model = models_.find("");
   if (model == models_.end() || memos_->is_replay()) {
     return Error{ErrorCode::kNotRecorded,
-                 "the recording holds no reply to this prompt of '" + request.asker + "' (" +
+                 "the recording holds no reply to this prompt of '" + request.role + "' (" +
                      RequestId(request).substr(0, 16) + ")",
                  "replay with the program and the settings that it was recorded with, or ask a "
                  "model: --model"};

@@ -1,4 +1,4 @@
-#include "judge/profile/told_once.h"
+#include "judge/profile/notice_cache.h"
 
 #include <unistd.h>
 
@@ -35,8 +35,8 @@ Result<Memory> ReadMemory(const std::filesystem::path& file) {
 }
 
 // What is remembered of this boot, this driver and this user.
-std::set<std::string> Told(const std::filesystem::path& file, const std::string& driver,
-                           const std::string& boot_id) {
+std::set<std::string> ReadNotices(const std::filesystem::path& file, const std::string& driver,
+                                  const std::string& boot_id) {
   const Result<Memory> memory = ReadMemory(file);
   const bool valid = memory.ok() && memory->driver == driver && memory->boot_id == boot_id &&
                      memory->user == static_cast<int64_t>(geteuid());
@@ -45,12 +45,12 @@ std::set<std::string> Told(const std::filesystem::path& file, const std::string&
 
 }  // namespace
 
-bool ToldOnce::Knows(std::string_view what) const {
-  return Told(file_, driver_, boot_id_).contains(std::string(what));
+bool NoticeCache::Knows(std::string_view what) const {
+  return ReadNotices(file_, driver_, boot_id_).contains(std::string(what));
 }
 
-Status ToldOnce::Remember(std::string_view what) const {
-  std::set<std::string> told = Told(file_, driver_, boot_id_);
+Status NoticeCache::Remember(std::string_view what) const {
+  std::set<std::string> told = ReadNotices(file_, driver_, boot_id_);
   told.insert(ValidUtf8(what));
   const nlohmann::json json = {{"version", kVersion},
                                {"driver", ValidUtf8(driver_)},
@@ -61,7 +61,7 @@ Status ToldOnce::Remember(std::string_view what) const {
   return WriteFileAtomic(file_, json.dump(1) + "\n");
 }
 
-ToldOnce ToldOnceHere(const std::string& driver) {
+NoticeCache NoticeCacheHere(const std::string& driver) {
   const auto boot_id = ReadFile("/proc/sys/kernel/random/boot_id");
   return {StateHome() / "profiler.json", driver, boot_id.ok() ? *boot_id : ""};
 }

@@ -4,8 +4,8 @@
 //
 // Prints nothing but errors (stderr). The exit status is that of util/error.h: 0 when all runs came
 // to their end, in which case DIR/finished was written last.
-#ifndef WARPSMITH_JUDGE_STANDALONE_SOLO_H_
-#define WARPSMITH_JUDGE_STANDALONE_SOLO_H_
+#ifndef WARPSMITH_JUDGE_STANDALONE_STANDALONE_H_
+#define WARPSMITH_JUDGE_STANDALONE_STANDALONE_H_
 
 #include <filesystem>
 #include <string>
@@ -16,10 +16,10 @@
 
 namespace warpsmith::standalone {
 
-inline constexpr std::string_view kSoloSubcommand = "internal-solo";
-inline constexpr int kMaxSoloRuns = 1'000'000;
+inline constexpr std::string_view kStandaloneSubcommand = "internal-solo";
+inline constexpr int kMaxStandaloneRuns = 1'000'000;
 
-struct SoloOptions {
+struct StandaloneOptions {
   std::filesystem::path dir;
   int runs = 1;
   // A profiler is to see the runs only (ncu --profile-from-start off): one more run goes before
@@ -31,14 +31,14 @@ struct SoloOptions {
 };
 
 // What follows the subcommand. kUsage for anything else.
-Result<SoloOptions> ParseSoloOptions(const std::vector<std::string>& arguments);
+Result<StandaloneOptions> ParseStandaloneOptions(const std::vector<std::string>& arguments);
 
 // Each run is waited for before the next.
-Status RunSolo(const SoloOptions& options);
+Status RunStandalone(const StandaloneOptions& options);
 
 // The subcommand: the process's exit status.
-int SoloMain(const std::vector<std::string>& arguments);
+int StandaloneMain(const std::vector<std::string>& arguments);
 
 }  // namespace warpsmith::standalone
 
-#endif  // WARPSMITH_JUDGE_STANDALONE_SOLO_H_
+#endif  // WARPSMITH_JUDGE_STANDALONE_STANDALONE_H_

@@ -1,4 +1,4 @@
-#include "hgemm/bench/bar_choices.h"
+#include "hgemm/bench/primary_choices.h"
 
 #include <fmt/format.h>
 
@@ -16,7 +16,7 @@
 namespace warpsmith::hgemm {
 namespace {
 
-const std::vector<Mode> kBarModes = {kComparedModes.begin(), kComparedModes.end()};
+const std::vector<Mode> kPrimaryModes = {kComparedModes.begin(), kComparedModes.end()};
 
 cuda::GemmLayout LayoutOf(const CatalogueRow& row) {
   return row.problem.layout == Layout::kNN ? cuda::GemmLayout::kNN : cuda::GemmLayout::kTN;
@@ -27,7 +27,7 @@ Result<judge::ModeChoices> Kept(const baseline::ChoiceCache& cache, const task::
                                 const BenchOptions& options) {
   const auto type = plan::HalfTypeOf(DTypeFromName(options.product.dtype).value());
   judge::ModeChoices kept;
-  for (const Mode mode : kBarModes) {
+  for (const Mode mode : kPrimaryModes) {
     const baseline::ChoiceKey key{
         {baseline::GemmLibrary::kLtAuto, {}}, {shape.m, shape.n, shape.k, type}, mode};
     const auto known = TRY(cache.Find(key));
@@ -38,49 +38,51 @@ Result<judge::ModeChoices> Kept(const baseline::ChoiceCache& cache, const task::
 
 }  // namespace
 
-std::string RowsOf(const Bars& bars, const std::string& dtype) {
+std::string RowsOf(const Primaries& primaries, const std::string& dtype) {
   std::string rows;
-  for (const auto& [mode, choice] : bars.choices) {
-    rows += fmt::format("{},{},{},{},{},{},{:.4f},{:.4f},{},{}{}\n", bars.shape.m, bars.shape.n,
-                        bars.shape.k, dtype, warpsmith::Name(mode), baseline::CallOf(choice),
-                        choice.median_us, choice.listed_us, choice.tried, choice.contest,
-                        choice.exhaustive ? " exhaustive" : "");
+  for (const auto& [mode, choice] : primaries.choices) {
+    rows += fmt::format("{},{},{},{},{},{},{:.4f},{:.4f},{},{}{}\n", primaries.shape.m,
+                        primaries.shape.n, primaries.shape.k, dtype, warpsmith::Name(mode),
+                        baseline::CallOf(choice), choice.median_us, choice.listed_us, choice.tried,
+                        choice.contest, choice.exhaustive ? " exhaustive" : "");
   }
   return rows;
 }
 
-nlohmann::json JsonOf(const std::vector<Bars>& all) {
+nlohmann::json JsonOf(const std::vector<Primaries>& all) {
   nlohmann::json choices = nlohmann::json::array();
-  for (const Bars& bars : all) {
-    for (const auto& [mode, choice] : bars.choices) choices.push_back(baseline::ToJson(choice));
+  for (const Primaries& primaries : all) {
+    for (const auto& [mode, choice] : primaries.choices)
+      choices.push_back(baseline::ToJson(choice));
   }
   return {{"schema", "warpsmith.bar"}, {"version", 1}, {"choices", choices}};
 }
 
-Result<std::vector<Bars>> ChooseBars(search::Machine& machine, const BenchOptions& options) {
+Result<std::vector<Primaries>> ChoosePrimaries(search::Machine& machine,
+                                               const BenchOptions& options) {
   const search::Slice slice = TRY(search::ParseSlice(options.pace.slice));
   const std::vector<task::HgemmShape> shapes =
       search::TakeSlice(slice, TRY(task::ParseHgemmShapes(options.shapes)));
   const auto cache = baseline::ChoiceCache::Default(
       {machine.info().name, machine.info().driver, TRY(cuda::CublasLtVersion())});
-  judge::ChoiceRequest request{std::string(kBar), kBarModes};
+  judge::ChoiceRequest request{std::string(kPrimary), kPrimaryModes};
   request.exhaustive_seconds = options.exhaustive_seconds;
   const Task task = TaskOf(options.product);
   const search::CallTime time(options.pace);
-  std::vector<Bars> all;
+  std::vector<Primaries> all;
   size_t left = 0, chosen = 0;
   for (const task::HgemmShape& shape : shapes) {
-    Bars bars{shape, TRY(Kept(cache, shape, options))};
-    if (bars.choices.size() < kBarModes.size()) {
+    Primaries primaries{shape, TRY(Kept(cache, shape, options))};
+    if (primaries.choices.size() < kPrimaryModes.size()) {
       if (Interrupted() || (chosen > 0 && time.IsLate())) {
         ++left;
         continue;
       }
-      bars.choices = TRY(machine.local()->Choose(task, task::HgemmWorkload(shape), request));
+      primaries.choices = TRY(machine.local()->Choose(task, task::HgemmWorkload(shape), request));
       ++chosen;
     }
-    if (!options.common.quiet) std::fprintf(stderr, "%s", RowsOf(bars, "").c_str());
-    all.push_back(std::move(bars));
+    if (!options.common.quiet) std::fprintf(stderr, "%s", RowsOf(primaries, "").c_str());
+    all.push_back(std::move(primaries));
   }
   std::fprintf(stderr, "%zu shapes chosen, %zu were known, %zu are missing%s\n", chosen,
                all.size() - chosen, left, left > 0 ? "; the same command goes on with them" : "");
@@ -110,7 +112,7 @@ std::string LtChoices::AlgorithmOf(const CatalogueRow& row) {
   return "";
 }
 
-bool LtChoices::BarIsOwn(const CatalogueRow& row) {
+bool LtChoices::PrimaryIsOwn(const CatalogueRow& row) {
   const baseline::GemmBaselineChoice* choice = Find(row, false);
   return choice != nullptr && choice->algorithm && choice->shape.layout == LayoutOf(row);
 }

@@ -1,7 +1,7 @@
 // Asks models many questions at once, and remembers every answer: whoever asks again, in a run that
 // goes on or a replay, is told the same without anybody being asked.
-#ifndef WARPSMITH_AGENT_ASKER_H_
-#define WARPSMITH_AGENT_ASKER_H_
+#ifndef WARPSMITH_AGENT_MODEL_CLIENT_H_
+#define WARPSMITH_AGENT_MODEL_CLIENT_H_
 
 #include <map>
 #include <optional>
@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "agent/wallet.h"
+#include "agent/token_budget.h"
 #include "base/result.h"
 #include "core/chat_model.h"
 #include "store/run_memos.h"
@@ -29,12 +29,12 @@ struct Answer {
 
 Cost CostOf(const Answer& answer);
 
-class Asker {
+class ModelClient {
  public:
   static constexpr int kConcurrentCalls = 8;  // endpoints have limits of their own
 
-  Asker(Models models, Wallet* wallet, store::RunMemos* memos)
-      : models_(std::move(models)), wallet_(wallet), memos_(memos) {}
+  ModelClient(Models models, TokenBudget* token_budget, store::RunMemos* memos)
+      : models_(std::move(models)), token_budget_(token_budget), memos_(memos) {}
 
   // The answers in the requests' order; each is kept as it comes, so an error or a kill loses none.
   // kAwaiting when some are missing, after all of them were asked for: all prompts of an exchange
@@ -51,11 +51,11 @@ class Asker {
   Result<ChatReply> Complete(const ChatRequest& request) const;
 
   const Models models_;
-  Wallet* wallet_;
+  TokenBudget* token_budget_;
   store::RunMemos* memos_;
   std::set<std::string> told_;  // requests that were paid for
 };
 
 }  // namespace warpsmith::agent
 
-#endif  // WARPSMITH_AGENT_ASKER_H_
+#endif  // WARPSMITH_AGENT_MODEL_CLIENT_H_

@@ -1,6 +1,6 @@
 // Looks at kernels that passed: profile, bottlenecks, and the state of each kernel of the program.
-#ifndef WARPSMITH_AGENT_LOOKOUT_H_
-#define WARPSMITH_AGENT_LOOKOUT_H_
+#ifndef WARPSMITH_AGENT_DIAGNOSIS_H_
+#define WARPSMITH_AGENT_DIAGNOSIS_H_
 
 #include <functional>
 #include <string>
@@ -21,11 +21,11 @@ namespace warpsmith::agent {
 // the device's lock keeps other processes off it.
 using TakeProfile = std::function<Result<Profile>(const Candidate& candidate)>;
 
-class Lookout {
+class Diagnosis {
  public:
   // `take` may be empty: then there are only remembered profiles, or none.
-  Lookout(const Settings& settings, profile::ProblemFacts facts, TakeProfile take,
-          store::RunMemos* memos)
+  Diagnosis(const Settings& settings, profile::ProblemFacts facts, TakeProfile take,
+            store::RunMemos* memos)
       : settings_(settings), facts_(facts), take_(std::move(take)), memos_(memos) {}
 
   // What is known of the work is remembered with the run, too: another GPU of the same kind, or a
@@ -34,7 +34,7 @@ class Lookout {
 
   // Fills in report and states by the rules, once. A profile that cannot be had is no error, but
   // an interrupt is.
-  Status LookAt(Node& node, knowledge::KnowledgeBase& base);
+  Status Diagnose(Node& node, knowledge::KnowledgeBase& base);
 
  private:
   Result<Profile> ProfileOf(const Node& node);
@@ -59,4 +59,4 @@ bool IsUnsure(const Node& node);
 
 }  // namespace warpsmith::agent
 
-#endif  // WARPSMITH_AGENT_LOOKOUT_H_
+#endif  // WARPSMITH_AGENT_DIAGNOSIS_H_

@@ -1,4 +1,4 @@
-#include "agent/runs/beginning.h"
+#include "agent/runs/run_config.h"
 
 #include <gtest/gtest.h>
 
@@ -25,9 +25,9 @@ block = ["TILE", "1", "1"]
 arguments = [ { tensor = "C" } ]
 )toml";
 
-class AgentBeginningTest : public testing::Test {
+class AgentRunConfigTest : public testing::Test {
  protected:
-  AgentBeginningTest() {
+  AgentRunConfigTest() {
     WriteFileAtomic(folder_.path() / "k.cu", "extern \"C\" __global__ void k(void*) {}\n").value();
   }
   // A family of kernels of so many tiles.
@@ -42,18 +42,18 @@ class AgentBeginningTest : public testing::Test {
   const Task task_ = task::HgemmTask("TN");
 };
 
-TEST_F(AgentBeginningTest, TakesOneKernelWithoutWhereItCameFrom) {
+TEST_F(AgentRunConfigTest, TakesOneKernelWithoutWhereItCameFrom) {
   RunOptions options;
   options.candidate = Write("[16]");
-  const auto beginning = BeginningOf(options, task_, false);
-  ASSERT_TRUE(beginning.ok()) << beginning.error().Line();
-  ASSERT_TRUE(beginning->start.has_value());
-  EXPECT_TRUE(beginning->start->provenance.config.empty());
-  EXPECT_EQ(beginning->settings.form, Form::kKernel);
-  EXPECT_EQ(beginning->batch, options.agent.breadth * options.agent.top_k);
+  const auto run_config = RunConfigOf(options, task_, false);
+  ASSERT_TRUE(run_config.ok()) << run_config.error().Line();
+  ASSERT_TRUE(run_config->start.has_value());
+  EXPECT_TRUE(run_config->start->provenance.config.empty());
+  EXPECT_EQ(run_config->settings.form, Form::kKernel);
+  EXPECT_EQ(run_config->batch, options.agent.breadth * options.agent.top_k);
 }
 
-TEST_F(AgentBeginningTest, RefusesAFamilyOfKernels) {
+TEST_F(AgentRunConfigTest, RefusesAFamilyOfKernels) {
   const auto start = task::StartingKernel(Write("[16, 32]"), task_);
   ASSERT_FALSE(start.ok());
   EXPECT_EQ(start.error().code, ErrorCode::kUsage);
@@ -61,29 +61,29 @@ TEST_F(AgentBeginningTest, RefusesAFamilyOfKernels) {
   EXPECT_FALSE(task::StartingKernel("", task_)->has_value());
 }
 
-TEST_F(AgentBeginningTest, ByHandNoRoundIsSpentOnStatesUnlessAskedFor) {
+TEST_F(AgentRunConfigTest, ByHandNoRoundIsSpentOnStatesUnlessAskedFor) {
   RunOptions options;
-  EXPECT_TRUE(BeginningOf(options, task_, false)->settings.asks_states);
-  EXPECT_FALSE(BeginningOf(options, task_, true)->settings.asks_states);
-  EXPECT_TRUE(BeginningOf(options, task_, true)->settings.asks_reviews);
+  EXPECT_TRUE(RunConfigOf(options, task_, false)->settings.asks_states);
+  EXPECT_FALSE(RunConfigOf(options, task_, true)->settings.asks_states);
+  EXPECT_TRUE(RunConfigOf(options, task_, true)->settings.asks_reviews);
   options.agent.ask = "states";
-  EXPECT_TRUE(BeginningOf(options, task_, true)->settings.asks_states);
-  EXPECT_FALSE(BeginningOf(options, task_, true)->settings.asks_reviews);
+  EXPECT_TRUE(RunConfigOf(options, task_, true)->settings.asks_states);
+  EXPECT_FALSE(RunConfigOf(options, task_, true)->settings.asks_reviews);
 }
 
-TEST_F(AgentBeginningTest, AnAblationAsksForNoLessons) {
+TEST_F(AgentRunConfigTest, AnAblationAsksForNoLessons) {
   RunOptions options;
   options.agent.no_memory = true;
-  EXPECT_EQ(BeginningOf(options, task_, false)->settings.memory, agent::Memory::kNone);
-  EXPECT_FALSE(BeginningOf(options, task_, false)->settings.asks_reviews);
+  EXPECT_EQ(RunConfigOf(options, task_, false)->settings.memory, agent::Memory::kNone);
+  EXPECT_FALSE(RunConfigOf(options, task_, false)->settings.asks_reviews);
   options.agent = {};
   options.agent.minimal = true;
-  EXPECT_EQ(BeginningOf(options, task_, false)->settings.style, agent::Style::kMinimal);
-  EXPECT_FALSE(BeginningOf(options, task_, false)->settings.asks_states);
-  EXPECT_TRUE(BeginningOf(options, task_, false)->settings.asks_doubts);
+  EXPECT_EQ(RunConfigOf(options, task_, false)->settings.style, agent::Style::kMinimal);
+  EXPECT_FALSE(RunConfigOf(options, task_, false)->settings.asks_states);
+  EXPECT_TRUE(RunConfigOf(options, task_, false)->settings.asks_doubts);
 }
 
-TEST_F(AgentBeginningTest, KnowsWhatMayBeAsked) {
+TEST_F(AgentRunConfigTest, KnowsWhatMayBeAsked) {
   AgentOptions options;
   for (const char* good : {"auto", "none", "states", "states,reviews,doubts"}) {
     options.ask = good;

@@ -1,4 +1,4 @@
-#include "judge/baseline/bar_table.h"
+#include "judge/baseline/primary_table.h"
 
 #include <algorithm>
 #include <charconv>
@@ -61,9 +61,9 @@ Result<Columns> FindColumns(const Line& header, std::string_view time_column) {
 
 }  // namespace
 
-Result<BarTable> ParseBarTable(std::string_view source, std::string_view text,
-                               std::string_view column) {
-  BarTable table;
+Result<PrimaryTable> ParsePrimaryTable(std::string_view source, std::string_view text,
+                                       std::string_view column) {
+  PrimaryTable table;
   std::optional<Columns> columns;
   Line line{source, 0, {}};
   while (!text.empty()) {
@@ -86,18 +86,18 @@ Result<BarTable> ParseBarTable(std::string_view source, std::string_view text,
   return table;
 }
 
-Result<BarTable> ReadBarTable(const std::filesystem::path& path, std::string_view column) {
-  return ParseBarTable(path.string(), TRY(ReadFile(path)), column);
+Result<PrimaryTable> ReadPrimaryTable(const std::filesystem::path& path, std::string_view column) {
+  return ParsePrimaryTable(path.string(), TRY(ReadFile(path)), column);
 }
 
-Result<BarComparison> CompareBars(const BarTable& measured, const BarTable& known,
-                                  double tolerance) {
-  BarComparison comparison;
+Result<PrimaryComparison> ComparePrimaries(const PrimaryTable& measured, const PrimaryTable& known,
+                                           double tolerance) {
+  PrimaryComparison comparison;
   std::vector<double> relatives;
   for (const auto& [shape, measured_us] : measured) {
     const auto found = known.find(shape);
     if (found == known.end()) continue;
-    const BarDifference difference{shape, measured_us, found->second};
+    const PrimaryDifference difference{shape, measured_us, found->second};
     relatives.push_back(difference.relative());
     if (std::abs(difference.relative()) > tolerance) comparison.differences.push_back(difference);
   }
@@ -110,7 +110,7 @@ Result<BarComparison> CompareBars(const BarTable& measured, const BarTable& know
   comparison.shapes = static_cast<int>(relatives.size());
   comparison.median_relative = Median(std::move(relatives));
   std::sort(comparison.differences.begin(), comparison.differences.end(),
-            [](const BarDifference& a, const BarDifference& b) {
+            [](const PrimaryDifference& a, const PrimaryDifference& b) {
               return std::abs(a.relative()) > std::abs(b.relative());
             });
   return comparison;

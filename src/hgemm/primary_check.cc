@@ -1,4 +1,4 @@
-#include "hgemm/bar_check.h"
+#include "hgemm/primary_check.h"
 
 #include <cstdint>
 #include <utility>
@@ -7,26 +7,26 @@
 
 namespace warpsmith::hgemm {
 
-bool IsViolation(const PairedRatio& bar_over_other) {
-  return bar_over_other.interval.lo > 1 + kBarBand;
+bool IsViolation(const PairedRatio& primary_over_other) {
+  return primary_over_other.interval.lo > 1 + kPrimaryBand;
 }
 
-bool IsViolationUnpaired(double bar_us, double other_us) {
-  return bar_us > other_us * (1 + kUnpairedBand);
+bool IsViolationUnpaired(double primary_us, double other_us) {
+  return primary_us > other_us * (1 + kUnpairedBand);
 }
 
-BarCheck CheckOf(int others, int choices, std::vector<BesideBar> measured) {
-  std::erase_if(measured, [](const BesideBar& one) { return !IsViolation(one.ratio); });
+PrimaryCheck CheckOf(int others, int choices, std::vector<BesidePrimary> measured) {
+  std::erase_if(measured, [](const BesidePrimary& one) { return !IsViolation(one.ratio); });
   return {others, choices, std::move(measured)};
 }
 
-bool IsDrawnForBarCheck(const Problem& problem, int one_in) {
+bool IsDrawnForPrimaryCheck(const Problem& problem, int one_in) {
   if (one_in <= 0) return false;
   const std::string hash = Sha256Hex("beside the bar: " + NameOf(problem));
   return std::stoull(hash.substr(0, 8), nullptr, 16) % static_cast<uint64_t>(one_in) == 0;
 }
 
-std::string Text(const BarStanding& standing) {
+std::string Text(const PrimaryStanding& standing) {
   if (standing.checked == 0) return "bar: not checked beside NVIDIA's other ways: not a headline";
   std::string text = "bar: checked beside NVIDIA's other ways on " +
                      std::to_string(standing.checked) + " of " + std::to_string(standing.shapes) +

@@ -1,4 +1,4 @@
-#include "hgemm/bar_check.h"
+#include "hgemm/primary_check.h"
 
 #include <gmock/gmock.h>
 
@@ -19,26 +19,27 @@ TEST(IsViolation, OnlyWhatIsShownToBeFasterThanTheBar) {
 
 // What h200.csv's bar was at 512x2048x4096: the autotuned choice lost to cuBLAS's default.
 TEST(CheckOf, NamesWhoIsFasterAndWhere) {
-  const BarCheck check = CheckOf(3, 1,
-                                 {{Mode::kDeviceHot, "cublas-tn", {1.096, {1.08, 1.11}}},
-                                  {Mode::kDeviceHot, "cublaslt-heuristic-tn", {1.0, {0.99, 1.01}}},
-                                  {Mode::kServer, "cublas-tn", {1.03, {0.9, 1.2}}}});
+  const PrimaryCheck check =
+      CheckOf(3, 1,
+              {{Mode::kDeviceHot, "cublas-tn", {1.096, {1.08, 1.11}}},
+               {Mode::kDeviceHot, "cublaslt-heuristic-tn", {1.0, {0.99, 1.01}}},
+               {Mode::kServer, "cublas-tn", {1.03, {0.9, 1.2}}}});
   EXPECT_EQ(check.others, 3);
   ASSERT_EQ(check.violations.size(), 1U);
   EXPECT_EQ(check.violations[0].name, "cublas-tn");
   EXPECT_EQ(check.violations[0].mode, Mode::kDeviceHot);
 }
 
-TEST(IsDrawnForBarCheck, DrawsAtLeastOneShapeInTenOfTheGrid) {
+TEST(IsDrawnForPrimaryCheck, DrawsAtLeastOneShapeInTenOfTheGrid) {
   const int64_t extents[] = {64, 128, 256, 512, 1024, 2048, 4096, 8192, 12288, 16384};
   int drawn = 0;
   for (const int64_t m : extents) {
     for (const int64_t n : extents) {
       for (const int64_t k : extents) {
         const Problem problem{m, n, k, Layout::kTN, DType::kF16};
-        drawn += IsDrawnForBarCheck(problem, 8) ? 1 : 0;
-        EXPECT_FALSE(IsDrawnForBarCheck(problem, 0));
-        EXPECT_TRUE(IsDrawnForBarCheck(problem, 1));
+        drawn += IsDrawnForPrimaryCheck(problem, 8) ? 1 : 0;
+        EXPECT_FALSE(IsDrawnForPrimaryCheck(problem, 0));
+        EXPECT_TRUE(IsDrawnForPrimaryCheck(problem, 1));
       }
     }
   }
@@ -46,14 +47,14 @@ TEST(IsDrawnForBarCheck, DrawsAtLeastOneShapeInTenOfTheGrid) {
   EXPECT_LE(drawn, 150);
 }
 
-TEST(BarStanding, AViolationOrTooFewChecksAreNoHeadline) {
-  EXPECT_TRUE((BarStanding{1000, 125, 3, 0}).IsHeadline());
+TEST(PrimaryStanding, AViolationOrTooFewChecksAreNoHeadline) {
+  EXPECT_TRUE((PrimaryStanding{1000, 125, 3, 0}).IsHeadline());
   EXPECT_THAT(Text({1000, 125, 3, 0}), Not(HasSubstr("not a headline")));
   EXPECT_THAT(Text({1000, 125, 3, 0}), HasSubstr("125 of 1000 shapes"));
   EXPECT_THAT(Text({1000, 125, 3, 2}), HasSubstr("2 violations: not a headline"));
   EXPECT_THAT(Text({1000, 99, 0, 0}), HasSubstr("fewer than one shape in ten: not a headline"));
   EXPECT_THAT(Text({1000, 0, 0, 0}), HasSubstr("not checked"));
-  EXPECT_FALSE((BarStanding{0, 0, 0, 0}).IsHeadline());
+  EXPECT_FALSE((PrimaryStanding{0, 0, 0, 0}).IsHeadline());
 }
 
 }  // namespace

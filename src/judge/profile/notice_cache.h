@@ -1,7 +1,7 @@
 // What a user was already told on this machine: remembered until it boots again or gets another
 // driver, since either may change the answer.
-#ifndef WARPSMITH_JUDGE_PROFILE_TOLD_ONCE_H_
-#define WARPSMITH_JUDGE_PROFILE_TOLD_ONCE_H_
+#ifndef WARPSMITH_JUDGE_PROFILE_NOTICE_CACHE_H_
+#define WARPSMITH_JUDGE_PROFILE_NOTICE_CACHE_H_
 
 #include <filesystem>
 #include <string>
@@ -11,10 +11,10 @@
 
 namespace warpsmith::profile {
 
-class ToldOnce {
+class NoticeCache {
  public:
   // `file` is made when something is remembered. An unreadable one counts as empty.
-  ToldOnce(std::filesystem::path file, std::string driver, std::string boot_id)
+  NoticeCache(std::filesystem::path file, std::string driver, std::string boot_id)
       : file_(std::move(file)), driver_(std::move(driver)), boot_id_(std::move(boot_id)) {}
 
   bool Knows(std::string_view what) const;
@@ -26,8 +26,8 @@ class ToldOnce {
 };
 
 // StateHome()/profiler.json, for this boot.
-ToldOnce ToldOnceHere(const std::string& driver);
+NoticeCache NoticeCacheHere(const std::string& driver);
 
 }  // namespace warpsmith::profile
 
-#endif  // WARPSMITH_JUDGE_PROFILE_TOLD_ONCE_H_
+#endif  // WARPSMITH_JUDGE_PROFILE_NOTICE_CACHE_H_

@@ -1,7 +1,7 @@
 // The bar of each shape: chosen in each mode and kept on disk, and what was kept for the shapes of a
 // catalogue.
-#ifndef WARPSMITH_HGEMM_BENCH_BAR_CHOICES_H_
-#define WARPSMITH_HGEMM_BENCH_BAR_CHOICES_H_
+#ifndef WARPSMITH_HGEMM_BENCH_PRIMARY_CHOICES_H_
+#define WARPSMITH_HGEMM_BENCH_PRIMARY_CHOICES_H_
 
 #include <map>
 #include <nlohmann/json_fwd.hpp>
@@ -17,20 +17,21 @@
 
 namespace warpsmith::hgemm {
 
-struct Bars {
+struct Primaries {
   task::HgemmShape shape;
   judge::ModeChoices choices;
 };
 
 // The bars of the shapes of `hgemm bench --choose`, in every mode. Choices are kept on disk as they
 // are made: the same command goes on with what is missing. Progress is said on stderr.
-Result<std::vector<Bars>> ChooseBars(search::Machine& machine, const BenchOptions& options);
+Result<std::vector<Primaries>> ChoosePrimaries(search::Machine& machine,
+                                               const BenchOptions& options);
 
-// A row a mode, with the columns kBarColumns; and all of them as a JSON document.
-inline constexpr std::string_view kBarColumns =
+// A row a mode, with the columns kPrimaryColumns; and all of them as a JSON document.
+inline constexpr std::string_view kPrimaryColumns =
     "m,n,k,dtype,mode,call,us,listed_us,tried,contest\n";
-std::string RowsOf(const Bars& bars, const std::string& dtype);
-nlohmann::json JsonOf(const std::vector<Bars>& all);
+std::string RowsOf(const Primaries& primaries, const std::string& dtype);
+nlohmann::json JsonOf(const std::vector<Primaries>& all);
 
 // Reads each device's, driver's and library's choices once.
 class LtChoices {
@@ -39,7 +40,7 @@ class LtChoices {
   // layout where that is the same; empty where none is known.
   std::string AlgorithmOf(const CatalogueRow& row);
   // Whether the bar is cuBLASLt's in the row's layout; false where that is not known.
-  bool BarIsOwn(const CatalogueRow& row);
+  bool PrimaryIsOwn(const CatalogueRow& row);
 
  private:
   using Choices = std::map<std::string, baseline::GemmBaselineChoice>;
@@ -50,4 +51,4 @@ class LtChoices {
 
 }  // namespace warpsmith::hgemm
 
-#endif  // WARPSMITH_HGEMM_BENCH_BAR_CHOICES_H_
+#endif  // WARPSMITH_HGEMM_BENCH_PRIMARY_CHOICES_H_

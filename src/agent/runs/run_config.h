@@ -1,6 +1,6 @@
 // From the command line to what a run of the agent begins with.
-#ifndef WARPSMITH_AGENT_RUNS_BEGINNING_H_
-#define WARPSMITH_AGENT_RUNS_BEGINNING_H_
+#ifndef WARPSMITH_AGENT_RUNS_RUN_CONFIG_H_
+#define WARPSMITH_AGENT_RUNS_RUN_CONFIG_H_
 
 #include "agent/runs/options.h"
 #include "agent/settings.h"
@@ -14,8 +14,8 @@ Status CheckAsked(const AgentOptions& options);
 
 // kUsage where --candidate holds more than one kernel, or the task takes none of its form.
 // `by_hand`: somebody who answers prompts by hand is among the models.
-Result<agent::Beginning> BeginningOf(const RunOptions& options, const Task& task, bool by_hand);
+Result<agent::RunConfig> RunConfigOf(const RunOptions& options, const Task& task, bool by_hand);
 
 }  // namespace warpsmith::agent
 
-#endif  // WARPSMITH_AGENT_RUNS_BEGINNING_H_
+#endif  // WARPSMITH_AGENT_RUNS_RUN_CONFIG_H_

@@ -1,6 +1,6 @@
 // The least time that physics allows in a timing mode, and the rates it is computed from.
-#ifndef WARPSMITH_JUDGE_FLOOR_H_
-#define WARPSMITH_JUDGE_FLOOR_H_
+#ifndef WARPSMITH_JUDGE_ROOFLINE_H_
+#define WARPSMITH_JUDGE_ROOFLINE_H_
 
 #include <string_view>
 
@@ -24,9 +24,9 @@ Result<int64_t> CompulsoryBytes(const Task& task, const Workload& workload);
 
 // max(FLOPs / tensor peak, bytes / rate), where the rate is L2's in hot modes (kDeviceHot,
 // kOffline) as long as the bytes fit there, else HBM's. Needs the task's expressions to evaluate.
-Result<double> FloorUs(const DeviceInfo& device, const Task& task, const Workload& workload,
-                       Mode mode);
+Result<double> RooflineUs(const DeviceInfo& device, const Task& task, const Workload& workload,
+                          Mode mode);
 
 }  // namespace warpsmith::judge
 
-#endif  // WARPSMITH_JUDGE_FLOOR_H_
+#endif  // WARPSMITH_JUDGE_ROOFLINE_H_

@@ -1,4 +1,4 @@
-#include "agent/wallet.h"
+#include "agent/token_budget.h"
 
 #include <algorithm>
 
@@ -23,11 +23,11 @@ ChatUsage Estimate(const ChatRequest& request) {
   return usage;
 }
 
-double Wallet::MoneyOf(const ChatRequest& request, const ChatUsage& usage) const {
-  return price_ ? price_(request.asker, usage).value_or(0) : 0;
+double TokenBudget::MoneyOf(const ChatRequest& request, const ChatUsage& usage) const {
+  return price_ ? price_(request.role, usage).value_or(0) : 0;
 }
 
-Cost Wallet::Reserved(const ChatRequest& request) const {
+Cost TokenBudget::Reserved(const ChatRequest& request) const {
   const ChatUsage usage = Estimate(request);
   Cost cost;
   cost.tokens = usage.prompt_tokens + usage.completion_tokens;
@@ -35,7 +35,7 @@ Cost Wallet::Reserved(const ChatRequest& request) const {
   return cost;
 }
 
-bool Wallet::Reserve(const ChatRequest& request) {
+bool TokenBudget::Reserve(const ChatRequest& request) {
   if (limit_.has_value()) return false;
   const Cost more = reserved_ + Reserved(request);
   if (spent_.tokens > budget_.tokens - more.tokens) limit_ = "tokens";
@@ -47,12 +47,12 @@ bool Wallet::Reserve(const ChatRequest& request) {
   return true;
 }
 
-std::optional<WalletEnd> Wallet::end() const {
+std::optional<TokenBudgetEnd> TokenBudget::end() const {
   if (!limit_.has_value()) return std::nullopt;
-  return WalletEnd{*limit_, fitted_};
+  return TokenBudgetEnd{*limit_, fitted_};
 }
 
-Cost Wallet::Settle(const ChatRequest& request, const ChatUsage& usage, double money) {
+Cost TokenBudget::Settle(const ChatRequest& request, const ChatUsage& usage, double money) {
   const Cost reserved = Reserved(request);
   reserved_.tokens -= reserved.tokens;
   reserved_.money = std::max(0.0, reserved_.money - reserved.money);

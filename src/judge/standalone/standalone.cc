@@ -1,4 +1,4 @@
-#include "judge/standalone/solo.h"
+#include "judge/standalone/standalone.h"
 
 #include <charconv>
 #include <cstdio>
@@ -21,7 +21,7 @@ namespace {
 namespace fs = std::filesystem;
 
 Error Usage(const std::string& what) {
-  return Error{ErrorCode::kUsage, std::string(kSoloSubcommand) + ": " + what,
+  return Error{ErrorCode::kUsage, std::string(kStandaloneSubcommand) + ": " + what,
                "DIR [--runs N] [--profile-window] [--activity FILE] [--gpu UUID]"};
 }
 
@@ -29,8 +29,9 @@ Result<int> RunsFrom(const std::string& text) {
   int runs = 0;
   const char* end = text.data() + text.size();
   const auto parsed = std::from_chars(text.data(), end, runs);
-  if (parsed.ec != std::errc() || parsed.ptr != end || runs < 1 || runs > kMaxSoloRuns) {
-    return Usage("--runs is '" + text + "', must be from 1 to " + std::to_string(kMaxSoloRuns));
+  if (parsed.ec != std::errc() || parsed.ptr != end || runs < 1 || runs > kMaxStandaloneRuns) {
+    return Usage("--runs is '" + text + "', must be from 1 to " +
+                 std::to_string(kMaxStandaloneRuns));
   }
   return runs;
 }
@@ -51,7 +52,7 @@ Status CallOnce(const Callee& callee, const cuda::Context& context, ActivityTrac
   return {};
 }
 
-Status CallAll(const SoloOptions& options, const Callee& callee, const cuda::Context& context,
+Status CallAll(const StandaloneOptions& options, const Callee& callee, const cuda::Context& context,
                CUstream_st* stream) {
   std::optional<ActivityTracer> tracer;
   if (!options.activity.empty()) tracer.emplace(stream);
@@ -69,8 +70,8 @@ Status CallAll(const SoloOptions& options, const Callee& callee, const cuda::Con
 
 }  // namespace
 
-Result<SoloOptions> ParseSoloOptions(const std::vector<std::string>& arguments) {
-  SoloOptions options;
+Result<StandaloneOptions> ParseStandaloneOptions(const std::vector<std::string>& arguments) {
+  StandaloneOptions options;
   for (size_t i = 0; i < arguments.size(); ++i) {
     const std::string& word = arguments[i];
     if (word == "--runs") {
@@ -91,10 +92,10 @@ Result<SoloOptions> ParseSoloOptions(const std::vector<std::string>& arguments) 
   return options;
 }
 
-Status RunSolo(const SoloOptions& options) {
+Status RunStandalone(const StandaloneOptions& options) {
   std::error_code ignored;
   fs::remove(FinishedPath(options.dir), ignored);  // of an earlier run
-  const SoloJob job = TRY(ReadSoloJob(options.dir));
+  const StandaloneJob job = TRY(ReadStandaloneJob(options.dir));
   cuda::SeeOnlyDevice(options.device_uuid);
   const cuda::Driver* driver = TRY(cuda::Driver::Open());
   const cuda::DeviceProperties device = TRY(driver->FindDevice(options.device_uuid));
@@ -107,8 +108,10 @@ Status RunSolo(const SoloOptions& options) {
   return WriteFileAtomic(FinishedPath(options.dir), std::to_string(options.runs) + "\n");
 }
 
-int SoloMain(const std::vector<std::string>& arguments) {
-  const Status ran = [&]() -> Status { return RunSolo(TRY(ParseSoloOptions(arguments))); }();
+int StandaloneMain(const std::vector<std::string>& arguments) {
+  const Status ran = [&]() -> Status {
+    return RunStandalone(TRY(ParseStandaloneOptions(arguments)));
+  }();
   if (ran.ok()) return 0;
   std::fprintf(stderr, "warpsmith: %s\n", ran.error().Line().c_str());
   return Describe(ran.error().code).exit_status;

@@ -1,4 +1,4 @@
-#include "judge/floor.h"
+#include "judge/roofline.h"
 
 #include <algorithm>
 #include <array>
@@ -39,8 +39,8 @@ Result<int64_t> CompulsoryBytes(const Task& task, const Workload& workload) {
   return bytes;
 }
 
-Result<double> FloorUs(const DeviceInfo& device, const Task& task, const Workload& workload,
-                       Mode mode) {
+Result<double> RooflineUs(const DeviceInfo& device, const Task& task, const Workload& workload,
+                          Mode mode) {
   const auto flops = static_cast<double>(TRY(task.flops.Evaluate(workload.sizes)));
   const auto bytes = static_cast<double>(TRY(CompulsoryBytes(task, workload)));
   const bool hot = mode == Mode::kDeviceHot || mode == Mode::kOffline;
