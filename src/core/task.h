@@ -95,7 +95,7 @@ struct Task {
   std::string precision;                // "f32": no tensor-core instruction may round below it
   std::string origin;                   // where an imported task came from, with its size set
   bool headline = true;                 // false: judged, but kept out of summaries
-  Expression flops = Expression::Constant(0);  // per launch; 0: unknown, the floor is bytes only
+  Expression flops = Expression::Constant(0);  // per launch; 0: unknown, the bound is bytes only
 };
 
 // Content id of everything that decides what a verdict means (not the task's name).

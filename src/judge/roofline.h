@@ -12,8 +12,8 @@
 namespace warpsmith::judge {
 
 // Rates of the parts we know, from NVIDIA's data sheets: dense FP16 tensor peak at the boost clock
-// and memory bandwidth. The L2 rate is an upper estimate (no data sheet gives one), so that a floor
-// is never too high. All 0 for a part not listed: its floors are 0 and nothing is below them.
+// and memory bandwidth. The L2 rate is an upper estimate (no data sheet gives one), so that a bound
+// is never too high. All 0 for a part not listed: its bounds are 0 and nothing is below them.
 struct PartRates {
   double tensor_f16_flops = 0, hbm_bytes_per_s = 0, l2_bytes_per_s = 0;
 };

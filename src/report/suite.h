@@ -28,7 +28,7 @@ struct SuiteSummary {
   int total = 0, kept_out = 0;
   int valid = 0;       // passed
   int compared = 0;    // passed and compared with a bar
-  int suspicious = 0;  // below their floor: counted as valid, left out of every ratio
+  int suspicious = 0;  // below their roofline bound: counted as valid, left out of every ratio
   double geomean = 0;
   Interval interval;  // of the geomean over tasks, Student's t on logarithms
   double median = 0, least = 0, most = 0;

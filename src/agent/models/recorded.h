@@ -24,7 +24,7 @@ using RecordedReplies = std::map<std::string, ChatReply, std::less<>>;  // by Re
 // for another version. Of two replies to one request the first counts.
 Result<RecordedReplies> ReadRecording(const std::string& source, std::string_view text);
 
-// Complete: the recorded reply; kNotRecorded, with the asker, for any other request.
+// Complete: the recorded reply; kNotRecorded, with the role, for any other request.
 Result<std::unique_ptr<ChatModel>> OpenRecording(const std::filesystem::path& path);
 
 enum class Keep {

@@ -94,7 +94,7 @@ struct BottleneckReport {
 
 BottleneckReport Diagnose(const Profile& profile, const ProblemFacts& facts);
 
-// How much faster than measured the floor is (>= 1); nullopt without a floor or a time.
+// How much faster than measured the roofline bound is (>= 1); nullopt without a bound or a time.
 std::optional<double> Headroom(const BottleneckReport& report);
 
 }  // namespace warpsmith::profile

@@ -26,7 +26,7 @@ struct StandaloneOptions {
   // them.
   bool profile_window = false;
   std::filesystem::path
-      activity;             // where to write what CUPTI saw (solo/activity_log.h); empty: not
+      activity;             // where to write what CUPTI saw (standalone/activity_log.h); empty: not
   std::string device_uuid;  // empty: the first device
 };
 
