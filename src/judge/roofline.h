@@ -1,4 +1,4 @@
-// The least time that physics allows in a timing mode, and the rates it is computed from.
+// The roofline bound: the least time that arithmetic and memory allow in a timing mode.
 #ifndef WARPSMITH_JUDGE_ROOFLINE_H_
 #define WARPSMITH_JUDGE_ROOFLINE_H_
 

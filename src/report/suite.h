@@ -35,7 +35,7 @@ struct SuiteSummary {
   // Share of all rows that are right and more than p times as fast as the bar (KernelBench's
   // fast_p, strict).
   std::vector<std::pair<double, double>> fast_p;
-  std::optional<double> median_of_roofline;  // floor / time: 1 is the physical limit
+  std::optional<double> median_of_roofline;  // roofline / time: 1 is the limit
   std::map<std::string, int> failures;       // FailureKind -> rows
 };
 SuiteSummary SummariseSuite(const std::vector<SuiteRow>& rows, double confidence);
