@@ -59,8 +59,8 @@ TEST(CatalogueTest, RefusesATextThatDoesNotTellOfItsRows) {
   }
   EXPECT_NE(ErrorOf(With(text, "# 2 rows", "# 02 rows")), "");
   // Behind the columns it would be a remark of a text that was cut before them.
-  const std::string line = text.substr(text.find("# 2 rows"), text.find("\nm,n,k") + 1 -
-                                                                  text.find("# 2 rows"));
+  const std::string line =
+      text.substr(text.find("# 2 rows"), text.find("\nm,n,k") + 1 - text.find("# 2 rows"));
   EXPECT_NE(ErrorOf(open + line), "");
 }
 

@@ -4,6 +4,7 @@
 
 #include "base/foreign_file.h"
 #include "base/json_reader.h"
+#include "base/sha256.h"
 #include "core/serialize.h"
 
 namespace warpsmith::store {
@@ -12,8 +13,25 @@ namespace {
 constexpr const char* kResultsFile = "results.jsonl";
 constexpr size_t kMaxResultsBytes = size_t{4} << 30;
 
+// A line begins with the digest of itself without it: {"sha256":"...", and what the digest is of,
+// but for its first brace. Lines of earlier programs have none.
+constexpr std::string_view kDigestStart = "{\"sha256\":\"";
+constexpr size_t kDigestDigits = 64;
+
+std::string WithDigest(const std::string& object) {
+  return std::string(kDigestStart) + Sha256Hex(object) + "\"," + object.substr(1);
+}
+
+Status CheckDigest(const std::string& place, const JsonReader& line, std::string_view text) {
+  if (!line.Has("sha256")) return {};
+  const size_t rest = kDigestStart.size() + kDigestDigits + 2;
+  if (text.size() > rest && text == WithDigest("{" + std::string(text.substr(rest)))) return {};
+  return Error{ErrorCode::kBadInput, place + ": not what was written: its SHA-256 is another",
+               "copy the bundle again, or remove the line and run the bundle again"};
+}
+
 Result<Completed> CompletedFrom(const JsonReader& line) {
-  TRY(line.OnlyFields({"key", "gpu_seconds", "verdict"}));
+  TRY(line.OnlyFields({"key", "gpu_seconds", "verdict", "sha256"}));
   Completed completed;
   completed.key = TRY(line.At("key").String());
   completed.verdict = TRY(VerdictFrom(line.At("verdict")));
@@ -34,8 +52,11 @@ Result<std::map<std::string, Completed>> ReadBundleResults(const std::filesystem
   for (size_t at = 0; at < text.size();) {
     const size_t end = text.find('\n', at);
     const std::string place = path.string() + ", line " + std::to_string(++number);
-    const nlohmann::json json = TRY(ParseJson(place, std::string_view(text).substr(at, end - at)));
-    Completed completed = TRY(CompletedFrom(JsonReader(place, json)));
+    const std::string_view line = std::string_view(text).substr(at, end - at);
+    const nlohmann::json json = TRY(ParseJson(place, line));
+    const JsonReader reader(place, json);
+    TRY(CheckDigest(place, reader, line));
+    Completed completed = TRY(CompletedFrom(reader));
     std::string key = completed.key;
     results.emplace(std::move(key), std::move(completed));
     at = end + 1;
@@ -55,7 +76,7 @@ Status BundleResults::Append(const Completed& completed) {
   const nlohmann::json line{{"key", completed.key},
                             {"gpu_seconds", NumberToJson(completed.gpu_seconds)},
                             {"verdict", ToJson(completed.verdict)}};
-  TRY(journal_.Append(line.dump() + "\n"));
+  TRY(journal_.Append(WithDigest(line.dump()) + "\n"));
   return journal_.Sync();
 }
 
