@@ -4,7 +4,6 @@
 
 #include "base/foreign_file.h"
 #include "base/json_reader.h"
-#include "base/sha256.h"
 #include "core/serialize.h"
 
 namespace warpsmith::store {
@@ -12,23 +11,6 @@ namespace {
 
 constexpr const char* kResultsFile = "results.jsonl";
 constexpr size_t kMaxResultsBytes = size_t{4} << 30;
-
-// A line begins with the digest of itself without it: {"sha256":"...", and what the digest is of,
-// but for its first brace. Lines of earlier programs have none.
-constexpr std::string_view kDigestStart = "{\"sha256\":\"";
-constexpr size_t kDigestDigits = 64;
-
-std::string WithDigest(const std::string& object) {
-  return std::string(kDigestStart) + Sha256Hex(object) + "\"," + object.substr(1);
-}
-
-Status CheckDigest(const std::string& place, const JsonReader& line, std::string_view text) {
-  if (!line.Has("sha256")) return {};
-  const size_t rest = kDigestStart.size() + kDigestDigits + 2;
-  if (text.size() > rest && text == WithDigest("{" + std::string(text.substr(rest)))) return {};
-  return Error{ErrorCode::kBadInput, place + ": not what was written: its SHA-256 is another",
-               "copy the bundle again, or remove the line and run the bundle again"};
-}
 
 Result<Completed> CompletedFrom(const JsonReader& line) {
   TRY(line.OnlyFields({"key", "gpu_seconds", "verdict", "sha256"}));
@@ -55,7 +37,7 @@ Result<std::map<std::string, Completed>> ReadBundleResults(const std::filesystem
     const std::string_view line = std::string_view(text).substr(at, end - at);
     const nlohmann::json json = TRY(ParseJson(place, line));
     const JsonReader reader(place, json);
-    TRY(CheckDigest(place, reader, line));
+    TRY(CheckLineDigest(place, reader, line));
     Completed completed = TRY(CompletedFrom(reader));
     std::string key = completed.key;
     results.emplace(std::move(key), std::move(completed));
@@ -76,7 +58,7 @@ Status BundleResults::Append(const Completed& completed) {
   const nlohmann::json line{{"key", completed.key},
                             {"gpu_seconds", NumberToJson(completed.gpu_seconds)},
                             {"verdict", ToJson(completed.verdict)}};
-  TRY(journal_.Append(WithDigest(line.dump()) + "\n"));
+  TRY(journal_.Append(WithLineDigest(line.dump()) + "\n"));
   return journal_.Sync();
 }
 
