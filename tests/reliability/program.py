@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import random
@@ -16,6 +17,7 @@ LIMIT_S = 120  # no command here takes a tenth of it
 TUNE = ["--shapes", "64x64x64,512x512x512", "--device", "recorded", "--budget", "evals=60"]
 TUNE += ["--finalists", "1", "--seed", "3", "--quiet"]
 AGENT = CHECKOUT / "data/recordings/agent/softmax-f16.wsrec"
+RESULT = CHECKOUT / "tests/fuzz/seeds/bundle/results"
 
 
 class Failure(Exception):
@@ -113,6 +115,27 @@ class Work:
 
 def tuning(program: Program) -> Work:
     return Work(program, ["hgemm", "tune", *TUNE], "faulty.db")
+
+
+def make_bundle(folder: str, points: int) -> list:
+    sizes = ["--shapes", "64x64x64", "--limit", points, "--device", "recorded", "--quiet"]
+    return ["bundle", "make", folder, *sizes]
+
+
+def bundle_with_results(program: Program, points: int) -> Path:
+    """A bundle whose jobs have one result each, as its program would have written them."""
+    if shutil.which("zstd") is None:
+        raise Skip("needs the program zstd")
+    program.must(*make_bundle("bundle", points))
+    bundle = program.folder / "bundle"
+    text = subprocess.run(["zstd", "-dcq", bundle / "jobs.jsonl.zst"], capture_output=True, check=True)
+    result = json.loads(RESULT.read_text().splitlines()[1])
+    with (bundle / "results.jsonl").open("w") as file:
+        for line in text.stdout.splitlines():
+            body = json.dumps({**result, "key": json.loads(line)["key"]})
+            digest = hashlib.sha256(body.encode()).hexdigest()
+            file.write(f'{{"sha256":"{digest}",{body[1:]}\n')
+    return bundle
 
 
 def after_a_while(process: subprocess.Popen, seconds: float, rng: random.Random, signal_number):
