@@ -38,9 +38,9 @@ def begin(*arguments):
 
 
 class Server:
-    def __init__(self, *options, store="s.db", begin=begin):
+    def __init__(self, *options, store="s.db", device="recorded", begin=begin):
         """`begin` starts the program with arguments, its stdout a pipe."""
-        self.process = begin("serve", "--device", "recorded", "--listen", "127.0.0.1:0",
+        self.process = begin("serve", "--device", device, "--listen", "127.0.0.1:0",
                              "--store", store, *options)
         line = self.process.stdout.readline().decode()
         found = re.fullmatch(r"listening on http://127\.0\.0\.1:(\d+)\n", line)

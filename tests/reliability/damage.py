@@ -12,7 +12,7 @@ import subprocess
 from pathlib import Path
 
 from program import (
-    AGENT, CHECKOUT, LIMIT_S, TUNE, Failure, Program, Skip, bundle_with_results, make_bundle, tuning,
+    CHECKOUT, LIMIT_S, SMALL, TUNE, Failure, Program, Skip, bundle_with_results, make_bundle, tuning,
     without_times,
 )  # fmt: skip
 
@@ -268,9 +268,9 @@ def mutate_knowledge(program: Program):
 
 
 def mutate_recording(program: Program):
-    path = shipped(program, AGENT, "m.wsrec")
-    command = ["optimize", CHECKOUT / "tasks/softmax-f16", "--proposer", "agent", "--quiet", "--json"]
-    return mutate(program, path, [*command, "--model", f"recorded:{AGENT}", "--device", path], True)
+    path = program.folder / SMALL
+    show = ["hgemm", "show", "64x64x64", "--device", path, "--top", 40, "--json"]
+    return mutate(program, path, show, True)
 
 
 def mutate_task(program: Program):
@@ -308,7 +308,7 @@ def mutate_mcp(program: Program):
         last = {"jsonrpc": "2.0", "id": "last", "method": "ping"}
         told = [mutated(rng.choice(lines), rng).replace(b"\n", b" ") for _ in range(LINES)]
         process = program.begin(
-            "mcp", "hgemm:512x512x512:TN", "--device", "recorded", "--store", "s.db", "--quiet",
+            "mcp", "hgemm:128x128x128:TN", "--device", SMALL, "--store", "s.db", "--quiet",
             stdin=subprocess.PIPE, stdout=subprocess.PIPE)  # fmt: skip
         conversation = b"\n".join([*told, json.dumps(last).encode(), b""])
         try:

@@ -13,7 +13,7 @@ import threading
 import time
 
 from program import (
-    AGENT, CHECKOUT, LIMIT_S, TUNE, Failure, Program, Skip, Work, after_a_while, bundle_with_results,
+    AGENT, CHECKOUT, LIMIT_S, SMALL, Failure, Program, Skip, Work, after_a_while, bundle_with_results,
     make_bundle, report, timed, tuning,
 )  # fmt: skip
 
@@ -59,7 +59,7 @@ class Conversation:
 
     def begin(self, how: str, kill_after: float | None = None) -> None:
         self.process = self.program.begin(
-            "mcp", "hgemm:64x64x64:TN", "--device", "recorded", "--store", self.store,
+            "mcp", "hgemm:64x64x64:TN", "--device", SMALL, "--store", self.store,
             "--candidate", "best", "--knowledge", self.base, how, "server", "--quiet",
             stdin=subprocess.PIPE, stdout=subprocess.PIPE)  # fmt: skip
         if kill_after is not None:
@@ -125,7 +125,7 @@ class Conversation:
 
 
 def kill_mcp(program: Program):
-    tune = ["hgemm", "tune", "--shapes", "64x64x64", "--device", "recorded", "--budget", "evals=12"]
+    tune = ["hgemm", "tune", "--shapes", "64x64x64", "--device", SMALL, "--budget", "evals=12"]
     program.must(*tune, "--finalists", "1", "--quiet", "--store", "tuned.db", "--run", "tuned")
     program.must("export", "tuned/64x64x64", "--store", "tuned.db", "-o", "best")
     store, base = program.folder / "faulty.db", program.folder / "faulty-base.db"
@@ -184,7 +184,7 @@ class JobsClient(threading.Thread):
             batch = self.rng.sample(self.points, 4)
             # One that was not recorded, too: another way through.
             batch.append({"source": f"// {self.rng.random()}", "plan": plan})
-            body = {"run": "kills", "task": serve_client.TASK, "candidates": batch}
+            body = {"run": "kills", "task": "hgemm:128x128x128:TN", "candidates": batch}
             try:
                 status, answer, _ = self.server.ask("POST", "/v1/jobs", body)
             except (OSError, http.client.HTTPException, ValueError):
@@ -209,7 +209,7 @@ def finish_jobs(server: serve_client.Server, keys: set[str]) -> None:
 
 def kill_serve(program: Program):
     points = program.folder / "points.txt"
-    points.write_text(program.must("hgemm", "show", "512x512x512", "--device", "recorded", "--top", 64))
+    points.write_text(program.must("hgemm", "show", "128x128x128", "--device", SMALL, "--top", 64))
     points = serve_client.read_points(points)
     store = program.folder / "faulty.db"
     seen = {"kills": 0}  # of this store
@@ -221,12 +221,12 @@ def kill_serve(program: Program):
         seen["kills"] += 1
         if seen["kills"] % 50 == 0:  # a store with many jobs, and new ones
             program.remove("faulty.db*")
-        server = serve_client.Server(store=store, begin=begin)
+        server = serve_client.Server(store=store, begin=begin, device=SMALL)
         client = JobsClient(server, points, rng)
         client.start()
         kill(server.process, 0.5, rng)
         client.join()
-        server = serve_client.Server(store=store, begin=begin)
+        server = serve_client.Server(store=store, begin=begin, device=SMALL)
         try:
             finish_jobs(server, client.acknowledged)
             server.process.send_signal(signal.SIGTERM)
