@@ -25,7 +25,7 @@ std::string TextOf(const Result<Profile>& profile) {
   } else {
     text["absent"] = ForTerminal(profile.error().message, 300);
   }
-  return text.dump(-1, ' ', false, json::error_handler_t::replace);
+  return JsonText(text);
 }
 
 Result<Profile> ProfileFrom(const std::string& key, const std::string& text) {

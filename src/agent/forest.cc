@@ -44,7 +44,7 @@ Kind KindOf(const Option& option, Style style) {
 
 }  // namespace
 
-Forest::Forest(const Settings& settings, Problem problem, uint64_t seed,
+Forest::Forest(const Settings& settings, SelectionContext problem, uint64_t seed,
                const std::optional<Candidate>& start, bool has_parts)
     : settings_(settings),
       problem_(std::move(problem)),

@@ -19,7 +19,7 @@ namespace warpsmith::agent {
 class Forest {
  public:
   // `has_parts`: the first kernel is joined from those of the task's parts.
-  Forest(const Settings& settings, Problem problem, uint64_t seed,
+  Forest(const Settings& settings, SelectionContext problem, uint64_t seed,
          const std::optional<Candidate>& start, bool has_parts = false);
 
   // A kernel that an attempt of this rollout led to (its index).
@@ -41,7 +41,7 @@ class Forest {
   const std::vector<Node>& nodes() const { return nodes_; }
   Node& node(int index) { return nodes_.at(static_cast<size_t>(index)); }
   const Node& node(int index) const { return nodes_.at(static_cast<size_t>(index)); }
-  const Problem& problem() const { return problem_; }
+  const SelectionContext& problem() const { return problem_; }
 
   // Of those that no verification vetoed, the best first.
   std::vector<int> BestFirst() const;
@@ -65,7 +65,7 @@ class Forest {
   Status MakeNext(knowledge::KnowledgeBase& base, int64_t round, size_t rollout);
 
   const Settings& settings_;
-  const Problem problem_;
+  const SelectionContext problem_;
   const uint64_t seed_;
   const std::optional<Candidate> start_;
   const bool has_parts_;

@@ -90,6 +90,10 @@ Result<nlohmann::json> ParseJson(std::string_view source, std::string_view text)
   }
 }
 
+std::string JsonText(const nlohmann::json& value, int indent) {
+  return value.dump(indent, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
 JsonReader::JsonReader(std::string source, const nlohmann::json& json)
     : JsonReader(std::move(source), "", &json) {}
 

@@ -24,6 +24,9 @@ namespace warpsmith {
 // column. Documents nested deeper than 64 levels are refused.
 Result<nlohmann::json> ParseJson(std::string_view source, std::string_view text);
 
+// One document as text. Bytes in strings that are not UTF-8 become U+FFFD. `indent` -1: one line.
+std::string JsonText(const nlohmann::json& value, int indent = -1);
+
 class JsonReader {
  public:
   // `json` must outlive the reader and everything made from it.

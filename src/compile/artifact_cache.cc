@@ -56,10 +56,9 @@ Result<CompileOutcome> ReadEntry(const std::filesystem::path& path, const std::s
 
 std::string CacheKey(const Candidate& candidate, const std::vector<std::string>& flags,
                      const std::string& toolchain_identity, const std::string& architecture) {
-  std::vector<std::string> items = {
-      kEntryVersion,   toolchain_identity,
-      architecture,    candidate.form == Form::kKernel ? "kernel" : "program",
-      candidate.entry, std::to_string(flags.size())};
+  std::vector<std::string> items = {kEntryVersion,   toolchain_identity,
+                                    architecture,    std::string(Name(candidate.form)),
+                                    candidate.entry, std::to_string(flags.size())};
   items.insert(items.end(), flags.begin(), flags.end());
   for (const auto& [path, text] : candidate.sources) {
     items.push_back(path);

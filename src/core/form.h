@@ -3,6 +3,7 @@
 #define WARPSMITH_CORE_FORM_H_
 
 #include <cstdint>
+#include <string_view>
 
 namespace warpsmith {
 
@@ -10,6 +11,7 @@ enum class Form : uint8_t {
   kKernel,   // device code only, launched from its plan by the judge
   kProgram,  // host and device code behind one entry, which synchronises or not as it likes
 };
+constexpr std::string_view Name(Form form) { return form == Form::kKernel ? "kernel" : "program"; }
 
 }  // namespace warpsmith
 

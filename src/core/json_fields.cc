@@ -28,7 +28,7 @@ constexpr std::array<Named<Generator>, 6> kGenerators = {{{Generator::kNormal, "
                                                           {Generator::kOffsets, "offsets"},
                                                           {Generator::kReference, "reference"}}};
 constexpr std::array<Named<Form>, 2> kForms = {
-    {{Form::kKernel, "kernel"}, {Form::kProgram, "program"}}};
+    {{Form::kKernel, Name(Form::kKernel)}, {Form::kProgram, Name(Form::kProgram)}}};
 constexpr std::array<Named<Swizzle>, 4> kSwizzles = {{{Swizzle::kNone, "none"},
                                                       {Swizzle::k32B, "32B"},
                                                       {Swizzle::k64B, "64B"},

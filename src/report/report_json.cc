@@ -97,8 +97,6 @@ json ToJson(const RunReport& report) {
           {"proposers", std::move(proposers)}};
 }
 
-std::string DumpJson(const json& value, int indent) {
-  return value.dump(indent, ' ', false, json::error_handler_t::replace);
-}
+std::string DumpJson(const json& value, int indent) { return JsonText(value, indent); }
 
 }  // namespace warpsmith::report

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "base/json_reader.h"
 #include "base/median.h"
 #include "core/serialize.h"
 #include "report/report_csv.h"
@@ -224,7 +225,7 @@ std::string SuiteJson(const std::vector<SuiteRow>& rows, const SuiteSummary& sum
     }
   }
   if (summary.median_of_roofline) document["median_of_floor"] = *summary.median_of_roofline;
-  return document.dump(1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return JsonText(document, 1);
 }
 
 }  // namespace warpsmith::report

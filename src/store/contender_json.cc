@@ -6,6 +6,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "core/json_fields.h"
+
 namespace warpsmith::store {
 namespace {
 
@@ -17,17 +19,6 @@ double FromText(const char* begin, const char* end) {
   return value;
 }
 
-// The double whose shortest text is the float's shortest text, and that rounds back to the float.
-double Shortest(float value) {
-  if (!std::isfinite(value)) return value;
-  std::array<char, 32> text{};
-  const auto result = std::to_chars(text.data(), text.data() + text.size(), value);
-  return FromText(text.data(), result.ptr);
-}
-
-json ToColumnValue(int value) { return value; }
-json ToColumnValue(float value) { return NumberToJson(Shortest(value)); }
-
 // A column that is zero throughout (not read) is left out.
 template <typename T>
 void AddColumn(const std::vector<Sample>& samples, const char* name, T Sample::*field,
@@ -36,7 +27,7 @@ void AddColumn(const std::vector<Sample>& samples, const char* name, T Sample::*
       std::ranges::all_of(samples, [field](const Sample& sample) { return sample.*field == T{}; });
   if (all_zero) return;
   json& column = object[name] = json::array();
-  for (const Sample& sample : samples) column.push_back(ToColumnValue(sample.*field));
+  for (const Sample& sample : samples) column.push_back(json_fields::Value(sample.*field));
 }
 
 json ContenderJson(const Contender& contender) {

@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 
+#include "base/utf8.h"
 #include "task/launch_expression.h"
 
 namespace warpsmith::task {
@@ -57,12 +58,6 @@ const std::map<std::string_view, std::string_view> kScalarTypes = {
 
 Error Unfit(const std::string& what, const std::string& fix) {
   return {ErrorCode::kBadInput, what, fix};
-}
-
-std::string Lower(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return text;
 }
 
 // Why a function cannot be the task's; empty: it can.
@@ -135,7 +130,7 @@ Result<const CudaFunction*> Choose(const CudaFile& file) {
 }
 
 bool LooksLikeOutput(const std::string& name) {
-  const std::string lower = Lower(name);
+  const std::string lower = AsciiLower(name);
   for (const char* word : {"out", "result", "dst", "dest"}) {
     if (lower.find(word) != std::string::npos) return true;
   }
@@ -184,7 +179,7 @@ void AddParameters(const CudaFunction& function, Guess& guess) {
 
 bool IsProduct(const Guess& guess) {
   std::string names;
-  for (const GuessedSize& size : guess.sizes) names += Lower(size.name) + " ";
+  for (const GuessedSize& size : guess.sizes) names += AsciiLower(size.name) + " ";
   const auto inputs = std::count_if(guess.tensors.begin(), guess.tensors.end(),
                                     [](const GuessedTensor& tensor) { return !tensor.output; });
   const auto has = [&](const char* name) { return names.find(name) != std::string::npos; };
@@ -194,7 +189,7 @@ bool IsProduct(const Guess& guess) {
 
 std::string SizeCalled(const Guess& guess, const std::string& lower) {
   for (const GuessedSize& size : guess.sizes) {
-    if (Lower(size.name) == lower) return size.name;
+    if (AsciiLower(size.name) == lower) return size.name;
   }
   return lower;
 }

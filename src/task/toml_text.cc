@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/json_reader.h"
 #include "base/result.h"
 
 namespace warpsmith::task {
@@ -19,7 +20,7 @@ bool IsBareKey(const std::string& key) {
 
 // TOML's basic strings have JSON's escapes; DEL must be escaped as well.
 std::string Text(const std::string& text) {
-  std::string quoted = json(text).dump(-1, ' ', false, json::error_handler_t::replace);
+  std::string quoted = JsonText(json(text));
   for (size_t at = 0; (at = quoted.find('\x7f', at)) != std::string::npos;) {
     quoted.replace(at, 1, "\\u007f");
   }

@@ -20,7 +20,7 @@ struct Words {
   std::string operator()(const Inconclusive& o) const { return "inconclusive:" + o.reason; }
   std::string operator()(const Passed& o) const {
     for (const Timing& timing : o.timings) {
-      const auto below = [](const ModeTiming& mode) { return mode.below_floor; };
+      const auto below = [](const ModeTiming& mode) { return mode.below_roofline; };
       if (std::any_of(timing.modes.begin(), timing.modes.end(), below)) return "passed:below-floor";
     }
     return "passed";

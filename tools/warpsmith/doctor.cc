@@ -111,8 +111,7 @@ Result<int> RunDoctor(const DoctorOptions& options) {
     PrintJson(findings);
     return 0;
   }
-  std::printf("warpsmith %s (%s)\n", std::string(build_info::Version()).c_str(),
-              std::string(build_info::Commit()).c_str());
+  std::printf("warpsmith %s\n", build_info::VersionText().c_str());
   for (const Prerequisite& finding : findings) {
     std::printf("%-4s %-14s %s\n", finding.here() ? "ok" : "--", finding.name.c_str(),
                 std::string(Short(finding.found)).c_str());

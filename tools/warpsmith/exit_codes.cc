@@ -2,6 +2,7 @@
 #include <string>
 
 #include "base/error.h"
+#include "base/json_reader.h"
 #include "commands.h"
 
 namespace warpsmith::cli {
@@ -30,7 +31,7 @@ std::string ErrorJson(const Error& error) {
       {"error",
        {{"code", Describe(error.code).name}, {"message", error.message}, {"fix", error.fix}}}};
   // A message may quote bytes of a file that are no text.
-  return document.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return JsonText(document);
 }
 
 }  // namespace warpsmith::cli

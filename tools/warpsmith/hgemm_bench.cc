@@ -6,6 +6,7 @@
 #include "base/display_text.h"
 #include "base/file.h"
 #include "base/interrupt.h"
+#include "base/json_reader.h"
 #include "commands.h"
 #include "core/provenance.h"
 #include "hgemm/bench/contest.h"
@@ -18,8 +19,7 @@ namespace {
 
 void Print(const hgemm::MeasurementTable& table, const hgemm::BenchOptions& options) {
   if (options.common.json) {
-    constexpr auto replace = nlohmann::json::error_handler_t::replace;
-    std::printf("%s\n", hgemm::ToJson(table).dump(1, ' ', false, replace).c_str());
+    std::printf("%s\n", JsonText(hgemm::ToJson(table), 1).c_str());
   } else {
     using Style = hgemm::TableStyle;
     const Style style = options.markdown ? Style::kMarkdown : Style::kPlain;

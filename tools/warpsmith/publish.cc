@@ -5,6 +5,7 @@
 #include "base/build_info.h"
 #include "base/file.h"
 #include "base/interrupt.h"
+#include "base/json_reader.h"
 #include "commands.h"
 #include "report/report_csv.h"
 #include "report/report_html.h"
@@ -20,7 +21,7 @@ namespace warpsmith::cli {
 std::string Document(std::string_view schema, nlohmann::json fields, int indent) {
   fields["schema"] = "warpsmith." + std::string(schema);
   fields["version"] = 1;
-  return fields.dump(indent, ' ', false, nlohmann::json::error_handler_t::replace);
+  return JsonText(fields, indent);
 }
 
 void PrintDocument(std::string_view schema, nlohmann::json fields) {

@@ -45,7 +45,7 @@ json ToJson(const Outcome& outcome) {
 
 template <typename T>
 std::string Line(const T& item) {
-  return ToJson(item).dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
+  return JsonText(ToJson(item)) + "\n";
 }
 
 Status ReadResult(const JsonReader& line, Outcome* outcome) {

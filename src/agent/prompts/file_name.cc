@@ -7,6 +7,7 @@
 
 #include "agent/prompts/reply_text.h"
 #include "base/display_text.h"
+#include "base/utf8.h"
 
 namespace warpsmith::prompts {
 namespace {
@@ -50,13 +51,6 @@ std::vector<std::string_view> SplitWords(std::string_view line) {
   return words;
 }
 
-std::string Lower(std::string_view text) {
-  std::string lower(text);
-  std::transform(lower.begin(), lower.end(), lower.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return lower;
-}
-
 // Words that stand beside a name in a label: "File: a.cu", "// path: a.cu", "a.cu (updated)".
 bool IsLabelWord(std::string_view word) {
   constexpr std::array<std::string_view, 16> kWords = {
@@ -66,7 +60,7 @@ bool IsLabelWord(std::string_view word) {
                   [](char c) { return !std::isalpha(static_cast<unsigned char>(c)); })) {
     return true;  // "1.", "--", "//"
   }
-  return std::find(kWords.begin(), kWords.end(), Lower(word)) != kWords.end();
+  return std::find(kWords.begin(), kWords.end(), AsciiLower(word)) != kWords.end();
 }
 
 }  // namespace

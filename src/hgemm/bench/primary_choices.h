@@ -1,5 +1,5 @@
-// The bar of each shape: chosen in each mode and kept on disk, and what was kept for the shapes of a
-// catalogue.
+// The primary baseline of each shape: chosen in each mode and kept on disk, and what was kept for
+// the shapes of a catalogue.
 #ifndef WARPSMITH_HGEMM_BENCH_PRIMARY_CHOICES_H_
 #define WARPSMITH_HGEMM_BENCH_PRIMARY_CHOICES_H_
 

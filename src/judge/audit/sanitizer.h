@@ -29,7 +29,7 @@ struct SanitizerRequest {
   std::vector<std::string> standalone_argv;  // "warpsmith internal-solo DIR ..."
   std::filesystem::path dir;                 // its folder, for the proof that it came to its end
   std::chrono::milliseconds wall{180'000};
-  // Not empty: tool and run are started by this program, inside its sandbox (standalone/confined.h).
+  // Not empty: this program starts tool and run inside its sandbox (standalone/confined.h).
   std::string confined_by;
   bool copies_in_bulk = false;  // its kernels write global memory by cp.async.bulk
 };

@@ -24,7 +24,8 @@ struct ProfilerOptions {
 // Profiles on the GPU that `device` names, which this process holds.
 std::unique_ptr<Profiler> MakeProfiler(const DeviceInfo& device, ProfilerOptions options);
 
-// What the rules need to know of the work. Its roofline bound is the cold one: a profile flushes caches.
+// What the rules need to know of the work. Its roofline bound is the cold one, because a profile
+// flushes caches.
 Result<profile::ProblemFacts> FactsOf(const DeviceInfo& device, const Task& task,
                                       const Workload& workload);
 

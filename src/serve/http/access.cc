@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "base/sha256.h"
+#include "base/utf8.h"
 
 namespace warpsmith::serve {
 namespace {
@@ -36,14 +37,6 @@ Result<std::string> Decoded(std::string_view text) {
     decoded += c;
   }
   return decoded;
-}
-
-std::string Lower(std::string_view text) {
-  std::string lower(text);
-  std::ranges::transform(lower, lower.begin(), [](char c) {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  });
-  return lower;
 }
 
 // Without ":port", with the brackets of an address.
@@ -95,17 +88,17 @@ bool IsSameSecret(std::string_view given, std::string_view expected) {
 std::string_view BearerToken(std::string_view authorization) {
   constexpr std::string_view kScheme = "bearer ";
   if (authorization.size() < kScheme.size()) return {};
-  if (Lower(authorization.substr(0, kScheme.size())) != kScheme) return {};
+  if (AsciiLower(authorization.substr(0, kScheme.size())) != kScheme) return {};
   authorization.remove_prefix(kScheme.size());
   authorization.remove_prefix(std::min(authorization.find_first_not_of(' '), authorization.size()));
   return authorization;
 }
 
 bool IsOwnHost(std::string_view host, const std::vector<std::string>& others) {
-  const std::string name = Lower(WithoutPort(host));
+  const std::string name = AsciiLower(WithoutPort(host));
   if (name == "localhost" || name == "127.0.0.1" || name == "[::1]") return true;
   return std::ranges::any_of(others, [&](const std::string& other) {
-    return !other.empty() && (name == Lower(other) || name == "[" + Lower(other) + "]");
+    return !other.empty() && (name == AsciiLower(other) || name == "[" + AsciiLower(other) + "]");
   });
 }
 

@@ -7,8 +7,6 @@ namespace {
 
 using nlohmann::json;
 
-constexpr auto kReplace = json::error_handler_t::replace;
-
 }  // namespace
 
 // There is no word for "could not be measured": such a request is refused, to be asked again.
@@ -34,7 +32,7 @@ void Service::PostGetReward(const Target&, const HttpRequest& request, const Res
       values = values.front();
     }
     const json answer = {{"rewards", values}, {"scores", values}, {"extra_logs", logs}};
-    return HttpResponse{200, answer.dump(-1, ' ', false, kReplace)};
+    return JsonResponse(answer);
   };
   Reward("openrlhf", Level::kScreened, kDeadlineSeconds, read->asked, batch, respond);
 }
@@ -59,7 +57,7 @@ void Service::PostVerify(const Target&, const HttpRequest& request, const Respon
       answer["interval_lo"] = reward["interval"][0];
       answer["interval_hi"] = reward["interval"][1];
     }
-    return HttpResponse{200, answer.dump(-1, ' ', false, kReplace)};
+    return JsonResponse(answer);
   };
   Reward("nemo-gym", Level::kScreened, kDeadlineSeconds, {read->asked}, batch, respond);
 }

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/json_reader.h"
+#include "core/json_fields.h"
 #include "core/serialize.h"
 
 namespace warpsmith::serve {
@@ -33,11 +34,9 @@ Result<double> Positive(const JsonReader& value, double most) {
 }
 
 Result<Level> LevelIn(const JsonReader& object) {
-  if (!object.Has("level")) return Level::kScreened;
-  const std::string name = TRY(object.At("level").String());
-  if (name == Name(Level::kScreened)) return Level::kScreened;
-  if (name == Name(Level::kCertified)) return Level::kCertified;
-  return object.At("level").Bad("screened or certified");
+  Level level = Level::kScreened;
+  if (object.Has("level")) TRY(json_fields::Read(object.At("level"), level));
+  return level;
 }
 
 Result<std::vector<JsonReader>> Batch(const JsonReader& list) {
@@ -75,16 +74,13 @@ Result<Asked> AskedIn(const JsonReader& object) {
   return asked;
 }
 
-Status CheckProtocol(const JsonReader& place, const Protocol& protocol) {
-  const auto within = [](int value) { return value >= 1 && value <= kMostRounds; };
-  const bool fits = !protocol.modes.empty() && within(protocol.rounds) &&
-                    within(protocol.samples_per_round) && within(protocol.max_rounds) &&
-                    protocol.runner_processes >= 1 && protocol.runner_processes <= kMostProcesses &&
-                    protocol.confidence > 0 && protocol.confidence < 1 && protocol.band >= 0 &&
-                    protocol.warmup_seconds >= 0 && protocol.measure_seconds >= 0 &&
-                    protocol.warmup_seconds <= kMostMeasureSeconds &&
-                    protocol.measure_seconds <= kMostMeasureSeconds &&
-                    protocol.step_timeout_ms >= 1 && protocol.step_timeout_ms <= kMostStepMs;
+// What a protocol must hold, ProtocolFrom has checked; here, what one job may cost the server.
+Status CheckCost(const JsonReader& place, const Protocol& protocol) {
+  const bool fits =
+      protocol.max_rounds <= kMostRounds &&  // and so `rounds`
+      protocol.samples_per_round <= kMostRounds && protocol.runner_processes <= kMostProcesses &&
+      protocol.warmup_seconds <= kMostMeasureSeconds &&
+      protocol.measure_seconds <= kMostMeasureSeconds && protocol.step_timeout_ms <= kMostStepMs;
   if (fits) return {};
   return place.Bad("a protocol within what a server allows for one job");
 }
@@ -96,7 +92,7 @@ Result<Job> WholeJob(const JsonReader& object) {
   job.workload = TRY(WorkloadFrom(object.At("workload")));
   job.candidate = TRY(CandidateFrom(object.At("candidate")));
   job.protocol = TRY(ProtocolFrom(object.At("protocol")));
-  TRY(CheckProtocol(object.At("protocol"), job.protocol));
+  TRY(CheckCost(object.At("protocol"), job.protocol));
   job.key = MeasurementKey(job.candidate, job.task, job.workload, job.protocol);
   return job;
 }

@@ -16,20 +16,15 @@ using nlohmann::json;
 constexpr size_t kMostKnown = 20'000;  // judgements of each of two generations
 constexpr int kMostProfiling = 8;
 
-// What clients and candidates wrote may be in it.
-std::string Text(const json& value) {
-  return value.dump(-1, ' ', false, json::error_handler_t::replace);
-}
-
-HttpResponse Answered(const json& value, int status = 200) { return {status, Text(value)}; }
-
 // Null: it says what cannot be measured here.
 json RewardJson(const std::optional<double>& value) { return value ? json(*value) : json(); }
 
 }  // namespace
 
+HttpResponse JsonResponse(const json& value, int status) { return {status, JsonText(value)}; }
+
 HttpResponse ErrorResponse(int status, std::string_view code, const std::string& message) {
-  return Answered({{"error", {{"code", code}, {"message", message}}}}, status);
+  return JsonResponse({{"error", {{"code", code}, {"message", message}}}}, status);
 }
 
 HttpResponse Service::Failure(const Error& error) const {
@@ -136,20 +131,27 @@ void Service::Count(const std::string& route, int status) {
   ++requests_[{route, status}];
 }
 
+Result<Job> Service::JobOf(const Subject& subject, const json& candidate, Level level) {
+  auto read = TRY(table_.CandidateIn(subject, candidate));
+  if (const auto* refused = std::get_if<Rejected>(&read)) {
+    return Error{ErrorCode::kBadInput, refused->detail, ""};
+  }
+  return table_.JobOf(subject, std::get<Candidate>(read), level);
+}
+
 Result<std::vector<Job>> Service::JobsOf(const JobsRequest& request) {
   std::vector<Job> jobs;
   for (const Job& whole : request.jobs) jobs.push_back(TRY(table_.Own(whole)));
   for (size_t i = 0; i < request.asked.size(); ++i) {
     const Asked& asked = request.asked[i];
     const SubjectPointer subject = TRY(table_.Find(asked.task, asked.workload));
-    auto read = table_.CandidateIn(*subject, asked.candidate);
-    const auto* const refused = read.ok() ? std::get_if<Rejected>(&*read) : nullptr;
-    if (!read.ok() || refused != nullptr) {
-      Error error = read.ok() ? Error{ErrorCode::kBadInput, refused->detail, ""} : read.error();
+    auto job = JobOf(*subject, asked.candidate, request.level);
+    if (!job.ok()) {
+      Error error = job.error();
       error.message = "candidates[" + std::to_string(i) + "]: " + error.message;
       return error;
     }
-    jobs.push_back(table_.JobOf(*subject, std::get<Candidate>(*read), request.level));
+    jobs.push_back(std::move(*job));
   }
   return jobs;
 }
@@ -162,7 +164,7 @@ void Service::PostJobs(const Target&, const HttpRequest& request, const Respond&
   json keys = json::array();
   for (const Job& job : *jobs) keys.push_back(job.key);
   const Status taken = queue_.Submit(read->run, read->deadline_s, *std::move(jobs));
-  respond(taken.ok() ? Answered({{"keys", keys}}, 202) : Failure(taken.error()));
+  respond(taken.ok() ? JsonResponse({{"keys", keys}}, 202) : Failure(taken.error()));
 }
 
 Result<HttpResponse> Service::JobStates(const std::vector<std::string>& keys, bool* any_open) {
@@ -182,7 +184,7 @@ Result<HttpResponse> Service::JobStates(const std::vector<std::string>& keys, bo
     }
     jobs.push_back(std::move(job));
   }
-  return Answered({{"jobs", jobs}});
+  return JsonResponse({{"jobs", jobs}});
 }
 
 void Service::GetJobs(const Target& target, const HttpRequest&, const Respond& respond) {
@@ -224,8 +226,8 @@ Status Service::Look(const Asked& asked, Level level, size_t index, Batch& batch
                      std::vector<Job>& jobs) {
   const SubjectPointer subject = TRY(table_.Find(asked.task, asked.workload));
   const std::string cache_key = Sha256Hex(
-      Text(json::array({asked.task, asked.workload, Name(level), asked.completion.has_value(),
-                        asked.completion ? json(*asked.completion) : asked.candidate})));
+      JsonText(json::array({asked.task, asked.workload, Name(level), asked.completion.has_value(),
+                            asked.completion ? json(*asked.completion) : asked.candidate})));
   {
     const std::scoped_lock lock(mutex_);
     for (const auto* generation : {&known_, &known_before_}) {
@@ -347,7 +349,9 @@ void Service::PostReward(const Target&, const HttpRequest& request, const Respon
   if (!read.ok()) return respond(Failure(read.error()));
   const auto batch = std::make_shared<Batch>();
   batch->shape = read->shape;
-  batch->answer = [](const std::vector<json>& rewards) { return Answered({{"rewards", rewards}}); };
+  batch->answer = [](const std::vector<json>& rewards) {
+    return JsonResponse({{"rewards", rewards}});
+  };
   Reward(read->run, read->level, read->deadline_s, read->asked, batch, respond);
 }
 
@@ -371,7 +375,7 @@ void Service::PostRescore(const Target&, const HttpRequest& request, const Respo
     batch.judgements.push_back(std::make_shared<const Judgement>(std::move(judgement)));
     batch.groups.emplace_back();
   }
-  respond(Answered({{"rewards", Scored(batch)}}));
+  respond(JsonResponse({{"rewards", Scored(batch)}}));
 }
 
 void Service::PostProfile(const Target&, const HttpRequest& request, const Respond& respond) {
@@ -382,11 +386,8 @@ void Service::PostProfile(const Target&, const HttpRequest& request, const Respo
   }
   const auto subject = table_.Find(asked->task, asked->workload);
   if (!subject.ok()) return respond(Failure(subject.error()));
-  auto read = table_.CandidateIn(**subject, asked->candidate);
-  if (!read.ok()) return respond(Failure(read.error()));
-  if (const auto* refused = std::get_if<Rejected>(&*read)) {
-    return respond(Failure({ErrorCode::kBadInput, refused->detail, ""}));
-  }
+  auto job = JobOf(**subject, asked->candidate, Level::kScreened);
+  if (!job.ok()) return respond(Failure(job.error()));
   {
     const std::scoped_lock lock(mutex_);
     if (profiling_ >= kMostProfiling) {
@@ -394,8 +395,7 @@ void Service::PostProfile(const Target&, const HttpRequest& request, const Respo
     }
     ++profiling_;
   }
-  Job job = table_.JobOf(**subject, std::get<Candidate>(*read), Level::kScreened);
-  queue_.Post([this, job = std::move(job), respond] {
+  queue_.Post([this, job = std::move(*job), respond] {
     const auto profile = options_.profile(job);
     {
       const std::scoped_lock lock(mutex_);
@@ -408,30 +408,30 @@ void Service::PostProfile(const Target&, const HttpRequest& request, const Respo
       for (const auto& [name, value] : kernel.metrics) metrics[name] = NumberToJson(value);
       kernels.push_back({{"kernel", kernel.kernel}, {"metrics", metrics}});
     }
-    respond(Answered({{"source", profile->source}, {"kernels", kernels}}));
+    respond(JsonResponse({{"source", profile->source}, {"kernels", kernels}}));
   });
 }
 
 void Service::GetTasks(const Target&, const HttpRequest&, const Respond& respond) {
-  respond(Answered(table_.List()));
+  respond(JsonResponse(table_.List()));
 }
 
 void Service::GetDevice(const Target&, const HttpRequest&, const Respond& respond) {
-  respond(Answered({{"protocol", kServeProtocolVersion},
-                    {"device", ToJson(options_.device)},
-                    {"origin", options_.origin},
-                    {"reads_tasks", table_.takes_tasks()}}));
+  respond(JsonResponse({{"protocol", kServeProtocolVersion},
+                        {"device", ToJson(options_.device)},
+                        {"origin", options_.origin},
+                        {"reads_tasks", table_.takes_tasks()}}));
 }
 
 void Service::GetHealth(const Target&, const HttpRequest&, const Respond& respond) {
-  respond(Answered({{"ok", true}}));
+  respond(JsonResponse({{"ok", true}}));
 }
 
 void Service::GetReady(const Target&, const HttpRequest&, const Respond& respond) {
   const Status ready = queue_.Ready();
   if (queue_.is_draining()) return respond(ErrorResponse(503, "draining", "the server is ending"));
   if (!ready.ok()) return respond(ErrorResponse(503, "not-ready", ready.error().Line()));
-  respond(Answered({{"ready", true}}));
+  respond(JsonResponse({{"ready", true}}));
 }
 
 void Service::GetMetrics(const Target&, const HttpRequest&, const Respond& respond) {

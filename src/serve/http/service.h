@@ -30,6 +30,7 @@ struct HttpResponse {
   int retry_after_s = 0;
   std::string allow = {};  // of a 405
 };
+HttpResponse JsonResponse(const nlohmann::json& value, int status = 200);
 HttpResponse ErrorResponse(int status, std::string_view code, const std::string& message);
 
 // Called once, from any thread.
@@ -102,6 +103,8 @@ class Service {
   void PostSession(const Target& target, const HttpRequest& request, const Respond& respond);
   void GetReverifyMode(const Target& target, const HttpRequest& request, const Respond& respond);
 
+  // kBadInput, with the reason, for what is no candidate of the task.
+  Result<Job> JobOf(const Subject& subject, const nlohmann::json& candidate, Level level);
   Result<std::vector<Job>> JobsOf(const JobsRequest& request);
   Result<HttpResponse> JobStates(const std::vector<std::string>& keys, bool* any_open);
   // Judges every sample and hands the rewards to `batch.answer`.

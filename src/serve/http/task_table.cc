@@ -181,7 +181,7 @@ json TaskTable::List() const {
     json workloads = json::array(), forms = json::array();
     for (const SubjectPointer& subject : subjects) workloads.push_back(subject->workload.name);
     for (const Form form : first.task.forms) {
-      forms.push_back(form == Form::kKernel ? "kernel" : "program");
+      forms.push_back(Name(form));
     }
     Task shown = first.task;
     if (shown.workloads.empty()) shown.workloads = {first.workload};

@@ -2,15 +2,15 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/json_reader.h"
+
 namespace warpsmith::mcp {
 namespace {
 
 using nlohmann::json;
 
 // One line, whatever bytes a candidate's text brought in.
-std::string Line(const json& message) {
-  return message.dump(-1, ' ', false, json::error_handler_t::replace);
-}
+std::string Line(const json& message) { return JsonText(message); }
 
 bool IsId(const json& id) { return id.is_string() || id.is_number_integer(); }
 

@@ -227,9 +227,7 @@ std::string Session::Answer(const ToolCall& call, const ToolResult& result) {
   if (found == under_way_.end() || found->second != call.serial) return "";
   under_way_.erase(found);
   const std::string text =
-      result.structured == nullptr
-          ? result.text
-          : result.structured->dump(-1, ' ', false, json::error_handler_t::replace);
+      result.structured == nullptr ? result.text : JsonText(*result.structured);
   json body = {{"content", json::array({{{"type", "text"}, {"text", text}}})},
                {"isError", result.is_error}};
   if (result.structured != nullptr) body["structuredContent"] = *result.structured;

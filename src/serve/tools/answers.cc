@@ -120,7 +120,7 @@ json VerdictAnswer(const search::FoundStep& found, const std::optional<search::F
 json CandidateAnswer(const search::FoundStep& found) {
   const Candidate& candidate = found.step.candidate;
   json answer = VerdictAnswer(found, std::nullopt);
-  answer["form"] = candidate.form == Form::kKernel ? "kernel" : "program";
+  answer["form"] = Name(candidate.form);
   answer["entry"] = candidate.entry;
   answer["sources"] = candidate.sources;
   if (candidate.form == Form::kKernel) answer["plan"] = ToJson(candidate.plan);

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <optional>
 
+#include "base/utf8.h"
 #include "task/kernelbench/task_document.h"
 
 namespace warpsmith::kernelbench {
@@ -29,16 +30,9 @@ std::string Text(const TensorRow& row) {
   return row.name + " (" + text + ")";
 }
 
-std::string Lower(std::string text) {
-  for (char& c : text) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return text;
-}
-
 // How alike two names are: equal, one ending in the other, ending in the same word, or not.
 int Likeness(const std::string& ours, const std::string& theirs) {
-  const std::string a = Lower(Identifier(ours)), b = Lower(Identifier(theirs));
+  const std::string a = AsciiLower(Identifier(ours)), b = AsciiLower(Identifier(theirs));
   if (a == b) return 3;
   if (a.ends_with(b) || b.ends_with(a)) return 2;
   return a.substr(a.rfind('_') + 1) == b.substr(b.rfind('_') + 1) ? 1 : 0;
