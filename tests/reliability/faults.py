@@ -40,6 +40,7 @@ from __future__ import annotations
 import argparse
 import csv
 import fcntl
+import os
 import queue
 import random
 import re
@@ -89,26 +90,33 @@ class Row:
     def __init__(self, path: Path | None, name: str, command: str, commit: str):
         self.path, self.name, self.command, self.commit = path, name, command, commit
         self.tries = self.failures = 0
-        for row in self.rows() if path and path.exists() else []:
+        for row in self.rows() if path else []:
             if (row[0], row[4]) == (name, commit):
                 self.tries, self.failures = int(row[1]), int(row[2])
 
     def rows(self) -> list[list[str]]:
+        if not self.path.exists():
+            return []
         with self.path.open(newline="") as file:
             return [row for row in csv.reader(file) if row and not row[0].startswith("#")][1:]
 
     def write(self) -> None:
         if self.path is None:
             return
-        with self.path.open("a+") as lock:  # another call may write its classes there
-            fcntl.flock(lock, fcntl.LOCK_EX)
+        folder = os.open(self.path.absolute().parent, os.O_RDONLY)
+        try:
+            fcntl.flock(folder, fcntl.LOCK_EX)  # another call may write its classes there
             mine = [self.name, self.tries, self.failures, self.command, self.commit]
             others = [row for row in self.rows() if row[0] != self.name]
-            with self.path.open("w", newline="") as file:
+            aside = self.path.with_suffix(".part")
+            with aside.open("w", newline="") as file:
                 file.write("# made by tests/reliability/faults.py, on a machine without a GPU\n")
                 writer = csv.writer(file, lineterminator="\n")
                 writer.writerow(HEADER)
                 writer.writerows(sorted([*others, mine], key=lambda row: row[0]))
+            aside.replace(self.path)  # whoever kills us loses no row
+        finally:
+            os.close(folder)
 
 
 def run_class(name: str, row: Row, options) -> None:
