@@ -14,7 +14,7 @@ using ::testing::HasSubstr;
 
 std::string TextOf(const std::vector<CatalogueRow>& rows) { return ToText({rows}).value(); }
 
-// As catalogues were written that do not tell how many rows they have; so one may be edited.
+// Without the line that tells of the rows, as one is edited by hand: WithCountLine adds it again.
 std::string OpenTextOf(const std::vector<CatalogueRow>& rows) {
   std::string text = TextOf(rows);
   const size_t second = text.find('\n') + 1;
@@ -48,7 +48,31 @@ TEST(CatalogueTest, RefusesWhatWasCutAtTheEndOfALine) {
   }
   EXPECT_THAT(ErrorOf(With(text, "\n64,128", "\n64,192")), HasSubstr("not what was written"));
   EXPECT_EQ(ErrorOf(text + "# a remark\n"), "");
-  EXPECT_EQ(ErrorOf(OpenTextOf({SampleRow(64, 1.5)})), "");
+}
+
+TEST(CatalogueTest, RefusesATextThatDoesNotTellOfItsRows) {
+  const std::string text = TextOf({SampleRow(64, 1.5), SampleRow(128, 0.9)});
+  const std::string open = OpenTextOf({SampleRow(64, 1.5), SampleRow(128, 0.9)});
+  EXPECT_THAT(ErrorOf(open), HasSubstr("c.csv lacks the line '# N rows, sha256 ...'"));
+  for (const char* garbled : {"# 2 rows, sha25", "# 2 rowz, sha256 ", "# 2 rows sha256 ", "#"}) {
+    EXPECT_NE(ErrorOf(With(text, "# 2 rows, sha256 ", garbled)), "") << garbled;
+  }
+  EXPECT_NE(ErrorOf(With(text, "# 2 rows", "# 02 rows")), "");
+  // Behind the columns it would be a remark of a text that was cut before them.
+  const std::string line =
+      text.substr(text.find("# 2 rows"), text.find("\nm,n,k") + 1 - text.find("# 2 rows"));
+  EXPECT_NE(ErrorOf(open + line), "");
+}
+
+TEST(CatalogueTest, AChangedTextIsReadWithTheLineThatTheErrorNames) {
+  const std::string open = OpenTextOf({SampleRow(64, 1.5), SampleRow(128, 0.9)});
+  const std::string changed = With(open, "1.4900", "1.4800");
+  EXPECT_EQ(ErrorOf(WithCountLine(changed)), "");
+  EXPECT_EQ(WithCountLine(WithCountLine(open)), TextOf({SampleRow(64, 1.5), SampleRow(128, 0.9)}));
+  const auto refused = ParseCatalogue("c.csv", changed);
+  ASSERT_FALSE(refused.ok());
+  const std::string line = refused.error().fix.substr(refused.error().fix.find("# 2 rows"));
+  EXPECT_EQ(ErrorOf(With(changed, "\nm,n,k", "\n" + line + "\nm,n,k")), "");
 }
 
 TEST(CatalogueTest, NamesLineAndFieldOfWhatIsWrong) {
@@ -70,7 +94,8 @@ TEST(CatalogueTest, NamesLineAndFieldOfWhatIsWrong) {
               HasSubstr("mode stands twice"));
   EXPECT_THAT(ErrorOf(With(good, ",580.159.04,", ",,")), HasSubstr("driver is empty"));
   EXPECT_THAT(ErrorOf(With(good, ",580.159.04,", ",580,159,")), HasSubstr("expected 18 cells"));
-  EXPECT_THAT(ErrorOf(good + good.substr(good.find("\n64,") + 1)), HasSubstr("two rows of 64x128"));
+  EXPECT_THAT(ErrorOf(WithCountLine(good + good.substr(good.find("\n64,") + 1))),
+              HasSubstr("two rows of 64x128"));
 }
 
 TEST(CatalogueTest, RefusesAnotherVersionWithItsOwnCode) {

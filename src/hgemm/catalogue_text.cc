@@ -104,21 +104,31 @@ Result<CatalogueRow> RowOf(const Cells& cells) {
   return row;
 }
 
-// A line before the header tells of header and rows, comments left out, so that a text that was cut at a
-// line's end is no smaller catalogue. Catalogues without it are read, too.
-constexpr std::string_view kWholeBetween = " rows, sha256 ";
+// A line before the header tells of header and rows, comments left out, so that a text that was cut
+// at a line's end, or whose rows were changed, is no other catalogue.
+constexpr std::string_view kCountBetween = " rows, sha256 ";
 
-std::string WholeText(size_t rows, const std::string& lines) {
-  return "# " + std::to_string(rows) + std::string(kWholeBetween) + Sha256Hex(lines);
+std::string CountLine(size_t rows, const std::string& lines) {
+  return "# " + std::to_string(rows) + std::string(kCountBetween) + Sha256Hex(lines);
 }
 
-Status CheckIsWhole(std::string_view source, std::string_view whole, size_t rows,
+// `found`: what the text says of itself; empty where it says nothing.
+Status CheckIsWhole(std::string_view source, std::string_view found, size_t rows,
                     const std::string& lines) {
-  if (whole.empty() || whole == WholeText(rows, lines)) return {};
+  const std::string expected = CountLine(rows, lines);
+  if (found == expected) return {};
+  const std::string fix =
+      "make it or fetch it again; if you changed it yourself, write before the columns: " +
+      expected;
+  if (found.empty()) {
+    return Error{ErrorCode::kBadInput,
+                 std::string(source) + " lacks the line '# N rows, sha256 ...' before its columns",
+                 fix};
+  }
   return Error{ErrorCode::kBadInput,
                std::string(source) + " is not what was written: it has " + std::to_string(rows) +
-                   " rows, and says of itself: " + Quoted(whole),
-               "if you changed it, remove that line; else make it or fetch it again"};
+                   " rows, and says of itself: " + Quoted(found),
+               fix};
 }
 
 std::string ResultText(const CatalogueResult& result) {
@@ -175,11 +185,11 @@ Result<Catalogue> ParseCatalogue(std::string_view source, std::string_view text)
   if (!text.ends_with('\n')) text = ended = std::string(text) + "\n";
   TableText table(kCatalogueKind, source, text);
   TRY(table.Version());
-  std::string_view whole;  // the line that tells of the others
-  std::string lines;       // header and rows
+  std::string_view counted;  // the line that tells of the others
+  std::string lines;         // header and rows
   while (const auto line = table.Next()) {
     if (line->empty() || line->starts_with('#')) {
-      if (lines.empty() && line->find(kWholeBetween) != line->npos) whole = *line;
+      if (lines.empty() && line->find(kCountBetween) != line->npos) counted = *line;
       continue;
     }
     if (lines.empty()) {
@@ -190,7 +200,7 @@ Result<Catalogue> ParseCatalogue(std::string_view source, std::string_view text)
     lines += std::string(*line) + "\n";
   }
   if (lines.empty()) TRY(table.NextOfHead());
-  TRY(CheckIsWhole(source, whole, catalogue.rows.size(), lines));
+  TRY(CheckIsWhole(source, counted, catalogue.rows.size(), lines));
   std::stable_sort(catalogue.rows.begin(), catalogue.rows.end(),
                    [](const auto& a, const auto& b) { return KeyOf(a) < KeyOf(b); });
   for (size_t i = 1; i < catalogue.rows.size(); ++i) {
@@ -218,6 +228,22 @@ std::string RowText(const CatalogueRow& row) {
   return line;
 }
 
+std::string WithCountLine(std::string_view text) {
+  std::string head, lines;
+  size_t rows = 0;
+  for (std::string_view line : Split(text, '\n')) {
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    const bool is_note = line.empty() || line.starts_with('#');
+    if (!is_note && !lines.empty()) ++rows;
+    if (!is_note) {
+      lines += std::string(line) + "\n";
+    } else if (lines.empty() && !line.empty() && line.find(kCountBetween) == line.npos) {
+      head += std::string(line) + "\n";
+    }
+  }
+  return head + CountLine(rows, lines) + "\n" + lines;
+}
+
 Result<std::string> CatalogueHash(const Catalogue& catalogue) {
   TRY(ToText(catalogue));
   return Sha256Hex(kCatalogueKind.FirstLine() + LinesOf(catalogue));
@@ -226,7 +252,7 @@ Result<std::string> CatalogueHash(const Catalogue& catalogue) {
 Result<std::string> ToText(const Catalogue& catalogue) {
   const std::string lines = LinesOf(catalogue);
   std::string text =
-      kCatalogueKind.FirstLine() + WholeText(catalogue.rows.size(), lines) + "\n" + lines;
+      kCatalogueKind.FirstLine() + CountLine(catalogue.rows.size(), lines) + "\n" + lines;
   TRY(ParseCatalogue("the catalogue", text));
   return text;
 }

@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/sha256.h"
 #include "hgemm/table_text.h"
 
 namespace warpsmith::hgemm {
@@ -17,6 +18,8 @@ constexpr std::string_view kSession = "# session: ";
 constexpr std::string_view kPrimaryCheck = "# bar checked: ",
                            kFasterThanPrimary = "# faster than the bar: ";
 constexpr std::string_view kRows = "# rows: ";  // that follow are of one shape: the libraries'
+// Ends a part: how many lines stand above, such ones left out, and a digest.
+constexpr std::string_view kLinesAbove = " lines above, sha256 ";
 constexpr std::array<std::string_view, 5> kPrimaryCheckColumns = {"m", "n", "k", "others",
                                                                   "choices"};
 constexpr std::array<std::string_view, 8> kFasterColumns = {"m",    "n",     "k",  "mode",
@@ -52,8 +55,11 @@ constexpr SessionField kOldBaseline = {"library=", &MeasurementSession::baseline
 constexpr const char* kMeasurementFix =
     "docs/files.md says what a table of measurements holds; 'warpsmith hgemm bench --csv FILE' "
     "writes one";
-constexpr TableKind kComparisonKind{"comparison", 1, kMeasurementFix},
-    kLibraryKind{"library table", 2, kMeasurementFix};
+// Texts of earlier versions have no lines that tell of the others. Those of the libraries' first
+// version have other terms, too.
+constexpr TableKind kComparisonKind{"comparison", 2, kMeasurementFix},
+    kLibraryKind{"library table", 3, kMeasurementFix};
+constexpr int kFirstLibraryVersion = 1;
 
 const TableKind& KindOf(bool is_comparison) {
   return is_comparison ? kComparisonKind : kLibraryKind;
@@ -313,23 +319,57 @@ class Reader {
   std::map<Problem, std::vector<BesidePrimary>> faster_;
 };
 
+bool TellsOfLinesAbove(std::string_view line) {
+  return line.starts_with('#') && line.find(kLinesAbove) != line.npos;
+}
+
+struct WholePart {
+  CountedText counted;
+  size_t bytes = 0;
+};
+
+// What stands up to the last line that tells of others; each such line must fit what is above it.
+Result<WholePart> WholePartOf(const TableKind& kind, std::string_view source,
+                              std::string_view text) {
+  TableText lines(kind, source, text);
+  WholePart whole;
+  size_t above = 0;
+  for (auto line = lines.Next(); line; line = lines.Next()) {
+    if (TellsOfLinesAbove(*line)) {
+      const std::string part(text.substr(whole.bytes, above - whole.bytes));
+      if (whole.counted.Add(part) != part + std::string(*line) + "\n") {
+        return lines.Bad("the lines above are not those of which this line tells");
+      }
+      whole.bytes = lines.bytes();
+    }
+    above = lines.bytes();
+  }
+  if (whole.bytes > 0) return whole;
+  return lines.Bad("the head is cut off: no line tells of the lines above it");
+}
+
 Result<ReadMeasurements> Parsed(TableText& text, bool is_comparison) {
   ReadMeasurements read;
-  const bool is_old = TRY(text.Version()) < KindOf(is_comparison).version;
-  read.table.terms = is_old ? TRY(OldTermsIn(text)) : TRY(TermsIn(text));
+  const int version = TRY(text.Version());
+  const bool is_counted = version == KindOf(is_comparison).version;
+  const bool has_old_terms = !is_comparison && version == kFirstLibraryVersion;
+  read.table.terms = has_old_terms ? TRY(OldTermsIn(text)) : TRY(TermsIn(text));
   TRY(CheckTerms(text, read.table.terms, is_comparison));
-  Reader reader(text, read, is_old);
+  Reader reader(text, read, has_old_terms);
   std::string_view columns = TRY(text.NextOfHead());
   for (; columns.starts_with('#'); columns = TRY(text.NextOfHead())) TRY(reader.TakeNote(columns));
   if (is_comparison) {
-    TRY(text.TakeColumns(columns, kComparisonColumns, kPlainColumns));
+    TRY(text.TakeColumns(columns, kComparisonColumns, is_counted ? 0 : kPlainColumns));
   } else {
     TRY(text.TakeColumns(columns, kLibraryColumns));
   }
-  read.is_old = is_old || (is_comparison && !columns.ends_with("_plain"));
+  read.is_old = !is_counted;
   read.whole_bytes = text.bytes();
   while (const auto line = text.Next()) {
-    if (line->starts_with('#')) {
+    if (TellsOfLinesAbove(*line)) {
+      if (!is_counted) return text.Bad("a line that tells of others, which this version has not");
+      if (!reader.between()) return text.Bad("the rows of a shape are missing above");
+    } else if (line->starts_with('#')) {
       if (TRY(reader.TakeNote(*line))) continue;  // without a shape it is no whole part
     } else {
       TRY(reader.TakeRow(TRY(text.Row(*line))));
@@ -337,7 +377,7 @@ Result<ReadMeasurements> Parsed(TableText& text, bool is_comparison) {
     if (reader.between() && !read.table.shapes.empty()) read.whole_bytes = text.bytes();
   }
   // It was written as a whole.
-  if (is_old && text.is_cut_off()) return text.Bad("the line behind this one is cut off");
+  if (has_old_terms && text.is_cut_off()) return text.Bad("the line behind this one is cut off");
   reader.Finish();
   const auto& shapes = read.table.shapes;
   read.table.sessions.resize(shapes.empty() ? 0 : shapes.back().session + 1);
@@ -346,10 +386,25 @@ Result<ReadMeasurements> Parsed(TableText& text, bool is_comparison) {
 
 }  // namespace
 
+std::string CountedText::Add(const std::string& part) {
+  lines_ += static_cast<size_t>(std::count(part.begin(), part.end(), '\n'));
+  digest_ = Sha256Hex(digest_ + part);
+  return part + "# " + std::to_string(lines_) + std::string(kLinesAbove) + digest_ + "\n";
+}
+
 Result<ReadMeasurements> ParseMeasurements(std::string_view source, std::string_view text) {
   const bool is_comparison = !text.starts_with(kLibraryKind.Start());
-  TableText lines(KindOf(is_comparison), source, text);
-  return Parsed(lines, is_comparison);
+  const TableKind& kind = KindOf(is_comparison);
+  if (!text.starts_with(kind.FirstLine())) {
+    TableText lines(kind, source, text);
+    return Parsed(lines, is_comparison);
+  }
+  WholePart whole = TRY(WholePartOf(kind, source, text));
+  TableText lines(kind, source, text.substr(0, whole.bytes));
+  ReadMeasurements read = TRY(Parsed(lines, is_comparison));
+  read.counted = std::move(whole.counted);
+  read.whole_bytes = whole.bytes;
+  return read;
 }
 
 std::string HeadText(const MeasurementTerms& terms) {
@@ -411,12 +466,14 @@ std::string RowsText(const MeasurementTerms& terms, const ShapeMeasurement& shap
 }
 
 std::string ToText(const MeasurementTable& table) {
-  std::string text = HeadText(table.terms);
+  CountedText counted;
+  std::string text = counted.Add(HeadText(table.terms));
   std::optional<size_t> session;
   for (const ShapeMeasurement& shape : table.shapes) {
-    if (session != shape.session) text += SessionText(table.sessions[shape.session]);
+    const bool is_new = session != shape.session;
+    text += counted.Add((is_new ? SessionText(table.sessions[shape.session]) : "") +
+                        RowsText(table.terms, shape));
     session = shape.session;
-    text += RowsText(table.terms, shape);
   }
   return text;
 }

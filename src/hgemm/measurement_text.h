@@ -12,8 +12,22 @@
 
 namespace warpsmith::hgemm {
 
+// A text that grows part by part. Each part ends with a line that tells of all the text before it,
+// so that no line of it can be lost or changed but with everything behind it.
+class CountedText {
+ public:
+  // The part with its last line.
+  std::string Add(const std::string& part);
+
+ private:
+  size_t lines_ = 0;    // of all parts
+  std::string digest_;  // SHA-256 of the digest before and the last part; empty before the first
+};
+
 struct ReadMeasurements {
   MeasurementTable table;
+  // The whole part of the text.
+  CountedText counted;
   // What the text begins with. Behind it there is what a killed writer left: a torn line, or a last
   // shape that has not all its rows.
   size_t whole_bytes = 0;
@@ -25,7 +39,8 @@ struct ReadMeasurements {
 Result<ReadMeasurements> ParseMeasurements(std::string_view source, std::string_view text);
 
 // The parts of a file, in order: the head; before a session's first shape the session; each shape's
-// rows, with what was found beside the bar before them.
+// rows, with what was found beside the bar before them. A session is of one part with the shape
+// behind it. CountedText adds to each what tells of it.
 std::string HeadText(const MeasurementTerms& terms);
 std::string SessionText(const MeasurementSession& session);
 std::string RowsText(const MeasurementTerms& terms, const ShapeMeasurement& shape);

@@ -17,6 +17,8 @@ std::string MeasurementErrorOf(const std::string& text) {
 }
 
 std::string GoodComparison() { return ToText(SampleTable()); }
+// As it may be edited.
+std::string OldComparison() { return OldText(GoodComparison()); }
 
 TEST(MeasurementTextTest, ReadsWhatItWrites) {
   const auto read = ParseMeasurements("c.csv", GoodComparison());
@@ -44,51 +46,78 @@ TEST(MeasurementTextTest, HasTheColumnsOfTheEvidenceFile) {
 TEST(MeasurementTextTest, NamesLineAndFieldOfWhatIsWrong) {
   EXPECT_THAT(MeasurementErrorOf(""), HasSubstr("c.csv:1: the head is cut off"));
   EXPECT_THAT(MeasurementErrorOf("m,n,k,mode\n"), HasSubstr("c.csv:1: not a comparison"));
-  EXPECT_THAT(MeasurementErrorOf(With(GoodComparison(), "# pack: none\n", "")),
+  EXPECT_THAT(MeasurementErrorOf(With(OldComparison(), "# pack: none\n", "")),
               HasSubstr("c.csv:6: expected '# pack"));
-  EXPECT_THAT(MeasurementErrorOf(With(GoodComparison(), "ours_us", "theirs_us")),
+  EXPECT_THAT(MeasurementErrorOf(With(OldComparison(), "ours_us", "theirs_us")),
               HasSubstr("expected the columns"));
-  EXPECT_THAT(MeasurementErrorOf(With(GoodComparison(), "layout: TN", "layout: TT")),
+  EXPECT_THAT(MeasurementErrorOf(With(OldComparison(), "layout: TN", "layout: TT")),
               HasSubstr("expected layout"));
-  EXPECT_THAT(MeasurementErrorOf(With(GoodComparison(), "# session: date", "# session: day")),
+  EXPECT_THAT(MeasurementErrorOf(With(OldComparison(), "# session: date", "# session: day")),
               HasSubstr("session"));
-  EXPECT_THAT(MeasurementErrorOf(With(GoodComparison(), "# session", "# note")),
+  EXPECT_THAT(MeasurementErrorOf(With(OldComparison(), "# session", "# note")),
               HasSubstr("before the first"));
-  EXPECT_THAT(MeasurementErrorOf(With(GoodComparison(), "\n64,64,64", "\n0,64,64")),
+  EXPECT_THAT(MeasurementErrorOf(With(OldComparison(), "\n64,64,64", "\n0,64,64")),
               HasSubstr("c.csv:11: m: expected"));
-  EXPECT_THAT(MeasurementErrorOf(With(GoodComparison(), ",TN,f16", ",NN,f16")),
+  EXPECT_THAT(MeasurementErrorOf(With(OldComparison(), ",TN,f16", ",NN,f16")),
               HasSubstr("the head says TN"));
-  EXPECT_THAT(MeasurementErrorOf(With(GoodComparison(), ",device,", ",dev,")),
+  EXPECT_THAT(MeasurementErrorOf(With(OldComparison(), ",device,", ",dev,")),
               HasSubstr("no mode 'dev'"));
-  EXPECT_THAT(MeasurementErrorOf(With(GoodComparison(), ",2.5,", ",nan,")),
+  EXPECT_THAT(MeasurementErrorOf(With(OldComparison(), ",2.5,", ",nan,")),
               HasSubstr("ours_us: expected"));
-  EXPECT_THAT(MeasurementErrorOf(With(GoodComparison(), ",2.5,", ",inf,")),
+  EXPECT_THAT(MeasurementErrorOf(With(OldComparison(), ",2.5,", ",inf,")),
               HasSubstr("ours_us: expected"));
-  EXPECT_THAT(MeasurementErrorOf(With(GoodComparison(), ",2.5,", ",-1,")),
+  EXPECT_THAT(MeasurementErrorOf(With(OldComparison(), ",2.5,", ",-1,")),
               HasSubstr("ours_us: expected"));
-  EXPECT_THAT(MeasurementErrorOf(With(GoodComparison(), ",2.5,", ",2.5,7,")),
+  EXPECT_THAT(MeasurementErrorOf(With(OldComparison(), ",2.5,", ",2.5,7,")),
               HasSubstr("expected 21 cells"));
-  EXPECT_THAT(MeasurementErrorOf(With(GoodComparison(), "1.494,1.506", "1.506,1.494")),
+  EXPECT_THAT(MeasurementErrorOf(With(OldComparison(), "1.494,1.506", "1.506,1.494")),
               HasSubstr("its interval"));
-  EXPECT_THAT(MeasurementErrorOf(With(GoodComparison(), ",0.25,", ",0.5,")),
+  EXPECT_THAT(MeasurementErrorOf(With(OldComparison(), ",0.25,", ",0.5,")),
               HasSubstr("floor_us must be the same"));
 }
 
 TEST(MeasurementTextTest, AShapeStandsOnceWithEveryModeInOrder) {
   const std::string rows = RowsText(SampleTerms(), SampleShape({64, 64, 64}, 1.5));
-  EXPECT_THAT(MeasurementErrorOf(GoodComparison() + rows),
+  EXPECT_THAT(MeasurementErrorOf(OldComparison() + rows),
               HasSubstr("c.csv:19: 64x64x64 stands twice"));
   const std::string first = rows.substr(0, rows.find('\n') + 1);
-  EXPECT_THAT(MeasurementErrorOf(With(GoodComparison(), first, "")),
+  EXPECT_THAT(MeasurementErrorOf(With(OldComparison(), first, "")),
               HasSubstr("64x64x64: expected its row of mode"));
-  EXPECT_THAT(MeasurementErrorOf(With(GoodComparison(), first, first + first)),
+  EXPECT_THAT(MeasurementErrorOf(With(OldComparison(), first, first + first)),
               HasSubstr("'device-cold'"));
 }
 
 TEST(MeasurementTextTest, RefusesAnotherVersionWithItsOwnCode) {
-  const auto read = ParseMeasurements("c.csv", With(GoodComparison(), "version 1", "version 2"));
+  const auto read = ParseMeasurements("c.csv", With(GoodComparison(), "version 2", "version 3"));
   ASSERT_FALSE(read.ok());
   EXPECT_EQ(read.error().code, ErrorCode::kVersion);
+}
+
+// A cut between two shapes is the end of an unfinished table; every other damage is noticed.
+TEST(MeasurementTextTest, EveryPartTellsOfTheLinesAboveIt) {
+  const std::string text = GoodComparison();
+  EXPECT_THAT(text, HasSubstr("\n# 9 lines above, sha256 "));
+  EXPECT_THAT(text, HasSubstr("\n# 14 lines above, sha256 "));
+  EXPECT_THAT(text, HasSubstr("\n# 18 lines above, sha256 "));
+  EXPECT_THAT(MeasurementErrorOf(With(text, "device,", "device,1")), HasSubstr("c.csv:16: "));
+  const std::string garbled = With(text, "# 14 lines", "# 14 lanes");
+  EXPECT_THAT(MeasurementErrorOf(garbled), HasSubstr("the lines above are not those"));
+  for (const char* version : {"version 1\n", "version 0\n", "version 22\n"}) {
+    EXPECT_NE(MeasurementErrorOf(With(text, "version 2\n", version)), "") << version;
+  }
+  // No line of a finished table can be lost or change its place.
+  const std::vector<std::string_view> lines = Split(text, '\n');
+  for (size_t lost = 0; lost + 2 < lines.size(); ++lost) {
+    std::string without, swapped;
+    for (size_t i = 0; i + 1 < lines.size(); ++i) {
+      const size_t other = i == lost ? i + 1 : i == lost + 1 ? i - 1 : i;
+      swapped += std::string(lines[other]) + "\n";
+      if (i != lost) without += std::string(lines[i]) + "\n";
+    }
+    EXPECT_NE(MeasurementErrorOf(without), "") << lines[lost];
+    const auto read = ParseMeasurements("c.csv", swapped);
+    EXPECT_TRUE(!read.ok() || read->whole_bytes < swapped.size()) << lines[lost];
+  }
 }
 
 TEST(MeasurementTextTest, KeepsWhatWasFoundBesideTheBar) {
@@ -107,21 +136,21 @@ TEST(MeasurementTextTest, KeepsWhatWasFoundBesideTheBar) {
   EXPECT_EQ(standing.chosen_again, 1U);
   EXPECT_EQ(standing.violations, 2U);
   EXPECT_EQ(StandingOf(SampleTable()).checked, 0U);
-  EXPECT_THAT(MeasurementErrorOf(With(text, "checked: 64,64,64", "checked: 64,64,65")),
+  EXPECT_THAT(MeasurementErrorOf(With(OldText(text), "checked: 64,64,64", "checked: 64,64,65")),
               HasSubstr("of another shape than the rows"));
-  EXPECT_THAT(MeasurementErrorOf(With(text, "bar: 64,128,64", "bar: 64,128,65")),
+  EXPECT_THAT(MeasurementErrorOf(With(OldText(text), "bar: 64,128,64", "bar: 64,128,65")),
               HasSubstr("another shape"));
 }
 
 TEST(MeasurementTextTest, ASessionMayLackWhatCameLater) {
   const std::string old = With(
-      GoodComparison(),
+      OldComparison(),
       "; gpu=GPU-1a2b3c4d; commit=0123abc; command=warpsmith hgemm bench --against lib.so; x", "");
   const auto read = ParseMeasurements("c.csv", old);
   ASSERT_TRUE(read.ok()) << read.error().Line();
   EXPECT_EQ(read->table.sessions[0].program, "0.1.0");
   EXPECT_EQ(read->table.sessions[0].command, "");
-  EXPECT_EQ(ToText(read->table), old);
+  EXPECT_EQ(OldText(ToText(read->table)), old);
 }
 
 TEST(MeasurementTextTest, KeepsTheKernelWithoutLaunchOverlap) {
@@ -137,7 +166,7 @@ TEST(MeasurementTextTest, KeepsTheKernelWithoutLaunchOverlap) {
 
 // Tables that were written before the kernel was measured without overlap, too.
 TEST(MeasurementTextTest, ReadsATableWithoutThoseColumns) {
-  std::string old = With(GoodComparison(), ",plain_us,ratio_plain,lo_plain,hi_plain", "");
+  std::string old = With(OldComparison(), ",plain_us,ratio_plain,lo_plain,hi_plain", "");
   for (size_t at = old.find(",,,,\n"); at != std::string::npos; at = old.find(",,,,\n")) {
     old.erase(at, 4);
   }
@@ -152,7 +181,7 @@ TEST(MeasurementTextTest, ReadsATableWithoutThoseColumns) {
 // gives what an undisturbed writer would have written.
 TEST(MeasurementTextTest, AFileThatWasCutOffKeepsItsWholeShapes) {
   const std::string text = GoodComparison();
-  const std::string head = HeadText(SampleTerms());
+  const std::string head = ToText({SampleTerms(), {}, {}});
   const size_t one_shape = text.find("\n64,128,64") + 1;
   EXPECT_TRUE(rc::check([&] {
     const auto bytes = *rc::gen::inRange(head.size(), text.size() + 1);
@@ -202,9 +231,10 @@ MeasurementTable SampleLibraries() {
 std::string GoodLibraries() { return ToText(SampleLibraries()); }
 
 TEST(LibraryTextTest, ReadsWhatItWrites) {
-  EXPECT_THAT(GoodLibraries(), HasSubstr("# warpsmith hgemm library table, version 2\n"));
-  EXPECT_THAT(GoodLibraries(), HasSubstr("\n64,64,128,cublas,max,f16,offline,3,1.5,1.25,1.75\n"
-                                         "# rows: 1\n512,64,64,torch,nn,f16,server,12.5,,,\n"));
+  EXPECT_THAT(GoodLibraries(), HasSubstr("# warpsmith hgemm library table, version 3\n"));
+  EXPECT_THAT(OldText(GoodLibraries()),
+              HasSubstr("\n64,64,128,cublas,max,f16,offline,3,1.5,1.25,1.75\n"
+                        "# rows: 1\n512,64,64,torch,nn,f16,server,12.5,,,\n"));
   const auto read = ParseMeasurements("t.csv", GoodLibraries());
   ASSERT_TRUE(read.ok()) << read.error().Line();
   EXPECT_EQ(ToText(read->table), GoodLibraries());
@@ -251,7 +281,7 @@ TEST(LibraryTextTest, MoreRowsOfAShapeMayComeLater) {
   more.problem = {64, 64, 128};
   more.times = {{"torch", "nn", Mode::kServer, 9, std::nullopt}};
   const std::string rows = RowsText(SampleLibraries().terms, more);
-  const auto read = ParseMeasurements("t.csv", GoodLibraries() + rows);
+  const auto read = ParseMeasurements("t.csv", OldText(GoodLibraries()) + rows);
   ASSERT_TRUE(read.ok()) << read.error().Line();
   ASSERT_EQ(read->table.shapes.size(), 2U);
   EXPECT_EQ(read->table.shapes[0].times.size(), 3U);
@@ -276,9 +306,9 @@ TEST(LibraryTextTest, KeepsAndCountsWhatIsFasterThanTheBar) {
 
 TEST(LibraryTextTest, NamesLineAndFieldOfWhatIsWrong) {
   const auto error = [](const std::string& from, const std::string& to) {
-    return MeasurementErrorOf(With(GoodLibraries(), from, to));
+    return MeasurementErrorOf(With(OldText(GoodLibraries()), from, to));
   };
-  EXPECT_THAT(error("version 2", "version 3"), HasSubstr("of version '3'"));
+  EXPECT_THAT(error("version 2", "version 9"), HasSubstr("of version '9'"));
   EXPECT_THAT(error("layout: both", "layout: TN"), HasSubstr("expected layout both"));
   EXPECT_THAT(error(",us,", ",ms,"), HasSubstr("c.csv:9: expected the columns"));
   EXPECT_THAT(error("\n64,", "\n0,"), HasSubstr("c.csv:12: m: expected"));
@@ -294,18 +324,20 @@ TEST(LibraryTextTest, NamesLineAndFieldOfWhatIsWrong) {
   EXPECT_THAT(error("# rows: 2\n", ""), HasSubstr("before the first '# rows"));
 }
 
-// Whatever a byte of the file becomes, reading it ends in a table that can be written, or in words.
+// Whatever a byte of the file becomes, reading it ends in words, or in what was written up to there.
 TEST(MeasurementTextTest, ADamagedByteIsNoMatter) {
   EXPECT_TRUE(rc::check([] {
-    std::string text = *rc::gen::arbitrary<bool>() ? GoodComparison() : GoodLibraries();
+    const std::string whole = *rc::gen::arbitrary<bool>() ? GoodComparison() : GoodLibraries();
+    std::string text = whole;
     text[*rc::gen::inRange<size_t>(0, text.size())] = *rc::gen::arbitrary<char>();
     const auto read = ParseMeasurements("c.csv", text);
     if (!read.ok()) {
       RC_ASSERT(!read.error().message.empty());
       return;
     }
-    const auto again = ParseMeasurements("c.csv", ToText(read->table));
-    RC_ASSERT(again.ok());
+    const std::string again = ToText(read->table);
+    RC_ASSERT(ParseMeasurements("c.csv", again).ok());
+    RC_ASSERT(whole.starts_with(again));
   }));
 }
 

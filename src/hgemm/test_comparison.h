@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "hgemm/measurement_table.h"
+#include "hgemm/table_text.h"
 
 namespace warpsmith::hgemm {
 
@@ -39,6 +40,18 @@ inline MeasurementTable SampleTable() {
   return {SampleTerms(),
           {SampleSession()},
           {SampleShape({64, 64, 64}, 1.5), SampleShape({64, 128, 64}, 0.9)}};
+}
+
+// A table's text as the version before wrote it: without the lines that tell of those above, so
+// that it may be edited.
+inline std::string OldText(const std::string& text) {
+  std::string old;
+  for (const std::string_view line : Split(text, '\n')) {
+    if (line.find(" lines above, sha256 ") == line.npos) old += std::string(line) + "\n";
+  }
+  old.pop_back();
+  --old[old.find('\n') - 1];
+  return old;
 }
 
 }  // namespace warpsmith::hgemm

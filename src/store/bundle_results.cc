@@ -13,7 +13,7 @@ constexpr const char* kResultsFile = "results.jsonl";
 constexpr size_t kMaxResultsBytes = size_t{4} << 30;
 
 Result<Completed> CompletedFrom(const JsonReader& line) {
-  TRY(line.OnlyFields({"key", "gpu_seconds", "verdict"}));
+  TRY(line.OnlyFields({"key", "gpu_seconds", "verdict", "sha256"}));
   Completed completed;
   completed.key = TRY(line.At("key").String());
   completed.verdict = TRY(VerdictFrom(line.At("verdict")));
@@ -34,8 +34,11 @@ Result<std::map<std::string, Completed>> ReadBundleResults(const std::filesystem
   for (size_t at = 0; at < text.size();) {
     const size_t end = text.find('\n', at);
     const std::string place = path.string() + ", line " + std::to_string(++number);
-    const nlohmann::json json = TRY(ParseJson(place, std::string_view(text).substr(at, end - at)));
-    Completed completed = TRY(CompletedFrom(JsonReader(place, json)));
+    const std::string_view line = std::string_view(text).substr(at, end - at);
+    const nlohmann::json json = TRY(ParseJson(place, line));
+    const JsonReader reader(place, json);
+    TRY(CheckLineDigest(place, reader, line));
+    Completed completed = TRY(CompletedFrom(reader));
     std::string key = completed.key;
     results.emplace(std::move(key), std::move(completed));
     at = end + 1;
@@ -55,7 +58,7 @@ Status BundleResults::Append(const Completed& completed) {
   const nlohmann::json line{{"key", completed.key},
                             {"gpu_seconds", NumberToJson(completed.gpu_seconds)},
                             {"verdict", ToJson(completed.verdict)}};
-  TRY(journal_.Append(line.dump() + "\n"));
+  TRY(journal_.Append(WithLineDigest(line.dump()) + "\n"));
   return journal_.Sync();
 }
 

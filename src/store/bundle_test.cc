@@ -146,6 +146,31 @@ TEST_F(BundleTest, RefusesForeignResults) {
   EXPECT_THAT(taken.error().message, HasSubstr("foreign"));
 }
 
+TEST_F(BundleTest, RefusesAResultThatIsNotWhatWasWritten) {
+  Make();
+  ImageDevice device;
+  ASSERT_TRUE(RunBundle(Read(), device, nullptr, nullptr).ok());
+  const std::string whole = *ReadFile(Folder() / "results.jsonl");
+  auto store = OpenStore();
+  const size_t line = whole.find('\n') + 1;
+  for (size_t at = 0; at < line; at += 5) {
+    std::string changed = whole;
+    changed[at] = static_cast<char>(changed[at] ^ 1);
+    ASSERT_TRUE(WriteFileAtomic(Folder() / "results.jsonl", changed).ok());
+    const auto taken = TakeBundle(Folder(), *store);
+    ASSERT_FALSE(taken.ok()) << changed.substr(0, line);
+    EXPECT_EQ(taken.error().code, ErrorCode::kBadInput);
+  }
+  // A program that wrote no digests.
+  std::string old;
+  for (size_t begin = 0; begin < whole.size(); begin = whole.find('\n', begin) + 1) {
+    const size_t rest = whole.find("\",", begin) + 2;
+    old += "{" + whole.substr(rest, whole.find('\n', begin) + 1 - rest);
+  }
+  ASSERT_TRUE(WriteFileAtomic(Folder() / "results.jsonl", old).ok());
+  EXPECT_EQ(TakeBundle(Folder(), *store)->imported, kJobs);
+}
+
 TEST_F(BundleTest, RefusesAChangedImage) {
   Make();
   const std::string sha256 = Contents().jobs[0].artifact->image_sha256;
@@ -153,7 +178,6 @@ TEST_F(BundleTest, RefusesAChangedImage) {
   EXPECT_EQ(ReadBundle(Folder()).error().code, ErrorCode::kBadInput);
 }
 
-// Waited for, a pipe would never end; followed, a link would lead out.
 // The judge's own kernels decide what is believed of every job.
 TEST_F(BundleTest, RefusesChangedKernelsOfTheJudge) {
   Make();
@@ -165,6 +189,7 @@ TEST_F(BundleTest, RefusesChangedKernelsOfTheJudge) {
   EXPECT_THAT(refused.error().message, testing::HasSubstr("judge.cubin"));
 }
 
+// Waited for, a pipe would never end; followed, a link would lead out.
 TEST_F(BundleTest, ReadsNothingButItsFiles) {
   Make();
   auto store = OpenStore();

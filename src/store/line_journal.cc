@@ -1,8 +1,15 @@
 #include "store/line_journal.h"
 
 #include "base/file.h"
+#include "base/sha256.h"
 
 namespace warpsmith::store {
+namespace {
+
+constexpr std::string_view kDigestStart = "{\"sha256\":\"";
+constexpr size_t kDigestDigits = 64;
+
+}  // namespace
 
 std::string WholeLines(std::string text) {
   const size_t last = text.rfind('\n');
@@ -12,6 +19,18 @@ std::string WholeLines(std::string text) {
 
 Result<std::string> ReadWholeLines(const std::filesystem::path& path) {
   return WholeLines(TRY(ReadFile(path)));
+}
+
+std::string WithLineDigest(const std::string& object) {
+  return std::string(kDigestStart) + Sha256Hex(object) + "\"," + object.substr(1);
+}
+
+Status CheckLineDigest(const std::string& place, const JsonReader& line, std::string_view text) {
+  if (!line.Has("sha256")) return {};
+  const size_t rest = kDigestStart.size() + kDigestDigits + 2;
+  if (text.size() > rest && text == WithLineDigest("{" + std::string(text.substr(rest)))) return {};
+  return Error{ErrorCode::kBadInput, place + ": not what was written: its SHA-256 is another",
+               "fetch the file again, or remove the line so that it is made again"};
 }
 
 Result<LineJournal> LineJournal::Open(const std::filesystem::path& path) {

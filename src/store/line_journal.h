@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/append_file.h"
+#include "base/json_reader.h"
 #include "base/result.h"
 
 namespace warpsmith::store {
@@ -17,6 +18,12 @@ namespace warpsmith::store {
 std::string WholeLines(std::string text);
 // All whole lines; empty for an empty file.
 Result<std::string> ReadWholeLines(const std::filesystem::path& path);
+
+// An object's text, "{...}", as a line (without its end) that begins with the digest of that text:
+// {"sha256":"...", and the rest.
+std::string WithLineDigest(const std::string& object);
+// That `text`, which `line` was read from, fits its digest. Lines of earlier programs have none.
+Status CheckLineDigest(const std::string& place, const JsonReader& line, std::string_view text);
 
 // Made if it is missing. One writer at a time: the caller holds a lock.
 class LineJournal {

@@ -13,9 +13,11 @@ using namespace warpsmith;
 
 namespace {
 
-// What was read is written, and read again as the same.
+// What was read is written, and read again as the same. The digest of what is changed at random
+// would not fit, so it is made to fit.
 void Catalogue(std::string_view text) {
-  const auto read = hgemm::ParseCatalogue("c.csv", text);
+  fuzz::ValueOf(hgemm::ParseCatalogue("c.csv", text));
+  const auto read = hgemm::ParseCatalogue("c.csv", hgemm::WithCountLine(text));
   if (fuzz::ValueOf(read) == nullptr) return;
   for (const hgemm::CatalogueRow& row : read->rows) {
     CHECK(!row.results.empty());

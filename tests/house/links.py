@@ -8,6 +8,8 @@ Of the files of the checkout (checkout.py):
   pages               docs/*.md and *.md of no folder, without CHANGELOG.md: paths in `back quotes`
                       that begin with a folder of the tree, or with a folder of src and end in a
                       source's ending. A path with a wildcard or a placeholder is left alone.
+  promises            on a page, each test that a sentence "Held by `Suite.Name`, `Name…`" names; and
+                      each bold promise of SECURITY.md has such a sentence
   everything else     each docs/NAME.md that a source, a script or a text names
 """
 
@@ -30,6 +32,9 @@ CODE = re.compile(r"`([^`]+)`")
 LINK = re.compile(r"\]\(([^()\s]+)\)")
 HEADING = re.compile(r"^#{1,6}\s+(.*?)\s*#*$")
 PAGE = re.compile(r"(?<![\w./-])docs/[\w./-]+?\.md")
+HELD_BY = re.compile(r"\bHeld by (.*?)\.(?=\s|$)")
+PROMISE = re.compile(r"- \*\*")
+TEST = re.compile(r"\b(?:TEST|TEST_F|TEST_P|RC_GTEST_PROP|RC_GTEST_FIXTURE_PROP)\(\s*(\w+),\s*(\w+)")
 PATH = re.compile(r"[\w.-]+(?:/[\w.-]+)+/?")
 
 
@@ -64,6 +69,9 @@ class Tree:
         self.root = root
         self.files = files_of(root)
         self.src = {path.name for path in (root / "src").glob("*") if path.is_dir()}
+        self.tests = {match for name in self.files
+                      if name.endswith(".cc") and not name.startswith(FOREIGN)
+                      for match in TEST.findall(self.text(name))}
 
     def text(self, name: str) -> str:
         return (self.root / name).read_text(errors="replace")
@@ -89,6 +97,33 @@ class Tree:
             return None if (self.root / "src" / name).exists() else f"`{name}`: not in src"
         return None
 
+    def missing_tests(self, sentence: str) -> list[str]:
+        """Of "`Suite.Name`, `Name…`, `OtherSuite`, `tests/attacks`", those that do not exist. A name
+        may end in "…" or "*"; one without a suite is of the suite before it, or is a suite."""
+        missing, suite = [], ""
+        for code in CODE.findall(sentence):
+            if "/" in code:  # a path
+                continue
+            first, dot, rest = code.partition(".")
+            is_suite = bool(dot) or any(first == name for name, _ in self.tests)
+            suite = first if is_suite else suite
+            name = rest if is_suite else first
+            start = name.rstrip("…*")
+            fits = [test for of, test in self.tests if of == suite and (
+                test.startswith(start) if name != start or not name else test == name)]
+            missing += [] if fits else [f"`{code}`: no such test"]
+        return missing
+
+    def of_promises(self, page: str) -> list[str]:
+        wrong = []
+        for number, line in prose(self.text(page)):
+            held = HELD_BY.findall(line)
+            found = [what for sentence in held for what in self.missing_tests(sentence)]
+            if page == "SECURITY.md" and PROMISE.match(line) and not held:
+                found.append("a promise that names no test: Held by `Suite.Name`.")
+            wrong += [f"{page}:{number}: {what}" for what in found]
+        return wrong
+
     def of_page(self, page: str, checks_paths: bool) -> list[str]:
         wrong = []
         for number, line in prose(self.text(page)):
@@ -111,6 +146,7 @@ class Tree:
             if name.endswith(".md"):
                 is_page = name.startswith("docs/") or "/" not in name
                 wrong += self.of_page(name, is_page and name != "CHANGELOG.md")
+                wrong += self.of_promises(name) if is_page else []
             if not name.startswith("docs/") and name != "CHANGELOG.md":
                 wrong += self.of_source(name)
         return wrong

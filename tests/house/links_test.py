@@ -51,6 +51,21 @@ class Links(unittest.TestCase):
             "src/core/value.h:2: names docs/gone.md, which does not exist",
         ])
 
+    def test_a_promise_names_tests_that_exist(self):
+        self.write("src/core/value_test.cc", "TEST(Values, AreKept) {}\nTEST_F(Store, Keeps) {}\n"
+                                             "RC_GTEST_PROP(Values, AreRead, (int i)) {}\n")
+        good = "- **Kept.** Held by `Values.Are…`, `AreRead`, `Store`, `Store.*`, `tests/attacks`.\n"
+        self.write("SECURITY.md", good + "Always. Held by `Values.AreKept`. And more.\n")
+        self.assertEqual(links.Tree(self.root).check(), ["SECURITY.md:1: `tests/attacks`: no such path"])
+        self.write("SECURITY.md", "- **Lost.** It is not.\n- **Kept.** Held by `Values.AreLost`.\n"
+                                  "- **Kept.** Held by `Value.AreKept`, `Store.Keeps`, `Kept…`.\n")
+        self.assertEqual(links.Tree(self.root).check(), [
+            "SECURITY.md:1: a promise that names no test: Held by `Suite.Name`.",
+            "SECURITY.md:2: `Values.AreLost`: no such test",
+            "SECURITY.md:3: `Value.AreKept`: no such test",
+            "SECURITY.md:3: `Kept…`: no such test",
+        ])
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -17,15 +17,25 @@ expect_status 0 "$program" hgemm show 64x64x64 --device recorded --catalogue c.c
 expect_status 0 "$program" hgemm show 64x64x64 --device recorded --catalogue c.csv --json
 [[ $output == *'"choice": "kernel"'* ]] || expected "the choice in JSON"
 
-# A catalogue tells of its rows, so that none that was cut is taken; one that does not is read, too.
+# A catalogue tells of its rows, so that none that was cut or changed is taken.
 sed '$d' c.csv >cut.csv
 expect_status 65 "$program" hgemm catalogue check cut.csv
 [[ $output == *'not what was written: it has 1 rows'* && $output != *$'\n'* ]] ||
   expected "one line that says what is missing, found: $output"
 sed 2d c.csv >open.csv
-expect_status 0 "$program" hgemm catalogue check open.csv
+expect_status 65 "$program" hgemm catalogue check open.csv
+[[ $output == *"lacks the line '# N rows, sha256 ...'"* && $output != *$'\n'* ]] ||
+  expected "one line that says what is missing, found: $output"
+# From the catalogue on stdin, which was changed by hand, to one that tells of its rows.
+told() {
+  local text rows
+  text=$(cat) rows=$(grep -v '^#' <<<"$text")
+  printf '%s\n# %d rows, sha256 %s\n%s\n' "$(head -1 <<<"$text")" "$(($(wc -l <<<"$rows") - 1))" \
+    "$(sha256sum <<<"$rows" | cut -d' ' -f1)" "$rows"
+}
+[[ $(told <open.csv) == "$(cat c.csv)" ]] || expected "the line that the program writes"
 
-sed $'s/nvrtc/\e[2J/' open.csv >escape.csv
+sed $'s/nvrtc/\e[2J/' open.csv | told >escape.csv
 expect_status 0 "$program" hgemm show 64x64x64 --device recorded --catalogue escape.csv --top 1
 [[ $output == *', ?[2J 1'* ]] || expected "the toolkit as text, found: $output"
 
@@ -48,17 +58,17 @@ expect_status 2 "$program" hgemm catalogue page c.csv
 expect_status 66 "$program" hgemm catalogue page c.csv --bench none.csv --html c.html
 expect_status 65 "$program" hgemm catalogue page c.csv --bench c.csv --html c.html
 [[ $output == *'c.csv:1: '* && $output != *$'\n'* ]] || expected "one line, found: $output"
-sed 2q open.csv >empty.csv
+sed 2q open.csv | told >empty.csv
 expect_status 72 "$program" hgemm catalogue page empty.csv --html c.html
 expect_status 66 "$program" hgemm catalogue check none.csv
 sed 's/,TN,/,TT,/' open.csv >broken.csv
 expect_status 65 "$program" hgemm catalogue check broken.csv
 [[ $output == *'broken.csv:3: layout: expected NN or TN'* && $output != *$'\n'* ]] ||
   expected "one line that names line and field, found: $output"
-sed 's/warp_m=[0-9]*/warp_m=0/' open.csv >no_kernel.csv
+sed 's/warp_m=[0-9]*/warp_m=0/' open.csv | told >no_kernel.csv
 expect_status 0 "$program" hgemm catalogue check no_kernel.csv
 [[ $output == *'1 are not known here'* ]] || expected "no division by zero, found: $output"
-sed 's/,kernel,tiny [^,]*,/,kernel,mma_sync warps_m=1,/' open.csv >no_tile.csv
+sed 's/,kernel,tiny [^,]*,/,kernel,mma_sync warps_m=1,/' open.csv | told >no_tile.csv
 expect_status 0 "$program" hgemm catalogue check no_tile.csv
 [[ $output == *'1 are not known here'* ]] || expected "no division by zero, found: $output"
 sed '1s/1$/9/' c.csv >newer.csv
@@ -74,7 +84,7 @@ expect_status 0 "$program" hgemm build --catalogue c.csv --out lib
   expected "a pack"
 cp lib/gemm.wspack first.wspack
 # A row of BF16 is a kernel of its own beside the FP16 row of its shape.
-sed 's/,TN,f16,/,TN,bf16,/' open.csv >bf16.csv
+sed 's/,TN,f16,/,TN,bf16,/' open.csv | told >bf16.csv
 expect_status 0 "$program" hgemm catalogue merge c.csv bf16.csv --out both.csv --quiet
 expect_status 0 "$program" hgemm show 64x64x64 --dtype bf16 --device recorded --catalogue both.csv
 [[ $output == *'64x64x64-TN bf16 NVIDIA H200: '* ]] || expected "the row of BF16, found: $output"

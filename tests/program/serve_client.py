@@ -10,7 +10,7 @@ import socket
 import subprocess
 import sys
 
-PROGRAM = sys.argv[1]
+PROGRAM = sys.argv[1] if len(sys.argv) > 1 else ""
 TASK = "hgemm:512x512x512:TN"
 TOKEN = "0123456789abcdef0123"
 
@@ -33,12 +33,16 @@ def read_points(path="points.txt"):
     return points
 
 
+def begin(*arguments):
+    return subprocess.Popen([PROGRAM, *arguments], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+
+
 class Server:
-    def __init__(self, *options, store="s.db"):
-        self.process = subprocess.Popen(
-            [PROGRAM, "serve", "--device", "recorded", "--listen", "127.0.0.1:0", "--store", store,
-             *options], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-        line = self.process.stdout.readline()
+    def __init__(self, *options, store="s.db", device="recorded", begin=begin):
+        """`begin` starts the program with arguments, its stdout a pipe."""
+        self.process = begin("serve", "--device", device, "--listen", "127.0.0.1:0",
+                             "--store", store, *options)
+        line = self.process.stdout.readline().decode()
         found = re.fullmatch(r"listening on http://127\.0\.0\.1:(\d+)\n", line)
         expect(found, f"the address on the first line, not {line!r}")
         self.port = int(found[1])

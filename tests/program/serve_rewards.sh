@@ -10,4 +10,4 @@ expect_status 65 "$program" serve --token-file token
 python=$(command -v python3) || { printf 'skipped: no python3\n' && exit 0; }
 "$program" hgemm show 512x512x512 --device recorded --top 64 > points.txt
 "$python" "$checkout/tests/program/serve_client.py" "$program"
-exec "$python" "$checkout/tests/reliability/serve_kills.py" "$program" points.txt 20
+exec "$python" "$checkout/tests/reliability/faults.py" "$program" --class kill-serve --tries 5

@@ -12,7 +12,8 @@ import subprocess
 from pathlib import Path
 
 from program import (
-    AGENT, CHECKOUT, LIMIT_S, TUNE, Failure, Program, Skip, tuning, without_times,
+    CHECKOUT, LIMIT_S, SMALL, TUNE, Failure, Program, Skip, bundle_with_results, make_bundle, tuning,
+    without_times,
 )  # fmt: skip
 
 LINES = 100  # that one server is told
@@ -193,6 +194,68 @@ def shipped(program: Program, name: str, to: str) -> Path:
     return Path(shutil.copy(CHECKOUT / name, program.folder / to))
 
 
+def mutate_comparison(program: Program):
+    """A table of measurements, which may end after any shape: so does one that is not finished."""
+    shipped_table, path = CHECKOUT / "data/hgemm/bf16_h200.csv", program.folder / "m.csv"
+    program.must("hgemm", "bench", "--from", shipped_table, "--csv", path, "--quiet")
+    lines = path.read_text().splitlines(keepends=True)
+    ends = [i for i, line in enumerate(lines) if " lines above, sha256 " in line]
+    text = "".join(lines[: ends[3] + 1]).encode()  # three shapes
+    path.write_bytes(text)
+    command = ["hgemm", "bench", "--from", path, "--json"]
+    expected = program.must(*command)
+
+    def attempt(rng):
+        changed = mutated(text, rng)
+        path.write_bytes(changed)
+        status, out, err = program.run(*command)
+        is_unfinished = text.startswith(changed) or "its end is torn" in err
+        if status == 0 and out != expected and not is_unfinished:
+            (program.folder.parent / "believed").write_bytes(changed)
+            raise Failure(f"another answer of a changed table: {out[:200]}")
+
+    return attempt
+
+
+def mutate_store(program: Program):
+    work = tuning(program)
+    whole = (program.folder / "whole.db").read_bytes()
+
+    def attempt(rng):
+        work.fresh()
+        (program.folder / work.store).write_bytes(mutated(whole, rng))
+        status, out, _ = program.run("report", "run", "--store", work.store, "--json")
+        if status == 0 and without_times(out) != work.expected:
+            raise Failure("a changed store changed the report, and nothing was said")
+
+    return attempt
+
+
+def mutate_results(program: Program):
+    """What a bundle brings back; a line that is missing is a job that was not judged yet."""
+    folder = bundle_with_results(program, 2)
+    path, store = folder / "results.jsonl", program.folder / "m.db"
+    whole = path.read_bytes()
+    take = ["bundle", "take", folder, "--store", store, "--quiet"]
+
+    def verdicts() -> set:
+        with contextlib.closing(sqlite3.connect(store)) as database:
+            return set(database.execute("SELECT key, digest, origin FROM verdict"))
+
+    program.must(*take)
+    expected = verdicts()
+
+    def attempt(rng):
+        program.remove("m.db*")
+        path.write_bytes(mutated(whole, rng))
+        status, _, err = program.run(*take)
+        if status not in (0, 65, 72) or (status == 0 and not verdicts() <= expected):
+            (program.folder.parent / "believed").write_bytes(path.read_bytes())
+            raise Failure(f"changed results ended with {status}: {err[:300]}")
+
+    return attempt
+
+
 def mutate_catalogue(program: Program):
     path = program.folder / "m.csv"
     program.must("hgemm", "catalogue", "merge", CHECKOUT / "tests/library/two_rows.csv", "--out", path)
@@ -205,9 +268,9 @@ def mutate_knowledge(program: Program):
 
 
 def mutate_recording(program: Program):
-    path = shipped(program, AGENT, "m.wsrec")
-    command = ["optimize", CHECKOUT / "tasks/softmax-f16", "--proposer", "agent", "--quiet", "--json"]
-    return mutate(program, path, [*command, "--model", f"recorded:{AGENT}", "--device", path], True)
+    path = program.folder / SMALL
+    show = ["hgemm", "show", "64x64x64", "--device", path, "--top", 40, "--json"]
+    return mutate(program, path, show, True)
 
 
 def mutate_task(program: Program):
@@ -216,8 +279,7 @@ def mutate_task(program: Program):
 
 
 def mutate_bundle(program: Program):
-    make = ["bundle", "make", "bundle", "--shapes", "64x64x64", "--limit", "1", "--device", "recorded"]
-    program.must(*make, "--quiet")
+    program.must(*make_bundle("bundle", 1))
     folder = program.folder / "bundle"
     paths = [folder / name for name in ("manifest.json", "jobs.jsonl.zst", "judge.cubin", "run")]
     paths += folder.glob("images/*")
@@ -246,7 +308,7 @@ def mutate_mcp(program: Program):
         last = {"jsonrpc": "2.0", "id": "last", "method": "ping"}
         told = [mutated(rng.choice(lines), rng).replace(b"\n", b" ") for _ in range(LINES)]
         process = program.begin(
-            "mcp", "hgemm:512x512x512:TN", "--device", "recorded", "--store", "s.db", "--quiet",
+            "mcp", "hgemm:128x128x128:TN", "--device", SMALL, "--store", "s.db", "--quiet",
             stdin=subprocess.PIPE, stdout=subprocess.PIPE)  # fmt: skip
         conversation = b"\n".join([*told, json.dumps(last).encode(), b""])
         try:

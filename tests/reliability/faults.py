@@ -11,6 +11,7 @@ exit status is 0. The classes (CLASSES, at the end), each of which needs no GPU:
   kill-tune      SIGKILL of a replayed tuning at a random instant, then --resume: the same report
   kill-agent     the same of a replayed run of the agent
   kill-mcp       the same of a server: what it acknowledged is there once, and the client goes on
+  kill-serve     SIGKILL of an HTTP server that is sent jobs: what it acknowledged is judged, once
   kill-merge     SIGKILL of a merge of knowledge bases, then again: the same base
   kill-make      SIGKILL of bundle make: the folder is whole, or absent and can be made
   kill-take      SIGKILL of bundle take, then again: every verdict is there once
@@ -25,12 +26,13 @@ exit status is 0. The classes (CLASSES, at the end), each of which needs no GPU:
                  judges on, or gives the device up in words
   hang-gpu       the same, and the runners' calls never return
   mutate-FORMAT  a file changed at random: refused, or read without a crash; but for formats that
-                 have no digest, the answer does not change
+                 have no digest (tasks), the answer does not change
   mutate-mcp     lines of a conversation changed at random: the server answers the next one
   read-READER    files changed at random, read by a fuzzer of TREE (tests/fuzz), with its sanitizers
 
-With --csv a row a class and commit is kept: class, tries, failures, command, commit (the program's).
-A class whose row is there goes on after its tries, so that an interrupted call is called again.
+With --csv a row a class is kept: class, tries, failures, command, commit (the program's). A class
+whose row is of this commit goes on after its tries, so that an interrupted call is called again; a
+row of another commit is replaced. Works in /dev/shm where there is one: a disk's speed proves nothing.
 """
 
 from __future__ import annotations
@@ -38,6 +40,7 @@ from __future__ import annotations
 import argparse
 import csv
 import fcntl
+import os
 import queue
 import random
 import re
@@ -57,6 +60,7 @@ CLASSES = {
     "kill-tune": kills.kill_tune,
     "kill-agent": kills.kill_agent,
     "kill-mcp": kills.kill_mcp,
+    "kill-serve": kills.kill_serve,
     "kill-merge": kills.kill_merge,
     "kill-make": kills.kill_make,
     "kill-take": kills.kill_take,
@@ -70,39 +74,49 @@ CLASSES = {
     "flip-facts": damage.flip_facts,
     "mutate-bundle": damage.mutate_bundle,
     "mutate-catalogue": damage.mutate_catalogue,
+    "mutate-comparison": damage.mutate_comparison,
     "mutate-knowledge": damage.mutate_knowledge,
     "mutate-mcp": damage.mutate_mcp,
     "mutate-recording": damage.mutate_recording,
+    "mutate-results": damage.mutate_results,
+    "mutate-store": damage.mutate_store,
     "mutate-task": damage.mutate_task,
     **{f"read-{reader}": damage.read(reader) for reader in damage.READERS},
 }
 
 class Row:
-    """A class's row in the CSV, if there is one: what was done before, and is added to."""
+    """A class's row in the CSV: what was done before at this commit, and is added to."""
 
     def __init__(self, path: Path | None, name: str, command: str, commit: str):
         self.path, self.name, self.command, self.commit = path, name, command, commit
         self.tries = self.failures = 0
-        for row in self.rows() if path and path.exists() else []:
+        for row in self.rows() if path else []:
             if (row[0], row[4]) == (name, commit):
                 self.tries, self.failures = int(row[1]), int(row[2])
 
     def rows(self) -> list[list[str]]:
+        if not self.path.exists():
+            return []
         with self.path.open(newline="") as file:
             return [row for row in csv.reader(file) if row and not row[0].startswith("#")][1:]
 
     def write(self) -> None:
         if self.path is None:
             return
-        with self.path.open("a+") as lock:  # another call may write its classes there
-            fcntl.flock(lock, fcntl.LOCK_EX)
+        folder = os.open(self.path.absolute().parent, os.O_RDONLY)
+        try:
+            fcntl.flock(folder, fcntl.LOCK_EX)  # another call may write its classes there
             mine = [self.name, self.tries, self.failures, self.command, self.commit]
-            others = [row for row in self.rows() if (row[0], row[4]) != (self.name, self.commit)]
-            with self.path.open("w", newline="") as file:
+            others = [row for row in self.rows() if row[0] != self.name]
+            aside = self.path.with_suffix(".part")
+            with aside.open("w", newline="") as file:
                 file.write("# made by tests/reliability/faults.py, on a machine without a GPU\n")
                 writer = csv.writer(file, lineterminator="\n")
                 writer.writerow(HEADER)
                 writer.writerows(sorted([*others, mine], key=lambda row: row[0]))
+            aside.replace(self.path)  # whoever kills us loses no row
+        finally:
+            os.close(folder)
 
 
 def run_class(name: str, row: Row, options) -> None:
@@ -119,7 +133,9 @@ def run_class(name: str, row: Row, options) -> None:
         finally:
             attempts.put(attempt)
 
-    with tempfile.TemporaryDirectory(prefix="faults-") as folder:
+    memory = Path("/dev/shm")
+    with tempfile.TemporaryDirectory(
+            prefix="faults-", dir=memory if memory.is_dir() else None) as folder:  # fmt: skip
         for _ in range(options.jobs):
             own = Path(tempfile.mkdtemp(dir=folder))
             attempts.put(CLASSES[name](Program(options.program, own, tools)))
@@ -141,7 +157,7 @@ def main() -> int:
     parser.add_argument("--tries", type=int, default=20, help="of each class")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=1, help="tries side by side")
-    parser.add_argument("--csv", type=Path, help="keep one row a class and commit here")
+    parser.add_argument("--csv", type=Path, help="keep one row a class here")
     parser.add_argument("--fuzzers", type=Path, help="a tree that tests/fuzz/build made")
     parser.add_argument("--tests", type=Path, help="build/release/tests")
     options = parser.parse_args()

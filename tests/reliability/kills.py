@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import contextlib
+import http.client
 import json
-import shutil
 import signal
 import sqlite3
 import subprocess
+import sys
 import threading
+import time
 
 from program import (
-    AGENT, CHECKOUT, LIMIT_S, TUNE, Failure, Program, Skip, Work, after_a_while, report, timed, tuning,
+    AGENT, CHECKOUT, LIMIT_S, SMALL, Failure, Program, Skip, Work, after_a_while, bundle_with_results,
+    make_bundle, report, timed, tuning,
 )  # fmt: skip
 
+sys.path.insert(0, str(CHECKOUT / "tests/program"))
+import serve_client  # noqa: E402
+
 PARTS = 5  # verdicts, outcomes and notes of one conversation
-RESULT = CHECKOUT / "tests/fuzz/seeds/bundle/results"
 
 
 def kill(process: subprocess.Popen, seconds: float, rng) -> None:
@@ -54,7 +59,7 @@ class Conversation:
 
     def begin(self, how: str, kill_after: float | None = None) -> None:
         self.process = self.program.begin(
-            "mcp", "hgemm:64x64x64:TN", "--device", "recorded", "--store", self.store,
+            "mcp", "hgemm:64x64x64:TN", "--device", SMALL, "--store", self.store,
             "--candidate", "best", "--knowledge", self.base, how, "server", "--quiet",
             stdin=subprocess.PIPE, stdout=subprocess.PIPE)  # fmt: skip
         if kill_after is not None:
@@ -120,7 +125,7 @@ class Conversation:
 
 
 def kill_mcp(program: Program):
-    tune = ["hgemm", "tune", "--shapes", "64x64x64", "--device", "recorded", "--budget", "evals=12"]
+    tune = ["hgemm", "tune", "--shapes", "64x64x64", "--device", SMALL, "--budget", "evals=12"]
     program.must(*tune, "--finalists", "1", "--quiet", "--store", "tuned.db", "--run", "tuned")
     program.must("export", "tuned/64x64x64", "--store", "tuned.db", "-o", "best")
     store, base = program.folder / "faulty.db", program.folder / "faulty-base.db"
@@ -164,6 +169,86 @@ def kill_mcp(program: Program):
     return attempt
 
 
+class JobsClient(threading.Thread):
+    """Submits batches until the server is gone; keys count when an answer was read whole."""
+
+    def __init__(self, server: serve_client.Server, points: list, rng):
+        super().__init__()
+        self.server, self.points, self.rng = server, points, rng
+        self.acknowledged: set[str] = set()
+
+    def run(self) -> None:
+        plan = {"version": 1, "operations": [
+            {"type": "memset", "target": "C", "value": 0, "bytes": "2 * M * N"}]}  # fmt: skip
+        while True:
+            batch = self.rng.sample(self.points, 4)
+            # One that was not recorded, too: another way through.
+            batch.append({"source": f"// {self.rng.random()}", "plan": plan})
+            body = {"run": "kills", "task": "hgemm:128x128x128:TN", "candidates": batch}
+            try:
+                status, answer, _ = self.server.ask("POST", "/v1/jobs", body)
+            except (OSError, http.client.HTTPException, ValueError):
+                return
+            if status == 202:
+                self.acknowledged.update(answer["keys"])
+
+
+def finish_jobs(server: serve_client.Server, keys: set[str]) -> None:
+    """Waits until every one of them is judged."""
+    left, until = sorted(keys), time.monotonic() + LIMIT_S
+    while left:
+        jobs = server.ask("GET", "/v1/jobs?wait=10&keys=" + ",".join(left[:200]))[1]["jobs"]
+        lost = [job["key"] for job in jobs if job["state"] == "unknown"]
+        if lost:
+            raise Failure(f"acknowledged, and not known: {lost}")
+        done = {job["key"] for job in jobs if job["state"] == "done"}
+        left = [key for key in left if key not in done]
+        if left and time.monotonic() > until:
+            raise Failure(f"acknowledged, and not judged: {left}")
+
+
+def kill_serve(program: Program):
+    points = program.folder / "points.txt"
+    points.write_text(program.must("hgemm", "show", "128x128x128", "--device", SMALL, "--top", 64))
+    points = serve_client.read_points(points)
+    store = program.folder / "faulty.db"
+    seen = {"kills": 0}  # of this store
+
+    def begin(*arguments):
+        return program.begin(*arguments, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+
+    def attempt(rng):
+        seen["kills"] += 1
+        if seen["kills"] % 50 == 0:  # a store with many jobs, and new ones
+            program.remove("faulty.db*")
+        server = serve_client.Server(store=store, begin=begin, device=SMALL)
+        client = JobsClient(server, points, rng)
+        client.start()
+        kill(server.process, 0.5, rng)
+        client.join()
+        server = serve_client.Server(store=store, begin=begin, device=SMALL)
+        try:
+            finish_jobs(server, client.acknowledged)
+            server.process.send_signal(signal.SIGTERM)
+            server.process.communicate(timeout=LIMIT_S)
+        except (OSError, http.client.HTTPException, subprocess.TimeoutExpired) as error:
+            raise Failure(f"the next server: {error}") from None
+        finally:
+            server.process.kill()
+            server.process.communicate()
+        if server.process.returncode != 0:
+            raise Failure(f"the next server ended with {server.process.returncode}")
+        with contextlib.closing(sqlite3.connect(store)) as database:
+            twice = "SELECT key FROM verdict GROUP BY key HAVING count(*) > 1"
+            if database.execute(twice).fetchall():
+                raise Failure("a verdict is there twice")
+            judged = {row[0] for row in database.execute("SELECT key FROM verdict")}
+        if not client.acknowledged <= judged:
+            raise Failure(f"no verdict of {client.acknowledged - judged}")
+
+    return attempt
+
+
 def kill_merge(program: Program):
     program.must("kb", "import", CHECKOUT / "data/knowledge/h200.jsonl", "--knowledge", "h200.db")
     merge = ["kb", "merge", "h200.db", "--knowledge", "faulty.db"]
@@ -181,25 +266,20 @@ def kill_merge(program: Program):
     return attempt
 
 
-def make(folder: str, points: int) -> list:
-    sizes = ["--shapes", "64x64x64", "--limit", points, "--device", "recorded", "--quiet"]
-    return ["bundle", "make", folder, *sizes]
-
-
 def files_of(program: Program, folder: str) -> dict:
     return json.loads((program.folder / folder / "manifest.json").read_text())["sha256"]
 
 
 def kill_make(program: Program):
-    program.must(*make("compiled", 2))  # what it compiles is kept for the others
-    seconds = timed(lambda: program.must(*make("whole", 2)))
+    program.must(*make_bundle("compiled", 2))  # what it compiles is kept for the others
+    seconds = timed(lambda: program.must(*make_bundle("whole", 2)))
     expected = files_of(program, "whole")
 
     def attempt(rng):
         program.remove("faulty*")
-        kill(program.begin(*make("faulty", 2)), seconds, rng)
+        kill(program.begin(*make_bundle("faulty", 2)), seconds, rng)
         if not (program.folder / "faulty").exists():
-            program.must(*make("faulty", 2))
+            program.must(*make_bundle("faulty", 2))
         if files_of(program, "faulty") != expected:
             raise Failure("the bundle is not that of the undisturbed call")
 
@@ -207,15 +287,8 @@ def kill_make(program: Program):
 
 
 def kill_take(program: Program):
-    if shutil.which("zstd") is None:
-        raise Skip("needs the program zstd")
-    program.must(*make("bundle", 8))
-    bundle = program.folder / "bundle"
-    text = subprocess.run(["zstd", "-dcq", bundle / "jobs.jsonl.zst"], capture_output=True, check=True)
-    keys = [json.loads(line)["key"] for line in text.stdout.splitlines()]
-    result = json.loads(RESULT.read_text().splitlines()[1])
-    with (bundle / "results.jsonl").open("w") as file:
-        file.writelines(json.dumps({**result, "key": key}) + "\n" for key in keys)
+    bundle = bundle_with_results(program, 8)
+    jobs = json.loads((bundle / "manifest.json").read_text())["jobs"]
     take = ["bundle", "take", "bundle", "--store", "faulty.db", "--quiet"]
 
     def verdicts() -> list:
@@ -231,7 +304,7 @@ def kill_take(program: Program):
         kill(program.begin(*take), seconds, rng)
         program.must(*take)
         program.must("store", "check", "faulty.db")
-        if len(expected) != len(keys) or verdicts() != expected:
+        if len(expected) != jobs or verdicts() != expected:
             raise Failure("the verdicts are not those of the undisturbed call")
 
     return attempt

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -13,9 +15,11 @@ from pathlib import Path
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 LIMIT_S = 120  # no command here takes a tenth of it
-TUNE = ["--shapes", "64x64x64,512x512x512", "--device", "recorded", "--budget", "evals=60"]
+SMALL = "small.wsrec"  # in every program's folder: two of the shipped recording's spaces
+TUNE = ["--shapes", "64x64x64,128x128x128", "--device", SMALL, "--budget", "evals=60"]
 TUNE += ["--finalists", "1", "--seed", "3", "--quiet"]
 AGENT = CHECKOUT / "data/recordings/agent/softmax-f16.wsrec"
+RESULT = CHECKOUT / "tests/fuzz/seeds/bundle/results"
 
 
 class Failure(Exception):
@@ -24,6 +28,38 @@ class Failure(Exception):
 
 class Skip(Exception):
     """What this machine lacks for a class; the text says how to get it."""
+
+
+def write_small_recording(path: Path) -> None:
+    """The first two spaces of the shipped recording, read in a fiftieth of the time."""
+    whole = CHECKOUT / "data/recordings/h200-hgemm.wsrec"
+    if shutil.which("zstd") is None:  # the same, slower
+        shutil.copy(whole, path)
+        return
+    text = subprocess.run(["zstd", "-dcq", whole], capture_output=True, check=True).stdout.decode()
+    header, *lines = text.splitlines()
+    names = [json.loads(line)["name"] for line in lines if line.startswith('{"space":')][:2]
+    kept: dict[str, list[str]] = {}
+    used: set[str] = set()
+    for line in lines:
+        kind = line[2 : line.index('"', 2)]
+        if kind == "source":
+            continue
+        if kind in ("candidate", "verdict"):
+            is_kept = re.search(r'(?:"candidate":|"at":)\[[01],', line[:120])
+            used.update(re.findall(r'"([0-9a-f]{64})"', line) if kind == "candidate" and is_kept else [])
+        else:
+            is_kept = kind == "protocol" or json.loads(line)[
+                "name" if kind == "space" else "space"] in names  # fmt: skip
+        if is_kept:
+            kept.setdefault(kind, []).append(line)
+    kept["source"] = [line for line in lines if line.startswith('{"source":') and line[11:75] in used]
+    counts = {kind + "s": len(kept.get(kind, []))
+              for kind in ("baseline", "candidate", "protocol", "source", "space", "verdict")}  # fmt: skip
+    header = re.sub(r'"counts":\{[^}]*\}', f'"counts":{json.dumps(counts)}', header)
+    order = ("protocol", "source", "space", "candidate", "verdict", "baseline")
+    text = "\n".join([header, *(line for kind in order for line in kept.get(kind, []))]) + "\n"
+    subprocess.run(["zstd", "-cq"], input=text.encode(), stdout=path.open("wb"), check=True)
 
 
 class Program:
@@ -35,6 +71,7 @@ class Program:
         self.environment = {"PATH": os.environ["PATH"], "NO_COLOR": "1", "HOME": str(folder)}
         for name in ("DATA", "CACHE", "STATE", "CONFIG"):
             self.environment[f"XDG_{name}_HOME"] = str(folder / name.lower())
+        write_small_recording(folder / SMALL)
 
     def begin(self, *arguments, before=(), **how) -> subprocess.Popen:
         """`before`: a command that becomes the program with these arguments."""
@@ -113,6 +150,27 @@ class Work:
 
 def tuning(program: Program) -> Work:
     return Work(program, ["hgemm", "tune", *TUNE], "faulty.db")
+
+
+def make_bundle(folder: str, points: int) -> list:
+    sizes = ["--shapes", "64x64x64", "--limit", points, "--device", SMALL, "--quiet"]
+    return ["bundle", "make", folder, *sizes]
+
+
+def bundle_with_results(program: Program, points: int) -> Path:
+    """A bundle whose jobs have one result each, as its program would have written them."""
+    if shutil.which("zstd") is None:
+        raise Skip("needs the program zstd")
+    program.must(*make_bundle("bundle", points))
+    bundle = program.folder / "bundle"
+    text = subprocess.run(["zstd", "-dcq", bundle / "jobs.jsonl.zst"], capture_output=True, check=True)
+    result = json.loads(RESULT.read_text().splitlines()[1])
+    with (bundle / "results.jsonl").open("w") as file:
+        for line in text.stdout.splitlines():
+            body = json.dumps({**result, "key": json.loads(line)["key"]})
+            digest = hashlib.sha256(body.encode()).hexdigest()
+            file.write(f'{{"sha256":"{digest}",{body[1:]}\n')
+    return bundle
 
 
 def after_a_while(process: subprocess.Popen, seconds: float, rng: random.Random, signal_number):

@@ -73,6 +73,18 @@ RC_GTEST_PROP(ContentsFromText, RefusesWhatWasCutAtTheEndOfALine, (uint64_t seed
   }
 }
 
+TEST(ContentsFromText, RefusesAFirstLineThatTellsHalf) {
+  const std::string text = ToText({{}, {}, {}, {TestOutcome(0.5)}, {}});
+  const std::string rest = text.substr(text.find('\n'));
+  const std::string digest = text.substr(text.find("\"sha256\""), 75);
+  EXPECT_TRUE(ContentsFromText("kb", "{\"warpsmith_knowledge\":1}" + rest).ok());
+  for (const std::string& half : {std::string("\"lines\":1"), digest}) {
+    const auto read = ContentsFromText("kb", "{" + half + ",\"warpsmith_knowledge\":1}" + rest);
+    ASSERT_FALSE(read.ok()) << half;
+    EXPECT_EQ(read.error().code, ErrorCode::kBadInput);
+  }
+}
+
 Error ErrorOf(std::string_view lines) {
   auto read = ContentsFromText("kb", "{\"warpsmith_knowledge\":1}\n" + std::string(lines));
   return read.ok() ? Error{} : read.error();

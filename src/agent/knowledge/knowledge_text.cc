@@ -124,20 +124,19 @@ Status At(std::string_view place, Status status) {
   return error;
 }
 
-// That the lines after the first are those that it tells of.
+// That the lines after the first are those that it tells of. A text that people wrote says nothing
+// of its lines; one that says half of it was damaged.
 Status CheckIsWhole(std::string_view source, const json& first, int64_t lines,
                     const std::string& rest) {
   const JsonReader reader(std::string(source) + ":1", first);
-  if (reader.Has(kLinesField)) {
-    const int64_t expected = TRY(reader.At(kLinesField).Int());
-    if (expected != lines) {
-      return Error{ErrorCode::kBadInput,
-                   std::string(source) + " has " + std::to_string(lines) + " lines of the " +
-                       std::to_string(expected) + " that were written",
-                   "export it again, or fetch it again"};
-    }
+  if (!reader.Has(kLinesField) && !reader.Has(kDigestField)) return {};
+  const int64_t expected = TRY(reader.At(kLinesField).Int());
+  if (expected != lines) {
+    return Error{ErrorCode::kBadInput,
+                 std::string(source) + " has " + std::to_string(lines) + " lines of the " +
+                     std::to_string(expected) + " that were written",
+                 "export it again, or fetch it again"};
   }
-  if (!reader.Has(kDigestField)) return {};
   if (TRY(reader.At(kDigestField).String()) == Sha256Hex(rest)) return {};
   return Error{
       ErrorCode::kBadInput,

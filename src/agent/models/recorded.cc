@@ -25,7 +25,7 @@ std::string ReplyLine(const ChatRequest& request, const std::string& id, const C
   const json whole = ToJson(request);
   json line{{"id", id}, {"asker", whole["asker"]}, {"reply", ToJson(reply)}};
   if (keep == Keep::kRequests) line["request"] = whole;
-  return line.dump() + "\n";
+  return store::WithLineDigest(line.dump()) + "\n";
 }
 
 Status CheckHeader(const std::string& source, std::string_view line) {
@@ -44,7 +44,8 @@ Status CheckHeader(const std::string& source, std::string_view line) {
 Status AddReply(const std::string& source, std::string_view line, RecordedReplies* replies) {
   const json parsed = TRY(ParseJson(source, line));
   const JsonReader entry(source, parsed);
-  TRY(entry.OnlyFields({"id", "asker", "reply", "request"}));
+  TRY(entry.OnlyFields({"id", "asker", "reply", "request", "sha256"}));
+  TRY(store::CheckLineDigest(source, entry, line));
   std::string id = TRY(entry.At("id").String());
   replies->emplace(std::move(id), TRY(ChatReplyFrom(entry.At("reply"))));
   return {};

@@ -86,6 +86,22 @@ TEST_F(RecordedTest, PromptsAreKeptWhenWanted) {
   EXPECT_THAT(Text(), HasSubstr("my other sources"));
 }
 
+TEST_F(RecordedTest, AReplyThatIsNotWhatWasWrittenIsRefused) {
+  EXPECT_EQ(TextOf(*Recorder(), Question("a")), "answer 1");
+  const std::string whole = Text();
+  ASSERT_TRUE(ReadRecording("r", whole).ok());
+  for (size_t at = whole.find('\n') + 1; at + 1 < whole.size(); at += 3) {
+    std::string changed = whole;
+    changed[at] = static_cast<char>(changed[at] ^ 1);
+    EXPECT_FALSE(ReadRecording("r", changed).ok()) << changed;
+  }
+  // A program that wrote no digests.
+  const size_t line = whole.find('\n') + 1, rest = whole.find("\",", line) + 2;
+  const auto old = ReadRecording("r", whole.substr(0, line) + "{" + whole.substr(rest));
+  ASSERT_TRUE(old.ok()) << old.error().Line();
+  EXPECT_EQ(old->size(), 1U);
+}
+
 TEST_F(RecordedTest, OnlyOneProcessRecords) {
   const auto recorder = Recorder();
   const auto second = RecordTo(path_, &model_, Keep::kReplies);

@@ -7,7 +7,6 @@
 #include "base/compressed_frames.h"
 #include "base/compression.h"
 #include "base/file.h"
-#include "hgemm/measurement_text.h"
 #include "hgemm/table_text.h"
 
 namespace warpsmith::hgemm {
@@ -105,18 +104,27 @@ Result<MeasurementFile> MeasurementFile::Open(const fs::path& path, const Measur
                    path.string() + " is of another comparison: another " + differing,
                    "give --csv another name, or measure what the file's first lines name"};
     }
-    file.table_ = std::move(read.table);
     is_old = read.is_old;
-    if (is_old) text = ToText(file.table_);
-    whole_bytes = is_old ? text.size() : read.whole_bytes;
+    if (is_old) {
+      text = ToText(read.table);
+      read = TRY(ParseMeasurements(path.string(), text));
+    }
+    file.table_ = std::move(read.table);
+    file.counted_ = std::move(read.counted);
+    whole_bytes = read.whole_bytes;
   }
   AppendFile samples = TRY(OpenSamples(SamplesPath(path), file.table_.shapes));
   if (is_old) TRY(WriteFileAtomic(path, text));
   file.files_.emplace(Files{std::move(lock),
                             TRY(AppendFile::Open(path, static_cast<int64_t>(whole_bytes))),
                             std::move(samples)});
-  if (whole_bytes == 0) TRY(file.files_->rows.Append(HeadText(terms)));
+  if (whole_bytes == 0) TRY(file.files_->rows.Append(file.counted_.Add(HeadText(terms))));
   return file;
+}
+
+Status MeasurementFile::AppendRows(const std::string& part) {
+  TRY(files_->rows.Append(counted_.Add(part)));
+  return files_->rows.Sync();
 }
 
 Status MeasurementFile::Append(const MeasurementSession& session, const MeasuredShape& measured) {
@@ -133,8 +141,7 @@ Status MeasurementFile::Append(const MeasurementSession& session, const Measured
   if (files_) {
     TRY(files_->samples.Append(Compress(measured.samples)));
     TRY(files_->samples.Sync());
-    TRY(files_->rows.Append((goes_on ? "" : SessionText(session)) + RowsText(table_.terms, shape)));
-    TRY(files_->rows.Sync());
+    TRY(AppendRows((goes_on ? "" : SessionText(session)) + RowsText(table_.terms, shape)));
   }
   if (!goes_on) table_.sessions.push_back(session);
   table_.shapes.push_back(std::move(shape));
@@ -145,10 +152,7 @@ Status MeasurementFile::Append(const MeasurementSession& session, const Measured
 Status MeasurementFile::AddTimes(const ShapeMeasurement& more) {
   for (ShapeMeasurement& shape : table_.shapes) {
     if (shape.problem != more.problem) continue;
-    if (files_) {
-      TRY(files_->rows.Append(RowsText(table_.terms, more)));
-      TRY(files_->rows.Sync());
-    }
+    if (files_) TRY(AppendRows(RowsText(table_.terms, more)));
     shape.times.insert(shape.times.end(), more.times.begin(), more.times.end());
   }
   return {};

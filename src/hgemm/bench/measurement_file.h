@@ -14,6 +14,7 @@
 #include "base/file_lock.h"
 #include "base/result.h"
 #include "hgemm/measurement_table.h"
+#include "hgemm/measurement_text.h"
 
 namespace warpsmith::hgemm {
 
@@ -53,7 +54,11 @@ class MeasurementFile {
   };
   MeasurementFile() = default;
 
+  // What is added to the rows' file; it tells of the text before it.
+  Status AppendRows(const std::string& part);
+
   MeasurementTable table_;
+  CountedText counted_;
   std::optional<Files> files_;
   bool begun_ = false;  // this call's session is the table's last one
 };

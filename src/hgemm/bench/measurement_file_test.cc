@@ -281,7 +281,7 @@ TEST_F(LibraryFileTest, ATableOfTheFirstVersionGoesOn) {
   const auto read = ReadMeasurementFile(csv_);
   ASSERT_TRUE(read.ok()) << read.error().Line();
   EXPECT_EQ(read->table.shapes.size(), 2U);
-  EXPECT_THAT(Rows(), HasSubstr("library table, version 2\n"));
+  EXPECT_THAT(Rows(), HasSubstr("library table, version 3\n"));
 }
 
 class MeasureMissingTest : public MeasurementFileTest {

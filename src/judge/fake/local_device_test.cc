@@ -2,12 +2,20 @@
 // tests/device/judge_test.cc.
 #include "judge/local_device.h"
 
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
+#include <cstddef>
 #include <set>
 
 #include "judge/fake/local_device_fixture.h"
 #include "judge/problem.h"
+#include "judge/program_session.h"
 #include "judge/runner.h"
 
 namespace warpsmith::judge {
@@ -317,6 +325,21 @@ TEST_F(JudgeOverFakeDriver, AReferenceIsDoubted) {
   }
 }
 
+// Programs' processes are without Landlock here (main, below), as on a machine that has none.
+TEST_F(JudgeOverFakeDriver, WithoutLevel1AProgramIsNotRunAndTheVerdictIsInconclusive) {
+  Job job = MakeJob("honest");
+  job.task.forms = {Form::kProgram};
+  job.candidate.form = Form::kProgram;
+  job.protocol = Protocol::Screened().For(Form::kProgram);
+  const Outcome outcome = JudgeAll({job}).at(0).verdict.outcome;
+  const auto* inconclusive = std::get_if<Inconclusive>(&outcome);
+  ASSERT_NE(inconclusive, nullptr) << Describe(outcome);
+  EXPECT_THAT(inconclusive->reason,
+              testing::HasSubstr("a program is not run without a sandbox: L0; not in force: "));
+  EXPECT_THAT(inconclusive->reason, testing::HasSubstr("Landlock is not in this kernel"));
+  ExpectHonestPasses();
+}
+
 TEST_F(JudgeOverFakeDriver, JobsComeBackUnderTheirKeys) {
   const auto completed = JudgeAll({MakeJob("honest"), MakeJob("zeros"), MakeJob("honest")});
   EXPECT_EQ(completed.at(0).key, "honest");
@@ -332,10 +355,27 @@ TEST_F(JudgeOverFakeDriver, OneProcessMeasuresOnAGpu) {
   ASSERT_FALSE(second.ok());
   EXPECT_EQ(second.error().code, ErrorCode::kBusy);
 }
+// What a kernel without Landlock answers, from now on and for this process alone.
+bool RefuseLandlock() {
+  sock_filter rules[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_landlock_create_ruleset, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
+  const sock_fprog program{std::size(rules), rules};
+  return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+         prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
 }  // namespace
 }  // namespace warpsmith::judge
 
 int main(int argc, char** argv) {
+  if (argc == 3 && std::string_view(argv[1]) == warpsmith::judge::kProgramSubcommand) {
+    if (!warpsmith::judge::RefuseLandlock()) return 1;
+    return warpsmith::judge::ProgramMain(std::atoi(argv[2]));
+  }
   if (argc == 3 && std::string_view(argv[1]) == warpsmith::judge::kRunnerSubcommand) {
     warpsmith::judge::fake::DefineKernels();
     return warpsmith::judge::RunnerMain(std::atoi(argv[2]));
