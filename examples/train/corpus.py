@@ -11,7 +11,7 @@ import random
 from dataclasses import dataclass
 from pathlib import Path
 
-from warpsmith.train.kernel_text import MOST_WORDS, prompt_of, text_of, without_defaults
+from warpsmith.train.kernel_text import MOST_WORDS, alike, prompt_of, text_of, without_defaults
 
 FOLDS = 5
 
@@ -36,12 +36,6 @@ def read_kernels(path: Path) -> dict[str, dict[str, float]]:
     if not shapes:
         raise SystemExit(f"{path}: holds no measured kernel of a matrix product (TN, f16)")
     return shapes
-
-
-def alike(shape: str) -> str:
-    """The same for a shape and its transpose, for which the same kernels win."""
-    m, n, k = (int(size) for size in shape.split("x"))
-    return f"{min(m, n)}x{max(m, n)}x{k}"
 
 
 def held_out_of(shapes: list[str], seed: int) -> list[str]:

@@ -8,30 +8,22 @@ A seed's figure is the mean over its shapes. An interval is Student's 95 % over 
 from __future__ import annotations
 
 import csv
-import math
 import statistics
 import sys
 from pathlib import Path
 
+CHECKOUT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(CHECKOUT / "python"))
+
+from warpsmith.train.evaluate import interval
+
 FIGURES = ("reward", "passed", "unmeasured", "share_of_best", "fast_1", "fast_1.1",
            "within_5_percent", "geomean", "evaluations_95", "evaluations_99")  # fmt: skip
-STUDENT = {1: 12.706, 2: 4.303, 3: 3.182, 4: 2.776, 5: 2.571, 6: 2.447, 7: 2.365, 8: 2.306,
-           9: 2.262, 10: 2.228, 11: 2.201, 12: 2.179, 13: 2.160, 14: 2.145}  # fmt: skip
 
 
 def rows_of(path: Path) -> list[dict]:
     with path.open() as file:
         return list(csv.DictReader(line for line in file if not line.startswith("#")))
-
-
-def interval(values: list[float]) -> tuple[float, float, float]:
-    """Mean, lower and upper end."""
-    mean = statistics.mean(values)
-    if len(values) < 2:
-        return mean, math.nan, math.nan
-    quantile = STUDENT.get(len(values) - 1, 2.145 if len(values) > 15 else 12.706)
-    half = quantile * statistics.stdev(values) / math.sqrt(len(values))
-    return mean, mean - half, mean + half
 
 
 def by_seed(rows: list[dict], figure: str) -> dict[str, float]:

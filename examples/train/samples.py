@@ -8,28 +8,8 @@ from pathlib import Path
 
 import torch
 
-from warpsmith.train.policy import Policy, evaluations_to, geometric_mean
-
-FAILED = -1.0  # what a reply that is not measured counts: it is no kernel that anybody could use
-
-
-def row_of(known: dict[str, float], texts: list[str], answers: list[dict]) -> dict:
-    """Rates over all samples. `share_of_best` counts what did not pass as 0."""
-    count, best = len(texts), max(known.values())
-    ratios = [answer["ratio"] for answer in answers if answer["outcome"] == "passed"]
-    rewards = [FAILED if answer["reward"] is None else answer["reward"] for answer in answers]
-    return {
-        "samples": count,
-        "distinct": len(set(texts)),
-        "passed": round(len(ratios) / count, 4),
-        "unmeasured": round(sum(answer["reward"] is None for answer in answers) / count, 4),
-        "reward": round(sum(rewards) / count, 4),
-        "share_of_best": round(sum(ratios) / best / count, 4),
-        "geomean": round(geometric_mean(ratios), 4),
-        "fast_1": round(sum(ratio > 1 for ratio in ratios) / count, 4),
-        "fast_1.1": round(sum(ratio > 1.1 for ratio in ratios) / count, 4),
-        "within_5_percent": round(sum(ratio >= 0.95 * best for ratio in ratios) / count, 4),
-    }
+from warpsmith.train.evaluate import FAILED, TARGETS, evaluations_to, row_of
+from warpsmith.train.policy import Policy
 
 
 def write(path: Path, folder: Path, corpus, judge, options, seed: int, when: str) -> None:
@@ -52,13 +32,13 @@ def write(path: Path, folder: Path, corpus, judge, options, seed: int, when: str
                     answer.update(outcome="copied", reward=FAILED)
             row = {"seed": seed, "after": when, "shapes": split, "shape": shape}
             row |= row_of(known, texts, answers)
-            for share in (95, 99):
-                row[f"evaluations_{share}"] = ""
+            row |= {f"evaluations_{target}": "" for target in TARGETS}
             if split == "held-out" and not corpus.exemplars:
                 order = policy.order(asked[0]["prompt"], list(known))
                 in_order = [list(known.values())[index] for index in order]
-                for share in (95, 99):
-                    row[f"evaluations_{share}"] = evaluations_to(in_order, share / 100)
+                for target in TARGETS:
+                    found = evaluations_to(in_order, max(in_order), target / 100)
+                    row[f"evaluations_{target}"] = found
             rows.append(row)
     part = path.with_suffix(".part")
     with part.open("w", newline="") as file:

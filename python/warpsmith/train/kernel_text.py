@@ -11,13 +11,23 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
-from tokenizers import Tokenizer, models, pre_tokenizers
-from transformers import PreTrainedTokenizerFast
-
 PAD, END, UNKNOWN = "<pad>", "<end>", "<unknown>"
 MOST_WORDS = 26  # of a kernel, with its end
 FIRST = ("tile_m", "tile_n", "tile_k", "stages")  # what the other parameters follow from
 MULTIPROCESSORS = 132  # of an H200
+
+
+def alike(shape: str) -> str:
+    """The same for a shape and its transpose, for which the same kernels win."""
+    m, n, k = (int(size) for size in shape.split("x"))
+    return f"{min(m, n)}x{max(m, n)}x{k}"
+
+
+def point_of(kernel: str) -> dict:
+    """"wgmma stages=4 tile_k=64", as the program names a point, as an object."""
+    family, *fields = kernel.split()
+    values = {name: int(value) for name, value in (field.split("=") for field in fields)}
+    return {"family": family, "values": values}
 
 
 def without_defaults(point: dict) -> dict:
@@ -49,8 +59,11 @@ def prompt_of(shape: str, shown: Iterable[tuple[str, float]] = ()) -> str:
     return " ".join([*words, "kernel:"])
 
 
-def tokenizer_of(texts: Iterable[str]) -> PreTrainedTokenizerFast:
-    """Words as the texts have them; nothing is downloaded."""
+def tokenizer_of(texts: Iterable[str]):
+    """Words as the texts have them, for transformers; nothing is downloaded."""
+    from tokenizers import Tokenizer, models, pre_tokenizers
+    from transformers import PreTrainedTokenizerFast
+
     words = sorted({word for text in texts for word in text.split()})
     vocabulary = {word: i for i, word in enumerate([PAD, END, UNKNOWN, *words])}
     tokenizer = Tokenizer(models.WordLevel(vocabulary, unk_token=UNKNOWN))

@@ -5,7 +5,6 @@ Needs torch and transformers. A model's folder is one that both can read: weight
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -57,13 +56,3 @@ class Policy:
         """Indices of the texts, the likeliest first."""
         likely = self.log_likelihood(prompt, texts)
         return sorted(range(len(texts)), key=lambda index: -likely[index])
-
-
-def geometric_mean(values: Sequence[float]) -> float:
-    return math.exp(sum(map(math.log, values)) / len(values)) if values else 0.0
-
-
-def evaluations_to(ratios_in_order: Sequence[float], share: float) -> int:
-    """How many are measured in this order until one is `share` of the best."""
-    bar = share * max(ratios_in_order)
-    return next(i for i, ratio in enumerate(ratios_in_order, 1) if ratio >= bar)
