@@ -4,8 +4,10 @@
     GRPOTrainer(..., reward_funcs=reward_function("http://127.0.0.1:8321"))
 
 The data set has a column `task` and may have the columns `workload`, `group`, `shown` and
-`prompt_sha256`, which rows of `Judge.prompts` have. A candidate that could not be
-measured is None, which TRL leaves out of the group's mean and gives no gradient.
+`prompt_sha256`, which rows of `Judge.prompts` have. A candidate that could not be measured is None,
+which TRL leaves out of the group's mean and gives no gradient. Give a number as `unmeasured` where
+the judge replays a recording: what it does not hold is then worth that much, and a policy cannot
+flee to it.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ import json
 from warpsmith_rewards import Judge
 
 
-def reward_function(judge: Judge | str, **options):
+def reward_function(judge: Judge | str, *, unmeasured: float | None = None, **options):
     """An async function as TRL calls it. `options` are Judge's, where an address is given."""
     if isinstance(judge, str):
         judge = Judge(judge, **options)
@@ -38,9 +40,9 @@ def reward_function(judge: Judge | str, **options):
         if log_metric is not None:
             passed = sum(answer["outcome"] == "passed" for answer in answers)
             log_metric("passed", passed / len(answers))
-            unmeasured = sum(answer["reward"] is None for answer in answers)
-            log_metric("unmeasured", unmeasured / len(answers))
-        return [answer["reward"] for answer in answers]
+            unknown = sum(answer["reward"] is None for answer in answers)
+            log_metric("unmeasured", unknown / len(answers))
+        return [unmeasured if answer["reward"] is None else answer["reward"] for answer in answers]
 
     return warpsmith
 
