@@ -20,9 +20,10 @@ void AddServe(CLI::App& app, Chosen& chosen) {
   command->add_option("--task", options->tasks, "a task's folder, served by the task's name");
   command->add_flag("--client-tasks", options->client_tasks,
                     "judge tasks that clients send; their references run as you");
-  command->add_option("--reward", options->reward,
-                      "form=raw|eq3|smoothed|ordinal|log,alpha=0,beta=0,clip=3: where a request does "
-                      "not say");
+  command->add_option(
+      "--reward", options->reward,
+      "form=raw|eq3|smoothed|ordinal|log,alpha=0,beta=0,clip=3: where a request does "
+      "not say");
   command
       ->add_option("--queue", options->queue,
                    "jobs that may wait; beyond, requests are answered 429")
