@@ -31,11 +31,10 @@ std::string TextOf(const json& document) {
 // --- The fields of each command and of the reply (core/field_list.h).
 
 constexpr std::string_view TagOf(const StartCommand*) { return "start"; }
-// `hidden` is not sent.
-constexpr size_t UnlistedOf(const StartCommand*) { return 1; }
 constexpr auto FieldsOf(const StartCommand*) {
   using T = StartCommand;
-  return std::tuple(Needed("device_uuid", &T::device_uuid), Optional("sandbox", &T::sandbox));
+  return std::tuple(Needed("device_uuid", &T::device_uuid), Optional("sandbox", &T::sandbox),
+                    Optional("hidden", &T::hidden));
 }
 
 constexpr auto FieldsOf(const WireRegion*) {

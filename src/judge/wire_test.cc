@@ -28,6 +28,8 @@ Task SmallTask() {
 
 TEST(Wire, CommandsRoundTrip) {
   EXPECT_EQ(RoundTrip(StartCommand{"GPU-1"}).device_uuid, "GPU-1");
+  const std::vector<std::string> hidden = {"libcublas.so*", "libcudnn*"};
+  EXPECT_EQ(RoundTrip(StartCommand{"GPU-1", "L2", hidden}).hidden, hidden);
   const auto baseline = RoundTrip(BaselineCommand{"cublas", R"({"algo": 3})"});
   EXPECT_EQ(baseline.name, "cublas");
   EXPECT_EQ(baseline.choice, R"({"algo": 3})");
