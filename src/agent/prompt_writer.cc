@@ -63,9 +63,13 @@ PromptWriter::PromptWriter(const Settings& settings, const Task& task, const Dev
 ChatRequest PromptWriter::Ask(std::string_view role, PromptId prompt, const Values& values) const {
   const Result<std::string> text = Render(prompts::Prompts::Embedded().Get(prompt), values);
   CHECK(text.ok());  // our own templates and our own values
+  return RequestOf(role, *text);
+}
+
+ChatRequest PromptWriter::RequestOf(std::string_view role, std::string text) const {
   ChatRequest request;
   request.role = role;
-  request.messages = {{"user", *text}};
+  request.messages = {{"user", std::move(text)}};
   request.sampling = settings_.sampling;
   return request;
 }
@@ -147,7 +151,7 @@ ChatRequest PromptWriter::Contrastive(const Attempt& attempt, std::span<const No
   for (const Node* node : variants) {
     contrast.variants.push_back({&node->candidate, node->ratio, node->interval});
   }
-  return Asked(role::kLowering, prompts::ContrastivePrompt(contrast));
+  return RequestOf(role::kLowering, prompts::ContrastivePrompt(contrast));
 }
 
 ChatRequest PromptWriter::Repair(const Attempt& attempt) const {

@@ -12,10 +12,13 @@ constexpr double kMostHalves = 4;          // an element's share
 constexpr double kReportedErrors = 2.576;  // 99 % of a normal distribution
 constexpr double kRefusedErrors = 6;
 
+// At least that of honest rounding, whose errors lie evenly between -1 and 1 halves of a last place:
+// of a few elements the spread says nothing, and of one it is 0.
 double StandardError(double sum, const BiasSums& sums) {
+  constexpr double kHonestVariance = 1.0 / 3;
   const auto count = static_cast<double>(sums.elements);
   const double mean = sum / count;
-  return std::sqrt(std::max(0.0, sums.square / count - mean * mean) / count);
+  return std::sqrt(std::max(kHonestVariance, sums.square / count - mean * mean) / count);
 }
 
 SignedMean MeanOf(double sum, const BiasSums& sums) {

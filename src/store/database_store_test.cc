@@ -13,6 +13,7 @@
 
 #include "base/file.h"
 #include "base/random.h"
+#include "core/reward.h"
 #include "core/serialize.h"
 #include "store/canonical_dump.h"
 #include "store/run_memos.h"
@@ -52,7 +53,7 @@ Step StepAt(int64_t index) {
   step.candidate = TestCandidate(point);
   step.verdict = TestVerdict(point, kStoreSide);
   step.terms = TermsOf(step.candidate, step.verdict, Mode::kDeviceHot);
-  step.reward = Reward(step.terms, {});
+  step.reward = RewardOf(step.candidate, step.verdict, kSearchReward);
   step.cost = {1, 0.125, 0.5, 0, 0};
   return step;
 }
