@@ -91,7 +91,8 @@ Result<Profile> TakeProfile(const Candidate& /*candidate*/) {
 
 void RunOnce(const std::filesystem::path& folder, const knowledge::Contents& contents,
              benchmark::State& state) {
-  auto store = store::SqliteStore::Open(folder / "store.db", store::Durability::kPowerLoss).value();
+  auto store =
+      store::DatabaseStore::Open(folder / "store.db", store::Durability::kPowerLoss).value();
   auto base = knowledge::KnowledgeBase::Open(folder / "kb.db", store::Durability::kPowerLoss,
                                              store::WhenMissing::kCreate)
                   .value();

@@ -6,8 +6,8 @@
 
 #include "base/file.h"
 #include "search/loop.h"
+#include "store/database_store.h"
 #include "store/recorded_device.h"
-#include "store/sqlite_store.h"
 #include "store/test_facts.h"
 #include "store/worker.h"
 
@@ -59,7 +59,7 @@ void BM_LoopStepsStored(benchmark::State& state) {
   int number = 0;
   for (auto _ : state) {
     const auto path = fixture.folder.path() / ("store-" + std::to_string(number++));
-    auto store = store::SqliteStore::Open(path, static_cast<store::Durability>(state.range(0)));
+    auto store = store::DatabaseStore::Open(path, static_cast<store::Durability>(state.range(0)));
     InOrder proposer(space);
     search::LoopRequest request;
     request.run = {"run",      "", space.task, space.workload,         Protocol::Screened(),

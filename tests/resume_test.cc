@@ -15,8 +15,8 @@
 #include "search/certify.h"
 #include "search/loop.h"
 #include "store/canonical_dump.h"
+#include "store/database_store.h"
 #include "store/recorded_device.h"
-#include "store/sqlite_store.h"
 #include "store/test_facts.h"
 #include "store/worker.h"
 
@@ -110,7 +110,7 @@ class ResumeTest : public testing::Test {
                                    const search::LoopCallbacks& callbacks = {},
                                    int64_t evaluations = kEvaluations) const {
     auto device = TRY(store::RecordedDevice::Open(Recording()));
-    auto store = TRY(store::SqliteStore::Open(StorePath(name), store::Durability::kProcessDeath));
+    auto store = TRY(store::DatabaseStore::Open(StorePath(name), store::Durability::kProcessDeath));
     ClimbingProposer proposer(device->Spaces().front(), seed);
     search::LoopRequest request = RequestFor(*device, seed);
     request.budget.evaluations = evaluations;
@@ -119,7 +119,7 @@ class ResumeTest : public testing::Test {
 
   std::string Dump(const std::string& name) const {
     auto store =
-        store::SqliteStore::Open(StorePath(name), store::Durability::kProcessDeath).value();
+        store::DatabaseStore::Open(StorePath(name), store::Durability::kProcessDeath).value();
     return store::CanonicalDump(*store).value();
   }
 
@@ -141,7 +141,7 @@ class ResumeTest : public testing::Test {
 
   int64_t StepsIn(const std::string& name) const {
     auto store =
-        store::SqliteStore::Open(StorePath(name), store::Durability::kProcessDeath).value();
+        store::DatabaseStore::Open(StorePath(name), store::Durability::kProcessDeath).value();
     store::Statement count = store->connection().Prepare("SELECT count(*) FROM step");
     return count.Next().value() ? count.Int(0) : 0;
   }
@@ -224,7 +224,7 @@ TEST_F(ResumeTest, RefusesAnotherSeed) {
 TEST_F(ResumeTest, CertifyingWhatWasNeverCertifiedIsRefusedInWords) {
   auto device = store::RecordedDevice::Open(Recording()).value();
   auto store =
-      store::SqliteStore::Open(StorePath("store"), store::Durability::kProcessDeath).value();
+      store::DatabaseStore::Open(StorePath("store"), store::Durability::kProcessDeath).value();
   const search::LoopRequest request = RequestFor(*device, 1);
   ClimbingProposer proposer(device->Spaces().front(), 1);
   const auto search = search::RunLoop(request, proposer, nullptr, *device, *store);

@@ -4,10 +4,12 @@ The first argument is the checkout. The real packages are test_formats_contract.
 """
 
 import contextlib
+import importlib.util
 import io
 import json
 import os
 import random
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -16,7 +18,7 @@ from pathlib import Path
 CHECKOUT = Path(sys.argv[1])
 
 from warpsmith import BadInput, verdict_from
-from warpsmith.formats import flashinfer, kernel_tuner, kernelbench, recording
+from warpsmith.formats import flashinfer, gpumode, kernel_tuner, kernelbench, recording
 from warpsmith.formats.__main__ import main
 
 SPACE = CHECKOUT / "data/recordings/spaces/h200-64x128x8192.wsrec"
@@ -518,6 +520,174 @@ arguments = ["output", "x", "2.5", "fc_weight", "param_x"]
 """
 
 
+TASK_YML = """# name: rowsum
+files:
+  - {"name": "submission.py", "source": "@SUBMISSION@"}
+  - {"name": "task.py", "source": "task.py"}
+  - {"name": "utils.py", "source": "../utils.py"}
+  - {"name": "reference.py", "source": "reference.py"}
+  - {"name": "eval.py", "source": "../eval.py"}
+lang: "py"
+tests:
+  - {"rows": 3, "columns": 5, "seed": 1}
+benchmarks:
+  - {"rows": 64, "columns": 32, "seed": 2}
+  - {"rows": 64, "columns": 128, "seed": 3}
+"""
+REFERENCE = """import torch
+from utils import make_match_reference
+
+
+def ref_kernel(data):
+    x, options, sums = data
+    sums[...] = x.sum(1) * options["by"]
+    return sums
+
+
+def generate_input(rows, columns, seed):
+    print("drawn")
+    gen = torch.Generator(device="cuda")
+    gen.manual_seed(seed)
+    x = torch.randn(rows, columns, device="cuda", generator=gen)
+    return x, {"by": 2.0, "unused": torch.ones(rows, device="cuda")}, torch.empty(rows, device="cuda")
+
+
+check_implementation = make_match_reference(ref_kernel, rtol=1e-3, atol=2e-3)
+"""
+
+
+def drawn(rows, columns, **changes):
+    """What the probe says of a spec."""
+    x = {"input": {"shape": [rows, columns], "dtype": "float32"}}
+    options = {"dict": {"by": {"value": 2.0}, "unused": {"input": {"shape": [rows], "dtype": "float32"}}}}
+    sums = {"shape": [rows], "dtype": "float32"}
+    return {"data": {"tuple": [x, options, {"place": sums}]}, "single": True,
+            "outputs": [{**sums, "place": 2}], **changes}  # fmt: skip
+
+
+@unittest.skipUnless(importlib.util.find_spec("yaml"), "no YAML here")
+class GpuMode(Folder):
+    def problem(self, text=TASK_YML, reference=REFERENCE):
+        folder = self.folder / "problems/rowsum"
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "task.yml").write_text(text)
+        (folder / "reference.py").write_text(reference)
+        (folder / "task.py").write_text("input_t = output_t = tuple\n")
+        (folder.parent / "utils.py").write_text("def make_match_reference(*a, **named): pass\n")
+        return folder
+
+    def answering(self, cases):
+        before = gpumode.probe
+        self.addCleanup(setattr, gpumode, "probe", before)
+        gpumode.probe = lambda sources, specs: cases
+
+    def test_a_problem_becomes_a_task_and_a_program_a_submission(self):
+        if importlib.util.find_spec("torch") is None:
+            self.answering([drawn(64, 32), drawn(64, 128), drawn(3, 5)])
+        task = self.folder / "task"
+        status, _, err = self.command("gpumode-import", self.problem(), "-o", task)
+        self.assertEqual((status, err), (0, ""))
+        text = (task / "task.toml").read_text()
+        for part in [
+            'name = "x", dtype = "f32", role = "input", shape = ["rows", "columns"]',
+            'name = "options", dtype = "f32", role = "input", shape = ["rows"]',
+            'name = "sums", dtype = "f32", role = "output", shape = ["rows"]',
+            'arguments = ["sums", "x", "options", "rows", "columns"]',
+            "absolute = 0.002\nrelative = 0.001",
+            'name = "benchmark-1"\nsizes = { case = 1, rows = 64, columns = 128 }\n\n',
+            'name = "test-0"\nsizes = { case = 2, rows = 3, columns = 5 }\nhidden = true',
+            'sources = ["judged.py", "cases.py", "task.py", "utils.py", "reference.py"]',
+        ]:
+            self.assertIn(part, text)
+        for name in ("judged.py", "cases.py"):
+            compile((task / name).read_text(), name, "exec")
+        self.assertIn("def reference(x, options, *, case)", (task / "judged.py").read_text())
+        self.write("mine.cu", PROGRAM)
+        made = self.folder / "submission.py"
+        arguments = ("gpumode-submission", task, self.folder / "mine.cu", "-o", made)
+        self.assertEqual(self.command(*arguments, "--leaderboard", "rowsum_v2")[0], 0)
+        text = made.read_text()
+        self.assertTrue(text.startswith("#!POPCORN leaderboard rowsum_v2\n#!POPCORN gpu H100\n"))
+        compile(text, "submission.py", "exec")
+        self.assertIn("_KINDS = ['input', 'input', 'place']\n_OUTPUTS = [2]", text)
+        made.unlink()
+        self.refused("is no plain name", *arguments, "--leaderboard", "x\nimport os")
+
+    @unittest.skipUnless(importlib.util.find_spec("torch"), "no torch here")
+    def test_the_task_computes_what_the_problem_does(self):
+        self.command("gpumode-import", self.problem(), "-o", self.folder / "task")
+        code = (
+            "import sys; sys.path.insert(0, sys.argv[1]); import torch\n"
+            "def on_cpu(f): return lambda *a, device=None, **n: f(*a, **n)\n"
+            "for name in ('randn', 'ones', 'empty', 'Generator'):\n"
+            "    setattr(torch, name, on_cpu(getattr(torch, name)))\n"
+            "import judged\n"
+            "torch.manual_seed(7); a = judged.get_inputs(1); b = judged.get_inputs(1)\n"
+            "assert [tuple(one.shape) for one in a] == [(64, 128), (64,)]\n"
+            "assert not torch.equal(a[0], b[0])\n"
+            "assert torch.equal(judged.reference(*a, case=1), a[0].sum(1) * 2)\n"
+        )
+        done = subprocess.run([sys.executable, "-c", code, str(self.folder / "task")],
+                              capture_output=True, text=True, check=False)  # fmt: skip
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_refuses_what_no_task_can_hold(self):
+        good = [drawn(64, 32), drawn(64, 128), drawn(3, 5)]
+        odd = drawn(3, 5, outputs=[{"shape": [3], "dtype": "uint8", "place": None}])
+        place = {"shape": [3], "dtype": "float32"}
+        scalar = drawn(3, 5, data={"tuple": [{"place": place}]}, outputs=[{**place, "place": 0}])
+        own = REFERENCE.replace("make_match_reference(", "some_way(")
+        cases = [
+            ("is no YAML", "files: [", REFERENCE, good),
+            ("aliases are not read", "a: &a 1\nb: *a\n", REFERENCE, good),
+            ("is no YAML", "!!python/object/apply:os.system ['true']", REFERENCE, good),
+            ("expected a list, found NoneType", "lang: py", REFERENCE, good),
+            ("its lang is 'cu'", TASK_YML.replace('"py"', "cu"), REFERENCE, good),
+            ("several GPUs", TASK_YML + "multi_gpu: true\n", REFERENCE, good),
+            ("lies outside", TASK_YML.replace("../utils.py", "/etc/passwd"), REFERENCE, good),
+            ("lies outside", TASK_YML.replace("../utils.py", "../../../../x.py"), REFERENCE, good),
+            ("no plain name", TASK_YML.replace('"utils.py"', '"../x.py"'), REFERENCE, good),
+            ("no reference.py", TASK_YML.replace('"reference.py"', '"other.py"', 1), REFERENCE, good),
+            ("0 benchmarks and tests", TASK_YML.split("tests:")[0], REFERENCE, good),
+            ("is neither number nor text", TASK_YML.replace("64", "[64]"), REFERENCE, good),
+            ("in a way of its own", TASK_YML, own, good),
+            ("is of uint8", TASK_YML, REFERENCE, [odd] * 3),
+            ("another structure", TASK_YML, REFERENCE, [*good[:2], scalar]),
+            ("draws no tensor", TASK_YML, REFERENCE, [scalar] * 3),
+        ]
+        for words, text, reference, answer in cases:
+            with self.subTest(words):
+                self.answering(answer)
+                self.refused(words, "gpumode-import", self.problem(text, reference), "-o",
+                             self.folder / "task")  # fmt: skip
+
+
+class HuggingFace(Folder):
+    def test_refuses_what_is_no_library_or_pack(self):
+        library = self.write("lib.so", b"\x7fELF")
+        pack = self.write("gemm.wspack", b"warpsmith gemm pack, version 1\n")
+        out = self.folder / "out"
+
+        def refused(words, *arguments, **named):
+            self.refused(words, "huggingface-kernel", "-o", out, *arguments, **named)
+
+        refused("is no shared library", "--library", pack, "--pack", pack)
+        refused("is no pack", "--library", library, "--pack", library)
+        refused("no file", "--library", library, "--pack", self.folder / "none", status=66)
+        both = ("--library", library, "--pack", pack)
+        refused("no version", *both, "--cuda", "13/../..")
+        refused("begin with 1", *both, "--version", "0")
+        status, listed, err = self.command("huggingface-kernel", "-o", out, *both)
+        self.assertEqual((status, err), (0, ""))
+        for variant in listed.split():
+            metadata = json.loads((Path(variant) / "metadata.json").read_text())
+            self.assertEqual(sorted([*metadata["digest"]["files"], "metadata.json"]), sorted(
+                str(one.relative_to(variant)) for one in Path(variant).rglob("*") if one.is_file()))
+            for file in Path(variant).glob("*.py"):
+                compile(file.read_text(), str(file), "exec")
+        refused("there already", *both, status=78)
+
+
 class KernelBench(Folder):
     def problem(self):
         task = self.folder / "1_x"
@@ -716,6 +886,23 @@ class Hostile(Folder):
                 self.remove("t")
 
         self.hold(text, take)
+
+    @unittest.skipUnless(importlib.util.find_spec("yaml"), "no YAML here")
+    def test_problems(self):
+        self.addCleanup(setattr, gpumode, "probe", gpumode.probe)
+        gpumode.probe = lambda sources, specs: [drawn(8 * i, 3) for i in range(1, len(specs) + 1)]
+        (self.folder / "reference.py").write_text(REFERENCE)
+
+        def take(path):
+            try:
+                gpumode.import_problem(path, self.folder / "t")
+            finally:
+                self.remove("t")
+
+        here = TASK_YML.replace("../", "").replace('"utils.py"', '"task.py"', 1)
+        (self.folder / "task.py").write_text("x = 1\n")
+        (self.folder / "utils.py").write_text("x = 1\n")
+        self.hold(here, take)
 
     def test_evaluations(self):
         def take(path):

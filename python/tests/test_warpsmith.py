@@ -121,6 +121,68 @@ class OnTheFakeDevice(unittest.TestCase):
         )
         torch.testing.assert_close(compiled(a, b).float(), torch.relu(a.float() @ b.float()))
 
+    def test_inductor_takes_the_librarys_products(self):
+        from warpsmith import inductor
+
+        linear, weight = torch.nn.Linear(16, 8).half(), halves(8, 12)
+        x = halves(4, 16)
+
+        def model(x):  # addmm and mm
+            return torch.relu(linear(x) @ weight)
+
+        for only_kernels, counts in ((False, (2, 0)), (True, (0, 2))):
+            torch._dynamo.reset()
+            options = inductor.options(only_kernels)
+            taken = options["post_grad_custom_pre_pass"]
+            uncached = torch._inductor.config.patch(force_disable_caches=True)
+            with torch.no_grad(), uncached:
+                found = torch.compile(model, options=options, fullgraph=True)(x)
+                expected = model(x).float()
+            torch.testing.assert_close(found.float(), expected, rtol=2e-3, atol=2e-2)
+            # The fake library has no kernels: cuBLASLt's products stay torch's.
+            self.assertEqual((taken.replaced, taken.kept), counts)
+        self.assertNotEqual(inductor.MatmulPass().uuid(), inductor.MatmulPass(False).uuid())
+
+    def test_the_pass_leaves_what_the_library_cannot_take(self):
+        from torch.fx.experimental.proxy_tensor import make_fx
+        from warpsmith import inductor
+
+        aten, op = torch.ops.aten, torch.ops.warpsmith.matmul.default
+        cases = [
+            (lambda a, b: aten.mm.default(a, b), halves(4, 6), halves(6, 8), 1),
+            (lambda a, b: aten.mm.default(a, b), halves(4, 6), halves(8, 6).T, 1),
+            (lambda a, b: aten.mm.default(a, b), halves(4, 6).float(), halves(6, 8).float(), 0),
+            (lambda a, b: aten.mm.default(a, b), halves(8, 12)[::2, ::2], halves(6, 8), 0),
+            (lambda a, b: aten.mm.default(a, b), halves(0, 6), halves(6, 8), 0),
+            (lambda a, b: aten.addmm.default(b[0], a, b), halves(4, 6), halves(6, 8), 1),
+            (lambda a, b: aten.addmm.default(b[0], a, b, beta=2), halves(4, 6), halves(6, 8), 0),
+        ]
+        for function, a, b, wanted in cases:
+            traced = make_fx(function, tracing_mode="fake")(a, b)  # with fake values, as Inductor's
+            inductor.MatmulPass(only_kernels=False)(traced.graph)
+            traced.recompile()
+            found = [node for node in traced.graph.nodes if node.target is op]
+            self.assertEqual(len(found), wanted)
+            torch.testing.assert_close(traced(a, b), function(a, b), rtol=2e-3, atol=2e-2)
+
+    def test_inductor_measures_both(self):
+        from warpsmith import inductor
+
+        try:
+            inductor.autotune()
+        except warpsmith.WarpsmithError as error:
+            self.skipTest(str(error))
+        torch._dynamo.reset()
+        a, b = halves(64, 32), halves(32, 16)
+        compiled = torch.compile(lambda a, b: warpsmith.matmul(a, b) + 1, fullgraph=True,
+                                 options={"max_autotune": True})  # fmt: skip
+        torch.testing.assert_close(compiled(a, b).float(), a.float() @ b.float() + 1)
+        w = halves(24, 16)  # an operand that is computed before, and one that is a view
+        compiled = torch.compile(lambda a, b: warpsmith.matmul(warpsmith.matmul(a + 1, b) * 2, w.T),
+                                 options={"max_autotune": True})  # fmt: skip
+        expected = (((a + 1).float() @ b.float()).half() * 2).float() @ w.T.float()
+        torch.testing.assert_close(compiled(a, b).float(), expected, rtol=2e-3, atol=2e-1)
+
     def test_explains(self):
         self.assertRegex(warpsmith.explain(halves(5, 7), halves(7, 3)), "5 x 3 x 7.*cuBLASLt")
         self.assertRegex(warpsmith.library_version(), r"^\d+\.\d+")

@@ -48,6 +48,18 @@ def problem(m, n, k, lda=0, ldb=0, ldc=0, transpose_a=0, transpose_b=0, dtype=F1
     )
 
 
+def storage(shape, strides):
+    """(transposed, leading dimension) of a matrix that can be taken as it lies, or None."""
+    (rows, columns), (down, across) = shape, strides
+    if across == 1 or columns <= 1:
+        if down >= columns or rows <= 1:
+            return 0, max(down, columns) if rows > 1 else columns
+    if down == 1 or rows <= 1:
+        if across >= rows or columns <= 1:
+            return 1, max(across, rows) if columns > 1 else rows
+    return None
+
+
 def _candidates():
     named = os.environ.get("WARPSMITH_GEMM_LIBRARY")
     if named:

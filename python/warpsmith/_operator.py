@@ -1,4 +1,4 @@
-"""torch.ops.warpsmith.matmul: eager, fake, autograd; and the short way past the dispatcher."""
+"""The operator torch.ops.warpsmith.matmul: eager, fake, autograd; and the short way past the dispatcher."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import threading
 
 import torch
 
-from warpsmith import _library
+from . import _library
 
 _DTYPES = {torch.float16: _library.F16, torch.bfloat16: _library.BF16}
 _DEVICE_TYPE = "cuda"
@@ -64,14 +64,7 @@ def _library_of(tensor: torch.Tensor) -> _library.Library:
 
 def _storage(tensor: torch.Tensor):
     """(transposed, leading dimension) of a matrix that can be taken as it lies, or None."""
-    (rows, columns), (down, across) = tensor.shape, tensor.stride()
-    if across == 1 or columns <= 1:
-        if down >= columns or rows <= 1:
-            return 0, max(down, columns) if rows > 1 else columns
-    if down == 1 or rows <= 1:
-        if across >= rows or columns <= 1:
-            return 1, max(across, rows) if columns > 1 else rows
-    return None
+    return _library.storage(tensor.shape, tensor.stride())
 
 
 def _look_up(a, b, out=None):
@@ -150,10 +143,9 @@ def _into(a, b, out) -> None:
 def _backward(context, gradient):
     a, b = context.saved_tensors
     needs_a, needs_b = context.needs_input_grad
-    op = torch.ops.warpsmith.matmul
     return (
-        op(gradient, b.transpose(0, 1)) if needs_a else None,
-        op(a.transpose(0, 1), gradient) if needs_b else None,
+        _op(gradient, b.transpose(0, 1)) if needs_a else None,
+        _op(a.transpose(0, 1), gradient) if needs_b else None,
     )
 
 
@@ -161,19 +153,23 @@ def _save(ctx, inputs, output):
     ctx.save_for_backward(*inputs)
 
 
-_torch_library = torch.library.Library("warpsmith", "DEF")
+# "warpsmith", or the unique name under which a loader of kernels imported a copy of this package.
+_NAMESPACE = (__package__ or "warpsmith").replace(".", "_")
+_torch_library = torch.library.Library(_NAMESPACE, "DEF")
 _torch_library.define("matmul(Tensor a, Tensor b) -> Tensor")
 for _dispatch_key in ("CUDA", "CPU"):  # the CPU's says in words that it is the wrong place
     _torch_library.impl("matmul", _eager, _dispatch_key)
 
 
-@torch.library.register_fake("warpsmith::matmul")
+@torch.library.register_fake(f"{_NAMESPACE}::matmul")
 def _fake(a, b):
     _check(a, b)
     return a.new_empty((a.shape[0], b.shape[1]))
 
 
-torch.library.register_autograd("warpsmith::matmul", _backward, setup_context=_save)
+torch.library.register_autograd(f"{_NAMESPACE}::matmul", _backward, setup_context=_save)
+
+_op = getattr(torch.ops, _NAMESPACE).matmul
 
 _modes = [
     getattr(torch._C, name, lambda: 1)
@@ -207,7 +203,7 @@ def matmul(a: torch.Tensor, b: torch.Tensor, *, out: torch.Tensor | None = None)
         flat = None if out is None else out.view(-1, out.shape[-1])
         return matmul(a.reshape(-1, a.shape[-1]), b, out=flat).view(*a.shape[:-1], b.shape[-1])
     if out is None:
-        return _eager(a, b) if _is_plain(a, b) else torch.ops.warpsmith.matmul(a, b)
+        return _eager(a, b) if _is_plain(a, b) else _op(a, b)
     _check(a, b)
     _check_device(a)
     if out.shape != (a.shape[0], b.shape[1]) or out.dtype != a.dtype or out.device != a.device:

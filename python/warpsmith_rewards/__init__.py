@@ -13,14 +13,17 @@ from __future__ import annotations
 import asyncio
 import http.client
 import json
+import math
 import random
+import statistics
 import time
-from collections import deque
+from collections import defaultdict, deque
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from urllib.parse import urlsplit
 
-__all__ = ["Judge", "Refused", "Unreachable"]
+__all__ = ["Judge", "Refused", "Unreachable", "advantages"]
 
 TRY_AGAIN = {408, 429, 502, 503, 504}
 LONGEST_PAUSE_S = 30.0
@@ -70,7 +73,9 @@ class Judge:
         """The server's answer to each sample, in order.
 
         A sample is a task, perhaps a workload, and a completion (or a candidate). Samples of one
-        `group` that their measurements cannot tell apart get equal rewards.
+        `group` that their measurements cannot tell apart get equal rewards. What else a sample may
+        have is kept with its verdict: `sample_id`, `prompt_sha256`, `logprob_sum` of its tokens.
+        `shown`: keys of the variants in its prompt; a copy of one of them is worth no gain.
         """
         batches = self._batches_of(samples)
         return [answer for answers in self._pool.map(self._ask, batches) for answer in answers]
@@ -91,6 +96,23 @@ class Judge:
     def tasks(self) -> list[dict]:
         """The tasks that the server judges: name, title, workloads."""
         return self.request("GET", "/v1/tasks")["tasks"]
+
+    def prompt(self, tasks: list[str], **options) -> dict:
+        """A prompt for one of the tasks ("TASK" or "TASK#WORKLOAD"), with variants drawn anew.
+
+        Of several tasks the server takes one by its measured difficulty. Options are those of
+        POST /v1/prompt: stage, exemplars, bucket, tau, seed, from, documents, level.
+        """
+        return self.request("POST", "/v1/prompt", {"tasks": tasks, **options})
+
+    def prompts(self, tasks: list[str], **options) -> Iterator[dict]:
+        """Rows without end for a trainer's iterable data set: each asks for its prompt when it is
+        wanted, so that it shows what the policy wrote up to then."""
+        while True:
+            drawn = self.prompt(tasks, **options)
+            yield {name: drawn[name] for name in ("prompt", "task", "workload", "group")} | {
+                "shown": [one["key"] for one in drawn["exemplars"]],
+                "prompt_sha256": drawn["prompt_sha256"]}  # fmt: skip
 
     def request(self, method: str, path: str, body: dict | None = None) -> dict:
         """One request, repeated until it is answered. Raises Refused or Unreachable."""
@@ -153,3 +175,40 @@ class Judge:
 
 def _are_one_group(one: dict, other: dict) -> bool:
     return one.get("group") is not None and one.get("group") == other.get("group")
+
+
+LEAST_SAMPLES = {"group-mean": 4, "leave-one-out": 2}
+
+
+def advantages(rewards: Sequence[float | None], groups: Sequence[str], *,
+               baseline: str = "group-mean",
+               least: int | None = None) -> list[float]:  # fmt: skip
+    """What each sample is worth beside the others of its group.
+
+    "group-mean" is GRPO's: (reward - mean) / standard deviation, where the mean holds the sample
+    itself, which biases small groups. "leave-one-out" (RLOO, TRLOO) is reward - mean of the others.
+    Rewards that are None or not finite count for nothing and get 0. So does every sample of a group
+    with fewer than `least` measured samples, or whose rewards are all equal.
+    """
+    if baseline not in LEAST_SAMPLES:
+        raise ValueError(f"baseline is {baseline!r}; expected one of {', '.join(LEAST_SAMPLES)}")
+    if len(rewards) != len(groups):
+        raise ValueError(f"{len(rewards)} rewards and {len(groups)} groups")
+    needed = max(2, LEAST_SAMPLES[baseline] if least is None else least)
+    members = defaultdict(list)
+    for index, reward in enumerate(rewards):
+        if reward is not None and math.isfinite(reward):
+            members[groups[index]].append(index)
+    result = [0.0] * len(rewards)
+    for indices in members.values():
+        values = [float(rewards[index]) for index in indices]
+        if len(values) < needed or min(values) == max(values):
+            continue
+        mean, total, count = statistics.fmean(values), math.fsum(values), len(values)
+        spread = statistics.pstdev(values)
+        for index, value in zip(indices, values):
+            if baseline == "leave-one-out":
+                result[index] = value - (total - value) / (count - 1)
+            else:
+                result[index] = (value - mean) / spread
+    return result

@@ -10,6 +10,7 @@
 #include "base/display_text.h"
 #include "base/foreign_file.h"
 #include "base/utf8.h"
+#include "store/sqlite_connection.h"
 
 namespace warpsmith::agent {
 namespace {
@@ -78,8 +79,7 @@ std::string QueryOf(std::string_view words) {
 
 Result<std::unique_ptr<Documents>> Documents::Index(const fs::path& folder) {
   constexpr int kNoWait = 0;
-  std::unique_ptr<Documents> documents(
-      new Documents(TRY(store::Connection::Open(":memory:", kNoWait))));
+  std::unique_ptr<Documents> documents(new Documents(TRY(store::OpenSqlite(":memory:", kNoWait))));
   TRY(documents->connection_->Execute(
       "CREATE VIRTUAL TABLE passage USING fts5(text, name UNINDEXED, line UNINDEXED, "
       "tokenize = 'porter unicode61')"));

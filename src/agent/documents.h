@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "base/result.h"
-#include "store/sqlite_connection.h"
+#include "store/connection.h"
 
 namespace warpsmith::agent {
 

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <map>
 
 #include "agent/knowledge/gain_text.h"
+#include "agent/prompts/contrastive.h"
 
 namespace warpsmith::agent {
 namespace {
@@ -13,27 +13,13 @@ namespace {
 constexpr double kNoWorse = -0.02;         // log gain that still lets a rollout go on
 constexpr double kLeftBehind = 0.7;        // log gain of the run's best over where one stands: 2x
 constexpr double kBeginTemperature = 0.1;  // of the choice where to begin anew, in log ratio
-constexpr double kBucket = 0.1;            // log ratios that count as one score
-constexpr double kBucketTemperature = 0.2;
-constexpr int kFirstVersions = 3;  // of a first kernel, each with its repairs
+constexpr int kFirstVersions = 3;          // of a first kernel, each with its repairs
 
 std::string ScoreText(const Node& node) {
   if (node.ratio.has_value()) return knowledge::RatioText(*node.ratio);
   char text[48];
   std::snprintf(text, sizeof text, "%.3g us", node.time_us);
   return text;
-}
-
-// An index with probability proportional to its weight.
-size_t Pick(const std::vector<double>& weights, Random& random) {
-  double total = 0;
-  for (const double weight : weights) total += weight;
-  double at = random.Uniform() * total;
-  for (size_t i = 0; i < weights.size(); ++i) {
-    at -= weights[i];
-    if (at < 0) return i;
-  }
-  return weights.size() - 1;
 }
 
 Kind KindOf(const Option& option, Style style) {
@@ -81,7 +67,7 @@ int Forest::BestOf(const std::vector<int>& indices) const {
   int best = -1;
   for (const int one : indices) {
     if (node(one).vetoed) continue;
-    if (best < 0 || node(one).score > node(best).score) best = one;
+    if (best < 0 || node(one).worth > node(best).worth) best = one;
   }
   return best;
 }
@@ -99,7 +85,7 @@ void Forest::Advance() {
     rollout.node = StandingOf(rollout.node);
     const int best = BestOf(rollout.children);
     rollout.children.clear();
-    if (best >= 0 && LogGain(node(rollout.node), node(best)) > kNoWorse) rollout.node = best;
+    if (best >= 0 && node(best).worth - node(rollout.node).worth > kNoWorse) rollout.node = best;
     if (++rollout.depth < settings_.depth && !IsLeftBehind(rollout)) continue;
     rollout.depth = 0;
     ++rollout.begun;
@@ -109,7 +95,7 @@ void Forest::Advance() {
 
 bool Forest::IsLeftBehind(const Rollout& rollout) const {
   const std::vector<int> best = BestFirst();
-  return !best.empty() && LogGain(node(rollout.node), node(best.front())) > kLeftBehind;
+  return !best.empty() && node(best.front()).worth - node(rollout.node).worth > kLeftBehind;
 }
 
 int Forest::BeginAt(const Rollout& rollout, size_t index) const {
@@ -118,10 +104,10 @@ int Forest::BeginAt(const Rollout& rollout, size_t index) const {
   best.resize(std::min(best.size(), 2 * rollouts_.size()));
   std::vector<double> weights;
   for (const int one : best) {
-    weights.push_back(std::exp((node(one).score - node(best.front()).score) / kBeginTemperature));
+    weights.push_back(std::exp((node(one).worth - node(best.front()).worth) / kBeginTemperature));
   }
   Random random(seed_, "begin/" + std::to_string(index) + "/" + std::to_string(rollout.begun));
-  return best[Pick(weights, random)];
+  return best[random.Pick(weights)];
 }
 
 Status Forest::MakeAttempts(knowledge::KnowledgeBase& base, int64_t round) {
@@ -190,7 +176,7 @@ std::vector<int> Forest::BestFirst() const {
     if (!nodes_[i].vetoed) best.push_back(static_cast<int>(i));
   }
   std::stable_sort(best.begin(), best.end(),
-                   [this](int a, int b) { return node(a).score > node(b).score; });
+                   [this](int a, int b) { return node(a).worth > node(b).worth; });
   return best;
 }
 
@@ -231,30 +217,13 @@ std::string Forest::StatePath() const {
 
 std::vector<int> Forest::Exemplars(int64_t round, int rollout, size_t most) const {
   const std::vector<int> best = BestFirst();
-  std::map<int64_t, std::vector<int>> buckets;  // by score
-  double mean = 0;
-  for (const int one : best) {
-    buckets[std::llround(node(one).score / kBucket)].push_back(one);
-    mean += node(one).score / static_cast<double>(best.size());
-  }
+  std::vector<double> worth;
+  for (const int one : best) worth.push_back(node(one).worth);
   Random random(seed_, "exemplars/" + std::to_string(round) + "/" + std::to_string(rollout));
   std::vector<int> chosen;
-  while (chosen.size() < most && !buckets.empty()) {
-    std::vector<double> weights;
-    std::vector<int64_t> names;
-    for (const auto& [name, members] : buckets) {
-      double score = 0;
-      for (const int one : members) score += node(one).score / static_cast<double>(members.size());
-      weights.push_back(std::exp((score - mean) / kBucketTemperature));
-      names.push_back(name);
-    }
-    const int64_t name = names[Pick(weights, random)];
-    const std::vector<int>& members = buckets.at(name);
-    chosen.push_back(members[random.Below(members.size())]);
-    buckets.erase(name);
+  for (const size_t one : prompts::DrawExemplars(worth, {.most = most}, random)) {
+    chosen.push_back(best[one]);
   }
-  std::stable_sort(chosen.begin(), chosen.end(),
-                   [this](int a, int b) { return node(a).score > node(b).score; });
   return chosen;
 }
 

@@ -17,7 +17,7 @@ class ForestTest : public testing::Test {
     Node better;
     better.step = 1;
     better.parent = 0;
-    better.score = log_gain;
+    better.score = better.worth = log_gain;
     forest.Add(better, 0);
     forest.Advance();
     EXPECT_EQ(forest.rollouts()[0].node, 1);

@@ -49,7 +49,7 @@ void TakeFailure(const Step& step, const Rejected* bad_reply, Attempt& attempt) 
 }  // namespace
 
 Result<bool> Learner::Learn(const Step& step, Attempt& attempt) {
-  std::optional<Node> node = NodeOf(step, mode_);
+  std::optional<Node> node = NodeOf(step, mode_, settings_.reward);
   if (!node.has_value()) return LearnFailed(step, attempt);
   TRY(LearnPassed(step, std::move(*node), attempt));
   return true;
@@ -68,7 +68,9 @@ Status Learner::LearnPassed(const Step& step, Node node, const Attempt& attempt)
   TRY(RecordGain(step, attempt, gain));
   forest_.Note(attempt, knowledge::GainText(gain));
   reviews_.Measured(attempt.node, index, attempt.option);
-  const bool is_better = gain > 0 && LogGain(forest_.node(0), forest_.node(index)) > kWorthDoubt;
+  const double worth = forest_.node(index).worth;
+  const bool is_better =
+      worth > forest_.node(attempt.node).worth && worth - forest_.node(0).worth > kWorthDoubt;
   if (is_better) reviews_.Doubt(index);
   Remember(step, attempt, gain);
   return {};

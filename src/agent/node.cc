@@ -12,9 +12,19 @@ namespace {
 // was wrong.
 constexpr double kSmallestPart = 0.02;
 
+// The reward, of numbers as a recording keeps them.
+double WorthOf(const Step& step, const RewardShape& shape) {
+  RewardFacts facts = RewardFactsOf(step.candidate, step.verdict);
+  facts.deviation = store::Rounded(facts.deviation);
+  if (facts.mean_ratio) facts.mean_ratio = store::Rounded(*facts.mean_ratio);
+  facts.interval = {store::Rounded(facts.interval.lo), store::Rounded(facts.interval.hi)};
+  for (Interval& one : facts.each) one = {store::Rounded(one.lo), store::Rounded(one.hi)};
+  return ShapeReward(facts, shape).value.value_or(0);
+}
+
 }  // namespace
 
-std::optional<Node> NodeOf(const Step& step, Mode mode) {
+std::optional<Node> NodeOf(const Step& step, Mode mode, const RewardShape& reward) {
   if (!std::holds_alternative<Passed>(step.verdict.outcome)) return std::nullopt;
   const ModeTiming* timing = FindComparison(step.verdict, mode);
   if (timing == nullptr) timing = FindTiming(step.verdict, mode);
@@ -33,6 +43,7 @@ std::optional<Node> NodeOf(const Step& step, Mode mode) {
     node.interval = {store::Rounded(primary.interval.lo), store::Rounded(primary.interval.hi)};
     node.score = std::log(*node.ratio);
   }
+  node.worth = reward == kSearchReward ? node.score : WorthOf(step, reward);
   return node;
 }
 

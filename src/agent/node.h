@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "agent/prompts/state.h"
+#include "core/reward.h"
 #include "core/step.h"
 #include "judge/profile/bottleneck.h"
 
@@ -35,6 +36,7 @@ struct Node {
   int parent = -1;
   std::string technique;        // that led here; empty: where the run began
   double score = 0;             // ln of the ratio to the bar, else of 1 / time: more is better
+  double worth = 0;             // what it is chosen by: the score, or the run's reward (--reward)
   std::optional<double> ratio;  // to the bar
   Interval interval;            // of the ratio
   double time_us = 0;
@@ -51,7 +53,7 @@ struct Node {
 
 // What a passed verdict says, with numbers as a recording keeps them, so that a replay computes
 // the same from them. Nullopt for any other verdict, and for one without times.
-std::optional<Node> NodeOf(const Step& step, Mode mode);
+std::optional<Node> NodeOf(const Step& step, Mode mode, const RewardShape& reward = kSearchReward);
 
 // ln(time before / time after) of the whole program.
 inline double LogGain(const Node& before, const Node& after) { return after.score - before.score; }

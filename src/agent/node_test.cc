@@ -31,6 +31,17 @@ TEST(Node, ScoresByTheRatioAndElseByTheTime) {
   EXPECT_DOUBLE_EQ(NodeOf(Passing(10, {}), Mode::kDeviceHot)->score, -std::log(10));
 }
 
+TEST(Node, IsChosenByTheRunsReward) {
+  const Step step = Passing(10, 1.25);
+  EXPECT_DOUBLE_EQ(NodeOf(step, Mode::kDeviceHot)->worth, std::log(1.25));
+  Step exact = Passing(10, 1.2), rough = step;
+  std::get<Passed>(rough.verdict.outcome).correctness.max_deviation = {0.5};
+  const RewardShape shape{RewardForm::kRaw, 0.2};
+  EXPECT_GT(NodeOf(rough, Mode::kDeviceHot)->worth, NodeOf(exact, Mode::kDeviceHot)->worth);
+  EXPECT_LT(NodeOf(rough, Mode::kDeviceHot, shape)->worth,
+            NodeOf(exact, Mode::kDeviceHot, shape)->worth);
+}
+
 TEST(Node, OnlyPassedStepsWithTimesAreNodes) {
   Step step = Passing(10, 1.25);
   step.verdict.outcome = Incorrect{"bound", "off"};

@@ -1,6 +1,7 @@
 #include "agent/prompt_writer.h"
 
 #include "agent/knowledge/gain_text.h"
+#include "agent/prompts/contrastive.h"
 #include "agent/prompts/line_diff.h"
 #include "agent/role.h"
 #include "base/display_text.h"
@@ -35,17 +36,6 @@ void PutCode(const Candidate& candidate, Values& values) {
   values["plan"] = prompts::PlanText(candidate.form, candidate.plan);
 }
 
-std::string VariantText(const Node& node, size_t number) {
-  std::string text = "## Variant " + std::to_string(number) + ": score " +
-                     (node.ratio.has_value() ? RatioText(*node.ratio) : "unknown") + "\n\n";
-  text += prompts::SourcesText(node.candidate.sources);
-  if (node.candidate.form == Form::kKernel) {
-    text += "\nIts launch plan:\n" +
-            prompts::Fenced(prompts::PlanText(Form::kKernel, node.candidate.plan));
-  }
-  return text + "\n";
-}
-
 std::string PartsText(std::span<const PartKernel> parts) {
   std::string text;
   for (const PartKernel& part : parts) {
@@ -66,7 +56,7 @@ PromptWriter::PromptWriter(const Settings& settings, const Task& task, const Dev
     : settings_(settings),
       task_(task),
       form_(settings.form),
-      device_(device.name + " (" + device.architecture + ")"),
+      device_(prompts::DeviceText(device)),
       facts_(prompts::TaskFacts(task)),
       reference_(prompts::ReferenceText(task)) {}
 
@@ -145,14 +135,19 @@ ChatRequest PromptWriter::Improve(const Attempt& attempt, const Node& node) cons
 ChatRequest PromptWriter::Contrastive(const Attempt& attempt, std::span<const Node* const> variants,
                                       const std::string& documents) const {
   CHECK(!variants.empty());
-  std::string exemplars;
-  for (size_t i = 0; i < variants.size(); ++i) exemplars += VariantText(*variants[i], i + 1);
-  Values values{{"attempt", std::to_string(attempt.number)},
-                {"reference", reference_},
-                {"exemplars", exemplars},
-                {"profile", ProfileText(*variants.front())},
-                {"documents", OrNone(documents)}};
-  return AskForCode(role::kLowering, PromptId::kContrastive, std::move(values), Edits::kNotOffered);
+  prompts::Contrast contrast{.device = device_,
+                             .task_name = task_.name,
+                             .facts = facts_,
+                             .reference = reference_,
+                             .form = form_,
+                             .variants = {},
+                             .profile = ProfileText(*variants.front()),
+                             .documents = documents,
+                             .attempt = attempt.number};
+  for (const Node* node : variants) {
+    contrast.variants.push_back({&node->candidate, node->ratio, node->interval});
+  }
+  return Asked(role::kLowering, prompts::ContrastivePrompt(contrast));
 }
 
 ChatRequest PromptWriter::Repair(const Attempt& attempt) const {

@@ -50,6 +50,7 @@ class PromptWriter {
  private:
   ChatRequest Ask(std::string_view role, prompts::PromptId prompt,
                   const prompts::Values& values) const;
+  ChatRequest Asked(std::string_view role, std::string text) const;
   ChatRequest AskForCode(std::string_view role, prompts::PromptId prompt, prompts::Values values,
                          prompts::Edits edits) const;
 

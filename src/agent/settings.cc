@@ -22,20 +22,23 @@ json SamplingJson(const ChatSampling& sampling) {
 }
 
 json SettingsJson(const Settings& settings) {
-  return {{"style", Name(settings.style)},
-          {"memory", settings.memory == Memory::kKept},
-          {"full_profiles", settings.profiles == Profiles::kFull},
-          {"program", settings.form == Form::kProgram},
-          {"breadth", settings.breadth},
-          {"depth", settings.depth},
-          {"top_k", settings.top_k},
-          {"repairs", settings.repairs},
-          {"bootstrap_repairs", settings.bootstrap_repairs},
-          {"states", settings.asks_states},
-          {"reviews", settings.asks_reviews},
-          {"doubts", settings.asks_doubts},
-          {"knowledge_bytes", settings.knowledge_bytes},
-          {"request", SamplingJson(settings.sampling)}};
+  json text = {{"style", Name(settings.style)},
+               {"memory", settings.memory == Memory::kKept},
+               {"full_profiles", settings.profiles == Profiles::kFull},
+               {"program", settings.form == Form::kProgram},
+               {"breadth", settings.breadth},
+               {"depth", settings.depth},
+               {"top_k", settings.top_k},
+               {"repairs", settings.repairs},
+               {"bootstrap_repairs", settings.bootstrap_repairs},
+               {"states", settings.asks_states},
+               {"reviews", settings.asks_reviews},
+               {"doubts", settings.asks_doubts},
+               {"knowledge_bytes", settings.knowledge_bytes},
+               {"request", SamplingJson(settings.sampling)}};
+  // Only another one: a run without it begins as it always did.
+  if (settings.reward != kSearchReward) text["reward"] = warpsmith::TextOf(settings.reward);
+  return text;
 }
 
 json PromptVersions() {
@@ -99,6 +102,7 @@ Result<Settings> SettingsFrom(const JsonReader& json) {
   settings.asks_doubts = TRY(json.At("doubts").Bool());
   settings.knowledge_bytes = static_cast<size_t>(TRY(Count(json, "knowledge_bytes")));
   settings.sampling = TRY(ChatRequestFrom(json.At("request"))).sampling;
+  if (json.Has("reward")) settings.reward = TRY(ParseRewardShape(TRY(json.At("reward").String())));
   return settings;
 }
 

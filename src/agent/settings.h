@@ -13,6 +13,7 @@
 #include "core/candidate.h"
 #include "core/chat_model.h"
 #include "core/form.h"
+#include "core/reward.h"
 #include "core/task.h"
 
 namespace warpsmith::agent {
@@ -37,11 +38,12 @@ struct Settings {
   Style style = Style::kMaic;
   Memory memory = Memory::kKept;
   Profiles profiles = Profiles::kFull;
-  Form form = Form::kKernel;  // of what is written from the reference
-  int breadth = 4;            // rollouts side by side
-  int depth = 6;              // steps of a rollout, then it begins anew from one of the best
-  int top_k = 1;              // techniques tried at each step of a rollout
-  int repairs = 2;            // of one attempt
+  Form form = Form::kKernel;           // of what is written from the reference
+  RewardShape reward = kSearchReward;  // what kernels are chosen by
+  int breadth = 4;                     // rollouts side by side
+  int depth = 6;    // steps of a rollout, then it begins anew from one of the best
+  int top_k = 1;    // techniques tried at each step of a rollout
+  int repairs = 2;  // of one attempt
   int bootstrap_repairs = 4;
   bool asks_states = true;   // a model, where the rules are unsure: a round of questions more
   bool asks_reviews = true;  // why a step gained what it did, and a note

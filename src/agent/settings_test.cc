@@ -13,6 +13,7 @@ TEST(Settings, TheirTextIsReadBack) {
   run_config.settings.form = Form::kProgram;
   run_config.settings.breadth = 7;
   run_config.settings.asks_doubts = false;
+  run_config.settings.reward = {RewardForm::kLog, 0.5};
   run_config.settings.sampling.temperature = 0.7;
   run_config.settings.sampling.max_tokens = 999;
   run_config.seed = 18'446'744'073'709'551'615ULL;
@@ -25,6 +26,7 @@ TEST(Settings, TheirTextIsReadBack) {
   ASSERT_TRUE(read.ok()) << read.error().Line();
   EXPECT_EQ(TextOf(*read), text);
   EXPECT_EQ(read->seed, run_config.seed);
+  EXPECT_EQ(read->settings.reward, run_config.settings.reward);
   EXPECT_EQ(read->settings.sampling.temperature, 0.7);
   EXPECT_EQ(CandidateId(*read->start), CandidateId(*run_config.start));
 }
@@ -34,6 +36,7 @@ TEST(Settings, PartsAreReadBackAndLeaveOtherBeginningsAsTheyWere) {
   const std::string without = TextOf(run_config);
   // Recordings hold this text; it must stay what it was before there were parts.
   EXPECT_EQ(without.find("parts"), std::string::npos);
+  EXPECT_EQ(without.find("reward"), std::string::npos);
   EXPECT_EQ(without.find("join"), std::string::npos);
   EXPECT_EQ(without.find("split"), std::string::npos);
   Candidate kernel;

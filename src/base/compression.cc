@@ -13,6 +13,8 @@ struct FreeContext {
   void operator()(ZSTD_DCtx* context) const { ZSTD_freeDCtx(context); }
 };
 
+constexpr size_t kLikelyRatio = 64;  // between text and its compressed form, at most
+
 Error NotUsable(std::string_view source, std::string_view what) {
   return Error{ErrorCode::kBadInput,
                "decompressing " + std::string(source) + ": " + std::string(what),
@@ -41,6 +43,11 @@ Result<std::string> Decompress(std::string_view source, std::string_view bytes,
   ZSTD_inBuffer input{bytes.data(), bytes.size(), 0};
   std::string chunk(ZSTD_DStreamOutSize(), '\0');
   std::string expanded;
+  // What a frame says of itself is believed as far as it costs nothing.
+  const unsigned long long claimed = ZSTD_getFrameContentSize(bytes.data(), bytes.size());
+  if (claimed != ZSTD_CONTENTSIZE_UNKNOWN && claimed != ZSTD_CONTENTSIZE_ERROR) {
+    expanded.reserve(std::min<size_t>({claimed, limit_bytes, bytes.size() * kLikelyRatio}));
+  }
   size_t remaining = 1;  // 0 at the end of a frame
   while (input.pos < input.size || remaining != 0) {
     ZSTD_outBuffer output{chunk.data(), chunk.size(), 0};

@@ -123,6 +123,17 @@ uint64_t Random::Below(uint64_t bound) {  // Lemire's multiplication with reject
 
 double Random::Uniform() { return static_cast<double>(Bits() >> 11) * 0x1p-53; }
 
+size_t Random::Pick(std::span<const double> weights) {
+  double total = 0;
+  for (const double weight : weights) total += weight;
+  double at = Uniform() * total;
+  for (size_t i = 0; i < weights.size(); ++i) {
+    at -= weights[i];
+    if (at < 0) return i;
+  }
+  return weights.size() - 1;
+}
+
 double Random::Normal() {
   return NormalQuantile((static_cast<double>(Bits() >> 12) + 0.5) * 0x1p-52);
 }

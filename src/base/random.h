@@ -5,7 +5,9 @@
 #define WARPSMITH_BASE_RANDOM_H_
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -22,6 +24,8 @@ class Random {
   uint64_t Below(uint64_t bound);  // uniform in [0, bound); bound > 0
   double Uniform();                // uniform in [0, 1)
   double Normal();                 // mean 0, variance 1
+  // An index with probability proportional to its weight; of at least one weight above 0.
+  size_t Pick(std::span<const double> weights);
 
   template <typename T>
   void Shuffle(std::vector<T>& items) {

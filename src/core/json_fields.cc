@@ -158,6 +158,11 @@ Status Read(const JsonReader& json, uint8_t& value) {
   return {};
 }
 
+Status Read(const JsonReader& json, uint16_t& value) {
+  value = static_cast<uint16_t>(TRY(json.IntIn(0, std::numeric_limits<uint16_t>::max())));
+  return {};
+}
+
 Status Read(const JsonReader& json, int& value) {
   value = static_cast<int>(TRY(json.IntIn(0, std::numeric_limits<int>::max())));
   return {};

@@ -165,6 +165,7 @@ nlohmann::json Value(const std::variant<Kinds...>& value) {
 
 Status Read(const JsonReader& json, bool& value);
 Status Read(const JsonReader& json, uint8_t& value);
+Status Read(const JsonReader& json, uint16_t& value);
 Status Read(const JsonReader& json, int& value);      // from 0
 Status Read(const JsonReader& json, int64_t& value);  // from 0
 Status Read(const JsonReader& json, float& value);

@@ -10,9 +10,13 @@ namespace {
 
 constexpr size_t kShortUuid = std::string_view("GPU-1a2b3c4d").size();
 
-// "/home/me/lib.so" -> "lib.so"; "--csv=/tmp/a.csv" -> "--csv=a.csv".
+// "/home/me/lib.so" -> "lib.so"; "--csv=/tmp/a.csv" -> "--csv=a.csv"; a server's address, which may
+// hold a password, -> "postgresql:".
 std::string WithoutFolders(const std::string& argument) {
   const size_t begin = argument.starts_with("--") ? argument.find('=') + 1 : 0;
+  const size_t scheme =
+      argument.compare(begin, 8, "postgres") == 0 ? argument.find("://") : std::string::npos;
+  if (scheme != std::string::npos) return argument.substr(0, scheme + 1);
   if (begin >= argument.size() || argument[begin] != '/') return argument;
   const size_t slash = argument.find_last_of('/');
   return argument.substr(0, begin) + argument.substr(slash + 1);

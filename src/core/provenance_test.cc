@@ -16,6 +16,10 @@ TEST(CommandText, LeavesFoldersOut) {
                          "--against=/lib/b.so", "--slice", "1/2", "data/c.csv"}),
             "warpsmith hgemm bench --csv a.csv --against=b.so --slice 1/2 data/c.csv");
   EXPECT_EQ(CommandText({"a\nb", "--x"}), "a b --x");
+  EXPECT_EQ(CommandText({"tune", "--store", "postgresql://me:secret@host/db"}),
+            "tune --store postgresql:");
+  EXPECT_EQ(CommandText({"tune", "--store=postgres://me:secret@host/db"}),
+            "tune --store=postgres:");
 }
 
 TEST(ProvenanceText, SaysWhereWhenAndByWhat) {

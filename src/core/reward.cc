@@ -9,7 +9,8 @@
 #include <string>
 
 #include "base/median.h"
-#include "core/step.h"
+#include "core/cuda_tokens.h"
+#include "core/ranking.h"
 
 namespace warpsmith {
 namespace {
@@ -31,16 +32,21 @@ std::map<Round, double> MedianByRound(const ContenderTiming& contender) {
   return medians;
 }
 
-// t_ref / t_custom of every round in which both were timed.
-std::vector<double> RatiosByRound(const ModeTiming& timing, const std::string& primary) {
+// t_ref / t_custom of every round in which both were timed, by the first comparison's baseline; its
+// ratio where the raw samples were not kept.
+std::vector<double> RatiosOf(const ModeTiming& timing) {
+  const Comparison& primary = timing.comparisons.front();
   std::vector<double> ratios;
-  const auto baseline = std::ranges::find(timing.baselines, primary, &ContenderTiming::name);
-  if (baseline == timing.baselines.end()) return ratios;
-  const std::map<Round, double> reference = MedianByRound(*baseline);
-  for (const auto& [round, us] : MedianByRound(timing.candidate)) {
-    const auto found = reference.find(round);
-    if (found != reference.end() && us > 0) ratios.push_back(found->second / us);
+  const auto baseline =
+      std::ranges::find(timing.baselines, primary.baseline, &ContenderTiming::name);
+  if (baseline != timing.baselines.end()) {
+    const std::map<Round, double> reference = MedianByRound(*baseline);
+    for (const auto& [round, us] : MedianByRound(timing.candidate)) {
+      const auto found = reference.find(round);
+      if (found != reference.end() && us > 0) ratios.push_back(found->second / us);
+    }
   }
+  if (ratios.empty()) ratios = {primary.ratio};
   return ratios;
 }
 
@@ -49,38 +55,17 @@ constexpr double kMostForLength = 0.05;
 constexpr double kGainKept = 0.1;      // of a gain, whatever is taken off
 constexpr double kOrdinalGain = 1.05;  // CUDA Agent: 5 % faster
 
-// Bytes without comments and without blanks at the ends of lines: what is said about the code costs
-// nothing.
 int64_t BytesOfCode(std::string_view text) {
-  int64_t bytes = 0, blanks = 0;
-  char quote = 0;
-  for (size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    const std::string_view rest = text.substr(i);
-    if (quote == 0 && (rest.starts_with("//") || rest.starts_with("/*"))) {
-      const bool is_line = rest[1] == '/';
-      const size_t end = text.find(is_line ? "\n" : "*/", i + 2);
-      if (end == std::string_view::npos) break;
-      i = is_line ? end - 1 : end + 1;
-      continue;
-    }
-    if (c == '\n') blanks = quote = 0;
-    if (quote == 0 && (c == ' ' || c == '\t' || c == '\r' || c == '\n')) {
-      blanks += c == '\n' ? 0 : 1;
-      continue;
-    }
-    if (c == '"' || c == '\'') quote = quote == 0 ? c : (quote == c ? '\0' : quote);
-    bytes += 1 + std::exchange(blanks, 0);
-    if (quote != 0 && c == '\\' && i + 1 < text.size()) {
-      ++i;
-      ++bytes;
-    }
-  }
+  int64_t bytes = 0;
+  const TokenList list = Tokenize(text);
+  for (const Token& token : list.tokens) bytes += static_cast<int64_t>(token.text.size());
   return bytes;
 }
 
 double Formed(double ratio, const RewardShape& shape) {
   switch (shape.form) {
+    case RewardForm::kRaw:
+      return ratio;
     case RewardForm::kEq3:
       return std::min(ratio, shape.clip);
     case RewardForm::kSmoothed:
@@ -103,7 +88,7 @@ double Ordinal(const RewardFacts& facts) {
 
 Error BadShape(std::string_view text, const std::string& what) {
   return {ErrorCode::kUsage, "reward \"" + std::string(text) + "\": " + what,
-          "write form=eq3|smoothed|ordinal|log, alpha=, beta= (from 0) and clip= (above 1), "
+          "write form=raw|eq3|smoothed|ordinal|log, alpha=, beta= (from 0) and clip= (above 1), "
           "separated by commas"};
 }
 
@@ -116,19 +101,12 @@ RewardTerms TermsOf(const Candidate& candidate, const Verdict& verdict, Mode mod
   terms.deviations = std::get<Passed>(verdict.outcome).correctness.max_deviation;
   const ModeTiming* timing = FindComparison(verdict, mode);
   if (timing == nullptr) return terms;
-  const Comparison& primary = timing->comparisons.front();
-  terms.ratios = RatiosByRound(*timing, primary.baseline);
-  if (terms.ratios.empty()) terms.ratios = {primary.ratio};  // raw samples were not kept
+  terms.ratios = RatiosOf(*timing);
   return terms;
 }
 
-double Reward(const RewardTerms& terms, const RewardWeights& weights) {
-  if (terms.ratios.empty()) return 0;
-  return Mean(terms.ratios) - weights.alpha * Mean(terms.deviations) -
-         weights.beta * static_cast<double>(terms.code_length_bytes);
-}
-
 Result<RewardForm> RewardFormFrom(std::string_view name) {
+  if (name == "raw") return RewardForm::kRaw;
   if (name == "eq3") return RewardForm::kEq3;
   if (name == "smoothed") return RewardForm::kSmoothed;
   if (name == "ordinal") return RewardForm::kOrdinal;
@@ -143,8 +121,8 @@ Status CheckRewardShape(const RewardShape& shape) {
   return BadShape("alpha, beta, clip", "a weight is below 0, or clip is not above 1");
 }
 
-Result<RewardShape> ParseRewardShape(std::string_view text) {
-  RewardShape shape;
+Result<RewardShape> ParseRewardShape(std::string_view text, RewardShape usual) {
+  RewardShape shape = usual;
   std::set<std::string_view> seen;
   for (size_t begin = 0; begin < text.size();) {
     const size_t end = std::min(text.find(',', begin), text.size());
@@ -172,6 +150,17 @@ Result<RewardShape> ParseRewardShape(std::string_view text) {
   return shape;
 }
 
+std::string TextOf(const RewardShape& shape) {
+  constexpr const char* kNames[] = {"raw", "eq3", "smoothed", "ordinal", "log"};
+  const auto number = [](double value) {
+    char text[32];
+    return std::string(text, std::to_chars(text, text + sizeof text, value).ptr);
+  };
+  return std::string("form=") + kNames[static_cast<size_t>(shape.form)] +
+         ",alpha=" + number(shape.alpha) + ",beta=" + number(shape.beta) +
+         ",clip=" + number(shape.clip);
+}
+
 RewardFacts RewardFactsOf(const Candidate& candidate, const Verdict& verdict) {
   RewardFacts facts;
   if (std::holds_alternative<Inconclusive>(verdict.outcome)) return facts;
@@ -185,6 +174,7 @@ RewardFacts RewardFactsOf(const Candidate& candidate, const Verdict& verdict) {
   const ModeTiming* timing = FindComparison(verdict, mode);
   if (timing == nullptr) return facts;
   facts.ratio = timing->comparisons.front().ratio;
+  facts.mean_ratio = Mean(RatiosOf(*timing));
   facts.interval = timing->comparisons.front().interval;
   for (const Comparison& one : timing->comparisons) facts.each.push_back(one.interval);
   return facts;
@@ -206,7 +196,9 @@ void LevelGroup(std::span<RewardFacts* const> group) {
   }
   if (!common || common->lo > common->hi) return;
   for (RewardFacts* member : group) {
-    if (member->kind == RewardFacts::Kind::kPassed) member->interval = *common;
+    if (member->kind != RewardFacts::Kind::kPassed) continue;
+    member->interval = *common;
+    if (member->mean_ratio) member->mean_ratio = (common->lo + common->hi) / 2;
   }
 }
 
@@ -222,11 +214,14 @@ ShapedReward ShapeReward(const RewardFacts& facts, const RewardShape& shape) {
       break;
   }
   const bool is_ordinal = shape.form == RewardForm::kOrdinal;
-  const double earned = EarnedRatio(facts.interval);
-  const double speedup = is_ordinal ? Ordinal(facts) : Formed(earned, shape);
+  const bool is_raw = shape.form == RewardForm::kRaw;
+  const double earned = is_raw ? facts.mean_ratio.value_or(1) : EarnedRatio(facts.interval);
   const double none = Formed(1, shape);
-  const double off = shape.alpha * facts.deviation +
-                     std::min(shape.beta * static_cast<double>(facts.code_bytes), kMostForLength);
+  double speedup = is_ordinal ? Ordinal(facts) : Formed(earned, shape);
+  if (facts.was_shown) speedup = std::min(speedup, none);
+  const double length = shape.beta * static_cast<double>(facts.code_bytes);
+  const double off =
+      shape.alpha * facts.deviation + (is_raw ? length : std::min(length, kMostForLength));
   // From a deviation that is no number nothing can be taken off but all that may be.
   const double penalty = is_ordinal ? 0 : std::isfinite(off) ? off : speedup - kFailedReward;
   const double least = speedup > none ? none + kGainKept * (speedup - none)
@@ -239,6 +234,34 @@ ShapedReward ShapeReward(const RewardFacts& facts, const RewardShape& shape) {
                   {"code_length", static_cast<double>(facts.code_bytes)},
                   {"penalty", penalty}};
   return reward;
+}
+
+double RewardOf(const Candidate& candidate, const Verdict& verdict, const RewardShape& shape) {
+  return ShapeReward(RewardFactsOf(candidate, verdict), shape).value.value_or(0);
+}
+
+std::optional<double> RankOf(const Step& step, Mode mode, const RewardShape& shape) {
+  const std::optional<double> ratio = RankingRatio(step.verdict, mode);
+  if (!ratio || shape == kSearchReward) return ratio;
+  return step.reward;
+}
+
+namespace {
+
+constexpr std::string_view kWithReward = ", reward ";
+
+}  // namespace
+
+std::string ProposerText(std::string_view name, const RewardShape& shape) {
+  if (shape == kSearchReward) return std::string(name);
+  return std::string(name) + std::string(kWithReward) + TextOf(shape);
+}
+
+RewardShape RewardOfProposer(std::string_view text) {
+  const size_t at = text.find(kWithReward);
+  if (at == std::string_view::npos) return kSearchReward;
+  const auto shape = ParseRewardShape(text.substr(at + kWithReward.size()));
+  return shape.ok() ? *shape : kSearchReward;
 }
 
 }  // namespace warpsmith

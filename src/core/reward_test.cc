@@ -11,14 +11,14 @@
 namespace warpsmith {
 namespace {
 
-constexpr std::array kForms = {RewardForm::kEq3, RewardForm::kSmoothed, RewardForm::kOrdinal,
-                               RewardForm::kLog};
+constexpr std::array kForms = {RewardForm::kRaw, RewardForm::kEq3, RewardForm::kSmoothed,
+                               RewardForm::kOrdinal, RewardForm::kLog};
 
 RewardFacts PassedWith(Interval interval, double deviation = 0, int64_t code_bytes = 0) {
   RewardFacts facts;
   facts.kind = RewardFacts::Kind::kPassed;
   facts.interval = interval;
-  facts.ratio = (interval.lo + interval.hi) / 2;
+  facts.ratio = facts.mean_ratio = (interval.lo + interval.hi) / 2;
   facts.each = {interval};
   facts.deviation = deviation;
   facts.code_bytes = code_bytes;
@@ -88,6 +88,37 @@ TEST(Reward, KeepsTheOrderOfOutcomesWhateverIsTakenOff) {
   }
 }
 
+// Eq. 3 as it is written: every round counts, nothing is clipped, the whole length is paid for.
+TEST(Reward, RawIsEq3) {
+  const RewardFacts facts = RewardFactsOf(GemmCandidate(), GemmVerdict());
+  EXPECT_DOUBLE_EQ(*facts.mean_ratio, 1.1);
+  EXPECT_DOUBLE_EQ(Of(facts, kSearchReward), 1.1);
+  const RewardShape shape{RewardForm::kRaw, 0.1, 1e-5};
+  EXPECT_DOUBLE_EQ(Of(facts, shape),
+                   1.1 - 0.1 * 0.5 - 1e-5 * static_cast<double>(facts.code_bytes));
+  EXPECT_DOUBLE_EQ(Of(PassedWith({9, 11}), kSearchReward), 10);
+  RewardFacts large = PassedWith({2, 2}, 0, 1000);
+  EXPECT_DOUBLE_EQ(Of(large, {RewardForm::kRaw, 0, 1e-4}), 1.9);
+}
+
+TEST(Reward, OfAStepKnowsFailureFromNothingKnown) {
+  const Candidate candidate = GemmCandidate();
+  EXPECT_EQ(RewardOf(candidate, {Rejected{}, {}}, kSearchReward), kFailedReward);
+  EXPECT_EQ(RewardOf(candidate, {Inconclusive{}, {}}, kSearchReward), 0);
+  EXPECT_DOUBLE_EQ(RewardOf(candidate, GemmVerdict(), kSearchReward), 1.1);
+}
+
+TEST(Reward, IsPartOfTheProposersText) {
+  EXPECT_EQ(ProposerText("guided", kSearchReward), "guided");
+  const RewardShape shape{RewardForm::kLog, 0.25, 1e-6, 4};
+  const std::string text = ProposerText("guided", shape);
+  EXPECT_EQ(text, "guided, reward form=log,alpha=0.25,beta=1e-06,clip=4");
+  EXPECT_EQ(RewardOfProposer(text), shape);
+  EXPECT_EQ(RewardOfProposer("guided"), kSearchReward);
+  EXPECT_EQ(RewardOfProposer("guided, reward of another version"), kSearchReward);
+  EXPECT_EQ(ParseRewardShape("alpha=1", kSearchReward)->form, RewardForm::kRaw);
+}
+
 TEST(Reward, AlphaChangesTheWinner) {
   const RewardFacts fast = PassedWith({1.5, 1.6}, 0.5);
   const RewardFacts exact = PassedWith({1.4, 1.5}, 0.01);
@@ -102,7 +133,8 @@ TEST(Reward, CodeCostsAndCommentsDoNot) {
   const RewardFacts facts = RewardFactsOf(terse, GemmVerdict());
   EXPECT_EQ(RewardFactsOf(chatty, GemmVerdict()).code_bytes, facts.code_bytes);
   chatty.sources.begin()->second += "const char* s = \"// no comment\";\n";
-  EXPECT_EQ(RewardFactsOf(chatty, GemmVerdict()).code_bytes, facts.code_bytes + 32);
+  EXPECT_EQ(RewardFactsOf(chatty, GemmVerdict()).code_bytes,
+            facts.code_bytes + 28);  // tokens, without the blanks between them
   EXPECT_NEAR(Of(facts, {.beta = 1e-5}), 1.05 - 1e-5 * static_cast<double>(facts.code_bytes),
               1e-12);
   EXPECT_NEAR(Of(facts, {.beta = 1}), 1.005, 1e-12);  // a tenth of the gain is kept
@@ -142,6 +174,20 @@ TEST(Reward, NoiseWithinAGroupGivesEqualRewards) {
     EXPECT_LT(Of(groups[1][2], {form}), Of(groups[1][1], {form}));
   }
   EXPECT_EQ(Of(groups[0][0], {}), 1.25);
+}
+
+TEST(Reward, ACopyOfWhatWasShownGainsNothing) {
+  for (const RewardForm form : kForms) {
+    RewardFacts copy = PassedWith({2, 2.2});
+    const double own = Of(copy, {form});
+    copy.was_shown = true;
+    EXPECT_LT(Of(copy, {form}), own);
+    EXPECT_EQ(Of(copy, {form}), Of(PassedWith({1, 1}), {form}));
+    RewardFacts slow = PassedWith({0.5, 0.6});
+    const double slow_own = Of(slow, {form});
+    slow.was_shown = true;
+    EXPECT_EQ(Of(slow, {form}), slow_own);
+  }
 }
 
 TEST(Reward, ARealDifferenceWithinAGroupStays) {

@@ -15,19 +15,13 @@
 
 namespace warpsmith {
 
-// Raw terms of CUDA-L2's Eq. 3:
+// Raw terms of CUDA-L2's Eq. 3, for i over the rounds (core/reward.h makes rewards):
 //   r = mean_i( t_ref_i / t_custom_i - alpha * max_j |out_FP32_i[j] - out_i[j]| ) - beta * L(code).
 struct RewardTerms {
   std::vector<double> ratios;
   std::vector<double> deviations;
   int64_t code_length_bytes = 0;
 };
-struct RewardWeights {
-  double alpha = 0, beta = 0;
-};
-RewardTerms TermsOf(const Candidate& candidate, const Verdict& verdict, Mode mode);
-// Not passed, or no ratio: 0, the reward of doing nothing useful.
-double Reward(const RewardTerms& terms, const RewardWeights& weights);
 
 struct Cost {
   int64_t evaluations = 0;
@@ -42,7 +36,7 @@ struct Step {
   Candidate candidate;
   Verdict verdict;
   RewardTerms terms;
-  double reward = 0;
+  double reward = 0;  // of the run's RewardShape
   Cost cost;
 };
 

@@ -8,6 +8,7 @@
 #include "core/device.h"
 #include "core/dtype.h"
 #include "core/gemm_example.h"
+#include "core/reward.h"
 #include "core/space.h"
 #include "core/step.h"
 
@@ -167,15 +168,11 @@ TEST(RewardTerms, PairSamplesByRound) {
   EXPECT_THAT(terms.ratios, ElementsAre(DoubleEq(1.0), DoubleEq(1.2)));
   EXPECT_THAT(terms.deviations, ElementsAre(0.25, 0.75));
   EXPECT_EQ(terms.code_length_bytes, CodeLength(GemmCandidate()));
-  EXPECT_DOUBLE_EQ(Reward(terms, {}), 1.1);
-  EXPECT_DOUBLE_EQ(Reward(terms, {.alpha = 0.2, .beta = 0.001}),
-                   1.1 - 0.2 * 0.5 - 0.001 * static_cast<double>(terms.code_length_bytes));
 }
 
-TEST(RewardTerms, OfAFailureAreWorthNothing) {
+TEST(RewardTerms, OfAFailureAreNone) {
   const RewardTerms terms = TermsOf(GemmCandidate(), {Rejected{}, {}}, Mode::kDeviceHot);
   EXPECT_TRUE(terms.ratios.empty());
-  EXPECT_EQ(Reward(terms, {.alpha = 1, .beta = 1}), 0);
   EXPECT_EQ(TermsOf(GemmCandidate(), GemmVerdict(), Mode::kServer).ratios.size(), 0U);
 }
 

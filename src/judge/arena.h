@@ -20,7 +20,6 @@
 #include "judge/correctness.h"
 #include "judge/oracle_device.h"
 #include "judge/problem.h"
-#include "judge/reference_provider.h"
 #include "judge/reference_stage.h"
 #include "judge/slot_plan.h"
 
@@ -75,7 +74,8 @@ class Arena {
   std::vector<int64_t> mapped_bytes() const;
   Result<std::vector<int>> Export() const;
 
-  // New contents for the timed launches (and, with `checks`, for the check inputs).
+  // New contents for the timed launches (and, with `checks`, for the check inputs), so that nothing
+  // that an earlier process saw or kept is an answer any more.
   Status Renew(Random& random, bool checks);
   // Draws in other places, and other numbers of them, how the near duplicates differ. Of the
   // products and of what a reference draws there are none.

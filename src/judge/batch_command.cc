@@ -19,6 +19,12 @@ std::vector<WireLaunch> OnWire(const std::vector<PlannedLaunch>& launches, size_
 
 }  // namespace
 
+bool BeginsEarly(const LaunchPlan& plan) {
+  if (plan.operations.empty()) return false;
+  const auto* launch = std::get_if<LaunchOperation>(&plan.operations.front());
+  return launch != nullptr && launch->programmatic;
+}
+
 uint16_t DrawPoison(Random& random) {
   const auto payload = static_cast<uint16_t>(1 + random.Below(0x1fe));
   const auto sign = static_cast<uint16_t>(random.Below(2) << 15);
@@ -28,7 +34,7 @@ uint16_t DrawPoison(Random& random) {
 SampleCommand CommandOf(const Arena& arena, const std::string& callee, Mode mode,
                         const BatchPlan& batch, Random& random) {
   SampleCommand command;
-  command.contender = callee;
+  command.callee = callee;
   command.mode = mode;
   command.poison = DrawPoison(random);
   command.touch = OnWire(batch.touch, arena.problem().Roles());

@@ -12,7 +12,11 @@
 
 namespace warpsmith::judge {
 
-// A quiet NaN that no conversion instruction makes by itself and no memset leaves behind.
+// Does the plan's first kernel begin early, while what lies ahead of it in the stream is at work?
+bool BeginsEarly(const LaunchPlan& plan);
+
+// What outputs hold before a launch, drawn anew each time so that it cannot be left standing for an
+// answer: a quiet NaN that no conversion instruction makes by itself and no memset leaves behind.
 uint16_t DrawPoison(Random& random);
 
 // `callee` in the runner. Poison and idle times are drawn here.

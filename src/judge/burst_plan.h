@@ -1,16 +1,21 @@
 // Which call of a burst reads which contents from which slots, where it writes, when the oracle
 // looks in between, and when contents change places under way.
 //
-// A program can remember: between calls, and between a call and the end of its burst. So
-//   - as long as there are combinations that the burst has not had, a call gets such a one;
-//   - a slot's output is never what the slot holds already: a call left out shows;
-//   - some calls, drawn in secret, are looked at right after they end: work put off shows, and
-//     nobody can do only the last call of each slot. How many is secret too: who knew that no more
-//     would come could leave out the calls from there to the last of each slot;
-//   - a look holds up no call: others follow as always, in other slots, while it is made. Who saw
-//     that it had begun could still do the work then;
-//   - some contents change places while calls run: what an address held tells nothing. One of the
-//     calls that follow is looked at, not always the next: that one could be late.
+// A program can remember things from one call to the next, and do work later than it says. These
+// rules make both show:
+//   - As long as there are combinations that the burst has not had, a call gets such a one. So a
+//     remembered answer is the answer to another question.
+//   - A slot's output is never what the slot holds already. So a call that was left out shows.
+//   - Some calls, drawn in secret, are looked at: their output is verified right after they end. So
+//     work that was put off shows, and it is not enough to do only the last call of each slot. How
+//     many looks there are is secret too: a program that knew that no more would come could leave
+//     out the calls from there to the last of each slot.
+//   - A look must not be visible before the answer is fixed. It begins only when the next call has
+//     been released, and holds up no call: others follow as always, in other slots, while it is
+//     made. A program that saw it begin earlier could still do the work then, for this call alone.
+//   - Some contents change places while calls run. So what an address held tells nothing. One of
+//     the calls that follow such a move is looked at, not always the next: then only the call after
+//     a move would have to be honest.
 #ifndef WARPSMITH_JUDGE_BURST_PLAN_H_
 #define WARPSMITH_JUDGE_BURST_PLAN_H_
 

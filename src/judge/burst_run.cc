@@ -1,7 +1,5 @@
 #include "judge/burst_run.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <thread>
 #include <utility>
@@ -13,6 +11,8 @@ namespace warpsmith::judge {
 namespace {
 
 constexpr std::chrono::milliseconds kGrace{50};
+constexpr double kMostOracleShare = 0.95;
+constexpr double kMostHandOverShare = 0.5;
 
 // In the order of the task's tensors.
 std::vector<uint32_t> SlotsOf(const PlannedLaunch& call, const std::vector<size_t>& roles) {
@@ -43,7 +43,7 @@ Status MoveSome(const BurstBench& bench) {
 
 class Burst {
  public:
-  Burst(const BurstBench& bench, PeerProcess& peer, const PeerBurst& command)
+  Burst(const BurstBench& bench, CalledProcess& peer, const BurstCommand& command)
       : bench_(bench),
         peer_(peer),
         command_(command),
@@ -89,7 +89,9 @@ class Burst {
     result_.work.calls = plan_.calls.size();
   }
 
-  // All but the inputs' contents: they come last, when nothing is left to be done before the clock.
+  // All but the inputs' contents. They come last, while the process is stopped and when nothing is
+  // left to be done before the clock: a process that saw this burst's inputs earlier could compute
+  // its answers before its time runs.
   Status Prepare() {
     Arena& arena = *bench_.arena;
     TRY(bench_.device->ResetPersistingL2());
@@ -140,8 +142,9 @@ class Burst {
     return true;
   }
 
-  // What the oracle does while call `call` runs: nobody sees from the next one's release that a
-  // call is looked at before its output can no longer be changed.
+  // What the oracle does while call `call` runs. The look at the call before it begins only now, after
+  // this call's release: if the release waited for the look, its delay would tell the process which
+  // call is looked at, in time to write that call's output after all.
   Result<bool> WorkBeside(size_t call) {
     const int64_t begin_ns = MonotonicNs();
     const bool looks = call > 0 && plan_.look[call - 1];
@@ -219,7 +222,9 @@ class Burst {
     return true;
   }
 
-  // What they say is said by the inspection of the burst's end too.
+  // As many more looks as the burst had too few of, for their time alone: were bursts with few looks
+  // shorter, a time would depend on a secret draw. What they say, the inspection of the burst's end
+  // says too.
   Status MakeUpLooks() {
     for (size_t i = 0; i < plan_.looks_made_up; ++i) {
       TRY(LookAtOne(bench_, plan_.calls.back(), poison_));
@@ -229,8 +234,8 @@ class Burst {
   }
 
   Status Finish() {
-    const PeerCallResult end = peer_.FinishBurst(bench_.step_limit);
-    const auto* reply = std::get_if<PeerReply>(&end);
+    const CallResult end = peer_.FinishBurst(bench_.step_limit);
+    const auto* reply = std::get_if<Reply>(&end);
     if (reply == nullptr) {
       result_.failure = end;
       return {};
@@ -250,8 +255,8 @@ class Burst {
   }
 
   const BurstBench& bench_;
-  PeerProcess& peer_;
-  const PeerBurst& command_;
+  CalledProcess& peer_;
+  const BurstCommand& command_;
   const std::vector<size_t> roles_;
   const uint16_t poison_;
   BurstPlan plan_;
@@ -264,11 +269,30 @@ class Burst {
 
 }  // namespace
 
-Result<BurstResult> RunBurst(const BurstBench& bench, PeerProcess& peer, const PeerBurst& burst) {
+OracleCost Least(const OracleCost& a, const OracleCost& b) {
+  return {std::min(a.look_us, b.look_us), std::min(a.slot_us, b.slot_us),
+          std::min(a.move_us, b.move_us)};
+}
+
+double OracleShare(double call_us, const OracleWork& work, const OracleCost& cost) {
+  if (work.calls == 0 || call_us <= 0) return 0;
+  const double burst_us = static_cast<double>(work.looks) * cost.look_us +
+                          static_cast<double>(work.slots) * cost.slot_us +
+                          static_cast<double>(work.moves) * cost.move_us;
+  return burst_us / (call_us * static_cast<double>(work.calls));
+}
+
+double NetUs(double call_us, const OracleWork& work, const OracleCost& cost, double hand_over_us) {
+  const double rest = call_us * (1 - std::min(OracleShare(call_us, work, cost), kMostOracleShare));
+  return rest - std::min(hand_over_us, kMostHandOverShare * rest);
+}
+
+Result<BurstResult> RunBurst(const BurstBench& bench, CalledProcess& peer,
+                             const BurstCommand& burst) {
   return Burst(bench, peer, burst).Run();
 }
 
-Result<NullCost> MeasureNullCost(const BurstBench& bench, PeerProcess& peer, int calls) {
+Result<NullCost> MeasureNullCost(const BurstBench& bench, CalledProcess& peer, int calls) {
   constexpr int kTries = 3;
   NullCost cost;
   const size_t roles = bench.arena->problem().Roles();
@@ -280,13 +304,14 @@ Result<NullCost> MeasureNullCost(const BurstBench& bench, PeerProcess& peer, int
     const int64_t begin_ns = MonotonicNs();
     peer.Resume();
     for (int call = 0; call < calls; ++call) {
-      cost.failure = peer.RunCall(page, static_cast<uint32_t>(call), slots, bench.step_limit);
+      page.Release(static_cast<uint32_t>(call), slots);
+      cost.failure = peer.AwaitCall(page, static_cast<uint32_t>(call), bench.step_limit);
       if (cost.failure) return cost;
     }
     const double us = static_cast<double>(MonotonicNs() - begin_ns) * 1e-3 / calls;
     cost.call_us = i == 0 ? us : std::min(cost.call_us, us);
-    PeerCallResult end = peer.FinishBurst(bench.step_limit);
-    if (!std::holds_alternative<PeerReply>(end)) cost.failure = std::move(end);
+    CallResult end = peer.FinishBurst(bench.step_limit);
+    if (!std::holds_alternative<Reply>(end)) cost.failure = std::move(end);
     if (cost.failure) return cost;
     peer.Pause();
   }
@@ -312,35 +337,6 @@ Result<OracleCost> MeasureOracleCost(const BurstBench& bench, const BatchPlan& l
     cost = i == 0 ? now : Least(cost, now);
   }
   return cost;
-}
-
-Result<PeerCallResult> MapArenaIn(const BurstBench& bench, const Workload& workload,
-                                  PeerProcess& peer, std::chrono::milliseconds limit) {
-  const Arena& arena = *bench.arena;
-  const size_t roles = arena.problem().Roles();
-  const std::vector<int64_t> mapped = arena.mapped_bytes();
-  const auto exact_at = mapped.begin() + static_cast<std::ptrdiff_t>(roles);
-  const std::vector<int> by_role = TRY(arena.Export());
-  std::vector<Region> slots, exact;
-  for (size_t role = 0; role < roles; ++role) {
-    slots.push_back(arena.slots(role));
-    slots.back().base = 0;
-    exact.push_back(MakeExactRegion(arena.exact(role).bytes, exact_at[static_cast<long>(role)]));
-  }
-  PeerArena command{*bench.task, workload,
-                    TRY(PeerRegionsOf(*bench.task, workload, slots, {mapped.begin(), exact_at})),
-                    TRY(PeerRegionsOf(*bench.task, workload, exact, {exact_at, mapped.end()}))};
-  std::vector<int> descriptors;
-  for (const size_t first : {size_t{0}, roles}) {
-    for (const size_t role : RolesInTaskOrder(*bench.task)) {
-      descriptors.push_back(by_role.at(first + role));
-    }
-  }
-  peer.arena_id.clear();
-  const PeerCallResult mapping = peer.Call(command, limit, {}, descriptors);
-  for (int descriptor : by_role) close(descriptor);
-  if (std::holds_alternative<PeerReply>(mapping)) peer.arena_id = arena.id();
-  return mapping;
 }
 
 }  // namespace warpsmith::judge

@@ -29,7 +29,8 @@ enum class Detail : uint8_t {
 };
 
 // Every output of the batch against its reference, every guard, every input slot against its
-// content, every unused output slot for its poison.
+// content, every unused output slot for its poison. All of them after every batch: a kernel that is
+// right, or keeps to its slots, only when it expects to be checked has no batch to cheat in.
 Result<Inspection> InspectBatch(OracleDevice& device, Arena& arena, const BatchPlan& batch,
                                 uint16_t poison, Detail detail);
 

@@ -59,7 +59,7 @@ int BestOf(const baseline::ContestResult& result, std::initializer_list<Group> g
 
 }  // namespace
 
-Status MakeCallReady(RunnerProcess& runner, const GemmBaselineChoice& choice) {
+Status MakeCallReady(CalledProcess& runner, const GemmBaselineChoice& choice) {
   const std::string call = baseline::CallOf(choice);
   auto& ready = runner.baselines;
   if (std::find(ready.begin(), ready.end(), call) != ready.end()) return {};

@@ -12,7 +12,7 @@
 #include "core/protocol.h"
 #include "judge/arena.h"
 #include "judge/baseline/gemm_baseline.h"
-#include "judge/runner_process.h"
+#include "judge/called_process.h"
 
 namespace warpsmith::judge {
 
@@ -27,12 +27,12 @@ struct ChoiceRequest {
 };
 
 // Has the call ready in the runner, under its CallOf.
-Status MakeCallReady(RunnerProcess& runner, const baseline::GemmBaselineChoice& choice);
+Status MakeCallReady(CalledProcess& runner, const baseline::GemmBaselineChoice& choice);
 
 class LibraryContest {
  public:
   // The runner has the arena mapped. All must outlive the contest.
-  LibraryContest(RunnerProcess& runner, const Arena& arena, Random& random)
+  LibraryContest(CalledProcess& runner, const Arena& arena, Random& random)
       : runner_(runner), arena_(arena), random_(random) {}
 
   Result<std::vector<baseline::GemmBaselineChoice>> Entrants(const ChoiceRequest& request);
@@ -57,7 +57,7 @@ class LibraryContest {
   // The median of a batch's calls, microseconds.
   Result<double> TimeOnce(const std::string& callee, Mode mode);
 
-  RunnerProcess& runner_;
+  CalledProcess& runner_;
   const Arena& arena_;
   Random& random_;
   std::vector<double> medians_us_;  // of the last Hold

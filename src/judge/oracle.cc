@@ -9,9 +9,9 @@
 #include "core/program_shim.h"
 #include "judge/audit/audit.h"
 #include "judge/audit/image_rules.h"
-#include "judge/cuda_reference.h"
-#include "judge/peer_reference.h"
-#include "judge/program_trial.h"
+#include "judge/kernel_contest.h"
+#include "judge/program_contest.h"
+#include "judge/references.h"
 #include "judge/roofline.h"
 #include "judge/torch/torch_process.h"
 
@@ -127,17 +127,21 @@ Oracle::Oracle(OracleOptions options, DeviceInfo info, std::unique_ptr<OracleDev
     : options_(std::move(options)),
       info_(std::move(info)),
       device_(std::move(device)),
-      pool_(runner_options()),
       random_(Random::Secret()),
       stages_(
           *device_, info_, random_,
           [this](const Task& task, const Workload& workload, const Problem& problem) {
             return StartReference(task, workload, problem);
           },
-          [this] { runner_.reset(); }) {}
+          [this] { runners_.Drop(); }),
+      runners_({{options_.runner_argv, {options_.device.uuid}, options_.kernels},
+                options_.compiler,
+                options_.libraries},
+               info_, random_) {}
 
-RunnerOptions Oracle::runner_options() const {
-  return {options_.runner_argv, options_.device.uuid, options_.kernels};
+ContestContext Oracle::ContextOf(const Job& job, Stage& stage, Evidence& evidence) {
+  return {device_.get(), stage.arena.get(), telemetry_ ? &*telemetry_ : nullptr, &info_, &job,
+          &random_,      &evidence};
 }
 
 Result<std::unique_ptr<Oracle>> Oracle::Open(const OracleOptions& options) {
@@ -162,9 +166,9 @@ Result<Verdict> Oracle::Judge(const Job& job) {
   Verdict verdict;
   verdict.evidence = EvidenceOf(job, info_);
   Result<Outcome> outcome = JudgeJob(job, verdict.evidence);
-  if (runner_ != nullptr && !runner_->alive()) runner_.reset();
+  runners_.DropIfDead();
   if (!outcome.ok() || !std::holds_alternative<Passed>(*outcome)) TRY(device_->Probe());
-  if (job.candidate.form == Form::kKernel) TRY(pool_.Prepare(1));
+  if (job.candidate.form == Form::kKernel) TRY(runners_.Prepare(1));
   if (outcome.ok()) {
     verdict.outcome = std::move(outcome).value();
   } else {
@@ -178,7 +182,7 @@ Result<Outcome> Oracle::JudgeJob(const Job& job, Evidence& evidence) {
   if (auto refused = RefuseUnseen(job)) return *refused;
   const bool is_kernel = job.candidate.form == Form::kKernel;
   // One to use, one spare; they start while the inputs are made.
-  if (is_kernel && runner_ == nullptr) TRY(pool_.Prepare(2));
+  if (is_kernel && !runners_.HasCurrent()) TRY(runners_.Prepare(2));
   Stage* stage = TRY(stages_.Of(job.task, job.workload));
   // Others' tasks are judged as they are, and kept out of summaries.
   const bool is_ours = job.task.origin.empty() && job.task.headline;
@@ -188,8 +192,9 @@ Result<Outcome> Oracle::JudgeJob(const Job& job, Evidence& evidence) {
                     "false to have it judged and kept out of summaries)",
                     *stage->degenerate)});
   }
-  Outcome outcome =
-      is_kernel ? TRY(Measure(job, *stage, evidence)) : TRY(JudgeProgram(job, *stage, evidence));
+  Outcome outcome = is_kernel
+                        ? TRY(RunKernelContest(ContextOf(job, *stage, evidence), *stage, runners_))
+                        : TRY(JudgeProgram(job, *stage, evidence));
   auto* passed = std::get_if<Passed>(&outcome);
   if (passed == nullptr) return outcome;
   if (is_kernel) {
@@ -200,18 +205,11 @@ Result<Outcome> Oracle::JudgeJob(const Job& job, Evidence& evidence) {
   return Audit(job, std::move(*passed));
 }
 
-bool Oracle::IsOnTheWall(const Task& task, const std::string& baseline) {
-  return IsOfTorch(baseline) ||
-         std::any_of(task.rivals.begin(), task.rivals.end(), [&](const Rival& rival) {
-           return rival.name == baseline && rival.candidate.form == Form::kProgram;
-         });
-}
-
 StepResult Oracle::CompareOnTheWall(const Job& job, Stage& stage, Evidence& evidence,
                                     Passed& passed) {
   Job wall = job;
   std::erase_if(wall.task.baselines,
-                [&](const std::string& name) { return !IsOnTheWall(job.task, name); });
+                [&](const std::string& name) { return !IsTimedOnTheWall(job.task, name); });
   if (wall.task.baselines.empty()) return std::optional<Outcome>();
   wall.protocol = job.protocol.For(Form::kProgram);
   Outcome outcome = TRY(JudgeProgram(wall, stage, evidence));
@@ -238,26 +236,27 @@ Result<Outcome> Oracle::Audit(const Job& job, Passed passed) {
   return Outcome(std::move(passed));
 }
 
-Result<PeerOptions> Oracle::TorchPeer() const {
-  PeerOptions options;
+Result<ProcessOptions> Oracle::TorchPeer() const {
+  ProcessOptions options;
   options.argv = TRY(torch::TorchPeerArgv());
   options.start.device_uuid = options_.device.uuid;
   options.start.sandbox = "L0";  // the task's own code, not a candidate's
+  options.speaker = Speaker::kForeigner;
   return options;
 }
 
-Result<std::unique_ptr<PeerProcess>> Oracle::StartTorch() {
+Result<std::unique_ptr<CalledProcess>> Oracle::StartTorch() {
   TRY(KeepSpareTorch(1));
-  std::unique_ptr<PeerProcess> torch = std::move(spare_torch_.front());
+  std::unique_ptr<CalledProcess> torch = std::move(spare_torch_.front());
   spare_torch_.pop_front();
   TRY(torch->Begin(TRY(TorchPeer()).start));
   return torch;
 }
 
 Status Oracle::KeepSpareTorch(size_t count) {
-  const PeerOptions options = TRY(TorchPeer());
+  const ProcessOptions options = TRY(TorchPeer());
   while (spare_torch_.size() < count) {
-    spare_torch_.push_back(TRY(PeerProcess::Spawn(options)));
+    spare_torch_.push_back(TRY(CalledProcess::Spawn(options)));
   }
   return {};
 }
@@ -275,18 +274,34 @@ Result<Artifact> Oracle::CompileProgram(const Job& job, const Candidate& candida
 }
 
 Result<Outcome> Oracle::JudgeProgram(const Job& job, Stage& stage, Evidence& evidence) {
-  runner_.reset();
-  TRY(pool_.Settle());
+  runners_.Drop();
+  TRY(runners_.Settle());
   ProgramContext context;
-  context.trial = {device_.get(), stage.arena.get(), telemetry_ ? &*telemetry_ : nullptr, &info_,
-                   &job,          &random_};
+  context.contest = ContextOf(job, stage, evidence);
   context.program.argv = options_.program_argv;
   context.program.start.device_uuid = options_.device.uuid;
   context.program.start.sandbox = options_.sandboxed ? "L2" : "L0";
+  context.program.speaker = Speaker::kForeigner;
   context.torch = [this] { return StartTorch(); };
   context.compile = [this, &job](const Candidate& rival) { return CompileProgram(job, rival); };
   context.kept = stage.torch.get();
-  return ProgramTrial(context).Run(evidence);
+  return RunProgramContest(context);
+}
+
+Result<ModeChoices> Oracle::Choose(const Task& task, const Workload& workload,
+                                   const ChoiceRequest& request) {
+  if (!runners_.HasCurrent()) TRY(runners_.Prepare(2));
+  Stage* stage = TRY(stages_.Of(task, workload));
+  if (!stage->arena->problem().gemm) {
+    return Error{ErrorCode::kBadInput, "the task is no matrix product: it has no library to choose",
+                 ""};
+  }
+  TRY(runners_.MakeReady(Protocol::Screened(), *stage));
+  TRY(stage->arena->RefillGuards());
+  TRY(stage->arena->Reassign(random_));
+  auto choices = runners_.ChoicesOf(*stage, request);
+  runners_.DropIfDead();
+  return choices;
 }
 
 Result<std::optional<std::string>> Oracle::DegenerateAnswer(const Task& task,
@@ -305,16 +320,16 @@ Result<std::unique_ptr<ReferenceProcess>> Oracle::StartReference(const Task& tas
       return Error{ErrorCode::kInternal, "this judge has no compiler for a cuda reference", ""};
     }
     process->provider = TRY(StartCudaReference(task, workload, process->stage, *options_.compiler,
-                                               info_.architecture, runner_options()));
+                                               info_.architecture, runners_.process_options()));
     return process;
   }
   const size_t needed = TorchProcessesFor(task);
   TRY(KeepSpareTorch(needed));
-  std::unique_ptr<PeerProcess> torch = TRY(StartTorch());
+  std::unique_ptr<CalledProcess> torch = TRY(StartTorch());
   // After a second task comes a third: what it needs starts while this one is judged.
   const bool ahead = ++torch_references_ > 1 && std::thread::hardware_concurrency() >= kManyCores;
   if (ahead) TRY(KeepSpareTorch(needed + 1));
-  process->provider = TRY(PeerReference::Start(std::move(torch), task, workload, process->stage));
+  process->provider = TRY(StartPythonReference(std::move(torch), task, workload, process->stage));
   return process;
 }
 

@@ -37,7 +37,7 @@ std::vector<fs::path> ToolkitFolders() {
   return folders;
 }
 
-sandbox::Policy PolicyOf(const PeerStart& command, int socket) {
+sandbox::Policy PolicyOf(const StartCommand& command, int socket) {
   sandbox::Policy policy;
   policy.wanted = LevelOf(command.sandbox);
   sandbox::AllowLibraries(&policy);
@@ -63,7 +63,7 @@ sandbox::Limits ProgramLimits() {
   return limits;
 }
 
-Result<std::string> EnterProgramSandbox(const PeerStart& command, int socket) {
+Result<std::string> EnterProgramSandbox(const StartCommand& command, int socket) {
   if (LevelOf(command.sandbox) == sandbox::Level::kNone) {
     return std::string(sandbox::Name(sandbox::Level::kNone));
   }

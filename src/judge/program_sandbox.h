@@ -6,13 +6,13 @@
 #include <vector>
 
 #include "base/result.h"
-#include "judge/peer_wire.h"
+#include "judge/wire.h"
 #include "sandbox/sandbox.h"
 
 namespace warpsmith::judge {
 
 // Before CUDA is opened. The level reached ("L1"); `socket` stays open.
-Result<std::string> EnterProgramSandbox(const PeerStart& command, int socket);
+Result<std::string> EnterProgramSandbox(const StartCommand& command, int socket);
 
 // Threads, descriptors, the size of a file (a memfd is one, too), private memory: far more than
 // CUDA and an honest host program take, far less than would harm the machine.

@@ -1,33 +1,26 @@
 #include "judge/program_session.h"
 
+#include <dlfcn.h>
 #include <fmt/format.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
-#include <nlohmann/json.hpp>
+#include <cerrno>
+#include <cstring>
+#include <memory>
 #include <utility>
 
-#include "core/serialize.h"
+#include "base/spawn.h"
+#include "core/resolved_plan.h"
 #include "cuda/cupti.h"
 #include "cuda/driver.h"
+#include "cuda/module.h"
 #include "cuda/visible_device.h"
-#include "judge/program_library.h"
 #include "judge/program_sandbox.h"
-#include "judge/wire_error.h"
 
 namespace warpsmith::judge {
 namespace {
-
-Error NotHere(std::string_view command) {
-  return Error{ErrorCode::kInternal,
-               fmt::format("judge command '{}' is for a reference's process", command), ""};
-}
-
-Result<LaunchPlan> PlanFromText(const std::string& text) {
-  const nlohmann::json json = TRY(ParseJson("judge command 'load'", text));
-  return LaunchPlanFrom(JsonReader("judge command 'load'", json));
-}
 
 // Time in which at least one kernel or transfer ran, overlaps counted once.
 double BusyUs(const cuda::ActivityRecords& records) {
@@ -43,26 +36,29 @@ double BusyUs(const cuda::ActivityRecords& records) {
   return static_cast<double>(busy_ns) * 1e-3;
 }
 
+Error NotLoaded(const std::string& what, const std::string& why) {
+  return Error{ErrorCode::kBadInput, fmt::format("loading the program: {}: {}", what, why), ""};
+}
+
+Status WriteAll(int file, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t wrote = write(file, bytes.data(), bytes.size());
+    if (wrote < 0 && errno == EINTR) continue;
+    if (wrote < 0) return NotLoaded("writing its library to memory", std::strerror(errno));
+    bytes.remove_prefix(static_cast<size_t>(wrote));
+  }
+  return {};
+}
+
+void* PointerTo(const MappedRegion& region, int64_t slot) {
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): device addresses are integers
+  return reinterpret_cast<void*>(region.AddressOf(slot));
+}
+
 }  // namespace
 
-void* ProgramSession::MappedRegion::AddressOf(int64_t slot) const {
-  const int64_t offset = region.offset_bytes + slot * region.stride_bytes;
-  // NOLINTNEXTLINE(performance-no-int-to-ptr): device addresses are integers
-  return reinterpret_cast<void*>(base + static_cast<uint64_t>(offset));
-}
-
-PeerReplyOrError ProgramSession::Handle(const Frame& frame) {
-  const auto reply = [&]() -> Result<PeerReply> {
-    const PeerCommand command = TRY(PeerCommandFromText(frame.header));
-    return std::visit([&](const auto& c) { return Run(c, frame); }, command);
-  }();
-  for (int descriptor : frame.descriptors) close(descriptor);
-  if (!reply.ok()) return reply.error();
-  return reply.value();
-}
-
-Result<PeerReply> ProgramSession::Run(const PeerStart& command, const Frame&) {
-  PeerReply reply;
+Result<Reply> ProgramSession::Run(const StartCommand& command, const Frame&) {
+  Reply reply;
   reply.sandbox = TRY(EnterProgramSandbox(command, socket_));
   cuda::SeeOnlyDevice(command.device_uuid);
   const cuda::Driver* driver = TRY(cuda::Driver::Open());
@@ -71,105 +67,104 @@ Result<PeerReply> ProgramSession::Run(const PeerStart& command, const Frame&) {
 }
 
 // The library comes before the arena: what runs while it is loaded finds no buffers.
-Result<PeerReply> ProgramSession::Run(const PeerLoad& command, const Frame& frame) {
+Result<Reply> ProgramSession::Run(const LoadCommand& command, const Frame& frame) {
   if (!context_) return OutOfOrder("load", "start");
   if (command.callee == "plan") {
-    pending_ = PendingPlan{TRY(PlanFromText(command.entry)), frame.payload};
-    return PeerReply{};
+    if (!command.plan) return OutOfOrder("load", "its plan");
+    plan_ = LoadedPlan{*command.plan, frame.payload};
+    return Reply{};
   }
-  program_ = TRY(LoadProgram(frame.payload, command.entry));
+  program_ = TRY(LoadLibrary(frame.payload, command.entry));
   TRY(context_->MakeCurrent());
-  return PeerReply{fmt::format("{} bytes", frame.payload.size()), "", 0};
+  Reply reply;
+  reply.text = fmt::format("{} bytes", frame.payload.size());
+  return reply;
 }
 
-Result<PeerReply> ProgramSession::Run(const PeerArena& command, const Frame& frame) {
+Result<Reply> ProgramSession::Run(const ArenaCommand& command, const Frame& frame) {
   if (!context_) return OutOfOrder("arena", "start");
-  const size_t count = command.regions.size() + command.exact.size();
-  if (frame.descriptors.size() != count || command.exact.size() != command.task.tensors.size()) {
-    return Error{ErrorCode::kInternal,
-                 fmt::format("judge command 'arena': {} regions and {} descriptors", count,
-                             frame.descriptors.size()),
-                 ""};
-  }
-  task_ = command.task;
-  workload_ = command.workload;
-  slots_.clear();
-  exact_.clear();
-  mappings_.clear();
-  size_t next = 0;
-  for (const PeerRegion& region : command.regions) {
-    slots_.push_back(TRY(Map(region, frame.descriptors[next++])));
-  }
-  for (const PeerRegion& region : command.exact) {
-    exact_.push_back(TRY(Map(region, frame.descriptors[next++])));
-  }
-  return PeerReply{};
+  memory_.reset();
+  memory_ = TRY(MapMemory(command, frame.descriptors, context_->device()));
+  return Reply{};
 }
 
-Result<ProgramSession::MappedRegion> ProgramSession::Map(const PeerRegion& region, int descriptor) {
-  const cuda::DeviceProperties& device = context_->device();
-  const cuda::MappingOptions options{cuda::Access::kReadWrite, TRY(cuda::SharedGranularity(device)),
-                                     0};
-  const auto memory = TRY(
-      cuda::PhysicalMemory::Import(device, descriptor, static_cast<size_t>(region.mapped_bytes)));
-  mappings_.push_back(TRY(cuda::Mapping::Map(memory, options)));
-  return MappedRegion{region, mappings_.back().address()};
+// Runs the library's static initialisers. It is never unloaded.
+Result<ProgramSession::ProgramCall> ProgramSession::LoadLibrary(std::string_view image,
+                                                                const std::string& entry) {
+  const FileDescriptor file(memfd_create("program.so", MFD_CLOEXEC));
+  if (file.number() < 0) return NotLoaded("memfd_create", std::strerror(errno));
+  TRY(WriteAll(file.number(), image));
+  const std::string path = fmt::format("/proc/self/fd/{}", file.number());
+  void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) return NotLoaded("dlopen", dlerror());  // NOLINT(concurrency-mt-unsafe)
+  void* symbol = dlsym(library, entry.c_str());
+  if (symbol == nullptr) return NotLoaded("no symbol", entry);
+  return reinterpret_cast<ProgramCall>(symbol);
 }
 
 Result<ProgramSession::Call> ProgramSession::CalleeOf(const std::string& name) {
   if (name == "null") return Call([](const std::vector<void*>&) { return Status{}; });
-  if (name == "plan") return PreparedPlanCall();
-  if (program_ == nullptr) return OutOfOrder("check or burst", "load");
-  return Call([call = program_](const std::vector<void*>& tensors) -> Status {
-    call(tensors.data());
-    return {};
-  });
-}
-
-Result<ProgramSession::Call> ProgramSession::PreparedPlanCall() {
-  if (pending_) {
-    plan_ = TRY(PlanCall::Prepare(pending_->plan, pending_->image, task_, workload_, *context_));
-    pending_.reset();
+  if (name != "plan") {
+    if (program_ == nullptr) return OutOfOrder("check or burst", "load");
+    return Call([call = program_](const std::vector<void*>& tensors) -> Status {
+      call(tensors.data());
+      return {};
+    });
   }
   if (!plan_) return OutOfOrder("check or burst", "load");
+  if (!plan_->prepared) TRY(PreparePlan());
+  // As a user of the plan would call it: bound to its tensors and submitted by each call.
   return Call([this](const std::vector<void*>& tensors) -> Status {
     std::vector<plan::Binding> bindings;
     for (size_t i = 0; i < tensors.size(); ++i) {
-      bindings.push_back({task_.tensors[i].name, reinterpret_cast<cuda::DevicePointer>(tensors[i]),
-                          exact_[i].region.bytes});
+      const WireRegion& region = memory_->exact[i].region;
+      bindings.push_back(
+          {region.tensor, reinterpret_cast<cuda::DevicePointer>(tensors[i]), region.bytes});
     }
-    return (*plan_)(bindings);
+    return plan_->prepared->Execute(*plan_->stream, bindings);
   });
 }
 
-Result<PeerReply> ProgramSession::Run(const PeerCheck& command, const Frame&) {
-  if (exact_.empty()) return OutOfOrder("check", "arena");
-  const Call call = TRY(CalleeOf(command.callee));
-  std::vector<void*> tensors;
-  for (const MappedRegion& region : exact_) tensors.push_back(region.AddressOf(0));
-  TRY(call(tensors));
-  TRY(context_->Synchronize());
-  return PeerReply{};
+Status ProgramSession::PreparePlan() {
+  const int sm_count = context_->device().sm_count;
+  auto module = std::make_shared<const cuda::Module>(TRY(cuda::Module::Load(plan_->image)));
+  ResolvedPlan resolved = TRY(Resolve(plan_->plan, memory_->task, memory_->workload.sizes, sm_count,
+                                      plan::OccupancyOf(*module, sm_count)));
+  plan_->prepared = TRY(plan::PreparedPlan::Prepare(std::move(resolved), std::move(module)));
+  plan_->stream = TRY(cuda::Stream::Create());
+  return {};
 }
 
-Result<PeerReply> ProgramSession::Run(const PeerBurst& command, const Frame& frame) {
-  if (slots_.empty()) return OutOfOrder("burst", "arena");
+Result<Reply> ProgramSession::Run(const CheckCommand& command, const Frame&) {
+  if (!memory_) return OutOfOrder("check", "arena");
+  const Call call = TRY(CalleeOf(command.callee));
+  std::vector<void*> tensors;
+  for (const MappedRegion& region : memory_->exact) tensors.push_back(PointerTo(region, 0));
+  TRY(call(tensors));
+  TRY(context_->Synchronize());
+  return Reply{};
+}
+
+Result<Reply> ProgramSession::Run(const BurstCommand& command, const Frame& frame) {
+  if (!memory_ || memory_->slots.empty()) return OutOfOrder("burst", "arena");
   if (frame.descriptors.size() != 1) return OutOfOrder("burst", "its page");
   const Call call = TRY(CalleeOf(command.callee));
   BurstPage page = TRY(BurstPage::Map(frame.descriptors.front()));
-  if (page.roles() != slots_.size()) return OutOfOrder("burst", "an arena of as many tensors");
+  if (page.roles() != memory_->slots.size())
+    return OutOfOrder("burst", "an arena of as many tensors");
   if (!command.trace) {
     TRY(RunCalls(command, page, call));
-    return PeerReply{};
+    return Reply{};
   }
   cuda::KernelTrace trace = TRY(cuda::KernelTrace::Start(cuda::Traced::kEverything));
   TRY(RunCalls(command, page, call));
   const double busy_us = BusyUs(TRY(trace.StopAll()));
-  return PeerReply{"", "", busy_us / static_cast<double>(command.calls)};
+  return Reply{{}, "", "", busy_us / static_cast<double>(command.calls)};
 }
 
-Status ProgramSession::RunCalls(const PeerBurst& burst, BurstPage& page, const Call& call) const {
-  std::vector<void*> tensors(slots_.size());
+Status ProgramSession::RunCalls(const BurstCommand& burst, BurstPage& page,
+                                const Call& call) const {
+  std::vector<void*> tensors(memory_->slots.size());
   for (uint32_t i = 0; i < burst.calls; ++i) {
     Waiting waiting;
     while (page.released() != i + 1) {
@@ -187,26 +182,18 @@ Status ProgramSession::RunCalls(const PeerBurst& burst, BurstPage& page, const C
 
 Status ProgramSession::PrepareCall(std::span<const uint32_t> slots,
                                    std::vector<void*>& tensors) const {
-  for (size_t i = 0; i < slots_.size(); ++i) {
-    if (slots[i] >= slots_[i].region.slots) {
+  for (size_t i = 0; i < memory_->slots.size(); ++i) {
+    if (slots[i] >= memory_->slots[i].region.slots) {
       return Error{ErrorCode::kInternal, fmt::format("no slot {} of tensor {}", slots[i], i), ""};
     }
-    tensors[i] = slots_[i].AddressOf(slots[i]);
+    tensors[i] = PointerTo(memory_->slots[i], slots[i]);
   }
   return {};
 }
 
-Result<PeerReply> ProgramSession::Run(const PeerExpect&, const Frame&) { return NotHere("expect"); }
-Result<PeerReply> ProgramSession::Run(const PeerDraw&, const Frame&) { return NotHere("draw"); }
-
 int ProgramMain(int socket) {
-  constexpr std::chrono::hours kUntilClosed{24 * 365};
   ProgramSession session(socket);
-  while (true) {
-    const Result<Frame> frame = ReceiveFrame(socket, kUntilClosed);
-    if (!frame.ok()) return 0;  // the oracle has closed or is gone
-    if (!SendFrame(socket, PeerReplyToText(session.Handle(*frame))).ok()) return 0;
-  }
+  return AnswerUntilClosed(socket, [&](const Frame& frame) { return AnswerOf(session, frame); });
 }
 
 }  // namespace warpsmith::judge

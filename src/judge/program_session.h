@@ -14,11 +14,11 @@
 #include "base/result.h"
 #include "core/launch_plan.h"
 #include "cuda/context.h"
-#include "cuda/shared_memory.h"
+#include "cuda/plan/prepared_plan.h"
+#include "cuda/stream.h"
+#include "judge/arena_mapping.h"
 #include "judge/burst_page.h"
-#include "judge/peer_wire.h"
-#include "judge/plan_call.h"
-#include "judge/program_library.h"
+#include "judge/wire.h"
 
 namespace warpsmith::judge {
 
@@ -31,46 +31,37 @@ int ProgramMain(int socket);
 class ProgramSession {
  public:
   explicit ProgramSession(int socket) : socket_(socket) {}
-  // `frame` carries the command's payload and descriptors, which are closed here.
-  PeerReplyOrError Handle(const Frame& frame);
+
+  Result<Reply> Run(const StartCommand& command, const Frame& frame);
+  Result<Reply> Run(const ArenaCommand& command, const Frame& frame);
+  Result<Reply> Run(const LoadCommand& command, const Frame& frame);
+  Result<Reply> Run(const CheckCommand& command, const Frame& frame);
+  Result<Reply> Run(const BurstCommand& command, const Frame& frame);
 
  private:
-  struct MappedRegion {
-    PeerRegion region;
-    uint64_t base = 0;
-    void* AddressOf(int64_t slot) const;
-  };
-
-  struct PendingPlan {
+  // What the generated shim defines (core/program_shim.h): device addresses in the task's order.
+  using ProgramCall = void (*)(void* const* tensors);
+  struct LoadedPlan {
     LaunchPlan plan;
     std::string image;
+    // Made at the first call, when the arena has said which task the plan is for.
+    std::optional<plan::PreparedPlan> prepared = {};
+    std::optional<cuda::Stream> stream = {};
   };
   // A callee's call on the tensors' addresses, in the task's order.
   using Call = std::function<Status(const std::vector<void*>& tensors)>;
 
-  Result<PeerReply> Run(const PeerStart& command, const Frame& frame);
-  Result<PeerReply> Run(const PeerArena& command, const Frame& frame);
-  Result<PeerReply> Run(const PeerLoad& command, const Frame& frame);
-  Result<PeerReply> Run(const PeerCheck& command, const Frame& frame);
-  Result<PeerReply> Run(const PeerBurst& command, const Frame& frame);
-  Result<PeerReply> Run(const PeerExpect& command, const Frame& frame);
-  Result<PeerReply> Run(const PeerDraw& command, const Frame& frame);
-
-  Result<MappedRegion> Map(const PeerRegion& region, int descriptor);
   Result<Call> CalleeOf(const std::string& name);
-  Result<Call> PreparedPlanCall();
-  Status RunCalls(const PeerBurst& burst, BurstPage& page, const Call& call) const;
+  static Result<ProgramCall> LoadLibrary(std::string_view image, const std::string& entry);
+  Status PreparePlan();
+  Status RunCalls(const BurstCommand& burst, BurstPage& page, const Call& call) const;
   Status PrepareCall(std::span<const uint32_t> slots, std::vector<void*>& tensors) const;
 
   int socket_;
   std::optional<cuda::Context> context_;
-  std::vector<cuda::Mapping> mappings_;
-  std::vector<MappedRegion> slots_, exact_;
-  Task task_;
-  Workload workload_;
+  std::optional<MappedMemory> memory_;
   ProgramCall program_ = nullptr;
-  std::optional<PendingPlan> pending_;  // until the arena says which task it is for
-  std::optional<PlanCall> plan_;
+  std::optional<LoadedPlan> plan_;
 };
 
 }  // namespace warpsmith::judge

@@ -1,9 +1,10 @@
-// The memory through which the oracle and a reference process exchange inputs and expected outputs:
-// one exact mapping for each tensor, outputs in the type that the reference gives.
+// Who computes the expected outputs of a task whose reference is not built in, and the memory through
+// which it does so.
 #ifndef WARPSMITH_JUDGE_REFERENCE_STAGE_H_
 #define WARPSMITH_JUDGE_REFERENCE_STAGE_H_
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "base/result.h"
@@ -14,6 +15,8 @@
 
 namespace warpsmith::judge {
 
+// The memory through which the oracle and a reference process exchange inputs and expected outputs:
+// one exact mapping for each tensor, outputs in the type that the reference gives.
 class ReferenceStage {
  public:
   static Result<ReferenceStage> Create(const OracleDevice& device, const Problem& problem);
@@ -31,6 +34,22 @@ class ReferenceStage {
   std::vector<cuda::PhysicalMemory> memory_;
   std::vector<cuda::Mapping> mappings_;
   std::vector<Region> regions_;
+};
+
+// Seam. It works in a process of its own, which never holds a candidate.
+//
+// Reads and writes the stage that it was made for. Returns when the device is
+// done. Errors say what failed in the reference, for a person: it is the task's author's.
+class ReferenceProvider {
+ public:
+  virtual ~ReferenceProvider() = default;
+  // The expected outputs of the inputs on the stage.
+  virtual Status Expect() = 0;
+  // New inputs from this seed, and their expected outputs.
+  virtual Status Draw(uint64_t seed) = 0;
+  // How the newest answer was computed, where that is not the provider's to choose freely:
+  // "computed in f32; not in f64: ...".
+  virtual std::string About() const { return ""; }
 };
 
 }  // namespace warpsmith::judge

@@ -1,4 +1,4 @@
-#include "judge/runner_baseline.h"
+#include "judge/runner_session.h"
 
 #include <array>
 #include <memory>
@@ -14,8 +14,8 @@ namespace warpsmith::judge {
 namespace {
 
 // Libraries load their kernels at the first call, which a capture would not survive.
-Status RunOnce(const Bench& bench, const MappedArena& arena, const Contender& contender) {
-  const Enqueue enqueue = TRY(contender.bind(BindingsOf(arena, WireLaunch{0, 0, 0}), 0));
+Status RunOnce(const Bench& bench, const MappedArena& arena, const Callable& callable) {
+  const Enqueue enqueue = TRY(callable.bind(BindingsOf(arena, WireLaunch{0, 0, 0}), 0));
   TRY(enqueue(bench.stream));
   return bench.context.Synchronize();
 }
@@ -53,25 +53,25 @@ Result<std::string> ListEntrants(const MappedArena& arena, const EntrantsCommand
   return list.dump();
 }
 
-Result<Contender> MakeBaseline(const Bench& bench, const MappedArena& arena,
-                               const BaselineCommand& command, baseline::SharedHandles& shared) {
+Result<Callable> MakeBaseline(const Bench& bench, const MappedArena& arena,
+                              const BaselineCommand& command, baseline::SharedHandles& shared) {
   TRY(CheckProduct(arena, command.name));
   const auto choice = TRY(baseline::GemmBaselineChoiceFromText(command.choice));
-  auto callable =
+  auto product =
       std::make_shared<plan::TimedCallable>(TRY(baseline::MakeGemmBaseline(choice, shared)));
-  Contender contender;
-  contender.bind = [callable](std::span<const plan::Binding> bindings, int) -> Result<Enqueue> {
+  Callable callable;
+  callable.bind = [product](std::span<const plan::Binding> bindings, int) -> Result<Enqueue> {
     constexpr std::array<const char*, 3> kNames = {"A", "B", "C"};  // the baselines' own names
     std::vector<plan::Binding> renamed(bindings.begin(), bindings.end());
     for (size_t role = 0; role < kNames.size(); ++role) renamed.at(role).tensor = kNames[role];
-    return Enqueue([callable, renamed](const cuda::Stream& stream) {
-      return callable->enqueue(stream, renamed);
+    return Enqueue([product, renamed](const cuda::Stream& stream) {
+      return product->enqueue(stream, renamed);
     });
   };
-  contender.reset_workspaces = [](const cuda::Stream&) { return Status{}; };
-  contender.clear_notes = contender.reset_workspaces;
-  TRY(RunOnce(bench, arena, contender));
-  return contender;
+  callable.reset_workspaces = [](const cuda::Stream&) { return Status{}; };
+  callable.clear_notes = callable.reset_workspaces;
+  TRY(RunOnce(bench, arena, callable));
+  return callable;
 }
 
 }  // namespace warpsmith::judge

@@ -12,27 +12,27 @@ struct BoundBatch {
   std::vector<Enqueue> touch, timed;
 };
 
-Result<BoundBatch> BindBatch(const MappedArena& arena, const Contender& contender,
+Result<BoundBatch> BindBatch(const MappedArena& arena, const Callable& callable,
                              const SampleCommand& command) {
   BoundBatch batch;
   int launch = 0;
   for (const WireLaunch& slots : command.touch) {
-    batch.touch.push_back(TRY(contender.bind(BindingsOf(arena, slots), launch++)));
+    batch.touch.push_back(TRY(callable.bind(BindingsOf(arena, slots), launch++)));
   }
   for (const WireLaunch& slots : command.timed) {
-    batch.timed.push_back(TRY(contender.bind(BindingsOf(arena, slots), launch++)));
+    batch.timed.push_back(TRY(callable.bind(BindingsOf(arena, slots), launch++)));
   }
   return batch;
 }
 
-// One timed batch of one contender.
+// One timed batch of one callable.
 class Batch {
  public:
-  Batch(const Bench& bench, const MappedArena& arena, const Contender& contender,
+  Batch(const Bench& bench, const MappedArena& arena, const Callable& callable,
         const SampleCommand& command, BoundBatch bound)
       : bench_(bench),
         arena_(arena),
-        contender_(contender),
+        callable_(callable),
         command_(command),
         bound_(std::move(bound)) {}
 
@@ -46,8 +46,8 @@ class Batch {
   Result<std::vector<double>> Cold() const {
     return TimeGraph([this]() -> Status {
       TRY(Poison());
-      TRY(contender_.clear_notes(bench_.stream));
-      TRY(contender_.reset_workspaces(bench_.stream));
+      TRY(callable_.clear_notes(bench_.stream));
+      TRY(callable_.reset_workspaces(bench_.stream));
       TRY(Evict());
       return TimedLaunches();
     });
@@ -67,10 +67,10 @@ class Batch {
   // Single calls as a server makes them: the device idle, the caches somebody else's.
   Result<std::vector<double>> Server() const {
     TRY(Poison());
-    TRY(contender_.reset_workspaces(bench_.stream));
+    TRY(callable_.reset_workspaces(bench_.stream));
     std::vector<double> elapsed_us;
     for (size_t call = 0; call < bound_.timed.size(); ++call) {
-      TRY(contender_.clear_notes(bench_.stream));
+      TRY(callable_.clear_notes(bench_.stream));
       TRY(bench_.stream.Synchronize());
       TRY(bench_.context.ResetPersistingL2());
       TRY(Evict());
@@ -91,8 +91,8 @@ class Batch {
   // finds it missing. Times mean nothing.
   Result<std::vector<double>> Crowded() const {
     TRY(Poison());
-    TRY(contender_.clear_notes(bench_.stream));
-    TRY(contender_.reset_workspaces(bench_.stream));
+    TRY(callable_.clear_notes(bench_.stream));
+    TRY(callable_.reset_workspaces(bench_.stream));
     for (const Enqueue& launch : bound_.timed) {
       TRY(cuda::FillAsync(bench_.occupy_count(), 0, sizeof(uint32_t), bench_.stream));
       TRY(bench_.stream.Synchronize());
@@ -137,14 +137,14 @@ class Batch {
   // Inputs (and scratch memory, which a caller would reuse) end up in the L2, outputs do not.
   Status PrepareHot() const {
     TRY(Poison());
-    TRY(contender_.clear_notes(bench_.stream));
+    TRY(callable_.clear_notes(bench_.stream));
     TRY(Evict());
-    TRY(contender_.reset_workspaces(bench_.stream));
+    TRY(callable_.reset_workspaces(bench_.stream));
     TRY(Submit(bound_.touch));
     return command_.read_inputs ? ReadInputs() : Status{};
   }
 
-  // The timed launches' inputs into the L2, where no launch of the contender may do it.
+  // The timed launches' inputs into the L2, where no launch of the callable may do it.
   Status ReadInputs() const {
     for (const WireLaunch& launch : command_.timed) {
       for (size_t role = 0; role < arena_.problem.inputs.size(); ++role) {
@@ -178,7 +178,7 @@ class Batch {
 
   const Bench& bench_;
   const MappedArena& arena_;
-  const Contender& contender_;
+  const Callable& callable_;
   const SampleCommand& command_;
   BoundBatch bound_;
 };
@@ -186,11 +186,11 @@ class Batch {
 }  // namespace
 
 Result<std::vector<double>> RunSample(const Bench& bench, const MappedArena& arena,
-                                      const Contender& contender, const SampleCommand& command) {
+                                      const Callable& callable, const SampleCommand& command) {
   if (command.timed.empty()) {
     return Error{ErrorCode::kInternal, "judge command 'sample' has nothing to time", ""};
   }
-  const Batch batch(bench, arena, contender, command, TRY(BindBatch(arena, contender, command)));
+  const Batch batch(bench, arena, callable, command, TRY(BindBatch(arena, callable, command)));
   // Whoever was timed before may have made its lines the last to leave L2.
   TRY(bench.context.ResetPersistingL2());
   if (command.free_sms > 0) return batch.Crowded();

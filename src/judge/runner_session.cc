@@ -1,7 +1,6 @@
 #include "judge/runner_session.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <memory>
@@ -9,8 +8,7 @@
 
 #include "core/resolved_plan.h"
 #include "cuda/driver.h"
-#include "judge/runner_baseline.h"
-#include "judge/wire_error.h"
+#include "judge/batch_command.h"
 
 namespace warpsmith::judge {
 namespace {
@@ -20,37 +18,24 @@ constexpr int64_t kMaxReplicaBytes = int64_t{4} << 30;
 
 Result<MappedArena> MapArena(const Bench& bench, const ArenaCommand& command,
                              const std::vector<int>& descriptors) {
-  MappedArena arena{
-      command.task, command.workload, TRY(ProblemOf(command.task, command.workload)), {}, {}, {}};
-  const size_t roles = arena.problem.Roles();
-  const bool has_slots = command.input_slots > 0;
-  const size_t expected = has_slots ? 2 * roles : roles;
-  if (command.mapped_bytes.size() != expected || descriptors.size() != expected) {
-    return Error{ErrorCode::kInternal,
-                 fmt::format("judge command 'arena': {} sizes and {} descriptors, expected {}",
-                             command.mapped_bytes.size(), descriptors.size(), expected),
-                 ""};
-  }
-  const cuda::DeviceProperties& device = bench.context.device();
-  const cuda::MappingOptions options{cuda::Access::kReadWrite, TRY(cuda::SharedGranularity(device)),
-                                     0};
-  for (size_t i = 0; i < descriptors.size(); ++i) {
-    const auto memory = TRY(cuda::PhysicalMemory::Import(
-        device, descriptors[i], static_cast<size_t>(command.mapped_bytes[i])));
-    arena.mappings.push_back(TRY(cuda::Mapping::Map(memory, options)));
-  }
-  for (size_t role = 0; role < roles; ++role) {
-    const int64_t bytes = arena.problem.Tensor(role).bytes;
-    if (has_slots) {
-      const bool output = arena.problem.IsOutput(role);
-      Region slots = MakeRegion(output ? command.output_slots : command.input_slots, bytes);
-      slots.base = arena.mappings[role].address();
-      arena.slots.push_back(slots);
+  MappedArena arena{TRY(MapMemory(command, descriptors, bench.context.device())),
+                    TRY(ProblemOf(command.task, command.workload)),
+                    {},
+                    {}};
+  const std::vector<size_t> roles = RolesInTaskOrder(command.task);
+  arena.slots.resize(arena.memory.slots.size());
+  arena.exact.resize(roles.size());
+  for (size_t i = 0; i < roles.size(); ++i) {
+    if (!arena.slots.empty()) {
+      const MappedRegion& slots = arena.memory.slots[i];
+      Region& region = arena.slots[roles[i]];
+      region = MakeRegion(static_cast<int>(slots.region.slots), slots.region.bytes);
+      region.base = slots.base;
     }
-    const cuda::Mapping& mapping = arena.mappings[has_slots ? roles + role : role];
-    Region exact = MakeExactRegion(bytes, static_cast<int64_t>(mapping.bytes()));
-    exact.base += mapping.address();
-    arena.exact.push_back(exact);
+    const MappedRegion& exact = arena.memory.exact[i];
+    Region& region = arena.exact[roles[i]];
+    region = MakeExactRegion(exact.region.bytes, exact.region.mapped_bytes);
+    region.base += exact.base;
   }
   return arena;
 }
@@ -68,12 +53,13 @@ std::vector<plan::Binding> ExactBindings(const MappedArena& arena) {
   return bindings;
 }
 
-Result<Contender> PlanContender(const Bench& bench, const MappedArena& arena,
-                                const CandidateCommand& command, std::string_view image) {
+Result<Callable> PlanCallable(const Bench& bench, const MappedArena& arena,
+                              const LoadCommand& command, std::string_view image) {
   const int sm_count = bench.context.device().sm_count;
   auto module = std::make_shared<const cuda::Module>(TRY(cuda::Module::Load(image)));
-  const ResolvedPlan resolved = TRY(Resolve(command.plan, arena.task, arena.workload.sizes,
-                                            sm_count, plan::OccupancyOf(*module, sm_count)));
+  const ResolvedPlan resolved =
+      TRY(Resolve(*command.plan, arena.memory.task, arena.memory.workload.sizes, sm_count,
+                  plan::OccupancyOf(*module, sm_count)));
   auto plans = std::make_shared<std::vector<plan::PreparedPlan>>();
   plans->push_back(TRY(plan::PreparedPlan::Prepare(resolved, module)));
   // Zeroed workspaces are cleared by every execution; only the others could carry something over.
@@ -84,13 +70,13 @@ Result<Contender> PlanContender(const Bench& bench, const MappedArena& arena,
   for (int64_t copy = 1; carries && copy < replicas; ++copy) {
     plans->push_back(TRY(plan::PreparedPlan::Prepare(resolved, module)));
   }
-  Contender contender;
-  contender.bind = [plans](std::span<const plan::Binding> bindings, int launch) -> Result<Enqueue> {
+  Callable callable;
+  callable.bind = [plans](std::span<const plan::Binding> bindings, int launch) -> Result<Enqueue> {
     const auto& plan = (*plans)[static_cast<size_t>(launch) % plans->size()];
     auto bound = std::make_shared<plan::BoundPlan>(TRY(plan.Bind(bindings)));
     return Enqueue([bound](const cuda::Stream& stream) { return bound->Execute(stream); });
   };
-  contender.reset_workspaces = [plans](const cuda::Stream& stream) -> Status {
+  callable.reset_workspaces = [plans](const cuda::Stream& stream) -> Status {
     for (const plan::PreparedPlan& plan : *plans) TRY(plan.PoisonWorkspaces(0xff, stream));
     return {};
   };
@@ -102,15 +88,15 @@ Result<Contender> PlanContender(const Bench& bench, const MappedArena& arena,
     const int64_t bytes = TRY(cuda::Attributes(kernel)).local_bytes_per_thread;
     if (bytes > 0) local_bytes = std::max(local_bytes, bytes + kSpareStackBytes);
   }
-  contender.clear_notes = [kernels = bench.kernels, local_bytes,
-                           count = bench.flood_count()](const cuda::Stream& stream) {
+  callable.clear_notes = [kernels = bench.kernels, local_bytes,
+                          count = bench.flood_count()](const cuda::Stream& stream) {
     return kernels.RunFlood(local_bytes, count, stream);
   };
   // Its first launch makes the context's local memory as large as it needs: not within a capture.
-  TRY(contender.clear_notes(bench.stream));
+  TRY(callable.clear_notes(bench.stream));
   TRY(bench.context.Synchronize());
-  contender.begins_early = BeginsEarly(command.plan);
-  return contender;
+  callable.begins_early = BeginsEarly(*command.plan);
+  return callable;
 }
 
 }  // namespace
@@ -138,16 +124,6 @@ Status WriteInputsLate(const Bench& bench, const MappedArena& arena,
   return bench.kernels.RunFlip(inputs, bench.stream);
 }
 
-ReplyOrError RunnerSession::Handle(const Frame& frame) {
-  const auto reply = [&]() -> Result<Reply> {
-    const Command command = TRY(CommandFromText(frame.header));
-    return std::visit([&](const auto& c) { return Run(c, frame); }, command);
-  }();
-  for (int descriptor : frame.descriptors) close(descriptor);
-  if (!reply.ok()) return reply.error();
-  return reply.value();
-}
-
 Result<Reply> RunnerSession::Run(const StartCommand& command, const Frame& frame) {
   const cuda::Driver* driver = TRY(cuda::Driver::Open());
   const cuda::DeviceProperties device = TRY(driver->FindDevice(command.device_uuid));
@@ -168,44 +144,45 @@ Result<Reply> RunnerSession::Run(const StartCommand& command, const Frame& frame
 
 Result<Reply> RunnerSession::Run(const ArenaCommand& command, const Frame& frame) {
   if (!bench_) return OutOfOrder("arena", "start");
-  contenders_.clear();
+  callables_.clear();
   arena_.reset();
   arena_ = TRY(MapArena(*bench_, command, frame.descriptors));
   return Reply{};
 }
 
-Result<Reply> RunnerSession::Run(const CandidateCommand& command, const Frame& frame) {
-  if (!arena_) return OutOfOrder("candidate", "arena");
-  contenders_.erase(command.name);
-  Contender contender = TRY(PlanContender(*bench_, *arena_, command, frame.payload));
-  contenders_.emplace(command.name, std::move(contender));
+Result<Reply> RunnerSession::Run(const LoadCommand& command, const Frame& frame) {
+  if (!arena_) return OutOfOrder("load", "arena");
+  if (!command.plan) return OutOfOrder("load", "its plan");
+  callables_.erase(command.callee);
+  Callable callable = TRY(PlanCallable(*bench_, *arena_, command, frame.payload));
+  callables_.emplace(command.callee, std::move(callable));
   return Reply{};
 }
 
 Result<Reply> RunnerSession::Run(const EntrantsCommand& command, const Frame&) {
   if (!arena_) return OutOfOrder("entrants", "arena");
-  return Reply{{}, TRY(ListEntrants(*arena_, command))};
+  return Reply{{}, TRY(ListEntrants(*arena_, command)), {}, 0};
 }
 
 Result<Reply> RunnerSession::Run(const BaselineCommand& command, const Frame&) {
   if (!arena_) return OutOfOrder("baseline", "arena");
-  Contender contender = TRY(MakeBaseline(*bench_, *arena_, command, libraries_));
-  contenders_.insert_or_assign(command.name, std::move(contender));
+  Callable callable = TRY(MakeBaseline(*bench_, *arena_, command, libraries_));
+  callables_.insert_or_assign(command.name, std::move(callable));
   return Reply{};
 }
 
 Result<Reply> RunnerSession::Run(const CheckCommand& command, const Frame&) {
   if (!arena_) return OutOfOrder("check", "arena");
-  const Contender* contender = TRY(Find(command.contender));
+  const Callable* callable = TRY(Find(command.callee));
   const cuda::Stream& stream = bench_->stream;
   const std::vector<plan::Binding> bindings = ExactBindings(*arena_);
-  const Enqueue enqueue = TRY(contender->bind(bindings, 0));
+  const Enqueue enqueue = TRY(callable->bind(bindings, 0));
   for (size_t role = arena_->problem.inputs.size(); role < arena_->exact.size(); ++role) {
     TRY(bench_->kernels.RunPoison(arena_->exact[role], command.poison, stream));
   }
-  TRY(contender->clear_notes(stream));
-  TRY(contender->reset_workspaces(stream));
-  if (contender->begins_early) TRY(WriteInputsLate(*bench_, *arena_, bindings));
+  TRY(callable->clear_notes(stream));
+  TRY(callable->reset_workspaces(stream));
+  if (callable->begins_early) TRY(WriteInputsLate(*bench_, *arena_, bindings));
   TRY(enqueue(stream));
   TRY(bench_->context.Synchronize());
   return Reply{};
@@ -213,7 +190,7 @@ Result<Reply> RunnerSession::Run(const CheckCommand& command, const Frame&) {
 
 Result<Reply> RunnerSession::Run(const SampleCommand& command, const Frame&) {
   if (!arena_) return OutOfOrder("sample", "arena");
-  const Contender* contender = TRY(Find(command.contender));
+  const Callable* callable = TRY(Find(command.callee));
   for (const auto* launches : {&command.touch, &command.timed}) {
     for (const WireLaunch& launch : *launches) {
       bool fits = launch.size() == arena_->slots.size();
@@ -223,13 +200,18 @@ Result<Reply> RunnerSession::Run(const SampleCommand& command, const Frame&) {
       if (!fits) return Error{ErrorCode::kInternal, "judge command 'sample': no such slot", ""};
     }
   }
-  return Reply{TRY(RunSample(*bench_, *arena_, *contender, command)), {}};
+  return Reply{TRY(RunSample(*bench_, *arena_, *callable, command)), {}, {}, 0};
 }
 
-Result<const Contender*> RunnerSession::Find(const std::string& name) const {
-  const auto found = contenders_.find(name);
-  if (found == contenders_.end()) return OutOfOrder("check or sample", name);
+Result<const Callable*> RunnerSession::Find(const std::string& name) const {
+  const auto found = callables_.find(name);
+  if (found == callables_.end()) return OutOfOrder("check or sample", name);
   return &found->second;
+}
+
+int RunnerMain(int socket) {
+  RunnerSession session;
+  return AnswerUntilClosed(socket, [&](const Frame& frame) { return AnswerOf(session, frame); });
 }
 
 }  // namespace warpsmith::judge

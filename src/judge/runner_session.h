@@ -1,10 +1,11 @@
-// The state of a runner: device, arena, contenders.
+// The state of a runner: device, arena, what has been loaded.
 #ifndef WARPSMITH_JUDGE_RUNNER_SESSION_H_
 #define WARPSMITH_JUDGE_RUNNER_SESSION_H_
 
-#include <array>
+#include <functional>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -12,10 +13,11 @@
 #include "base/result.h"
 #include "cuda/context.h"
 #include "cuda/memory.h"
+#include "cuda/plan/prepared_plan.h"
 #include "cuda/shared_memory.h"
 #include "cuda/stream.h"
+#include "judge/arena_mapping.h"
 #include "judge/baseline/shared_handles.h"
-#include "judge/contender.h"
 #include "judge/kernels.h"
 #include "judge/problem.h"
 #include "judge/wire.h"
@@ -34,48 +36,68 @@ struct Bench {
   uint64_t occupy_count() const { return sink.address() + 128; }
 };
 
-// The oracle's memory as mapped here. Exact regions hold one slot that ends at an unmapped page.
 struct MappedArena {
-  Task task;
-  Workload workload;
+  MappedMemory memory;
   Problem problem;
-  std::vector<cuda::Mapping> mappings;
-  std::vector<Region> slots, exact;  // by role; no slots for a reference
+  std::vector<Region> slots, exact;  // by role, at this process's addresses
+};
+
+// Submits one launch; can be captured in a graph.
+using Enqueue = std::function<Status(const cuda::Stream&)>;
+
+// What is called and timed: a plan, or a library's call. Both run under the identical protocol.
+struct Callable {
+  // Fixes the addresses of one launch. `launch` counts within the batch: launches with different
+  // numbers share no workspace, as far as there are replicas.
+  std::function<Result<Enqueue>(std::span<const plan::Binding>, int launch)> bind;
+  // Poisons what scratch memory it has.
+  std::function<Status(const cuda::Stream&)> reset_workspaces;
+  // Writes over what else outlives a launch: shared memory and local memory.
+  std::function<Status(const cuda::Stream&)> clear_notes;
+  // Its first kernel may begin while what lies ahead of it in the stream is still at work.
+  bool begins_early = false;
 };
 
 class RunnerSession {
  public:
-  // `frame` carries the command's payload and descriptors, which are closed here.
-  ReplyOrError Handle(const Frame& frame);
-
- private:
   Result<Reply> Run(const StartCommand& command, const Frame& frame);
   Result<Reply> Run(const ArenaCommand& command, const Frame& frame);
-  Result<Reply> Run(const CandidateCommand& command, const Frame& frame);
+  Result<Reply> Run(const LoadCommand& command, const Frame& frame);
   Result<Reply> Run(const EntrantsCommand& command, const Frame& frame);
   Result<Reply> Run(const BaselineCommand& command, const Frame& frame);
   Result<Reply> Run(const CheckCommand& command, const Frame& frame);
   Result<Reply> Run(const SampleCommand& command, const Frame& frame);
 
-  Result<const Contender*> Find(const std::string& name) const;
+ private:
+  Result<const Callable*> Find(const std::string& name) const;
 
   std::optional<Bench> bench_;
   std::optional<MappedArena> arena_;
   baseline::SharedHandles libraries_;
-  std::map<std::string, Contender> contenders_;
+  std::map<std::string, Callable> callables_;
 };
 
 // Addresses of one launch's tensors.
 std::vector<plan::Binding> BindingsOf(const MappedArena& arena, const WireLaunch& launch);
 
-// Turns the launch's inputs around, and back again by a kernel that takes its time: a contender
+// Turns the launch's inputs around, and back again by a kernel that takes its time: a callable
 // that begins early and does not wait for them computes with what they are not.
 Status WriteInputsLate(const Bench& bench, const MappedArena& arena,
                        const std::vector<plan::Binding>& bindings);
 
 // Runs one batch and times it (runner_sample.cc).
 Result<std::vector<double>> RunSample(const Bench& bench, const MappedArena& arena,
-                                      const Contender& contender, const SampleCommand& command);
+                                      const Callable& callable, const SampleCommand& command);
+
+// Libraries' baselines (runner_baseline.cc).
+//
+// A JSON array of choices: the ways in which the name's library can compute the arena's product.
+Result<std::string> ListEntrants(const MappedArena& arena, const EntrantsCommand& command);
+
+// Has run once when it returns, on the arena's first slots: what a library does at its first call
+// is not timed.
+Result<Callable> MakeBaseline(const Bench& bench, const MappedArena& arena,
+                              const BaselineCommand& command, baseline::SharedHandles& shared);
 
 }  // namespace warpsmith::judge
 

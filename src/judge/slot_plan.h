@@ -1,9 +1,10 @@
 // Which launch reads which contents from which addresses, and writes where.
 //
-// No launch may be able to borrow another's answer, so inside one batch (touch and timed launches
-// together) every launch gets a combination of contents of its own and an output slot of its own,
-// in an order drawn from a secret stream. Between rounds the contents move to other slots: what an
-// address holds cannot be remembered.
+// No launch may be able to borrow another's answer. So inside one batch (touch and timed launches
+// together) every launch gets a combination of contents of its own and an output slot of its own.
+// Their order is drawn from a stream whose seed never leaves the oracle: a kernel that knew which
+// launch came next could prepare that one's answer in the time of this one. Between rounds the
+// contents move to other slots, so what an address held says nothing about what it holds.
 //
 // Crossed problems (the built-in product): any content of A goes with any of B, so P contents of
 // each give P * P combinations. Others: the inputs are drawn together, content c of every input is

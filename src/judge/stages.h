@@ -17,7 +17,7 @@
 #include "core/device.h"
 #include "judge/arena.h"
 #include "judge/oracle_device.h"
-#include "judge/program_trial.h"
+#include "judge/program_contest.h"
 
 namespace warpsmith::judge {
 

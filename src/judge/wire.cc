@@ -1,201 +1,227 @@
 #include "judge/wire.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
-#include <limits>
+#include <algorithm>
+#include <chrono>
 #include <nlohmann/json.hpp>
 
 #include "base/json_reader.h"
-#include "core/serialize.h"
-#include "judge/wire_error.h"
+#include "core/json_fields.h"
 
 namespace warpsmith::judge {
+
 namespace {
 
 using nlohmann::json;
 
-constexpr std::array<std::string_view, std::variant_size_v<Command>> kCommandNames = {
-    "start", "arena", "candidate", "entrants", "baseline", "check", "sample"};
+constexpr Format kCommandFormat{kWireVersion, "a judge command"};
+constexpr Format kReplyFormat{kWireVersion, "a judge reply"};
+constexpr int64_t kMostWireSlots = 4096, kMostWireCalls = 1'000'000, kMostIdleUs = 1'000'000;
+constexpr int64_t kMostBytes = int64_t{1} << 50;
+constexpr double kMostBusyUs = 1e12;
 
-json Fields(const StartCommand& c) { return {{"device_uuid", c.device_uuid}}; }
-
-json Fields(const ArenaCommand& c) {
-  return {{"task", ToJson(c.task)},
-          {"workload", ToJson(c.workload)},
-          {"mapped_bytes", c.mapped_bytes},
-          {"input_slots", c.input_slots},
-          {"output_slots", c.output_slots}};
-}
-
-json Fields(const CandidateCommand& c) {
-  return {{"name", c.name}, {"plan", ToJson(c.plan)}, {"replicas", c.replicas}};
-}
-
-json Fields(const EntrantsCommand& c) {
-  return {{"name", c.name}, {"exhaustive_seconds", c.exhaustive_seconds}};
-}
-
-json Fields(const BaselineCommand& c) { return {{"name", c.name}, {"choice", c.choice}}; }
-
-json Fields(const CheckCommand& c) { return {{"contender", c.contender}, {"poison", c.poison}}; }
-
-json Fields(const SampleCommand& c) {
-  return {{"contender", c.contender},
-          {"mode", Name(c.mode)},
-          {"poison", c.poison},
-          {"touch", c.touch},
-          {"timed", c.timed},
-          {"idle_us", c.idle_us},
-          {"read_inputs", c.read_inputs},
-          {"late_inputs", c.late_inputs},
-          {"free_sms", c.free_sms}};
-}
-
-constexpr int64_t kMaxCount = 4096;
-
-Result<std::vector<int64_t>> ReadInts(const JsonReader& list, int64_t lowest, int64_t highest) {
-  std::vector<int64_t> values;
-  for (const JsonReader& item : TRY(list.Items()))
-    values.push_back(TRY(item.IntIn(lowest, highest)));
-  return values;
-}
-
-Result<std::vector<WireLaunch>> ReadLaunches(const JsonReader& list) {
-  std::vector<WireLaunch> launches;
-  for (const JsonReader& item : TRY(list.Items())) {
-    const std::vector<int64_t> slots = TRY(ReadInts(item, 0, kMaxCount));
-    launches.emplace_back(slots.begin(), slots.end());
-  }
-  return launches;
-}
-
-Result<uint16_t> ReadPoison(const JsonReader& reader) {
-  return static_cast<uint16_t>(TRY(reader.At("poison").IntIn(0, 0xffff)));
-}
-
-Result<Command> ReadStart(const JsonReader& r) {
-  return Command(StartCommand{TRY(r.At("device_uuid").String())});
-}
-
-Result<Command> ReadArena(const JsonReader& r) {
-  ArenaCommand c;
-  c.task = TRY(TaskFrom(r.At("task")));
-  c.workload = TRY(WorkloadFrom(r.At("workload")));
-  c.mapped_bytes = TRY(ReadInts(r.At("mapped_bytes"), 1, std::numeric_limits<int64_t>::max()));
-  c.input_slots = static_cast<int>(TRY(r.At("input_slots").IntIn(0, kMaxCount)));
-  c.output_slots = static_cast<int>(TRY(r.At("output_slots").IntIn(0, kMaxCount)));
-  return Command(std::move(c));
-}
-
-Result<Command> ReadCandidate(const JsonReader& r) {
-  CandidateCommand c;
-  c.name = TRY(r.At("name").String());
-  c.plan = TRY(LaunchPlanFrom(r.At("plan")));
-  c.replicas = static_cast<int>(TRY(r.At("replicas").IntIn(1, kMaxCount)));
-  return Command(std::move(c));
-}
-
-Result<Command> ReadEntrants(const JsonReader& r) {
-  EntrantsCommand c;
-  c.name = TRY(r.At("name").String());
-  c.exhaustive_seconds = TRY(r.At("exhaustive_seconds").Number());
-  return Command(std::move(c));
-}
-
-Result<Command> ReadBaseline(const JsonReader& r) {
-  BaselineCommand c;
-  c.name = TRY(r.At("name").String());
-  c.choice = TRY(r.At("choice").String());
-  return Command(std::move(c));
-}
-
-Result<Command> ReadCheck(const JsonReader& r) {
-  CheckCommand c;
-  c.contender = TRY(r.At("contender").String());
-  c.poison = TRY(ReadPoison(r));
-  return Command(std::move(c));
-}
-
-Result<Command> ReadSample(const JsonReader& r) {
-  SampleCommand c;
-  c.contender = TRY(r.At("contender").String());
-  const auto mode = ModeFromName(TRY(r.At("mode").String()));
-  if (!mode) return r.At("mode").Bad("a timing mode");
-  c.mode = *mode;
-  c.poison = TRY(ReadPoison(r));
-  c.touch = TRY(ReadLaunches(r.At("touch")));
-  c.timed = TRY(ReadLaunches(r.At("timed")));
-  c.read_inputs = TRY(r.At("read_inputs").Bool());
-  c.late_inputs = TRY(r.At("late_inputs").Bool());
-  c.free_sms = static_cast<int>(TRY(r.At("free_sms").IntIn(0, kMaxCount)));
-  for (int64_t us : TRY(ReadInts(r.At("idle_us"), 0, 1'000'000))) {
-    c.idle_us.push_back(static_cast<int>(us));
-  }
-  if (c.mode == Mode::kServer && c.idle_us.size() != c.timed.size()) {
-    return r.At("idle_us").Bad("one idle time per call");
-  }
-  return Command(std::move(c));
+std::string TextOf(const json& document) {
+  return document.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
 }  // namespace
 
-std::string_view CommandName(const Command& command) { return kCommandNames.at(command.index()); }
+// --- The fields of each command and of the reply (core/field_list.h).
+
+constexpr std::string_view TagOf(const StartCommand*) { return "start"; }
+constexpr auto FieldsOf(const StartCommand*) {
+  using T = StartCommand;
+  return std::tuple(Needed("device_uuid", &T::device_uuid), Optional("sandbox", &T::sandbox),
+                    Optional("hidden", &T::hidden));
+}
+
+constexpr auto FieldsOf(const WireRegion*) {
+  using T = WireRegion;
+  return std::tuple(Needed("tensor", &T::tensor), Needed("role", &T::role),
+                    Needed("dtype", &T::dtype), Needed("extents", &T::extents),
+                    Needed("bytes", &T::bytes), Needed("mapped_bytes", &T::mapped_bytes),
+                    Needed("slots", &T::slots), Needed("stride_bytes", &T::stride_bytes),
+                    Needed("offset_bytes", &T::offset_bytes));
+}
+Status Finish(const JsonReader& json, WireRegion& region) {
+  const auto is_size = [](int64_t bytes) { return bytes >= 1 && bytes <= kMostBytes; };
+  if (!std::all_of(region.extents.begin(), region.extents.end(), is_size) ||
+      !is_size(region.bytes) || !is_size(region.mapped_bytes)) {
+    return json.Bad("sizes from 1 to 2^50");
+  }
+  if (region.slots < 1 || region.slots > kMostWireSlots || region.stride_bytes > kMostBytes ||
+      region.offset_bytes > kMostBytes) {
+    return json.Bad("1 to 4,096 slots at offsets up to 2^50");
+  }
+  const int64_t last = region.offset_bytes + (region.slots - 1) * region.stride_bytes;
+  if (last > region.mapped_bytes - region.bytes) return json.Bad("slots within the mapping");
+  return {};
+}
+
+constexpr std::string_view TagOf(const ArenaCommand*) { return "arena"; }
+constexpr auto FieldsOf(const ArenaCommand*) {
+  using T = ArenaCommand;
+  return std::tuple(Needed("task", &T::task), Needed("workload", &T::workload),
+                    Needed("regions", &T::regions), Needed("exact", &T::exact));
+}
+
+constexpr std::string_view TagOf(const LoadCommand*) { return "load"; }
+constexpr auto FieldsOf(const LoadCommand*) {
+  using T = LoadCommand;
+  return std::tuple(Needed("callee", &T::callee), Optional("entry", &T::entry),
+                    Optional("plan", &T::plan), Optional("replicas", &T::replicas));
+}
+Status Finish(const JsonReader& json, LoadCommand& load) {
+  if (load.replicas < 1 || load.replicas > kMostWireSlots) {
+    return json.At("replicas").Bad("1 to 4,096 replicas");
+  }
+  return {};
+}
+
+constexpr std::string_view TagOf(const EntrantsCommand*) { return "entrants"; }
+constexpr auto FieldsOf(const EntrantsCommand*) {
+  using T = EntrantsCommand;
+  return std::tuple(Needed("name", &T::name), Needed("exhaustive_seconds", &T::exhaustive_seconds));
+}
+
+constexpr std::string_view TagOf(const BaselineCommand*) { return "baseline"; }
+constexpr auto FieldsOf(const BaselineCommand*) {
+  using T = BaselineCommand;
+  return std::tuple(Needed("name", &T::name), Needed("choice", &T::choice));
+}
+
+constexpr std::string_view TagOf(const CheckCommand*) { return "check"; }
+constexpr auto FieldsOf(const CheckCommand*) {
+  using T = CheckCommand;
+  return std::tuple(Needed("callee", &T::callee), Optional("poison", &T::poison));
+}
+
+constexpr std::string_view TagOf(const SampleCommand*) { return "sample"; }
+constexpr auto FieldsOf(const SampleCommand*) {
+  using T = SampleCommand;
+  return std::tuple(Needed("callee", &T::callee), Needed("mode", &T::mode),
+                    Needed("poison", &T::poison), Needed("touch", &T::touch),
+                    Needed("timed", &T::timed), Needed("idle_us", &T::idle_us),
+                    Needed("read_inputs", &T::read_inputs), Needed("late_inputs", &T::late_inputs),
+                    Needed("free_sms", &T::free_sms));
+}
+Status Finish(const JsonReader& json, SampleCommand& sample) {
+  const bool idles = std::all_of(sample.idle_us.begin(), sample.idle_us.end(),
+                                 [](int us) { return us <= kMostIdleUs; });
+  if (!idles) return json.At("idle_us").Bad("idle times of at most a second");
+  if (sample.mode == Mode::kServer && sample.idle_us.size() != sample.timed.size()) {
+    return json.At("idle_us").Bad("one idle time per call");
+  }
+  return {};
+}
+
+constexpr std::string_view TagOf(const BurstCommand*) { return "burst"; }
+constexpr auto FieldsOf(const BurstCommand*) {
+  using T = BurstCommand;
+  return std::tuple(Needed("callee", &T::callee), Needed("calls", &T::calls),
+                    Needed("warmup", &T::warmup), Optional("trace", &T::trace));
+}
+Status Finish(const JsonReader& json, BurstCommand& burst) {
+  if (burst.calls < 1 || burst.calls > kMostWireCalls) {
+    return json.At("calls").Bad("1 to 1,000,000 calls");
+  }
+  return {};
+}
+
+constexpr std::string_view TagOf(const ExpectCommand*) { return "expect"; }
+constexpr auto FieldsOf(const ExpectCommand*) { return std::tuple(); }
+
+constexpr std::string_view TagOf(const DrawCommand*) { return "draw"; }
+constexpr auto FieldsOf(const DrawCommand*) {
+  return std::tuple(Needed("seed", &DrawCommand::seed));
+}
+
+constexpr auto FieldsOf(const Reply*) {
+  using T = Reply;
+  return std::tuple(Optional("elapsed_us", &T::elapsed_us), Optional("text", &T::text),
+                    Optional("sandbox", &T::sandbox), Optional("gpu_busy_us", &T::gpu_busy_us));
+}
+Status Finish(const JsonReader& json, Reply& reply) {
+  if (reply.gpu_busy_us >= 0 && reply.gpu_busy_us <= kMostBusyUs) return {};
+  return json.At("gpu_busy_us").Bad("microseconds");
+}
+
+// --- Texts.
 
 std::string CommandToText(const Command& command) {
-  json document = std::visit([](const auto& c) { return Fields(c); }, command);
-  document["command"] = CommandName(command);
+  json document = std::visit(
+      [](const auto& c) {
+        json fields = json_fields::Value(c);
+        fields["command"] = TagOf(&c);
+        return fields;
+      },
+      command);
   document["version"] = kWireVersion;
-  return document.dump();
+  return TextOf(document);
 }
 
 Result<Command> CommandFromText(std::string_view text) {
   const json document = TRY(ParseJson("command", text));
   const JsonReader reader("command", document);
-  const int64_t version = TRY(reader.At("version").Int());
-  if (version != kWireVersion) {
-    return Error{ErrorCode::kVersion,
-                 fmt::format("a judge command of wire version {}; this runner speaks {}", version,
-                             kWireVersion),
-                 "use the runner that came with this program"};
-  }
-  const std::string name = TRY(reader.At("command").String());
-  if (name == "start") return ReadStart(reader);
-  if (name == "arena") return ReadArena(reader);
-  if (name == "candidate") return ReadCandidate(reader);
-  if (name == "entrants") return ReadEntrants(reader);
-  if (name == "baseline") return ReadBaseline(reader);
-  if (name == "check") return ReadCheck(reader);
-  if (name == "sample") return ReadSample(reader);
-  return reader.At("command").Bad("a judge command");
+  TRY(json_fields::NeedVersion(reader, kCommandFormat));
+  Command command;
+  TRY(json_fields::ReadKind(reader, "command", command, {"command", "version"}));
+  return command;
 }
 
+// An error: {"code": the exit status, "message", "fix"}.
 std::string ReplyToText(const ReplyOrError& reply) {
-  json document{{"version", kWireVersion}};
-  if (const auto* error = std::get_if<Error>(&reply)) {
-    document["error"] = WireErrorToJson(*error);
-  } else {
-    const auto& good = std::get<Reply>(reply);
-    document["elapsed_us"] = good.elapsed_us;
-    document["text"] = good.text;
+  const auto* error = std::get_if<Error>(&reply);
+  json document = error == nullptr ? json_fields::Value(std::get<Reply>(reply)) : json::object();
+  document["version"] = kWireVersion;
+  if (error != nullptr) {
+    document["error"] = {{"code", Describe(error->code).exit_status},
+                         {"message", error->message},
+                         {"fix", error->fix}};
   }
-  return document.dump(-1, ' ', false, json::error_handler_t::replace);
+  return TextOf(document);
 }
 
 Result<ReplyOrError> ReplyFromText(std::string_view text) {
   const json document = TRY(ParseJson("reply", text));
   const JsonReader reader("reply", document);
-  if (TRY(reader.At("version").Int()) != kWireVersion) return reader.At("version").Bad("version 1");
-  if (reader.Has("error")) {
-    Error told;
-    TRY(ReadWireError(reader.At("error"), &told));
-    return ReplyOrError(std::move(told));
+  TRY(json_fields::NeedVersion(reader, kReplyFormat));
+  if (!reader.Has("error")) {
+    Reply reply;
+    // PyTorch's processes also say how many calls they made, and with what precision they computed.
+    TRY(json_fields::ReadFields(reader, reply, {"version", "calls", "precision"}));
+    return ReplyOrError(std::move(reply));
   }
-  Reply reply;
-  for (const JsonReader& item : TRY(reader.At("elapsed_us").Items())) {
-    reply.elapsed_us.push_back(TRY(item.Number()));
+  const JsonReader error = reader.At("error");
+  Error told{ErrorCode::kInternal, TRY(error.At("message").String()),
+             TRY(error.At("fix").String())};
+  const int64_t status = TRY(error.At("code").Int());
+  for (const ErrorCodeRow& row : ErrorCodeTable()) {
+    if (row.exit_status == status) told.code = row.code;
   }
-  reply.text = TRY(reader.At("text").String());
-  return ReplyOrError(std::move(reply));
+  return ReplyOrError(std::move(told));
+}
+
+// --- The end of the called process.
+
+Error OutOfOrder(std::string_view command, std::string_view missing) {
+  return Error{ErrorCode::kInternal,
+               fmt::format("judge command '{}' came before '{}'", command, missing), ""};
+}
+
+void CloseAll(const std::vector<int>& descriptors) {
+  for (const int descriptor : descriptors) close(descriptor);
+}
+
+int AnswerUntilClosed(int socket, const std::function<ReplyOrError(const Frame&)>& answer) {
+  constexpr std::chrono::hours kUntilClosed{24 * 365};
+  while (true) {
+    const Result<Frame> frame = ReceiveFrame(socket, kUntilClosed);
+    if (!frame.ok()) return 0;  // the oracle has closed or is gone
+    if (!SendFrame(socket, ReplyToText(answer(*frame))).ok()) return 0;
+  }
 }
 
 }  // namespace warpsmith::judge

@@ -4,7 +4,6 @@
 #include <array>
 #include <cmath>
 
-#include "core/ranking.h"
 #include "core/space.h"
 
 namespace warpsmith::report {
@@ -19,13 +18,13 @@ std::string ConfigName(const Candidate& candidate) {
   return candidate.entry;
 }
 
-const Step* BestStep(const Trajectory& steps, Mode mode) {
+const Step* BestStep(const Trajectory& steps, Mode mode, const RewardShape& reward) {
   const Step* best = nullptr;
   std::pair<Level, double> best_rank;
   for (const Step& step : steps) {
-    const std::optional<double> ratio = RankingRatio(step.verdict, mode);
-    if (!ratio) continue;
-    const std::pair rank(std::get<Passed>(step.verdict.outcome).level, *ratio);
+    const std::optional<double> worth = RankOf(step, mode, reward);
+    if (!worth) continue;
+    const std::pair rank(std::get<Passed>(step.verdict.outcome).level, *worth);
     if (best == nullptr || rank > best_rank) {
       best = &step;
       best_rank = rank;
@@ -123,7 +122,7 @@ std::vector<WinnerRow> WinnersOf(const Candidate& candidate, const Verdict& verd
 }
 
 ShapeReport SummariseShape(const Task& task, const Workload& workload, const Trajectory& steps,
-                           Mode wanted) {
+                           Mode wanted, const RewardShape& reward) {
   const Mode mode = HeadlineOf(steps, wanted);
   ShapeReport shape;
   shape.headline = mode;
@@ -137,7 +136,7 @@ ShapeReport SummariseShape(const Task& task, const Workload& workload, const Tra
   }
   shape.progress = ProgressOf(steps, mode);
   shape.failures = FailuresOf(steps);
-  if (const Step* best = BestStep(steps, mode)) {
+  if (const Step* best = BestStep(steps, mode, reward)) {
     shape.winners = WinnersOf(best->candidate, best->verdict);
     shape.baselines = BaselinesOf(best->verdict);
   }

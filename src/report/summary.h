@@ -7,17 +7,18 @@
 #include <string>
 #include <vector>
 
+#include "core/reward.h"
 #include "core/step.h"
 #include "core/task.h"
 #include "report/run_report.h"
 
 namespace warpsmith::report {
 
-// One shape of a run. The winner is the passed step with the best ratio to the bar in the wanted
-// mode, or in the one that the bar was timed in; certified steps come before screened ones, whose
-// best is flattered by having been picked.
+// One shape of a run. The winner is the passed step of the highest rank (RankOf) in the wanted mode,
+// or in the one that the bar was timed in; certified steps come before screened ones, whose best is
+// flattered by having been picked.
 ShapeReport SummariseShape(const Task& task, const Workload& workload, const Trajectory& steps,
-                           Mode wanted);
+                           Mode wanted, const RewardShape& reward = kSearchReward);
 
 // The winner's rows of a verdict that passed; empty for any other.
 std::vector<WinnerRow> WinnersOf(const Candidate& candidate, const Verdict& verdict);

@@ -35,29 +35,14 @@ const std::vector<Column>& ResultColumns() {
   return columns;
 }
 
-// The last column takes what a terminal's line has left; a pipe gets it whole.
-std::string Fitted(const std::string& config, const TerminalStyle& style) {
-  constexpr int kOtherColumns = 92, kShortest = 24;
-  const size_t room = static_cast<size_t>(std::max(kShortest, style.width - kOtherColumns));
-  if (!style.redraws || config.size() <= room) return config;
-  return config.substr(0, room - 3) + "...";
-}
-
-std::vector<Cell> ResultRow(const ShapeReport& shape, const TerminalStyle& style) {
+std::vector<Cell> ResultRow(const ShapeReport& shape) {
   const std::string evaluations = fmt::format("{}", shape.evaluations);
   const std::string failed = fmt::format("{}", shape.evaluations - shape.passed);
   const WinnerRow* row = FindWinner(shape, shape.headline);
   if (row == nullptr) {
-    return {{ShapeLabel(shape)},
-            {"-"},
-            {"-"},
-            {"-"},
-            {"-"},
-            {"-"},
-            {"-"},
-            {evaluations},
-            {failed},
-            {"nothing passed", Tone::kBad}};
+    return {
+        {ShapeLabel(shape)}, {"-"},    {"-"}, {"-"}, {"-"}, {"nothing passed", Tone::kBad}, {"-"},
+        {evaluations},       {failed}, {"-"}};
   }
   const std::string of_roofline = row->roofline_us > 0 && row->ours_us > 0
                                       ? fmt::format("{:.1f}", 100 * row->roofline_us / row->ours_us)
@@ -71,7 +56,40 @@ std::vector<Cell> ResultRow(const ShapeReport& shape, const TerminalStyle& style
           {of_roofline},
           {evaluations},
           {failed},
-          {Fitted(row->config, style)}};
+          {row->config}};
+}
+
+// A table whose lines fit a terminal of this many columns: the last column is cut, then columns are
+// left out from the right, as far as the one that says which is faster.
+std::string FittedTable(std::vector<std::vector<Cell>> rows, const TerminalStyle& style) {
+  constexpr size_t kShortestConfig = 24, kFewestColumns = 6;
+  std::vector<Column> columns = ResultColumns();
+  if (!style.redraws) return RenderTable(columns, rows, style.colour);
+  const auto width = [&] {
+    const std::string text = RenderTable(columns, rows, Colour::kNone);
+    size_t widest = 0, begin = 0;
+    for (size_t end = 0; (end = text.find('\n', begin)) != std::string::npos; begin = end + 1) {
+      widest = std::max(widest, end - begin);
+    }
+    return widest;
+  };
+  const size_t room = static_cast<size_t>(style.width);
+  std::vector<std::string> configs;
+  for (std::vector<Cell>& row : rows) {
+    configs.push_back(row.back().text);
+    row.back().text.resize(std::min(row.back().text.size(), kShortestConfig));
+  }
+  const size_t used = width();
+  const size_t kept = kShortestConfig + (used < room ? room - used : 0);
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const bool fits = configs[i].size() <= kept;
+    rows[i].back().text = fits ? configs[i] : configs[i].substr(0, kept - 3) + "...";
+  }
+  while (columns.size() > kFewestColumns && width() > room) {
+    columns.pop_back();
+    for (std::vector<Cell>& row : rows) row.pop_back();
+  }
+  return RenderTable(columns, rows, style.colour);
 }
 
 // "device", or "device and wall" of a report that holds kernels and programs.
@@ -125,8 +143,8 @@ TerminalStyle StyleOf(int descriptor) {
 
 std::string RenderReport(const RunReport& report, const TerminalStyle& style) {
   std::vector<std::vector<Cell>> rows;
-  for (const ShapeReport& shape : report.shapes) rows.push_back(ResultRow(shape, style));
-  return RenderTable(ResultColumns(), rows, style.colour) + "\n" + TallyLine(report) +
+  for (const ShapeReport& shape : report.shapes) rows.push_back(ResultRow(shape));
+  return FittedTable(std::move(rows), style) + "\n" + TallyLine(report) +
          Paint(OriginLine(report.origin), Tone::kDim, style.colour) + "\n";
 }
 

@@ -59,6 +59,18 @@ TEST(RenderReport, AShapeWithoutAWinnerSaysSo) {
   EXPECT_THAT(text, HasSubstr("1 without a result"));
 }
 
+TEST(RenderReport, LinesFitTheTerminal) {
+  for (const int width : {80, 100, 132, 200}) {
+    const std::string text = RenderReport(SampleReport(), {Colour::kNone, true, width});
+    const std::string table = text.substr(0, text.find("\n\n"));
+    for (size_t begin = 0, end = 0; begin < table.size(); begin = end + 1) {
+      end = std::min(table.find('\n', begin), table.size());
+      EXPECT_LE(end - begin, static_cast<size_t>(width)) << table.substr(begin, end - begin);
+    }
+    EXPECT_THAT(table, HasSubstr("faster"));
+  }
+}
+
 TEST(RenderReport, BelowTheFloorIsNeverPraised) {
   RunReport report = SampleReport();
   report.shapes[1].winners[0].below_roofline = true;

@@ -2,18 +2,16 @@
 
 #include <algorithm>
 
-#include "core/ranking.h"
-
 namespace warpsmith::search {
 
-BestSteps::BestSteps(Mode mode, int keep)
-    : mode_(mode), keep_(static_cast<size_t>(std::max(keep, 0))) {}
+BestSteps::BestSteps(Mode mode, int keep, const RewardShape& reward)
+    : mode_(mode), keep_(static_cast<size_t>(std::max(keep, 0))), reward_(reward) {}
 
 void BestSteps::Add(const Step& step) {
-  const auto ratio = RankingRatio(step.verdict, mode_);
-  if (!ratio.has_value() || keep_ == 0) return;
+  const auto rank = RankOf(step, mode_, reward_);
+  if (!rank.has_value() || keep_ == 0) return;
   const auto worse = std::find_if(steps_.begin(), steps_.end(), [&](const Step& other) {
-    return *RankingRatio(other.verdict, mode_) < *ratio;
+    return *RankOf(other, mode_, reward_) < *rank;
   });
   if (worse == steps_.end() && steps_.size() == keep_) return;
   steps_.insert(worse, step);

@@ -1,5 +1,4 @@
-// The few steps worth handing back: passed, by falling ratio to the bar (RankingRatio); the earlier
-// of equals first.
+// The few steps worth handing back: passed, the best first (RankOf), the earlier of equals first.
 #ifndef WARPSMITH_SEARCH_BEST_STEPS_H_
 #define WARPSMITH_SEARCH_BEST_STEPS_H_
 
@@ -8,19 +7,21 @@
 #include <vector>
 
 #include "core/protocol.h"
+#include "core/reward.h"
 #include "core/step.h"
 
 namespace warpsmith::search {
 
 class BestSteps {
  public:
-  BestSteps(Mode mode, int keep);
+  BestSteps(Mode mode, int keep, const RewardShape& reward);
   void Add(const Step& step);
   std::vector<Step> Take() { return std::move(steps_); }
 
  private:
   Mode mode_;
   size_t keep_;
+  RewardShape reward_;
   std::vector<Step> steps_;
 };
 

@@ -36,7 +36,7 @@ std::string RunIdOf(const LoopRequest& search, const std::vector<Step>& finalist
 LoopRequest RequestOf(const LoopRequest& search, const std::vector<Step>& finalists,
                       const std::optional<Protocol>& protocol) {
   LoopRequest request = search;
-  request.run.proposer = "finalists";
+  request.run.proposer = ProposerText("finalists", search.reward);
   request.run.batch = static_cast<int>(finalists.size());
   request.run.protocol = protocol.value_or(Protocol::Certified());
   if (!protocol.has_value()) request.run.protocol.modes = search.run.protocol.modes;
@@ -46,13 +46,16 @@ LoopRequest RequestOf(const LoopRequest& search, const std::vector<Step>& finali
   return request;
 }
 
-std::optional<size_t> WinnerOf(const std::vector<Step>& steps, Mode mode) {
+std::optional<size_t> WinnerOf(const std::vector<Step>& steps, Mode mode,
+                               const RewardShape& reward) {
   std::optional<size_t> winner;
   double best = 0;
   for (size_t i = 0; i < steps.size(); ++i) {
-    const double ratio = RatioToPrimary(steps[i].verdict, mode).value_or(0);
-    if (ratio <= best) continue;
-    best = ratio;
+    const auto ratio = RatioToPrimary(steps[i].verdict, mode);
+    if (!ratio || *ratio <= 0) continue;
+    const double worth = reward == kSearchReward ? *ratio : steps[i].reward;
+    if (winner && worth <= best) continue;
+    best = worth;
     winner = i;
   }
   return winner;
@@ -71,7 +74,7 @@ Result<Certification> Certify(const LoopRequest& search, const std::vector<Step>
   result.run = request.run.id;
   result.loop = TRY(RunLoop(request, proposer, compiler, device, store, callbacks));
   result.steps = TRY(store.Steps(request.run.id));
-  result.winner = WinnerOf(result.steps, request.run.protocol.modes.front());
+  result.winner = WinnerOf(result.steps, request.run.protocol.modes.front(), request.reward);
   return result;
 }
 

@@ -14,7 +14,8 @@ constexpr std::chrono::milliseconds kLongWait{100};
 
 }  // namespace
 
-Evaluator::Evaluator(const Seams& seams, int compile_threads) : seams_(seams) {
+Evaluator::Evaluator(const Seams& seams, int compile_threads, bool any_order)
+    : seams_(seams), any_order_(any_order) {
   const DeviceInfo& info = seams_.device.Info();
   if (!info.needs_artifacts) return;
   CHECK(seams_.compiler != nullptr);
@@ -51,14 +52,18 @@ Result<bool> Evaluator::SubmitNext() {
     return !jobs_.contains(key) && (found == finished_.end() || found->second.ok());
   };
   while (!line_.empty() && is_answered(line_.front())) line_.pop_front();
-  if (line_.empty()) return false;
-  const auto next = jobs_.find(line_.front());
-  if (next == jobs_.end()) return false;
-  if (compilers_ != nullptr && !next->second.artifact.has_value()) return false;
+  const auto is_ready = [this](const std::string& key) {
+    const auto job = jobs_.find(key);
+    return job != jobs_.end() && (compilers_ == nullptr || job->second.artifact.has_value());
+  };
+  auto at = line_.begin();
+  while (at != line_.end() && !is_ready(*at)) at = any_order_ ? std::next(at) : line_.end();
+  if (at == line_.end()) return false;
+  const auto next = jobs_.find(*at);
   std::vector<Job> batch;
   batch.push_back(std::move(next->second));
   jobs_.erase(next);
-  line_.pop_front();
+  line_.erase(at);
   TRY(seams_.device.Submit(std::move(batch)));
   ++on_device_;
   return true;

@@ -26,11 +26,12 @@ struct Seams {
 // Works on many jobs at once, but hands them to the device in the order in which they were begun:
 // so what the device has is always the next in line, and all of it can be kept when a run stops.
 // What goes wrong with one job is told when that job's answer is taken, and nothing behind it is
-// handed to the device; so every answer before it can be kept, too. Belongs to one thread.
+// handed to the device; so every answer before it can be kept, too. With `any_order` what is ready
+// goes to the device, whatever is before it. Belongs to one thread.
 class Evaluator {
  public:
   // `compile_threads` of 0: DefaultCompileThreads().
-  Evaluator(const Seams& seams, int compile_threads);
+  Evaluator(const Seams& seams, int compile_threads, bool any_order = false);
 
   // Begins the job unless its key is being worked on already. A verdict that the store knows is
   // finished at once, at no cost. `job` needs no artifact.
@@ -58,6 +59,7 @@ class Evaluator {
   Verdict VerdictOn(const Protocol& protocol, Outcome outcome) const;
 
   const Seams seams_;
+  const bool any_order_;
   std::unique_ptr<CompilePool> compilers_;  // null: none needed
   std::deque<std::string> line_;            // begun, not handed to the device; in order
   std::map<std::string, Job> jobs_;         // those in line

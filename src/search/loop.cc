@@ -33,7 +33,7 @@ class Loop {
         pipeline_(proposer, request.run.batch,
                   [this](Proposal proposal) { return Take(std::move(proposal)); }),
         progress_(request.run.id, mode_, request.budget, request.max_seconds),
-        best_(mode_, request.keep_best) {}
+        best_(mode_, request.keep_best, request.reward) {}
 
   Result<LoopResult> Run() {
     TRY(Refill());
@@ -49,6 +49,7 @@ class Loop {
     SessionOptions options;
     options.compile_threads = request.compile_threads;
     options.device_queue = request.device_queue;
+    options.reward = request.reward;
     options.stop = [this] {
       if (callbacks_.stop && callbacks_.stop()) return true;
       is_late_ = Elapsed() >= request_.max_seconds;

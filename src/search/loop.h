@@ -16,6 +16,7 @@
 #include "core/compiler.h"
 #include "core/device.h"
 #include "core/proposer.h"
+#include "core/reward.h"
 #include "core/step.h"
 #include "core/store.h"
 #include "search/progress.h"
@@ -28,6 +29,8 @@ struct LoopRequest {
   double max_seconds = std::numeric_limits<double>::infinity();  // of this call
   std::string worker;  // who leases the jobs: store::ThisWorker()
   int keep_best = 3;   // steps to hand back
+  // What a step is worth to the proposer, and what the best are ranked by.
+  RewardShape reward = kSearchReward;
   // Generations that begin before this many steps are proposed, even beyond the budget. Only a
   // replay needs it: what its run had proposed when time or money ended it is proposed then, too.
   int64_t propose_to = 0;
@@ -53,7 +56,7 @@ struct LoopResult {
   int64_t steps = 0;      // of the run
   int64_t new_steps = 0;  // by this call
   Progress progress;
-  std::vector<Step> best;  // passed, by falling ratio to the bar in the run's first mode
+  std::vector<Step> best;  // passed, the best first (RankOf) in the run's first mode
 };
 
 // Ends early with everything committed when told to stop: what the device already has is waited for

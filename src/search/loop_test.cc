@@ -82,6 +82,24 @@ TEST_F(LoopTest, HandsTheBestBack) {
   EXPECT_DOUBLE_EQ(*result->progress.best_ratio, 100.0 / 88);
 }
 
+// Eq. 3: what is a little slower and much more exact wins, in the search and as certified.
+TEST_F(LoopTest, AlphaChangesTheWinner) {
+  CountingProposer proposer(13);
+  LoopRequest request = Request(4);
+  request.reward = {RewardForm::kRaw, 0.1};
+  const auto result = Run(request, proposer);
+  ASSERT_TRUE(result.ok());
+  EXPECT_EQ(result->best[0].candidate.sources.at("k.cu"), "10");
+  EXPECT_DOUBLE_EQ(result->best[0].reward, 100.0 / 90 - 0.1 * 0.01);
+  std::vector<Step> finalists = result->best;
+  finalists.emplace_back().candidate = NumberedCandidate(12);
+  const auto certified = Certify(request, finalists, &compiler_, device_, store_);
+  ASSERT_TRUE(certified.ok()) << certified.error().Line();
+  EXPECT_EQ(certified->winner, 0U);
+  const auto plain = Certify(Request(4), finalists, &compiler_, device_, store_);
+  EXPECT_EQ(plain.error().code, ErrorCode::kConfig) << "the same run by another reward";
+}
+
 TEST_F(LoopTest, KeepsToTheDevicesQueue) {
   CountingProposer proposer(40);
   LoopRequest request = Request(16);

@@ -16,7 +16,8 @@ struct Trait {
 // Another GPU of the same kind will do, since rented machines change: what counts is measured
 // against baselines beside it, and every verdict's evidence names its own GPU.
 std::string DeviceText(const DeviceInfo& device) {
-  return device.name + " " + device.architecture + (device.needs_artifacts ? "" : " (recorded)");
+  const bool replays = !device.needs_artifacts && device.origin != "local";
+  return device.name + " " + device.architecture + (replays ? " (recorded)" : "");
 }
 
 }  // namespace

@@ -45,9 +45,10 @@ Session::Session(Question question, const Seams& seams, SessionOptions options,
       seams_(seams),
       options_(std::move(options)),
       steps_(std::move(steps)),
-      evaluator_(seams, options_.compile_threads),
+      evaluator_(seams, options_.compile_threads, options_.any_order),
       next_index_(steps_ ? steps_->next : 0) {
   CHECK(seams_.store != nullptr || (!steps_ && !options_.keeps_verdicts));
+  CHECK(!steps_ || !options_.any_order);
 }
 
 Result<bool> Session::Evaluate(std::span<const Candidate> candidates, const OnJudged& on_judged) {
@@ -104,8 +105,11 @@ Status Session::Work() {
     TRY(BeginQueued());
     TRY(Submit());
   }
-  if (!evaluator_.IsFinished(queue_.front().asked().key)) TRY(evaluator_.Wait());
-  return {};
+  for (const Entry& entry : queue_) {
+    if (evaluator_.IsFinished(entry.asked().key)) return {};
+    if (!options_.any_order) break;
+  }
+  return evaluator_.Wait();
 }
 
 void Session::Stop(const std::string& limit) {
@@ -149,22 +153,26 @@ Status Session::Submit() {
 }
 
 Result<std::optional<Judged>> Session::Next() {
-  if (queue_.empty() || over_budget_ || !queue_.front().is_begun) return std::optional<Judged>();
-  Entry& entry = queue_.front();
-  if (!TRY(TakeAnswers(entry))) return std::optional<Judged>();
+  if (over_budget_) return std::optional<Judged>();
+  auto next = queue_.begin();
+  while (next != queue_.end() && !(next->is_begun && TRY(TakeAnswers(*next)))) {
+    next = options_.any_order ? std::next(next) : queue_.end();
+  }
+  if (next == queue_.end()) return std::optional<Judged>();
+  Entry& entry = *next;
   Judged judged{entry.job.key, {}};
   Step& step = judged.step;
   step.index = entry.index;
   step.candidate = std::move(entry.job.candidate);
   step.verdict = std::move(entry.answer->verdict);
   step.terms = TermsOf(step.candidate, step.verdict, question_.protocol.modes.front());
-  step.reward = Reward(step.terms, {});
+  step.reward = RewardOf(step.candidate, step.verdict, options_.reward);
   step.cost = entry.thought;
   step.cost.evaluations = 1;
   step.cost.gpu_seconds = entry.answer->gpu_seconds;
   if (steps_ && !TRY(Commit(entry, judged.key, step))) return std::optional<Judged>();
   under_way_.erase(judged.key);
-  queue_.pop_front();
+  queue_.erase(next);
   return std::optional(std::move(judged));
 }
 

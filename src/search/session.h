@@ -20,6 +20,7 @@
 #include <span>
 #include <string>
 
+#include "core/reward.h"
 #include "core/step.h"
 #include "search/evaluator.h"
 #include "search/spending.h"
@@ -44,7 +45,11 @@ struct SessionOptions {
   bool checks_hidden = false;
   int compile_threads = 0;  // 0: DefaultCompileThreads()
   int device_queue = 4;     // jobs with the device at a time: enough that it never waits for us
-  size_t window = 96;       // of Evaluate: begun and not delivered; bounds what memory holds
+  RewardShape reward = kSearchReward;  // of the steps
+  size_t window = 96;  // of Evaluate: begun and not delivered; bounds what memory holds
+  // Verdicts come as they are ready, and a slow compile holds up nobody: for a caller that keeps
+  // each one by itself. Not with steps of a run, which are kept in order.
+  bool any_order = false;
   std::function<bool()> stop = {};  // asked often, besides Interrupted()
 };
 
@@ -84,7 +89,7 @@ class Session {
   // What Evaluate consists of, for a caller that decides on the next candidate by the verdicts so
   // far. Add puts a candidate in line: `thought` is what it cost to think of it; a `refusal` is its
   // verdict without any work. Work begins, submits and waits a little. Next hands out the front's
-  // verdict once it is there and kept; nullopt: not yet, or never, since the session was stopped.
+  // verdict (with any_order: the first that is there) once it is kept; nullopt: not yet, or never, since the session was stopped.
   void Add(Job job, const Cost& thought = {}, std::optional<Rejected> refusal = std::nullopt);
   Status Work();
   Result<std::optional<Judged>> Next();

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <future>
 #include <vector>
 
 #include "search/test_seams.h"
@@ -285,6 +286,34 @@ TEST_F(SessionTest, WhatPassesIsJudgedOnHiddenWorkloadsToo) {
   EXPECT_EQ(OutcomeName(judged_[3].step.verdict.outcome), "rejected");
   EXPECT_EQ(OutcomeName(judged_[4].step.verdict.outcome), "compile-failed");
   EXPECT_EQ(device_.judged().size(), 7U) << "four, and three of them on the hidden sizes";
+}
+
+// Candidate 0 does not compile before it may.
+class SlowFirst : public FifthFails {
+ public:
+  Result<CompileOutcome> Compile(const Candidate& candidate,
+                                 const std::string& architecture) override {
+    if (candidate.sources.at("k.cu") == "0") may_end.get_future().wait();
+    return FifthFails::Compile(candidate, architecture);
+  }
+  std::promise<void> may_end;
+};
+
+TEST_F(SessionTest, InAnyOrderASlowCompileHoldsUpNobody) {
+  SlowFirst compiler;
+  SessionOptions options;
+  options.any_order = true;
+  options.compile_threads = 2;
+  Session session(TestQuestion(), {device_, &compiler}, options);
+  const auto done = session.Evaluate(Candidates(0, 4), [&](const Judged& judged) -> Result<bool> {
+    TRY(Note()(judged));
+    if (delivered_.size() == 3) compiler.may_end.set_value();
+    return true;
+  });
+  ASSERT_TRUE(done.ok() && *done);
+  ASSERT_EQ(delivered_.size(), 4U);
+  EXPECT_EQ(delivered_.back(), 0);
+  EXPECT_EQ(judged_.back().step.index, 0);
 }
 
 }  // namespace

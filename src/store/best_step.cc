@@ -7,7 +7,7 @@
 #include "store/run_memos.h"
 
 namespace warpsmith::store {
-Result<std::optional<Step>> BestStep(store::SqliteStore& store,
+Result<std::optional<Step>> BestStep(store::DatabaseStore& store,
                                      const std::vector<RunRecord>& runs) {
   std::optional<Step> best;
   std::pair<bool, double> best_rank{false, 0};

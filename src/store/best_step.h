@@ -8,13 +8,14 @@
 #include "base/result.h"
 #include "core/step.h"
 #include "core/store.h"
-#include "store/sqlite_store.h"
+#include "store/database_store.h"
 
 namespace warpsmith::store {
 
 // The passed step with the best ratio to the bar that its run did not overrule; certified ones come
 // before screened ones.
-Result<std::optional<Step>> BestStep(store::SqliteStore& store, const std::vector<RunRecord>& runs);
+Result<std::optional<Step>> BestStep(store::DatabaseStore& store,
+                                     const std::vector<RunRecord>& runs);
 
 }  // namespace warpsmith::store
 

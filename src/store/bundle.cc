@@ -297,7 +297,7 @@ Result<BundleProgress> RunBundle(const Bundle& bundle, Device& device,
   return run.progress();
 }
 
-Result<TakenBundle> TakeBundle(const fs::path& folder, SqliteStore& store) {
+Result<TakenBundle> TakeBundle(const fs::path& folder, DatabaseStore& store) {
   const Bundle bundle = TRY(ReadBundle(folder));
   const auto results = TRY(ReadBundleResults(folder));
   TRY(CheckBelong(folder, bundle.jobs, results));

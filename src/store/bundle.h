@@ -12,7 +12,7 @@
 
 #include "base/result.h"
 #include "core/device.h"
-#include "store/sqlite_store.h"
+#include "store/database_store.h"
 
 namespace warpsmith::store {
 
@@ -57,7 +57,7 @@ struct TakenBundle {
 
 // Imports the results as verdicts; twice is the same as once. A result that belongs to no job of
 // the bundle, or a job whose key is not its content's, refuses the whole bundle (kBadInput).
-Result<TakenBundle> TakeBundle(const std::filesystem::path& folder, SqliteStore& store);
+Result<TakenBundle> TakeBundle(const std::filesystem::path& folder, DatabaseStore& store);
 
 }  // namespace warpsmith::store
 

@@ -81,8 +81,8 @@ class BundleTest : public testing::Test {
     EXPECT_TRUE(bundle.ok()) << bundle.error().Line();
     return std::move(*bundle);
   }
-  std::unique_ptr<SqliteStore> OpenStore() {
-    return SqliteStore::Open(folder_.path() / "store", Durability::kProcessDeath).value();
+  std::unique_ptr<DatabaseStore> OpenStore() {
+    return DatabaseStore::Open(folder_.path() / "store", Durability::kProcessDeath).value();
   }
 
   TemporaryDirectory folder_ = TemporaryDirectory::Create("bundle").value();

@@ -57,7 +57,7 @@ Status DumpTable(Connection& connection, const TableQuery& query, std::string& d
 
 }  // namespace
 
-Result<std::string> CanonicalDump(SqliteStore& store) {
+Result<std::string> CanonicalDump(DatabaseStore& store) {
   std::string dump;
   for (const TableQuery& query : kQueries) TRY(DumpTable(store.connection(), query, dump));
   return dump;

@@ -6,12 +6,12 @@
 #include <string>
 
 #include "base/result.h"
-#include "store/sqlite_store.h"
+#include "store/database_store.h"
 
 namespace warpsmith::store {
 
 // One line a row: the table's name, then its columns, tab-separated; ordered by content.
-Result<std::string> CanonicalDump(SqliteStore& store);
+Result<std::string> CanonicalDump(DatabaseStore& store);
 
 }  // namespace warpsmith::store
 

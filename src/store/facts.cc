@@ -22,9 +22,7 @@ Result<int64_t> Intern(Connection& connection, const char* find, const char* ins
     Statement statement = connection.Prepare(find);
     if (TRY(statement.Bind(body).Next())) return statement.Int(0);
   }
-  Statement statement = connection.Prepare(insert);
-  TRY(statement.Bind(label).Bind(body).Run());
-  return connection.LastInsertId();
+  return connection.Prepare(insert).Bind(label).Bind(body).RunForId();
 }
 
 Result<int64_t> AddTask(Connection& connection, const Task& task) {
@@ -34,13 +32,14 @@ Result<int64_t> AddTask(Connection& connection, const Task& task) {
     if (TRY(find.Bind(body).Next())) return find.Int(0);
   }
   Statement insert =
-      connection.Prepare("INSERT INTO task (content_id, name, body) VALUES (?, ?, ?)");
-  TRY(insert.Bind(TaskId(task)).Bind(task.name).Bind(body).Run());
-  return connection.LastInsertId();
+      connection.Prepare("INSERT INTO task (content_id, name, body) VALUES (?, ?, ?) RETURNING id");
+  return insert.Bind(TaskId(task)).Bind(task.name).Bind(body).RunForId();
 }
 
 Result<int64_t> AddToolchain(Connection& connection, const std::string& name) {
-  TRY(connection.Prepare("INSERT OR IGNORE INTO toolchain (name) VALUES (?)").Bind(name).Run());
+  TRY(connection.Prepare("INSERT INTO toolchain (name) VALUES (?) ON CONFLICT DO NOTHING")
+          .Bind(name)
+          .Run());
   Statement find = connection.Prepare("SELECT id FROM toolchain WHERE name = ?");
   TRY(find.Bind(name).Next());
   return find.Int(0);
@@ -52,9 +51,8 @@ Result<std::optional<int64_t>> AddArtifact(Connection& connection, const std::st
   if (evidence.artifact_sha256.empty()) return std::optional<int64_t>();
   const int64_t toolchain = TRY(AddToolchain(connection, evidence.toolchain));
   TRY(connection
-          .Prepare(
-              "INSERT OR IGNORE INTO artifact "
-              "(candidate, toolchain, architecture, sha256, compile_ms) VALUES (?, ?, ?, ?, ?)")
+          .Prepare("INSERT INTO artifact (candidate, toolchain, architecture, sha256, compile_ms) "
+                   "VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING")
           .Bind(candidate)
           .Bind(toolchain)
           .Bind(evidence.architecture)
@@ -133,13 +131,13 @@ Result<std::optional<int64_t>> FindSame(Connection& connection, const VerdictRow
   return std::optional(find.Int(0));
 }
 
-Status InsertVerdict(Connection& connection, const VerdictRow& row, const Verdict& verdict,
-                     double gpu_seconds, const VerdictTexts& texts) {
+Result<int64_t> InsertVerdict(Connection& connection, const VerdictRow& row, const Verdict& verdict,
+                              double gpu_seconds, const VerdictTexts& texts) {
   const auto artifact = TRY(AddArtifact(connection, row.candidate, verdict.evidence));
   Statement insert = connection.Prepare(
       "INSERT INTO verdict (key, candidate, task, workload, protocol, device, outcome, conclusive, "
       "gpu_seconds, body, digest, origin, artifact) "
-      "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+      "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id");
   insert.Bind(row.key)
       .Bind(row.candidate)
       .Bind(row.subject.task)
@@ -157,7 +155,7 @@ Status InsertVerdict(Connection& connection, const VerdictRow& row, const Verdic
   } else {
     insert.BindNull();
   }
-  return insert.Run();
+  return insert.RunForId();
 }
 
 // The JSON text that `sql` selects by id, and whether its row is what was written, as `from` reads
@@ -169,7 +167,7 @@ Result<T> ReadBody(Connection& connection, const char* sql, int64_t id, std::str
   const std::string name = std::string(what) + " " + std::to_string(id);
   if (!TRY(statement.Bind(id).Next())) return Damaged(connection, name, kMissing);
   if (statement.Int(1) != 1) return Damaged(connection, name, kChanged);
-  const std::string place = connection.path().string() + ": " + name;
+  const std::string place = connection.name() + ": " + name;
   const nlohmann::json json = TRY(ParseJson(place, statement.TextView(0)));
   return from(JsonReader(place, json));
 }
@@ -194,7 +192,7 @@ Status ReadContenders(Connection& connection, int64_t verdict, VerdictTexts& tex
     if (statement.Int(9) != 1) return Damaged(connection, name, kChanged);
     texts.samples.push_back(statement.Text(8));
     contender.timing.samples =
-        TRY(UnpackSamples(connection.path().string() + ": " + name, texts.samples.back()));
+        TRY(UnpackSamples(connection.name() + ": " + name, texts.samples.back()));
     texts.contenders.push_back(std::move(contender));
   }
   return {};
@@ -207,8 +205,7 @@ Result<std::string> ReadSource(Connection& connection, const std::string& sha256
   Statement statement = connection.Prepare("SELECT text FROM source WHERE sha256 = ?");
   const std::string name = "source " + sha256;
   if (!TRY(statement.Bind(sha256).Next())) return Damaged(connection, name, kMissing);
-  std::string text =
-      TRY(Decompress(connection.path().string() + ": " + name, statement.TextView(0)));
+  std::string text = TRY(Decompress(connection.name() + ": " + name, statement.TextView(0)));
   if (Sha256Hex(text) != sha256) return Damaged(connection, name, kChanged);
   sources.emplace(sha256, text);
   return text;
@@ -217,13 +214,14 @@ Result<std::string> ReadSource(Connection& connection, const std::string& sha256
 }  // namespace
 
 Error Damaged(const Connection& connection, std::string_view what, std::string_view how) {
-  return {ErrorCode::kBadInput,
-          "store " + connection.path().string() + " is damaged: " + std::string(what) + " " +
-              std::string(how),
-          "restore it from a copy, or 'warpsmith store repair' keeps what is sound"};
+  return {
+      ErrorCode::kBadInput,
+      "store " + connection.name() + " is damaged: " + std::string(what) + " " + std::string(how),
+      "restore it from a copy, or 'warpsmith store repair' keeps what is sound"};
 }
 
 Status CheckTable(Connection& connection, const std::string& table) {
+  if (!connection.is_file()) return {};
   Statement check = connection.Prepare(("PRAGMA quick_check(" + table + ")").c_str());
   if (!TRY(check.Next()) || check.TextView(0) == "ok") return {};
   return Damaged(connection, "table " + table + ":", check.TextView(0));
@@ -234,14 +232,14 @@ Result<Subject> AddSubject(Connection& connection, const Task& task, const Workl
   Subject subject;
   subject.task = TRY(AddTask(connection, task));
   subject.workload = TRY(Intern(connection, "SELECT id FROM workload WHERE body = ?",
-                                "INSERT INTO workload (name, body) VALUES (?, ?)", workload.name,
-                                ToJson(workload).dump()));
+                                "INSERT INTO workload (name, body) VALUES (?, ?) RETURNING id",
+                                workload.name, ToJson(workload).dump()));
   subject.protocol = TRY(Intern(connection, "SELECT id FROM protocol WHERE body = ?",
-                                "INSERT INTO protocol (level, body) VALUES (?, ?)",
+                                "INSERT INTO protocol (level, body) VALUES (?, ?) RETURNING id",
                                 Name(protocol.level), ToJson(protocol).dump()));
   subject.device = TRY(Intern(connection, "SELECT id FROM device WHERE info = ?",
-                              "INSERT INTO device (uuid, info) VALUES (?, ?)", device.uuid,
-                              ToJson(device).dump()));
+                              "INSERT INTO device (uuid, info) VALUES (?, ?) RETURNING id",
+                              device.uuid, ToJson(device).dump()));
   return subject;
 }
 
@@ -270,8 +268,7 @@ Result<AddedVerdict> AddVerdict(Connection& connection, const VerdictRow& row,
   if (const auto same = TRY(FindSame(connection, row, texts.digest))) {
     return AddedVerdict{*same, false};
   }
-  TRY(InsertVerdict(connection, row, verdict, gpu_seconds, texts));
-  const int64_t id = connection.LastInsertId();
+  const int64_t id = TRY(InsertVerdict(connection, row, verdict, gpu_seconds, texts));
   TRY(AddMeasurements(connection, id, texts));
   return AddedVerdict{id, true};
 }
@@ -302,7 +299,7 @@ Result<Protocol> ReadProtocol(Connection& connection, int64_t id) {
 
 Result<Verdict> ReadVerdict(Connection& connection, int64_t id) {
   const std::string name = "verdict " + std::to_string(id);
-  const std::string place = connection.path().string() + ": " + name;
+  const std::string place = connection.name() + ": " + name;
   Statement find = connection.Prepare(
       "SELECT body, digest, row_digest = expected FROM checked_verdict WHERE id = ?");
   if (!TRY(find.Bind(id).Next())) return Damaged(connection, name, kMissing);
@@ -322,7 +319,7 @@ Result<Verdict> ReadVerdict(Connection& connection, int64_t id) {
 Result<Candidate> ReadCandidate(Connection& connection, const std::string& id,
                                 SourceCache& sources) {
   const std::string name = "candidate " + id;
-  const std::string place = connection.path().string() + ": " + name;
+  const std::string place = connection.name() + ": " + name;
   Statement statement = connection.Prepare("SELECT body FROM candidate WHERE id = ?");
   if (!TRY(statement.Bind(id).Next())) return Damaged(connection, name, kMissing);
   // CandidateId is the hash of this very text.

@@ -13,7 +13,7 @@
 #include "core/device.h"
 #include "core/protocol.h"
 #include "core/task.h"
-#include "store/sqlite_connection.h"
+#include "store/connection.h"
 
 namespace warpsmith::store {
 

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "base/result.h"
-#include "store/sqlite_store.h"
+#include "store/database_store.h"
 
 namespace warpsmith::store {
 
@@ -21,7 +21,7 @@ using Memos = std::map<std::string, std::string>;  // key -> text
 class RunMemos {
  public:
   // `recorded`: of a run that this one replays. What is found there only is kept here, too.
-  RunMemos(SqliteStore& store, std::string run, Memos recorded = {})
+  RunMemos(DatabaseStore& store, std::string run, Memos recorded = {})
       : store_(store), run_(std::move(run)), recorded_(std::move(recorded)) {}
 
   Result<std::optional<std::string>> Find(const std::string& key);
@@ -35,7 +35,7 @@ class RunMemos {
   bool is_replay() const { return !recorded_.empty(); }
 
  private:
-  SqliteStore& store_;
+  DatabaseStore& store_;
   const std::string run_;
   const Memos recorded_;
 };

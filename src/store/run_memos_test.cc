@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/file.h"
+#include "store/test_database.h"
 #include "store/test_facts.h"
 
 namespace warpsmith::store {
@@ -11,9 +11,12 @@ namespace {
 
 using testing::Optional;
 
-class RunMemosTest : public testing::Test {
+class RunMemosTest : public OnEveryDatabase {
  protected:
-  RunMemosTest() {
+  void SetUp() override {
+    OnEveryDatabase::SetUp();
+    if (IsSkipped()) return;
+    store_ = DatabaseStore::Open(Where(), Durability::kProcessDeath).value();
     RunRecord run{"run",   "", TestTask(), TestWorkload(), Protocol::Screened(),
                   "agent", 1,  1,          TestDevice(),   ""};
     EXPECT_TRUE(store_->BeginRun(run).ok());
@@ -21,12 +24,11 @@ class RunMemosTest : public testing::Test {
     EXPECT_TRUE(store_->BeginRun(run).ok());
   }
 
-  TemporaryDirectory folder_ = TemporaryDirectory::Create("memos").value();
-  std::unique_ptr<SqliteStore> store_ =
-      SqliteStore::Open(folder_.path() / "s.db", Durability::kProcessDeath).value();
+  std::unique_ptr<DatabaseStore> store_;
 };
+INSTANTIATE_TEST_SUITE_P(On, RunMemosTest, testing::Bool(), DatabaseName);
 
-TEST_F(RunMemosTest, KeepsTextsByRunAndKey) {
+TEST_P(RunMemosTest, KeepsTextsByRunAndKey) {
   RunMemos memos(*store_, "run"), other(*store_, "other");
   const std::string text("two\nlines\0and a byte", 20);
   ASSERT_TRUE(memos.Keep("chat:a", text).ok());
@@ -36,7 +38,7 @@ TEST_F(RunMemosTest, KeepsTextsByRunAndKey) {
   EXPECT_EQ(memos.All().value(), (Memos{{"chat:a", text}}));
 }
 
-TEST_F(RunMemosTest, TheFirstTextStays) {
+TEST_P(RunMemosTest, TheFirstTextStays) {
   RunMemos memos(*store_, "run");
   ASSERT_TRUE(memos.Keep("k", "first").ok());
   EXPECT_TRUE(memos.Keep("k", "first").ok());
@@ -44,14 +46,14 @@ TEST_F(RunMemosTest, TheFirstTextStays) {
   EXPECT_THAT(memos.Find("k").value(), Optional(std::string("first")));
 }
 
-TEST_F(RunMemosTest, ARecordingIsTakenOverAsItIsFound) {
+TEST_P(RunMemosTest, ARecordingIsTakenOverAsItIsFound) {
   RunMemos replay(*store_, "run", {{"k", "recorded"}, {"unused", "x"}});
   EXPECT_TRUE(replay.is_replay());
   EXPECT_THAT(replay.Find("k").value(), Optional(std::string("recorded")));
   EXPECT_EQ(replay.All().value(), (Memos{{"k", "recorded"}}));
 }
 
-TEST_F(RunMemosTest, ARunThatWasNeverBegunHasNone) {
+TEST_P(RunMemosTest, ARunThatWasNeverBegunHasNone) {
   EXPECT_FALSE(RunMemos(*store_, "never").Keep("k", "v").ok());
 }
 

@@ -1,11 +1,12 @@
 #include "store/schema.h"
 
 #include "embedded/store_schema.h"
+#include "embedded/store_server_schema.h"
 
 namespace warpsmith::store {
 
 Schema StoreSchema() {
-  return {"store", kStoreApplicationId, embedded::StoreSchema(),
+  return {"store", kStoreApplicationId, embedded::StoreSchema(), embedded::StoreServerSchema(),
           "name an existing store, or start a run, which makes one"};
 }
 

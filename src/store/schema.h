@@ -3,8 +3,8 @@
 #define WARPSMITH_STORE_SCHEMA_H_
 
 #include "base/result.h"
-#include "store/database_file.h"
-#include "store/sqlite_connection.h"
+#include "store/connection.h"
+#include "store/database.h"
 
 namespace warpsmith::store {
 
@@ -14,7 +14,7 @@ inline constexpr int64_t kStoreApplicationId = 0x57534d54;
 Schema StoreSchema();
 int LatestSchemaVersion();
 
-// database_file.h's, of a store.
+// database.h's, of a store.
 Status Migrate(Connection& connection, int version = LatestSchemaVersion());
 
 }  // namespace warpsmith::store

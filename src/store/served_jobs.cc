@@ -28,7 +28,7 @@ Status ServedJobs::Accept(const std::string& run, std::span<const Job> jobs) {
         "INSERT INTO served_job (key, device, client_run, candidate, task, workload, protocol, "
         "state, attempt, worker) VALUES (?, ?, ?, ?, ?, ?, ?, 'queued', 0, ?) "
         "ON CONFLICT (key, device) DO UPDATE SET state = 'queued', attempt = 0, verdict = NULL, "
-        "worker = excluded.worker WHERE state = 'done' AND "
+        "worker = excluded.worker WHERE served_job.state = 'done' AND "
         "(SELECT conclusive FROM verdict WHERE verdict.id = served_job.verdict) = 0");
     insert.Bind(job.key).Bind(device_.uuid).Bind(run).Bind(candidate).Bind(subject.task);
     TRY(insert.Bind(subject.workload).Bind(subject.protocol).Bind(worker_).Run());
@@ -56,9 +56,10 @@ Result<std::vector<ServedJob>> ServedJobs::TakeUnfinished() {
   for (const ServedRow& row : rows) {
     if (row.worker != worker_ && !KnownDead(row.worker)) continue;
     Statement take = connection.Prepare(
-        "UPDATE served_job SET state = 'queued', worker = ? WHERE id = ? AND worker = ?");
-    TRY(take.Bind(worker_).Bind(row.id).Bind(row.worker).Run());
-    if (connection.Changes() != 1) continue;  // another server was faster
+        "UPDATE served_job SET state = 'queued', worker = ? WHERE id = ? AND worker = ? "
+        "RETURNING id");
+    take.Bind(worker_).Bind(row.id).Bind(row.worker);
+    if (TRY(take.RunForId()) != row.id) continue;  // another server was faster
     Job job{row.key,
             TRY(ReadTask(connection, row.task)),
             TRY(ReadWorkload(connection, row.workload)),
@@ -153,6 +154,81 @@ Result<std::optional<Candidate>> ServedJobs::CandidateOf(const std::string& key)
   if (!TRY(find.Bind(key).Bind(device_.uuid).Next())) return std::optional<Candidate>();
   SourceCache sources;
   return std::optional(TRY(ReadCandidate(connection, find.Text(0), sources)));
+}
+
+Status ServedJobs::KeepSamples(std::span<const ServedSample> samples) {
+  Connection& connection = store_.connection();
+  Transaction transaction = TRY(Transaction::Begin(connection));
+  const std::string now = UtcTimestamp();
+  for (const ServedSample& sample : samples) {
+    std::string candidate;
+    if (sample.candidate) candidate = TRY(AddCandidate(connection, *sample.candidate));
+    Statement insert = connection.Prepare(
+        "INSERT INTO sample (came, client_run, task, workload, level, group_name, sample_id, "
+        "prompt_sha256, logprob_sum, key, outcome, ratio, lo, hi, reward, candidate) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING");
+    const auto number = [&insert](const std::optional<double>& value) {
+      value ? insert.Bind(*value) : insert.BindNull();
+    };
+    insert.Bind(now).Bind(sample.run).Bind(sample.task).Bind(sample.workload).Bind(sample.level);
+    insert.Bind(sample.group).Bind(sample.sample_id).Bind(sample.prompt_sha256);
+    number(sample.logprob_sum);
+    insert.Bind(sample.key).Bind(sample.outcome);
+    number(sample.ratio);
+    number(sample.ratio ? std::optional(sample.interval.lo) : std::nullopt);
+    number(sample.ratio ? std::optional(sample.interval.hi) : std::nullopt);
+    number(sample.reward);
+    candidate.empty() ? insert.BindNull() : insert.Bind(candidate);
+    TRY(insert.Run());
+  }
+  return transaction.Commit();
+}
+
+Result<std::vector<PassedSample>> ServedJobs::PassedSamples(const std::string& task,
+                                                            const std::string& workload,
+                                                            Level level, int64_t most) {
+  Statement list = store_.connection().Prepare(
+      "SELECT key, MIN(candidate), MIN(ratio), MIN(lo), MIN(hi) FROM sample "
+      "WHERE task = ? AND workload = ? AND level = ? AND outcome = 'passed' AND ratio > 0 "
+      "GROUP BY key HAVING MIN(candidate) IS NOT NULL ORDER BY MAX(id) DESC LIMIT ?");
+  list.Bind(task).Bind(workload).Bind(Name(level)).Bind(most);
+  std::vector<PassedSample> found;
+  while (TRY(list.Next())) {
+    found.push_back({list.Text(0), list.Text(1), list.Real(2), {list.Real(3), list.Real(4)}});
+  }
+  return found;
+}
+
+Result<Candidate> ServedJobs::CandidateOfSample(const PassedSample& sample) {
+  SourceCache sources;
+  return ReadCandidate(store_.connection(), sample.candidate_id, sources);
+}
+
+Result<Difficulty> ServedJobs::DifficultyOf(const std::string& task, const std::string& workload) {
+  Connection& connection = store_.connection();
+  Difficulty difficulty;
+  {
+    Statement count = connection.Prepare(
+        "SELECT COUNT(*), COALESCE(SUM(CASE WHEN outcome = 'passed' THEN 1 ELSE 0 END), 0), "
+        "COALESCE(SUM(CASE WHEN lo > 1 THEN 1 ELSE 0 END), 0) "
+        "FROM sample WHERE task = ? AND workload = ?");
+    if (TRY(count.Bind(task).Bind(workload).Next())) {
+      difficulty.samples = count.Int(0);
+      difficulty.passed = count.Int(1);
+      difficulty.faster = count.Int(2);
+    }
+  }
+  // A policy changes: what is long ago says nothing of it.
+  Statement groups = connection.Prepare(
+      "SELECT COUNT(*), COALESCE(SUM(mixed), 0) FROM ("
+      "SELECT CASE WHEN MAX(reward) > MIN(reward) THEN 1 ELSE 0 END AS mixed FROM sample "
+      "WHERE task = ? AND workload = ? AND group_name <> '' AND reward IS NOT NULL "
+      "GROUP BY client_run, group_name HAVING COUNT(*) > 1 ORDER BY MAX(id) DESC LIMIT 64) AS g");
+  if (TRY(groups.Bind(task).Bind(workload).Next())) {
+    difficulty.groups = groups.Int(0);
+    difficulty.mixed = groups.Int(1);
+  }
+  return difficulty;
 }
 
 }  // namespace warpsmith::store

@@ -12,7 +12,7 @@
 
 #include "base/result.h"
 #include "core/device.h"
-#include "store/sqlite_store.h"
+#include "store/database_store.h"
 
 namespace warpsmith::store {
 
@@ -22,10 +22,32 @@ struct ServedJob {
   int attempts = 0;  // begun so far
 };
 
+// A trainer's sample as it was answered. Texts are the client's names; empty: not given.
+struct ServedSample {
+  std::string run, task, workload, level;
+  std::string group, sample_id, prompt_sha256;
+  std::optional<double> logprob_sum;  // of its tokens
+  std::string key, outcome;           // no key: no candidate was read
+  std::optional<double> ratio, reward;
+  Interval interval;                     // of the ratio
+  std::optional<Candidate> candidate{};  // of what passed: once a key is enough
+};
+struct PassedSample {
+  std::string key, candidate_id;
+  double ratio = 0;
+  Interval interval;
+};
+// How hard a task has been so far.
+struct Difficulty {
+  int64_t samples = 0, passed = 0;
+  int64_t faster = 0;             // than the bar, beyond the noise
+  int64_t groups = 0, mixed = 0;  // of the latest groups: whose rewards were not all the same
+};
+
 class ServedJobs {
  public:
   // `worker`: ThisWorker(). `store` outlives it. Answers are of this device alone.
-  ServedJobs(SqliteStore& store, DeviceInfo device, std::string worker)
+  ServedJobs(DatabaseStore& store, DeviceInfo device, std::string worker)
       : store_(store), device_(std::move(device)), worker_(std::move(worker)) {}
 
   // All of them or none, in one transaction. What is there already stays as it is, but what was
@@ -52,8 +74,18 @@ class ServedJobs {
   // The candidate of a key that is done, for scoring again.
   Result<std::optional<Candidate>> CandidateOf(const std::string& key);
 
+  // In one transaction. A sample that is there already (the same run, group and sample_id) stays as
+  // it is.
+  Status KeepSamples(std::span<const ServedSample> samples);
+  // The latest `most` different ones that passed and were compared.
+  Result<std::vector<PassedSample>> PassedSamples(const std::string& task,
+                                                  const std::string& workload, Level level,
+                                                  int64_t most);
+  Result<Candidate> CandidateOfSample(const PassedSample& sample);
+  Result<Difficulty> DifficultyOf(const std::string& task, const std::string& workload);
+
  private:
-  SqliteStore& store_;
+  DatabaseStore& store_;
   const DeviceInfo device_;
   const std::string worker_;
 };

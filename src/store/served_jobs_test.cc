@@ -2,18 +2,18 @@
 
 #include <gtest/gtest.h>
 
-#include "base/file.h"
 #include "core/serialize.h"
+#include "store/test_database.h"
 #include "store/test_facts.h"
 #include "store/worker.h"
 
 namespace warpsmith::store {
 namespace {
 
-class ServedJobsTest : public testing::Test {
+class ServedJobsTest : public OnEveryDatabase {
  protected:
-  std::unique_ptr<SqliteStore> Open() const {
-    return SqliteStore::Open(folder_.path() / "s.db", Durability::kProcessDeath).value();
+  std::unique_ptr<DatabaseStore> Open() const {
+    return DatabaseStore::Open(Where(), Durability::kProcessDeath).value();
   }
   static Job JobAt(int64_t x) {
     const Candidate candidate = TestCandidate({"test", {{"x", x}, {"y", 0}}});
@@ -36,11 +36,11 @@ class ServedJobsTest : public testing::Test {
     return std::get<Rejected>(found.completed->verdict.outcome).rule;
   }
 
-  const TemporaryDirectory folder_ = TemporaryDirectory::Create("served").value();
   const std::string dead_ = ThisWorker().substr(0, ThisWorker().find(':')) + ":999999999:1";
 };
+INSTANTIATE_TEST_SUITE_P(On, ServedJobsTest, testing::Bool(), DatabaseName);
 
-TEST_F(ServedJobsTest, WhatWasAcceptedOutlivesTheServerAndIsTakenUpInOrder) {
+TEST_P(ServedJobsTest, WhatWasAcceptedOutlivesTheServerAndIsTakenUpInOrder) {
   const std::vector<Job> asked = {JobAt(3), JobAt(1), JobAt(2)};
   {
     const auto store = Open();
@@ -62,7 +62,7 @@ TEST_F(ServedJobsTest, WhatWasAcceptedOutlivesTheServerAndIsTakenUpInOrder) {
   }
 }
 
-TEST_F(ServedJobsTest, ALivingServersJobsAreLeftAlone) {
+TEST_P(ServedJobsTest, ALivingServersJobsAreLeftAlone) {
   const auto store = Open();
   ServedJobs theirs(*store, TestDevice(), "another-host:1:1");
   ASSERT_TRUE(theirs.Accept("", std::vector{JobAt(1)}).ok());
@@ -71,7 +71,7 @@ TEST_F(ServedJobsTest, ALivingServersJobsAreLeftAlone) {
   EXPECT_FALSE(ours.Begin(JobAt(1).key).ok());
 }
 
-TEST_F(ServedJobsTest, TheFirstCommitWinsAndALateResultIsNeverTheAnswer) {
+TEST_P(ServedJobsTest, TheFirstCommitWinsAndALateResultIsNeverTheAnswer) {
   const auto store = Open();
   const Job job = JobAt(1);
   ServedJobs first(*store, TestDevice(), dead_);
@@ -92,7 +92,7 @@ TEST_F(ServedJobsTest, TheFirstCommitWinsAndALateResultIsNeverTheAnswer) {
   EXPECT_EQ(late.Int(0), 3);
 }
 
-TEST_F(ServedJobsTest, AServerThatEndsInPeaceDoesNotCountAsDead) {
+TEST_P(ServedJobsTest, AServerThatEndsInPeaceDoesNotCountAsDead) {
   const auto store = Open();
   ServedJobs jobs(*store, TestDevice(), ThisWorker());
   const Job job = JobAt(1);
@@ -103,7 +103,7 @@ TEST_F(ServedJobsTest, AServerThatEndsInPeaceDoesNotCountAsDead) {
   EXPECT_EQ(jobs.TakeUnfinished()->front().attempts, 0);
 }
 
-TEST_F(ServedJobsTest, WhatSaysNothingIsJudgedAnewAndWhatSaysSomethingIsNot) {
+TEST_P(ServedJobsTest, WhatSaysNothingIsJudgedAnewAndWhatSaysSomethingIsNot) {
   const auto store = Open();
   ServedJobs jobs(*store, TestDevice(), ThisWorker());
   const Job job = JobAt(1);
@@ -123,6 +123,75 @@ TEST_F(ServedJobsTest, WhatSaysNothingIsJudgedAnewAndWhatSaysSomethingIsNot) {
   other.uuid = "GPU-other";
   ServedJobs elsewhere(*store, other, ThisWorker());
   EXPECT_EQ(elsewhere.Find(job.key)->state, ServedJobs::State::kUnknown);
+}
+
+ServedSample SampleOf(const std::string& group, const std::string& id, double reward,
+                      std::optional<Candidate> candidate = std::nullopt) {
+  ServedSample sample{"run", "t", "w",         "screened",   group,  id, "sha",
+                      -3.5,  "",  "incorrect", std::nullopt, reward, {}};
+  if (!candidate) return sample;
+  sample.key = CandidateId(*candidate);
+  sample.outcome = "passed";
+  sample.ratio = 1 + reward;
+  sample.interval = {reward, 2 + reward};
+  sample.candidate = std::move(candidate);
+  return sample;
+}
+
+TEST_F(ServedJobsTest, SamplesAreKeptOnceWithGroupAndLogProbability) {
+  const auto store = Open();
+  ServedJobs jobs(*store, TestDevice(), ThisWorker());
+  const std::vector<ServedSample> samples = {
+      SampleOf("g", "a", 0.5, TestCandidate({"test", {{"x", 1}}})), SampleOf("g", "b", -1)};
+  ASSERT_TRUE(jobs.KeepSamples(samples).ok());
+  ASSERT_TRUE(jobs.KeepSamples(samples).ok());  // asked again after a lost answer
+  Statement read = store->connection().Prepare(
+      "SELECT COUNT(*), MIN(logprob_sum), MIN(group_name), MIN(prompt_sha256) FROM sample");
+  ASSERT_TRUE(read.Next().value());
+  EXPECT_EQ(read.Int(0), 2);
+  EXPECT_EQ(read.Real(1), -3.5);
+  EXPECT_EQ(read.Text(2), "g");
+  EXPECT_EQ(read.Text(3), "sha");
+}
+
+TEST_F(ServedJobsTest, WhatPassedComesBackForPromptsTheLatestFirst) {
+  const auto store = Open();
+  ServedJobs jobs(*store, TestDevice(), ThisWorker());
+  const Candidate first = TestCandidate({"test", {{"x", 1}}});
+  const Candidate second = TestCandidate({"test", {{"x", 2}}});
+  ServedSample again = SampleOf("g2", "a", 0.5, first);
+  again.candidate.reset();  // the key's candidate is there already
+  ASSERT_TRUE(jobs.KeepSamples(std::vector<ServedSample>{SampleOf("g", "a", 0.5, first),
+                                                         SampleOf("g", "b", 0.25, second),
+                                                         SampleOf("g", "c", -1), again})
+                  .ok());
+  const auto passed = jobs.PassedSamples("t", "w", Level::kScreened, 8).value();
+  ASSERT_EQ(passed.size(), 2U);
+  EXPECT_EQ(passed[0].key, CandidateId(first));
+  EXPECT_EQ(passed[0].ratio, 1.5);
+  EXPECT_EQ(passed[0].interval.hi, 2.5);
+  EXPECT_EQ(CandidateId(jobs.CandidateOfSample(passed[1]).value()), CandidateId(second));
+  EXPECT_TRUE(jobs.PassedSamples("t", "w", Level::kCertified, 8).value().empty());
+  EXPECT_TRUE(jobs.PassedSamples("other", "w", Level::kScreened, 8).value().empty());
+  EXPECT_EQ(jobs.PassedSamples("t", "w", Level::kScreened, 1).value().size(), 1U);
+}
+
+TEST_F(ServedJobsTest, DifficultyIsMeasuredByGroups) {
+  const auto store = Open();
+  ServedJobs jobs(*store, TestDevice(), ThisWorker());
+  const Candidate good = TestCandidate({"test", {{"x", 1}}});
+  ASSERT_TRUE(jobs.KeepSamples(std::vector<ServedSample>{
+                                   SampleOf("mixed", "a", 1.5, good), SampleOf("mixed", "b", -1),
+                                   SampleOf("failed", "a", -1), SampleOf("failed", "b", -1),
+                                   SampleOf("alone", "a", -1)})
+                  .ok());
+  const Difficulty difficulty = jobs.DifficultyOf("t", "w").value();
+  EXPECT_EQ(difficulty.samples, 5);
+  EXPECT_EQ(difficulty.passed, 1);
+  EXPECT_EQ(difficulty.faster, 1);
+  EXPECT_EQ(difficulty.groups, 2);
+  EXPECT_EQ(difficulty.mixed, 1);
+  EXPECT_EQ(jobs.DifficultyOf("t", "other").value().samples, 0);
 }
 
 }  // namespace

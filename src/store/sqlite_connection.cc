@@ -2,9 +2,7 @@
 
 #include <sqlite3.h>
 
-#include <cmath>
 #include <cstring>
-#include <limits>
 
 #include "base/sha256.h"
 
@@ -70,153 +68,126 @@ void DigestOf(sqlite3_context* context, int count, sqlite3_value** values) {
   sqlite3_result_text64(context, digest.data(), digest.size(), SQLITE_TRANSIENT, SQLITE_UTF8);
 }
 
+// What failed, for the error that Next() gives.
+Error FailureOf(sqlite3* database, const std::string& name, int code, std::string_view what) {
+  const char* detail = database != nullptr ? sqlite3_errmsg(database) : sqlite3_errstr(code);
+  const ErrorCode error_code = CodeOf(code);
+  return {error_code,
+          "cannot " + std::string(what) + " store " + name + ": " + detail + " (SQLite " +
+              std::to_string(code) + ")",
+          std::string(FixFor(error_code))};
+}
+
+class SqliteStatement : public PreparedStatement {
+ public:
+  SqliteStatement(sqlite3* database, const std::string& name, const char* sql)
+      : database_(database), name_(name), sql_(sql) {}
+  SqliteStatement(const SqliteStatement&) = delete;
+  SqliteStatement& operator=(const SqliteStatement&) = delete;
+  ~SqliteStatement() override { sqlite3_finalize(statement_); }
+
+  void Bind(int place, const Value& value) override {
+    if (!IsReady()) return;
+    failure_ = std::visit([&](const auto& bound) { return BindAs(place, bound); }, value);
+  }
+  Result<bool> Next() override {
+    const int code = IsReady() ? sqlite3_step(statement_) : failure_;
+    if (code == SQLITE_ROW) return true;
+    if (code == SQLITE_DONE) return false;
+    return FailureOf(database_, name_, code, "use");
+  }
+  int Columns() const override { return sqlite3_column_count(statement_); }
+  Value Column(int column) const override {
+    const int type = sqlite3_column_type(statement_, column);
+    if (type == SQLITE_NULL) return std::monostate();
+    if (type == SQLITE_INTEGER) return int64_t{sqlite3_column_int64(statement_, column)};
+    if (type == SQLITE_FLOAT) return sqlite3_column_double(statement_, column);
+    const void* data = sqlite3_column_blob(statement_, column);
+    const int size = sqlite3_column_bytes(statement_, column);
+    const std::string_view bytes(static_cast<const char*>(data), static_cast<size_t>(size));
+    if (type == SQLITE_BLOB) return Blob{bytes};
+    return bytes;
+  }
+  void Reset() override {
+    sqlite3_reset(statement_);
+    if (statement_ != nullptr) sqlite3_clear_bindings(statement_);
+    failure_ = SQLITE_OK;
+  }
+
+ private:
+  // Prepared at its first use; what failed then (a lock) is tried again at the next.
+  bool IsReady() {
+    if (statement_ == nullptr && failure_ == SQLITE_OK) {
+      failure_ = sqlite3_prepare_v3(database_, sql_.c_str(), -1, SQLITE_PREPARE_PERSISTENT,
+                                    &statement_, nullptr);
+    }
+    return failure_ == SQLITE_OK;
+  }
+  int BindAs(int place, std::monostate) { return sqlite3_bind_null(statement_, place); }
+  int BindAs(int place, int64_t value) { return sqlite3_bind_int64(statement_, place, value); }
+  int BindAs(int place, double value) { return sqlite3_bind_double(statement_, place, value); }
+  int BindAs(int place, std::string_view text) {
+    // A null pointer would bind NULL; an empty view may hold one.
+    return sqlite3_bind_text64(statement_, place, text.empty() ? "" : text.data(), text.size(),
+                               SQLITE_TRANSIENT, SQLITE_UTF8);
+  }
+  int BindAs(int place, const Blob& blob) {
+    return sqlite3_bind_blob64(statement_, place, blob.bytes.empty() ? "" : blob.bytes.data(),
+                               blob.bytes.size(), SQLITE_TRANSIENT);
+  }
+
+  sqlite3* database_;
+  const std::string& name_;
+  const std::string sql_;
+  sqlite3_stmt* statement_ = nullptr;
+  int failure_ = SQLITE_OK;
+};
+
+class SqliteConnection : public Connection {
+ public:
+  SqliteConnection(const std::string& name, sqlite3* database)
+      : Connection(name), database_(database) {}
+  ~SqliteConnection() override {
+    ForgetStatements();
+    sqlite3_close_v2(database_);
+  }
+
+  Status Execute(const std::string& script) override {
+    const int code = sqlite3_exec(database_, script.c_str(), nullptr, nullptr, nullptr);
+    if (code != SQLITE_OK) return FailureOf(database_, name(), code, "use");
+    return {};
+  }
+  Status Begin(bool writes) override { return Prepare(writes ? "BEGIN IMMEDIATE" : "BEGIN").Run(); }
+  Status Commit() override { return Prepare("COMMIT").Run(); }
+  // After some errors (disk full) SQLite has rolled back by itself; then this fails harmlessly.
+  void RollBack() override { (void)Prepare("ROLLBACK").Run(); }
+  bool is_file() const override { return true; }
+
+ private:
+  std::unique_ptr<PreparedStatement> MakeStatement(const char* sql) override {
+    return std::make_unique<SqliteStatement>(database_, name(), sql);
+  }
+
+  sqlite3* database_;
+};
+
 }  // namespace
 
-Statement::Statement(Statement&& other) noexcept
-    : connection_(other.connection_),
-      statement_(std::exchange(other.statement_, nullptr)),
-      failure_(other.failure_),
-      bound_(other.bound_) {}
-
-Statement::~Statement() {
-  if (statement_ == nullptr) return;
-  sqlite3_reset(statement_);
-  sqlite3_clear_bindings(statement_);
-}
-
-Statement& Statement::Bind(int64_t value) {
-  Note(sqlite3_bind_int64(statement_, ++bound_, value));
-  return *this;
-}
-
-Statement& Statement::Bind(double value) {
-  Note(sqlite3_bind_double(statement_, ++bound_, value));
-  return *this;
-}
-
-Statement& Statement::Bind(std::string_view text) {
-  // A null pointer would bind NULL; an empty view may hold one.
-  const char* data = text.empty() ? "" : text.data();
-  Note(sqlite3_bind_text64(statement_, ++bound_, data, text.size(), SQLITE_TRANSIENT, SQLITE_UTF8));
-  return *this;
-}
-
-Statement& Statement::BindBlob(std::string_view bytes) {
-  const char* data = bytes.empty() ? "" : bytes.data();
-  Note(sqlite3_bind_blob64(statement_, ++bound_, data, bytes.size(), SQLITE_TRANSIENT));
-  return *this;
-}
-
-Statement& Statement::BindNull() {
-  Note(sqlite3_bind_null(statement_, ++bound_));
-  return *this;
-}
-
-Statement& Statement::BindColumn(const Statement& row, int column) {
-  Note(sqlite3_bind_value(statement_, ++bound_, sqlite3_column_value(row.statement_, column)));
-  return *this;
-}
-
-Result<bool> Statement::Next() {
-  if (failure_ != SQLITE_OK) return connection_->Failure(failure_, "use");
-  const int code = sqlite3_step(statement_);
-  if (code == SQLITE_ROW) return true;
-  if (code == SQLITE_DONE) return false;
-  return connection_->Failure(code, "use");
-}
-
-Status Statement::Run() {
-  while (TRY(Next())) {
-  }
-  return {};
-}
-
-int Statement::Columns() const { return sqlite3_column_count(statement_); }
-
-bool Statement::IsNull(int column) const {
-  return sqlite3_column_type(statement_, column) == SQLITE_NULL;
-}
-
-int64_t Statement::Int(int column) const { return sqlite3_column_int64(statement_, column); }
-
-double Statement::Real(int column) const {
-  if (IsNull(column)) return std::numeric_limits<double>::quiet_NaN();
-  return sqlite3_column_double(statement_, column);
-}
-
-std::string Statement::Text(int column) const { return std::string(TextView(column)); }
-
-std::string_view Statement::TextView(int column) const {
-  const void* bytes = sqlite3_column_blob(statement_, column);
-  const int size = sqlite3_column_bytes(statement_, column);
-  return {static_cast<const char*>(bytes), static_cast<size_t>(size)};
-}
-
-Result<std::unique_ptr<Connection>> Connection::Open(const std::filesystem::path& path,
-                                                     int busy_timeout_ms) {
+Result<std::unique_ptr<Connection>> OpenSqlite(const std::filesystem::path& path,
+                                               int busy_timeout_ms) {
   sqlite3* database = nullptr;
   const int code =
       sqlite3_open_v2(path.c_str(), &database,
                       SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, nullptr);
-  std::unique_ptr<Connection> connection(new Connection(path, database));
-  if (code != SQLITE_OK) return connection->Failure(code, "open");
+  auto connection = std::make_unique<SqliteConnection>(path.string(), database);
+  if (code != SQLITE_OK) return FailureOf(database, path.string(), code, "open");
   sqlite3_extended_result_codes(database, 1);
   sqlite3_busy_timeout(database, busy_timeout_ms);
   const int added = sqlite3_create_function_v2(
       database, "digest_of", -1, SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS, nullptr,
       DigestOf, nullptr, nullptr, nullptr);
-  if (added != SQLITE_OK) return connection->Failure(added, "open");
-  return connection;
-}
-
-Connection::~Connection() {
-  for (const auto& [sql, statement] : statements_) sqlite3_finalize(statement);
-  sqlite3_close_v2(database_);
-}
-
-Statement Connection::Prepare(const char* sql) {
-  const auto found = statements_.find(std::string_view(sql));
-  if (found != statements_.end()) return {this, found->second, SQLITE_OK};
-  sqlite3_stmt* statement = nullptr;
-  const int code =
-      sqlite3_prepare_v3(database_, sql, -1, SQLITE_PREPARE_PERSISTENT, &statement, nullptr);
-  if (code == SQLITE_OK) statements_.emplace(sql, statement);
-  return {this, statement, code};
-}
-
-Status Connection::Execute(const std::string& sql) {
-  const int code = sqlite3_exec(database_, sql.c_str(), nullptr, nullptr, nullptr);
-  if (code != SQLITE_OK) return Failure(code, "use");
-  return {};
-}
-
-int64_t Connection::LastInsertId() const { return sqlite3_last_insert_rowid(database_); }
-
-int Connection::Changes() const { return sqlite3_changes(database_); }
-
-Error Connection::Failure(int code, std::string_view what) const {
-  const char* detail = database_ != nullptr ? sqlite3_errmsg(database_) : sqlite3_errstr(code);
-  const ErrorCode error_code = CodeOf(code);
-  return {error_code,
-          "cannot " + std::string(what) + " store " + path_.string() + ": " + detail + " (SQLite " +
-              std::to_string(code) + ")",
-          std::string(FixFor(error_code))};
-}
-
-Result<Transaction> Transaction::Begin(Connection& connection) {
-  TRY(connection.Prepare("BEGIN IMMEDIATE").Run());
-  return Transaction(&connection);
-}
-
-Transaction::~Transaction() {
-  // After some errors (disk full) SQLite has rolled back by itself; then this one fails harmlessly.
-  if (connection_ != nullptr) (void)connection_->Prepare("ROLLBACK").Run();
-}
-
-Status Transaction::Commit() {
-  TRY(connection_->Prepare("COMMIT").Run());
-  connection_ = nullptr;
-  return {};
+  if (added != SQLITE_OK) return FailureOf(database, path.string(), added, "open");
+  return std::unique_ptr<Connection>(std::move(connection));
 }
 
 }  // namespace warpsmith::store

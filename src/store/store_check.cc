@@ -9,7 +9,9 @@
 #include "base/compression.h"
 #include "base/sha256.h"
 #include "store/facts.h"
+#include "store/postgres_connection.h"
 #include "store/schema.h"
+#include "store/sqlite_connection.h"
 
 namespace warpsmith::store {
 namespace {
@@ -40,6 +42,7 @@ constexpr CheckedTable kTables[] = {
     {"memo", true, {"run", "key"}},
     {"served_job", false, {"id"}},
     {"late_verdict", false, {"id"}},
+    {"sample", false, {"id"}},
 };
 
 // "c.run = step.run AND c.step_index = step.step_index": a row of the table's view.
@@ -84,7 +87,7 @@ class Findings {
 Status CheckSchemaText(Connection& connection, Findings& findings) {
   constexpr const char* kTexts =
       "SELECT type || ' ' || name, coalesce(sql, '') FROM sqlite_schema ORDER BY 1";
-  const auto fresh = TRY(Connection::Open(":memory:", 0));
+  const auto fresh = TRY(OpenSqlite(":memory:", 0));
   TRY(Migrate(*fresh));
   std::map<std::string, std::string> expected;
   Statement ours = fresh->Prepare(kTexts);
@@ -99,6 +102,15 @@ Status CheckSchemaText(Connection& connection, Findings& findings) {
   }
   for (const auto& [name, sql] : expected) findings.Add("schema: " + name + " is missing");
   return {};
+}
+
+void CheckFile(Connection& connection, Findings& findings) {
+  findings.Add(findings.AddRows(connection, "PRAGMA integrity_check", ""));
+  findings.Add(CheckSchemaText(connection, findings));
+  findings.Add(findings.AddRows(connection,
+                                "SELECT \"table\", rowid, 'refers to no', parent FROM "
+                                "pragma_foreign_key_check",
+                                ""));
 }
 
 Status CheckSources(Connection& connection, Findings& findings) {
@@ -224,16 +236,11 @@ Status CutRuns(Connection& fresh) {
 
 }  // namespace
 
-Result<std::vector<std::string>> FindDamage(const std::filesystem::path& path) {
+Result<std::vector<std::string>> FindDamage(const std::string& where) {
   const auto connection =
-      TRY(OpenDatabaseFile(path, StoreSchema(), Durability::kProcessDeath, WhenMissing::kRefuse));
+      TRY(OpenDatabase(where, StoreSchema(), Durability::kProcessDeath, WhenMissing::kRefuse));
   Findings findings;
-  findings.Add(findings.AddRows(*connection, "PRAGMA integrity_check", ""));
-  findings.Add(CheckSchemaText(*connection, findings));
-  findings.Add(findings.AddRows(*connection,
-                                "SELECT \"table\", rowid, 'refers to no', parent FROM "
-                                "pragma_foreign_key_check",
-                                ""));
+  if (connection->is_file()) CheckFile(*connection, findings);
   for (const CheckedTable& table : kTables) {
     if (!table.has_digest) continue;
     const std::string name(table.name);
@@ -257,16 +264,19 @@ Result<std::vector<std::string>> FindDamage(const std::filesystem::path& path) {
   return findings.Take();
 }
 
-Result<std::vector<KeptRows>> Repair(const std::filesystem::path& damaged,
-                                     const std::filesystem::path& fresh) {
+Result<std::vector<KeptRows>> Repair(const std::string& damaged, const std::string& fresh) {
+  if (IsServerAddress(damaged) || IsServerAddress(fresh)) {
+    return Error{ErrorCode::kUsage, "a store on a server is not repaired by 'store repair'",
+                 "restore the server's backup (pg_restore), or begin a new database"};
+  }
   std::error_code ignored;
   if (std::filesystem::exists(fresh, ignored)) {
-    return Error{ErrorCode::kUsage, fresh.string() + " is there already", "name a new file"};
+    return Error{ErrorCode::kUsage, fresh + " is there already", "name a new file"};
   }
-  const auto from = TRY(
-      OpenDatabaseFile(damaged, StoreSchema(), Durability::kProcessDeath, WhenMissing::kRefuse));
+  const auto from =
+      TRY(OpenDatabase(damaged, StoreSchema(), Durability::kProcessDeath, WhenMissing::kRefuse));
   const auto to =
-      TRY(OpenDatabaseFile(fresh, StoreSchema(), Durability::kPowerLoss, WhenMissing::kCreate));
+      TRY(OpenDatabase(fresh, StoreSchema(), Durability::kPowerLoss, WhenMissing::kCreate));
   Transaction transaction = TRY(Transaction::Begin(*to));
   std::vector<KeptRows> tables;
   for (const CheckedTable& table : kTables) {

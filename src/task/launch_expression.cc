@@ -4,8 +4,8 @@
 #include <charconv>
 #include <set>
 
+#include "core/cuda_tokens.h"
 #include "core/expression.h"
-#include "task/cuda_tokens.h"
 
 namespace warpsmith::task {
 namespace {

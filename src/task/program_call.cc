@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "task/cuda_tokens.h"
+#include "core/cuda_tokens.h"
 
 namespace warpsmith::task {
 namespace {

@@ -63,7 +63,7 @@ TEST_F(AgentCommandTest, ReplaysARecordedRun) {
   ASSERT_TRUE(status.ok()) << status.error().Line();
   EXPECT_EQ(*status, 0);
   EXPECT_FALSE(real_.vetoed.empty()) << "a veto is part of what is replayed";
-  auto store = store::SqliteStore::Open(Options().device.store, store::Durability::kProcessDeath);
+  auto store = store::DatabaseStore::Open(Options().device.store, store::Durability::kProcessDeath);
   EXPECT_EQ(agent::TrajectoryText((*store)->Steps("replay").value()),
             agent::TrajectoryText(real_.steps));
   EXPECT_EQ(store::RunMemos(**store, "replay").All().value(), real_.memos);

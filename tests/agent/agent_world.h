@@ -178,9 +178,9 @@ struct World {
     budget.evaluations = 16;
   }
 
-  std::unique_ptr<store::SqliteStore> Store(const std::string& name) const {
-    return store::SqliteStore::Open(folder.path() / (name + ".db"),
-                                    store::Durability::kProcessDeath)
+  std::unique_ptr<store::DatabaseStore> Store(const std::string& name) const {
+    return store::DatabaseStore::Open(folder.path() / (name + ".db"),
+                                      store::Durability::kProcessDeath)
         .value();
   }
   std::unique_ptr<knowledge::KnowledgeBase> Base(const std::string& name) const {

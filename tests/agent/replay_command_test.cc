@@ -168,7 +168,7 @@ TEST_F(ReplayCommandTest, AFileThatIsThereIsRefusedAtOnce) {
   EXPECT_THAT(testing::internal::GetCapturedStderr(),
               testing::HasSubstr("run.wsrec is there already"));
   EXPECT_EQ(status, 78);
-  const auto store = store::SqliteStore::Open(At("store.db"), store::Durability::kProcessDeath);
+  const auto store = store::DatabaseStore::Open(At("store.db"), store::Durability::kProcessDeath);
   ASSERT_TRUE(store.ok()) << store.error().Line();
   EXPECT_FALSE((*store)->FindRun("mine").value().has_value());
 }

@@ -188,8 +188,8 @@ class PartKernelsTest : public SplitCommandTest {
     }
   }
 
-  std::unique_ptr<store::SqliteStore> store_ =
-      store::SqliteStore::Open(At("store.db"), store::Durability::kProcessDeath).value();
+  std::unique_ptr<store::DatabaseStore> store_ =
+      store::DatabaseStore::Open(At("store.db"), store::Durability::kProcessDeath).value();
 };
 
 TEST_F(PartKernelsTest, TakesExportedKernelsAndTheBestInTheStore) {
@@ -317,7 +317,7 @@ TEST_F(JoinCommandTest, FromPartsToAWholeThatIsJudged) {
   EXPECT_THAT(prompt, Not(HasSubstr("37"))) << "hidden sizes stay hidden";
   const Said ended = Optimize();
   EXPECT_EQ(ended.status, 0) << ended.errors;
-  const auto store = store::SqliteStore::Open(At("run.db"), store::Durability::kProcessDeath);
+  const auto store = store::DatabaseStore::Open(At("run.db"), store::Durability::kProcessDeath);
   const Trajectory steps = store.value()->Steps("joined").value();
   ASSERT_EQ(steps.size(), 1U);
   EXPECT_NEAR(RatioToPrimary(steps[0].verdict, Mode::kDeviceHot).value(), 100.0 / 60, 0.01);

@@ -3,8 +3,8 @@
 
 #include "agent/models/recorded.h"
 #include "agent/models/reply_reader.h"
-#include "agent/models/retry.h"
 #include "agent/models/server_events.h"
+#include "base/http.h"
 #include "base/utf8.h"
 #include "core/serialize.h"
 #include "fuzz.h"

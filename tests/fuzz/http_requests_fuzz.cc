@@ -1,7 +1,9 @@
-// What clients of `warpsmith serve` send: a target on the first line, a body behind it. Whatever it
-// is, the readers end, keep to their limits, and give whole jobs the keys of their contents.
+// What clients of `warpsmith serve` send: a target on the first line, a body behind it; and what
+// servers answer, the body. Whatever it is, the readers end, keep to their limits, and give whole
+// jobs the keys of their contents.
 #include "core/reward.h"
 #include "fuzz.h"
+#include "search/machine/served_device.h"
 #include "serve/http/access.h"
 #include "serve/http/requests.h"
 
@@ -15,10 +17,26 @@ void CheckSizes(const std::vector<serve::Asked>& asked) {
   CHECK(!asked.empty() && asked.size() <= serve::kMaxBatch);
 }
 
+void ReadAnswer(std::string_view body) {
+  if (const auto facts = search::ServerFactsFrom(body); facts.ok()) {
+    CHECK(facts->recordings.size() <= 1000);
+  }
+  if (const auto states = search::JobStatesFrom(body); states.ok()) {
+    for (const search::ServedJobState& state : *states) {
+      CHECK(state.completed.has_value() == (state.state == "done"));
+      CHECK(!state.completed || state.completed->gpu_seconds >= 0);
+    }
+  }
+  (void)search::KeysFrom(body);
+  (void)search::ServedProfileFrom(body);
+  for (const char c : search::ServerSaid(body)) CHECK(c != '\n' && c != '\x1b');
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto [line, body] = fuzz::CutLine(fuzz::TextOf(data, size));
+  ReadAnswer(body);
   if (const auto target = serve::ReadTarget(line); target.ok()) {
     for (const char c : target->path) CHECK(static_cast<unsigned char>(c) >= 0x20);
     if (const auto wait = serve::WaitRequestFrom(*target); wait.ok()) {
@@ -46,5 +64,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     CHECK(nemo->asked.completion.has_value());
   }
   (void)serve::ProfileRequestFrom(body);
+  if (const auto prompt = serve::PromptRequestFrom(body); prompt.ok()) {
+    CHECK(!prompt->tasks.empty() && prompt->tasks.size() <= serve::kMaxBatch);
+    CHECK(prompt->rule.tau > 0 && prompt->rule.bucket > 0);
+  }
   return 0;
 }

@@ -1,7 +1,6 @@
 // Headers of the frames between the oracle and its processes; the first line says which. What was
 // read can be sent, and is the same then. A process's error is text of any bytes.
 #include "fuzz.h"
-#include "judge/peer_wire.h"
 #include "judge/problem.h"
 #include "judge/wire.h"
 
@@ -29,7 +28,6 @@ void CheckProblem(std::string_view text) {
 void CheckError(std::string_view text) {
   const Error error{ErrorCode::kIo, std::string(text), std::string(text)};
   CHECK(judge::ReplyFromText(judge::ReplyToText(error)).ok());
-  CHECK(judge::PeerReplyFromText(judge::PeerReplyToText(error)).ok());
 }
 
 }  // namespace
@@ -41,8 +39,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     CheckProblem(text);
   }
   if (kind == "reply") Check(text, judge::ReplyFromText, judge::ReplyToText);
-  if (kind == "peer command") Check(text, judge::PeerCommandFromText, judge::PeerCommandToText);
-  if (kind == "peer reply") Check(text, judge::PeerReplyFromText, judge::PeerReplyToText);
   if (kind == "error") CheckError(text);
   return 0;
 }

@@ -66,6 +66,16 @@ expect_status 0 "$program" report --store t.db
 [[ $output =~ ^20[0-9-]+T[0-9:]+\ +[0-9.]+x\ +tuned/512x512x512 ]] ||
   expected "date and ratio of the run, found: $output"
 
+# A task's spaces are recorded by its candidates.
+row_sum=$checkout/tasks/row-sum-f32
+expect_status 2 "$program" record new.wsrec --task "$row_sum" --dry-run
+[[ $output == *"names no kernel to record"* ]] || expected "candidates to be asked for, found: $output"
+expect_status 2 "$program" record new.wsrec --candidate "$row_sum/block" --dry-run
+expect_status 2 "$program" record new.wsrec --task "$row_sum" --shapes 64x64x64 --dry-run
+expect_status 0 "$program" record new.wsrec --task "$row_sum" --candidate "$row_sum/naive" "$row_sum/block" --dry-run
+[[ $output == *"row-sum-f32 naive"* && $output == *"row-sum-f32 block"* ]] || expected "two spaces, found: $output"
+[[ ! -e new.wsrec ]] || expected "a dry run to write nothing"
+
 # A stream of candidates: a line for a line, errors too.
 printf '%s\n' '["best"]' '["none"]' '{}' 'no JSON' '["best", "best"]' >lines
 expect_status 0 bash -c "'$program' evaluate hgemm:512x512x512:TN --stream --device recorded \

@@ -132,6 +132,39 @@ def check_jobs(server, points):
     expect(status == 400 and "candidates[1]" in answer["error"]["message"], f"400, not {answer}")
 
 
+def check_prompts(server, points):
+    asked = {"tasks": [TASK], "exemplars": 3}
+    status, first, _ = server.ask("POST", "/v1/prompt", asked)
+    expect(status == 200 and first["exemplars"] == [], f"nothing to show yet, not {first}")
+    expect("Variant" not in first["prompt"] and first["difficulty"]["samples"] == 0, "a first kernel")
+    samples = [{"task": TASK, "candidate": point, "group": first["group"], "sample_id": str(i),
+                "prompt_sha256": first["prompt_sha256"], "logprob_sum": -1.5}
+               for i, point in enumerate(points)]  # fmt: skip
+    samples.append({"task": TASK, "completion": "no kernel", "group": first["group"], "sample_id": "x"})
+    status, rewards, _ = server.ask("POST", "/v1/reward", {"run": "r", "samples": samples})
+    expect(status == 200, f"rewards, not {rewards}")
+    draws = [server.ask("POST", "/v1/prompt", asked)[1] for _ in range(8)]
+    for draw in draws:
+        ratios = [one["ratio"] for one in draw["exemplars"]]
+        expect(ratios and ratios == sorted(ratios, reverse=True), f"the best first, not {ratios}")
+        expect(draw["prompt"].count("## Variant") == len(ratios), "each is shown")
+        expect(draw["difficulty"]["mixed_groups"] == 1, f"a group with a spread: {draw['difficulty']}")
+    expect(len({draw["group"] for draw in draws}) == 8, "a group a draw")
+    expect(len({draw["prompt"] for draw in draws}) > 1, "drawn anew")
+    same = [server.ask("POST", "/v1/prompt", asked | {"seed": 5})[1] for _ in range(2)]
+    expect(same[0] == same[1], "a seed repeats a draw")
+    keys = [one["key"] for one in rewards["rewards"][:-1]]
+    shown = next(one for draw in draws for one in draw["exemplars"] if one["key"] in keys)
+    copy = {"task": TASK, "candidate": points[keys.index(shown["key"])]}
+    plain, copied = server.ask("POST", "/v1/reward", {
+        "samples": [copy, copy | {"shown": [shown["key"]]}]})[1]["rewards"]  # fmt: skip
+    expect(copied["reward"] == min(plain["reward"], 1), "a copy gains nothing")
+    recorded = server.ask("POST", "/v1/prompt", asked | {"from": "recording", "exemplars": 2})[1]
+    expect(len(recorded["exemplars"]) == 2, "drawn from the recording")
+    for wrong in ({"tasks": ["no-such-task"]}, {"tasks": []}, {"tasks": [TASK], "tau": 0}):
+        expect(server.ask("POST", "/v1/prompt", wrong)[0] == 400, f"400 for {wrong}")
+
+
 def check_dialects(server, points):
     reply = json.dumps(points[0])
     status, answer, _ = server.ask("POST", "/get_reward", {
@@ -212,6 +245,7 @@ def main():
     check_routes(server)
     check_rewards(server, points)
     check_jobs(server, points)
+    check_prompts(server, points)
     check_dialects(server, points)
     check_hostile(server)
     expect(server.process.poll() is None, "a server that lives")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from serving import TASK, points, reply, serving
 
-from warpsmith_rewards import Judge, Refused, Unreachable
+from warpsmith_rewards import Judge, Refused, Unreachable, advantages
 
 
 class Scripted:
@@ -55,6 +55,32 @@ class Scripted:
 
 RIGHT = (200, {}, {"rewards": [{"reward": 0.5, "outcome": "passed", "words": "", "terms": {}}]})
 SAMPLE = {"task": TASK, "completion": "none"}
+
+
+class Advantages(unittest.TestCase):
+    def test_of_the_group_mean(self):
+        values = advantages([1.0, 2.0, 3.0, 2.0, 5.0], ["a"] * 4 + ["b"])
+        self.assertAlmostEqual(sum(values[:4]), 0)
+        self.assertAlmostEqual(values[2], 2**0.5)
+        self.assertEqual(values[4], 0, "a group of one says nothing")
+
+    def test_leave_one_out_has_a_baseline_without_the_sample(self):
+        values = advantages([1.0, 2.0, 6.0], ["a"] * 3, baseline="leave-one-out")
+        self.assertEqual(values, [-3.0, -1.5, 4.5])
+
+    def test_what_cannot_be_compared_is_worth_nothing(self):
+        nan = float("nan")
+        self.assertEqual(advantages([1.0, None, nan, 1.0, 1.0, 1.0], ["a"] * 6), [0.0] * 6)
+        self.assertEqual(advantages([1.0, 2.0, None], ["a"] * 3), [0.0] * 3, "two are too few")
+        self.assertEqual(advantages([], []), [])
+        measured = advantages([1.0, None, 3.0], ["a"] * 3, baseline="leave-one-out")
+        self.assertEqual(measured, [-2.0, 0.0, 2.0])
+
+    def test_refuses_what_it_does_not_know(self):
+        with self.assertRaises(ValueError):
+            advantages([1.0], ["a"], baseline="median")
+        with self.assertRaises(ValueError):
+            advantages([1.0], [])
 
 
 class WithJudge(unittest.TestCase):

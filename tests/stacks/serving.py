@@ -63,3 +63,15 @@ def candidate(point: dict) -> dict:
 def reply(point: dict) -> str:
     """What a model would write to propose it."""
     return f"This ought to be fast.\n```json\n{json.dumps(candidate(point))}\n```\n"
+
+
+def arguments_of(recipe: str, **variables: str) -> list[str]:
+    """What a recipe of examples/train would start its engine with."""
+    with tempfile.TemporaryDirectory() as folder:
+        python = Path(folder) / "python"
+        python.write_text("#!/bin/sh\nprintf '%s\\n' \"$@\"\n")
+        python.chmod(0o755)
+        shown = subprocess.run([CHECKOUT / "examples" / "train" / recipe], check=True, text=True,
+                               capture_output=True,
+                               env={**os.environ, **variables, "PYTHON": str(python)})  # fmt: skip
+    return shown.stdout.splitlines()[2:]  # without "-m MODULE"

@@ -3,14 +3,18 @@
 import asyncio
 import unittest
 
-from serving import TASK, points, reply, serving
+from serving import TASK, arguments_of, points, reply, serving
 
+import hydra
 import numpy as np
 import torch
 from omegaconf import OmegaConf
+from one_word import OneWord
 from verl import DataProto
+from verl.trainer.ppo import core_algos
 from verl.trainer.ppo.reward import get_custom_reward_fn, load_reward_manager
 
+from verl.utils.config import omega_conf_to_dataclass, validate_config
 from warpsmith_rewards import Refused
 
 
@@ -78,6 +82,46 @@ class Verl(unittest.TestCase):
     def test_a_data_set_with_a_wrong_task_stops_at_once(self):
         with self.assertRaises(Refused):
             score(settings("naive", url=self.url), ["x"], truth="no such task")
+
+    def recipe(self, *more, **variables):
+        """verl's own configuration with what the recipe sets, as verl checks it."""
+        given = arguments_of("verl.sh", MODEL="m", TRAIN="t", HELD_OUT="h", JUDGE=self.url, **variables)
+        with hydra.initialize_config_module("verl.trainer.config", version_base=None):
+            config = hydra.compose("ppo_trainer", overrides=[*given, *more])
+        validate_config(config, use_reference_policy=True, use_critic=False)
+        return config
+
+    def test_the_recipe_is_a_configuration_that_verl_takes(self):
+        for variables in ({}, {"ENGINE": "megatron", "NODES": "8"}):
+            config = self.recipe(**variables)
+            self.assertGreater(config.actor_rollout_ref.actor.kl_loss_coef, 0)
+            self.assertTrue(config.actor_rollout_ref.actor.use_kl_loss)
+            self.assertEqual(config.trainer.resume_mode, "auto")
+
+    def test_the_recipes_advantage_and_loss_teach_the_better_kernel(self):
+        texts = [reply(self.good), reply(self.slow), "nothing"]
+        for estimator in ("grpo", "rloo"):
+            config = self.recipe(f"algorithm.adv_estimator={estimator}")
+            actor = omega_conf_to_dataclass(config.actor_rollout_ref.actor)
+            advantage_of = core_algos.get_adv_estimator_fn(config.algorithm.adv_estimator)
+            policy = OneWord(texts)
+            for _ in range(8):
+                drawn = policy.draw(config.actor_rollout_ref.rollout.n)
+                results = score(config, [texts[number] for number in drawn[:, 0]])
+                rewards = torch.tensor([[result["reward_score"]] for result in results])
+                mask = torch.ones_like(rewards)
+                advantages, _ = advantage_of(token_level_rewards=rewards, response_mask=mask,
+                                             index=np.zeros(len(drawn)), config=config.algorithm)  # fmt: skip
+                now = policy.log_probabilities()[drawn]
+                loss, _ = core_algos.get_policy_loss_fn("vanilla")(
+                    old_log_prob=now.detach(), log_prob=now, advantages=advantages,
+                    response_mask=mask, loss_agg_mode=actor.loss_agg_mode, config=actor)  # fmt: skip
+                divergence = core_algos.kl_penalty(now, policy.before[drawn], actor.kl_loss_type)
+                self.assertTrue(torch.isfinite(divergence).all())
+                policy.learn(loss + actor.kl_loss_coef * divergence.mean())
+            gained = policy.log_probabilities() - policy.before
+            self.assertGreater(gained[0].item(), 0.2)
+            self.assertLess(gained[2].item(), 0)
 
     def test_the_loader_finds_the_function(self):
         self.assertTrue(callable(get_custom_reward_fn(settings("naive", url=self.url))))

@@ -23,14 +23,15 @@ void AddAgent(CLI::App* command, agent::AgentOptions& agent) {
   add("--key-variable", agent.key_variable,
       "environment variable with the key of openai: models; default: OPENAI_API_KEY, to "
       "api.openai.com only");
-  flag("--plain-http", agent.plain_http, "allow http:// to other machines, where it can be read");
   add("--prices", agent.prices, "JSON file with what models cost");
   add("--temperature", agent.temperature, "of sampling; default: the server's")
       ->check(CLI::Range(0.0, 2.0));
   add("--top-p", agent.top_p, "of sampling; default: the server's")->check(CLI::Range(0.0, 1.0));
   add("--max-tokens", agent.max_tokens, "of one reply")->check(CLI::Range(1, 1'000'000));
   add("--sampling-seed", agent.sampling_seed, "passed on to servers that take one");
-  add("--knowledge", agent.knowledge, "knowledge base; default: knowledge.db in the data folder");
+  add("--knowledge", agent.knowledge,
+      "knowledge base: a file, or postgresql://...; default: the store's server, else knowledge.db "
+      "in the data folder");
   add("--documents", agent.documents, "folder of texts that prompts may quote from");
   add("--breadth", agent.breadth, "rollouts side by side")
       ->check(CLI::Range(1, 64))
@@ -77,8 +78,9 @@ void AddMcp(CLI::App& app, Chosen& chosen) {
       ->capture_default_str();
   CLI::Option* run = command->add_option("--run", options->run, "name of the run");
   command->add_option("--resume", options->resume, "go on with this run")->excludes(run);
-  command->add_option("--knowledge", options->knowledge,
-                      "the base; default: knowledge.db in the data folder");
+  command->add_option(
+      "--knowledge", options->knowledge,
+      "the base: a file, or postgresql://...; default: knowledge.db in the data folder");
   command->add_option("--seed", options->seed, "of draws from the base")
       ->check(CheckWholeNumber)
       ->capture_default_str();
@@ -91,8 +93,9 @@ void AddMcp(CLI::App& app, Chosen& chosen) {
 namespace {
 
 void AddBase(CLI::App* command, KnowledgeOptions& options) {
-  command->add_option("--knowledge", options.knowledge,
-                      "the base; default: knowledge.db in the data folder");
+  command->add_option(
+      "--knowledge", options.knowledge,
+      "the base: a file, or postgresql://...; default: knowledge.db in the data folder");
 }
 
 void AddKnowledgeShow(CLI::App* kb, Chosen& chosen) {

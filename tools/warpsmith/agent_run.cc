@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "agent/knowledge/knowledge_file.h"
 #include "agent/runs/agent_run.h"
 #include "agent/runs/part_kernels.h"
 #include "agent/runs/run_config.h"
@@ -54,7 +55,7 @@ Result<std::vector<agent::PartKernel>> PartsOf(const OptimizeOptions& options,
                                                search::Machine& machine, const Task& whole,
                                                const std::string& run) {
   if (options.agent.parts.empty()) return std::vector<agent::PartKernel>();
-  store::SqliteStore* store = TRY(machine.store());
+  store::DatabaseStore* store = TRY(machine.store());
   const auto begun = TRY(store::RunMemos(*store, run).Find(agent::kBeginKey));
   if (begun.has_value()) return TRY(agent::RunConfigFrom("run " + run, *begun)).parts;
   return agent::PartKernels(options.agent.parts, whole, *store, machine.info().architecture);
@@ -95,6 +96,9 @@ Result<int> Report(const OptimizeOptions& options, search::Machine& machine, con
 Result<int> RunAgent(const OptimizeOptions& given) {
   OptimizeOptions options = given;
   options.quiet = options.common.quiet;
+  options.agent.plain_http = options.device.plain_http;
+  options.agent.knowledge =
+      knowledge::KnowledgeBeside(options.device.store, options.agent.knowledge);
   search::DeviceOptions device = options.device;
   const std::string recording = agent::RecordingIn(options.agent);
   if (!recording.empty() && device.device == "auto" && device.gpu.empty()) {

@@ -27,12 +27,13 @@
 
 namespace warpsmith::cli {
 
-void AddDevice(CLI::App* command, search::DeviceOptions& device) {
+void AddOwnDevice(CLI::App* command, search::DeviceOptions& device) {
   command
-      ->add_option("--device", device.device, "auto, local, recorded, or a .wsrec file or folder")
+      ->add_option("--device", device.device,
+                   "auto, local, recorded, a .wsrec file or folder, or http://HOST:PORT")
       ->capture_default_str();
   command->add_option("--gpu", device.gpu, "GPU by UUID (or its beginning) or index");
-  command->add_option("--store", device.store, "results database");
+  command->add_option("--store", device.store, "results database: a file, or postgresql://...");
   command
       ->add_option(
           "--wait", device.wait_seconds,
@@ -40,6 +41,14 @@ void AddDevice(CLI::App* command, search::DeviceOptions& device) {
       ->check(CheckWholeNumber);
   command->add_flag("--unsandboxed", device.unsandboxed,
                     "run programs with all that you may do; for code that you trust");
+}
+
+void AddDevice(CLI::App* command, search::DeviceOptions& device) {
+  AddOwnDevice(command, device);
+  command->add_option("--token-file", device.token_file,
+                      "a file with the token that the server of --device asks for");
+  command->add_flag("--plain-http", device.plain_http,
+                    "allow http:// to other machines, where others can read what is sent");
 }
 
 void AddPace(CLI::App* command, search::PaceOptions& pace) {
@@ -80,6 +89,9 @@ void AddSearch(CLI::App* command, search::SearchOptions& search,
   command->add_option("--finalists", search.finalists, "re-judged as certified on fresh data")
       ->check(CLI::Range(0, 100))
       ->capture_default_str();
+  command->add_option("--reward", search.reward,
+                      "what kernels are chosen by: form=raw|eq3|smoothed|ordinal|log,alpha=,beta=,"
+                      "clip=; default: the ratio alone (form=raw)");
   command->add_flag("--paper-protocol", search.paper_protocol,
                     "certify by CUDA-L2's 10 s warm-up and 30 s of timing");
   CLI::Option* run = command->add_option("--run", search.run, "name of the run");
@@ -120,7 +132,7 @@ void AddDemo(CLI::App& app, Chosen& chosen) {
       "replay recorded runs of a language model's work, those of --device or the shipped ones");
   for (const char* tuning : {"--gpu", "--wait", "--unsandboxed", "--max-seconds", "--slice",
                              "--proposer", "--budget", "--seed", "--batch", "--finalists",
-                             "--paper-protocol", "--dry-run", "--layout", "--dtype"}) {
+                             "--paper-protocol", "--dry-run", "--layout", "--dtype", "--reward"}) {
     agent->excludes(command->get_option(tuning));
   }
   Choose(command, chosen, options, RunDemo);
@@ -198,8 +210,16 @@ void AddRecord(CLI::App& app, Chosen& chosen) {
   auto options = std::make_shared<hgemm::RecordOptions>();
   command->add_option("output", options->output, "the .wsrec file to write or go on with")
       ->required();
-  command->add_option("--shapes,--grid", options->shapes, "MxNxK,... or demo, paper")
-      ->capture_default_str();
+  CLI::Option* shapes =
+      command->add_option("--shapes,--grid", options->shapes, "MxNxK,... or demo, paper");
+  shapes->capture_default_str();
+  CLI::Option* task =
+      command->add_option("--task", options->task, "instead of shapes: a task's folder");
+  task->excludes(shapes);
+  command
+      ->add_option("--candidate", options->candidates,
+                   "of the task, each with all points of its tunables")
+      ->needs(task);
   AddProduct(command, options->product);
   command->add_option("--limit", options->limit, "points a shape, neighbour-closed; 0: all")
       ->check(CheckWholeNumber);

@@ -34,6 +34,8 @@ void Choose(CLI::App* command, Chosen& chosen, std::shared_ptr<Options> options,
 
 inline constexpr char kTaskHelp[] = "task.toml, its folder, or hgemm:MxNxK:TN[:bf16]";
 
+void AddOwnDevice(CLI::App* command, search::DeviceOptions& device);
+// With the options of a server that judges.
 void AddDevice(CLI::App* command, search::DeviceOptions& device);
 void AddPace(CLI::App* command, search::PaceOptions& pace);
 void AddDType(CLI::App* command, hgemm::ProductOptions& product,

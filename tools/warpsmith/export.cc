@@ -11,7 +11,7 @@
 namespace warpsmith::cli {
 namespace {
 
-Result<Step> BestOf(store::SqliteStore& store, const std::string& wanted) {
+Result<Step> BestOf(store::DatabaseStore& store, const std::string& wanted) {
   std::vector<RunRecord> known;
   std::string below;  // a run of one shape, where the name is of a whole tuning
   for (const RunRecord& run : TRY(store.Runs())) {

@@ -65,10 +65,7 @@ Result<int> SummariseComparisons(const hgemm::BenchOptions& options) {
 // A row a shape and mode on stdout, or in --csv.
 Result<int> ChoosePrimary(const hgemm::BenchOptions& options) {
   search::Machine machine = TRY(search::Machine::Open(options.device));
-  if (machine.local() == nullptr) {
-    return Error{ErrorCode::kUnavailable, "choosing the bar needs a GPU; " + machine.notice(),
-                 "run it where 'warpsmith doctor' finds one"};
-  }
+  TRY(machine.NeedsLocal("choosing the primary baseline needs"));
   const std::vector<hgemm::Primaries> all = TRY(hgemm::ChoosePrimaries(machine, options));
   if (options.common.json) std::printf("%s\n", hgemm::JsonOf(all).dump(1).c_str());
   std::string text = "# " + ProvenanceText(machine.info(), options.common.command) + "\n";

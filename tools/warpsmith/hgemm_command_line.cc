@@ -77,6 +77,8 @@ void AddFeatures(CLI::App* hgemm, Chosen& chosen) {
       "features", "what the cost model sees of kernels: lines of stdin, as CSV on stdout");
   auto options = std::make_shared<FeaturesOptions>();
   AddDevice(command, options->device);
+  command->add_flag("--candidates", options->candidates,
+                    "the kernels' sources and plans instead, as lines of a recording");
   command->footer("A line is MxNxK, NN or TN, and the kernel: 512x512x512 TN wgmma tile_m=64");
   Choose(command, chosen, options, RunHgemmFeatures);
 }

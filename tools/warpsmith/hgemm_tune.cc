@@ -44,7 +44,7 @@ Result<int> RunHgemmTune(const TuneOptions& given) {
     TRY(CompileWinners(machine, tuned.ends));
   }
   std::fflush(stdout);  // what follows is said after it, also where both go to one file
-  if (!options.common.quiet && machine.recorded() == nullptr) {
+  if (!options.common.quiet && machine.local() != nullptr) {
     std::fprintf(stderr, "%s\n", machine.UseLine().c_str());
   }
   if (tuned.stopped) {

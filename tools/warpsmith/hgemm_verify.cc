@@ -28,10 +28,7 @@ Result<int> RunHgemmAudit(const hgemm::AuditOptions& options) {
   const std::vector<hgemm::Watched> watches =
       search::TakeSlice(slice, hgemm::WatchesOf(TRY(hgemm::ReadCatalogue(options.catalogue))));
   search::Machine machine = TRY(search::Machine::Open(options.device));
-  if (machine.recorded() != nullptr) {
-    return Error{ErrorCode::kUnavailable, "sanitizers need a GPU; " + machine.notice(),
-                 "run it where 'warpsmith doctor' finds one"};
-  }
+  TRY(machine.NeedsLocal("sanitizers need"));
   hgemm::AuditFindings findings;
   TRY(hgemm::Audit(machine, watches, options, findings));
   if (options.common.json) {
@@ -53,10 +50,7 @@ Result<int> RunHgemmAudit(const hgemm::AuditOptions& options) {
 
 Result<int> RunRecording(const hgemm::RecordOptions& options) {
   search::Machine machine = TRY(search::Machine::Open(options.device));
-  if (machine.recorded() != nullptr && !options.dry_run) {
-    return Error{ErrorCode::kUnavailable, "recording needs a GPU; " + machine.notice(),
-                 "run it where 'warpsmith doctor' finds one, or make a bundle"};
-  }
+  if (!options.dry_run) TRY(machine.NeedsLocal("recording needs"));
   const std::vector<search::SearchJob> jobs = TRY(hgemm::JobsToRecord(machine, options));
   if (options.dry_run) {
     std::vector<hgemm::PlannedSearch> plan;

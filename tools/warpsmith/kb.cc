@@ -15,6 +15,7 @@
 #include "report/knowledge_report.h"
 #include "report/report_json.h"
 #include "report/terminal.h"
+#include "store/database.h"
 
 namespace warpsmith::cli {
 namespace {
@@ -30,14 +31,14 @@ void Print(const std::string& text) { std::fwrite(text.data(), 1, text.size(), s
 void Print(const json& document) { Print(report::DumpJson(document) + "\n"); }
 
 report::KnowledgeTitle TitleOf(const KnowledgeOptions& options) {
-  return {knowledge::KnowledgePath(options.knowledge).string(),
+  return {store::ShownDatabase(knowledge::KnowledgePath(options.knowledge)),
           "warpsmith " + std::string(build_info::Version())};
 }
 
 Error NoSuchState(const KnowledgeShowOptions& options) {
   return {ErrorCode::kBadInput,
-          "the base " + knowledge::KnowledgePath(options.knowledge).string() + " has no state '" +
-              options.state + "'",
+          "the base " + store::ShownDatabase(knowledge::KnowledgePath(options.knowledge)) +
+              " has no state '" + options.state + "'",
           "'warpsmith kb show' lists its states"};
 }
 
@@ -92,7 +93,7 @@ Contents OfState(Contents contents, const std::string& state) {
 }
 
 Result<int> PrintTaken(const KnowledgeOptions& options, const KnowledgeBase::Taken& taken) {
-  const std::string path = knowledge::KnowledgePath(options.knowledge).string();
+  const std::string path = store::ShownDatabase(knowledge::KnowledgePath(options.knowledge));
   if (options.common.json) {
     PrintDocument("knowledge-taken",
                   {{"base", path}, {"new_outcomes", taken.outcomes}, {"new_notes", taken.notes}});
@@ -105,11 +106,12 @@ Result<int> PrintTaken(const KnowledgeOptions& options, const KnowledgeBase::Tak
 
 // Every file is read before the first is taken in: all of them, or none.
 Result<std::vector<Contents>> ReadOthers(const KnowledgeFilesOptions& options) {
-  const std::filesystem::path base = knowledge::KnowledgePath(options.knowledge);
+  const std::string base = knowledge::KnowledgePath(options.knowledge);
   std::vector<Contents> others;
   for (const std::string& file : options.files) {
-    if (knowledge::IsSameFile(file, base)) {
-      return Error{ErrorCode::kUsage, file + " is the base itself: there is nothing to merge",
+    if (knowledge::IsSameBase(file, base)) {
+      return Error{ErrorCode::kUsage,
+                   store::ShownDatabase(file) + " is the base itself: there is nothing to merge",
                    "name another base, or with --knowledge the one to merge into"};
     }
     others.push_back(TRY(knowledge::ReadKnowledge(file)));
@@ -153,10 +155,9 @@ Result<int> RunKnowledgeMerge(const KnowledgeFilesOptions& options) {
 
 Result<int> RunKnowledgeImport(const KnowledgeFilesOptions& options) {
   const Contents others = TRY(AllOf(TRY(ReadOthers(options))));
-  const std::filesystem::path path = knowledge::KnowledgePath(options.knowledge);
-  if (path.has_parent_path()) TRY(CreateDirectories(path.parent_path()));
   const auto base =
-      TRY(KnowledgeBase::Open(path, store::Durability::kPowerLoss, store::WhenMissing::kCreate));
+      TRY(KnowledgeBase::Open(knowledge::KnowledgePath(options.knowledge),
+                              store::Durability::kPowerLoss, store::WhenMissing::kCreate));
   return PrintTaken(options, TRY(base->Take(others)));
 }
 
@@ -196,7 +197,7 @@ Result<int> RunKnowledgeVerify(const KnowledgeOptions& options) {
   const auto base = TRY(knowledge::OpenKnowledgeToRead(options.knowledge));
   TRY(base->Verify());
   const Overview overview = knowledge::OverviewOf(TRY(base->Read()), {});
-  const std::string path = knowledge::KnowledgePath(options.knowledge).string();
+  const std::string path = store::ShownDatabase(knowledge::KnowledgePath(options.knowledge));
   if (options.common.json) {
     PrintDocument("knowledge-verified", {{"base", path}, {"outcomes", overview.outcomes.size()}});
   } else {

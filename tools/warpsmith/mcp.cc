@@ -35,7 +35,7 @@ std::string RunId(const McpOptions& options, const std::string& task) {
   return task + "-mcp-" + stamp + "-" + std::to_string(getpid());
 }
 
-Status CheckResumable(const McpOptions& options, store::SqliteStore& store) {
+Status CheckResumable(const McpOptions& options, store::DatabaseStore& store) {
   if (options.resume.empty() || TRY(store.FindRun(options.resume))) return {};
   return Error{ErrorCode::kNoInput, "--resume " + options.resume + ": no such run was begun",
                "'warpsmith report' lists the runs; --run gives a new one this name"};
@@ -74,8 +74,9 @@ Result<int> RunMcp(const McpOptions& options) {
         search::Machine* const opened = TRY(machine.Get());
         return search::Seams{opened->device(), opened->loop_compiler()};
       }));
-  serve::McpTools tools(std::move(bench), machine, TRY(knowledge::OpenKnowledge(options.knowledge)),
-                        *store, options.ncu);
+  const std::string knowledge = knowledge::KnowledgeBeside(options.device.store, options.knowledge);
+  serve::McpTools tools(std::move(bench), machine, TRY(knowledge::OpenKnowledge(knowledge)), *store,
+                        options.ncu);
 
   std::signal(SIGPIPE, SIG_IGN);  // a client that is gone is the end of the output, not of us
   mcp::ServeRequest serve;

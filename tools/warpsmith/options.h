@@ -35,6 +35,7 @@ struct DemoOptions : TuneOptions {
 struct FeaturesOptions {
   search::CommonOptions common;
   search::DeviceOptions device;
+  bool candidates = false;  // the kernels themselves instead
 };
 
 struct ShowOptions {

@@ -31,7 +31,7 @@ struct RunSummary {
   std::optional<double> ratio;  // of the best, to the primary baseline
 };
 
-Result<RunSummary> SummaryOf(store::SqliteStore& store, const std::vector<RunRecord>& runs,
+Result<RunSummary> SummaryOf(store::DatabaseStore& store, const std::vector<RunRecord>& runs,
                              const RunRecord& run) {
   const auto best = TRY(store::BestStep(store, WithCertification(runs, run)));
   if (!best) return RunSummary();
@@ -39,7 +39,7 @@ Result<RunSummary> SummaryOf(store::SqliteStore& store, const std::vector<RunRec
                     RatioToPrimary(best->verdict, run.protocol.modes.front())};
 }
 
-Result<int> ListRuns(store::SqliteStore& store, const std::vector<RunRecord>& runs, bool json) {
+Result<int> ListRuns(store::DatabaseStore& store, const std::vector<RunRecord>& runs, bool json) {
   nlohmann::json rows = nlohmann::json::array();
   for (const RunRecord& run : runs) {
     if (IsCertification(run.id)) continue;
@@ -74,7 +74,7 @@ bool Wanted(const std::string& id, const std::vector<std::string>& names) {
   return false;
 }
 
-Result<report::RunReport> ReportOf(store::SqliteStore& store, const std::vector<RunRecord>& runs,
+Result<report::RunReport> ReportOf(store::DatabaseStore& store, const std::vector<RunRecord>& runs,
                                    const std::vector<std::string>& names) {
   report::RunReport report;
   for (const RunRecord& run : runs) {
@@ -84,8 +84,8 @@ Result<report::RunReport> ReportOf(store::SqliteStore& store, const std::vector<
       steps.push_back(std::move(step));
     }
     TRY(search::Overrule(store, run.id, steps));
-    report.shapes.push_back(
-        report::SummariseShape(run.task, run.workload, steps, Mode::kDeviceHot));
+    report.shapes.push_back(report::SummariseShape(run.task, run.workload, steps, Mode::kDeviceHot,
+                                                   RewardOfProposer(run.proposer)));
     report.origin.device = run.device.name;
     report.origin.driver = run.device.driver;
     report.origin.command = run.command;

@@ -28,9 +28,9 @@ Result<int64_t> AskDevice(search::Machine& machine, const Candidate& candidate,
   return plan::OccupancyOf(module, device.sm_count)(launch);
 }
 
-// None in a replay: there is no device to ask.
+// None in a replay or at a server: there is no device to ask.
 reproduce::Occupancy OccupancyOn(search::Machine& machine) {
-  if (machine.recorded() != nullptr) return {};
+  if (machine.local() == nullptr) return {};
   return [&machine](const Candidate& candidate, const ResolvedLaunch& launch) {
     return AskDevice(machine, candidate, launch);
   };

@@ -16,7 +16,7 @@ Result<int> RunServe(const ServeOptions& options) {
   running.reward = TRY(ParseRewardShape(options.reward));
   running.queue = options.queue;
   running.ncu = options.ncu;
-  if (!options.token_file.empty()) running.token = TRY(serve::ReadTokenFile(options.token_file));
+  if (!options.token_file.empty()) running.token = TRY(search::ReadTokenFile(options.token_file));
   if (running.token.empty() && !running.listen.is_loopback()) {
     return Error{ErrorCode::kUsage,
                  "--listen " + options.listen + " lets other machines in without a token",

@@ -20,16 +20,17 @@ void AddServe(CLI::App& app, Chosen& chosen) {
   command->add_option("--task", options->tasks, "a task's folder, served by the task's name");
   command->add_flag("--client-tasks", options->client_tasks,
                     "judge tasks that clients send; their references run as you");
-  command->add_option("--reward", options->reward,
-                      "form=eq3|smoothed|ordinal|log,alpha=0,beta=0,clip=3: where a request does "
-                      "not say");
+  command->add_option(
+      "--reward", options->reward,
+      "form=raw|eq3|smoothed|ordinal|log,alpha=0,beta=0,clip=3: where a request does "
+      "not say");
   command
       ->add_option("--queue", options->queue,
                    "jobs that may wait; beyond, requests are answered 429")
       ->check(CLI::Range(1, 100'000))
       ->capture_default_str();
   command->add_option("--ncu", options->ncu, "Nsight Compute's program");
-  AddDevice(command, options->device);
+  AddOwnDevice(command, options->device);
   command->add_flag("-q,--quiet", options->quiet, "nothing on stderr but errors");
   command->callback([&chosen, options] { chosen.run = [options] { return RunServe(*options); }; });
 }

@@ -5,6 +5,7 @@
 #include "command_tree.h"
 #include "commands.h"
 #include "search/machine/machine.h"
+#include "store/database.h"
 #include "store/store_check.h"
 
 namespace warpsmith::cli {
@@ -12,8 +13,9 @@ namespace warpsmith::cli {
 using nlohmann::json;
 
 Result<int> RunStoreCheck(const StoreOptions& options) {
-  const std::string path = search::StorePath(options.store).string();
-  const std::vector<std::string> damage = TRY(store::FindDamage(path));
+  const std::string where = search::StorePath(options.store);
+  const std::string path = store::ShownDatabase(where);
+  const std::vector<std::string> damage = TRY(store::FindDamage(where));
   if (options.common.json) {
     PrintDocument("store-check", {{"store", path}, {"sound", damage.empty()}, {"damage", damage}});
   } else if (damage.empty()) {
@@ -27,7 +29,7 @@ Result<int> RunStoreCheck(const StoreOptions& options) {
 }
 
 Result<int> RunStoreRepair(const StoreOptions& options) {
-  const std::string path = search::StorePath(options.store).string();
+  const std::string path = search::StorePath(options.store);
   const std::vector<store::KeptRows> tables = TRY(store::Repair(path, options.output));
   json rows = json::object();
   bool whole = true;

@@ -10,7 +10,16 @@ from pathlib import Path
 
 from warpsmith._judge import Verdict, verdict_from
 from warpsmith._program import Error
-from warpsmith.formats import files, flashinfer, kernel_tuner, kernelbench, recording
+from warpsmith._library import library_path
+from warpsmith.formats import (
+    files,
+    flashinfer,
+    gpumode,
+    huggingface,
+    kernel_tuner,
+    kernelbench,
+    recording,
+)
 
 
 def _verdicts(path: str) -> list[Verdict]:
@@ -82,6 +91,24 @@ def _eval_results(options: argparse.Namespace) -> None:
     print(options.output)
 
 
+def _gpumode_import(options: argparse.Namespace) -> None:
+    gpumode.import_problem(options.problem, options.output)
+    print(f"{options.output}: see 'warpsmith task check {options.output}'")
+
+
+def _gpumode_submission(options: argparse.Namespace) -> None:
+    text = gpumode.submission(options.task, options.candidate, options.leaderboard, options.gpu)
+    files.write_file(options.output, text)
+    print(options.output)
+
+
+def _huggingface_kernel(options: argparse.Namespace) -> None:
+    pack = options.pack or Path(options.library).parent / "warpsmith/gemm.wspack"
+    for name in huggingface.export(options.library, pack, options.output, options.version,
+                                   options.tvm_ffi, options.cuda):  # fmt: skip
+        print(Path(options.output) / "build" / name)
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m warpsmith.formats", description=__doc__)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
@@ -118,6 +145,20 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("--arch", default="", help="that it was judged for, such as sm_90a")
     command = add("kernelbench-results", _eval_results, "verdicts as eval_results.json")
     command.add_argument("evaluations", nargs="+", metavar="PROBLEM=evaluation.json")
+    add("gpumode-import", _gpumode_import,
+        "a gpu-mode problem (its folder or task.yml) as a task; runs its reference.py",
+        "problem")  # fmt: skip
+    command = add("gpumode-submission", _gpumode_submission,
+                  "a judged program as a submission.py", "task", "candidate")  # fmt: skip
+    command.add_argument("--leaderboard", required=True, help="the problem's name there")
+    command.add_argument("--gpu", default="H100", help="default: H100")
+    command = add("huggingface-kernel", _huggingface_kernel,
+                  "the GEMM library with its pack as a repository of Hugging Face's kernels")  # fmt: skip
+    command.add_argument("--library", default=library_path(), help="default: the wheel's own")
+    command.add_argument("--pack", help="default: warpsmith/gemm.wspack beside the library")
+    command.add_argument("--version", type=int, default=1, help="of the kernel; default: 1")
+    command.add_argument("--tvm-ffi", default="0.1", help="of apache-tvm-ffi; default: 0.1")
+    command.add_argument("--cuda", default="13.0", help="that users have at least; default: 13.0")
     return parser
 
 

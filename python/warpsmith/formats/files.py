@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import keyword
 import math
 import os
 import re
@@ -104,6 +105,22 @@ def identifier(where: object, name: str) -> str:
     return name
 
 
+_CPP = frozenset(
+    "auto bool case char class const default delete do double enum explicit extern float friend "
+    "goto inline int long mutable namespace new operator private protected public register short "
+    "signed sizeof static struct switch template this throw typedef union unsigned using virtual "
+    "void volatile".split()
+)
+
+
+def argument_name(where: object, name: str) -> str:
+    """An identifier that is no word of Python or C++, so that it can name a parameter of both."""
+    identifier(where, name)
+    if keyword.iskeyword(name) or name in _CPP or name == "torch":
+        raise bad(where, f"'{name}' is a word of Python or C++")
+    return name
+
+
 def file_name(text: str) -> str:
     """A name that cannot leave its folder."""
     name = re.sub(r"[^A-Za-z0-9._-]+", "_", text).lstrip(".-")[:100]
@@ -127,7 +144,7 @@ def write_file(path: str | os.PathLike[str], text: str) -> None:
         part.unlink(missing_ok=True)
 
 
-def write_folder(path: str | os.PathLike[str], files: Mapping[str, str]) -> None:
+def write_folder(path: str | os.PathLike[str], files: Mapping[str, str | bytes]) -> None:
     """A new folder with these files, whole; refused where something is there."""
     target = Path(path).absolute()
     if target.exists():
@@ -137,10 +154,10 @@ def write_folder(path: str | os.PathLike[str], files: Mapping[str, str]) -> None
     part = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
     try:
         part.chmod(0o755)
-        for name, text in files.items():
+        for name, content in files.items():
             file = part / name
             file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(text, encoding="utf-8")
+            file.write_bytes(content.encode() if isinstance(content, str) else content)
         os.rename(part, target)
     finally:
         shutil.rmtree(part, ignore_errors=True)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 import json
-import keyword
 import math
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -17,8 +16,15 @@ from typing import Any
 from warpsmith._judge import Verdict
 from warpsmith._program import BadInput
 from warpsmith.formats import files
-from warpsmith.formats.task import POINTER, Call, call_text, read_call, read_program, read_task
-from warpsmith.formats.task import toml_text as toml
+from warpsmith.formats.task import (
+    POINTER,
+    Call,
+    call_text,
+    read_call,
+    read_program,
+    read_task,
+    task_text,
+)
 
 DIALECTS = ("flashinfer", "sol-execbench")
 _DTYPES = {
@@ -27,20 +33,6 @@ _DTYPES = {
 }  # fmt: skip
 # What flashinfer-bench draws, as far as our `integers` can: from `low` to `high` - 1.
 _RANGES = {"i8": (-128, 128), "i32": (-1024, 1024), "i64": (-1024, 1024), "bool": (0, 2)}
-_CPP = frozenset(
-    "auto bool case char class const default delete do double enum explicit extern float friend "
-    "goto inline int long mutable namespace new operator private protected public register short "
-    "signed sizeof static struct switch template this throw typedef union unsigned using virtual "
-    "void volatile".split()
-)
-
-
-def _name(where: object, name: str) -> str:
-    files.identifier(where, name)
-    if keyword.iskeyword(name) or name in _CPP or name == "torch":
-        raise files.bad(where, f"'{name}' is a word of Python or C++")
-    return name
-
 
 def _check_reference(where: object, definition: Mapping[str, Any]) -> str:
     if "reference" not in definition:
@@ -58,7 +50,7 @@ def _check_reference(where: object, definition: Mapping[str, Any]) -> str:
 def _axes(where: object, definition: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
     axes = files.mapping(f"{where}: axes", definition.get("axes"))
     for name, axis in axes.items():
-        place = f"{where}: axes.{_name(where, name)}"
+        place = f"{where}: axes.{files.argument_name(where, name)}"
         kind = files.mapping(place, axis).get("type", "const" if "value" in axis else "var")
         if kind not in ("const", "var", "expr"):
             raise files.bad(place, f"type is {kind!r}, none of const, var, expr")
@@ -87,7 +79,7 @@ def _tensors(where: object, definition: Mapping[str, Any],
     for role in ("input", "output"):
         specs = files.mapping(f"{where}: {role}s", definition.get(role + "s"))
         for name, spec in specs.items():
-            place = f"{where}: {role}s.{_name(where, name)}"
+            place = f"{where}: {role}s.{files.argument_name(where, name)}"
             dtype = files.mapping(place, spec).get("dtype")
             if spec.get("shape") is None and role == "input":
                 continue  # a scalar: every workload gives it
@@ -165,30 +157,6 @@ def _reference(inputs: Mapping[str, Any], tensors: list[dict[str, Any]],
     )
 
 
-def _task_text(name: str, tensors: list[dict[str, Any]], workloads: dict[str, dict[str, int]],
-               tolerance: Mapping[str, Any]) -> str:  # fmt: skip
-    outputs = [one["name"] for one in tensors if one["role"] == "output"]
-    inputs = [one["name"] for one in tensors if one["role"] == "input"]
-    sizes = list(next(iter(workloads.values())))
-    parameters = [f"void* {one}" for one in outputs] + [f"const void* {one}" for one in inputs]
-    parameters += [f"int64_t {one}" for one in sizes]
-    declaration = f'extern "C" void launch_gpu_implementation({", ".join(parameters)})'
-    options = {"entry": "reference.py", "style": "function", "precision": "native"}
-    text = f"version = 1\nname = {toml(name)}\ntensors = [\n"
-    text += "".join(f"  {toml(tensor)},\n" for tensor in tensors)
-    text += (
-        ']\nbaselines = ["torch-best"]\n\n[reference]\nkind = "torch"\n'
-        f'sources = ["reference.py", "definition.py"]\noptions = {toml(options)}\n\n'
-        f"[program]\ndeclaration = {toml(declaration)}\n"
-        f"arguments = {toml([*outputs, *inputs, *sizes])}\n\n[tolerance]\n"
-    )
-    text += "".join(f"{field} = {toml(value)}\n" for field, value in tolerance.items())
-    for index, (uuid, values) in enumerate(workloads.items()):
-        text += f"\n[[workloads]]\nname = {toml(uuid)}\nsizes = {toml(values)}\n"
-        text += "hidden = true\n" if 0 < index == len(workloads) - 1 else ""
-    return text
-
-
 def _read_lines(path: str | Path) -> list[tuple[str, dict[str, Any]]]:
     bodies = []
     for number, line in enumerate(files.read_text(path).splitlines(), 1):
@@ -240,8 +208,10 @@ def import_definition(definition_path: str | Path, workloads_path: str | Path | 
         bodies.append({**body, "uuid": uuid})
     if not taken:
         raise files.bad(where, "no workload can be a task's" + (f": {notes[0]}" if notes else ""))
+    hidden = list(taken)[-1:] if len(taken) > 1 else []
     files.write_folder(folder, {
-        "task.toml": _task_text(name, tensors, taken, _tolerance(bodies)),
+        "task.toml": task_text(name, tensors, taken, hidden, _tolerance(bodies),
+                               ["reference.py", "definition.py"], "torch-best"),
         "reference.py": _reference(inputs, tensors, values or {}, files.file_name(name)),
         "definition.py": reference,
         "definition.json": json.dumps(definition, indent=1) + "\n",

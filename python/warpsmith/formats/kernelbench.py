@@ -14,7 +14,15 @@ from typing import Any
 
 from warpsmith._judge import Verdict
 from warpsmith.formats import files
-from warpsmith.formats.task import POINTER, call_text, read_call, read_program, read_task
+from warpsmith.formats.task import (
+    POINTER,
+    Call,
+    Program,
+    call_text,
+    read_call,
+    read_program,
+    read_task,
+)
 
 _FILE = """# {title}
 # Written by warpsmith: the kernel as it was judged, called with this problem's own tensors.
@@ -52,7 +60,7 @@ class ModelNew(Model):
         return outputs[0] if len(outputs) == 1 else tuple(outputs)
 """
 
-_DTYPES = {
+DTYPES = {
     "f16": "float16", "bf16": "bfloat16", "f32": "float32", "f64": "float64", "i8": "int8",
     "i32": "int32", "i64": "int64", "bool": "bool",
 }  # fmt: skip
@@ -73,6 +81,19 @@ def _forward_inputs(where: object, source: str) -> int:
     raise files.bad(where, "defines no class Model with a method forward")
 
 
+def extension_text(folder: Path, candidate: str | Path, call: Call, program: Program) -> str:
+    """CUDA text for torch's load_inline: run(tensors) calls the program with outputs, inputs."""
+    if len(program.sources) != 1:
+        raise files.bad(candidate, "has several sources, and load_inline takes one")
+    bound = "".join(f"  torch::Tensor& {name} = tensors.at({index});\n"
+                    for index, name in enumerate([*call.outputs, *call.inputs]))  # fmt: skip
+    return (
+        f"#include <torch/extension.h>\n#include <cstdint>\n\n{program.sources[program.entry]}\n"
+        f"namespace {{\n{POINTER}}}\n\nvoid run(std::vector<torch::Tensor> tensors) {{\n"
+        f"{bound}{call_text(call, call.sizes(folder, {}))}}}\n"
+    )
+
+
 def model_new(task_folder: str | Path, candidate: str | Path, *, architecture: str = "") -> str:
     """The text of a file that defines ModelNew. `architecture`: of the verdict, such as sm_90a."""
     folder = Path(task_folder)
@@ -85,21 +106,12 @@ def model_new(task_folder: str | Path, candidate: str | Path, *, architecture: s
     source = files.read_text(path)
     call = read_call(folder, task)
     program = read_program(candidate)
-    if len(program.sources) != 1:
-        raise files.bad(candidate, "has several sources, and load_inline takes one")
     declared = _forward_inputs(path, source)
     # Numbers among forward()'s parameters are constants of the call, and no tensors.
     scalars = sum(1 for one in call.arguments if one not in call.inputs and one not in call.outputs)
-    tensors = {**call.outputs, **call.inputs}
-    bound = "".join(f"  torch::Tensor& {name} = tensors.at({index});\n"
-                    for index, name in enumerate(tensors))  # fmt: skip
-    cuda = (
-        f"#include <torch/extension.h>\n#include <cstdint>\n\n{program.sources[program.entry]}\n"
-        f"namespace {{\n{POINTER}}}\n\nvoid run(std::vector<torch::Tensor> tensors) {{\n"
-        f"{bound}{call_text(call, call.sizes(folder, {}))}}}\n"
-    )
+    cuda = extension_text(folder, candidate, call, program)
     outputs = [([files.whole_in(f"{folder}: {name}", extent) for extent in tensor["shape"]],
-                _DTYPES[tensor["dtype"]]) for name, tensor in call.outputs.items()]  # fmt: skip
+                DTYPES[tensor["dtype"]]) for name, tensor in call.outputs.items()]  # fmt: skip
     # What the task calls them is their name in state_dict(), with plain characters.
     parameters = [name.removeprefix("param:").removeprefix("param_")
                   for name in list(call.inputs)[declared - scalars:]]  # fmt: skip

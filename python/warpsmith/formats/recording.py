@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,8 @@ class Point:
     bar: str  # the primary baseline
     ratio: float | None
     gpu_seconds: float
+    interval: tuple[float, float] | None = None  # of the ratio
+    candidate: dict[str, Any] | None = None  # its body, where `sources` were asked for
 
 
 @dataclass(frozen=True)
@@ -42,6 +44,7 @@ class Space:
 class Recording:
     header: dict[str, Any]
     spaces: list[Space]
+    sources: dict[str, str] = field(default_factory=dict)  # SHA-256 -> text
 
 
 MOST_BYTES = 1 << 30  # of a recording's text
@@ -84,9 +87,9 @@ def _decompressed_by_tool(path: Path, data: bytes) -> bytes:
         return text
 
 
-def _lines(path: Path, text: bytes) -> Iterator[dict[str, Any]]:
+def _lines(path: Path, text: bytes, passed_over: tuple[bytes, ...]) -> Iterator[dict[str, Any]]:
     for number, line in enumerate(text.splitlines(), 1):
-        if line.startswith((b'{"source"', b'{"candidate"', b'{"memo"', b'{"protocol"')):
+        if line.startswith(passed_over):
             continue
         try:
             yield files.mapping(f"{path}:{number}", json.loads(line))
@@ -103,9 +106,13 @@ def _point(family: str, values: dict[str, int], line: dict[str, Any]) -> Point:
         return Point(family, values, body, None, [], "", None, seconds)
     comparisons = body.get("timings", [{}])[0].get("modes", [{}])[0].get("comparisons")
     ratio = float(comparisons[0]["ratio"]) if comparisons else None
+    interval = None
+    if comparisons:
+        low, high = comparisons[0]["interval"]
+        interval = (float(low), float(high))
     samples = [float(us) for us in mine.get("us", [])]
     return Point(family, values, body, float(mine["median_us"]), samples,
-                 bar["name"] if bar else "", ratio, seconds)  # fmt: skip
+                 bar["name"] if bar else "", ratio, seconds, interval)  # fmt: skip
 
 
 def _space(path: Path, body: dict[str, Any], points: dict[int, Point]) -> Space:
@@ -135,9 +142,25 @@ def _space(path: Path, body: dict[str, Any], points: dict[int, Point]) -> Space:
                  [points[index] for index in sorted(points)])  # fmt: skip
 
 
-def read(path: str | Path) -> Recording:
-    """Screened verdicts of every space, in the order of its points."""
+def _candidate(path: Path, line: dict[str, Any], sources: dict[str, str]) -> dict[str, Any]:
+    """A candidate's body whose sources are all there."""
+    body = files.mapping(path, line["body"])
+    for name, digest in files.mapping(path, body["sources"]).items():
+        if digest not in sources:
+            raise files.bad(path, f"has no text of the source {name}")
+    files.text_in(path, body, "entry")
+    if body["entry"] not in body["sources"]:
+        raise files.bad(path, "a candidate's entry is none of its sources")
+    return body
+
+
+def read(path: str | Path, with_sources: bool = False) -> Recording:
+    """Screened verdicts of every space, in the order of its points; perhaps with their sources."""
     path = Path(path)
+    skip = [b'{"memo"', b'{"protocol"']
+    skip += [] if with_sources else [b'{"source"', b'{"candidate"']
+    sources: dict[str, str] = {}
+    candidates: dict[tuple[int, int], dict[str, Any]] = {}
     header: dict[str, Any] = {}
     spaces: list[tuple[dict[str, Any], dict[int, Point]]] = []
     verdicts = 0
@@ -145,13 +168,18 @@ def read(path: str | Path) -> Recording:
     if len(text) > MOST_BYTES:
         raise files.bad(path, f"holds more than {MOST_BYTES >> 30} GiB")
     try:
-        for line in _lines(path, text):
+        for line in _lines(path, text, tuple(skip)):
             if not header:
                 if line.get("warpsmith_recording") not in (1, 2):
                     raise files.bad(path, "is no recording of version 1 or 2")
                 header = line
             elif next(iter(line)) == "space":
                 spaces.append((line, {}))
+            elif next(iter(line)) == "source":
+                sources[line["source"]] = files.text_in(path, line, "text")
+            elif next(iter(line)) == "candidate":
+                space, index = line["candidate"]
+                candidates[space, index] = _candidate(path, line, sources)
             elif "verdict" in line:
                 space, index = line["at"]
                 body, points = spaces[space]
@@ -160,9 +188,13 @@ def read(path: str | Path) -> Recording:
                 verdicts += 1
         if header and verdicts != header["counts"]["verdicts"]:
             raise files.bad(path, f"is cut off: it has {verdicts} verdicts of those it counts")
+        for (at, index), candidate in candidates.items():
+            points = spaces[at][1]
+            if index in points:
+                points[index] = replace(points[index], candidate=candidate)
         whole = [_space(path, body, points) for body, points in spaces]
     except (LookupError, TypeError, ValueError, AttributeError, StopIteration) as error:
         raise files.bad(path, f"is no whole recording ({type(error).__name__}: {error})") from None
     if not header:
         raise files.bad(path, "is empty")
-    return Recording(header, spaces=whole)
+    return Recording(header, whole, sources)

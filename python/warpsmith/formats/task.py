@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,35 @@ def toml_text(value: Any) -> str:
     if isinstance(value, list):
         return "[" + ", ".join(toml_text(one) for one in value) + "]"
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def task_text(name: str, tensors: list[dict[str, Any]], workloads: Mapping[str, dict[str, int]],
+              hidden: Iterable[str], tolerance: Mapping[str, Any], sources: list[str],
+              baseline: str, unpassed: str = "") -> str:  # fmt: skip
+    """A task.toml with a PyTorch function as its reference; the first of `sources` is the entry.
+
+    Programs get the outputs, the inputs and the sizes, except the size `unpassed`.
+    """
+    outputs = [one["name"] for one in tensors if one["role"] == "output"]
+    inputs = [one["name"] for one in tensors if one["role"] == "input"]
+    sizes = [one for one in next(iter(workloads.values())) if one != unpassed]
+    parameters = [f"void* {one}" for one in outputs] + [f"const void* {one}" for one in inputs]
+    parameters += [f"int64_t {one}" for one in sizes]
+    declaration = f'extern "C" void launch_gpu_implementation({", ".join(parameters)})'
+    options = {"entry": sources[0], "style": "function", "precision": "native"}
+    text = f"version = 1\nname = {toml_text(name)}\ntensors = [\n"
+    text += "".join(f"  {toml_text(tensor)},\n" for tensor in tensors)
+    text += (
+        f']\nbaselines = [{toml_text(baseline)}]\n\n[reference]\nkind = "torch"\n'
+        f"sources = {toml_text(sources)}\noptions = {toml_text(options)}\n\n"
+        f"[program]\ndeclaration = {toml_text(declaration)}\n"
+        f"arguments = {toml_text([*outputs, *inputs, *sizes])}\n\n[tolerance]\n"
+    )
+    text += "".join(f"{field} = {toml_text(value)}\n" for field, value in tolerance.items())
+    for workload, values in workloads.items():
+        text += f"\n[[workloads]]\nname = {toml_text(workload)}\nsizes = {toml_text(values)}\n"
+        text += "hidden = true\n" if workload in hidden else ""
+    return text
 
 
 def read_task(folder: str | Path) -> dict[str, Any]:

@@ -6,6 +6,7 @@
 
 #include "agent/knowledge/rows.h"
 #include "embedded/knowledge_schema.h"
+#include "embedded/knowledge_server_schema.h"
 
 namespace warpsmith::knowledge {
 namespace {
@@ -61,12 +62,12 @@ Result<Blocked> ReadBlocked(Connection& connection, const std::string& state,
 }
 
 Error Damaged(const Connection& connection, const std::string& found) {
-  return {ErrorCode::kBadInput,
-          "knowledge base " + connection.path().string() + " is damaged: " + found,
+  return {ErrorCode::kBadInput, "knowledge base " + connection.name() + " is damaged: " + found,
           "export what can still be read and import it into a new one"};
 }
 
 Status CheckFileIsSound(Connection& connection) {
+  if (!connection.is_file()) return {};
   Statement check = connection.Prepare("PRAGMA integrity_check(1)");
   if (!TRY(check.Next())) return Damaged(connection, "it cannot be checked");
   if (check.TextView(0) != "ok") return Damaged(connection, check.Text(0));
@@ -85,7 +86,7 @@ bool Same(const std::vector<Cell>& kept, const Statistics& recomputed) {
 
 store::Schema KnowledgeSchema() {
   return {"knowledge base", kKnowledgeApplicationId, embedded::KnowledgeSchema(),
-          "name an existing knowledge base, or import one"};
+          embedded::KnowledgeServerSchema(), "name an existing knowledge base, or import one"};
 }
 
 std::vector<std::string> TechniquesIn(const Recollection& recollection) {
@@ -108,10 +109,10 @@ std::vector<Belief> BeliefsIn(const Situation& situation, const Recollection& re
   return beliefs;
 }
 
-Result<std::unique_ptr<KnowledgeBase>> KnowledgeBase::Open(const std::filesystem::path& path,
+Result<std::unique_ptr<KnowledgeBase>> KnowledgeBase::Open(const std::string& where,
                                                            store::Durability durability,
                                                            store::WhenMissing when_missing) {
-  auto connection = TRY(store::OpenDatabaseFile(path, KnowledgeSchema(), durability, when_missing));
+  auto connection = TRY(store::OpenDatabase(where, KnowledgeSchema(), durability, when_missing));
   return std::unique_ptr<KnowledgeBase>(new KnowledgeBase(std::move(connection)));
 }
 
@@ -140,19 +141,13 @@ Result<KnowledgeBase::Taken> KnowledgeBase::Take(const Contents& contents) {
 }
 
 Result<Contents> KnowledgeBase::Read() {
-  // One view of the file, whoever else writes to it.
-  TRY(connection_->Execute("SAVEPOINT whole_base"));
-  const auto read = [this]() -> Result<Contents> {
-    Contents contents;
-    contents.states = TRY(ReadStates(*connection_));
-    contents.techniques = TRY(ReadTechniques(*connection_));
-    contents.priors = TRY(ReadPriors(*connection_));
-    contents.outcomes = TRY(ReadOutcomes(*connection_));
-    contents.notes = TRY(ReadNotes(*connection_));
-    return contents;
-  };
-  Result<Contents> contents = read();
-  TRY(connection_->Execute("RELEASE whole_base"));
+  const Transaction reading = TRY(Transaction::BeginReading(*connection_));
+  Contents contents;
+  contents.states = TRY(ReadStates(*connection_));
+  contents.techniques = TRY(ReadTechniques(*connection_));
+  contents.priors = TRY(ReadPriors(*connection_));
+  contents.outcomes = TRY(ReadOutcomes(*connection_));
+  contents.notes = TRY(ReadNotes(*connection_));
   return contents;
 }
 
@@ -198,6 +193,7 @@ Result<std::vector<Choice>> KnowledgeBase::Draw(const Situation& situation,
 
 Status KnowledgeBase::Verify() {
   TRY(CheckFileIsSound(*connection_));
+  const Transaction reading = TRY(Transaction::BeginReading(*connection_));
   const std::vector<Outcome> outcomes = TRY(ReadOutcomes(*connection_));
   Statistics totals;
   for (const Outcome& outcome : outcomes) {

@@ -1,13 +1,12 @@
 // The knowledge base in an SQLite file of its own, so that it can be shipped, swapped, merged and
-// thrown away without touching what was measured. docs/agent.md.
+// thrown away without touching what was measured, or on a PostgreSQL server. docs/agent.md.
 //
 // Outcomes and notes are appended, never changed. An outcome is identified by its evidence, so a
 // run that was killed and does a step again counts it once; its statistics are kept in the same
-// transaction. One object belongs to one thread; any number of processes may have the file open.
+// transaction. One object belongs to one thread; any number of processes may have the base open.
 #ifndef WARPSMITH_AGENT_KNOWLEDGE_KNOWLEDGE_BASE_H_
 #define WARPSMITH_AGENT_KNOWLEDGE_KNOWLEDGE_BASE_H_
 
-#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -18,7 +17,7 @@
 #include "agent/knowledge/draw.h"
 #include "agent/knowledge/posterior.h"
 #include "agent/knowledge/tally.h"
-#include "store/database_file.h"
+#include "store/database.h"
 
 namespace warpsmith::knowledge {
 
@@ -46,7 +45,7 @@ class KnowledgeBase {
  public:
   // Refused: a file that is no base of ours or damaged (kBadInput), a newer version (kVersion), a
   // missing one if so asked (kNoInput). An older one is brought up to date.
-  static Result<std::unique_ptr<KnowledgeBase>> Open(const std::filesystem::path& path,
+  static Result<std::unique_ptr<KnowledgeBase>> Open(const std::string& where,
                                                      store::Durability durability,
                                                      store::WhenMissing when_missing);
 
@@ -80,7 +79,7 @@ class KnowledgeBase {
                                    const std::vector<std::string>& candidates, size_t k,
                                    Random& random);
 
-  // That the file is sound and every statistic is the sum of its outcomes; reads all of it.
+  // That the file, if it is one, is sound and every statistic is the sum of its outcomes; reads all of it.
   Status Verify();
 
   store::Connection& connection() { return *connection_; }

@@ -14,6 +14,7 @@
 #include "agent/knowledge/test_contents.h"
 #include "base/file.h"
 #include "store/schema.h"
+#include "store/test_database.h"
 
 namespace warpsmith::knowledge {
 namespace {
@@ -24,31 +25,41 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Pair;
 
-class KnowledgeBaseTest : public testing::Test {
+std::unique_ptr<KnowledgeBase> OpenBaseAt(const std::string& where) {
+  return KnowledgeBase::Open(where, Durability::kProcessDeath, WhenMissing::kCreate).value();
+}
+
+std::unique_ptr<KnowledgeBase> OpenBaseWithNames(const std::string& where) {
+  auto base = OpenBaseAt(where);
+  Contents names = DrawnContents(1);
+  names.outcomes.clear();
+  names.notes.clear();
+  base->Take(names).value();
+  return base;
+}
+
+Error ErrorOfOpeningBase(const std::string& where) {
+  auto base = KnowledgeBase::Open(where, Durability::kProcessDeath, WhenMissing::kRefuse);
+  return base.ok() ? Error{} : base.error();
+}
+
+class KnowledgeBaseTest : public store::OnEveryDatabase {
  protected:
-  std::filesystem::path Path(const std::string& name = "kb.sqlite") const {
-    return folder_.path() / name;
-  }
-  std::unique_ptr<KnowledgeBase> Open(const std::string& name = "kb.sqlite") {
-    return KnowledgeBase::Open(Path(name), Durability::kProcessDeath, WhenMissing::kCreate).value();
-  }
-  std::unique_ptr<KnowledgeBase> OpenWithNames() {
-    auto base = Open();
-    Contents names = DrawnContents(1);
-    names.outcomes.clear();
-    names.notes.clear();
-    base->Take(names).value();
-    return base;
-  }
-  Error ErrorOfOpening() {
-    auto base = KnowledgeBase::Open(Path(), Durability::kProcessDeath, WhenMissing::kRefuse);
-    return base.ok() ? Error{} : base.error();
+  std::unique_ptr<KnowledgeBase> Open() { return OpenBaseAt(Where()); }
+  std::unique_ptr<KnowledgeBase> OpenWithNames() { return OpenBaseWithNames(Where()); }
+};
+INSTANTIATE_TEST_SUITE_P(On, KnowledgeBaseTest, testing::Bool(), store::DatabaseName);
+
+class KnowledgeFileTest : public testing::Test {
+ protected:
+  std::string Path(const std::string& name = "kb.sqlite") const {
+    return (folder_.path() / name).string();
   }
 
   TemporaryDirectory folder_ = TemporaryDirectory::Create("knowledge").value();
 };
 
-TEST_F(KnowledgeBaseTest, RecordsOnceHoweverOftenItIsTold) {
+TEST_P(KnowledgeBaseTest, RecordsOnceHoweverOftenItIsTold) {
   auto base = OpenWithNames();
   EXPECT_TRUE(base->Record(TestOutcome(0.25)).value());
   Outcome again = TestOutcome(0.25);
@@ -61,7 +72,7 @@ TEST_F(KnowledgeBaseTest, RecordsOnceHoweverOftenItIsTold) {
   EXPECT_TRUE(base->Verify().ok());
 }
 
-TEST_F(KnowledgeBaseTest, RefusesContradictionsAndWhatHasNoName) {
+TEST_P(KnowledgeBaseTest, RefusesContradictionsAndWhatHasNoName) {
   auto base = OpenWithNames();
   base->Record(TestOutcome(0.25)).value();
   EXPECT_THAT(base->Record(TestOutcome(0.5)).error().message, HasSubstr("contradict"));
@@ -71,7 +82,7 @@ TEST_F(KnowledgeBaseTest, RefusesContradictionsAndWhatHasNoName) {
   EXPECT_EQ(base->Cells().value()[0].tally.measured, 1);
 }
 
-TEST_F(KnowledgeBaseTest, ChangesNoFact) {
+TEST_P(KnowledgeBaseTest, ChangesNoFact) {
   auto base = OpenWithNames();
   base->Record(TestOutcome(0.25)).value();
   base->Add(Note{"barrier", "", "text", "person", ""}).value();
@@ -81,7 +92,7 @@ TEST_F(KnowledgeBaseTest, ChangesNoFact) {
   }
 }
 
-TEST_F(KnowledgeBaseTest, TakesAllOrNothing) {
+TEST_P(KnowledgeBaseTest, TakesAllOrNothing) {
   auto base = OpenWithNames();
   Contents contents = DrawnContents(2);
   Outcome unnamed = TestOutcome(0.1, 1000);
@@ -92,12 +103,12 @@ TEST_F(KnowledgeBaseTest, TakesAllOrNothing) {
   EXPECT_TRUE(base->Read().value().notes.empty());
 }
 
-TEST_F(KnowledgeBaseTest, HoldsWhatMergedSays) {
+TEST_F(KnowledgeFileTest, HoldsWhatMergedSays) {
   int number = 0;
   EXPECT_TRUE(rc::check("the base's merge is the values' merge, and its statistics are their sums",
                         [&](uint64_t x, uint64_t y) {
                           const Contents a = DrawnContents(x), b = DrawnContents(y);
-                          auto base = Open(std::to_string(number++));
+                          auto base = OpenBaseAt(Path(std::to_string(number++)));
                           base->Take(a).value();
                           base->Take(b).value();
                           base->Take(a).value();
@@ -109,7 +120,7 @@ TEST_F(KnowledgeBaseTest, HoldsWhatMergedSays) {
                         }));
 }
 
-TEST_F(KnowledgeBaseTest, BlocksWhatFailedBadlyHereUntilItWorks) {
+TEST_P(KnowledgeBaseTest, BlocksWhatFailedBadlyHereUntilItWorks) {
   auto base = OpenWithNames();
   base->Record(TestFailure(Failure::kHang, 3)).value();
   Outcome harmless = TestFailure(Failure::kCompileFailed, 4);
@@ -127,7 +138,7 @@ TEST_F(KnowledgeBaseTest, BlocksWhatFailedBadlyHereUntilItWorks) {
   EXPECT_TRUE(base->Recall(here).value().blocked.empty());
 }
 
-TEST_F(KnowledgeBaseTest, RecallsTheCoarserStateToo) {
+TEST_P(KnowledgeBaseTest, RecallsTheCoarserStateToo) {
   auto base = OpenWithNames();
   base->Record(TestOutcome(0.5)).value();
   const Situation finer{"memory-latency/tail", TestContext(), ""};
@@ -136,7 +147,7 @@ TEST_F(KnowledgeBaseTest, RecallsTheCoarserStateToo) {
   EXPECT_GT(BeliefsIn(finer, recollection, {"fusion"})[0].posterior.mean, 0);
 }
 
-TEST_F(KnowledgeBaseTest, RecallsWhatAllCellsWouldSay) {
+TEST_P(KnowledgeBaseTest, RecallsWhatAllCellsWouldSay) {
   auto base = OpenWithNames();
   Contents contents;
   for (int64_t step = 0; step < 400; ++step) contents.outcomes.push_back(OutcomeOfStep(step));
@@ -159,32 +170,42 @@ TEST_F(KnowledgeBaseTest, RecallsWhatAllCellsWouldSay) {
   }
 }
 
-TEST_F(KnowledgeBaseTest, SeesStatisticsThatAreNotSums) {
+TEST_P(KnowledgeBaseTest, SeesStatisticsThatAreNotSums) {
   auto base = OpenWithNames();
   base->Record(TestOutcome(0.25)).value();
   ASSERT_TRUE(base->connection().Execute("UPDATE statistic SET measured = 7").ok());
   EXPECT_THAT(base->Verify().error().message, HasSubstr("not the sums"));
 }
 
-TEST_F(KnowledgeBaseTest, RefusesFilesThatAreNotItsOwn) {
-  EXPECT_EQ(ErrorOfOpening().code, ErrorCode::kNoInput);
+TEST_P(KnowledgeBaseTest, HoldsTheSameTextOnEveryDatabase) {
+  auto base = Open();
+  const Contents a = DrawnContents(3), b = DrawnContents(4);
+  base->Take(a).value();
+  base->Take(b).value();
+  EXPECT_EQ(ToText(base->Read().value()), ToText(Merged(a, b).value()));
+  EXPECT_TRUE(base->Verify().ok());
+}
+
+TEST_F(KnowledgeFileTest, RefusesFilesThatAreNotItsOwn) {
+  EXPECT_EQ(ErrorOfOpeningBase(Path()).code, ErrorCode::kNoInput);
   ASSERT_TRUE(WriteFileAtomic(Path(), std::string(8192, 'x')).ok());
-  EXPECT_EQ(ErrorOfOpening().code, ErrorCode::kBadInput);
+  EXPECT_EQ(ErrorOfOpeningBase(Path()).code, ErrorCode::kBadInput);
   std::filesystem::remove(Path());
-  store::OpenDatabaseFile(Path(), store::StoreSchema(), Durability::kProcessDeath,
-                          WhenMissing::kCreate)
+  store::OpenDatabase(Path(), store::StoreSchema(), Durability::kProcessDeath, WhenMissing::kCreate)
       .value();
-  EXPECT_THAT(ErrorOfOpening().message, HasSubstr("not a warpsmith knowledge base"));
+  EXPECT_THAT(ErrorOfOpeningBase(Path()).message, HasSubstr("not a warpsmith knowledge base"));
 }
 
-TEST_F(KnowledgeBaseTest, RefusesANewerVersion) {
-  ASSERT_TRUE(Open()->connection().Execute("PRAGMA user_version = 99").ok());
-  EXPECT_EQ(ErrorOfOpening().code, ErrorCode::kVersion);
+TEST_P(KnowledgeBaseTest, RefusesANewerVersion) {
+  const char* set =
+      GetParam() ? "UPDATE schema_version SET version = 99" : "PRAGMA user_version = 99";
+  ASSERT_TRUE(Open()->connection().Execute(set).ok());
+  EXPECT_EQ(ErrorOfOpeningBase(Where()).code, ErrorCode::kVersion);
 }
 
-TEST_F(KnowledgeBaseTest, FindsDamageInTheMiddle) {
+TEST_F(KnowledgeFileTest, FindsDamageInTheMiddle) {
   {
-    auto base = OpenWithNames();
+    auto base = OpenBaseWithNames(Path());
     for (int64_t step = 0; step < 300; ++step) base->Record(OutcomeOfStep(step)).value();
     ASSERT_TRUE(base->connection().Execute("PRAGMA wal_checkpoint(TRUNCATE)").ok());
   }
@@ -200,7 +221,7 @@ TEST_F(KnowledgeBaseTest, FindsDamageInTheMiddle) {
 }
 
 // A process that records, step after step, until it is killed; it says each committed step.
-void RecordUntilKilled(const std::filesystem::path& path, int64_t from, int pipe) {
+void RecordUntilKilled(const std::string& path, int64_t from, int pipe) {
   auto base = KnowledgeBase::Open(path, Durability::kProcessDeath, WhenMissing::kRefuse).value();
   for (int64_t step = from; step < from + 1'000'000; ++step) {
     base->Record(OutcomeOfStep(step)).value();
@@ -208,7 +229,7 @@ void RecordUntilKilled(const std::filesystem::path& path, int64_t from, int pipe
   }
 }
 
-TEST_F(KnowledgeBaseTest, AKilledProcessLosesNothingAndCountsNothingTwice) {
+TEST_P(KnowledgeBaseTest, AKilledProcessLosesNothingAndCountsNothingTwice) {
   OpenWithNames();
   Random random(11, "kill");
   int64_t next = 0;
@@ -218,7 +239,7 @@ TEST_F(KnowledgeBaseTest, AKilledProcessLosesNothingAndCountsNothingTwice) {
     const pid_t child = fork();
     if (child == 0) {
       // Again from before what was committed: as a resumed run does.
-      RecordUntilKilled(Path(), std::max<int64_t>(0, next - 3), ends[1]);
+      RecordUntilKilled(Where(), std::max<int64_t>(0, next - 3), ends[1]);
       _exit(0);
     }
     close(ends[1]);

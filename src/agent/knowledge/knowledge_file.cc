@@ -5,6 +5,7 @@
 #include "agent/knowledge/knowledge_text.h"
 #include "agent/knowledge/seed.h"
 #include "base/file.h"
+#include "store/postgres_connection.h"
 
 namespace warpsmith::knowledge {
 namespace {
@@ -23,15 +24,17 @@ bool IsDatabase(const std::filesystem::path& path) {
 
 }  // namespace
 
-std::filesystem::path KnowledgePath(const std::string& option) {
-  return option.empty() ? DataHome() / "knowledge.db" : std::filesystem::path(option);
+std::string KnowledgePath(const std::string& option) {
+  return option.empty() ? (DataHome() / "knowledge.db").string() : option;
+}
+
+std::string KnowledgeBeside(const std::string& store, const std::string& option) {
+  return option.empty() && store::IsServerAddress(store) ? store : option;
 }
 
 Result<std::unique_ptr<KnowledgeBase>> OpenKnowledge(const std::string& option) {
-  const std::filesystem::path path = KnowledgePath(option);
-  if (path.has_parent_path()) TRY(CreateDirectories(path.parent_path()));
-  auto base =
-      TRY(KnowledgeBase::Open(path, store::Durability::kPowerLoss, store::WhenMissing::kCreate));
+  auto base = TRY(KnowledgeBase::Open(KnowledgePath(option), store::Durability::kPowerLoss,
+                                      store::WhenMissing::kCreate));
   if (TRY(base->States()).empty()) TRY(base->Take(knowledge::Seed()));
   return base;
 }
@@ -41,9 +44,9 @@ Result<std::unique_ptr<KnowledgeBase>> OpenKnowledgeToRead(const std::string& op
   return KnowledgeBase::Open(option, store::Durability::kProcessDeath, store::WhenMissing::kRefuse);
 }
 
-Result<knowledge::Contents> ReadKnowledge(const std::filesystem::path& path) {
-  if (!IsDatabase(path)) {
-    return knowledge::ContentsFromText(path.string(), TRY(ReadFile(path)));
+Result<knowledge::Contents> ReadKnowledge(const std::string& path) {
+  if (!store::IsServerAddress(path) && !IsDatabase(path)) {
+    return knowledge::ContentsFromText(path, TRY(ReadFile(path)));
   }
   auto base =
       TRY(KnowledgeBase::Open(path, store::Durability::kProcessDeath, store::WhenMissing::kRefuse));
@@ -51,9 +54,9 @@ Result<knowledge::Contents> ReadKnowledge(const std::filesystem::path& path) {
   return base->Read();
 }
 
-bool IsSameFile(const std::filesystem::path& a, const std::filesystem::path& b) {
+bool IsSameBase(const std::string& a, const std::string& b) {
   std::error_code none;
-  return std::filesystem::equivalent(a, b, none);
+  return a == b || std::filesystem::equivalent(a, b, none);
 }
 
 }  // namespace warpsmith::knowledge

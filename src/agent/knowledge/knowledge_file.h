@@ -2,7 +2,6 @@
 #ifndef WARPSMITH_AGENT_KNOWLEDGE_KNOWLEDGE_FILE_H_
 #define WARPSMITH_AGENT_KNOWLEDGE_KNOWLEDGE_FILE_H_
 
-#include <filesystem>
 #include <memory>
 #include <string>
 
@@ -11,8 +10,11 @@
 
 namespace warpsmith::knowledge {
 
-// The base named by --knowledge, else the user's.
-std::filesystem::path KnowledgePath(const std::string& option);
+// The base named by --knowledge (a path, or a server's address), else the user's.
+std::string KnowledgePath(const std::string& option);
+
+// What --knowledge names; where it names nothing and --store is a server's address, the base there.
+std::string KnowledgeBeside(const std::string& store, const std::string& option);
 
 // Made where there is none. A base that knows no state yet takes in the shipped seed.
 Result<std::unique_ptr<knowledge::KnowledgeBase>> OpenKnowledge(const std::string& option);
@@ -22,10 +24,10 @@ Result<std::unique_ptr<knowledge::KnowledgeBase>> OpenKnowledgeToRead(const std:
 
 // What a base's file (which is then brought to the newest version) or its text holds. Refused: a
 // file that is neither.
-Result<knowledge::Contents> ReadKnowledge(const std::filesystem::path& path);
+Result<knowledge::Contents> ReadKnowledge(const std::string& path);
 
-// Are both the same file, whatever their names?
-bool IsSameFile(const std::filesystem::path& a, const std::filesystem::path& b);
+// Are both the same file, whatever their names, or the same address?
+bool IsSameBase(const std::string& a, const std::string& b);
 
 }  // namespace warpsmith::knowledge
 

@@ -42,10 +42,16 @@ void BindField(Statement& insert, Origin origin) { insert.Bind(Name(origin)); }
 // In place of the row with its key.
 template <Tagged T>
 Status Replace(Connection& connection, const T& fact) {
-  std::string places;
-  ForEachField<T>([&](const auto&) { places += places.empty() ? "?" : ", ?"; });
-  Statement insert = connection.Prepare(
-      ("INSERT OR REPLACE INTO " + std::string(TagOf(&fact)) + " VALUES (" + places + ")").c_str());
+  constexpr std::string_view kKey = std::is_same_v<T, Prior> ? "state, technique" : "name";
+  std::string places, changes;
+  ForEachField<T>([&](const auto& field) {
+    const std::string name(field.name);
+    places += places.empty() ? "?" : ", ?";
+    changes += (changes.empty() ? "" : ", ") + name + " = excluded." + name;
+  });
+  const std::string sql = "INSERT INTO " + std::string(TagOf(&fact)) + " VALUES (" + places +
+                          ") ON CONFLICT (" + std::string(kKey) + ") DO UPDATE SET " + changes;
+  Statement insert = connection.Prepare(sql.c_str());
   ForEachField<T>([&](const auto& field) { BindField(insert, fact.*field.member); });
   return insert.Run();
 }
@@ -116,10 +122,9 @@ Result<std::optional<Outcome>> FindOutcome(Connection& connection, const Outcome
 // That both are in the base: an outcome of something unnamed could not be told to anyone.
 Status CheckNamed(Connection& connection, const std::string& state, const std::string& technique) {
   const auto missing = [&](const std::string& what, const std::string& name) {
-    return Error{
-        ErrorCode::kBadInput,
-        "knowledge base " + connection.path().string() + " has no " + what + " \"" + name + "\"",
-        "add it with its description first"};
+    return Error{ErrorCode::kBadInput,
+                 "knowledge base " + connection.name() + " has no " + what + " \"" + name + "\"",
+                 "add it with its description first"};
   };
   if (!TRY(connection.Prepare("SELECT 1 FROM state WHERE name = ?").Bind(state).Next())) {
     return missing("state", state);
@@ -201,10 +206,10 @@ Result<bool> Append(Connection& connection, const Outcome& outcome) {
 
 Result<bool> Append(Connection& connection, const Note& note) {
   TRY(Check(note));
-  Statement insert = connection.Prepare("INSERT OR IGNORE INTO note VALUES (?, ?, ?, ?, ?, ?)");
+  Statement insert = connection.Prepare(
+      "INSERT INTO note VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING 1");
   insert.Bind(IdOf(note)).Bind(note.state).Bind(note.technique).Bind(note.text);
-  TRY(insert.Bind(note.role).Bind(note.evidence).Run());
-  return connection.Changes() == 1;
+  return TRY(insert.Bind(note.role).Bind(note.evidence).RunForId()) == 1;
 }
 
 Result<std::optional<State>> FindState(Connection& connection, const std::string& name) {

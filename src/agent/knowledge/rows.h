@@ -8,7 +8,7 @@
 
 #include "agent/knowledge/contents.h"
 #include "agent/knowledge/tally.h"
-#include "store/sqlite_connection.h"
+#include "store/connection.h"
 
 namespace warpsmith::knowledge {
 

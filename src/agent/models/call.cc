@@ -8,8 +8,8 @@
 #include <optional>
 #include <variant>
 
-#include "agent/models/http.h"
 #include "agent/models/server_events.h"
+#include "base/http.h"
 #include "base/interrupt.h"
 #include "base/random.h"
 
@@ -103,8 +103,8 @@ Error Refusal(const Endpoint& endpoint, const HttpReply& reply) {
   }
 }
 
-HttpPost PostOf(const Call& call, milliseconds limit) {
-  HttpPost post;
+HttpCall PostOf(const Call& call, milliseconds limit) {
+  HttpCall post;
   post.url = CompletionsUrl(call.endpoint.base_url);
   post.headers = {"Content-Type: application/json", "Expect:"};
   if (!call.key.empty()) post.headers.push_back("Authorization: Bearer " + call.key);
@@ -117,10 +117,11 @@ HttpPost PostOf(const Call& call, milliseconds limit) {
 
 Result<Attempt> Try(const Call& call, milliseconds limit, const std::stop_token& stop) {
   Body body(ShownUrl(call.endpoint));
-  HttpPost post = PostOf(call, limit);
+  HttpClient client = TRY(HttpClient::Open());
+  HttpCall post = PostOf(call, limit);
   post.on_body = [&](std::string_view bytes) { return body.Take(bytes); };
   post.is_whole = [&] { return body.is_done(); };
-  const Result<HttpOutcome> posted = Post(post, stop);
+  const Result<HttpOutcome> posted = client.Send(post, stop);
   // A server may keep the connection open when every sample has ended.
   const bool late = !posted.ok() && posted.error().code == ErrorCode::kTimeout && body.complete();
   if (!posted.ok() && !late) return posted.error();

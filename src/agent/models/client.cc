@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "agent/models/call.h"
-#include "agent/models/curl.h"
 #include "base/caught.h"
+#include "base/http.h"
 #include "base/interrupt.h"
 
 namespace warpsmith::models {
@@ -172,7 +172,11 @@ std::string Client::WithoutKey(std::string text) const {
 Result<std::unique_ptr<ChatModel>> ConnectTo(Endpoint endpoint, std::stop_token stop) {
   TRY(CheckAddress(endpoint.base_url, endpoint.plain_http));
   std::string key = TRY(KeyFrom(endpoint.key_variable));
-  TRY(OpenCurl());
+  if (const auto http = HttpClient::Open(); !http.ok()) {
+    Error error = http.error();
+    error.fix += ", or let a person or an agent answer through a folder";
+    return error;
+  }
   return std::unique_ptr<ChatModel>(
       std::make_unique<Client>(std::move(endpoint), std::move(key), std::move(stop)));
 }

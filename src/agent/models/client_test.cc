@@ -7,15 +7,12 @@
 #include <thread>
 
 #include "agent/models/call.h"
-#include "agent/models/fake/scripted_server.h"
+#include "base/testing/scripted_server.h"
 #include "base/utf8.h"
 
 namespace warpsmith::models {
 namespace {
 
-using fake::Answer;
-using fake::Http;
-using fake::ScriptedServer;
 using std::chrono::milliseconds;
 using testing::HasSubstr;
 using testing::Not;
@@ -62,7 +59,7 @@ Error ErrorOf(const Endpoint& endpoint) {
 
 TEST_F(ClientTest, AsksWithTheKeyAndReadsTheReply) {
   const ScriptedServer server({Ok()});
-  const auto reply = Ask(EndpointAt(server.url()));
+  const auto reply = Ask(EndpointAt(server.url() + "/v1"));
   ASSERT_TRUE(reply.ok()) << reply.error().Line();
   EXPECT_EQ(reply->samples.at(0).text, "code");
   EXPECT_EQ(reply->samples.at(0).finish_reason, "stop");
@@ -85,7 +82,7 @@ TEST_F(ClientTest, ReadsAStreamHoweverItIsCut) {
   Answer answer{{}, milliseconds(1)};
   for (size_t i = 0; i < stream.size(); i += 11) answer.pieces.push_back(stream.substr(i, 11));
   const ScriptedServer server({answer});
-  Endpoint endpoint = EndpointAt(server.url());
+  Endpoint endpoint = EndpointAt(server.url() + "/v1");
   endpoint.can.streaming = true;
   const auto reply = Ask(endpoint);
   ASSERT_TRUE(reply.ok()) << reply.error().Line();
@@ -101,7 +98,7 @@ TEST_F(ClientTest, AStreamThatEndedIsKeptThoughTheConnectionStaysOpen) {
       "data: {\"choices\":[{\"delta\":{\"content\":\"code\"},\"finish_reason\":\"stop\"}]}\n\n";
   for (const std::string& end : {std::string("data: [DONE]\n\n"), std::string()}) {
     const ScriptedServer server({Answer{{head + end}, milliseconds(0), milliseconds(30'000)}});
-    Endpoint endpoint = EndpointAt(server.url());
+    Endpoint endpoint = EndpointAt(server.url() + "/v1");
     endpoint.can.streaming = true;
     endpoint.retry.max_retries = 0;
     endpoint.total_limit = milliseconds(end.empty() ? 500 : 20'000);
@@ -116,7 +113,7 @@ TEST_F(ClientTest, AStreamThatEndedIsKeptThoughTheConnectionStaysOpen) {
 TEST_F(ClientTest, AsksAgainAfterAStreamThatIsCutOff) {
   const std::string half = "data: {\"choices\":[{\"delta\":{\"content\":\"co\"}}]}\n\n";
   const ScriptedServer server({AnswerWith(200, "", half), Ok()});
-  Endpoint endpoint = EndpointAt(server.url());
+  Endpoint endpoint = EndpointAt(server.url() + "/v1");
   endpoint.can.streaming = true;
   const auto reply = Ask(endpoint);
   ASSERT_TRUE(reply.ok()) << reply.error().Line();
@@ -126,27 +123,27 @@ TEST_F(ClientTest, AsksAgainAfterAStreamThatIsCutOff) {
 TEST_F(ClientTest, WaitsAsLongAsTheServerAsks) {
   const ScriptedServer server({AnswerWith(429, "Retry-After-Ms: 120\r\n"), Ok()});
   const auto began = std::chrono::steady_clock::now();
-  ASSERT_TRUE(Ask(EndpointAt(server.url())).ok());
+  ASSERT_TRUE(Ask(EndpointAt(server.url() + "/v1")).ok());
   EXPECT_GE(std::chrono::steady_clock::now() - began, milliseconds(120));
   EXPECT_EQ(server.requests().size(), 2U);
 }
 
 TEST_F(ClientTest, DoesNotWaitPastItsLimit) {
   const ScriptedServer server({AnswerWith(429, "Retry-After: 30\r\n")});
-  const Error error = ErrorOf(EndpointAt(server.url()));
+  const Error error = ErrorOf(EndpointAt(server.url() + "/v1"));
   EXPECT_EQ(error.code, ErrorCode::kUnavailable);
   EXPECT_THAT(error.Line(), HasSubstr("failed 1 time: HTTP 429"));
 }
 
 TEST_F(ClientTest, AsksAgainAfterAServersFault) {
   const ScriptedServer server({AnswerWith(500), AnswerWith(503), Ok()});
-  ASSERT_TRUE(Ask(EndpointAt(server.url())).ok());
+  ASSERT_TRUE(Ask(EndpointAt(server.url() + "/v1")).ok());
   EXPECT_EQ(server.requests().size(), 3U);
 }
 
 TEST_F(ClientTest, GivesUpAfterTheRetries) {
   const ScriptedServer server({AnswerWith(500, "", R"({"error":{"message":"out of memory"}})")});
-  const Error error = ErrorOf(EndpointAt(server.url()));
+  const Error error = ErrorOf(EndpointAt(server.url() + "/v1"));
   EXPECT_EQ(error.code, ErrorCode::kUnavailable);
   EXPECT_THAT(error.message, HasSubstr("failed 3 times: HTTP 500: out of memory"));
   EXPECT_EQ(server.requests().size(), 3U);
@@ -154,7 +151,7 @@ TEST_F(ClientTest, GivesUpAfterTheRetries) {
 
 TEST_F(ClientTest, ASlowServerEndsInATimeOut) {
   const ScriptedServer server({{{Http(200, "", kReply)}, milliseconds(5000)}});
-  Endpoint endpoint = EndpointAt(server.url());
+  Endpoint endpoint = EndpointAt(server.url() + "/v1");
   endpoint.total_limit = milliseconds(60);
   const Error error = ErrorOf(endpoint);
   EXPECT_EQ(error.code, ErrorCode::kTimeout);
@@ -164,7 +161,7 @@ TEST_F(ClientTest, ASlowServerEndsInATimeOut) {
 TEST_F(ClientTest, AsksAgainAfterABodyThatIsCutOff) {
   const std::string whole = Http(200, "", kReply);
   const ScriptedServer server({{{whole.substr(0, whole.size() - 20)}}, Ok()});
-  ASSERT_TRUE(Ask(EndpointAt(server.url())).ok());
+  ASSERT_TRUE(Ask(EndpointAt(server.url() + "/v1")).ok());
   EXPECT_EQ(server.requests().size(), 2U);
 }
 
@@ -174,7 +171,7 @@ TEST_F(ClientTest, WhatIsNoReplyIsTold) {
         std::pair("<html>", "not JSON"), std::pair("", "was cut off"),
         std::pair(R"({"error":{"message":"overloaded"}})", "overloaded")}) {
     const ScriptedServer server({AnswerWith(200, "", body)});
-    const Error error = ErrorOf(EndpointAt(server.url()));
+    const Error error = ErrorOf(EndpointAt(server.url() + "/v1"));
     EXPECT_THAT(error.message, HasSubstr(words));
   }
 }
@@ -183,7 +180,7 @@ TEST_F(ClientTest, AHugeReplyIsRefusedBeforeItIsHeld) {
   Answer endless{{"HTTP/1.1 200 OK\r\n\r\n{"}};
   for (int i = 0; i < 64; ++i) endless.pieces.emplace_back(1 << 16, ' ');
   const ScriptedServer server({endless});
-  Endpoint endpoint = EndpointAt(server.url());
+  Endpoint endpoint = EndpointAt(server.url() + "/v1");
   EXPECT_EQ(endpoint.max_reply_bytes, size_t{50} << 20);
   endpoint.max_reply_bytes = 1 << 20;
   const Error error = ErrorOf(endpoint);
@@ -205,7 +202,7 @@ TEST_F(ClientTest, ARefusedConnectionIsTriedAgainThenTold) {
 
 TEST_F(ClientTest, AWrongUrlSaysWhatToLookAt) {
   const ScriptedServer server({AnswerWith(404, "", R"({"detail":"Not Found"})")});
-  const Error error = ErrorOf(EndpointAt(server.url()));
+  const Error error = ErrorOf(EndpointAt(server.url() + "/v1"));
   EXPECT_EQ(error.code, ErrorCode::kConfig);
   EXPECT_THAT(error.message, HasSubstr("HTTP 404: Not Found"));
   EXPECT_THAT(error.fix, HasSubstr("base URL"));
@@ -215,7 +212,7 @@ TEST_F(ClientTest, AWrongUrlSaysWhatToLookAt) {
 
 TEST_F(ClientTest, RedirectionsAreNotFollowed) {
   const ScriptedServer server({AnswerWith(307, "Location: http://127.0.0.1:1/\r\n")});
-  EXPECT_EQ(ErrorOf(EndpointAt(server.url())).code, ErrorCode::kConfig);
+  EXPECT_EQ(ErrorOf(EndpointAt(server.url() + "/v1")).code, ErrorCode::kConfig);
 }
 
 TEST_F(ClientTest, AMissingKeyIsToldByItsVariable) {
@@ -231,13 +228,13 @@ TEST_F(ClientTest, TheKeyIsNeverRepeated) {
   const std::string repeated = R"({"error":{"message":"wrong key sk-very-secret"}})";
   for (int status : {401, 400, 500, 200}) {
     const ScriptedServer server({AnswerWith(status, "", repeated)});
-    const Error error = ErrorOf(EndpointAt(server.url()));
+    const Error error = ErrorOf(EndpointAt(server.url() + "/v1"));
     EXPECT_THAT(error.Line(), HasSubstr("wrong key [key]")) << status;
     EXPECT_THAT(error.Line(), Not(HasSubstr(kKey))) << status;
   }
   const ScriptedServer server(
       {AnswerWith(200, "", R"({"choices":[{"message":{"content":"x sk-very-secret y"}}]})")});
-  const auto reply = Ask(EndpointAt(server.url()));
+  const auto reply = Ask(EndpointAt(server.url() + "/v1"));
   ASSERT_TRUE(reply.ok());
   EXPECT_EQ(reply->samples.at(0).text, "x [key] y");
 }
@@ -245,7 +242,7 @@ TEST_F(ClientTest, TheKeyIsNeverRepeated) {
 TEST_F(ClientTest, BytesThatAreNoTextAreReplaced) {
   const ScriptedServer server(
       {AnswerWith(200, "", "{\"choices\":[{\"message\":{\"content\":\"a\xff\xc3\"}}]}")});
-  const auto reply = Ask(EndpointAt(server.url()));
+  const auto reply = Ask(EndpointAt(server.url() + "/v1"));
   ASSERT_TRUE(reply.ok()) << reply.error().Line();
   EXPECT_TRUE(IsUtf8(reply->samples.at(0).text));
   EXPECT_TRUE(reply->usage.estimated);
@@ -253,7 +250,7 @@ TEST_F(ClientTest, BytesThatAreNoTextAreReplaced) {
 
 TEST_F(ClientTest, StopsAtOnceWhenAsked) {
   const ScriptedServer server({{{Http(200, "", kReply)}, milliseconds(30'000)}});
-  Endpoint endpoint = EndpointAt(server.url());
+  Endpoint endpoint = EndpointAt(server.url() + "/v1");
   endpoint.total_limit = milliseconds(30'000);
   endpoint.max_concurrent_calls = 1;  // the second sample waits for a slot
   std::stop_source source;
@@ -270,7 +267,7 @@ TEST_F(ClientTest, StopsAtOnceWhenAsked) {
 
 TEST_F(ClientTest, StopsInTheWaitBeforeARetry) {
   const ScriptedServer server({AnswerWith(429, "Retry-After: 20\r\n")});
-  Endpoint endpoint = EndpointAt(server.url());
+  Endpoint endpoint = EndpointAt(server.url() + "/v1");
   endpoint.total_limit = milliseconds(30'000);
   std::stop_source source;
   const std::jthread stopper([&] {
@@ -284,7 +281,7 @@ TEST_F(ClientTest, StopsInTheWaitBeforeARetry) {
 
 TEST_F(ClientTest, SamplesAreAskedForOneByOneWithinTheBound) {
   const ScriptedServer server({{{Http(200, "", kReply)}, milliseconds(20)}});
-  Endpoint endpoint = EndpointAt(server.url());
+  Endpoint endpoint = EndpointAt(server.url() + "/v1");
   endpoint.max_concurrent_calls = 2;
   const auto reply = Ask(endpoint, 6);
   ASSERT_TRUE(reply.ok()) << reply.error().Line();
@@ -296,7 +293,7 @@ TEST_F(ClientTest, SamplesAreAskedForOneByOneWithinTheBound) {
 
 TEST_F(ClientTest, AServerThatIgnoresNIsAskedForTheRest) {
   const ScriptedServer server({Ok()});
-  Endpoint endpoint = EndpointAt(server.url());
+  Endpoint endpoint = EndpointAt(server.url() + "/v1");
   endpoint.can.many_samples = true;
   const auto reply = Ask(endpoint, 3);
   ASSERT_TRUE(reply.ok());
@@ -308,7 +305,7 @@ TEST_F(ClientTest, AServerThatIgnoresNIsAskedForTheRest) {
 
 TEST_F(ClientTest, SomeSamplesAreBetterThanNone) {
   const ScriptedServer server({Ok(), AnswerWith(400)});
-  Endpoint endpoint = EndpointAt(server.url());
+  Endpoint endpoint = EndpointAt(server.url() + "/v1");
   endpoint.max_concurrent_calls = 1;
   const auto reply = Ask(endpoint, 3);
   ASSERT_TRUE(reply.ok());

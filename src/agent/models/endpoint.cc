@@ -1,7 +1,5 @@
 #include "agent/models/endpoint.h"
 
-#include <arpa/inet.h>
-
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -93,47 +91,12 @@ void PutSampling(const Capabilities& can, const ChatSampling& sampling, int firs
   for (const std::string& stop : sampling.stop) (*body)["stop"] += ValidUtf8(stop);
 }
 
-constexpr std::string_view kSecure = "https://", kPlain = "http://";
-
-bool IsSecure(const std::string& base_url) { return base_url.starts_with(kSecure); }
-
-size_t SchemeBytes(const std::string& base_url) {
-  if (IsSecure(base_url)) return kSecure.size();
-  return base_url.starts_with(kPlain) ? kPlain.size() : 0;
-}
-
-// "host:port"
-std::string AuthorityOf(const std::string& base_url) {
-  const size_t scheme_bytes = SchemeBytes(base_url);
-  return base_url.substr(scheme_bytes, base_url.find_first_of("/?#", scheme_bytes) - scheme_bytes);
-}
-
-// In lower case and without the brackets of an IPv6 address.
-std::string HostOf(const std::string& authority) {
-  const bool in_brackets = authority.starts_with('[');
-  std::string host = in_brackets ? authority.substr(1, authority.find(']') - 1)
-                                 : authority.substr(0, authority.find(':'));
-  std::ranges::transform(host, host.begin(), [](char c) {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  });
-  return host;
-}
-
-// Only what cannot be another: a name that a server of names could answer for is not looked up.
-bool IsThisMachine(const std::string& host) {
-  in_addr four{};
-  in6_addr six{};
-  if (inet_pton(AF_INET, host.c_str(), &four) == 1) return ntohl(four.s_addr) >> 24 == 127;
-  if (inet_pton(AF_INET6, host.c_str(), &six) == 1) return IN6_IS_ADDR_LOOPBACK(&six) != 0;
-  return host == "localhost";
-}
-
 }  // namespace
 
 std::string UsualKeyVariable(const std::string& base_url) {
-  constexpr std::string_view kOwnHost = "api.openai.com";
-  const bool is_own = IsSecure(base_url) && HostOf(AuthorityOf(base_url)) == kOwnHost;
-  return is_own && CheckAddress(base_url).ok() ? "OPENAI_API_KEY" : "";
+  const auto address = ReadHttpAddress(base_url);
+  const bool is_own = address.ok() && address->is_secure && address->host == "api.openai.com";
+  return is_own ? "OPENAI_API_KEY" : "";
 }
 
 Result<Endpoint> EndpointFrom(const JsonReader& json) {
@@ -153,24 +116,13 @@ Result<Endpoint> EndpointFrom(const JsonReader& json) {
 }
 
 Status CheckAddress(const std::string& base_url, bool plain_http) {
-  const size_t scheme_bytes = SchemeBytes(base_url);
-  const std::string authority = AuthorityOf(base_url);
-  if (authority.find('@') != std::string::npos) {
-    return Error{ErrorCode::kConfig, "the model server's base URL holds a name or password",
-                 "put the key into an environment variable and name that"};
-  }
-  const bool is_one_word =
-      std::ranges::all_of(authority, [](char c) { return c > 0x20 && c < 0x7f && c != '\\'; });
-  if (scheme_bytes > 0 && !authority.empty() && is_one_word) {
-    if (IsSecure(base_url) || plain_http || IsThisMachine(HostOf(authority))) return {};
-    return Error{ErrorCode::kConfig,
-                 "plain http to another machine, " + HostOf(authority) +
-                     ": who is on the way reads the key, the prompts and the answers",
-                 "write https://, or if the network is yours allow it: --plain-http "
-                 "(\"plain_http\": true in an endpoint's file)"};
-  }
-  return Error{ErrorCode::kConfig, "'" + ValidUtf8(base_url) + "' is no address of a model server",
-               "write the base URL as https://host/v1"};
+  const HttpAddress address = TRY(ReadHttpAddress(base_url));
+  if (plain_http || address.is_private()) return {};
+  return Error{ErrorCode::kConfig,
+               "plain http to another machine, " + address.host +
+                   ": who is on the way reads the key, the prompts and the answers",
+               "write https://, or if the network is yours allow it: --plain-http "
+               "(\"plain_http\": true in an endpoint's file)"};
 }
 
 std::string RequestBody(const Endpoint& endpoint, const ChatRequest& request, int first_sample,

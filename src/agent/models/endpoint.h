@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <string>
 
-#include "agent/models/retry.h"
+#include "base/http.h"
 #include "base/json_reader.h"
 #include "base/result.h"
 #include "core/chat_model.h"
@@ -43,8 +43,7 @@ struct Endpoint {
 // max_concurrent_calls, and can = {the names above}. kBadInput names what is off.
 Result<Endpoint> EndpointFrom(const JsonReader& json);
 
-// kConfig for an address that is not http(s) or holds a name and password (errors show addresses),
-// and for plain http to another machine unless `plain_http`.
+// As ReadHttpAddress; kConfig for plain http to another machine, too, unless `plain_http`.
 Status CheckAddress(const std::string& base_url, bool plain_http = false);
 
 // The variable whose key is sent where none is named: $OPENAI_API_KEY to OpenAI's own server over

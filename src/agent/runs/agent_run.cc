@@ -50,7 +50,8 @@ search::LoopRequest RequestOf(const RunOptions& options, const AgentSetting& set
   request.run.task = setting.loaded.task;
   request.run.workload = setting.loaded.workload;
   request.run.protocol = ProtocolOf(setting);
-  request.run.proposer = "agent";
+  request.reward = setting.run_config.settings.reward;
+  request.run.proposer = ProposerText("agent", request.reward);
   request.run.seed = setting.run_config.seed;
   request.run.batch = setting.run_config.batch;
   request.run.device = device;
@@ -276,7 +277,7 @@ class AgentRun {
   const search::LoopRequest request_;
   const Protocol certifying_;
   report::ProgressLine* const line_;
-  store::SqliteStore* store_ = nullptr;
+  store::DatabaseStore* store_ = nullptr;
   std::optional<store::RunMemos> memos_;
   std::unique_ptr<knowledge::KnowledgeBase> base_;
   knowledge::KnowledgeBase* users_base_ = nullptr;

@@ -27,7 +27,7 @@ Result<std::optional<Candidate>> Exported(const std::filesystem::path& folder,
   return task::StartingKernel(path.string(), part.task);
 }
 
-Result<std::optional<Candidate>> Stored(store::SqliteStore& store,
+Result<std::optional<Candidate>> Stored(store::DatabaseStore& store,
                                         const std::vector<RunRecord>& runs, const Task& part,
                                         const std::string& architecture) {
   std::vector<RunRecord> own;
@@ -58,7 +58,7 @@ Status CheckWhole(const std::filesystem::path& folder, const Task& whole) {
 }  // namespace
 
 Result<std::vector<agent::PartKernel>> PartKernels(const std::filesystem::path& folder,
-                                                   const Task& whole, store::SqliteStore& store,
+                                                   const Task& whole, store::DatabaseStore& store,
                                                    const std::string& architecture) {
   TRY(CheckWhole(folder, whole));
   const split::Split split = TRY(split::LoadSplit(folder, whole));

@@ -10,7 +10,7 @@
 #include "agent/split/parts.h"
 #include "base/result.h"
 #include "core/task.h"
-#include "store/sqlite_store.h"
+#include "store/database_store.h"
 
 namespace warpsmith::agent {
 
@@ -21,7 +21,7 @@ inline constexpr const char* kExportedKernel = "best";
 // of all runs on this part, on any of its sizes, for GPUs of this `architecture`. kBadInput where
 // the folder holds no split of `whole`; kNothingMeasured, and what to do, for a part without one.
 Result<std::vector<agent::PartKernel>> PartKernels(const std::filesystem::path& folder,
-                                                   const Task& whole, store::SqliteStore& store,
+                                                   const Task& whole, store::DatabaseStore& store,
                                                    const std::string& architecture);
 
 }  // namespace warpsmith::agent

@@ -81,6 +81,7 @@ Result<agent::RunConfig> RunConfigOf(const RunOptions& options, const Task& task
   if (run_config.start.has_value()) run_config.start->provenance = {};
   const Form form = TRY(FormOf(options, task, run_config.start));
   run_config.settings = SettingsOf(options.agent, form, by_hand);
+  run_config.settings.reward = TRY(ParseRewardShape(options.search.reward, kSearchReward));
   run_config.seed = options.search.seed;
   run_config.batch = options.agent.breadth * options.agent.top_k;
   return run_config;

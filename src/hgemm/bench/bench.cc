@@ -170,12 +170,12 @@ Result<Machine> OpenFor(const BenchOptions& options, const fs::path& library) {
   if (!library.empty()) device.libraries = {library.string()};
   Machine machine = TRY(Machine::Open(device));
   const bool needs_gpu = options.paper_protocol || !options.catalogue.empty() || !library.empty();
-  if (machine.recorded() == nullptr || !needs_gpu) return machine;
-  return Error{ErrorCode::kUnavailable,
-               (library.empty() ? "--paper-protocol and --catalogue measure on a GPU; "
-                                : "comparing libraries needs a GPU; ") +
-                   machine.notice(),
-               "run it where 'warpsmith doctor' finds one"};
+  if (machine.recorded() == nullptr || needs_gpu) {
+    TRY(machine.NeedsLocal(!library.empty() ? "comparing libraries needs"
+                           : needs_gpu ? "hgemm bench with --paper-protocol or --catalogue needs"
+                                       : "hgemm bench needs recordings or"));
+  }
+  return machine;
 }
 
 Result<std::vector<Problem>> ProblemsOf(const BenchOptions& options) {

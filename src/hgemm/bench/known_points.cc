@@ -17,7 +17,7 @@ bool ComesBefore(const KnownPoint& a, const KnownPoint& b) {
 
 Result<std::vector<KnownPoint>> KnownPoints(search::Machine& machine,
                                             const search::SearchJob& job) {
-  store::SqliteStore* store = TRY(machine.store());
+  store::DatabaseStore* store = TRY(machine.store());
   std::vector<KnownPoint> rows;
   for (const Point& point : job.space.points()) {
     KnownPoint row{point, job.model(point), {}, {}, ""};

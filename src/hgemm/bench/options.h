@@ -60,6 +60,8 @@ struct RecordOptions {
   search::DeviceOptions device;
   search::PaceOptions pace;
   std::string shapes = "demo", output;
+  std::string task;                     // instead of shapes: a task, and candidates whose tunables
+  std::vector<std::string> candidates;  // span the spaces
   ProductOptions product;
   int limit = 0;         // at most so many points a shape, neighbour-closed; 0: the whole space
   int other_modes = 10;  // of the best so many, all modes are measured too

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 
 #include "base/clock.h"
@@ -15,7 +16,9 @@
 #include "search/session.h"
 #include "search/slice.h"
 #include "store/recorder.h"
+#include "task/candidate_file.h"
 #include "task/hgemm_task.h"
+#include "task/task_file.h"
 
 namespace warpsmith::hgemm {
 
@@ -64,7 +67,8 @@ class Recording {
     if (!TRY(Measure(job, space, Protocol::Certified(), Best(ranked, certified), nullptr))) {
       return false;
     }
-    if (ranked.empty() || recorder_->HasBaselines(job.space.name())) return true;
+    const bool is_product = !task::LayoutOf(job.task).empty();
+    if (!is_product || ranked.empty() || recorder_->HasBaselines(job.space.name())) return true;
     if (OutOfTime()) return false;
     SearchJob beside = job;
     beside.task.baselines = baseline::GemmBaselineNames();
@@ -156,13 +160,40 @@ class Recording {
 };
 
 std::string RecordCommandOf(const RecordOptions& options) {
+  if (!options.task.empty()) {
+    std::string command = "warpsmith record " + options.output + " --task " + options.task;
+    for (const std::string& candidate : options.candidates) command += " --candidate " + candidate;
+    return command;
+  }
   return "warpsmith record " + options.output + " --shapes " + options.shapes + " " +
          ArgumentsOf(options.product) + " --limit " + std::to_string(options.limit);
+}
+
+// A space for each candidate. Replays do not judge hidden workloads, so none is recorded.
+Result<std::vector<SearchJob>> TaskJobs(const RecordOptions& options) {
+  if (options.candidates.empty()) {
+    return Error{ErrorCode::kUsage, "--task without --candidate names no kernel to record",
+                 "name the candidates of the task, as in --candidate tasks/row-sum-f32/block"};
+  }
+  const task::LoadedTask loaded = TRY(task::LoadTask(options.task));
+  std::vector<SearchJob> jobs;
+  for (const std::string& path : options.candidates) {
+    const auto file =
+        std::make_shared<const task::CandidateFile>(TRY(task::CandidateFile::Load(path)));
+    const std::string name = loaded.task.name + " " +
+                             std::filesystem::path(path + "/").parent_path().filename().string();
+    SearchJob job{loaded.task, loaded.workload, Space(name, file->space().points()), {}, {}, {}, {},
+                  name};
+    job.make = [file](const Point& point) { return file->Make(point); };
+    jobs.push_back(std::move(job));
+  }
+  return jobs;
 }
 
 }  // namespace
 
 Result<std::vector<SearchJob>> JobsToRecord(Machine& machine, const RecordOptions& options) {
+  if (!options.task.empty()) return TaskJobs(options);
   const search::Slice slice = TRY(search::ParseSlice(options.pace.slice));
   const Task task = TaskOf(options.product);
   std::vector<SearchJob> jobs;

@@ -84,7 +84,7 @@ Result<Tuned> TuneAll(search::Machine& machine, const TuneOptions& options,
   report::ProgressLine line(stderr, report::StyleOf(STDERR_FILENO));
   const search::CallTime time(options.pace);
   const Task task = TaskOf(options.product);
-  store::SqliteStore* store = TRY(machine.store());
+  store::DatabaseStore* store = TRY(machine.store());
   search::SearchAhead ahead(machine, options.search, nearby);
   // What an earlier call has begun was compiled then.
   const auto begin = [&](size_t i) -> Status {

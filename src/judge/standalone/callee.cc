@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/file.h"
+#include "core/program_shim.h"
 #include "core/resolved_plan.h"
 #include "cuda/module.h"
 #include "cuda/plan/prepared_plan.h"

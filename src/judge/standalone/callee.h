@@ -16,9 +16,6 @@ namespace warpsmith::standalone {
 // Submits one execution; the caller synchronises.
 using Callee = std::function<Status()>;
 
-// The entry of a program's shared library.
-inline constexpr char kProgramEntry[] = "warpsmith_call";
-
 // A `kernel` candidate's plan on plain launches (no graph: tools see every launch), its workspaces
 // of exact size too; or a `program` candidate's entry. What the callee refers to must outlive it.
 Result<Callee> MakeCallee(const StandaloneJob& job, const std::filesystem::path& dir,

@@ -23,6 +23,9 @@ function chart(title, note, config, wide) {
   document.getElementById('charts').append(element('div', {class: 'card' + (wide ? ' wide' : '')},
     element('h2', {}, title), element('p', {class: 'muted'}, note),
     element('div', {class: 'canvas'}, canvas)));
+  // A phone shows a line for each entry of a legend, which may take half of the height at most.
+  const entries = config.options?.plugins?.legend?.display ? config.data.datasets.length : 0;
+  if (window.innerWidth < 600 && entries > 6) canvas.parentNode.style.height = 44 * entries + 40 + 'px';
   drawn.push(new Chart(canvas, config));
 }
 

@@ -139,7 +139,6 @@ function resultTable() {
   const compared = show => ({row}) => row?.ratio > 0 ? show(row) : '-';
   table('Results', MODE_TITLES[mode] || mode, [
     ['shape', '', ({shape}) => shape.label],
-    ['best configuration', 'code', ({row}) => row ? row.config : 'nothing passed'],
     ['ours, µs', 'number', cell(row => microseconds(row.ours_us))],
     ['bar, µs', 'number', cell(row => microseconds(row.bar_us))],
     ['ratio', 'number', compared(row => number(row.ratio, 3))],
@@ -147,11 +146,11 @@ function resultTable() {
     ['finding', '', cell(row => row.below_floor || row.ratio > 0
       ? element('span', {class: 'finding ' + classOf(row)}, row.below_floor ? 'below the floor: check' : row.finding)
       : '-')],
-    ['floor, µs', 'number', cell(row => microseconds(row.floor_us))],
-    ['% of floor', 'number', cell(row => number(percentOfFloor(row.floor_us, row.ours_us), 1))],
-    ['A/A noise', 'number', cell(row => row.aa_noise > 0 ? number(100 * row.aa_noise, 2) + ' %' : '-')],
+    ['floor, µs', 'number', cell(row => microseconds(row.floor_us) + ' (' + number(percentOfFloor(row.floor_us, row.ours_us), 1) + ' %)')],
+    ...(rows.some(({row}) => row?.aa_noise > 0) ? [['A/A noise', 'number', cell(row => row.aa_noise > 0 ? number(100 * row.aa_noise, 2) + ' %' : '-')]] : []),
     ['level', '', cell(row => row.level)],
     ['evaluations', 'number', ({shape}) => number(shape.evaluations)],
+    ['best configuration', 'code', ({row}) => row ? row.config : 'nothing passed'],
   ], rows);
 }
 

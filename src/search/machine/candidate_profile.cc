@@ -25,6 +25,10 @@ Result<Artifact> Compiled(const Candidate& candidate, const std::string& archite
 Result<Profile> ProfileOf(Machine& machine, const Task& task, const Workload& workload,
                           const Candidate& candidate, const std::string& ncu) {
   const DeviceInfo& device = machine.info();
+  if (machine.served() != nullptr && machine.recorded() == nullptr) {
+    return machine.served()->TakeProfile(
+        Question{task, workload, Protocol::Screened()}.JobOf(candidate));
+  }
   // A program is called as its task says: by a shim that is compiled with it.
   const Candidate whole = TRY(WithProgramShim(candidate, task, workload));
   const ProfileJob job{task, workload, candidate, TRY(Compiled(whole, device.architecture))};

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <thread>
 
+#include "base/display_text.h"
 #include "base/file.h"
 #include "cuda/driver.h"
 #include "judge/kernels.h"
@@ -40,17 +41,27 @@ Result<std::filesystem::path> RecordingPath(const std::string& device) {
   if (device == "auto" || device == "recorded") return ShippedRecordings();
   if (std::filesystem::exists(device)) return std::filesystem::path(device);
   return Error{ErrorCode::kUnknownDevice, "--device " + device + " is no file or folder",
-               "write auto, local, recorded, or the path of a .wsrec file"};
+               "write auto, local, recorded, the path of a .wsrec file, or http://HOST:PORT of "
+               "'warpsmith serve'"};
+}
+
+// Options that this device would silently pass over.
+Status CheckTogether(const DeviceOptions& options) {
+  const std::string& device = options.device;
+  if (!options.gpu.empty() && device != "auto" && device != "local") {
+    return Error{ErrorCode::kConfig,
+                 "--gpu " + options.gpu + " measures here, --device " + device + " does not",
+                 "leave one of them out"};
+  }
+  if (options.names_server() || options.token_file.empty()) return {};
+  return Error{ErrorCode::kConfig, "--token-file goes with a server's address",
+               "write --device http://HOST:PORT, or leave it out"};
 }
 
 }  // namespace
 
 Result<Machine> Machine::Open(const DeviceOptions& options) {
-  if (!options.gpu.empty() && options.device != "auto" && options.device != "local") {
-    return Error{ErrorCode::kConfig,
-                 "--gpu " + options.gpu + " measures here, --device " + options.device + " replays",
-                 "leave one of them out"};
-  }
+  TRY(CheckTogether(options));
   Machine machine;
   machine.store_path_ = options.store;
   machine.sandboxed_ = !options.unsandboxed;
@@ -64,6 +75,23 @@ Result<Machine> Machine::Open(const DeviceOptions& options) {
     machine.notice_ = "measuring on " + machine.info().name + " (" + machine.info().uuid + ")";
     return machine;
   }
+  if (options.names_server()) {
+    ServerOptions server;
+    server.url = options.device;
+    server.token_file = options.token_file;
+    server.plain_http = options.plain_http;
+    auto served = TRY(ServedDevice::Connect(server));
+    machine.served_ = served.get();
+    machine.recorded_ = served->recorded();
+    machine.device_ = std::move(served);
+    machine.notice_ =
+        options.device +
+        (machine.recorded_ == nullptr ? " measures on " : " replays measurements recorded on ") +
+        ForTerminal(machine.info().name) + " (" +
+        ForTerminal(machine.recorded_ == nullptr ? machine.info().uuid : machine.info().origin) +
+        ")";
+    return machine;
+  }
   auto recorded = TRY(store::RecordedDevice::Open(TRY(RecordingPath(options.device))));
   machine.recorded_ = recorded.get();
   if (options.device == "auto") recorded->StandInForGpu();
@@ -74,7 +102,7 @@ Result<Machine> Machine::Open(const DeviceOptions& options) {
   return machine;
 }
 
-Result<store::SqliteStore*> Machine::store() {
+Result<store::DatabaseStore*> Machine::store() {
   if (store_ == nullptr) {
     store_ = TRY(OpenStore(store_path_, recorded_ == nullptr ? store::Durability::kPowerLoss
                                                              : store::Durability::kProcessDeath));
@@ -83,6 +111,12 @@ Result<store::SqliteStore*> Machine::store() {
 }
 
 Result<Seams> Machine::seams() { return Seams{device(), loop_compiler(), TRY(store())}; }
+
+Status Machine::NeedsLocal(const std::string& what) const {
+  if (local_ != nullptr) return {};
+  return Error{ErrorCode::kUnavailable, what + " a GPU of this machine; " + notice_,
+               "run it where 'warpsmith doctor' finds one"};
+}
 
 std::string Machine::UseLine() const {
   if (local_ == nullptr) return "";
@@ -100,20 +134,18 @@ Result<Machine*> LazyMachine::Get() {
   return machine_.get();
 }
 
-std::filesystem::path StorePath(const std::string& option) {
-  return option.empty() ? DataHome() / "warpsmith.db" : std::filesystem::path(option);
+std::string StorePath(const std::string& option) {
+  return option.empty() ? (DataHome() / "warpsmith.db").string() : option;
 }
 
-Result<std::unique_ptr<store::SqliteStore>> OpenStore(const std::string& option,
-                                                      store::Durability durability) {
-  const std::filesystem::path path = StorePath(option);
-  if (path.has_parent_path()) TRY(CreateDirectories(path.parent_path()));
-  return store::SqliteStore::Open(path, durability);
+Result<std::unique_ptr<store::DatabaseStore>> OpenStore(const std::string& option,
+                                                        store::Durability durability) {
+  return store::DatabaseStore::Open(StorePath(option), durability);
 }
 
-Result<std::unique_ptr<store::SqliteStore>> OpenExistingStore(const std::string& option) {
-  return store::SqliteStore::Open(StorePath(option), store::Durability::kProcessDeath,
-                                  store::WhenMissing::kRefuse);
+Result<std::unique_ptr<store::DatabaseStore>> OpenExistingStore(const std::string& option) {
+  return store::DatabaseStore::Open(StorePath(option), store::Durability::kProcessDeath,
+                                    store::WhenMissing::kRefuse);
 }
 
 Result<std::filesystem::path> ShippedRecordings() { return FindShippedFile("data/recordings"); }

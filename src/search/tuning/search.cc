@@ -20,14 +20,14 @@
 namespace warpsmith::search {
 namespace {
 
-RunRecord RecordOf(const SearchJob& job, const SearchContext& context) {
+RunRecord RecordOf(const SearchJob& job, const SearchContext& context, const RewardShape& reward) {
   RunRecord run;
   run.id = context.run;
   run.command = context.command;
   run.task = job.task;
   run.workload = job.workload;
   run.protocol = SearchProtocol();
-  run.proposer = context.options->proposer;
+  run.proposer = ProposerText(context.options->proposer, reward);
   run.seed = context.options->seed;
   run.batch = context.options->batch;
   run.device = context.machine->info();
@@ -61,7 +61,7 @@ hgemm::Problem ProblemOf(const Task& task, const Workload& workload) {
   return {shape.m, shape.n, shape.k, layout.value(), task::DTypeOf(task)};
 }
 
-Status Overrule(store::SqliteStore& store, const std::string& run, Trajectory& steps) {
+Status Overrule(store::DatabaseStore& store, const std::string& run, Trajectory& steps) {
   store::RunMemos memos(store, run);
   for (Step& step : steps) {
     if (!std::holds_alternative<Passed>(step.verdict.outcome)) continue;
@@ -151,10 +151,11 @@ Result<SearchEnd> Search(const SearchJob& job, const SearchContext& context) {
   const auto terrain = std::make_shared<const proposers::Terrain>(job.space, job.model, job.arm);
   auto proposer = TRY(proposers::SpaceProposer::Create(options.proposer, terrain, job.make,
                                                        options.seed, job.first));
-  store::SqliteStore* store = TRY(machine.store());
+  store::DatabaseStore* store = TRY(machine.store());
 
   LoopRequest request;
-  request.run = RecordOf(job, context);
+  request.reward = TRY(ParseRewardShape(options.reward, kSearchReward));
+  request.run = RecordOf(job, context, request.reward);
   request.budget = TRY(ParseBudget(options.budget));
   request.max_seconds = context.max_seconds;
   request.worker = store::ThisWorker();
@@ -175,7 +176,7 @@ Result<SearchEnd> Finish(const SearchJob& job, const SearchContext& context,
                          const LoopRequest& request, const LoopResult& result,
                          const std::vector<Step>& finalists) {
   Machine& machine = *context.machine;
-  store::SqliteStore* store = TRY(machine.store());
+  store::DatabaseStore* store = TRY(machine.store());
   Trajectory steps = TRY(store->Steps(context.run));
   SearchEnd end;
   end.reason = result.reason;
@@ -197,7 +198,7 @@ Result<SearchEnd> Finish(const SearchJob& job, const SearchContext& context,
     end.finalists_certified = true;
   }
   TRY(Overrule(*store, context.run, steps));
-  end.report = report::SummariseShape(job.task, job.workload, steps, mode);
+  end.report = report::SummariseShape(job.task, job.workload, steps, mode, request.reward);
   return end;
 }
 
@@ -205,7 +206,7 @@ Result<std::string> RunName(Machine& machine, const SearchOptions& options,
                             std::string_view prefix) {
   if (!options.run.empty()) return options.run;
   if (options.resume.empty()) return FreshRunName(prefix);
-  store::SqliteStore* store = TRY(machine.store());
+  store::DatabaseStore* store = TRY(machine.store());
   for (const RunRecord& run : TRY(store->Runs())) {
     if (run.id == options.resume || run.id.starts_with(options.resume + "/")) {
       return options.resume;

@@ -32,6 +32,7 @@ struct SearchOptions {
   std::string fail_on;  // "regression", "incorrect", comma-separated
   bool dry_run = false;
   bool overlap = true;     // hgemm: also kernels that begin before the operation ahead has ended
+  std::string reward;      // what steps are worth (core/reward.h); empty: the plain ratio
   std::string cost_model;  // hgemm: a model file; empty: the one that is built in
 };
 
@@ -87,7 +88,7 @@ Result<SearchEnd> Finish(const SearchJob& job, const SearchContext& context,
                          const std::vector<Step>& finalists);
 
 // Steps whose candidates were overruled in this run (run_memos.h) get a verdict that says so.
-Status Overrule(store::SqliteStore& store, const std::string& run, Trajectory& steps);
+Status Overrule(store::DatabaseStore& store, const std::string& run, Trajectory& steps);
 
 report::Progress ToReport(const Progress& progress, const std::string& label);
 

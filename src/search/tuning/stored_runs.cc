@@ -30,7 +30,7 @@ report::StepNotes NotesIn(const std::string& memo) {
   return notes;
 }
 
-Result<report::RunSteps> StepsOf(store::SqliteStore& store, const RunRecord& run,
+Result<report::RunSteps> StepsOf(store::DatabaseStore& store, const RunRecord& run,
                                  const std::vector<RunRecord>& all) {
   report::RunSteps steps;
   steps.record = run;
@@ -48,7 +48,7 @@ Result<report::RunSteps> StepsOf(store::SqliteStore& store, const RunRecord& run
 
 }  // namespace
 
-Result<Trajectory> CertifiedSteps(store::SqliteStore& store, const RunRecord& run,
+Result<Trajectory> CertifiedSteps(store::DatabaseStore& store, const RunRecord& run,
                                   const std::vector<RunRecord>& all) {
   Trajectory certified;
   for (const RunRecord& other : all) {
@@ -58,7 +58,7 @@ Result<Trajectory> CertifiedSteps(store::SqliteStore& store, const RunRecord& ru
   return certified;
 }
 
-Result<report::SideRuns> SideOf(store::SqliteStore& store, const std::string& name,
+Result<report::SideRuns> SideOf(store::DatabaseStore& store, const std::string& name,
                                 const std::vector<RunRecord>& all) {
   report::SideRuns side;
   side.name = name;

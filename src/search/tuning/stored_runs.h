@@ -9,17 +9,17 @@
 #include "core/store.h"
 #include "report/run_comparison.h"
 #include "report/run_report.h"
-#include "store/sqlite_store.h"
+#include "store/database_store.h"
 
 namespace warpsmith::search {
 
 // The steps that certified a run's best; `all`: the store's runs.
-Result<Trajectory> CertifiedSteps(store::SqliteStore& store, const RunRecord& run,
+Result<Trajectory> CertifiedSteps(store::DatabaseStore& store, const RunRecord& run,
                                   const std::vector<RunRecord>& all);
 
 // The run of that name, and every run below it ("name/..."), with what was overruled and what was
 // kept of each step. kNoInput: there is none.
-Result<report::SideRuns> SideOf(store::SqliteStore& store, const std::string& name,
+Result<report::SideRuns> SideOf(store::DatabaseStore& store, const std::string& name,
                                 const std::vector<RunRecord>& all);
 
 // Of the first side; that all are of one device is for the reader to see.

@@ -69,6 +69,9 @@ Status JudgeQueue::Submit(const std::string& run, std::optional<double> begin_wi
     return Error{ErrorCode::kInterrupted, "the server is ending and takes on nothing new",
                  "ask again when it is back"};
   }
+  if (const Status safe = Quarantine(); !safe.ok()) {
+    return Error{ErrorCode::kAwaiting, "in quarantine: " + safe.error().message, safe.error().fix};
+  }
   const std::scoped_lock lock(mutex_);
   std::vector<Job> fresh;
   std::set<std::string> seen;
@@ -162,6 +165,7 @@ QueueCounts JudgeQueue::Counts() const {
 }
 
 Status JudgeQueue::Ready() {
+  TRY(Quarantine());
   const std::scoped_lock lock(mutex_);
   if (!options_.probe) return {};
   const bool is_old = MonotonicSeconds() - last_good_ > kGoodForSeconds;
@@ -185,6 +189,11 @@ void JudgeQueue::Serve() {
       has_jobs = line_.size() > 0;
       probes = options_.probe && std::exchange(probe_wanted_, false);
     }
+    if (const Status safe = Quarantine(); !safe.ok()) {
+      anew_ = true;
+      AwaitQuarantine(safe.error(), std::move(errands));
+      continue;
+    }
     for (const auto& errand : errands) errand();
     if (probes) Probe();
     if (has_jobs) JudgeSome();
@@ -194,6 +203,18 @@ void JudgeQueue::Serve() {
     const std::scoped_lock lock(mutex_);
     ended_ = true;
     errands_.clear();
+  }
+  Fire(nullptr);
+}
+
+// Nothing is begun. Errands wait for the device as jobs do.
+void JudgeQueue::AwaitQuarantine(const Error& why, std::deque<std::function<void()>> errands) {
+  {
+    std::unique_lock lock(mutex_);
+    for (; !errands.empty(); errands.pop_back()) errands_.push_front(std::move(errands.back()));
+    trouble_ = why;
+    probe_wanted_ = true;
+    changed_.wait_for(lock, kTick, [this] { return closing_; });
   }
   Fire(nullptr);
 }
@@ -225,6 +246,7 @@ void JudgeQueue::JudgeSome() {
   }
   search::SessionOptions options;
   options.checks_hidden = true;
+  options.any_order = true;  // a slow compile holds up nobody
   options.device_queue = 2;  // one at work, the next one at hand: few are under suspicion
   options.stop = [this] { return is_draining(); };
   search::Session session({}, *seams, options);
@@ -258,10 +280,11 @@ std::optional<JudgeQueue::Entry> JudgeQueue::TakeNext(bool nothing_runs) {
 }
 
 Result<bool> JudgeQueue::Feed(search::Session& session, std::deque<Running>& running) {
+  if (!running.empty() && running.front().alone) return true;
   while (!session.is_stopped() && running.size() < static_cast<size_t>(options_.window)) {
     std::optional<Entry> next = TakeNext(running.empty());
     if (!next) return true;
-    Running one{std::move(next->job), 0};
+    Running one{std::move(next->job), 0, next->alone};
     {
       const std::scoped_lock lock(store_mutex_);
       const auto attempt = jobs_.Begin(one.job.key);
@@ -295,8 +318,11 @@ Status JudgeQueue::Deliver(search::Session& session, std::deque<Running>& runnin
   while (!running.empty()) {
     auto judged = TRY(session.Next());
     if (!judged) return {};
-    const Running one = std::move(running.front());
-    running.pop_front();
+    const auto found =
+        std::ranges::find(running, judged->key, [](const Running& one) { return one.job.key; });
+    CHECK(found != running.end());
+    const Running one = std::move(*found);
+    running.erase(found);
     TRY(Answer(one, {one.job.key, std::move(judged->step.verdict), judged->step.cost.gpu_seconds}));
   }
   return {};

@@ -33,10 +33,13 @@ using OpenSeams = std::function<Result<search::Seams>(bool anew)>;
 
 struct JudgeQueueOptions {
   size_t capacity = 512;            // jobs that were not begun
-  int window = 8;                   // begun at a time
+  int window = 16;                  // begun at a time: those that compile do not hold the device
   std::function<bool()> stop = {};  // besides Interrupted(): nothing more is begun
   std::function<std::optional<Outcome>(const Job&)> known = {};  // without the device; or null
   std::function<Status(search::Seams)> probe = {};  // a known good kernel runs; null: always ready
+  // Not ok: a worker outlived its kill and may still use the device, which is left alone and held
+  // until this is ok again. Null: always ok.
+  std::function<Status()> quarantine = {};
 };
 
 struct QueueCounts {
@@ -62,12 +65,19 @@ class JudgeQueue {
   // Takes up what the store holds, and begins to judge.
   Status Start();
 
-  // All or none. kBusy: no room (RetryAfter); kInterrupted: nothing new is taken on.
+  // All or none. kBusy: no room (RetryAfter); kInterrupted: nothing new is taken on; kAwaiting: the
+  // device is in quarantine.
   // `begin_within_s`: a job that was not begun by then becomes inconclusive.
   Status Submit(const std::string& run, std::optional<double> begin_within_s,
                 std::vector<Job> jobs);
   Result<store::ServedJobs::Found> Find(const std::string& key);
   Result<std::optional<Candidate>> CandidateOf(const std::string& key);
+  // What `work` gives when it is called with the store's part, which is the queue's alone.
+  template <typename Work>
+  auto WithJobs(Work work) {
+    const std::scoped_lock lock(store_mutex_);
+    return work(jobs_);
+  }
   // Calls `done` once, from another thread: when all keys (`any`: one) that are not done now are,
   // the time is over, or the queue ends. At once where nothing is to be waited for.
   void Wait(const std::vector<std::string>& keys, bool any, double seconds,
@@ -96,6 +106,7 @@ class JudgeQueue {
   struct Running {
     Job job;
     int attempt = 0;
+    bool alone = false;
   };
   struct Waiter {
     std::set<std::string> keys;
@@ -111,7 +122,9 @@ class JudgeQueue {
   void GiveUp(std::deque<Running>& running, const Error& error);
   void PutBack(std::deque<Running>& running);
   std::optional<Entry> TakeNext(bool nothing_runs);
+  Status Quarantine() const { return options_.quarantine ? options_.quarantine() : Status(); }
   Status Answer(const Running& running, const Completed& completed);
+  void AwaitQuarantine(const Error& why, std::deque<std::function<void()>> errands);
   void Probe();
   void Enter(Entry entry);                 // under mutex_
   void Forget(const std::string& key);     // it is answered, or not ours

@@ -34,7 +34,8 @@ class GatedDevice : public Device {
   Status Submit(std::vector<Job> jobs) override {
     for (Job& job : jobs) {
       order.push_back(job.key);
-      most_at_once = std::max(most_at_once, order.size() - done_);
+      at_once.push_back(order.size() - done_);
+      most_at_once = std::max(most_at_once, at_once.back());
       jobs_.push_back(std::move(job));
     }
     return {};
@@ -51,6 +52,7 @@ class GatedDevice : public Device {
   }
 
   std::vector<std::string> order;
+  std::vector<size_t> at_once;  // with the device when each came
   size_t most_at_once = 0;
   std::string broken;
 
@@ -67,8 +69,8 @@ class JudgeQueueTest : public testing::Test {
     options_.stop = [this] { return stops_.load(); };
   }
   std::unique_ptr<JudgeQueue> Open() {
-    store_ =
-        store::SqliteStore::Open(folder_.path() / "s.db", store::Durability::kProcessDeath).value();
+    store_ = store::DatabaseStore::Open(folder_.path() / "s.db", store::Durability::kProcessDeath)
+                 .value();
     jobs_ = std::make_unique<store::ServedJobs>(*store_, store::TestDevice(), store::ThisWorker());
     auto queue = std::make_unique<JudgeQueue>(
         [this](bool anew) -> Result<search::Seams> {
@@ -87,7 +89,8 @@ class JudgeQueueTest : public testing::Test {
   // As if a server had been killed while it worked on these.
   void KilledAtWorkOn(std::span<const Job> jobs, int times) {
     const auto store =
-        store::SqliteStore::Open(folder_.path() / "s.db", store::Durability::kProcessDeath).value();
+        store::DatabaseStore::Open(folder_.path() / "s.db", store::Durability::kProcessDeath)
+            .value();
     const std::string dead =
         store::ThisWorker().substr(0, store::ThisWorker().find(':')) + ":999999999:1";
     store::ServedJobs before(*store, store::TestDevice(), dead);
@@ -116,7 +119,7 @@ class JudgeQueueTest : public testing::Test {
   JudgeQueueOptions options_;
   std::promise<void> gate_;
   std::unique_ptr<GatedDevice> device_;
-  std::unique_ptr<store::SqliteStore> store_;
+  std::unique_ptr<store::DatabaseStore> store_;
   std::unique_ptr<store::ServedJobs> jobs_;
 };
 
@@ -165,6 +168,58 @@ TEST_F(OpenJudgeQueueTest, AfterADeathWhatWasAtWorkIsJudgedAlone) {
   queue->Join();
   EXPECT_EQ(device_->order.size(), 3U);
   EXPECT_EQ(device_->most_at_once, 1U);
+}
+
+TEST_F(OpenJudgeQueueTest, NobodyIsJudgedBesideASuspect) {
+  KilledAtWorkOn(std::vector{QueueJob(1)}, 1);
+  const auto queue = Open();
+  const std::vector<Job> innocent = {QueueJob(2), QueueJob(3)};
+  ASSERT_TRUE(queue->Submit("", {}, innocent).ok());
+  ASSERT_TRUE(queue->Start().ok());
+  WaitFor(*queue, {QueueJob(1).key, innocent[0].key, innocent[1].key});
+  stops_ = true;
+  queue->Join();
+  const auto at = std::ranges::find(device_->order, QueueJob(1).key) - device_->order.begin();
+  EXPECT_EQ(device_->at_once.at(static_cast<size_t>(at)), 1U);
+  const bool is_last = at + 1 == std::ssize(device_->order);
+  if (!is_last) EXPECT_EQ(device_->at_once.at(static_cast<size_t>(at) + 1), 1U);
+}
+
+TEST_F(OpenJudgeQueueTest, AWorkerThatCannotBeKilledIsQuarantinedWithItsGpu) {
+  std::atomic<bool> is_stuck{false};
+  std::atomic<int> opened{0};
+  options_.quarantine = [&]() -> Status {
+    if (!is_stuck) return {};
+    return Error{ErrorCode::kUnavailable, "process 7 does not die", ""};
+  };
+  const std::vector<Job> jobs = {QueueJob(1), QueueJob(2)};
+  const auto unused = Open();
+  JudgeQueue queue(
+      [&](bool anew) -> Result<search::Seams> {
+        if (device_ == nullptr || anew) {
+          std::promise<void> open;
+          open.set_value();
+          device_ = std::make_unique<GatedDevice>(open.get_future().share());
+          is_stuck = ++opened == 1;  // the first device's worker
+          if (is_stuck) device_->broken = jobs[0].key;
+        }
+        return search::Seams{*device_};
+      },
+      *jobs_, options_);
+  ASSERT_TRUE(queue.Submit("", {}, {jobs[0]}).ok());
+  ASSERT_TRUE(queue.Start().ok());
+  WaitFor(queue, {jobs[0].key});
+  EXPECT_EQ(OutcomeOf(queue, jobs[0]), "inconclusive: the GPU is gone");
+  EXPECT_EQ(queue.Ready().error().message, "process 7 does not die");
+  const Status refused = queue.Submit("", {}, {jobs[1]});
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, ErrorCode::kAwaiting);
+  EXPECT_EQ(opened, 1) << "the device is held, and not opened again";
+  is_stuck = false;
+  ASSERT_TRUE(queue.Submit("", {}, {jobs[1]}).ok());
+  WaitFor(queue, {jobs[1].key});
+  EXPECT_EQ(OutcomeOf(queue, jobs[1]), "rejected: rule");
+  EXPECT_EQ(opened, 2);
 }
 
 TEST_F(OpenJudgeQueueTest, WhatNeedsNoDeviceDoesNotSeeIt) {

@@ -14,6 +14,8 @@ namespace {
 using nlohmann::json;
 
 constexpr size_t kMaxNameBytes = 1024;
+constexpr size_t kMostExemplars = 16;
+constexpr size_t kMaxDocumentBytes = size_t{64} << 10;
 // Of a protocol that a client sends: what one job may cost.
 constexpr int kMostRounds = 256, kMostProcesses = 32;
 constexpr double kMostMeasureSeconds = 120;
@@ -58,11 +60,27 @@ Result<RewardShape> ShapeIn(const JsonReader& object, RewardShape shape) {
   return shape;
 }
 
+// Keys are named by clients: 64 hexadecimal digits and nothing else is looked up.
+bool IsKey(std::string_view key) {
+  return key.size() == 64 && std::ranges::all_of(key, [](char c) {
+           return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
+         });
+}
+
 Result<Asked> AskedIn(const JsonReader& object) {
   Asked asked;
   asked.task = TRY(object.At("task").String());
   asked.workload = TRY(OptionalText(object, "workload"));
   asked.group = TRY(OptionalText(object, "group"));
+  asked.sample_id = TRY(OptionalText(object, "sample_id"));
+  asked.prompt_sha256 = TRY(OptionalText(object, "prompt_sha256"));
+  if (object.Has("logprob_sum")) asked.logprob_sum = TRY(object.At("logprob_sum").Number());
+  if (object.Has("shown")) {
+    const std::vector<JsonReader> keys = TRY(object.At("shown").Items());
+    if (keys.size() > kMostExemplars) return object.At("shown").Bad("at most 16 keys");
+    for (const JsonReader& key : keys) asked.shown.push_back(TRY(key.String()));
+    if (!std::ranges::all_of(asked.shown, IsKey)) return object.At("shown").Bad("keys of jobs");
+  }
   if (object.Has("completion") == object.Has("candidate")) {
     return object.Bad("either \"completion\" or \"candidate\"");
   }
@@ -95,13 +113,6 @@ Result<Job> WholeJob(const JsonReader& object) {
   TRY(CheckCost(object.At("protocol"), job.protocol));
   job.key = MeasurementKey(job.candidate, job.task, job.workload, job.protocol);
   return job;
-}
-
-// Keys are named by clients: 64 hexadecimal digits and nothing else is looked up.
-bool IsKey(std::string_view key) {
-  return key.size() == 64 && std::ranges::all_of(key, [](char c) {
-           return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
-         });
 }
 
 Result<std::vector<std::string>> Texts(const JsonReader& list) {
@@ -151,8 +162,61 @@ Result<RewardRequest> RewardRequestFrom(std::string_view body, const RewardShape
   request.level = TRY(LevelIn(object));
   request.shape = TRY(ShapeIn(object, usual));
   for (const JsonReader& item : TRY(Batch(object.At("samples")))) {
-    TRY(item.OnlyFields({"task", "workload", "completion", "candidate", "group"}));
+    TRY(item.OnlyFields({"task", "workload", "completion", "candidate", "group", "sample_id",
+                         "prompt_sha256", "logprob_sum", "shown"}));
     request.asked.push_back(TRY(AskedIn(item)));
+  }
+  return request;
+}
+
+namespace {
+
+Result<double> Above0(const JsonReader& value, double most) {
+  const double number = TRY(value.Number());
+  if (number >= 1e-3 && number <= most) return number;
+  return value.Bad("a number from 0.001 to " + std::to_string(static_cast<int>(most)));
+}
+
+// "TASK" or "TASK#WORKLOAD".
+PromptRequest::Wanted WantedFrom(const std::string& text) {
+  const size_t hash = std::min(text.find('#'), text.size());
+  return {text.substr(0, hash), text.substr(std::min(hash + 1, text.size()))};
+}
+
+}  // namespace
+
+Result<PromptRequest> PromptRequestFrom(std::string_view body) {
+  const json document = TRY(ParseJson("request", body));
+  const JsonReader object("request", document);
+  TRY(object.OnlyFields(
+      {"tasks", "level", "stage", "exemplars", "bucket", "tau", "seed", "from", "documents"}));
+  PromptRequest request;
+  for (const std::string& text : TRY(Texts(object.At("tasks")))) {
+    if (text.size() > kMaxNameBytes) return object.At("tasks").Bad("shorter names");
+    request.tasks.push_back(WantedFrom(text));
+  }
+  request.level = TRY(LevelIn(object));
+  if (object.Has("stage")) request.stage = static_cast<int>(TRY(object.At("stage").IntIn(2, 3)));
+  if (object.Has("exemplars")) {
+    request.rule.most = static_cast<size_t>(TRY(object.At("exemplars").IntIn(0, kMostExemplars)));
+  }
+  if (object.Has("bucket")) request.rule.bucket = TRY(Above0(object.At("bucket"), 10));
+  if (object.Has("tau")) request.rule.tau = TRY(Above0(object.At("tau"), 1000));
+  if (object.Has("seed")) {
+    constexpr int64_t kMostSeed = int64_t{1} << 53;  // what JSON numbers hold exactly
+    request.seed = static_cast<uint64_t>(TRY(object.At("seed").IntIn(0, kMostSeed)));
+  }
+  if (object.Has("from")) {
+    const std::string from = TRY(object.At("from").String());
+    if (from != "samples" && from != "recording")
+      return object.At("from").Bad("samples or recording");
+    request.draws_recorded = from == "recording";
+  }
+  if (object.Has("documents")) {
+    request.documents = TRY(object.At("documents").String());
+    if (request.documents.size() > kMaxDocumentBytes) {
+      return object.At("documents").Bad("at most 64 KiB");
+    }
   }
   return request;
 }
@@ -195,11 +259,15 @@ Result<WaitRequest> WaitRequestFrom(const Target& target) {
   return request;
 }
 
-Result<Asked> ProfileRequestFrom(std::string_view body) {
+Result<ProfileRequest> ProfileRequestFrom(std::string_view body) {
   const json document = TRY(ParseJson("request", body));
   const JsonReader object("request", document);
+  if (object.Has("job")) {
+    TRY(object.OnlyFields({"job"}));
+    return ProfileRequest{TRY(WholeJob(object.At("job"))), {}};
+  }
   TRY(object.OnlyFields({"task", "workload", "candidate"}));
-  return AskedIn(object);
+  return ProfileRequest{std::nullopt, TRY(AskedIn(object))};
 }
 
 Result<OpenRlhfRequest> OpenRlhfRequestFrom(std::string_view body) {

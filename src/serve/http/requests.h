@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "agent/prompts/contrastive.h"
 #include "base/result.h"
 #include "core/device.h"
 #include "core/reward.h"
@@ -16,7 +17,6 @@
 
 namespace warpsmith::serve {
 
-inline constexpr int kServeProtocolVersion = 1;
 inline constexpr size_t kMaxBatch = 256;
 inline constexpr size_t kMaxBodyBytes = size_t{4} << 20;
 inline constexpr double kMaxDeadlineSeconds = 600, kDeadlineSeconds = 170;
@@ -28,6 +28,11 @@ struct Asked {
   std::optional<std::string> completion;  // a model's reply; else `candidate`
   nlohmann::json candidate;
   std::string group;
+  // What a trainer knows its sample by; kept with what came of it. Empty: not given.
+  std::string sample_id, prompt_sha256;
+  std::optional<double> logprob_sum;
+  std::vector<std::string>
+      shown;  // keys of the variants in its prompt: a copy of one gains nothing
 };
 
 struct JobsRequest {
@@ -49,6 +54,21 @@ struct RewardRequest {
 // `usual`: the shape where the request gives none, and of the fields that it leaves out.
 Result<RewardRequest> RewardRequestFrom(std::string_view body, const RewardShape& usual);
 
+// One prompt, for one of the tasks.
+struct PromptRequest {
+  struct Wanted {
+    std::string task, workload;
+  };
+  std::vector<Wanted> tasks;  // at least one; of several the server chooses by their difficulty
+  Level level = Level::kScreened;
+  int stage = 2;  // 3: with a profile of the best variant
+  prompts::ExemplarRule rule;
+  std::optional<uint64_t> seed;  // none: another draw each time
+  bool draws_recorded = false;   // from a recorded space, not from samples
+  std::string documents;         // passages to show
+};
+Result<PromptRequest> PromptRequestFrom(std::string_view body);
+
 struct RescoreRequest {
   RewardShape shape;
   std::vector<std::string> keys;
@@ -61,8 +81,12 @@ struct WaitRequest {
 };
 Result<WaitRequest> WaitRequestFrom(const Target& target);
 
-// {"task", "workload"?, "candidate"}
-Result<Asked> ProfileRequestFrom(std::string_view body);
+// {"task", "workload"?, "candidate"}, or {"job": a whole one}
+struct ProfileRequest {
+  std::optional<Job> job;
+  Asked asked;
+};
+Result<ProfileRequest> ProfileRequestFrom(std::string_view body);
 
 // OpenRLHF's {"query", "prompts", "labels"}: a label is "TASK" or "TASK#WORKLOAD".
 struct OpenRlhfRequest {

@@ -88,6 +88,50 @@ TEST(RewardRequest, TakesTheServersShapeWhereItSaysNothing) {
   EXPECT_EQ(own->shape.clip, 4);
 }
 
+TEST(RewardRequest, TakesWhatATrainerKnowsItsSampleBy) {
+  const std::string key(64, 'a');
+  const auto read = RewardRequestFrom(R"({"samples":[{"task":"t","completion":"c","group":"g",
+      "sample_id":"s","prompt_sha256":"p","logprob_sum":-12.5,"shown":[")" +
+                                          key + R"("]}]})",
+                                      {});
+  ASSERT_TRUE(read.ok()) << read.error().Line();
+  EXPECT_EQ(read->asked[0].sample_id, "s");
+  EXPECT_EQ(read->asked[0].prompt_sha256, "p");
+  EXPECT_EQ(read->asked[0].logprob_sum, -12.5);
+  EXPECT_EQ(read->asked[0].shown, std::vector<std::string>{key});
+  for (const char* bad : {R"("shown":["x"])", R"("shown":"x")", R"("logprob_sum":"x")"}) {
+    const std::string body =
+        R"({"samples":[{"task":"t","completion":"c",)" + std::string(bad) + "}]}";
+    EXPECT_FALSE(RewardRequestFrom(body, {}).ok()) << bad;
+  }
+}
+
+TEST(PromptRequest, HoldsToItsLimits) {
+  const auto read = PromptRequestFrom(
+      R"({"tasks":["softmax#odd","t"],"stage":3,"exemplars":5,"tau":0.5,"bucket":0.2,"seed":7,
+          "from":"recording","documents":"d","level":"certified"})");
+  ASSERT_TRUE(read.ok()) << read.error().Line();
+  EXPECT_EQ(read->tasks[0].task, "softmax");
+  EXPECT_EQ(read->tasks[0].workload, "odd");
+  EXPECT_EQ(read->tasks[1].workload, "");
+  EXPECT_EQ(read->rule.most, 5U);
+  EXPECT_EQ(read->rule.tau, 0.5);
+  EXPECT_EQ(read->seed, 7U);
+  EXPECT_TRUE(read->draws_recorded);
+  EXPECT_FALSE(PromptRequestFrom(R"({"tasks":["t"]})")->seed.has_value());
+  for (const char* bad :
+       {R"({})", R"({"tasks":[]})", R"({"tasks":[1]})", R"({"tasks":["t"],"stage":1})",
+        R"({"tasks":["t"],"exemplars":17})", R"({"tasks":["t"],"tau":0})",
+        R"({"tasks":["t"],"tau":-1})", R"({"tasks":["t"],"bucket":1e9})",
+        R"({"tasks":["t"],"seed":-1})", R"({"tasks":["t"],"seed":0.5})",
+        R"({"tasks":["t"],"from":"disk"})", R"({"tasks":["t"],"more":1})"}) {
+    EXPECT_FALSE(PromptRequestFrom(bad).ok()) << bad;
+  }
+  const std::string documents(70'000, 'x');
+  const std::string body = R"({"tasks":["t"],"documents":")" + documents + "\"}";
+  EXPECT_FALSE(PromptRequestFrom(body).ok());
+}
+
 TEST(WaitRequest, TakesKeysAndNothingElse) {
   const std::string key(64, 'a');
   const auto read = [](const std::string& target) {

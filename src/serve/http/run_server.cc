@@ -1,12 +1,11 @@
 #include "serve/http/run_server.h"
 
-#include <algorithm>
 #include <memory>
 #include <optional>
 
-#include "base/file.h"
 #include "base/interrupt.h"
 #include "hgemm/family.h"
+#include "judge/gpu_turns.h"
 #include "search/machine/candidate_profile.h"
 #include "serve/http/http_server.h"
 #include "serve/http/judge_queue.h"
@@ -17,8 +16,6 @@
 
 namespace warpsmith::serve {
 namespace {
-
-constexpr size_t kShortestToken = 16;
 
 // What is asked of the device to see that it works: a small product, by the first kernel of its
 // space; of a recording, the first that it holds.
@@ -81,19 +78,12 @@ class OwnedMachine {
 
 }  // namespace
 
-Result<std::string> ReadTokenFile(const std::string& path) {
-  std::string token = TRY(ReadFile(path));
-  while (!token.empty() && (token.back() == '\n' || token.back() == '\r')) token.pop_back();
-  const bool is_plain =
-      std::ranges::all_of(token, [](char c) { return c > 0x20 && c < 0x7f && c != '/'; });
-  if (is_plain && token.size() >= kShortestToken) return token;
-  return Error{ErrorCode::kBadInput,
-               path + " holds no token: one line of at least 16 characters without blanks and '/'",
-               "make one: head -c 32 /dev/urandom | sha256sum | cut -c-64"};
-}
-
 Status RunServer(const RunServerOptions& options,
                  const std::function<void(int port, const std::string& notice)>& listening) {
+  if (options.device.names_server()) {
+    return Error{ErrorCode::kConfig, "--device " + options.device.device + " is a server itself",
+                 "name a GPU or a recording"};
+  }
   OwnedMachine machine = TRY(OwnedMachine::Open(options.device));
   const DeviceInfo device = machine->info();
   const store::RecordedDevice* const recorded = machine->recorded();
@@ -109,6 +99,7 @@ Status RunServer(const RunServerOptions& options,
   queueing.probe = [&](const search::Seams& seams) {
     return RunKnownGood(seams, known_good, recorded != nullptr);
   };
+  queueing.quarantine = [] { return judge::NobodyLeftBehind(); };
   if (recorded != nullptr) {
     queueing.known = [recorded](const Job& job) -> std::optional<Outcome> {
       const auto found = recorded->LookUp(job.key);

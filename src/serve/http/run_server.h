@@ -24,9 +24,6 @@ struct RunServerOptions {
   std::string ncu;
 };
 
-// A token is one line of at least 16 characters. kBadInput.
-Result<std::string> ReadTokenFile(const std::string& path);
-
 // Until Interrupted(): then what runs is ended and kept, and nothing new is taken on. `listening`
 // is called once, with the port and where answers come from.
 Status RunServer(const RunServerOptions& options,

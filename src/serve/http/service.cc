@@ -1,8 +1,10 @@
 #include "serve/http/service.h"
 
 #include <algorithm>
+#include <charconv>
 #include <exception>
 
+#include "base/compression.h"
 #include "base/json_reader.h"
 #include "base/sha256.h"
 #include "core/serialize.h"
@@ -15,6 +17,7 @@ using nlohmann::json;
 
 constexpr size_t kMostKnown = 20'000;  // judgements of each of two generations
 constexpr int kMostProfiling = 8;
+constexpr int kPackingLevel = 3;
 
 // Null: it says what cannot be measured here.
 json RewardJson(const std::optional<double>& value) { return value ? json(*value) : json(); }
@@ -38,6 +41,10 @@ HttpResponse Service::Failure(const Error& error) const {
       response = ErrorResponse(503, "draining", error.Line());
       response.retry_after_s = 5;
       return response;
+    case ErrorCode::kAwaiting:
+      response = ErrorResponse(503, "quarantined", error.Line());
+      response.retry_after_s = 30;
+      return response;
     case ErrorCode::kUnavailable:
       return ErrorResponse(501, "not-implemented", error.Line());
     case ErrorCode::kIo:
@@ -54,8 +61,10 @@ const std::vector<Service::Entry>& Service::Routes() {
                                             {"POST", "/v1/reward", &Service::PostReward},
                                             {"POST", "/v1/rescore", &Service::PostRescore},
                                             {"POST", "/v1/profile", &Service::PostProfile},
+                                            {"POST", "/v1/prompt", &Service::PostPrompt},
                                             {"GET", "/v1/tasks", &Service::GetTasks},
                                             {"GET", "/v1/device", &Service::GetDevice},
+                                            {"GET", "/v1/recording", &Service::GetRecording},
                                             {"GET", "/healthz", &Service::GetHealth},
                                             {"GET", "/readyz", &Service::GetReady},
                                             {"GET", "/metrics", &Service::GetMetrics},
@@ -137,6 +146,12 @@ Result<Job> Service::JobOf(const Subject& subject, const json& candidate, Level 
     return Error{ErrorCode::kBadInput, refused->detail, ""};
   }
   return table_.JobOf(subject, std::get<Candidate>(read), level);
+}
+
+Result<Job> Service::JobOf(const ProfileRequest& request) {
+  if (request.job) return table_.Own(*request.job);
+  const SubjectPointer subject = TRY(table_.Find(request.asked.task, request.asked.workload));
+  return JobOf(*subject, request.asked.candidate, Level::kScreened);
 }
 
 Result<std::vector<Job>> Service::JobsOf(const JobsRequest& request) {
@@ -274,9 +289,11 @@ void Service::Reward(const std::string& run, Level level, double deadline_s,
                      const std::vector<Asked>& asked, const std::shared_ptr<Batch>& batch,
                      const Respond& respond) {
   std::vector<Job> jobs;
+  batch->run = run;
+  batch->level = level;
+  batch->asked = asked;
   batch->judgements.resize(asked.size());
   for (size_t i = 0; i < asked.size(); ++i) {
-    batch->groups.push_back(asked[i].group);
     const Status looked = Look(asked[i], level, i, *batch, jobs);
     if (looked.ok()) continue;
     Error error = looked.error();
@@ -312,7 +329,51 @@ void Service::FinishReward(const std::shared_ptr<Batch>& batch, const Respond& r
     response.retry_after_s = queue_.RetryAfterSeconds();
     return respond(std::move(response));
   }
-  respond(batch->answer(Scored(*batch)));
+  const std::vector<json> rewards = Scored(*batch);
+  const Status kept = KeepSamples(*batch, rewards);
+  respond(kept.ok() ? batch->answer(rewards) : Failure(kept.error()));
+}
+
+Status Service::KeepSamples(const Batch& batch, const std::vector<json>& rewards) {
+  std::vector<store::ServedSample> samples;
+  std::vector<std::string> keys;  // whose candidates go along
+  for (size_t i = 0; i < batch.asked.size(); ++i) {
+    const Asked& asked = batch.asked[i];
+    if (asked.group.empty() && asked.sample_id.empty()) continue;
+    const Judgement& judgement = *batch.judgements[i];
+    const SubjectPointer subject = TRY(table_.Find(asked.task, asked.workload));
+    store::ServedSample sample{batch.run,
+                               asked.task,
+                               subject->workload.name,
+                               std::string(Name(batch.level)),
+                               asked.group,
+                               asked.sample_id,
+                               asked.prompt_sha256,
+                               asked.logprob_sum,
+                               judgement.key,
+                               judgement.outcome,
+                               judgement.facts.ratio,
+                               std::nullopt,
+                               judgement.facts.interval};
+    if (rewards[i]["reward"].is_number()) sample.reward = rewards[i]["reward"].get<double>();
+    const bool is_new = [&] {
+      const std::scoped_lock lock(mutex_);
+      return judgement.facts.kind == RewardFacts::Kind::kPassed && !kept_.contains(judgement.key);
+    }();
+    if (is_new) {
+      auto read =
+          TRY(asked.completion ? table_.CandidateIn(*subject, std::string_view(*asked.completion))
+                               : table_.CandidateIn(*subject, asked.candidate));
+      if (auto* candidate = std::get_if<Candidate>(&read)) sample.candidate = std::move(*candidate);
+      keys.push_back(judgement.key);
+    }
+    samples.push_back(std::move(sample));
+  }
+  if (samples.empty()) return {};
+  TRY(queue_.WithJobs([&](store::ServedJobs& jobs) { return jobs.KeepSamples(samples); }));
+  const std::scoped_lock lock(mutex_);
+  kept_.insert(keys.begin(), keys.end());
+  return {};
 }
 
 std::vector<json> Service::Scored(Batch& batch) {
@@ -320,7 +381,11 @@ std::vector<json> Service::Scored(Batch& batch) {
   for (const JudgementPointer& judgement : batch.judgements) facts.push_back(judgement->facts);
   std::map<std::string_view, std::vector<RewardFacts*>> groups;
   for (size_t i = 0; i < facts.size(); ++i) {
-    if (!batch.groups[i].empty()) groups[batch.groups[i]].push_back(&facts[i]);
+    if (i >= batch.asked.size()) continue;  // of a rescoring
+    const Asked& asked = batch.asked[i];
+    facts[i].was_shown =
+        std::ranges::find(asked.shown, batch.judgements[i]->key) != asked.shown.end();
+    if (!asked.group.empty()) groups[asked.group].push_back(&facts[i]);
   }
   for (const auto& [name, members] : groups) LevelGroup(members);
   std::vector<json> rewards;
@@ -373,7 +438,6 @@ void Service::PostRescore(const Target&, const HttpRequest& request, const Respo
                    RewardFactsOf(**candidate, verdict)};
     }
     batch.judgements.push_back(std::make_shared<const Judgement>(std::move(judgement)));
-    batch.groups.emplace_back();
   }
   respond(JsonResponse({{"rewards", Scored(batch)}}));
 }
@@ -384,32 +448,39 @@ void Service::PostProfile(const Target&, const HttpRequest& request, const Respo
   if (!options_.profile) {
     return respond(Failure({ErrorCode::kUnavailable, "this server profiles nothing", ""}));
   }
-  const auto subject = table_.Find(asked->task, asked->workload);
-  if (!subject.ok()) return respond(Failure(subject.error()));
-  auto job = JobOf(**subject, asked->candidate, Level::kScreened);
+  auto job = JobOf(*asked);
   if (!job.ok()) return respond(Failure(job.error()));
+  const Status taken =
+      TakeProfile(std::move(*job), [this, respond](const Result<Profile>& profile) {
+        if (!profile.ok()) return respond(Failure(profile.error()));
+        json kernels = json::array();
+        for (const KernelProfile& kernel : profile->kernels) {
+          json metrics = json::object();
+          for (const auto& [name, value] : kernel.metrics) metrics[name] = NumberToJson(value);
+          kernels.push_back({{"kernel", kernel.kernel}, {"metrics", metrics}});
+        }
+        respond(JsonResponse({{"source", profile->source}, {"kernels", kernels}}));
+      });
+  if (!taken.ok()) respond(Failure(taken.error()));
+}
+
+Status Service::TakeProfile(Job job, std::function<void(const Result<Profile>&)> done) {
   {
     const std::scoped_lock lock(mutex_);
     if (profiling_ >= kMostProfiling) {
-      return respond(Failure({ErrorCode::kBusy, "other profiles are being taken", "ask again"}));
+      return Error{ErrorCode::kBusy, "other profiles are being taken", "ask again"};
     }
     ++profiling_;
   }
-  queue_.Post([this, job = std::move(*job), respond] {
+  queue_.Post([this, job = std::move(job), done = std::move(done)] {
     const auto profile = options_.profile(job);
     {
       const std::scoped_lock lock(mutex_);
       --profiling_;
     }
-    if (!profile.ok()) return respond(Failure(profile.error()));
-    json kernels = json::array();
-    for (const KernelProfile& kernel : profile->kernels) {
-      json metrics = json::object();
-      for (const auto& [name, value] : kernel.metrics) metrics[name] = NumberToJson(value);
-      kernels.push_back({{"kernel", kernel.kernel}, {"metrics", metrics}});
-    }
-    respond(JsonResponse({{"source", profile->source}, {"kernels", kernels}}));
+    done(profile);
   });
+  return {};
 }
 
 void Service::GetTasks(const Target&, const HttpRequest&, const Respond& respond) {
@@ -417,10 +488,37 @@ void Service::GetTasks(const Target&, const HttpRequest&, const Respond& respond
 }
 
 void Service::GetDevice(const Target&, const HttpRequest&, const Respond& respond) {
-  respond(JsonResponse({{"protocol", kServeProtocolVersion},
+  json recordings = json::array();
+  if (options_.recorded != nullptr) {
+    for (const auto& recording : options_.recorded->Recordings()) {
+      recordings.push_back(recording->name());
+    }
+  }
+  respond(JsonResponse({{"protocol", search::kServeProtocolVersion},
                         {"device", ToJson(options_.device)},
+                        {"recordings", recordings},
                         {"origin", options_.origin},
                         {"reads_tasks", table_.takes_tasks()}}));
+}
+
+// "number" counts the names that /v1/device gives, from 0.
+void Service::GetRecording(const Target& target, const HttpRequest&, const Respond& respond) {
+  const auto asked = target.query.find("number");
+  const std::string text = asked == target.query.end() ? "" : asked->second;
+  size_t number = 0;
+  const auto read = std::from_chars(text.data(), text.data() + text.size(), number);
+  const bool is_number =
+      !text.empty() && read.ec == std::errc() && read.ptr == text.data() + text.size();
+  const size_t count = options_.recorded == nullptr ? 0 : options_.recorded->Recordings().size();
+  if (!is_number || number >= count) {
+    return respond(ErrorResponse(404, "not-found", "there is no such recording here"));
+  }
+  const std::scoped_lock lock(packed_mutex_);
+  packed_.resize(count);
+  if (packed_[number].empty()) {
+    packed_[number] = Compress(options_.recorded->Recordings()[number]->lines(), kPackingLevel);
+  }
+  respond({200, packed_[number], "application/zstd"});
 }
 
 void Service::GetHealth(const Target&, const HttpRequest&, const Respond& respond) {

@@ -10,9 +10,11 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "core/reward.h"
+#include "search/machine/served_device.h"
 #include "serve/http/judge_queue.h"
 #include "serve/http/requests.h"
 #include "serve/http/task_table.h"
@@ -68,7 +70,9 @@ class Service {
   // Samples on their way to their judgements, and what is done with these.
   struct Batch {
     std::vector<JudgementPointer> judgements;  // null: pending
-    std::vector<std::string> groups;
+    std::string run;
+    Level level = Level::kScreened;
+    std::vector<Asked> asked;
     struct Pending {
       size_t index;
       std::string key, cache_key;
@@ -77,6 +81,22 @@ class Service {
     std::vector<Pending> pending;
     RewardShape shape;
     std::function<HttpResponse(const std::vector<nlohmann::json>&)> answer;
+  };
+  // A variant that a prompt may show; its candidate is read once it was drawn.
+  struct Exemplar {
+    std::string key;
+    double ratio = 0;
+    Interval interval;
+    store::PassedSample sample;
+    std::optional<Candidate> candidate;
+  };
+  struct Prompt {
+    PromptRequest request;
+    uint64_t seed = 0;
+    std::string task;
+    SubjectPointer subject;
+    store::Difficulty difficulty;
+    std::vector<Exemplar> exemplars;  // the best first
   };
   using Route = void (Service::*)(const Target&, const HttpRequest&, const Respond&);
   struct Entry {
@@ -91,7 +111,9 @@ class Service {
   void PostReward(const Target& target, const HttpRequest& request, const Respond& respond);
   void PostRescore(const Target& target, const HttpRequest& request, const Respond& respond);
   void PostProfile(const Target& target, const HttpRequest& request, const Respond& respond);
+  void PostPrompt(const Target& target, const HttpRequest& request, const Respond& respond);
   void GetTasks(const Target& target, const HttpRequest& request, const Respond& respond);
+  void GetRecording(const Target& target, const HttpRequest& request, const Respond& respond);
   void GetDevice(const Target& target, const HttpRequest& request, const Respond& respond);
   void GetHealth(const Target& target, const HttpRequest& request, const Respond& respond);
   void GetReady(const Target& target, const HttpRequest& request, const Respond& respond);
@@ -105,6 +127,7 @@ class Service {
 
   // kBadInput, with the reason, for what is no candidate of the task.
   Result<Job> JobOf(const Subject& subject, const nlohmann::json& candidate, Level level);
+  Result<Job> JobOf(const ProfileRequest& request);
   Result<std::vector<Job>> JobsOf(const JobsRequest& request);
   Result<HttpResponse> JobStates(const std::vector<std::string>& keys, bool* any_open);
   // Judges every sample and hands the rewards to `batch.answer`.
@@ -114,6 +137,17 @@ class Service {
   Status Look(const Asked& asked, Level level, size_t index, Batch& batch, std::vector<Job>& jobs);
   void FinishReward(const std::shared_ptr<Batch>& batch, const Respond& respond);
   std::vector<nlohmann::json> Scored(Batch& batch);
+  // Samples that the client named, with what came of them.
+  Status KeepSamples(const Batch& batch, const std::vector<nlohmann::json>& rewards);
+  // A profile on the queue's thread. kBusy: others are being taken.
+  Status TakeProfile(Job job, std::function<void(const Result<Profile>&)> done);
+  // prompting.cc
+  Result<Prompt> Prepare(const std::string& body);
+  Result<store::Difficulty> DifficultyOf(const std::string& task, const std::string& workload);
+  Result<size_t> Choose(const std::vector<PromptRequest::Wanted>& tasks, Random& random);
+  Result<std::vector<Exemplar>> Exemplars(const PromptRequest& request, const std::string& task,
+                                          const Subject& subject, Random& random);
+  HttpResponse PromptAnswer(const Prompt& prompt, const std::string& profile) const;
   JudgementPointer Remember(const std::string& cache_key, const Candidate& candidate,
                             const Completed& completed);
   JudgementPointer Remember(const std::string& cache_key, Judgement judgement);
@@ -124,10 +158,14 @@ class Service {
   JudgeQueue& queue_;
   const ServiceOptions options_;
 
+  std::mutex packed_mutex_;
+  std::vector<std::string> packed_;  // recordings, as they are sent; empty: not asked for yet
+
   std::mutex mutex_;  // guards what follows
   std::unordered_map<std::string, JudgementPointer> known_, known_before_;
   std::map<std::pair<std::string, int>, int64_t> requests_;  // by route and status
   std::map<std::string, int64_t> rewards_;                   // by outcome
+  std::unordered_set<std::string> kept_;  // keys whose candidates are in the store
   int profiling_ = 0;
 };
 

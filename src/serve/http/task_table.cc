@@ -107,7 +107,7 @@ Result<std::unique_ptr<TaskTable>> TaskTable::Open(const std::vector<std::string
       if (workload.hidden) continue;
       TRY(judge::CheckTask(loaded.task, workload));
       table->listed_[name].push_back(
-          std::make_shared<Subject>(Subject{loaded.task, workload, nullptr, {}}));
+          std::make_shared<Subject>(Subject{loaded.task, workload, nullptr}));
     }
     table->names_.push_back(name);
     table->own_.emplace(TaskId(loaded.task), loaded.task);
@@ -118,15 +118,25 @@ Result<std::unique_ptr<TaskTable>> TaskTable::Open(const std::vector<std::string
 void TaskTable::AddSpaces() {
   for (const store::ReplaySpace& space : recorded_->Spaces()) {
     const bool is_product = !task::LayoutOf(space.task).empty();
-    auto subject = std::make_shared<Subject>(Subject{space.task, space.workload, &space, {}});
-    for (const Point& point : space.space.points()) {
-      if (is_product) subject->points.emplace(PointName(hgemm::WithAllParameters(point)), point);
-    }
+    auto subject = std::make_shared<Subject>(Subject{space.task, space.workload, &space});
     const std::string name = is_product ? ProductName(space.task, space.workload) : space.task.name;
     if (!listed_.contains(name)) names_.push_back(name);
     listed_[name].push_back(subject);
     own_.emplace(TaskId(space.task), space.task);
   }
+}
+
+std::optional<Point> TaskTable::PointOf(const store::ReplaySpace& space,
+                                        const std::string& name) const {
+  const std::scoped_lock lock(mutex_);
+  std::map<std::string, Point>& points = points_[&space];
+  if (points.empty()) {
+    for (const Point& point : space.space.points()) {
+      points.emplace(PointName(hgemm::WithAllParameters(point)), point);
+    }
+  }
+  const auto found = points.find(name);
+  return found == points.end() ? std::nullopt : std::optional(found->second);
 }
 
 Result<SubjectPointer> TaskTable::Find(const std::string& task, const std::string& workload) {
@@ -151,7 +161,7 @@ Result<SubjectPointer> TaskTable::Find(const std::string& task, const std::strin
   if (const auto same = listed_.find(name); same != listed_.end()) {
     subject = same->second.front();
   } else {
-    subject = std::make_shared<Subject>(Subject{loaded.task, loaded.workload, nullptr, {}});
+    subject = std::make_shared<Subject>(Subject{loaded.task, loaded.workload, nullptr});
   }
   if (built_in_.size() >= kMostRemembered) built_in_.clear();
   built_in_[task] = subject;
@@ -215,9 +225,10 @@ Result<TaskTable::Read> TaskTable::PointIn(const Subject& subject, const json& o
     point.family = family;
     if (hgemm::CheckPoint(point).ok()) break;
   }
-  const std::string name = PointName(hgemm::WithAllParameters(point));
-  if (const auto found = subject.points.find(name); found != subject.points.end()) {
-    return Read(TRY(subject.space->make(found->second)));
+  if (subject.space != nullptr) {
+    const std::string name = PointName(hgemm::WithAllParameters(point));
+    const auto recorded = PointOf(*subject.space, name);
+    if (recorded) return Read(TRY(subject.space->make(*recorded)));
   }
   if (const Status known = hgemm::CheckPoint(point); !known.ok()) {
     return Read(NoPoint(known.error().message));

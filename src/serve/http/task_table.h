@@ -22,7 +22,6 @@ struct Subject {
   Task task;
   Workload workload;
   const store::ReplaySpace* space = nullptr;  // on a recording, where it has these sizes
-  std::map<std::string, Point> points;        // of the space, by name with all parameters
 };
 using SubjectPointer = std::shared_ptr<const Subject>;
 
@@ -60,6 +59,7 @@ class TaskTable {
   TaskTable(const store::RecordedDevice* recorded, DeviceInfo device, bool takes_tasks)
       : recorded_(recorded), device_(std::move(device)), takes_tasks_(takes_tasks) {}
   void AddSpaces();
+  std::optional<Point> PointOf(const store::ReplaySpace& space, const std::string& name) const;
   Result<Read> PointIn(const Subject& subject, const nlohmann::json& object) const;
 
   const store::RecordedDevice* const recorded_;
@@ -68,8 +68,10 @@ class TaskTable {
   std::vector<std::string> names_;                             // in the list's order
   std::map<std::string, std::vector<SubjectPointer>> listed_;  // name -> workloads
   std::map<std::string, Task> own_;                            // by id
-  std::mutex mutex_;                                           // guards built_in_
+  mutable std::mutex mutex_;                                   // guards what follows
   std::map<std::string, SubjectPointer> built_in_;
+  // Of spaces that were asked for: their points by name, with all parameters.
+  mutable std::map<const store::ReplaySpace*, std::map<std::string, Point>> points_;
 };
 
 }  // namespace warpsmith::serve

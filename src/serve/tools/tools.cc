@@ -87,7 +87,7 @@ std::vector<mcp::Tool> McpToolTable() {
 }
 
 McpTools::McpTools(search::Workbench bench, search::LazyMachine& machine,
-                   std::unique_ptr<knowledge::KnowledgeBase> base, store::SqliteStore& store,
+                   std::unique_ptr<knowledge::KnowledgeBase> base, store::DatabaseStore& store,
                    std::string ncu)
     : bench_(std::move(bench)),
       machine_(machine),

@@ -17,7 +17,7 @@
 #include "search/workbench.h"
 #include "serve/mcp/server.h"
 #include "serve/mcp/tool.h"
-#include "store/sqlite_store.h"
+#include "store/database_store.h"
 
 namespace warpsmith::serve {
 
@@ -30,7 +30,7 @@ class McpTools {
  public:
   // `machine` outlives it.
   McpTools(search::Workbench bench, search::LazyMachine& machine,
-           std::unique_ptr<knowledge::KnowledgeBase> base, store::SqliteStore& store,
+           std::unique_ptr<knowledge::KnowledgeBase> base, store::DatabaseStore& store,
            std::string ncu);
 
   Result<mcp::ToolResult> Call(const mcp::ToolCall& call, mcp::CallContext& context);
@@ -68,7 +68,7 @@ class McpTools {
   search::Workbench bench_;
   search::LazyMachine& machine_;
   std::unique_ptr<knowledge::KnowledgeBase> base_;
-  store::SqliteStore& store_;
+  store::DatabaseStore& store_;
   const std::string ncu_;
   const std::vector<mcp::Tool> table_;
   int64_t draws_ = 0;

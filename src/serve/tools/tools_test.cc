@@ -23,7 +23,7 @@ class Patient : public mcp::CallContext {
 class McpToolsTest : public testing::Test {
  protected:
   McpToolsTest() : machine_(Device()) {
-    store_ = store::SqliteStore::Open(":memory:", store::Durability::kProcessDeath).value();
+    store_ = store::DatabaseStore::Open(":memory:", store::Durability::kProcessDeath).value();
     auto base = knowledge::KnowledgeBase::Open(":memory:", store::Durability::kProcessDeath,
                                                store::WhenMissing::kCreate)
                     .value();
@@ -55,7 +55,7 @@ class McpToolsTest : public testing::Test {
   }
 
   search::LazyMachine machine_;
-  std::unique_ptr<store::SqliteStore> store_;
+  std::unique_ptr<store::DatabaseStore> store_;
   std::unique_ptr<McpTools> tools_;
 };
 

@@ -1,0 +1,1 @@
+"""Data for training models that write CUDA kernels: `python -m warpsmith.train --help`."""

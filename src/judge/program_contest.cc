@@ -1,0 +1,176 @@
+#include "judge/program_contest.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+#include <vector>
+
+#include "base/clock.h"
+#include "core/program_shim.h"
+#include "judge/arena_mapping.h"
+#include "judge/program_sandbox.h"
+#include "judge/program_torch.h"
+#include "judge/wall_entrant.h"
+
+namespace warpsmith::judge {
+namespace {
+
+constexpr std::chrono::seconds kProgramStartLimit{120};
+constexpr int kMostCheckedCalls = 8;  // of the first burst
+
+// The candidate or a rival: a shared library, or the candidate's plan.
+class ProgramEntrant : public WallEntrant {
+ public:
+  ProgramEntrant(WallBout& bout, std::string label, bool is_candidate, bool is_plan,
+                 const Artifact& artifact)
+      : WallEntrant(bout, std::move(label), is_candidate, is_plan ? "plan" : "program"),
+        is_plan_(is_plan),
+        artifact_(artifact) {}
+
+  StepResult Load() override;
+  StepResult Check(const CheckContents& check, uint16_t poison) override;
+  StepResult Measure(Mode mode, const Sample& stamp) override;
+
+ private:
+  bool is_plan_;
+  const Artifact& artifact_;
+  std::unique_ptr<CalledProcess> process_;  // of this turn
+};
+
+// In a fresh process: what the candidate's code remembers, it has from this turn alone. The library
+// comes before the arena: what runs while it is loaded finds no buffers.
+StepResult ProgramEntrant::Load() {
+  const Job& job = bout_.contest.job();
+  const std::chrono::milliseconds limit = bout_.Bench().step_limit;
+  ProcessOptions options = bout_.context.program;
+  options.start.hidden = HiddenLibraries(job.task.allow);
+  process_ = TRY(CalledProcess::Start(options));
+  TRY(process_->AwaitReady(kProgramStartLimit));
+  if (is_candidate()) bout_.contest.evidence().sandbox = process_->started().sandbox;
+  LoadCommand load{callee_};
+  if (is_plan_) {
+    load.plan = job.candidate.plan;
+  } else {
+    load.entry = kProgramEntry;
+  }
+  const CallResult loaded = process_->Call(load, limit, artifact_.image);
+  if (!std::holds_alternative<Reply>(loaded)) {
+    return Failed(*process_, loaded, "loading the program");
+  }
+  const CallResult mapped =
+      TRY(MapArenaIn(*process_, bout_.contest.arena(), job.task, job.workload, limit));
+  if (!std::holds_alternative<Reply>(mapped)) {
+    return Failed(*process_, mapped, "mapping the arena");
+  }
+  return std::optional<Outcome>();
+}
+
+StepResult ProgramEntrant::Check(const CheckContents& check, uint16_t poison) {
+  const BurstBench bench = bout_.Bench();
+  const Problem& problem = bench.arena->problem();
+  for (size_t role = problem.inputs.size(); role < problem.Roles(); ++role) {
+    TRY(bench.device->kernels().RunPoison(bench.arena->exact(role), poison,
+                                          bench.device->stream()));
+  }
+  TRY(bench.device->Synchronize());
+  const double begin = MonotonicSeconds();
+  const CallResult call = process_->Call(CheckCommand{callee_}, bench.step_limit);
+  calls_ = std::min(kMostCheckedCalls, CallsFor((MonotonicSeconds() - begin) * 1e6));
+  if (std::holds_alternative<Reply>(call)) return std::optional<Outcome>();
+  return Failed(*process_, call, fmt::format("check call '{}'", DetectorName(check.input)));
+}
+
+StepResult ProgramEntrant::Measure(Mode, const Sample& stamp) {
+  const std::unique_ptr<CalledProcess> process = std::move(process_);  // it ends with the turn
+  process->Pause();
+  if (auto outcome = TRY(WarmUp(*process))) return outcome;
+  if (auto outcome = TRY(RunTimed(*process, stamp))) return outcome;
+  if (bout_.contest.is_certified() && gpu_busy_us() == 0) TRY(ReadActivity(*process));
+  return std::optional<Outcome>();
+}
+
+class ProgramContest : public Contest {
+ public:
+  explicit ProgramContest(const ProgramContext& context)
+      : Contest(context.contest, Processes::kFreshEachTurn),
+        context_(context),
+        bout_{*this, context_},
+        torch_(bout_) {
+    const bool is_plan = job().candidate.form == Form::kKernel;
+    auto candidate = std::make_unique<ProgramEntrant>(bout_, std::string(kCandidateName), true,
+                                                      is_plan, *job().artifact);
+    wall_.push_back(candidate.get());
+    Add(std::move(candidate));
+  }
+
+ private:
+  StepResult Open(int process) override;
+  Result<std::unique_ptr<Entrant>> Baseline(const std::string& name) override;
+  StepResult Close() override;
+  std::vector<std::string_view> OwnDetectors() const override {
+    return {"late-write", "resident-work"};
+  }
+  Result<std::unique_ptr<WallEntrant>> RivalOf(const Rival& rival);
+
+  ProgramContext context_;
+  WallBout bout_;
+  TorchBaselines torch_;
+  std::vector<WallEntrant*> wall_;  // the entrants
+  std::map<std::string, Artifact> rivals_;
+};
+
+// Where contents are not drawn anew, at least how near duplicates among them differ is: a program
+// could have kept, on disk or in another process, which elements tell them apart.
+StepResult ProgramContest::Open(int process) {
+  if (process == 0) TRY(arena().RefillGuards());
+  if (!TRY(RenewContents(process)) && process > 0) {
+    TRY(arena().RenewNearDuplicates(random()));
+    book().ForgetContents();
+  }
+  return std::optional<Outcome>();
+}
+
+Result<std::unique_ptr<Entrant>> ProgramContest::Baseline(const std::string& name) {
+  const auto& rivals = job().task.rivals;
+  const auto rival = std::find_if(rivals.begin(), rivals.end(),
+                                  [&](const Rival& one) { return one.name == name; });
+  auto entrant = rival == rivals.end() ? TRY(torch_.Make(name)) : TRY(RivalOf(*rival));
+  wall_.push_back(entrant.get());
+  return std::unique_ptr<Entrant>(std::move(entrant));
+}
+
+Result<std::unique_ptr<WallEntrant>> ProgramContest::RivalOf(const Rival& rival) {
+  if (rival.candidate.form != Form::kProgram) {
+    return Error{ErrorCode::kBadInput,
+                 fmt::format("rival {} is no program: programs are compared with programs on "
+                             "the wall clock, kernels with kernels on the device's",
+                             rival.name),
+                 "give the rival as a program, or judge candidates of form kernel"};
+  }
+  auto artifact = rivals_.find(rival.name);
+  if (artifact == rivals_.end()) {
+    artifact = rivals_.emplace(rival.name, TRY(context_.compile(rival.candidate))).first;
+  }
+  return std::unique_ptr<WallEntrant>(
+      std::make_unique<ProgramEntrant>(bout_, rival.name, false, false, artifact->second));
+}
+
+StepResult ProgramContest::Close() {
+  if (auto outcome = TRY(torch_.Reconsider())) return outcome;
+  for (const WallEntrant* entrant : wall_) {
+    if (!bout_.has_torch || !context_.kept->oracle) break;
+    if (auto doubt = entrant->DoubtShares()) return doubt;
+  }
+  TRY(torch_.Describe());
+  return std::optional<Outcome>();
+}
+
+}  // namespace
+
+Result<Outcome> RunProgramContest(const ProgramContext& context) {
+  return ProgramContest(context).Run();
+}
+
+}  // namespace warpsmith::judge
