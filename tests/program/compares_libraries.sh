@@ -50,7 +50,7 @@ expect_status 0 "$program" hgemm catalogue guard c.csv --bench one.csv --strict 
 [[ $output == *'1 rows were not compared and are cuBLASLt'* ]] || expected "strictness: $output"
 
 # By what rows hold, whatever they chose.
-sed '2d; s/,NVIDIA H200,kernel,/,NVIDIA H200,cublaslt,/' guarded.csv >other.csv
+sed '2d; s/,NVIDIA H200,kernel,/,NVIDIA H200,cublaslt,/' guarded.csv | told >other.csv
 expect_status 0 "$program" hgemm catalogue guard other.csv --out anew.csv
 [[ $output == 'by the results that 2 rows hold: 1 are kernels now'* ]] || expected "counts, found: $output"
 cmp -s anew.csv guarded.csv || expected "the guard's choices, found: $(cat anew.csv)"

@@ -28,3 +28,11 @@ expect_status() {
     expected "'$*' to exit with $wanted, not $status"
   }
 }
+
+# From the catalogue on stdin, which was changed by hand, to one that tells of its rows.
+told() {
+  local text rows
+  text=$(cat) rows=$(grep -v '^#' <<<"$text")
+  printf '%s\n# %d rows, sha256 %s\n%s\n' "$(head -1 <<<"$text")" "$(($(wc -l <<<"$rows") - 1))" \
+    "$(sha256sum <<<"$rows" | cut -d' ' -f1)" "$rows"
+}
