@@ -85,7 +85,9 @@ def card(folder: Path, head: str, lines: list[dict], options) -> str:
         f"and so cannot be measured, earns {options.unmeasured:g}, as one that fails.",
         "",
         "Data: verdicts of an NVIDIA H200, data/recordings/spaces and tuning rows in data/perf. Each "
-        "seed holds out a fifth of the recorded shapes, with their transposes, from both stages.",
+        f"seed holds out {'all' if options.folds == 1 else f'one part in {options.folds}'} of the "
+        "recorded shapes, with their transposes, from both stages. Share of RL's prompts for shapes of "
+        f"tuning rows: {options.rows_in_rl if options.folds > 1 else 1:g}.",
         "",
         "| mean over seeds (95 % interval) | after stage 1 | after RL | difference |",
         "| --- | --- | --- | --- |",

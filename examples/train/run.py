@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
 """Trains small language models, from nothing, to write fast kernels for shapes they never saw.
 
-    PYTHONPATH=python python -m warpsmith.train data --shipped -o rows.jsonl
-    python examples/train/run.py --data rows.jsonl --out trained
+    python examples/train/run.py --out trained
 
 Needs torch, trl and matplotlib, and the program (WARPSMITH, or build/release/bin/warpsmith). Each seed
 is a run of its own: shapes that it holds out, a model from nothing, stage 1 (it copies recorded
@@ -39,11 +38,13 @@ CURVES = ("reward", "reward_std", "frac_reward_zero_std", "passed", "unmeasured"
 def options_of(arguments: list[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     add = parser.add_argument
-    add("--data", type=Path, required=True, help="rows of `train data`")
+    add("--data", type=Path, help="rows of `train data`; else the shipped recordings and tuning rows")
     add("--out", type=Path, default=Path("trained"))
     add("--seeds", type=int, default=5)
     add("--jobs", type=int, default=os.cpu_count(), help="seeds at a time")
     add("--max-seconds", type=float, default=1800, help="then everything is kept, and stops")
+    add("--finish", type=float, default=0, metavar="S",
+        help="end RL S seconds before that instead, and evaluate what there is")
     add("--gpu", action="store_true", help="train on the GPU instead of one core a seed")
     add("--judge", help="address of a server; else one is started on --device")
     add("--device", type=Path, default=CHECKOUT / "data" / "recordings" / "spaces")
@@ -51,20 +52,23 @@ def options_of(arguments: list[str] | None = None) -> argparse.Namespace:
     add("--reward", default="eq3", help="form of the reward")
     add("--alpha", type=float, default=0.0, help="Eq. 3's weight of the deviation")
     add("--beta-length", type=float, default=0.0, help="Eq. 3's weight of the code's length")
+    add("--folds", type=int, default=5, help="a seed holds out one part of so many; 1: all spaces")
+    add("--rows-in-rl", type=float, default=0.0,
+        help="share of RL's prompts for shapes of tuning rows, whose ratios are their rewards")
     add("--exemplars", type=int, default=0, help="scored kernels in a prompt")
     add("--advantage", choices=("group-mean", "leave-one-out"), default="group-mean")
-    add("--width", type=int, default=96)
-    add("--layers", type=int, default=3)
-    add("--stage1-steps", type=int, default=400)
+    add("--width", type=int, default=64)
+    add("--layers", type=int, default=2)
+    add("--stage1-steps", type=int, default=250)
     add("--stage1-batch", type=int, default=64)
     add("--stage1-rate", type=float, default=4e-3)
-    add("--steps", type=int, default=100)
+    add("--steps", type=int, default=60)
     add("--group", type=int, default=16, help="kernels for a prompt")
     add("--prompts", type=int, default=8, help="prompts of a step")
     add("--rate", type=float, default=5e-4)
     add("--beta", type=float, default=0.02, help="weight of the KL divergence from stage 1")
     add("--unmeasured", type=float, default=-1.0, help="reward of what the recording lacks")
-    add("--samples", type=int, default=64, help="of each shape in an evaluation")
+    add("--samples", type=int, default=32, help="of each shape in an evaluation")
     add("--only-seed", type=int, help=argparse.SUPPRESS)  # what a seed's own process is given
     return parser.parse_args(arguments)
 
@@ -110,7 +114,7 @@ def train_seed(seed: int, options: argparse.Namespace) -> None:
     import samples
     import stages
     from canary import Canary
-    from corpus import Corpus, read_kernels
+    from corpus import Corpus, TableJudge, read_kernels, shipped_kernels
 
     from warpsmith.train.kernel_text import tokenizer_of
 
@@ -118,17 +122,23 @@ def train_seed(seed: int, options: argparse.Namespace) -> None:
     folder = options.out / f"seed-{seed}"
     folder.mkdir(parents=True, exist_ok=True)
     judge = judge_of(options)
-    kernels = read_kernels(options.data)
-    recorded = [shape for shape in shapes_of(judge) if shape in kernels]
-    corpus = Corpus.of_seed(kernels, recorded, seed, options.exemplars)
+    recorded = shapes_of(judge)
+    if options.data:
+        kernels = read_kernels(options.data)
+        recorded = [shape for shape in recorded if shape in kernels]
+    else:
+        perf = CHECKOUT / "data" / "perf"
+        kernels = shipped_kernels(perf, str(options.program), options.device, recorded)
+    corpus = Corpus.of_seed(kernels, recorded, seed, options.exemplars, options.folds)
+    table = TableJudge(judge, kernels, set(recorded), options.unmeasured)
     tokenizer = tokenizer_of(corpus.texts(kernels))
-    options.callbacks = [Canary(judge, corpus.spaces, seed, folder / "canary.csv")]
+    options.callbacks = [Canary(judge, corpus.spaces or corpus.held_out, seed, folder / "canary.csv")]
     clock = time.time()
     try:
         start = stages.copy_kernels(folder, corpus, tokenizer, options, seed)
         samples.write(folder / "samples-1.csv", start, corpus, judge, options, seed, "stage 1")
         print(f"seed {seed}: stage 1 done after {time.time() - clock:.0f} s", flush=True)
-        model = stages.learn_from_rewards(folder, start, corpus, tokenizer, judge, options, seed)
+        model = stages.learn_from_rewards(folder, start, corpus, tokenizer, table, options, seed)
         samples.write(folder / "samples-2.csv", model, corpus, judge, options, seed, "RL")
         print(f"seed {seed}: RL done after {time.time() - clock:.0f} s", flush=True)
     except stages.Stopped as stop:

@@ -135,12 +135,8 @@ def learn_from_rewards(folder: Path, start: Path, corpus: Corpus, tokenizer, jud
     done = folder / "model"
     if (done / "config.json").exists():
         return done
-    draws = random.Random(seed)
-    shapes = sorted(corpus.spaces)
     count = options.steps * options.prompts
-    rows = []
-    while len(rows) < count:  # each shape as often as the others
-        rows += [corpus.question(s, draws) for s in draws.sample(shapes, len(shapes))]
+    rows = corpus.questions(count, options.rows_in_rl, random.Random(seed))
     torch.manual_seed(seed)
     shared = dict(
         output_dir=str(folder / "learning"), seed=seed, max_steps=options.steps,
@@ -155,9 +151,9 @@ def learn_from_rewards(folder: Path, start: Path, corpus: Corpus, tokenizer, jud
         kind, settings = GRPOTrainer, GRPOConfig(loss_type="grpo", **shared)
     trainer = kind(
         str(start), processing_class=tokenizer, args=settings, train_dataset=Dataset.from_list(rows),
-        reward_funcs=only_new(reward_function(judge, unmeasured=options.unmeasured)),
-        callbacks=[StopAt(options.deadline), *options.callbacks])  # fmt: skip
-    run(trainer, folder, options.steps)
+        reward_funcs=only_new(reward_function(judge)),
+        callbacks=[StopAt(options.deadline - options.finish), *options.callbacks])  # fmt: skip
+    run(trainer, folder, 0 if options.finish else options.steps)
     trainer.model.save_pretrained(done)
     tokenizer.save_pretrained(done)
     return done
