@@ -85,8 +85,8 @@ def serving(options: argparse.Namespace):
         try:
             server = subprocess.Popen([*command, "--listen", "127.0.0.1:0"], text=True,
                                       stdout=subprocess.PIPE, env={**os.environ, **homes})  # fmt: skip
-        except FileNotFoundError:
-            raise SystemExit(f"run.py: no {options.program}: build it, or name it with --program")
+        except OSError as error:
+            raise SystemExit(f"run.py: {error}: build the program, or name it with --program")
         try:
             line = server.stdout.readline()
             if "http://" not in line:

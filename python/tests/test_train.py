@@ -3,8 +3,7 @@
 The first argument is the checkout.
 """
 
-import contextlib
-import io
+import argparse
 import json
 import math
 import sys
@@ -146,9 +145,9 @@ class Figures(unittest.TestCase):
         self.assertLessEqual(len(only_own), 1)  # it may have won elsewhere too
 
     def test_a_wrong_command_line_says_what_to_give(self):
-        with contextlib.redirect_stderr(io.StringIO()), self.assertRaisesRegex(SystemExit, "--samples"):
-            sys.argv = ["evaluate", "-o", "x"]
-            evaluate.main()
+        options = argparse.Namespace(samples=None, policy=Path("a model"), questions=None)
+        with self.assertRaisesRegex(SystemExit, "--samples"):
+            evaluate.evaluate(options)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""python -m warpsmith.train: data for training. Exit statuses are the program's."""
+"""python -m warpsmith.train: data for training, and what a trained model is worth. Exit statuses are the program's."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ import argparse
 import sys
 
 from warpsmith._program import Error
-from warpsmith.train import data
+from warpsmith.train import data, evaluate
 
 
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m warpsmith.train", description=__doc__)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     data.add_command(commands)
+    evaluate.add_command(commands)
     options = parser.parse_args(arguments)
     try:
         return int(options.run(options))

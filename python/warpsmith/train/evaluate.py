@@ -1,7 +1,7 @@
 """What a policy's kernels are worth on recorded shapes, beside searches with equal evaluations.
 
-    python -m warpsmith.train.evaluate --samples trained/samples.csv --folds FOLDS -o evaluation.csv
-    python -m warpsmith.train.evaluate --policy FOLDER --questions FILE.jsonl -o evaluation.csv
+    python -m warpsmith.train eval --samples trained/samples.csv --folds FOLDS -o evaluation.csv
+    python -m warpsmith.train eval --policy FOLDER --questions FILE.jsonl -o evaluation.csv
 
 A policy tries a space's kernels in the order of their likelihood; `evaluations_95` and
 `evaluations_99` say how many are measured until one is that near to the space's best. The first form
@@ -183,7 +183,9 @@ def summary_of(rows: list[dict], limit: int) -> list[str]:
     return lines
 
 
-def add_options(parser: argparse.ArgumentParser) -> None:
+def add_command(commands) -> None:
+    words = "a model's kernels beside searches with equal evaluations, on recorded spaces"
+    parser = commands.add_parser("eval", help=words, description=__doc__.split("\n\n")[0])
     add = parser.add_argument
     program = os.environ.get("WARPSMITH", str(ROOT / "build/release/bin/warpsmith"))
     add("--samples", type=Path, help="samples.csv of examples/train/run.py")
@@ -214,21 +216,10 @@ def evaluate(options: argparse.Namespace) -> int:
             rows.append({"method": "nearest winners", "shape": shape, "target": target, "seeds": 1,
                          "evaluations": found})  # fmt: skip
     with options.out.open("w", newline="") as file:
-        file.write(f"# python -m warpsmith.train.evaluate {' '.join(sys.argv[1:])}\n")
+        file.write(f"# python -m warpsmith.train {' '.join(sys.argv[1:])}\n")
         table = csv.DictWriter(file, ("method", "shape", "target", "seeds", "evaluations"),
                                lineterminator="\n")  # fmt: skip
         table.writeheader()
         table.writerows(rows)
     print("\n".join(summary_of(rows, options.limit)))
     return 0
-
-
-def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m warpsmith.train.evaluate",
-                                     description=__doc__.split("\n\n")[0])  # fmt: skip
-    add_options(parser)
-    return evaluate(parser.parse_args())
-
-
-if __name__ == "__main__":
-    sys.exit(main())
