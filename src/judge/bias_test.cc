@@ -103,6 +103,18 @@ TEST(Bias, HonestSumsInAnyOrderAreNotRefused) {
   }
 }
 
+// However few they are: the spread of one element is 0.
+TEST(Bias, AFewHonestOutputsAreNotRefused) {
+  const Kernel honest = [](const auto& terms) { return Nearest(FloatSum(terms, 1), 11); };
+  for (const int elements : {1, 2, 3, 8}) {
+    for (uint64_t seed = 0; seed < 200; ++seed) {
+      const BiasSums sums = Outputs(seed, 1, elements, kHalf, false, {honest}).front();
+      const auto refused = DiagnoseBias(sums, Allowed(1, kHalf));
+      EXPECT_FALSE(refused.has_value()) << elements << ": " << refused->detail;
+    }
+  }
+}
+
 // What is allowed is more than what tensor cores lose.
 TEST(Bias, TensorCoresLoseLessThanIsAllowed) {
   const Kernel ampere = [](const auto& terms) { return Nearest(CutSum(terms, 8), 11); };

@@ -51,8 +51,11 @@ Result<int64_t> VersionOfFile(Connection& connection, const Schema& schema) {
 // 0: nothing of ours is there yet.
 Result<int64_t> VersionOf(Connection& connection, const Schema& schema) {
   if (connection.is_file()) return VersionOfFile(connection, schema);
-  const int64_t is_there =
-      TRY(ReadNumber(connection, "SELECT to_regclass('schema_version') IS NOT NULL"));
+  const std::string sql =
+      "SELECT COUNT(*) FROM pg_class JOIN pg_namespace ON relnamespace = pg_namespace.oid "
+      "WHERE relname = 'schema_version' AND nspname = '" +
+      schema.Namespace() + "'";
+  const int64_t is_there = TRY(ReadNumber(connection, sql.c_str()));
   return is_there == 0 ? int64_t{0} : ReadNumber(connection, "SELECT version FROM schema_version");
 }
 
@@ -67,7 +70,10 @@ Status SetVersion(Connection& connection, const Schema& schema, int64_t version)
 
 // Who runs the server may have made the namespace for users that may not.
 Status MakeNamespace(Connection& connection, const Schema& schema) {
-  const std::string sql = "SELECT to_regnamespace('" + schema.Namespace() + "') IS NOT NULL";
+  // From the table, not by to_regnamespace: its cache does not see yet what another process made
+  // while this one waited for the lock.
+  const std::string sql =
+      "SELECT COUNT(*) FROM pg_namespace WHERE nspname = '" + schema.Namespace() + "'";
   if (TRY(ReadNumber(connection, sql.c_str())) == 1) return {};
   return connection.Execute("CREATE SCHEMA " + schema.Namespace());
 }

@@ -475,7 +475,7 @@ TEST_F(DamagedStoreTest, AFlippedBitIsAnErrorOrChangesNothing) {
     EXPECT_TRUE(!readable || text == text_) << "bit " << bit << " changed what is read";
     EXPECT_TRUE(store.ok() || store.error().code != ErrorCode::kInternal) << store.error().Line();
   }
-  EXPECT_GT(refused, kFlips / 4) << "the flips hit nothing that is read";
+  EXPECT_GT(refused, kFlips / 5) << "the flips hit nothing that is read";
 }
 
 TEST_F(DamagedStoreTest, CheckNamesWhatIsDamaged) {
@@ -523,7 +523,10 @@ TEST_P(DatabaseStoreTest, ProcessesThatBeginAStoreTogetherShareIt) {
     const pid_t child = fork();
     if (child == 0) {
       auto store = DatabaseStore::Open(Where(), Durability::kProcessDeath);
-      _exit(store.ok() && (*store)->BeginRun(TestRun("run " + std::to_string(i))).ok() ? 0 : 1);
+      const Status begun =
+          store.ok() ? (*store)->BeginRun(TestRun("run " + std::to_string(i))) : store.error();
+      if (!begun.ok()) std::fprintf(stderr, "%s\n", begun.error().Line().c_str());
+      _exit(begun.ok() ? 0 : 1);
     }
     children.push_back(child);
   }

@@ -138,7 +138,7 @@ ServedSample SampleOf(const std::string& group, const std::string& id, double re
   return sample;
 }
 
-TEST_F(ServedJobsTest, SamplesAreKeptOnceWithGroupAndLogProbability) {
+TEST_P(ServedJobsTest, SamplesAreKeptOnceWithGroupAndLogProbability) {
   const auto store = Open();
   ServedJobs jobs(*store, TestDevice(), ThisWorker());
   const std::vector<ServedSample> samples = {
@@ -154,7 +154,7 @@ TEST_F(ServedJobsTest, SamplesAreKeptOnceWithGroupAndLogProbability) {
   EXPECT_EQ(read.Text(3), "sha");
 }
 
-TEST_F(ServedJobsTest, WhatPassedComesBackForPromptsTheLatestFirst) {
+TEST_P(ServedJobsTest, WhatPassedComesBackForPromptsTheLatestFirst) {
   const auto store = Open();
   ServedJobs jobs(*store, TestDevice(), ThisWorker());
   const Candidate first = TestCandidate({"test", {{"x", 1}}});
@@ -176,7 +176,7 @@ TEST_F(ServedJobsTest, WhatPassedComesBackForPromptsTheLatestFirst) {
   EXPECT_EQ(jobs.PassedSamples("t", "w", Level::kScreened, 1).value().size(), 1U);
 }
 
-TEST_F(ServedJobsTest, DifficultyIsMeasuredByGroups) {
+TEST_P(ServedJobsTest, DifficultyIsMeasuredByGroups) {
   const auto store = Open();
   ServedJobs jobs(*store, TestDevice(), ThisWorker());
   const Candidate good = TestCandidate({"test", {{"x", 1}}});

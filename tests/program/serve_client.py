@@ -9,6 +9,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 
 PROGRAM = sys.argv[1] if len(sys.argv) > 1 else ""
 TASK = "hgemm:512x512x512:TN"
@@ -180,6 +181,9 @@ def check_dialects(server, points):
 
 
 def check_routes(server):
+    begun = time.monotonic()
+    while server.ask("GET", "/readyz")[0] == 503 and time.monotonic() < begun + 20:
+        time.sleep(0.02)  # its known good kernel has not run yet
     for path in ("/healthz", "/readyz", "/v1/tasks", "/v1/device", "/openapi.json", "/metrics"):
         expect(server.ask("GET", path)[0] == 200, f"200 from {path}")
     described = server.ask("GET", "/openapi.json")[1]["paths"]
@@ -243,9 +247,9 @@ def main():
     points = read_points()
     server = Server()
     check_routes(server)
+    check_prompts(server, points)
     check_rewards(server, points)
     check_jobs(server, points)
-    check_prompts(server, points)
     check_dialects(server, points)
     check_hostile(server)
     expect(server.process.poll() is None, "a server that lives")

@@ -184,7 +184,12 @@ Result<std::vector<SearchJob>> TaskJobs(const RecordOptions& options) {
                              std::filesystem::path(path + "/").parent_path().filename().string();
     SearchJob job{loaded.task, loaded.workload, Space(name, file->space().points()), {}, {}, {}, {},
                   name};
-    job.make = [file](const Point& point) { return file->Make(point); };
+    job.make = [file](const Point& point) -> Result<Candidate> {
+      Candidate candidate = TRY(file->Make(point));
+      candidate.provenance.family = point.family;  // by which its verdict finds its place
+      candidate.provenance.config = point.config;
+      return candidate;
+    };
     jobs.push_back(std::move(job));
   }
   return jobs;

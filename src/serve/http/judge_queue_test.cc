@@ -182,7 +182,9 @@ TEST_F(OpenJudgeQueueTest, NobodyIsJudgedBesideASuspect) {
   const auto at = std::ranges::find(device_->order, QueueJob(1).key) - device_->order.begin();
   EXPECT_EQ(device_->at_once.at(static_cast<size_t>(at)), 1U);
   const bool is_last = at + 1 == std::ssize(device_->order);
-  if (!is_last) EXPECT_EQ(device_->at_once.at(static_cast<size_t>(at) + 1), 1U);
+  if (!is_last) {
+    EXPECT_EQ(device_->at_once.at(static_cast<size_t>(at) + 1), 1U);
+  }
 }
 
 TEST_F(OpenJudgeQueueTest, AWorkerThatCannotBeKilledIsQuarantinedWithItsGpu) {
