@@ -378,15 +378,19 @@ StepResult KernelContest::ProbeUnusedSlots() {
 }
 
 // Errors that come once in many launches show in many launches: a short kernel goes on, untimed,
-// until enough outputs have been verified.
+// until enough outputs have been verified. Contents are drawn anew now and then, because an error may
+// depend on them.
 StepResult KernelContest::Close() {
-  constexpr int kBatchesOfAnAssignment = 32;
+  constexpr int kBatchesOfContents = 32;
   const std::vector<Sample> samples = candidate_->Samples(FirstMode());
   const bool is_short = !samples.empty() && samples.back().us < kShortLaunchUs;
   const double until = MonotonicSeconds() + kVerifySeconds;
   for (int batch = 0; is_certified() && is_short; ++batch) {
     if (book().outputs_verified() >= kCertifiedLaunches || MonotonicSeconds() > until) break;
-    if (batch % kBatchesOfAnAssignment == 0) TRY(arena().Reassign(random()));
+    if (batch % kBatchesOfContents == 0) {
+      TRY(arena().Renew(random(), false));
+      book().ForgetContents();
+    }
     if (auto outcome = TRY(candidate_->RunBatch({FirstMode()}, nullptr))) return outcome;
   }
   return std::optional<Outcome>();

@@ -219,6 +219,22 @@ TEST_F(RecordingTest, NamesTheLineOfAVerdictThatCannotBeRead) {
   EXPECT_THAT(completed.error().message, HasSubstr("gpu_secondz"));
 }
 
+TEST_F(RecordingTest, ACandidateOfNoPointIsAnErrorWhenItIsAskedFor) {
+  Write();
+  for (const std::string place : {"[1,0]", "[0,99999]"}) {
+    std::string lines = Lines();
+    const size_t at = lines.find("[0,0]", lines.find("{\"candidate\":"));
+    ASSERT_NE(at, std::string::npos);
+    lines.replace(at, 5, place);
+    const auto recording = Recording::FromLines("test", lines);
+    ASSERT_TRUE(recording.ok()) << recording.error().Line();
+    const auto candidate = (*recording)->ReadCandidate(*(*recording)->Candidates().rbegin());
+    ASSERT_FALSE(candidate.ok());
+    EXPECT_EQ(candidate.error().code, ErrorCode::kBadInput);
+    EXPECT_THAT(candidate.error().message, HasSubstr("of no point"));
+  }
+}
+
 TEST_F(RecordingTest, RefusesKeysOfAnotherProgram) {
   Write();
   std::string lines = Lines();

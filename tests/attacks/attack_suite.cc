@@ -2,7 +2,10 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <cstring>
+#include <fstream>
 #include <memory>
+#include <set>
+#include <sstream>
 #include <thread>
 
 #include "base/clock.h"
@@ -18,6 +21,7 @@ namespace {
 struct Options {
   std::string folder, only, csv, gpu, architecture = "sm_90a";
   int runs = 1, first_run = 1;
+  int slice = 1, slices = 1;
   bool list = false, no_gpu = false, compile_all = false, append = false;
   std::string command;  // what the user wrote
 };
@@ -28,7 +32,10 @@ void AddOptions(CLI::App& app, Options& options) {
   app.add_option("--runs", options.runs, "how often everything is judged");
   app.add_option("--first-run", options.first_run, "the first run's number");
   app.add_option("--csv", options.csv, "also write the rows to this file, as they come");
-  app.add_flag("--append", options.append, "go on in the file");
+  app.add_flag("--append", options.append, "go on in the file, with what it has no rows of");
+  app.add_option("--slice", options.slice, "which of --slices")->check(CLI::PositiveNumber);
+  app.add_option("--slices", options.slices, "judge one attack in so many: each slice on a GPU")
+      ->check(CLI::PositiveNumber);
   app.add_option("--gpu", options.gpu, "index or UUID");
   app.add_flag("--list", options.list, "say what there is, judge nothing");
   app.add_flag("--no-gpu", options.no_gpu, "judge what needs none; compile the other kernels");
@@ -36,14 +43,15 @@ void AddOptions(CLI::App& app, Options& options) {
   app.add_option("--architecture", options.architecture, "with --no-gpu: what is compiled for");
 }
 
-// Rows on stdout and in the file, one by one: what is there stays when a later attack ends us.
+// Rows on stdout and in the file, as they come: what is there stays when a later attack ends us.
 class Writer {
  public:
   // `provenance`: where and by what the rows are made; each call that writes says it.
   Writer(const Options& options, const std::string& provenance) {
+    if (options.append) ReadWhatIsThere(options.csv);
     if (!options.csv.empty()) file_ = std::fopen(options.csv.c_str(), options.append ? "a" : "w");
-    Line("# " + provenance);
-    if (!options.append) Line(kCsvHeader);
+    Put("# " + provenance + "\n");
+    if (!options.append) Put(std::string(kCsvHeader) + "\n");
   }
   ~Writer() {
     if (file_ != nullptr) std::fclose(file_);
@@ -51,25 +59,44 @@ class Writer {
   Writer(const Writer&) = delete;
   Writer& operator=(const Writer&) = delete;
 
-  void Write(const Row& row) {
-    Line(CsvLine(row));
-    if (!row.remark.empty()) std::fprintf(stderr, "  %s\n", row.remark.c_str());
-    ++(row.ok ? good_ : bad_);
+  bool Has(const Attack& attack, int run) const {
+    return there_.contains({attack.name, std::to_string(run)});
+  }
+  // An attack's rows are written in one piece: a file that was cut off holds them or not.
+  void Write(const std::vector<Row>& rows) {
+    std::string text;
+    for (const Row& row : rows) {
+      text += CsvLine(row) + "\n";
+      if (!row.remark.empty()) std::fprintf(stderr, "  %s\n", row.remark.c_str());
+      ++(row.ok ? good_ : bad_);
+    }
+    Put(text);
   }
   int Finish() const {
     std::fprintf(stderr, "%d rows as they should be, %d not\n", good_, bad_);
-    return bad_ == 0 && good_ > 0 ? 0 : 1;
+    return bad_ == 0 && (good_ > 0 || !there_.empty()) ? 0 : 1;
   }
 
  private:
-  void Line(const std::string& text) {
-    std::printf("%s\n", text.c_str());
+  void ReadWhatIsThere(const std::string& path) {
+    std::ifstream file(path);
+    for (std::string line; std::getline(file, line);) {
+      std::istringstream cells(line);
+      std::string name, form, twin, run;
+      std::getline(cells, name, ',') && std::getline(cells, form, ',') &&
+          std::getline(cells, twin, ',') && std::getline(cells, run, ',');
+      if (!run.empty() && !name.starts_with('#') && run != "run") there_.insert({name, run});
+    }
+  }
+  void Put(const std::string& text) {
+    std::fputs(text.c_str(), stdout);
     std::fflush(stdout);
     if (file_ == nullptr) return;
-    std::fprintf(file_, "%s\n", text.c_str());
+    std::fputs(text.c_str(), file_);
     std::fflush(file_);
   }
   FILE* file_ = nullptr;
+  std::set<std::pair<std::string, std::string>> there_;  // attack and run
   int good_ = 0, bad_ = 0;
 };
 
@@ -94,8 +121,9 @@ Result<int> RunWithoutGpu(const Options& options, const std::vector<Attack>& att
                 "no GPU, " + UtcTimestamp() + ", commit " + CommitText() + ", " + options.command);
   if (options.compile_all) suite.CompileAhead(attacks, Threads());
   for (const Attack& attack : attacks) {
-    const auto rows = attack.needs_gpu ? suite.CompileOnly(attack) : suite.Judge(attack, 1);
-    for (const Row& row : rows) writer.Write(row);
+    const int run = attack.needs_gpu ? 0 : 1;
+    if (writer.Has(attack, run)) continue;
+    writer.Write(run == 0 ? suite.CompileOnly(attack) : suite.Judge(attack, run));
   }
   return writer.Finish();
 }
@@ -119,7 +147,7 @@ Result<int> RunOnGpu(const Options& options, const std::vector<Attack>& attacks)
   suite.CompileAhead(attacks, Threads());
   for (int run = options.first_run; run < options.first_run + options.runs; ++run) {
     for (const Attack& attack : attacks) {
-      for (const Row& row : suite.Judge(attack, run)) writer.Write(row);
+      if (!writer.Has(attack, run)) writer.Write(suite.Judge(attack, run));
     }
   }
   return writer.Finish();
@@ -127,8 +155,10 @@ Result<int> RunOnGpu(const Options& options, const std::vector<Attack>& attacks)
 
 Result<int> Run(const Options& options) {
   std::vector<Attack> attacks = TRY(LoadAttacks(options.folder));
+  int number = 0;
   std::erase_if(attacks, [&](const Attack& attack) {
-    return attack.name.find(options.only) == std::string::npos;
+    return attack.name.find(options.only) == std::string::npos ||
+           number++ % options.slices != options.slice - 1;
   });
   if (!options.list) {
     return options.no_gpu ? RunWithoutGpu(options, attacks) : RunOnGpu(options, attacks);

@@ -40,10 +40,6 @@ struct Repeats {
   // Twice what they lie apart by, and at least 1 %: as a factor's logarithm.
   double band() const;
 };
-// A time that is no shorter, or a ratio that is no larger, than the repeats' own spread explains.
-bool IsNoShorter(double us, const Repeats& twin_us);
-bool IsNoLarger(double ratio, const Repeats& twin_ratio);
-
 // What the suite works with. Without a device only attacks that need no GPU are judged, and the
 // others' candidates compiled.
 struct Bench {
@@ -72,11 +68,17 @@ class Suite {
     NaiveVerdict naive;
     OurVerdict ours;
   };
-  // A twin is judged several times; the verdict is the first that is not "passed".
-  struct TwinAnswer {
-    Answer answer;
+  // Of one candidate, judged several times.
+  struct Times {
     std::vector<Repeats> us;  // in each mode
     Repeats ratio;
+
+    void Add(const OurVerdict& passed);
+  };
+  // The verdict is the first that is not "passed".
+  struct TwinAnswer {
+    Answer answer;
+    Times times;
   };
   Row JudgeText(const Attack& attack, bool twin, int run);
   Answer Ask(const Attack& attack, bool twin);
@@ -85,7 +87,8 @@ class Suite {
   Result<NaiveVerdict> AskNaiveAbout(const Attack& attack, const task::LoadedTask& loaded,
                                      const Candidate& candidate);
   const TwinAnswer& AskTwin(const Attack& attack, int run);
-  static bool IsNoGain(const OurVerdict& verdict, const TwinAnswer& twin);
+  static bool IsNoGain(const Times& attack, const Times& twin);
+  void Compare(const Attack& attack, const OurVerdict& passed, Times twin, Row& row);
 
   Bench bench_;
   std::map<std::string, TwinAnswer> twins_;  // by twin, task, level and run: attacks share them
