@@ -2,6 +2,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <set>
@@ -48,10 +49,11 @@ class Writer {
  public:
   // `provenance`: where and by what the rows are made; each call that writes says it.
   Writer(const Options& options, const std::string& provenance) {
-    if (options.append) ReadWhatIsThere(options.csv);
-    if (!options.csv.empty()) file_ = std::fopen(options.csv.c_str(), options.append ? "a" : "w");
+    const bool goes_on = options.append && std::filesystem::exists(options.csv);
+    if (goes_on) ReadWhatIsThere(options.csv);
+    if (!options.csv.empty()) file_ = std::fopen(options.csv.c_str(), goes_on ? "a" : "w");
     Put("# " + provenance + "\n");
-    if (!options.append) Put(std::string(kCsvHeader) + "\n");
+    if (!goes_on) Put(std::string(kCsvHeader) + "\n");
   }
   ~Writer() {
     if (file_ != nullptr) std::fclose(file_);

@@ -1,14 +1,9 @@
-// Every reader's fuzzer in one executable (targets.cmake): started as <reader>_fuzz, it is that one.
+// Every reader's fuzzer in one program: started as <reader>_fuzz, it is that one. What the files hide
+// in unnamed namespaces has names of its own among all of them.
 #include <cstdio>
 #include <cstdlib>
-#include <string>
-#include <string_view>
 
-#include "fuzz.h"
-
-#define READER(name) extern "C" int Read_##name(const uint8_t* data, size_t size);
-#include "every.inc"
-#undef READER
+#include "every_source.inc"
 
 namespace {
 
@@ -18,7 +13,7 @@ Entry chosen = nullptr;
 Entry EntryOf(std::string_view name) {
 #define READER(reader) \
   if (name == #reader "_fuzz") return Read_##reader;
-#include "every.inc"
+#include "every_name.inc"
 #undef READER
   return nullptr;
 }
@@ -29,7 +24,7 @@ extern "C" int LLVMFuzzerInitialize(int*, char*** argv) {
   const std::string path = **argv;
   chosen = EntryOf(std::string_view(path).substr(path.rfind('/') + 1));
   if (chosen != nullptr) return 0;
-  std::fprintf(stderr, "%s: start it by a link that is named <reader>_fuzz\n", path.c_str());
+  std::fprintf(stderr, "%s: start it by the name of a reader, <reader>_fuzz\n", path.c_str());
   std::exit(2);
 }
 

@@ -7,6 +7,6 @@ endif()
 set(instrumentation -fsanitize=address,undefined -fno-sanitize=vptr -fno-sanitize-recover=undefined)
 add_compile_options(${instrumentation} -fsanitize=fuzzer-no-link -fno-omit-frame-pointer)
 add_link_options(${instrumentation})
-# Of the modules a fuzzer calls little; the rest would make each of them 100 MB.
+# Of the modules the fuzzers call a part.
 add_compile_options(-ffunction-sections)
 add_link_options(-fuse-ld=lld LINKER:--gc-sections)

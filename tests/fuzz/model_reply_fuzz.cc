@@ -12,7 +12,7 @@ using namespace warpsmith;
 
 namespace {
 
-const prompts::ReplyBase& Base() {
+const prompts::ReplyBase& Shown() {
   static const auto& base = *new prompts::ReplyBase{
       {{"kernel.cu", "#include \"tile.cuh\"\n__global__ void k(float* y) {\n  y[0] = 1;\n}\n"},
        {"tile.cuh", "#define TILE 16\n"}},
@@ -20,8 +20,8 @@ const prompts::ReplyBase& Base() {
   return base;
 }
 
-void ReadReply(std::string_view text) {
-  const auto reply = prompts::ReadCodeReply(text, Base());
+void ReadCode(std::string_view text) {
+  const auto reply = prompts::ReadCodeReply(text, Shown());
   if (!reply.ok()) CHECK(reply.error().message.find('\n') == std::string::npos);
   const prompts::CodeReply* read = fuzz::ValueOf(reply);
   if (read == nullptr) return;
@@ -49,7 +49,7 @@ void ApplyOne(std::string_view text) {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto [kind, text] = fuzz::CutLine(fuzz::TextOf(data, size));
-  if (kind == "reply") ReadReply(text);
+  if (kind == "reply") ReadCode(text);
   if (kind == "edit") ApplyOne(text);
   return 0;
 }
