@@ -1,5 +1,6 @@
 #include "store/recording.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -223,9 +224,14 @@ TEST_F(RecordingTest, ACandidateOfNoPointIsAnErrorWhenItIsAskedFor) {
   Write();
   for (const std::string place : {"[1,0]", "[0,99999]"}) {
     std::string lines = Lines();
-    const size_t at = lines.find("[0,0]", lines.find("{\"candidate\":"));
-    ASSERT_NE(at, std::string::npos);
-    lines.replace(at, 5, place);
+    const size_t begin = lines.find("{\"candidate\":[0,0]");
+    ASSERT_NE(begin, std::string::npos);
+    std::string added = lines.substr(begin, lines.find('\n', begin) + 1 - begin);
+    lines.insert(begin, added.replace(added.find("[0,0]"), 5, place));
+    const std::string count = fmt::format("\"candidates\":{}", kRecordingSide * kRecordingSide);
+    ASSERT_NE(lines.find(count), std::string::npos) << lines.substr(0, 200);
+    lines.replace(lines.find(count), count.size(),
+                  fmt::format("\"candidates\":{}", kRecordingSide * kRecordingSide + 1));
     const auto recording = Recording::FromLines("test", lines);
     ASSERT_TRUE(recording.ok()) << recording.error().Line();
     const auto candidate = (*recording)->ReadCandidate(*(*recording)->Candidates().rbegin());
