@@ -19,6 +19,7 @@ namespace {
 
 constexpr std::chrono::seconds kProgramStartLimit{120};
 constexpr int kMostCheckedCalls = 8;  // of the first burst
+constexpr int kMostAhead = 3;         // processes of an entrant
 
 // The candidate or a rival: a shared library, or the candidate's plan.
 class ProgramEntrant : public WallEntrant {
@@ -34,19 +35,31 @@ class ProgramEntrant : public WallEntrant {
   StepResult Measure(Mode mode, const Sample& stamp) override;
 
  private:
+  Status StartAhead();
+
   bool is_plan_;
   const Artifact& artifact_;
+  std::optional<RunnerPool> ahead_;         // of later turns: nothing of the entrant's is in them
   std::unique_ptr<CalledProcess> process_;  // of this turn
 };
+
+// Processes of several turns start beside each other: a context takes 0.4 s.
+Status ProgramEntrant::StartAhead() {
+  if (ahead_) return {};
+  const Job& job = bout_.contest.job();
+  ProcessOptions options = bout_.context.program;
+  options.start.hidden = HiddenLibraries(job.task.allow);
+  ahead_.emplace(std::move(options));
+  return ahead_->Prepare(static_cast<size_t>(std::clamp(job.protocol.rounds, 1, kMostAhead)));
+}
 
 // In a fresh process: what the candidate's code remembers, it has from this turn alone. The library
 // comes before the arena: what runs while it is loaded finds no buffers.
 StepResult ProgramEntrant::Load() {
   const Job& job = bout_.contest.job();
   const std::chrono::milliseconds limit = bout_.Bench().step_limit;
-  ProcessOptions options = bout_.context.program;
-  options.start.hidden = HiddenLibraries(job.task.allow);
-  process_ = TRY(CalledProcess::Start(options));
+  TRY(StartAhead());
+  process_ = TRY(ahead_->Next());
   TRY(process_->AwaitReady(kProgramStartLimit));
   if (is_candidate()) bout_.contest.evidence().sandbox = process_->started().sandbox;
   LoadCommand load{callee_};
@@ -85,6 +98,7 @@ StepResult ProgramEntrant::Check(const CheckContents& check, uint16_t poison) {
 StepResult ProgramEntrant::Measure(Mode, const Sample& stamp) {
   const std::unique_ptr<CalledProcess> process = std::move(process_);  // it ends with the turn
   process->Pause();
+  TRY(ahead_->Settle());  // nothing starts while something is timed
   if (auto outcome = TRY(WarmUp(*process))) return outcome;
   if (auto outcome = TRY(RunTimed(*process, stamp))) return outcome;
   if (bout_.contest.is_certified() && gpu_busy_us() == 0) TRY(ReadActivity(*process));
