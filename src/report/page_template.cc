@@ -4,10 +4,10 @@
 #include <nlohmann/json.hpp>
 #include <span>
 
+#include "base/json_reader.h"
 #include "base/result.h"
 #include "embedded/chart_js.h"
 #include "embedded/report_page.h"
-#include "report/report_json.h"
 
 namespace warpsmith::report {
 namespace {
@@ -61,7 +61,7 @@ std::string EscapeForScript(std::string_view json) {
 std::string FillPage(std::string_view title, std::string_view script, const nlohmann::json& data) {
   const std::span<const EmbeddedFile> page = embedded::ReportPage();
   const std::string escaped_title = EscapeHtml(title);
-  const std::string escaped_data = EscapeForScript(DumpJson(data, -1));
+  const std::string escaped_data = EscapeForScript(JsonText(data));
   return Fill(EmbeddedText(page, "/page.html"),
               {{"title", escaped_title},
                {"style", EmbeddedText(page, "page.css")},
