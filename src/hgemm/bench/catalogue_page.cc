@@ -59,7 +59,7 @@ json RowJson(const CatalogueRow& row) {
           {"library", json::object()}};
 }
 
-json SessionJson(const MeasurementSession& session) {
+json OriginJson(const MeasurementSession& session) {
   return {{"date", session.date},
           {"driver", session.driver},
           {"toolkit", session.toolkit},
@@ -115,7 +115,7 @@ Result<std::string> CataloguePage(const Catalogue& catalogue,
                    "give the comparison that 'hgemm bench --catalogue' made of this catalogue"};
     }
     for (const auto& session : comparison->sessions) {
-      page["sessions"].push_back(SessionJson(session));
+      page["sessions"].push_back(OriginJson(session));
     }
   }
   return report::FillPage("HGEMM: which kernels won on which shapes", "catalogue.js", page);
