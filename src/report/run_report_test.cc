@@ -63,7 +63,7 @@ TEST(ToHtml, CarriesEveryNumberOfTheReport) {
 }
 
 TEST(ToHtml, AnEmptyReportIsStillAPage) {
-  const auto data = nlohmann::json::parse(DataOf(ToHtml({})));
+  const auto data = nlohmann::json::parse(DataOf(ToHtml(RunReport())));
   EXPECT_TRUE(data["shapes"].empty());
   EXPECT_TRUE(data["tallies"].empty());
 }
