@@ -27,12 +27,9 @@
 #include "compile/toolchain.h"
 
 namespace warpsmith::compile {
-namespace {
 
-// Compile workers, started when they are first needed and replaced when they die. Private to this
-// folder.
-
-// Thread-safe. At most `workers` compilations at once, by whichever compiler; others wait.
+// Compile workers, started when they are first needed and replaced when they die. Thread-safe. At
+// most `workers` compilations at once, by whichever compiler; others wait.
 class WorkerPool {
  public:
   WorkerPool(int workers, std::vector<std::string> command, Limits limits);
@@ -67,8 +64,11 @@ class WorkerPool {
   std::vector<ChildProcess> idle_;
 };
 
+namespace {
+
 constexpr int kInterruptTickMs = 100;
 constexpr int64_t kNsPerMs = 1'000'000;
+
 // A worker that has begun to answer needs no more than this for the rest.
 constexpr std::chrono::seconds kReplyPatience{10};
 
@@ -113,6 +113,56 @@ Wait WaitReadable(int socket, std::chrono::milliseconds limit) {
     if (left_ms <= 0) return Wait::kTimeout;
   }
 }
+
+CompilerOptions Filled(CompilerOptions options) {
+  if (options.cache.empty()) options.cache = CacheHome() / "artifacts";
+  if (options.worker_command.empty()) {
+    options.worker_command = {ThisExecutable().string(), kWorkerSubcommand};
+  }
+  return options;
+}
+
+Limits LimitsOf(const CompilerOptions& options) {
+  return {options.wall, options.memory_bytes, options.output_bytes, options.image_bytes};
+}
+
+std::string FirstErrorLine(const std::string& log) {
+  size_t start = 0;
+  while (start < log.size()) {
+    const size_t end = std::min(log.find('\n', start), log.size());
+    const std::string line = log.substr(start, end - start);
+    if (line.find("error") != std::string::npos) return line;
+    start = end + 1;
+  }
+  return "";
+}
+
+CompileFailed FailureOf(const Compiled& compiled) {
+  CompileFailed failed;
+  const std::string first = FirstErrorLine(compiled.log);
+  failed.reason = compiled.failure + (first.empty() ? "" : ": " + first);
+  failed.log = compiled.log;
+  failed.timed_out = compiled.timed_out;
+  return failed;
+}
+
+// Checked before anything is started: a candidate that cannot be one compilation.
+std::optional<CompileFailed> FaultOf(const Candidate& candidate,
+                                     const std::vector<std::string>& libraries) {
+  if (auto refused = RefusedFlag(candidate.flags, libraries)) {
+    return CompileFailed{std::move(*refused), "", false};
+  }
+  if (!candidate.sources.contains(candidate.entry)) {
+    return CompileFailed{"no source is called '" + candidate.entry + "', the entry", "", false};
+  }
+  if (candidate.form == Form::kProgram && candidate.toolchain != "nvcc") {
+    return CompileFailed{"the form 'program' has host code: it needs the toolchain nvcc", "",
+                         false};
+  }
+  return std::nullopt;
+}
+
+}  // namespace
 
 WorkerPool::WorkerPool(int workers, std::vector<std::string> command, Limits limits)
     : command_(std::move(command)), limits_(limits), free_places_(std::max(workers, 1)) {}
@@ -173,56 +223,6 @@ Result<Compiled> WorkerPool::CompileInPlace(const std::function<Result<Compiled>
   const Place place(this);
   return compile();
 }
-
-CompilerOptions Filled(CompilerOptions options) {
-  if (options.cache.empty()) options.cache = CacheHome() / "artifacts";
-  if (options.worker_command.empty()) {
-    options.worker_command = {ThisExecutable().string(), kWorkerSubcommand};
-  }
-  return options;
-}
-
-Limits LimitsOf(const CompilerOptions& options) {
-  return {options.wall, options.memory_bytes, options.output_bytes, options.image_bytes};
-}
-
-std::string FirstErrorLine(const std::string& log) {
-  size_t start = 0;
-  while (start < log.size()) {
-    const size_t end = std::min(log.find('\n', start), log.size());
-    const std::string line = log.substr(start, end - start);
-    if (line.find("error") != std::string::npos) return line;
-    start = end + 1;
-  }
-  return "";
-}
-
-CompileFailed FailureOf(const Compiled& compiled) {
-  CompileFailed failed;
-  const std::string first = FirstErrorLine(compiled.log);
-  failed.reason = compiled.failure + (first.empty() ? "" : ": " + first);
-  failed.log = compiled.log;
-  failed.timed_out = compiled.timed_out;
-  return failed;
-}
-
-// Checked before anything is started: a candidate that cannot be one compilation.
-std::optional<CompileFailed> FaultOf(const Candidate& candidate,
-                                     const std::vector<std::string>& libraries) {
-  if (auto refused = RefusedFlag(candidate.flags, libraries)) {
-    return CompileFailed{std::move(*refused), "", false};
-  }
-  if (!candidate.sources.contains(candidate.entry)) {
-    return CompileFailed{"no source is called '" + candidate.entry + "', the entry", "", false};
-  }
-  if (candidate.form == Form::kProgram && candidate.toolchain != "nvcc") {
-    return CompileFailed{"the form 'program' has host code: it needs the toolchain nvcc", "",
-                         false};
-  }
-  return std::nullopt;
-}
-
-}  // namespace
 
 class WorkerCompiler::Pool {
  public:

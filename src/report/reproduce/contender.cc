@@ -1,5 +1,3 @@
-#include "report/reproduce/contender.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,8 +8,7 @@
 #include "compile/toolchain.h"
 #include "core/program_shim.h"
 #include "judge/baseline/gemm_baseline.h"
-#include "report/reproduce/plan_text.h"
-#include "report/reproduce/quoting.h"
+#include "report/reproduce/parts.h"
 
 namespace warpsmith::reproduce {
 namespace {
