@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <optional>
 
-#include "compile/program_build.h"
+#include "compile/nvcc.h"
 #include "compile/toolchain.h"
 #include "core/program_shim.h"
 #include "judge/baseline/gemm_baseline.h"

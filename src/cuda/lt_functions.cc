@@ -1,4 +1,4 @@
-#include "cuda/lt_preference.h"
+#include "cuda/lt_functions.h"
 
 #include "cuda/blas.h"
 
