@@ -11,8 +11,6 @@ namespace warpsmith::agent {
 
 // The rule that a reply without a candidate is rejected by.
 inline constexpr std::string_view kReplyRule = "reply";
-// And one that says that the technique cannot apply.
-inline constexpr std::string_view kDeclinedRule = "declined";
 
 // What the model was shown last: the code to change, or an empty candidate of the form that is
 // wanted. Its flags and toolchain are ours.

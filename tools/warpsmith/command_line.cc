@@ -286,6 +286,12 @@ void AddPages(CLI::App& app, Chosen& chosen) {
       return 0;
     };
   });
+  app.add_subcommand("man", "the manual page, for man(1)")->callback([&app, &chosen] {
+    chosen.run = [&app]() -> Result<int> {
+      std::fputs(ManualPage(app, "warpsmith " + build_info::VersionText()).c_str(), stdout);
+      return 0;
+    };
+  });
   CLI::App* completion = app.add_subcommand("completion", "a shell's completion script");
   auto shell = std::make_shared<std::string>();
   completion->add_option("shell", *shell, "bash, zsh or fish")

@@ -1,3 +1,5 @@
+#include <unistd.h>
+
 #include <array>
 #include <cmath>
 #include <cstdio>
@@ -45,11 +47,12 @@ Result<task::NamedCandidate> LoadOne(const std::string& path) {
 }
 
 Result<search::JudgedCandidate> JudgeOne(search::Machine& machine, const task::LoadedTask& loaded,
-                                         const task::NamedCandidate& candidate) {
+                                         const task::NamedCandidate& candidate, bool quiet) {
   search::SessionOptions options;
   options.keeps_verdicts = true;
-  auto judged =
-      TRY(search::JudgeCandidates(machine, loaded, Protocol::Certified(), {candidate}, options));
+  report::ProgressLine line(stderr, report::StyleOf(STDERR_FILENO));
+  auto judged = TRY(search::JudgeCandidates(machine, loaded, Protocol::Certified(), {candidate},
+                                            options, quiet ? nullptr : &line));
   return std::move(judged.front());
 }
 
@@ -60,8 +63,10 @@ Result<int> RunCompare(const CompareOptions& options) {
   const auto candidates = std::array{TRY(LoadOne(options.first)), TRY(LoadOne(options.second))};
   search::Machine machine = TRY(search::Machine::Open(options.device));
   if (!options.common.quiet) std::fprintf(stderr, "%s\n", machine.notice().c_str());
-  const search::JudgedCandidate first = TRY(JudgeOne(machine, loaded, candidates[0]));
-  const search::JudgedCandidate second = TRY(JudgeOne(machine, loaded, candidates[1]));
+  const search::JudgedCandidate first =
+      TRY(JudgeOne(machine, loaded, candidates[0], options.common.quiet));
+  const search::JudgedCandidate second =
+      TRY(JudgeOne(machine, loaded, candidates[1], options.common.quiet));
   nlohmann::json rows = nlohmann::json::array();
   bool slower = false;
   std::vector<Mode> modes = {Mode::kWall};  // of programs, and beside PyTorch

@@ -18,16 +18,15 @@ const KernelResources* Largest(const std::vector<KernelResources>& kernels) {
   return largest;
 }
 
+// Within 80 columns.
 void PrintBuilt(const std::string& workload, const Artifact& artifact, const Evidence& recorded) {
   const KernelResources* here = Largest(artifact.kernels);
-  const KernelResources* there = Largest(recorded.kernels);
   std::printf(
-      "  %-18s %4d registers (recorded %d), %d bytes spilled, %zu bytes, %.0f ms%s%s\n",
-      workload.c_str(), here == nullptr ? 0 : here->registers_per_thread,
-      there == nullptr ? 0 : there->registers_per_thread,
-      here == nullptr ? 0 : here->spill_store_bytes, artifact.image.size(), artifact.compile_ms,
-      artifact.from_cache ? ", from cache" : "",
-      artifact.image_sha256 == recorded.artifact_sha256 ? ", identical to the one measured" : "");
+      "  %-24s %3d registers, %d spilled, %.0f ms, %s\n", workload.c_str(),
+      here == nullptr ? 0 : here->registers_per_thread,
+      here == nullptr ? 0 : here->spill_store_bytes, artifact.compile_ms,
+      artifact.image_sha256 == recorded.artifact_sha256 ? "as measured" : "unlike the measured");
+  std::fflush(stdout);
 }
 
 }  // namespace
