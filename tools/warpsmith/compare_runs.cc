@@ -2,10 +2,13 @@
 
 #include <cstdio>
 
+#include <nlohmann/json.hpp>
+
 #include "base/file.h"
+#include "base/json_reader.h"
 #include "commands.h"
-#include "report/comparison_report.h"
-#include "report/report_json.h"
+#include "report/run_comparison.h"
+#include "report/run_report.h"
 #include "report/terminal.h"
 #include "search/machine/machine.h"
 #include "search/tuning/stored_runs.h"
@@ -16,7 +19,7 @@ namespace {
 Status Publish(const report::RunComparison& comparison, const ReportFiles& files, bool json) {
   if (!files.html.empty()) TRY(WriteFileAtomic(files.html, report::ToHtml(comparison)));
   if (!files.csv.empty()) TRY(WriteFileAtomic(files.csv, report::ToCsv(comparison)));
-  const std::string document = report::DumpJson(report::ToJson(comparison)) + "\n";
+  const std::string document = JsonText(report::ToJson(comparison), 1) + "\n";
   if (!files.json.empty()) TRY(WriteFileAtomic(files.json, document));
   const std::string text =
       json ? document : report::RenderComparison(comparison, report::StyleOf(STDOUT_FILENO).colour);

@@ -7,9 +7,7 @@
 #include "base/interrupt.h"
 #include "base/json_reader.h"
 #include "commands.h"
-#include "report/report_csv.h"
-#include "report/report_html.h"
-#include "report/report_json.h"
+#include "report/run_report.h"
 #include "report/summary.h"
 #include "report/terminal.h"
 #include "search.h"
@@ -58,7 +56,7 @@ Status Publish(const report::RunReport& report, const ReportFiles& files, bool j
   }
   if (!files.html.empty()) TRY(WriteFileAtomic(files.html, report::ToHtml(report)));
   if (!files.csv.empty()) TRY(WriteFileAtomic(files.csv, report::ToCsv(report)));
-  const std::string document = report::DumpJson(report::ToJson(report));
+  const std::string document = JsonText(report::ToJson(report), 1);
   if (!files.json.empty()) TRY(WriteFileAtomic(files.json, document + "\n"));
   const std::string text =
       json ? document + "\n" : report::RenderReport(report, report::StyleOf(STDOUT_FILENO));
