@@ -101,21 +101,21 @@ void RunOnce(const std::filesystem::path& folder, const knowledge::Contents& con
   store::AnsweringDevice device = InstantDevice();
   store::RunMemos memos(*store, "run");
 
-  agent::Assignment assignment;
-  assignment.run = "run";
-  assignment.task = store::TestTask();
-  assignment.workload = store::TestWorkload();
-  assignment.device = device.Info();
-  assignment.beginning.batch = assignment.beginning.settings.breadth;
-  assignment.beginning.start = store::TestCandidate(store::TestSpace(1).points().front());
-  const int batch = assignment.beginning.batch;
-  agent::Outside outside;
-  outside.models = {{"", &model}};
-  outside.take_profile = TakeProfile;
-  outside.knowledge = [&] { return base->Read(); };
-  outside.users_base = base.get();
-  outside.memos = &memos;
-  agent::MaicProposer proposer(std::move(assignment), std::move(outside));
+  agent::RunSetup setup;
+  setup.run = "run";
+  setup.task = store::TestTask();
+  setup.workload = store::TestWorkload();
+  setup.device = device.Info();
+  setup.beginning.batch = setup.beginning.settings.breadth;
+  setup.beginning.start = store::TestCandidate(store::TestSpace(1).points().front());
+  const int batch = setup.beginning.batch;
+  agent::Services services;
+  services.models = {{"", &model}};
+  services.take_profile = TakeProfile;
+  services.knowledge = [&] { return base->Read(); };
+  services.users_base = base.get();
+  services.memos = &memos;
+  agent::MaicProposer proposer(std::move(setup), std::move(services));
 
   search::LoopRequest request;
   request.run = {"run",

@@ -27,16 +27,6 @@ Result<RecordedReplies> ReadRecording(const std::string& source, std::string_vie
 // Complete: the recorded reply; kNotRecorded, with the role, for any other request.
 Result<std::unique_ptr<ChatModel>> OpenRecording(const std::filesystem::path& path);
 
-enum class Keep {
-  kReplies,   // what a replay needs
-  kRequests,  // prompts too: they may hold the user's sources
-};
-
-// Asks `model` what the file does not answer yet, and has the reply on the disk before it gives
-// it. Made if it is missing. `model` must outlive it. kBusy while another process records there.
-Result<std::unique_ptr<ChatModel>> RecordTo(const std::filesystem::path& path, ChatModel* model,
-                                            Keep keep);
-
 }  // namespace warpsmith::models
 
 #endif  // WARPSMITH_AGENT_MODELS_RECORDED_H_
