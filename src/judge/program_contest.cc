@@ -39,8 +39,9 @@ class ProgramEntrant : public WallEntrant {
   std::unique_ptr<CalledProcess> process_;  // of this turn
 };
 
-// In a fresh process: what the candidate's code remembers, it has from this turn alone. The library
-// comes before the arena: what runs while it is loaded finds no buffers.
+// The process is a fresh one, so the candidate's code can remember nothing of earlier turns. The
+// library is loaded before the arena is mapped: its initialisers run while there is no buffer that
+// they could read or write.
 StepResult ProgramEntrant::Load() {
   const Job& job = bout_.contest.job();
   const std::chrono::milliseconds limit = bout_.Bench().step_limit;
@@ -83,10 +84,14 @@ StepResult ProgramEntrant::Check(const CheckContents& check, uint16_t poison) {
 }
 
 StepResult ProgramEntrant::Measure(Mode, const Sample& stamp) {
-  const std::unique_ptr<CalledProcess> process = std::move(process_);  // it ends with the turn
+  // The process ends with the turn, so it cannot work while another entrant is timed.
+  const std::unique_ptr<CalledProcess> process = std::move(process_);
+  // It is stopped until a burst continues it: the candidate's host code must not run while the
+  // oracle poisons outputs and moves contents.
   process->Pause();
   if (auto outcome = TRY(WarmUp(*process))) return outcome;
   if (auto outcome = TRY(RunTimed(*process, stamp))) return outcome;
+  // Tracing slows a process down for good, so it comes after the timed bursts.
   if (bout_.contest.is_certified() && gpu_busy_us() == 0) TRY(ReadActivity(*process));
   return std::optional<Outcome>();
 }
@@ -121,8 +126,9 @@ class ProgramContest : public Contest {
   std::map<std::string, Artifact> rivals_;
 };
 
-// Where contents are not drawn anew, at least how near duplicates among them differ is: a program
-// could have kept, on disk or in another process, which elements tell them apart.
+// Screened contests keep their contents from process to process. A program could write down, on
+// disk or in another process, which elements tell two near duplicates apart; so these at least are
+// drawn anew.
 StepResult ProgramContest::Open(int process) {
   if (process == 0) TRY(arena().RefillGuards());
   if (!TRY(RenewContents(process)) && process > 0) {
