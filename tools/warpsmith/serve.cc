@@ -1,4 +1,4 @@
-// The command line of `warpsmith serve`.
+// `warpsmith serve`: the judge over HTTP, with its command line.
 
 #include <csignal>
 #include <cstdio>
@@ -13,7 +13,6 @@
 namespace warpsmith::cli {
 namespace {
 
-// `warpsmith serve`: the judge over HTTP.
 struct ServeOptions {
   search::DeviceOptions device;
   std::string listen = "127.0.0.1:8321";
@@ -22,6 +21,34 @@ struct ServeOptions {
   bool client_tasks = false, quiet = false;
   size_t queue = 512;
 };
+
+Result<int> RunServe(const ServeOptions& options) {
+  serve::RunServerOptions running;
+  running.device = options.device;
+  running.listen = TRY(serve::ReadListenAddress(options.listen));
+  running.hosts = options.hosts;
+  running.tasks = options.tasks;
+  running.takes_tasks = options.client_tasks;
+  running.reward = TRY(ParseRewardShape(options.reward));
+  running.queue = options.queue;
+  running.ncu = options.ncu;
+  if (!options.token_file.empty()) running.token = TRY(search::ReadTokenFile(options.token_file));
+  if (running.token.empty() && !running.listen.is_loopback()) {
+    return Error{ErrorCode::kUsage,
+                 "--listen " + options.listen + " lets other machines in without a token",
+                 "name a file with one: --token-file FILE"};
+  }
+  std::signal(SIGPIPE, SIG_IGN);  // a client that is gone is no end of the server
+  TRY(serve::RunServer(running, [&](int port, const std::string& notice) {
+    const std::string& host = running.listen.host;
+    const bool is_v6 = host.find(':') != std::string::npos;
+    std::printf("listening on http://%s:%d\n", is_v6 ? ("[" + host + "]").c_str() : host.c_str(),
+                port);
+    std::fflush(stdout);
+    if (!options.quiet) std::fprintf(stderr, "%s\n", notice.c_str());
+  }));
+  return 0;
+}
 
 }  // namespace
 
@@ -53,34 +80,6 @@ void AddServe(CLI::App& app, SelectedCommand& chosen) {
   AddOwnDevice(command, options->device);
   command->add_flag("-q,--quiet", options->quiet, "nothing on stderr but errors");
   command->callback([&chosen, options] { chosen.run = [options] { return RunServe(*options); }; });
-}
-
-Result<int> RunServe(const ServeOptions& options) {
-  serve::RunServerOptions running;
-  running.device = options.device;
-  running.listen = TRY(serve::ReadListenAddress(options.listen));
-  running.hosts = options.hosts;
-  running.tasks = options.tasks;
-  running.takes_tasks = options.client_tasks;
-  running.reward = TRY(ParseRewardShape(options.reward));
-  running.queue = options.queue;
-  running.ncu = options.ncu;
-  if (!options.token_file.empty()) running.token = TRY(search::ReadTokenFile(options.token_file));
-  if (running.token.empty() && !running.listen.is_loopback()) {
-    return Error{ErrorCode::kUsage,
-                 "--listen " + options.listen + " lets other machines in without a token",
-                 "name a file with one: --token-file FILE"};
-  }
-  std::signal(SIGPIPE, SIG_IGN);  // a client that is gone is no end of the server
-  TRY(serve::RunServer(running, [&](int port, const std::string& notice) {
-    const std::string& host = running.listen.host;
-    const bool is_v6 = host.find(':') != std::string::npos;
-    std::printf("listening on http://%s:%d\n", is_v6 ? ("[" + host + "]").c_str() : host.c_str(),
-                port);
-    std::fflush(stdout);
-    if (!options.quiet) std::fprintf(stderr, "%s\n", notice.c_str());
-  }));
-  return 0;
 }
 
 }  // namespace warpsmith::cli
