@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/random.h"
+#include "core/step_reference.h"
 #include "search/loop.h"
 #include "store/run_memos.h"
 #include "store/test_device.h"
@@ -68,7 +69,7 @@ knowledge::Contents BaseOf(int64_t outcomes) {
   Random random(1, "base");
   for (int64_t i = 0; i < outcomes; ++i) {
     knowledge::Outcome outcome;
-    outcome.evidence = knowledge::StepEvidence("before", i);
+    outcome.evidence = TextOf(StepReference{"before", i});
     outcome.state = contents.states[random.Below(contents.states.size())].name;
     outcome.technique = contents.techniques[random.Below(contents.techniques.size())].name;
     outcome.context = {"sm_90a", "f16", "nvrtc 13.0",
@@ -106,9 +107,9 @@ void RunOnce(const std::filesystem::path& folder, const knowledge::Contents& con
   setup.task = store::TestTask();
   setup.workload = store::TestWorkload();
   setup.device = device.Info();
-  setup.beginning.batch = setup.beginning.settings.breadth;
-  setup.beginning.start = store::TestCandidate(store::TestSpace(1).points().front());
-  const int batch = setup.beginning.batch;
+  setup.run_config.batch = setup.run_config.settings.breadth;
+  setup.run_config.start = store::TestCandidate(store::TestSpace(1).points().front());
+  const int batch = setup.run_config.batch;
   agent::Services services;
   services.models = {{"", &model}};
   services.take_profile = TakeProfile;
