@@ -12,7 +12,6 @@
 #include "commands.h"
 #include "core/serialize.h"
 #include "hgemm/bench/catalogues.h"
-#include "hgemm/bench/known_points.h"
 #include "hgemm/bench/options.h"
 #include "hgemm/catalogue.h"
 #include "hgemm/features.h"

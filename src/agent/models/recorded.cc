@@ -3,7 +3,6 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "base/file_lock.h"
 #include "base/json_reader.h"
 #include "core/serialize.h"
 #include "store/line_journal.h"

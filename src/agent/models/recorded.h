@@ -1,7 +1,9 @@
-// Replies kept in a file of lines, so that a run is replayed or resumed without asking again.
+// Replies kept in a file of lines, so that a run is replayed without asking again.
 //
 //   {"schema":"warpsmith.chat","version":1}
-//   {"id":"<RequestId>","asker":"lowering","reply":{...}}      and "request":{...} where it is kept
+//   {"sha256":"...","id":"<RequestId>","asker":"lowering","reply":{...}}
+//
+// and "request":{...} where it was kept; lines of earlier programs have no digest.
 //
 // Lines are only appended; a torn last line is what a kill left, and is ignored.
 #ifndef WARPSMITH_AGENT_MODELS_RECORDED_H_

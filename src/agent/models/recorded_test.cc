@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "base/file.h"
@@ -15,48 +14,35 @@ namespace {
 
 using testing::HasSubstr;
 
-class RecordedTest : public testing::Test {
- protected:
-  ChatRequest Question(const std::string& text) { return {"lowering", {{"user", text}}, {}, 1}; }
-  std::string Text() { return ReadFile(path_).value(); }
-  void Append(const std::string& line) { std::ofstream(path_, std::ios::app) << line << "\n"; }
-  void Record(const std::string& question, const std::string& answer) {
-    if (!std::filesystem::exists(path_)) Append(R"({"schema":"warpsmith.chat","version":1})");
-    const ChatReply reply{{{answer, "stop"}}, {1, 2, false}, "m"};
-    const nlohmann::json line{
-        {"id", RequestId(Question(question))}, {"asker", "lowering"}, {"reply", ToJson(reply)}};
-    Append(store::WithLineDigest(line.dump()));
-  }
-  static std::string TextOf(ChatModel& model, const ChatRequest& request) {
-    return model.Complete(request).value().samples.at(0).text;
-  }
+constexpr char kHeader[] = "{\"schema\":\"warpsmith.chat\",\"version\":1}\n";
 
-  TemporaryDirectory folder_ = TemporaryDirectory::Create("recorded").value();
-  std::filesystem::path path_ = folder_.path() / "chat.jsonl";
-};
+ChatRequest Question(const std::string& text) { return {"lowering", {{"user", text}}, {}, 1}; }
 
-TEST_F(RecordedTest, ReplaysWhatWasRecorded) {
-  Record("a", "answer 1");
-  Record("b", "answer 2");
-  Record("a", "a later answer does not count");
-  const auto recorded = OpenRecording(path_).value();
-  EXPECT_EQ(TextOf(*recorded, Question("b")), "answer 2");
-  EXPECT_EQ(TextOf(*recorded, Question("a")), "answer 1");
+// The line of a reply to Question(text).
+std::string ReplyTo(const std::string& text, const std::string& answer) {
+  const ChatReply reply{{{answer, "stop"}}, {1, 2, false}, "m"};
+  const nlohmann::json line = {
+      {"id", RequestId(Question(text))}, {"asker", "lowering"}, {"reply", ToJson(reply)}};
+  return store::WithLineDigest(line.dump()) + "\n";
+}
+
+TEST(Recording, AnswersWhatWasRecordedAndNothingElse) {
+  const TemporaryDirectory folder = TemporaryDirectory::Create("recorded").value();
+  const auto path = folder.path() / "chat.jsonl";
+  // Of two replies to one request the first counts; a torn line is none.
+  ASSERT_TRUE(WriteFileAtomic(path, kHeader + ReplyTo("a", "answer 1") + ReplyTo("b", "answer 2") +
+                                        ReplyTo("a", "another") + "{\"id\":\"half")
+                  .ok());
+  const auto recorded = OpenRecording(path).value();
+  EXPECT_EQ(recorded->Complete(Question("b")).value().samples.at(0).text, "answer 2");
+  EXPECT_EQ(recorded->Complete(Question("a")).value().samples.at(0).text, "answer 1");
   const auto unknown = recorded->Complete(Question("c"));
   ASSERT_FALSE(unknown.ok());
   EXPECT_EQ(unknown.error().code, ErrorCode::kNotRecorded);
 }
 
-TEST_F(RecordedTest, ATornLineIsIgnored) {
-  Record("a", "answer 1");
-  std::ofstream(path_, std::ios::app) << "{\"id\":\"half";
-  EXPECT_EQ(TextOf(*OpenRecording(path_).value(), Question("a")), "answer 1");
-  EXPECT_EQ(ReadRecording("r", Text()).value().size(), 1U);
-}
-
-TEST_F(RecordedTest, AReplyThatIsNotWhatWasWrittenIsRefused) {
-  Record("a", "answer 1");
-  const std::string whole = Text();
+TEST(Recording, AReplyThatIsNotWhatWasWrittenIsRefused) {
+  const std::string whole = kHeader + ReplyTo("a", "answer 1");
   ASSERT_TRUE(ReadRecording("r", whole).ok());
   for (size_t at = whole.find('\n') + 1; at + 1 < whole.size(); at += 3) {
     std::string changed = whole;
