@@ -20,6 +20,7 @@ struct ServeOptions {
   std::vector<std::string> hosts, tasks;
   bool client_tasks = false, quiet = false;
   size_t queue = 512;
+  double step_limit_s = 0;
 };
 
 Result<int> RunServe(const ServeOptions& options) {
@@ -31,6 +32,7 @@ Result<int> RunServe(const ServeOptions& options) {
   running.takes_tasks = options.client_tasks;
   running.reward = TRY(ParseRewardShape(options.reward));
   running.queue = options.queue;
+  running.step_limit_s = options.step_limit_s;
   running.ncu = options.ncu;
   if (!options.token_file.empty()) running.token = TRY(search::ReadTokenFile(options.token_file));
   if (running.token.empty() && !running.listen.is_loopback()) {
@@ -76,6 +78,11 @@ void AddServe(CLI::App& app, SelectedCommand& chosen) {
                    "jobs that may wait; beyond, requests are answered 429")
       ->check(CLI::Range(1, 100'000))
       ->capture_default_str();
+  command
+      ->add_option("--step-limit", options->step_limit_s,
+                   "seconds that one step of a candidate may take before it is a hang; default: "
+                   "10 for kernels, 60 for programs")
+      ->check(CLI::Range(0.1, 600.0));
   command->add_option("--ncu", options->ncu, "Nsight Compute's program");
   AddOwnDevice(command, options->device);
   command->add_flag("-q,--quiet", options->quiet, "nothing on stderr but errors");
