@@ -7,4 +7,6 @@ source "$(dirname "$0")/prelude.sh" "$@"
 
 python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "skipped: old python" && exit 77; }
 export WARPSMITH=$program PYTHONDONTWRITEBYTECODE=1 STACKS_VENVS=${STACKS_VENVS:-$checkout/build/stacks}
+timeout 600 "$checkout/tests/stacks/run" --install trl verl openrlhf ||
+  { echo "skipped: the engines could not be installed in 10 minutes" && exit 77; }
 exec "$checkout/tests/stacks/run" trl verl openrlhf
