@@ -231,6 +231,11 @@ Status RunnerPool::Settle() {
 Result<std::unique_ptr<CalledProcess>> RunnerPool::Take() {
   TRY(Prepare(1));
   TRY(Settle());
+  return Next();
+}
+
+Result<std::unique_ptr<CalledProcess>> RunnerPool::Next() {
+  TRY(Prepare(1));
   std::unique_ptr<CalledProcess> runner = std::move(waiting_.front());
   waiting_.pop_front();
   return runner;

@@ -19,6 +19,7 @@ namespace {
 
 constexpr std::chrono::seconds kProgramStartLimit{120};
 constexpr int kMostCheckedCalls = 8;  // of the first burst
+constexpr int kMostAhead = 3;         // processes of an entrant
 
 // The candidate or a rival: a shared library, or the candidate's plan.
 class ProgramEntrant : public WallEntrant {
@@ -34,10 +35,23 @@ class ProgramEntrant : public WallEntrant {
   StepResult Measure(Mode mode, const Sample& stamp) override;
 
  private:
+  Status StartAhead();
+
   bool is_plan_;
   const Artifact& artifact_;
+  std::optional<RunnerPool> ahead_;         // of later turns: nothing of the entrant's is in them
   std::unique_ptr<CalledProcess> process_;  // of this turn
 };
+
+// Processes of several turns start beside each other: a context takes 0.4 s.
+Status ProgramEntrant::StartAhead() {
+  if (ahead_) return {};
+  const Job& job = bout_.contest.job();
+  ProcessOptions options = bout_.context.program;
+  options.start.hidden = HiddenLibraries(job.task.allow);
+  ahead_.emplace(std::move(options));
+  return ahead_->Prepare(static_cast<size_t>(std::clamp(job.protocol.rounds, 1, kMostAhead)));
+}
 
 // The process is a fresh one, so the candidate's code can remember nothing of earlier turns. The
 // library is loaded before the arena is mapped: its initialisers run while there is no buffer that
@@ -45,9 +59,8 @@ class ProgramEntrant : public WallEntrant {
 StepResult ProgramEntrant::Load() {
   const Job& job = bout_.contest.job();
   const std::chrono::milliseconds limit = bout_.Bench().step_limit;
-  ProcessOptions options = bout_.context.program;
-  options.start.hidden = HiddenLibraries(job.task.allow);
-  process_ = TRY(CalledProcess::Start(options));
+  TRY(StartAhead());
+  process_ = TRY(ahead_->Next());
   TRY(process_->AwaitReady(kProgramStartLimit));
   if (is_candidate()) bout_.contest.evidence().sandbox = process_->started().sandbox;
   LoadCommand load{callee_};
@@ -89,6 +102,7 @@ StepResult ProgramEntrant::Measure(Mode, const Sample& stamp) {
   // It is stopped until a burst continues it: the candidate's host code must not run while the
   // oracle poisons outputs and moves contents.
   process->Pause();
+  TRY(ahead_->Settle());  // nothing starts while something is timed
   if (auto outcome = TRY(WarmUp(*process))) return outcome;
   if (auto outcome = TRY(RunTimed(*process, stamp))) return outcome;
   // Tracing slows a process down for good, so it comes after the timed bursts.

@@ -2,34 +2,39 @@
 
     passes.py PASS.csv PASS.csv... [--csv ROWS.csv] [--markdown]
 
+A pass in several files, of different shapes, is written A.csv,B.csv; files may end in .gz.
+
 The interval in a row of one pass is of one process: it does not know what another process, with
 other addresses, on another day or GPU, would have measured. Here every pass is one draw. For each
-mode, size class and contender, the variance of a pass is pooled over all shapes that two or more
-passes hold; a shape's mean over its P passes has the interval mean +- z * sqrt(variance / P), in
-logarithms. What all shapes of one pass share (the host, the GPU) does not average out over shapes,
+mode, size class and contender, what a pass lies off the truth by is pooled over all shapes that two
+or more passes hold. It has longer tails than a normal distribution, so the 99 % interval of a
+shape's mean over its P passes is mean +- q / sqrt(P), in logarithms, where q is what one pass in a
+hundred lies off by or more. What all shapes of one pass share (the host, the GPU) does not average out over shapes,
 so the geometric mean of each pass is shown beside the mean of all.
 
 Printed are, for each mode and class: shapes, the geometric mean with the least and greatest of any
 pass, ratios of at least 1.00 and 0.99, shapes shown to be slower and shown below 0.99 (the whole
-99 % interval), the worst, the spread of one pass in per cent, and how probably a true difference of
-2 % would be found. Then A/A: where the library runs the very kernel that is also launched alone,
-how often the two are called different.
+99 % interval), the worst, q in per cent, and how often a true difference of 2 % would be found.
+Then A/A: where the library runs the very kernel that is also launched alone, and that kernel needs
+no workspace (the library's lies elsewhere), how often the two are called different.
 """
 
 from __future__ import annotations
 
 import argparse
 import csv
+import gzip
 import math
+import re
 import sys
 from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import NormalDist, fmean
+from statistics import fmean
 
 CONTENDERS = {"kernel": "ratio_kernel", "library": "ratio", "without overlap": "ratio_plain"}
 CLASSES = [("tiny", 2.0**28), ("small", 2.0**33), ("medium", 2.0**37), ("large", math.inf)]
-Z = NormalDist().inv_cdf(0.995)  # of a 99 % interval
+CONFIDENCE = 0.99
 
 Shape = tuple[int, int, int]
 Key = tuple[str, str]  # mode, contender
@@ -51,8 +56,16 @@ def class_of(shape: Shape) -> str:
     return next(name for name, most in CLASSES if flops <= most)
 
 
-def read_pass(path: Path) -> Pass:
-    text = path.read_text().splitlines()
+def read_pass(files: str) -> Pass:
+    rows: Pass = {}
+    for name in files.split(","):
+        rows |= read_file(Path(name))
+    return rows
+
+
+def read_file(path: Path) -> Pass:
+    packed = path.suffix == ".gz"
+    text = (gzip.open(path, "rt").read() if packed else path.read_text()).splitlines()
     # A library without its pack runs cuBLASLt alone: it says nothing of ours.
     without_pack = "# pack: none" in text
     rows: Pass = {}
@@ -68,11 +81,18 @@ def read_pass(path: Path) -> Pass:
     return rows
 
 
-def pooled_variance(groups: list[list[float]]) -> float | None:
-    """Of one draw; None where no group has two."""
-    squares = sum(sum((x - fmean(group)) ** 2 for x in group) for group in groups)
-    freedom = sum(len(group) - 1 for group in groups)
-    return squares / freedom if freedom else None
+def deviations(groups: list[list[float]]) -> list[float]:
+    """What single draws lie off by: from the group's mean, which follows its draws a little."""
+    off = []
+    for group in groups:
+        for draw in group if len(group) > 1 else []:
+            off.append(abs(draw - fmean(group)) * math.sqrt(len(group) / (len(group) - 1)))
+    return sorted(off)
+
+
+def quantile(ordered: list[float], share: float) -> float:
+    """nan of nothing."""
+    return ordered[math.ceil(share * len(ordered)) - 1] if ordered else math.nan
 
 
 def draws_of(passes: list[Pass]) -> dict[Key, dict[Shape, list[float]]]:
@@ -92,32 +112,36 @@ class Combined:
     half: float  # half the width of the 99 % interval of the mean; nan: there is one pass of all
 
 
-def combine(by_shape: dict[Shape, list[float]]) -> tuple[list[Combined], dict[str, float]]:
-    """The shapes, and the standard deviation of one pass by class."""
-    spread: dict[str, float] = {}
-    for name, _ in CLASSES:
-        variance = pooled_variance([v for s, v in by_shape.items() if class_of(s) == name])
-        spread[name] = math.nan if variance is None else math.sqrt(variance)
+def combine(by_shape: dict[Shape, list[float]]) -> tuple[list[Combined], dict[str, list[float]]]:
+    """The shapes, and what single passes lie off by, by class."""
+    off = {
+        name: deviations([logs for shape, logs in by_shape.items() if class_of(shape) == name])
+        for name, _ in CLASSES
+    }
     combined = [
-        Combined(shape, fmean(logs), len(logs), Z * spread[class_of(shape)] / math.sqrt(len(logs)))
+        Combined(shape, fmean(logs), len(logs),
+                 quantile(off[class_of(shape)], CONFIDENCE) / math.sqrt(len(logs)))
         for shape, logs in by_shape.items()
-    ]
-    return combined, spread
+    ]  # fmt: skip
+    return combined, off
 
 
-def power(spread: float, passes: int, effect: float = math.log(1.02)) -> float:
-    """How probably a true difference of 2 % is called one."""
-    error = spread / math.sqrt(passes)
-    if not error > 0:
+def power(off: list[float], passes: int, effect: float = math.log(1.02)) -> float:
+    """How often a true difference is called one: the interval of the mean must exclude zero, and
+    the mean lies off the difference to either side as often."""
+    if not off:
         return math.nan
-    normal = NormalDist()
-    return 1 - normal.cdf(Z - effect / error) + normal.cdf(-Z - effect / error)
+    half = quantile(off, CONFIDENCE) / math.sqrt(passes)
+    found = sum(
+        (effect + sign * one / math.sqrt(passes) > half) for one in off for sign in (-1, 1)
+    )
+    return found / (2 * len(off))
 
 
-def line_of(name: str, rows: list[Combined], spread: float, each: list[float]) -> list[str]:
+def line_of(name: str, rows: list[Combined], off: list[float], each: list[float]) -> list[str]:
     worst = min(rows, key=lambda row: row.mean)
     passes = fmean(row.passes for row in rows)
-    found = power(spread, round(passes))
+    found = power(off, round(passes))
     return [
         name,
         str(len(rows)),
@@ -129,13 +153,13 @@ def line_of(name: str, rows: list[Combined], spread: float, each: list[float]) -
         str(sum(row.mean + row.half < 0 for row in rows)),
         str(sum(row.mean + row.half < math.log(0.99) for row in rows)),
         f"{math.exp(worst.mean):.3f} at {'x'.join(map(str, worst.shape))}",
-        f"{100 * spread:.2f}" if not math.isnan(spread) else "",
+        f"{100 * quantile(off, CONFIDENCE):.2f}" if off else "",
         f"{found:.2f}" if not math.isnan(found) else "",
     ]
 
 
 TITLES = ["class", "shapes", "passes", "geomean", "of one pass", ">= 1.00", ">= 0.99",
-          "shown slower", "shown below 0.99", "worst", "spread, %", "2 % found"]  # fmt: skip
+          "shown slower", "shown below 0.99", "worst", "q, %", "2 % found"]  # fmt: skip
 
 
 def geomeans(passes: list[Pass], key: Key, name: str | None) -> list[float]:
@@ -154,41 +178,44 @@ def geomeans(passes: list[Pass], key: Key, name: str | None) -> list[float]:
 def tables(passes: list[Pass]) -> dict[Key, list[list[str]]]:
     found: dict[Key, list[list[str]]] = {}
     for key, by_shape in draws_of(passes).items():
-        rows, spread = combine(by_shape)
+        rows, off = combine(by_shape)
         lines = []
         for name, _ in CLASSES:
             of_class = [row for row in rows if class_of(row.shape) == name]
             if of_class:
                 each = geomeans(passes, key, name)
-                lines.append(line_of(name, of_class, spread[name], each))
-        lines.append(line_of("all", rows, math.nan, geomeans(passes, key, None)))
+                lines.append(line_of(name, of_class, off[name], each))
+        lines.append(line_of("all", rows, [], geomeans(passes, key, None)))
         found[key] = lines
     return found
 
 
-def again(passes: list[Pass]) -> dict[str, tuple[int, int, float]]:
-    """A/A by mode: comparisons, how many are called different, the spread of one pass."""
+def has_workspace(choice: str) -> bool:
+    return any(int(count) > 1 for count in re.findall(r"\b(?:slices|splits)=(\d+)", choice))
+
+
+def again(passes: list[Pass]) -> dict[str, tuple[int, int]]:
+    """A/A by mode: comparisons, and how many are called different."""
     differences: dict[tuple[str, str], dict[Shape, list[float]]] = defaultdict(
         lambda: defaultdict(list)
     )
     for one in passes:
         for (shape, mode), row in one.items():
-            if row.choice != "cublaslt" and {"kernel", "library"} <= row.logs.keys():
+            same_kernel = row.choice != "cublaslt" and not has_workspace(row.choice)
+            if same_kernel and {"kernel", "library"} <= row.logs.keys():
                 difference = row.logs["library"] - row.logs["kernel"]
                 differences[mode, class_of(shape)][shape].append(difference)
-    found: dict[str, tuple[int, int, float]] = {}
+    found: dict[str, tuple[int, int]] = {}
     for (mode, _), by_shape in differences.items():
-        variance = pooled_variance(list(by_shape.values()))
-        if variance is None:
-            continue
         groups = [logs for logs in by_shape.values() if len(logs) > 1]
+        if not groups:
+            continue
         # What dispatch costs in this mode and class is no difference between the kernels.
         shift = fmean(fmean(logs) for logs in groups)
-        different = sum(
-            abs(fmean(logs) - shift) > Z * math.sqrt(variance / len(logs)) for logs in groups
-        )
-        count, before, _ = found.get(mode, (0, 0, 0.0))
-        found[mode] = (count + len(groups), before + different, math.sqrt(variance))
+        widest = quantile(deviations(groups), CONFIDENCE)
+        different = sum(abs(fmean(g) - shift) > widest / math.sqrt(len(g)) for g in groups)
+        count, before = found.get(mode, (0, 0))
+        found[mode] = (count + len(groups), before + different)
     return found
 
 
@@ -204,7 +231,7 @@ def write_rows(passes: list[Pass], path: Path) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
-    parser.add_argument("passes", nargs="+", type=Path)
+    parser.add_argument("passes", nargs="+")
     parser.add_argument("--csv", type=Path, help="a row a shape, mode and contender")
     parser.add_argument("--markdown", action="store_true")
     options = parser.parse_args()
@@ -215,7 +242,7 @@ def main() -> None:
         for cells in [TITLES, *lines]:
             print(separator.join(cells))
     print("\nA/A: the library beside the kernel that it runs")
-    for mode, (count, different, spread) in sorted(again(passes).items()):
+    for mode, (count, different) in sorted(again(passes).items()):
         print(f"{mode}: {different} of {count} called different")
     if options.csv:
         write_rows(passes, options.csv)

@@ -14,7 +14,7 @@
 #include "hgemm/bench/measurement_file.h"
 #include "hgemm/bench/pack_builder.h"
 #include "hgemm/bench/primary_choices.h"
-#include "hgemm/built_kernels.h"
+#include "hgemm/catalogue.h"
 #include "hgemm/comparison_guard.h"
 #include "search/machine/machine.h"
 

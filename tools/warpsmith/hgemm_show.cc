@@ -7,7 +7,6 @@
 #include "commands.h"
 #include "core/serialize.h"
 #include "hgemm/bench/catalogues.h"
-#include "hgemm/bench/known_points.h"
 #include "hgemm/bench/options.h"
 #include "search.h"
 #include "task/hgemm_task.h"

@@ -15,6 +15,7 @@ Result<int> RunServe(const ServeOptions& options) {
   running.takes_tasks = options.client_tasks;
   running.reward = TRY(ParseRewardShape(options.reward));
   running.queue = options.queue;
+  running.step_limit_s = options.step_limit_s;
   running.ncu = options.ncu;
   if (!options.token_file.empty()) running.token = TRY(search::ReadTokenFile(options.token_file));
   if (running.token.empty() && !running.listen.is_loopback()) {

@@ -29,6 +29,11 @@ void AddServe(CLI::App& app, Chosen& chosen) {
                    "jobs that may wait; beyond, requests are answered 429")
       ->check(CLI::Range(1, 100'000))
       ->capture_default_str();
+  command
+      ->add_option("--step-limit", options->step_limit_s,
+                   "seconds that one step of a candidate may take before it is a hang; default: "
+                   "10 for kernels, 60 for programs")
+      ->check(CLI::Range(0.1, 600.0));
   command->add_option("--ncu", options->ncu, "Nsight Compute's program");
   AddOwnDevice(command, options->device);
   command->add_flag("-q,--quiet", options->quiet, "nothing on stderr but errors");

@@ -17,6 +17,7 @@ struct ServeOptions {
   std::vector<std::string> hosts, tasks;
   bool client_tasks = false, quiet = false;
   size_t queue = 512;
+  double step_limit_s = 0;
 };
 Result<int> RunServe(const ServeOptions& options);
 

@@ -574,13 +574,16 @@ void Service::GetMetrics(const Target&, const HttpRequest&, const Respond& respo
   single("jobs_waiting", "gauge", counts.waiting);
   single("jobs_running", "gauge", counts.running);
   single("requests_waiting", "gauge", counts.waiters);
-  single("gpu_seconds_total", "counter", counts.gpu_seconds);
   single("jobs_refused_total", "counter", counts.refused);
   single("late_results_total", "counter", counts.late);
   single("device_failures_total", "counter", counts.device_failures);
+  family("gpu_seconds_total", "counter");
+  for (const auto& [form, seconds] : counts.gpu_seconds) {
+    line("gpu_seconds_total", "{form=\"" + form + "\"}", seconds);
+  }
   family("jobs_total", "counter");
-  for (const auto& [outcome, count] : counts.outcomes) {
-    line("jobs_total", "{outcome=\"" + outcome + "\"}", count);
+  for (const auto& [job, count] : counts.outcomes) {
+    line("jobs_total", "{form=\"" + job.first + "\",outcome=\"" + job.second + "\"}", count);
   }
   {
     const std::scoped_lock lock(mutex_);

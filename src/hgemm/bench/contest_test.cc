@@ -1,4 +1,4 @@
-#include "hgemm/bench/shapes.h"
+#include "hgemm/bench/contest.h"
 
 #include <gmock/gmock.h>
 
