@@ -115,6 +115,7 @@ class Builder {
                   .evaluations = static_cast<int64_t>(done),
                   .planned = static_cast<int64_t>(all),
                   .best_ratio = -1,
+                  .failed = {},
                   .seconds_left = report::SecondsLeft(elapsed.count(), done, all)},
                  elapsed.count());
   }
