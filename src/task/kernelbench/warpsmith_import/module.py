@@ -1,29 +1,25 @@
-"""What KernelBench problems are made of: inputs, parameters, outputs, as one JSON line a problem.
-
-usage: inspect_problems.py RESULT --jobs N --seconds S --bytes B [--dtype f16] PROBLEM.py...
+"""What a KernelBench problem is made of: inputs, parameters, outputs.
 
 A problem is a file with `class Model`, `get_inputs()` and `get_init_inputs()`. Each is imported in
 a process of its own (forked, so that torch is loaded once), under FakeTensorMode: shapes and types
 are computed, no memory is touched, no GPU is needed. The file is code: it may do anything that its
 user may do. Its limits (seconds of work, bytes of memory) are for mistakes, not for malice.
 
-A line: {"path", "ok": true, "inputs": [{"name", "dtype", "shape"} | {"name", "value"}],
-"parameters": [{"name", "dtype", "shape"}], "outputs": [...], "bytes"} or {"path", "ok": false,
-"reason"}. Parameters are the state_dict's entries, in its order. With --dtype floating inputs,
-parameters and buffers are cast to that type first.
+A problem's answer: {"inputs": [{"name", "dtype", "shape"} | {"name", "value"}], "parameters":
+[{"name", "dtype", "shape"}], "outputs": [...]} or {"error": why there is none}. Parameters are the
+state_dict's entries, in its order. With a dtype floating inputs, parameters and buffers are cast to
+that type first. read() holds an answer to this form: a process that runs foreign code gave it.
 """
-
-import argparse
 import contextlib
 import importlib.util
-import json
+import math
 import os
 import pathlib
-import re
 import resource
-import signal
 import sys
-import time
+
+from warpsmith_import.children import Work, run_all
+from warpsmith_peer.failures import BAD_INPUT, UNAVAILABLE, Failure
 
 DTYPES = {"float16": "f16", "bfloat16": "bf16", "float32": "f32", "float64": "f64", "int8": "i8",
           "int32": "i32", "int64": "i64", "bool": "bool"}
@@ -96,14 +92,6 @@ def numbers(rows):
     return [repr(row["value"]) for row in rows if "value" in row]
 
 
-def row_bytes(row):
-    sizes = {"f16": 2, "bf16": 2, "f32": 4, "f64": 8, "i8": 1, "i32": 4, "i64": 8, "bool": 1}
-    count = sizes[row["dtype"]]
-    for extent in row["shape"]:
-        count *= extent
-    return count
-
-
 def describe(torch, path, dtype):
     """What the module is, computed without its contents."""
     from torch._subclasses.fake_tensor import DataDependentOutputException
@@ -148,125 +136,100 @@ def rows_of(torch, path, dtype, fake_parameters):
             inputs = cast(torch, module.get_inputs(), dtype)
             drawn = input_rows(torch, model, inputs)
             torch.manual_seed(1)
-            if numbers(drawn) != numbers(input_rows(torch, model, cast(torch, module.get_inputs(), dtype))):
+            again = input_rows(torch, model, cast(torch, module.get_inputs(), dtype))
+            if numbers(drawn) != numbers(again):
                 raise CannotImport("get_inputs() draws a number: a task holds it once")
-            rows = {"inputs": drawn,
+            return {"inputs": drawn,
                     "parameters": [tensor_row(name, value)
                                    for name, value in model.state_dict().items()],
                     "outputs": output_rows(torch, model(*inputs))}
-    tensors = [row for group in rows.values() for row in group if "shape" in row]
-    return {**rows, "bytes": sum(row_bytes(row) for row in tensors)}
 
 
-def inspect_one(torch, path, dtype):
-    try:
-        return {"path": str(path), "ok": True, **describe(torch, path, dtype)}
-    except CannotImport as reason:
-        return {"path": str(path), "ok": False, "reason": str(reason)}
-    except MemoryError:
-        return {"path": str(path), "ok": False, "reason": "it needs more memory than the limit"}
-    except BaseException as error:  # whatever the problem raises, SystemExit too, is its answer
-        text = " ".join(f"{type(error).__name__}: {error}".split())
-        return {"path": str(path), "ok": False, "reason": text[:300]}
-
-
-def child(torch, path, limits, pipe):
-    """Never returns: the fork must not run its parent's code."""
-    resource.setrlimit(resource.RLIMIT_CPU, (limits.seconds, limits.seconds + 5))
+def _inspect_one(torch, path, dtype, seconds, memory):
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 5))
     used = int(pathlib.Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGESIZE")
-    resource.setrlimit(resource.RLIMIT_AS, (used + limits.bytes, used + limits.bytes))
-    silence = os.open(os.devnull, os.O_RDWR)
-    for descriptor in (0, 1, 2):
-        os.dup2(silence, descriptor)
-    answer = json.dumps(inspect_one(torch, path, limits.dtype)).encode()
-    while answer:
-        answer = answer[os.write(pipe, answer):]
-    os._exit(0)
+    resource.setrlimit(resource.RLIMIT_AS, (used + memory, used + memory))
+    try:
+        return describe(torch, path, dtype)
+    except CannotImport as reason:
+        return {"error": str(reason)}
+    except MemoryError:
+        return {"error": "it needs more memory than the limit"}
+    except BaseException as error:  # whatever the problem raises, SystemExit too, is its answer
+        return {"error": " ".join(f"{type(error).__name__}: {error}".split())[:300]}
 
 
-class Running:
-    def __init__(self, torch, path, limits):
-        self.path, self.deadline = path, time.monotonic() + limits.seconds
-        self.pipe, write_end = os.pipe()
-        self.pid = os.fork()
-        if self.pid == 0:  # it stays in our group, which whoever started us kills as a whole
-            os.close(self.pipe)
-            child(torch, path, limits, write_end)
-        os.close(write_end)
-        os.set_blocking(self.pipe, False)
-        self.answer = b""
-
-    def finished(self):
-        """The answer, once there is one."""
-        try:
-            while chunk := os.read(self.pipe, 1 << 16):
-                self.answer += chunk
-        except BlockingIOError:
-            if time.monotonic() < self.deadline:
-                return None
-            return self.end("it did not end within its time limit")
-        return self.end("its process ended without an answer (killed, or out of memory)")
-
-    def end(self, reason):
-        try:
-            os.kill(self.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
-        os.waitpid(self.pid, 0)
-        os.close(self.pipe)
-        try:
-            return json.loads(self.answer)
-        except ValueError:
-            return {"path": str(self.path), "ok": False, "reason": reason}
+def _inspecting(torch, key, path, dtype, seconds, memory, answers):
+    outcome = yield Work(lambda: _inspect_one(torch, path, dtype, seconds, memory), seconds, False)
+    answers[key] = outcome.answer
+    if outcome.answer is None:
+        answers[key] = {"error": "it did not end within its time limit" if outcome.timed_out else
+                        "its process ended without an answer (killed, or out of memory)"}
 
 
-def inspect_all(torch, paths, limits, report):
-    waiting, running = list(paths), []
-    while waiting or running:
-        while waiting and len(running) < limits.jobs:
-            running.append(Running(torch, waiting.pop(0), limits))
-        still = []
-        for process in running:
-            row = process.finished()
-            if row is None:
-                still.append(process)
-            else:
-                report(row)
-        running = still
-        time.sleep(0.01)
-
-
-def warm_up(torch):
-    """What every child needs is loaded before the forks."""
-    from torch._subclasses.fake_tensor import FakeTensorMode
-
-    with FakeTensorMode(), torch.no_grad():
-        torch.nn.Conv2d(1, 1, 1)(torch.rand(1, 1, 2, 2))
-
-
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("result")
-    parser.add_argument("problems", nargs="*")
-    parser.add_argument("--list", help="a file with one problem's path a line")
-    parser.add_argument("--jobs", type=int, default=1)
-    parser.add_argument("--seconds", type=int, default=60)
-    parser.add_argument("--bytes", type=int, default=16 << 30)
-    parser.add_argument("--dtype", choices=["f16", "bf16", "f32"])
-    limits = parser.parse_args()
-    listed = pathlib.Path(limits.list).read_text().splitlines() if limits.list else []
+def _inspect_all(paths, dtype, jobs, seconds, memory):
+    """In a process of its own, which loads torch and is forked for every problem."""
     try:
         import torch
+        from torch._subclasses.fake_tensor import FakeTensorMode
     except ImportError as error:
-        sys.exit(f"this Python has no torch: {error}")
+        return {"error": f"this Python has no torch: {error}"}
     torch.set_num_threads(1)
+    with FakeTensorMode(), torch.no_grad():  # what every child needs is loaded before the forks
+        torch.nn.Conv2d(1, 1, 1)(torch.rand(1, 1, 2, 2))
     names = {short: name for name, short in DTYPES.items()}
-    limits.dtype = getattr(torch, names[limits.dtype]) if limits.dtype else None
-    warm_up(torch)
-    with open(limits.result, "w", encoding="utf-8") as result:
-        inspect_all(torch, limits.problems + listed, limits,
-                    lambda row: (result.write(json.dumps(row) + "\n"), result.flush()))
+    dtype, answers = getattr(torch, names[dtype]) if dtype else None, {}
+    run_all([_inspecting(torch, key, path, dtype, seconds, memory, answers)
+             for key, path in paths.items()], jobs)
+    return {"answers": answers}
 
 
-if __name__ == "__main__":
-    main()
+def tensor_of(row):
+    name, dtype, shape = row["name"], row["dtype"], row["shape"]
+    good = (isinstance(name, str) and dtype in DTYPES.values() and isinstance(shape, list)
+            and all(type(extent) is int and 1 <= extent <= 1 << 40 for extent in shape))
+    if not good:
+        raise ValueError(f"tensor {name} of type {dtype} has shape {shape}"[:300])
+    return {"name": name, "dtype": dtype, "shape": shape}
+
+
+def _input(row):
+    if "value" not in row:
+        return tensor_of(row)
+    name, value = row["name"], row["value"]
+    if type(value) not in (bool, int, float) or not math.isfinite(value):
+        raise CannotImport(f"input {name} is {value}: expected a number"[:300])
+    return {"name": str(name), "value": value}
+
+
+def read(answer):
+    """An answer in the form above, or a Failure with its reason."""
+    try:
+        if "error" in answer:
+            raise CannotImport(str(answer["error"]))
+        return {"inputs": [_input(row) for row in answer["inputs"]],
+                "parameters": [tensor_of(row) for row in answer["parameters"]],
+                "outputs": [tensor_of(row) for row in answer["outputs"]]}
+    except CannotImport as reason:
+        raise Failure(BAD_INPUT, str(reason)) from None
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
+        raise Failure(BAD_INPUT, f"its process gave no answer that can be used: {error}") from None
+
+
+def _asking(work, python, found):
+    outcome = yield work
+    answer = outcome.answer or {
+        "error": "it took too long" if outcome.timed_out else outcome.last_line or "no message"}
+    if "error" in answer:
+        raise Failure(UNAVAILABLE, f"inspecting the problems with {python}: {answer['error']}",
+                      "set WARPSMITH_PYTHON to a Python from 3.10 that has torch")
+    found.update(answer["answers"])
+
+
+def inspect(problems, python, dtype=None, jobs=1, seconds=60, memory=16 << 30, is_stopped=None):
+    """id -> an answer for read(). UNAVAILABLE where there is no torch."""
+    paths, found = {problem.id: os.path.abspath(problem.path) for problem in problems}, {}
+    limit = 120 + (len(problems) // jobs + 1) * seconds
+    work = Work(lambda: _inspect_all(paths, dtype, jobs, seconds, memory), limit, True)
+    run_all([_asking(work, python, found)], 1, is_stopped)
+    return found

@@ -1,11 +1,5 @@
-"""Whether a module computes what a driver does, for the import: its bindings are tried out.
-
-A request is a JSON file: {"tensors": the task's, "tolerance": {"absolute", "relative"},
-"bindings": [reference.options]}.
-"""
-import json
+"""Whether a module computes what a driver does: its bindings are tried, in a process of its own."""
 import math
-import pathlib
 
 import torch
 
@@ -72,21 +66,19 @@ def _is_right(wrong, error):
     return error <= _NEARLY_EQUAL or (wrong == 0 and error <= _ALIKE)
 
 
-def choose(driver, launch, module, request):
-    """{"binding": the index of the best of those that are right} or {"error": why there is none}"""
-    wanted = json.loads(pathlib.Path(request).read_text())
-    sources = {build.DRIVER: pathlib.Path(driver).read_text(),
-               build.LAUNCH: pathlib.Path(launch).read_text()}
-    name = wanted["bindings"][0]["module"]
-    sources[name] = pathlib.Path(module).read_text()
+def choose(folder, tensors, tolerance, bindings):
+    """{"binding": the index of the best of those that are right} or {"error": why there is none}.
+    `bindings`: reference.options, each; `tensors`, `tolerance`: the task's."""
+    names = (build.DRIVER, build.LAUNCH, bindings[0]["module"])
+    sources = {name: (folder / name).read_text() for name in names}
     told = run(build.load(build.build(sources)), _SEED)
     device = "cpu" if all(tensor["host"] for tensor in told["tensors"]) else "cuda"
-    arena = _OwnArena({"tensors": wanted["tensors"], "reference": {"sources": sources}}, device)
+    arena = _OwnArena({"tensors": tensors, "reference": {"sources": sources}}, device)
     draw(arena, _SEED, HostMemory())
     tried, problem = [], None
-    for index, options in enumerate(wanted["bindings"]):
+    for index, options in enumerate(bindings):
         try:
-            wrong, error = _tried(arena, options, device, wanted["tolerance"])
+            wrong, error = _tried(arena, options, device, tolerance)
             tried.append((error if error == error else math.inf, wrong, index))
         except Exception as failure:
             problem = problem or " ".join(str(failure).split())
