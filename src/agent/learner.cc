@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "agent/knowledge/gain_text.h"
+#include "agent/knowledge/quoted.h"
 #include "agent/node.h"
 #include "agent/reading.h"
 #include "base/utf8.h"

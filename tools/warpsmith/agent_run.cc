@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "agent/knowledge/knowledge_file.h"
+#include "agent/knowledge/knowledge_base.h"
 #include "agent/runs/agent_run.h"
 #include "agent/runs/part_kernels.h"
 #include "agent/runs/run_config.h"

@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "commands.h"
-#include "task/scaffold_folder.h"
+#include "task/scaffold.h"
 #include "task/task_file.h"
 
 namespace warpsmith::cli {

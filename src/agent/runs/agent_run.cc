@@ -7,7 +7,7 @@
 #include <map>
 
 #include "agent/documents.h"
-#include "agent/knowledge/knowledge_file.h"
+#include "agent/knowledge/knowledge_base.h"
 #include "agent/maic_proposer.h"
 #include "base/clock.h"
 #include "search/call_time.h"

@@ -5,7 +5,7 @@
 
 #include "agent/prompts/prompt_values.h"
 #include "store/best_step.h"
-#include "task/starting_kernel.h"
+#include "task/candidate_file.h"
 #include "task/task_file.h"
 
 namespace warpsmith::agent {

@@ -5,7 +5,6 @@
 #include <string_view>
 
 #include "task/candidate_file.h"
-#include "task/starting_kernel.h"
 
 namespace warpsmith::agent {
 namespace {

@@ -13,7 +13,7 @@
 #include "base/display_text.h"
 #include "base/file.h"
 #include "task/check.h"
-#include "task/scaffold_folder.h"
+#include "task/scaffold.h"
 #include "task/task_file.h"
 
 namespace warpsmith::agent {
