@@ -1,4 +1,4 @@
-#include "agent/runs/run_config.h"
+#include "agent/runs/agent_run.h"
 
 #include <gtest/gtest.h>
 
@@ -74,7 +74,7 @@ TEST_F(AgentRunConfigTest, ByHandNoRoundIsSpentOnStatesUnlessAskedFor) {
 TEST_F(AgentRunConfigTest, AnAblationAsksForNoLessons) {
   RunOptions options;
   options.agent.no_memory = true;
-  EXPECT_EQ(RunConfigOf(options, task_, false)->settings.memory, agent::Memory::kNone);
+  EXPECT_EQ(RunConfigOf(options, task_, false)->settings.memory, agent::MemoryUse::kNone);
   EXPECT_FALSE(RunConfigOf(options, task_, false)->settings.asks_reviews);
   options.agent = {};
   options.agent.minimal = true;

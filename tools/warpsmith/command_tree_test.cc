@@ -1,4 +1,4 @@
-#include "argument_checks.h"
+#include "command_tree.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "agent/reply_lines.h"
+#include "agent/reading.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
