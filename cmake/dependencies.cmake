@@ -35,7 +35,7 @@ add_library(warpsmith::toml ALIAS warpsmith_toml)
 target_include_directories(warpsmith_toml SYSTEM INTERFACE ${WARPSMITH_TOML_INCLUDE})
 target_compile_definitions(warpsmith_toml INTERFACE TOML_HEADER_ONLY=1 TOML_EXCEPTIONS=0)
 
-# Its declarations only: the library is opened at run time (src/base/curl.h), because it cannot be
+# Its declarations only: the library is opened at run time (src/base/http.cc), because it cannot be
 # linked statically on Debian and a machine without it needs no model server.
 find_path(WARPSMITH_CURL_INCLUDE curl/curl.h REQUIRED)
 add_library(warpsmith_curl INTERFACE)

@@ -5,9 +5,14 @@ Needs WARPSMITH_GEMM_LIBRARY; WARPSMITH_CUDA_HOME and WARPSMITH_CUBLASLT name th
 """
 
 import os
+import subprocess
 import sys
+import tempfile
 import time
 import unittest
+import unittest.mock
+import zipfile
+from pathlib import Path
 
 try:
     import torch
@@ -208,6 +213,89 @@ class OnTheFakeDevice(unittest.TestCase):
         for name, cost in costs.items():
             print(f"{name}: {cost / 1000:.2f} us", file=sys.stderr)
         self.assertLess(costs["matmul(a, b)"], 200_000)  # a broken cache would cost more
+
+
+WITHOUT_THE_PACKAGE = """
+import sys, torch
+torch.ops.load_library(sys.argv[1])
+matmul = torch.ops.warpsmith.matmul
+
+def halves(*shape, dtype=torch.float16):
+    return torch.randint(-2, 3, shape).to(dtype)
+
+for dtype in (torch.float16, torch.bfloat16):
+    a, b = halves(5, 7, dtype=dtype), halves(7, 3, dtype=dtype)
+    for x in (a, a.T.contiguous().T, halves(5, 9, dtype=dtype)[:, :7], halves(10, 14, dtype=dtype)[::2, ::2]):
+        for y in (b, b.T.contiguous().T, halves(7, 6, dtype=dtype)[:, 1:4], halves(1, 1, dtype=dtype).expand(7, 3)):
+            torch.testing.assert_close(matmul(x, y).float(), x.float() @ y.float())
+for m, k, n in ((1, 7, 3), (5, 1, 3), (5, 7, 1), (1, 1, 1), (0, 4, 3), (2, 0, 3)):
+    x, y = halves(m, k), halves(n, k).T
+    torch.testing.assert_close(matmul(x, y).float(), x.float() @ y.float())
+
+def refused(words, *operands):
+    try:
+        matmul(*operands)
+    except RuntimeError as error:
+        assert words in str(error), error
+    else:
+        sys.exit(words + ": was not refused")
+
+refused("expected a and b of two dimensions, found 2 and 1", a, a[0])
+refused("a is 5 x 7 and b 5 x 7", a, a)
+refused("of two types", a, b.half())
+refused("expected operands of torch.float16", a.float(), b.float())
+
+model = torch._inductor.aoti_load_package(sys.argv[2])
+x, weight = torch.load(sys.argv[3])
+torch.testing.assert_close(model(x).float(), torch.relu(x.float() @ weight.float().T), rtol=2e-3, atol=2e-2)
+assert "warpsmith" not in sys.modules
+"""
+
+
+class Native(unittest.TestCase):
+    """The operator in C++, where the package is not."""
+
+    def setUp(self):
+        _operator._DEVICE_TYPE = "cpu"
+        self.addCleanup(setattr, _operator, "_DEVICE_TYPE", "cuda")
+
+    def test_multiplies_and_runs_models_of_aotinductor(self):
+        from warpsmith import inductor, native
+
+        if [int(n) for n in torch.__version__.split(".")[:2]] < [2, 10]:
+            self.skipTest("its stable ABI came with torch 2.10")
+
+        class Model(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.weight = torch.nn.Parameter(halves(8, 16), requires_grad=False)
+
+            def forward(self, x):
+                return torch.relu(x @ self.weight.T)
+
+        x, model = halves(4, 16), Model()
+        with tempfile.TemporaryDirectory() as folder:
+            operator = native.build(Path(folder) / "operator.so", device="CPU")
+            package, data = Path(folder) / "model.pt2", Path(folder) / "data.pt"
+            with torch.no_grad():
+                torch._inductor.aoti_compile_and_package(
+                    torch.export.export(model, (x,)), package_path=str(package),
+                    inductor_configs=inductor.options(only_kernels=False))  # fmt: skip
+            with zipfile.ZipFile(package) as archive:  # the pass took the product
+                self.assertTrue(any(b"warpsmith::matmul" in archive.read(n) for n in archive.namelist()))
+            torch.save((x, model.weight.data), data)
+            done = subprocess.run(
+                [sys.executable, "-c", WITHOUT_THE_PACKAGE, operator, package, data],
+                capture_output=True, text=True, env={**os.environ, "PYTHONPATH": ""})  # fmt: skip
+            self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_what_does_not_compile_leaves_no_file(self):
+        from warpsmith import native
+
+        with tempfile.TemporaryDirectory() as folder, unittest.mock.patch.dict(os.environ, CXX="false"):
+            with self.assertRaisesRegex(warpsmith.WarpsmithError, "does not compile with this torch"):
+                native.build(Path(folder) / "operator.so")
+            self.assertEqual(os.listdir(folder), [])
 
 
 class WithoutTheLibrary(unittest.TestCase):

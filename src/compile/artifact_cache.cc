@@ -7,7 +7,7 @@
 #include "base/file.h"
 #include "base/json_reader.h"
 #include "base/sha256.h"
-#include "compile/pack.h"
+#include "compile/compilation.h"
 #include "core/serialize.h"
 
 namespace warpsmith::compile {

@@ -52,6 +52,13 @@ Result<Compiled> UnpackCompiled(std::string_view payload);
 // that are no UTF-8 replaced by '?'.
 std::string TidyLog(std::string_view log, int64_t limit_bytes);
 
+// Byte strings in one byte string: u32 count, then u64 length and bytes of each (little endian).
+// Unlike JSON it carries sources and logs that are no valid UTF-8. Private to this folder.
+std::string Pack(const std::vector<std::string>& items);
+
+// kBadInput unless `bytes` is exactly what Pack() makes.
+Result<std::vector<std::string>> Unpack(std::string_view source, std::string_view bytes);
+
 }  // namespace warpsmith::compile
 
 #endif  // WARPSMITH_COMPILE_COMPILATION_H_

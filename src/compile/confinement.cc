@@ -60,20 +60,7 @@ std::vector<fs::path> HostCompiler() {
   return {};
 }
 
-}  // namespace
-
-sandbox::Policy NvrtcPolicy(int socket) {
-  sandbox::Policy policy;
-  sandbox::AllowLibraries(&policy);
-  Append(ToolkitFolders(), &policy.readable);
-  Append({"/proc/self", "/proc/meminfo", "/proc/cpuinfo", "/usr/include"}, &policy.readable);
-  policy.descriptors = {socket};
-  policy.environment = {"CUDA_HOME"};
-  policy.limits.open_files = kMostOpenFiles;
-  policy.limits.processes = kMostProcesses;
-  return policy;
-}
-
+// nvcc and the programs that it starts: read the toolkit and the system's compiler too.
 sandbox::Policy NvccPolicy(const fs::path& nvcc, const fs::path& folder) {
   sandbox::Policy policy = NvrtcPolicy(STDERR_FILENO);
   Append(ToolkitFolders(), &policy.executable);
@@ -87,6 +74,20 @@ sandbox::Policy NvccPolicy(const fs::path& nvcc, const fs::path& folder) {
   policy.environment = {"CUDA_HOME", "TMPDIR", "NVCC_CCBIN"};
   policy.allow_processes = true;
   policy.limits.processes = kMostProcessesOfNvcc;
+  return policy;
+}
+
+}  // namespace
+
+sandbox::Policy NvrtcPolicy(int socket) {
+  sandbox::Policy policy;
+  sandbox::AllowLibraries(&policy);
+  Append(ToolkitFolders(), &policy.readable);
+  Append({"/proc/self", "/proc/meminfo", "/proc/cpuinfo", "/usr/include"}, &policy.readable);
+  policy.descriptors = {socket};
+  policy.environment = {"CUDA_HOME"};
+  policy.limits.open_files = kMostOpenFiles;
+  policy.limits.processes = kMostProcesses;
   return policy;
 }
 

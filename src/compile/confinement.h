@@ -24,9 +24,6 @@ struct NvccFolder {
   std::filesystem::path sources, scratch, output;
 };
 
-// nvcc and the programs that it starts: read the toolkit and the system's compiler too.
-sandbox::Policy NvccPolicy(const std::filesystem::path& nvcc, const std::filesystem::path& folder);
-
 // nvcc is started by this program as kNvccSubcommand, which enters the sandbox and becomes nvcc.
 std::vector<std::string> LaunchedCommand(const std::filesystem::path& launcher,
                                          const std::filesystem::path& folder,

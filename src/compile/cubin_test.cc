@@ -96,5 +96,86 @@ TEST(Cubin, MutationsAreReadOrRefused) {
   EXPECT_GT(refused, 0);
 }
 
+constexpr char kDeclarations[] =
+    ".version 9.0\n.target sm_90a\n.address_size 64\n\n"
+    ".extern .func (.param .b32 func_retval0) vprintf\n(\n.param .b64 vprintf_param_0,\n"
+    ".param .b64 vprintf_param_1\n)\n;\n"
+    ".global .align 4 .b8 table[8] = {1, 0, 0, 0, 2};\n"
+    ".visible .global .align 4 .u32 other;\n";
+
+// Is `table` only read by a kernel of these instructions?
+bool Reads(const std::string& body, const std::string& more = "") {
+  const std::string code = CodeOf(kDeclarations + more +
+                                  ".visible .entry k(\n.param .u64 k_param_0\n)\n{\n"
+                                  ".reg .b64 %rd<9>;\nld.param.u64 %rd1, [k_param_0];\n" +
+                                  body + "ret;\n}\n");
+  return !code.empty() && OnlyReads(code, {"table"});
+}
+
+TEST(OnlyReads, FollowsAnAddressToItsLoads) {
+  EXPECT_TRUE(Reads(""));
+  EXPECT_TRUE(Reads("ld.global.nc.u32 %r1, [table+4];\nst.global.u32 [%rd1], %r1;\n"));
+  EXPECT_TRUE(
+      Reads("$L__BB0_1:\nmov.u64 %rd2, table; // begin\nadd.s64 %rd3, %rd2, %rd1;\n"
+            "@%p1 ld.global.u32 %r1, [%rd3];\nst.global.u32 [%rd1], %r1;\n"));
+  EXPECT_TRUE(Reads("st.global.u32 [other], %r1;\n")) << "another variable";
+  EXPECT_TRUE(
+      Reads("mov.u64 %rd3, table;\ncvta.global.u64 %rd4, %rd3;\n{ // callseq 0, 0\n"
+            ".param .b64 param0;\nst.param.b64 [param0+0], %rd4;\n.param .b64 param1;\n"
+            "st.param.b64 [param1+0], 0;\n.param .b32 retval0;\n"
+            "call.uni (retval0),\nvprintf,\n(\nparam0,\nparam1\n);\n"
+            "ld.param.b32 %r2, [retval0+0];\n} // callseq 0\n"));
+}
+
+TEST(OnlyReads, SeesEveryWayToWrite) {
+  const std::string address = "mov.u64 %rd2, table;\nadd.s64 %rd3, %rd2, 4;\n";
+  for (const char* write :
+       {"st.global.u32 [%rd3], 1;\n", "st.volatile.global.u32 [table], 1;\n",
+        "@%p1 st.global.u32 [%rd3], 1;\n", "atom.global.add.u32 %r1, [%rd3], 1;\n",
+        "red.global.add.u32 [table], 1;\n", "{ st.global.u32 [%rd3+4], 1; }\n",
+        "st.global.u64 [%rd1], %rd3;\n", "st.local.u64 [%rd1], %rd2;\n", "call.uni f, (%rd3);\n",
+        "st.param.b64 [param0+0], %rd3;\ncall.uni f, (param0);\n",
+        "st.param.b64 [func_retval0+0], %rd3;\n", "setp.eq.s64 %p1, %rd3, %rd1;\n",
+        "cp.async.bulk.global.shared::cta.bulk_group [%rd3], [%rd1], 16;\n",
+        "mov.b64 {%r1, %r2}, %rd3;\nmov.b64 %rd7, {%r1, %r2};\nst.global.u32 [%rd7], 1;\n",
+        "selp.b64 %rd5, %rd3, %rd1, %p1;\nst.global.u32 [%rd5], 1;\n",
+        "shfl.sync.idx.b32 %r1|%p1, %rd3, 0, 31, -1;\n",
+        "st.param.b64 [param0+0], %rd3;\nld.param.b64 %rd6, [param0+0];\n"
+        "call.uni (r), vprintf, (param0, param1);\nst.global.u32 [%rd6], 1;\n",
+        "st.param.b64 [param0+0], %rd3;\ncall.uni (r), vprintf, (param0, param1);\n"
+        "ld.param.b64 %rd6, [param0+0];\nst.global.u32 [%rd6], 1;\n"}) {
+    EXPECT_FALSE(Reads(address + write)) << write;
+  }
+  // Before the register is made, as in a loop.
+  EXPECT_FALSE(Reads("$L1:\nst.global.u32 [%rd4], 1;\nmov.u64 %rd4, table;\nbra $L1;\n"));
+  EXPECT_FALSE(Reads("", ".global .u64 pointer = table;\n"));
+  EXPECT_FALSE(Reads("",
+                     ".func (.param .b64 func_retval0) f()\n{\nmov.u64 %rd1, table;\n"
+                     "st.param.b64 [func_retval0+0], %rd1;\n"
+                     "call.uni (r), vprintf, (func_retval0, func_retval0);\nret;\n}\n"));
+}
+
+TEST(OnlyReads, RegistersOfAnotherFunctionAreOthers) {
+  EXPECT_TRUE(
+      Reads("mov.u64 %rd3, table;\nld.global.u32 %r1, [%rd3];\n",
+            ".visible .entry first(\n.param .u64 p\n)\n{\nst.global.u32 [%rd3], 1;\nret;\n}\n"));
+}
+
+TEST(CodeOf, KnowsNothingOfWhatCouldHideAnInstruction) {
+  EXPECT_EQ(CodeOf("mov.u64 %rd1, t; // t\n"), "mov.u64 %rd1, t; \n");
+  EXPECT_NE(CodeOf(".pragma \"nounroll\";\n"), "");
+  for (const char* hidden :
+       {"# 1 \"k.cu\"\n", "/* // */ mov.u64 %rd1, t;\n", ".pragma \".entry k() {\";\n",
+        ".pragma \"nounroll\"; .pragma \"nounroll\n", "\"nounroll\n"}) {
+    EXPECT_EQ(CodeOf(hidden), "") << hidden;
+  }
+}
+
+RC_GTEST_PROP(OnlyReads, AnyTextIsRead, (const std::string& text)) {
+  OnlyReads(CodeOf(text), {"table"});
+  OnlyReads(".visible .entry k(){" + text + "mov.u64 a, table;" + text, {"table"});
+}
+
 }  // namespace
+
 }  // namespace warpsmith::compile

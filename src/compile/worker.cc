@@ -1,12 +1,12 @@
-#include "compile/worker.h"
+#include "compile/worker_compiler.h"
 
 #include <chrono>
 #include <filesystem>
 
 #include "base/frame.h"
+#include "compile/compilation.h"
 #include "compile/confinement.h"
 #include "compile/cubin.h"
-#include "compile/worker_compiler.h"
 #include "cuda/failure.h"
 #include "cuda/nvrtc.h"
 
@@ -35,16 +35,7 @@ std::string CudaHeaders(const std::filesystem::path& nvrtc) {
   return std::filesystem::exists(folder / "cuda_fp16.h", ignored) ? folder.string() : "";
 }
 
-Result<Compiled> Answer(const Result<sandbox::Reached>& confined, std::string_view payload) {
-  if (!confined.ok()) return confined.error();
-  const auto unpacked = TRY(UnpackCompilation(payload));
-  Compiled compiled = TRY(CompileWithNvrtc(unpacked.compilation, unpacked.limits));
-  compiled.unconfined = Unconfined(*confined);
-  return compiled;
-}
-
-}  // namespace
-
+// NVRTC in this process.
 Result<Compiled> CompileWithNvrtc(const Compilation& compilation, const Limits& limits) {
   const cuda::Nvrtc* nvrtc = TRY(cuda::Nvrtc::Open());
   cuda::NvrtcInput input;
@@ -73,6 +64,16 @@ Result<Compiled> CompileWithNvrtc(const Compilation& compilation, const Limits& 
   }
   return compiled;
 }
+
+Result<Compiled> Answer(const Result<sandbox::Reached>& confined, std::string_view payload) {
+  if (!confined.ok()) return confined.error();
+  const auto unpacked = TRY(UnpackCompilation(payload));
+  Compiled compiled = TRY(CompileWithNvrtc(unpacked.compilation, unpacked.limits));
+  compiled.unconfined = Unconfined(*confined);
+  return compiled;
+}
+
+}  // namespace
 
 int CompileWorkerMain(int socket) {
   const auto confined = sandbox::Enter(NvrtcPolicy(socket));

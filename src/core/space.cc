@@ -1,6 +1,8 @@
 #include "core/space.h"
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <set>
 #include <utility>
 
@@ -27,9 +29,16 @@ std::map<std::string, std::vector<Parameter>> ParametersOf(const std::vector<Poi
 }  // namespace
 
 std::string PointName(const Point& point) {
-  std::string name = point.family;
+  constexpr size_t kUsualBytes = 320;  // spaces of thousands of points are read at every start
+  std::string name;
+  name.reserve(kUsualBytes);
+  name += point.family;
+  std::array<char, 24> digits{};
   for (const auto& [parameter, value] : point.config) {
-    name += " " + parameter + "=" + std::to_string(value);
+    name += ' ';
+    name += parameter;
+    name += '=';
+    name.append(digits.data(), std::to_chars(digits.begin(), digits.end(), value).ptr);
   }
   return name;
 }

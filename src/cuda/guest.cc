@@ -7,8 +7,17 @@
 #include <utility>
 
 #include "cuda/driver_api.h"
+#include "cuda/failure.h"
 
 namespace warpsmith::cuda {
+namespace {
+
+std::string RowsText(const PitchedRows& rows) {
+  return std::to_string(rows.rows) + " rows of " + BytesText(rows.width_bytes) + ", pitch " +
+         std::to_string(rows.pitch_bytes);
+}
+
+}  // namespace
 
 struct FixedLaunch::State {
   Function function;
@@ -70,16 +79,37 @@ Status ReplaceAddress(TensorMap* map, DevicePointer address) {
                      reinterpret_cast<void*>(address));
 }
 
+Status CopyOnDeviceAsync(DevicePointer target, DevicePointer source, size_t bytes,
+                         CUstream_st* stream) {
+  if (bytes == 0) return {};
+  return DRIVER_CALL(BytesText(bytes), cuMemcpyDtoDAsync, target, source, bytes, stream);
+}
+
 Status FillAsync(DevicePointer target, uint8_t value, size_t bytes, CUstream_st* stream) {
   if (bytes == 0) return {};
-  return DRIVER_CALL(std::to_string(bytes) + " bytes", cuMemsetD8Async, target, value, bytes,
-                     stream);
+  return DRIVER_CALL(BytesText(bytes), cuMemsetD8Async, target, value, bytes, stream);
+}
+
+Status CopyRowsAsync(DevicePointer target, size_t target_pitch_bytes, const PitchedRows& source,
+                     CUstream_st* stream) {
+  if (source.rows == 0 || source.width_bytes == 0) return {};
+  CUDA_MEMCPY2D copy{};
+  copy.srcMemoryType = CU_MEMORYTYPE_DEVICE;
+  copy.srcDevice = source.address;
+  copy.srcPitch = source.pitch_bytes;
+  copy.dstMemoryType = CU_MEMORYTYPE_DEVICE;
+  copy.dstDevice = target;
+  copy.dstPitch = target_pitch_bytes;
+  copy.WidthInBytes = source.width_bytes;
+  copy.Height = source.rows;
+  return DRIVER_CALL(RowsText(source) + " to " + std::to_string(target_pitch_bytes),
+                     cuMemcpy2DAsync, &copy, stream);
 }
 
 Status FillRowsAsync(const PitchedRows& target, uint8_t value, CUstream_st* stream) {
   if (target.rows == 0 || target.width_bytes == 0) return {};
-  return DRIVER_CALL(std::to_string(target.rows) + " rows", cuMemsetD2D8Async, target.address,
-                     target.pitch_bytes, value, target.width_bytes, target.rows, stream);
+  return DRIVER_CALL(RowsText(target), cuMemsetD2D8Async, target.address, target.pitch_bytes, value,
+                     target.width_bytes, target.rows, stream);
 }
 
 Result<CUctx_st*> CurrentContext() {

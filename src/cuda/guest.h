@@ -39,6 +39,11 @@ class FixedLaunch {
 // as EncodeTensorMap wants it.
 Status ReplaceAddress(TensorMap* map, DevicePointer address);
 
+// As those of memory.h.
+Status CopyOnDeviceAsync(DevicePointer target, DevicePointer source, size_t bytes,
+                         CUstream_st* stream);
+Status CopyRowsAsync(DevicePointer target, size_t target_pitch_bytes, const PitchedRows& source,
+                     CUstream_st* stream);
 Status FillAsync(DevicePointer target, uint8_t value, size_t bytes, CUstream_st* stream);
 Status FillRowsAsync(const PitchedRows& target, uint8_t value, CUstream_st* stream);
 

@@ -9,7 +9,6 @@
 
 #include "cuda/blas.h"
 #include "cuda/lt_functions.h"
-#include "cuda/lt_preference.h"
 #include "cuda/symbol_table.h"
 
 namespace warpsmith::cuda {

@@ -4,17 +4,9 @@
 
 #include "cuda/driver_api.h"
 #include "cuda/failure.h"
+#include "cuda/guest.h"
 
 namespace warpsmith::cuda {
-namespace {
-
-std::string RowsText(const PitchedRows& rows) {
-  return std::to_string(rows.rows) + " rows of " + BytesText(rows.width_bytes) + ", pitch " +
-         std::to_string(rows.pitch_bytes);
-}
-
-}  // namespace
-
 Result<DeviceBuffer> DeviceBuffer::Allocate(size_t bytes) {
   if (bytes == 0) return DeviceBuffer();
   CUdeviceptr address = 0;
@@ -83,13 +75,11 @@ Status CopyToHostAsync(void* target, DevicePointer source, size_t bytes, const S
 
 Status CopyOnDeviceAsync(DevicePointer target, DevicePointer source, size_t bytes,
                          const Stream& stream) {
-  if (bytes == 0) return {};
-  return DRIVER_CALL(BytesText(bytes), cuMemcpyDtoDAsync, target, source, bytes, stream.handle());
+  return CopyOnDeviceAsync(target, source, bytes, stream.handle());
 }
 
 Status FillAsync(DevicePointer target, uint8_t value, size_t bytes, const Stream& stream) {
-  if (bytes == 0) return {};
-  return DRIVER_CALL(BytesText(bytes), cuMemsetD8Async, target, value, bytes, stream.handle());
+  return FillAsync(target, value, bytes, stream.handle());
 }
 
 Status FillWordsAsync(DevicePointer target, uint32_t value, size_t words, const Stream& stream) {
@@ -99,24 +89,11 @@ Status FillWordsAsync(DevicePointer target, uint32_t value, size_t words, const 
 
 Status CopyRowsAsync(DevicePointer target, size_t target_pitch_bytes, const PitchedRows& source,
                      const Stream& stream) {
-  if (source.rows == 0 || source.width_bytes == 0) return {};
-  CUDA_MEMCPY2D copy{};
-  copy.srcMemoryType = CU_MEMORYTYPE_DEVICE;
-  copy.srcDevice = source.address;
-  copy.srcPitch = source.pitch_bytes;
-  copy.dstMemoryType = CU_MEMORYTYPE_DEVICE;
-  copy.dstDevice = target;
-  copy.dstPitch = target_pitch_bytes;
-  copy.WidthInBytes = source.width_bytes;
-  copy.Height = source.rows;
-  return DRIVER_CALL(RowsText(source) + " to " + std::to_string(target_pitch_bytes),
-                     cuMemcpy2DAsync, &copy, stream.handle());
+  return CopyRowsAsync(target, target_pitch_bytes, source, stream.handle());
 }
 
 Status FillRowsAsync(const PitchedRows& target, uint8_t value, const Stream& stream) {
-  if (target.rows == 0 || target.width_bytes == 0) return {};
-  return DRIVER_CALL(RowsText(target), cuMemsetD2D8Async, target.address, target.pitch_bytes, value,
-                     target.width_bytes, target.rows, stream.handle());
+  return FillRowsAsync(target, value, stream.handle());
 }
 
 }  // namespace warpsmith::cuda

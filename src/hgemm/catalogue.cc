@@ -3,10 +3,19 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+#include <tuple>
 
+#include "base/sha256.h"
 #include "core/ranking.h"
+#include "core/serialize.h"
+#include "hgemm/family.h"
 
 namespace warpsmith::hgemm {
+
 namespace {
 
 constexpr double kWorstRatio = 0.99;
@@ -87,6 +96,80 @@ std::string Explain(const CatalogueRow& row) {
          ", " + row.date + "\n  candidate " + row.candidate.substr(0, 12) + ", plan " +
          row.plan_id.substr(0, 12) + ", cubin " +
          (row.artifact == kArtifactNotKept ? "not kept" : row.artifact.substr(0, 12)) + "\n";
+}
+
+std::string PlanId(const LaunchPlan& plan) { return Sha256Hex(ToJson(plan).dump()); }
+
+Result<bool> HasChanged(const CatalogueRow& row) {
+  return CandidateId(TRY(MakeCandidate(row.problem, row.kernel))) != row.candidate;
+}
+
+Catalogue AsBuiltNow(Catalogue catalogue) {
+  for (CatalogueRow& row : catalogue.rows) {
+    const Result<Candidate> built = MakeCandidate(row.problem, row.kernel);
+    if (!built.ok()) continue;
+    std::string candidate = CandidateId(*built);
+    if (candidate == row.candidate) continue;
+    row.candidate = std::move(candidate);
+    row.plan_id = PlanId(built->plan);
+    row.artifact = kArtifactNotKept;
+  }
+  return catalogue;
+}
+
+std::vector<CatalogueRow> OneOfEachConfiguration(const Catalogue& catalogue) {
+  std::vector<const CatalogueRow*> ours;
+  for (const CatalogueRow& row : catalogue.rows) {
+    if (row.choice == Choice::kKernel) ours.push_back(&row);
+  }
+  const auto size = [](const CatalogueRow* row) {
+    return row->problem.m * row->problem.n * row->problem.k;
+  };
+  std::stable_sort(ours.begin(), ours.end(),
+                   [&](const auto* a, const auto* b) { return size(a) < size(b); });
+  std::set<std::tuple<std::string, Layout, DType>> seen;
+  std::vector<CatalogueRow> one_each;
+  for (const CatalogueRow* row : ours) {
+    const bool is_new = seen.insert({PointName(WithAllParameters(row->kernel)), row->problem.layout,
+                                     row->problem.dtype})
+                            .second;
+    if (is_new) one_each.push_back(*row);
+  }
+  return one_each;
+}
+
+namespace {
+
+// Screening's ratios are flattered, each being the best of many; of a catalogue that was guarded
+// and the one that it was made from, the guarded one must stay.
+int RankOf(std::string_view level) {
+  if (level == kComparedLevel) return 2;
+  return level == kCertifiedLevel ? 1 : 0;
+}
+
+}  // namespace
+
+bool IsSurer(const CatalogueRow& one, const CatalogueRow& other) {
+  const auto rank = [](const CatalogueRow& row) {
+    const double low = row.results.empty() ? 0 : row.results.front().interval.lo;
+    const bool against = IsAgainstTheRule(row);
+    return std::tuple(RankOf(row.level), against && row.level != kComparedLevel, low, row.date,
+                      against, RowText(row));
+  };
+  return rank(one) > rank(other);
+}
+
+Catalogue Merge(std::span<const Catalogue> parts) {
+  std::map<CatalogueKey, const CatalogueRow*> best;
+  for (const Catalogue& part : parts) {
+    for (const CatalogueRow& row : part.rows) {
+      const auto [place, fresh] = best.emplace(KeyOf(row), &row);
+      if (!fresh && IsSurer(row, *place->second)) place->second = &row;
+    }
+  }
+  Catalogue merged;
+  for (const auto& [key, row] : best) merged.rows.push_back(*row);
+  return merged;
 }
 
 }  // namespace warpsmith::hgemm

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "core/candidate.h"
 #include "core/protocol.h"
 #include "core/space.h"
 #include "core/verdict.h"
@@ -121,6 +122,23 @@ std::string Explain(const CatalogueRow& row);
 
 // "wgmma stages=4 tile_k=64": what PointName (core/space.h) writes.
 Result<Point> PointFromName(std::string_view text);
+
+// --- What this program makes of a catalogue's kernels: not always what was measured, since device
+// code changes.
+
+std::string PlanId(const LaunchPlan& plan);  // SHA-256 of its JSON
+
+// Does the row's configuration become other sources, flags or another plan than the row's?
+// kBadInput: a kernel that this program does not know.
+Result<bool> HasChanged(const CatalogueRow& row);
+
+// Rows whose kernels have changed get the hashes of what is built now, and kArtifactNotKept;
+// others, and those that are not known here, stay as they are.
+Catalogue AsBuiltNow(Catalogue catalogue);
+
+// Of each configuration that the catalogue chose, apart by layout and element type, the row with
+// the least M * N * K; the least first.
+std::vector<CatalogueRow> OneOfEachConfiguration(const Catalogue& catalogue);
 
 }  // namespace warpsmith::hgemm
 

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "hgemm/built_kernels.h"
+#include "hgemm/catalogue.h"
 
 namespace warpsmith::hgemm {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "hgemm/built_kernels.h"
+#include "hgemm/catalogue.h"
 #include "hgemm/test_comparison.h"
 
 namespace warpsmith::hgemm {

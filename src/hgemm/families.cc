@@ -1,7 +1,10 @@
 #include <array>
 #include <charconv>
 
+#include "base/result.h"
+#include "embedded/hgemm_device_sources.h"
 #include "hgemm/family.h"
+#include "hgemm/family_parts.h"
 #include "hgemm/mma_sync_family.h"
 #include "hgemm/tiny_family.h"
 #include "hgemm/wgmma_family.h"
@@ -114,6 +117,27 @@ Point WithAllParameters(Point point) {
 
 bool IsSameKernel(const Point& a, const Point& b) {
   return a == b || WithAllParameters(a) == WithAllParameters(b);
+}
+
+namespace {
+
+std::string_view Contents(std::string_view name) {
+  for (const EmbeddedFile& file : embedded::HgemmDeviceSources()) {
+    if (file.path.substr(file.path.rfind('/') + 1) == name) return file.contents;
+  }
+  return {};
+}
+
+}  // namespace
+
+std::map<std::string, std::string> DeviceSources(std::initializer_list<std::string_view> names) {
+  std::map<std::string, std::string> sources;
+  for (const std::string_view name : names) {
+    const std::string_view contents = Contents(name);
+    CHECK(!contents.empty());
+    sources.emplace(name, contents);
+  }
+  return sources;
 }
 
 }  // namespace warpsmith::hgemm

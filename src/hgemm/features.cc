@@ -6,11 +6,10 @@
 #include <set>
 #include <string_view>
 
+#include "hgemm/family_parts.h"
 #include "hgemm/mma_sync_family.h"
-#include "hgemm/tiling.h"
 #include "hgemm/tiny_family.h"
 #include "hgemm/wgmma_family.h"
-#include "hgemm/wgmma_geometry.h"
 
 namespace warpsmith::hgemm {
 namespace {

@@ -5,9 +5,7 @@
 #include <sstream>
 #include <string>
 
-#include "hgemm/device_source.h"
-#include "hgemm/parameter_table.h"
-#include "hgemm/tiling.h"
+#include "hgemm/family_parts.h"
 
 namespace warpsmith::hgemm {
 namespace {
@@ -142,77 +140,42 @@ bool IsPlausibleMmaSync(const Problem& problem, const Target& target, const MmaS
          IsNotRedundant(problem, target, p);
 }
 
-constexpr std::array<int, 7> kTiles = {16, 32, 64, 96, 128, 192, 256};
-
 std::vector<MmaSync> MmaSyncTiles(const Problem& problem, const Target& target) {
-  std::vector<MmaSync> tiles;
   MmaSync p;
   p.baked = problem.m * problem.n * problem.k <= (int64_t{1} << 28);  // else strides are cheap
-  for (const int m : kTiles) {
-    for (const int n : kTiles) {
-      for (const int k : {32, 64, 128}) {
-        for (const int splits : {1, 2, 4, 8, 16}) {
-          p.tile_m = m, p.tile_n = n, p.tile_k = k, p.splits = splits;
-          if (IsPlausibleTile(problem.m, m) && IsPlausibleTile(problem.n, n) &&
-              IsPlausibleCrowd(problem, target, p) && IsPlausibleDepth(problem, p)) {
-            tiles.push_back(p);
-          }
-        }
-      }
-    }
-  }
-  return tiles;
+  std::vector<MmaSync> all = Extend({p}, &MmaSync::tile_m, {16, 32, 64, 96, 128, 192, 256});
+  all = Extend(all, &MmaSync::tile_n, {16, 32, 64, 96, 128, 192, 256});
+  all = Extend(all, &MmaSync::tile_k, {32, 64, 128});
+  return Filter(Extend(all, &MmaSync::splits, {1, 2, 4, 8, 16}), [&](const MmaSync& tile) {
+    return IsPlausibleTile(problem.m, tile.tile_m) && IsPlausibleTile(problem.n, tile.tile_n) &&
+           IsPlausibleCrowd(problem, target, tile) && IsPlausibleDepth(problem, tile);
+  });
 }
 
 std::vector<MmaSync> Warps(const MmaSync& tile) {
-  std::vector<MmaSync> all;
-  MmaSync p = tile;
-  for (const int m : {1, 2, 4}) {
-    for (const int n : {1, 2, 4}) {
-      for (const int k : {1, 2, 4}) {
-        p.warps_m = m, p.warps_n = n, p.warps_k = k;
-        if (IsWellFormed(p) && IsPlausibleWarps(p)) all.push_back(p);
-      }
-    }
-  }
-  return all;
+  std::vector<MmaSync> all = Extend({tile}, &MmaSync::warps_m, {1, 2, 4});
+  all = Extend(all, &MmaSync::warps_n, {1, 2, 4});
+  return Filter(Extend(all, &MmaSync::warps_k, {1, 2, 4}),
+                [](const MmaSync& p) { return IsWellFormed(p) && IsPlausibleWarps(p); });
 }
 
 std::vector<MmaSync> Schedules(const Target& target, const MmaSync& warps) {
-  std::vector<MmaSync> all;
-  MmaSync p = warps;
+  std::vector<MmaSync> all = Extend({warps}, &MmaSync::stages, {2, 3, 4, 5, 6});
+  all = Extend(all, &MmaSync::split_cluster, {0, 1});
+  all = Extend(all, &MmaSync::staged_store, {0, 1});
+  all = Extend(all, &MmaSync::raster_group, {1, 8});
+  all = Extend(all, &MmaSync::ctas_per_sm, {1, 2, 3});
   const bool early = target.compute_capability >= 90;
-  for (const int stages : {2, 3, 4, 5, 6}) {
-    for (const int cluster : {0, 1}) {
-      for (const int staged : {0, 1}) {
-        for (const int group : {1, 8}) {
-          for (const int ctas : {1, 2, 3}) {
-            p.stages = stages, p.split_cluster = cluster, p.staged_store = staged;
-            p.raster_group = group, p.ctas_per_sm = ctas;
-            p.early_reduce = early && p.splits > 1 && !cluster;
-            p.overlap = target.overlap && early ? 2 : 0;
-            all.push_back(p);
-          }
-        }
-      }
-    }
+  for (MmaSync& p : all) {
+    p.early_reduce = early && p.splits > 1 && !p.split_cluster;
+    p.overlap = target.overlap && early ? 2 : 0;
   }
   return all;
 }
 
 // ---- source and plan ---------------------------------------------------------------------------
 
-const char* EdgeName(Edge edge) {
-  switch (edge) {
-    case Edge::kExact:
-      return "kExact";
-    case Edge::kAligned:
-      return "kAligned";
-    case Edge::kUnaligned:
-      return "kUnaligned";
-  }
-  return "";
-}
+constexpr const char* kEdgeNames[] = {"kExact", "kAligned", "kUnaligned"};
 
 bool UsesWorkspace(const MmaSync& p) { return p.splits > 1 && !p.split_cluster; }
 
@@ -224,8 +187,8 @@ void WriteMmaSyncConfig(std::ostream& s, const Problem& problem, const MmaSync& 
     << ", kK = " << baked * problem.k << ";\n"
     << "  static constexpr bool kBColumnMajor = "
     << (problem.layout == Layout::kTN ? "true" : "false") << ";\n"
-    << "  static constexpr family::Edge kEdge = family::Edge::" << EdgeName(EdgeOf(problem, p))
-    << ";\n"
+    << "  static constexpr family::Edge kEdge = family::Edge::"
+    << kEdgeNames[static_cast<int>(EdgeOf(problem, p))] << ";\n"
     << "  static constexpr family::Epilogue kEpilogue = family::Epilogue::"
     << (p.staged_store ? "kStaged" : "kDirect") << ";\n"
     << "  static constexpr family::Split kSplit = family::Split::" << split << ";\n"

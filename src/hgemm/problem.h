@@ -16,7 +16,10 @@ namespace warpsmith::hgemm {
 // for it, whose matrices are column-major).
 enum class Layout : uint8_t { kNN, kTN };
 constexpr const char* LayoutText(Layout layout) { return layout == Layout::kNN ? "NN" : "TN"; }
-std::optional<Layout> LayoutFromText(std::string_view text);
+inline std::optional<Layout> LayoutFromText(std::string_view text) {
+  if (text == "NN") return Layout::kNN;
+  return text == "TN" ? std::optional(Layout::kTN) : std::nullopt;
+}
 
 struct Problem {
   int64_t m = 0, n = 0, k = 0;
@@ -26,9 +29,15 @@ struct Problem {
   auto operator<=>(const Problem&) const = default;
 };
 
-std::string SizesText(const Problem& problem);  // "64x128x256"
+// "64x128x256"
+inline std::string SizesText(const Problem& p) {
+  return std::to_string(p.m) + "x" + std::to_string(p.n) + "x" + std::to_string(p.k);
+}
 // "hgemm-512x512x512-TN", "hgemm-512x512x512-TN-bf16"
-std::string NameOf(const Problem& problem);
+inline std::string NameOf(const Problem& problem) {
+  return "hgemm-" + SizesText(problem) + "-" + LayoutText(problem.layout) +
+         (problem.dtype == DType::kBF16 ? "-bf16" : "");
+}
 
 }  // namespace warpsmith::hgemm
 

@@ -15,7 +15,7 @@
 
 #include "base/result.h"
 #include "core/protocol.h"
-#include "hgemm/primary_check.h"
+#include "hgemm/measurement_table.h"
 #include "hgemm/problem.h"
 
 namespace warpsmith::hgemm {

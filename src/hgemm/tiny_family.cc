@@ -4,9 +4,7 @@
 #include <sstream>
 #include <string>
 
-#include "hgemm/device_source.h"
-#include "hgemm/parameter_table.h"
-#include "hgemm/tiling.h"
+#include "hgemm/family_parts.h"
 
 namespace warpsmith::hgemm {
 namespace {
@@ -75,38 +73,23 @@ bool IsPlausibleTiny(const Problem& problem, const Target& target, const TinyPar
   return tile_warps <= 4 || p.slice_warps <= 2;
 }
 
-std::vector<TinyParameters> WarpTiles() {
-  std::vector<TinyParameters> tiles;
+std::vector<Tiny> WarpTiles() {
+  std::vector<Tiny> all;
   for (const auto& [m, n] : std::initializer_list<std::pair<int, int>>{
            {16, 8}, {16, 16}, {16, 32}, {32, 16}, {32, 32}}) {
-    for (const int warps_m : {1, 2, 4}) {
-      for (const int warps_n : {1, 2, 4}) {
-        tiles.push_back(
-            {.warp_m = m, .warp_n = n, .tile_warps_m = warps_m, .tile_warps_n = warps_n});
-      }
-    }
+    all.push_back({.warp_m = m, .warp_n = n});
   }
-  return tiles;
+  all = Extend(all, &Tiny::tile_warps_m, {1, 2, 4});
+  return Extend(all, &Tiny::tile_warps_n, {1, 2, 4});
 }
 
 // Every way to split K and to hold it in flight, for one warp tile.
-std::vector<TinyParameters> Splits(const TinyParameters& tile) {
-  std::vector<TinyParameters> all;
-  for (const int slices : {1, 2, 4, 8, 16}) {
-    for (const int cluster : {1, 8, 16}) {
-      for (const int unroll : {1, 2, 4, 8}) {
-        for (const int accumulators : {1, 2}) {
-          for (const int permute : {0, 1}) {
-            TinyParameters p = tile;
-            p.slice_warps = slices, p.cluster_slices = cluster, p.unroll = unroll;
-            p.accumulators = accumulators, p.permute = permute;
-            all.push_back(p);
-          }
-        }
-      }
-    }
-  }
-  return all;
+std::vector<Tiny> Splits(const Tiny& tile) {
+  std::vector<Tiny> all = Extend({tile}, &Tiny::slice_warps, {1, 2, 4, 8, 16});
+  all = Extend(all, &Tiny::cluster_slices, {1, 8, 16});
+  all = Extend(all, &Tiny::unroll, {1, 2, 4, 8});
+  all = Extend(all, &Tiny::accumulators, {1, 2});
+  return Extend(all, &Tiny::permute, {0, 1});
 }
 
 // As launches follow each other. 1 lets the next one begin at once, which is best where it finds

@@ -5,11 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "hgemm/device_source.h"
-#include "hgemm/parameter_table.h"
-#include "hgemm/tiling.h"
-#include "hgemm/wgmma_geometry.h"
-#include "hgemm/wgmma_space.h"
+#include "hgemm/family_parts.h"
 
 namespace warpsmith::hgemm {
 namespace {

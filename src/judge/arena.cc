@@ -74,6 +74,7 @@ Result<std::unique_ptr<Arena>> Arena::Create(OracleDevice& device, std::string i
                                              std::unique_ptr<ReferenceProcess> process,
                                              Random& random) {
   std::unique_ptr<Arena> arena(new Arena(device, std::move(id), problem, plan, std::move(process)));
+  // The pattern between the slots is secret: a candidate that wrote there cannot put it back.
   arena->guard_secret_ = random.Bits();
   arena->ChooseChecks();
   TRY(arena->Allocate());
@@ -154,6 +155,8 @@ Result<std::vector<int>> Arena::Export() const {
 }
 
 Status Arena::Renew(Random& random, bool checks) {
+  // The expected outputs of the old contents are void; those of the checks follow the combinations
+  // and are replaced by FillChecks.
   std::fill(computed_.begin(), computed_.begin() + plan_.combinations(), false);
   TRY(FillContents(random));
   if (checks) TRY(FillChecks(random));
@@ -166,7 +169,8 @@ Status Arena::FillContents(Random& random) {
     if (problem_.reference_draws) {
       TRY(DrawSet(content, content, random.Bits()));
     } else if (!problem_.gemm) {
-      // Whoever remembers answers by a sample of the input takes one for the other.
+      // Every second set is almost like the one before it. A candidate that recognises inputs by a
+      // sample of their elements takes one for the other and gives a wrong answer.
       TRY(FillSet(content, random.Bits(), content % 2 == 1 ? content - 1 : kNoSet, false));
     } else {
       for (size_t input = 0; input < problem_.inputs.size(); ++input) {
@@ -288,7 +292,8 @@ Status Arena::AskProcess(int reference, int content) {
   return TakeExpected(reference);
 }
 
-// From the stage into the references' own memory, with how large the values are.
+// Takes the answer from the stage, which the reference's process can write, into the oracle's own
+// memory, and measures how large the values are: bounds depend on it.
 Status Arena::TakeExpected(int reference) {
   const ExpectedOutputs targets = ReferenceAt(reference);
   std::vector<uint64_t> spreads;
@@ -341,6 +346,8 @@ Status Arena::FillSlots() {
 }
 
 Status Arena::Swap(size_t input, int first_slot, int second_slot) {
+  // The book-keeping changes at once, the memory when the stream gets there: the caller must not
+  // release a call that reads one of the slots before (burst_plan.h, Move::needed).
   Assignment& assignment = assignments_.at(input);
   std::swap(assignment.at(static_cast<size_t>(first_slot)),
             assignment.at(static_cast<size_t>(second_slot)));

@@ -77,11 +77,15 @@ BurstPage::~BurstPage() {
 void BurstPage::Release(uint32_t call, std::span<const uint32_t> slots) {
   CHECK(slots.size() == roles_);
   for (size_t i = 0; i < slots.size(); ++i) words_[kSlotsAt + i] = slots[i];
+  // The slots are written before the release that announces them: the peer reads them after it has
+  // seen the new number (acquire in released()).
   Word(words_, kReleaseAt).store(call + 1, std::memory_order_release);
 }
 
 void BurstPage::Abort() { Word(words_, kReleaseAt).store(kBurstAbort, std::memory_order_release); }
 
+// The peer can write any number at any time. The caller takes two of them: that of the released
+// call, and that of the call before. Any other counts as the death of the process (CalledProcess).
 uint32_t BurstPage::done() const { return Word(words_, kDoneAt).load(std::memory_order_acquire); }
 
 uint32_t BurstPage::released() const {

@@ -62,8 +62,10 @@ class Burst {
     const bool good = TRY(RunCalls(page));
     if (!good) return std::move(result_);
     const int64_t end_ns = MonotonicNs();
+    // The clock runs until every output has been read once. A process that announces a call before
+    // its output is there does not make the burst shorter by it.
     result_.looked = TRY(LookAtOutputs(*bench_.device, *bench_.arena, result_.last, poison_));
-    // Read by the same synchronisation.
+    // The same synchronisation has completed the looks that were still under way.
     if (!TRY(FinishLooks())) return std::move(result_);
     TRY(MakeUpLooks());
     Time(begin_ns, end_ns, MonotonicNs());
@@ -192,7 +194,8 @@ class Burst {
     return {};
   }
 
-  // Before a call may write where a look may still be reading: the plan avoids it where it can.
+  // A call must not write where a look may still be reading. The plan avoids it where it can; else
+  // the look is finished before the call is released.
   Result<bool> FreeSlot(int output_slot) {
     const bool is_read =
         std::any_of(under_way_.begin(), under_way_.end(), [&](const LookUnderWay& look) {
@@ -206,7 +209,9 @@ class Burst {
     return good;
   }
 
-  // Of all that were submitted, whose results have been fetched. False: one was bad.
+  // Reads all looks that were submitted; their results have been fetched. False: one of them found
+  // a wrong output. A wrong output is looked at once more after a pause: if it is right by then,
+  // the call was announced before its output was written.
   Result<bool> FinishLooks() {
     for (const LookUnderWay& under_way : std::exchange(under_way_, {})) {
       const OutputReport report = TRY(under_way.look->read(Detail::kWorstElement));

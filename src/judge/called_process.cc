@@ -141,14 +141,17 @@ CallResult CalledProcess::Receive(std::chrono::milliseconds limit) {
   Result<Frame> frame = ReceiveFrame(child_.socket(), limit);
   if (!frame.ok()) {
     if (frame.error().code != ErrorCode::kTimeout) return Died(frame.error().message);
+    // It might still answer, and a late reply would be taken for the answer to the next call.
     Kill();
     return CallTimedOut{limit};
   }
+  // The judge takes no descriptors from the processes that it calls.
   CloseAll(frame->descriptors);
   Result<ReplyOrError> reply = ReplyFromText(frame->header);
   if (!reply.ok()) return Died(reply.error().message);
   if (auto* error = std::get_if<Error>(&*reply)) {
-    // A foreigner may call anything a failure: which of them are harmless is not for it to say.
+    // Foreign code can call anything a failure, so it does not decide which failures are harmless:
+    // after any CUDA error its process is not used again.
     const bool is_usable =
         speaker_ == Speaker::kRunner ? LeavesContextUsable(*error) : !cuda::FailureFrom(*error);
     if (!is_usable) Kill();
@@ -173,13 +176,16 @@ std::optional<CallResult> CalledProcess::AwaitCall(BurstPage& page, uint32_t cal
   const int64_t deadline_ns = MonotonicNs() + limit.count() * kNsPerMs;
   Waiting waiting;
   while (true) {
+    // The page is the process's to write. Only two values are believed: this call has ended, or it
+    // has not. Anything else means that it runs ahead of what was released.
     const uint32_t done = page.done();
     if (done == call + 1) return std::nullopt;
     if (done != call) return Died("it announced a call that it was not given");
     waiting.Turn();
     if (!waiting.LookAround()) continue;
     if (HasSpoken() && page.done() == call) {
-      CallResult said = Receive(limit);  // it has given up: why?
+      // It has given up, and its message says why.
+      CallResult said = Receive(limit);
       if (!std::holds_alternative<Reply>(said)) return said;
       return Died("it ended a burst before its last call");
     }
@@ -225,6 +231,11 @@ Status RunnerPool::Settle() {
 Result<std::unique_ptr<CalledProcess>> RunnerPool::Take() {
   TRY(Prepare(1));
   TRY(Settle());
+  return Next();
+}
+
+Result<std::unique_ptr<CalledProcess>> RunnerPool::Next() {
+  TRY(Prepare(1));
   std::unique_ptr<CalledProcess> runner = std::move(waiting_.front());
   waiting_.pop_front();
   return runner;

@@ -105,7 +105,7 @@ class CalledProcess {
   bool alive_ = true, ready_ = false;
 };
 
-// Keeps one runner started ahead.
+// Keeps processes started ahead.
 class RunnerPool {
  public:
   explicit RunnerPool(ProcessOptions options) : options_(std::move(options)) {}
@@ -115,6 +115,8 @@ class RunnerPool {
   // A fresh runner, ready. Runners still starting are waited for too, so that no context is being
   // created while something is timed.
   Result<std::unique_ptr<CalledProcess>> Take();
+  // A fresh one that may still be starting, as others may.
+  Result<std::unique_ptr<CalledProcess>> Next();
   // Waits for everything that is starting.
   Status Settle();
 

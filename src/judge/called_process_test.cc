@@ -150,6 +150,17 @@ TEST(CalledProcess, SaysWhyOneDidNotStart) {
   EXPECT_FALSE(StartFake("never-starts")->AwaitReady(kShort).ok());
 }
 
+TEST(RunnerPool, GivesOneThatStartsBesideOthers) {
+  RunnerPool pool({{ThisExecutable().string(), "fake-runner", "answers"}, {}});
+  ASSERT_TRUE(pool.Prepare(2).ok());
+  const auto first = pool.Next();
+  ASSERT_TRUE(first.ok());
+  EXPECT_TRUE((*first)->AwaitReady(kPatient).ok());
+  EXPECT_TRUE(pool.Settle().ok());
+  EXPECT_NE(*pool.Next(), nullptr);
+  EXPECT_TRUE((*pool.Next())->AwaitReady(kPatient).ok()) << "none was left: it starts another";
+}
+
 TEST(RunnerPool, ForgetsOneThatDidNotStart) {
   RunnerPool pool({{ThisExecutable().string(), "fake-runner", "fails-to-start"}, {}});
   EXPECT_FALSE(pool.Take().ok());

@@ -54,6 +54,7 @@ Result<Outcome> Contest::Run() {
   double begin = 0;
   for (int process = 0;; ++process) {
     if (auto outcome = TRY(Open(process))) return *outcome;
+    // What the first Open does is no part of the time that the protocol asks for.
     if (process == 0) begin = MonotonicSeconds();
     if (auto outcome = TRY(RunRounds(process))) return *outcome;
     if (process + 1 >= planned_processes_ && HasEnough(MonotonicSeconds() - begin)) break;
@@ -73,6 +74,8 @@ Status Contest::AddBaselines() {
     if (!is_certified() && !job().protocol.every_baseline) return {};
   }
   if (!is_certified() || entrants_.size() == primary) return {};
+  // The twin is the primary baseline once more, under another label. It has turns of its own, so
+  // the ratio of the two shows how far two equal entrants come apart in this contest.
   for (const std::string& name : job().task.baselines) {
     auto twin = TRY(Baseline(name));
     if (twin == nullptr) continue;
@@ -85,6 +88,7 @@ Status Contest::AddBaselines() {
 
 Result<bool> Contest::RenewContents(int process) {
   if (!job().protocol.renew_contents) return false;
+  // The check inputs are drawn once: only the first process runs them.
   TRY(arena().Renew(random(), process == 0));
   book_.ForgetContents();
   return true;
@@ -93,11 +97,14 @@ Result<bool> Contest::RenewContents(int process) {
 StepResult Contest::RunChecks() {
   std::vector<CheckReport> reports;
   for (const CheckContents& check : arena().checks()) {
+    // An element that still holds the poison was not written. The poison is drawn anew for each
+    // check, so that no candidate can prepare for it.
     const uint16_t poison = DrawPoison(random());
     TRY(arena().StageCheck(check));
     if (auto outcome = TRY(entrants_.front()->Check(check, poison))) return outcome;
     const Inspection inspection = TRY(InspectCheck(device(), arena(), check, poison));
     if (inspection.violation) {
+      // The damage must not be found again and charged to the next job in this arena.
       TRY(arena().RefillGuards());
       return std::optional<Outcome>(*inspection.violation);
     }
@@ -144,10 +151,13 @@ std::vector<Contest::Turn> Contest::TurnsOf(size_t first_entrant) const {
 }
 
 StepResult Contest::RunRound(int process) {
-  if (processes_ == Processes::kShared)
-    TRY(arena().Reassign(random()));  // else each burst moves them
+  // A process that lives for several rounds must not find the same content at the same address
+  // again. On the wall clock each burst moves the contents itself.
+  if (processes_ == Processes::kShared) TRY(arena().Reassign(random()));
   book_.BeginRound();
   const Sample stamp{process, rounds_++};
+  // All entrants have the same number of turns, in an order that no entrant can foresee. The
+  // samples of one round are compared with each other only, so what drifts between rounds cancels.
   std::vector<Turn> turns = TurnsOf(0);
   random().Shuffle(turns);
   for (size_t i = 0; i < turns.size(); ++i) {
@@ -164,8 +174,11 @@ StepResult Contest::RunRound(int process) {
 StepResult Contest::RunTurn(const Turn& turn, const Sample& stamp) {
   Entrant& entrant = *entrants_.at(turn.entrant);
   if (processes_ == Processes::kFreshEachTurn) {
-    TRY(NobodyLeftBehind());  // of the turns before
+    // A process of an earlier turn that could not be killed may still work on the GPU: what is
+    // measured beside it is worth nothing.
+    TRY(NobodyLeftBehind());
     if (auto outcome = TRY(entrant.Load())) return outcome;
+    // The candidate must be right on every check input before any of its calls is timed.
     if (entrant.is_candidate() && stamp.process == 0) {
       if (auto outcome = TRY(RunChecks())) return outcome;
     }
@@ -176,6 +189,8 @@ StepResult Contest::RunTurn(const Turn& turn, const Sample& stamp) {
 bool Contest::HasEnough(double seconds) const {
   const Protocol& protocol = job().protocol;
   if (rounds_ < protocol.rounds || seconds < protocol.measure_seconds) return false;
+  // The width of the interval decides, never its place: a contest that went on until it liked the
+  // winner would find one.
   return protocol.target_half_width <= 0 || rounds_ >= protocol.max_rounds ||
          PrimaryHalfWidth() <= protocol.target_half_width;
 }
@@ -185,6 +200,7 @@ double Contest::PrimaryHalfWidth() const {
   const double confidence = job().protocol.confidence;
   const std::vector<Sample> own = entrants_.front()->Samples(mode);
   if (entrants_.size() < 2) return HalfWidth(EstimateOf(RoundMedians(own), confidence));
+  // AddBaselines puts the primary baseline right behind the candidate.
   return HalfWidth(EstimateOf(PairedLogRatios(entrants_[1]->Samples(mode), own), confidence));
 }
 

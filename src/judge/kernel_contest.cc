@@ -181,6 +181,7 @@ StepResult KernelEntrant::RunBatch(const BatchKind& kind, const Sample* stamp) {
   const Callee& callee = In(kind.mode);
   const BatchPlan batch =
       PlanBatch(arena.plan(), kind.mode, arena.assignments(), MostTimedOf(callee), random);
+  // The expected outputs must be there before the launches: the inspection comes right after.
   TRY(arena.EnsureReferences(batch));
   SampleCommand command = CommandOf(arena, callee.name, kind.mode, batch, random);
   command.late_inputs = kind.late_inputs;
@@ -191,6 +192,8 @@ StepResult KernelEntrant::RunBatch(const BatchKind& kind, const Sample* stamp) {
     return Failed(call, fmt::format("timed batch ({}) of {}", Name(kind.mode), label()));
   }
   Sample sample = bout_.contest.WithTelemetry(stamp == nullptr ? Sample() : *stamp);
+  // Every batch is inspected, whether it is timed, warms up or probes: a kernel that behaves only
+  // when it expects to be checked has no batch to cheat in. The times count after that alone.
   if (auto outcome = TRY(Inspect(batch, command.poison, kind.mode))) return outcome;
   const double launch_us = reply->elapsed_us.empty() ? 0 : reply->elapsed_us.front();
   const bool is_timed = !kind.late_inputs && kind.free_sms == 0;
@@ -209,6 +212,7 @@ StepResult KernelEntrant::Inspect(const BatchPlan& batch, uint16_t poison, Mode 
   const Detail detail = same_product ? Detail::kWorstElement : Detail::kCountsOnly;
   const Inspection inspection =
       TRY(InspectBatch(bout_.contest.device(), arena, batch, poison, detail));
+  // A violation comes first: where inputs were changed, the outputs say nothing.
   if (inspection.violation) return std::optional<Outcome>(*inspection.violation);
   if (!is_candidate()) return InspectBaseline(inspection, same_product);
   for (size_t i = 0; i < inspection.outputs.size(); ++i) {
@@ -269,10 +273,12 @@ StepResult KernelContest::Open(int process) {
   } else if (process == 0 && !SharesRunner(job().protocol)) {
     TRY(bout_.runners.Prepare(static_cast<size_t>(processes)));
   }
+  // The contents are new before the runner's memory is mapped: no process has seen the answers to
+  // what the next one is asked.
   TRY(RenewContents(process));
   TRY(bout_.runners.MakeReady(job().protocol, bout_.stage));
   if (process == 0) {
-    // Whatever the job before did to the slots (it may have been killed in the act) is undone.
+    // The candidate of the job before may have been killed while it wrote to the slots.
     TRY(arena().RefillGuards());
     TRY(arena().Reassign(random()));
     TRY(AddBaselines());
@@ -306,7 +312,7 @@ StepResult KernelContest::LoadEverything() {
     if (auto outcome = TRY(kernels_[i]->Load())) return outcome;
   }
   if (auto outcome = TRY(candidate_->Load())) return outcome;
-  // Whatever an earlier candidate did to the shared memory before it failed is undone.
+  // An earlier candidate of this runner may have written to the shared memory before it failed.
   TRY(arena().RefillGuards());
   TRY(arena().Reassign(random()));
   return std::optional<Outcome>();

@@ -19,6 +19,7 @@ namespace {
 
 constexpr std::chrono::seconds kProgramStartLimit{120};
 constexpr int kMostCheckedCalls = 8;  // of the first burst
+constexpr int kMostAhead = 3;         // processes of an entrant
 
 // The candidate or a rival: a shared library, or the candidate's plan.
 class ProgramEntrant : public WallEntrant {
@@ -34,19 +35,32 @@ class ProgramEntrant : public WallEntrant {
   StepResult Measure(Mode mode, const Sample& stamp) override;
 
  private:
+  Status StartAhead();
+
   bool is_plan_;
   const Artifact& artifact_;
+  std::optional<RunnerPool> ahead_;         // of later turns: nothing of the entrant's is in them
   std::unique_ptr<CalledProcess> process_;  // of this turn
 };
 
-// In a fresh process: what the candidate's code remembers, it has from this turn alone. The library
-// comes before the arena: what runs while it is loaded finds no buffers.
+// Processes of several turns start beside each other: a context takes 0.4 s.
+Status ProgramEntrant::StartAhead() {
+  if (ahead_) return {};
+  const Job& job = bout_.contest.job();
+  ProcessOptions options = bout_.context.program;
+  options.start.hidden = HiddenLibraries(job.task.allow);
+  ahead_.emplace(std::move(options));
+  return ahead_->Prepare(static_cast<size_t>(std::clamp(job.protocol.rounds, 1, kMostAhead)));
+}
+
+// The process is a fresh one, so the candidate's code can remember nothing of earlier turns. The
+// library is loaded before the arena is mapped: its initialisers run while there is no buffer that
+// they could read or write.
 StepResult ProgramEntrant::Load() {
   const Job& job = bout_.contest.job();
   const std::chrono::milliseconds limit = bout_.Bench().step_limit;
-  ProcessOptions options = bout_.context.program;
-  options.start.hidden = HiddenLibraries(job.task.allow);
-  process_ = TRY(CalledProcess::Start(options));
+  TRY(StartAhead());
+  process_ = TRY(ahead_->Next());
   TRY(process_->AwaitReady(kProgramStartLimit));
   if (is_candidate()) bout_.contest.evidence().sandbox = process_->started().sandbox;
   LoadCommand load{callee_};
@@ -83,10 +97,15 @@ StepResult ProgramEntrant::Check(const CheckContents& check, uint16_t poison) {
 }
 
 StepResult ProgramEntrant::Measure(Mode, const Sample& stamp) {
-  const std::unique_ptr<CalledProcess> process = std::move(process_);  // it ends with the turn
+  // The process ends with the turn, so it cannot work while another entrant is timed.
+  const std::unique_ptr<CalledProcess> process = std::move(process_);
+  // It is stopped until a burst continues it: the candidate's host code must not run while the
+  // oracle poisons outputs and moves contents.
   process->Pause();
+  TRY(ahead_->Settle());  // nothing starts while something is timed
   if (auto outcome = TRY(WarmUp(*process))) return outcome;
   if (auto outcome = TRY(RunTimed(*process, stamp))) return outcome;
+  // Tracing slows a process down for good, so it comes after the timed bursts.
   if (bout_.contest.is_certified() && gpu_busy_us() == 0) TRY(ReadActivity(*process));
   return std::optional<Outcome>();
 }
@@ -121,8 +140,9 @@ class ProgramContest : public Contest {
   std::map<std::string, Artifact> rivals_;
 };
 
-// Where contents are not drawn anew, at least how near duplicates among them differ is: a program
-// could have kept, on disk or in another process, which elements tell them apart.
+// Screened contests keep their contents from process to process. A program could write down, on
+// disk or in another process, which elements tell two near duplicates apart; so these at least are
+// drawn anew.
 StepResult ProgramContest::Open(int process) {
   if (process == 0) TRY(arena().RefillGuards());
   if (!TRY(RenewContents(process)) && process > 0) {

@@ -47,6 +47,8 @@ Result<Stage*> Stages::Of(const Task& task, const Workload& workload) {
   if (const auto known = unfit_.find(id); known != unfit_.end()) return known->second;
   Result<Stage> stage = Build(id, task, workload);
   if (!stage.ok()) {
+    // Only what is wrong with the task itself is remembered; a device that was full may do next
+    // time.
     if (stage.error().code == ErrorCode::kBadInput) unfit_.emplace(id, stage.error());
     return stage.error();
   }
@@ -72,6 +74,8 @@ void Stages::MakeRoom() {
     return !memory.ok() || memory->free_bytes > memory->total_bytes / 2;
   };
   while (!stages_.empty() && (stages_.size() >= kMaxStages || !enough_memory())) {
+    // Freed memory can be handed to the next process that allocates. A runner that still lives
+    // could get the pages of the references, and read the answers in them.
     release_runners_();
     stages_.erase(stages_.begin());
   }
@@ -101,7 +105,8 @@ Result<Stage> Stages::Build(const std::string& id, const Task& task, const Workl
   return stage;
 }
 
-// Two answers to the same question must agree; answers to two questions must not.
+// A reference that is asked the same question twice must give answers that agree, or no candidate
+// could pass. Where the inputs differ the answers must differ, or a constant would pass.
 Status Stages::DoubtReference(Stage& stage) {
   Arena& arena = *stage.arena;
   const int right = arena.checks().front().reference;

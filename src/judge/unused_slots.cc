@@ -58,6 +58,7 @@ UnusedSlots::UnusedSlots(OracleDevice& device, const Arena& arena, const BatchPl
 Result<bool> UnusedSlots::Prepare() {
   Latencies latencies;
   for (const Slots& slots : inputs_) {
+    // The first pass brings the lines into L2; the second measures them there.
     TRY(Time(slots));
     const std::vector<uint32_t> warm = TRY(Time(slots));
     TRY(device_.FlushL2());

@@ -72,14 +72,18 @@ StepResult WallEntrant::RunOne(CalledProcess& process, const Sample* stamp) {
     return Failed(process, *result.failure, fmt::format("a burst of {} calls", calls_));
   }
   if (auto outcome = TRY(JudgeBurst(result))) return outcome;
-  // What the oracle took this time, which a process can lengthen but not shorten.
+  // The oracle's own work is taken off as it was in this burst. A process that keeps the device
+  // busy can make it longer but not shorter, and gains nothing by it: the count of calls grows.
   const double own_us = std::max(result.call_us - result.oracle_us, result.call_us / 20);
+  // A program could be slow where calls are counted and quick where they are timed. Its burst would
+  // then be short beside the oracle's work, and is not kept as a sample.
   too_short_ = stamp != nullptr && !IsLongEnough(own_us, calls_);
   calls_ = CallsFor(own_us);
   TRY(AfterBurst(result.last));
   if (stamp == nullptr || too_short_) return std::optional<Outcome>();
   Sample sample = *stamp;
   sample.us = static_cast<float>(result.call_us);
+  // Samples() pairs the two lists by index.
   Keep(Mode::kWall, bout_.contest.WithTelemetry(sample));
   work_.push_back(result.work);
   return std::optional<Outcome>();
@@ -122,6 +126,9 @@ StepResult WallEntrant::JudgeBurst(const BurstResult& result) {
     const OutputReport& report = result.verified.outputs.at(i);
     const int combination =
         bout_.contest.arena().plan().CombinationOf(result.last.timed[i].content);
+    // The oracle read each output before the clock stopped (`looked`) and verified it afterwards.
+    // An output that is right now, but was read differently, was written after its call had been
+    // announced as done.
     if (report.wrong == 0 && report.content_hash != result.looked.at(i).content_hash) {
       return std::optional<Outcome>(
           Rejected{"late-write",
@@ -147,7 +154,8 @@ std::optional<Outcome> WallEntrant::JudgeLook(const BadLook& look) const {
   return *Diagnose(look.report, "bound", "call of a burst, looked at when it had ended");
 }
 
-// What another call wrote there before: this one wrote nothing.
+// The slot holds the right answer to another combination: an earlier call wrote it, and this call
+// wrote nothing.
 std::optional<Outcome> WallEntrant::FindStale(const OutputReport& report, int combination) const {
   if (!bout_.contest.book().IsAnswerToAnother(report.content_hash, combination)) {
     return std::nullopt;

@@ -4,10 +4,10 @@
 #include <nlohmann/json.hpp>
 #include <span>
 
+#include "base/json_reader.h"
 #include "base/result.h"
 #include "embedded/chart_js.h"
 #include "embedded/report_page.h"
-#include "report/report_json.h"
 
 namespace warpsmith::report {
 namespace {
@@ -38,87 +38,38 @@ std::string Fill(std::string_view text,
   }
 }
 
-// `allowed`: of a content security policy, what the page needs beside its style.
-std::string Head(std::string_view title, std::string_view allowed, std::string_view more_style) {
-  const std::span<const EmbeddedFile> page = embedded::ReportPage();
-  const std::string escaped_title = EscapeHtml(title);
-  std::string style(EmbeddedText(page, "page.css"));
-  style += more_style;
-  return Fill(EmbeddedText(page, "head.html"),
-              {{"title", escaped_title}, {"allowed", allowed}, {"style", style}});
+std::string Escaped(std::string_view text, const std::map<char, std::string_view>& escapes) {
+  std::string escaped;
+  for (const char c : text) {
+    const auto escape = escapes.find(c);
+    escaped += escape == escapes.end() ? std::string_view(&c, 1) : escape->second;
+  }
+  return escaped;
 }
 
 }  // namespace
 
 std::string EscapeHtml(std::string_view text) {
-  std::string escaped;
-  for (const char c : text) {
-    switch (c) {
-      case '&':
-        escaped += "&amp;";
-        break;
-      case '<':
-        escaped += "&lt;";
-        break;
-      case '>':
-        escaped += "&gt;";
-        break;
-      case '"':
-        escaped += "&quot;";
-        break;
-      case '\'':
-        escaped += "&#39;";
-        break;
-      default:
-        escaped += c;
-    }
-  }
-  return escaped;
+  return Escaped(text,
+                 {{'&', "&amp;"}, {'<', "&lt;"}, {'>', "&gt;"}, {'"', "&quot;"}, {'\'', "&#39;"}});
 }
 
 std::string EscapeForScript(std::string_view json) {
-  std::string escaped;
-  for (const char c : json) {
-    switch (c) {
-      case '<':
-        escaped += "\\u003c";
-        break;
-      case '>':
-        escaped += "\\u003e";
-        break;
-      case '&':
-        escaped += "\\u0026";
-        break;
-      default:
-        escaped += c;
-    }
-  }
-  return escaped;
+  return Escaped(json, {{'<', "\\u003c"}, {'>', "\\u003e"}, {'&', "\\u0026"}});
 }
 
 std::string FillPage(std::string_view title, std::string_view script, const nlohmann::json& data) {
   const std::span<const EmbeddedFile> page = embedded::ReportPage();
   const std::string escaped_title = EscapeHtml(title);
-  const std::string escaped_data = EscapeForScript(DumpJson(data, -1));
-  const std::string head = Head(title, "script-src 'unsafe-inline'; img-src data:; ", "");
+  const std::string escaped_data = EscapeForScript(JsonText(data));
   return Fill(EmbeddedText(page, "/page.html"),
-              {{"head", head},
-               {"title", escaped_title},
+              {{"title", escaped_title},
+               {"style", EmbeddedText(page, "page.css")},
                {"chart_js", EmbeddedText(embedded::ChartJs(), "chart.min.js")},
                {"chart_parts", EmbeddedText(page, "chart_parts.js")},
                {"page_parts", EmbeddedText(page, "page_parts.js")},
                {"script", EmbeddedText(page, script)},
                {"data", escaped_data}});
-}
-
-std::string FillStaticPage(std::string_view title, std::string_view subtitle,
-                           std::string_view more_style, std::string_view body) {
-  const std::string escaped_title = EscapeHtml(title);
-  const std::string escaped_subtitle = EscapeHtml(subtitle);
-  const std::string head = Head(title, "", more_style);
-  return Fill(
-      EmbeddedText(embedded::ReportPage(), "static_page.html"),
-      {{"head", head}, {"title", escaped_title}, {"subtitle", escaped_subtitle}, {"body", body}});
 }
 
 }  // namespace warpsmith::report

@@ -13,11 +13,6 @@ namespace warpsmith::report {
 // markup; everything else reaches the page through JSON and text nodes.
 std::string FillPage(std::string_view title, std::string_view script, const nlohmann::json& data);
 
-// A page without any script. `title` and `subtitle` are text; `more_style` is CSS beside the
-// reports' own; `body` is markup, whose texts the caller has escaped.
-std::string FillStaticPage(std::string_view title, std::string_view subtitle,
-                           std::string_view more_style, std::string_view body);
-
 // For text nodes and quoted attributes.
 std::string EscapeHtml(std::string_view text);
 

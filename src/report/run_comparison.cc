@@ -1,12 +1,9 @@
 #include "report/run_comparison.h"
 
 #include <algorithm>
-#include <boost/math/distributions/students_t.hpp>
 #include <cmath>
 #include <set>
 #include <utility>
-
-#include "report/summary.h"
 
 namespace warpsmith::report {
 namespace {
@@ -18,25 +15,6 @@ std::string KeyOf(const RunRecord& run) {
   std::string key = TaskId(run.task);
   for (const auto& [name, size] : run.workload.sizes) key += " " + name + std::to_string(size);
   return key;
-}
-
-Spread SpreadOf(const std::vector<double>& logs) {
-  Spread spread;
-  spread.tasks = static_cast<int>(logs.size());
-  if (logs.empty()) return spread;
-  const auto n = static_cast<double>(logs.size());
-  double sum = 0, squares = 0;
-  for (const double value : logs) sum += value;
-  const double mean = sum / n;
-  for (const double value : logs) squares += (value - mean) * (value - mean);
-  spread.geomean = std::exp(mean);
-  spread.interval = {0, HUGE_VAL};
-  if (logs.size() < 2) return spread;
-  const boost::math::students_t distribution(n - 1);
-  const double half =
-      boost::math::quantile(distribution, 0.5 + kConfidence / 2) * std::sqrt(squares / (n - 1) / n);
-  spread.interval = {std::exp(mean - half), std::exp(mean + half)};
-  return spread;
 }
 
 // The best ratio among the steps, with its interval.
@@ -143,7 +121,7 @@ double RatioReached(const TaskResult& task) {
 }
 
 void Summarise(Side* side) {
-  std::vector<double> logs;
+  std::vector<double> ratios;
   double doublings = 0, states = 0;
   int with_states = 0;
   for (const TaskResult& task : side->tasks) {
@@ -154,10 +132,10 @@ void Summarise(Side* side) {
     }
     if (task.passed > 0) ++side->valid;
     if (RatioReached(task) <= 0) continue;
-    logs.push_back(std::log(RatioReached(task)));
+    ratios.push_back(RatioReached(task));
     if (task.first_ratio > 0) doublings += std::log2(task.screened_ratio / task.first_ratio);
   }
-  side->reached = SpreadOf(logs);
+  side->reached = SpreadOf(ratios, kConfidence);
   if (side->cost.tokens > 0 && doublings > 0) {
     side->tokens_a_doubling = static_cast<double>(side->cost.tokens) / doublings;
   }
@@ -191,20 +169,20 @@ PairedRatio Pair(const Side& side, const Side& against) {
   PairedRatio pair;
   pair.side = side.name;
   pair.against = against.name;
-  std::vector<double> logs;
+  std::vector<double> ratios;
   for (const TaskResult& task : side.tasks) {
     const TaskResult* other = Find(against, task.key);
     if (other == nullptr) continue;
     if (task.certified_ratio > 0 && other->certified_ratio > 0) {
       ++pair.certified;
-      logs.push_back(std::log(task.certified_ratio / other->certified_ratio));
+      ratios.push_back(task.certified_ratio / other->certified_ratio);
     } else if (task.screened_ratio > 0 && other->screened_ratio > 0) {
-      logs.push_back(std::log(task.screened_ratio / other->screened_ratio));
+      ratios.push_back(task.screened_ratio / other->screened_ratio);
     }
   }
-  pair.ratio = SpreadOf(logs);
+  pair.ratio = SpreadOf(ratios, kConfidence);
   const Interval& interval = pair.ratio.interval;
-  if (logs.size() < 2) return pair;
+  if (ratios.size() < 2) return pair;
   if (interval.lo > 1 - kBand && interval.hi < 1 + kBand) {
     pair.finding = Finding::kSame;
   } else if (interval.lo > 1) {

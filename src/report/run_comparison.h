@@ -4,13 +4,15 @@
 
 #include <cstdint>
 #include <map>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "core/step.h"
 #include "core/store.h"
-#include "report/run_report.h"
+#include "report/summary.h"
+#include "report/text_table.h"
 
 namespace warpsmith::report {
 
@@ -61,13 +63,6 @@ struct TransitionUse {
   double mean_log_gain = 0;
 };
 
-// Geometric means over the tasks that passed; the interval is Student's t on logarithms, 95 %.
-struct Spread {
-  int tasks = 0;
-  double geomean = 0;
-  Interval interval;
-};
-
 struct CurvePoint {
   int64_t evaluations = 0;
   double geomean = 0;  // of the best ratio so far
@@ -107,6 +102,15 @@ struct RunComparison {
 };
 
 RunComparison CompareRuns(const std::vector<SideRuns>& sides);
+
+inline constexpr int kComparisonVersion = 1;
+
+// For people: tables, a CSV, a JSON document, a page.
+std::string RenderComparison(const RunComparison& comparison, Colour colour);
+// One row a side and task.
+std::string ToCsv(const RunComparison& comparison);
+nlohmann::json ToJson(const RunComparison& comparison);
+std::string ToHtml(const RunComparison& comparison);
 
 }  // namespace warpsmith::report
 

@@ -6,7 +6,6 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "report/comparison_report.h"
 #include "report/sample_report.h"
 
 namespace warpsmith::report {

@@ -4,7 +4,9 @@
 #define WARPSMITH_REPORT_RUN_REPORT_H_
 
 #include <cstdint>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/expression.h"
@@ -80,6 +82,23 @@ struct RunReport {
   std::vector<ShapeReport> shapes;
   std::vector<ProposerRow> proposers;  // empty: not compared
 };
+
+inline constexpr int kReportVersion = 1;
+
+// Schema "warpsmith.report". What the HTML page draws from, too.
+nlohmann::json ToJson(const RunReport& report);
+
+// One HTML file (page_template.h).
+std::string ToHtml(const RunReport& report);
+
+// CSV (RFC 4180), preceded by '#' lines that say device, driver, date and command:
+//   m,n,k,mode,config,ours_us,lt_auto_us,ratio,lo,hi,floor_us
+// One row a shape and mode, in the report's order. lt_auto_us is the bar's time; a size that the
+// workload does not have is an empty cell.
+std::string ToCsv(const RunReport& report);
+
+// A cell: quoted where it must be, and never something that a spreadsheet takes for a formula.
+std::string CsvCell(std::string_view text);
 
 }  // namespace warpsmith::report
 

@@ -3,14 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <boost/math/distributions/students_t.hpp>
-#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "base/json_reader.h"
 #include "base/median.h"
 #include "core/serialize.h"
-#include "report/report_csv.h"
+#include "report/summary.h"
 #include "report/text_table.h"
 
 namespace warpsmith::report {
@@ -28,20 +26,9 @@ std::optional<double> RatioOf(const SuiteRow& row) {
 
 void SummariseRatios(const std::vector<double>& ratios, double confidence, SuiteSummary& summary) {
   if (ratios.empty()) return;
-  double sum = 0;
-  for (const double ratio : ratios) sum += std::log(ratio);
-  const auto n = static_cast<double>(ratios.size());
-  const double mean = sum / n;
-  double squares = 0;
-  for (const double ratio : ratios) squares += (std::log(ratio) - mean) * (std::log(ratio) - mean);
-  summary.geomean = std::exp(mean);
-  summary.interval = {0, HUGE_VAL};
-  if (ratios.size() > 1) {
-    const boost::math::students_t distribution(n - 1);
-    const double half = boost::math::quantile(distribution, 0.5 + confidence / 2) *
-                        std::sqrt(squares / (n - 1) / n);
-    summary.interval = {std::exp(mean - half), std::exp(mean + half)};
-  }
+  const Spread spread = SpreadOf(ratios, confidence);
+  summary.geomean = spread.geomean;
+  summary.interval = spread.interval;
   summary.median = Median(ratios);
   summary.least = *std::min_element(ratios.begin(), ratios.end());
   summary.most = *std::max_element(ratios.begin(), ratios.end());

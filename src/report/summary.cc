@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <boost/math/distributions/students_t.hpp>
 #include <cmath>
 
 #include "core/space.h"
@@ -159,6 +160,25 @@ std::vector<Mode> ModesOf(const RunReport& report) {
     if (seen) modes.push_back(mode);
   }
   return modes;
+}
+
+Spread SpreadOf(const std::vector<double>& ratios, double confidence) {
+  Spread spread;
+  spread.tasks = static_cast<int>(ratios.size());
+  if (ratios.empty()) return spread;
+  const auto n = static_cast<double>(ratios.size());
+  double sum = 0, squares = 0;
+  for (const double ratio : ratios) sum += std::log(ratio);
+  const double mean = sum / n;
+  for (const double ratio : ratios) squares += (std::log(ratio) - mean) * (std::log(ratio) - mean);
+  spread.geomean = std::exp(mean);
+  spread.interval = {0, HUGE_VAL};
+  if (ratios.size() < 2) return spread;
+  const boost::math::students_t distribution(n - 1);
+  const double half =
+      boost::math::quantile(distribution, 0.5 + confidence / 2) * std::sqrt(squares / (n - 1) / n);
+  spread.interval = {std::exp(mean - half), std::exp(mean + half)};
+  return spread;
 }
 
 Tally TallyOf(const RunReport& report, std::optional<Mode> mode) {

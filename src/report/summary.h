@@ -26,6 +26,14 @@ std::vector<WinnerRow> WinnersOf(const Candidate& candidate, const Verdict& verd
 // Where the best ratio to the bar rose.
 std::vector<ProgressPoint> ProgressOf(const Trajectory& steps, Mode mode);
 
+// A geometric mean; the interval is Student's t on logarithms.
+struct Spread {
+  int tasks = 0;
+  double geomean = 0;
+  Interval interval;
+};
+Spread SpreadOf(const std::vector<double>& ratios, double confidence);
+
 struct Tally {
   int faster = 0, same = 0, slower = 0, not_shown = 0, nothing_passed = 0;
   double geomean_ratio = 0;  // over shapes with a winner in the mode; 0: none

@@ -13,7 +13,7 @@
 
 #include "base/file.h"
 #include "base/spawn.h"
-#include "sandbox/failure.h"
+#include "sandbox/trial.h"
 
 namespace warpsmith::sandbox {
 namespace {
@@ -164,8 +164,8 @@ bool Says(const char* path, std::string_view value) {
 
 }  // namespace
 
-Status Isolate(const Isolation& isolation, Means means) {
-  if (means == Means::kUserNamespace) TRY(EnterUserNamespace());
+Status Isolate(const Isolation& isolation, IsolationMeans means) {
+  if (means == IsolationMeans::kUserNamespace) TRY(EnterUserNamespace());
   const int network = isolation.network ? 0 : CLONE_NEWNET;
   if (unshare(CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS | network) != 0) {
     return Failed("new mount, network, IPC and UTS namespaces");

@@ -14,7 +14,7 @@
 namespace warpsmith::sandbox {
 
 // What allows it: being root, or a user namespace, in which anyone may.
-enum class Means : uint8_t { kRoot, kUserNamespace };
+enum class IsolationMeans : uint8_t { kRoot, kUserNamespace };
 
 struct Isolation {
   std::vector<PathRule> rules;                      // as NamedPaths gives them
@@ -25,7 +25,7 @@ struct Isolation {
 // New mount, network, IPC and UTS namespaces (a PID namespace holds children only, and a process
 // cannot enter one itself). The files of a path are seen as they are outside; all but writable ones
 // are read-only. Where it fails the process is half-way in: try in a child first.
-Status Isolate(const Isolation& isolation, Means means);
+Status Isolate(const Isolation& isolation, IsolationMeans means);
 
 // What on this machine keeps users from namespaces, and what to do; empty when unknown.
 std::string WhyNoNamespaces();

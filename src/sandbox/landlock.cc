@@ -9,7 +9,7 @@
 #include <cstdint>
 
 #include "base/spawn.h"
-#include "sandbox/failure.h"
+#include "sandbox/trial.h"
 
 namespace warpsmith::sandbox {
 namespace {

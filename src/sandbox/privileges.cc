@@ -17,7 +17,6 @@
 #include <string>
 #include <system_error>
 
-#include "sandbox/failure.h"
 #include "sandbox/trial.h"
 
 namespace warpsmith::sandbox {
@@ -62,7 +61,7 @@ constexpr int kAllReachable = 255;
 
 // The number of the first rule out of reach for whom we would become, of the first 254.
 int FirstUnreachable(const std::vector<PathRule>& rules) {
-  const auto answer = TryInChild([&](int /*mouth*/) {
+  const auto answer = TryInChild([&](int /*pipe_end*/) {
     if (!ChangeIdentity()) return kAllReachable;  // the caller will see for itself
     for (size_t i = 0; i < rules.size() && i < kAllReachable; ++i) {
       if (IsPerProcess(rules[i].path)) continue;  // ours is ours, whoever we are
@@ -154,7 +153,7 @@ int64_t ThreadsOfThisUser() {
   return threads;
 }
 
-void DieFirst() { std::ofstream("/proc/self/oom_score_adj") << 1000; }
+void RaiseOomScore() { std::ofstream("/proc/self/oom_score_adj") << 1000; }
 
 Status SetLimits(const Limits& limits, int64_t threads_already) {
   TRY(Limit(RLIMIT_CORE, 0, "core dumps"));

@@ -28,7 +28,7 @@ Status SetDumpable(bool dumpable);
 int64_t ThreadsOfThisUser();
 
 // When memory runs out. Also while still root: what root has set, nobody without capabilities lowers.
-void DieFirst();
+void RaiseOomScore();
 
 Status SetLimits(const Limits& limits, int64_t threads_already);
 

@@ -1,31 +1,137 @@
 #include "sandbox/sandbox.h"
 
+#include <fcntl.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
 #include <functional>
+#include <iterator>
 #include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
 #include <utility>
+#include <vector>
 
-#include "sandbox/failure.h"
+#include "base/result.h"
 #include "sandbox/isolation.h"
 #include "sandbox/landlock.h"
 #include "sandbox/path_rules.h"
 #include "sandbox/privileges.h"
-#include "sandbox/surroundings.h"
 #include "sandbox/syscall_filter.h"
 #include "sandbox/trial.h"
 
 namespace warpsmith::sandbox {
 namespace {
 
+// What a process was given by whoever started it. Private to this folder.
+
+constexpr std::string_view kKeptVariables[] = {"PATH",
+                                               "LANG",
+                                               "LC_ALL",
+                                               "TZ",
+                                               "TMPDIR",
+                                               "CUDA_HOME",
+                                               "CUDA_PATH",
+                                               "CUDA_VISIBLE_DEVICES",
+                                               "LD_LIBRARY_PATH",
+                                               "ASAN_OPTIONS",
+                                               "UBSAN_OPTIONS"};
+constexpr std::string_view kOwnPrefix = "WARPSMITH_";
+constexpr std::string_view kSecretWords[] = {"KEY", "TOKEN", "SECRET", "PASSWORD"};
+
+bool Contains(std::string_view text, std::string_view word) {
+  return text.find(word) != std::string_view::npos;
+}
+
+bool IsKept(std::string_view name, const std::vector<std::string>& kept) {
+  if (std::find(kept.begin(), kept.end(), name) != kept.end()) return true;
+  if (std::find(std::begin(kKeptVariables), std::end(kKeptVariables), name) !=
+      std::end(kKeptVariables)) {
+    return true;
+  }
+  return name.starts_with(kOwnPrefix) &&
+         std::none_of(std::begin(kSecretWords), std::end(kSecretWords),
+                      [&](std::string_view word) { return Contains(name, word); });
+}
+
+// Leaves a short list of variables and `kept`, with HOME=/nonexistent; the rest is overwritten in
+// memory too, since keys and tokens are passed so.
+void CleanEnvironment(const std::vector<std::string>& kept) {
+  std::vector<std::string> remaining;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string_view text = *entry;
+    const std::string_view name = text.substr(0, text.find('='));
+    if (name != "HOME" && IsKept(name, kept)) remaining.emplace_back(text);
+    explicit_bzero(*entry, text.size());
+  }
+  clearenv();
+  setenv("HOME", "/nonexistent", 1);
+  for (const std::string& entry : remaining) {
+    const size_t equals = entry.find('=');
+    if (equals == std::string::npos) continue;
+    setenv(entry.substr(0, equals).c_str(), entry.c_str() + equals + 1, 1);
+  }
+}
+
+// stdin from /dev/null; all but 0, 1, 2 and `kept` closed; files made are their owner's alone.
+Status CleanDescriptors(const std::vector<int>& kept) {
+  const int devnull = open("/dev/null", O_RDONLY);
+  if (devnull < 0 || dup2(devnull, STDIN_FILENO) < 0) return Failed("stdin from /dev/null");
+  std::vector<int> open_ones = {STDERR_FILENO};
+  for (const int descriptor : kept) {
+    if (descriptor > STDERR_FILENO) open_ones.push_back(descriptor);
+  }
+  std::sort(open_ones.begin(), open_ones.end());
+  for (size_t i = 0; i < open_ones.size(); ++i) {
+    const auto first = static_cast<unsigned>(open_ones[i]) + 1;
+    const bool is_last = i + 1 == open_ones.size();
+    const unsigned last = is_last ? ~0U : static_cast<unsigned>(open_ones[i + 1]) - 1;
+    if (first <= last && close_range(first, last, 0) != 0) return Failed("closing descriptors");
+  }
+  umask(077);
+  return {};
+}
+
+// kInternal unless this is the process's only thread.
+Status OnlyThread() {
+  std::error_code failed;
+  const std::filesystem::directory_iterator threads("/proc/self/task", failed);
+  if (!failed && std::distance(begin(threads), end(threads)) == 1) return {};
+  return Error{ErrorCode::kInternal,
+               "the sandbox is to be entered by a process with one thread and /proc", ""};
+}
+
+constexpr int kErred = 255;
+
+// The level as the status, what is absent as lines.
+int EnterAsProgramsDo(int pipe_end) {
+  Policy policy;
+  policy.descriptors = {pipe_end};
+  AllowLibraries(&policy);
+  AllowGpu(&policy);
+  const Result<Reached> reached = Enter(policy);
+  if (!reached.ok()) {
+    WriteText(pipe_end, reached.error().Line());
+    return kErred;
+  }
+  std::string text;
+  for (const std::string& line : reached->absent) text += line + "\n";
+  return WriteText(pipe_end, text) ? static_cast<int>(reached->level) : kErred;
+}
+
 namespace fs = std::filesystem;
 
 // What `attempt` fails with, found out in a child; nothing when it goes well.
 std::optional<std::string> FailureInChild(const std::function<Status()>& attempt) {
-  const auto answer = TryInChild([&](int mouth) {
+  const auto answer = TryInChild([&](int pipe_end) {
     const Status tried = attempt();
-    if (!tried.ok()) Say(mouth, tried.error().message);
+    if (!tried.ok()) WriteText(pipe_end, tried.error().message);
     return tried.ok() ? 0 : 1;
   });
   if (!answer.ok()) return answer.error().message;
@@ -48,7 +154,7 @@ class Entrance {
     return Walk(means_, &identity_);
   }
 
-  bool counted_apart() const { return means_ == Means::kUserNamespace; }
+  bool counted_apart() const { return means_ == IsolationMeans::kUserNamespace; }
   bool isolated() const { return means_.has_value(); }
   const Identity& identity() const { return identity_; }
   const std::vector<PathRule>& visible() const { return visible_; }
@@ -56,10 +162,10 @@ class Entrance {
 
  private:
   // Root goes through its own door, as only then folders of root's own can be shown to nobody.
-  Status Walk(const std::optional<Means>& means, Identity* identity) const {
-    if (means == Means::kRoot) TRY(Isolate(isolation_, *means));
+  Status Walk(const std::optional<IsolationMeans>& means, Identity* identity) const {
+    if (means == IsolationMeans::kRoot) TRY(Isolate(isolation_, *means));
     *identity = TRY(LeaveRoot(isolation_.rules));
-    if (means != Means::kUserNamespace) return {};
+    if (means != IsolationMeans::kUserNamespace) return {};
     if (!identity->still_root.empty()) {
       return Error{ErrorCode::kPermission, "namespaces: " + identity->still_root, ""};
     }
@@ -67,10 +173,10 @@ class Entrance {
   }
 
   void ChooseMeans() {
-    std::vector<Means> doors = {Means::kUserNamespace};
-    if (geteuid() == 0) doors.insert(doors.begin(), Means::kRoot);
+    std::vector<IsolationMeans> doors = {IsolationMeans::kUserNamespace};
+    if (geteuid() == 0) doors.insert(doors.begin(), IsolationMeans::kRoot);
     std::string failures;
-    for (const Means door : doors) {
+    for (const IsolationMeans door : doors) {
       const auto failure = FailureInChild([&]() -> Status {
         Identity ignored;
         return Walk(door, &ignored);
@@ -88,7 +194,7 @@ class Entrance {
   const Level wanted_;
   Isolation isolation_;
   std::vector<PathRule> visible_;
-  std::optional<Means> means_;
+  std::optional<IsolationMeans> means_;
   Identity identity_;
 };
 
@@ -100,7 +206,7 @@ Result<bool> LockDown(const Policy& policy, const Entrance& entrance, Reached* r
     reached->absent.push_back("L1: still root, though without capabilities: " + still_root);
   }
   TRY(SetDumpable(true));  // a change of identity ends it, and /proc/self is not ours without
-  DieFirst();
+  RaiseOomScore();
   TRY(DropCapabilities());
   TRY(RefuseNewPrivileges());
   TRY(SetLimits(policy.limits, entrance.counted_apart() ? 1 : ThreadsOfThisUser()));
@@ -123,6 +229,21 @@ Result<bool> LockDown(const Policy& policy, const Entrance& entrance, Reached* r
 }
 
 }  // namespace
+
+Result<Reached> Probe() {
+  const ChildResult answer = TRY(TryInChild(EnterAsProgramsDo));
+  if (answer.status > static_cast<int>(Level::kL2)) {
+    return Error{ErrorCode::kInternal, "trying the sandbox: " + answer.text, ""};
+  }
+  Reached reached;
+  reached.level = static_cast<Level>(answer.status);
+  for (size_t start = 0; start < answer.text.size();) {
+    const size_t end = answer.text.find('\n', start);
+    reached.absent.push_back(answer.text.substr(start, end - start));
+    start = end + 1;
+  }
+  return reached;
+}
 
 std::string_view Name(Level level) {
   switch (level) {
@@ -149,7 +270,7 @@ Result<Reached> Enter(const Policy& policy) {
   if (policy.wanted == Level::kNone) return reached;
   TRY(OnlyThread());
   TRY(CleanDescriptors(policy.descriptors));
-  DieFirst();
+  RaiseOomScore();
   Entrance entrance(policy);
   TRY(entrance.Pass());
   reached.absent = entrance.absent;

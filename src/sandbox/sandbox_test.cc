@@ -231,11 +231,11 @@ TEST_P(LockedInTest, NamesItsThreadsWhereCudaRuns) {
 // What is taken from it by a change of identity must be there again.
 TEST_P(LockedInTest, DiesWithItsParent) {
   const Case how = GetParam();
-  const auto answer = TryInChild([&](int mouth) {
+  const auto answer = TryInChild([&](int pipe_end) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     Policy policy = Usual();
     policy.wanted = how.level;
-    policy.descriptors = {mouth};
+    policy.descriptors = {pipe_end};
     if (how.user == User::kOrdinary && getuid() == 0) {
       if (setresuid(kOrdinaryId, kOrdinaryId, kOrdinaryId) != 0) return 0;
       prctl(PR_SET_PDEATHSIG, SIGKILL);  // forgotten with the identity
@@ -413,13 +413,13 @@ TEST(SandboxTest, RootStaysRootAndSaysSoWhereNobodyElseCouldRead) {
   policy.readable.push_back(closed->path() / "file");
   const auto enter = [&](Level wanted) {
     policy.wanted = wanted;
-    return TryInChild([&](int mouth) {
+    return TryInChild([&](int pipe_end) {
       Policy mine = policy;
-      mine.descriptors = {mouth};
+      mine.descriptors = {pipe_end};
       const auto reached = Enter(mine);
       if (!reached.ok()) return 1;
       const bool can_read = ReadFile(closed->path() / "file").ok();
-      Say(mouth, Describe(*reached) + (can_read ? "; reads" : "; does not read"));
+      WriteText(pipe_end, Describe(*reached) + (can_read ? "; reads" : "; does not read"));
       return 0;
     });
   };
@@ -432,12 +432,12 @@ TEST(SandboxTest, RootStaysRootAndSaysSoWhereNobodyElseCouldRead) {
 }
 
 TEST(SandboxTest, SecondThreadIsRefused) {
-  const auto answer = TryInChild([](int mouth) {
+  const auto answer = TryInChild([](int pipe_end) {
     std::thread([] { pause(); }).detach();
     Policy policy;
-    policy.descriptors = {mouth};
+    policy.descriptors = {pipe_end};
     const auto reached = Enter(policy);
-    Say(mouth, reached.ok() ? "entered" : reached.error().message);
+    WriteText(pipe_end, reached.ok() ? "entered" : reached.error().message);
     return 0;
   });
   ASSERT_TRUE(answer.ok());

@@ -19,10 +19,6 @@ struct FilterOptions {
   bool own_signals_only = true;
 };
 
-// A denied call fails with EPERM, or as on a machine that has no such call or nobody to connect to,
-// where callers know what to do then; a call of another architecture's table kills the process.
-std::vector<sock_filter> FilterProgram(const FilterOptions& options);
-
 // Of this thread and all it starts, for good; needs no_new_privs.
 Status FilterSystemCalls(const FilterOptions& options);
 

@@ -7,22 +7,21 @@
 #include <array>
 
 #include "base/spawn.h"
-#include "sandbox/failure.h"
 
 namespace warpsmith::sandbox {
 
-Result<Answer> TryInChild(const std::function<int(int mouth)>& attempt) {
+Result<ChildResult> TryInChild(const std::function<int(int pipe_end)>& attempt) {
   std::array<int, 2> ends{};
   if (pipe2(ends.data(), O_CLOEXEC) != 0) return Failed("a pipe to a child");
-  const FileDescriptor ear(ends[0]);
-  FileDescriptor mouth(ends[1]);
+  const FileDescriptor read_end(ends[0]);
+  FileDescriptor pipe_end(ends[1]);
   const pid_t child = fork();
   if (child < 0) return Failed("forking a child");
-  if (child == 0) _exit(attempt(mouth.number()));
-  mouth.Close();
-  Answer answer;
+  if (child == 0) _exit(attempt(pipe_end.number()));
+  pipe_end.Close();
+  ChildResult answer;
   std::array<char, 4096> chunk;
-  for (ssize_t got = 0; (got = read(ear.number(), chunk.data(), chunk.size())) > 0;) {
+  for (ssize_t got = 0; (got = read(read_end.number(), chunk.data(), chunk.size())) > 0;) {
     answer.text.append(chunk.data(), static_cast<size_t>(got));
   }
   int status = 0;
@@ -36,8 +35,8 @@ Result<Answer> TryInChild(const std::function<int(int mouth)>& attempt) {
                ""};
 }
 
-bool Say(int mouth, const std::string& text) {
-  return write(mouth, text.data(), text.size()) == static_cast<ssize_t>(text.size());
+bool WriteText(int pipe_end, const std::string& text) {
+  return write(pipe_end, text.data(), text.size()) == static_cast<ssize_t>(text.size());
 }
 
 }  // namespace warpsmith::sandbox

@@ -18,6 +18,17 @@ bool LeavesOut(const Candidate& candidate, const Workload& workload) {
   return valid.ok() && *valid == 0;
 }
 
+// Only whether the answers are right is read of it, so that it compares with no baseline.
+Job HiddenJob(const Job& shown, const Workload& workload) {
+  Task task = shown.task;
+  task.baselines.clear();
+  Job job = Question{std::move(task), workload, Protocol::Screened()}.JobOf(shown.candidate);
+  job.protocol.rounds = job.protocol.max_rounds = 1;
+  job.protocol.target_half_width = 0;
+  job.key = MeasurementKey(job.candidate, job.task, job.workload, job.protocol);
+  return job;
+}
+
 // What failing on a hidden workload makes of a verdict. Not its words: they could tell a proposer
 // the sizes.
 Outcome OnHidden(const Outcome& outcome) {
@@ -223,8 +234,7 @@ Result<bool> Session::AskHidden(Entry& entry) {
           Rejected{"hidden-workload", "its valid_when leaves out sizes that the task asks for"};
       return false;
     }
-    entry.hidden =
-        Question{entry.job.task, workload, Protocol::Screened()}.JobOf(entry.job.candidate);
+    entry.hidden = HiddenJob(entry.job, workload);
     TRY(evaluator_.Begin(*entry.hidden));
     return true;
   }

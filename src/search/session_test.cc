@@ -38,7 +38,10 @@ class SharedStore : public MemoryStore {
 class TestDevice : public BackwardDevice {
  public:
   Status Submit(std::vector<Job> jobs) override {
-    for (const Job& job : jobs) on_hidden_[job.key] = job.workload.name == "hidden";
+    for (const Job& job : jobs) {
+      on_hidden_[job.key] = job.workload.name == "hidden";
+      if (on_hidden_[job.key]) hidden.push_back(job);
+    }
     return BackwardDevice::Submit(std::move(jobs));
   }
   Result<std::vector<Completed>> Collect(std::chrono::milliseconds patience) override {
@@ -50,6 +53,7 @@ class TestDevice : public BackwardDevice {
     return answers;
   }
   size_t breaks_after = 1000;
+  std::vector<Job> hidden;  // those on that workload
 
  private:
   static Outcome Hidden(const Completed& answer) {
@@ -270,6 +274,7 @@ TEST_F(SessionTest, WhatPassesIsJudgedOnHiddenWorkloadsToo) {
   hidden.hidden = true;
   hidden.sizes = {{"N", 7}};
   question.task.workloads = {question.workload, hidden};
+  question.task.baselines = {"torch-best"};
   SessionOptions options;
   options.keeps_verdicts = true;
   options.checks_hidden = true;
@@ -286,6 +291,9 @@ TEST_F(SessionTest, WhatPassesIsJudgedOnHiddenWorkloadsToo) {
   EXPECT_EQ(OutcomeName(judged_[3].step.verdict.outcome), "rejected");
   EXPECT_EQ(OutcomeName(judged_[4].step.verdict.outcome), "compile-failed");
   EXPECT_EQ(device_.judged().size(), 7U) << "four, and three of them on the hidden sizes";
+  ASSERT_EQ(device_.hidden.size(), 3U);
+  EXPECT_TRUE(device_.hidden[0].task.baselines.empty()) << "right or wrong is all that is asked";
+  EXPECT_EQ(device_.hidden[0].protocol.max_rounds, 1);
 }
 
 // Candidate 0 does not compile before it may.

@@ -2,6 +2,7 @@
 
 #include <charconv>
 #include <nlohmann/json.hpp>
+#include <unordered_set>
 
 #include "core/serialize.h"
 #include "store/contender_json.h"
@@ -51,18 +52,24 @@ json PointsJson(const Space& space) {
 Result<Point> PointFromPair(const JsonReader& pair) {
   Point point;
   point.family = TRY(pair.At(0).String());
-  for (const auto& [name, value] : TRY(pair.At(1).Fields())) {
-    point.config.emplace(name, TRY(value.Int()));
+  const JsonReader config = pair.At(1);
+  if (config.json() == nullptr || !config.json()->is_object()) return config.Bad("an object");
+  for (const auto& [name, value] : config.json()->items()) {  // in order; there are many
+    const bool is_small = value.is_number_integer() && !value.is_number_unsigned();
+    const bool is_plain =
+        is_small || (value.is_number_unsigned() && value.get<uint64_t>() >> 63 == 0);
+    point.config.emplace_hint(point.config.end(), name,
+                              is_plain ? value.get<int64_t>() : TRY(config.At(name).Int()));
   }
   return point;
 }
 
 Result<Space> SpaceFrom(const JsonReader& line) {
   std::vector<Point> points;
-  std::map<std::string, bool> seen;
+  std::unordered_set<std::string> seen;
   for (const JsonReader& pair : TRY(line.At("points").Items())) {
     points.push_back(TRY(PointFromPair(pair)));
-    if (!seen.emplace(PointName(points.back()), true).second) {
+    if (!seen.insert(PointName(points.back())).second) {
       return pair.Bad("a point that is not in the list already");
     }
   }

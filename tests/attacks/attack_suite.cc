@@ -16,7 +16,7 @@ namespace warpsmith::attacks {
 namespace {
 
 struct Options {
-  std::string folder, only, csv, gpu, architecture = "sm_90a";
+  std::string folder, only, csv, gpu, server, token_file, architecture = "sm_90a";
   int runs = 1, first_run = 1;
   bool list = false, no_gpu = false, compile_all = false, append = false;
   std::string command;  // what the user wrote
@@ -30,6 +30,10 @@ void AddOptions(CLI::App& app, Options& options) {
   app.add_option("--csv", options.csv, "also write the rows to this file, as they come");
   app.add_flag("--append", options.append, "go on in the file");
   app.add_option("--gpu", options.gpu, "index or UUID");
+  app.add_option("--server", options.server,
+                 "http://HOST:PORT of 'warpsmith serve --client-tasks': kernels and programs are "
+                 "judged there, and by no naive judge");
+  app.add_option("--token-file", options.token_file, "holds the server's token");
   app.add_flag("--list", options.list, "say what there is, judge nothing");
   app.add_flag("--no-gpu", options.no_gpu, "judge what needs none; compile the other kernels");
   app.add_flag("--compile-all", options.compile_all, "with --no-gpu: compile programs too");
@@ -125,11 +129,33 @@ Result<int> RunOnGpu(const Options& options, const std::vector<Attack>& attacks)
   return writer.Finish();
 }
 
+Result<int> RunAtServer(const Options& options, std::vector<Attack> attacks) {
+  search::DeviceOptions device;
+  device.device = options.server;
+  device.token_file = options.token_file;
+  search::Machine machine = TRY(search::Machine::Open(device));
+  std::erase_if(attacks, [](const Attack& attack) {
+    return attack.form != Target::kKernel && attack.form != Target::kProgram;
+  });
+  Bench bench = BenchOf(options);
+  bench.device = &machine.device();
+  Suite suite(bench);
+  Writer writer(options, ProvenanceText(machine.info(), options.command));
+  for (int run = options.first_run; run < options.first_run + options.runs; ++run) {
+    TRY(suite.SendAhead(attacks, run));
+    for (const Attack& attack : attacks) {
+      for (const Row& row : suite.Judge(attack, run)) writer.Write(row);
+    }
+  }
+  return writer.Finish();
+}
+
 Result<int> Run(const Options& options) {
   std::vector<Attack> attacks = TRY(LoadAttacks(options.folder));
   std::erase_if(attacks, [&](const Attack& attack) {
     return attack.name.find(options.only) == std::string::npos;
   });
+  if (!options.list && !options.server.empty()) return RunAtServer(options, std::move(attacks));
   if (!options.list) {
     return options.no_gpu ? RunWithoutGpu(options, attacks) : RunOnGpu(options, attacks);
   }

@@ -9,10 +9,13 @@ namespace warpsmith::attacks {
 namespace {
 
 constexpr int64_t kStepLimitMs = 8'000;
-constexpr std::chrono::seconds kPatience{120};  // for one verdict
+constexpr std::chrono::seconds kPatience{120};           // for one verdict
+constexpr std::chrono::seconds kServersPatience{1'800};  // where all attacks stand in its line
 
 struct Words {
-  std::string operator()(const CompileFailed&) const { return "compile-failed"; }
+  std::string operator()(const CompileFailed& o) const {
+    return o.timed_out ? "timed-out:compile" : "compile-failed";
+  }
   std::string operator()(const Rejected& o) const { return "rejected:" + o.rule; }
   std::string operator()(const RunFailed& o) const { return "run-failed:" + o.code; }
   std::string operator()(const TimedOut& o) const { return "timed-out:" + o.step; }
@@ -41,7 +44,8 @@ OurVerdict VerdictOf(const Outcome& outcome) {
 
 Result<Verdict> JudgeOne(const Job& job, Device& device) {
   TRY(device.Submit({job}));
-  const auto deadline = std::chrono::steady_clock::now() + kPatience;
+  const auto deadline = std::chrono::steady_clock::now() +
+                        (device.Info().needs_artifacts ? kPatience : kServersPatience);
   while (std::chrono::steady_clock::now() < deadline) {
     const std::vector<Completed> done = TRY(device.Collect(std::chrono::seconds(1)));
     for (const Completed& one : done) {
@@ -51,19 +55,17 @@ Result<Verdict> JudgeOne(const Job& job, Device& device) {
   return Error{ErrorCode::kTimeout, "no verdict within the suite's patience", ""};
 }
 
-OurVerdict OnFailure(const CompileFailed& failed) {
-  return {failed.timed_out ? "timed-out:compile" : "compile-failed", failed.reason, {}, 0};
-}
-
 Result<OurVerdict> Ask(const Builder& builder, const Candidate& candidate,
                        const task::LoadedTask& loaded, Level level, Device& device) {
   OurVerdict first;
   for (const Workload& workload : task::AllWorkloads(loaded)) {
-    const CompileOutcome built = TRY(Build(builder, candidate, loaded.task, workload));
-    const auto* artifact = std::get_if<Artifact>(&built);
-    if (artifact == nullptr) return OnFailure(std::get<CompileFailed>(built));
-    Job job{"", loaded.task, workload, candidate, *artifact, SuiteProtocol(level, candidate.form)};
-    job.key = MeasurementKey(job.candidate, job.task, job.workload, job.protocol);
+    Job job = SuiteJob(candidate, loaded, workload, level);
+    if (device.Info().needs_artifacts) {
+      const CompileOutcome built = TRY(Build(builder, candidate, loaded.task, workload));
+      const auto* failed = std::get_if<CompileFailed>(&built);
+      if (failed != nullptr) return OurVerdict{WordOf(*failed), failed->reason, {}, 0};
+      job.artifact = std::get<Artifact>(built);
+    }
     const Outcome outcome = TRY(JudgeOne(job, device)).outcome;
     const OurVerdict here = VerdictOf(outcome);
     if (!here.word.starts_with("passed")) return here;
@@ -85,6 +87,17 @@ Protocol SuiteProtocol(Level level, Form form) {
   protocol.target_half_width = 0;
   protocol.step_timeout_ms = kStepLimitMs;
   return protocol;
+}
+
+Job SuiteJob(const Candidate& candidate, const task::LoadedTask& loaded, const Workload& workload,
+             Level level) {
+  const Protocol protocol = SuiteProtocol(level, candidate.form);
+  return {MeasurementKey(candidate, loaded.task, workload, protocol),
+          loaded.task,
+          workload,
+          candidate,
+          std::nullopt,
+          protocol};
 }
 
 Result<CompileOutcome> Build(const Builder& builder, const Candidate& candidate, const Task& task,

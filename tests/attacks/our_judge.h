@@ -37,8 +37,12 @@ struct OurVerdict {
 // Rounds as few as a verdict needs: what is asked is whether, not how fast.
 Protocol SuiteProtocol(Level level, Form form);
 
+// The candidate's job on a workload, without an artifact.
+Job SuiteJob(const Candidate& candidate, const task::LoadedTask& loaded, const Workload& workload,
+             Level level);
+
 // On every workload of the task, hidden ones too: the first verdict that is not Passed, or the
-// first workload's.
+// first workload's. A device that needs no artifacts (a server) compiles by itself.
 OurVerdict AskOurs(const Builder& builder, const Candidate& candidate,
                    const task::LoadedTask& loaded, Level level, Device& device);
 

@@ -48,7 +48,7 @@ bool IsNoLarger(double ratio, const Repeats& twin_ratio);
 // others' candidates compiled.
 struct Bench {
   Builder builder;
-  Compiler* naive_compiler = nullptr;  // links whatever it is asked to
+  Compiler* naive_compiler = nullptr;  // links whatever it is asked to; null: no naive judge
   Device* device = nullptr;
   std::filesystem::path gemm_reference;  // the naive judge's matrix product
   bool compile_programs = true;          // without a device: nvcc takes seconds for each
@@ -67,6 +67,9 @@ class Suite {
   // Fills the compiler's cache from several threads, so that the device does not wait.
   void CompileAhead(const std::vector<Attack>& attacks, int threads);
 
+  // Hands all that `run` will ask to a server, which judges one while it compiles others.
+  Status SendAhead(const std::vector<Attack>& attacks, int run);
+
  private:
   struct Answer {
     NaiveVerdict naive;
@@ -78,10 +81,18 @@ class Suite {
     std::vector<Repeats> us;  // in each mode
     Repeats ratio;
   };
+  // An attack or a twin, for the so-manieth time. A server knows an equal candidate's verdict, so
+  // that another time is another candidate, by a comment.
+  struct Asked {
+    const Attack& attack;
+    bool twin;
+    int run, judgement = 1;
+  };
   Row JudgeText(const Attack& attack, bool twin, int run);
-  Answer Ask(const Attack& attack, bool twin);
-  Result<Answer> AskBoth(const Attack& attack, bool twin);
-  OurVerdict AskOursAbout(const Attack& attack, bool twin);
+  Answer Ask(const Asked& asked);
+  Result<Answer> AskBoth(const Asked& asked);
+  OurVerdict AskOursAbout(const Asked& asked);
+  Result<Candidate> CandidateOf(const Asked& asked) const;
   Result<NaiveVerdict> AskNaiveAbout(const Attack& attack, const task::LoadedTask& loaded,
                                      const Candidate& candidate);
   const TwinAnswer& AskTwin(const Attack& attack, int run);

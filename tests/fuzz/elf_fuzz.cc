@@ -1,7 +1,6 @@
 // Cubins, the PTX beside them, and the shared libraries that programs are compiled to.
 #include "base/elf.h"
 #include "compile/cubin.h"
-#include "compile/ptx_reads.h"
 #include "fuzz.h"
 #include "judge/audit/image_rules.h"
 #include "judge/audit/imports.h"

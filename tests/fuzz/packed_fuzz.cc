@@ -1,6 +1,5 @@
 // What a compiler's worker process and we send each other.
 #include "compile/compilation.h"
-#include "compile/pack.h"
 #include "fuzz.h"
 
 using namespace warpsmith;

@@ -33,7 +33,6 @@
 #include "cuda/memory.h"
 #include "differences.h"
 #include "hgemm/catalogue.h"
-#include "hgemm/configurations.h"
 
 namespace warpsmith::check {
 namespace {

@@ -64,8 +64,8 @@ cmp -s merged.csv guarded.csv || expected "the guard's decisions, found: $(cat m
 
 # A page of the catalogue has the comparison's ratios, and refuses those of another device.
 expect_status 0 "$program" hgemm catalogue page c.csv --bench one.csv two.csv --html c.html --quiet
-grep -q '<h3>server, single calls: library</h3>' c.html || expected "the library in every mode"
-grep -q '<title>8192x8192x64: 0.980 ' c.html || expected "the loss in a plot"
+grep -q '"library":{"device":\[.*"server":\[' c.html || expected "the library in every mode"
+grep -q '"device":\[0.98,.*"sizes":\[8192,8192,64\]' c.html || expected "the loss in the page's data"
 sed 's/^# device: .*/# device: another/' one.csv >elsewhere.csv
 expect_status 65 "$program" hgemm catalogue page c.csv --bench elsewhere.csv --html c.html
 [[ $output == *"none of the catalogue's shapes"*'on another'* && $output != *$'\n'* ]] ||

@@ -5,6 +5,7 @@ import http.client
 import json
 import os
 import re
+import resource
 import signal
 import socket
 import subprocess
@@ -75,6 +76,9 @@ class Server:
         with open(f"/proc/{self.process.pid}/status") as status:
             return int(re.search(r"VmRSS:\s+(\d+)", status.read())[1]) / 1024
 
+    def open_files(self):
+        return len(os.listdir(f"/proc/{self.process.pid}/fd"))
+
     def end(self):
         self.process.send_signal(signal.SIGTERM)
         expect(self.process.wait(timeout=60) == 0, "exit status 0 after SIGTERM")
@@ -94,6 +98,8 @@ def check_rewards(server, points):
     low, high = first["interval"]
     earned = low if low > 1 else high if high < 1 else 1
     expect(first["reward"] == first["terms"]["earned"] == earned, f"the nearer end, not {first}")
+    expect(first["signs"]["launches"] == 1 and 0 < first["signs"]["bound_share"] <= 1, f"signs: {first}")
+    expect("signs" not in illegal, "signs of what passed only")
     expect(unreadable["outcome"] == "unreadable", f"unreadable, not {unreadable}")
     expect(illegal["outcome"] == unknown["outcome"] == "rejected", "illegal points are rejected")
     expect(unreadable["reward"] < illegal["reward"] < 0 < first["reward"], "the order of outcomes")
@@ -189,7 +195,8 @@ def check_routes(server):
     described = server.ask("GET", "/openapi.json")[1]["paths"]
     expect("/v1/reward" in described, "a description of the routes")
     expect(any(task["name"] == TASK for task in server.ask("GET", "/v1/tasks")[1]["tasks"]), TASK)
-    expect("warpsmith_rewards_total" in server.ask("GET", "/metrics")[1], "Prometheus text")
+    for name in ("rewards_total", "gains_total", "gain_signs_total"):
+        expect(f"warpsmith_{name}" in server.ask("GET", "/metrics")[1], f"{name} in Prometheus text")
 
 
 def check_hostile(server):
@@ -227,6 +234,66 @@ def check_hostile(server):
     for _ in range(2000):
         server.say(b"G", hears=False)
     expect(server.ask("GET", "/healthz")[0] == 200, "service after many connections")
+
+
+def check_lengths(server):
+    """What a proxy and a server might read differently is one request or none, never two."""
+    head = b"POST /v1/reward HTTP/1.1\r\nHost: localhost\r\n"
+    hidden = b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    count = b"Content-Length: %d\r\n" % len(hidden)
+    for lengths in (b"Content-Length: 0\r\n" + count, count + b"Transfer-Encoding: chunked\r\n",
+                    b"Transfer-Encoding: chunked\r\n" + count, b"Content-Length: 1e9\r\n",
+                    b"Content-Length: 99999999999999999999\r\n", b"Content-Length: \r\n",
+                    b"Transfer-Encoding: chunked, gzip\r\n"):
+        data = server.say(head + lengths + b"\r\n0\r\n\r\n" + hidden)
+        expect(b" 200 " not in data, f"no answer to what {lengths} hides, but {data}")
+    # Too short: what is left over is a request of its own, and no HTTP.
+    expect(b" 400 " in server.say(head + b"Content-Length: 2\r\n\r\n{}{}"), "400 for the first")
+    for chunk in (b"fffffffffffffffff\r\n", b"-1\r\n", b"400001\r\n" + b"x" * 64):
+        server.say(head + b"Transfer-Encoding: chunked\r\n\r\n" + chunk)
+
+
+def check_many_connections(server):
+    """Ten thousand at once: a thousand are served, the others are sent away, and all are let go."""
+    limit = resource.getrlimit(resource.RLIMIT_NOFILE)
+    most = limit[1] if limit[1] != resource.RLIM_INFINITY else 20_000
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(most, 20_000), limit[1]))
+    clients = []
+    for i in range(min(10_000, most - 200)):
+        try:
+            client = socket.create_connection(("127.0.0.1", server.port), timeout=60)
+            client.sendall(b"POST /v1/reward HTTP/1.1\r\nContent-Length: 1000\r\n"[: 1 + i % 50])
+        except OSError:
+            continue  # sent away before it could say a word
+        clients.append(client)
+    expect(server.process.poll() is None, "a server that lives")
+    expect(server.open_files() < 1_200, f"a bound, not {server.open_files()} files")
+    for client in clients:
+        client.close()
+    until = time.monotonic() + 30
+    while time.monotonic() < until:
+        try:
+            if server.ask("GET", "/healthz")[0] == 200:
+                return
+        except OSError:
+            continue
+    expect(False, "service when they are gone")
+
+
+def check_nothing_leaks(server):
+    """Files and memory after each round of bad clients are those after the first."""
+    def round():
+        check_hostile(server)
+        check_lengths(server)
+        time.sleep(0.3)  # the server sees the last ones go
+        return server.open_files(), server.memory_mb()
+
+    files, memory = round()
+    again = [round() for _ in range(2)][-1]
+    expect(again[0] <= files + 5, f"{files} open files, not {again[0]}")
+    expect(again[1] < memory + 40, f"{memory:.0f} MB of memory, not {again[1]:.0f}")
+    check_many_connections(server)
+    expect(server.open_files() <= files + 5, f"{files} open files, not {server.open_files()}")
     expect(server.memory_mb() < 600, f"bounded memory, not {server.memory_mb():.0f} MB")
 
 
@@ -251,7 +318,7 @@ def main():
     check_rewards(server, points)
     check_jobs(server, points)
     check_dialects(server, points)
-    check_hostile(server)
+    check_nothing_leaks(server)
     expect(server.process.poll() is None, "a server that lives")
     server.end()
     check_token()

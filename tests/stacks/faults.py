@@ -1,15 +1,18 @@
 #!/usr/bin/env python3
 """Kills what can be killed of a fleet while it works, and counts what was lost or doubled.
 
-    WARPSMITH=PROGRAM faults.py [--jobs N] [--judges N] [--every S] [--csv FILE] [--seed N]
+    WARPSMITH=PROGRAM faults.py [--jobs N] [--judges N] [--every S] [--seconds S] [--csv FILE]
 
-Every S seconds a judge gets SIGKILL, one time in ten SIGSTOP (it hangs), one time in ten Ray's
-process around it gets SIGKILL; every 40 times a node goes as by a power cut and another comes. The
-jobs are recorded configurations, all different, so each answer is known beforehand:
+Every S seconds a judge gets SIGKILL, one time in ten Ray's process around it; three times in ten
+another judge gets SIGSTOP and hangs with all that it judges, which is eight jobs; every 40 times a
+node goes as by a power cut and another comes. The jobs are recorded configurations, so each answer is known beforehand. Beyond
+the recorded ones they are the same again in other words (parameters that have their default are
+left out), which is another key. After --seconds no further jobs are sent.
 
   lost     keys without an answer
   doubled  answers more than keys
-  stale    answers that are not the recorded measurement, or change when they are asked for again
+  stale    answers that are not the recorded measurement, or change when they are asked for again;
+           with those that two judges died over (`blamed`)
 """
 
 from __future__ import annotations
@@ -26,22 +29,42 @@ import time
 from pathlib import Path
 
 from fleet_world import FleetWorld
-from serving import CHECKOUT, candidate, points
+from serving import CHECKOUT, points
 
 DEVICE = CHECKOUT / "data/recordings/spaces"
+AHEAD = 2_000  # jobs with the fleet at a time
+# Of the family wgmma: what a configuration means that does not name them.
+DEFAULTS = {"persistent": 0, "skew": 0, "ctas_per_sm": 1, "stream_c": 0, "slices": 1,
+            "ping_pong": 0, "direct_load": 0, "even_rounds": 0, "l2_promotion": 256}  # fmt: skip
+
+
+def spellings(point: dict):
+    """The candidate in as many words as there are: any parameter with its default can go."""
+    family, config = point["family"], {**point["config"]}
+    if family == "wgmma":
+        config = DEFAULTS | config
+    usual = [name for name in config if family == "wgmma" and config[name] == DEFAULTS.get(name)]
+    for number in range(2 ** len(usual)):
+        without = {name for i, name in enumerate(usual) if number >> i & 1}
+        values = {name: value for name, value in config.items() if name not in without}
+        yield {"family": family, "values": values}
 
 
 def known_jobs(count: int, draws: random.Random) -> list[tuple[str, dict, float]]:
-    """(task, candidate, ratio) of recorded configurations."""
+    """(task, candidate, ratio) of recorded configurations, all different as texts."""
     names = [path.stem.partition("-")[2] for path in sorted(DEVICE.glob("*.wsrec"))]
+    rows = [(f"hgemm:{shape}:TN", row) for name in names for shape in name.split("_")
+            for row in points(shape, str(DEVICE)) if row["outcome"] == "passed"]  # fmt: skip
     jobs = []
-    for shape in (shape for name in names for shape in name.split("_")):
-        if len(jobs) >= count:
-            break
-        for row in points(shape, str(DEVICE)):
-            if row["outcome"] == "passed":
-                jobs.append((f"hgemm:{shape}:TN", candidate(row["point"]), row["ratio"]))
-    draws.shuffle(jobs)
+    every = [(task, row["ratio"], spellings(row["point"])) for task, row in rows]
+    while len(jobs) < count and every:
+        draws.shuffle(every)
+        left = []
+        for task, ratio, words in every:
+            if (one := next(words, None)) is not None:
+                jobs.append((task, one, ratio))
+                left.append((task, ratio, words))
+        every = left
     return sorted(jobs[:count], key=lambda job: job[0])
 
 
@@ -65,46 +88,69 @@ class Chaos(threading.Thread):
         while not self.over.wait(self.every_s):
             turn += 1
             self.node_is_due |= turn % 40 == 20
-            kind = self.draws.choices(("judge", "hang", "replica"), (8, 1, 1))[0]
-            victims = self.world.judges() if kind != "replica" else self.world.replicas()
-            if not victims:
-                continue
-            try:
-                number = signal.SIGSTOP if kind == "hang" else signal.SIGKILL
-                os.kill(self.draws.choice(victims), number)
-                self.counts[kind] += 1
-            except ProcessLookupError:
-                continue  # it was gone already
+            self.strike(self.draws.choices(("judge", "replica"), (9, 1))[0])
+            if self.draws.random() < 0.3:
+                self.strike("hang")
+
+    def strike(self, kind: str) -> None:
+        victims = self.world.replicas() if kind == "replica" else self.world.judges()
+        if not victims:
+            return
+        try:
+            os.kill(self.draws.choice(victims), signal.SIGSTOP if kind == "hang" else signal.SIGKILL)
+            self.counts[kind] += 1
+        except ProcessLookupError:
+            return  # it was gone already
+
+
+def batches(jobs: list) -> list[list]:
+    """At most 128 of one task."""
+    cut = []
+    for job in jobs:
+        if not cut or len(cut[-1]) == 128 or cut[-1][0][0] != job[0]:
+            cut.append([])
+        cut[-1].append(job)
+    return cut
 
 
 def run(options) -> dict:
     draws = random.Random(options.seed)
-    jobs = known_jobs(options.jobs, draws)
+    unsent = batches(known_jobs(options.jobs, draws))
     world = FleetWorld(options.judges, str(DEVICE), limit_s=8)
     chaos = Chaos(world, options.every, draws)
     begun = time.monotonic()
     chaos.start()
-    expected, answers, first = {}, {}, 0
-    while first < len(jobs):
-        batch = [job for job in jobs[first : first + 128] if job[0] == jobs[first][0]]
-        first += len(batch)
+    expected, answers = {}, {}
+
+    def send(batch):
         body = {"task": batch[0][0], "candidates": [job[1] for job in batch]}
         keys = world.judge.request("POST", "/v1/jobs", body)["keys"]
-        expected |= {key: job[2] for key, job in zip(keys, batch)}
+        expected.update({key: job[2] for key, job in zip(keys, batch)})
+        return keys
 
     def poll(wanted):
         found = world.judge.request("GET", f"/v1/jobs?keys={','.join(wanted)}&wait=10")["jobs"]
-        return {job["key"]: job for job in found if job["state"] == "done"}
+        return {job["key"]: ratio_of(job) for job in found if job["state"] == "done"}
 
-    last = time.monotonic()
-    while left := [key for key in expected if key not in answers]:
+    last, told, left = begun, begun, []
+    while unsent or left:
+        now = time.monotonic()
+        if now - begun > options.seconds:
+            unsent = []
+        while unsent and len(left) < AHEAD:
+            left += send(unsent.pop(0))
         chaos.exchange_node()
-        news = poll(left[:200])
+        news = poll(left[:200]) if left else {}
         answers |= news
-        last = time.monotonic() if news else last
-        if time.monotonic() - last > 180:
+        left = [key for key in left if key not in answers]
+        left = left[200:] + left[:200]  # a few that take long keep nobody waiting
+        last = now if news else last
+        if now - last > 180:
             break  # nothing came for three minutes: what is left is lost
-        print(f"\r{len(answers)} of {len(expected)}", end="", file=sys.stderr)
+        if now - told > 20:
+            told = now
+            print(f"{now - begun:.0f} s: {len(answers)} of {len(expected)}, {chaos.counts}",
+                  file=sys.stderr, flush=True)  # fmt: skip
     seconds = time.monotonic() - begun
     chaos.over.set()
     chaos.join()
@@ -115,11 +161,12 @@ def run(options) -> dict:
     metrics = world.metrics()
     rows = world.count_answers()
     world.close()
-    stale = sum(ratio_of(answers[k]) != ratio_of(again.get(k)) or
-                abs((ratio_of(answers[k]) or 0) - expected[k]) > 1e-6 for k in answers)  # fmt: skip
+    stale = sum(answers[key] != again.get(key) or
+                abs((answers[key] or 0) - expected[key]) > 1e-6 for key in answers)  # fmt: skip
     return {"class": f"fleet-{options.judges}-judges", "jobs": len(expected),
             "kills": sum(chaos.counts.values()), **chaos.counts,
             "lost": len(expected) - len(answers), "doubled": rows - len(expected), "stale": stale,
+            "blamed": int(metrics.get("warpsmith_fleet_blamed_total", 0)),
             "calls": int(metrics["warpsmith_fleet_calls_total"]),
             "seconds": round(seconds)}  # fmt: skip
 
@@ -138,6 +185,7 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=10_000)
     parser.add_argument("--judges", type=int, default=8)
     parser.add_argument("--every", type=float, default=1.0)
+    parser.add_argument("--seconds", type=float, default=7200)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--csv", type=Path)
     options = parser.parse_args()

@@ -5,8 +5,7 @@
 
 #include "agent/knowledge/knowledge_base.h"
 #include "agent/runs/agent_run.h"
-#include "agent/runs/part_kernels.h"
-#include "agent/runs/run_config.h"
+#include "agent/runs/task_split.h"
 #include "base/display_text.h"
 #include "commands.h"
 #include "report/terminal.h"

@@ -9,13 +9,13 @@
 #include "base/display_text.h"
 #include "base/file.h"
 #include "commands.h"
+#include "hgemm/bench/catalogue_page.h"
 #include "hgemm/bench/catalogues.h"
 #include "hgemm/bench/measurement_file.h"
 #include "hgemm/bench/pack_builder.h"
 #include "hgemm/bench/primary_choices.h"
-#include "hgemm/built_kernels.h"
+#include "hgemm/catalogue.h"
 #include "hgemm/comparison_guard.h"
-#include "report/analysis/study_page.h"
 #include "search/machine/machine.h"
 
 namespace warpsmith::cli {
@@ -242,8 +242,8 @@ Result<int> RunCatalogueGuard(const CatalogueGuardOptions& options) {
 Result<int> RunCataloguePage(const CataloguePageOptions& options) {
   const hgemm::Catalogue catalogue = TRY(hgemm::ReadCatalogue(options.catalogue));
   const auto comparison = TRY(ReadBench(options.bench));
-  const analysis::Study study = TRY(analysis::MakeStudy(catalogue, comparison));
-  TRY(WriteFileAtomic(options.html, analysis::ToHtml(study, SourcesText(options))));
+  const std::string page = TRY(hgemm::CataloguePage(catalogue, comparison, SourcesText(options)));
+  TRY(WriteFileAtomic(options.html, page));
   PrintResult(options.common, options.html,
               std::to_string(catalogue.rows.size()) + " shapes in " + options.html,
               "catalogue-page", {{"rows", catalogue.rows.size()}});

@@ -11,9 +11,9 @@
 #include "base/build_info.h"
 #include "base/compression.h"
 #include "base/file.h"
+#include "base/json_reader.h"
 #include "commands.h"
 #include "report/knowledge_report.h"
-#include "report/report_json.h"
 #include "report/terminal.h"
 #include "store/database.h"
 
@@ -28,7 +28,7 @@ using nlohmann::json;
 constexpr size_t kTransitionsShown = 10;
 
 void Print(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
-void Print(const json& document) { Print(report::DumpJson(document) + "\n"); }
+void Print(const json& document) { Print(JsonText(document, 1) + "\n"); }
 
 report::KnowledgeTitle TitleOf(const KnowledgeOptions& options) {
   return {store::ShownDatabase(knowledge::KnowledgePath(options.knowledge)),

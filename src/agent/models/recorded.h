@@ -1,7 +1,9 @@
-// Replies kept in a file of lines, so that a run is replayed or resumed without asking again.
+// Replies kept in a file of lines, so that a run is replayed without asking again.
 //
 //   {"schema":"warpsmith.chat","version":1}
-//   {"id":"<RequestId>","asker":"lowering","reply":{...}}      and "request":{...} where it is kept
+//   {"sha256":"...","id":"<RequestId>","asker":"lowering","reply":{...}}
+//
+// and "request":{...} where it was kept; lines of earlier programs have no digest.
 //
 // Lines are only appended; a torn last line is what a kill left, and is ignored.
 #ifndef WARPSMITH_AGENT_MODELS_RECORDED_H_
@@ -26,16 +28,6 @@ Result<RecordedReplies> ReadRecording(const std::string& source, std::string_vie
 
 // Complete: the recorded reply; kNotRecorded, with the role, for any other request.
 Result<std::unique_ptr<ChatModel>> OpenRecording(const std::filesystem::path& path);
-
-enum class Keep {
-  kReplies,   // what a replay needs
-  kRequests,  // prompts too: they may hold the user's sources
-};
-
-// Asks `model` what the file does not answer yet, and has the reply on the disk before it gives
-// it. Made if it is missing. `model` must outlive it. kBusy while another process records there.
-Result<std::unique_ptr<ChatModel>> RecordTo(const std::filesystem::path& path, ChatModel* model,
-                                            Keep keep);
 
 }  // namespace warpsmith::models
 

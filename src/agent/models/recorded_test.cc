@@ -3,92 +3,46 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <fstream>
+#include <nlohmann/json.hpp>
 
 #include "base/file.h"
+#include "core/serialize.h"
+#include "store/line_journal.h"
 
 namespace warpsmith::models {
 namespace {
 
 using testing::HasSubstr;
-using testing::Not;
 
-// Answers with how often it was asked.
-class Counting : public ChatModel {
- public:
-  Result<ChatReply> Complete(const ChatRequest& request) override {
-    ++asked;
-    if (request.role == "broken") return Error{ErrorCode::kUnavailable, "down", ""};
-    return ChatReply{{{"answer " + std::to_string(asked), "stop"}}, {1, 2, false}, "m"};
-  }
-  int asked = 0;
-};
+constexpr char kHeader[] = "{\"schema\":\"warpsmith.chat\",\"version\":1}\n";
 
-class RecordedTest : public testing::Test {
- protected:
-  ChatRequest Question(const std::string& text) { return {"lowering", {{"user", text}}, {}, 1}; }
-  std::string Text() { return ReadFile(path_).value(); }
-  std::unique_ptr<ChatModel> Recorder(Keep keep = Keep::kReplies) {
-    return RecordTo(path_, &model_, keep).value();
-  }
-  static std::string TextOf(ChatModel& model, const ChatRequest& request) {
-    return model.Complete(request).value().samples.at(0).text;
-  }
+ChatRequest Question(const std::string& text) { return {"lowering", {{"user", text}}, {}, 1}; }
 
-  TemporaryDirectory folder_ = TemporaryDirectory::Create("recorded").value();
-  std::filesystem::path path_ = folder_.path() / "chat.jsonl";
-  Counting model_;
-};
+// The line of a reply to Question(text).
+std::string ReplyTo(const std::string& text, const std::string& answer) {
+  const ChatReply reply{{{answer, "stop"}}, {1, 2, false}, "m"};
+  const nlohmann::json line = {
+      {"id", RequestId(Question(text))}, {"asker", "lowering"}, {"reply", ToJson(reply)}};
+  return store::WithLineDigest(line.dump()) + "\n";
+}
 
-TEST_F(RecordedTest, ReplaysWhatWasRecorded) {
-  {
-    const auto recorder = Recorder();
-    EXPECT_EQ(TextOf(*recorder, Question("a")), "answer 1");
-    EXPECT_EQ(TextOf(*recorder, Question("b")), "answer 2");
-  }
-  const auto recorded = OpenRecording(path_).value();
-  EXPECT_EQ(TextOf(*recorded, Question("b")), "answer 2");
-  EXPECT_EQ(TextOf(*recorded, Question("a")), "answer 1");
+TEST(Recording, AnswersWhatWasRecordedAndNothingElse) {
+  const TemporaryDirectory folder = TemporaryDirectory::Create("recorded").value();
+  const auto path = folder.path() / "chat.jsonl";
+  // Of two replies to one request the first counts; a torn line is none.
+  ASSERT_TRUE(WriteFileAtomic(path, kHeader + ReplyTo("a", "answer 1") + ReplyTo("b", "answer 2") +
+                                        ReplyTo("a", "another") + "{\"id\":\"half")
+                  .ok());
+  const auto recorded = OpenRecording(path).value();
+  EXPECT_EQ(recorded->Complete(Question("b")).value().samples.at(0).text, "answer 2");
+  EXPECT_EQ(recorded->Complete(Question("a")).value().samples.at(0).text, "answer 1");
   const auto unknown = recorded->Complete(Question("c"));
   ASSERT_FALSE(unknown.ok());
   EXPECT_EQ(unknown.error().code, ErrorCode::kNotRecorded);
-  EXPECT_EQ(model_.asked, 2);
 }
 
-TEST_F(RecordedTest, WhatIsRecordedIsNotAskedAgain) {
-  EXPECT_EQ(TextOf(*Recorder(), Question("a")), "answer 1");
-  const auto resumed = Recorder();
-  EXPECT_EQ(TextOf(*resumed, Question("a")), "answer 1");
-  EXPECT_EQ(TextOf(*resumed, Question("b")), "answer 2");
-  EXPECT_EQ(model_.asked, 2);
-}
-
-TEST_F(RecordedTest, ATornLineIsAskedAgain) {
-  EXPECT_EQ(TextOf(*Recorder(), Question("a")), "answer 1");
-  std::ofstream(path_, std::ios::app) << "{\"id\":\"half";
-  EXPECT_EQ(TextOf(*OpenRecording(path_).value(), Question("a")), "answer 1");
-  EXPECT_EQ(TextOf(*Recorder(), Question("b")), "answer 2");
-  EXPECT_EQ(ReadRecording("r", Text()).value().size(), 2U);
-}
-
-TEST_F(RecordedTest, AFailureIsNotRecorded) {
-  const auto recorder = Recorder();
-  ChatRequest request = Question("a");
-  request.role = "broken";
-  EXPECT_FALSE(recorder->Complete(request).ok());
-  EXPECT_EQ(ReadRecording("r", Text()).value().size(), 0U);
-}
-
-TEST_F(RecordedTest, PromptsAreKeptWhenWanted) {
-  EXPECT_EQ(TextOf(*Recorder(), Question("my sources")), "answer 1");
-  EXPECT_THAT(Text(), Not(HasSubstr("my sources")));
-  EXPECT_EQ(TextOf(*Recorder(Keep::kRequests), Question("my other sources")), "answer 2");
-  EXPECT_THAT(Text(), HasSubstr("my other sources"));
-}
-
-TEST_F(RecordedTest, AReplyThatIsNotWhatWasWrittenIsRefused) {
-  EXPECT_EQ(TextOf(*Recorder(), Question("a")), "answer 1");
-  const std::string whole = Text();
+TEST(Recording, AReplyThatIsNotWhatWasWrittenIsRefused) {
+  const std::string whole = kHeader + ReplyTo("a", "answer 1");
   ASSERT_TRUE(ReadRecording("r", whole).ok());
   for (size_t at = whole.find('\n') + 1; at + 1 < whole.size(); at += 3) {
     std::string changed = whole;
@@ -100,13 +54,6 @@ TEST_F(RecordedTest, AReplyThatIsNotWhatWasWrittenIsRefused) {
   const auto old = ReadRecording("r", whole.substr(0, line) + "{" + whole.substr(rest));
   ASSERT_TRUE(old.ok()) << old.error().Line();
   EXPECT_EQ(old->size(), 1U);
-}
-
-TEST_F(RecordedTest, OnlyOneProcessRecords) {
-  const auto recorder = Recorder();
-  const auto second = RecordTo(path_, &model_, Keep::kReplies);
-  ASSERT_FALSE(second.ok());
-  EXPECT_EQ(second.error().code, ErrorCode::kBusy);
 }
 
 TEST(Recording, SaysWhereItIsBroken) {

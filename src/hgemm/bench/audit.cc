@@ -12,7 +12,7 @@
 #include "base/display_text.h"
 #include "base/file.h"
 #include "core/provenance.h"
-#include "hgemm/configurations.h"
+#include "hgemm/catalogue.h"
 #include "hgemm/family.h"
 #include "hgemm/table_text.h"
 #include "judge/audit/audit.h"

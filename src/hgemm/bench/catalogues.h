@@ -4,10 +4,12 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "core/store.h"
 #include "hgemm/catalogue.h"
+#include "search/tuning/search.h"
 
 namespace warpsmith::hgemm {
 
@@ -36,6 +38,19 @@ Result<std::optional<Catalogue>> ShippedCatalogue();
 // by default: what is found in a recording should not have been known from elsewhere.
 Result<Catalogue> NearbyCatalogue(const std::string& near, const std::string& proposer,
                                   bool is_replay);
+
+// --- What is known of a shape's space: `hgemm show`.
+
+struct KnownPoint {
+  Point point;
+  double predicted_us = 0;
+  std::optional<double> measured_us, ratio;
+  std::string outcome;  // empty: not measured
+};
+
+// What the recording or the store knows of each point under the search's protocol. Measured ones
+// come first, fastest first; then by prediction.
+Result<std::vector<KnownPoint>> KnownPoints(search::Machine& machine, const search::SearchJob& job);
 
 }  // namespace warpsmith::hgemm
 

@@ -7,6 +7,7 @@
 #include <future>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -14,9 +15,9 @@
 #include "core/verdict.h"
 #include "hgemm/bench/measurement_file.h"
 #include "hgemm/bench/options.h"
-#include "hgemm/bench/shapes.h"
 #include "hgemm/catalogue.h"
 #include "search/tuning/search.h"
+#include "store/recorded_device.h"
 
 namespace warpsmith::hgemm {
 
@@ -102,6 +103,37 @@ Result<BenchProgress> MeasureMissing(const std::vector<Problem>& problems, Measu
 // The table that `options` ask for, whole or as far as it came: what the file lacks is measured.
 // Progress is said on stderr. kNothingMeasured or kInterrupted where it is empty.
 Result<MeasurementTable> Bench(const BenchOptions& options);
+
+// --- From one judged shape's times to what a table holds of it, and to its raw samples as text.
+
+// What is known of a compared shape before it is measured.
+struct ShapeTerms {
+  Problem problem;
+  std::string choice;
+  double roofline_us = 0;
+  std::string library_baseline;  // its name: "lib:/..."
+  // NVIDIA's other ways that the rounds held beside the bar: baselines' names.
+  std::vector<std::string> beside = {};
+  // The baseline that is our kernel without launch overlap; kItself: our kernel has none. Empty: it
+  // is not measured.
+  std::string plain = "";
+};
+inline constexpr std::string_view kItself = "itself";
+
+// kNothingMeasured where a mode, a contender, or a second round is missing: there is no interval.
+Result<MeasuredShape> ShapeOf(const ShapeTerms& terms, const Timing& timing, double confidence);
+
+// The libraries' times in one mode, without the twins that show the noise.
+std::vector<LibraryTime> LibraryTimesOf(const ModeTiming& mode);
+
+// All of NVIDIA's ways. With `ours` the kernel that they were measured beside, too, and each
+// library's time over its.
+MeasuredShape LibrariesOf(const Problem& problem, const Timing& timing, bool ours);
+
+// A recording keeps no samples of them: one line stands for each time. kNothingMeasured: there are
+// none.
+Result<MeasuredShape> RecordedLibraries(const store::RecordedDevice& recorded,
+                                        const Problem& problem, const std::string& space);
 
 }  // namespace warpsmith::hgemm
 

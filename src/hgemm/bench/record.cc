@@ -1,6 +1,7 @@
 #include "hgemm/bench/record.h"
 
 #include <unistd.h>
+#include <utility>
 
 #include <algorithm>
 #include <cstdio>
@@ -8,13 +9,17 @@
 #include <memory>
 
 #include "base/clock.h"
+#include "base/interrupt.h"
 #include "hgemm/bench/contest.h"
+#include "hgemm/cost_model.h"
+#include "hgemm/family.h"
 #include "judge/baseline/gemm_baseline.h"
 #include "report/progress_line.h"
 #include "report/terminal.h"
 #include "search/proposers/closed_subset.h"
 #include "search/session.h"
 #include "search/slice.h"
+#include "search/tuning/search.h"
 #include "store/recorder.h"
 #include "task/candidate_file.h"
 #include "task/hgemm_task.h"
@@ -227,6 +232,47 @@ Result<Recorded> Record(Machine& machine, const RecordOptions& options,
   recorded.verdicts = recording.verdicts();
   if (recorded.verdicts > 0) return recorded;
   return Error{ErrorCode::kNothingMeasured, "nothing was measured", "raise --max-seconds"};
+}
+
+namespace {
+
+// What can be known of a GPU that is elsewhere: its architecture, and the largest such part.
+Target TargetElsewhere(const std::string& architecture) {
+  DeviceInfo info;
+  info.architecture = architecture;
+  info.sm_count = Target{}.sm_count;
+  info.max_shared_bytes_per_block =
+      architecture.starts_with("sm_9") ? Target{}.max_shared_bytes : 99 * 1024;
+  return TargetOf(info);
+}
+
+}  // namespace
+
+Result<int> AddJobs(Compiler& compiler, const BundleJobs& options, const task::HgemmShape& shape,
+                    std::vector<Job>& jobs) {
+  const Task task = TaskOf(options.product);
+  const Workload workload = task::HgemmWorkload(shape);
+  const Problem problem = search::ProblemOf(task, workload);
+  const Target target = TargetElsewhere(options.architecture);
+  const Space space = proposers::ClosedSubset(
+      SpaceFor(problem, target),
+      [&](const Point& point) { return PredictUs(problem, target, point); }, options.limit);
+  int failed = 0;
+  for (const Point& point : space.points()) {
+    if (Interrupted()) return Error{ErrorCode::kInterrupted, "stopped while compiling", ""};
+    Candidate candidate = TRY(MakeCandidate(problem, point));
+    CompileOutcome outcome = TRY(compiler.Compile(candidate, options.architecture));
+    auto* artifact = std::get_if<Artifact>(&outcome);
+    if (artifact == nullptr) {
+      ++failed;
+      continue;
+    }
+    const Protocol protocol = search::SearchProtocol();
+    std::string key = MeasurementKey(candidate, task, workload, protocol);
+    jobs.push_back(
+        {std::move(key), task, workload, std::move(candidate), std::move(*artifact), protocol});
+  }
+  return failed;
 }
 
 }  // namespace warpsmith::hgemm

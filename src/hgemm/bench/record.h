@@ -7,8 +7,11 @@
 #include <vector>
 
 #include "base/result.h"
+#include "core/compiler.h"
+#include "core/device.h"
 #include "hgemm/bench/options.h"
 #include "search/tuning/search.h"
+#include "task/hgemm_task.h"
 
 namespace warpsmith::hgemm {
 
@@ -25,6 +28,17 @@ struct Recorded {
 // Goes on with a recording that was begun. kNothingMeasured: the file holds no verdict.
 Result<Recorded> Record(search::Machine& machine, const RecordOptions& options,
                         const std::vector<search::SearchJob>& jobs);
+
+// --- Kernels to be judged on a GPU that is elsewhere: `bundle make`.
+
+struct BundleJobs {
+  ProductOptions product;
+  std::string architecture;
+  int limit = 64;  // points a shape
+};
+// Adds compiled jobs of the shape to `jobs`; returns how many did not compile.
+Result<int> AddJobs(Compiler& compiler, const BundleJobs& options, const task::HgemmShape& shape,
+                    std::vector<Job>& jobs);
 
 }  // namespace warpsmith::hgemm
 

@@ -43,13 +43,13 @@ const referenceLine = {
     context.moveTo(vertical ? at : left, vertical ? top : at);
     context.lineTo(vertical ? at : right, vertical ? bottom : at);
     context.stroke();
-    labelBeside(context, options.label || '', vertical ? at - 4 : right - 4,
+    if (options.label) labelBeside(context, options.label, vertical ? at - 4 : right - 4,
       vertical || at < top + 18 ? top + 15 : at - 5);
     context.restore();
   },
 };
 
-// Vertical error bars: each data point may carry {lo, hi} beside its y.
+// Vertical error bars: each data point may carry {lo, hi} beside its y. 'thin' ones have no caps.
 const errorBars = {
   id: 'errorBars',
   beforeDatasetsDraw(chart) {
@@ -65,10 +65,11 @@ const errorBars = {
         const colours = dataset.pointBackgroundColor;
         const high = scale.getPixelForValue(point.hi), low = scale.getPixelForValue(point.lo);
         context.save();
-        context.strokeStyle = Array.isArray(colours) ? colours[i] : colours;
-        context.lineWidth = 2;
+        const isThin = dataset.errorBars === 'thin', colour = Array.isArray(colours) ? colours[i] : colours;
+        context.strokeStyle = isThin ? translucent(colour, 0.55) : colour;
+        context.lineWidth = isThin ? 1 : 2;
         context.beginPath();
-        for (const edge of [high, low]) {
+        for (const edge of isThin ? [] : [high, low]) {
           context.moveTo(element.x - cap, edge);
           context.lineTo(element.x + cap, edge);
         }

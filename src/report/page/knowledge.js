@@ -220,8 +220,7 @@ function drawHeader() {
   document.getElementById('subtitle').textContent = seen.length
     ? 'Seen from ' + seen.join(', ') + ': evidence from elsewhere is discounted.'
     : 'Seen from no context in particular: all evidence counts whole.';
-  document.getElementById('footer').textContent =
-    'Made by ' + base.program + '. This file is self-contained: it loads nothing from a network.';
+  drawFooter(base.program);
 }
 
 function draw() {

@@ -4,6 +4,11 @@
 
 let drawn = [];
 
+const MODE_TITLES = {
+  'device': 'device, hot L2', 'device-cold': 'device, cold L2', 'offline': 'offline, back to back',
+  'server': 'server, single calls', 'wall': 'wall clock',
+};
+
 function element(tag, attributes, ...children) {
   const made = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes || {})) made.setAttribute(name, value);
@@ -18,15 +23,22 @@ function number(value, digits) {
   return digits === undefined ? value.toLocaleString('en') : value.toFixed(digits);
 }
 
-function chart(title, note, config, wide) {
+// A chart at the end of `parent`; gives its box, whose height may be set.
+function drawChart(parent, title, config) {
   const canvas = element('canvas', {role: 'img', 'aria-label': title});
-  document.getElementById('charts').append(element('div', {class: 'card' + (wide ? ' wide' : '')},
-    element('h2', {}, title), element('p', {class: 'muted'}, note),
-    element('div', {class: 'canvas'}, canvas)));
+  const box = element('div', {class: 'canvas'}, canvas);
+  parent.append(box);
   // A phone shows a line for each entry of a legend, which may take half of the height at most.
   const entries = config.options?.plugins?.legend?.display ? config.data.datasets.length : 0;
-  if (window.innerWidth < 600 && entries > 6) canvas.parentNode.style.height = 44 * entries + 40 + 'px';
+  if (window.innerWidth < 600 && entries > 6) box.style.height = 44 * entries + 40 + 'px';
   drawn.push(new Chart(canvas, config));
+  return box;
+}
+
+function chart(title, note, config, wide) {
+  const made = element('div', {class: 'card' + (wide ? ' wide' : '')}, element('h2', {}, title), element('p', {class: 'muted'}, note));
+  document.getElementById('charts').append(made);
+  drawChart(made, title, config);
 }
 
 function clearCharts() {
@@ -35,16 +47,25 @@ function clearCharts() {
   document.getElementById('charts').replaceChildren();
 }
 
+function card(title, note, ...contents) {
+  const made = element('div', {class: 'card'}, element('h2', {}, title), ...(note ? [element('p', {class: 'muted'}, note)] : []), ...contents);
+  document.getElementById('tables').append(made);
+  return made;
+}
+
 // columns: [title, class, row => text or node]
-function table(title, note, columns, rows) {
-  if (!rows.length) return;
+function tableOf(columns, rows) {
   const head = element('tr', {}, ...columns.map(([name, kind]) => element('th', {class: kind, scope: 'col'}, name)));
   const body = rows.map(row => element('tr', {}, ...columns.map(([, kind, cell]) =>
     element('td', {class: kind}, cell(row)))));
-  document.getElementById('tables').append(element('div', {class: 'card'}, element('h2', {}, title),
-    element('p', {class: 'muted'}, note), element('div', {class: 'scroll'},
-      element('table', {}, element('thead', {}, head), element('tbody', {}, ...body)))));
+  return element('div', {class: 'scroll'}, element('table', {}, element('thead', {}, head), element('tbody', {}, ...body)));
 }
+
+function table(title, note, columns, rows) {
+  if (rows.length) card(title, note, tableOf(columns, rows));
+}
+
+const factList = facts => element('dl', {}, ...facts.flatMap(([name, text]) => [element('dt', {}, name), element('dd', {}, text)]));
 
 function tile(value, text, kind) {
   return element('div', {class: 'tile ' + (kind || '')}, element('b', {}, value), element('span', {}, text));
@@ -57,6 +78,10 @@ function drawOrigin(origin, library) {
   badge.className = 'badge ' + (origin.recording ? 'recorded' : 'live');
   document.getElementById('subtitle').textContent =
     [origin.device, origin.driver && 'driver ' + origin.driver, library, origin.date].filter(Boolean).join(' · ');
+  drawFooter(origin.program || 'warpsmith');
+}
+
+function drawFooter(program) {
   document.getElementById('footer').textContent =
-    'Made by ' + (origin.program || 'warpsmith') + '. This file is self-contained: it loads nothing from a network.';
+    'Made by ' + program + '. This file is self-contained: it loads nothing from a network.';
 }

@@ -6,10 +6,6 @@ const LEGEND_LIMIT = 16;  // more series than this are drawn without a legend
 // The first that has a bar: programs have times in all modes, and PyTorch's on the wall clock alone.
 let mode = (report.tallies.find(row => row.geomean_ratio > 0) ?? report.tallies[0])?.mode ?? 'device';
 
-const MODE_TITLES = {
-  'device': 'device, hot L2', 'device-cold': 'device, cold L2', 'offline': 'offline, back to back',
-  'server': 'server, single calls', 'wall': 'wall clock',
-};
 const FINDING_CLASSES = {faster: 'good', slower: 'bad', same: ''};
 
 // Four digits, whole microseconds from 1,000 on.
@@ -191,8 +187,7 @@ function originCard() {
     ['baseline library', origin.baseline_library], ['date', origin.date], ['command', origin.command],
     ['program', origin.program],
   ].filter(([, text]) => text);
-  document.getElementById('tables').append(element('div', {class: 'card'}, element('h2', {}, 'Evidence'),
-    element('dl', {}, ...facts.flatMap(([name, text]) => [element('dt', {}, name), element('dd', {}, text)]))));
+  card('Evidence', '', factList(facts));
 }
 
 function drawTables() {

@@ -1,17 +1,14 @@
-#include "report/reproduce/contender.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <optional>
 
-#include "compile/program_build.h"
+#include "compile/nvcc.h"
 #include "compile/toolchain.h"
 #include "core/program_shim.h"
 #include "judge/baseline/gemm_baseline.h"
-#include "report/reproduce/plan_text.h"
-#include "report/reproduce/quoting.h"
+#include "report/reproduce/parts.h"
 
 namespace warpsmith::reproduce {
 namespace {

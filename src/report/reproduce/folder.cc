@@ -4,20 +4,19 @@
 
 #include "base/file.h"
 #include "embedded/reproduce_script.h"
-#include "report/reproduce/contender.h"
-#include "report/reproduce/quoting.h"
-#include "report/reproduce/texts.h"
+#include "report/reproduce/parts.h"
 
 namespace warpsmith::reproduce {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kBaseline = "baseline.py";
+constexpr std::string_view kBaseline = "baseline.py", kReadme = "README.txt";
 constexpr size_t kLongestName = 120;
 
 void AddSupport(bool with_torch, Files& files) {
   for (const EmbeddedFile& file : embedded::ReproduceScript()) {
+    if (file.path == kReadme) continue;
     if (file.path != kBaseline) {
       files["support/" + std::string(file.path)] = file.contents;
     } else if (with_torch) {

@@ -1,5 +1,3 @@
-#include "report/reproduce/plan_text.h"
-
 #include <fmt/format.h>
 
 #include <cmath>
@@ -7,7 +5,8 @@
 #include <map>
 #include <vector>
 
-#include "report/reproduce/quoting.h"
+#include "core/resolved_tensor_map.h"
+#include "report/reproduce/parts.h"
 
 namespace warpsmith::reproduce {
 namespace {
@@ -32,39 +31,12 @@ std::string FloatText(double value, int bytes) {
   return fmt::format("{:a}{}", value, bytes == 4 ? "f" : "");
 }
 
-std::string TypeName(DType dtype) {
-  switch (dtype) {
-    case DType::kF16:
-      return "FLOAT16";
-    case DType::kBF16:
-      return "BFLOAT16";
-    case DType::kF32:
-      return "FLOAT32";
-    case DType::kF64:
-      return "FLOAT64";
-    case DType::kI8:
-    case DType::kBool:
-      return "UINT8";  // as warpsmith passes them: the sign is the kernel's business
-    case DType::kI32:
-      return "INT32";
-    case DType::kI64:
-      return "INT64";
-  }
-  std::abort();
-}
+// By DType. Bytes as warpsmith passes them: the sign is the kernel's business.
+constexpr std::string_view kMapTypes[] = {"FLOAT16", "BFLOAT16", "FLOAT32", "FLOAT64",
+                                          "UINT8",   "INT32",    "INT64",   "UINT8"};
 
-std::string SwizzleName(Swizzle swizzle) {
-  switch (swizzle) {
-    case Swizzle::kNone:
-      return "NONE";
-    case Swizzle::k32B:
-      return "32B";
-    case Swizzle::k64B:
-      return "64B";
-    case Swizzle::k128B:
-      return "128B";
-  }
-  std::abort();
+std::string BytesName(int bytes, std::string_view prefix = "") {
+  return bytes == 0 ? "NONE" : fmt::format("{}{}B", prefix, bytes);
 }
 
 class Writer {
@@ -222,19 +194,16 @@ class Writer {
   }
 
   std::string Map(size_t i, const ResolvedTensorMap& map) const {
-    const std::string interleave =
-        map.interleave_bytes == 0 ? "NONE" : fmt::format("{}B", map.interleave_bytes);
-    const std::string promotion =
-        map.l2_promotion_bytes == 0 ? "NONE" : fmt::format("L2_{}B", map.l2_promotion_bytes);
     return fmt::format(
         "CUtensorMap a{} = TensorMap({}, {{  // {}\n"
         "          CU_TENSOR_MAP_DATA_TYPE_{}, /*dims*/ {}, /*strides in bytes*/ {},\n"
         "          /*box*/ {}, /*element strides*/ {}, CU_TENSOR_MAP_INTERLEAVE_{},\n"
         "          CU_TENSOR_MAP_SWIZZLE_{}, CU_TENSOR_MAP_L2_PROMOTION_{},\n"
         "          CU_TENSOR_MAP_FLOAT_OOB_FILL_{}}});\n",
-        i, address_.at(map.tensor), Plain(map.tensor), TypeName(map.dtype), Braced(map.dims),
-        Braced(map.strides_bytes), Braced(map.box), Braced(map.element_strides), interleave,
-        SwizzleName(map.swizzle), promotion, map.fill_nan ? "NAN_REQUEST_ZERO_FMA" : "NONE");
+        i, address_.at(map.tensor), Plain(map.tensor), kMapTypes[static_cast<size_t>(map.dtype)],
+        Braced(map.dims), Braced(map.strides_bytes), Braced(map.box), Braced(map.element_strides),
+        BytesName(map.interleave_bytes), BytesName(SwizzleBytes(map.swizzle)),
+        BytesName(map.l2_promotion_bytes, "L2_"), map.fill_nan ? "NAN_REQUEST_ZERO_FMA" : "NONE");
   }
 
   const ClassNames& names_;

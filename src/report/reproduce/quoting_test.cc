@@ -1,10 +1,8 @@
-#include "report/reproduce/quoting.h"
-
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
 #include "base/subprocess.h"
-#include "report/reproduce/folder.h"
+#include "report/reproduce/parts.h"
 
 namespace warpsmith::reproduce {
 namespace {

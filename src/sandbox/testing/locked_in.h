@@ -39,14 +39,14 @@ inline std::string NameOf(const testing::TestParamInfo<Case>& info) {
 inline std::string LockedIn(const Case& how, Policy policy,
                             const std::function<std::string(const Reached&)>& body) {
   policy.wanted = how.level;
-  const auto answer = TryInChild([&](int mouth) {
+  const auto answer = TryInChild([&](int pipe_end) {
     if (how.user == User::kOrdinary && getuid() == 0 &&
         (setresgid(kOrdinaryId, kOrdinaryId, kOrdinaryId) != 0 ||
          setresuid(kOrdinaryId, kOrdinaryId, kOrdinaryId) != 0)) {
-      Say(mouth, std::string("skip: becoming an ordinary user: ") + std::strerror(errno));
+      WriteText(pipe_end, std::string("skip: becoming an ordinary user: ") + std::strerror(errno));
       return 0;
     }
-    policy.descriptors.push_back(mouth);
+    policy.descriptors.push_back(pipe_end);
     const auto reached = Enter(policy);
     std::string said;
     if (!reached.ok()) {
@@ -56,7 +56,7 @@ inline std::string LockedIn(const Case& how, Policy policy,
     } else {
       said = body(*reached);
     }
-    return Say(mouth, said) ? 0 : 1;
+    return WriteText(pipe_end, said) ? 0 : 1;
   });
   if (!answer.ok()) return answer.error().Line();
   return answer->status == 0 ? answer->text : "error: it could not answer";

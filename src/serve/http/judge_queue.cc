@@ -338,8 +338,9 @@ Status JudgeQueue::Answer(const Running& running, const Completed& completed) {
     const std::scoped_lock lock(mutex_);
     ++counts_.judged;
     counts_.late += is_first ? 0 : 1;
-    counts_.gpu_seconds += completed.gpu_seconds;
-    ++counts_.outcomes[std::string(OutcomeName(completed.verdict.outcome))];
+    const std::string form(Name(running.job.candidate.form));
+    counts_.gpu_seconds[form] += completed.gpu_seconds;
+    ++counts_.outcomes[{form, std::string(OutcomeName(completed.verdict.outcome))}];
     if (completed.gpu_seconds > 0) {
       seconds_a_job_ = 0.9 * seconds_a_job_ + 0.1 * completed.gpu_seconds;
     }

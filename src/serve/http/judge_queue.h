@@ -45,8 +45,8 @@ struct JudgeQueueOptions {
 struct QueueCounts {
   size_t waiting = 0, running = 0, waiters = 0;
   int64_t judged = 0, refused = 0, late = 0, device_failures = 0;
-  double gpu_seconds = 0;
-  std::map<std::string, int64_t> outcomes;
+  std::map<std::string, double> gpu_seconds;                        // by form
+  std::map<std::pair<std::string, std::string>, int64_t> outcomes;  // by form and outcome
 };
 
 // Thread-safe but for Start.

@@ -91,7 +91,8 @@ Status RunServer(const RunServerOptions& options,
       recorded == nullptr ? store::Durability::kPowerLoss : store::Durability::kProcessDeath;
   const auto store = TRY(search::OpenStore(options.device.store, durability));
   store::ServedJobs jobs(*store, device, store::ThisWorker());
-  const auto table = TRY(TaskTable::Open(options.tasks, recorded, device, options.takes_tasks));
+  const auto table = TRY(TaskTable::Open(options.tasks, recorded, device, options.takes_tasks,
+                                         static_cast<int64_t>(1000 * options.step_limit_s)));
   const Job known_good = TRY(KnownGood(device, recorded));
 
   JudgeQueueOptions queueing;

@@ -19,6 +19,7 @@ struct RunServerOptions {
   std::vector<std::string> hosts;  // further names of this server
   std::vector<std::string> tasks;  // folders
   bool takes_tasks = false;        // clients' own, whose references run as the operator
+  double step_limit_s = 0;         // of a candidate's step; 0: its protocol's
   RewardShape reward;
   size_t queue = 512;
   std::string ncu;

@@ -92,8 +92,9 @@ json FamiliesOf(const Subject& subject) {
 
 Result<std::unique_ptr<TaskTable>> TaskTable::Open(const std::vector<std::string>& folders,
                                                    const store::RecordedDevice* recorded,
-                                                   const DeviceInfo& device, bool takes_tasks) {
-  std::unique_ptr<TaskTable> table(new TaskTable(recorded, device, takes_tasks));
+                                                   const DeviceInfo& device, bool takes_tasks,
+                                                   int64_t step_limit_ms) {
+  std::unique_ptr<TaskTable> table(new TaskTable(recorded, device, takes_tasks, step_limit_ms));
   if (recorded != nullptr) table->AddSpaces();
   for (const std::string& folder : folders) {
     const task::LoadedTask loaded = TRY(task::LoadTask(folder));
@@ -286,8 +287,12 @@ Job TaskTable::JobOf(const Subject& subject, const Candidate& candidate, Level l
                std::nullopt,
                protocol};
   };
-  const Protocol usual = level == Level::kCertified ? Protocol::Certified() : Protocol::Screened();
-  Job job = under(usual.For(candidate.form));
+  Protocol usual = level == Level::kCertified ? Protocol::Certified() : Protocol::Screened();
+  usual = usual.For(candidate.form);
+  if (recorded_ == nullptr && step_limit_ms_ > 0) {
+    usual.step_timeout_ms = std::min(usual.step_timeout_ms, step_limit_ms_);
+  }
+  Job job = under(usual);
   if (recorded_ == nullptr || recorded_->Has(job.key)) return job;
   if (subject.space == nullptr) return job;
   for (const Protocol& protocol : subject.space->protocols) {

@@ -29,10 +29,12 @@ using SubjectPointer = std::shared_ptr<const Subject>;
 class TaskTable {
  public:
   // `folders`: tasks of the operator's. `recorded`: whose spaces are tasks, too, or null; it
-  // outlives the table. `takes_tasks`: clients' own tasks are judged.
+  // outlives the table. `takes_tasks`: clients' own tasks are judged. `step_limit_ms`: of JobOf's
+  // protocols, where it is shorter than theirs; 0: theirs.
   static Result<std::unique_ptr<TaskTable>> Open(const std::vector<std::string>& folders,
                                                  const store::RecordedDevice* recorded,
-                                                 const DeviceInfo& device, bool takes_tasks);
+                                                 const DeviceInfo& device, bool takes_tasks,
+                                                 int64_t step_limit_ms = 0);
 
   // By a name of the list, or a built-in one ("hgemm:..."); never a path. kNoInput where there is
   // no such task or workload.
@@ -56,8 +58,12 @@ class TaskTable {
   Job JobOf(const Subject& subject, const Candidate& candidate, Level level) const;
 
  private:
-  TaskTable(const store::RecordedDevice* recorded, DeviceInfo device, bool takes_tasks)
-      : recorded_(recorded), device_(std::move(device)), takes_tasks_(takes_tasks) {}
+  TaskTable(const store::RecordedDevice* recorded, DeviceInfo device, bool takes_tasks,
+            int64_t step_limit_ms)
+      : recorded_(recorded),
+        device_(std::move(device)),
+        takes_tasks_(takes_tasks),
+        step_limit_ms_(step_limit_ms) {}
   void AddSpaces();
   std::optional<Point> PointOf(const store::ReplaySpace& space, const std::string& name) const;
   Result<Read> PointIn(const Subject& subject, const nlohmann::json& object) const;
@@ -65,6 +71,7 @@ class TaskTable {
   const store::RecordedDevice* const recorded_;
   const DeviceInfo device_;
   const bool takes_tasks_;
+  const int64_t step_limit_ms_;
   std::vector<std::string> names_;                             // in the list's order
   std::map<std::string, std::vector<SubjectPointer>> listed_;  // name -> workloads
   std::map<std::string, Task> own_;                            // by id

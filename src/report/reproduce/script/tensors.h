@@ -28,7 +28,7 @@ inline void Check(CUresult code, const char* call) {
 }
 #define CU(call) Check(call, #call)
 
-enum class Type { kF16, kBF16, kF32, kF64, kI8, kI32, kI64, kBool };
+enum class Type { kF16, kBf16, kF32, kF64, kI8, kI32, kI64, kBool };
 enum class Fill {
   kOutput,    // written by the call
   kNormal,    // N(0, 1)
@@ -50,7 +50,7 @@ struct Tensor {
 inline size_t BytesOf(Type type) {
   switch (type) {
     case Type::kF16:
-    case Type::kBF16:
+    case Type::kBf16:
       return 2;
     case Type::kF32:
     case Type::kI32:
@@ -95,7 +95,7 @@ inline void Store(Type type, double value, char* target) {
   switch (type) {
     case Type::kF16:
       return Put(__float2half(static_cast<float>(value)), target);
-    case Type::kBF16:
+    case Type::kBf16:
       return Put(__float2bfloat16(static_cast<float>(value)), target);
     case Type::kF32:
       return Put(static_cast<float>(value), target);
@@ -120,7 +120,7 @@ inline double Load(Type type, const char* source) {
   switch (type) {
     case Type::kF16:
       return __half2float(as(__half()));
-    case Type::kBF16:
+    case Type::kBf16:
       return __bfloat162float(as(__nv_bfloat16()));
     case Type::kF32:
       return as(float());
