@@ -7,7 +7,7 @@
 #include <string>
 
 #include "agent/knowledge/knowledge_base.h"
-#include "agent/knowledge/seed.h"
+#include "agent/knowledge/knowledge_text.h"
 #include "agent/maic_proposer.h"
 #include "base/clock.h"
 #include "base/file.h"

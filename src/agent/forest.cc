@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstdio>
 
-#include "agent/knowledge/gain_text.h"
+#include "agent/knowledge/quoted.h"
 #include "agent/prompts/contrastive.h"
 
 namespace warpsmith::agent {

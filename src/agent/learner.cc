@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "agent/knowledge/gain_text.h"
 #include "agent/knowledge/knowledge_text.h"
+#include "agent/knowledge/quoted.h"
 #include "agent/knowledge/render.h"
 #include "agent/node.h"
 #include "agent/prompts/model_answer.h"

@@ -1,6 +1,6 @@
 #include "agent/prompt_writer.h"
 
-#include "agent/knowledge/gain_text.h"
+#include "agent/knowledge/quoted.h"
 #include "agent/prompts/contrastive.h"
 #include "agent/prompts/line_diff.h"
 #include "agent/role.h"

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <map>
 
-#include "agent/knowledge/seed.h"
+#include "agent/knowledge/knowledge_text.h"
 
 namespace warpsmith::agent {
 namespace {

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "agent/knowledge/knowledge_base.h"
-#include "agent/knowledge/seed.h"
+#include "agent/knowledge/knowledge_text.h"
 #include "agent/maic_proposer.h"
 #include "base/file.h"
 #include "base/sha256.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "agent/knowledge/knowledge_file.h"
+#include "agent/knowledge/knowledge_base.h"
 #include "agent/runs/agent_run.h"
 #include "agent/runs/task_split.h"
 #include "base/display_text.h"

@@ -8,7 +8,7 @@
 #include "commands.h"
 #include "report/text_table.h"
 #include "task/kernelbench/import.h"
-#include "task/scaffold_folder.h"
+#include "task/scaffold.h"
 #include "task/task_file.h"
 
 namespace warpsmith::cli {
@@ -69,19 +69,6 @@ void PrintText(const agent::TaskSplitOptions& options, const agent::ProvenSplit&
 
 using kernelbench::ImportResult;
 using kernelbench::ImportRow;
-using kernelbench::Outcome;
-
-const char* Name(Outcome outcome) {
-  switch (outcome) {
-    case Outcome::kImported:
-      return "imported";
-    case Outcome::kKept:
-      return "kept";
-    case Outcome::kRefused:
-      break;
-  }
-  return "refused";
-}
 
 std::string Size(int64_t bytes) {
   if (bytes == 0) return "";
@@ -90,20 +77,20 @@ std::string Size(int64_t bytes) {
   return text;
 }
 
-std::string Count(const ImportResult& result, Outcome outcome) {
+std::string Count(const ImportResult& result, const std::string& outcome) {
   int64_t count = 0;
-  for (const ImportRow& row : result.rows) count += row.outcome == outcome ? 1 : 0;
-  return std::to_string(count) + " " + Name(outcome);
+  for (const ImportRow& row : result.rows) count += row.result == outcome ? 1 : 0;
+  return std::to_string(count) + " " + outcome;
 }
 
 void PrintTable(const ImportResult& result) {
   std::vector<std::vector<report::Cell>> rows;
   for (const ImportRow& row : result.rows) {
-    const bool refused = row.outcome == Outcome::kRefused;
+    const bool refused = row.result == "refused";
     rows.push_back({{row.problem},
-                    {Name(row.outcome), refused ? report::Tone::kBad : report::Tone::kGood},
+                    {row.result, refused ? report::Tone::kBad : report::Tone::kGood},
                     {Size(row.bytes)},
-                    {row.text}});
+                    {row.reason}});
   }
   const std::vector<report::Column> columns = {
       {"problem"}, {"result"}, {"tensors", report::Align::kRight}, {"reason"}};
@@ -111,18 +98,18 @@ void PrintTable(const ImportResult& result) {
   std::fputs(report::RenderTable(columns, rows, colour).c_str(), stdout);
   const size_t count = result.rows.size();
   std::printf("\n%s: %zu %s, %s, %s, %s\n", result.set.c_str(), count,
-              count == 1 ? "problem" : "problems", Count(result, Outcome::kImported).c_str(),
-              Count(result, Outcome::kKept).c_str(), Count(result, Outcome::kRefused).c_str());
+              count == 1 ? "problem" : "problems", Count(result, "imported").c_str(),
+              Count(result, "kept").c_str(), Count(result, "refused").c_str());
 }
 
 void PrintJson(const ImportResult& result) {
   nlohmann::json rows = nlohmann::json::array();
   for (const ImportRow& row : result.rows) {
     rows.push_back({{"problem", row.problem},
-                    {"result", Name(row.outcome)},
+                    {"result", row.result},
                     {"bytes", row.bytes},
                     {"folder", row.folder},
-                    {"reason", row.text}});
+                    {"reason", row.reason}});
   }
   PrintDocument("import", {{"set", result.set}, {"problems", rows}});
 }
@@ -133,7 +120,7 @@ kernelbench::ImportOptions OptionsOf(const TaskImportOptions& options) {
           .modules = options.python,
           .only = options.only,
           .set = options.set,
-          .dtype = DTypeFromName(options.dtype),
+          .dtype = options.dtype,
           .jobs = options.jobs,
           .limit_seconds = options.limit_seconds};
 }
@@ -172,7 +159,7 @@ Result<int> RunTaskImport(const TaskImportOptions& options) {
   const bool quiet = options.common.quiet || options.common.json;
   const ImportResult result =
       TRY(kernelbench::Import(OptionsOf(options), [quiet](const ImportRow& row) {
-        if (!quiet) std::fprintf(stderr, "%s: %s\n", row.problem.c_str(), Name(row.outcome));
+        if (!quiet) std::fprintf(stderr, "%s: %s\n", row.problem.c_str(), row.result.c_str());
       }));
   if (options.common.json) {
     PrintJson(result);
@@ -180,7 +167,7 @@ Result<int> RunTaskImport(const TaskImportOptions& options) {
     PrintTable(result);
   }
   for (const ImportRow& row : result.rows) {
-    if (row.outcome != Outcome::kRefused) return 0;
+    if (row.result != "refused") return 0;
   }
   return 1;  // the answer is no: none could be imported
 }

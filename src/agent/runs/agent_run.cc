@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "agent/documents.h"
-#include "agent/knowledge/knowledge_file.h"
+#include "agent/knowledge/knowledge_base.h"
 #include "agent/maic_proposer.h"
 #include "base/clock.h"
 #include "search/call_time.h"
@@ -17,7 +17,6 @@
 #include "search/machine/profiling.h"
 #include "store/worker.h"
 #include "task/candidate_file.h"
-#include "task/starting_kernel.h"
 
 namespace warpsmith::agent {
 namespace {

@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "base/file.h"
+#include "task/candidate_file.h"
 #include "task/hgemm_task.h"
-#include "task/starting_kernel.h"
 
 namespace warpsmith::agent {
 namespace {

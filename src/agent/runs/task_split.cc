@@ -14,9 +14,9 @@
 #include "base/display_text.h"
 #include "base/file.h"
 #include "store/best_step.h"
+#include "task/candidate_file.h"
 #include "task/check.h"
-#include "task/scaffold_folder.h"
-#include "task/starting_kernel.h"
+#include "task/scaffold.h"
 #include "task/task_file.h"
 
 namespace warpsmith::agent {
