@@ -7,11 +7,12 @@
 #include <string>
 
 #include "agent/knowledge/knowledge_base.h"
-#include "agent/knowledge/seed.h"
+#include "agent/knowledge/knowledge_text.h"
 #include "agent/maic_proposer.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/random.h"
+#include "core/step_reference.h"
 #include "search/loop.h"
 #include "store/run_memos.h"
 #include "store/test_device.h"
@@ -68,7 +69,7 @@ knowledge::Contents BaseOf(int64_t outcomes) {
   Random random(1, "base");
   for (int64_t i = 0; i < outcomes; ++i) {
     knowledge::Outcome outcome;
-    outcome.evidence = knowledge::StepEvidence("before", i);
+    outcome.evidence = TextOf(StepReference{"before", i});
     outcome.state = contents.states[random.Below(contents.states.size())].name;
     outcome.technique = contents.techniques[random.Below(contents.techniques.size())].name;
     outcome.context = {"sm_90a", "f16", "nvrtc 13.0",
@@ -101,21 +102,21 @@ void RunOnce(const std::filesystem::path& folder, const knowledge::Contents& con
   store::AnsweringDevice device = InstantDevice();
   store::RunMemos memos(*store, "run");
 
-  agent::Assignment assignment;
-  assignment.run = "run";
-  assignment.task = store::TestTask();
-  assignment.workload = store::TestWorkload();
-  assignment.device = device.Info();
-  assignment.beginning.batch = assignment.beginning.settings.breadth;
-  assignment.beginning.start = store::TestCandidate(store::TestSpace(1).points().front());
-  const int batch = assignment.beginning.batch;
-  agent::Outside outside;
-  outside.models = {{"", &model}};
-  outside.take_profile = TakeProfile;
-  outside.knowledge = [&] { return base->Read(); };
-  outside.users_base = base.get();
-  outside.memos = &memos;
-  agent::MaicProposer proposer(std::move(assignment), std::move(outside));
+  agent::RunSetup setup;
+  setup.run = "run";
+  setup.task = store::TestTask();
+  setup.workload = store::TestWorkload();
+  setup.device = device.Info();
+  setup.run_config.batch = setup.run_config.settings.breadth;
+  setup.run_config.start = store::TestCandidate(store::TestSpace(1).points().front());
+  const int batch = setup.run_config.batch;
+  agent::Services services;
+  services.models = {{"", &model}};
+  services.take_profile = TakeProfile;
+  services.knowledge = [&] { return base->Read(); };
+  services.users_base = base.get();
+  services.memos = &memos;
+  agent::MaicProposer proposer(std::move(setup), std::move(services));
 
   search::LoopRequest request;
   request.run = {"run",

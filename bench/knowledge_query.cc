@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "agent/knowledge/knowledge_base.h"
+#include "agent/knowledge/knowledge_text.h"
 #include "agent/knowledge/render.h"
-#include "agent/knowledge/seed.h"
 #include "base/file.h"
 
 namespace warpsmith {

@@ -29,10 +29,11 @@ from pathlib import Path
 CHECKOUT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(CHECKOUT / "python"))
 
-from warpsmith_rewards import Judge, Unreachable
+from warpsmith_rewards import SIGNS, Judge, Unreachable
 
 STOPPED = 75  # exit status of a seed that is not done yet
-CURVES = ("reward", "reward_std", "frac_reward_zero_std", "passed", "unmeasured", "copied", "kl", "entropy")
+CURVES = ("reward", "reward_std", "frac_reward_zero_std", "passed", "unmeasured", "copied", "kl", "entropy",
+          *(f"gain_{name}" for name in SIGNS))  # fmt: skip
 
 
 def options_of(arguments: list[str] | None = None) -> argparse.Namespace:
@@ -47,6 +48,7 @@ def options_of(arguments: list[str] | None = None) -> argparse.Namespace:
         help="end RL S seconds before that instead, and evaluate what there is")
     add("--gpu", action="store_true", help="train on the GPU instead of one core a seed")
     add("--judge", help="address of a server; else one is started on --device")
+    add("--patience", type=float, default=300, metavar="S", help="how long the server may be away")
     add("--device", type=Path, default=CHECKOUT / "data" / "recordings" / "spaces")
     add("--program", default=os.environ.get("WARPSMITH", CHECKOUT / "build/release/bin/warpsmith"))
     add("--reward", default="eq3", help="form of the reward")
@@ -99,7 +101,7 @@ def serving(options: argparse.Namespace):
 
 def judge_of(options: argparse.Namespace) -> Judge:
     form = {"form": options.reward, "alpha": options.alpha, "beta": options.beta_length}
-    return Judge(options.judge, reward=form, patience_s=300)
+    return Judge(options.judge, reward=form, patience_s=options.patience)
 
 
 def shapes_of(judge: Judge) -> list[str]:
@@ -145,6 +147,7 @@ def train_seed(seed: int, options: argparse.Namespace) -> None:
         print(f"seed {seed}: {stop}; the same command goes on from there", flush=True)
         sys.exit(STOPPED)
     except Unreachable as trouble:
+        options.callbacks[0].write()
         print(f"seed {seed}: {trouble}; the same command goes on from the last checkpoint", flush=True)
         sys.exit(STOPPED)
 

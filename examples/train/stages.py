@@ -143,7 +143,7 @@ def learn_from_rewards(folder: Path, start: Path, corpus: Corpus, tokenizer, jud
         learning_rate=options.rate, lr_scheduler_type="constant_with_warmup", warmup_steps=5,
         per_device_train_batch_size=options.group * options.prompts, beta=options.beta,
         num_generations=options.group, max_completion_length=MOST_WORDS, logging_steps=1,
-        report_to=[], use_cpu=not options.gpu, bf16=False, save_steps=25, save_total_limit=1,
+        report_to=[], use_cpu=not options.gpu, bf16=False, save_steps=5, save_total_limit=1,
         disable_tqdm=True, shuffle_dataset=False, gradient_checkpointing=False)  # fmt: skip
     if options.advantage == "leave-one-out":
         kind, settings = RLOOTrainer, RLOOConfig(**shared)

@@ -23,7 +23,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from urllib.parse import urlsplit
 
-__all__ = ["Judge", "Refused", "Unreachable", "advantages"]
+__all__ = ["Judge", "Refused", "Turns", "Unreachable", "advantages", "gain_signs"]
 
 TRY_AGAIN = {408, 429, 502, 503, 504}
 LONGEST_PAUSE_S = 30.0
@@ -86,6 +86,16 @@ class Judge:
         batches = self._batches_of(samples)
         work = [loop.run_in_executor(self._pool, self._ask, batch) for batch in batches]
         return [answer for answers in await asyncio.gather(*work) for answer in answers]
+
+    async def measured(self, sample: dict, tries: int = 5, pause_s: float = 1.0) -> dict:
+        """The answer to one sample, for trainers that have no word for "could not be measured": such a
+        sample is asked again, `tries` times. The last answer may still have no reward."""
+        for attempt in range(tries):
+            (answer,) = await self.rewards_async([sample])
+            if answer["reward"] is not None:
+                break
+            await asyncio.sleep(pause_s * 2**attempt)
+        return answer
 
     def close(self) -> None:
         """Ends the threads and connections. Nothing may be asked afterwards."""
@@ -153,6 +163,10 @@ class Judge:
         answers = self.request("POST", "/v1/reward", body)["rewards"]
         if len(answers) != len(samples):
             raise Refused(f"{len(samples)} samples were sent and {len(answers)} rewards came back")
+        for answer in answers:
+            reward = answer["reward"]
+            if reward is not None and not math.isfinite(reward):
+                raise Refused(f"the reward {reward} came back, which is no number to learn from")
         return answers
 
     def _once(self, method: str, path: str, text: str | None) -> tuple[int, float, bytes]:
@@ -175,6 +189,57 @@ class Judge:
 
 def _are_one_group(one: dict, other: dict) -> bool:
     return one.get("group") is not None and one.get("group") == other.get("group")
+
+
+class Turns:
+    """A trajectory of several kernels for one task, each written with the verdict on the last in view.
+
+    What a turn adds to the best before it is its gain, so the gains of a trajectory sum up to its best
+    kernel's reward, and a kernel that is sent twice adds nothing.
+    """
+
+    def __init__(self, judge: Judge, truth: str, turns: int, unmeasured: float | None = None):
+        """`truth`: TASK or TASK#WORKLOAD. `unmeasured`: the reward of what cannot be measured; None: the
+        run stops with Unreachable."""
+        task, _, workload = truth.partition("#")
+        self._sample = {"task": task} | ({"workload": workload} if workload else {})
+        self._judge, self._left, self._unmeasured = judge, turns, unmeasured
+        self.best: float | None = None
+        self.answer: dict = {}
+
+    @property
+    def is_over(self) -> bool:
+        return self._left <= 0
+
+    async def take(self, completion: str) -> float:
+        """The gain of the next kernel. `answer` is then the server's answer to it."""
+        self._left -= 1
+        self.answer = await self._judge.measured({**self._sample, "completion": completion})
+        reward = self.answer["reward"]
+        if reward is None:
+            reward = self._unmeasured
+        if reward is None:
+            raise Unreachable(f"{self._sample['task']}: a candidate could not be measured "
+                              f"({self.answer['words']}); give `unmeasured` to go on")  # fmt: skip
+        before, self.best = self.best, reward if self.best is None else max(self.best, reward)
+        return self.best - (before or 0.0)
+
+    def feedback(self) -> str:
+        """What the model reads before it writes the next kernel: errors of the compiler, a wrong
+        element, or its time beside the baseline."""
+        return f"The judge says: {self.answer['words']}. Write a better kernel, whole."
+
+
+SIGNS = ("launches", "below_floor", "bound_share", "bias", "weak_check")
+
+
+def gain_signs(answers: Sequence[dict]) -> dict[str, float]:
+    """What the proven gains among the answers may come by, each the mean over them: fewer launches
+    (fusion), times below the floor (algebra, or work left out), digits given up, checks that miss
+    things. A curve that moves while rewards rise says where to look. Empty where none gained."""
+    gained = [answer["signs"] for answer in answers if (answer.get("interval") or [0])[0] > 1]
+    return {f"gain_{name}": statistics.fmean(signs[name] for signs in gained)
+            for name in SIGNS if gained}  # fmt: skip
 
 
 LEAST_SAMPLES = {"group-mean": 4, "leave-one-out": 2}

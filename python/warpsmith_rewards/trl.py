@@ -15,7 +15,7 @@ from __future__ import annotations
 import hashlib
 import json
 
-from warpsmith_rewards import Judge
+from warpsmith_rewards import Judge, gain_signs
 
 
 def reward_function(judge: Judge | str, *, unmeasured: float | None = None, **options):
@@ -42,6 +42,8 @@ def reward_function(judge: Judge | str, *, unmeasured: float | None = None, **op
             log_metric("passed", passed / len(answers))
             unknown = sum(answer["reward"] is None for answer in answers)
             log_metric("unmeasured", unknown / len(answers))
+            for name, mean in gain_signs(answers).items():
+                log_metric(name, mean)
         return [unmeasured if answer["reward"] is None else answer["reward"] for answer in answers]
 
     return warpsmith

@@ -11,16 +11,13 @@ or `rate_limited` with reward.timeout above `patience_s`: beyond its limit it sc
 
 from __future__ import annotations
 
-import asyncio
 from functools import lru_cache
 
-from warpsmith_rewards import Judge, Unreachable
-
-PAUSE_S = 1.0
+from warpsmith_rewards import SIGNS, Judge, Unreachable
 
 
 @lru_cache(maxsize=8)  # verl gives the address with each call
-def _judge(url: str, **options) -> Judge:
+def judge_at(url: str, **options) -> Judge:
     return Judge(url, batch=1, threads=64, **options)
 
 
@@ -35,12 +32,7 @@ async def compute_score(data_source, solution_str, ground_truth, extra_info=None
     task, _, workload = ground_truth.partition("#")
     sample = {"task": task, "completion": solution_str}
     sample |= {"workload": workload} if workload else {}
-    judge = _judge(url, **options)
-    for attempt in range(tries):
-        (answer,) = await judge.rewards_async([sample])
-        if answer["reward"] is not None:
-            break
-        await asyncio.sleep(PAUSE_S * 2**attempt)
+    answer = await judge_at(url, **options).measured(sample, tries)
     score = unmeasured if answer["reward"] is None else answer["reward"]
     if score is None:
         raise Unreachable(
@@ -54,4 +46,5 @@ async def compute_score(data_source, solution_str, ground_truth, extra_info=None
         "unmeasured": float(answer["reward"] is None),
         "ratio": float(answer.get("ratio") or 0.0),
         "outcome": answer["outcome"],
+        **{name: answer.get("signs", {}).get(name, 0.0) for name in SIGNS},
     }

@@ -81,6 +81,25 @@ Result<std::string> NameIn(knowledge::KnowledgeBase& base, const std::string& pr
   return name;
 }
 
+// The node's kernels by the names that the base has: "primary/secondary" where it knows that finer
+// state, else the primary; 'unknown' is added where it is missing.
+Status NameKernels(Node& node, knowledge::KnowledgeBase& base) {
+  node.kernels.clear();
+  for (const prompts::State& state : node.states) {
+    KernelState kernel;
+    kernel.state = TRY(NameIn(base, state.name, state.secondary, ""));
+    kernel.kernel = state.kernel;
+    kernel.kernel_name = state.kernel_name;
+    kernel.share = std::clamp(state.share, 1e-3, 1.0);
+    node.kernels.push_back(std::move(kernel));
+  }
+  if (node.kernels.empty()) {
+    node.kernels.push_back({std::string(prompts::kNoState), std::nullopt, "", 1});
+    TRY(Know(base, node.kernels.front().state, ""));
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<Profile> Diagnosis::ProfileOf(const Node& node) {
@@ -117,23 +136,6 @@ Status Diagnosis::Diagnose(Node& node, knowledge::KnowledgeBase& base) {
   node.report = profile::Diagnose(profile, facts);
   node.states = prompts::ExtractStates(node.report);
   return NameKernels(node, base);
-}
-
-Status NameKernels(Node& node, knowledge::KnowledgeBase& base) {
-  node.kernels.clear();
-  for (const prompts::State& state : node.states) {
-    KernelState kernel;
-    kernel.state = TRY(NameIn(base, state.name, state.secondary, ""));
-    kernel.kernel = state.kernel;
-    kernel.kernel_name = state.kernel_name;
-    kernel.share = std::clamp(state.share, 1e-3, 1.0);
-    node.kernels.push_back(std::move(kernel));
-  }
-  if (node.kernels.empty()) {
-    node.kernels.push_back({std::string(prompts::kNoState), std::nullopt, "", 1});
-    TRY(Know(base, node.kernels.front().state, ""));
-  }
-  return {};
 }
 
 Status TakeStates(Node& node, const std::vector<prompts::NamedState>& named,

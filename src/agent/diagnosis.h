@@ -45,10 +45,6 @@ class Diagnosis {
   store::RunMemos* memos_;
 };
 
-// The node's kernels by the names that the base has: "primary/secondary" where it knows that finer
-// state, else the primary; 'unknown' is added where it is missing.
-Status NameKernels(Node& node, knowledge::KnowledgeBase& base);
-
 // The states as a model decided them, in place of the rules' for the kernels it names. A state that
 // the base does not know is added as discovered.
 Status TakeStates(Node& node, const std::vector<prompts::NamedState>& named,

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstdio>
 
-#include "agent/knowledge/gain_text.h"
+#include "agent/knowledge/quoted.h"
 #include "agent/prompts/contrastive.h"
 
 namespace warpsmith::agent {
@@ -22,10 +22,10 @@ std::string ScoreText(const Node& node) {
   return text;
 }
 
-Kind KindOf(const Option& option, Style style) {
-  if (style == Style::kMinimal) return Kind::kImprove;
-  if (style == Style::kContrastive) return Kind::kContrastive;
-  return option.technique == kOwnIdea ? Kind::kOwnIdea : Kind::kLowering;
+AttemptKind KindOf(const TechniqueOption& option, Style style) {
+  if (style == Style::kMinimal) return AttemptKind::kImprove;
+  if (style == Style::kContrastive) return AttemptKind::kContrastive;
+  return option.technique == kOwnIdea ? AttemptKind::kOwnIdea : AttemptKind::kLowering;
 }
 
 }  // namespace
@@ -48,7 +48,7 @@ int Forest::Add(Node node, int rollout) {
 
 void Forest::Note(const Attempt& attempt, const std::string& result) {
   if (attempt.node < 0) return;
-  Tried& tried = node(attempt.node).tried.at(attempt.tried);
+  TriedTechnique& tried = node(attempt.node).tried.at(attempt.tried);
   tried.technique = attempt.option.technique;  // an own idea has a name by now
   tried.result = result;
 }
@@ -58,7 +58,7 @@ void Forest::Close(int rollout, size_t attempt) {
   open.erase(open.begin() + static_cast<std::ptrdiff_t>(attempt));
 }
 
-int Forest::StandingOf(int index) const {
+int Forest::NearestUnvetoed(int index) const {
   while (node(index).vetoed && node(index).parent >= 0) index = node(index).parent;
   return index;
 }
@@ -82,25 +82,25 @@ void Forest::Advance() {
       rollout.children.clear();
       continue;
     }
-    rollout.node = StandingOf(rollout.node);
+    rollout.node = NearestUnvetoed(rollout.node);
     const int best = BestOf(rollout.children);
     rollout.children.clear();
     if (best >= 0 && node(best).worth - node(rollout.node).worth > kNoWorse) rollout.node = best;
-    if (++rollout.depth < settings_.depth && !IsLeftBehind(rollout)) continue;
+    if (++rollout.depth < settings_.depth && !FallsBehind(rollout)) continue;
     rollout.depth = 0;
     ++rollout.begun;
     rollout.node = BeginAt(rollout, i);
   }
 }
 
-bool Forest::IsLeftBehind(const Rollout& rollout) const {
+bool Forest::FallsBehind(const Rollout& rollout) const {
   const std::vector<int> best = BestFirst();
   return !best.empty() && node(best.front()).worth - node(rollout.node).worth > kLeftBehind;
 }
 
 int Forest::BeginAt(const Rollout& rollout, size_t index) const {
   std::vector<int> best = BestFirst();
-  if (best.empty()) return StandingOf(rollout.node);
+  if (best.empty()) return NearestUnvetoed(rollout.node);
   best.resize(std::min(best.size(), 2 * rollouts_.size()));
   std::vector<double> weights;
   for (const int one : best) {
@@ -128,40 +128,41 @@ void Forest::MakeFirst() {
   Attempt attempt;
   if (start_.has_value() && !given_tried_) {
     given_tried_ = true;
-    attempt.kind = Kind::kGiven;
+    attempt.kind = AttemptKind::kGiven;
   } else {
     if (first_versions_ == kFirstVersions) return;
     attempt.number = ++first_versions_;
     // What cannot be joined is written from the reference at last.
     const bool joins = has_parts_ && attempt.number < kFirstVersions;
-    attempt.kind = joins ? Kind::kJoin : Kind::kBootstrap;
+    attempt.kind = joins ? AttemptKind::kJoin : AttemptKind::kBootstrap;
   }
   rollout.open.push_back(std::move(attempt));
 }
 
 // What to try next on the rollout's node; without a knowledge base the style alone says it.
-Result<std::vector<Option>> Forest::OptionsFor(knowledge::KnowledgeBase& base, int64_t round,
-                                               size_t index) const {
+Result<std::vector<TechniqueOption>> Forest::OptionsFor(knowledge::KnowledgeBase& base,
+                                                        int64_t round, size_t index) const {
   const auto most = static_cast<size_t>(settings_.top_k);
   if (settings_.style == Style::kMaic) {
     Random random(seed_, "select/" + std::to_string(round) + "/" + std::to_string(index));
     return Select(base, problem_, node(rollouts_[index].node), most, random);
   }
-  std::vector<Option> options(most);
-  for (Option& option : options) option.technique = Name(settings_.style);
+  std::vector<TechniqueOption> options(most);
+  for (TechniqueOption& option : options) option.technique = Name(settings_.style);
   return options;
 }
 
 Status Forest::MakeNext(knowledge::KnowledgeBase& base, int64_t round, size_t index) {
   Rollout& rollout = rollouts_[index];
   Node& at = node(rollout.node);
-  for (Option& option : TRY(OptionsFor(base, round, index))) {
+  for (TechniqueOption& option : TRY(OptionsFor(base, round, index))) {
     Attempt attempt;
     attempt.rollout = static_cast<int>(index);
     attempt.node = rollout.node;
     attempt.kind = KindOf(option, settings_.style);
-    attempt.number =
-        attempt.kind == Kind::kContrastive ? ++variants_ : static_cast<int>(at.tried.size()) + 1;
+    attempt.number = attempt.kind == AttemptKind::kContrastive
+                         ? ++variants_
+                         : static_cast<int>(at.tried.size()) + 1;
     attempt.tried = at.tried.size();
     at.tried.push_back({option.technique, option.target, ""});
     attempt.option = std::move(option);
@@ -180,7 +181,7 @@ std::vector<int> Forest::BestFirst() const {
   return best;
 }
 
-std::vector<int> Forest::WayTo(int index) const {
+std::vector<int> Forest::PathTo(int index) const {
   std::vector<int> way;
   for (; index >= 0; index = node(index).parent) way.push_back(index);
   std::reverse(way.begin(), way.end());
@@ -189,13 +190,13 @@ std::vector<int> Forest::WayTo(int index) const {
 
 std::string Forest::HistoryOf(int index) const {
   std::string text = "The way to this code (ratio to the bar, more is better):\n";
-  for (const int at : WayTo(index)) {
+  for (const int at : PathTo(index)) {
     const Node& one = node(at);
     text += "- " + (one.technique.empty() ? std::string("the first version") : one.technique) +
             ": " + ScoreText(one) + "\n";
   }
   if (!node(index).tried.empty()) text += "Tried on this very code before:\n";
-  for (const Tried& one : node(index).tried) {
+  for (const TriedTechnique& one : node(index).tried) {
     if (one.result.empty()) continue;  // under way
     text += "- " + one.technique + (one.target.empty() ? "" : " (" + one.target + ")") + ": " +
             one.result + "\n";
@@ -207,7 +208,7 @@ std::string Forest::StatePath() const {
   const std::vector<int> best = BestFirst();
   if (best.empty()) return "";
   std::string path;
-  for (const int at : WayTo(best.front())) {
+  for (const int at : PathTo(best.front())) {
     const Node& one = node(at);
     if (!one.technique.empty()) path += " > " + one.technique;
     if (!one.kernels.empty()) path += (path.empty() ? "" : " > ") + one.kernels.front().state;

@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "agent/attempt.h"
 #include "agent/knowledge/knowledge_base.h"
 #include "agent/node.h"
 #include "agent/selection.h"
@@ -46,7 +45,7 @@ class Forest {
   // Of those that no verification vetoed, the best first.
   std::vector<int> BestFirst() const;
   // From the first kernel to this one.
-  std::vector<int> WayTo(int node) const;
+  std::vector<int> PathTo(int node) const;
   std::string HistoryOf(int node) const;
   // "unknown > kernel-fusion > memory-bandwidth": states and techniques on the way to the best.
   std::string StatePath() const;
@@ -55,13 +54,13 @@ class Forest {
   std::vector<int> Exemplars(int64_t round, int rollout, size_t most) const;
 
  private:
-  int StandingOf(int node) const;  // the nearest on its way that is not vetoed
-  bool IsLeftBehind(const Rollout& rollout) const;
+  int NearestUnvetoed(int node) const;  // the nearest on its way that is not vetoed
+  bool FallsBehind(const Rollout& rollout) const;
   int BeginAt(const Rollout& rollout, size_t index) const;
   int BestOf(const std::vector<int>& indices) const;  // not vetoed; -1: none
   void MakeFirst();
-  Result<std::vector<Option>> OptionsFor(knowledge::KnowledgeBase& base, int64_t round,
-                                         size_t rollout) const;
+  Result<std::vector<TechniqueOption>> OptionsFor(knowledge::KnowledgeBase& base, int64_t round,
+                                                  size_t rollout) const;
   Status MakeNext(knowledge::KnowledgeBase& base, int64_t round, size_t rollout);
 
   const Settings& settings_;

@@ -2,13 +2,50 @@
 
 #include <nlohmann/json.hpp>
 
-#include "agent/knowledge/gain_text.h"
+#include <algorithm>
+#include <utility>
+
+#include "agent/knowledge/knowledge_text.h"
+#include "agent/knowledge/quoted.h"
+#include "agent/knowledge/render.h"
 #include "agent/node.h"
+#include "agent/prompts/model_answer.h"
 #include "agent/reading.h"
+#include "agent/selection.h"
 #include "base/utf8.h"
+#include "core/step_reference.h"
 
 namespace warpsmith::agent {
 namespace {
+
+using knowledge::KnowledgeBase;
+
+constexpr const char* kStartKey = "knowledge";
+// Evidence shows in prompts, and a replay has another name.
+constexpr std::string_view kThisRun = "this";
+
+// The catalogue alone: nothing of what was ever measured or guessed.
+knowledge::Contents Forgotten(knowledge::Contents contents) {
+  contents.priors.clear();
+  contents.outcomes.clear();
+  contents.notes.clear();
+  return contents;
+}
+
+std::string Cut(std::string text, size_t most_bytes) {
+  if (text.size() > most_bytes) text.resize(most_bytes);
+  return ValidUtf8(text).substr(0, most_bytes);
+}
+
+constexpr size_t kNotesBytes = 3'000;
+
+std::string Sentences(const prompts::GapAnalysis& gap, const prompts::Note& note) {
+  std::string text = note.note;
+  if (!note.when.empty()) text += " When: " + note.when;
+  if (!note.replaces.empty()) text += " Corrects the note that begins: " + note.replaces;
+  if (gap.verdict != "as-expected") text += " (" + gap.verdict + ": " + gap.cause + ")";
+  return text;
+}
 
 using nlohmann::json;
 
@@ -48,6 +85,139 @@ void TakeFailure(const Step& step, const Rejected* bad_reply, Attempt& attempt) 
 
 }  // namespace
 
+Status Lessons::Begin() {
+  if (base_ != nullptr) return {};
+  auto text = TRY(memos_->Find(kStartKey));
+  if (!text.has_value()) {
+    knowledge::Contents contents = TRY(at_start_());
+    if (memory_ == MemoryUse::kNone) contents = Forgotten(std::move(contents));
+    text = knowledge::ToText(contents);
+    TRY(memos_->Keep(kStartKey, *text));
+  }
+  const knowledge::Contents contents =
+      TRY(knowledge::ContentsFromText("the knowledge base at the run's start", *text));
+  auto base = TRY(KnowledgeBase::Open(":memory:", store::Durability::kProcessDeath,
+                                      store::WhenMissing::kCreate));
+  TRY(base->Take(contents));
+  TRY(base->Add(OwnIdea()));
+  base_ = std::move(base);
+  return {};
+}
+
+// The user's base may lack the names that a lesson is about.
+Status Lessons::Introduce(const std::string& state, const std::string& technique) {
+  if (const auto known = TRY(base_->FindState(state))) to_pass_.states.push_back(*known);
+  for (knowledge::Technique& one : TRY(base_->Techniques())) {
+    if (one.name == technique) to_pass_.techniques.push_back(std::move(one));
+  }
+  return {};
+}
+
+Status Lessons::Record(knowledge::Outcome outcome, int64_t step) {
+  if (memory_ == MemoryUse::kNone) return {};
+  outcome.evidence = TextOf(StepReference{std::string(kThisRun), step});
+  TRY(base_->Record(outcome));
+  if (users_ == nullptr) return {};
+  TRY(Introduce(outcome.state, outcome.technique));
+  outcome.evidence = TextOf(StepReference{run_, step});
+  to_pass_.outcomes.push_back(std::move(outcome));
+  return {};
+}
+
+Status Lessons::Add(knowledge::Note note, int64_t step) {
+  if (memory_ == MemoryUse::kNone || note.text.empty()) return {};
+  note.text = Cut(std::move(note.text), knowledge::kMaxNoteBytes);
+  note.evidence = TextOf(StepReference{std::string(kThisRun), step});
+  TRY(base_->Add(note));
+  if (users_ == nullptr) return {};
+  TRY(Introduce(note.state, note.technique));
+  note.evidence = TextOf(StepReference{run_, step});
+  to_pass_.notes.push_back(std::move(note));
+  return {};
+}
+
+Status Lessons::Pass() {
+  if (users_ == nullptr || to_pass_.states.empty()) return {};
+  TRY(users_->Take(std::exchange(to_pass_, {})));
+  return {};
+}
+
+Status Lessons::Add(const knowledge::Technique& technique) { return base_->Add(technique); }
+
+void Reviews::Measured(int before, int after, const TechniqueOption& option) {
+  if (settings_.asks_reviews) waiting_.push_back({{}, before, after, option});
+}
+
+void Reviews::Doubt(int node) {
+  Node& one = forest_.node(node);
+  if (!settings_.asks_doubts || one.doubts_asked) return;
+  one.doubts_asked = true;
+  waiting_.push_back({{}, -1, node, {}});
+}
+
+Result<std::string> Reviews::NotesOn(const Node& node, const TechniqueOption& option) {
+  if (settings_.memory == MemoryUse::kNone) return std::string("nothing");
+  KernelState kernel;
+  kernel.state = option.state;
+  const knowledge::Page page =
+      TRY(knowledge::PageFor(lessons_.base(), SituationOf(forest_.problem(), node, kernel)));
+  return knowledge::Render(page, kNotesBytes);
+}
+
+Result<std::vector<Reviews::Question>> Reviews::Take() {
+  std::vector<Question> questions;
+  for (; !waiting_.empty(); waiting_.pop_front()) {
+    Question question = std::move(waiting_.front());
+    const Node& after = forest_.node(question.after);
+    if (question.before < 0) {
+      question.request = writer_.Doubts(after);
+    } else {
+      const Node& before = forest_.node(question.before);
+      question.request =
+          writer_.Review({&before, &after, question.option.state, question.option.technique,
+                          ExpectationText(question.option), MeasurementText(before, after),
+                          TRY(NotesOn(before, question.option))});
+    }
+    questions.push_back(std::move(question));
+  }
+  return questions;
+}
+
+Status Reviews::Digest(const Question& question, const Answer& answer) {
+  if (!answer.problem.empty() || answer.reply.samples.empty()) return {};
+  const std::string& text = answer.reply.samples.front().text;
+  if (question.before >= 0) return DigestReview(question, text);
+  return DigestDoubts(question, text);
+}
+
+Status Reviews::DigestReview(const Question& question, const std::string& text) {
+  const Result<prompts::GapAnalysis> gap = prompts::ReadGapAnalysis(text);
+  const Result<prompts::Note> note = prompts::ReadNote(text);
+  if (!gap.ok() || !note.ok()) return {};
+  knowledge::Note lesson;
+  lesson.state = question.option.state;
+  lesson.technique = question.option.technique;
+  lesson.text = Sentences(*gap, *note);
+  lesson.role = "review";
+  return lessons_.Add(std::move(lesson), forest_.node(question.after).step);
+}
+
+Status Reviews::DigestDoubts(const Question& question, const std::string& text) {
+  Result<std::vector<prompts::Doubt>> doubts = prompts::ReadDoubts(text);
+  if (!doubts.ok()) return {};
+  Node& node = forest_.node(question.after);
+  // The gravest last: it is what a veto is told with.
+  std::stable_partition(doubts->begin(), doubts->end(),
+                        [](const prompts::Doubt& doubt) { return doubt.severity != "high"; });
+  for (const prompts::Doubt& doubt : *doubts) {
+    node.doubts.push_back(doubt.severity + ": " + doubt.reason +
+                          (doubt.where.empty() ? "" : " [" + doubt.where + "]"));
+    if (doubt.severity == "high") node.vetoed = true;
+  }
+  if (!node.vetoed) return {};
+  return memos_->Keep(store::OverruledKey(node.id), node.doubts.back());
+}
+
 Result<bool> Learner::Learn(const Step& step, Attempt& attempt) {
   std::optional<Node> node = NodeOf(step, mode_, settings_.reward);
   if (!node.has_value()) return LearnFailed(step, attempt);
@@ -60,7 +230,7 @@ Status Learner::LearnPassed(const Step& step, Node node, const Attempt& attempt)
   node.technique = IsFirst(attempt) ? "" : attempt.option.technique;
   const int index = forest_.Add(std::move(node), attempt.rollout);
   if (IsFirst(attempt)) {
-    if (attempt.kind != Kind::kGiven) reviews_.Doubt(index);
+    if (attempt.kind != AttemptKind::kGiven) reviews_.Doubt(index);
     Remember(step, attempt, std::nullopt);
     return {};
   }
@@ -145,7 +315,7 @@ Status Learner::Record(knowledge::Outcome outcome, const Attempt& attempt, int64
                                           std::string(knowledge::kModelSource)}));
     TRY(lessons_.Record(outcome, step));
   }
-  if (attempt.kind != Kind::kOwnIdea) return {};
+  if (attempt.kind != AttemptKind::kOwnIdea) return {};
   outcome.technique = kOwnIdea;
   return lessons_.Record(std::move(outcome), step);
 }

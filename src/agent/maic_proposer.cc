@@ -15,20 +15,19 @@ constexpr size_t kExemplars = 3;
 constexpr size_t kDoubtedAtTheEnd = 3;
 
 // Prompts show a task's workloads; a built-in task has its sizes beside it.
-Assignment WithSizes(Assignment assignment) {
-  if (assignment.task.workloads.empty()) assignment.task.workloads = {assignment.workload};
-  return assignment;
+RunSetup WithSizes(RunSetup setup) {
+  if (setup.task.workloads.empty()) setup.task.workloads = {setup.workload};
+  return setup;
 }
 
-SelectionContext ProblemOf(const Assignment& assignment) {
+SelectionContext ProblemOf(const RunSetup& setup) {
   SelectionContext problem;
-  problem.context.architecture = assignment.device.architecture;
-  if (!assignment.task.tensors.empty()) {
-    problem.context.dtype = warpsmith::Name(assignment.task.tensors.front().dtype);
+  problem.context.architecture = setup.device.architecture;
+  if (!setup.task.tensors.empty()) {
+    problem.context.dtype = warpsmith::Name(setup.task.tensors.front().dtype);
   }
-  problem.context.toolchain =
-      assignment.run_config.settings.form == Form::kKernel ? "nvrtc" : "nvcc";
-  problem.task = TaskId(assignment.task);
+  problem.context.toolchain = setup.run_config.settings.form == Form::kKernel ? "nvrtc" : "nvcc";
+  problem.task = TaskId(setup.task);
   return problem;
 }
 
@@ -42,31 +41,31 @@ Error BegunOtherwise(const std::string& run) {
 
 }  // namespace
 
-MaicProposer::MaicProposer(Assignment assignment, Outside outside)
-    : assignment_(WithSizes(std::move(assignment))),
-      outside_(std::move(outside)),
-      settings_(assignment_.run_config.settings),
-      token_budget_(assignment_.budget, outside_.price, assignment_.known_end),
-      model_client_(outside_.models, &token_budget_, outside_.memos),
-      writer_(settings_, assignment_.task, assignment_.device),
-      lessons_(settings_.memory, assignment_.run, outside_.knowledge, outside_.users_base,
-               outside_.memos),
-      diagnosis_(settings_, assignment_.facts, outside_.take_profile, outside_.memos),
-      forest_(settings_, ProblemOf(assignment_), assignment_.run_config.seed,
-              assignment_.run_config.start, !assignment_.run_config.parts.empty()),
-      reviews_(settings_, writer_, forest_, lessons_, outside_.memos),
-      learner_(settings_, assignment_.mode, forest_, lessons_, reviews_) {}
+MaicProposer::MaicProposer(RunSetup setup, Services services)
+    : setup_(WithSizes(std::move(setup))),
+      services_(std::move(services)),
+      settings_(setup_.run_config.settings),
+      token_budget_(setup_.budget, services_.price, setup_.known_end),
+      model_client_(services_.models, &token_budget_, services_.memos),
+      writer_(settings_, setup_.task, setup_.device),
+      lessons_(settings_.memory, setup_.run, services_.knowledge, services_.users_base,
+               services_.memos),
+      diagnosis_(settings_, setup_.facts, services_.take_profile, services_.memos),
+      forest_(settings_, ProblemOf(setup_), setup_.run_config.seed, setup_.run_config.start,
+              !setup_.run_config.parts.empty()),
+      reviews_(settings_, writer_, forest_, lessons_, services_.memos),
+      learner_(settings_, setup_.mode, forest_, lessons_, reviews_) {}
 
 Result<std::vector<Proposal>> MaicProposer::Propose(int n) {
   if (failure_.has_value()) return *failure_;
   if (!judging_.empty()) return std::vector<Proposal>();
-  TRY(outside_.memos->KeepAll(learner_.TakeMemos()));
+  TRY(services_.memos->KeepAll(learner_.TakeMemos()));
   if (limit().has_value()) return std::vector<Proposal>();
   TRY(Begin());
   forest_.Advance();
-  TRY(LookAtKernels());
+  TRY(DiagnoseKernels());
   TRY(AskForStates());
-  const std::vector<Place> places = TRY(Plan(n));
+  const std::vector<AttemptSlot> places = TRY(Plan(n));
   return AskAndPropose(places);
 }
 
@@ -74,16 +73,16 @@ Status MaicProposer::Begin() {
   TRY(lessons_.Begin());
   if (round_++ > 0) return {};
   TRY(diagnosis_.Begin());
-  const std::string now = TextOf(assignment_.run_config);
-  const auto begun = TRY(outside_.memos->Find(kBeginKey));
-  if (!begun.has_value()) return outside_.memos->Keep(kBeginKey, now);
-  if (*begun != now) return BegunOtherwise(assignment_.run);
+  const std::string now = TextOf(setup_.run_config);
+  const auto begun = TRY(services_.memos->Find(kBeginKey));
+  if (!begun.has_value()) return services_.memos->Keep(kBeginKey, now);
+  if (*begun != now) return BegunOtherwise(setup_.run);
   return {};
 }
 
 // Nothing is on the device now: see TakeProfile. A review compares before and after; else only
 // where a rollout stands need be known.
-Status MaicProposer::LookAtKernels() {
+Status MaicProposer::DiagnoseKernels() {
   const bool all = settings_.asks_reviews || settings_.style == Style::kContrastive;
   for (size_t i = 0; i < forest_.nodes().size(); ++i) {
     const auto& rollouts = forest_.rollouts();
@@ -122,9 +121,9 @@ Status MaicProposer::AskForStates() {
   return {};
 }
 
-Result<std::vector<MaicProposer::Place>> MaicProposer::Plan(int n) {
+Result<std::vector<MaicProposer::AttemptSlot>> MaicProposer::Plan(int n) {
   TRY(forest_.MakeAttempts(lessons_.base(), round_));
-  std::vector<Place> places;
+  std::vector<AttemptSlot> places;
   for (size_t i = 0; i < forest_.rollouts().size(); ++i) {
     std::vector<Attempt>& open = forest_.rollouts()[i].open;
     for (size_t at = 0; at < open.size() && static_cast<int>(places.size()) < n; ++at) {
@@ -140,20 +139,20 @@ Status MaicProposer::Prepare(Attempt& attempt) {
   if (attempt.request.has_value()) return {};
   if (attempt.failed.has_value()) {
     attempt.request = writer_.Repair(attempt);
-  } else if (attempt.kind != Kind::kGiven) {
+  } else if (attempt.kind != AttemptKind::kGiven) {
     attempt.request = TRY(FirstRequestOf(attempt));
   }
   return {};
 }
 
 Result<ChatRequest> MaicProposer::FirstRequestOf(const Attempt& attempt) {
-  if (attempt.kind == Kind::kBootstrap) return writer_.Bootstrap(attempt);
-  if (attempt.kind == Kind::kJoin) return writer_.Join(attempt, assignment_.run_config.parts);
+  if (attempt.kind == AttemptKind::kBootstrap) return writer_.Bootstrap(attempt);
+  if (attempt.kind == AttemptKind::kJoin) return writer_.Join(attempt, setup_.run_config.parts);
   const Node& node = forest_.node(attempt.node);
-  if (attempt.kind == Kind::kImprove) return writer_.Improve(attempt, node);
-  if (attempt.kind == Kind::kContrastive) return ContrastiveRequestOf(attempt, node);
+  if (attempt.kind == AttemptKind::kImprove) return writer_.Improve(attempt, node);
+  if (attempt.kind == AttemptKind::kContrastive) return ContrastiveRequestOf(attempt, node);
   const PromptWriter::Background known = TRY(BackgroundOf(attempt));
-  if (attempt.kind == Kind::kOwnIdea) return writer_.OwnIdea(node, known);
+  if (attempt.kind == AttemptKind::kOwnIdea) return writer_.OwnIdea(node, known);
   return writer_.Lowering(attempt, node, known);
 }
 
@@ -164,7 +163,7 @@ Result<ChatRequest> MaicProposer::ContrastiveRequestOf(const Attempt& attempt, c
   }
   if (variants.empty()) variants.push_back(&node);
   return writer_.Contrastive(attempt, variants,
-                             TRY(Passages(assignment_.task.name + " " + StatePath())));
+                             TRY(Passages(setup_.task.name + " " + StatePath())));
 }
 
 Result<PromptWriter::Background> MaicProposer::BackgroundOf(const Attempt& attempt) {
@@ -175,38 +174,38 @@ Result<PromptWriter::Background> MaicProposer::BackgroundOf(const Attempt& attem
   }
   KernelState kernel;
   kernel.state = attempt.option.state;
-  if (settings_.memory == Memory::kKept) {
+  if (settings_.memory == MemoryUse::kKept) {
     const knowledge::Page page =
         TRY(knowledge::PageFor(lessons_.base(), SituationOf(forest_.problem(), node, kernel)));
     known.notes =
-        knowledge::Render(page, attempt.kind == Kind::kOwnIdea
+        knowledge::Render(page, attempt.kind == AttemptKind::kOwnIdea
                                     ? settings_.knowledge_bytes
                                     : std::min(settings_.knowledge_bytes, kLoweringKnowledgeBytes));
   }
   known.history = forest_.HistoryOf(attempt.node);
   known.documents = TRY(Passages(attempt.option.technique + " " + known.technique + " " +
-                                 attempt.option.state + " " + assignment_.task.name));
+                                 attempt.option.state + " " + setup_.task.name));
   return known;
 }
 
 Result<std::string> MaicProposer::Passages(const std::string& words) {
   const std::string key = "documents:" + Sha256Hex(words);
-  if (const auto known = TRY(outside_.memos->Find(key))) return *known;
-  if (!outside_.documents || outside_.memos->is_replay()) return std::string();
-  const std::string found = TRY(outside_.documents(words)).substr(0, kMostDocumentBytes);
-  TRY(outside_.memos->Keep(key, found));
+  if (const auto known = TRY(services_.memos->Find(key))) return *known;
+  if (!services_.documents || services_.memos->is_replay()) return std::string();
+  const std::string found = TRY(services_.documents(words)).substr(0, kMostDocumentBytes);
+  TRY(services_.memos->Keep(key, found));
   return found;
 }
 
-Attempt& MaicProposer::AttemptAt(const Place& place) {
+Attempt& MaicProposer::AttemptAt(const AttemptSlot& place) {
   return forest_.rollouts().at(static_cast<size_t>(place.rollout)).open.at(place.attempt);
 }
 
 // Code first, so that a budget that ends goes into it; reviews are asked in the same breath.
-Result<std::vector<Proposal>> MaicProposer::AskAndPropose(const std::vector<Place>& places) {
+Result<std::vector<Proposal>> MaicProposer::AskAndPropose(const std::vector<AttemptSlot>& places) {
   std::vector<ChatRequest> requests;
-  std::vector<std::pair<Place, bool>> asked;  // whether there is a request
-  for (const Place& place : places) {
+  std::vector<std::pair<AttemptSlot, bool>> asked;  // whether there is a request
+  for (const AttemptSlot& place : places) {
     const Attempt& attempt = AttemptAt(place);
     if (attempt.request.has_value()) {
       ChatRequest request = WithComplaint(attempt);
@@ -229,7 +228,7 @@ Result<std::vector<Proposal>> MaicProposer::AskAndPropose(const std::vector<Plac
       proposal = ProposalFrom(answers[next], requests[next], AttemptAt(place));
       ++next;
     } else {
-      proposal.candidate = *assignment_.run_config.start;
+      proposal.candidate = *setup_.run_config.start;
       proposal.candidate.provenance.proposer = Name();
     }
     proposal.cost = proposal.cost + std::exchange(carried_, {});
@@ -243,7 +242,7 @@ Proposal MaicProposer::ProposalFrom(const Answer& answer, const ChatRequest& req
                                     Attempt& attempt) const {
   const Node* node = attempt.node < 0 ? nullptr : &forest_.node(attempt.node);
   const Candidate shown =
-      ShownTo(attempt, node == nullptr ? nullptr : &node->candidate, settings_.form);
+      CandidateShown(attempt, node == nullptr ? nullptr : &node->candidate, settings_.form);
   Proposal proposal = Read(answer, request, shown, attempt);
   if (node != nullptr) proposal.candidate.provenance.parent = node->id;
   return proposal;
@@ -276,7 +275,7 @@ void MaicProposer::Observe(const Step& step) {
 
 Status MaicProposer::Learn(const Step& step) {
   CHECK(!judging_.empty());
-  const Place place = judging_.front();
+  const AttemptSlot place = judging_.front();
   judging_.pop_front();
   if (TRY(learner_.Learn(step, AttemptAt(place)))) closed_.push_back(place);
   if (judging_.empty()) CloseEnded();
@@ -285,18 +284,18 @@ Status MaicProposer::Learn(const Step& step) {
 
 void MaicProposer::CloseEnded() {
   // From the back, so that places stay what they are.
-  std::sort(closed_.begin(), closed_.end(), [](const Place& a, const Place& b) {
+  std::sort(closed_.begin(), closed_.end(), [](const AttemptSlot& a, const AttemptSlot& b) {
     return std::pair(a.rollout, a.attempt) > std::pair(b.rollout, b.attempt);
   });
-  for (const Place& one : closed_) forest_.Close(one.rollout, one.attempt);
+  for (const AttemptSlot& one : closed_) forest_.Close(one.rollout, one.attempt);
   closed_.clear();
 }
 
 Status MaicProposer::Conclude() {
   if (failure_.has_value()) return *failure_;
   if (!judging_.empty() || round_ == 0) return {};
-  TRY(outside_.memos->KeepAll(learner_.TakeMemos()));
-  TRY(LookAtKernels());
+  TRY(services_.memos->KeepAll(learner_.TakeMemos()));
+  TRY(DiagnoseKernels());
   const std::vector<int> best = forest_.BestFirst();
   for (size_t i = 0; i < std::min(best.size(), kDoubtedAtTheEnd); ++i) reviews_.Doubt(best[i]);
   std::vector<ChatRequest> requests;

@@ -19,10 +19,8 @@
 #include "agent/diagnosis.h"
 #include "agent/forest.h"
 #include "agent/learner.h"
-#include "agent/lessons.h"
 #include "agent/model_client.h"
 #include "agent/prompt_writer.h"
-#include "agent/reviews.h"
 #include "agent/settings.h"
 #include "agent/token_budget.h"
 #include "core/device.h"
@@ -30,7 +28,7 @@
 
 namespace warpsmith::agent {
 
-struct Assignment {
+struct RunSetup {
   std::string run;  // its id, for evidence
   Task task;
   Workload workload;  // what it is judged on
@@ -47,7 +45,7 @@ inline constexpr size_t kMostDocumentBytes = 6'000;
 
 // Whoever is asked. Every answer is kept in `memos` and taken from there when it is known; so the
 // proposer is a function of its assignment, its memos and the steps it observed.
-struct Outside {
+struct Services {
   Models models;
   PriceOf price;
   TakeProfile take_profile;
@@ -59,7 +57,7 @@ struct Outside {
 
 class MaicProposer final : public Proposer {
  public:
-  MaicProposer(Assignment assignment, Outside outside);
+  MaicProposer(RunSetup setup, Services services);
 
   std::string_view Name() const override { return "agent"; }
   // kAwaiting: an exchange lacks answers; kConfig: the run was begun otherwise. After an error only
@@ -81,32 +79,32 @@ class MaicProposer final : public Proposer {
   std::map<std::string, std::string> Vetoed() const;
 
  private:
-  struct Place {  // of an attempt
+  struct AttemptSlot {  // of an attempt
     int rollout = 0;
     size_t attempt = 0;
   };
 
   Status Begin();
-  Status LookAtKernels();
+  Status DiagnoseKernels();
   Status AskForStates();
-  Result<std::vector<Place>> Plan(int n);
+  Result<std::vector<AttemptSlot>> Plan(int n);
   Status Prepare(Attempt& attempt);
   Result<ChatRequest> FirstRequestOf(const Attempt& attempt);
   Result<ChatRequest> ContrastiveRequestOf(const Attempt& attempt, const Node& node);
   Result<PromptWriter::Background> BackgroundOf(const Attempt& attempt);
   Result<std::string> Passages(const std::string& words);
-  Result<std::vector<Proposal>> AskAndPropose(const std::vector<Place>& places);
+  Result<std::vector<Proposal>> AskAndPropose(const std::vector<AttemptSlot>& places);
   Proposal ProposalFrom(const Answer& answer, const ChatRequest& request, Attempt& attempt) const;
   Status AskReviews(std::vector<ChatRequest>& requests, std::vector<Reviews::Question>& questions);
   Status DigestReviews(const std::vector<Reviews::Question>& questions,
                        std::span<const Answer> answers);
 
-  Attempt& AttemptAt(const Place& place);
+  Attempt& AttemptAt(const AttemptSlot& place);
   Status Learn(const Step& step);
   void CloseEnded();
 
-  const Assignment assignment_;
-  const Outside outside_;
+  const RunSetup setup_;
+  const Services services_;
   const Settings& settings_;
   TokenBudget token_budget_;
   ModelClient model_client_;
@@ -117,10 +115,10 @@ class MaicProposer final : public Proposer {
   Reviews reviews_;
   Learner learner_;
   int64_t round_ = 0;
-  Cost carried_;                  // of questions that led to no proposal yet
-  std::deque<Place> judging_;     // proposed and not observed, in order
-  std::vector<Place> closed_;     // attempts of this round that have ended
-  std::optional<Error> failure_;  // of an Observe; told by the next Propose
+  Cost carried_;                     // of questions that led to no proposal yet
+  std::deque<AttemptSlot> judging_;  // proposed and not observed, in order
+  std::vector<AttemptSlot> closed_;  // attempts of this round that have ended
+  std::optional<Error> failure_;     // of an Observe; told by the next Propose
 };
 
 }  // namespace warpsmith::agent

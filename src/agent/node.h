@@ -23,7 +23,7 @@ struct KernelState {
 };
 
 // What became of an attempt to make a node better.
-struct Tried {
+struct TriedTechnique {
   std::string technique;
   std::string target;  // "kernel 1", or empty
   std::string result;  // "1.08x", "incorrect"
@@ -45,8 +45,8 @@ struct Node {
   bool looked_at = false;
   profile::BottleneckReport report;
   std::vector<prompts::State> states;
-  std::vector<KernelState> kernels;  // the largest share first
-  std::vector<Tried> tried;          // in order
+  std::vector<KernelState> kernels;   // the largest share first
+  std::vector<TriedTechnique> tried;  // in order
   bool states_asked = false, doubts_asked = false, vetoed = false;
   std::vector<std::string> doubts;
 };

@@ -1,6 +1,6 @@
 #include "agent/prompt_writer.h"
 
-#include "agent/knowledge/gain_text.h"
+#include "agent/knowledge/quoted.h"
 #include "agent/prompts/contrastive.h"
 #include "agent/prompts/line_diff.h"
 #include "agent/role.h"
@@ -108,7 +108,7 @@ ChatRequest PromptWriter::Join(const Attempt& attempt, std::span<const PartKerne
 
 ChatRequest PromptWriter::Lowering(const Attempt& attempt, const Node& node,
                                    const Background& known) const {
-  const Option& option = attempt.option;
+  const TechniqueOption& option = attempt.option;
   Values values{{"technique", option.technique},
                 {"target", option.target.empty() ? "the whole program" : option.target},
                 {"expected_gain", ExpectationText(option)},
@@ -208,7 +208,7 @@ ChatRequest WithComplaint(const Attempt& attempt) {
   return request;
 }
 
-std::string ExpectationText(const Option& option) {
+std::string ExpectationText(const TechniqueOption& option) {
   std::string text = GainText(option.expected_gain);
   if (!option.target.empty()) text += " on " + option.target;
   if (option.share < 1) {

@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "agent/attempt.h"
 #include "agent/node.h"
 #include "agent/prompts/prompt_values.h"
 #include "agent/prompts/prompts.h"
+#include "agent/selection.h"
 #include "agent/settings.h"
 #include "core/chat_model.h"
 #include "core/device.h"
@@ -64,7 +64,7 @@ class PromptWriter {
 ChatRequest WithComplaint(const Attempt& attempt);
 
 // "1.08x on kernel 2", for a prompt.
-std::string ExpectationText(const Option& option);
+std::string ExpectationText(const TechniqueOption& option);
 // "1.31x (ratio to the bar 0.902x -> 1.18x [1.17x, 1.19x])"
 std::string MeasurementText(const Node& before, const Node& after);
 

@@ -2,21 +2,32 @@
 #ifndef WARPSMITH_AGENT_READING_H_
 #define WARPSMITH_AGENT_READING_H_
 
-#include "agent/attempt.h"
+#include <optional>
+#include <string>
+#include <string_view>
+
 #include "agent/model_client.h"
+#include "agent/selection.h"
 #include "agent/settings.h"
 #include "core/proposer.h"
 
 namespace warpsmith::agent {
 
+// What a reply says beside its code.
+struct NamedTechnique {
+  std::string name;         // canonical, at most 60 bytes
+  std::string description;  // one line, may be empty
+};
+
+// "TECHNIQUE: name - what it does", the first such line outside of code; marked up or not.
+std::optional<NamedTechnique> TechniqueIn(std::string_view reply);
+
 // The rule that a reply without a candidate is rejected by.
 inline constexpr std::string_view kReplyRule = "reply";
-// And one that says that the technique cannot apply.
-inline constexpr std::string_view kDeclinedRule = "declined";
 
 // What the model was shown last: the code to change, or an empty candidate of the form that is
 // wanted. Its flags and toolchain are ours.
-Candidate ShownTo(const Attempt& attempt, const Candidate* node, Form form);
+Candidate CandidateShown(const Attempt& attempt, const Candidate* node, Form form);
 
 // Never fails: where the answer holds no candidate the proposal is a refusal, and the reply's text
 // is its only source, as evidence. The technique that the reply names goes into the attempt.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <optional>
 
 #include "base/display_text.h"
@@ -53,8 +54,9 @@ const KernelState* NeighbourOf(const Node& node, const KernelState& kernel) {
 }
 
 // Where the technique would work: one kernel, or two for a fusion.
-Option OptionFor(const Node& node, const KernelState& kernel, const std::string& technique) {
-  Option option;
+TechniqueOption OptionFor(const Node& node, const KernelState& kernel,
+                          const std::string& technique) {
+  TechniqueOption option;
   option.technique = technique;
   option.state = kernel.state;
   const bool is_only = node.kernels.size() == 1;
@@ -79,20 +81,21 @@ bool IsWithoutPartner(const Node& node, const KernelState& kernel, const std::st
   return technique == kFusion && kernel.kernel.has_value() && NeighbourOf(node, kernel) == nullptr;
 }
 
-bool WasTried(const Node& node, const Option& option) {
+bool WasTried(const Node& node, const TechniqueOption& option) {
   // An own idea may be had again: the prompt says what was tried.
   if (option.technique == kOwnIdea) {
-    return std::any_of(node.tried.begin(), node.tried.end(), [](const Tried& one) {
+    return std::any_of(node.tried.begin(), node.tried.end(), [](const TriedTechnique& one) {
       return one.technique == kOwnIdea && one.result.empty();  // under way
     });
   }
-  return std::any_of(node.tried.begin(), node.tried.end(), [&](const Tried& one) {
+  return std::any_of(node.tried.begin(), node.tried.end(), [&](const TriedTechnique& one) {
     return one.technique == option.technique && one.target == option.target;
   });
 }
 
 Status AddOptions(KnowledgeBase& base, const SelectionContext& problem, const Node& node,
-                  const KernelState& kernel, Random& random, std::vector<Option>& options) {
+                  const KernelState& kernel, Random& random,
+                  std::vector<TechniqueOption>& options) {
   const knowledge::Situation situation = SituationOf(problem, node, kernel);
   knowledge::Recollection known = TRY(base.Recall(situation));
   const std::vector<std::string> names = TRY(CandidatesFor(base, known));
@@ -102,7 +105,7 @@ Status AddOptions(KnowledgeBase& base, const SelectionContext& problem, const No
   for (const knowledge::Choice& choice :
        knowledge::Draw(beliefs, known.blocked, names.size(), random)) {
     if (IsWithoutPartner(node, kernel, choice.technique)) continue;
-    Option option = OptionFor(node, kernel, choice.technique);
+    TechniqueOption option = OptionFor(node, kernel, choice.technique);
     if (WasTried(node, option)) continue;
     option.expected_gain = choice.expected_value;
     option.sampled_value = WholeLogGain(choice.sampled_value, option.share);
@@ -112,11 +115,36 @@ Status AddOptions(KnowledgeBase& base, const SelectionContext& problem, const No
 }
 
 // Two options that would be the same prompt: a fusion seen from both sides, an own idea.
-bool Same(const Option& a, const Option& b) {
+bool Same(const TechniqueOption& a, const TechniqueOption& b) {
   return a.technique == b.technique && a.target == b.target;
 }
 
 }  // namespace
+
+std::string_view Name(AttemptKind kind) {
+  switch (kind) {
+    case AttemptKind::kGiven:
+      return "given";
+    case AttemptKind::kBootstrap:
+      return "bootstrap";
+    case AttemptKind::kJoin:
+      return "join";
+    case AttemptKind::kLowering:
+      return "lowering";
+    case AttemptKind::kOwnIdea:
+      return "own-idea";
+    case AttemptKind::kImprove:
+      return "improve";
+    case AttemptKind::kContrastive:
+      return "contrastive";
+  }
+  std::abort();
+}
+
+bool IsFirst(const Attempt& attempt) {
+  return attempt.kind == AttemptKind::kGiven || attempt.kind == AttemptKind::kBootstrap ||
+         attempt.kind == AttemptKind::kJoin;
+}
 
 knowledge::Technique OwnIdea() {
   return {std::string(kOwnIdea), "The model chose by itself what to change.", "warpsmith"};
@@ -130,22 +158,24 @@ knowledge::Situation SituationOf(const SelectionContext& problem, const Node& no
   return situation;
 }
 
-Result<std::vector<Option>> Select(KnowledgeBase& base, const SelectionContext& problem,
-                                   const Node& node, size_t k, Random& random) {
-  std::vector<Option> options;
+Result<std::vector<TechniqueOption>> Select(KnowledgeBase& base, const SelectionContext& problem,
+                                            const Node& node, size_t k, Random& random) {
+  std::vector<TechniqueOption> options;
   for (const KernelState& kernel : node.kernels) {
     const bool is_first = &kernel == &node.kernels.front();
     if (!is_first && kernel.share < kMinorShare) continue;
     TRY(AddOptions(base, problem, node, kernel, random, options));
   }
-  std::stable_sort(options.begin(), options.end(), [](const Option& a, const Option& b) {
-    return a.sampled_value > b.sampled_value;
-  });
-  std::vector<Option> chosen;
-  for (Option& option : options) {
+  std::stable_sort(options.begin(), options.end(),
+                   [](const TechniqueOption& a, const TechniqueOption& b) {
+                     return a.sampled_value > b.sampled_value;
+                   });
+  std::vector<TechniqueOption> chosen;
+  for (TechniqueOption& option : options) {
     if (chosen.size() == k) break;
-    const bool is_there = std::any_of(chosen.begin(), chosen.end(),
-                                      [&](const Option& one) { return Same(one, option); });
+    const bool is_there =
+        std::any_of(chosen.begin(), chosen.end(),
+                    [&](const TechniqueOption& one) { return Same(one, option); });
     if (!is_there) chosen.push_back(std::move(option));
   }
   return chosen;

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <map>
 
-#include "agent/knowledge/seed.h"
+#include "agent/knowledge/knowledge_text.h"
 
 namespace warpsmith::agent {
 namespace {
@@ -21,7 +21,7 @@ class SelectionTest : public testing::Test {
     node_.kernels = {{"memory-bandwidth", 0, "first", 0.7}, {"tail", 1, "second", 0.3}};
   }
 
-  std::vector<Option> Selected(size_t k, uint64_t seed) {
+  std::vector<TechniqueOption> Selected(size_t k, uint64_t seed) {
     Random random(seed, "test");
     return Select(*base_, problem_, node_, k, random).value();
   }
@@ -81,7 +81,7 @@ TEST_F(SelectionTest, AGainIsWorthItsShareOfTheTime) {
   Record("tail", "smaller-tiles", 0.7, 30);
   int first = 0, second = 0;
   for (uint64_t seed = 0; seed < 50; ++seed) {
-    const Option option = Selected(1, seed).at(0);
+    const TechniqueOption option = Selected(1, seed).at(0);
     first += option.technique == "vectorized-access" ? 1 : 0;
     second += option.technique == "smaller-tiles" ? 1 : 0;
     EXPECT_EQ(option.share, option.state == "tail" && option.technique != kOwnIdea ? 0.3
@@ -94,9 +94,9 @@ TEST_F(SelectionTest, AGainIsWorthItsShareOfTheTime) {
 }
 
 TEST_F(SelectionTest, NothingIsTriedTwiceOnOneKernel) {
-  const std::vector<Option> all = Selected(100, 1);
-  for (const Option& one : all) node_.tried.push_back({one.technique, one.target, "1x"});
-  const std::vector<Option> left = Selected(100, 1);
+  const std::vector<TechniqueOption> all = Selected(100, 1);
+  for (const TechniqueOption& one : all) node_.tried.push_back({one.technique, one.target, "1x"});
+  const std::vector<TechniqueOption> left = Selected(100, 1);
   ASSERT_EQ(left.size(), 1U);
   EXPECT_EQ(left[0].technique, kOwnIdea) << "another idea may always be had";
   node_.tried.push_back({std::string(kOwnIdea), "", ""});
@@ -112,14 +112,14 @@ TEST_F(SelectionTest, WhatHungOnThisTaskIsNotRepeated) {
   hung.task = problem_.task;
   hung.failure = knowledge::Failure::kHang;
   ASSERT_TRUE(base_->Record(hung).ok());
-  for (const Option& one : Selected(100, 1)) {
+  for (const TechniqueOption& one : Selected(100, 1)) {
     EXPECT_FALSE(one.technique == "vectorized-access" && one.state == "memory-bandwidth");
   }
 }
 
 TEST_F(SelectionTest, FusionIsForTwoNeighbours) {
   bool found = false;
-  for (const Option& one : Selected(100, 1)) {
+  for (const TechniqueOption& one : Selected(100, 1)) {
     if (one.technique != "kernel-fusion") continue;
     found = true;
     EXPECT_EQ(one.target, "kernels 1 and 2, made into one");
@@ -130,7 +130,7 @@ TEST_F(SelectionTest, FusionIsForTwoNeighbours) {
 
 TEST_F(SelectionTest, OneKernelHasNothingToFuseWith) {
   node_.kernels.resize(1);
-  for (const Option& one : Selected(100, 1)) EXPECT_NE(one.technique, "kernel-fusion");
+  for (const TechniqueOption& one : Selected(100, 1)) EXPECT_NE(one.technique, "kernel-fusion");
 }
 
 TEST_F(SelectionTest, AnUnknownStateMayTryEverything) {

@@ -23,7 +23,7 @@ json SamplingJson(const ChatSampling& sampling) {
 
 json SettingsJson(const Settings& settings) {
   json text = {{"style", Name(settings.style)},
-               {"memory", settings.memory == Memory::kKept},
+               {"memory", settings.memory == MemoryUse::kKept},
                {"full_profiles", settings.profiles == Profiles::kFull},
                {"program", settings.form == Form::kProgram},
                {"breadth", settings.breadth},
@@ -89,7 +89,7 @@ Result<Style> StyleFrom(const JsonReader& json) {
 Result<Settings> SettingsFrom(const JsonReader& json) {
   Settings settings;
   settings.style = TRY(StyleFrom(json.At("style")));
-  settings.memory = TRY(json.At("memory").Bool()) ? Memory::kKept : Memory::kNone;
+  settings.memory = TRY(json.At("memory").Bool()) ? MemoryUse::kKept : MemoryUse::kNone;
   settings.profiles = TRY(json.At("full_profiles").Bool()) ? Profiles::kFull : Profiles::kTimesOnly;
   settings.form = TRY(json.At("program").Bool()) ? Form::kProgram : Form::kKernel;
   settings.breadth = TRY(Count(json, "breadth"));

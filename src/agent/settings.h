@@ -25,7 +25,7 @@ enum class Style : uint8_t {
 };
 std::string_view Name(Style style);
 
-enum class Memory : uint8_t {
+enum class MemoryUse : uint8_t {
   kKept,  // the base is read, and learns from every step
   kNone,  // only the names and descriptions of techniques are known, before and after
 };
@@ -36,7 +36,7 @@ enum class Profiles : uint8_t {
 
 struct Settings {
   Style style = Style::kMaic;
-  Memory memory = Memory::kKept;
+  MemoryUse memory = MemoryUse::kKept;
   Profiles profiles = Profiles::kFull;
   Form form = Form::kKernel;           // of what is written from the reference
   RewardShape reward = kSearchReward;  // what kernels are chosen by

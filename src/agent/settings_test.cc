@@ -8,7 +8,7 @@ namespace {
 TEST(Settings, TheirTextIsReadBack) {
   RunConfig run_config;
   run_config.settings.style = Style::kContrastive;
-  run_config.settings.memory = Memory::kNone;
+  run_config.settings.memory = MemoryUse::kNone;
   run_config.settings.profiles = Profiles::kTimesOnly;
   run_config.settings.form = Form::kProgram;
   run_config.settings.breadth = 7;

@@ -19,6 +19,8 @@ namespace warpsmith {
 struct Rejected {
   std::string rule, detail;
 };
+// The rule of a model's reply that says why a technique cannot apply: there was nothing to judge.
+inline constexpr std::string_view kDeclinedRule = "declined";
 
 // The candidate's own launch or kernel failed: the call, its code, the argument that matters.
 struct RunFailed {

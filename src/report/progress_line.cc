@@ -13,6 +13,11 @@ constexpr double kPlainLineEverySeconds = 10;
 
 }  // namespace
 
+std::optional<double> SecondsLeft(double elapsed_s, size_t done, size_t all) {
+  if (done == 0) return std::nullopt;
+  return elapsed_s * static_cast<double>(all - done) / static_cast<double>(done);
+}
+
 std::string DurationText(double seconds) {
   const auto whole = static_cast<int64_t>(std::llround(std::clamp(seconds, 0.0, 1e9)));
   if (whole < 60) return fmt::format("{}s", whole);
@@ -23,31 +28,38 @@ std::string DurationText(double seconds) {
 std::string ProgressText(const Progress& progress) {
   std::string text = progress.label + "  " + std::to_string(progress.evaluations);
   if (progress.planned > 0) text += "/" + std::to_string(progress.planned);
-  text += progress.best_ratio > 0 ? fmt::format("  best {:.3f}x", progress.best_ratio) : "  best -";
+  if (progress.best_ratio > 0) text += fmt::format("  best {:.3f}x", progress.best_ratio);
+  if (progress.best_ratio == 0) text += "  best -";
   int64_t total = 0;
   std::string reasons;
-  for (const auto& [outcome, count] : progress.rejected) {
+  for (const auto& [outcome, count] : progress.failed) {
     total += count;
     reasons += fmt::format("{}{} {}", reasons.empty() ? "" : ", ", count, outcome);
   }
-  if (total > 0) text += fmt::format("  rejected {}: {}", total, reasons);
+  if (total > 0) text += fmt::format("  failed {}: {}", total, reasons);
   if (progress.seconds_left) text += "  " + DurationText(*progress.seconds_left) + " left";
   if (!progress.more.empty()) text += "  " + progress.more;
   return Printable(text);
 }
 
 void ProgressLine::Update(const Progress& progress, double now_s) {
-  if (lines_ == Lines::kStaying) {
-    fmt::print(out_, "{}\n", ProgressText(progress));
-    std::fflush(out_);
-    return;
+  const bool stays = lines_ == Lines::kStaying;
+  if (stays) {
+    Progress news = progress;
+    news.evaluations = 0;
+    const std::string says = ProgressText(news);
+    if (says == said_ && progress.evaluations != progress.planned) return;
+    said_ = says;
+  } else {
+    if (now_s < next_s_) return;
+    next_s_ = now_s + (style_.redraws ? kRedrawEverySeconds : kPlainLineEverySeconds);
   }
-  if (now_s < next_s_) return;
-  next_s_ = now_s + (style_.redraws ? kRedrawEverySeconds : kPlainLineEverySeconds);
   std::string text = ProgressText(progress);
+  // One column is left free: a full line would wrap, and then only its second half is rewritten.
   if (style_.redraws) {
-    // One column is left free: a full line would wrap, and then only its second half is rewritten.
     text.resize(std::min(text.size(), static_cast<size_t>(std::max(1, style_.width - 1))));
+  }
+  if (style_.redraws && !stays) {
     fmt::print(out_, "\r\x1b[K{}", text);
     drawn_ = true;
   } else {

@@ -14,24 +14,28 @@
 namespace warpsmith::report {
 
 struct Progress {
-  std::string label;                        // "4096x4096x4096 (3/12)"
-  int64_t evaluations = 0, planned = 0;     // planned 0: not known
-  double best_ratio = 0;                    // 0: none yet
-  std::map<std::string, int64_t> rejected;  // outcome -> count
+  std::string label;                      // "4096x4096x4096 (3/12)"
+  int64_t evaluations = 0, planned = 0;   // planned 0: not known
+  double best_ratio = 0;                  // 0: none yet; below: there is no such thing
+  std::map<std::string, int64_t> failed;  // outcome -> count
   std::optional<double> seconds_left;
   std::string more = {};  // at the end of the line
 };
 
-// "4096x4096x4096 (3/12)  34/200  best 1.083x  rejected 5: 3 incorrect, 2 compile-failed  1m20s
-// left"
+// "4096x4096x4096 (3/12)  34/200  best 1.083x  failed 5: 3 incorrect, 2 compile-failed  1m20s left"
 std::string ProgressText(const Progress& progress);
+
+// By the pace so far; nothing while nothing is done.
+std::optional<double> SecondsLeft(double elapsed_s, size_t done, size_t all);
 
 // "45s", "1m20s", "2h05m".
 std::string DurationText(double seconds);
 
 enum class Lines : uint8_t {
   kPassing,  // where only the latest matters
-  kStaying,  // where all would have passed before any could be read, as in a replay
+  // Where all would have passed before any could be read, as in a replay. What has no news but the
+  // count of evaluations is left out, unless it is the last.
+  kStaying,
 };
 
 // Not thread-safe. `now_s` is any clock that does not go back.
@@ -41,7 +45,7 @@ class ProgressLine {
   ProgressLine(std::FILE* out, const TerminalStyle& style, Lines lines = Lines::kPassing)
       : out_(out), style_(style), lines_(lines) {}
 
-  // At most ten redraws a second, or one line every ten seconds; of those that stay, each.
+  // At most ten redraws a second, or one line every ten seconds; of those that stay, all with news.
   void Update(const Progress& progress, double now_s);
   // Wipes the live line, so that other text can be written. Plain lines stay.
   void Clear();
@@ -51,6 +55,7 @@ class ProgressLine {
   TerminalStyle style_;
   Lines lines_;
   double next_s_ = 0;
+  std::string said_;  // the latest staying line's news
   bool drawn_ = false;
 };
 

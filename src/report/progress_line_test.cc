@@ -13,7 +13,7 @@ const Progress kSome{.label = "64x64x64 (1/12)",
                      .evaluations = 34,
                      .planned = 200,
                      .best_ratio = 1.0834,
-                     .rejected = {{"compile-failed", 2}, {"incorrect", 3}},
+                     .failed = {{"compile-failed", 2}, {"incorrect", 3}},
                      .seconds_left = 80};
 
 // What `use` makes a ProgressLine write.
@@ -32,9 +32,13 @@ std::string Written(const TerminalStyle& style, const std::function<void(Progres
 
 TEST(ProgressText, SaysEvaluationsBestRejectionsAndTimeLeft) {
   EXPECT_EQ(ProgressText(kSome),
-            "64x64x64 (1/12)  34/200  best 1.083x  rejected 5: 2 compile-failed, 3 incorrect  "
+            "64x64x64 (1/12)  34/200  best 1.083x  failed 5: 2 compile-failed, 3 incorrect  "
             "1m20s left");
-  EXPECT_EQ(ProgressText({.label = "x", .rejected = {}, .seconds_left = {}}), "x  0  best -");
+  EXPECT_EQ(ProgressText({.label = "x", .failed = {}, .seconds_left = {}}), "x  0  best -");
+  EXPECT_EQ(ProgressText({.label = "x", .best_ratio = -1, .failed = {}, .seconds_left = {}}),
+            "x  0");
+  EXPECT_FALSE(SecondsLeft(5, 0, 3).has_value());
+  EXPECT_EQ(SecondsLeft(5, 1, 3), 10);
 }
 
 TEST(ProgressLine, PrintsAPlainLineEveryTenSecondsIntoAPipe) {
@@ -57,15 +61,24 @@ TEST(ProgressLine, RedrawsInPlaceAndFitsTheTerminal) {
   EXPECT_EQ(text, once + once + "\r\x1b[K");
 }
 
-TEST(ProgressLine, LeavesEveryLineWhereAskedTo) {
-  const auto twice_at_once = [](ProgressLine& line) {
-    line.Update(kSome, 0);
-    line.Update(kSome, 0);
+TEST(ProgressLine, LeavesEveryLineWithNewsWhereAskedTo) {
+  Progress better = kSome, last = kSome;
+  better.best_ratio = 1.5;
+  better.evaluations = 199;
+  last.evaluations = 200;
+  const auto use = [&](ProgressLine& line) {
+    for (const Progress& one : {kSome, better, better, last, last}) line.Update(one, 0);
     line.Clear();
   };
-  const std::string once = ProgressText(kSome) + "\n";
-  EXPECT_EQ(Written({}, twice_at_once, Lines::kStaying), once + once);
-  EXPECT_EQ(Written({Colour::kAnsi, true, 40}, twice_at_once, Lines::kStaying), once + once);
+  const auto lines = [&](size_t width) {
+    std::string text;
+    for (const Progress& one : {kSome, better, last, last}) {
+      text += ProgressText(one).substr(0, width) + "\n";
+    }
+    return text;
+  };
+  EXPECT_EQ(Written({}, use, Lines::kStaying), lines(1000));
+  EXPECT_EQ(Written({Colour::kAnsi, true, 40}, use, Lines::kStaying), lines(39));
 }
 
 TEST(DurationText, PicksItsUnits) {

@@ -31,7 +31,9 @@ ProgressTracker::ProgressTracker(std::string run, Mode mode, const Budget& budge
 void ProgressTracker::Add(const Step& step, Origin origin, double elapsed_seconds) {
   progress_.spent = progress_.spent + step.cost;
   progress_.evaluations = progress_.spent.evaluations;
-  ++progress_.outcomes[std::string(OutcomeName(step.verdict.outcome))];
+  const auto* rejected = std::get_if<Rejected>(&step.verdict.outcome);
+  const bool declined = rejected != nullptr && rejected->rule == kDeclinedRule;
+  ++progress_.outcomes[std::string(declined ? kDeclinedRule : OutcomeName(step.verdict.outcome))];
   const std::optional<double> ratio = RatioToPrimary(step.verdict, mode_);
   if (ratio.has_value() && *ratio > progress_.best_ratio.value_or(0)) {
     progress_.best_ratio = ratio;

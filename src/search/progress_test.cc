@@ -38,7 +38,10 @@ TEST(ProgressTest, CountsOutcomesByName) {
   tracker.Add(StepOf(Rejected{"rule", ""}), ProgressTracker::Origin::kNew, 2);
   tracker.Add(StepOf(TimedOut{"run", 10}), ProgressTracker::Origin::kNew, 3);
   EXPECT_EQ(tracker.progress().outcomes.at("rejected"), 2);
-  EXPECT_EQ(tracker.progress().outcomes.size(), 2U);
+  tracker.Add(StepOf(Rejected{std::string(kDeclinedRule), "cannot apply"}),
+              ProgressTracker::Origin::kNew, 5);
+  EXPECT_EQ(tracker.progress().outcomes.at("declined"), 1);
+  EXPECT_EQ(tracker.progress().outcomes.size(), 3U);
   EXPECT_FALSE(tracker.progress().best_ratio.has_value());
 }
 

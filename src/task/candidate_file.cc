@@ -6,7 +6,7 @@
 #include "base/foreign_file.h"
 #include "core/serialize.h"
 #include "task/source_files.h"
-#include "task/toml_json.h"
+#include "task/toml_text.h"
 
 namespace warpsmith::task {
 namespace {
@@ -243,6 +243,20 @@ Status CheckForm(const std::string& name, const Candidate& candidate, const Task
                          "that says how programs are called"
                        : "give the candidate form = \"program\", or add \"kernel\" to the task's "
                          "forms"};
+}
+
+Result<std::optional<Candidate>> StartingKernel(const std::string& path, const Task& task) {
+  if (path.empty()) return std::optional<Candidate>();
+  const auto file = TRY(task::CandidateFile::Load(path));
+  if (file.space().size() != 1) {
+    return Error{ErrorCode::kUsage,
+                 path + " holds " + std::to_string(file.space().size()) +
+                     " candidates; an agent begins with one",
+                 "give one without [tunables], such as 'warpsmith export' writes"};
+  }
+  Candidate candidate = TRY(file.Make(file.space().points().front()));
+  TRY(task::CheckForm(path, candidate, task));
+  return std::optional(std::move(candidate));
 }
 
 }  // namespace warpsmith::task

@@ -4,6 +4,7 @@
 #define WARPSMITH_TASK_CANDIDATE_FILE_H_
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -50,6 +51,12 @@ Result<std::vector<NamedCandidate>> LoadCandidates(const std::vector<std::string
 // kBadInput, in one line that says what to do, when the task does not take candidates of this form.
 // `name`: the candidate's, for the error.
 Status CheckForm(const std::string& name, const Candidate& candidate, const Task& task);
+
+// --- The kernel that an agent starts from.
+
+// `path` as --candidate names it; empty: none, the agent writes the first one. kUsage where it
+// holds more than one candidate; refused, too, where the task does not take its form.
+Result<std::optional<Candidate>> StartingKernel(const std::string& path, const Task& task);
 
 }  // namespace warpsmith::task
 

@@ -7,7 +7,6 @@
 #include <cstdint>
 
 #include "core/gemm_example.h"
-#include "task/program_call.h"
 
 namespace warpsmith::task {
 namespace {

@@ -10,39 +10,31 @@ namespace {
 
 using Words = std::set<std::string_view>;
 
-const Words kQualifiers = {"const",  "volatile", "__restrict__", "__restrict",       "restrict",
-                           "struct", "unsigned", "signed",       "__grid_constant__"};
-// What may follow a ')' and have one of its own, and so is never the name of a function.
-const Words kNotFunctions = {"if",
-                             "for",
-                             "while",
-                             "switch",
-                             "return",
-                             "sizeof",
-                             "alignas",
-                             "alignof",
-                             "decltype",
-                             "noexcept",
-                             "catch",
-                             "__align__",
-                             "__attribute__",
-                             "__declspec",
-                             "asm",
-                             "__launch_bounds__",
-                             "__maxnreg__",
-                             "__cluster_dims__",
-                             "__block_size__",
-                             "static_assert",
-                             "requires",
-                             "explicit"};
-const Words kNoPartOfAResult = {"extern",     "static",        "inline",       "__forceinline__",
-                                "__global__", "__host__",      "__noinline__", "constexpr",
-                                "__inline__", "__forceinline", "virtual"};
-const Words kMemoryCalls = {"cudaMalloc", "cudaMallocAsync", "cudaMallocManaged",  "cudaMallocHost",
-                            "cudaMemcpy", "cudaMemcpyAsync", "cudaMemcpyToSymbol", "cudaHostAlloc",
-                            "malloc",     "cuMemAlloc",      "cuMemcpyHtoD"};
+Words WordsOf(std::string_view text) {
+  Words words;
+  while (!text.empty()) {
+    const size_t end = std::min(text.find(' '), text.size());
+    words.insert(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return words;
+}
 
-const Words kBareTypes = {"int", "long", "char", "float", "double", "short", "bool"};
+const Words kQualifiers = WordsOf(
+    "const volatile __restrict__ __restrict restrict struct unsigned signed "
+    "__grid_constant__");
+// What may follow a ')' and have one of its own, and so is never the name of a function.
+const Words kNotFunctions = WordsOf(
+    "if for while switch return sizeof alignas alignof decltype noexcept catch "
+    "__align__ __attribute__ __declspec asm __launch_bounds__ __maxnreg__ "
+    "__cluster_dims__ __block_size__ static_assert requires explicit");
+const Words kNoPartOfAResult = WordsOf(
+    "extern static inline __forceinline__ __global__ __host__ __noinline__ constexpr "
+    "__inline__ __forceinline virtual");
+const Words kMemoryCalls = WordsOf(
+    "cudaMalloc cudaMallocAsync cudaMallocManaged cudaMallocHost cudaMemcpy "
+    "cudaMemcpyAsync cudaMemcpyToSymbol cudaHostAlloc malloc cuMemAlloc cuMemcpyHtoD");
+const Words kBareTypes = WordsOf("int long char float double short bool");
 
 // No launch and no value of a name is longer; hostile text must not be read again and again.
 constexpr size_t kMostTokens = 512;

@@ -2,6 +2,7 @@
 #ifndef WARPSMITH_TASK_SCAFFOLD_H_
 #define WARPSMITH_TASK_SCAFFOLD_H_
 
+#include <filesystem>
 #include <map>
 #include <string>
 #include <vector>
@@ -25,6 +26,16 @@ struct Scaffold {
 // The user's kernel becomes the rival "current", which is the bar; the reference is left to be
 // written. kBadInput, and what to do, where no function of the file can be called.
 Result<Scaffold> MakeScaffold(const ScaffoldInput& input);
+
+// --- A scaffold's way from and to the disk.
+
+// The .cu file and, as far as they lie in its folder, the files that it includes with quotes, and
+// those that they include. The task is named after the file.
+Result<ScaffoldInput> ReadScaffoldInput(const std::filesystem::path& source,
+                                        const std::string& function);
+
+// kBadInput where `folder` is there and not empty: nothing of the user's is overwritten.
+Status WriteScaffold(const Scaffold& scaffold, const std::filesystem::path& folder);
 
 }  // namespace warpsmith::task
 

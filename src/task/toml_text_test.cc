@@ -8,7 +8,6 @@
 #include <nlohmann/json.hpp>
 
 #include "base/file.h"
-#include "task/toml_json.h"
 
 namespace warpsmith::task {
 namespace {

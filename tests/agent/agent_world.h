@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "agent/knowledge/knowledge_base.h"
-#include "agent/knowledge/seed.h"
+#include "agent/knowledge/knowledge_text.h"
 #include "agent/maic_proposer.h"
 #include "base/file.h"
 #include "base/sha256.h"
@@ -228,25 +228,25 @@ struct World {
     const auto store = Store(name);
     const auto base = keeps_knowledge ? Base(name) : nullptr;
     store::RunMemos memos(*store, run, recorded);
-    Assignment assignment;
-    assignment.run = run;
-    assignment.task = task;
-    assignment.workload = workload;
-    assignment.device = device.Info();
-    assignment.run_config = {settings, seed, settings.breadth * settings.top_k, start, parts};
-    assignment.budget = budget;
-    Outside outside;
-    outside.models = models;
-    outside.price = price;
-    outside.take_profile = take_profile;
-    outside.documents = documents;
-    outside.knowledge = [&]() -> Result<knowledge::Contents> {
+    RunSetup setup;
+    setup.run = run;
+    setup.task = task;
+    setup.workload = workload;
+    setup.device = device.Info();
+    setup.run_config = {settings, seed, settings.breadth * settings.top_k, start, parts};
+    setup.budget = budget;
+    Services services;
+    services.models = models;
+    services.price = price;
+    services.take_profile = take_profile;
+    services.documents = documents;
+    services.knowledge = [&]() -> Result<knowledge::Contents> {
       if (base == nullptr) return knowledge::Seed();
       return base->Read();
     };
-    outside.users_base = base.get();
-    outside.memos = &memos;
-    MaicProposer proposer(std::move(assignment), std::move(outside));
+    services.users_base = base.get();
+    services.memos = &memos;
+    MaicProposer proposer(std::move(setup), std::move(services));
     End end;
     int64_t steps = 0;
     search::LoopCallbacks callbacks;

@@ -85,7 +85,7 @@ TEST_F(AgentBudgetTest, GpuSecondsHold) {
 }
 
 TEST_F(AgentBudgetTest, WithoutMemoryNothingIsReadOrWritten) {
-  world_.settings.memory = Memory::kNone;
+  world_.settings.memory = MemoryUse::kNone;
   const std::string before = knowledge::ToText(world_.Base("blank")->Read().value());
   RunKeepingPrompts("blank");
   EXPECT_EQ(knowledge::ToText(world_.Base("blank")->Read().value()), before);

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "agent/models/exchange.h"
-#include "agent/runs/part_kernels.h"
+#include "agent/runs/task_split.h"
 #include "agent/split/confined.h"
 #include "agent/split/test_split.h"
 #include "base/subprocess.h"

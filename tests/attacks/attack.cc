@@ -8,7 +8,7 @@
 
 #include "base/json_reader.h"
 #include "task/task_file.h"
-#include "task/toml_json.h"
+#include "task/toml_text.h"
 
 namespace warpsmith::attacks {
 namespace {

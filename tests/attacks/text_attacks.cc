@@ -17,7 +17,7 @@
 #include "judge/statistics.h"
 #include "screen.h"
 #include "task/task_file.h"
-#include "task/toml_json.h"
+#include "task/toml_text.h"
 
 namespace warpsmith::attacks {
 namespace {

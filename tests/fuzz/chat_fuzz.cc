@@ -1,9 +1,9 @@
 // What model servers send: streams of events, replies, times to wait; and recordings of replies.
 #include <nlohmann/json.hpp>
 
+#include "agent/models/client.h"
 #include "agent/models/recorded.h"
 #include "agent/models/reply_reader.h"
-#include "agent/models/server_events.h"
 #include "base/http.h"
 #include "base/utf8.h"
 #include "core/serialize.h"

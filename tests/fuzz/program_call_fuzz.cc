@@ -1,6 +1,6 @@
 // [program]: a declaration on the first line, then one argument a line.
 #include "fuzz.h"
-#include "task/program_call.h"
+#include "task/check.h"
 
 using namespace warpsmith;
 

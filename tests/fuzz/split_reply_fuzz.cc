@@ -3,7 +3,6 @@
 #include <set>
 
 #include "agent/prompts/model_answer.h"
-#include "agent/split/join.h"
 #include "agent/split/parts.h"
 #include "agent/split/reply.h"
 #include "base/file.h"

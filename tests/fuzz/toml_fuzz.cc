@@ -2,7 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "fuzz.h"
-#include "task/toml_json.h"
+#include "task/toml_text.h"
 
 using namespace warpsmith;
 

@@ -3,7 +3,6 @@
 
 #include "base/json_reader.h"
 #include "fuzz.h"
-#include "task/toml_json.h"
 #include "task/toml_text.h"
 
 using namespace warpsmith;

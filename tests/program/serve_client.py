@@ -98,6 +98,8 @@ def check_rewards(server, points):
     low, high = first["interval"]
     earned = low if low > 1 else high if high < 1 else 1
     expect(first["reward"] == first["terms"]["earned"] == earned, f"the nearer end, not {first}")
+    expect(first["signs"]["launches"] == 1 and 0 < first["signs"]["bound_share"] <= 1, f"signs: {first}")
+    expect("signs" not in illegal, "signs of what passed only")
     expect(unreadable["outcome"] == "unreadable", f"unreadable, not {unreadable}")
     expect(illegal["outcome"] == unknown["outcome"] == "rejected", "illegal points are rejected")
     expect(unreadable["reward"] < illegal["reward"] < 0 < first["reward"], "the order of outcomes")
@@ -193,7 +195,8 @@ def check_routes(server):
     described = server.ask("GET", "/openapi.json")[1]["paths"]
     expect("/v1/reward" in described, "a description of the routes")
     expect(any(task["name"] == TASK for task in server.ask("GET", "/v1/tasks")[1]["tasks"]), TASK)
-    expect("warpsmith_rewards_total" in server.ask("GET", "/metrics")[1], "Prometheus text")
+    for name in ("rewards_total", "gains_total", "gain_signs_total"):
+        expect(f"warpsmith_{name}" in server.ask("GET", "/metrics")[1], f"{name} in Prometheus text")
 
 
 def check_hostile(server):

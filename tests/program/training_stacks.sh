@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Training without torch: what a run may see of its shapes, the client, and OpenRLHF's own executor and
-# command line with the recipe. With STACKS_TORCH=1 also TRL's and verl's trainers (7 GB from PyPI).
+# Training without torch: what a run may see of its shapes, the client, and OpenRLHF's own executors and
+# command line with the recipe.
 # shellcheck source=tests/program/prelude.sh disable=SC1091
 source "$(dirname "$0")/prelude.sh" "$@"
 
@@ -10,6 +10,4 @@ export PYTHONPATH=$checkout/python PYTHONDONTWRITEBYTECODE=1
 "$python" "$checkout/python/tests/test_train.py" "$checkout"
 
 export WARPSMITH=$program STACKS_VENVS=${STACKS_VENVS:-$folder/venvs}
-which=(--light)
-[[ -z ${STACKS_TORCH:-} ]] || which=(client trl verl openrlhf)
-exec "$checkout/tests/stacks/run" "${which[@]}"
+exec "$checkout/tests/stacks/run" --light

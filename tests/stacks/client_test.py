@@ -1,15 +1,17 @@
 """The client of python/warpsmith_rewards against servers that behave badly, and against the real one."""
 
+import asyncio
 import json
 import tempfile
 import threading
 import unittest
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from unittest import mock
 
 from serving import TASK, points, reply, serving
 
-from warpsmith_rewards import Judge, Refused, Unreachable, advantages
+from warpsmith_rewards import Judge, Refused, Turns, Unreachable, advantages
 
 
 class Scripted:
@@ -53,7 +55,6 @@ class Scripted:
         self.server.server_close()
 
 
-RIGHT = (200, {}, {"rewards": [{"reward": 0.5, "outcome": "passed", "words": "", "terms": {}}]})
 SAMPLE = {"task": TASK, "completion": "none"}
 
 
@@ -83,6 +84,11 @@ class Advantages(unittest.TestCase):
             advantages([1.0], [])
 
 
+def answer_of(reward) -> tuple:
+    one = {"reward": reward, "outcome": "passed", "words": "so it went", "terms": {}}
+    return 200, {}, {"rewards": [one]}
+
+
 class WithJudge(unittest.TestCase):
     def judge(self, url, **options):
         judge = Judge(url, **options)
@@ -93,7 +99,7 @@ class WithJudge(unittest.TestCase):
 class TheClient(WithJudge):
     def test_asks_again_until_there_is_an_answer(self):
         busy = (429, {"Retry-After": "0"}, {"error": {"code": "busy", "message": "full"}})
-        with Scripted(busy, (503, {}, {}), (200, {}, None), RIGHT) as server:
+        with Scripted(busy, (503, {}, {}), (200, {}, None), answer_of(0.5)) as server:
             self.assertEqual(self.judge(server.url).rewards([SAMPLE])[0]["reward"], 0.5)
         self.assertEqual(len({json.dumps(body) for _, _, body in server.asked}), 1)
         self.assertEqual(len(server.asked), 4)
@@ -112,8 +118,28 @@ class TheClient(WithJudge):
         with Scripted((200, {}, {"rewards": []})) as server, self.assertRaises(Refused):
             self.judge(server.url).rewards([SAMPLE])
 
+    def test_refuses_a_reward_that_is_no_number(self):
+        for reward in (float("nan"), float("inf")):
+            with Scripted(answer_of(reward)) as server, self.assertRaisesRegex(Refused, "no number"):
+                self.judge(server.url).rewards([SAMPLE])
+
+    def test_the_gains_of_a_trajectory_are_its_best_kernels_reward(self):
+        with Scripted(*map(answer_of, (-1.0, 0.5, 0.25, 2.0))) as server:
+            turns = Turns(self.judge(server.url), f"{TASK}#w", 4)
+            gains = [asyncio.run(turns.take("a kernel")) for _ in range(4)]
+        self.assertEqual(gains, [-1.0, 1.5, 0.0, 1.5])
+        self.assertEqual((turns.best, turns.is_over), (2.0, True))
+        self.assertIn("so it went", turns.feedback())
+        self.assertEqual({body["samples"][0]["workload"] for _, _, body in server.asked}, {"w"})
+
+    def test_a_turn_that_cannot_be_measured_stops_the_run_or_has_a_price(self):
+        judge = mock.Mock(measured=mock.AsyncMock(return_value=answer_of(None)[2]["rewards"][0]))
+        with self.assertRaisesRegex(Unreachable, "so it went.*`unmeasured`"):
+            asyncio.run(Turns(judge, TASK, 2).take("a kernel"))
+        self.assertEqual(asyncio.run(Turns(judge, TASK, 2, unmeasured=-1.0).take("a kernel")), -1.0)
+
     def test_sends_the_token_and_keeps_a_path_prefix(self):
-        with tempfile.TemporaryDirectory() as folder, Scripted(RIGHT) as server:
+        with tempfile.TemporaryDirectory() as folder, Scripted(answer_of(0.5)) as server:
             token = Path(folder) / "token"
             token.write_text("s3cret\n")
             judge = self.judge(server.url + "/judge/", token_file=token, run="a", reward={"form": "log"})
@@ -145,6 +171,29 @@ class TheServer(WithJudge):
             self.assertAlmostEqual(answer["ratio"], row["ratio"], places=4)
         self.assertEqual(nothing["outcome"], "unreadable")
         self.assertLess(nothing["reward"], min(answer["reward"] for answer in answers))
+
+    def test_groups_within_their_noise_give_no_gradient(self):
+        """Four kernels whose intervals have something in common, though each alone earns another
+        reward; and the same with one that is slower beyond the noise."""
+        replies = [reply(row["point"]) for row in points() if row["outcome"] == "passed"]
+        with serving() as url:
+            judge = self.judge(url)
+
+            def ask(texts, **more):
+                return judge.rewards([{"task": TASK, "completion": text, **more} for text in texts])
+
+            alone = ask(replies)
+            noisy = next(
+                start for start in range(len(alone) - 4)
+                if max(one["interval"][0] for one in alone[start : start + 4])
+                <= min(one["interval"][1] for one in alone[start : start + 4])
+                and len({one["reward"] for one in alone[start : start + 4]}) == 4)  # fmt: skip
+            same, real = replies[noisy : noisy + 4], [*replies[noisy : noisy + 4], replies[-1]]
+            for baseline in ("group-mean", "leave-one-out"):
+                earned = [one["reward"] for one in ask(same, group="noise") + ask(real, group="real")]
+                worth = advantages(earned, ["noise"] * 4 + ["real"] * 5, baseline=baseline)
+                self.assertEqual(worth[:4], [0.0] * 4)
+                self.assertTrue(all(worth[4:]) and worth[-1] < 0, worth)
 
 
 if __name__ == "__main__":

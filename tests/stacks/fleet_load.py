@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Rewards a second of a fleet of judges on Ray, all of it on this machine, and how long a client
 waits: WARPSMITH=PROGRAM fleet_load.py [JUDGES] [CLIENTS] [SECONDS]. Each client asks for one sample
-at a time; texts are all different, so that no answer comes from the fleet's file."""
+at a time, then for a group of eight; texts are all different, so that no answer comes from the
+fleet's file."""
 
 import itertools
 import json
@@ -24,36 +25,40 @@ def main() -> None:
     token = f"{world.folder}/token"
     number, waits, wrong = itertools.count(), [], []
 
-    def ask(until: float) -> None:
+    def ask(until: float, samples: int) -> None:
         judge = Judge(world.url, token_file=token, threads=1)
         draws = random.Random(next(number))
         while time.monotonic() < until:
-            row = draws.choice(rows)
-            text = f"Attempt {next(number)}.\n{reply(row['point'])}"
+            some = draws.choices(rows, k=samples)
+            group = f"Attempt {next(number)}."
+            asked = [{"task": TASK, "group": group, "completion": f"{group}\n{reply(row['point'])}"}
+                     for row in some]  # fmt: skip
             begun = time.monotonic()
-            answer = judge.rewards([{"task": TASK, "completion": text}])[0]
+            answers = judge.rewards(asked)
             waits.append(time.monotonic() - begun)
-            if abs(answer["ratio"] - row["ratio"]) > 1e-4:
-                wrong.append(json.dumps(answer))
+            wrong.extend(json.dumps(answer) for row, answer in zip(some, answers)
+                         if abs(answer["ratio"] - row["ratio"]) > 1e-4)  # fmt: skip
         judge.close()
 
-    def load(seconds: float) -> float:
+    def load(seconds: float, samples: int) -> float:
         waits.clear()
         begun = time.monotonic()
-        threads = [threading.Thread(target=ask, args=(begun + seconds,)) for _ in range(clients)]
+        threads = [threading.Thread(target=ask, args=(begun + seconds, samples))
+                   for _ in range(clients)]  # fmt: skip
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
         return time.monotonic() - begun
 
-    load(3)
-    took = load(seconds)
-    waits.sort()
-    print(f"judges {judges}, clients {clients}, cores {os.cpu_count()}, load {os.getloadavg()[0]:.1f}: "
-          f"{len(waits)} rewards in {took:.1f} s, {len(waits) / took:.1f} a second; waits p50 "
-          f"{1000 * waits[len(waits) // 2]:.0f} ms, p99 {1000 * waits[len(waits) * 99 // 100]:.0f} "
-          f"ms; wrong {len(wrong)}")  # fmt: skip
+    load(3, 1)
+    for samples in (1, 8):
+        took = load(seconds, samples)
+        waits.sort()
+        print(f"judges {judges}, clients {clients}, samples a request {samples}, cores "
+              f"{os.cpu_count()}, load {os.getloadavg()[0]:.1f}: {samples * len(waits) / took:.1f} "
+              f"rewards a second; waits p50 {1000 * waits[len(waits) // 2]:.0f} ms, p99 "
+              f"{1000 * waits[len(waits) * 99 // 100]:.0f} ms; wrong {len(wrong)}", flush=True)  # fmt: skip
     world.close()
     sys.exit(bool(wrong))
 

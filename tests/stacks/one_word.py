@@ -1,4 +1,4 @@
-"""A policy for contract tests: a Llama made on the spot, each of whose words is a whole reply.
+"""What contract tests train: a tokenizer of bytes, and a Llama whose words are whole replies.
 
 A step of RL is then one word, and what the policy has learned is the chance of its best reply.
 """
@@ -6,7 +6,19 @@ A step of RL is then one word, and what the policy has learned is the chance of 
 from __future__ import annotations
 
 import torch
-from transformers import LlamaConfig, LlamaForCausalLM
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
+
+
+def byte_tokenizer() -> PreTrainedTokenizerFast:
+    """256 bytes and an end, no merges: made here, so nothing is downloaded."""
+    alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
+    vocabulary = {letter: i for i, letter in enumerate(["<end>", *alphabet])}
+    tokenizer = Tokenizer(models.BPE(vocab=vocabulary, merges=[]))
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, eos_token="<end>",
+                                   pad_token="<end>", padding_side="left")  # fmt: skip
 
 
 class OneWord:

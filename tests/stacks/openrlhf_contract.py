@@ -7,6 +7,7 @@ Its modules are loaded without the package around them, whose import needs deeps
 import asyncio
 import importlib.util
 import logging
+import os
 import runpy
 import sys
 import tempfile
@@ -16,7 +17,7 @@ from importlib.metadata import distribution
 from pathlib import Path
 from unittest import mock
 
-from serving import TASK, arguments_of, points, reply, serving
+from serving import CHECKOUT, TASK, arguments_of, points, reply, serving
 
 HAS_TORCH = importlib.util.find_spec("torch") is not None
 folder = distribution("openrlhf").locate_file("openrlhf")
@@ -40,13 +41,14 @@ class Letters:
 
 
 class Engine:
-    """What vLLM would be: it answers with a text that the test chose."""
+    """What vLLM would be: it answers with texts that the test chose."""
 
-    def __init__(self, text):
-        self.text = text
+    def __init__(self, *texts):
+        self.texts = list(texts)
 
     async def generate(self, *_, **__):
-        output = types.SimpleNamespace(token_ids=list(map(ord, self.text)), text=self.text,
+        text = self.texts.pop(0)
+        output = types.SimpleNamespace(token_ids=list(map(ord, text)), text=text,
                                        finish_reason="stop", logprobs=None)  # fmt: skip
         return types.SimpleNamespace(outputs=[output])
 
@@ -102,6 +104,25 @@ class OpenRlhf(unittest.TestCase):
         self.assertGreater(good["reward"], slow["reward"])
         self.assertGreater(slow["reward"], nothing["reward"])
         self.assertAlmostEqual(good["extra_logs"]["ratio"], rows[0]["ratio"], places=4)
+
+    def test_turns_with_the_verdict_between_them(self):
+        rows = points()
+        texts = ["I do not know.", reply(rows[-1]["point"]), reply(rows[0]["point"])]
+        settings = {"WARPSMITH_JUDGE": f"{self.url}/t/0123456789abcdef", "WARPSMITH_TURNS": "3",
+                    "WARPSMITH_TURN_FORMAT": "\n<<{verdict}>>\n"}  # fmt: skip
+        limits = types.SimpleNamespace(max_tokens=1000, logprobs=None)
+        agent = runpy.run_path(str(CHECKOUT / "python/warpsmith_rewards/openrlhf.py"))
+        with mock.patch.dict(os.environ, settings):
+            done = asyncio.run(agent["AgentExecutor"]().execute(
+                "Write a kernel.\n", TASK, limits, 9000, Letters(), Engine(*texts)))  # fmt: skip
+        best = self.reward_of(texts[-1])["reward"]
+        self.assertAlmostEqual(done["reward"], best)
+        self.assertEqual(done["scores"], best)
+        whole = Letters().decode(done["observation_tokens"])
+        self.assertEqual([whole[slice(*part)] for part in done["action_ranges"]], texts)
+        self.assertIn("<<The judge says: ", whole)
+        self.assertIn("passed, screened", whole)
+        self.assertEqual(done["extra_logs"]["passed"], 1.0)
 
     def recipe(self, *more):
         url = f"{self.url}/t/0123456789abcdef/get_reward"

@@ -6,30 +6,22 @@ import json
 import subprocess
 import sys
 import tempfile
+import threading
 import unittest
+from http.client import HTTPConnection
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 from serving import CHECKOUT, PROGRAM, TASK, points, reply, serving
 
 import torch
 from datasets import Dataset
-from tokenizers import Tokenizer, decoders, models, pre_tokenizers
-from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
+from one_word import byte_tokenizer
+from transformers import LlamaConfig, LlamaForCausalLM
 from trl import GRPOConfig, GRPOTrainer
 
 from warpsmith_rewards import Judge
 from warpsmith_rewards.trl import reward_function
-
-
-def byte_tokenizer() -> PreTrainedTokenizerFast:
-    """256 bytes and an end, no merges: made here, so nothing is downloaded."""
-    alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
-    vocabulary = {letter: i for i, letter in enumerate(["<end>", *alphabet])}
-    tokenizer = Tokenizer(models.BPE(vocab=vocabulary, merges=[]))
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    tokenizer.decoder = decoders.ByteLevel()
-    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, eos_token="<end>",
-                                   pad_token="<end>", padding_side="left")  # fmt: skip
 
 
 class Trl(unittest.TestCase):
@@ -97,11 +89,51 @@ class Trl(unittest.TestCase):
 SHAPES = ("64x64x64", "128x128x128", "64x64x1024", "256x256x256", "512x512x512", "4096x64x64")
 
 
+class Gate:
+    """The way to a server, which closes after so many requests for rewards."""
+
+    def __init__(self, url: str):
+        address, self.left = url.removeprefix("http://"), 10**9
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_GET(handler):
+                body = handler.rfile.read(int(handler.headers.get("Content-Length", 0)))
+                self.left -= handler.path == "/v1/reward"
+                if self.left < 0:
+                    handler.close_connection = True
+                    return
+                way = HTTPConnection(address, timeout=60)
+                way.request(handler.command, handler.path, body, dict(handler.headers))
+                answer = way.getresponse()
+                text = answer.read()
+                handler.send_response(answer.status)
+                handler.send_header("Content-Length", str(len(text)))
+                handler.end_headers()
+                handler.wfile.write(text)
+
+            do_POST = do_GET
+
+            def log_message(self, *_):
+                pass
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = "http://127.0.0.1:%d" % self.server.server_address[1]
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+
 class Run(unittest.TestCase):
-    def rows(self, path: Path):
+    def setUp(self):
+        temporary = tempfile.TemporaryDirectory()
+        self.addCleanup(temporary.cleanup)
+        self.folder = Path(temporary.name)
+        self.log = self.folder / "out/seed-1/log.txt"
+
+    def rows(self, shapes):
         """Rows of `train data` as far as the run reads them."""
-        with path.open("w") as file:
-            for shape in SHAPES:
+        with (self.folder / "rows.jsonl").open("w") as file:
+            for shape in shapes:
                 m, n, k = (int(size) for size in shape.split("x"))
                 for row in points(shape):
                     point = {"family": row["point"]["family"], "values": row["point"]["config"]}
@@ -109,36 +141,46 @@ class Run(unittest.TestCase):
                     file.write(json.dumps({"kind": "variant", "point": point, "shape": where,
                                            "measured": {"ratio": row["ratio"]}}) + "\n")  # fmt: skip
 
-    def run_it(self, folder: Path, seconds: int) -> int:
+    def run_it(self, seconds: int, *more) -> int:
         command = [sys.executable, "-W", "ignore", CHECKOUT / "examples/train/run.py", "--data",
-                   folder / "rows.jsonl", "--out", folder / "out", "--program", PROGRAM, "--device",
-                   "recorded", "--seeds", 1, "--max-seconds", seconds, "--width", 32, "--layers", 1,
-                   "--stage1-steps", 4, "--steps", 3, "--group", 4, "--prompts", 2, "--samples", 4]  # fmt: skip
+                   self.folder / "rows.jsonl", "--out", self.folder / "out", "--program", PROGRAM,
+                   "--device", "recorded", "--seeds", 1, "--max-seconds", seconds, "--width", 32,
+                   "--layers", 1, "--stage1-steps", 4, "--steps", 8, "--group", 4, "--prompts", 2,
+                   "--samples", 4, *more]  # fmt: skip
         done = subprocess.run([str(word) for word in command], capture_output=True, text=True)
-        log = folder / "out/seed-1/log.txt"
         self.assertIn(done.returncode, (0, 75), done.stdout + done.stderr +
-                      (log.read_text() if log.exists() else ""))  # fmt: skip
+                      (self.log.read_text() if self.log.exists() else ""))  # fmt: skip
         return done.returncode
 
-    def table(self, path: Path) -> list[dict]:
-        return list(csv.DictReader(line for line in path.open() if not line.startswith("#")))
+    def table(self, name: str) -> list[dict]:
+        with (self.folder / "out" / name).open() as file:
+            return list(csv.DictReader(line for line in file if not line.startswith("#")))
 
-    def test_a_run_that_was_stopped_goes_on_and_no_cheat_is_paid(self):
-        with tempfile.TemporaryDirectory() as name:
-            folder = Path(name)
-            self.rows(folder / "rows.jsonl")
-            self.assertEqual(self.run_it(folder, seconds=4), 75)
-            self.assertTrue(list(folder.glob("out/seed-1/copying/checkpoint-*")))
-            self.assertEqual(self.run_it(folder, seconds=600), 0)
-            out = folder / "out"
-            self.assertEqual([row["step"] for row in self.table(out / "steps.csv")], ["1", "2", "3"])
-            samples = self.table(out / "samples.csv")
-            self.assertEqual({row["after"] for row in samples}, {"stage 1", "RL"})
-            self.assertEqual({row["shape"] for row in samples}, set(SHAPES))
-            canary = self.table(out / "canary.csv")
-            self.assertGreater(sum(int(row["asked"]) for row in canary), 60)
-            self.assertEqual(sum(int(row["paid"]) for row in canary), 0)
-            self.assertIn("On shapes that it never saw", (out / "MODEL_CARD.md").read_text())
+    def test_a_run_goes_on_after_its_end_of_time_and_after_its_servers_end(self):
+        self.rows(SHAPES)
+        self.assertEqual(self.run_it(4), 75)
+        self.assertTrue(list(self.folder.glob("out/seed-1/copying/checkpoint-*")))
+        with serving() as url:
+            gate = Gate(url)
+            gate.left = len(SHAPES) + 6 * 3  # an evaluation, and six steps with the canary's two
+            self.assertEqual(self.run_it(600, "--judge", gate.url, "--patience", 1), 75)
+            self.assertIn("goes on from the last checkpoint", self.log.read_text())
+            self.assertTrue(list(self.folder.glob("out/seed-1/learning/checkpoint-5")))
+            gate.left = 10**9
+            self.assertEqual(self.run_it(600, "--judge", gate.url), 0)
+        self.assertEqual([row["step"] for row in self.table("steps.csv")], list("12345678"))
+        samples = self.table("samples.csv")
+        self.assertEqual({row["after"] for row in samples}, {"stage 1", "RL"})
+        self.assertEqual({row["shape"] for row in samples}, set(SHAPES))
+        canary = self.table("canary.csv")
+        self.assertGreater(sum(int(row["asked"]) for row in canary), 60)
+        self.assertEqual(sum(int(row["paid"]) for row in canary), 0)
+        card = (self.folder / "out/MODEL_CARD.md").read_text()
+        self.assertIn("On shapes that it never saw", card)
+
+        self.rows(SHAPES[:3])  # a checkpoint of another tokenizer
+        self.assertEqual(self.run_it(600), 75)
+        self.assertRegex(self.log.read_text(), r"its \d+ words are not the \d+ of this data")
 
 
 if __name__ == "__main__":

@@ -9,12 +9,14 @@ import hydra
 import numpy as np
 import torch
 from omegaconf import OmegaConf
-from one_word import OneWord
+from one_word import OneWord, byte_tokenizer
 from verl import DataProto
+from verl.experimental.agent_loop.agent_loop import DictConfigWrap
 from verl.trainer.ppo import core_algos
 from verl.trainer.ppo.reward import get_custom_reward_fn, load_reward_manager
 
 from verl.utils.config import omega_conf_to_dataclass, validate_config
+from verl.workers.rollout.replica import TokenOutput
 from warpsmith_rewards import Refused
 
 
@@ -50,6 +52,18 @@ def score(config, texts, **rest):
         return await asyncio.gather(*(manager.run_single(sample(text, **rest)) for text in texts))
 
     return asyncio.run(run())
+
+
+class Engine:
+    """What vLLM would be: it answers with texts that the test chose."""
+
+    def __init__(self, tokenizer, texts):
+        self.tokenizer, self.texts, self.read = tokenizer, list(texts), []
+
+    async def generate(self, *, request_id, prompt_ids, sampling_params):
+        self.read.append(self.tokenizer.decode(prompt_ids))
+        words = self.tokenizer(self.texts.pop(0))["input_ids"]
+        return TokenOutput(token_ids=words, log_probs=[-1.0] * len(words))
 
 
 class Verl(unittest.TestCase):
@@ -122,6 +136,31 @@ class Verl(unittest.TestCase):
             gained = policy.log_probabilities() - policy.before
             self.assertGreater(gained[0].item(), 0.2)
             self.assertLess(gained[2].item(), 0)
+
+    def test_turns_with_the_verdict_between_them(self):
+        tokenizer = byte_tokenizer()
+        tokenizer.chat_template = ("{% for one in messages %}<{{ one.role }}>{{ one.content }}"
+                                   "{% endfor %}{% if add_generation_prompt %}<assistant>{% endif %}")  # fmt: skip
+        texts = ["no kernel", reply(self.slow), reply(self.good)]
+        engine, config = Engine(tokenizer, texts), self.recipe()
+        row = {"raw_prompt": [{"role": "user", "content": "fast:"}],
+               "reward_model": {"ground_truth": TASK}}  # fmt: skip
+
+        async def run():
+            loop = hydra.utils.instantiate(
+                {"_target_": "warpsmith_rewards.verl_turns.KernelLoop", "url": self.url, "turns": 3},
+                trainer_config=DictConfigWrap(config), data_config=DictConfigWrap(config.data),
+                server_manager=engine, tokenizer=tokenizer, processor=None, dataset_cls=None)  # fmt: skip
+            return await loop.run({}, **row)
+
+        done = asyncio.run(run())
+        best = score(settings("naive", url=self.url), [reply(self.good)])[0]["reward_score"]
+        self.assertEqual(done.reward_score, best)
+        self.assertAlmostEqual(sum(done.extra_fields["turn_scores"]), best)
+        self.assertIn("The judge says: passed", engine.read[2])
+        learned = [word for word, own in zip(done.response_ids, done.response_mask) if own]
+        self.assertEqual(tokenizer.decode(learned), "".join(texts))
+        self.assertEqual(len(done.response_logprobs), len(done.response_ids))
 
     def test_the_loader_finds_the_function(self):
         self.assertTrue(callable(get_custom_reward_fn(settings("naive", url=self.url))))

@@ -1,5 +1,4 @@
 // The command lines of the agent, of `warpsmith mcp` and of `warpsmith kb`.
-#include "argument_checks.h"
 #include "command_tree.h"
 #include "commands.h"
 
@@ -67,7 +66,7 @@ void AddAgent(CLI::App* command, agent::AgentOptions& agent) {
   });
 }
 
-void AddMcp(CLI::App& app, Chosen& chosen) {
+void AddMcp(CLI::App& app, SelectedCommand& chosen) {
   CLI::App* command =
       app.add_subcommand("mcp", "serve a task to a coding agent (Model Context Protocol, stdio)");
   auto options = std::make_shared<McpOptions>();
@@ -98,7 +97,7 @@ void AddBase(CLI::App* command, KnowledgeOptions& options) {
       "the base: a file, or postgresql://...; default: knowledge.db in the data folder");
 }
 
-void AddKnowledgeShow(CLI::App* kb, Chosen& chosen) {
+void AddKnowledgeShow(CLI::App* kb, SelectedCommand& chosen) {
   CLI::App* command = kb->add_subcommand("show", "what is known of techniques, and how well");
   auto options = std::make_shared<KnowledgeShowOptions>();
   AddBase(command, *options);
@@ -124,8 +123,8 @@ void AddKnowledgeShow(CLI::App* kb, Chosen& chosen) {
 
 using RunFiles = Result<int> (*)(const KnowledgeFilesOptions& options);
 
-void AddFiles(CLI::App* kb, Chosen& chosen, const char* name, const char* help, const char* files,
-              int least, int most, RunFiles run) {
+void AddFiles(CLI::App* kb, SelectedCommand& chosen, const char* name, const char* help,
+              const char* files, int least, int most, RunFiles run) {
   CLI::App* command = kb->add_subcommand(name, help);
   auto options = std::make_shared<KnowledgeFilesOptions>();
   AddBase(command, *options);
@@ -135,7 +134,7 @@ void AddFiles(CLI::App* kb, Chosen& chosen, const char* name, const char* help, 
 
 }  // namespace
 
-void AddKnowledge(CLI::App& app, Chosen& chosen) {
+void AddKnowledge(CLI::App& app, SelectedCommand& chosen) {
   constexpr int kMany = 1000;
   CLI::App* kb = app.add_subcommand("kb", "the knowledge base: what was learned of techniques");
   kb->require_subcommand(1);

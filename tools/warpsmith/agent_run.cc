@@ -3,10 +3,9 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "agent/knowledge/knowledge_file.h"
+#include "agent/knowledge/knowledge_base.h"
 #include "agent/runs/agent_run.h"
-#include "agent/runs/part_kernels.h"
-#include "agent/runs/run_config.h"
+#include "agent/runs/task_split.h"
 #include "base/display_text.h"
 #include "commands.h"
 #include "report/terminal.h"
@@ -79,7 +78,10 @@ Result<int> Report(const OptimizeOptions& options, search::Machine& machine, con
   if (!options.common.quiet) {
     const std::string by_budget =
         end.limit.empty() ? "" : " (ended by its budget: " + end.limit + ")";
-    std::fprintf(stderr, "%s\nrun: %s%s\n", end.outcome.c_str(), run.c_str(), by_budget.c_str());
+    const std::string next =
+        end.search.winner ? "; its kernel: warpsmith export " + run + " -o best" : "";
+    std::fprintf(stderr, "%s\nrun: %s%s%s\n", end.outcome.c_str(), run.c_str(), by_budget.c_str(),
+                 next.c_str());
   }
   if (end.search.reason == search::EndReason::kInterrupted) {
     return Describe(ErrorCode::kInterrupted).exit_status;

@@ -10,7 +10,6 @@
 #include <tuple>
 
 #include "agent/split/confined.h"
-#include "argument_checks.h"
 #include "base/build_info.h"
 #include "base/caught.h"
 #include "base/display_text.h"
@@ -120,7 +119,7 @@ void AddTuneLike(CLI::App* command, TuneOptions& options) {
 
 namespace {
 
-void AddDemo(CLI::App& app, Chosen& chosen) {
+void AddDemo(CLI::App& app, SelectedCommand& chosen) {
   CLI::App* command = app.add_subcommand(
       "demo", "tune 12 HGEMM shapes, or replay the agent's recorded runs; writes report.html");
   auto options = std::make_shared<DemoOptions>();
@@ -138,7 +137,7 @@ void AddDemo(CLI::App& app, Chosen& chosen) {
   Choose(command, chosen, options, RunDemo);
 }
 
-void AddOptimize(CLI::App& app, Chosen& chosen) {
+void AddOptimize(CLI::App& app, SelectedCommand& chosen) {
   CLI::App* command = app.add_subcommand("optimize", "find the fastest correct kernel for a task");
   auto options = std::make_shared<OptimizeOptions>();
   command->add_option("task", options->task, kTaskHelp)->required();
@@ -155,7 +154,7 @@ void AddOptimize(CLI::App& app, Chosen& chosen) {
   Choose(command, chosen, options, RunOptimize);
 }
 
-void AddEvaluate(CLI::App& app, Chosen& chosen) {
+void AddEvaluate(CLI::App& app, SelectedCommand& chosen) {
   CLI::App* command = app.add_subcommand("evaluate", "judge candidates: verdicts and exit status");
   auto options = std::make_shared<EvaluateOptions>();
   command->add_option("task", options->task, kTaskHelp);
@@ -179,7 +178,7 @@ void AddEvaluate(CLI::App& app, Chosen& chosen) {
   Choose(command, chosen, options, RunEvaluate);
 }
 
-void AddProfile(CLI::App& app, Chosen& chosen) {
+void AddProfile(CLI::App& app, SelectedCommand& chosen) {
   CLI::App* command = app.add_subcommand("profile", "what a candidate's time goes to, and why");
   auto options = std::make_shared<ProfileOptions>();
   command->add_option("task", options->task, kTaskHelp);
@@ -192,7 +191,7 @@ void AddProfile(CLI::App& app, Chosen& chosen) {
   Choose(command, chosen, options, RunProfile);
 }
 
-void AddCompare(CLI::App& app, Chosen& chosen) {
+void AddCompare(CLI::App& app, SelectedCommand& chosen) {
   CLI::App* command = app.add_subcommand("compare", "two candidates of one task, certified");
   auto options = std::make_shared<CompareOptions>();
   command->add_option("task", options->task, kTaskHelp)->required();
@@ -205,7 +204,7 @@ void AddCompare(CLI::App& app, Chosen& chosen) {
   Choose(command, chosen, options, RunCompare);
 }
 
-void AddRecord(CLI::App& app, Chosen& chosen) {
+void AddRecord(CLI::App& app, SelectedCommand& chosen) {
   CLI::App* command = app.add_subcommand("record", "measure whole spaces into a recording");
   auto options = std::make_shared<hgemm::RecordOptions>();
   command->add_option("output", options->output, "the .wsrec file to write or go on with")
@@ -233,7 +232,7 @@ void AddRecord(CLI::App& app, Chosen& chosen) {
   Choose(command, chosen, options, RunRecording);
 }
 
-void AddBundle(CLI::App& app, Chosen& chosen) {
+void AddBundle(CLI::App& app, SelectedCommand& chosen) {
   CLI::App* bundle = app.add_subcommand("bundle", "move a batch to a machine with only a GPU");
   bundle->require_subcommand(1);
   const std::tuple<const char*, const char*, Result<int> (*)(const BundleOptions&)> commands[] = {
@@ -260,7 +259,7 @@ void AddBundle(CLI::App& app, Chosen& chosen) {
   }
 }
 
-void AddReport(CLI::App& app, Chosen& chosen) {
+void AddReport(CLI::App& app, SelectedCommand& chosen) {
   CLI::App* report = app.add_subcommand("report", "table, HTML, CSV and JSON of stored runs");
   auto options = std::make_shared<ReportOptions>();
   report->add_option("runs", options->runs, "run names; none: list them");
@@ -279,10 +278,16 @@ void AddReport(CLI::App& app, Chosen& chosen) {
   Choose(exporting, chosen, export_options, RunExport);
 }
 
-void AddPages(CLI::App& app, Chosen& chosen) {
+void AddPages(CLI::App& app, SelectedCommand& chosen) {
   app.add_subcommand("exit-codes", "what each exit status means, as Markdown")->callback([&chosen] {
     chosen.run = []() -> Result<int> {
       std::fputs(ExitCodesMarkdown().c_str(), stdout);
+      return 0;
+    };
+  });
+  app.add_subcommand("man", "the manual page, for man(1)")->callback([&app, &chosen] {
+    chosen.run = [&app]() -> Result<int> {
+      std::fputs(ManualPage(app, "warpsmith " + build_info::VersionText()).c_str(), stdout);
       return 0;
     };
   });
@@ -299,7 +304,7 @@ void AddPages(CLI::App& app, Chosen& chosen) {
   });
 }
 
-void AddAll(CLI::App& app, Chosen& chosen) {
+void AddAll(CLI::App& app, SelectedCommand& chosen) {
   app.require_subcommand(1);
   app.set_version_flag("--version", "warpsmith " + build_info::VersionText());
   app.footer("First: 'warpsmith doctor' says what is here. Exit statuses: 'warpsmith exit-codes'.");
@@ -391,7 +396,7 @@ int Main(int argc, char** argv) {
     return Fail({ErrorCode::kUsage, wrong, "rename the file or use ASCII"}, json);
   }
   CLI::App app{"warpsmith makes CUDA kernels faster and proves it.", "warpsmith"};
-  Chosen chosen;
+  SelectedCommand chosen;
   chosen.command = CommandText({argv, argv + argc});
   AddAll(app, chosen);
   try {

@@ -3,9 +3,11 @@
 #define WARPSMITH_TOOLS_COMMAND_TREE_H_
 
 #include <CLI/CLI.hpp>
+
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -13,15 +15,32 @@
 
 namespace warpsmith::cli {
 
+// What an option's text must look like, said before anything runs. Each check answers with what is
+// wrong, or with nothing.
+
+// A finite number from 0.
+std::string CheckSeconds(const std::string& text);
+// Digits only: option parsers take "-1" for a large unsigned number.
+std::string CheckWholeNumber(const std::string& text);
+// regression, incorrect or never, separated by commas.
+std::string CheckFailOn(const std::string& text);
+// A file that could be written: its folder exists. Said now, not after the search.
+std::string CheckOutputFile(const std::string& path);
+
+// Whether an argument asks for JSON: known even where the command line cannot be parsed.
+bool AsksForJson(int argc, const char* const* argv);
+// Our documents and the store hold UTF-8. Empty when all arguments are.
+std::string CheckIsUtf8(int argc, const char* const* argv);
+
 // Set by the subcommand that was chosen.
-struct Chosen {
+struct SelectedCommand {
   std::function<Result<int>()> run;
   bool json = false;
   std::string command;  // what the user wrote
 };
 
 template <typename Options>
-void Choose(CLI::App* command, Chosen& chosen, std::shared_ptr<Options> options,
+void Choose(CLI::App* command, SelectedCommand& chosen, std::shared_ptr<Options> options,
             Result<int> (*run)(const Options&)) {
   command->add_flag("--json", options->common.json, "one JSON document on stdout, errors too");
   command->add_flag("-q,--quiet", options->common.quiet, "no progress on stderr");
@@ -48,12 +67,12 @@ void AddTuneLike(CLI::App* command, TuneOptions& options);
 void AddAgent(CLI::App* command, agent::AgentOptions& agent);
 
 // Subcommands that are added from files of their own.
-void AddKnowledge(CLI::App& app, Chosen& chosen);
-void AddMcp(CLI::App& app, Chosen& chosen);
-void AddHgemm(CLI::App& app, Chosen& chosen);
-void AddServe(CLI::App& app, Chosen& chosen);
-void AddTask(CLI::App& app, Chosen& chosen);
-void AddStore(CLI::App& app, Chosen& chosen);
+void AddKnowledge(CLI::App& app, SelectedCommand& chosen);
+void AddMcp(CLI::App& app, SelectedCommand& chosen);
+void AddHgemm(CLI::App& app, SelectedCommand& chosen);
+void AddServe(CLI::App& app, SelectedCommand& chosen);
+void AddTask(CLI::App& app, SelectedCommand& chosen);
+void AddStore(CLI::App& app, SelectedCommand& chosen);
 
 }  // namespace warpsmith::cli
 

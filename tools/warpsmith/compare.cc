@@ -1,14 +1,35 @@
+#include <unistd.h>
+#include <nlohmann/json.hpp>
+
 #include <array>
 #include <cmath>
 #include <cstdio>
-#include <nlohmann/json.hpp>
 
+#include "base/file.h"
+#include "base/json_reader.h"
 #include "commands.h"
 #include "judge/statistics.h"
+#include "report/run_comparison.h"
+#include "report/run_report.h"
+#include "report/terminal.h"
 #include "search/evaluation/judging.h"
+#include "search/machine/machine.h"
+#include "search/tuning/stored_runs.h"
 
 namespace warpsmith::cli {
 namespace {
+
+Status Publish(const report::RunComparison& comparison, const ReportFiles& files, bool json) {
+  if (!files.html.empty()) TRY(WriteFileAtomic(files.html, report::ToHtml(comparison)));
+  if (!files.csv.empty()) TRY(WriteFileAtomic(files.csv, report::ToCsv(comparison)));
+  const std::string document = JsonText(report::ToJson(comparison), 1) + "\n";
+  if (!files.json.empty()) TRY(WriteFileAtomic(files.json, document));
+  const std::string text =
+      json ? document : report::RenderComparison(comparison, report::StyleOf(STDOUT_FILENO).colour);
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  if (!json && !files.html.empty()) std::printf("report: %s\n", files.html.c_str());
+  return {};
+}
 
 // Two candidates met the same bar, each in a run of its own, so their ratio is the quotient of two
 // ratios to it: the logarithms' half-widths add in quadrature.
@@ -45,23 +66,45 @@ Result<task::NamedCandidate> LoadOne(const std::string& path) {
 }
 
 Result<search::JudgedCandidate> JudgeOne(search::Machine& machine, const task::LoadedTask& loaded,
-                                         const task::NamedCandidate& candidate) {
+                                         const task::NamedCandidate& candidate, bool quiet) {
   search::SessionOptions options;
   options.keeps_verdicts = true;
-  auto judged =
-      TRY(search::JudgeCandidates(machine, loaded, Protocol::Certified(), {candidate}, options));
+  report::ProgressLine line(stderr, report::StyleOf(STDERR_FILENO));
+  auto judged = TRY(search::JudgeCandidates(machine, loaded, Protocol::Certified(), {candidate},
+                                            options, quiet ? nullptr : &line));
   return std::move(judged.front());
 }
 
 }  // namespace
+
+Result<int> CompareStoredRuns(const ReportOptions& options) {
+  if (options.runs.empty()) {
+    return Error{ErrorCode::kUsage, "--compare needs the names of runs",
+                 "warpsmith report --compare FRESH WARM"};
+  }
+  const auto store = TRY(search::OpenExistingStore(options.device.store));
+  const std::vector<RunRecord> all = TRY(store->Runs());
+  std::vector<report::SideRuns> sides;
+  for (const std::string& name : options.runs)
+    sides.push_back(TRY(search::SideOf(*store, name, all)));
+  report::RunComparison comparison = report::CompareRuns(sides);
+  for (const std::string& name : options.runs) {
+    comparison.title += (comparison.title.empty() ? "" : " | ") + name;
+  }
+  comparison.origin = search::OriginOfSides(sides);
+  TRY(Publish(comparison, options.files, options.common.json));
+  return 0;
+}
 
 Result<int> RunCompare(const CompareOptions& options) {
   const task::LoadedTask loaded = TRY(search::LoadJudgeable(options.task, options.workload));
   const auto candidates = std::array{TRY(LoadOne(options.first)), TRY(LoadOne(options.second))};
   search::Machine machine = TRY(search::Machine::Open(options.device));
   if (!options.common.quiet) std::fprintf(stderr, "%s\n", machine.notice().c_str());
-  const search::JudgedCandidate first = TRY(JudgeOne(machine, loaded, candidates[0]));
-  const search::JudgedCandidate second = TRY(JudgeOne(machine, loaded, candidates[1]));
+  const search::JudgedCandidate first =
+      TRY(JudgeOne(machine, loaded, candidates[0], options.common.quiet));
+  const search::JudgedCandidate second =
+      TRY(JudgeOne(machine, loaded, candidates[1], options.common.quiet));
   nlohmann::json rows = nlohmann::json::array();
   bool slower = false;
   std::vector<Mode> modes = {Mode::kWall};  // of programs, and beside PyTorch

@@ -3,6 +3,8 @@
 #include <CLI/CLI.hpp>
 #include <vector>
 
+#include "base/error.h"
+
 namespace warpsmith::cli {
 namespace {
 
@@ -69,6 +71,34 @@ std::string FishScript(const std::vector<Node>& nodes) {
   return script;
 }
 
+// What troff would take for a request or an escape is text.
+std::string Troff(const std::string& text) {
+  std::string safe = text.starts_with('.') || text.starts_with('\'') ? "\\&" : "";
+  for (const char c : text) {
+    if (c == '\\') safe += "\\e";
+    if (c == '-') safe += "\\-";
+    if (c == '\n') safe += "\n\\&";
+    if (c != '\\' && c != '-' && c != '\n') safe += c;
+  }
+  return safe;
+}
+
+// A section for each command with options of its own: its description, then them.
+void AppendManual(const CLI::App& app, const std::string& path, std::string& page) {
+  const auto children = app.get_subcommands([](const CLI::App*) { return true; });
+  if (children.empty()) {
+    page += ".SS " + Troff(path) + "\n" + Troff(app.get_description()) + "\n";
+    for (const CLI::Option* option : app.get_options()) {
+      if (option->get_lnames() == std::vector<std::string>{"help"}) continue;
+      page += ".TP\n.B " + Troff(option->get_name(option->get_positional())) + "\n";
+      page += Troff(option->get_description());
+      const std::string value = option->get_default_str();
+      page += (value.empty() ? "" : " (default: " + Troff(value) + ")") + "\n";
+    }
+  }
+  for (const CLI::App* child : children) AppendManual(*child, path + " " + child->get_name(), page);
+}
+
 }  // namespace
 
 std::string CompletionScript(const CLI::App& app, const std::string& shell) {
@@ -77,6 +107,20 @@ std::string CompletionScript(const CLI::App& app, const std::string& shell) {
   if (shell == "fish") return FishScript(nodes);
   const std::string bash = BashScript(nodes);
   return shell == "bash" ? bash : "autoload -U +X bashcompinit && bashcompinit\n" + bash;
+}
+
+std::string ManualPage(const CLI::App& app, const std::string& version) {
+  std::string page = ".TH WARPSMITH 1 \"\" \"" + Troff(version) +
+                     "\" \"User Commands\"\n.SH NAME\n" +
+                     "warpsmith \\- makes CUDA kernels faster and proves it\n" +
+                     ".SH SYNOPSIS\n.B warpsmith\n.I COMMAND\n[options]\n.SH COMMANDS\n";
+  AppendManual(app, "warpsmith", page);
+  page += ".SH EXIT STATUS\n.TP\n0\ndone; the answer is yes\n";
+  for (const ErrorCodeRow& row : ErrorCodeTable()) {
+    page +=
+        ".TP\n" + std::to_string(row.exit_status) + "\n" + Troff(std::string(row.meaning)) + "\n";
+  }
+  return page;
 }
 
 }  // namespace warpsmith::cli

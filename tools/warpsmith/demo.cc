@@ -77,7 +77,9 @@ class AgentDemo {
     TRY(Publish(report, demo_.files, demo_.common.json));
     if (stopped_) return Describe(ErrorCode::kInterrupted).exit_status;
     if (!demo_.common.json) TRY(CompileWinners(*machine_, ends_));
-    if (!demo_.common.quiet) std::fprintf(stderr, "runs: %s/*\n", prefix_.c_str());
+    if (!demo_.common.quiet)
+      std::fprintf(stderr, "runs: %s/*; a kernel: warpsmith export %s -o best\n", prefix_.c_str(),
+                   ends_.front().run.c_str());
     return ExitStatus(report, demo_.search.fail_on);
   }
 

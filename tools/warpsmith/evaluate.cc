@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <iostream>
@@ -190,8 +191,10 @@ Result<int> RunEvaluate(const EvaluateOptions& options) {
   search::Machine machine = TRY(search::Machine::Open(options.device));
   if (!options.common.quiet) std::fprintf(stderr, "%s\n", machine.notice().c_str());
   if (options.stream) return JudgeStream(machine, loaded, options);
+  report::ProgressLine line(stderr, report::StyleOf(STDERR_FILENO));
   const std::vector<search::JudgedCandidate> judged =
-      TRY(search::JudgeCandidates(machine, loaded, ProtocolOf(options), candidates));
+      TRY(search::JudgeCandidates(machine, loaded, ProtocolOf(options), candidates,
+                                  search::OnTheTask(), options.common.quiet ? nullptr : &line));
   if (!options.reproduce.empty()) TRY(Reproduce(machine, loaded, judged, options.reproduce));
   if (options.common.json) {
     PrintDocument("evaluation", FieldsOf(judged));

@@ -1,7 +1,6 @@
 // The command line of `warpsmith hgemm`.
 #include <memory>
 
-#include "argument_checks.h"
 #include "command_tree.h"
 #include "commands.h"
 
@@ -18,7 +17,7 @@ void SetTuneDefaults(CLI::App* tune, search::SearchOptions& search) {
   tune->get_option("--batch")->default_str("8" + many + "4");
 }
 
-void AddTune(CLI::App* hgemm, Chosen& chosen) {
+void AddTune(CLI::App* hgemm, SelectedCommand& chosen) {
   CLI::App* command =
       hgemm->add_subcommand("tune", "find the fastest correct kernel for each shape");
   auto options = std::make_shared<TuneOptions>();
@@ -40,7 +39,7 @@ void AddTune(CLI::App* hgemm, Chosen& chosen) {
   Choose(command, chosen, options, RunHgemmTune);
 }
 
-void AddVerify(CLI::App* hgemm, Chosen& chosen) {
+void AddVerify(CLI::App* hgemm, SelectedCommand& chosen) {
   CLI::App* command = hgemm->add_subcommand(
       "verify", "is every kernel family right on every shape, on this GPU and driver");
   auto options = std::make_shared<hgemm::VerifyOptions>();
@@ -58,7 +57,7 @@ void AddVerify(CLI::App* hgemm, Chosen& chosen) {
   Choose(command, chosen, options, RunHgemmVerify);
 }
 
-void AddShow(CLI::App* hgemm, Chosen& chosen) {
+void AddShow(CLI::App* hgemm, SelectedCommand& chosen) {
   CLI::App* command = hgemm->add_subcommand("show", "the space of a shape and what is known of it");
   auto options = std::make_shared<ShowOptions>();
   command->add_option("shape", options->shape, "MxNxK; none: list the recorded spaces");
@@ -72,7 +71,7 @@ void AddShow(CLI::App* hgemm, Chosen& chosen) {
   Choose(command, chosen, options, RunHgemmShow);
 }
 
-void AddFeatures(CLI::App* hgemm, Chosen& chosen) {
+void AddFeatures(CLI::App* hgemm, SelectedCommand& chosen) {
   CLI::App* command = hgemm->add_subcommand(
       "features", "what the cost model sees of kernels: lines of stdin, as CSV on stdout");
   auto options = std::make_shared<FeaturesOptions>();
@@ -98,7 +97,7 @@ void AddChoose(CLI::App* command, hgemm::BenchOptions& options) {
   }
 }
 
-void AddBench(CLI::App* hgemm, Chosen& chosen) {
+void AddBench(CLI::App* hgemm, SelectedCommand& chosen) {
   CLI::App* command = hgemm->add_subcommand("bench", "measure cuBLAS, cuBLASLt and torch");
   auto options = std::make_shared<hgemm::BenchOptions>();
   command->add_option("--shapes,--grid", options->shapes, "MxNxK,... or demo, paper")
@@ -141,7 +140,7 @@ void AddBench(CLI::App* hgemm, Chosen& chosen) {
   Choose(command, chosen, options, RunHgemmBench);
 }
 
-void AddMake(CLI::App* catalogue, Chosen& chosen) {
+void AddMake(CLI::App* catalogue, SelectedCommand& chosen) {
   CLI::App* command =
       catalogue->add_subcommand("make", "of every shape tuned so far the kernel that is best");
   auto options = std::make_shared<CatalogueMakeOptions>();
@@ -151,7 +150,7 @@ void AddMake(CLI::App* catalogue, Chosen& chosen) {
   Choose(command, chosen, options, RunCatalogueMake);
 }
 
-void AddMerge(CLI::App* catalogue, Chosen& chosen) {
+void AddMerge(CLI::App* catalogue, SelectedCommand& chosen) {
   CLI::App* command =
       catalogue->add_subcommand("merge", "several catalogues as one; the surest row of each shape");
   auto options = std::make_shared<CatalogueMergeOptions>();
@@ -160,7 +159,7 @@ void AddMerge(CLI::App* catalogue, Chosen& chosen) {
   Choose(command, chosen, options, RunCatalogueMerge);
 }
 
-void AddCheck(CLI::App* catalogue, Chosen& chosen) {
+void AddCheck(CLI::App* catalogue, SelectedCommand& chosen) {
   CLI::App* command = catalogue->add_subcommand(
       "check", "can it be read, and are its kernels what this program would build");
   auto options = std::make_shared<CatalogueCheckOptions>();
@@ -168,7 +167,7 @@ void AddCheck(CLI::App* catalogue, Chosen& chosen) {
   Choose(command, chosen, options, RunCatalogueCheck);
 }
 
-void AddGuard(CLI::App* catalogue, Chosen& chosen) {
+void AddGuard(CLI::App* catalogue, SelectedCommand& chosen) {
   CLI::App* command = catalogue->add_subcommand(
       "guard", "choose anew between kernel and cuBLASLt, by what 'hgemm bench' measured");
   auto options = std::make_shared<CatalogueGuardOptions>();
@@ -183,7 +182,7 @@ void AddGuard(CLI::App* catalogue, Chosen& chosen) {
   Choose(command, chosen, options, RunCatalogueGuard);
 }
 
-void AddPage(CLI::App* catalogue, Chosen& chosen) {
+void AddPage(CLI::App* catalogue, SelectedCommand& chosen) {
   CLI::App* command = catalogue->add_subcommand(
       "page", "which parameters won on which shapes, as one HTML page with plots");
   auto options = std::make_shared<CataloguePageOptions>();
@@ -194,7 +193,7 @@ void AddPage(CLI::App* catalogue, Chosen& chosen) {
   Choose(command, chosen, options, RunCataloguePage);
 }
 
-void AddBuild(CLI::App* hgemm, Chosen& chosen) {
+void AddBuild(CLI::App* hgemm, SelectedCommand& chosen) {
   CLI::App* command =
       hgemm->add_subcommand("build", "compile a catalogue's kernels into the library's pack");
   auto options = std::make_shared<hgemm::BuildOptions>();
@@ -207,7 +206,7 @@ void AddBuild(CLI::App* hgemm, Chosen& chosen) {
   Choose(command, chosen, options, RunHgemmBuild);
 }
 
-void AddAudit(CLI::App* hgemm, Chosen& chosen) {
+void AddAudit(CLI::App* hgemm, SelectedCommand& chosen) {
   CLI::App* command = hgemm->add_subcommand(
       "audit", "memcheck of every configuration of a catalogue, racecheck of every family");
   auto options = std::make_shared<hgemm::AuditOptions>();
@@ -219,7 +218,7 @@ void AddAudit(CLI::App* hgemm, Chosen& chosen) {
   Choose(command, chosen, options, RunHgemmAudit);
 }
 
-void AddDispatch(CLI::App* hgemm, Chosen& chosen) {
+void AddDispatch(CLI::App* hgemm, SelectedCommand& chosen) {
   CLI::App* catalogue = hgemm->add_subcommand("catalogue", "which kernel each shape gets, and why");
   catalogue->require_subcommand(1);
   AddMake(catalogue, chosen);
@@ -233,7 +232,7 @@ void AddDispatch(CLI::App* hgemm, Chosen& chosen) {
 
 }  // namespace
 
-void AddHgemm(CLI::App& app, Chosen& chosen) {
+void AddHgemm(CLI::App& app, SelectedCommand& chosen) {
   CLI::App* hgemm = app.add_subcommand("hgemm", "FP16 and BF16 matrix products");
   hgemm->require_subcommand(1);
   AddTune(hgemm, chosen);

@@ -52,7 +52,8 @@ Result<int> RunHgemmTune(const TuneOptions& given) {
                  prefix.c_str());
     if (Interrupted()) return Describe(ErrorCode::kInterrupted).exit_status;
   } else if (!options.common.quiet) {
-    std::fprintf(stderr, "runs: %s/*\n", prefix.c_str());
+    std::fprintf(stderr, "runs: %s/*; a kernel: warpsmith export %s -o best\n", prefix.c_str(),
+                 tuned.ends.front().run.c_str());
   }
   return ExitStatus(report, options.search.fail_on);
 }

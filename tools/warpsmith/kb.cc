@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "agent/knowledge/diff.h"
-#include "agent/knowledge/knowledge_file.h"
+#include "agent/knowledge/knowledge_base.h"
 #include "agent/knowledge/knowledge_text.h"
 #include "agent/knowledge/overview.h"
 #include "agent/knowledge/render.h"

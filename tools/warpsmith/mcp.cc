@@ -5,14 +5,14 @@
 #include <cstdio>
 #include <exception>
 
-#include "agent/knowledge/knowledge_file.h"
+#include "agent/knowledge/knowledge_base.h"
 #include "base/build_info.h"
 #include "base/clock.h"
 #include "commands.h"
 #include "search/evaluation/judging.h"
 #include "serve/tools/tools.h"
 #include "store/worker.h"
-#include "task/starting_kernel.h"
+#include "task/candidate_file.h"
 
 namespace warpsmith::cli {
 namespace {

@@ -85,7 +85,9 @@ Result<int> RunOptimize(const OptimizeOptions& given) {
   report.shapes = {end.report};
   report.origin = OriginOf(machine, {end}, command);
   TRY(Publish(report, options.files, options.common.json));
-  if (!options.common.quiet) std::fprintf(stderr, "run: %s\n", prefix.c_str());
+  if (!options.common.quiet)
+    std::fprintf(stderr, "run: %s; its kernel: warpsmith export %s -o best\n", prefix.c_str(),
+                 prefix.c_str());
   if (end.reason == search::EndReason::kInterrupted) {
     return Describe(ErrorCode::kInterrupted).exit_status;
   }

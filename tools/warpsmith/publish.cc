@@ -1,20 +1,99 @@
 #include <unistd.h>
+#include <nlohmann/json.hpp>
 
 #include <cstdio>
+#include <string>
 
 #include "base/build_info.h"
+#include "base/error.h"
 #include "base/file.h"
 #include "base/interrupt.h"
 #include "base/json_reader.h"
 #include "commands.h"
+#include "core/verdict.h"
 #include "report/run_report.h"
 #include "report/summary.h"
 #include "report/terminal.h"
 #include "search.h"
 
-#include <nlohmann/json.hpp>
-
 namespace warpsmith::cli {
+namespace {
+
+const KernelResources* Largest(const std::vector<KernelResources>& kernels) {
+  const KernelResources* largest = nullptr;
+  for (const KernelResources& kernel : kernels) {
+    if (largest == nullptr || kernel.registers_per_thread > largest->registers_per_thread) {
+      largest = &kernel;
+    }
+  }
+  return largest;
+}
+
+// Within 80 columns.
+void PrintBuilt(const std::string& workload, const Artifact& artifact, const Evidence& recorded) {
+  const KernelResources* here = Largest(artifact.kernels);
+  std::printf(
+      "  %-24s %3d registers, %d spilled, %.0f ms, %s\n", workload.c_str(),
+      here == nullptr ? 0 : here->registers_per_thread,
+      here == nullptr ? 0 : here->spill_store_bytes, artifact.compile_ms,
+      artifact.image_sha256 == recorded.artifact_sha256 ? "as measured" : "unlike the measured");
+  std::fflush(stdout);
+}
+
+}  // namespace
+
+std::string ExitCodesMarkdown() {
+  std::string page =
+      "# Exit codes\n\n"
+      "Made by `warpsmith exit-codes`; a test holds this page to the program.\n\n"
+      "| status | name | meaning |\n| --- | --- | --- |\n"
+      "| 0 | ok | done; the answer is yes |\n";
+  for (const ErrorCodeRow& row : ErrorCodeTable()) {
+    page += "| " + std::to_string(row.exit_status) + " | " + std::string(row.name) + " | " +
+            std::string(row.meaning) + " |\n";
+  }
+  return page +
+         "\nWith `--json` an error is a document: "
+         "`{\"schema\":\"warpsmith.error\",\"version\":1,\"error\":{\"code\",\"message\",\"fix\"}}`"
+         ", "
+         "its `code` being the name above.\n";
+}
+
+std::string ErrorJson(const Error& error) {
+  const nlohmann::json document = {
+      {"schema", "warpsmith.error"},
+      {"version", 1},
+      {"error",
+       {{"code", Describe(error.code).name}, {"message", error.message}, {"fix", error.fix}}}};
+  // A message may quote bytes of a file that are no text.
+  return JsonText(document);
+}
+
+Status CompileWinners(search::Machine& machine, const std::vector<search::SearchEnd>& ends) {
+  int built = 0, failed = 0;
+  std::string toolchain;
+  std::printf("\nthe winners, built here for %s:\n", machine.info().architecture.c_str());
+  for (const search::SearchEnd& end : ends) {
+    if (!end.winner) continue;
+    const auto outcome =
+        machine.compiler().Compile(end.winner->candidate, machine.info().architecture);
+    if (!outcome.ok()) {
+      std::printf("  not built: %s\n", outcome.error().Line().c_str());
+      return {};
+    }
+    if (const auto* artifact = std::get_if<Artifact>(&*outcome)) {
+      PrintBuilt(report::ShapeLabel(end.report), *artifact, end.winner->verdict.evidence);
+      toolchain = artifact->toolchain;
+      ++built;
+    } else {
+      std::printf("  %-18s %s\n", report::ShapeLabel(end.report).c_str(),
+                  std::get<CompileFailed>(*outcome).reason.c_str());
+      ++failed;
+    }
+  }
+  std::printf("%d built by %s, %d failed\n", built, toolchain.c_str(), failed);
+  return {};
+}
 
 std::string Document(std::string_view schema, nlohmann::json fields, int indent) {
   fields["schema"] = "warpsmith." + std::string(schema);

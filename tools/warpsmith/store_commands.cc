@@ -50,7 +50,7 @@ Result<int> RunStoreRepair(const StoreOptions& options) {
   return whole ? 0 : 1;
 }
 
-void AddStore(CLI::App& app, Chosen& chosen) {
+void AddStore(CLI::App& app, SelectedCommand& chosen) {
   CLI::App* store = app.add_subcommand("store", "is the results database sound; save what is");
   store->require_subcommand(1);
   CLI::App* check =

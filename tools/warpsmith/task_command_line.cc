@@ -5,7 +5,7 @@
 namespace warpsmith::cli {
 namespace {
 
-void AddTaskImport(CLI::App* task, Chosen& chosen) {
+void AddTaskImport(CLI::App* task, SelectedCommand& chosen) {
   CLI::App* command = task->add_subcommand(
       "import", "task folders from a KernelBench or KernelBench-CUDA checkout");
   auto options = std::make_shared<TaskImportOptions>();
@@ -32,7 +32,7 @@ void AddTaskImport(CLI::App* task, Chosen& chosen) {
   Choose(command, chosen, options, RunTaskImport);
 }
 
-void AddTaskInit(CLI::App* task, Chosen& chosen) {
+void AddTaskInit(CLI::App* task, SelectedCommand& chosen) {
   CLI::App* command = task->add_subcommand("init", "a first task for your own .cu file");
   auto options = std::make_shared<TaskInitOptions>();
   command->add_option("source", options->source, "the .cu file")->required();
@@ -48,7 +48,7 @@ void AddCompileLimit(CLI::App* command, int& seconds) {
       ->capture_default_str();
 }
 
-void AddTaskSplit(CLI::App* task, Chosen& chosen) {
+void AddTaskSplit(CLI::App* task, SelectedCommand& chosen) {
   CLI::App* command = task->add_subcommand(
       "split", "have a model cut a large task into parts, and prove that they compose");
   auto options = std::make_shared<agent::TaskSplitOptions>();
@@ -77,7 +77,7 @@ void AddTaskSplit(CLI::App* task, Chosen& chosen) {
   Choose(command, chosen, options, RunTaskSplit);
 }
 
-void AddTaskCheck(CLI::App* task, Chosen& chosen) {
+void AddTaskCheck(CLI::App* task, SelectedCommand& chosen) {
   CLI::App* command = task->add_subcommand("check", "is a task worth measuring, and if not, why");
   auto options = std::make_shared<TaskCheckOptions>();
   command->add_option("task", options->task, std::string(kTaskHelp) + ", or the folder of a split")
@@ -90,7 +90,7 @@ void AddTaskCheck(CLI::App* task, Chosen& chosen) {
 
 }  // namespace
 
-void AddTask(CLI::App& app, Chosen& chosen) {
+void AddTask(CLI::App& app, SelectedCommand& chosen) {
   CLI::App* task = app.add_subcommand("task", "what must be computed: task files");
   task->require_subcommand(1);
   AddTaskInit(task, chosen);

@@ -115,7 +115,8 @@ class Gathering:
         """Marks what compiles, leaves out what does not."""
         nvcc = None if self.options.no_compile else units.compiler()
         if nvcc is None:
-            self.notes.append("code of files was not compiled: no nvcc")
+            why = "--no-compile" if self.options.no_compile else "no nvcc"
+            self.notes.append(f"code of files was not compiled: {why}")
             self.rows += self.unit_rows
             return
         done = units.compile_all(self.units, nvcc)

@@ -6,8 +6,8 @@
 #include <rapidcheck/gtest.h>
 
 #include "agent/knowledge/diff.h"
+#include "agent/knowledge/facts.h"
 #include "agent/knowledge/knowledge_text.h"
-#include "agent/knowledge/tally.h"
 #include "agent/knowledge/test_contents.h"
 #include "base/compression.h"
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "agent/knowledge/contents.h"
-#include "agent/knowledge/tally.h"
+#include "agent/knowledge/facts.h"
 
 namespace warpsmith::knowledge {
 

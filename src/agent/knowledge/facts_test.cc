@@ -7,7 +7,6 @@
 
 #include <limits>
 
-#include "agent/knowledge/tally.h"
 #include "agent/knowledge/test_contents.h"
 
 namespace warpsmith::knowledge {

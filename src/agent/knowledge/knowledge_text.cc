@@ -9,6 +9,7 @@
 #include "base/compression.h"
 #include "base/json_reader.h"
 #include "base/sha256.h"
+#include "embedded/knowledge_seed.h"
 
 namespace warpsmith::knowledge {
 namespace {
@@ -191,6 +192,14 @@ std::string ToText(const Contents& contents) {
 Result<Contents> ContentsFromText(std::string_view source, std::string_view text) {
   if (!text.starts_with(kZstdMagic)) return FromLines(source, text);
   return FromLines(source, TRY(Decompress(source, text)));
+}
+
+std::string_view SeedText() { return embedded::KnowledgeSeed().front().contents; }
+
+Contents Seed() {
+  Result<Contents> seed = ContentsFromText("seed.jsonl", SeedText());
+  CHECK(seed.ok());
+  return std::move(seed).value();
 }
 
 }  // namespace warpsmith::knowledge

@@ -24,6 +24,11 @@ std::string ToText(const Contents& contents);
 // first.
 Result<Contents> ContentsFromText(std::string_view source, std::string_view text);
 
+// The base that every new one begins with: states named after our bottlenecks, and techniques from
+// CUDA's public documentation in our own words, with guesses at what they gain. No outcome in it.
+std::string_view SeedText();  // data/knowledge/seed.jsonl, embedded
+Contents Seed();
+
 }  // namespace warpsmith::knowledge
 
 #endif  // WARPSMITH_AGENT_KNOWLEDGE_KNOWLEDGE_TEXT_H_

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "agent/knowledge/contents.h"
+#include "agent/knowledge/facts.h"
 #include "agent/knowledge/posterior.h"
-#include "agent/knowledge/tally.h"
 
 namespace warpsmith::knowledge {
 

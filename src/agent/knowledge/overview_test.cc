@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "agent/knowledge/seed.h"
+#include "agent/knowledge/knowledge_text.h"
 #include "agent/knowledge/test_contents.h"
 
 namespace warpsmith::knowledge {

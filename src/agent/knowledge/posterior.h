@@ -16,13 +16,13 @@
 #ifndef WARPSMITH_AGENT_KNOWLEDGE_POSTERIOR_H_
 #define WARPSMITH_AGENT_KNOWLEDGE_POSTERIOR_H_
 
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "agent/knowledge/facts.h"
-#include "agent/knowledge/tally.h"
 #include "base/random.h"
 
 namespace warpsmith::knowledge {
@@ -70,6 +70,28 @@ double SampledValue(const Posterior& posterior, Random& random);
 
 // Shape >= 1, scale 1 (Marsaglia and Tsang, 2000).
 double DrawGamma(double shape, Random& random);
+
+// --- Thompson sampling: a technique is drawn about as often as it is believed to be the best.
+
+// What must not be tried again blindly, and why: technique -> "hang (run:a#3)". Whoever knows
+// better takes an entry out.
+using Blocked = std::map<std::string, std::string, std::less<>>;
+
+struct Belief {
+  std::string technique;
+  Posterior posterior;
+};
+
+struct Choice {
+  std::string technique;
+  double sampled_value = 0;   // why it was chosen
+  double expected_value = 0;  // the prediction that what is measured will be held against
+};
+
+// Up to k of the techniques, best sample first, none twice, none that is blocked. The same beliefs
+// in any order and the same random stream give the same answer.
+std::vector<Choice> Draw(std::span<const Belief> beliefs, const Blocked& blocked, size_t k,
+                         Random& random);
 
 }  // namespace warpsmith::knowledge
 

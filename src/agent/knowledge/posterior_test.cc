@@ -7,7 +7,6 @@
 
 #include <algorithm>
 
-#include "agent/knowledge/draw.h"
 #include "agent/knowledge/test_contents.h"
 
 namespace warpsmith::knowledge {

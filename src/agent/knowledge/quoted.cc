@@ -1,5 +1,6 @@
 #include "agent/knowledge/quoted.h"
 
+#include <cmath>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
@@ -34,5 +35,13 @@ std::string Quoted(std::string_view text, size_t most_bytes) {
   }
   return quoted;
 }
+
+std::string RatioText(double ratio) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3gx", ratio);
+  return text;
+}
+
+std::string GainText(double log_gain) { return RatioText(std::exp(log_gain)); }
 
 }  // namespace warpsmith::knowledge

@@ -12,6 +12,11 @@ namespace warpsmith::knowledge {
 // beginning, and "..." inside the quotes.
 std::string Quoted(std::string_view text, size_t most_bytes);
 
+// --- Gains as people and models read them: old time / new time.
+
+std::string RatioText(double ratio);    // "1.08x"
+std::string GainText(double log_gain);  // the same of exp(log_gain)
+
 }  // namespace warpsmith::knowledge
 
 #endif  // WARPSMITH_AGENT_KNOWLEDGE_QUOTED_H_

@@ -7,7 +7,6 @@
 #include <map>
 #include <tuple>
 
-#include "agent/knowledge/gain_text.h"
 #include "agent/knowledge/quoted.h"
 #include "agent/knowledge/rows.h"
 

@@ -5,10 +5,12 @@
 #include <rapidcheck.h>
 #include <rapidcheck/gtest.h>
 
+#include "agent/knowledge/knowledge_text.h"
 #include "agent/knowledge/quoted.h"
-#include "agent/knowledge/seed.h"
 #include "agent/knowledge/test_contents.h"
 #include "base/file.h"
+
+#include <cmath>
 
 namespace warpsmith::knowledge {
 namespace {
@@ -114,6 +116,13 @@ RC_GTEST_PROP(Quoted, IsOneLineOfHarmlessAscii, (const std::string& text)) {
       RC_ASSERT(quoted[i] != '"');
     }
   }
+}
+
+TEST(GainText, HasThreeDigits) {
+  EXPECT_EQ(RatioText(1.0832), "1.08x");
+  EXPECT_EQ(GainText(std::log(1.0832)), "1.08x");
+  EXPECT_EQ(GainText(0), "1x");
+  EXPECT_EQ(GainText(-std::log(250)), "0.004x");
 }
 
 }  // namespace

@@ -6,6 +6,8 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <map>
+#include <optional>
 #include <string>
 
 #include "base/http.h"
@@ -54,6 +56,20 @@ std::string UsualKeyVariable(const std::string& base_url);
 // (each has a seed of its own).
 std::string RequestBody(const Endpoint& endpoint, const ChatRequest& request, int first_sample,
                         int samples);
+
+// What tokens cost.
+struct Price {
+  double prompt_per_million = 0, completion_per_million = 0;  // tokens; in the user's currency
+};
+
+using Prices = std::map<std::string, Price, std::less<>>;  // by the model's exact name
+
+// {"<model>": {"prompt_per_million": x, "completion_per_million": y}, ...}; both must be there.
+Result<Prices> PricesFrom(const JsonReader& json);
+
+// Nothing for a model without a price: unknown is not free.
+std::optional<double> CostOf(const Prices& prices, const std::string& model,
+                             const ChatUsage& usage);
 
 }  // namespace warpsmith::models
 

@@ -3,18 +3,116 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
-#include "agent/prompts/edit_reader.h"
-#include "agent/prompts/elision.h"
+#include "agent/prompts/edit.h"
 #include "agent/prompts/file_name.h"
-#include "agent/prompts/reply_blocks.h"
-#include "agent/prompts/reply_plan.h"
 #include "agent/prompts/reply_text.h"
 #include "base/display_text.h"
+#include "base/json_reader.h"
+#include "base/result.h"
+#include "core/launch_plan.h"
+#include "core/serialize.h"
+#include "task/toml_text.h"
 
 namespace warpsmith::prompts {
 namespace {
+
+// What of a candidate document is taken: never flags, entry, toolchain or where it came from.
+struct PlanDocument {
+  std::optional<LaunchPlan> plan;
+  std::map<std::string, std::string> sources;  // candidate.json's, unchecked names
+  std::vector<std::string> ignored;            // fields that stay ours
+};
+
+using nlohmann::json;
+
+Result<json> Parse(std::string_view text) {
+  if (Trimmed(text).starts_with('{')) return ParseJson("the reply's plan", text);
+  return task::ParseTomlAsJson("the reply's plan", text);
+}
+
+Result<LaunchPlan> ReadPlan(json plan) {
+  if (plan.is_object() && !plan.contains("version")) plan["version"] = kLaunchPlanVersion;
+  return LaunchPlanFrom(JsonReader("the reply's plan", plan));
+}
+
+Error Plain(const Error& error) { return BadReply(error.message); }
+
+bool LooksLikePlan(std::string_view text) {
+  const bool json_like = Trimmed(text).starts_with('{');
+  for (const std::string_view word : {"operations", "\"plan\"", "\"sources\"", "[plan]"}) {
+    if (text.find(word) == text.npos) continue;
+    if (json_like || text.find("[[") != text.npos || text.find(" = ") != text.npos) return true;
+  }
+  return false;
+}
+
+// JSON or TOML: a plan, or a candidate (docs/task-format.md) with one. Read by the readers
+// of those formats; a missing "version" counts as the one that the prompts show. kBadInput for
+// anything else, in the readers' words, and for [tunables].
+Result<PlanDocument> ReadPlanDocument(std::string_view text) {
+  auto parsed = Parse(text);
+  if (!parsed.ok()) return Plain(parsed.error());
+  if (!parsed->is_object()) return BadReply("the reply's plan is no object");
+  PlanDocument document;
+  if (parsed->contains("tunables")) {
+    return BadReply("the reply's plan has tunables: give the values themselves");
+  }
+  const bool bare = parsed->contains("operations");
+  if (bare || parsed->contains("plan")) {
+    auto plan = ReadPlan(bare ? *parsed : (*parsed)["plan"]);
+    if (!plan.ok()) return Plain(plan.error());
+    document.plan = std::move(*plan);
+  }
+  for (const auto& [field, value] : parsed->items()) {
+    if (bare || field == "plan" || field == "version") continue;
+    if (field == "sources" && value.is_object()) {
+      for (const auto& [name, source] : value.items()) {
+        if (!source.is_string()) return BadReply("the reply's sources are not all texts");
+        document.sources[name] = source.get<std::string>();
+      }
+      continue;
+    }
+    document.ignored.push_back(field);
+  }
+  if (!document.plan && document.sources.empty()) {
+    return BadReply("the reply's plan has no operations");
+  }
+  return document;
+}
+
+// "..." in a comment also stands for a series (a[0], a[1], ...), so it takes a word with it.
+bool StandsForOthers(std::string_view line) {
+  constexpr std::array<std::string_view, 9> kWords = {
+      "unchanged",        "rest of", "existing code", "same as before", "as before",
+      "remains the same", "omitted", "previous code", "your code here"};
+  line = Trimmed(line);
+  if (!line.starts_with("//") && !line.starts_with("/*") && !line.starts_with("...")) return false;
+  if (line.find("...") == line.npos && line.find("\xE2\x80\xA6") == line.npos) return false;
+  std::string lower(line);
+  std::transform(lower.begin(), lower.end(), lower.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return std::any_of(kWords.begin(), kWords.end(),
+                     [&](std::string_view word) { return lower.find(word) != lower.npos; });
+}
+
+// The first line of `text` that only stands for others, as "// ... rest unchanged ..." does, and
+// that `before` does not have.
+std::optional<std::string> ElidedLine(std::string_view text, std::string_view before) {
+  for (const std::string_view line : LinesOf(text)) {
+    if (StandsForOthers(line) && before.find(Trimmed(line)) == before.npos) {
+      return std::string(Trimmed(line));
+    }
+  }
+  return std::nullopt;
+}
 
 using Sources = std::map<std::string, std::string>;
 

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 
@@ -22,6 +23,31 @@ struct Edit {
 // when there is no such place, or more than one of the first kind that has any. An empty `search`
 // fits an empty file alone. Takes time in proportion to the texts' lengths.
 Result<std::string> ApplyEdit(std::string_view file, const Edit& edit);
+
+// --- Edits as models write them: SEARCH/REPLACE blocks and unified diffs.
+
+inline constexpr size_t kMaxEdits = 256;  // of one reply
+
+struct FileEdit {
+  std::string file;      // as the reply calls it, unchecked; empty where it does not say
+  bool creates = false;  // the file is new: `edit.replace` is all of it
+  Edit edit;             // its name is not set
+};
+
+bool HasSearchBlocks(std::string_view text);
+bool IsUnifiedDiff(std::string_view text);
+
+//   kernel.cu
+//   <<<<<<< SEARCH
+//   =======
+//   >>>>>>> REPLACE
+// The name may be missing, on the line above, or behind SEARCH; without one the block before it
+// counts. kBadInput for a block without its middle or its end.
+Result<std::vector<FileEdit>> ReadSearchBlocks(std::string_view text);
+
+// Hunks are found by their lines; their numbers decide only between equal places, because models
+// miscount. kBadInput for a diff that deletes or renames a file, or has no hunk.
+Result<std::vector<FileEdit>> ReadUnifiedDiff(std::string_view text);
 
 }  // namespace warpsmith::prompts
 

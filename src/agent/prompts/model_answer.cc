@@ -5,7 +5,6 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "agent/prompts/reply_blocks.h"
 #include "agent/prompts/reply_text.h"
 #include "base/display_text.h"
 #include "base/json_reader.h"

@@ -2,11 +2,151 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <set>
 
+#include "base/display_text.h"
+#include "base/utf8.h"
 #include "embedded/agent_prompts.h"
 
 namespace warpsmith::prompts {
+namespace {
+
+constexpr size_t kMaxLineCharacters = 400;
+constexpr std::string_view kOpen = "{{", kClose = "}}";
+
+Error BadTemplate(std::string_view name, const std::string& what) {
+  return {ErrorCode::kBadInput, "prompt '" + std::string(name) + "': " + what,
+          "see src/agent/prompts/README.md"};
+}
+
+// Takes "version: N\n---\n" off the file.
+Result<int> TakeVersion(std::string_view name, std::string_view* file) {
+  constexpr std::string_view kKey = "version: ", kRule = "\n---\n";
+  const size_t rule = file->find(kRule);
+  if (!file->starts_with(kKey) || rule == file->npos) {
+    return BadTemplate(name, "does not begin with 'version: N' and a line '---'");
+  }
+  const std::string_view number = file->substr(kKey.size(), rule - kKey.size());
+  int version = 0;
+  const auto [end, error] = std::from_chars(number.begin(), number.end(), version);
+  if (error != std::errc() || end != number.end() || version < 1) {
+    return BadTemplate(name, "version '" + std::string(number) + "' is no number from 1");
+  }
+  file->remove_prefix(rule + kRule.size());
+  return version;
+}
+
+bool StandsAlone(std::string_view text, size_t begin, size_t end) {
+  return (begin == 0 || text[begin - 1] == '\n') && (end == text.size() || text[end] == '\n');
+}
+
+std::string_view LongestRun(std::string_view text, char c) {
+  std::string_view longest;
+  for (size_t at = text.find(c); at != text.npos; at = text.find(c, at)) {
+    const size_t end = std::min(text.find_first_not_of(c, at), text.size());
+    if (end - at > longest.size()) longest = text.substr(at, end - at);
+    at = end;
+  }
+  return longest;
+}
+
+// The beginning and the end of a text that is too long: a compiler's first error and its summary.
+std::string Shortened(std::string_view text) {
+  if (text.size() <= kMaxFencedBytes) return std::string(text);
+  const size_t half = kMaxFencedBytes / 2;
+  return std::string(text.substr(0, half)) + "\n[" + std::to_string(text.size() - 2 * half) +
+         " bytes left out]\n" + std::string(text.substr(text.size() - half));
+}
+
+std::string Line(std::string_view value) {
+  std::string line = ForTerminal(value, kMaxLineCharacters);
+  std::replace(line.begin(), line.end(), '`', '\'');
+  return line;
+}
+
+std::string Written(const Piece& piece, const std::string& value) {
+  switch (piece.kind) {
+    case ValueKind::kLine:
+      return Line(value);
+    case ValueKind::kText:
+      return ValidUtf8(value);
+    case ValueKind::kFenced:
+      break;
+  }
+  std::string fenced = Fenced(value);
+  fenced.pop_back();  // the template's own newline follows
+  return fenced;
+}
+
+}  // namespace
+
+Result<PromptTemplate> ParseTemplate(std::string_view name, std::string_view file,
+                                     std::span<const Variable> known) {
+  PromptTemplate prompt;
+  prompt.name = name;
+  prompt.version = TRY(TakeVersion(name, &file));
+  size_t at = 0;
+  for (size_t open = file.find(kOpen); open != file.npos; open = file.find(kOpen, at)) {
+    const size_t close = file.find(kClose, open);
+    if (close == file.npos) return BadTemplate(name, "a '{{' is never closed");
+    const std::string_view variable = file.substr(open + 2, close - open - 2);
+    const auto row = std::find_if(known.begin(), known.end(),
+                                  [&](const Variable& one) { return one.name == variable; });
+    if (row == known.end()) {
+      return BadTemplate(name, "no variable is called '" + std::string(variable) + "'");
+    }
+    if (row->kind == ValueKind::kFenced && !StandsAlone(file, open, close + 2)) {
+      return BadTemplate(name, "'" + std::string(variable) + "' needs a line of its own");
+    }
+    prompt.pieces.push_back({std::string(file.substr(at, open - at)), "", ValueKind::kText});
+    prompt.pieces.push_back({"", std::string(variable), row->kind});
+    at = close + 2;
+  }
+  prompt.pieces.push_back({std::string(file.substr(at)), "", ValueKind::kText});
+  return prompt;
+}
+
+std::vector<std::string> VariablesOf(const PromptTemplate& prompt) {
+  std::set<std::string> names;
+  for (const Piece& piece : prompt.pieces) {
+    if (!piece.variable.empty()) names.insert(piece.variable);
+  }
+  return {names.begin(), names.end()};
+}
+
+Result<std::string> Render(const PromptTemplate& prompt, const Values& values) {
+  const std::vector<std::string> used = VariablesOf(prompt);
+  for (const auto& [name, value] : values) {
+    if (!std::binary_search(used.begin(), used.end(), name)) {
+      return Error{ErrorCode::kInternal,
+                   "prompt '" + prompt.name + "' has no variable '" + name + "'", "report it"};
+    }
+  }
+  std::string text;
+  for (const Piece& piece : prompt.pieces) {
+    if (piece.variable.empty()) {
+      text += piece.text;
+      continue;
+    }
+    const auto value = values.find(piece.variable);
+    if (value == values.end()) {
+      return Error{ErrorCode::kInternal,
+                   "prompt '" + prompt.name + "' was given no '" + piece.variable + "'",
+                   "report it"};
+    }
+    text += Written(piece, value->second);
+  }
+  return text;
+}
+
+std::string Fenced(std::string_view text) {
+  const std::string inside = ValidUtf8(Shortened(text));
+  const std::string fence(std::max<size_t>(3, LongestRun(inside, '`').size() + 1), '`');
+  return fence + "\n" + inside + (inside.empty() || inside.back() == '\n' ? "" : "\n") + fence +
+         "\n";
+}
+
 namespace {
 
 constexpr auto kLine = ValueKind::kLine;

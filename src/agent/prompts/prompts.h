@@ -7,12 +7,60 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
-#include "agent/prompts/prompt_template.h"
 #include "base/embedded_file.h"
 #include "base/result.h"
 
 namespace warpsmith::prompts {
+
+// --- A prompt as a text file with {{variables}}, and what becomes of it when they have values.
+//
+// A file begins with "version: N" and a line of three dashes; the text follows. A template is read
+// once into pieces, so what a value holds is never looked at for variables: values stay data.
+
+// How far a value is trusted, which decides how it is written down.
+enum class ValueKind : uint8_t {
+  kLine,    // one line; control characters become '?', backquotes become quotes, long text is cut
+  kText,    // our own words and blocks that were made safe before; written as they are
+  kFenced,  // foreign text: in a fence longer than any run of backquotes in it, on lines of its own
+};
+
+struct Variable {
+  std::string_view name;
+  ValueKind kind = ValueKind::kLine;
+  std::string_view meaning;
+};
+
+struct Piece {
+  std::string text;                   // literal, or empty where `variable` is set
+  std::string variable;               // empty: literal
+  ValueKind kind = ValueKind::kLine;  // of the variable
+};
+
+struct PromptTemplate {
+  std::string name;
+  int version = 0;
+  std::vector<Piece> pieces;
+};
+
+// kBadInput for a missing version, a variable that is not among `known`, a brace pair that is no
+// variable, or a fenced variable that does not stand on a line of its own.
+Result<PromptTemplate> ParseTemplate(std::string_view name, std::string_view file,
+                                     std::span<const Variable> known);
+
+// Names of the variables, each once, sorted.
+std::vector<std::string> VariablesOf(const PromptTemplate& prompt);
+
+using Values = std::map<std::string, std::string, std::less<>>;
+
+inline constexpr size_t kMaxFencedBytes = size_t{1} << 20;  // longer values lose their middle
+
+// kInternal when a variable has no value or a value no variable: a bug of the caller's.
+Result<std::string> Render(const PromptTemplate& prompt, const Values& values);
+
+// The text in a fence that it cannot close, UTF-8 throughout, with a newline at its end.
+std::string Fenced(std::string_view text);
 
 enum class PromptId : uint8_t {
   kBootstrap,         // a first correct kernel from the reference

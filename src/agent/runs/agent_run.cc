@@ -3,20 +3,74 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <map>
+#include <string_view>
 
 #include "agent/documents.h"
-#include "agent/knowledge/knowledge_file.h"
+#include "agent/knowledge/knowledge_base.h"
 #include "agent/maic_proposer.h"
 #include "base/clock.h"
 #include "search/call_time.h"
 #include "search/machine/candidate_profile.h"
 #include "search/machine/profiling.h"
 #include "store/worker.h"
+#include "task/candidate_file.h"
 
 namespace warpsmith::agent {
 namespace {
+
+// Where somebody answers by hand, a round that only names states is left out.
+bool Asks(const AgentOptions& options, const char* question, bool by_hand) {
+  if (options.ask == "auto") return !(by_hand && std::string_view(question) == "states");
+  return options.ask.find(question) != std::string::npos;
+}
+
+agent::Settings SettingsOf(const AgentOptions& options, Form form, bool by_hand) {
+  agent::Settings settings;
+  if (options.minimal) settings.style = agent::Style::kMinimal;
+  if (options.contrastive) settings.style = agent::Style::kContrastive;
+  if (options.no_memory) settings.memory = agent::MemoryUse::kNone;
+  if (options.cycles_only) settings.profiles = agent::Profiles::kTimesOnly;
+  settings.form = form;
+  settings.breadth = options.breadth;
+  settings.depth = options.depth;
+  settings.top_k = options.top_k;
+  settings.repairs = options.repairs;
+  const bool learns = settings.style == agent::Style::kMaic;
+  settings.asks_states = learns && Asks(options, "states", by_hand);
+  settings.asks_reviews =
+      learns && settings.memory == agent::MemoryUse::kKept && Asks(options, "reviews", by_hand);
+  settings.asks_doubts = Asks(options, "doubts", by_hand);
+  settings.sampling.temperature = options.temperature;
+  settings.sampling.top_p = options.top_p;
+  settings.sampling.max_tokens = options.max_tokens;
+  settings.sampling.seed = options.sampling_seed;
+  return settings;
+}
+
+Result<Form> FormOf(const RunOptions& options, const Task& task,
+                    const std::optional<Candidate>& start) {
+  if (start.has_value()) return start->form;
+  if (options.agent.form.empty()) return agent::FormFor(task);
+  const Form form = options.agent.form == "kernel" ? Form::kKernel : Form::kProgram;
+  Candidate wanted;
+  wanted.form = form;
+  TRY(task::CheckForm("--form " + options.agent.form, wanted, task));
+  return form;
+}
+
+bool MayBeAsked(std::string_view word) {
+  constexpr std::array<std::string_view, 5> kWords = {"states", "reviews", "doubts", "none",
+                                                      "auto"};
+  return std::ranges::find(kWords, word) != kWords.end();
+}
+
+Error NoQuestion(const std::string& asked, const std::string& word) {
+  return {ErrorCode::kUsage, "--ask " + asked + ": '" + word + "' is no further question",
+          "write states, reviews, doubts with commas between them, none, or auto"};
+}
 
 using search::EndReason;
 
@@ -66,19 +120,19 @@ search::LoopRequest RequestOf(const RunOptions& options, const AgentSetting& set
   return request;
 }
 
-agent::Assignment AssignmentOf(const AgentSetting& setting, const search::LoopRequest& request,
-                               const profile::ProblemFacts& facts) {
-  agent::Assignment assignment;
-  assignment.run = request.run.id;
-  assignment.task = setting.loaded.task;
-  assignment.workload = setting.loaded.workload;
-  assignment.device = request.run.device;
-  assignment.mode = request.run.protocol.modes.front();
-  assignment.run_config = setting.run_config;
-  assignment.budget = setting.budget;
-  if (setting.replayed.has_value()) assignment.known_end = setting.replayed->end.token_budget;
-  assignment.facts = facts;
-  return assignment;
+agent::RunSetup AssignmentOf(const AgentSetting& setting, const search::LoopRequest& request,
+                             const profile::ProblemFacts& facts) {
+  agent::RunSetup setup;
+  setup.run = request.run.id;
+  setup.task = setting.loaded.task;
+  setup.workload = setting.loaded.workload;
+  setup.device = request.run.device;
+  setup.mode = request.run.protocol.modes.front();
+  setup.run_config = setting.run_config;
+  setup.budget = setting.budget;
+  if (setting.replayed.has_value()) setup.known_end = setting.replayed->end.token_budget;
+  setup.facts = facts;
+  return setup;
 }
 
 std::string CostText(const Cost& spent, const std::string& path) {
@@ -112,7 +166,7 @@ class AgentRun {
     TRY(OpenSources());
     const profile::ProblemFacts facts =
         TRY(search::FactsOf(machine_.info(), setting_.loaded.task, setting_.loaded.workload));
-    agent::MaicProposer proposer(AssignmentOf(setting_, request_, facts), Outside());
+    agent::MaicProposer proposer(AssignmentOf(setting_, request_, facts), Services());
     search::LoopResult result = TRY(Loop(proposer));
     if (proposer.limit().has_value() && result.reason == EndReason::kExhausted) {
       result.reason = EndReason::kBudget;
@@ -134,7 +188,7 @@ class AgentRun {
   // A replay writes into nobody's base: its outcomes are known already, under another name.
   Status OpenSources() {
     const bool is_replay = setting_.replayed.has_value();
-    const bool has_memory = setting_.run_config.settings.memory == agent::Memory::kKept;
+    const bool has_memory = setting_.run_config.settings.memory == agent::MemoryUse::kKept;
     if (!is_replay) base_ = TRY(knowledge::OpenKnowledge(options_.agent.knowledge));
     users_base_ = has_memory ? base_.get() : nullptr;
     if (is_replay || options_.agent.documents.empty()) return {};
@@ -142,25 +196,25 @@ class AgentRun {
     return {};
   }
 
-  agent::Outside Outside() {
-    agent::Outside outside;
-    outside.models = setting_.models.by_role;
-    outside.price = setting_.models.price;
-    outside.memos = &*memos_;
-    outside.users_base = users_base_;
-    if (base_ != nullptr) outside.knowledge = [this] { return base_->Read(); };
+  agent::Services Services() {
+    agent::Services services;
+    services.models = setting_.models.by_role;
+    services.price = setting_.models.price;
+    services.memos = &*memos_;
+    services.users_base = users_base_;
+    if (base_ != nullptr) services.knowledge = [this] { return base_->Read(); };
     if (machine_.recorded() == nullptr) {
-      outside.take_profile = [this](const Candidate& candidate) {
+      services.take_profile = [this](const Candidate& candidate) {
         return search::ProfileOf(machine_, setting_.loaded.task, setting_.loaded.workload,
                                  candidate, "");
       };
     }
     if (documents_ != nullptr) {
-      outside.documents = [this](const std::string& words) {
+      services.documents = [this](const std::string& words) {
         return documents_->Find(words, agent::kMostDocumentBytes);
       };
     }
-    return outside;
+    return services;
   }
 
   Result<search::LoopResult> Loop(agent::MaicProposer& proposer) {
@@ -285,6 +339,30 @@ class AgentRun {
 };
 
 }  // namespace
+
+Status CheckAsked(const AgentOptions& options) {
+  const std::string& asked = options.ask;
+  for (size_t at = 0; at <= asked.size();) {
+    const size_t end = std::min(asked.find(',', at), asked.size());
+    const std::string one = asked.substr(at, end - at);
+    if (!MayBeAsked(one)) return NoQuestion(asked, one);
+    at = end + 1;
+  }
+  return {};
+}
+
+Result<agent::RunConfig> RunConfigOf(const RunOptions& options, const Task& task, bool by_hand) {
+  agent::RunConfig run_config;
+  run_config.start = TRY(task::StartingKernel(options.candidate, task));
+  // Where it came from is not what is proposed: the same code begins the same run.
+  if (run_config.start.has_value()) run_config.start->provenance = {};
+  const Form form = TRY(FormOf(options, task, run_config.start));
+  run_config.settings = SettingsOf(options.agent, form, by_hand);
+  run_config.settings.reward = TRY(ParseRewardShape(options.search.reward, kSearchReward));
+  run_config.seed = options.search.seed;
+  run_config.batch = options.agent.breadth * options.agent.top_k;
+  return run_config;
+}
 
 Result<AgentSetting> ToReplay(RecordedRun run) {
   const auto begin = run.memos.find(agent::kBeginKey);

@@ -9,11 +9,22 @@
 #include "agent/runs/options.h"
 #include "agent/runs/run_recording.h"
 #include "agent/settings.h"
+#include "base/result.h"
+#include "core/task.h"
 #include "report/progress_line.h"
 #include "search/tuning/search.h"
 #include "task/task_file.h"
 
 namespace warpsmith::agent {
+
+// From the command line to what a run of the agent begins with.
+
+// kUsage where --ask names a question that there is none of.
+Status CheckAsked(const AgentOptions& options);
+
+// kUsage where --candidate holds more than one kernel, or the task takes none of its form.
+// `by_hand`: somebody who answers prompts by hand is among the models.
+Result<agent::RunConfig> RunConfigOf(const RunOptions& options, const Task& task, bool by_hand);
 
 // Everything that a run is put together from.
 struct AgentSetting {

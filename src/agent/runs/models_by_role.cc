@@ -10,8 +10,8 @@
 #include <string_view>
 
 #include "agent/models/client.h"
+#include "agent/models/endpoint.h"
 #include "agent/models/exchange.h"
-#include "agent/models/prices.h"
 #include "agent/models/recorded.h"
 #include "agent/role.h"
 #include "base/file.h"

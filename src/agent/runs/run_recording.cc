@@ -1,12 +1,20 @@
 #include "agent/runs/run_recording.h"
 
+#include <nlohmann/json.hpp>
+
+#include <limits>
 #include <map>
 
 #include "base/clock.h"
+#include "base/json_reader.h"
 #include "store/recorder.h"
 
 namespace warpsmith::agent {
 namespace {
+
+using nlohmann::json;
+
+constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
 
 constexpr const char* kFamily = "agent";
 
@@ -26,6 +34,23 @@ std::optional<Protocol> ProtocolIn(const store::Recording& recording, int space,
     if (start.at.space == space && protocol.level == level) return protocol;
   }
   return std::nullopt;
+}
+
+Result<RecordedEnd> RecordedEndFrom(const std::string& source, const std::string& text) {
+  const std::string name = source + ": memo " + kEndKey;
+  const json parsed = TRY(ParseJson(name, text));
+  const JsonReader root(name, parsed);
+  TRY(root.OnlyFields({"evaluations", "limit", "wallet"}));
+  RecordedEnd end;
+  end.evaluations = TRY(root.At("evaluations").IntIn(0, kMost));
+  end.limit = TRY(root.At("limit").String());
+  if (root.Has("wallet")) {
+    const JsonReader token_budget = root.At("wallet");
+    TRY(token_budget.OnlyFields({"limit", "fitted"}));
+    end.token_budget = agent::TokenBudgetEnd{TRY(token_budget.At("limit").String()),
+                                             TRY(token_budget.At("fitted").IntIn(0, kMost))};
+  }
+  return end;
 }
 
 // Nullopt: the space is no run of the agent.
@@ -70,6 +95,14 @@ store::RecordingHeader HeaderOf(const RunRecord& run, const std::vector<JudgedSt
 }
 
 }  // namespace
+
+std::string TextOf(const RecordedEnd& end) {
+  json text{{"evaluations", end.evaluations}, {"limit", end.limit}};
+  if (end.token_budget.has_value()) {
+    text["wallet"] = {{"limit", end.token_budget->limit}, {"fitted", end.token_budget->fitted}};
+  }
+  return text.dump();
+}
 
 Result<std::vector<RecordedRun>> RecordedRuns(const store::RecordedDevice& device) {
   std::vector<RecordedRun> runs;

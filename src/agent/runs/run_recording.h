@@ -2,13 +2,14 @@
 #ifndef WARPSMITH_AGENT_RUNS_RUN_RECORDING_H_
 #define WARPSMITH_AGENT_RUNS_RUN_RECORDING_H_
 
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "agent/runs/recorded_end.h"
+#include "agent/token_budget.h"
 #include "base/result.h"
 #include "core/protocol.h"
 #include "core/store.h"
@@ -16,6 +17,20 @@
 #include "store/run_memos.h"
 
 namespace warpsmith::agent {
+
+// How a recorded run of the agent ended. A replay ends there, too: no recording tells how much time
+// or money was left, so it would otherwise ask what was never asked.
+struct RecordedEnd {
+  int64_t evaluations = 0;  // of its budget
+  std::string limit;        // that ended it; empty: nothing was left to try
+  std::optional<agent::TokenBudgetEnd> token_budget;  // where tokens or money ran out
+};
+
+// The memo that keeps it, written when a run is recorded. Recordings made before there was one hold
+// runs that `evals` ended.
+inline constexpr const char* kEndKey = "end";
+// JSON; equal for equal ends.
+std::string TextOf(const RecordedEnd& end);
 
 // What a replay begins with, and all that it takes over when it is recorded itself.
 struct RecordedRun {

@@ -2,14 +2,19 @@
 #ifndef WARPSMITH_AGENT_RUNS_TASK_SPLIT_H_
 #define WARPSMITH_AGENT_RUNS_TASK_SPLIT_H_
 
+#include <filesystem>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "agent/runs/options.h"
+#include "agent/settings.h"
 #include "agent/split/composition.h"
 #include "agent/split/parts.h"
 #include "base/result.h"
+#include "core/task.h"
 #include "search/call_time.h"
+#include "store/database_store.h"
 
 namespace warpsmith::agent {
 
@@ -31,6 +36,18 @@ struct ProvenSplit {
 // Asks the model, proves its parts, and writes them into the folder, which must not be there yet.
 // kBadInput where no reply was a split of the task. Progress is said on stderr.
 Result<ProvenSplit> SplitTask(const TaskSplitOptions& options);
+
+// The kernels of a split task's parts, for the run of the whole.
+
+// Where a part's kernel is exported to, in the part's folder: it goes before those in the store.
+inline constexpr const char* kExportedKernel = "best";
+
+// In the order in which the parts run. Of each part the exported kernel, else the best in the store
+// of all runs on this part, on any of its sizes, for GPUs of this `architecture`. kBadInput where
+// the folder holds no split of `whole`; kNothingMeasured, and what to do, for a part without one.
+Result<std::vector<agent::PartKernel>> PartKernels(const std::filesystem::path& folder,
+                                                   const Task& whole, store::DatabaseStore& store,
+                                                   const std::string& architecture);
 
 }  // namespace warpsmith::agent
 

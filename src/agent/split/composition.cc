@@ -7,7 +7,7 @@
 #include <system_error>
 
 #include "agent/split/confined.h"
-#include "agent/split/join.h"
+#include "agent/split/parts.h"
 #include "base/display_text.h"
 #include "base/file.h"
 #include "base/foreign_file.h"

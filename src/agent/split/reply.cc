@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "agent/prompts/model_answer.h"
-#include "agent/prompts/reply_blocks.h"
 #include "agent/prompts/reply_text.h"
 #include "agent/split/parts.h"
 #include "base/display_text.h"

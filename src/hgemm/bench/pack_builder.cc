@@ -1,6 +1,9 @@
 #include "hgemm/bench/pack_builder.h"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <chrono>
 #include <future>
 #include <thread>
 
@@ -8,6 +11,7 @@
 #include "hgemm/bench/catalogues.h"
 #include "hgemm/bench/primary_choices.h"
 #include "hgemm/family.h"
+#include "report/progress_line.h"
 
 namespace warpsmith::hgemm {
 namespace {
@@ -55,6 +59,7 @@ class Builder {
       if (pending_.size() >= kAhead) TRY(FinishOne(tally));
     }
     while (!pending_.empty()) TRY(FinishOne(tally));
+    line_.Clear();
     DropMissing(tally);
     return std::move(pack_);
   }
@@ -102,7 +107,21 @@ class Builder {
     return {};
   }
 
+  void SayProgress() {
+    if (options_.common.quiet) return;
+    const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start_;
+    const size_t all = pack_.catalogue.rows.size(), done = pack_.rows.size() - pending_.size();
+    line_.Update({.label = "rows compiled",
+                  .evaluations = static_cast<int64_t>(done),
+                  .planned = static_cast<int64_t>(all),
+                  .best_ratio = -1,
+                  .failed = {},
+                  .seconds_left = report::SecondsLeft(elapsed.count(), done, all)},
+                 elapsed.count());
+  }
+
   Status FinishOne(BuildTally* tally) {
+    SayProgress();
     Pending pending = std::move(pending_.front());
     pending_.erase(pending_.begin());
     CompileOutcome outcome = TRY(pending.outcome.get());
@@ -141,6 +160,8 @@ class Builder {
   gemm_library::Pack pack_;
   std::map<std::string, size_t> kernel_of_;  // candidate id and name -> index
   std::vector<Pending> pending_;
+  const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  report::ProgressLine line_{stderr, report::StyleOf(STDERR_FILENO)};
 };
 
 }  // namespace

@@ -116,7 +116,7 @@ class Recording {
       const auto ratio = RatioToPrimary(verdict, Mode::kDeviceHot);
       progress.best_ratio = std::max(progress.best_ratio, ratio.value_or(0));
       if (!std::holds_alternative<Passed>(verdict.outcome)) {
-        ++progress.rejected[std::string(OutcomeName(verdict.outcome))];
+        ++progress.failed[std::string(OutcomeName(verdict.outcome))];
       } else if (ranked != nullptr && ratio) {
         ranked->push_back({*ratio, point});
       }

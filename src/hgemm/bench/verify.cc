@@ -196,7 +196,7 @@ Result<Verified> Verify(const VerifyOptions& options) {
     progress.label = "verify";
     progress.evaluations = results.done();
     progress.planned = static_cast<int64_t>(checks.size());
-    if (results.failed() > 0) progress.rejected["failed"] = results.failed();
+    if (results.failed() > 0) progress.failed["checks"] = results.failed();
     if (!options.common.quiet) line.Update(progress, MonotonicSeconds());
   };
   search::SessionOptions judging;

@@ -3,17 +3,37 @@
 #ifndef WARPSMITH_JUDGE_PROFILE_BEST_PROFILER_H_
 #define WARPSMITH_JUDGE_PROFILE_BEST_PROFILER_H_
 
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/result.h"
 #include "core/profiler.h"
-#include "judge/profile/notice_cache.h"
 #include "judge/profile/static_profile.h"
 
 namespace warpsmith::profile {
+
+// What a user was already told on this machine: remembered until it boots again or gets another
+// driver, since either may change the answer.
+class NoticeCache {
+ public:
+  // `file` is made when something is remembered. An unreadable one counts as empty.
+  NoticeCache(std::filesystem::path file, std::string driver, std::string boot_id)
+      : file_(std::move(file)), driver_(std::move(driver)), boot_id_(std::move(boot_id)) {}
+
+  bool Knows(std::string_view what) const;
+  Status Remember(std::string_view what) const;
+
+ private:
+  std::filesystem::path file_;
+  std::string driver_, boot_id_;
+};
+
+// StateHome()/profiler.json, for this boot.
+NoticeCache NoticeCacheHere(const std::string& driver);
 
 struct BestOptions {
   int sm_count = 0;  // 0: unknown

@@ -4,73 +4,12 @@
 #include <cmath>
 
 namespace warpsmith::profile {
-namespace {
-
-using namespace metric;  // NOLINT(google-build-using-namespace): the names are made for this
-
-constexpr std::array kEverywhere = {
-    kTimeNs,
-    kCycles,
-    kInstructions,
-    kSmPct,
-    kDramPct,
-    kL2Pct,
-    kL1Pct,
-    kDramReadBytes,
-    kDramWriteBytes,
-    kL2HitPct,
-    kL1HitPct,
-    kTensorPct,
-    kFmaPct,
-    kAluPct,
-    kFp64Pct,
-    kXuPct,
-    kLsuPct,
-    kIssuePct,
-    kEligibleWarps,
-    kOccupancyPct,
-    kTheoreticalOccupancyPct,
-    kLimitRegisters,
-    kLimitShared,
-    kLimitBlocks,
-    kLimitWarps,
-    kRegisters,
-    kSharedBytes,
-    kBlockThreads,
-    kGridBlocks,
-    kWaves,
-    kWarpLatency,
-    kStallLongScoreboard,
-    kStallShortScoreboard,
-    kStallBarrier,
-    kStallMembar,
-    kStallMathPipe,
-    kStallWait,
-    kStallMio,
-    kStallLg,
-    kStallNotSelected,
-    kStallNoInstruction,
-    kStallDispatch,
-    kStallBranch,
-    kStallDrain,
-    kStallSleeping,
-    kSharedWavefronts,
-    kBankConflicts,
-    kLoadSectorsPerRequest,
-    kStoreSectorsPerRequest,
-    kLoadSectors,
-    kStoreSectors,
-    kLoadSectorUsePct,
-    kStoreSectorUsePct,
-    kLocalLoadSectors,
-    kLocalStoreSectors,
-};
-
-}  // namespace
 
 std::vector<std::string> CounterSet(std::string_view architecture) {
-  std::vector<std::string> names(kEverywhere.begin(), kEverywhere.end());
-  if (ArchitectureNumber(architecture) == 90) names.emplace_back(kStallGmma);
+#define WARPSMITH_NAME(name, text) text,
+  std::vector<std::string> names = {WARPSMITH_COUNTERS(WARPSMITH_NAME)};
+#undef WARPSMITH_NAME
+  if (ArchitectureNumber(architecture) == 90) names.emplace_back(metric::kStallGmma);
   return names;
 }
 

@@ -1,16 +1,90 @@
 #include "judge/profile/ncu_report.h"
 
 #include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
 #include <map>
+#include <optional>
 #include <sstream>
+#include <string>
+#include <string_view>
+#include <utility>
 
 #include "base/display_text.h"
 #include "base/utf8.h"
 #include "judge/profile/csv.h"
-#include "judge/profile/ncu_values.h"
 
 namespace warpsmith::profile {
 namespace {
+
+bool IsDigit(char character) { return character >= '0' && character <= '9'; }
+
+std::string_view Trimmed(std::string_view text) {
+  const size_t first = text.find_first_not_of(" \t");
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(" \t") - first + 1);
+}
+
+// Commas stand before every third digit of the whole part, counted from its end, and nowhere else.
+bool HasThousandsOnly(std::string_view text) {
+  const size_t whole_end = std::min(text.find_first_not_of("0123456789,-"), text.size());
+  if (text.find(',', whole_end) != std::string_view::npos) return false;
+  for (size_t i = 0; i < whole_end; ++i) {
+    if (text[i] != ',') continue;
+    if (i == 0 || !IsDigit(text[i - 1]) || (whole_end - i) % 4 != 0) return false;
+  }
+  const size_t first = text.substr(0, whole_end).find(',');
+  if (first == std::string_view::npos) return true;
+  for (size_t i = first + 4; i < whole_end; i += 4) {
+    if (text[i] != ',') return false;
+  }
+  const size_t lead = first - (text.starts_with('-') ? 1 : 0);
+  return lead >= 1 && lead <= 3;
+}
+
+// "1,234.5" -> 1234.5. Nullopt for what is no finite decimal number, such as "", "n/a", "(!) nan",
+// "no data", or separators at other places than thousands.
+std::optional<double> NumberOf(std::string_view text) {
+  text = Trimmed(text);
+  if (text.empty() || !HasThousandsOnly(text)) return std::nullopt;
+  std::string digits(text);
+  std::erase(digits, ',');
+  double value = 0;
+  const char* end = digits.data() + digits.size();
+  const auto parsed = std::from_chars(digits.data(), end, value);
+  if (parsed.ec != std::errc() || parsed.ptr != end || !std::isfinite(value)) return std::nullopt;
+  return value;
+}
+
+// What a value in `unit` is multiplied by to be in nanoseconds or bytes; 1 for any other unit.
+double ScaleOf(std::string_view unit) {
+  unit = unit.substr(0, unit.find('/'));  // "Kbyte/block"
+  static constexpr std::array<std::pair<std::string_view, double>, 18> kScales = {{
+      {"s", 1e9},
+      {"second", 1e9},
+      {"sec", 1e9},
+      {"ms", 1e6},
+      {"msecond", 1e6},
+      {"msec", 1e6},
+      {"us", 1e3},
+      {"usecond", 1e3},
+      {"usec", 1e3},
+      {"ns", 1},
+      {"nsecond", 1},
+      {"Kbyte", 1e3},
+      {"Mbyte", 1e6},
+      {"Gbyte", 1e9},
+      {"Tbyte", 1e12},
+      {"Kibyte", 1024},
+      {"KB", 1e3},
+      {"MB", 1e6},
+  }};
+  for (const auto& [name, scale] : kScales) {
+    if (unit == name) return scale;
+  }
+  return 1;
+}
 
 constexpr std::string_view kRights = "ERR_NVGPUCTRPERM";
 constexpr size_t kMaxMessages = 64;
@@ -24,7 +98,7 @@ struct Columns {
   bool IsLong() const { return metric && value; }
 };
 
-std::optional<size_t> Find(const CsvRecord& record, std::string_view name) {
+std::optional<size_t> ColumnNamed(const CsvRecord& record, std::string_view name) {
   const auto found = std::find(record.begin(), record.end(), name);
   if (found == record.end()) return std::nullopt;
   return static_cast<size_t>(found - record.begin());
@@ -32,11 +106,11 @@ std::optional<size_t> Find(const CsvRecord& record, std::string_view name) {
 
 std::optional<Columns> ColumnsOf(const CsvRecord& record) {
   Columns columns;
-  columns.id = Find(record, "ID");
-  columns.kernel = Find(record, "Kernel Name");
-  columns.metric = Find(record, "Metric Name");
-  columns.unit = Find(record, "Metric Unit");
-  columns.value = Find(record, "Metric Value");
+  columns.id = ColumnNamed(record, "ID");
+  columns.kernel = ColumnNamed(record, "Kernel Name");
+  columns.metric = ColumnNamed(record, "Metric Name");
+  columns.unit = ColumnNamed(record, "Metric Unit");
+  columns.value = ColumnNamed(record, "Metric Value");
   if (!columns.id || !columns.kernel) return std::nullopt;
   columns.names = record;
   return columns;

@@ -8,7 +8,7 @@
 #include "base/json_reader.h"
 #include "base/utf8.h"
 #include "embedded/model_block.h"
-#include "judge/profile/reading.h"
+#include "judge/profile/rules.h"
 
 namespace warpsmith::profile {
 namespace {

@@ -5,7 +5,6 @@
 #include <rapidcheck/gtest.h>
 
 #include "judge/profile/metrics.h"
-#include "judge/profile/occupancy.h"
 
 namespace warpsmith::profile {
 namespace {

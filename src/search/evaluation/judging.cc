@@ -1,5 +1,8 @@
 #include "search/evaluation/judging.h"
 
+#include <algorithm>
+#include <chrono>
+
 #include "judge/problem.h"
 
 namespace warpsmith::search {
@@ -9,6 +12,18 @@ namespace {
 Error At(const std::string& place, Error error) {
   error.message = place + ": " + error.message;
   return error;
+}
+
+report::Progress StateOf(const std::vector<JudgedCandidate>& judged,
+                         const std::vector<task::NamedCandidate>& named, double elapsed_s) {
+  report::Progress progress;
+  progress.label = "judging " + named[std::min(judged.size(), named.size() - 1)].first;
+  progress.evaluations = static_cast<int64_t>(judged.size());
+  progress.planned = static_cast<int64_t>(named.size());
+  progress.best_ratio = -1;
+  progress.seconds_left = report::SecondsLeft(elapsed_s, judged.size(), named.size());
+  progress.more = report::DurationText(elapsed_s) + " so far";
+  return progress;
 }
 
 }  // namespace
@@ -31,18 +46,30 @@ Result<std::vector<JudgedCandidate>> JudgeCandidates(Machine& machine,
                                                      const task::LoadedTask& loaded,
                                                      const Protocol& protocol,
                                                      const std::vector<task::NamedCandidate>& named,
-                                                     const SessionOptions& options) {
+                                                     const SessionOptions& options,
+                                                     report::ProgressLine* line) {
   std::vector<Candidate> candidates;
   for (const auto& [name, candidate] : named) {
     TRY(task::CheckForm(name, candidate, loaded.task));
     candidates.push_back(candidate);
   }
-  Session session({loaded.task, loaded.workload, protocol}, TRY(machine.seams()), options);
   std::vector<JudgedCandidate> judged;
+  SessionOptions watched = options;
+  if (line != nullptr) {
+    const auto start = std::chrono::steady_clock::now();
+    watched.stop = [&, start] {
+      const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
+      if (elapsed.count() > 1)
+        line->Update(StateOf(judged, named, elapsed.count()), elapsed.count());
+      return options.stop && options.stop();
+    };
+  }
+  Session session({loaded.task, loaded.workload, protocol}, TRY(machine.seams()), watched);
   const auto all = session.Evaluate(candidates, [&](const Judged& one) -> Result<bool> {
     judged.push_back({named[judged.size()].first, one});
     return true;
   });
+  if (line != nullptr) line->Clear();
   if (all.ok() && *all) return judged;
   const std::string& next = named[judged.size()].first;
   if (all.ok()) return Error{ErrorCode::kInterrupted, "stopped while judging " + next, ""};

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/candidate.h"
+#include "report/progress_line.h"
 #include "search/machine/machine.h"
 #include "search/session.h"
 #include "task/task_file.h"
@@ -30,11 +31,13 @@ SessionOptions OnTheTask();
 
 // Every candidate judged on the loaded workload, in order, under the protocol for its form.
 // kInterrupted, naming the candidate that was next, where the session was stopped before its end.
+// `line`, where there is one, says from the second second on which candidate is waited for.
 Result<std::vector<JudgedCandidate>> JudgeCandidates(Machine& machine,
                                                      const task::LoadedTask& loaded,
                                                      const Protocol& protocol,
                                                      const std::vector<task::NamedCandidate>& named,
-                                                     const SessionOptions& options = OnTheTask());
+                                                     const SessionOptions& options = OnTheTask(),
+                                                     report::ProgressLine* line = nullptr);
 
 }  // namespace warpsmith::search
 

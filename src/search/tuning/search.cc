@@ -78,7 +78,7 @@ report::Progress ToReport(const Progress& progress, const std::string& label) {
   shown.planned = progress.evaluation_limit;
   shown.best_ratio = progress.best_ratio.value_or(0);
   for (const auto& [outcome, count] : progress.outcomes) {
-    if (outcome != "passed") shown.rejected[outcome] = count;
+    if (outcome != "passed") shown.failed[outcome] = count;
   }
   shown.seconds_left = progress.seconds_left;
   return shown;

@@ -2,7 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+
+#include "core/gemm_example.h"
 #include "core/serialize.h"
+#include "serve/http/service.h"
 #include "store/test_facts.h"
 
 namespace warpsmith::serve {
@@ -165,6 +169,29 @@ TEST(Dialects, AreRead) {
   EXPECT_EQ(nemo->asked.completion, "ab");
   EXPECT_EQ(nemo->row["id"], 7);
   EXPECT_TRUE(nemo->row.contains("response"));
+}
+
+TEST(Signs, SayWhatTimeMayBeGainedBy) {
+  const auto signs_of = [](const Verdict& verdict) {
+    const GainSigns signs = SignsOf(GemmCandidate(), verdict);
+    return std::map<std::string_view, double>(signs.begin(), signs.end());
+  };
+  Verdict verdict = GemmVerdict();
+  Passed& passed = std::get<Passed>(verdict.outcome);
+  passed.correctness = Correctness{};
+  passed.correctness.worst_bound_fraction = 0.25;
+  auto signs = signs_of(verdict);
+  EXPECT_EQ(signs["launches"], GemmCandidate().plan.operations.size());
+  EXPECT_EQ(signs["bound_share"], 0.25);
+  EXPECT_EQ(signs["below_floor"] + signs["bias"] + signs["weak_check"], 0);
+  passed.timings.front().modes.front().below_roofline = true;
+  passed.correctness.bias.emplace().magnitude.mean = -0.75;
+  passed.correctness.degenerate = "zeros";
+  signs = signs_of(verdict);
+  EXPECT_EQ(signs["below_floor"], 1);
+  EXPECT_EQ(signs["bias"], 0.75);
+  EXPECT_EQ(signs["weak_check"], 1);
+  EXPECT_TRUE(signs_of({Rejected{}, {}}).empty());
 }
 
 }  // namespace

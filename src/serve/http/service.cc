@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <exception>
 
 #include "base/compression.h"
@@ -218,6 +219,23 @@ void Service::GetJobs(const Target& target, const HttpRequest&, const Respond& r
   });
 }
 
+GainSigns SignsOf(const Candidate& candidate, const Verdict& verdict) {
+  const auto* passed = std::get_if<Passed>(&verdict.outcome);
+  if (passed == nullptr) return {};
+  bool is_below = false;
+  for (const Timing& timing : passed->timings) {
+    is_below |= std::ranges::any_of(timing.modes, &ModeTiming::below_roofline);
+  }
+  const Correctness& found = passed->correctness;
+  const auto bias = [](const SignedMean& mean) { return std::abs(mean.mean); };
+  const bool is_weak = !found.degenerate.empty() || !found.deterministic;
+  return {{"launches", static_cast<double>(candidate.plan.operations.size())},
+          {"below_floor", is_below ? 1 : 0},
+          {"bound_share", found.worst_bound_fraction},
+          {"bias", found.bias ? std::max(bias(found.bias->magnitude), bias(found.bias->value)) : 0},
+          {"weak_check", is_weak ? 1 : 0}};
+}
+
 Service::JudgementPointer Service::Remember(const std::string& cache_key, Judgement judgement) {
   auto shared = std::make_shared<const Judgement>(std::move(judgement));
   // What may be different next time is not remembered.
@@ -233,7 +251,8 @@ Service::JudgementPointer Service::Remember(const std::string& cache_key,
                                             const Completed& completed) {
   const Outcome& outcome = completed.verdict.outcome;
   return Remember(cache_key, {completed.key, std::string(OutcomeName(outcome)), Describe(outcome),
-                              RewardFactsOf(candidate, completed.verdict)});
+                              RewardFactsOf(candidate, completed.verdict),
+                              SignsOf(candidate, completed.verdict)});
 }
 
 // The sample's judgement where it is known, else a job that brings it.
@@ -398,6 +417,7 @@ std::vector<json> Service::Scored(Batch& batch) {
                    {"terms", json::object()}};
     for (const auto& [name, value] : shaped.terms) reward["terms"][name] = value;
     if (!judgement.key.empty()) reward["key"] = judgement.key;
+    for (const auto& [name, value] : judgement.signs) reward["signs"][name] = value;
     if (judgement.facts.ratio) {
       reward["ratio"] = *judgement.facts.ratio;
       reward["interval"] = {judgement.facts.interval.lo, judgement.facts.interval.hi};
@@ -405,7 +425,12 @@ std::vector<json> Service::Scored(Batch& batch) {
     rewards.push_back(std::move(reward));
   }
   const std::scoped_lock lock(mutex_);
-  for (const JudgementPointer& judgement : batch.judgements) ++rewards_[judgement->outcome];
+  for (const JudgementPointer& judgement : batch.judgements) {
+    ++rewards_[judgement->outcome];
+    if (!judgement->facts.ratio || judgement->facts.interval.lo <= 1) continue;
+    ++gains_;
+    for (const auto& [name, value] : judgement->signs) gain_signs_[name] += value;
+  }
   return rewards;
 }
 
@@ -435,7 +460,7 @@ void Service::PostRescore(const Target&, const HttpRequest& request, const Respo
     if (found->completed && candidate->has_value()) {
       const Verdict& verdict = found->completed->verdict;
       judgement = {key, std::string(OutcomeName(verdict.outcome)), Describe(verdict.outcome),
-                   RewardFactsOf(**candidate, verdict)};
+                   RewardFactsOf(**candidate, verdict), SignsOf(**candidate, verdict)};
     }
     batch.judgements.push_back(std::make_shared<const Judgement>(std::move(judgement)));
   }
@@ -565,6 +590,11 @@ void Service::GetMetrics(const Target&, const HttpRequest&, const Respond& respo
     family("rewards_total", "counter");
     for (const auto& [outcome, count] : rewards_) {
       line("rewards_total", "{outcome=\"" + outcome + "\"}", count);
+    }
+    single("gains_total", "counter", gains_);
+    family("gain_signs_total", "counter");
+    for (const auto& [sign, sum] : gain_signs_) {
+      line("gain_signs_total", "{sign=\"" + std::string(sign) + "\"}", sum);
     }
     family("requests_total", "counter");
     for (const auto& [request, count] : requests_) {

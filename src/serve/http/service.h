@@ -51,6 +51,13 @@ struct ServiceOptions {
   std::function<void(std::function<void()>)> defer;
 };
 
+// What time may be gained by, to be watched while rewards rise. Of passed ones: "launches" (fewer:
+// fusion), "below_floor" (less work than the task needs: algebra, or a check that misses it),
+// "bound_share" and "bias" (digits given up), "weak_check" (the task takes zeros for right, or
+// outputs differed from launch to launch).
+using GainSigns = std::vector<std::pair<std::string_view, double>>;
+GainSigns SignsOf(const Candidate& candidate, const Verdict& verdict);
+
 class Service {
  public:
   // `table` and `queue` outlive it.
@@ -65,6 +72,7 @@ class Service {
   struct Judgement {
     std::string key, outcome, words;
     RewardFacts facts;
+    GainSigns signs = {};
   };
   using JudgementPointer = std::shared_ptr<const Judgement>;
   // Samples on their way to their judgements, and what is done with these.
@@ -165,6 +173,8 @@ class Service {
   std::unordered_map<std::string, JudgementPointer> known_, known_before_;
   std::map<std::pair<std::string, int>, int64_t> requests_;  // by route and status
   std::map<std::string, int64_t> rewards_;                   // by outcome
+  int64_t gains_ = 0;                                        // rewards of proven gains
+  std::map<std::string_view, double> gain_signs_;            // sums over them
   std::unordered_set<std::string> kept_;  // keys whose candidates are in the store
   int profiling_ = 0;
 };

@@ -6,7 +6,6 @@
 
 #include "agent/prompts/code_reply.h"
 #include "agent/prompts/prompt_values.h"
-#include "agent/prompts/reply_blocks.h"
 #include "agent/prompts/reply_text.h"
 #include "base/json_reader.h"
 #include "core/serialize.h"

@@ -2,7 +2,6 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "agent/knowledge/gain_text.h"
 #include "agent/knowledge/quoted.h"
 #include "agent/knowledge/render.h"
 #include "agent/prompts/prompt_values.h"

@@ -5,7 +5,7 @@
 #include <cctype>
 #include <nlohmann/json.hpp>
 
-#include "agent/knowledge/seed.h"
+#include "agent/knowledge/knowledge_text.h"
 #include "task/hgemm_task.h"
 
 namespace warpsmith::serve {

@@ -4,34 +4,29 @@
 #define WARPSMITH_TASK_KERNELBENCH_IMPORT_H_
 
 #include <cstdint>
-#include <filesystem>
 #include <functional>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
-#include "core/dtype.h"
 
 namespace warpsmith::kernelbench {
 
 struct ImportOptions {
-  std::filesystem::path checkout;
-  std::filesystem::path output;   // the folder that gets kernelbench-<set>/level1/...
-  std::filesystem::path modules;  // drivers: a KernelBench checkout to take torch baselines from
-  std::vector<std::string> only;  // patterns of IsPickedBy; none: all
+  std::string checkout;
+  std::string output;             // the folder that gets kernelbench-<set>/level1/...
+  std::string modules;            // drivers: a KernelBench checkout to take torch baselines from
+  std::vector<std::string> only;  // "level1", "level1/19", "level1/19_ReLU"; none: all
   std::string set;                // the size set's name; empty: found out
-  std::optional<DType> dtype;     // KernelBench: of all floating tensors; else as the file has them
+  std::string dtype;  // KernelBench: of all floating tensors; empty: as the file has them
   int jobs = 1;
   int limit_seconds = 360;  // of one driver, compiling and running
 };
 
-enum class Outcome : uint8_t { kImported, kKept, kRefused };  // kKept: its folder was there
-
 struct ImportRow {
   std::string problem;  // "level1/19_ReLU"
-  Outcome outcome = Outcome::kRefused;
-  std::string text;  // why it was refused; what is worth knowing of the others
+  std::string result;   // "imported", "kept" (its folder was there) or "refused"
+  std::string reason;   // why it was refused; what is worth knowing of the others
   std::string folder;
   int64_t bytes = 0;  // of all tensors
 };
@@ -41,8 +36,10 @@ struct ImportResult {
   std::vector<ImportRow> rows;
 };
 
-// One refused problem never stops the others; kInterrupted keeps what is there. `report` is called
-// for each row when it is known, from one thread at a time.
+// Problems are code: a Python reads each in a process of its own (warpsmith_import). What that
+// Python says is written to task.toml files here, and read back as any task is. One refused problem
+// never stops the others; kInterrupted keeps what is there; kUnavailable without a Python with
+// torch. `report` is called for each row when it is known.
 Result<ImportResult> Import(const ImportOptions& options,
                             const std::function<void(const ImportRow&)>& report);
 

@@ -1,0 +1,1 @@
+"""KernelBench and KernelBench-CUDA problems as task folders."""
