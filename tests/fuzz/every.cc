@@ -3,7 +3,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "every_source.inc"
+#include <every_source.inc>
 
 namespace {
 
@@ -13,7 +13,7 @@ Entry chosen = nullptr;
 Entry EntryOf(std::string_view name) {
 #define READER(reader) \
   if (name == #reader "_fuzz") return Read_##reader;
-#include "every_name.inc"
+#include <every_name.inc>
 #undef READER
   return nullptr;
 }
