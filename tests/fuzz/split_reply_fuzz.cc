@@ -68,7 +68,7 @@ void LoadFrom(const std::filesystem::path& folder) {
   if (fuzz::ValueOf(split) != nullptr) CheckJoined(*split);
 }
 
-void ReadReply(std::string_view text) {
+void ReadFiles(std::string_view text) {
   const auto files = split::FilesFrom(text, Whole(), "../whole");
   if (!files.ok()) CHECK(files.error().Line().find('\n') == std::string::npos);
   if (fuzz::ValueOf(files) == nullptr) return;
@@ -102,7 +102,7 @@ void ReadParts(std::string_view text) {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto [kind, text] = fuzz::CutLine(fuzz::TextOf(data, size));
-  if (kind == "reply") ReadReply(text);
+  if (kind == "reply") ReadFiles(text);
   if (kind == "parts") ReadParts(text);
   return 0;
 }
