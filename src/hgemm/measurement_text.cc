@@ -249,7 +249,10 @@ class Reader {
 
   Status TakeFaster(const Cells& cells) {
     const Problem extents = TRY(cells.Extents());
-    BesidePrimary faster{TRY(cells.ModeIn()), TRY(cells.Filled("name")), TRY(cells.Ratio())};
+    BesidePrimary faster;
+    faster.mode = TRY(cells.ModeIn());
+    faster.name = TRY(cells.Filled("name"));
+    faster.ratio = TRY(cells.Ratio());
     if (is_old_) {
       faster_[ProblemOf(extents)].push_back(std::move(faster));
       return {};

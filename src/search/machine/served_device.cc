@@ -90,11 +90,15 @@ Result<std::vector<ServedJobState>> JobStatesFrom(std::string_view body) {
   return WithBody(body, [](const JsonReader& object) -> Result<std::vector<ServedJobState>> {
     std::vector<ServedJobState> states;
     for (const JsonReader& job : TRY(object.At("jobs").Items())) {
-      ServedJobState state{TRY(job.At("key").String()), TRY(job.At("state").String()), {}};
+      // One TRY a statement: one that returns within an initialiser leaks what was made before it.
+      ServedJobState state;
+      state.key = TRY(job.At("key").String());
+      state.state = TRY(job.At("state").String());
       if (state.state == "done") {
         const double seconds = TRY(job.At("gpu_seconds").Number());
         if (!std::isfinite(seconds) || seconds < 0) return job.At("gpu_seconds").Bad("seconds");
-        state.completed = Completed{state.key, TRY(VerdictFrom(job.At("verdict"))), seconds};
+        Verdict verdict = TRY(VerdictFrom(job.At("verdict")));
+        state.completed = Completed{state.key, std::move(verdict), seconds};
       } else if (state.state != "queued" && state.state != "running" && state.state != "unknown") {
         return job.At("state").Bad("queued, running, done or unknown");
       }

@@ -225,7 +225,9 @@ Result<RescoreRequest> RescoreRequestFrom(std::string_view body, const RewardSha
   const json document = TRY(ParseJson("request", body));
   const JsonReader object("request", document);
   TRY(object.OnlyFields({"reward", "keys"}));
-  RescoreRequest request{TRY(ShapeIn(object, usual)), TRY(Texts(object.At("keys")))};
+  RescoreRequest request;
+  request.shape = TRY(ShapeIn(object, usual));
+  request.keys = TRY(Texts(object.At("keys")));
   if (!std::ranges::all_of(request.keys, IsKey)) return object.At("keys").Bad("keys of jobs");
   return request;
 }
