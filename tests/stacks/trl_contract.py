@@ -11,6 +11,7 @@ import unittest
 from http.client import HTTPConnection
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from unittest import mock
 
 from serving import CHECKOUT, PROGRAM, TASK, points, reply, serving
 
@@ -20,6 +21,7 @@ from one_word import byte_tokenizer
 from transformers import LlamaConfig, LlamaForCausalLM
 from trl import GRPOConfig, GRPOTrainer
 
+from warpsmith.train import policy
 from warpsmith_rewards import Judge
 from warpsmith_rewards.trl import reward_function
 
@@ -84,6 +86,30 @@ class Trl(unittest.TestCase):
 
         seen, _ = self.train(texts, steps=1, unmeasured=-1.0)  # or it has a price, on a recording
         self.assertEqual(seen[0][2], -1.0)
+
+
+class Asked(unittest.TestCase):
+    def test_a_replys_likelihood_is_that_of_its_tokens_and_its_end(self):
+        """Whatever the tokenizer, and however the replies are dealt into batches."""
+        torch.manual_seed(1)
+        tokenizer, prompt, texts = byte_tokenizer(), "a b\n", ["x", "{ 1,  2 }", "long " * 9, "", "y"]
+        model = LlamaForCausalLM(
+            LlamaConfig(vocab_size=len(tokenizer), hidden_size=16, intermediate_size=32,
+                        num_hidden_layers=1, num_attention_heads=2, max_position_embeddings=64))  # fmt: skip
+        expected = []
+        for text in texts:
+            words = tokenizer(prompt + text)["input_ids"] + [tokenizer.eos_token_id]
+            with torch.no_grad():
+                likely = model(torch.tensor([words])).logits[0].log_softmax(-1)
+            expected.append(sum(likely[at - 1, words[at]].item() for at in range(len(prompt), len(words))))
+        with tempfile.TemporaryDirectory() as folder:
+            model.save_pretrained(folder)
+            tokenizer.save_pretrained(folder)
+            asked = policy.Policy(folder)
+            for most in (policy.MOST_TOKENS, 100, 1):
+                with mock.patch.object(policy, "MOST_TOKENS", most):
+                    for one, other in zip(asked.log_likelihood(prompt, texts), expected, strict=True):
+                        self.assertAlmostEqual(one, other, places=3)
 
 
 SHAPES = ("64x64x64", "128x128x128", "64x64x1024", "256x256x256", "512x512x512", "4096x64x64")

@@ -2,6 +2,7 @@
 
     python -m warpsmith.train eval --samples trained/samples.csv --folds FOLDS -o evaluation.csv
     python -m warpsmith.train eval --policy FOLDER --questions FILE.jsonl -o evaluation.csv
+    python -m warpsmith.train eval --policy FOLDER --data data.jsonl -o evaluation.csv
 
 A policy tries a space's kernels in the order of their likelihood; `evaluations_95` and
 `evaluations_99` say how many are measured until one is that near to the space's best. The first form
@@ -9,6 +10,9 @@ takes them from a run of examples/train/run.py; the second asks a model (torch),
 {"task", "prompt"} for each shape. The searches replay the same spaces (`hgemm tune
 --compare-proposers`, 100 seeds each). `guided` begins with what regression trees foretell, which were
 fitted without the shape where --folds names their folder (tools/study/fit_model.py --folds).
+
+The third asks it about whole replies: each shape and each task family that data.jsonl holds out is a
+space, whose kernels are its rows. Beside it stands what a random order needs on average.
 """
 
 from __future__ import annotations
@@ -131,22 +135,67 @@ def nearest_winners(catalogue: Path, shape: str, known: dict[str, float]) -> lis
     return [known[text] for text in texts if text in known]
 
 
-def of_policy(options: argparse.Namespace, spaces: dict[str, dict[str, float]]) -> list[dict]:
-    """The order in which a model would try each space."""
+def tried(method: str, shape: str, ratios: Sequence[float]) -> list[dict]:
+    """Rows of one space whose kernels are measured in this order."""
+    return [{"method": method, "shape": shape, "target": target, "seeds": 1,
+             "evaluations": evaluations_to(ratios, max(ratios), target / 100)}
+            for target in TARGETS]  # fmt: skip
+
+
+def policy_of(options: argparse.Namespace):
+    import torch
+
     from warpsmith.train.policy import Policy
 
-    policy = Policy(options.policy)
+    return Policy(options.policy, "cuda" if torch.cuda.is_available() else "cpu")
+
+
+def of_policy(options: argparse.Namespace, spaces: dict[str, dict[str, float]]) -> list[dict]:
+    """The order in which a model would try each space."""
+    policy = policy_of(options)
     rows = []
     for line in options.questions.read_text().splitlines():
         question = json.loads(line)
         shape = question["task"].split(":")[1]
         known = spaces.setdefault(shape, space_of(options.program, options.device, shape))
-        texts = list(known)
-        ratios = [known[texts[index]] for index in policy.order(question["prompt"], texts)]
+        order = policy.order(question["prompt"], list(known))
+        ratios = [list(known.values())[index] for index in order]
+        rows += tried(f"policy {options.policy.name}", shape, ratios)
+    return rows
+
+
+def held_out_rows(path: Path) -> dict[tuple[str, str], list[dict]]:
+    """(Split, task) -> the measured kernels that the data hold out, the fastest first."""
+    found: dict[tuple[str, str], list[dict]] = {}
+    with path.open(encoding="utf-8") as file:
+        for number, line in enumerate(file, 1):
+            try:
+                row = json.loads(line)
+                if row["kind"] == "variant" and row["split"].startswith("held-out"):
+                    row["ratio"] = float(row["measured"]["ratio"])
+                    row["prompt"], row["completion"]
+                    found.setdefault((row["split"], row["task"]), []).append(row)
+            except (KeyError, TypeError, ValueError) as error:
+                raise SystemExit(f"{path}:{number}: no row of `train data --form completion`: "
+                                 f"{error!r}") from None  # fmt: skip
+    if not found:
+        raise SystemExit(f"{path}: holds out no measured kernel: make it with --hold-out, "
+                         "--hold-out-shape or --hold-out-family")  # fmt: skip
+    return {name: sorted(rows, key=lambda row: -row["ratio"]) for name, rows in found.items()}
+
+
+def of_data(options: argparse.Namespace) -> list[dict]:
+    """The order in which a model would try what the data hold out, and a random one."""
+    policy = policy_of(options)
+    rows = []
+    for (split, task), known in held_out_rows(options.data).items():
+        order = policy.order(known[0]["prompt"], [row["completion"] for row in known])
+        rows += tried(f"policy {options.policy.name}, {split}", task,
+                      [known[index]["ratio"] for index in order])  # fmt: skip
         for target in TARGETS:
-            rows.append({"method": f"policy {options.policy.name}", "shape": shape,
-                         "target": target, "seeds": 1,
-                         "evaluations": evaluations_to(ratios, max(ratios), target / 100)})  # fmt: skip
+            good = sum(row["ratio"] >= target / 100 * known[0]["ratio"] for row in known)
+            rows.append({"method": f"random order, {split}", "shape": task, "target": target,
+                         "seeds": "all", "evaluations": (len(known) + 1) / (good + 1)})  # fmt: skip
     return rows
 
 
@@ -193,6 +242,7 @@ def add_command(commands) -> None:
     add("--samples", type=Path, help="samples.csv of examples/train/run.py")
     add("--policy", type=Path, help="folder of a model and its tokenizer")
     add("--questions", type=Path, help='with --policy: rows {"task", "prompt"}, one a line')
+    add("--data", type=Path, help="with --policy: `train data --form completion`, what it holds out")
     add("--device", type=Path, default=ROOT / "data/recordings/spaces")
     add("--catalogue", type=Path, default=ROOT / "data/hgemm/catalogue.csv")
     add("--folds", type=Path, help="cost models, each fitted without one shape: SHAPE.json")
@@ -203,8 +253,22 @@ def add_command(commands) -> None:
 
 
 def evaluate(options: argparse.Namespace) -> int:
-    if bool(options.samples) == bool(options.policy and options.questions):
-        raise SystemExit("evaluate: give --samples, or --policy with --questions")
+    given = [options.samples, options.policy and options.questions, options.policy and options.data]
+    if sum(map(bool, given)) != 1:
+        raise SystemExit("evaluate: give --samples, or --policy with --questions or --data")
+    rows = of_data(options) if options.data else beside_searches(options)
+    with options.out.open("w", newline="") as file:
+        file.write(f"# python -m warpsmith.train {' '.join(sys.argv[1:])}\n")
+        table = csv.DictWriter(file, ("method", "shape", "target", "seeds", "evaluations"),
+                               lineterminator="\n")  # fmt: skip
+        table.writeheader()
+        table.writerows(rows)
+    print("\n".join(summary_of(rows, options.limit)))
+    return 0
+
+
+def beside_searches(options: argparse.Namespace) -> list[dict]:
+    """Of each shape of the run or the questions: the model's evaluations and the searches'."""
     spaces: dict[str, dict[str, float]] = {}
     rows = of_samples(options.samples) if options.samples else of_policy(options, spaces)
     shapes = sorted({row["shape"] for row in rows})
@@ -217,11 +281,4 @@ def evaluate(options: argparse.Namespace) -> int:
             found = evaluations_to(ratios, max(spaces[shape].values()), target / 100)
             rows.append({"method": "nearest winners", "shape": shape, "target": target, "seeds": 1,
                          "evaluations": found})  # fmt: skip
-    with options.out.open("w", newline="") as file:
-        file.write(f"# python -m warpsmith.train {' '.join(sys.argv[1:])}\n")
-        table = csv.DictWriter(file, ("method", "shape", "target", "seeds", "evaluations"),
-                               lineterminator="\n")  # fmt: skip
-        table.writeheader()
-        table.writerows(rows)
-    print("\n".join(summary_of(rows, options.limit)))
-    return 0
+    return rows
