@@ -133,6 +133,8 @@ class Gathering:
         for path in sorted((root / "data/recordings").rglob("*.wsrec")):
             found.add(measured.from_recording(path, OURS))
         tables = [root / name for name in TUNING_TABLES if (root / name).is_file()]
+        if not tables:
+            self.notes.append("no tuning rows: a checkout has them, a wheel has not")
         try:
             found.add(measured.from_tuning_rows(tables, OURS, SHIPPED_DEVICE))
         except NeedsProgram as error:

@@ -29,9 +29,10 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from warpsmith._program import program
+from warpsmith.train.data import shipped_root
 from warpsmith.train.kernel_text import alike, point_of, text_of, without_defaults
 
-ROOT = Path(__file__).resolve().parents[3]
 STUDENT = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179,
            2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093)  # fmt: skip  97.5 %, 1 to 19 freedoms
 TARGETS = (95, 99)
@@ -238,15 +239,15 @@ def add_command(commands) -> None:
     words = "a model's kernels beside searches with equal evaluations, on recorded spaces"
     parser = commands.add_parser("eval", help=words, description=__doc__.split("\n\n")[0])
     add = parser.add_argument
-    program = os.environ.get("WARPSMITH", str(ROOT / "build/release/bin/warpsmith"))
+    root = shipped_root() or Path()
     add("--samples", type=Path, help="samples.csv of examples/train/run.py")
     add("--policy", type=Path, help="folder of a model and its tokenizer")
     add("--questions", type=Path, help='with --policy: rows {"task", "prompt"}, one a line')
     add("--data", type=Path, help="with --policy: `train data --form completion`, what it holds out")
-    add("--device", type=Path, default=ROOT / "data/recordings/spaces")
-    add("--catalogue", type=Path, default=ROOT / "data/hgemm/catalogue.csv")
+    add("--device", type=Path, default=root / "data/recordings/spaces")
+    add("--catalogue", type=Path, default=root / "data/hgemm/catalogue.csv")
     add("--folds", type=Path, help="cost models, each fitted without one shape: SHAPE.json")
-    add("--program", default=program)
+    add("--program", default=os.environ.get("WARPSMITH"))
     add("--limit", type=int, default=200, help="what a method counts that never came there")
     add("-o", "--out", type=Path, required=True)
     parser.set_defaults(run=evaluate)
@@ -269,6 +270,7 @@ def evaluate(options: argparse.Namespace) -> int:
 
 def beside_searches(options: argparse.Namespace) -> list[dict]:
     """Of each shape of the run or the questions: the model's evaluations and the searches'."""
+    options.program = options.program or program()
     spaces: dict[str, dict[str, float]] = {}
     rows = of_samples(options.samples) if options.samples else of_policy(options, spaces)
     shapes = sorted({row["shape"] for row in rows})
