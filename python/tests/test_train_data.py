@@ -165,6 +165,10 @@ class WhatIsRefused(Folder):
         self.assertEqual(status, 66, err)
         status, _, err = self.command("data", self.code, "-o", self.folder / "none/x.jsonl")
         self.assertEqual(status, 66, err)
+        status, _, err = self.command("data", self.code, "-o", self.folder / "x.jsonl", "--documents",
+                                      self.folder / "none.md")  # fmt: skip
+        self.assertEqual(status, 66, err)
+        self.assertIn("none.md is not there", err)
 
     def test_licences_that_forbid_and_code_without_one(self):
         self.write("a.cu", KERNEL, license=None)
