@@ -13,9 +13,12 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from unittest import mock
 
-from serving import CHECKOUT, PROGRAM, TASK, points, reply, serving
+from serving import CHECKOUT, PROGRAM, SHAPE, TASK, points, reply, serving
 
+sys.path.insert(0, str(CHECKOUT / "examples" / "train"))
+import samples
 import torch
+from corpus import Corpus
 from datasets import Dataset
 from one_word import byte_tokenizer
 from transformers import LlamaConfig, LlamaForCausalLM
@@ -110,6 +113,20 @@ class Asked(unittest.TestCase):
                 with mock.patch.object(policy, "MOST_TOKENS", most):
                     for one, other in zip(asked.log_likelihood(prompt, texts), expected, strict=True):
                         self.assertAlmostEqual(one, other, places=3)
+
+
+    def test_the_best_is_the_recordings_where_the_rows_are_a_part_of_it(self):
+        """Rows of `train data` leave near-duplicates out, perhaps the best kernel too."""
+        corpus = Corpus({}, {SHAPE: {"b": 1.0}}, [], whole={SHAPE: {"a": 2.0, "b": 1.0}})
+        model = mock.Mock(write=lambda prompts: ["b"] * len(prompts), order=lambda *_: [1, 0])
+        passed = {"outcome": "passed", "ratio": 1.0, "reward": 1.0}
+        judge = mock.Mock(rewards=lambda asked: [dict(passed) for _ in asked])
+        options = mock.Mock(gpu=False, samples=2)
+        with tempfile.TemporaryDirectory() as folder, mock.patch.object(samples, "Policy", lambda *_: model):
+            path = Path(folder, "samples-1.csv")
+            samples.write(path, Path(folder), corpus, judge, options, 1, "stage 1")
+            (row,) = csv.DictReader(path.read_text().splitlines())
+        self.assertEqual((row["share_of_best"], row["evaluations_99"]), ("0.5", "2"))
 
 
 SHAPES = ("64x64x64", "128x128x128", "64x64x1024", "256x256x256", "512x512x512", "4096x64x64")

@@ -77,9 +77,16 @@ def row_of(known: dict[str, float], texts: list[str], answers: list[dict]) -> di
     }
 
 
+def recording_of(device: Path, shape: str) -> Path:
+    """The shape's own file in a folder of recordings: one is read faster than all of them."""
+    own = sorted(device.glob(f"*[-_]{shape}[._]*")) if device.is_dir() else []
+    return own[0] if own else device
+
+
 def space_of(program: str, device: Path, shape: str) -> dict[str, float]:
     """Every recorded kernel of a shape, as text, with its ratio to the baseline."""
-    command = [program, "hgemm", "show", shape, "--device", device, "--top", "0", "--json"]
+    command = [program, "hgemm", "show", shape, "--device", recording_of(device, shape),
+               "--top", "0", "--json"]  # fmt: skip
     shown = json.loads(run(command))
     points = [row for row in shown["points"] if row["outcome"] == "passed"]
     return {
@@ -99,8 +106,7 @@ def searches(program: str, device: Path, shapes: list[str], folds: Path | None) 
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         for shape in shapes if folds else shapes[:1]:
-            own = sorted(device.glob(f"*[-_]{shape}*.wsrec")) if folds and device.is_dir() else []
-            where = own[0] if own else device  # one file is replayed faster than all of them
+            where = recording_of(device, shape) if folds else device
             command = [program, "hgemm", "tune", "--device", where, "--shapes", shape, "--layout",
                        "TN", "--budget", "evals=1", "--finalists", "0", "--compare-proposers",
                        "--json", "--store", f"{folder}/{shape}.db"]  # fmt: skip
