@@ -15,7 +15,6 @@
 #include "core/step_reference.h"
 #include "search/loop.h"
 #include "store/run_memos.h"
-#include "store/test_device.h"
 #include "store/test_facts.h"
 #include "store/worker.h"
 

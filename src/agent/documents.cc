@@ -10,7 +10,7 @@
 #include "base/display_text.h"
 #include "base/foreign_file.h"
 #include "base/utf8.h"
-#include "store/sqlite_connection.h"
+#include "store/connection.h"
 
 namespace warpsmith::agent {
 namespace {

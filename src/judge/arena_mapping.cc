@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "judge/problem.h"
+#include "judge/resolved_task.h"
 
 namespace warpsmith::judge {
 namespace {

@@ -100,9 +100,9 @@ void BurstPage::AnnounceDone(uint32_t call) {
   Word(words_, kDoneAt).store(call + 1, std::memory_order_release);
 }
 
-Waiting::Waiting() : started_ns_(MonotonicNs()), looked_ns_(started_ns_), now_ns_(started_ns_) {}
+SpinWait::SpinWait() : started_ns_(MonotonicNs()), looked_ns_(started_ns_), now_ns_(started_ns_) {}
 
-void Waiting::Turn() {
+void SpinWait::Turn() {
   if (++turns_ < kSpinTurns) {
 #if defined(__x86_64__)
     __builtin_ia32_pause();
@@ -118,7 +118,7 @@ void Waiting::Turn() {
   }
 }
 
-bool Waiting::LookAround() {
+bool SpinWait::ShouldCheckPeer() {
   if (turns_ % 64 != 0) return false;
   now_ns_ = MonotonicNs();
   if (now_ns_ - looked_ns_ < kNsPerMs) return false;

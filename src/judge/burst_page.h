@@ -57,12 +57,12 @@ class BurstPage {
 };
 
 // One turn of waiting: spins at first, then lets others run, and sleeps in a wait of over a second.
-class Waiting {
+class SpinWait {
  public:
-  Waiting();
+  SpinWait();
   void Turn();
   // True about once a millisecond: time to look whether the other end still lives.
-  bool LookAround();
+  bool ShouldCheckPeer();
 
  private:
   int64_t started_ns_, looked_ns_, now_ns_;

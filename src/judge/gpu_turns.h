@@ -22,7 +22,7 @@ namespace warpsmith::judge {
 
 // kUnavailable where a process of ours was killed and has not died: stuck in the driver, it may
 // still work on the GPU, and what is measured beside it is wrong.
-Status NobodyLeftBehind();
+Status CheckNoSurvivors();
 
 class GpuTurns {
  public:

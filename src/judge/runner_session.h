@@ -17,9 +17,9 @@
 #include "cuda/shared_memory.h"
 #include "cuda/stream.h"
 #include "judge/arena_mapping.h"
-#include "judge/baseline/shared_handles.h"
+#include "judge/baseline/gemm_baseline.h"
 #include "judge/kernels.h"
-#include "judge/problem.h"
+#include "judge/resolved_task.h"
 #include "judge/wire.h"
 
 namespace warpsmith::judge {
@@ -38,7 +38,7 @@ struct Bench {
 
 struct MappedArena {
   MappedMemory memory;
-  Problem problem;
+  ResolvedTask problem;
   std::vector<Region> slots, exact;  // by role, at this process's addresses
 };
 
@@ -88,16 +88,6 @@ Status WriteInputsLate(const Bench& bench, const MappedArena& arena,
 // Runs one batch and times it (runner_sample.cc).
 Result<std::vector<double>> RunSample(const Bench& bench, const MappedArena& arena,
                                       const Callable& callable, const SampleCommand& command);
-
-// Libraries' baselines (runner_baseline.cc).
-//
-// A JSON array of choices: the ways in which the name's library can compute the arena's product.
-Result<std::string> ListEntrants(const MappedArena& arena, const EntrantsCommand& command);
-
-// Has run once when it returns, on the arena's first slots: what a library does at its first call
-// is not timed.
-Result<Callable> MakeBaseline(const Bench& bench, const MappedArena& arena,
-                              const BaselineCommand& command, baseline::SharedHandles& shared);
 
 }  // namespace warpsmith::judge
 

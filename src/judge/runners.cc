@@ -35,7 +35,7 @@ Status Runners::MakeReady(const Protocol& protocol, Stage& stage) {
     TRY(Settle());
   } else {
     Drop();
-    TRY(NobodyLeftBehind());
+    TRY(CheckNoSurvivors());
     current_ = TRY(pool_.Take());
   }
   if (current_->arena_id == stage.arena->id()) return {};

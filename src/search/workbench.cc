@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "core/step_reference.h"
-#include "search/certify.h"
+#include "search/loop.h"
 
 namespace warpsmith::search {
 namespace {

@@ -21,7 +21,7 @@ Status ServedJobs::Accept(const std::string& run, std::span<const Job> jobs) {
   Connection& connection = store_.connection();
   Transaction transaction = TRY(Transaction::Begin(connection));
   for (const Job& job : jobs) {
-    const Subject subject =
+    const VerdictSubject subject =
         TRY(AddSubject(connection, job.task, job.workload, job.protocol, device_));
     const std::string candidate = TRY(AddCandidate(connection, job.candidate));
     Statement insert = connection.Prepare(
@@ -107,7 +107,7 @@ Result<bool> ServedJobs::Finish(const Job& job, int attempt, const Completed& co
   const bool is_current =
       TRY(current.Bind(job.key).Bind(device_.uuid).Bind(int64_t{attempt}).Next());
   if (is_current) {
-    const Subject subject =
+    const VerdictSubject subject =
         TRY(AddSubject(connection, job.task, job.workload, job.protocol, device_));
     const std::string candidate = TRY(AddCandidate(connection, job.candidate));
     const AddedVerdict verdict = TRY(AddVerdict(connection, {job.key, candidate, subject, "import"},

@@ -8,10 +8,9 @@
 
 #include "base/compression.h"
 #include "base/sha256.h"
+#include "store/connection.h"
+#include "store/database_store.h"
 #include "store/facts.h"
-#include "store/postgres_connection.h"
-#include "store/schema.h"
-#include "store/sqlite_connection.h"
 
 namespace warpsmith::store {
 namespace {

@@ -194,7 +194,7 @@ Result<int> RunEvaluate(const EvaluateOptions& options) {
   report::ProgressLine line(stderr, report::StyleOf(STDERR_FILENO));
   const std::vector<search::JudgedCandidate> judged =
       TRY(search::JudgeCandidates(machine, loaded, ProtocolOf(options), candidates,
-                                  search::OnTheTask(), options.common.quiet ? nullptr : &line));
+                                  search::EvaluationOptions(), options.common.quiet ? nullptr : &line));
   if (!options.reproduce.empty()) TRY(Reproduce(machine, loaded, judged, options.reproduce));
   if (options.common.json) {
     PrintDocument("evaluation", FieldsOf(judged));

@@ -6,7 +6,7 @@
 #include "core/serialize.h"
 #include "core/step_reference.h"
 #include "search/machine/machine.h"
-#include "store/best_step.h"
+#include "store/database_store.h"
 
 namespace warpsmith::cli {
 namespace {

@@ -17,7 +17,7 @@
 #include "hgemm/features.h"
 #include "search.h"
 #include "search/machine/machine.h"
-#include "store/candidate_text.h"
+#include "store/verdict_parts.h"
 #include "task/hgemm_task.h"
 
 namespace warpsmith::cli {

@@ -10,7 +10,7 @@
 #include "report/summary.h"
 #include "search.h"
 #include "search/tuning/stored_runs.h"
-#include "store/best_step.h"
+#include "store/database_store.h"
 
 namespace warpsmith::cli {
 namespace {

@@ -6,7 +6,7 @@
 #include <future>
 
 #include "base/file.h"
-#include "store/test_device.h"
+#include "store/test_facts.h"
 #include "store/worker.h"
 
 namespace warpsmith::serve {

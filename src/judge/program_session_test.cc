@@ -1,9 +1,9 @@
-#include "judge/program_sandbox.h"
+#include "judge/program_session.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "judge/audit/library_names.h"
+#include "judge/audit/imports.h"
 
 namespace warpsmith::judge {
 namespace {

@@ -1,4 +1,4 @@
-#include "judge/standalone/contents.h"
+#include "judge/standalone/buffers.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

@@ -1,4 +1,4 @@
-#include "judge/problem.h"
+#include "judge/resolved_task.h"
 
 #include <fmt/format.h>
 
@@ -23,7 +23,7 @@ Result<bool> TransposedOf(const Task& task) {
   return Unfit(task, fmt::format("reference.layout is '{}'", layout->second));
 }
 
-Result<GemmShape> GemmShapeOf(const Task& task, const Problem& problem) {
+Result<GemmShape> GemmShapeOf(const Task& task, const ResolvedTask& problem) {
   if (problem.inputs.size() != 2 || problem.outputs.size() != 1) {
     return Unfit(task, fmt::format("{} inputs and {} outputs", problem.inputs.size(),
                                    problem.outputs.size()));
@@ -86,7 +86,7 @@ Result<TensorInfo> InfoOf(const TensorSpec& tensor, const Sizes& sizes) {
   return info;
 }
 
-Status CheckReference(const Task& task, const Problem& problem) {
+Status CheckReference(const Task& task, const ResolvedTask& problem) {
   const std::string& kind = task.reference.kind;
   if (kind != "gemm" && kind != "cuda" && kind != "torch" && kind != "driver") {
     return Error{ErrorCode::kBadInput,
@@ -133,7 +133,7 @@ Status CheckBaseline(const std::string& name, const Task& task) {
 }  // namespace
 
 Status CheckTask(const Task& task, const Workload& workload) {
-  TRY(ProblemOf(task, workload));
+  TRY(ResolveTask(task, workload));
   const auto flops = task.flops.Evaluate(workload.sizes);
   if (!flops.ok()) return InPart("flops", flops.error());
   for (const std::string& name : task.baselines) {
@@ -143,8 +143,8 @@ Status CheckTask(const Task& task, const Workload& workload) {
   return {};
 }
 
-Result<Problem> ProblemOf(const Task& task, const Workload& workload) {
-  Problem problem;
+Result<ResolvedTask> ResolveTask(const Task& task, const Workload& workload) {
+  ResolvedTask problem;
   for (const TensorSpec& tensor : task.tensors) {
     auto& list = tensor.role == Role::kOutput ? problem.outputs : problem.inputs;
     list.push_back(TRY(InfoOf(tensor, workload.sizes)));
@@ -192,7 +192,7 @@ std::vector<size_t> RolesInTaskOrder(const Task& task) {
   return roles;
 }
 
-ProblemBytes BytesOf(const Problem& problem) {
+ProblemBytes BytesOf(const ResolvedTask& problem) {
   ProblemBytes bytes;
   bytes.crossed = problem.gemm.has_value();
   for (const TensorInfo& input : problem.inputs) bytes.input.push_back(input.bytes);

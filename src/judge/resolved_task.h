@@ -1,7 +1,7 @@
 // A task and workload as the judge sees them: tensors with their sizes, and how exact their values
 // must be.
-#ifndef WARPSMITH_JUDGE_PROBLEM_H_
-#define WARPSMITH_JUDGE_PROBLEM_H_
+#ifndef WARPSMITH_JUDGE_RESOLVED_TASK_H_
+#define WARPSMITH_JUDGE_RESOLVED_TASK_H_
 
 #include <cstdint>
 #include <optional>
@@ -41,7 +41,7 @@ struct GemmShape {
 
 // A role is an index into inputs, then outputs: Roles() of them. Regions, slots and wire messages
 // are in this order.
-struct Problem {
+struct ResolvedTask {
   std::vector<TensorInfo> inputs, outputs;
   std::vector<BoundCoefficients> bounds;  // of each output
   std::vector<DType> expected;            // the type that the reference gives each output in
@@ -58,22 +58,22 @@ struct Problem {
 
 // kBadInput, naming the tensor and what was expected, for what cannot be judged: shapes that do not
 // fit the gemm reference, an unknown reference, no output, too many tensors.
-Result<Problem> ProblemOf(const Task& task, const Workload& workload);
+Result<ResolvedTask> ResolveTask(const Task& task, const Workload& workload);
 
-// Whether the task can be judged for this workload: by ProblemOf, by its FLOPs, which must come to
+// Whether the task can be judged for this workload: by ResolveTask, by its FLOPs, which must come to
 // a number, and by its baselines, each of which must be one that the judge knows or one of the
 // task's
 // [[rivals]]. kBadInput, naming what is wrong and what to write instead.
 Status CheckTask(const Task& task, const Workload& workload);
 
-// The task that a reference process carries out: its outputs have the types of Problem::expected.
+// The task that a reference process carries out: its outputs have the types of ResolvedTask::expected.
 Task ReferenceTask(const Task& task);
 
 // Role of each tensor of the task, in the task's order.
 std::vector<size_t> RolesInTaskOrder(const Task& task);
 
-ProblemBytes BytesOf(const Problem& problem);
+ProblemBytes BytesOf(const ResolvedTask& problem);
 
 }  // namespace warpsmith::judge
 
-#endif  // WARPSMITH_JUDGE_PROBLEM_H_
+#endif  // WARPSMITH_JUDGE_RESOLVED_TASK_H_

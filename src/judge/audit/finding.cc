@@ -1,4 +1,4 @@
-#include "judge/audit/process_end.h"
+#include "judge/audit/finding.h"
 
 #include <algorithm>
 #include <string_view>

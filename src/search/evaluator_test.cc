@@ -1,4 +1,4 @@
-#include "search/compile_pool.h"
+#include "search/evaluator.h"
 
 #include <gtest/gtest.h>
 
