@@ -12,7 +12,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/random.h"
-#include "core/step_reference.h"
+#include "core/step.h"
 #include "search/loop.h"
 #include "store/run_memos.h"
 #include "store/test_facts.h"

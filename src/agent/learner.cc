@@ -13,7 +13,7 @@
 #include "agent/reading.h"
 #include "agent/selection.h"
 #include "base/utf8.h"
-#include "core/step_reference.h"
+#include "core/step.h"
 
 namespace warpsmith::agent {
 namespace {

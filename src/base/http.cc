@@ -316,14 +316,14 @@ Result<HttpOutcome> HttpClient::Send(const HttpCall& call, const std::stop_token
   return HttpOutcome(std::move(transfer.reply));
 }
 
-bool MayHelpToAskAgain(const HttpReply& reply) {
+bool IsRetryable(const HttpReply& reply) {
   const std::string said = Header(reply, "x-should-retry");
   if (said == "true" || said == "false") return said == "true";
   const int status = reply.status;
   return status == 408 || status == 409 || status == 429 || (status >= 500 && status < 600);
 }
 
-std::optional<milliseconds> AskedWait(const HttpReply& reply, std::time_t now) {
+std::optional<milliseconds> RetryAfter(const HttpReply& reply, std::time_t now) {
   if (const auto wait = Milliseconds(Header(reply, "retry-after-ms"), 1)) return wait;
   const std::string after = Header(reply, "retry-after");
   if (const auto wait = Milliseconds(after, 1e3)) return wait;

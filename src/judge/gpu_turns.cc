@@ -8,7 +8,7 @@
 
 #include "base/clock.h"
 #include "base/interrupt.h"
-#include "base/kill_group.h"
+#include "base/subprocess.h"
 
 namespace warpsmith::judge {
 namespace {

@@ -15,7 +15,7 @@
 #include <string>
 #include <utility>
 
-#include "base/file_lock.h"
+#include "base/file.h"
 #include "base/result.h"
 
 namespace warpsmith::judge {

@@ -11,7 +11,7 @@
 #include "base/result.h"
 #include "core/compiler.h"
 #include "core/device.h"
-#include "core/task_observations.h"
+#include "core/task.h"
 #include "judge/gpu_turns.h"
 #include "judge/library_contest.h"
 

@@ -21,7 +21,6 @@
 #include "cuda/driver.h"
 #include "cuda/library.h"
 #include "cuda/module.h"
-#include "cuda/visible_device.h"
 #include "judge/audit/imports.h"
 
 namespace warpsmith::judge {
@@ -168,7 +167,7 @@ std::vector<std::string> HiddenLibraries(const std::vector<std::string>& allow) 
 Result<Reply> ProgramSession::Run(const StartCommand& command, const Frame&) {
   Reply reply;
   reply.sandbox = TRY(EnterProgramSandbox(command, socket_));
-  cuda::SeeOnlyDevice(command.device_uuid);
+  cuda::UseOnlyDevice(command.device_uuid);
   const cuda::Driver* driver = TRY(cuda::Driver::Open());
   context_.emplace(TRY(cuda::Context::Retain(TRY(driver->FindDevice(command.device_uuid)))));
   return reply;

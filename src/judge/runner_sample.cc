@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 
 #include "base/clock.h"
-#include "cuda/graph.h"
+#include "cuda/stream.h"
 #include "judge/runner_session.h"
 
 namespace warpsmith::judge {

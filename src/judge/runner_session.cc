@@ -104,7 +104,7 @@ Result<Callable> PlanCallable(const Bench& bench, const MappedArena& arena,
     const auto* launch = std::get_if<ResolvedLaunch>(&operation);
     if (launch == nullptr) continue;
     const cuda::Function kernel = TRY(module->Kernel(launch->kernel));
-    const int64_t bytes = TRY(cuda::Attributes(kernel)).local_bytes_per_thread;
+    const int64_t bytes = TRY(cuda::LocalBytesPerThread(kernel));
     if (bytes > 0) local_bytes = std::max(local_bytes, bytes + kSpareStackBytes);
   }
   callable.clear_notes = [kernels = bench.kernels, local_bytes,

@@ -23,7 +23,6 @@
 #include "core/serialize.h"
 #include "core/space.h"
 #include "core/step.h"
-#include "core/step_reference.h"
 #include "core/store.h"
 #include "search/session.h"
 

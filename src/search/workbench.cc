@@ -3,7 +3,7 @@
 #include <cmath>
 #include <utility>
 
-#include "core/step_reference.h"
+#include "core/step.h"
 #include "search/loop.h"
 
 namespace warpsmith::search {

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/file_lock.h"
+#include "base/file.h"
 #include "base/result.h"
 #include "core/device.h"
 #include "store/database_store.h"

@@ -9,7 +9,7 @@
 
 #include "base/clock.h"
 #include "core/serialize.h"
-#include "core/step_reference.h"
+#include "core/step.h"
 #include "embedded/store_schema.h"
 #include "embedded/store_server_schema.h"
 #include "store/run_memos.h"

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/file_lock.h"
+#include "base/file.h"
 #include "base/result.h"
 #include "core/device.h"
 #include "store/line_journal.h"

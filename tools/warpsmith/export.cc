@@ -4,7 +4,7 @@
 #include "base/file.h"
 #include "commands.h"
 #include "core/serialize.h"
-#include "core/step_reference.h"
+#include "core/step.h"
 #include "search/machine/machine.h"
 #include "store/database_store.h"
 

@@ -3,7 +3,7 @@
 #include <array>
 #include <cstring>
 
-#include "core/resolved_tensor_map.h"
+#include "core/resolved_plan.h"
 #include "cuda/plan/prepared_plan.h"
 
 namespace warpsmith::plan {

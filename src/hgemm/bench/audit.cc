@@ -11,7 +11,7 @@
 #include "base/clock.h"
 #include "base/display_text.h"
 #include "base/file.h"
-#include "core/provenance.h"
+#include "core/device.h"
 #include "hgemm/catalogue.h"
 #include "hgemm/family.h"
 #include "hgemm/table_text.h"

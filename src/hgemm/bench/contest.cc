@@ -9,7 +9,7 @@
 
 #include "base/build_info.h"
 #include "base/clock.h"
-#include "core/provenance.h"
+#include "core/device.h"
 #include "hgemm/bench/catalogues.h"
 #include "hgemm/catalogue.h"
 #include "judge/baseline/gemm_baseline.h"

@@ -16,7 +16,6 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/frame.h"
-#include "base/kill_group.h"
 #include "base/subprocess.h"
 #include "base/testing/survivor.h"
 #include "judge/fake/host_kernels.h"

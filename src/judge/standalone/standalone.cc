@@ -22,9 +22,7 @@
 #include "cuda/driver.h"
 #include "cuda/module.h"
 #include "cuda/plan/prepared_plan.h"
-#include "cuda/profiler_window.h"
 #include "cuda/stream.h"
-#include "cuda/visible_device.h"
 #include "judge/standalone/activity_log.h"
 #include "judge/standalone/buffers.h"
 #include "judge/standalone/job.h"
@@ -249,7 +247,7 @@ Status RunStandalone(const StandaloneOptions& options) {
   std::error_code ignored;
   fs::remove(FinishedPath(options.dir), ignored);  // of an earlier run
   const StandaloneJob job = TRY(ReadStandaloneJob(options.dir));
-  cuda::SeeOnlyDevice(options.device_uuid);
+  cuda::UseOnlyDevice(options.device_uuid);
   const cuda::Driver* driver = TRY(cuda::Driver::Open());
   const cuda::DeviceProperties device = TRY(driver->FindDevice(options.device_uuid));
   const cuda::Context context = TRY(cuda::Context::Retain(device, cuda::HostWait::kBlock));

@@ -4,7 +4,6 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "base/find_program.h"
 #include "base/json_reader.h"
 #include "base/subprocess.h"
 #include "embedded/torch_peer.h"
