@@ -13,13 +13,6 @@
 
 namespace warpsmith {
 
-// Removing what a process that is not trusted may have built.
-
-// Removes `root` and all below it, however deep folders are nested (std::filesystem::remove_all
-// needs a descriptor a level) and whatever their modes. Links are removed, not followed. Nobody may
-// be writing there any more. What cannot be removed (another user's) stays.
-void RemoveTree(const std::filesystem::path& root);
-
 Result<std::string> ReadFile(const std::filesystem::path& path);
 
 // Writes beside the target, fsyncs, renames into place. A full disk leaves the old file untouched.
@@ -52,10 +45,15 @@ std::filesystem::path StateHome();
 std::filesystem::path ThisExecutable();
 Result<std::filesystem::path> FindShippedFile(std::string_view relative_path);
 
+// Removing what a process that is not trusted may have built.
+// Removes `root` and all below it, however deep folders are nested (std::filesystem::remove_all
+// needs a descriptor a level) and whatever their modes. Links are removed, not followed. Nobody may
+// be writing there any more. What cannot be removed (another user's) stays.
+void RemoveTree(const std::filesystem::path& root);
+
 // A file that is only appended to, each piece wholly or not at all as long as the writer lives. A
 // writer that is killed inside a piece leaves it torn: readers of the format say where the whole
 // part ends, and the next writer cuts the rest off.
-
 // One writer at a time: the caller holds a lock.
 class AppendFile {
  public:
@@ -85,7 +83,6 @@ class AppendFile {
 };
 
 // An advisory lock on a file (flock), freed by the kernel when the holder dies.
-
 // A patience: what is not free at once is somebody else's.
 inline constexpr std::chrono::milliseconds kNoPatience{0};
 

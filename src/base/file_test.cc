@@ -111,8 +111,6 @@ TEST(ShippedFiles, AreFoundInTheSourceTree) {
   EXPECT_EQ(FindShippedFile("data/no-such-file").error().code, ErrorCode::kNoInput);
 }
 
-namespace fs = std::filesystem;
-
 // A path that long could not be written: each folder is made from within the one above.
 void Nest(const fs::path& root, int depth) {
   int folder = open(root.c_str(), O_RDONLY | O_DIRECTORY);

@@ -30,7 +30,6 @@ bool HasExited(pid_t child);
 std::vector<pid_t> Survivors();
 
 // Programs as the shell finds them.
-
 // The file of that name in PATH, or the name itself where it is a path; nullopt: there is none that
 // may be run.
 std::optional<std::string> FindProgram(const std::string& name);

@@ -42,7 +42,6 @@ class Context {
 };
 
 // The part of a process that a profiler looks at (ncu --profile-from-start off).
-
 // Without a profiler both do nothing. kUnavailable when the driver lacks the call.
 Status OpenProfilerWindow();
 Status CloseProfilerWindow();

@@ -64,7 +64,6 @@ Result<DeviceProperties> ChooseDevice(const std::vector<DeviceProperties>& devic
                                       std::string_view wanted);
 
 // Which device a process sees.
-
 // Before CUDA is opened: this process and its children see that device alone, as number 0. Others'
 // code takes number 0 in every thread that has not chosen. Nothing for an empty `uuid`.
 void UseOnlyDevice(const std::string& uuid);

@@ -53,7 +53,6 @@ class Event {
 Result<double> ElapsedUs(const Event& start, const Event& end);
 
 // Graphs made by capturing a stream.
-
 // An executable graph. It keeps no memory alive: what its nodes point to must outlive its launches.
 class Graph {
  public:

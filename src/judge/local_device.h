@@ -75,7 +75,6 @@ class LocalDevice : public Device {
 };
 
 // What a GPU shows of a task, for `task check`.
-
 // Runs the reference on `device`. Trouble that is the task's own (its reference fails, nothing
 // fits) is an observation; trouble of the machine is an Error.
 Result<TaskObservations> ObserveTask(judge::LocalDevice& device, const Task& task,

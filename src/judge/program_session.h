@@ -24,7 +24,6 @@
 namespace warpsmith::judge {
 
 // What a program's process may see and do: the sandbox's policy for it.
-
 // Threads, descriptors, the size of a file (a memfd is one, too), private memory: far more than
 // CUDA and an honest host program take, far less than would harm the machine.
 sandbox::Limits ProgramLimits();

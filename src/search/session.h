@@ -27,7 +27,6 @@
 namespace warpsmith::search {
 
 // Holds a run to its budget: what has been spent, what a step cost, and whether one more fits.
-
 // Whether a step may start or be committed is answered from the committed steps alone, so that a
 // run that was interrupted stops at the same step as one that was not. (Limits on wall time
 // excepted.) Every second since this was made, and whatever is charged, is part of one step's cost:

@@ -20,7 +20,6 @@
 namespace warpsmith::store {
 
 // results.jsonl of a bundle: one line a verdict, appended and synced as they come.
-
 // By key. A torn last line (the writer was killed) is ignored; so is a key that came before.
 Result<std::map<std::string, Completed>> ReadBundleResults(const std::filesystem::path& folder);
 

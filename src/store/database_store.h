@@ -66,7 +66,6 @@ class DatabaseStore : public Store {
 };
 
 // The best kernel of runs that are in the store.
-
 // The passed step with the best ratio to the bar that its run did not overrule; certified ones come
 // before screened ones.
 Result<std::optional<Step>> BestStep(store::DatabaseStore& store,

@@ -20,7 +20,6 @@
 namespace warpsmith::audit {
 
 // Findings that need not be made twice: <root>/<2 hex>/<62 hex>, written aside and renamed.
-
 // Thread-safe, and safe between processes.
 class FindingCache {
  public:

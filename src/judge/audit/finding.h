@@ -39,7 +39,6 @@ inline bool Contains(std::string_view text, std::string_view part) {
 }
 
 // How a process ended that an audit had started, in words for a report.
-
 // "no end in time", or "status 1, 'the first line of its output'". Output is a candidate's to
 // choose: no more than 300 bytes of it.
 std::string HowItEnded(const ProcessOutcome& process);

@@ -31,7 +31,6 @@ namespace warpsmith::standalone {
 namespace {
 
 // Watches the calls of a stand-alone run through CUPTI.
-
 // Where CUPTI is not there or refuses, nothing is lost but the records: the log says why.
 class ActivityTracer {
  public:
@@ -109,7 +108,6 @@ ActivityLog ActivityTracer::Finish() {
 }
 
 // The candidate of a stand-alone run as something to call.
-
 // Submits one execution; the caller synchronises.
 using Callee = std::function<Status()>;
 
@@ -168,8 +166,6 @@ Result<Callee> MakeCallee(const StandaloneJob& job, const fs::path& dir,
   if (job.candidate.form == Form::kProgram) return ProgramCallee(dir, buffers);
   return KernelCallee(job, dir, context, stream, buffers);
 }
-
-namespace fs = std::filesystem;
 
 Error Usage(const std::string& what) {
   return Error{ErrorCode::kUsage, std::string(kStandaloneSubcommand) + ": " + what,

@@ -39,12 +39,11 @@ std::string_view NameOf(const Strategy& strategy);
 std::vector<int> Next(Strategy& strategy, int n);
 void Tell(Strategy& strategy, int index, double score);
 
-// The Proposer over a parametric space: a search strategy speaks of indices, this speaks of
-// candidates.
-
 // What a strategy is told of a step: its reward when it passed, kFailedScore otherwise.
 double ScoreOf(const Step& step);
 
+// The Proposer over a parametric space: a search strategy speaks of indices, this speaks of
+// candidates.
 class SpaceProposer final : public Proposer {
  public:
   // `strategy` is one that MakeStrategy knows; kUsage otherwise. `first`: points to begin with;
