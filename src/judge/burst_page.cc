@@ -82,8 +82,6 @@ void BurstPage::Release(uint32_t call, std::span<const uint32_t> slots) {
   Word(words_, kReleaseAt).store(call + 1, std::memory_order_release);
 }
 
-void BurstPage::Abort() { Word(words_, kReleaseAt).store(kBurstAbort, std::memory_order_release); }
-
 // The peer can write any number at any time. The caller takes two of them: that of the released
 // call, and that of the call before. Any other counts as the death of the process (CalledProcess).
 uint32_t BurstPage::done() const { return Word(words_, kDoneAt).load(std::memory_order_acquire); }

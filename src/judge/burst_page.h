@@ -4,7 +4,8 @@
 //   u32, little endian: [0] magic | [1] release | [2] done | [3] roles R | [4, 4 + R) slots
 //
 // release = i + 1: call i may run, on the slots that stand there (in the order of task.tensors).
-// done = i + 1: call i has ended and the device is idle. release = 0xffffffff: no more calls.
+// done = i + 1: call i has ended and the device is idle. There is no word for giving up: an oracle
+// that wants no more calls ends the process.
 #ifndef WARPSMITH_JUDGE_BURST_PAGE_H_
 #define WARPSMITH_JUDGE_BURST_PAGE_H_
 
@@ -20,7 +21,6 @@ namespace warpsmith::judge {
 
 inline constexpr size_t kBurstPageBytes = 4096;
 inline constexpr uint32_t kBurstMagic = 0x57534250;
-inline constexpr uint32_t kBurstAbort = 0xffffffff;
 inline constexpr size_t kMostBurstRoles = 256;
 
 class BurstPage {
@@ -38,7 +38,6 @@ class BurstPage {
 
   // Oracle.
   void Release(uint32_t call, std::span<const uint32_t> slots);
-  void Abort();
   uint32_t done() const;  // whatever the peer wrote there
 
   // Peer.

@@ -275,7 +275,6 @@ Status ProgramSession::RunCalls(const BurstCommand& burst, BurstPage& page,
   for (uint32_t i = 0; i < burst.calls; ++i) {
     SpinWait waiting;
     while (page.released() != i + 1) {
-      if (page.released() == kBurstAbort) return {};
       waiting.Turn();
       waiting.ShouldCheckPeer();
     }
