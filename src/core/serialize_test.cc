@@ -365,6 +365,21 @@ TEST(Serialize, ReadsTheExampleOfItsPage) {
   EXPECT_EQ(ToJson(*plan).dump(), ToJson(GemmCandidate().plan).dump());
 }
 
+// A module of 300 weights is a function of 300 parameters.
+TEST(Serialize, ADeclarationIsLongerThanAName) {
+  Task task = GemmTask();
+  task.program = ProgramEntry{"void run(void* y", {"y"}};
+  for (int i = 0; i < 300; ++i) {
+    task.program->declaration += ", const void* weight_" + std::to_string(i);
+    task.program->arguments.push_back("weight_" + std::to_string(i));
+  }
+  task.program->declaration += ")";
+  const json written = ToJson(task);
+  const auto read = TaskFrom(JsonReader("task", written));
+  ASSERT_TRUE(read.ok()) << read.error().Line();
+  EXPECT_EQ(read->program->declaration, task.program->declaration);
+}
+
 TEST(Serialize, RefusesOtherVersions) {
   const json plan = json::parse(R"({"version":2,"operations":[]})");
   const auto read = LaunchPlanFrom(JsonReader("f.json", plan));
