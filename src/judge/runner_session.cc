@@ -37,10 +37,9 @@ constexpr int64_t kMaxReplicaBytes = int64_t{4} << 30;
 
 Result<MappedArena> MapArena(const Bench& bench, const ArenaCommand& command,
                              const std::vector<int>& descriptors) {
-  MappedArena arena{TRY(MapMemory(command, descriptors, bench.context.device())),
-                    TRY(ResolveTask(command.task, command.workload)),
-                    {},
-                    {}};
+  MappedMemory memory = TRY(MapMemory(command, descriptors, bench.context.device()));
+  ResolvedTask resolved = TRY(ResolveTask(command.task, command.workload));
+  MappedArena arena{std::move(memory), std::move(resolved), {}, {}};
   const std::vector<size_t> roles = RolesInTaskOrder(command.task);
   arena.slots.resize(arena.memory.slots.size());
   arena.exact.resize(roles.size());
@@ -86,6 +85,8 @@ Result<Callable> PlanCallable(const Bench& bench, const MappedArena& arena,
                                    [](const ResolvedWorkspace& w) { return !w.zero; });
   const int64_t bytes = std::max<int64_t>(1, plans->front().workspace_bytes());
   const int64_t replicas = std::min<int64_t>(command.replicas, 1 + kMaxReplicaBytes / bytes);
+  // Launches of one batch may overlap, and none may find another's results: each has workspaces of
+  // its own, as far as memory goes.
   for (int64_t copy = 1; carries && copy < replicas; ++copy) {
     plans->push_back(TRY(plan::PreparedPlan::Prepare(resolved, module)));
   }
@@ -118,8 +119,8 @@ Result<Callable> PlanCallable(const Bench& bench, const MappedArena& arena,
   return callable;
 }
 
-// Libraries' baselines (runner_baseline.cc).
-//
+// --- Libraries' baselines.
+
 // A JSON array of choices: the ways in which the name's library can compute the arena's product.
 Result<std::string> ListEntrants(const MappedArena& arena, const EntrantsCommand& command) {
   TRY(CheckProduct(arena, command.name));
@@ -205,7 +206,8 @@ Result<Reply> RunnerSession::Run(const StartCommand& command, const Frame& frame
   cuda::Stream stream = TRY(cuda::Stream::Create()), side = TRY(cuda::Stream::Create());
   cuda::Event start = TRY(cuda::Event::Create()), end = TRY(cuda::Event::Create());
   bench_.emplace(Bench{std::move(context), std::move(stream), std::move(side), std::move(start),
-                       std::move(end), std::move(kernels), std::move(buffer), std::move(sink)});
+                       std::move(end), std::move(kernels), std::move(buffer), std::move(sink),
+                       host_ns_});
   TRY(cuda::FillAsync(bench_->evict_buffer.address(), 0, bench_->evict_buffer.bytes(),
                       bench_->stream));
   TRY(bench_->context.Synchronize());
@@ -214,6 +216,7 @@ Result<Reply> RunnerSession::Run(const StartCommand& command, const Frame& frame
 
 Result<Reply> RunnerSession::Run(const ArenaCommand& command, const Frame& frame) {
   if (!bench_) return OutOfOrder("arena", "start");
+  // Before the new arena is mapped: callables hold addresses of the old one.
   callables_.clear();
   arena_.reset();
   arena_ = TRY(MapArena(*bench_, command, frame.descriptors));
@@ -279,8 +282,8 @@ Result<const Callable*> RunnerSession::Find(const std::string& name) const {
   return &found->second;
 }
 
-int RunnerMain(int socket) {
-  RunnerSession session;
+int RunnerMain(int socket, int64_t (*host_ns)()) {
+  RunnerSession session(host_ns);
   return AnswerUntilClosed(socket, [&](const Frame& frame) { return AnswerOf(session, frame); });
 }
 

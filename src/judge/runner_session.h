@@ -32,6 +32,7 @@ struct Bench {
   Kernels kernels;
   cuda::DeviceBuffer evict_buffer;  // several times the L2
   cuda::DeviceBuffer sink;          // what evicting never writes; words that floods count in
+  int64_t (*host_ns)();
   uint64_t flood_count() const { return sink.address() + 64; }
   uint64_t occupy_count() const { return sink.address() + 128; }
 };
@@ -60,6 +61,8 @@ struct Callable {
 
 class RunnerSession {
  public:
+  explicit RunnerSession(int64_t (*host_ns)()) : host_ns_(host_ns) {}
+
   Result<Reply> Run(const StartCommand& command, const Frame& frame);
   Result<Reply> Run(const ArenaCommand& command, const Frame& frame);
   Result<Reply> Run(const LoadCommand& command, const Frame& frame);
@@ -71,6 +74,7 @@ class RunnerSession {
  private:
   Result<const Callable*> Find(const std::string& name) const;
 
+  int64_t (*host_ns_)();
   std::optional<Bench> bench_;
   std::optional<MappedArena> arena_;
   baseline::SharedHandles libraries_;

@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <set>
 
+#include "cuda/fake/fake_control.h"
 #include "judge/fake/local_device_fixture.h"
 #include "judge/program_session.h"
 #include "judge/resolved_task.h"
@@ -378,7 +379,7 @@ int main(int argc, char** argv) {
   }
   if (argc == 3 && std::string_view(argv[1]) == warpsmith::judge::kRunnerSubcommand) {
     warpsmith::judge::fake::DefineKernels();
-    return warpsmith::judge::RunnerMain(std::atoi(argv[2]));
+    return warpsmith::judge::RunnerMain(std::atoi(argv[2]), warpsmith::cuda::fake::HostNs);
   }
   testing::InitGoogleTest(&argc, argv);
   return RUN_ALL_TESTS();
