@@ -13,6 +13,7 @@
 
 #include "base/interrupt.h"
 #include "base/result.h"
+#include "base/text.h"
 #include "base/utf8.h"
 
 namespace warpsmith {
@@ -116,20 +117,14 @@ struct Transfer {
 // A query may hold a key.
 std::string Shown(const HttpCall& call) { return call.url.substr(0, call.url.find('?')); }
 
-std::string Trimmed(std::string_view text) {
-  constexpr std::string_view kBlank = " \t\r\n";
-  const size_t first = text.find_first_not_of(kBlank);
-  if (first == std::string_view::npos) return "";
-  return std::string(text.substr(first, text.find_last_not_of(kBlank) - first + 1));
-}
-
 size_t TakeHeader(char* data, size_t, size_t bytes, void* context) {
   auto& transfer = *static_cast<Transfer*>(context);
   transfer.header_bytes += bytes;
   const std::string_view line(data, bytes);
   const size_t colon = line.find(':');
   if (colon == std::string_view::npos || transfer.header_bytes > kMaxHeaderBytes) return bytes;
-  transfer.reply.headers[AsciiLower(line.substr(0, colon))] = Trimmed(line.substr(colon + 1));
+  transfer.reply.headers[AsciiLower(line.substr(0, colon))] =
+      std::string(Trimmed(line.substr(colon + 1)));
   return bytes;
 }
 

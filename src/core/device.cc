@@ -7,6 +7,7 @@
 #include "base/build_info.h"
 #include "base/clock.h"
 #include "base/sha256.h"
+#include "base/text.h"
 
 namespace warpsmith {
 namespace {
@@ -32,10 +33,7 @@ std::string ShortUuid(std::string_view uuid) {
 }
 
 std::string CommandText(const std::vector<std::string>& arguments) {
-  std::string text;
-  for (const std::string& argument : arguments) {
-    text += (text.empty() ? "" : " ") + WithoutFolders(argument);
-  }
+  std::string text = Joined(arguments, " ", WithoutFolders);
   std::replace_if(
       text.begin(), text.end(), [](char c) { return c == '\n' || c == '\r'; }, ' ');
   return text;

@@ -6,11 +6,13 @@
 #include <charconv>
 #include <cstdint>
 #include <optional>
+#include <ranges>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/result.h"
+#include "base/text.h"
 
 namespace warpsmith {
 
@@ -423,8 +425,7 @@ class Machine {
     const std::string& name = program_.names[static_cast<size_t>(instruction.value)];
     const auto found = sizes_.find(name);
     if (found != sizes_.end()) return found->second;
-    std::string known;
-    for (const auto& [size, value] : sizes_) known += (known.empty() ? "" : ", ") + size;
+    const std::string known = Joined(sizes_ | std::views::keys);
     return Bad(instruction, "is not a known name; known: " + (known.empty() ? "none" : known));
   }
 

@@ -5,8 +5,11 @@
 #include <cstring>
 #include <map>
 #include <optional>
+#include <ranges>
 #include <string>
 #include <utility>
+
+#include "base/text.h"
 
 namespace warpsmith {
 namespace {
@@ -359,8 +362,7 @@ class Resolver {
   Result<Memory> Find(const std::string& place, const std::string& name) const {
     const auto found = memory_.find(name);
     if (found != memory_.end()) return found->second;
-    std::string known;
-    for (const auto& [other, memory] : memory_) known += (known.empty() ? "" : ", ") + other;
+    const std::string known = Joined(memory_ | std::views::keys);
     return Bad(place, "names \"" + name + "\", which is neither a tensor nor a workspace (" +
                           (known.empty() ? "there is none" : known) + ")");
   }

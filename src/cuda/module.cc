@@ -2,18 +2,13 @@
 
 #include <utility>
 
+#include "base/text.h"
 #include "cuda/driver_api.h"
 
 namespace warpsmith::cuda {
 namespace {
 
 std::string KernelText(const Function& function) { return "kernel '" + function.name + "'"; }
-
-std::string JoinNames(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
-  return text.empty() ? "none" : text;
-}
 
 }  // namespace
 
@@ -41,8 +36,10 @@ Result<Function> Module::Kernel(const std::string& name) const {
   CUfunction handle = nullptr;
   const CUresult found = Api().cuModuleGetFunction(&handle, handle_, name.c_str());
   if (found == CUDA_ERROR_NOT_FOUND) {
+    const std::vector<std::string> names = TRY(KernelNames());
     return Error{ErrorCode::kBadInput,
-                 "the image has no kernel '" + name + "'; it has: " + JoinNames(TRY(KernelNames())),
+                 "the image has no kernel '" + name +
+                     "'; it has: " + (names.empty() ? "none" : Joined(names)),
                  "declare it extern \"C\" __global__, so that its name is not mangled"};
   }
   Function function{name, handle};

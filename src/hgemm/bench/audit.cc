@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/display_text.h"
 #include "base/file.h"
+#include "base/text.h"
 #include "core/device.h"
 #include "hgemm/catalogue.h"
 #include "hgemm/family.h"

@@ -8,6 +8,7 @@
 #include <span>
 #include <utility>
 
+#include "base/text.h"
 #include "cuda/cublas.h"
 #include "judge/baseline/rival_library.h"
 
@@ -35,12 +36,6 @@ constexpr std::array<LibraryRow, 3> kLibraries = {
      {GemmLibrary::kLtAuto, "cublaslt-auto"}}};
 
 constexpr std::string_view kRivalPrefix = "lib:";
-
-std::string JoinedNames() {
-  std::string names;
-  for (const std::string& name : GemmBaselineNames()) names += (names.empty() ? "" : ", ") + name;
-  return names;
-}
 
 // The tensor's address; kBadInput when it is missing or smaller than rows x columns halves.
 Result<cuda::DevicePointer> Find(std::span<const plan::Binding> bindings, std::string_view tensor,
@@ -159,7 +154,7 @@ Result<GemmBaselineName> ParseGemmBaselineName(std::string_view text) {
     if (row.name == stem) return GemmBaselineName{row.library, layout};
   }
   return Error{ErrorCode::kUsage, "no GEMM baseline is called '" + std::string(text) + "'",
-               "choose one of: " + JoinedNames()};
+               "choose one of: " + Joined(GemmBaselineNames())};
 }
 
 std::string Text(const GemmBaselineName& name) {
