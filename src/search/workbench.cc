@@ -149,7 +149,8 @@ Result<FoundStep> Workbench::Certify(const FoundStep& found, const std::function
   }
   const Step& step = certified.steps.front();
   if (certified.loop.new_steps > 0) spending_.AddElsewhere(step.cost);
-  return FoundStep{certified.run, step, TRY(store_->FindRun(certified.run)).value()};
+  RunRecord run = TRY(store_->FindRun(certified.run)).value();
+  return FoundStep{certified.run, step, std::move(run)};
 }
 
 Result<FoundStep> Workbench::Find(const std::string& verdict_id) {

@@ -60,12 +60,12 @@ Result<std::vector<ServedJob>> ServedJobs::TakeUnfinished() {
         "RETURNING id");
     take.Bind(worker_).Bind(row.id).Bind(row.worker);
     if (TRY(take.RunForId()) != row.id) continue;  // another server was faster
-    Job job{row.key,
-            TRY(ReadTask(connection, row.task)),
-            TRY(ReadWorkload(connection, row.workload)),
-            TRY(ReadCandidate(connection, row.candidate, sources)),
-            std::nullopt,
-            TRY(ReadProtocol(connection, row.protocol))};
+    Job job;
+    job.key = row.key;
+    job.task = TRY(ReadTask(connection, row.task));
+    job.workload = TRY(ReadWorkload(connection, row.workload));
+    job.candidate = TRY(ReadCandidate(connection, row.candidate, sources));
+    job.protocol = TRY(ReadProtocol(connection, row.protocol));
     jobs.push_back({std::move(job), row.run, row.attempts});
   }
   TRY(transaction.Commit());
@@ -143,8 +143,8 @@ Result<ServedJobs::Found> ServedJobs::Find(const std::string& key) {
   const std::string_view state = find.TextView(0);
   if (state == "queued") return Found{State::kQueued, std::nullopt};
   if (state == "running") return Found{State::kRunning, std::nullopt};
-  return Found{State::kDone,
-               Completed{key, TRY(ReadVerdict(connection, find.Int(1))), find.Real(2)}};
+  Verdict verdict = TRY(ReadVerdict(connection, find.Int(1)));
+  return Found{State::kDone, Completed{key, std::move(verdict), find.Real(2)}};
 }
 
 Result<std::optional<Candidate>> ServedJobs::CandidateOf(const std::string& key) {
