@@ -110,6 +110,7 @@ Status Arena::Allocate() {
   const int64_t references = plan_.combinations() + check_count;
   references_ = TRY(AllocateBytes(references * ReferenceBytes()));
   computed_.assign(static_cast<size_t>(references), false);
+  // One index for all expected outputs: the combinations of contents first, then the checks.
   largest_.assign(static_cast<size_t>(references), std::vector<double>(problem_.outputs.size(), 0));
   seeds_.assign(static_cast<size_t>(plan_.contents), 0);
   assignments_.resize(problem_.inputs.size());
@@ -409,6 +410,7 @@ Status Arena::EnsureReferences(const BatchPlan& batch) {
     for (const PlannedLaunch& launch : *launches) {
       const int combination = plan_.CombinationOf(launch.content);
       if (computed_.at(static_cast<size_t>(combination))) continue;
+      // Products are computed together, below. Marked at once: a combination may come twice.
       if (problem_.gemm) {
         computed_.at(static_cast<size_t>(combination)) = true;
         products.emplace_back(combination, launch.content);

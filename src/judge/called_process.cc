@@ -200,6 +200,7 @@ bool CalledProcess::HasMessage() const {
   return poll(&waited, 1, 0) > 0;
 }
 
+// The whole group (the negative number): a program may have started processes of its own.
 void CalledProcess::Pause() {
   if (alive_) kill(-child_.pid(), SIGSTOP);
 }

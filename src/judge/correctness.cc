@@ -106,7 +106,10 @@ std::optional<Incorrect> CorrectnessBook::Enter(const OutputReport& report, int 
   if (auto wrong = Diagnose(report, was_right ? "nondeterministic-wrong" : "bound", where)) {
     return wrong;
   }
+  // Only right answers get this far, so two of them may differ within the bound alone.
   if (was_right && known->second != report.content_hash) correctness_.deterministic = false;
+  // Each content counts once. The same errors, counted again and again, would make the mean look
+  // surer than it is.
   if (!was_right) bias_.Add(report.bias);
   hashes_[combination] = report.content_hash;
   correctness_.worst_bound_fraction =
@@ -292,6 +295,8 @@ std::optional<Incorrect> DiagnoseChecks(const std::vector<CheckReport>& checks) 
     }
   }
   std::vector<CheckInput> order(kAllCheckInputs.begin(), kAllCheckInputs.end());
+  // The inputs that expose narrow sums are asked first, since they name the cause. Where sums of
+  // zeros and ones are wrong already, the cause is another one.
   if (!Failed(checks, CheckInput::kZeroOne)) {
     order.insert(order.begin(), {CheckInput::kBf16Accumulate, CheckInput::kFp16Accumulate});
   }

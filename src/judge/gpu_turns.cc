@@ -71,6 +71,8 @@ Result<FileLock> GpuTurns::AwaitProcesses() const {
 
 void GpuTurns::Leave() {
   const std::lock_guard guard(mutex_);
+  // While a killed process may still be on the GPU the lock stays ours: another judge that took it
+  // would measure beside that process.
   if (lock_ && patience_.count() > 0 && CheckNoSurvivors().ok()) {
     held_before_ += MonotonicSeconds() - locked_at_;
     lock_.reset();

@@ -167,7 +167,9 @@ Result<Verdict> Oracle::Judge(const Job& job) {
   verdict.evidence = EvidenceOf(job, info_);
   Result<Outcome> outcome = JudgeJob(job, verdict.evidence);
   runners_.DropIfDead();
+  // What did not pass may have harmed the device: before the next verdict it must compute again.
   if (!outcome.ok() || !std::holds_alternative<Passed>(*outcome)) TRY(device_->Probe());
+  // The next job's runner starts now, while nothing is timed.
   if (job.candidate.form == Form::kKernel) TRY(runners_.Prepare(1));
   if (outcome.ok()) {
     verdict.outcome = std::move(outcome).value();
@@ -192,6 +194,7 @@ Result<Outcome> Oracle::JudgeJob(const Job& job, Evidence& evidence) {
                     "false to have it judged and kept out of summaries)",
                     *stage->degenerate)});
   }
+  // Audits come last: they are slow, and only what passed needs them.
   Outcome outcome = is_kernel
                         ? TRY(RunKernelContest(ContextOf(job, *stage, evidence), *stage, runners_))
                         : TRY(JudgeProgram(job, *stage, evidence));
@@ -274,6 +277,8 @@ Result<Artifact> Oracle::CompileProgram(const Job& job, const Candidate& candida
 }
 
 Result<Outcome> Oracle::JudgeProgram(const Job& job, Stage& stage, Evidence& evidence) {
+  // A runner that lives has a context beside the program's, and one that is starting would be seen
+  // in the program's times.
   runners_.Drop();
   TRY(runners_.Settle());
   ProgramContext context;

@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::chrono::seconds kStepLimit{60};  // a naive kernel on a large problem takes its time
 constexpr std::chrono::seconds kReferenceStartLimit{180}, kMapLimit{120}, kComputeLimit{600};
+// Nothing secret: the reference is the task's own code, and its answers are not judged by poison.
 constexpr uint16_t kReferencePoison = 0x7e01;
 
 Error AsTheTasks(Error error) {
@@ -55,6 +56,7 @@ class PythonReference : public ReferenceProvider {
 
   Status Expect() override { return Ask(ExpectCommand{}, "computing the expected outputs"); }
   Status Draw(uint64_t seed) override {
+    // The wire's integers are signed, and none is negative.
     return Ask(DrawCommand{static_cast<int64_t>(seed >> 1)}, "drawing the reference's inputs");
   }
   std::string About() const override { return about_; }

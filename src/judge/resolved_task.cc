@@ -155,6 +155,7 @@ Result<ResolvedTask> ResolveTask(const Task& task, const Workload& workload) {
       std::any_of(problem.inputs.begin(), problem.inputs.end(),
                   [](const TensorInfo& input) { return input.generator == Generator::kReference; });
   for (const TensorInfo& output : problem.outputs) {
+    // VerifyResult::worst keeps an element's number in 32 bits (device/verify.cuh).
     if (output.elements > int64_t{0xffffffff}) {
       return Error{ErrorCode::kBadInput,
                    fmt::format("task {}: output {} has over 2^32 elements", task.name, output.name),

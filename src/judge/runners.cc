@@ -42,6 +42,7 @@ Status Runners::MakeReady(const Protocol& protocol, Stage& stage) {
   const CallResult mapped =
       TRY(MapArenaIn(*current_, *stage.arena, stage.task, stage.workload, kArenaLimit));
   if (!std::holds_alternative<Reply>(mapped)) return ErrorOfCall(mapped, "mapping the arena");
+  // A runner forgets every callee with the arena that it was bound to (RunnerSession::Run).
   current_->baselines.clear();
   return {};
 }

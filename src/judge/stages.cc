@@ -101,6 +101,7 @@ Result<Stage> Stages::Build(const std::string& id, const Task& task, const Workl
   stage.arena = TRY(Arena::Create(device_, id, problem, plan, std::move(process), random_));
   const auto trivial = TRY(TrivialAnswerThatPasses(device_, *stage.arena));
   if (trivial) stage.degenerate = std::string(*trivial);
+  // The product's reference is the oracle's own kernel; others' are asked twice.
   if (!problem.gemm) TRY(DoubtReference(stage));
   return stage;
 }
