@@ -74,8 +74,9 @@ def main() -> None:
     options, given = parser.parse_known_args()
     for name in VARIANTS:
         run(options.out, name, given)
-        head = (folder_of(options.out, USUAL) / "samples.csv").open().readline()
-        write_csv(options.out / "ablations.csv", head.replace("run.py", "ablations.py"),
+        usual = folder_of(options.out, USUAL)
+        head = (usual / "samples.csv").open().readline().replace("run.py", "ablations.py")
+        write_csv(options.out / "ablations.csv", head.replace(str(usual), str(options.out)),
                   rows_about(options.out))  # fmt: skip
 
 

@@ -7,7 +7,7 @@ import gzip
 import json
 import random
 import statistics
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from warpsmith.train.evaluate import space_of
@@ -41,8 +41,11 @@ def shipped_kernels(folder: Path, program: str, device: Path, shapes: list[str])
                 text = text_of(without_defaults(point_of(row["kernel"])))
                 known = kernels.setdefault(row["shape"], {})
                 known.setdefault(text, []).append(float(row["ratio_to_cublaslt"]))
-    whole = {shape: space_of(program, device, shape) for shape in shapes}
-    return with_means(kernels) | whole
+    return with_means(kernels) | whole_spaces(program, device, shapes)
+
+
+def whole_spaces(program: str, device: Path, shapes: list[str]) -> Kernels:
+    return {shape: space_of(program, device, shape) for shape in shapes}
 
 
 def read_kernels(path: Path) -> Kernels:
@@ -89,6 +92,7 @@ class Corpus:
     held_out: dict[str, dict[str, float]]
     others: list[tuple[str, str]]
     exemplars: int = 0  # scored kernels in a prompt
+    whole: Kernels = field(default_factory=dict)  # what is recorded, where the spaces are a part of it
 
     @classmethod
     def of_seed(cls, kernels: dict, recorded: list[str], seed: int, exemplars: int = 0,

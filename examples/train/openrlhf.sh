@@ -4,9 +4,10 @@
 #   MODEL=Qwen/Qwen2.5-Coder-7B-Instruct TRAIN=train.jsonl \
 #     JUDGE=http://judge:8321/t/TOKEN/get_reward examples/train/openrlhf.sh [--OPTION VALUE...]
 #
-# Rows: prompt, and label = TASK or TASK#WORKLOAD. OpenRLHF sends no header, so the token is part of
-# the address. Stopped, the same command goes on from its last checkpoint. A model of 70B or more:
-# GPUS=8 NODES=8 and --ds.tensor_parallel_size 8. `--algo.advantage.estimator rloo`: leave-one-out.
+# Rows: prompts.py writes them (prompt, and label = TASK or TASK#WORKLOAD). OpenRLHF sends no header,
+# so the token is part of the address. Stopped, the same command goes on from its last checkpoint. A
+# model of 70B or more: GPUS=8 NODES=8 and --ds.tensor_parallel_size 8.
+# `--algo.advantage.estimator rloo`: leave-one-out.
 set -euo pipefail
 : "${MODEL:?folder or name of a model}" "${TRAIN:?rows to train on}" "${JUDGE:?address of get_reward}"
 : "${NODES:=1}" "${GPUS:=8}" "${OUT:=checkpoints/openrlhf}"
@@ -19,7 +20,7 @@ exec "${PYTHON:-python3}" -m openrlhf.cli.train_ppo_ray \
   --vllm.gpu_memory_utilization 0.6 --vllm.sync_backend nccl \
   --actor.model_name_or_path "$MODEL" --reward.remote_url "$JUDGE" \
   --data.prompt_dataset "$TRAIN" --data.input_key prompt --data.label_key label \
-  --data.apply_chat_template --data.max_len 12288 --rollout.max_new_tokens 8192 \
+  --data.apply_chat_template --data.max_len 24576 --rollout.max_new_tokens 8192 \
   --rollout.batch_size 64 --rollout.n_samples_per_prompt 16 --rollout.micro_batch_size 4 \
   --train.batch_size 1024 --train.micro_batch_size 2 --train.num_episodes 5 --train.max_epochs 1 \
   --algo.advantage.estimator group_norm \

@@ -35,6 +35,15 @@ def by_seed(rows: list[dict], figure: str) -> dict[str, float]:
     return {seed: statistics.mean(some) for seed, some in values.items()}
 
 
+def by_step(steps: list[dict], name: str) -> dict[int, float]:
+    """Step -> mean over seeds; steps without a proven gain are left out."""
+    values: dict[int, list[float]] = {}
+    for row in steps:
+        if row[name] != "":
+            values.setdefault(int(row["step"]), []).append(float(row[name]))
+    return {step: statistics.mean(values[step]) for step in sorted(values)}
+
+
 def summary_of(samples: list[dict]) -> list[dict]:
     """A row for each figure, split and stage, and for the difference of the two stages."""
     lines = []
@@ -115,8 +124,8 @@ def draw(folder: Path, steps: list[dict], samples: list[dict]) -> None:
     matplotlib.rcParams.update({"svg.hashsalt": "warpsmith", "svg.fonttype": "none", "font.size": 9})
     from matplotlib import pyplot
 
-    figure, (left, right) = pyplot.subplots(
-        1, 2, figsize=(8, 3.2), layout="constrained", width_ratios=(3, 2))  # fmt: skip
+    figure, (left, right, watch) = pyplot.subplots(
+        1, 3, figsize=(11, 3.2), layout="constrained", width_ratios=(3, 2, 3))  # fmt: skip
     seeds = sorted({row["seed"] for row in steps}, key=int)
     for seed in seeds:
         rewards = [float(row["reward"]) for row in steps if row["seed"] == seed and row["reward"]]
@@ -134,6 +143,11 @@ def draw(folder: Path, steps: list[dict], samples: list[dict]) -> None:
     right.set(xticks=(0, 1), xticklabels=("stage 1", "RL"), ylabel="reward of samples, one line a seed")
     right.margins(x=0.2)
     right.legend(frameon=False, fontsize="x-small")
+    for name in [name for name in steps[0] if name.startswith("gain_")] if steps else []:
+        means = by_step(steps, name)
+        watch.plot(list(means), list(means.values()), label=name[5:].replace("_", " "), linewidth=1)
+    watch.set(xlabel="step of RL", ylabel="what proven gains come by")
+    watch.legend(frameon=False, fontsize="x-small")
     figure.savefig(folder / "rewards.svg", metadata={"Date": None})
     figure.savefig(folder / "rewards.png", dpi=110)
 

@@ -72,6 +72,7 @@ def options_of(arguments: list[str] | None = None) -> argparse.Namespace:
     add("--unmeasured", type=float, default=-1.0, help="reward of what the recording lacks")
     add("--samples", type=int, default=32, help="of each shape in an evaluation")
     add("--only-seed", type=int, help=argparse.SUPPRESS)  # what a seed's own process is given
+    add("--recorded", action="store_true", help=argparse.SUPPRESS)  # its server replays --device
     return parser.parse_args(arguments)
 
 
@@ -116,7 +117,7 @@ def train_seed(seed: int, options: argparse.Namespace) -> None:
     import samples
     import stages
     from canary import Canary
-    from corpus import Corpus, TableJudge, read_kernels, shipped_kernels
+    from corpus import Corpus, TableJudge, read_kernels, shipped_kernels, whole_spaces
 
     from warpsmith.train.kernel_text import tokenizer_of
 
@@ -132,6 +133,8 @@ def train_seed(seed: int, options: argparse.Namespace) -> None:
         perf = CHECKOUT / "data" / "perf"
         kernels = shipped_kernels(perf, str(options.program), options.device, recorded)
     corpus = Corpus.of_seed(kernels, recorded, seed, options.exemplars, options.folds)
+    if options.data and options.recorded:  # rows leave near-duplicates out: what is best is recorded
+        corpus.whole = whole_spaces(str(options.program), options.device, recorded)
     table = TableJudge(judge, kernels, set(recorded), options.unmeasured)
     tokenizer = tokenizer_of(corpus.texts(kernels))
     options.callbacks = [Canary(judge, corpus.spaces or corpus.held_out, seed, folder / "canary.csv")]
@@ -155,7 +158,8 @@ def train_seed(seed: int, options: argparse.Namespace) -> None:
 def train_all(options: argparse.Namespace) -> bool:
     """A process for each seed, `jobs` at a time. Whether all of them came to their end."""
     waiting, working, whole = list(range(1, options.seeds + 1)), [], True
-    own = [sys.executable, "-W", "ignore", __file__, *sys.argv[1:], "--judge", options.judge]
+    own = [sys.executable, "-W", "ignore", __file__, *sys.argv[1:], "--judge", options.judge,
+           *(["--recorded"] if options.recorded else [])]  # fmt: skip
     while waiting or working:
         left = options.deadline - time.time()
         while waiting and len(working) < max(1, options.jobs) and left > 0:
@@ -221,6 +225,7 @@ def main() -> int:
         train_seed(options.only_seed, options)
         return 0
     options.out.mkdir(parents=True, exist_ok=True)
+    options.recorded = options.judge is None
     with serving(options) as options.judge:
         whole = train_all(options)
     head = head_of(options)

@@ -23,7 +23,7 @@ def write(path: Path, folder: Path, corpus, judge, options, seed: int, when: str
     rows = []
     for split, shapes in (("trained", corpus.spaces), ("held-out", corpus.held_out)):
         for shape in sorted(shapes):
-            known = shapes[shape]
+            known = corpus.whole.get(shape, shapes[shape])
             asked = [corpus.question(shape, draws) for _ in range(options.samples)]
             texts = policy.write([question["prompt"] for question in asked])
             answers = judge.rewards([{"task": f"hgemm:{shape}:TN", "completion": t} for t in texts])

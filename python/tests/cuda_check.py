@@ -2,14 +2,16 @@
 
 import csv
 import os
+import signal
 import subprocess
 import sys
 import tempfile
-import time
+import traceback
 import zipfile
 
 import torch
 import warpsmith
+from without_the_package import cost
 
 
 def halves(*shape, dtype=torch.float16):
@@ -74,17 +76,6 @@ def compiled(rows):
     rows.append(("compiled", "256x64x128 with gradient", error(c.detach(), a.detach(), b), close))
 
 
-def cost(call, turns=500):
-    best = float("inf")
-    for _ in range(10):
-        torch.cuda.synchronize()
-        start = time.perf_counter_ns()
-        for _ in range(turns):
-            call()
-        best = min(best, (time.perf_counter_ns() - start) / turns)
-    return best / 1000
-
-
 def by_inductor(rows):
     """A model whose products torch.compile takes from the library: right, and how fast, in graphs."""
     from warpsmith import inductor
@@ -128,32 +119,42 @@ def by_inductor(rows):
         rows.append(("inductor_taken", f"{m}: of {taken.replaced + taken.kept}", taken.replaced, True))
 
 
-WITHOUT_THE_PACKAGE = """
-import sys, torch, time
-torch.ops.load_library(sys.argv[1])
-x, weight, wanted = torch.load(sys.argv[3])
-model = torch._inductor.aoti_load_package(sys.argv[2])
-assert torch.allclose(model(x, weight), wanted, rtol=1e-2, atol=1e-1)
-assert "warpsmith" not in sys.modules
-a, b = (torch.randn(64, 64, device="cuda").half() for _ in range(2))
+def library_file():
+    """The shared library that this process has opened."""
+    warpsmith.library_version()
+    with open("/proc/self/maps") as file:
+        return next(line.split()[-1] for line in file if "libwarpsmith_gemm.so" in line)
 
-def cost(call, turns=500):
-    best = float("inf")
-    for _ in range(10):
-        torch.cuda.synchronize()
-        start = time.perf_counter_ns()
-        for _ in range(turns):
-            call()
-        best = min(best, (time.perf_counter_ns() - start) / turns)
-    return best / 1000
 
-with torch.no_grad():
-    print(cost(lambda: torch.ops.warpsmith.matmul(a, b)), cost(lambda: torch.matmul(a, b)))
-"""
+def without_the_package(rows, name, *arguments):
+    """Runs without_the_package.py; its times become rows, and where it stopped."""
+    script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "without_the_package.py")
+    path = [one for one in os.environ.get("PYTHONPATH", "").split(":")
+            if not os.path.isdir(os.path.join(one, "warpsmith"))]  # fmt: skip
+    environment = {**os.environ, "WARPSMITH_GEMM_LIBRARY": library_file(),
+                   "PYTHONPATH": ":".join(path), "TORCH_SHOW_CPP_STACKTRACES": "1"}  # fmt: skip
+    with tempfile.TemporaryFile("w+") as said:
+        child = subprocess.Popen([sys.executable, script, *map(str, arguments)], env=environment,
+                                 stdout=said, text=True)  # fmt: skip
+        try:
+            status = child.wait(timeout=60)
+        except subprocess.TimeoutExpired:
+            child.send_signal(signal.SIGABRT)  # faulthandler prints where it stands
+            status = f"timeout, {child.wait()}"
+        said.seek(0)
+        lines = [line.split(" ", 1) for line in said.read().splitlines()]
+    stages = [words for kind, words in lines if kind == "stage"]
+    rows.append(("without the package", f"{name}, to stage: {stages[-1] if stages else 'none'}",
+                 status, status == 0))  # fmt: skip
+    for kind, words in lines:
+        if kind == "host_us":
+            what, value = words.split()
+            rows.append(("host_us", f"{name}: {what.replace('_', ' ')}", float(value), True))
 
 
 def in_cpp(rows):
-    """A compiled model in another process, which opens the operator in C++ and not this package."""
+    """The operator in C++, and a compiled model, in processes that have not this package; beside
+    the same model with PyTorch's own product."""
     from warpsmith import inductor, native
 
     class Model(torch.nn.Module):
@@ -162,20 +163,19 @@ def in_cpp(rows):
 
     x, weight = halves(512, 512), halves(512, 512)
     with tempfile.TemporaryDirectory() as folder, torch.no_grad():
+        data = f"{folder}/data.pt"
+        torch.save((x, weight, Model()(x, weight)), data)
         operator = native.build(f"{folder}/operator.so")
-        package = torch._inductor.aoti_compile_and_package(
-            torch.export.export(Model(), (x, weight)), package_path=f"{folder}/m.pt2",
-            inductor_configs=inductor.options())  # fmt: skip
-        torch.save((x, weight, Model()(x, weight)), f"{folder}/data.pt")
-        done = subprocess.run(
-            [sys.executable, "-X", "faulthandler", "-c", WITHOUT_THE_PACKAGE, operator, package,
-             f"{folder}/data.pt"], env={**os.environ, "PYTHONPATH": ""}, stdout=subprocess.PIPE,
-            text=True)  # fmt: skip
-        with zipfile.ZipFile(package) as archive:
-            taken = any(b"warpsmith::matmul" in archive.read(n) for n in archive.namelist())
-    rows.append(("aotinductor", "512x512x512", done.returncode, done.returncode == 0 and taken))
-    for name, text in zip(("torch.ops.warpsmith.matmul in C++", "torch.matmul there"), done.stdout.split()):
-        rows.append(("host_us", name, float(text), True))
+        without_the_package(rows, "operator in C++", operator, data, "none")
+        exported = torch.export.export(Model(), (x, weight))
+        for name, opened, options in (("model by torch", "none", {}),
+                                      ("model by warpsmith", operator, inductor.options())):  # fmt: skip
+            package = torch._inductor.aoti_compile_and_package(
+                exported, package_path=f"{folder}/m{len(options)}.pt2", inductor_configs=options)
+            with zipfile.ZipFile(package) as archive:
+                taken = any(b"warpsmith::matmul" in archive.read(n) for n in archive.namelist())
+            rows.append(("aotinductor", f"{name} calls the operator", int(taken), taken == bool(options)))
+            without_the_package(rows, name, opened, data, package)
 
 
 def by_dlpack(rows):
@@ -201,21 +201,37 @@ def costs(rows):
         ("torch.matmul(out=c)", lambda: torch.matmul(a, b, out=out)),
     ):
         with torch.no_grad():
-            rows.append(("host_us", name, cost(call), True))
+            rows.append(("host_us", f"operator in Python: {name}", cost(call), True))
+
+
+def write(path, rows):
+    with open(path, "w", newline="") as file:
+        device = torch.cuda.get_device_name()
+        file.write(f"# {device}, torch {torch.__version__}, cuda_check.py {' '.join(sys.argv[2:])}\n")
+        writer = csv.writer(file)
+        writer.writerow(("check", "what", "value", "right"))
+        writer.writerows(rows)
+
+
+def too_long(*_):
+    raise TimeoutError("the check took more than 300 s")
 
 
 def main():
     rows = []
+    signal.signal(signal.SIGALRM, too_long)
     for check in (products, in_a_graph, on_a_stream, compiled, by_inductor, in_cpp,
                   by_dlpack, costs):  # fmt: skip
-        if check.__name__ in (sys.argv[2:] or [check.__name__]):
+        if check.__name__ not in (sys.argv[2:] or [check.__name__]):
+            continue
+        signal.alarm(300)
+        try:
             check(rows)
-    with open(sys.argv[1], "w", newline="") as file:
-        device = torch.cuda.get_device_name()
-        file.write(f"# {device}, torch {torch.__version__}, cuda_check.py\n")
-        writer = csv.writer(file)
-        writer.writerow(("check", "what", "value", "right"))
-        writer.writerows(rows)
+        except Exception as error:
+            traceback.print_exc()
+            rows.append((check.__name__, "ended early", repr(error).partition("\n")[0], False))
+        signal.alarm(0)
+        write(sys.argv[1], rows)
     wrong = [row for row in rows if not row[3]]
     for row in wrong + [row for row in rows if row[0].startswith(("host_us", "inductor"))]:
         print(*row)

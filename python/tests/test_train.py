@@ -4,12 +4,16 @@ The first argument is the checkout.
 """
 
 import argparse
+import contextlib
+import csv
+import io
 import json
 import math
 import sys
 import tempfile
 import unittest
 from pathlib import Path
+from unittest import mock
 
 CHECKOUT = Path(sys.argv[1])
 sys.path.insert(0, str(CHECKOUT / "examples" / "train"))
@@ -145,9 +149,60 @@ class Figures(unittest.TestCase):
         self.assertLessEqual(len(only_own), 1)  # it may have won elsewhere too
 
     def test_a_wrong_command_line_says_what_to_give(self):
-        options = argparse.Namespace(samples=None, policy=Path("a model"), questions=None)
-        with self.assertRaisesRegex(SystemExit, "--samples"):
-            evaluate.evaluate(options)
+        for given in ({}, {"samples": Path("a table"), "data": Path("rows")}):
+            options = argparse.Namespace(**{"samples": None, "policy": Path("a model"),
+                                            "questions": None, "data": None, **given})  # fmt: skip
+            with self.assertRaisesRegex(SystemExit, "--samples"):
+                evaluate.evaluate(options)
+
+
+class HeldOutFamilies(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.path, self.out = Path(folder.name) / "data.jsonl", Path(folder.name) / "out.csv"
+
+    def write(self, *rows):
+        self.path.write_text("".join(json.dumps(one) + "\n" for one in rows))
+
+    def test_a_space_is_tried_in_the_models_order_beside_a_random_one(self):
+        def kernel(task, split, ratio, kind="variant"):
+            return {"kind": kind, "split": split, "task": task, "prompt": f"{task}, as fast as you can",
+                    "completion": f"{ratio}", "measured": {"ratio": ratio}}  # fmt: skip
+
+        family, shape = "held-out-family", "held-out-shape"
+        self.write(*(kernel("softmax-f16", family, ratio) for ratio in (0.5, 1.96, 2.0, 1.0)),
+                   kernel("hgemm:64x64x64:TN", shape, 1.0), kernel("gelu-f16", "train", 9.0),
+                   kernel("softmax-f16", family, 9.0, "improvement"))  # fmt: skip
+        asked = []
+
+        def order(prompt, texts):  # of a model that likes slow kernels
+            asked.append(prompt)
+            return sorted(range(len(texts)), key=lambda index: float(texts[index]))
+
+        options = argparse.Namespace(samples=None, policy=Path("m"), questions=None, data=self.path,
+                                     out=self.out, limit=200)  # fmt: skip
+        with (mock.patch.object(evaluate, "policy_of", return_value=mock.Mock(order=order)),
+              contextlib.redirect_stdout(io.StringIO())):  # fmt: skip
+            self.assertEqual(evaluate.evaluate(options), 0)
+        with self.out.open() as file:
+            rows = list(csv.DictReader(line for line in file if not line.startswith("#")))
+        found = {(row["method"], row["target"]): float(row["evaluations"]) for row in rows}
+        self.assertEqual(found["policy m, held-out-family", "95"], 3)
+        self.assertEqual(found["policy m, held-out-family", "99"], 4)
+        self.assertAlmostEqual(found["random order, held-out-family", "95"], 5 / 3)
+        self.assertAlmostEqual(found["random order, held-out-family", "99"], 5 / 2)
+        self.assertEqual(found["policy m, held-out-shape", "99"], 1)
+        self.assertEqual(sorted(asked), [f"{task}, as fast as you can"
+                                         for task in ("hgemm:64x64x64:TN", "softmax-f16")])  # fmt: skip
+
+    def test_data_that_do_not_fit_are_refused_with_the_way_to_make_them(self):
+        for row, words in (({"kind": "variant", "split": "held-out-family", "task": "t",
+                             "measured": {"ratio": 1.0}}, ":1: no row of.*--form completion"),
+                           ({"kind": "variant", "split": "train"}, "--hold-out-family")):  # fmt: skip
+            self.write(row)
+            with self.assertRaisesRegex(SystemExit, words):
+                evaluate.held_out_rows(self.path)
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ import io
 import json
 import os
 import random
+import re
 import sys
 import tempfile
 import unittest
@@ -165,6 +166,10 @@ class WhatIsRefused(Folder):
         self.assertEqual(status, 66, err)
         status, _, err = self.command("data", self.code, "-o", self.folder / "none/x.jsonl")
         self.assertEqual(status, 66, err)
+        status, _, err = self.command("data", self.code, "-o", self.folder / "x.jsonl", "--documents",
+                                      self.folder / "none.md")  # fmt: skip
+        self.assertEqual(status, 66, err)
+        self.assertIn("none.md is not there", err)
 
     def test_licences_that_forbid_and_code_without_one(self):
         self.write("a.cu", KERNEL, license=None)
@@ -240,7 +245,8 @@ class WhatIsRefused(Folder):
         with mock.patch.dict(sys.modules, {"detect_secrets.core.scan": None}):
             status, _, err = self.command("data", self.code, "-o", self.folder / "x.jsonl")
         self.assertEqual(status, 69)
-        self.assertIn("warpsmith[train]", err)
+        path = re.search(r"pip install -r (\S+)$", err.strip()).group(1)
+        self.assertIn("detect-secrets", Path(path).read_text())
 
 
 class WhatIsHeldOut(Folder):

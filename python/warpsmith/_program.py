@@ -65,11 +65,13 @@ def error_from(document: Mapping[str, Any]) -> Error:
 
 @functools.cache
 def program() -> str:
-    """Path of the program: $WARPSMITH_PROGRAM, what this wheel installed, or the one in PATH."""
+    """Path of the program: $WARPSMITH_PROGRAM, what this wheel installed or this checkout built, or
+    the one in PATH."""
     named = os.environ.get("WARPSMITH_PROGRAM")
     beside = [Path(sysconfig.get_path("scripts"))]
     beside.append(Path(sysconfig.get_path("scripts", "posix_user")))  # pip install --user
     beside.append(Path(__file__).parent.parent / "bin")  # pip install --target
+    beside.append(Path(__file__).parents[2] / "build/release/bin")
     candidates = [named] if named else [str(folder / "warpsmith") for folder in beside]
     for candidate in candidates:
         if os.access(candidate, os.X_OK):

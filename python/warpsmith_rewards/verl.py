@@ -32,6 +32,9 @@ async def compute_score(data_source, solution_str, ground_truth, extra_info=None
     task, _, workload = ground_truth.partition("#")
     sample = {"task": task, "completion": solution_str}
     sample |= {"workload": workload} if workload else {}
+    told = extra_info or {}  # which variants the prompt showed: a copy of one earns no gain
+    sample |= {name: value for name, value in (("shown", list(told.get("shown") or [])),
+                                               ("prompt_sha256", told.get("prompt_sha256"))) if value}  # fmt: skip
     answer = await judge_at(url, **options).measured(sample, tries)
     score = unmeasured if answer["reward"] is None else answer["reward"]
     if score is None:

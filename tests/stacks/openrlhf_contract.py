@@ -6,9 +6,11 @@ Its modules are loaded without the package around them, whose import needs deeps
 
 import asyncio
 import importlib.util
+import json
 import logging
 import os
 import runpy
+import subprocess
 import sys
 import tempfile
 import types
@@ -21,7 +23,7 @@ from serving import CHECKOUT, TASK, arguments_of, points, reply, serving
 
 HAS_TORCH = importlib.util.find_spec("torch") is not None
 folder = distribution("openrlhf").locate_file("openrlhf")
-for name in ("", "utils", "models", "trainer", "trainer.ppo_utils"):
+for name in ("", "datasets", "utils", "models", "trainer", "trainer.ppo_utils"):
     package = types.ModuleType(".".join(filter(None, ("openrlhf", name))))
     package.__path__ = [str(Path(folder, *name.split(".")))]
     sys.modules[package.__name__] = package
@@ -123,6 +125,24 @@ class OpenRlhf(unittest.TestCase):
         self.assertIn("<<The judge says: ", whole)
         self.assertIn("passed, screened", whole)
         self.assertEqual(done["extra_logs"]["passed"], 1.0)
+
+    @unittest.skipUnless(HAS_TORCH, "needs torch")
+    def test_rows_of_prompts_are_a_data_set_that_openrlhf_reads(self):
+        from openrlhf.datasets.prompts_dataset import preprocess_data
+
+        args = self.recipe()
+        with tempfile.TemporaryDirectory() as folder:
+            rows = Path(folder, "train.jsonl")
+            command = [sys.executable, CHECKOUT / "examples/train/prompts.py", "--judge", self.url]
+            token = Path(folder, "token")
+            token.write_text("0123456789abcdef\n")
+            subprocess.run([*command, "--token-file", token, "--tasks", TASK, "--count", "1",
+                            "-o", rows], check=True)  # fmt: skip
+            (row,) = map(json.loads, rows.read_text().splitlines())
+        prompt, label = preprocess_data(row, None, args.data.input_key, args.data.label_key,
+                                        lambda chat, **_: chat[0]["content"])  # fmt: skip
+        self.assertIn("# Task: hgemm-TN", prompt)
+        self.assertEqual(label.partition("#")[0], TASK)
 
     def recipe(self, *more):
         url = f"{self.url}/t/0123456789abcdef/get_reward"

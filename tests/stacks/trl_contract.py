@@ -11,15 +11,22 @@ import unittest
 from http.client import HTTPConnection
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from unittest import mock
 
-from serving import CHECKOUT, PROGRAM, TASK, points, reply, serving
+from serving import CHECKOUT, PROGRAM, SHAPE, TASK, points, reply, serving
 
+sys.path.insert(0, str(CHECKOUT / "examples" / "train"))
+import samples
 import torch
+from canary import Canary
+from corpus import Corpus
 from datasets import Dataset
 from one_word import byte_tokenizer
 from transformers import LlamaConfig, LlamaForCausalLM
 from trl import GRPOConfig, GRPOTrainer
 
+from warpsmith.train import policy
+from warpsmith.train.kernel_text import text_of
 from warpsmith_rewards import Judge
 from warpsmith_rewards.trl import reward_function
 
@@ -84,6 +91,56 @@ class Trl(unittest.TestCase):
 
         seen, _ = self.train(texts, steps=1, unmeasured=-1.0)  # or it has a price, on a recording
         self.assertEqual(seen[0][2], -1.0)
+
+
+class Asked(unittest.TestCase):
+    def test_a_replys_likelihood_is_that_of_its_tokens_and_its_end(self):
+        """Whatever the tokenizer, and however the replies are dealt into batches."""
+        torch.manual_seed(1)
+        tokenizer, prompt, texts = byte_tokenizer(), "a b\n", ["x", "{ 1,  2 }", "long " * 9, "", "y"]
+        model = LlamaForCausalLM(
+            LlamaConfig(vocab_size=len(tokenizer), hidden_size=16, intermediate_size=32,
+                        num_hidden_layers=1, num_attention_heads=2, max_position_embeddings=64))  # fmt: skip
+        expected = []
+        for text in texts:
+            words = tokenizer(prompt + text)["input_ids"] + [tokenizer.eos_token_id]
+            with torch.no_grad():
+                likely = model(torch.tensor([words])).logits[0].log_softmax(-1)
+            expected.append(sum(likely[at - 1, words[at]].item() for at in range(len(prompt), len(words))))
+        with tempfile.TemporaryDirectory() as folder:
+            model.save_pretrained(folder)
+            tokenizer.save_pretrained(folder)
+            asked = policy.Policy(folder)
+            for most in (policy.MOST_TOKENS, 100, 1):
+                with mock.patch.object(policy, "MOST_TOKENS", most):
+                    for one, other in zip(asked.log_likelihood(prompt, texts), expected, strict=True):
+                        self.assertAlmostEqual(one, other, places=3)
+
+
+    def test_the_best_is_the_recordings_where_the_rows_are_a_part_of_it(self):
+        """Rows of `train data` leave near-duplicates out, perhaps the best kernel too."""
+        corpus = Corpus({}, {SHAPE: {"b": 1.0}}, [], whole={SHAPE: {"a": 2.0, "b": 1.0}})
+        model = mock.Mock(write=lambda prompts: ["b"] * len(prompts), order=lambda *_: [1, 0])
+        passed = {"outcome": "passed", "ratio": 1.0, "reward": 1.0}
+        judge = mock.Mock(rewards=lambda asked: [dict(passed) for _ in asked])
+        options = mock.Mock(gpu=False, samples=2)
+        with tempfile.TemporaryDirectory() as folder, mock.patch.object(samples, "Policy", lambda *_: model):
+            path = Path(folder, "samples-1.csv")
+            samples.write(path, Path(folder), corpus, judge, options, 1, "stage 1")
+            (row,) = csv.DictReader(path.read_text().splitlines())
+        self.assertEqual((row["share_of_best"], row["evaluations_99"]), ("0.5", "2"))
+
+
+class Cheats(unittest.TestCase):
+    def test_no_form_of_the_reward_pays_one_or_lets_its_neighbour_pay(self):
+        spaces = {shape: {text_of({"family": row["point"]["family"], "values": row["point"]["config"]}):
+                          row["ratio"] for row in points(shape)} for shape in SHAPES[:2]}  # fmt: skip
+        with serving() as url, tempfile.TemporaryDirectory() as folder:
+            for form in ("raw", "eq3", "smoothed", "ordinal", "log"):
+                judge = Judge(url, reward={"form": form})
+                self.addCleanup(judge.close)
+                canary = Canary(judge, spaces, 1, Path(folder, "canary.csv"))
+                self.assertEqual([canary.ask() for _ in range(3)], [0, 0, 0], form)
 
 
 SHAPES = ("64x64x64", "128x128x128", "64x64x1024", "256x256x256", "512x512x512", "4096x64x64")

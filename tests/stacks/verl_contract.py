@@ -1,9 +1,13 @@
 """verl's own loader and reward managers call compute_score, with and without a broken server."""
 
 import asyncio
+import subprocess
+import sys
+import tempfile
 import unittest
+from pathlib import Path
 
-from serving import TASK, arguments_of, points, reply, serving
+from serving import CHECKOUT, TASK, arguments_of, points, reply, serving
 
 import hydra
 import numpy as np
@@ -15,9 +19,10 @@ from verl.experimental.agent_loop.agent_loop import DictConfigWrap
 from verl.trainer.ppo import core_algos
 from verl.trainer.ppo.reward import get_custom_reward_fn, load_reward_manager
 
+from verl.utils.dataset.rl_dataset import RLHFDataset
 from verl.utils.config import omega_conf_to_dataclass, validate_config
 from verl.workers.rollout.replica import TokenOutput
-from warpsmith_rewards import Refused
+from warpsmith_rewards import Judge, Refused
 
 
 class Letters:
@@ -35,11 +40,11 @@ def settings(manager, **reward_kwargs):
     return OmegaConf.create({"reward": reward, "data": {"reward_fn_key": "data_source"}})
 
 
-def sample(text, truth=TASK):
+def sample(text, truth=TASK, **told):
     numbers = torch.tensor([[ord(letter) for letter in text]])
     batch = {"prompts": torch.zeros(1, 1, dtype=torch.long), "responses": numbers,
              "attention_mask": torch.ones(1, 1 + numbers.shape[1], dtype=torch.long)}  # fmt: skip
-    others = {"data_source": "kernels", "reward_model": {"ground_truth": truth}, "extra_info": {}}
+    others = {"data_source": "kernels", "reward_model": {"ground_truth": truth}, "extra_info": told}
     return DataProto.from_dict(
         tensors=batch,
         non_tensors={name: np.array([value], dtype=object) for name, value in others.items()},
@@ -96,6 +101,35 @@ class Verl(unittest.TestCase):
     def test_a_data_set_with_a_wrong_task_stops_at_once(self):
         with self.assertRaises(Refused):
             score(settings("naive", url=self.url), ["x"], truth="no such task")
+
+    def test_rows_of_prompts_are_a_data_set_that_verl_reads(self):
+        tokenizer = byte_tokenizer()
+        tokenizer.chat_template = "{% for one in messages %}{{ one.content }}{% endfor %}"
+        with tempfile.TemporaryDirectory() as folder:
+            rows = Path(folder, "train.jsonl")
+            command = [sys.executable, CHECKOUT / "examples/train/prompts.py", "--judge", self.url]
+            subprocess.run([*command, "--tasks", TASK, "--count", "3", "-o", rows], check=True)
+            refused = subprocess.run([*command, "--tasks", "no such task", "-o", rows.with_name("x")],
+                                     capture_output=True, text=True)  # fmt: skip
+            data = self.recipe(f"+data.cache_dir={folder}").data
+            asked = RLHFDataset(str(rows), tokenizer, data)
+            self.assertEqual(len(asked), 3)
+            row = asked[0]
+        self.assertIn("no such task", refused.stderr)
+        self.assertEqual(len(refused.stderr.splitlines()), 1)
+        self.assertIn("# Task: hgemm-TN", row["raw_prompt"][0]["content"])
+        truth = row["reward_model"]["ground_truth"]
+        (result,) = score(settings("naive", url=self.url), [reply(self.good)], truth=truth)
+        self.assertEqual(result["reward_extra_info"]["outcome"], "passed")
+
+    def test_a_copy_of_what_the_prompt_showed_earns_no_gain(self):
+        judge = Judge(self.url)
+        self.addCleanup(judge.close)
+        (answer,) = judge.rewards([{"task": TASK, "completion": reply(self.good)}])
+        (new,) = score(settings("naive", url=self.url), [reply(self.good)])
+        (copy,) = score(settings("naive", url=self.url), [reply(self.good)], shown=[answer["key"]])
+        self.assertEqual(new["reward_score"], answer["reward"])
+        self.assertLess(copy["reward_score"], new["reward_score"])
 
     def recipe(self, *more, **variables):
         """verl's own configuration with what the recipe sets, as verl checks it."""

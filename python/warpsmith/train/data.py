@@ -133,6 +133,8 @@ class Gathering:
         for path in sorted((root / "data/recordings").rglob("*.wsrec")):
             found.add(measured.from_recording(path, OURS))
         tables = [root / name for name in TUNING_TABLES if (root / name).is_file()]
+        if not tables:
+            self.notes.append("no tuning rows: a checkout has them, a wheel has not")
         try:
             found.add(measured.from_tuning_rows(tables, OURS, SHIPPED_DEVICE))
         except NeedsProgram as error:
@@ -235,7 +237,7 @@ def _passages(root: Path | None, documents: list[str]) -> list[str]:
     """Sections of documents, and what is known of techniques."""
     found = []
     places = [Path(one) for one in documents]
-    places += [root / "docs", root / "src/hgemm/device/README.md"] if root else []
+    places += [root / "docs"] if root else []
     for place in places:
         for path in sorted(place.rglob("*.md")) if place.is_dir() else [place]:
             if path.is_file():
@@ -366,6 +368,8 @@ def run(options: argparse.Namespace) -> int:
     started = time.monotonic()
     if not Path(options.output).absolute().parent.is_dir():  # before minutes of work
         raise BadInput("no-input", f"there is no folder for {options.output}", "make it")
+    for place in filter(lambda one: not os.path.exists(one), options.documents):
+        raise BadInput("no-input", f"{place} is not there", "name Markdown files or their folders")
     gathered = Gathering(options)
     root = shipped_root()
     found = measured.Measured()

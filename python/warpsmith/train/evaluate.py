@@ -2,6 +2,7 @@
 
     python -m warpsmith.train eval --samples trained/samples.csv --folds FOLDS -o evaluation.csv
     python -m warpsmith.train eval --policy FOLDER --questions FILE.jsonl -o evaluation.csv
+    python -m warpsmith.train eval --policy FOLDER --data data.jsonl -o evaluation.csv
 
 A policy tries a space's kernels in the order of their likelihood; `evaluations_95` and
 `evaluations_99` say how many are measured until one is that near to the space's best. The first form
@@ -9,6 +10,9 @@ takes them from a run of examples/train/run.py; the second asks a model (torch),
 {"task", "prompt"} for each shape. The searches replay the same spaces (`hgemm tune
 --compare-proposers`, 100 seeds each). `guided` begins with what regression trees foretell, which were
 fitted without the shape where --folds names their folder (tools/study/fit_model.py --folds).
+
+The third asks it about whole replies: each shape and each task family that data.jsonl holds out is a
+space, whose kernels are its rows. Beside it stands what a random order needs on average.
 """
 
 from __future__ import annotations
@@ -25,9 +29,10 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from warpsmith._program import program
+from warpsmith.train.data import shipped_root
 from warpsmith.train.kernel_text import alike, point_of, text_of, without_defaults
 
-ROOT = Path(__file__).resolve().parents[3]
 STUDENT = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179,
            2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093)  # fmt: skip  97.5 %, 1 to 19 freedoms
 TARGETS = (95, 99)
@@ -72,9 +77,16 @@ def row_of(known: dict[str, float], texts: list[str], answers: list[dict]) -> di
     }
 
 
+def recording_of(device: Path, shape: str) -> Path:
+    """The shape's own file in a folder of recordings: one is read faster than all of them."""
+    own = sorted(device.glob(f"*[-_]{shape}[._]*")) if device.is_dir() else []
+    return own[0] if own else device
+
+
 def space_of(program: str, device: Path, shape: str) -> dict[str, float]:
     """Every recorded kernel of a shape, as text, with its ratio to the baseline."""
-    command = [program, "hgemm", "show", shape, "--device", device, "--top", "0", "--json"]
+    command = [program, "hgemm", "show", shape, "--device", recording_of(device, shape),
+               "--top", "0", "--json"]  # fmt: skip
     shown = json.loads(run(command))
     points = [row for row in shown["points"] if row["outcome"] == "passed"]
     return {
@@ -94,8 +106,7 @@ def searches(program: str, device: Path, shapes: list[str], folds: Path | None) 
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         for shape in shapes if folds else shapes[:1]:
-            own = sorted(device.glob(f"*[-_]{shape}*.wsrec")) if folds and device.is_dir() else []
-            where = own[0] if own else device  # one file is replayed faster than all of them
+            where = recording_of(device, shape) if folds else device
             command = [program, "hgemm", "tune", "--device", where, "--shapes", shape, "--layout",
                        "TN", "--budget", "evals=1", "--finalists", "0", "--compare-proposers",
                        "--json", "--store", f"{folder}/{shape}.db"]  # fmt: skip
@@ -131,22 +142,67 @@ def nearest_winners(catalogue: Path, shape: str, known: dict[str, float]) -> lis
     return [known[text] for text in texts if text in known]
 
 
-def of_policy(options: argparse.Namespace, spaces: dict[str, dict[str, float]]) -> list[dict]:
-    """The order in which a model would try each space."""
+def tried(method: str, shape: str, ratios: Sequence[float]) -> list[dict]:
+    """Rows of one space whose kernels are measured in this order."""
+    return [{"method": method, "shape": shape, "target": target, "seeds": 1,
+             "evaluations": evaluations_to(ratios, max(ratios), target / 100)}
+            for target in TARGETS]  # fmt: skip
+
+
+def policy_of(options: argparse.Namespace):
+    import torch
+
     from warpsmith.train.policy import Policy
 
-    policy = Policy(options.policy)
+    return Policy(options.policy, "cuda" if torch.cuda.is_available() else "cpu")
+
+
+def of_policy(options: argparse.Namespace, spaces: dict[str, dict[str, float]]) -> list[dict]:
+    """The order in which a model would try each space."""
+    policy = policy_of(options)
     rows = []
     for line in options.questions.read_text().splitlines():
         question = json.loads(line)
         shape = question["task"].split(":")[1]
         known = spaces.setdefault(shape, space_of(options.program, options.device, shape))
-        texts = list(known)
-        ratios = [known[texts[index]] for index in policy.order(question["prompt"], texts)]
+        order = policy.order(question["prompt"], list(known))
+        ratios = [list(known.values())[index] for index in order]
+        rows += tried(f"policy {options.policy.name}", shape, ratios)
+    return rows
+
+
+def held_out_rows(path: Path) -> dict[tuple[str, str], list[dict]]:
+    """(Split, task) -> the measured kernels that the data hold out, the fastest first."""
+    found: dict[tuple[str, str], list[dict]] = {}
+    with path.open(encoding="utf-8") as file:
+        for number, line in enumerate(file, 1):
+            try:
+                row = json.loads(line)
+                if row["kind"] == "variant" and row["split"].startswith("held-out"):
+                    row["ratio"] = float(row["measured"]["ratio"])
+                    row["prompt"], row["completion"]
+                    found.setdefault((row["split"], row["task"]), []).append(row)
+            except (KeyError, TypeError, ValueError) as error:
+                raise SystemExit(f"{path}:{number}: no row of `train data --form completion`: "
+                                 f"{error!r}") from None  # fmt: skip
+    if not found:
+        raise SystemExit(f"{path}: holds out no measured kernel: make it with --hold-out, "
+                         "--hold-out-shape or --hold-out-family")  # fmt: skip
+    return {name: sorted(rows, key=lambda row: -row["ratio"]) for name, rows in found.items()}
+
+
+def of_data(options: argparse.Namespace) -> list[dict]:
+    """The order in which a model would try what the data hold out, and a random one."""
+    policy = policy_of(options)
+    rows = []
+    for (split, task), known in held_out_rows(options.data).items():
+        order = policy.order(known[0]["prompt"], [row["completion"] for row in known])
+        rows += tried(f"policy {options.policy.name}, {split}", task,
+                      [known[index]["ratio"] for index in order])  # fmt: skip
         for target in TARGETS:
-            rows.append({"method": f"policy {options.policy.name}", "shape": shape,
-                         "target": target, "seeds": 1,
-                         "evaluations": evaluations_to(ratios, max(ratios), target / 100)})  # fmt: skip
+            good = sum(row["ratio"] >= target / 100 * known[0]["ratio"] for row in known)
+            rows.append({"method": f"random order, {split}", "shape": task, "target": target,
+                         "seeds": "all", "evaluations": (len(known) + 1) / (good + 1)})  # fmt: skip
     return rows
 
 
@@ -189,22 +245,38 @@ def add_command(commands) -> None:
     words = "a model's kernels beside searches with equal evaluations, on recorded spaces"
     parser = commands.add_parser("eval", help=words, description=__doc__.split("\n\n")[0])
     add = parser.add_argument
-    program = os.environ.get("WARPSMITH", str(ROOT / "build/release/bin/warpsmith"))
+    root = shipped_root() or Path()
     add("--samples", type=Path, help="samples.csv of examples/train/run.py")
     add("--policy", type=Path, help="folder of a model and its tokenizer")
     add("--questions", type=Path, help='with --policy: rows {"task", "prompt"}, one a line')
-    add("--device", type=Path, default=ROOT / "data/recordings/spaces")
-    add("--catalogue", type=Path, default=ROOT / "data/hgemm/catalogue.csv")
+    add("--data", type=Path, help="with --policy: `train data --form completion`, what it holds out")
+    add("--device", type=Path, default=root / "data/recordings/spaces")
+    add("--catalogue", type=Path, default=root / "data/hgemm/catalogue.csv")
     add("--folds", type=Path, help="cost models, each fitted without one shape: SHAPE.json")
-    add("--program", default=program)
+    add("--program", default=os.environ.get("WARPSMITH"))
     add("--limit", type=int, default=200, help="what a method counts that never came there")
     add("-o", "--out", type=Path, required=True)
     parser.set_defaults(run=evaluate)
 
 
 def evaluate(options: argparse.Namespace) -> int:
-    if bool(options.samples) == bool(options.policy and options.questions):
-        raise SystemExit("evaluate: give --samples, or --policy with --questions")
+    given = [options.samples, options.policy and options.questions, options.policy and options.data]
+    if sum(map(bool, given)) != 1:
+        raise SystemExit("evaluate: give --samples, or --policy with --questions or --data")
+    rows = of_data(options) if options.data else beside_searches(options)
+    with options.out.open("w", newline="") as file:
+        file.write(f"# python -m warpsmith.train {' '.join(sys.argv[1:])}\n")
+        table = csv.DictWriter(file, ("method", "shape", "target", "seeds", "evaluations"),
+                               lineterminator="\n")  # fmt: skip
+        table.writeheader()
+        table.writerows(rows)
+    print("\n".join(summary_of(rows, options.limit)))
+    return 0
+
+
+def beside_searches(options: argparse.Namespace) -> list[dict]:
+    """Of each shape of the run or the questions: the model's evaluations and the searches'."""
+    options.program = options.program or program()
     spaces: dict[str, dict[str, float]] = {}
     rows = of_samples(options.samples) if options.samples else of_policy(options, spaces)
     shapes = sorted({row["shape"] for row in rows})
@@ -217,11 +289,4 @@ def evaluate(options: argparse.Namespace) -> int:
             found = evaluations_to(ratios, max(spaces[shape].values()), target / 100)
             rows.append({"method": "nearest winners", "shape": shape, "target": target, "seeds": 1,
                          "evaluations": found})  # fmt: skip
-    with options.out.open("w", newline="") as file:
-        file.write(f"# python -m warpsmith.train {' '.join(sys.argv[1:])}\n")
-        table = csv.DictWriter(file, ("method", "shape", "target", "seeds", "evaluations"),
-                               lineterminator="\n")  # fmt: skip
-        table.writeheader()
-        table.writerows(rows)
-    print("\n".join(summary_of(rows, options.limit)))
-    return 0
+    return rows
