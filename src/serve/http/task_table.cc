@@ -25,7 +25,7 @@ constexpr size_t kMostPointFields = 256;
 // Whose parameters are looked at first where a point does not name its family.
 constexpr std::array<std::string_view, 3> kFamilyOrder = {"wgmma", "mma_sync", "tiny"};
 
-hgemm::ResolvedTask ProductOf(const Subject& subject) {
+hgemm::Problem ProductOf(const Subject& subject) {
   const task::HgemmShape shape = task::ShapeOf(subject.workload);
   const auto layout = hgemm::LayoutFromText(task::LayoutOf(subject.task));
   return {shape.m, shape.n, shape.k, layout.value(), task::DTypeOf(subject.task)};
@@ -234,7 +234,7 @@ Result<TaskTable::Read> TaskTable::PointIn(const Subject& subject, const json& o
   if (const Status known = hgemm::CheckPoint(point); !known.ok()) {
     return Read(NoPoint(known.error().message));
   }
-  const hgemm::ResolvedTask product = ProductOf(subject);
+  const hgemm::Problem product = ProductOf(subject);
   if (!hgemm::IsLegal(product, hgemm::TargetOf(device_), point)) {
     return Read(NoPoint("\"" + PointName(point) + "\" is outside of what its family can do for " +
                         hgemm::NameOf(product)));
