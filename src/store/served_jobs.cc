@@ -21,7 +21,7 @@ Status ServedJobs::Accept(const std::string& run, std::span<const Job> jobs) {
   Connection& connection = store_.connection();
   Transaction transaction = TRY(Transaction::Begin(connection));
   for (const Job& job : jobs) {
-    const Subject subject =
+    const VerdictSubject subject =
         TRY(AddSubject(connection, job.task, job.workload, job.protocol, device_));
     const std::string candidate = TRY(AddCandidate(connection, job.candidate));
     Statement insert = connection.Prepare(
@@ -32,8 +32,25 @@ Status ServedJobs::Accept(const std::string& run, std::span<const Job> jobs) {
         "(SELECT conclusive FROM verdict WHERE verdict.id = served_job.verdict) = 0");
     insert.Bind(job.key).Bind(device_.uuid).Bind(run).Bind(candidate).Bind(subject.task);
     TRY(insert.Bind(subject.workload).Bind(subject.protocol).Bind(worker_).Run());
+    TRY(TakeFromTheDead(job.key));
   }
   return transaction.Commit();
+}
+
+Status ServedJobs::TakeFromTheDead(const std::string& key) {
+  Connection& connection = store_.connection();
+  std::string holder;
+  {
+    Statement find = connection.Prepare(
+        "SELECT worker FROM served_job WHERE key = ? AND device = ? AND state <> 'done'");
+    if (!TRY(find.Bind(key).Bind(device_.uuid).Next())) return {};
+    holder = find.Text(0);
+  }
+  if (holder == worker_ || !KnownDead(holder)) return {};
+  Statement take = connection.Prepare(
+      "UPDATE served_job SET state = 'queued', worker = ? WHERE key = ? AND device = ? AND "
+      "worker = ? AND state <> 'done'");
+  return take.Bind(worker_).Bind(key).Bind(device_.uuid).Bind(holder).Run();
 }
 
 Result<std::vector<ServedJob>> ServedJobs::TakeUnfinished() {
@@ -60,12 +77,12 @@ Result<std::vector<ServedJob>> ServedJobs::TakeUnfinished() {
         "RETURNING id");
     take.Bind(worker_).Bind(row.id).Bind(row.worker);
     if (TRY(take.RunForId()) != row.id) continue;  // another server was faster
-    Job job{row.key,
-            TRY(ReadTask(connection, row.task)),
-            TRY(ReadWorkload(connection, row.workload)),
-            TRY(ReadCandidate(connection, row.candidate, sources)),
-            std::nullopt,
-            TRY(ReadProtocol(connection, row.protocol))};
+    Job job;
+    job.key = row.key;
+    job.task = TRY(ReadTask(connection, row.task));
+    job.workload = TRY(ReadWorkload(connection, row.workload));
+    job.candidate = TRY(ReadCandidate(connection, row.candidate, sources));
+    job.protocol = TRY(ReadProtocol(connection, row.protocol));
     jobs.push_back({std::move(job), row.run, row.attempts});
   }
   TRY(transaction.Commit());
@@ -107,7 +124,7 @@ Result<bool> ServedJobs::Finish(const Job& job, int attempt, const Completed& co
   const bool is_current =
       TRY(current.Bind(job.key).Bind(device_.uuid).Bind(int64_t{attempt}).Next());
   if (is_current) {
-    const Subject subject =
+    const VerdictSubject subject =
         TRY(AddSubject(connection, job.task, job.workload, job.protocol, device_));
     const std::string candidate = TRY(AddCandidate(connection, job.candidate));
     const AddedVerdict verdict = TRY(AddVerdict(connection, {job.key, candidate, subject, "import"},
@@ -138,13 +155,14 @@ Result<ServedJobs::Found> ServedJobs::Find(const std::string& key) {
   Connection& connection = store_.connection();
   Statement find = connection.Prepare(
       "SELECT state, verdict, (SELECT gpu_seconds FROM verdict WHERE verdict.id = "
-      "served_job.verdict) FROM served_job WHERE key = ? AND device = ?");
+      "served_job.verdict), attempt FROM served_job WHERE key = ? AND device = ?");
   if (!TRY(find.Bind(key).Bind(device_.uuid).Next())) return Found{};
   const std::string_view state = find.TextView(0);
-  if (state == "queued") return Found{State::kQueued, std::nullopt};
-  if (state == "running") return Found{State::kRunning, std::nullopt};
-  return Found{State::kDone,
-               Completed{key, TRY(ReadVerdict(connection, find.Int(1))), find.Real(2)}};
+  const int attempts = static_cast<int>(find.Int(3));
+  if (state == "queued") return Found{State::kQueued, std::nullopt, attempts};
+  if (state == "running") return Found{State::kRunning, std::nullopt, attempts};
+  Verdict verdict = TRY(ReadVerdict(connection, find.Int(1)));
+  return Found{State::kDone, Completed{key, std::move(verdict), find.Real(2)}};
 }
 
 Result<std::optional<Candidate>> ServedJobs::CandidateOf(const std::string& key) {
