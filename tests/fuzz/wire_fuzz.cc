@@ -1,7 +1,7 @@
 // Headers of the frames between the oracle and its processes; the first line says which. What was
 // read can be sent, and is the same then. A process's error is text of any bytes.
 #include "fuzz.h"
-#include "judge/problem.h"
+#include "judge/resolved_task.h"
 #include "judge/wire.h"
 
 using namespace warpsmith;
@@ -22,7 +22,7 @@ void CheckProblem(std::string_view text) {
   const auto command = judge::CommandFromText(text);
   if (!command.ok()) return;
   const auto* arena = std::get_if<judge::ArenaCommand>(&*command);
-  if (arena != nullptr) fuzz::ValueOf(judge::ProblemOf(arena->task, arena->workload));
+  if (arena != nullptr) fuzz::ValueOf(judge::ResolveTask(arena->task, arena->workload));
 }
 
 void CheckError(std::string_view text) {

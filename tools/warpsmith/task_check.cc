@@ -11,7 +11,7 @@
 #include "commands.h"
 #include "core/serialize.h"
 #include "cuda/driver.h"
-#include "judge/task_observing.h"
+#include "judge/local_device.h"
 #include "judge/torch/torch_process.h"
 #include "search/machine/machine.h"
 #include "task/check.h"
