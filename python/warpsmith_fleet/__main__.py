@@ -40,6 +40,12 @@ def main() -> None:
     if host not in ("127.0.0.1", "localhost") and not options.token_file:
         sys.exit(f"--listen {options.listen} is open to others: give --token-file too")
     ray.init(address=options.address, log_to_driver=False)
+    needs = options.resource or "GPU"
+    there = ray.cluster_resources().get(needs, 0)
+    if there < options.replicas:
+        print(f"waiting for {options.replicas} {needs}; the cluster has {there:g}. Judges on "
+              """recordings need no GPU: ray start --head --resources '{"judge": 2}', then """
+              "--resource judge", file=sys.stderr, flush=True)  # fmt: skip
     serve.start(http_options={"host": host, "port": int(port), "location": "HeadOnly"})
     serve.run(app(vars(options)), name="warpsmith")
     print(f"listening on http://{options.listen}", flush=True)
