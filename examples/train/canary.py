@@ -84,9 +84,9 @@ class Canary(TrainerCallback):
         foreign = [text for text in self.spaces[other] if text not in known]
         cheats = cheats_of(honest, self.draws.choice(foreign) if foreign else "{}")
         task = f"hgemm:{shape}:TN"
-        alone = self.judge.rewards([{"task": task, "completion": honest}])[0]["reward"]
-        replies = [honest, *cheats.values()]
         group = f"canary-{self.draws.random()}"
+        alone = self.judge.rewards([{"task": task, "completion": honest, "group": group + "-alone"}])
+        replies = [honest, *cheats.values()]
         answers = self.judge.rewards(
             [{"task": task, "completion": reply, "group": group} for reply in replies])  # fmt: skip
         total = 0
@@ -98,7 +98,7 @@ class Canary(TrainerCallback):
             row[2] += naive_reward(reply, max(known.values())) > FAILED
             total += is_paid
         row = self.counts.setdefault("its honest neighbour earns less", [0, 0, 0])
-        lost = answers[0]["reward"] != alone
+        lost = answers[0]["reward"] != alone[0]["reward"]
         row[0] += 1
         row[1] += lost
         return total + lost

@@ -18,6 +18,7 @@ from serving import CHECKOUT, PROGRAM, SHAPE, TASK, points, reply, serving
 sys.path.insert(0, str(CHECKOUT / "examples" / "train"))
 import samples
 import torch
+from canary import Canary
 from corpus import Corpus
 from datasets import Dataset
 from one_word import byte_tokenizer
@@ -25,6 +26,7 @@ from transformers import LlamaConfig, LlamaForCausalLM
 from trl import GRPOConfig, GRPOTrainer
 
 from warpsmith.train import policy
+from warpsmith.train.kernel_text import text_of
 from warpsmith_rewards import Judge
 from warpsmith_rewards.trl import reward_function
 
@@ -127,6 +129,18 @@ class Asked(unittest.TestCase):
             samples.write(path, Path(folder), corpus, judge, options, 1, "stage 1")
             (row,) = csv.DictReader(path.read_text().splitlines())
         self.assertEqual((row["share_of_best"], row["evaluations_99"]), ("0.5", "2"))
+
+
+class Cheats(unittest.TestCase):
+    def test_no_form_of_the_reward_pays_one_or_lets_its_neighbour_pay(self):
+        spaces = {shape: {text_of({"family": row["point"]["family"], "values": row["point"]["config"]}):
+                          row["ratio"] for row in points(shape)} for shape in SHAPES[:2]}  # fmt: skip
+        with serving() as url, tempfile.TemporaryDirectory() as folder:
+            for form in ("raw", "eq3", "smoothed", "ordinal", "log"):
+                judge = Judge(url, reward={"form": form})
+                self.addCleanup(judge.close)
+                canary = Canary(judge, spaces, 1, Path(folder, "canary.csv"))
+                self.assertEqual([canary.ask() for _ in range(3)], [0, 0, 0], form)
 
 
 SHAPES = ("64x64x64", "128x128x128", "64x64x1024", "256x256x256", "512x512x512", "4096x64x64")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from pathlib import Path
 
 from warpsmith._program import Error
 from warpsmith.train import data, evaluate
@@ -21,8 +22,8 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"warpsmith.train: {error}", file=sys.stderr)
         return error.exit_status
     except ImportError as error:
-        print(f"warpsmith.train: {error.name} is missing: pip install 'warpsmith[train]'",
-              file=sys.stderr)  # fmt: skip
+        needed = Path(__file__).with_name("requirements.txt")
+        print(f"warpsmith.train: {error.name} is missing: pip install -r {needed}", file=sys.stderr)
         return 69
     except BrokenPipeError:
         return 74
