@@ -87,6 +87,7 @@ class Planner {
   }
 
   PlannedLaunch Next(size_t call) {
+    slots_ = SlotsFor(call);
     if (move_ < burst_.moves.size()) {
       Move& move = burst_.moves[move_];
       if (call == move.submit) Submit(move);
@@ -98,16 +99,17 @@ class Planner {
     }
     std::optional<int> wanted;  // a content that has moved
     if (look_at_moved_ == call) {
-      wanted = OneThatMoved(call);
+      wanted = OneThatMoved();
       look_at_moved_.reset();
       burst_.look[call] = true;
     } else if (burst_.look[call] && !MayReserve(call)) {
       burst_.look[call] = false;
       ++burst_.looks_made_up;
     }
-    PlannedLaunch launch = Place(Draw(wanted, call), call);
-    if (burst_.look[call] && MayReserve(call)) {
-      free_from_[static_cast<size_t>(launch.output_slot)] = call + 1 + burst_.reserved;
+    PlannedLaunch launch = Place(Draw(wanted));
+    if (burst_.look[call]) {
+      const size_t left_alone = MayReserve(call) ? burst_.reserved : 1;
+      free_from_[static_cast<size_t>(launch.output_slot)] = call + 1 + left_alone;
     }
     return launch;
   }
@@ -129,6 +131,21 @@ class Planner {
     return free >= std::clamp<size_t>(last_.size(), 2, 3);
   }
 
+  // Where a call may write. If all slots are reserved, one whose look was submitted long enough ago
+  // to be finished before the call is released; never that of the call before, whose look begins
+  // only afterwards and would read this call's output.
+  std::vector<size_t> SlotsFor(size_t call) const {
+    std::vector<size_t> free, others;
+    for (size_t slot = 0; slot < last_.size(); ++slot) {
+      const bool begins_now = call > 0 && burst_.look[call - 1] &&
+                              static_cast<size_t>(burst_.calls.back().output_slot) == slot;
+      if (begins_now) continue;
+      others.push_back(slot);
+      if (!IsReserved(slot, call)) free.push_back(slot);
+    }
+    return free.empty() ? others : free;
+  }
+
   // Two contents change places in every input.
   void Submit(Move& move) {
     const auto contents = static_cast<uint64_t>(plan_.contents);
@@ -145,11 +162,11 @@ class Planner {
   }
 
   // None, where every output slot holds what looks like it.
-  std::optional<int> OneThatMoved(size_t call) {
+  std::optional<int> OneThatMoved() {
     random_.Shuffle(moved_);
     for (const int content : moved_) {
       const bool again = std::find(moving_.begin(), moving_.end(), content) != moving_.end();
-      if (!again && (plan_.crossed || HasRoom(SetOf(content), call))) return content;
+      if (!again && (plan_.crossed || HasRoom(SetOf(content)))) return content;
     }
     return std::nullopt;
   }
@@ -174,21 +191,19 @@ class Planner {
     });
   }
 
-  bool HasRoom(const std::vector<int>& content, size_t call) const {
-    for (size_t slot = 0; slot < last_.size(); ++slot) {
-      if (IsReserved(slot, call)) continue;
-      if (last_[slot].empty() || !MayLookAlike(plan_, last_[slot], content)) return true;
-    }
-    return false;
+  bool HasRoom(const std::vector<int>& content) const {
+    return std::any_of(slots_.begin(), slots_.end(), [&](size_t slot) {
+      return last_[slot].empty() || !MayLookAlike(plan_, last_[slot], content);
+    });
   }
 
   // Not had before, as long as there is such a one.
-  std::vector<int> Draw(std::optional<int> wanted, size_t call) {
+  std::vector<int> Draw(std::optional<int> wanted) {
     for (int deck = 0; deck < 2; ++deck) {
       const auto found = std::find_if(deck_.begin(), deck_.end(), [&](const auto& content) {
         const bool asked =
             !wanted || std::find(content.begin(), content.end(), *wanted) != content.end();
-        return asked && !IsMoving(content) && HasRoom(content, call);
+        return asked && !IsMoving(content) && HasRoom(content);
       });
       if (found != deck_.end()) {
         std::vector<int> content = *found;
@@ -216,12 +231,12 @@ class Planner {
     random_.Shuffle(deck_);
   }
 
-  PlannedLaunch Place(std::vector<int> content, size_t call) {
+  PlannedLaunch Place(std::vector<int> content) {
     PlannedLaunch launch;
     for (size_t input = 0; input < assignments_.size(); ++input) {
       launch.slot.push_back(AnySlotOf(assignments_[input], content[input]));
     }
-    const std::vector<int> room = RoomFor(content, call);
+    const std::vector<int> room = RoomFor(content);
     launch.output_slot = room[random_.Below(room.size())];
     last_[static_cast<size_t>(launch.output_slot)] = content;
     if (assignments_.empty()) content.clear();
@@ -230,10 +245,9 @@ class Planner {
   }
 
   // Every slot once; then those that hold something else. All, where there is none.
-  std::vector<int> RoomFor(const std::vector<int>& content, size_t call) const {
+  std::vector<int> RoomFor(const std::vector<int>& content) const {
     std::vector<int> unused, different, all;
-    for (size_t slot = 0; slot < last_.size(); ++slot) {
-      if (IsReserved(slot, call)) continue;
+    for (const size_t slot : slots_) {
       all.push_back(static_cast<int>(slot));
       if (last_[slot].empty()) {
         unused.push_back(all.back());
@@ -252,6 +266,7 @@ class Planner {
   std::vector<std::vector<int>> deck_;  // combinations still to come
   std::vector<std::vector<int>> last_;  // what each output slot holds; empty: poison
   std::vector<size_t> free_from_;       // the first call that may have each output slot
+  std::vector<size_t> slots_;           // that the call at hand may have
   std::vector<int> moving_, moved_;     // contents on their way; those that were, lately
   std::optional<size_t> look_at_moved_;
   size_t move_ = 0;  // the next one

@@ -120,6 +120,20 @@ RC_GTEST_PROP(BurstPlan, ASlotThatIsLookedAtIsLeftAlone, (uint64_t seed)) {
   }
 }
 
+// Its look begins only when that call has been released (two or three slots are what programs with
+// outputs of over 4 MiB have).
+RC_GTEST_PROP(BurstPlan, TheCallAfterOneThatIsLookedAtWritesElsewhere, (uint64_t seed)) {
+  Random random(seed, "burst");
+  const Setting setting = MakeSetting(*rc::gen::arbitrary<bool>(), *rc::gen::inRange(2, 6), 1,
+                                      *rc::gen::inRange(2, 5), random);
+  const int calls = *rc::gen::inRange(2, 600);
+  const BurstPlan burst = PlanBurst(setting.plan, setting.assignments, calls, random);
+  for (size_t call = 0; call + 1 < burst.calls.size(); ++call) {
+    if (!burst.look[call]) continue;
+    RC_ASSERT(burst.calls[call + 1].output_slot != burst.calls[call].output_slot);
+  }
+}
+
 int Looks(const BurstPlan& burst) {
   return static_cast<int>(std::count(burst.look.begin(), burst.look.end(), true));
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/file.h"
+#include "task/check.h"
 #include "task/cuda_scan.h"
 #include "task/scaffold_guess.h"
 #include "task/source_files.h"
@@ -57,18 +58,21 @@ std::string Declaration(const CudaFunction& function) {
   return linkage + function.result + " " + function.name + "(" + parameters + ")";
 }
 
-std::string ProgramTable(const Guess& guess) {
-  std::vector<std::string> arguments;
+ProgramEntry EntryOf(const Guess& guess) {
+  ProgramEntry entry{Declaration(*guess.function), {}};
   for (const GuessedArgument& argument : guess.arguments) {
-    const bool number = argument.kind == "f32" || argument.kind == "f64";
-    arguments.push_back(argument.kind == "none"   ? "nullptr"
-                        : argument.kind == "bool" ? "false"
-                        : number                  ? argument.value
-                                                  : argument.value);
+    entry.arguments.push_back(argument.kind == "none"   ? "nullptr"
+                              : argument.kind == "bool" ? "false"
+                                                        : argument.value);
   }
+  return entry;
+}
+
+std::string ProgramTable(const Guess& guess) {
+  const ProgramEntry entry = EntryOf(guess);
   return "# How a program is called: your launcher's own declaration. Each argument is a tensor's "
          "name,\n# or a C++ expression over the sizes.\n[program]\ndeclaration = " +
-         Quoted(Declaration(*guess.function)) + "\narguments = " + QuotedList(arguments) + "\n\n";
+         Quoted(entry.declaration) + "\narguments = " + QuotedList(entry.arguments) + "\n\n";
 }
 
 std::string WorkloadTable(const Guess& guess, bool hidden) {
@@ -233,11 +237,16 @@ Result<Scaffold> MakeScaffold(const ScaffoldInput& input) {
   const std::string& source = input.sources.at(input.entry);
   CudaFile file = ScanCuda(source);
   for (CudaFunction& function : file.functions) AvoidPythonsWords(function);
-  Result<Guess> guess = GuessTask(file, input.function);
-  if (!guess.ok()) {
-    Error error = std::move(guess).error();
+  const auto of_this_file = [&](Error error) {
     error.message = input.entry + ": " + error.message;
     return error;
+  };
+  Result<Guess> guess = GuessTask(file, input.function);
+  if (!guess.ok()) return of_this_file(std::move(guess).error());
+  if (!guess->function->kernel) {
+    // What is no C++ may be scanned as a function, and yet not be called.
+    const auto call = ParseProgramCall(EntryOf(*guess));
+    if (!call.ok()) return of_this_file(call.error());
   }
   Scaffold scaffold;
   for (const auto& [path, text] : input.sources) scaffold.files["current/" + path] = text;

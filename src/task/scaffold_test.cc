@@ -1,5 +1,6 @@
 #include "task/scaffold.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -221,6 +222,15 @@ TEST(Scaffold, SaysWhyNothingHereWillDo) {
       "template <class T> __global__ void k(T* x) {}\n"
       "void run(float* host, int n) { float* d; cudaMalloc(&d, n); k<<<1, n>>>(d); }",
       "allocates or copies memory itself");
+}
+
+TEST(Scaffold, RefusesWhatCannotBeCalled) {
+  const std::string source =
+      "extern \"C\" vo\\id run(const float* x, float* y, long n, cudaStream_t stream) {}\n";
+  const auto scaffold = MakeScaffold({"fuzz", {{"k.cu", source}}, "k.cu", ""});
+  ASSERT_FALSE(scaffold.ok());
+  EXPECT_EQ(scaffold.error().code, ErrorCode::kBadInput);
+  EXPECT_THAT(scaffold.error().message, testing::StartsWith("k.cu: "));
 }
 
 TEST(CudaScan, SeesThroughLayout) {
