@@ -26,6 +26,7 @@ def app(options: dict) -> serve.Application:
     limit_s      a judge that has not answered after this long is killed
     results      file on the head node in which accepted jobs and their verdicts are kept
     token_file   file on the head node that holds the token that clients must send
+    candidates_a_call  that a judge gets at a time, to compile them beside each other
     longest_queue  candidates in line, beyond which clients are told to come back later
     """
     replicas, resource = int(options.get("replicas", 1)), options.get("resource")
@@ -42,4 +43,5 @@ def app(options: dict) -> serve.Application:
         results=options.get("results", "warpsmith-fleet.db"),
         token_file=options.get("token_file"),
         longest_queue=int(options.get("longest_queue", 4096)),
+        candidates_a_call=int(options.get("candidates_a_call", 8)),
     )

@@ -21,7 +21,6 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from warpsmith_fleet.ledger import Ledger
 
 log = logging.getLogger("ray.serve")
-CANDIDATES_A_CALL = 8  # a judge compiles them beside each other
 ANSWER_WITHIN_S = 170  # OpenRLHF hangs up after 180
 DEATHS = 2  # of different judges on one candidate, after which it is to blame
 WORDS = f"{DEATHS} judges died while they judged it"
@@ -35,11 +34,12 @@ VERDICT = {"outcome": "run-failed", "call": "warpsmith serve", "code": "lost", "
     ray_actor_options={"num_cpus": 0, "resources": {"node:__internal_head__": 0.001}},
 )
 class Ingress:
-    def __init__(self, workers, results, token_file, longest_queue):
+    def __init__(self, workers, results, token_file, longest_queue, candidates_a_call):
         self._workers = workers
         self._ledger = Ledger(results)
         self._token = Path(token_file).read_text().strip() if token_file else None
         self._longest_queue = longest_queue
+        self._candidates_a_call = candidates_a_call
         self._calls: dict[str, asyncio.Future] = {}  # what is in flight, by key
         self._counts: Counter = Counter()
         self._stuck: set[str] = set()
@@ -136,8 +136,8 @@ class Ingress:
         fresh = [(key, job) for key, job in jobs.items() if key not in self._calls]
         for _, alike in itertools.groupby(fresh, key=lambda item: _shared_of(item[1])):
             alike = list(alike)
-            for i in range(0, len(alike), CANDIDATES_A_CALL):
-                part = dict(alike[i : i + CANDIDATES_A_CALL])
+            for i in range(0, len(alike), self._candidates_a_call):
+                part = dict(alike[i : i + self._candidates_a_call])
                 for key in part:
                     self._calls[key] = asyncio.get_running_loop().create_future()
                 task = asyncio.ensure_future(self._judge(part))

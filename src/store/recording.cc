@@ -1,5 +1,6 @@
 #include "store/recording.h"
 
+#include <future>
 #include <nlohmann/json.hpp>
 
 #include "base/compression.h"
@@ -12,6 +13,8 @@ namespace {
 
 constexpr size_t kMaxRecordingBytes = size_t{1} << 30;
 constexpr size_t kMaxTextBytes = size_t{1} << 30;
+constexpr size_t kMostThreads = 16;
+constexpr auto kWhereItCan = std::launch::async | std::launch::deferred;
 constexpr std::string_view kFix = "the file is damaged; fetch it again, or record again";
 
 // Calls `parse` with a reader of the line's JSON.
@@ -46,15 +49,26 @@ Result<std::shared_ptr<const Recording>> Recording::FromLines(std::string name, 
 
 Status Recording::Index() {
   Line line;
+  std::vector<std::future<Result<SpaceLine>>> spaces;  // long lines, read beside the others
   while (line.offset < text_.size()) {
     const size_t end = text_.find('\n', line.offset);
     line.number += 1;
     if (end == std::string::npos) return Damaged(line, "the last line has no end");
     line.length = end - line.offset;
     TRY(IndexLine(line));
+    if (spaces.size() < spaces_.size()) {
+      const auto read = [place = PlaceOf(line), text = TextOf(line),
+                         index = static_cast<int>(spaces.size())] {
+        return WithLine(place, text,
+                        [index](const JsonReader& json) { return SpaceLineFrom(json, index); });
+      };
+      const bool is_many = spaces.size() >= kMostThreads;
+      spaces.push_back(std::async(is_many ? std::launch::deferred : kWhereItCan, read));
+    }
     line.offset = end + 1;
   }
   if (line.number == 0) return Damaged({0, 0, 1}, "there is no line");
+  for (size_t i = 0; i < spaces.size(); ++i) spaces_[i] = TRY(spaces[i].get());
   return CheckReferences();
 }
 
@@ -77,9 +91,7 @@ Status Recording::IndexLine(const Line& line) {
       })));
       return {};
     case LineKind::kSpace:
-      spaces_.push_back(TRY(WithLine(place, text, [this](const JsonReader& json) {
-        return SpaceLineFrom(json, static_cast<int>(spaces_.size()));
-      })));
+      spaces_.emplace_back();  // Index reads it
       return {};
     case LineKind::kBaseline:
       baselines_.push_back(TRY(WithLine(place, text, BaselineLineFrom)));

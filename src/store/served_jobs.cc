@@ -32,8 +32,25 @@ Status ServedJobs::Accept(const std::string& run, std::span<const Job> jobs) {
         "(SELECT conclusive FROM verdict WHERE verdict.id = served_job.verdict) = 0");
     insert.Bind(job.key).Bind(device_.uuid).Bind(run).Bind(candidate).Bind(subject.task);
     TRY(insert.Bind(subject.workload).Bind(subject.protocol).Bind(worker_).Run());
+    TRY(TakeFromTheDead(job.key));
   }
   return transaction.Commit();
+}
+
+Status ServedJobs::TakeFromTheDead(const std::string& key) {
+  Connection& connection = store_.connection();
+  std::string holder;
+  {
+    Statement find = connection.Prepare(
+        "SELECT worker FROM served_job WHERE key = ? AND device = ? AND state <> 'done'");
+    if (!TRY(find.Bind(key).Bind(device_.uuid).Next())) return {};
+    holder = find.Text(0);
+  }
+  if (holder == worker_ || !KnownDead(holder)) return {};
+  Statement take = connection.Prepare(
+      "UPDATE served_job SET state = 'queued', worker = ? WHERE key = ? AND device = ? AND "
+      "worker = ? AND state <> 'done'");
+  return take.Bind(worker_).Bind(key).Bind(device_.uuid).Bind(holder).Run();
 }
 
 Result<std::vector<ServedJob>> ServedJobs::TakeUnfinished() {
@@ -138,11 +155,12 @@ Result<ServedJobs::Found> ServedJobs::Find(const std::string& key) {
   Connection& connection = store_.connection();
   Statement find = connection.Prepare(
       "SELECT state, verdict, (SELECT gpu_seconds FROM verdict WHERE verdict.id = "
-      "served_job.verdict) FROM served_job WHERE key = ? AND device = ?");
+      "served_job.verdict), attempt FROM served_job WHERE key = ? AND device = ?");
   if (!TRY(find.Bind(key).Bind(device_.uuid).Next())) return Found{};
   const std::string_view state = find.TextView(0);
-  if (state == "queued") return Found{State::kQueued, std::nullopt};
-  if (state == "running") return Found{State::kRunning, std::nullopt};
+  const int attempts = static_cast<int>(find.Int(3));
+  if (state == "queued") return Found{State::kQueued, std::nullopt, attempts};
+  if (state == "running") return Found{State::kRunning, std::nullopt, attempts};
   return Found{State::kDone,
                Completed{key, TRY(ReadVerdict(connection, find.Int(1))), find.Real(2)}};
 }

@@ -51,7 +51,7 @@ class ServedJobs {
       : store_(store), device_(std::move(device)), worker_(std::move(worker)) {}
 
   // All of them or none, in one transaction. What is there already stays as it is, but what was
-  // inconclusive is judged anew.
+  // inconclusive is judged anew, and what a dead worker holds becomes this one's.
   Status Accept(const std::string& run, std::span<const Job> jobs);
   // In the order in which they came: this worker's, and those of workers that are gone, which
   // become this one's.
@@ -69,6 +69,7 @@ class ServedJobs {
   struct Found {
     State state = State::kUnknown;
     std::optional<Completed> completed;  // of kDone
+    int attempts = 0;                    // begun so far, of what is not done
   };
   Result<Found> Find(const std::string& key);
   // The candidate of a key that is done, for scoring again.
@@ -85,6 +86,7 @@ class ServedJobs {
   Result<Difficulty> DifficultyOf(const std::string& task, const std::string& workload);
 
  private:
+  Status TakeFromTheDead(const std::string& key);
   DatabaseStore& store_;
   const DeviceInfo device_;
   const std::string worker_;

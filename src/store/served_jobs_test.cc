@@ -71,6 +71,19 @@ TEST_P(ServedJobsTest, ALivingServersJobsAreLeftAlone) {
   EXPECT_FALSE(ours.Begin(JobAt(1).key).ok());
 }
 
+TEST_P(ServedJobsTest, WhatADeadServerHoldsBecomesTheOneThatIsAsked) {
+  const auto store = Open();
+  const Job job = JobAt(1);
+  ServedJobs dead(*store, TestDevice(), dead_);
+  ASSERT_TRUE(dead.Accept("", std::vector{job}).ok());
+  ASSERT_EQ(dead.Begin(job.key).value(), 1);
+  ServedJobs ours(*store, TestDevice(), ThisWorker());
+  EXPECT_FALSE(ours.Begin(job.key).ok());
+  ASSERT_TRUE(ours.Accept("", std::vector{job}).ok());
+  EXPECT_EQ(ours.Find(job.key)->attempts, 1);
+  EXPECT_EQ(ours.Begin(job.key).value(), 2);
+}
+
 TEST_P(ServedJobsTest, TheFirstCommitWinsAndALateResultIsNeverTheAnswer) {
   const auto store = Open();
   const Job job = JobAt(1);

@@ -26,7 +26,7 @@ class FleetWorld:
 
     token = "0123456789abcdef"
 
-    def __init__(self, nodes: int, device: str = "recorded", limit_s: float = 30):
+    def __init__(self, nodes: int, device: str = "recorded", limit_s: float = 30, **more):
         self.folder = tempfile.mkdtemp(prefix="fleet-")
         own = environment(self.folder) | {"PYTHONPATH": str(CHECKOUT / "python")}
         os.environ.update(own)
@@ -47,7 +47,7 @@ class FleetWorld:
         serve.run(
             app({"replicas": nodes, "resource": "judge", "program": str(self.program),
                  "arguments": ["--device", device, "--quiet"], "limit_s": limit_s,
-                 "token_file": str(token_file), "results": f"{self.folder}/results.db"})
+                 "token_file": str(token_file), "results": f"{self.folder}/results.db", **more})
         )  # fmt: skip
         self.url = f"http://127.0.0.1:{port}"
         self.judge = Judge(self.url, token_file=token_file, patience_s=300)

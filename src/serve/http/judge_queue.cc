@@ -14,7 +14,8 @@ namespace {
 constexpr int kDeathsAllowed = 1;  // a job on which one worker died is tried once more
 constexpr int64_t kMostCodeBytes = int64_t{128} << 20;  // of all that wait
 constexpr double kGoodForSeconds = 60;
-constexpr double kReopenSeconds = 5;  // a device that cannot be opened is tried so often
+constexpr double kReopenSeconds = 5;       // a device that cannot be opened is tried so often
+constexpr double kElsewhereSeconds = 0.5;  // what another server does is looked at so often
 constexpr std::chrono::milliseconds kTick{100};
 
 Completed Decided(const Job& job, Outcome outcome) {
@@ -86,9 +87,12 @@ Status JudgeQueue::Submit(const std::string& run, std::optional<double> begin_wi
   const std::scoped_lock store_lock(store_mutex_);
   TRY(jobs_.Accept(run, fresh));
   for (Job& job : fresh) {
-    if (TRY(jobs_.Find(job.key)).state == store::ServedJobs::State::kDone) continue;
+    const store::ServedJobs::Found found = TRY(jobs_.Find(job.key));
+    if (found.state == store::ServedJobs::State::kDone) continue;
     Entry entry;
     entry.job = std::move(job);
+    entry.attempts = found.attempts;
+    entry.alone = found.attempts > 0;
     entry.run = run;
     if (begin_within_s) entry.begin_by = MonotonicSeconds() + *begin_within_s;
     Enter(std::move(entry));
@@ -131,6 +135,10 @@ void JudgeQueue::Wait(const std::vector<std::string>& keys, bool any, double sec
     for (const std::string& key : keys) {
       if (entries_.contains(key)) waiter.keys.insert(key);
     }
+    if (waiter.keys.empty() && IsElsewhere(keys)) {
+      waiter.keys = {keys.begin(), keys.end()};
+      waiter.until = std::min(waiter.until, MonotonicSeconds() + kElsewhereSeconds);
+    }
     if (!waiter.keys.empty() && seconds > 0 && !ended_) {
       waiters_.push_back(std::move(waiter));
       return;
@@ -138,6 +146,16 @@ void JudgeQueue::Wait(const std::vector<std::string>& keys, bool any, double sec
     done = std::move(waiter.done);
   }
   done();
+}
+
+// Whether another server on this store has one of them at work. Under mutex_.
+bool JudgeQueue::IsElsewhere(const std::vector<std::string>& keys) {
+  using State = store::ServedJobs::State;
+  const std::scoped_lock lock(store_mutex_);
+  return std::ranges::any_of(keys, [this](const std::string& key) {
+    const auto found = jobs_.Find(key);
+    return found.ok() && (found->state == State::kQueued || found->state == State::kRunning);
+  });
 }
 
 void JudgeQueue::Post(std::function<void()> errand) {

@@ -79,7 +79,8 @@ class JudgeQueue {
     return work(jobs_);
   }
   // Calls `done` once, from another thread: when all keys (`any`: one) that are not done now are,
-  // the time is over, or the queue ends. At once where nothing is to be waited for.
+  // the time is over, or the queue ends. At once where nothing is to be waited for; soon where only
+  // another server on the store has them.
   void Wait(const std::vector<std::string>& keys, bool any, double seconds,
             std::function<void()> done);
   // Work for the queue's thread, while nothing is judged.
@@ -115,6 +116,7 @@ class JudgeQueue {
     std::function<void()> done;
   };
 
+  bool IsElsewhere(const std::vector<std::string>& keys);
   void Serve();
   void JudgeSome();
   Result<bool> Feed(search::Session& session, std::deque<Running>& running);

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <future>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "store/test_device.h"
 #include "store/worker.h"
@@ -155,6 +156,32 @@ TEST_F(OpenJudgeQueueTest, AJobOnWhichTwoWorkersDiedIsAVerdict) {
   stops_ = true;
   queue->Join();
   EXPECT_TRUE(device_->order.empty());
+}
+
+TEST_F(OpenJudgeQueueTest, WhatAnotherServerLeftBehindIsJudgedWhenItIsAskedFor) {
+  const auto queue = Open();
+  ASSERT_TRUE(queue->Start().ok());
+  const std::vector<Job> left = {QueueJob(1), QueueJob(2)};
+  KilledAtWorkOn(left, 1);
+  ASSERT_TRUE(queue->Submit("a", {}, left).ok());
+  WaitFor(*queue, {left[0].key, left[1].key});
+  for (const Job& job : left) EXPECT_EQ(OutcomeOf(*queue, job), "rejected: rule");
+}
+
+TEST_F(OpenJudgeQueueTest, WhatAnotherServerHasAtWorkIsWaitedFor) {
+  const auto queue = Open();
+  ASSERT_TRUE(queue->Start().ok());
+  const Job job = QueueJob(1);
+  const auto store =
+      store::DatabaseStore::Open(folder_.path() / "s.db", store::Durability::kProcessDeath).value();
+  store::ServedJobs other(*store, store::TestDevice(), "another-host:1:1");
+  ASSERT_TRUE(other.Accept("r", std::vector{job}).ok());
+  ASSERT_TRUE(queue->Submit("a", {}, {job}).ok());
+  WaitFor(*queue, {job.key});  // until it was found to be another's
+  const double begun = MonotonicSeconds();
+  WaitFor(*queue, {job.key});
+  EXPECT_GE(MonotonicSeconds() - begun, 0.3) << "clients would ask without a pause";
+  EXPECT_EQ(OutcomeOf(*queue, job), "");
 }
 
 TEST_F(OpenJudgeQueueTest, AfterADeathWhatWasAtWorkIsJudgedAlone) {
