@@ -73,19 +73,15 @@ TEST(SummariseShape, DecidesInTheModeThatTheBarWasTimedIn) {
 
 // The page shows what changed from the first kernel that passed; a declined prompt is no rejection.
 TEST(SummariseShape, KeepsTheSourcesOfTheFirstAndTheBestAndCountsWhatWasDeclined) {
-  const auto written = [](double ratio, const std::string& text) {
-    Step step = PassedStep(ratio, Level::kScreened, 64);
-    step.candidate.provenance = {};
-    step.candidate.sources = {{"k.cu", text}};
-    return step;
-  };
+  Step first = PassedStep(0.9, Level::kScreened, 64), best = PassedStep(1.4, Level::kScreened, 64);
+  first.candidate = {.sources = {{"k.cu", "first"}}};
+  best.candidate = {.sources = {{"k.cu", "best"}}};
   Step declined;
   declined.verdict.outcome = Rejected{.rule = std::string(kDeclinedRule), .detail = "no tail here"};
-  const ShapeReport shape =
-      Summary({FailedStep("a"), declined, written(0.9, "first"), written(1.4, "best"), declined});
+  const ShapeReport shape = Summary({FailedStep("a"), declined, first, best, declined});
   EXPECT_EQ(shape.first_source, "first");
   EXPECT_EQ(shape.source, "best");
-  ASSERT_EQ(shape.failures.size(), 2U);
+  ASSERT_FALSE(shape.failures.empty());
   EXPECT_EQ(shape.failures[0].kind, "declined");
   EXPECT_EQ(shape.failures[0].count, 2);
   EXPECT_EQ(shape.failures[0].example, "no tail here");

@@ -27,20 +27,13 @@ mkdir product
 cat >product/task.toml <<'END'
 version = 1
 name = "product"
-tensors = [
-  { name = "A", dtype = "f16", role = "input", shape = ["M", "K"] },
+tensors = [{ name = "A", dtype = "f16", role = "input", shape = ["M", "K"] },
   { name = "B", dtype = "f16", role = "input", shape = ["N", "K"] },
-  { name = "C", dtype = "f16", role = "output", shape = ["M", "N"] },
-]
+  { name = "C", dtype = "f16", role = "output", shape = ["M", "N"] }]
 baselines = ["cublas-auto"]
-[reference]
-kind = "gemm"
-options = { layout = "TN" }
-[tolerance]
-reduction_length = "K"
-[[workloads]]
-name = "main"
-sizes = { M = 64, N = 64, K = 64 }
+reference = { kind = "gemm", options = { layout = "TN" } }
+tolerance = { reduction_length = "K" }
+workloads = [{ name = "main", sizes = { M = 64, N = 64, K = 64 } }]
 END
 expect_status 1 "$program" task check product
 [[ $output == *"no GEMM baseline is called 'cublas-auto'"*"cublaslt-auto"* ]] ||

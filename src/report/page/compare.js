@@ -13,8 +13,6 @@ const reached = task => task ? task.certified || task.screened : null;
 const taskOf = (side, key) => side.tasks.find(task => task.key === key);
 const interval = spread => typeof spread.hi === 'number' ? number(spread.lo, 3) + ' to ' + number(spread.hi, 3) : '-';
 
-// ---- charts ------------------------------------------------------------------------------------
-
 function curveChart() {
   const drawnSides = sides.filter(side => side.curve.length);
   if (!drawnSides.length) return;
@@ -91,8 +89,6 @@ function techniqueChart() {
      options: chartOptions({y: 'attempts', xAxis: {stacked: true}, yAxis: {stacked: true, min: 0}})}, true);
 }
 
-// ---- tables ------------------------------------------------------------------------------------
-
 function sideTable() {
   const pairOf = side => comparison.pairs.find(pair => pair.side === side.name);
   table('Runs', 'Ratios are to the baseline; tokens for each doubling of speed over the first kernel that passed.', [
@@ -140,8 +136,6 @@ function useTables() {
     ], side.transitions);
   }
 }
-
-// ---- page --------------------------------------------------------------------------------------
 
 function drawTiles() {
   document.getElementById('tiles').replaceChildren(...sides.map(side =>

@@ -74,9 +74,8 @@ function differences(before, after) {
     }
   }
   const lines = [];
-  let i = 0, j = 0;
-  while (i < rows || j < columns) {
-    if (i < rows && j < columns && before[i] === after[j]) { lines.push(' ' + before[i++]); ++j; }
+  for (let i = 0, j = 0; i < rows || j < columns;) {
+    if (i < rows && j < columns && before[i] === after[j]) lines.push(' ' + before[i++]), ++j;
     else if (j === columns || (i < rows && common[(i + 1) * width + j] >= common[i * width + j + 1])) lines.push('-' + before[i++]);
     else lines.push('+' + after[j++]);
   }

@@ -28,8 +28,6 @@ function colourOf(row) {
   return themeColour({good: 'good', bad: 'bad', warn: 'warn'}[classOf(row)] || 'same');
 }
 
-// ---- charts ------------------------------------------------------------------------------------
-
 function ratioChart() {
   const shapes = report.shapes.filter(shape => winner(shape)?.ratio > 0);
   if (!shapes.length) return;
@@ -135,8 +133,6 @@ function drawCharts() {
   [...new Set(report.proposers.map(row => row.fraction))].sort().forEach(proposerChart);
 }
 
-// ---- tables ------------------------------------------------------------------------------------
-
 function resultTable() {
   const rows = report.shapes.map(shape => ({shape, row: winner(shape)}));
   const cell = show => ({row}) => row ? show(row) : '-';
@@ -194,12 +190,10 @@ function sourceCard() {
     ...kernels.flatMap(({label, source, first_source}) => {
       const lines = differences(first_source.split('\n'), source.split('\n'));
       const count = sign => lines.filter(line => line[0] === sign).length;
-      const changes = changedLines(lines.filter((line, i) => lines.slice(Math.max(0, i - 3), i + 4).some(near => near[0] !== ' ')));
-      return [
-        element('details', {}, element('summary', {}, label + ': source, ' + source.split('\n').length + ' lines'), element('pre', {}, source)),
-        ...(source === first_source ? [] : [element('details', {},
-          element('summary', {}, label + ': changes, +' + count('+') + ' \u2212' + count('-') + ' lines'), changes)]),
-      ];
+      const changes = lines.filter((line, i) => lines.slice(Math.max(0, i - 3), i + 4).some(near => near[0] !== ' '));
+      return [['source, ' + source.split('\n').length + ' lines', element('pre', {}, source)],
+              ['changes, +' + count('+') + ' \u2212' + count('-') + ' lines', changedLines(changes)]]
+        .map(([what, shown]) => element('details', {}, element('summary', {}, label + ': ' + what), shown));
     }));
 }
 
@@ -223,8 +217,6 @@ function drawTables() {
   proposerTable();
   originCard();
 }
-
-// ---- page --------------------------------------------------------------------------------------
 
 function drawTiles() {
   const tally = report.tallies.find(row => row.mode === mode);
