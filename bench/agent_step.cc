@@ -12,10 +12,9 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/random.h"
-#include "core/step_reference.h"
+#include "core/step.h"
 #include "search/loop.h"
 #include "store/run_memos.h"
-#include "store/test_device.h"
 #include "store/test_facts.h"
 #include "store/worker.h"
 

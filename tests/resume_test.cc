@@ -12,9 +12,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
-#include "search/certify.h"
 #include "search/loop.h"
-#include "store/canonical_dump.h"
 #include "store/database_store.h"
 #include "store/recorded_device.h"
 #include "store/test_facts.h"

@@ -9,8 +9,9 @@
 #include "agent/prompts/reply_text.h"
 #include "base/display_text.h"
 #include "base/foreign_file.h"
+#include "base/text.h"
 #include "base/utf8.h"
-#include "store/sqlite_connection.h"
+#include "store/connection.h"
 
 namespace warpsmith::agent {
 namespace {
@@ -101,7 +102,7 @@ Status Documents::Add(const std::string& name, std::string_view text) {
   std::string passage;
   int64_t line = 0, first = 1;
   const auto put = [&]() -> Status {
-    if (prompts::Trimmed(passage).empty()) return {};
+    if (Trimmed(passage).empty()) return {};
     store::Statement insert =
         connection_->Prepare("INSERT INTO passage (text, name, line) VALUES (?, ?, ?)");
     TRY(insert.Bind(passage).Bind(name).Bind(first).Run());

@@ -13,7 +13,7 @@
 #include "agent/reading.h"
 #include "agent/selection.h"
 #include "base/utf8.h"
-#include "core/step_reference.h"
+#include "core/step.h"
 
 namespace warpsmith::agent {
 namespace {
@@ -173,10 +173,10 @@ Result<std::vector<Reviews::Question>> Reviews::Take() {
       question.request = writer_.Doubts(after);
     } else {
       const Node& before = forest_.node(question.before);
-      question.request =
-          writer_.Review({&before, &after, question.option.state, question.option.technique,
-                          ExpectationText(question.option), MeasurementText(before, after),
-                          TRY(NotesOn(before, question.option))});
+      auto notes = TRY(NotesOn(before, question.option));
+      question.request = writer_.Review(
+          {&before, &after, question.option.state, question.option.technique,
+           ExpectationText(question.option), MeasurementText(before, after), std::move(notes)});
     }
     questions.push_back(std::move(question));
   }

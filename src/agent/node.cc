@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "store/contender_json.h"
+#include "store/verdict_parts.h"
 
 namespace warpsmith::agent {
 namespace {

@@ -7,6 +7,7 @@
 #include "agent/prompts/code_reply.h"
 #include "agent/prompts/reply_text.h"
 #include "base/display_text.h"
+#include "base/text.h"
 #include "base/utf8.h"
 
 namespace warpsmith::agent {
@@ -21,7 +22,7 @@ std::string WithoutMarkup(std::string_view line) {
   for (const char c : line) {
     if (c != '*' && c != '`' && c != '#') plain += c;
   }
-  return std::string(prompts::Trimmed(plain));
+  return std::string(Trimmed(plain));
 }
 
 bool BeginsWithMark(std::string_view line) {
@@ -44,7 +45,7 @@ size_t EndOfName(std::string_view text) {
 std::string Description(std::string_view rest) {
   const size_t begin = rest.find_first_not_of(" -:,(.\xE2\x80\x93\x94");
   if (begin == rest.npos) return "";
-  return ForTerminal(prompts::Trimmed(rest.substr(begin)), kMaxDescription);
+  return ForTerminal(Trimmed(rest.substr(begin)), kMaxDescription);
 }
 
 constexpr size_t kMaxKeptReply = size_t{64} << 10;
@@ -111,11 +112,11 @@ void PutProvenance(const ChatRequest& request, const Answer& answer, const Attem
 std::optional<NamedTechnique> TechniqueIn(std::string_view reply) {
   bool in_code = false;
   for (const std::string_view raw : prompts::LinesOf(reply)) {
-    const std::string_view bare = prompts::Trimmed(raw);
+    const std::string_view bare = Trimmed(raw);
     if (bare.starts_with("```") || bare.starts_with("~~~")) in_code = !in_code;
     const std::string line = WithoutMarkup(bare);
     if (in_code || !BeginsWithMark(line)) continue;
-    const std::string_view text = prompts::Trimmed(std::string_view(line).substr(kMark.size()));
+    const std::string_view text = Trimmed(std::string_view(line).substr(kMark.size()));
     const size_t end = EndOfName(text);
     NamedTechnique named;
     named.name = knowledge::CanonicalName(text.substr(0, std::min(end, kMaxNameBytes)));

@@ -1,18 +1,26 @@
 #include "base/file.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <cerrno>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <string>
+#include <system_error>
+#include <thread>
 #include <utility>
+#include <vector>
 
 #include "base/build_info.h"
-#include "base/remove_tree.h"
+#include "base/clock.h"
+#include "base/interrupt.h"
 
 namespace warpsmith {
 namespace {
@@ -192,6 +200,179 @@ Result<fs::path> FindShippedFile(std::string_view relative_path) {
                "looking for the shipped file " + std::string(relative_path) + ": neither " +
                    installed.string() + " nor " + in_sources.string() + " exists",
                "install warpsmith again, or run it from its checkout"};
+}
+
+namespace {
+
+bool IsFolder(const fs::path& path) {
+  std::error_code failed;
+  return fs::is_directory(fs::symlink_status(path, failed));
+}
+
+// What is in a folder, made readable first: its maker may have taken that away.
+std::vector<fs::path> EntriesOf(const fs::path& folder) {
+  chmod(folder.c_str(), 0700);
+  std::vector<fs::path> entries;
+  std::error_code failed;
+  for (fs::directory_iterator at(folder, failed), end; !failed && at != end; at.increment(failed)) {
+    entries.push_back(at->path());
+  }
+  return entries;
+}
+
+// A name in `root` that is not taken.
+fs::path FreeName(const fs::path& root, int64_t* number) {
+  fs::path name;
+  std::error_code failed;
+  do {
+    name = root / (".moved-" + std::to_string((*number)++));
+  } while (fs::exists(fs::symlink_status(name, failed)));
+  return name;
+}
+
+// Removes the folder and its files, and moves the folders in it up into `root`: however deep a tree
+// is, no path becomes longer than two names below that. True if a folder could be moved.
+bool Flatten(const fs::path& folder, const fs::path& root, int64_t* number) {
+  bool moved = false;
+  std::error_code failed;
+  for (const fs::path& entry : EntriesOf(folder)) {
+    if (!IsFolder(entry)) {
+      fs::remove(entry, failed);
+      continue;
+    }
+    chmod(entry.c_str(), 0700);  // a folder that moves is written to
+    fs::rename(entry, FreeName(root, number), failed);
+    moved |= !failed;
+  }
+  fs::remove(folder, failed);
+  return moved;
+}
+
+}  // namespace
+
+void RemoveTree(const fs::path& root) {
+  std::error_code failed;
+  fs::remove_all(root, failed);
+  if (!failed || !IsFolder(root)) return;
+  int64_t number = 0;
+  for (bool moved = true; moved;) {
+    moved = false;  // in the end all is gone, or what is left cannot be moved
+    for (const fs::path& entry : EntriesOf(root)) {
+      if (IsFolder(entry)) {
+        moved |= Flatten(entry, root, &number);
+      } else {
+        fs::remove(entry, failed);
+      }
+    }
+  }
+  fs::remove(root, failed);
+}
+
+namespace {
+
+Error Failed(std::string_view action, const std::filesystem::path& path) {
+  return {ErrorCode::kIo, std::string(action) + " " + path.string() + ": " + std::strerror(errno),
+          "look at free space and permissions; what was there before is unharmed"};
+}
+
+}  // namespace
+
+Result<AppendFile> AppendFile::Open(const std::filesystem::path& path, int64_t whole_bytes) {
+  const int descriptor = open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+  if (descriptor < 0) return Failed("opening", path);
+  AppendFile file(path, descriptor, whole_bytes);
+  const off_t size = lseek(descriptor, 0, SEEK_END);
+  if (size < 0) return Failed("measuring", path);
+  if (size < whole_bytes) {
+    return Error{ErrorCode::kIo, path.string() + " became shorter while it was being opened",
+                 "let one process write it at a time"};
+  }
+  if (ftruncate(descriptor, whole_bytes) != 0) return Failed("cutting a torn end off", path);
+  return file;
+}
+
+AppendFile::~AppendFile() {
+  if (descriptor_ >= 0) close(descriptor_);
+}
+
+Status AppendFile::Append(std::string_view piece) {
+  size_t written = 0;
+  while (written < piece.size()) {
+    const ssize_t count = write(descriptor_, piece.data() + written, piece.size() - written);
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) {
+      const Error error = Failed("appending to", path_);
+      if (ftruncate(descriptor_, bytes_) != 0) return Failed("taking a torn end back from", path_);
+      return error;
+    }
+    written += static_cast<size_t>(count);
+  }
+  bytes_ += static_cast<int64_t>(piece.size());
+  return {};
+}
+
+Status AppendFile::Sync() {
+  if (fdatasync(descriptor_) != 0) return Failed("syncing", path_);
+  return {};
+}
+
+namespace {
+
+constexpr std::chrono::milliseconds kRetryEvery{20};
+constexpr size_t kHolderBytes = 24;
+
+std::string HolderOf(int descriptor) {
+  std::array<char, kHolderBytes + 1> digits{};
+  const ssize_t size = pread(descriptor, digits.data(), digits.size() - 1, 0);
+  const std::string text(digits.data(), size > 0 ? static_cast<size_t>(size) : 0);
+  const std::string pid = text.substr(0, text.find_first_not_of("0123456789"));
+  return pid.empty() ? "another process" : "process " + pid;
+}
+
+// For the next one's error text only, so a failure is no matter.
+void NameHolder(int descriptor) {
+  std::string pid = std::to_string(getpid()) + "\n";
+  pid.resize(kHolderBytes, ' ');  // over the one before: emptying a file first takes milliseconds
+  [[maybe_unused]] const ssize_t written = pwrite(descriptor, pid.data(), pid.size(), 0);
+}
+
+}  // namespace
+
+Result<FileLock> FileLock::Acquire(const std::filesystem::path& path, std::string_view what,
+                                   std::chrono::milliseconds patience) {
+  int descriptor = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+  // Another user's file can still be locked, though not written to.
+  if (descriptor < 0 && errno == EACCES) descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) {
+    return Error{ErrorCode::kIo,
+                 "opening the lock file " + path.string() + ": " + std::strerror(errno),
+                 "make its folder writable"};
+  }
+  FileLock lock(descriptor);
+  const int64_t deadline_ns = MonotonicNs() + std::chrono::nanoseconds(patience).count();
+  while (flock(descriptor, LOCK_EX | LOCK_NB) != 0) {
+    if (errno != EWOULDBLOCK && errno != EINTR) {
+      return Error{ErrorCode::kIo, "locking " + path.string() + ": " + std::strerror(errno), ""};
+    }
+    if (Interrupted()) {
+      return Error{ErrorCode::kInterrupted, "stopped while waiting for " + std::string(what), ""};
+    }
+    if (MonotonicNs() >= deadline_ns) {
+      return Error{ErrorCode::kBusy,
+                   std::string(what) + " is in use by " + HolderOf(descriptor) + " (lock file " +
+                       path.string() + ")",
+                   "wait for it to end, or end it"};
+    }
+    std::this_thread::sleep_for(kRetryEvery);
+  }
+  NameHolder(descriptor);
+  return lock;
+}
+
+FileLock::FileLock(FileLock&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
+
+FileLock::~FileLock() {
+  if (descriptor_ >= 0) close(descriptor_);
 }
 
 }  // namespace warpsmith

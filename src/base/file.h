@@ -2,10 +2,12 @@
 #ifndef WARPSMITH_BASE_FILE_H_
 #define WARPSMITH_BASE_FILE_H_
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/result.h"
 
@@ -42,6 +44,61 @@ std::filesystem::path StateHome();
 // the source tree (build layout).
 std::filesystem::path ThisExecutable();
 Result<std::filesystem::path> FindShippedFile(std::string_view relative_path);
+
+// Removing what a process that is not trusted may have built.
+// Removes `root` and all below it, however deep folders are nested (std::filesystem::remove_all
+// needs a descriptor a level) and whatever their modes. Links are removed, not followed. Nobody may
+// be writing there any more. What cannot be removed (another user's) stays.
+void RemoveTree(const std::filesystem::path& root);
+
+// A file that is only appended to, each piece wholly or not at all as long as the writer lives. A
+// writer that is killed inside a piece leaves it torn: readers of the format say where the whole
+// part ends, and the next writer cuts the rest off.
+// One writer at a time: the caller holds a lock.
+class AppendFile {
+ public:
+  // Made if it is missing. Cut to its first `whole_bytes`, of which a longer file has more and a
+  // shorter one is refused.
+  static Result<AppendFile> Open(const std::filesystem::path& path, int64_t whole_bytes);
+  AppendFile(AppendFile&& other) noexcept
+      : path_(std::move(other.path_)),
+        descriptor_(std::exchange(other.descriptor_, -1)),
+        bytes_(other.bytes_) {}
+  AppendFile& operator=(AppendFile&&) = delete;
+  ~AppendFile();
+
+  const std::filesystem::path& path() const { return path_; }
+  int64_t bytes() const { return bytes_; }
+
+  Status Append(std::string_view piece);  // a full disk leaves nothing of it behind
+  Status Sync();                          // what was appended survives a power cut
+
+ private:
+  AppendFile(std::filesystem::path path, int descriptor, int64_t bytes)
+      : path_(std::move(path)), descriptor_(descriptor), bytes_(bytes) {}
+
+  std::filesystem::path path_;
+  int descriptor_;
+  int64_t bytes_;  // of whole pieces
+};
+
+// An advisory lock on a file (flock), freed by the kernel when the holder dies.
+// A patience: what is not free at once is somebody else's.
+inline constexpr std::chrono::milliseconds kNoPatience{0};
+
+class FileLock {
+ public:
+  // kBusy, naming the holder's process id, when it is not free within `patience`.
+  static Result<FileLock> Acquire(const std::filesystem::path& path, std::string_view what,
+                                  std::chrono::milliseconds patience);
+  FileLock(FileLock&& other) noexcept;
+  FileLock& operator=(FileLock&&) = delete;
+  ~FileLock();
+
+ private:
+  explicit FileLock(int descriptor) : descriptor_(descriptor) {}
+  int descriptor_;
+};
 
 }  // namespace warpsmith
 

@@ -1,12 +1,15 @@
 #include "base/file.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <csignal>
 #include <cstdlib>
+#include <string>
 
 namespace warpsmith {
 namespace {
@@ -108,5 +111,150 @@ TEST(ShippedFiles, AreFoundInTheSourceTree) {
   EXPECT_EQ(FindShippedFile("data/no-such-file").error().code, ErrorCode::kNoInput);
 }
 
+// A path that long could not be written: each folder is made from within the one above.
+void Nest(const fs::path& root, int depth) {
+  int folder = open(root.c_str(), O_RDONLY | O_DIRECTORY);
+  for (int i = 0; i < depth; ++i) {
+    ASSERT_EQ(mkdirat(folder, "d", 0700), 0);
+    ASSERT_GE(close(openat(folder, "file", O_CREAT | O_WRONLY, 0600)), 0);
+    const int next = openat(folder, "d", O_RDONLY | O_DIRECTORY);
+    close(folder);
+    folder = next;
+  }
+  close(folder);
+}
+
+// So that a tree need not be as deep as the descriptors of a user go.
+class FewDescriptors {
+ public:
+  FewDescriptors() {
+    getrlimit(RLIMIT_NOFILE, &before_);
+    const rlimit few{64, before_.rlim_max};
+    setrlimit(RLIMIT_NOFILE, &few);
+  }
+  ~FewDescriptors() { setrlimit(RLIMIT_NOFILE, &before_); }
+
+ private:
+  rlimit before_{};
+};
+
+TEST(RemoveTree, TakesAwayWhatIsDeeperThanDescriptorsGo) {
+  const TemporaryDirectory outside = TemporaryDirectory::Create("tree").value();
+  const fs::path root = outside.path() / "root";
+  fs::create_directory(root);
+  Nest(root, 150);
+  fs::create_directories(root / ".moved-0" / ".moved-1");
+  const FewDescriptors few;
+  RemoveTree(root);
+  EXPECT_FALSE(fs::exists(root));
+}
+
+TEST(RemoveTree, TakesAwayFoldersThatMayNotBeRead) {
+  const TemporaryDirectory outside = TemporaryDirectory::Create("tree").value();
+  const fs::path root = outside.path() / "root";
+  fs::create_directories(root / "closed" / "inner");
+  fs::create_directory(outside.path() / "kept");
+  ASSERT_TRUE(WriteFileAtomic(outside.path() / "kept" / "file", "kept").ok());
+  fs::create_directory_symlink(outside.path() / "kept", root / "closed" / "inner" / "link");
+  fs::permissions(root / "closed" / "inner", fs::perms::none);
+  fs::permissions(root / "closed", fs::perms::none);
+  RemoveTree(root);
+  EXPECT_FALSE(fs::exists(root));
+  EXPECT_TRUE(fs::exists(outside.path() / "kept" / "file"));
+  RemoveTree(root);  // what is not there is no trouble
+}
+
+TEST(RemoveTree, IsHowTemporaryFoldersEnd) {
+  fs::path path;
+  const FewDescriptors few;
+  {
+    const TemporaryDirectory folder = TemporaryDirectory::Create("tree").value();
+    path = folder.path();
+    Nest(path, 150);
+  }
+  EXPECT_FALSE(fs::exists(path));
+}
+
+class AppendFileTest : public ::testing::Test {
+ protected:
+  std::string Text() const { return ReadFile(path_).value(); }
+
+  TemporaryDirectory folder_ = TemporaryDirectory::Create("append-file-test").value();
+  std::filesystem::path path_ = folder_.path() / "file";
+};
+
+TEST_F(AppendFileTest, IsMadeAndGrows) {
+  auto file = AppendFile::Open(path_, 0);
+  ASSERT_TRUE(file.ok()) << file.error().Line();
+  ASSERT_TRUE(file->Append("one\n").ok());
+  ASSERT_TRUE(file->Append(std::string_view("\0two", 4)).ok());
+  EXPECT_TRUE(file->Sync().ok());
+  EXPECT_EQ(Text(), std::string("one\n\0two", 8));
+  EXPECT_EQ(file->bytes(), 8);
+}
+
+TEST_F(AppendFileTest, CutsATornEndOff) {
+  ASSERT_TRUE(WriteFileAtomic(path_, "whole|tor").ok());
+  auto file = AppendFile::Open(path_, 6);
+  ASSERT_TRUE(file.ok()) << file.error().Line();
+  ASSERT_TRUE(file->Append("next|").ok());
+  EXPECT_EQ(Text(), "whole|next|");
+}
+
+TEST_F(AppendFileTest, RefusesAFileThatIsShorterThanItsWholePart) {
+  ASSERT_TRUE(WriteFileAtomic(path_, "abc").ok());
+  EXPECT_FALSE(AppendFile::Open(path_, 4).ok());
+  EXPECT_EQ(Text(), "abc");
+}
+
+TEST_F(AppendFileTest, SaysWhichFileCannotBeOpened) {
+  const auto file = AppendFile::Open(folder_.path() / "none" / "file", 0);
+  ASSERT_FALSE(file.ok());
+  EXPECT_NE(file.error().message.find("none/file"), std::string::npos);
+}
+
+// A file that may not grow behaves as a full disk does.
+TEST_F(AppendFileTest, AFullDiskLeavesNothingOfThePieceBehind) {
+  auto file = AppendFile::Open(path_, 0);
+  ASSERT_TRUE(file.ok()) << file.error().Line();
+  ASSERT_TRUE(file->Append("whole|").ok());
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+  const auto old_handler = std::signal(SIGXFSZ, SIG_IGN);
+  const rlimit tight{10, before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &tight), 0);
+  const Status status = file->Append("does not fit|");
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
+  std::signal(SIGXFSZ, old_handler);
+  EXPECT_FALSE(status.ok());
+  EXPECT_EQ(Text(), "whole|");
+  ASSERT_TRUE(file->Append("fits|").ok());
+  EXPECT_EQ(Text(), "whole|fits|");
+}
+
+using std::chrono::milliseconds;
+
+TEST(FileLock, SecondHolderWaitsOrIsToldWhoHasIt) {
+  const auto folder = TemporaryDirectory::Create("warpsmith-lock-");
+  const auto path = folder->path() / "gpu.lock";
+  {
+    const auto first = FileLock::Acquire(path, "GPU 0", milliseconds(0));
+    ASSERT_TRUE(first.ok());
+    const auto second = FileLock::Acquire(path, "GPU 0", milliseconds(30));
+    ASSERT_FALSE(second.ok());
+    EXPECT_EQ(second.error().code, ErrorCode::kBusy);
+    EXPECT_THAT(second.error().message,
+                ::testing::HasSubstr("GPU 0 is in use by process " + std::to_string(getpid())));
+  }
+  EXPECT_TRUE(FileLock::Acquire(path, "GPU 0", milliseconds(0)).ok());
+}
+
+TEST(FileLock, SaysWhatItCannotOpen) {
+  const auto lock = FileLock::Acquire("/nowhere/at/all.lock", "GPU 0", milliseconds(0));
+  EXPECT_EQ(lock.error().code, ErrorCode::kIo);
+  EXPECT_THAT(lock.error().message, ::testing::HasSubstr("/nowhere/at/all.lock"));
+}
+
 }  // namespace
+
 }  // namespace warpsmith

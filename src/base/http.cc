@@ -13,6 +13,7 @@
 
 #include "base/interrupt.h"
 #include "base/result.h"
+#include "base/text.h"
 #include "base/utf8.h"
 
 namespace warpsmith {
@@ -116,20 +117,14 @@ struct Transfer {
 // A query may hold a key.
 std::string Shown(const HttpCall& call) { return call.url.substr(0, call.url.find('?')); }
 
-std::string Trimmed(std::string_view text) {
-  constexpr std::string_view kBlank = " \t\r\n";
-  const size_t first = text.find_first_not_of(kBlank);
-  if (first == std::string_view::npos) return "";
-  return std::string(text.substr(first, text.find_last_not_of(kBlank) - first + 1));
-}
-
 size_t TakeHeader(char* data, size_t, size_t bytes, void* context) {
   auto& transfer = *static_cast<Transfer*>(context);
   transfer.header_bytes += bytes;
   const std::string_view line(data, bytes);
   const size_t colon = line.find(':');
   if (colon == std::string_view::npos || transfer.header_bytes > kMaxHeaderBytes) return bytes;
-  transfer.reply.headers[AsciiLower(line.substr(0, colon))] = Trimmed(line.substr(colon + 1));
+  transfer.reply.headers[AsciiLower(line.substr(0, colon))] =
+      std::string(Trimmed(line.substr(colon + 1)));
   return bytes;
 }
 
@@ -316,14 +311,14 @@ Result<HttpOutcome> HttpClient::Send(const HttpCall& call, const std::stop_token
   return HttpOutcome(std::move(transfer.reply));
 }
 
-bool MayHelpToAskAgain(const HttpReply& reply) {
+bool IsRetryable(const HttpReply& reply) {
   const std::string said = Header(reply, "x-should-retry");
   if (said == "true" || said == "false") return said == "true";
   const int status = reply.status;
   return status == 408 || status == 409 || status == 429 || (status >= 500 && status < 600);
 }
 
-std::optional<milliseconds> AskedWait(const HttpReply& reply, std::time_t now) {
+std::optional<milliseconds> RetryAfter(const HttpReply& reply, std::time_t now) {
   if (const auto wait = Milliseconds(Header(reply, "retry-after-ms"), 1)) return wait;
   const std::string after = Header(reply, "retry-after");
   if (const auto wait = Milliseconds(after, 1e3)) return wait;

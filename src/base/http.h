@@ -77,10 +77,10 @@ struct RetryPolicy {
 };
 
 // 408, 409, 429 and 5xx, unless the server says otherwise (x-should-retry).
-bool MayHelpToAskAgain(const HttpReply& reply);
+bool IsRetryable(const HttpReply& reply);
 
 // What the server asks for: retry-after-ms, or Retry-After in seconds or as a date. Never negative.
-std::optional<std::chrono::milliseconds> AskedWait(const HttpReply& reply, std::time_t now);
+std::optional<std::chrono::milliseconds> RetryAfter(const HttpReply& reply, std::time_t now);
 
 // Doubles with each retry up to the longest; `jitter` in [0, 1) takes up to a quarter off.
 std::chrono::milliseconds Backoff(const RetryPolicy& policy, int retries_before, double jitter);

@@ -5,6 +5,8 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "base/text.h"
+
 namespace warpsmith {
 namespace {
 
@@ -61,12 +63,6 @@ std::string Shown(const nlohmann::json* value) {
   if (value->is_array()) return "an array of " + std::to_string(value->size());
   if (value->is_object()) return "an object";
   return Shortened(value->dump(-1, ' ', true, nlohmann::json::error_handler_t::replace));
-}
-
-std::string Joined(std::initializer_list<std::string_view> names) {
-  std::string joined;
-  for (std::string_view name : names) joined += (joined.empty() ? "" : ", ") + std::string(name);
-  return joined;
 }
 
 }  // namespace

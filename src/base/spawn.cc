@@ -20,7 +20,7 @@
 #include <utility>
 
 #include "base/caught.h"
-#include "base/find_program.h"
+#include "base/subprocess.h"
 
 namespace warpsmith {
 namespace {

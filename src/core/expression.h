@@ -4,10 +4,11 @@
 // comparisons, && || !, ?:, parentheses, min(a,b), max(a,b), ceil_div(a,b), round_up(a,b),
 // log2_ceil(a). Evaluation is checked: overflow of 64 bits, division by zero and unknown names are
 // errors that name the sub-expression; nothing wraps. The side of && || ?: that is not taken is not
-// evaluated. Texts are at most 4096 bytes, 64 levels deep.
+// evaluated. The limits on a text are below.
 #ifndef WARPSMITH_CORE_EXPRESSION_H_
 #define WARPSMITH_CORE_EXPRESSION_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -17,6 +18,9 @@
 #include "base/result.h"
 
 namespace warpsmith {
+
+inline constexpr size_t kMaxExpressionBytes = 4096;
+inline constexpr int kMaxExpressionDepth = 64;
 
 using Sizes = std::map<std::string, int64_t, std::less<>>;
 

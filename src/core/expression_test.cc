@@ -7,8 +7,6 @@
 #include <limits>
 #include <optional>
 
-#include "core/expression_program.h"
-
 namespace warpsmith {
 namespace {
 

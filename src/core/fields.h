@@ -168,8 +168,7 @@ Status Finish(const JsonReader& json, Workload& workload);
 
 constexpr auto FieldsOf(const ProgramEntry*) {
   using T = ProgramEntry;
-  return std::tuple(Needed("declaration", &T::declaration, Kind::kName),
-                    Needed("arguments", &T::arguments));
+  return std::tuple(Needed("declaration", &T::declaration), Needed("arguments", &T::arguments));
 }
 
 constexpr auto FieldsOf(const Rival*) {

@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/text.h"
+
 namespace warpsmith {
 namespace {
 
@@ -27,12 +29,6 @@ bool IsIdentifierCharacter(char c) {
 bool IsIdentifier(std::string_view text) {
   return !text.empty() && !(text[0] >= '0' && text[0] <= '9') &&
          std::all_of(text.begin(), text.end(), IsIdentifierCharacter);
-}
-
-std::string_view Trimmed(std::string_view text) {
-  const size_t begin = text.find_first_not_of(kBlanks);
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(kBlanks) - begin + 1);
 }
 
 // "f" and the parameters of `... f(T a, U<V, W> b)`.

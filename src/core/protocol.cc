@@ -5,6 +5,8 @@
 #include <charconv>
 #include <cstdlib>
 
+#include "base/text.h"
+
 namespace warpsmith {
 namespace {
 
@@ -16,12 +18,6 @@ std::string Shortest(double value) {
   std::array<char, 32> text{};
   const auto result = std::to_chars(text.data(), text.data() + text.size(), value);
   return {text.data(), result.ptr};
-}
-
-std::string Joined(const std::vector<Mode>& modes) {
-  std::string joined;
-  for (const Mode mode : modes) joined += (joined.empty() ? "" : "+") + std::string(Name(mode));
-  return joined;
 }
 
 }  // namespace
@@ -93,7 +89,8 @@ Protocol Protocol::For(Form form) const {
 // What has its default meaning of "none" is left out, so that a new kind of step changes no old id.
 std::string ProtocolId(const Protocol& protocol) {
   std::string id = "j" + std::to_string(kJudgeProtocolVersion) + "/";
-  id += std::string(Name(protocol.level)) + "/" + Joined(protocol.modes);
+  id += std::string(Name(protocol.level)) + "/" +
+        Joined(protocol.modes, "+", [](Mode mode) { return Name(mode); });
   if (std::ranges::find(protocol.modes, Mode::kWall) != protocol.modes.end()) {
     id += std::to_string(kWallVersion);
   }

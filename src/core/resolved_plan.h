@@ -74,6 +74,8 @@ using ClusterOccupancy = std::function<Result<int64_t>(const ResolvedLaunch&)>;
 Result<ResolvedPlan> Resolve(const LaunchPlan& plan, const Task& task, const Sizes& sizes,
                              int sm_count, const ClusterOccupancy& occupancy);
 
+int SwizzleBytes(Swizzle swizzle);  // 0 for none
+
 }  // namespace warpsmith
 
 #endif  // WARPSMITH_CORE_RESOLVED_PLAN_H_

@@ -10,7 +10,7 @@
 
 #include "base/median.h"
 #include "core/cuda_tokens.h"
-#include "core/ranking.h"
+#include "core/verdict.h"
 
 namespace warpsmith {
 namespace {

@@ -36,8 +36,6 @@ Result<Artifact> ArtifactFrom(const JsonReader& json) { return ReadAs<Artifact>(
 Result<Protocol> ProtocolFrom(const JsonReader& json) { return ReadAs<Protocol>(json); }
 Result<Verdict> VerdictFrom(const JsonReader& json) { return ReadAs<Verdict>(json); }
 Result<DeviceInfo> DeviceInfoFrom(const JsonReader& json) { return ReadAs<DeviceInfo>(json); }
-Result<Point> PointFrom(const JsonReader& json) { return ReadAs<Point>(json); }
-Result<Cost> CostFrom(const JsonReader& json) { return ReadAs<Cost>(json); }
 Result<RewardTerms> RewardTermsFrom(const JsonReader& json) { return ReadAs<RewardTerms>(json); }
 Result<ChatRequest> ChatRequestFrom(const JsonReader& json) { return ReadAs<ChatRequest>(json); }
 

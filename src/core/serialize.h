@@ -49,8 +49,6 @@ Result<Artifact> ArtifactFrom(const JsonReader& json);
 Result<Protocol> ProtocolFrom(const JsonReader& json);
 Result<Verdict> VerdictFrom(const JsonReader& json);
 Result<DeviceInfo> DeviceInfoFrom(const JsonReader& json);
-Result<Point> PointFrom(const JsonReader& json);
-Result<Cost> CostFrom(const JsonReader& json);
 Result<RewardTerms> RewardTermsFrom(const JsonReader& json);
 Result<ChatRequest> ChatRequestFrom(const JsonReader& json);
 Result<ChatReply> ChatReplyFrom(const JsonReader& json);

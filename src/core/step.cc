@@ -7,6 +7,8 @@
 namespace warpsmith {
 namespace {
 
+constexpr std::string_view kRunPrefix = "run:";
+
 constexpr std::string_view kCountForm = "a whole number from 1, such as 200 or 1e6";
 constexpr std::string_view kSecondsForm = "a time above 0, such as 30s, 10m or 1.5h";
 constexpr std::string_view kMoneyForm = "an amount above 0";
@@ -62,6 +64,21 @@ std::string_view SetLimit(std::string_view name, std::string_view value, Budget&
 }
 
 }  // namespace
+
+std::string TextOf(const StepReference& reference) {
+  return std::string(kRunPrefix) + reference.run + "#" + std::to_string(reference.index);
+}
+
+std::optional<StepReference> StepReferenceFrom(std::string_view text) {
+  const size_t hash = text.rfind('#');
+  if (!text.starts_with(kRunPrefix) || hash == text.npos) return std::nullopt;
+  StepReference reference;
+  const char* const end = text.data() + text.size();
+  const auto [stopped, failed] = std::from_chars(text.data() + hash + 1, end, reference.index);
+  if (failed != std::errc() || stopped != end || reference.index < 0) return std::nullopt;
+  reference.run = text.substr(kRunPrefix.size(), hash - kRunPrefix.size());
+  return reference;
+}
 
 Result<Budget> ParseBudget(std::string_view text) {
   Budget budget;

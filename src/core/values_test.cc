@@ -1,16 +1,19 @@
 // dtype, task, candidate, protocol, verdict, step, space and the ids made of them.
+
+#include "core/device.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <set>
 
-#include "core/device.h"
 #include "core/dtype.h"
 #include "core/gemm_example.h"
 #include "core/reward.h"
 #include "core/space.h"
 #include "core/step.h"
+#include "core/verdict.h"
 
 namespace warpsmith {
 namespace {
@@ -229,5 +232,77 @@ TEST(SpaceDeathTest, PointsMustBeDistinct) {
   EXPECT_DEATH(Space("s", {{"a", {}}, {"a", {}}}), "distinct");
 }
 
+Verdict Measured(double us, double primary_us, double ratio) {
+  ModeTiming timing;
+  timing.mode = Mode::kDeviceHot;
+  timing.candidate.median_us = us;
+  ContenderTiming primary;
+  primary.name = "cublaslt-auto";
+  primary.median_us = primary_us;
+  timing.baselines = {ContenderTiming{}, primary};
+  Comparison comparison;
+  comparison.baseline = primary.name;
+  comparison.ratio = ratio;
+  timing.comparisons = {comparison};
+  Passed passed;
+  passed.timings = {{"", {timing}}};
+  return {passed, {}};
+}
+
+TEST(RankingRatio, IsNotMovedByOneDisturbedRoundOfTheBar) {
+  EXPECT_DOUBLE_EQ(*RankingRatio(Measured(75, 50, 1.05), Mode::kDeviceHot), 50.0 / 75);
+  EXPECT_DOUBLE_EQ(*RankingRatio(Measured(50, 51, 1.01), Mode::kDeviceHot), 1.01);
+  EXPECT_DOUBLE_EQ(*RankingRatio(Measured(0, 51, 1.01), Mode::kDeviceHot), 1.01);
+}
+
+TEST(RankingRatio, NeedsAComparison) {
+  EXPECT_FALSE(RankingRatio({Inconclusive{}, {}}, Mode::kDeviceHot).has_value());
+}
+
+TEST(StepReferenceTest, ReadsWhatItWrites) {
+  for (const StepReference& reference : {StepReference{"softmax", 0}, {"a#b/certify-1", 12}}) {
+    const auto read = StepReferenceFrom(TextOf(reference));
+    ASSERT_TRUE(read.has_value()) << TextOf(reference);
+    EXPECT_EQ(read->run, reference.run);
+    EXPECT_EQ(read->index, reference.index);
+  }
+  EXPECT_EQ(TextOf({"softmax", 3}), "run:softmax#3");
+}
+
+TEST(StepReferenceTest, TakesNothingElseForAStep) {
+  for (const char* text : {"", "run:", "run:a", "run:a#", "run:a#-1", "run:a#1x", "a#1",
+                           "verdict:a#1", "run:a#99999999999999999999"}) {
+    EXPECT_FALSE(StepReferenceFrom(text).has_value()) << text;
+  }
+}
+
+TEST(ShortUuid, TellsOneGpuFromAnother) {
+  EXPECT_EQ(ShortUuid("GPU-1a2b3c4d-5e6f-7081-92a3-b4c5d6e7f809"), "GPU-1a2b3c4d");
+  EXPECT_EQ(ShortUuid("GPU-1"), "GPU-1");
+  EXPECT_EQ(ShortUuid(""), "none");
+}
+
+TEST(CommandText, LeavesFoldersOut) {
+  EXPECT_EQ(CommandText({"/opt/bin/warpsmith", "hgemm", "bench", "--csv", "/data/x/a.csv",
+                         "--against=/lib/b.so", "--slice", "1/2", "data/c.csv"}),
+            "warpsmith hgemm bench --csv a.csv --against=b.so --slice 1/2 data/c.csv");
+  EXPECT_EQ(CommandText({"a\nb", "--x"}), "a b --x");
+  EXPECT_EQ(CommandText({"tune", "--store", "postgresql://me:secret@host/db"}),
+            "tune --store postgresql:");
+  EXPECT_EQ(CommandText({"tune", "--store=postgres://me:secret@host/db"}),
+            "tune --store=postgres:");
+}
+
+TEST(ProvenanceText, SaysWhereWhenAndByWhat) {
+  DeviceInfo device;
+  device.name = "NVIDIA H200";
+  device.uuid = "GPU-1a2b3c4d-5e6f";
+  device.driver = "580.95";
+  EXPECT_THAT(ProvenanceText(device, "warpsmith x"),
+              testing::MatchesRegex("NVIDIA H200, GPU-1a2b3c4d, driver 580.95, "
+                                    "20..-..-..T..:..:..Z, commit [^ ]+, warpsmith x"));
+}
+
 }  // namespace
+
 }  // namespace warpsmith

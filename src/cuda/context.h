@@ -41,6 +41,11 @@ class Context {
   CUctx_st* handle_;
 };
 
+// The part of a process that a profiler looks at (ncu --profile-from-start off).
+// Without a profiler both do nothing. kUnavailable when the driver lacks the call.
+Status OpenProfilerWindow();
+Status CloseProfilerWindow();
+
 }  // namespace warpsmith::cuda
 
 #endif  // WARPSMITH_CUDA_CONTEXT_H_

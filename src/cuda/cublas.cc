@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "cuda/blas.h"
-#include "cuda/symbol_table.h"
+#include "cuda/library.h"
 
 namespace warpsmith::cuda {
 namespace {

@@ -16,8 +16,8 @@
 #include "base/clock.h"
 #include "base/result.h"
 #include "cuda/blas.h"
+#include "cuda/library.h"
 #include "cuda/lt_functions.h"
-#include "cuda/symbol_table.h"
 
 namespace warpsmith::cuda {
 namespace {

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "cuda/failure.h"
-#include "cuda/symbol_table.h"
+#include "cuda/library.h"
 
 namespace warpsmith::cuda {
 namespace {

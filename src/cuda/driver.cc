@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdio>
+#include <cstdlib>
 #include <utility>
 
 #include "cuda/driver_api.h"
@@ -64,6 +65,10 @@ bool IsIndex(std::string_view text) {
 }
 
 }  // namespace
+
+void UseOnlyDevice(const std::string& uuid) {
+  if (!uuid.empty()) setenv("CUDA_VISIBLE_DEVICES", uuid.c_str(), 1);
+}
 
 std::string VersionText(int version) {
   return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);

@@ -63,6 +63,11 @@ class Driver {
 Result<DeviceProperties> ChooseDevice(const std::vector<DeviceProperties>& devices,
                                       std::string_view wanted);
 
+// Which device a process sees.
+// Before CUDA is opened: this process and its children see that device alone, as number 0. Others'
+// code takes number 0 in every thread that has not chosen. Nothing for an empty `uuid`.
+void UseOnlyDevice(const std::string& uuid);
+
 }  // namespace warpsmith::cuda
 
 #endif  // WARPSMITH_CUDA_DRIVER_H_

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "base/result.h"
-#include "cuda/symbol_table.h"
+#include "cuda/library.h"
 
 namespace warpsmith::cuda {
 
@@ -24,12 +24,12 @@ namespace warpsmith::cuda {
   X(cuGraphGetNodes) X(cuGraphInstantiate) X(cuGraphDestroy) X(cuGraphUpload)               \
   X(cuGraphLaunch) X(cuGraphExecDestroy) X(cuModuleLoadData) X(cuModuleUnload)              \
   X(cuModuleGetFunction) X(cuModuleGetFunctionCount) X(cuModuleEnumerateFunctions)          \
-  X(cuModuleGetGlobal) X(cuFuncGetName) X(cuFuncGetAttribute) X(cuFuncSetAttribute)         \
+  X(cuFuncGetName) X(cuFuncGetAttribute) X(cuFuncSetAttribute)         \
   X(cuFuncGetParamInfo) X(cuFuncLoad) X(cuLaunchKernelEx) X(cuOccupancyMaxActiveClusters)   \
   X(cuOccupancyMaxActiveBlocksPerMultiprocessor) X(cuMemGetInfo) X(cuMemAlloc) X(cuMemFree) \
   X(cuMemHostAlloc) X(cuMemFreeHost) X(cuMemcpyHtoD) X(cuMemcpyDtoH) X(cuMemcpyHtoDAsync)   \
   X(cuMemcpyDtoHAsync) X(cuMemcpyDtoDAsync) X(cuMemcpy2DAsync) X(cuMemsetD8Async)           \
-  X(cuMemsetD32Async) X(cuMemsetD2D8Async) X(cuMemGetAllocationGranularity) X(cuMemCreate)  \
+  X(cuMemsetD2D8Async) X(cuMemGetAllocationGranularity) X(cuMemCreate)  \
   X(cuMemRelease) X(cuMemExportToShareableHandle) X(cuMemImportFromShareableHandle)         \
   X(cuMemAddressReserve) X(cuMemAddressFree) X(cuMemMap) X(cuMemUnmap) X(cuMemSetAccess)    \
   X(cuTensorMapEncodeTiled) X(cuTensorMapReplaceAddress) X(cuCtxGetCurrent)                 \

@@ -84,11 +84,5 @@ TEST(Nvml, WithoutADriverIsUnavailable) {
   EXPECT_EQ(DriverRelease().error().code, ErrorCode::kUnavailable);
 }
 
-TEST(Nvml, ThrottleReasonsHaveNames) {
-  EXPECT_TRUE(ThrottleNames(0).empty());
-  EXPECT_TRUE(ThrottleNames(1).empty()) << "idle is no reason";
-  EXPECT_THAT(ThrottleNames(0x4 | 0x20), testing::ElementsAre("power cap", "thermal (software)"));
-}
-
 }  // namespace
 }  // namespace warpsmith::cuda

@@ -10,8 +10,8 @@
 
 #include "base/result.h"
 #include "cuda/cublaslt.h"
+#include "cuda/library.h"
 #include "cuda/lt_product.h"
-#include "cuda/symbol_table.h"
 
 namespace warpsmith::cuda {
 

@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "cuda/blas.h"
+#include "cuda/library.h"
 #include "cuda/lt_functions.h"
-#include "cuda/symbol_table.h"
 
 namespace warpsmith::cuda {
 

@@ -82,11 +82,6 @@ Status FillAsync(DevicePointer target, uint8_t value, size_t bytes, const Stream
   return FillAsync(target, value, bytes, stream.handle());
 }
 
-Status FillWordsAsync(DevicePointer target, uint32_t value, size_t words, const Stream& stream) {
-  if (words == 0) return {};
-  return DRIVER_CALL(BytesText(words * 4), cuMemsetD32Async, target, value, words, stream.handle());
-}
-
 Status CopyRowsAsync(DevicePointer target, size_t target_pitch_bytes, const PitchedRows& source,
                      const Stream& stream) {
   return CopyRowsAsync(target, target_pitch_bytes, source, stream.handle());

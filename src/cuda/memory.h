@@ -62,8 +62,6 @@ Status CopyToHostAsync(void* target, DevicePointer source, size_t bytes, const S
 Status CopyOnDeviceAsync(DevicePointer target, DevicePointer source, size_t bytes,
                          const Stream& stream);
 Status FillAsync(DevicePointer target, uint8_t value, size_t bytes, const Stream& stream);
-// `words` 32-bit words; the target is 4-byte aligned.
-Status FillWordsAsync(DevicePointer target, uint32_t value, size_t words, const Stream& stream);
 
 // Rows of `width_bytes`, `pitch_bytes` apart.
 struct PitchedRows {

@@ -2,32 +2,13 @@
 
 #include <utility>
 
+#include "base/text.h"
 #include "cuda/driver_api.h"
 
 namespace warpsmith::cuda {
 namespace {
 
-struct FunctionAttributeField {
-  CUfunction_attribute attribute;
-  int FunctionAttributes::*field;
-};
-
-constexpr FunctionAttributeField kFunctionAttributes[] = {
-    {CU_FUNC_ATTRIBUTE_NUM_REGS, &FunctionAttributes::registers_per_thread},
-    {CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, &FunctionAttributes::static_shared_bytes},
-    {CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, &FunctionAttributes::local_bytes_per_thread},
-    {CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES, &FunctionAttributes::constant_bytes},
-    {CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, &FunctionAttributes::max_threads_per_block},
-    {CU_FUNC_ATTRIBUTE_BINARY_VERSION, &FunctionAttributes::binary_version},
-};
-
 std::string KernelText(const Function& function) { return "kernel '" + function.name + "'"; }
-
-std::string JoinNames(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
-  return text.empty() ? "none" : text;
-}
 
 }  // namespace
 
@@ -55,8 +36,10 @@ Result<Function> Module::Kernel(const std::string& name) const {
   CUfunction handle = nullptr;
   const CUresult found = Api().cuModuleGetFunction(&handle, handle_, name.c_str());
   if (found == CUDA_ERROR_NOT_FOUND) {
+    const std::vector<std::string> names = TRY(KernelNames());
     return Error{ErrorCode::kBadInput,
-                 "the image has no kernel '" + name + "'; it has: " + JoinNames(TRY(KernelNames())),
+                 "the image has no kernel '" + name +
+                     "'; it has: " + (names.empty() ? "none" : Joined(names)),
                  "declare it extern \"C\" __global__, so that its name is not mangled"};
   }
   Function function{name, handle};
@@ -80,23 +63,11 @@ Result<std::vector<std::string>> Module::KernelNames() const {
   return names;
 }
 
-Result<Global> Module::FindGlobal(const std::string& name) const {
-  CUdeviceptr address = 0;
-  Global global;
-  TRY(DRIVER_CALL("variable '" + name + "'", cuModuleGetGlobal, &address, &global.bytes, handle_,
-                  name.c_str()));
-  global.address = address;
-  return global;
-}
-
-Result<FunctionAttributes> Attributes(const Function& function) {
-  FunctionAttributes attributes;
-  for (const FunctionAttributeField& field : kFunctionAttributes) {
-    TRY(DRIVER_CALL(KernelText(function) + ", attribute " + std::to_string(field.attribute),
-                    cuFuncGetAttribute, &(attributes.*field.field), field.attribute,
-                    function.handle));
-  }
-  return attributes;
+Result<int> LocalBytesPerThread(const Function& function) {
+  int bytes = 0;
+  TRY(DRIVER_CALL(KernelText(function), cuFuncGetAttribute, &bytes,
+                  CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, function.handle));
+  return bytes;
 }
 
 Result<std::vector<Parameter>> Parameters(const Function& function) {

@@ -19,21 +19,6 @@ struct Function {
   CUfunc_st* handle = nullptr;
 };
 
-struct FunctionAttributes {
-  int registers_per_thread = 0;
-  int static_shared_bytes = 0;
-  int local_bytes_per_thread = 0;
-  int constant_bytes = 0;
-  int max_threads_per_block = 0;
-  int binary_version = 0;  // 90: sm_90
-};
-
-// A `__device__` or `__constant__` variable.
-struct Global {
-  DevicePointer address = 0;
-  size_t bytes = 0;
-};
-
 class Module {
  public:
   // `image`: a cubin, fatbin or PTX text. Loaded into the current context at once, not lazily.
@@ -45,14 +30,13 @@ class Module {
   // kBadInput, listing the kernels that are there, when the name is not.
   Result<Function> Kernel(const std::string& name) const;
   Result<std::vector<std::string>> KernelNames() const;
-  Result<Global> FindGlobal(const std::string& name) const;
 
  private:
   explicit Module(CUmod_st* handle) : handle_(handle) {}
   CUmod_st* handle_;
 };
 
-Result<FunctionAttributes> Attributes(const Function& function);
+Result<int> LocalBytesPerThread(const Function& function);
 
 // The kernel's parameters as compiled, in order: a launch must pass exactly these.
 struct Parameter {

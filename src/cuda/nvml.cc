@@ -3,7 +3,7 @@
 #include <array>
 
 #include "cuda/failure.h"
-#include "cuda/symbol_table.h"
+#include "cuda/library.h"
 
 // The part of nvml.h that is used here, as its reference manual gives it.
 extern "C" {
@@ -36,22 +36,6 @@ constexpr NamedCode kCodes[] = {
     {6, "NVML_ERROR_NOT_FOUND"},     {9, "NVML_ERROR_DRIVER_NOT_LOADED"},
     {15, "NVML_ERROR_GPU_IS_LOST"},  {18, "NVML_ERROR_LIB_RM_VERSION_MISMATCH"},
     {999, "NVML_ERROR_UNKNOWN"},
-};
-
-struct ReasonName {
-  uint64_t bit;
-  const char* name;
-};
-// nvmlClocksEventReason*. 0x1 is "idle", which is no reason while something is measured.
-constexpr ReasonName kReasons[] = {
-    {0x2, "application clocks setting"},
-    {0x4, "power cap"},
-    {0x8, "hardware slowdown"},
-    {0x10, "sync boost"},
-    {0x20, "thermal (software)"},
-    {0x40, "thermal (hardware)"},
-    {0x80, "power brake"},
-    {0x100, "display clocks setting"},
 };
 
 // clang-format off
@@ -101,14 +85,6 @@ double ReadingOf(Call call) {
 }
 
 }  // namespace
-
-std::vector<std::string> ThrottleNames(uint64_t reasons) {
-  std::vector<std::string> names;
-  for (const ReasonName& reason : kReasons) {
-    if ((reasons & reason.bit) != 0) names.emplace_back(reason.name);
-  }
-  return names;
-}
 
 Result<TelemetryReader> TelemetryReader::Open(const std::string& uuid) {
   const NvmlApi* api = TRY(NvmlTable());

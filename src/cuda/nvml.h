@@ -18,9 +18,6 @@ struct Telemetry {
   uint64_t throttle_reasons = 0;  // NVML's bits
 };
 
-// "power cap", "thermal", ...: why clocks are below their maximum. Idle is not a reason.
-std::vector<std::string> ThrottleNames(uint64_t reasons);
-
 // Thread-safe.
 class TelemetryReader {
  public:

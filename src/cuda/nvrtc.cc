@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "cuda/failure.h"
-#include "cuda/symbol_table.h"
+#include "cuda/library.h"
 
 namespace warpsmith::cuda {
 namespace {

@@ -10,8 +10,8 @@
 #include <tuple>
 
 #include "base/sha256.h"
-#include "core/ranking.h"
 #include "core/serialize.h"
+#include "core/verdict.h"
 #include "hgemm/family.h"
 
 namespace warpsmith::hgemm {

@@ -92,9 +92,6 @@ Result<Catalogue> ParseCatalogue(std::string_view source, std::string_view text)
 
 // What ParseCatalogue reads. kBadInput where a text of a row would break the format.
 Result<std::string> ToText(const Catalogue& catalogue);
-// The text's notes before its columns, the line that tells of its rows as it has to be, and its
-// columns and rows: for a text that was written or changed by hand.
-std::string WithCountLine(std::string_view text);
 // SHA-256 of ToText without the line that tells of the others: comparisons name their catalogue by
 // it, since notes and the order of rows do not matter to it. kBadInput as there.
 Result<std::string> CatalogueHash(const Catalogue& catalogue);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/sha256.h"
+#include "base/text.h"
 #include "hgemm/catalogue.h"
 #include "hgemm/table_text.h"
 
@@ -213,10 +214,7 @@ Result<Catalogue> ParseCatalogue(std::string_view source, std::string_view text)
 }
 
 std::string RowText(const CatalogueRow& row) {
-  std::string results;
-  for (const CatalogueResult& result : row.results) {
-    results += (results.empty() ? "" : ";") + ResultText(result);
-  }
+  const std::string results = Joined(row.results, ";", ResultText);
   std::string line = ExtentsText(row.problem) + "," + LayoutText(row.problem.layout) + "," +
                      std::string(warpsmith::Name(row.problem.dtype)) + "," + row.device + "," +
                      std::string(Name(row.choice));
@@ -226,22 +224,6 @@ std::string RowText(const CatalogueRow& row) {
     line += "," + cell;
   }
   return line;
-}
-
-std::string WithCountLine(std::string_view text) {
-  std::string head, lines;
-  size_t rows = 0;
-  for (std::string_view line : Split(text, '\n')) {
-    if (line.ends_with('\r')) line.remove_suffix(1);
-    const bool is_note = line.empty() || line.starts_with('#');
-    if (!is_note && !lines.empty()) ++rows;
-    if (!is_note) {
-      lines += std::string(line) + "\n";
-    } else if (lines.empty() && !line.empty() && line.find(kCountBetween) == line.npos) {
-      head += std::string(line) + "\n";
-    }
-  }
-  return head + CountLine(rows, lines) + "\n" + lines;
 }
 
 Result<std::string> CatalogueHash(const Catalogue& catalogue) {

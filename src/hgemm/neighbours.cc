@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -94,11 +95,6 @@ int IndexOfMostLike(const std::vector<Point>& points, const Point& point) {
 }
 
 }  // namespace
-
-std::optional<Point> MostLike(const Space& space, const Point& point) {
-  const int index = IndexOfMostLike(CompletedPoints(space), WithAllParameters(point));
-  return index < 0 ? std::nullopt : std::optional(space.points()[index]);
-}
 
 std::vector<Point> LikeWinnersNearby(const Catalogue& catalogue, const Problem& problem,
                                      const Space& space, size_t most) {

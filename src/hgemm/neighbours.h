@@ -4,7 +4,6 @@
 #define WARPSMITH_HGEMM_NEIGHBOURS_H_
 
 #include <cstddef>
-#include <optional>
 #include <vector>
 
 #include "core/space.h"
@@ -14,15 +13,12 @@
 
 namespace warpsmith::hgemm {
 
-// The point of the space that is the most like it: of its family, the same but for depth of the
-// ring, order and rounds of tiles, warps of the producer, and how it stores and overlaps; of
-// several the one with the fewest differences. Nothing where there is none.
-std::optional<Point> MostLike(const Space& space, const Point& point);
-
 // Of the problem's layout and type, on whatever device, the best kernels of the shapes nearest to
 // it (sums of factors of two in M and N, half as much in K; at most three away), its own included,
 // the nearest first. Also of M and N exchanged, with rows and columns of their tiles exchanged.
-// Points of `space`, none twice, as many as `most` or the problem's own, whichever are more.
+// Points of `space`, none twice, as many as `most` or the problem's own, whichever are more. A kernel
+// that `space` does not hold stands for the point of its family that differs least from it: only in
+// depth of the ring, order and rounds of tiles, warps of the producer, and how it stores and overlaps.
 std::vector<Point> LikeWinnersNearby(const Catalogue& catalogue, const Problem& problem,
                                      const Space& space, size_t most);
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "base/text.h"
+
 namespace warpsmith::hgemm {
 namespace {
 
@@ -12,16 +14,6 @@ constexpr double kLargestCell = 1e12;
 }  // namespace
 
 std::string Quoted(std::string_view text) { return "'" + std::string(text.substr(0, 80)) + "'"; }
-
-std::vector<std::string_view> Split(std::string_view text, char separator) {
-  std::vector<std::string_view> parts;
-  for (;;) {
-    const size_t end = text.find(separator);
-    parts.push_back(text.substr(0, end));
-    if (end == std::string_view::npos) return parts;
-    text.remove_prefix(end + 1);
-  }
-}
 
 std::string_view Cells::operator[](std::string_view column) const {
   const auto found = std::find(columns_.begin(), columns_.end(), column);
@@ -143,12 +135,7 @@ Result<Cells> TableText::Note(std::string_view cells,
              std::to_string(parts.size()));
 }
 
-std::string ColumnsText(std::span<const std::string_view> columns) {
-  std::string text;
-  for (const std::string_view column : columns)
-    text += (text.empty() ? "" : ",") + std::string(column);
-  return text;
-}
+std::string ColumnsText(std::span<const std::string_view> columns) { return Joined(columns, ","); }
 
 std::string ExtentsText(const Problem& problem) {
   return std::to_string(problem.m) + "," + std::to_string(problem.n) + "," +

@@ -31,9 +31,6 @@ struct TableKind {
 
 std::string Quoted(std::string_view text);  // its first 80 characters
 
-// Never empty: a text without separators is one cell.
-std::vector<std::string_view> Split(std::string_view text, char separator);
-
 // Nullopt unless all of `text` is one number of that type.
 template <typename T>
 std::optional<T> NumberOf(std::string_view text) {

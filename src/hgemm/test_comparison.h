@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "base/text.h"
 #include "hgemm/measurement_table.h"
 #include "hgemm/table_text.h"
 

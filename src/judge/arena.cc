@@ -35,7 +35,7 @@ Fill FillOf(CheckInput input) {
   return Fill::kNormal;
 }
 
-bool IsFor(CheckInput input, const Problem& problem) {
+bool IsFor(CheckInput input, const ResolvedTask& problem) {
   switch (input) {
     case CheckInput::kNormal:
       return true;
@@ -43,7 +43,7 @@ bool IsFor(CheckInput input, const Problem& problem) {
       return problem.gemm.has_value();
     case CheckInput::kBf16Accumulate:
     case CheckInput::kFp16Accumulate:
-      return problem.gemm && TellsSums(input, problem.gemm->dtype, problem.gemm->k);
+      return problem.gemm && ExposesNarrowSums(input, problem.gemm->dtype, problem.gemm->k);
     case CheckInput::kAdversarial:
       return !problem.reference_draws;
   }
@@ -70,7 +70,7 @@ float RedrawnShare(int64_t elements, uint64_t seed) {
 }
 
 Result<std::unique_ptr<Arena>> Arena::Create(OracleDevice& device, std::string id,
-                                             const Problem& problem, const ArenaPlan& plan,
+                                             const ResolvedTask& problem, const ArenaPlan& plan,
                                              std::unique_ptr<ReferenceProcess> process,
                                              Random& random) {
   std::unique_ptr<Arena> arena(new Arena(device, std::move(id), problem, plan, std::move(process)));
@@ -110,6 +110,7 @@ Status Arena::Allocate() {
   const int64_t references = plan_.combinations() + check_count;
   references_ = TRY(AllocateBytes(references * ReferenceBytes()));
   computed_.assign(static_cast<size_t>(references), false);
+  // One index for all expected outputs: the combinations of contents first, then the checks.
   largest_.assign(static_cast<size_t>(references), std::vector<double>(problem_.outputs.size(), 0));
   seeds_.assign(static_cast<size_t>(plan_.contents), 0);
   assignments_.resize(problem_.inputs.size());
@@ -409,6 +410,7 @@ Status Arena::EnsureReferences(const BatchPlan& batch) {
     for (const PlannedLaunch& launch : *launches) {
       const int combination = plan_.CombinationOf(launch.content);
       if (computed_.at(static_cast<size_t>(combination))) continue;
+      // Products are computed together, below. Marked at once: a combination may come twice.
       if (problem_.gemm) {
         computed_.at(static_cast<size_t>(combination)) = true;
         products.emplace_back(combination, launch.content);

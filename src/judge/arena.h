@@ -19,15 +19,15 @@
 #include "cuda/shared_memory.h"
 #include "judge/correctness.h"
 #include "judge/oracle_device.h"
-#include "judge/problem.h"
 #include "judge/reference_stage.h"
+#include "judge/resolved_task.h"
 #include "judge/slot_plan.h"
 
 namespace warpsmith::judge {
 
 // One expected output, in the oracle's own memory.
 struct ExpectedTensor {
-  uint64_t values = 0;     // of Problem::expected's type
+  uint64_t values = 0;     // of ResolvedTask::expected's type
   uint64_t magnitude = 0;  // gemm: FP32 sum |a||b| of each element; else 0
   double largest = 0;      // else: the largest |value|
 };
@@ -54,12 +54,12 @@ class Arena {
  public:
   // `process` is empty for the built-in reference.
   static Result<std::unique_ptr<Arena>> Create(OracleDevice& device, std::string id,
-                                               const Problem& problem, const ArenaPlan& plan,
+                                               const ResolvedTask& problem, const ArenaPlan& plan,
                                                std::unique_ptr<ReferenceProcess> process,
                                                Random& random);
 
   const std::string& id() const { return id_; }
-  const Problem& problem() const { return problem_; }
+  const ResolvedTask& problem() const { return problem_; }
   const ArenaPlan& plan() const { return plan_; }
   const std::vector<Assignment>& assignments() const { return assignments_; }
   const Region& slots(size_t role) const { return slots_.at(role); }
@@ -104,7 +104,7 @@ class Arena {
   uint64_t ContentAddress(size_t input, int content) const;
 
  private:
-  Arena(OracleDevice& device, std::string id, const Problem& problem, const ArenaPlan& plan,
+  Arena(OracleDevice& device, std::string id, const ResolvedTask& problem, const ArenaPlan& plan,
         std::unique_ptr<ReferenceProcess> process)
       : device_(device),
         id_(std::move(id)),
@@ -130,7 +130,7 @@ class Arena {
 
   OracleDevice& device_;
   std::string id_;
-  Problem problem_;
+  ResolvedTask problem_;
   ArenaPlan plan_;
   std::unique_ptr<ReferenceProcess> process_;
   uint64_t guard_secret_ = 0;

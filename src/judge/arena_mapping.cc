@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "judge/problem.h"
+#include "judge/resolved_task.h"
 
 namespace warpsmith::judge {
 namespace {
@@ -44,7 +44,8 @@ template <typename Source>
 Result<CallResult> MapIn(CalledProcess& process, const Task& task, const Workload& workload,
                          const std::vector<SharedTensors>& groups, const Source& source,
                          std::chrono::milliseconds limit) {
-  ArenaCommand command{task, workload, {}, TRY(WireRegionsOf(task, workload, groups.back()))};
+  ArenaCommand command{task, workload, {}, {}};
+  command.exact = TRY(WireRegionsOf(task, workload, groups.back()));
   if (groups.size() > 1) command.regions = TRY(WireRegionsOf(task, workload, groups.front()));
   const std::vector<int> exported = TRY(source.Export());
   const std::vector<size_t> roles = RolesInTaskOrder(task);

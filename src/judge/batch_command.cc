@@ -5,6 +5,8 @@
 namespace warpsmith::judge {
 namespace {
 
+// A server's calls come when they come: a kernel must not know a timed call by its distance from
+// the one before.
 constexpr uint64_t kMaxIdleUs = 200;
 
 std::vector<WireLaunch> OnWire(const std::vector<PlannedLaunch>& launches, size_t roles) {
@@ -25,6 +27,8 @@ bool BeginsEarly(const LaunchPlan& plan) {
   return launch != nullptr && launch->programmatic;
 }
 
+// A NaN as FP16; as BF16, or twice as FP32, a NaN or a number beyond 10^37: no honest output. Drawn
+// from the oracle's stream for each batch: no candidate knows the bits that say "not written".
 uint16_t DrawPoison(Random& random) {
   const auto payload = static_cast<uint16_t>(1 + random.Below(0x1fe));
   const auto sign = static_cast<uint16_t>(random.Below(2) << 15);

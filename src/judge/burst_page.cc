@@ -82,8 +82,6 @@ void BurstPage::Release(uint32_t call, std::span<const uint32_t> slots) {
   Word(words_, kReleaseAt).store(call + 1, std::memory_order_release);
 }
 
-void BurstPage::Abort() { Word(words_, kReleaseAt).store(kBurstAbort, std::memory_order_release); }
-
 // The peer can write any number at any time. The caller takes two of them: that of the released
 // call, and that of the call before. Any other counts as the death of the process (CalledProcess).
 uint32_t BurstPage::done() const { return Word(words_, kDoneAt).load(std::memory_order_acquire); }
@@ -100,9 +98,9 @@ void BurstPage::AnnounceDone(uint32_t call) {
   Word(words_, kDoneAt).store(call + 1, std::memory_order_release);
 }
 
-Waiting::Waiting() : started_ns_(MonotonicNs()), looked_ns_(started_ns_), now_ns_(started_ns_) {}
+SpinWait::SpinWait() : started_ns_(MonotonicNs()), looked_ns_(started_ns_), now_ns_(started_ns_) {}
 
-void Waiting::Turn() {
+void SpinWait::Turn() {
   if (++turns_ < kSpinTurns) {
 #if defined(__x86_64__)
     __builtin_ia32_pause();
@@ -118,7 +116,7 @@ void Waiting::Turn() {
   }
 }
 
-bool Waiting::LookAround() {
+bool SpinWait::ShouldCheckPeer() {
   if (turns_ % 64 != 0) return false;
   now_ns_ = MonotonicNs();
   if (now_ns_ - looked_ns_ < kNsPerMs) return false;

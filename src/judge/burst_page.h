@@ -4,7 +4,8 @@
 //   u32, little endian: [0] magic | [1] release | [2] done | [3] roles R | [4, 4 + R) slots
 //
 // release = i + 1: call i may run, on the slots that stand there (in the order of task.tensors).
-// done = i + 1: call i has ended and the device is idle. release = 0xffffffff: no more calls.
+// done = i + 1: call i has ended and the device is idle. There is no word for giving up: an oracle
+// that wants no more calls ends the process.
 #ifndef WARPSMITH_JUDGE_BURST_PAGE_H_
 #define WARPSMITH_JUDGE_BURST_PAGE_H_
 
@@ -20,7 +21,6 @@ namespace warpsmith::judge {
 
 inline constexpr size_t kBurstPageBytes = 4096;
 inline constexpr uint32_t kBurstMagic = 0x57534250;
-inline constexpr uint32_t kBurstAbort = 0xffffffff;
 inline constexpr size_t kMostBurstRoles = 256;
 
 class BurstPage {
@@ -38,7 +38,6 @@ class BurstPage {
 
   // Oracle.
   void Release(uint32_t call, std::span<const uint32_t> slots);
-  void Abort();
   uint32_t done() const;  // whatever the peer wrote there
 
   // Peer.
@@ -57,12 +56,12 @@ class BurstPage {
 };
 
 // One turn of waiting: spins at first, then lets others run, and sleeps in a wait of over a second.
-class Waiting {
+class SpinWait {
  public:
-  Waiting();
+  SpinWait();
   void Turn();
   // True about once a millisecond: time to look whether the other end still lives.
-  bool LookAround();
+  bool ShouldCheckPeer();
 
  private:
   int64_t started_ns_, looked_ns_, now_ns_;

@@ -288,7 +288,7 @@ BatchPlan LastCalls(const BurstPlan& plan) {
   return batch;
 }
 
-BatchPlan LookedAt(const BurstPlan& plan) {
+BatchPlan VerifiedCalls(const BurstPlan& plan) {
   BatchPlan batch;
   for (size_t call = 0; call < plan.calls.size(); ++call) {
     if (plan.look[call]) batch.timed.push_back(plan.calls[call]);

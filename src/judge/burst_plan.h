@@ -54,7 +54,7 @@ BurstPlan PlanBurst(const ArenaPlan& plan, const std::vector<Assignment>& assign
 // The calls whose outputs are still there at the end: the last of each output slot.
 BatchPlan LastCalls(const BurstPlan& plan);
 // The calls that are looked at under way.
-BatchPlan LookedAt(const BurstPlan& plan);
+BatchPlan VerifiedCalls(const BurstPlan& plan);
 
 // Calls so that a burst takes at least 100 ms, from how long one takes.
 int CallsFor(double call_us);

@@ -202,7 +202,7 @@ TEST(BurstPlan, LongBurstsMoveContentsAndLookAtCalls) {
   const Setting setting = MakeSetting(false, 8, 1, 10, random);
   const BurstPlan burst = PlanBurst(setting.plan, setting.assignments, 5000, random);
   EXPECT_GE(burst.moves.size(), 3U);
-  EXPECT_GE(LookedAt(burst).timed.size(), 5U);
+  EXPECT_GE(VerifiedCalls(burst).timed.size(), 5U);
   EXPECT_TRUE(PlanBurst(setting.plan, setting.assignments, 8, random).moves.empty());
 }
 

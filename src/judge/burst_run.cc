@@ -64,7 +64,7 @@ class Burst {
     const int64_t end_ns = MonotonicNs();
     // The clock runs until every output has been read once. A process that announces a call before
     // its output is there does not make the burst shorter by it.
-    result_.looked = TRY(LookAtOutputs(*bench_.device, *bench_.arena, result_.last, poison_));
+    result_.looked = TRY(HashOutputs(*bench_.device, *bench_.arena, result_.last, poison_));
     // The same synchronisation has completed the looks that were still under way.
     if (!TRY(FinishLooks())) return std::move(result_);
     TRY(MakeUpLooks());
@@ -77,7 +77,7 @@ class Burst {
   // Of a call that has ended.
   struct LookUnderWay {
     size_t call = 0;
-    const PreparedLook* look = nullptr;
+    const PreparedVerification* look = nullptr;
   };
 
   void Time(int64_t begin_ns, int64_t end_ns, int64_t seen_ns) {
@@ -102,8 +102,8 @@ class Burst {
                       *bench_.random);
     result_.last = LastCalls(plan_);
     TRY(arena.EnsureReferences(result_.last));
-    TRY(arena.EnsureReferences(LookedAt(plan_)));
-    const Problem& problem = arena.problem();
+    TRY(arena.EnsureReferences(VerifiedCalls(plan_)));
+    const ResolvedTask& problem = arena.problem();
     for (size_t role = problem.inputs.size(); role < problem.Roles(); ++role) {
       TRY(bench_.device->kernels().RunPoison(arena.slots(role), poison_, bench_.device->stream()));
     }
@@ -125,8 +125,8 @@ class Burst {
 
   Status FillSlots() {
     TRY(bench_.arena->FillSlots());
-    for (const PlannedLaunch& call : LookedAt(plan_).timed) {
-      looks_.push_back(TRY(PrepareLook(*bench_.device, *bench_.arena, call, poison_)));
+    for (const PlannedLaunch& call : VerifiedCalls(plan_).timed) {
+      looks_.push_back(TRY(PrepareVerification(*bench_.device, *bench_.arena, call, poison_)));
     }
     return bench_.device->stream().Synchronize();
   }
@@ -151,7 +151,7 @@ class Burst {
     const int64_t begin_ns = MonotonicNs();
     const bool looks = call > 0 && plan_.look[call - 1];
     if (looks) {
-      const PreparedLook& look = looks_.at(result_.work.looks++);
+      const PreparedVerification& look = looks_.at(result_.work.looks++);
       TRY(look.submit());
       under_way_.push_back({call - 1, &look});
     }
@@ -265,16 +265,16 @@ class Burst {
   const std::vector<size_t> roles_;
   const uint16_t poison_;
   BurstPlan plan_;
-  std::vector<PreparedLook> looks_;      // in the order of their calls
-  std::vector<LookUnderWay> under_way_;  // submitted, not read yet
-  size_t move_ = 0;                      // the next one, or the one under way
+  std::vector<PreparedVerification> looks_;  // in the order of their calls
+  std::vector<LookUnderWay> under_way_;      // submitted, not read yet
+  size_t move_ = 0;                          // the next one, or the one under way
   int64_t own_ns_ = 0;
   BurstResult result_;
 };
 
 }  // namespace
 
-OracleCost Least(const OracleCost& a, const OracleCost& b) {
+OracleCost LowerCost(const OracleCost& a, const OracleCost& b) {
   return {std::min(a.look_us, b.look_us), std::min(a.slot_us, b.slot_us),
           std::min(a.move_us, b.move_us)};
 }
@@ -331,7 +331,7 @@ Result<OracleCost> MeasureOracleCost(const BurstBench& bench, const BatchPlan& l
     const int64_t begin_ns = MonotonicNs();
     TRY(LookAtOne(bench, last.timed.front(), poison));
     const int64_t looked_ns = MonotonicNs();
-    TRY(LookAtOutputs(*bench.device, *bench.arena, last, poison));
+    TRY(HashOutputs(*bench.device, *bench.arena, last, poison));
     const int64_t read_ns = MonotonicNs();
     TRY(MoveSome(bench));
     const int64_t moved_ns = MonotonicNs();
@@ -339,7 +339,7 @@ Result<OracleCost> MeasureOracleCost(const BurstBench& bench, const BatchPlan& l
     const OracleCost now{us(looked_ns - begin_ns),
                          us(read_ns - looked_ns) / static_cast<double>(last.timed.size()),
                          us(moved_ns - read_ns)};
-    cost = i == 0 ? now : Least(cost, now);
+    cost = i == 0 ? now : LowerCost(cost, now);
   }
   return cost;
 }

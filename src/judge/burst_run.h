@@ -30,7 +30,7 @@ struct OracleCost {
   double move_us = 0;  // two contents of every input changing places
 };
 // Of each part the smaller: disturbances only add.
-OracleCost Least(const OracleCost& a, const OracleCost& b);
+OracleCost LowerCost(const OracleCost& a, const OracleCost& b);
 
 // What a burst held beside its calls.
 struct OracleWork {

@@ -24,8 +24,8 @@ TEST(NetUs, TakesTheHandOverOffWhatIsLeftAndAtMostHalf) {
   EXPECT_DOUBLE_EQ(NetUs(100, {3, 2, 0, 10}, kCost, 90), 81 / 2.0);
 }
 
-TEST(Least, IsTheSmallerOfEachPart) {
-  const OracleCost least = Least({5, 20, 3}, {7, 10, 2});
+TEST(LowerCost, IsTheSmallerOfEachPart) {
+  const OracleCost least = LowerCost({5, 20, 3}, {7, 10, 2});
   EXPECT_DOUBLE_EQ(least.look_us, 5);
   EXPECT_DOUBLE_EQ(least.slot_us, 10);
   EXPECT_DOUBLE_EQ(least.move_us, 2);

@@ -41,13 +41,13 @@ bool LeavesContextUsable(const Error& error) {
 
 struct OutcomeOfResult {
   std::string_view step;
-  Speaker speaker;
+  HostCode host_code;
 
   Outcome operator()(const Reply&) const {
     return Inconclusive{fmt::format("{}: a reply is no failure", step)};
   }
   Outcome operator()(const Error& error) const {
-    const bool is_foreign = speaker == Speaker::kForeigner;
+    const bool is_foreign = host_code == HostCode::kForeign;
     if (const auto failure = cuda::FailureFrom(error)) {
       std::string detail = fmt::format("{}: {}: {}", step, failure->words, failure->detail);
       if (is_foreign) detail = Shortened(std::move(detail));
@@ -84,14 +84,14 @@ Error ErrorOfCall(const CallResult& call, std::string_view step) {
 }
 
 Outcome CalledProcess::OutcomeOf(const CallResult& call, std::string_view step) const {
-  return std::visit(OutcomeOfResult{step, speaker_}, call);
+  return std::visit(OutcomeOfResult{step, host_code_}, call);
 }
 
 Result<std::unique_ptr<CalledProcess>> CalledProcess::Spawn(const ProcessOptions& options) {
   ProcessLimits limits;
-  limits.discard_output = options.speaker == Speaker::kForeigner;
+  limits.discard_output = options.host_code == HostCode::kForeign;
   ChildProcess child = TRY(ChildProcess::Start(options.argv, limits));
-  return std::unique_ptr<CalledProcess>(new CalledProcess(std::move(child), options.speaker));
+  return std::unique_ptr<CalledProcess>(new CalledProcess(std::move(child), options.host_code));
 }
 
 Result<std::unique_ptr<CalledProcess>> CalledProcess::Start(const ProcessOptions& options) {
@@ -127,7 +127,7 @@ std::optional<CallResult> CalledProcess::Send(const Command& command, std::strin
                                               const std::vector<int>& descriptors) {
   if (!alive_) return CallDied{"it was already dead"};
   const bool starting = std::holds_alternative<StartCommand>(command);
-  const auto patience = speaker_ == Speaker::kRunner ? kRunnerPatience : kForeignerPatience;
+  const auto patience = host_code_ == HostCode::kOurs ? kRunnerPatience : kForeignerPatience;
   if (const Status ready = starting ? Status{} : AwaitReady(patience); !ready.ok()) {
     return Died(ready.error().message);
   }
@@ -153,7 +153,7 @@ CallResult CalledProcess::Receive(std::chrono::milliseconds limit) {
     // Foreign code can call anything a failure, so it does not decide which failures are harmless:
     // after any CUDA error its process is not used again.
     const bool is_usable =
-        speaker_ == Speaker::kRunner ? LeavesContextUsable(*error) : !cuda::FailureFrom(*error);
+        host_code_ == HostCode::kOurs ? LeavesContextUsable(*error) : !cuda::FailureFrom(*error);
     if (!is_usable) Kill();
     return std::move(*error);
   }
@@ -174,7 +174,7 @@ std::optional<CallResult> CalledProcess::AwaitCall(BurstPage& page, uint32_t cal
                                                    std::chrono::milliseconds limit) {
   constexpr int64_t kNsPerMs = 1'000'000;
   const int64_t deadline_ns = MonotonicNs() + limit.count() * kNsPerMs;
-  Waiting waiting;
+  SpinWait waiting;
   while (true) {
     // The page is the process's to write. Only two values are believed: this call has ended, or it
     // has not. Anything else means that it runs ahead of what was released.
@@ -182,8 +182,8 @@ std::optional<CallResult> CalledProcess::AwaitCall(BurstPage& page, uint32_t cal
     if (done == call + 1) return std::nullopt;
     if (done != call) return Died("it announced a call that it was not given");
     waiting.Turn();
-    if (!waiting.LookAround()) continue;
-    if (HasSpoken() && page.done() == call) {
+    if (!waiting.ShouldCheckPeer()) continue;
+    if (HasMessage() && page.done() == call) {
       // It has given up, and its message says why.
       CallResult said = Receive(limit);
       if (!std::holds_alternative<Reply>(said)) return said;
@@ -195,11 +195,12 @@ std::optional<CallResult> CalledProcess::AwaitCall(BurstPage& page, uint32_t cal
   }
 }
 
-bool CalledProcess::HasSpoken() const {
+bool CalledProcess::HasMessage() const {
   pollfd waited{child_.socket(), POLLIN, 0};
   return poll(&waited, 1, 0) > 0;
 }
 
+// The whole group (the negative number): a program may have started processes of its own.
 void CalledProcess::Pause() {
   if (alive_) kill(-child_.pid(), SIGSTOP);
 }

@@ -34,16 +34,16 @@ using CallResult = std::variant<Reply, Error, CallTimedOut, CallDied>;
 Error ErrorOfCall(const CallResult& call, std::string_view step);
 
 // Whose code runs in the process, and so whose word its errors are.
-enum class Speaker : uint8_t {
-  kRunner,     // ours: only device code is the candidate's
-  kForeigner,  // a program's host code, PyTorch: whatever it says, its failure is its own
+enum class HostCode : uint8_t {
+  kOurs,     // ours: only device code is the candidate's
+  kForeign,  // a program's host code, PyTorch: whatever it says, its failure is its own
 };
 
 struct ProcessOptions {
   std::vector<std::string> argv;  // the socket's number is appended
   StartCommand start;
   std::string start_payload = {};
-  Speaker speaker = Speaker::kRunner;
+  HostCode host_code = HostCode::kOurs;
 };
 
 class CalledProcess {
@@ -91,16 +91,16 @@ class CalledProcess {
   int candidates = 0;
 
  private:
-  CalledProcess(ChildProcess child, Speaker speaker)
-      : child_(std::move(child)), speaker_(speaker) {}
+  CalledProcess(ChildProcess child, HostCode host_code)
+      : child_(std::move(child)), host_code_(host_code) {}
   std::optional<CallResult> Send(const Command& command, std::string_view payload,
                                  const std::vector<int>& descriptors);
   CallResult Receive(std::chrono::milliseconds limit);
   CallResult Died(std::string what);
-  bool HasSpoken() const;
+  bool HasMessage() const;
 
   ChildProcess child_;
-  Speaker speaker_;
+  HostCode host_code_;
   Reply started_;
   bool alive_ = true, ready_ = false;
 };

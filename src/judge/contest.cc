@@ -176,7 +176,7 @@ StepResult Contest::RunTurn(const Turn& turn, const Sample& stamp) {
   if (processes_ == Processes::kFreshEachTurn) {
     // A process of an earlier turn that could not be killed may still work on the GPU: what is
     // measured beside it is worth nothing.
-    TRY(NobodyLeftBehind());
+    TRY(CheckNoSurvivors());
     if (auto outcome = TRY(entrant.Load())) return outcome;
     // The candidate must be right on every check input before any of its calls is timed.
     if (entrant.is_candidate() && stamp.process == 0) {

@@ -33,7 +33,7 @@
 #include "core/device.h"
 #include "cuda/nvml.h"
 #include "judge/arena.h"
-#include "judge/correctness_book.h"
+#include "judge/correctness.h"
 
 namespace warpsmith::judge {
 

@@ -8,6 +8,25 @@
 namespace warpsmith::judge {
 namespace {
 
+constexpr double kMostHalves = 4;          // an element's share
+constexpr double kReportedErrors = 2.576;  // 99 % of a normal distribution
+constexpr double kRefusedErrors = 6;
+
+// At least that of honest rounding, whose errors lie evenly between -1 and 1 halves of a last place:
+// of a few elements the spread says nothing, and of one it is 0.
+double StandardError(double sum, const BiasSums& sums) {
+  constexpr double kHonestVariance = 1.0 / 3;
+  const auto count = static_cast<double>(sums.elements);
+  const double mean = sum / count;
+  return std::sqrt(std::max(kHonestVariance, sums.square / count - mean * mean) / count);
+}
+
+SignedMean MeanOf(double sum, const BiasSums& sums) {
+  const double mean = sum / static_cast<double>(sums.elements);
+  const double half = kReportedErrors * StandardError(sum, sums);
+  return {mean, {mean - half, mean + half}};
+}
+
 // Half a unit in the last place, relative, and half the smallest subnormal.
 struct OutputRounding {
   double relative, absolute;
@@ -66,6 +85,133 @@ std::string Where(CheckInput input) { return fmt::format("check input '{}'", Det
 
 }  // namespace
 
+std::optional<Incorrect> CorrectnessBook::EnterChecks(const std::vector<CheckReport>& reports) {
+  if (auto incorrect = DiagnoseChecks(reports)) return incorrect;
+  for (const CheckReport& report : reports) {
+    if (report.input == CheckInput::kNormal) {  // drawn as the timed inputs are
+      correctness_.max_deviation.push_back(report.output.max_deviation);
+      bias_.Add(report.output.bias);
+    }
+    correctness_.worst_bound_fraction =
+        std::max(correctness_.worst_bound_fraction, report.output.worst_fraction);
+    ++correctness_.outputs_verified;
+  }
+  return DiagnoseBias(bias_, allowed_bias_);
+}
+
+std::optional<Incorrect> CorrectnessBook::Enter(const OutputReport& report, int combination,
+                                                std::string_view where) {
+  const auto known = hashes_.find(combination);
+  const bool was_right = known != hashes_.end();
+  if (auto wrong = Diagnose(report, was_right ? "nondeterministic-wrong" : "bound", where)) {
+    return wrong;
+  }
+  // Only right answers get this far, so two of them may differ within the bound alone.
+  if (was_right && known->second != report.content_hash) correctness_.deterministic = false;
+  // Each content counts once. The same errors, counted again and again, would make the mean look
+  // surer than it is.
+  if (!was_right) bias_.Add(report.bias);
+  hashes_[combination] = report.content_hash;
+  correctness_.worst_bound_fraction =
+      std::max(correctness_.worst_bound_fraction, report.worst_fraction);
+  round_deviation_ = std::max(round_deviation_, report.max_deviation);
+  ++correctness_.outputs_verified;
+  return std::nullopt;
+}
+
+bool CorrectnessBook::IsAnswerToAnother(uint64_t content_hash, int combination) const {
+  return std::any_of(hashes_.begin(), hashes_.end(), [&](const auto& entry) {
+    return entry.first != combination && entry.second == content_hash;
+  });
+}
+
+std::optional<Incorrect> CorrectnessBook::EndRound() {
+  correctness_.max_deviation.push_back(round_deviation_);
+  return DiagnoseBias(bias_, allowed_bias_);
+}
+
+Correctness CorrectnessBook::Finish(Level level) const {
+  Correctness correctness = correctness_;
+  correctness.bias = BiasOf(bias_, allowed_bias_);
+  if (level == Level::kCertified) {
+    correctness.rare_errors = RareErrorsCaughtBy(correctness.outputs_verified);
+  }
+  return correctness;
+}
+
+Rounding LastPlaceOf(DType output, DType expected) {
+  const bool finer = expected == DType::kF64 || expected == DType::kF32;
+  if (finer && output == DType::kF16) return {11, -14};
+  if (finer && output == DType::kBF16) return {8, -126};
+  return {};
+}
+
+void BiasSums::Add(double output, double reference, const Rounding& rounding) {
+  const bool counts = rounding.significand != 0 && reference != 0 && std::isfinite(output) &&
+                      std::isfinite(reference);
+  if (!counts) return;
+  const int exponent = std::max(std::ilogb(reference), rounding.least_exponent);
+  const double off = std::clamp(std::ldexp(output - reference, rounding.significand - exponent),
+                                -kMostHalves, kMostHalves);
+  ++elements;
+  magnitude += reference > 0 ? off : -off;
+  value += off;
+  square += off * off;
+}
+
+void BiasSums::Add(const BiasSums& other) {
+  elements += other.elements;
+  magnitude += other.magnitude;
+  value += other.value;
+  square += other.square;
+}
+
+Result<double> AllowedBias(const Tolerance& tolerance, const Rounding& rounding,
+                           const Sizes& sizes) {
+  if (!tolerance.reduction_length || rounding.significand == 0) return 0.0;
+  constexpr double kFloor = 0.02;
+  constexpr double kTermsOfAStep = 8, kOtherSteps = 8;
+  const auto length = static_cast<double>(TRY(tolerance.reduction_length->Evaluate(sizes)));
+  const double steps = std::ceil(length / kTermsOfAStep) + kOtherSteps;
+  const bool in_f64 = tolerance.accumulate == DType::kF64;
+  const int digits = tolerance.accumulate == DType::kF16 ? 11 : in_f64 ? 53 : 24;
+  // A unit of the sum's type is at most 2^(1 - digits) of the sum; half of it is lost, and half of
+  // that counts. A sum is at most 2^(significand + 1) halves of the output's last place. By
+  // simulation, sums cut off at each 8 terms come to half of this, and at each 16 (Hopper) to a
+  // third.
+  return kFloor + steps * std::ldexp(0.25, 2 - digits + rounding.significand);
+}
+
+std::optional<Bias> BiasOf(const BiasSums& sums, double allowed) {
+  if (sums.elements == 0) return std::nullopt;
+  return Bias{sums.elements, MeanOf(sums.magnitude, sums), MeanOf(sums.value, sums), allowed};
+}
+
+std::optional<Incorrect> DiagnoseBias(const BiasSums& sums, double allowed) {
+  if (sums.elements == 0 || allowed <= 0) return std::nullopt;
+  struct Side {
+    double sum;
+    std::string_view below, above;
+  };
+  for (const Side& side : {Side{sums.magnitude, "too near zero", "too far from zero"},
+                           Side{sums.value, "too low", "too high"}}) {
+    const double mean = side.sum / static_cast<double>(sums.elements);
+    const double error = StandardError(side.sum, sums);
+    if (std::fabs(mean) - kRefusedErrors * error <= allowed) continue;
+    Incorrect incorrect;
+    incorrect.detector = "bias";
+    incorrect.detail = fmt::format(
+        "outputs are {} by {:.3f} +- {:.3f} halves of a last place on average, over {} elements; "
+        "rounding to nearest gives 0, and {:.3f} is allowed",
+        mean < 0 ? side.below : side.above, std::fabs(mean), kReportedErrors * error, sums.elements,
+        allowed);
+    incorrect.error = std::fabs(mean);
+    incorrect.bound = allowed;
+    return incorrect;
+  }
+  return std::nullopt;
+}
+
 Result<BoundCoefficients> CoefficientsOf(const Tolerance& tolerance, DType output,
                                          const Sizes& sizes, MagnitudeKind kind) {
   if (!tolerance.reduction_length) {
@@ -105,7 +251,7 @@ std::string_view DetectorName(CheckInput input) {
 
 int64_t LargestExactInteger(DType half) { return half == DType::kBF16 ? 256 : 2048; }
 
-bool TellsSums(CheckInput input, DType output, int64_t k) {
+bool ExposesNarrowSums(CheckInput input, DType output, int64_t k) {
   const bool is_bf16 = output == DType::kBF16;
   if (input == CheckInput::kBf16Accumulate) return is_bf16 && k >= 64;
   return k >= (is_bf16 ? 192 : 64);
@@ -149,6 +295,8 @@ std::optional<Incorrect> DiagnoseChecks(const std::vector<CheckReport>& checks) 
     }
   }
   std::vector<CheckInput> order(kAllCheckInputs.begin(), kAllCheckInputs.end());
+  // The inputs that expose narrow sums are asked first, since they name the cause. Where sums of
+  // zeros and ones are wrong already, the cause is another one.
   if (!Failed(checks, CheckInput::kZeroOne)) {
     order.insert(order.begin(), {CheckInput::kBf16Accumulate, CheckInput::kFp16Accumulate});
   }

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -12,9 +13,43 @@
 #include "base/result.h"
 #include "core/task.h"
 #include "core/verdict.h"
-#include "judge/bias.h"
 
 namespace warpsmith::judge {
+
+// On which side of the reference outputs lie. A bound looks at |out - ref| alone, so that digits
+// cut off pass it wherever it leaves room for honest sums; their mean with its sign does not.
+
+// How an output's type rounds: its significand's bits, and the exponent below which units in the
+// last place stay as they are. Of 16-bit floating-point outputs whose reference is finer; others,
+// whose last places honest sums lose, have a significand of 0 and no bias.
+struct Rounding {
+  int32_t significand = 0, least_exponent = 0;
+};
+Rounding LastPlaceOf(DType output, DType expected);
+
+// Sums over elements, in halves of a unit in the last place at the reference (core's Bias). An
+// element counts as 4 at most: a few that lie far off must not hide what all the others do.
+struct BiasSums {
+  int64_t elements = 0;
+  double magnitude = 0, value = 0, square = 0;
+
+  // What the device does in whole numbers (device/verify.cuh).
+  void Add(double output, double reference, const Rounding& rounding);
+  void Add(const BiasSums& other);
+};
+
+// How far from 0 the mean of an honest product of K terms may lie: 0.02, and what tensor cores lose
+// that cut off digits each time they add 8 products (half a unit of the sum's type on average, half
+// of it in the direction of the final sum). 0 when the tolerance does not say how sums are made.
+Result<double> AllowedBias(const Tolerance& tolerance, const Rounding& rounding,
+                           const Sizes& sizes);
+
+// Nothing was added: nothing to say.
+std::optional<Bias> BiasOf(const BiasSums& sums, double allowed);
+
+// "bias", where a mean lies beyond what is allowed by more than six standard errors: chance does
+// that once in 10^9 looks.
+std::optional<Incorrect> DiagnoseBias(const BiasSums& sums, double allowed);
 
 // |out - ref| <= relative * |ref| + absolute + magnitude * s, element by element, where s is what
 // MagnitudeKind says.
@@ -53,7 +88,7 @@ int64_t LargestExactInteger(DType half);  // 2048 of f16, 256 of bf16
 // Would a sum over k that was kept in the type of `input` (k*Accumulate) be off by more than the
 // bound of a product's output? An FP16 sum of FP16 matrices needs four k16 blocks; on BF16 outputs,
 // whose rounding hides more, twelve.
-bool TellsSums(CheckInput input, DType output, int64_t k);
+bool ExposesNarrowSums(CheckInput input, DType output, int64_t k);
 
 // What the oracle's kernel saw of one output.
 struct OutputReport {
@@ -85,6 +120,49 @@ struct CheckReport {
 // The most telling of the failed checks: unwritten or NaN output first; half-precision sums when
 // only precision is off; else the first failed check in the order of kAllCheckInputs.
 std::optional<Incorrect> DiagnoseChecks(const std::vector<CheckReport>& checks);
+
+// What is known of a candidate's correctness while its contest runs: what was checked, and the right
+// answer to each combination of contents, so that another answer to the same question shows.
+class CorrectnessBook {
+ public:
+  // `allowed_bias` as of the problem; 0: bias is not judged.
+  explicit CorrectnessBook(double allowed_bias) : allowed_bias_(allowed_bias) {}
+
+  // For the verdict: what was looked for, and what could not be.
+  void AddDetector(std::string_view name) { correctness_.detectors.emplace_back(name); }
+  void AddAbsent(std::string why) { correctness_.absent.push_back(std::move(why)); }
+
+  // The outputs of the check inputs. The verdict on a wrong one.
+  std::optional<Incorrect> EnterChecks(const std::vector<CheckReport>& reports);
+
+  // One output of a batch or burst. The verdict on a wrong answer; a right one is entered. `where`
+  // as of Diagnose. An answer that was right for the combination and now is not is called
+  // "nondeterministic-wrong".
+  std::optional<Incorrect> Enter(const OutputReport& report, int combination,
+                                 std::string_view where);
+
+  // Did another combination than this one give these bits?
+  bool IsAnswerToAnother(uint64_t content_hash, int combination) const;
+
+  // Around the outputs of a round. The verdict on their bias, which shows only in many of them.
+  void BeginRound() { round_deviation_ = 0; }
+  std::optional<Incorrect> EndRound();
+
+  // The contents have been drawn anew: a combination's number stands for other inputs now, so what
+  // its answer was says nothing any more.
+  void ForgetContents() { hashes_.clear(); }
+
+  int64_t outputs_verified() const { return correctness_.outputs_verified; }
+  Correctness Finish(Level level) const;
+
+ private:
+  double allowed_bias_;
+  Correctness correctness_;
+  std::map<int, uint64_t> hashes_;  // combination -> bits of the right output
+  double round_deviation_ = 0;      // the largest |out - ref| since the round began
+  // Of the outputs entered: each combination's once, for the same inputs tell nothing new.
+  BiasSums bias_;
+};
 
 }  // namespace warpsmith::judge
 

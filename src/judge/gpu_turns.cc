@@ -8,7 +8,7 @@
 
 #include "base/clock.h"
 #include "base/interrupt.h"
-#include "base/kill_group.h"
+#include "base/subprocess.h"
 
 namespace warpsmith::judge {
 namespace {
@@ -17,7 +17,7 @@ constexpr std::chrono::milliseconds kLookForCtrlC{100};
 
 }  // namespace
 
-Status NobodyLeftBehind() {
+Status CheckNoSurvivors() {
   const std::vector<pid_t> survivors = Survivors();
   if (survivors.empty()) return {};
   return Error{ErrorCode::kUnavailable,
@@ -38,7 +38,7 @@ GpuTurns::GpuTurns(std::filesystem::path lock_file, std::string what,
 Result<GpuTurns::Turn> GpuTurns::Take() {
   TRY(AwaitThreads());
   Turn turn(this);  // gives up where the lock is not had
-  TRY(NobodyLeftBehind());
+  TRY(CheckNoSurvivors());
   if (lock_) return turn;
   FileLock lock = TRY(AwaitProcesses());
   const std::lock_guard guard(mutex_);
@@ -71,7 +71,9 @@ Result<FileLock> GpuTurns::AwaitProcesses() const {
 
 void GpuTurns::Leave() {
   const std::lock_guard guard(mutex_);
-  if (lock_ && patience_.count() > 0 && NobodyLeftBehind().ok()) {
+  // While a killed process may still be on the GPU the lock stays ours: another judge that took it
+  // would measure beside that process.
+  if (lock_ && patience_.count() > 0 && CheckNoSurvivors().ok()) {
     held_before_ += MonotonicSeconds() - locked_at_;
     lock_.reset();
   }

@@ -15,14 +15,14 @@
 #include <string>
 #include <utility>
 
-#include "base/file_lock.h"
+#include "base/file.h"
 #include "base/result.h"
 
 namespace warpsmith::judge {
 
 // kUnavailable where a process of ours was killed and has not died: stuck in the driver, it may
 // still work on the GPU, and what is measured beside it is wrong.
-Status NobodyLeftBehind();
+Status CheckNoSurvivors();
 
 class GpuTurns {
  public:

@@ -8,7 +8,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
-#include "base/kill_group.h"
+#include "base/subprocess.h"
 #include "base/testing/survivor.h"
 
 namespace warpsmith::judge {

@@ -211,7 +211,7 @@ class Verification {
   }
 
   OracleDevice& device_;
-  const Problem& problem_;
+  const ResolvedTask& problem_;
   std::vector<WrittenOutputs> written_;
   std::vector<uint64_t> results_;           // of each output
   std::vector<VerifyParameters> prepared_;  // likewise
@@ -251,7 +251,7 @@ class Integrity {
   }
 
   std::optional<Rejected> Read() const {
-    const Problem& problem = arena_.problem();
+    const ResolvedTask& problem = arena_.problem();
     for (size_t input = 0; input < inputs_.size(); ++input) {
       const uint32_t words = Sum(inputs_[input]);
       if (words > 0) {
@@ -330,7 +330,7 @@ std::vector<CompareEntry> UnusedOutputs(const Arena& arena, size_t role, const B
 }
 
 std::vector<WrittenOutputs> WrittenBy(const Arena& arena, const BatchPlan& batch) {
-  const Problem& problem = arena.problem();
+  const ResolvedTask& problem = arena.problem();
   std::vector<WrittenOutputs> written;
   for (const auto* launches : {&batch.touch, &batch.timed}) {
     for (const PlannedLaunch& launch : *launches) {
@@ -345,7 +345,7 @@ std::vector<WrittenOutputs> WrittenBy(const Arena& arena, const BatchPlan& batch
 }
 
 WrittenOutputs WrittenByCheck(const Arena& arena, const CheckContents& check) {
-  const Problem& problem = arena.problem();
+  const ResolvedTask& problem = arena.problem();
   WrittenOutputs one{{}, arena.ReferenceAt(check.reference)};
   for (size_t role = problem.inputs.size(); role < problem.Roles(); ++role) {
     one.addresses.push_back(arena.exact(role).AddressOf(0));
@@ -357,7 +357,7 @@ WrittenOutputs WrittenByCheck(const Arena& arena, const CheckContents& check) {
 
 Result<Inspection> InspectBatch(OracleDevice& device, Arena& arena, const BatchPlan& batch,
                                 uint16_t poison, Detail detail) {
-  const Problem& problem = arena.problem();
+  const ResolvedTask& problem = arena.problem();
   Verification outputs(device, arena, WrittenBy(arena, batch));
   Integrity integrity(device, arena);
   TRY(outputs.Submit(poison, false));
@@ -373,8 +373,8 @@ Result<Inspection> InspectBatch(OracleDevice& device, Arena& arena, const BatchP
   return Inspection{TRY(outputs.Read(detail)), integrity.Read()};
 }
 
-Result<std::vector<OutputReport>> LookAtOutputs(OracleDevice& device, const Arena& arena,
-                                                const BatchPlan& batch, uint16_t poison) {
+Result<std::vector<OutputReport>> HashOutputs(OracleDevice& device, const Arena& arena,
+                                              const BatchPlan& batch, uint16_t poison) {
   Verification outputs(device, arena, WrittenBy(arena, batch));
   TRY(outputs.SubmitAlone(poison));
   TRY(device.Synchronize());
@@ -390,12 +390,12 @@ Result<std::vector<OutputReport>> VerifyOutputs(OracleDevice& device, const Aren
   return outputs.Read(detail);
 }
 
-Result<PreparedLook> PrepareLook(OracleDevice& device, const Arena& arena,
-                                 const PlannedLaunch& launch, uint16_t poison) {
+Result<PreparedVerification> PrepareVerification(OracleDevice& device, const Arena& arena,
+                                                 const PlannedLaunch& launch, uint16_t poison) {
   const BatchPlan alone{{}, {launch}};
   auto outputs = std::make_shared<Verification>(device, arena, WrittenBy(arena, alone));
   TRY(outputs->Prepare(poison, false));
-  PreparedLook look;
+  PreparedVerification look;
   look.submit = [outputs] { return outputs->SubmitPrepared(); };
   look.read = [outputs](Detail detail) -> Result<OutputReport> {
     return TRY(outputs->Read(detail)).front();
@@ -431,7 +431,7 @@ uint16_t ConstantPattern(DType dtype) {
 Result<std::optional<std::string_view>> TrivialAnswerThatPasses(OracleDevice& device,
                                                                 Arena& arena) {
   constexpr uint16_t kPoison = 0x7e01;
-  const Problem& problem = arena.problem();
+  const ResolvedTask& problem = arena.problem();
   const CheckContents& check = arena.checks().front();
   const auto passes = [&]() -> Result<bool> {
     Verification verification(device, arena, {WrittenByCheck(arena, check)});

@@ -36,8 +36,8 @@ Result<Inspection> InspectBatch(OracleDevice& device, Arena& arena, const BatchP
 
 // One pass over the outputs of the batch and nothing else, as fast as the memory is read: what they
 // hold at this moment (OutputReport::content_hash, poison). Without references.
-Result<std::vector<OutputReport>> LookAtOutputs(OracleDevice& device, const Arena& arena,
-                                                const BatchPlan& batch, uint16_t poison);
+Result<std::vector<OutputReport>> HashOutputs(OracleDevice& device, const Arena& arena,
+                                              const BatchPlan& batch, uint16_t poison);
 
 // The outputs of the batch against their references, and nothing else.
 Result<std::vector<OutputReport>> VerifyOutputs(OracleDevice& device, const Arena& arena,
@@ -46,14 +46,14 @@ Result<std::vector<OutputReport>> VerifyOutputs(OracleDevice& device, const Aren
 
 // The verification of one launch's outputs, made ready so that submitting it is a kernel's launch
 // and nothing else: no copy, no fill, no wait.
-struct PreparedLook {
+struct PreparedVerification {
   std::function<Status()> submit;
   // After a Fetch() or Synchronize() of the device.
   std::function<Result<OutputReport>(Detail)> read;
 };
 // Reserves tables and results of the device, which hold until its next Synchronize().
-Result<PreparedLook> PrepareLook(OracleDevice& device, const Arena& arena,
-                                 const PlannedLaunch& launch, uint16_t poison);
+Result<PreparedVerification> PrepareVerification(OracleDevice& device, const Arena& arena,
+                                                 const PlannedLaunch& launch, uint16_t poison);
 
 // The exact mappings after one launch on a check input.
 Result<Inspection> InspectCheck(OracleDevice& device, Arena& arena, const CheckContents& check,

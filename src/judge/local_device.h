@@ -11,6 +11,7 @@
 #include "base/result.h"
 #include "core/compiler.h"
 #include "core/device.h"
+#include "core/task.h"
 #include "judge/gpu_turns.h"
 #include "judge/library_contest.h"
 
@@ -72,6 +73,12 @@ class LocalDevice : public Device {
   explicit LocalDevice(std::unique_ptr<Worker> worker);
   std::unique_ptr<Worker> worker_;
 };
+
+// What a GPU shows of a task, for `task check`.
+// Runs the reference on `device`. Trouble that is the task's own (its reference fails, nothing
+// fits) is an observation; trouble of the machine is an Error.
+Result<TaskObservations> ObserveTask(judge::LocalDevice& device, const Task& task,
+                                     const Workload& workload);
 
 }  // namespace warpsmith::judge
 

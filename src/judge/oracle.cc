@@ -11,7 +11,7 @@
 #include "judge/audit/image_rules.h"
 #include "judge/kernel_contest.h"
 #include "judge/program_contest.h"
-#include "judge/references.h"
+#include "judge/reference_stage.h"
 #include "judge/roofline.h"
 #include "judge/torch/torch_process.h"
 
@@ -92,7 +92,7 @@ size_t TorchProcessesFor(const Task& task) {
 
 }  // namespace
 
-std::optional<Outcome> RefuseUnseen(const Job& job) {
+std::optional<Outcome> RefuseWithoutDevice(const Job& job) {
   const auto& forms = job.task.forms;
   if (std::find(forms.begin(), forms.end(), job.candidate.form) == forms.end()) {
     return Rejected{"form", "the task takes no candidates of this form"};
@@ -130,7 +130,7 @@ Oracle::Oracle(OracleOptions options, DeviceInfo info, std::unique_ptr<OracleDev
       random_(Random::Secret()),
       stages_(
           *device_, info_, random_,
-          [this](const Task& task, const Workload& workload, const Problem& problem) {
+          [this](const Task& task, const Workload& workload, const ResolvedTask& problem) {
             return StartReference(task, workload, problem);
           },
           [this] { runners_.Drop(); }),
@@ -167,7 +167,9 @@ Result<Verdict> Oracle::Judge(const Job& job) {
   verdict.evidence = EvidenceOf(job, info_);
   Result<Outcome> outcome = JudgeJob(job, verdict.evidence);
   runners_.DropIfDead();
+  // What did not pass may have harmed the device: before the next verdict it must compute again.
   if (!outcome.ok() || !std::holds_alternative<Passed>(*outcome)) TRY(device_->Probe());
+  // The next job's runner starts now, while nothing is timed.
   if (job.candidate.form == Form::kKernel) TRY(runners_.Prepare(1));
   if (outcome.ok()) {
     verdict.outcome = std::move(outcome).value();
@@ -179,7 +181,7 @@ Result<Verdict> Oracle::Judge(const Job& job) {
 }
 
 Result<Outcome> Oracle::JudgeJob(const Job& job, Evidence& evidence) {
-  if (auto refused = RefuseUnseen(job)) return *refused;
+  if (auto refused = RefuseWithoutDevice(job)) return *refused;
   const bool is_kernel = job.candidate.form == Form::kKernel;
   // One to use, one spare; they start while the inputs are made.
   if (is_kernel && !runners_.HasCurrent()) TRY(runners_.Prepare(2));
@@ -192,6 +194,7 @@ Result<Outcome> Oracle::JudgeJob(const Job& job, Evidence& evidence) {
                     "false to have it judged and kept out of summaries)",
                     *stage->degenerate)});
   }
+  // Audits come last: they are slow, and only what passed needs them.
   Outcome outcome = is_kernel
                         ? TRY(RunKernelContest(ContextOf(job, *stage, evidence), *stage, runners_))
                         : TRY(JudgeProgram(job, *stage, evidence));
@@ -241,7 +244,7 @@ Result<ProcessOptions> Oracle::TorchPeer() const {
   options.argv = TRY(torch::TorchPeerArgv());
   options.start.device_uuid = options_.device.uuid;
   options.start.sandbox = "L0";  // the task's own code, not a candidate's
-  options.speaker = Speaker::kForeigner;
+  options.host_code = HostCode::kForeign;
   return options;
 }
 
@@ -274,6 +277,8 @@ Result<Artifact> Oracle::CompileProgram(const Job& job, const Candidate& candida
 }
 
 Result<Outcome> Oracle::JudgeProgram(const Job& job, Stage& stage, Evidence& evidence) {
+  // A runner that lives has a context beside the program's, and one that is starting would be seen
+  // in the program's times.
   runners_.Drop();
   TRY(runners_.Settle());
   ProgramContext context;
@@ -281,7 +286,7 @@ Result<Outcome> Oracle::JudgeProgram(const Job& job, Stage& stage, Evidence& evi
   context.program.argv = options_.program_argv;
   context.program.start.device_uuid = options_.device.uuid;
   context.program.start.sandbox = options_.sandboxed ? "L2" : "L0";
-  context.program.speaker = Speaker::kForeigner;
+  context.program.host_code = HostCode::kForeign;
   context.torch = [this] { return StartTorch(); };
   context.compile = [this, &job](const Candidate& rival) { return CompileProgram(job, rival); };
   context.kept = stage.torch.get();
@@ -311,7 +316,7 @@ Result<std::optional<std::string>> Oracle::DegenerateAnswer(const Task& task,
 
 Result<std::unique_ptr<ReferenceProcess>> Oracle::StartReference(const Task& task,
                                                                  const Workload& workload,
-                                                                 const Problem& problem) {
+                                                                 const ResolvedTask& problem) {
   if (problem.gemm) return std::unique_ptr<ReferenceProcess>();
   auto process = std::make_unique<ReferenceProcess>(
       ReferenceProcess{TRY(ReferenceStage::Create(*device_, problem)), nullptr});

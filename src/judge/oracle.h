@@ -35,7 +35,7 @@ struct OracleOptions {
 
 // What needs no device to be refused: forms and modes that do not fit, and what a kernel's image
 // shows.
-std::optional<Outcome> RefuseUnseen(const Job& job);
+std::optional<Outcome> RefuseWithoutDevice(const Job& job);
 
 // Not thread-safe: everything happens in the thread that opened it.
 class Oracle {
@@ -69,7 +69,7 @@ class Oracle {
   Result<Outcome> JudgeJob(const Job& job, Evidence& evidence);
   Result<std::unique_ptr<ReferenceProcess>> StartReference(const Task& task,
                                                            const Workload& workload,
-                                                           const Problem& problem);
+                                                           const ResolvedTask& problem);
 
   // What certifies beyond checks and times: the first finding turns a pass into a rejection.
   Result<Outcome> Audit(const Job& job, Passed passed);

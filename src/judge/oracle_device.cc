@@ -64,6 +64,7 @@ Status OracleDevice::Synchronize() {
   return {};
 }
 
+// Four times the L2 is read: a cache need not drop the oldest line first.
 Status OracleDevice::FlushL2() {
   constexpr int64_t kLeastBytes = int64_t{128} << 20;
   if (flush_.bytes() == 0) {
@@ -75,6 +76,8 @@ Status OracleDevice::FlushL2() {
                            stream_);
 }
 
+// A kernel reads the device's clock all the time. Contexts take turns, so where it sees a gap,
+// another context was at work.
 Result<double> OracleDevice::ShareOfOthers() {
   constexpr uint32_t kWatchUs = 20'000;
   const uint64_t away_ns = TRY(ReserveResults(sizeof(uint64_t)));

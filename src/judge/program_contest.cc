@@ -4,13 +4,16 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
 #include <utility>
 #include <vector>
 
 #include "base/clock.h"
+#include "base/file.h"
+#include "base/sha256.h"
 #include "core/program_shim.h"
 #include "judge/arena_mapping.h"
-#include "judge/program_sandbox.h"
+#include "judge/program_session.h"
 #include "judge/program_torch.h"
 #include "judge/wall_entrant.h"
 
@@ -83,7 +86,7 @@ StepResult ProgramEntrant::Load() {
 
 StepResult ProgramEntrant::Check(const CheckContents& check, uint16_t poison) {
   const BurstBench bench = bout_.Bench();
-  const Problem& problem = bench.arena->problem();
+  const ResolvedTask& problem = bench.arena->problem();
   for (size_t role = problem.inputs.size(); role < problem.Roles(); ++role) {
     TRY(bench.device->kernels().RunPoison(bench.arena->exact(role), poison,
                                           bench.device->stream()));
@@ -188,6 +191,43 @@ StepResult ProgramContest::Close() {
 }
 
 }  // namespace
+
+TorchChoice::TorchChoice(const Site& site) {
+  std::string key = fmt::format("{}\n{}\n{}\n", site.task_id, site.torch, site.device);
+  for (const auto& [name, value] : site.workload.sizes) key += fmt::format("{}={}\n", name, value);
+  path_ = CacheHome() / "torch-best" / Sha256Hex(key);
+}
+
+std::string TorchChoice::Times::Best() const {
+  return compile_us && *compile_us < eager_us ? "compile" : "eager";
+}
+
+double TorchChoice::Times::BestUs() const {
+  return compile_us ? std::min(eager_us, *compile_us) : eager_us;
+}
+
+std::string TorchChoice::Times::Text() const {
+  return fmt::format("eager {:.4g} us, compile {}", eager_us,
+                     compile_us ? fmt::format("{:.4g} us", *compile_us) : "impossible");
+}
+
+std::optional<TorchChoice::Times> TorchChoice::Find() const {
+  const Result<std::string> text = ReadFile(path_);
+  if (!text.ok()) return std::nullopt;
+  Times times{0, 0.0};
+  if (std::sscanf(text->c_str(), "eager %lf compile %lf", &times.eager_us, &*times.compile_us) !=
+      2) {
+    return std::nullopt;
+  }
+  return times;
+}
+
+Status TorchChoice::Store(const Times& times) const {
+  if (!times.compile_us) return {};  // another day it may compile
+  TRY(CreateDirectories(path_.parent_path()));
+  return WriteFileAtomic(path_,
+                         fmt::format("eager {} compile {}\n", times.eager_us, *times.compile_us));
+}
 
 Result<Outcome> RunProgramContest(const ProgramContext& context) {
   return ProgramContest(context).Run();

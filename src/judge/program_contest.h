@@ -5,6 +5,7 @@
 #ifndef WARPSMITH_JUDGE_PROGRAM_CONTEST_H_
 #define WARPSMITH_JUDGE_PROGRAM_CONTEST_H_
 
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <memory>
@@ -13,13 +14,38 @@
 
 #include "base/result.h"
 #include "core/artifact.h"
+#include "core/task.h"
 #include "core/verdict.h"
 #include "judge/burst_run.h"
 #include "judge/called_process.h"
 #include "judge/contest.h"
-#include "judge/torch_choice.h"
 
 namespace warpsmith::judge {
+
+// Which of PyTorch's two ways was the faster, remembered on disk: compiling takes minutes.
+class TorchChoice {
+ public:
+  struct Site {
+    std::string task_id;
+    Workload workload;
+    std::string torch, device;  // "torch 2.11.0+cu130", "NVIDIA H200"
+  };
+  // A file of CacheHome()/torch-best.
+  explicit TorchChoice(const Site& site);
+
+  struct Times {
+    double eager_us = 0;
+    std::optional<double> compile_us;  // not everything can be compiled
+    std::string Best() const;          // "eager" or "compile"
+    double BestUs() const;
+    std::string Text() const;  // "eager 38.2 us, compile 41.0 us"
+  };
+  std::optional<Times> Find() const;
+  Status Store(const Times& times) const;
+
+ private:
+  std::filesystem::path path_;
+};
 
 // Kept with an arena, and gone before it: PyTorch's process, which takes long to start, and which
 // of its callees is the better.

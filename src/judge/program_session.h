@@ -19,8 +19,18 @@
 #include "judge/arena_mapping.h"
 #include "judge/burst_page.h"
 #include "judge/wire.h"
+#include "sandbox/sandbox.h"
 
 namespace warpsmith::judge {
+
+// What a program's process may see and do: the sandbox's policy for it.
+// Threads, descriptors, the size of a file (a memfd is one, too), private memory: far more than
+// CUDA and an honest host program take, far less than would harm the machine.
+sandbox::Limits ProgramLimits();
+
+// Patterns of the libraries that compute for others, without those that a task allows ("cublas").
+// Where it allows none, of the toolkit only what every program needs is left.
+std::vector<std::string> HiddenLibraries(const std::vector<std::string>& allow);
 
 // The hidden subcommand: `warpsmith internal-program <socket>`.
 inline constexpr std::string_view kProgramSubcommand = "internal-program";

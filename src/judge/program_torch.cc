@@ -103,10 +103,10 @@ Status TorchEntrant::Trace() {
 
 // The oracle's cost is kept with the arena: it is the device and the outputs' sizes that decide.
 Status TorchEntrant::AfterBurst(const BatchPlan& last) {
-  TRY(NobodyLeftBehind());
+  TRY(CheckNoSurvivors());
   std::optional<OracleCost>& kept = bout_.context.kept->oracle;
   const OracleCost now = TRY(MeasureOracleCost(bout_.Bench(), last));
-  kept = kept ? Least(*kept, now) : now;
+  kept = kept ? LowerCost(*kept, now) : now;
   return {};
 }
 

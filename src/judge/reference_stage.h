@@ -4,13 +4,17 @@
 #define WARPSMITH_JUDGE_REFERENCE_STAGE_H_
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
+#include "core/compiler.h"
+#include "core/task.h"
 #include "cuda/shared_memory.h"
+#include "judge/called_process.h"
 #include "judge/oracle_device.h"
-#include "judge/problem.h"
+#include "judge/resolved_task.h"
 #include "judge/slot_plan.h"
 
 namespace warpsmith::judge {
@@ -19,7 +23,7 @@ namespace warpsmith::judge {
 // one exact mapping for each tensor, outputs in the type that the reference gives.
 class ReferenceStage {
  public:
-  static Result<ReferenceStage> Create(const OracleDevice& device, const Problem& problem);
+  static Result<ReferenceStage> Create(const OracleDevice& device, const ResolvedTask& problem);
 
   uint64_t AddressOf(size_t role) const { return regions_.at(role).AddressOf(0); }
   int64_t BytesOf(size_t role) const { return regions_.at(role).bytes; }
@@ -51,6 +55,24 @@ class ReferenceProvider {
   // "computed in f32; not in f64: ...".
   virtual std::string About() const { return ""; }
 };
+
+// The processes that compute a task's references: a runner with the task's own plan, or Python.
+
+// The device code of a task's CUDA reference, as something to compile. Its entry is the option
+// "entry", or the only source.
+Candidate ReferenceCandidate(const Task& task);
+
+// Compiles it, starts a runner and hands it the stage. kBadInput where the reference does not
+// compile or its plan does not fit.
+Result<std::unique_ptr<ReferenceProvider>> StartCudaReference(
+    const Task& task, const Workload& workload, const ReferenceStage& stage, Compiler& compiler,
+    const std::string& architecture, const ProcessOptions& runner);
+
+// PyTorch, or a reference program's process: gives the stage to a Python that has been told to
+// start. Errors name the reference's own trouble.
+Result<std::unique_ptr<ReferenceProvider>> StartPythonReference(
+    std::unique_ptr<CalledProcess> python, const Task& task, const Workload& workload,
+    const ReferenceStage& stage);
 
 }  // namespace warpsmith::judge
 

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "judge/problem.h"
+#include "judge/resolved_task.h"
 
 namespace warpsmith::judge {
 namespace {
@@ -60,9 +60,9 @@ TEST(RooflineUs, ColdIsBoundByMemoryHotByTheL2) {
   EXPECT_NEAR(*hot, bytes / 10e12 * 1e6, 0.01);
 }
 
-TEST(ProblemOf, ReadsShapesInBothLayouts) {
+TEST(ResolveTask, ReadsShapesInBothLayouts) {
   for (const char* layout : {"NN", "TN"}) {
-    const auto problem = ProblemOf(Gemm(layout), Shape(64, 128, 256));
+    const auto problem = ResolveTask(Gemm(layout), Shape(64, 128, 256));
     ASSERT_TRUE(problem.ok()) << problem.error().message;
     ASSERT_TRUE(problem->gemm.has_value());
     EXPECT_EQ(problem->gemm->m, 64);
@@ -73,19 +73,19 @@ TEST(ProblemOf, ReadsShapesInBothLayouts) {
   }
 }
 
-TEST(ProblemOf, SaysWhatItCannotJudge) {
+TEST(ResolveTask, SaysWhatItCannotJudge) {
   Task task = Gemm();
   task.tensors[1].shape = {Expression::Literal("K"), Expression::Literal("K")};
-  EXPECT_FALSE(ProblemOf(task, Shape(64, 128, 256)).ok());
+  EXPECT_FALSE(ResolveTask(task, Shape(64, 128, 256)).ok());
   task = Gemm();
   task.tensors[0].dtype = DType::kF32;
-  EXPECT_FALSE(ProblemOf(task, Shape(64, 128, 256)).ok());
+  EXPECT_FALSE(ResolveTask(task, Shape(64, 128, 256)).ok());
   task = Gemm();
   task.reference.kind = "oracle of Delphi";
-  EXPECT_FALSE(ProblemOf(task, Shape(64, 128, 256)).ok());
+  EXPECT_FALSE(ResolveTask(task, Shape(64, 128, 256)).ok());
   task = Gemm();
   task.tensors.pop_back();
-  const auto missing = ProblemOf(task, Shape(64, 128, 256));
+  const auto missing = ResolveTask(task, Shape(64, 128, 256));
   ASSERT_FALSE(missing.ok());
   EXPECT_EQ(missing.error().code, ErrorCode::kBadInput);
 }

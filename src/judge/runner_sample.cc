@@ -1,8 +1,7 @@
 // The four timing modes. Whatever is not between the two events (or clock readings) is untimed.
 #include <fmt/format.h>
 
-#include "base/clock.h"
-#include "cuda/graph.h"
+#include "cuda/stream.h"
 #include "judge/runner_session.h"
 
 namespace warpsmith::judge {
@@ -75,13 +74,13 @@ class Batch {
       TRY(bench_.context.ResetPersistingL2());
       TRY(Evict());
       TRY(bench_.stream.Synchronize());
-      const int64_t idle_until_ns = MonotonicNs() + int64_t{1000} * command_.idle_us.at(call);
-      while (MonotonicNs() < idle_until_ns) {
+      const int64_t idle_until_ns = bench_.host_ns() + int64_t{1000} * command_.idle_us.at(call);
+      while (bench_.host_ns() < idle_until_ns) {
       }
-      const int64_t begin_ns = MonotonicNs();
+      const int64_t begin_ns = bench_.host_ns();
       TRY(bound_.timed[call](bench_.stream));
       TRY(bench_.stream.Synchronize());
-      elapsed_us.push_back(static_cast<double>(MonotonicNs() - begin_ns) * 1e-3);
+      elapsed_us.push_back(static_cast<double>(bench_.host_ns() - begin_ns) * 1e-3);
     }
     return elapsed_us;
   }

@@ -1,27 +1,45 @@
 #include "judge/runner_session.h"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <utility>
 
 #include "core/resolved_plan.h"
 #include "cuda/driver.h"
+#include "cuda/plan/half_type.h"
+#include "judge/baseline/entrants.h"
+#include "judge/baseline/gemm_baseline.h"
+#include "judge/baseline/rival_library.h"
 #include "judge/batch_command.h"
 
 namespace warpsmith::judge {
 namespace {
+
+// Libraries load their kernels at the first call, which a capture would not survive.
+Status RunOnce(const Bench& bench, const MappedArena& arena, const Callable& callable) {
+  const Enqueue enqueue = TRY(callable.bind(BindingsOf(arena, WireLaunch{0, 0, 0}), 0));
+  TRY(enqueue(bench.stream));
+  return bench.context.Synchronize();
+}
+
+Status CheckProduct(const MappedArena& arena, const std::string& name) {
+  if (arena.problem.gemm) return {};
+  return Error{ErrorCode::kBadInput, "baseline " + name + " multiplies matrices; the task does not",
+               "name torch-best or a rival as the task's baseline"};
+}
 
 constexpr int64_t kMinEvictBytes = int64_t{128} << 20;
 constexpr int64_t kMaxReplicaBytes = int64_t{4} << 30;
 
 Result<MappedArena> MapArena(const Bench& bench, const ArenaCommand& command,
                              const std::vector<int>& descriptors) {
-  MappedArena arena{TRY(MapMemory(command, descriptors, bench.context.device())),
-                    TRY(ProblemOf(command.task, command.workload)),
-                    {},
-                    {}};
+  MappedMemory memory = TRY(MapMemory(command, descriptors, bench.context.device()));
+  ResolvedTask resolved = TRY(ResolveTask(command.task, command.workload));
+  MappedArena arena{std::move(memory), std::move(resolved), {}, {}};
   const std::vector<size_t> roles = RolesInTaskOrder(command.task);
   arena.slots.resize(arena.memory.slots.size());
   arena.exact.resize(roles.size());
@@ -67,6 +85,8 @@ Result<Callable> PlanCallable(const Bench& bench, const MappedArena& arena,
                                    [](const ResolvedWorkspace& w) { return !w.zero; });
   const int64_t bytes = std::max<int64_t>(1, plans->front().workspace_bytes());
   const int64_t replicas = std::min<int64_t>(command.replicas, 1 + kMaxReplicaBytes / bytes);
+  // Launches of one batch may overlap, and none may find another's results: each has workspaces of
+  // its own, as far as memory goes.
   for (int64_t copy = 1; carries && copy < replicas; ++copy) {
     plans->push_back(TRY(plan::PreparedPlan::Prepare(resolved, module)));
   }
@@ -85,7 +105,7 @@ Result<Callable> PlanCallable(const Bench& bench, const MappedArena& arena,
     const auto* launch = std::get_if<ResolvedLaunch>(&operation);
     if (launch == nullptr) continue;
     const cuda::Function kernel = TRY(module->Kernel(launch->kernel));
-    const int64_t bytes = TRY(cuda::Attributes(kernel)).local_bytes_per_thread;
+    const int64_t bytes = TRY(cuda::LocalBytesPerThread(kernel));
     if (bytes > 0) local_bytes = std::max(local_bytes, bytes + kSpareStackBytes);
   }
   callable.clear_notes = [kernels = bench.kernels, local_bytes,
@@ -96,6 +116,57 @@ Result<Callable> PlanCallable(const Bench& bench, const MappedArena& arena,
   TRY(callable.clear_notes(bench.stream));
   TRY(bench.context.Synchronize());
   callable.begins_early = BeginsEarly(*command.plan);
+  return callable;
+}
+
+// --- Libraries' baselines.
+
+// A JSON array of choices: the ways in which the name's library can compute the arena's product.
+Result<std::string> ListEntrants(const MappedArena& arena, const EntrantsCommand& command) {
+  TRY(CheckProduct(arena, command.name));
+  const baseline::GemmBaselineName name = TRY(baseline::ParseGemmBaselineName(command.name));
+  const GemmShape& problem = *arena.problem.gemm;
+  const cuda::HalfType type = plan::HalfTypeOf(problem.dtype);
+  std::vector<baseline::GemmBaselineChoice> entrants;
+  if (name.library == baseline::GemmLibrary::kRival) {
+    const auto layout = problem.transposed ? cuda::GemmLayout::kTN : cuda::GemmLayout::kNN;
+    baseline::GemmBaselineChoice choice;
+    choice.name = name;
+    choice.shape = {problem.m, problem.n, problem.k, layout, type};
+    choice.library = TRY(baseline::RivalVersion(name.path));
+    entrants.push_back(std::move(choice));
+  } else {
+    baseline::EntrantOptions options;
+    options.exhaustive_seconds = command.exhaustive_seconds;
+    entrants = TRY(baseline::Entrants(name, {problem.m, problem.n, problem.k, type}, options));
+  }
+  nlohmann::json list = nlohmann::json::array();
+  for (const baseline::GemmBaselineChoice& choice : entrants) {
+    list.push_back(baseline::ToJson(choice));
+  }
+  return list.dump();
+}
+
+// Has run once when it returns, on the arena's first slots: what a library does at its first call
+// is not timed.
+Result<Callable> MakeBaseline(const Bench& bench, const MappedArena& arena,
+                              const BaselineCommand& command, baseline::SharedHandles& shared) {
+  TRY(CheckProduct(arena, command.name));
+  const auto choice = TRY(baseline::GemmBaselineChoiceFromText(command.choice));
+  auto product =
+      std::make_shared<plan::TimedCallable>(TRY(baseline::MakeGemmBaseline(choice, shared)));
+  Callable callable;
+  callable.bind = [product](std::span<const plan::Binding> bindings, int) -> Result<Enqueue> {
+    constexpr std::array<const char*, 3> kNames = {"A", "B", "C"};  // the baselines' own names
+    std::vector<plan::Binding> renamed(bindings.begin(), bindings.end());
+    for (size_t role = 0; role < kNames.size(); ++role) renamed.at(role).tensor = kNames[role];
+    return Enqueue([product, renamed](const cuda::Stream& stream) {
+      return product->enqueue(stream, renamed);
+    });
+  };
+  callable.reset_workspaces = [](const cuda::Stream&) { return Status{}; };
+  callable.clear_notes = callable.reset_workspaces;
+  TRY(RunOnce(bench, arena, callable));
   return callable;
 }
 
@@ -135,7 +206,8 @@ Result<Reply> RunnerSession::Run(const StartCommand& command, const Frame& frame
   cuda::Stream stream = TRY(cuda::Stream::Create()), side = TRY(cuda::Stream::Create());
   cuda::Event start = TRY(cuda::Event::Create()), end = TRY(cuda::Event::Create());
   bench_.emplace(Bench{std::move(context), std::move(stream), std::move(side), std::move(start),
-                       std::move(end), std::move(kernels), std::move(buffer), std::move(sink)});
+                       std::move(end), std::move(kernels), std::move(buffer), std::move(sink),
+                       host_ns_});
   TRY(cuda::FillAsync(bench_->evict_buffer.address(), 0, bench_->evict_buffer.bytes(),
                       bench_->stream));
   TRY(bench_->context.Synchronize());
@@ -144,6 +216,7 @@ Result<Reply> RunnerSession::Run(const StartCommand& command, const Frame& frame
 
 Result<Reply> RunnerSession::Run(const ArenaCommand& command, const Frame& frame) {
   if (!bench_) return OutOfOrder("arena", "start");
+  // Before the new arena is mapped: callables hold addresses of the old one.
   callables_.clear();
   arena_.reset();
   arena_ = TRY(MapArena(*bench_, command, frame.descriptors));
@@ -209,8 +282,8 @@ Result<const Callable*> RunnerSession::Find(const std::string& name) const {
   return &found->second;
 }
 
-int RunnerMain(int socket) {
-  RunnerSession session;
+int RunnerMain(int socket, int64_t (*host_ns)()) {
+  RunnerSession session(host_ns);
   return AnswerUntilClosed(socket, [&](const Frame& frame) { return AnswerOf(session, frame); });
 }
 

@@ -17,9 +17,9 @@
 #include "cuda/shared_memory.h"
 #include "cuda/stream.h"
 #include "judge/arena_mapping.h"
-#include "judge/baseline/shared_handles.h"
+#include "judge/baseline/gemm_baseline.h"
 #include "judge/kernels.h"
-#include "judge/problem.h"
+#include "judge/resolved_task.h"
 #include "judge/wire.h"
 
 namespace warpsmith::judge {
@@ -32,13 +32,14 @@ struct Bench {
   Kernels kernels;
   cuda::DeviceBuffer evict_buffer;  // several times the L2
   cuda::DeviceBuffer sink;          // what evicting never writes; words that floods count in
+  int64_t (*host_ns)();
   uint64_t flood_count() const { return sink.address() + 64; }
   uint64_t occupy_count() const { return sink.address() + 128; }
 };
 
 struct MappedArena {
   MappedMemory memory;
-  Problem problem;
+  ResolvedTask problem;
   std::vector<Region> slots, exact;  // by role, at this process's addresses
 };
 
@@ -60,6 +61,8 @@ struct Callable {
 
 class RunnerSession {
  public:
+  explicit RunnerSession(int64_t (*host_ns)()) : host_ns_(host_ns) {}
+
   Result<Reply> Run(const StartCommand& command, const Frame& frame);
   Result<Reply> Run(const ArenaCommand& command, const Frame& frame);
   Result<Reply> Run(const LoadCommand& command, const Frame& frame);
@@ -71,6 +74,7 @@ class RunnerSession {
  private:
   Result<const Callable*> Find(const std::string& name) const;
 
+  int64_t (*host_ns_)();
   std::optional<Bench> bench_;
   std::optional<MappedArena> arena_;
   baseline::SharedHandles libraries_;
@@ -88,16 +92,6 @@ Status WriteInputsLate(const Bench& bench, const MappedArena& arena,
 // Runs one batch and times it (runner_sample.cc).
 Result<std::vector<double>> RunSample(const Bench& bench, const MappedArena& arena,
                                       const Callable& callable, const SampleCommand& command);
-
-// Libraries' baselines (runner_baseline.cc).
-//
-// A JSON array of choices: the ways in which the name's library can compute the arena's product.
-Result<std::string> ListEntrants(const MappedArena& arena, const EntrantsCommand& command);
-
-// Has run once when it returns, on the arena's first slots: what a library does at its first call
-// is not timed.
-Result<Callable> MakeBaseline(const Bench& bench, const MappedArena& arena,
-                              const BaselineCommand& command, baseline::SharedHandles& shared);
 
 }  // namespace warpsmith::judge
 

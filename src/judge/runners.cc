@@ -35,13 +35,14 @@ Status Runners::MakeReady(const Protocol& protocol, Stage& stage) {
     TRY(Settle());
   } else {
     Drop();
-    TRY(NobodyLeftBehind());
+    TRY(CheckNoSurvivors());
     current_ = TRY(pool_.Take());
   }
   if (current_->arena_id == stage.arena->id()) return {};
   const CallResult mapped =
       TRY(MapArenaIn(*current_, *stage.arena, stage.task, stage.workload, kArenaLimit));
   if (!std::holds_alternative<Reply>(mapped)) return ErrorOfCall(mapped, "mapping the arena");
+  // A runner forgets every callee with the arena that it was bound to (RunnerSession::Run).
   current_->baselines.clear();
   return {};
 }

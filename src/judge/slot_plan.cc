@@ -125,6 +125,8 @@ ArenaPlan PlanArena(const ProblemBytes& bytes, double expected_us, const ArenaLi
                                  : PlanSets(bytes, std::max(wanted, 2), limits);
   const int launches = plan.touch_launches + plan.timed_launches;
   constexpr int64_t kSmallOutput = int64_t{4} << 20;
+  // Slots that no launch is given keep their poison: so a write to a slot of one's own choice is
+  // seen (InspectBatch). Large outputs cannot afford them.
   const int spare = bytes.output <= kSmallOutput ? std::max(1, launches / 4) : 0;
   plan.output_slots = launches + spare;
   return plan;
@@ -157,6 +159,7 @@ BatchPlan PlanBatch(const ArenaPlan& plan, Mode mode, const std::vector<Assignme
     }
     (i < static_cast<size_t>(touches) ? batch.touch : batch.timed).push_back(std::move(launch));
   }
+  // DrawCombinations walks along diagonals: unshuffled, a launch's contents would tell the next's.
   random.Shuffle(batch.touch);
   random.Shuffle(batch.timed);
   return batch;

@@ -57,7 +57,7 @@ Result<Stage*> Stages::Of(const Task& task, const Workload& workload) {
 }
 
 Result<ArenaPlan> Stages::PlanFor(const Task& task, const Workload& workload,
-                                  const Problem& problem) const {
+                                  const ResolvedTask& problem) const {
   constexpr double kLaunchUs = 2, kOverRoofline = 1.6, kFallbackFlops = 100e12;
   DeviceInfo assumed = info_;
   if (assumed.tensor_f16_flops <= 0) assumed.tensor_f16_flops = kFallbackFlops;
@@ -82,7 +82,7 @@ void Stages::MakeRoom() {
 }
 
 Result<Stage> Stages::Build(const std::string& id, const Task& task, const Workload& workload) {
-  const Problem problem = TRY(ProblemOf(task, workload));
+  const ResolvedTask problem = TRY(ResolveTask(task, workload));
   const ArenaPlan plan = TRY(PlanFor(task, workload, problem));
   const ProblemBytes bytes = BytesOf(problem);
   const int64_t needed = (plan.contents + 2) * (bytes.inputs() + bytes.reference) +
@@ -101,6 +101,7 @@ Result<Stage> Stages::Build(const std::string& id, const Task& task, const Workl
   stage.arena = TRY(Arena::Create(device_, id, problem, plan, std::move(process), random_));
   const auto trivial = TRY(TrivialAnswerThatPasses(device_, *stage.arena));
   if (trivial) stage.degenerate = std::string(*trivial);
+  // The product's reference is the oracle's own kernel; others' are asked twice.
   if (!problem.gemm) TRY(DoubtReference(stage));
   return stage;
 }

@@ -32,7 +32,7 @@ struct Stage {
 
 // Starts what computes a task's references; empty for the built-in one.
 using StartReference = std::function<Result<std::unique_ptr<ReferenceProcess>>(
-    const Task&, const Workload&, const Problem&)>;
+    const Task&, const Workload&, const ResolvedTask&)>;
 
 class Stages {
  public:
@@ -55,7 +55,7 @@ class Stages {
  private:
   Result<Stage> Build(const std::string& id, const Task& task, const Workload& workload);
   Result<ArenaPlan> PlanFor(const Task& task, const Workload& workload,
-                            const Problem& problem) const;
+                            const ResolvedTask& problem) const;
   void MakeRoom();
   Status DoubtReference(Stage& stage);
 

@@ -39,7 +39,7 @@ double WarmShare(std::span<const uint32_t> cycles, double threshold) {
 
 UnusedSlots::UnusedSlots(OracleDevice& device, const Arena& arena, const BatchPlan& batch)
     : device_(device) {
-  const Problem& problem = arena.problem();
+  const ResolvedTask& problem = arena.problem();
   for (size_t input = 0; input < problem.inputs.size(); ++input) {
     std::set<int> used;
     for (const auto* launches : {&batch.touch, &batch.timed}) {

@@ -195,8 +195,9 @@ Result<ReplyOrError> ReplyFromText(std::string_view text) {
     return ReplyOrError(std::move(reply));
   }
   const JsonReader error = reader.At("error");
-  Error told{ErrorCode::kInternal, TRY(error.At("message").String()),
-             TRY(error.At("fix").String())};
+  Error told{ErrorCode::kInternal, "", ""};
+  told.message = TRY(error.At("message").String());
+  told.fix = TRY(error.At("fix").String());
   const int64_t status = TRY(error.At("code").Int());
   for (const ErrorCodeRow& row : ErrorCodeTable()) {
     if (row.exit_status == status) told.code = row.code;

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json_reader.h"
+#include "base/text.h"
 #include "report/page_template.h"
 
 namespace warpsmith::report {
@@ -193,12 +194,6 @@ void AddRows(const StateView& view, size_t most, std::vector<std::vector<Cell>>*
   if (!view.expected.empty()) return;
   rows->emplace_back(Columns().size());
   rows->back().front().text = view.state.name;
-}
-
-std::string Joined(const std::vector<std::string_view>& words) {
-  std::string text;
-  for (const std::string_view word : words) text += (text.empty() ? "" : ", ") + std::string(word);
-  return text;
 }
 
 // What evidence from elsewhere counts here.

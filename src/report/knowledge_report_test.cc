@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "agent/knowledge/contents.h"
-#include "core/step_reference.h"
+#include "core/step.h"
 #include "report/sample_report.h"
 
 namespace warpsmith::report {

@@ -10,18 +10,52 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "core/compiler.h"
 #include "core/device.h"
 #include "core/proposer.h"
+#include "core/protocol.h"
 #include "core/reward.h"
 #include "core/step.h"
 #include "core/store.h"
-#include "search/progress.h"
 
 namespace warpsmith::search {
+
+// How a run stands, for a terminal.
+struct Progress {
+  std::string run;
+  int64_t evaluations = 0;
+  int64_t evaluation_limit = 0;      // 0: none
+  std::optional<double> best_ratio;  // to the bar, in the run's first mode
+  std::string best;                  // the best candidate's point, or its technique, or its id
+  std::map<std::string, int64_t, std::less<>> outcomes;  // outcome name -> steps
+  Cost spent;
+  double elapsed_seconds = 0;  // of this call
+  std::optional<double> seconds_left;
+};
+
+// Folds steps into a Progress. Steps that were only replayed don't count for the time estimate.
+class ProgressTracker {
+ public:
+  ProgressTracker(std::string run, Mode mode, const Budget& budget, double max_seconds);
+
+  enum class Origin { kReplayed, kNew };
+  void Add(const Step& step, Origin origin, double elapsed_seconds);
+  const Progress& progress() const { return progress_; }
+
+ private:
+  std::optional<double> SecondsLeft() const;
+
+  Mode mode_;
+  Budget budget_;
+  double max_seconds_;
+  int64_t new_steps_ = 0;
+  Progress progress_;
+};
 
 struct LoopRequest {
   RunRecord run;  // a run that the store knows is resumed, and must be the same one
@@ -64,6 +98,23 @@ struct LoopResult {
 // another task, proposer, seed, ..., or its stored steps are not what the proposer proposes now.
 Result<LoopResult> RunLoop(const LoopRequest& request, Proposer& proposer, Compiler* compiler,
                            Device& device, Store& store, const LoopCallbacks& callbacks = {});
+
+// The last word on a search: its best few are judged again, thoroughly and on fresh data, because
+// the best of many that were measured once is flattered by its luck.
+struct Certification {
+  std::string run;               // its id
+  std::vector<Step> steps;       // one for each finalist that was judged, in their order
+  std::optional<size_t> winner;  // among `steps`: passed, with the highest ratio to the bar
+  LoopResult loop;
+};
+
+// A run of its own (id "<search's id>/certify-<hash>"), hence stored, cached and resumable
+// like any other. `search` is the request that found the finalists; its budget does not apply here.
+// Protocol::Certified, in the search's modes, unless `protocol` says otherwise.
+Result<Certification> Certify(const LoopRequest& search, const std::vector<Step>& finalists,
+                              Compiler* compiler, Device& device, Store& store,
+                              const LoopCallbacks& callbacks = {},
+                              const std::optional<Protocol>& protocol = std::nullopt);
 
 }  // namespace warpsmith::search
 

@@ -3,8 +3,8 @@
 #include <cmath>
 #include <utility>
 
-#include "core/step_reference.h"
-#include "search/certify.h"
+#include "core/step.h"
+#include "search/loop.h"
 
 namespace warpsmith::search {
 namespace {
@@ -149,7 +149,8 @@ Result<FoundStep> Workbench::Certify(const FoundStep& found, const std::function
   }
   const Step& step = certified.steps.front();
   if (certified.loop.new_steps > 0) spending_.AddElsewhere(step.cost);
-  return FoundStep{certified.run, step, TRY(store_->FindRun(certified.run)).value()};
+  RunRecord run = TRY(store_->FindRun(certified.run)).value();
+  return FoundStep{certified.run, step, std::move(run)};
 }
 
 Result<FoundStep> Workbench::Find(const std::string& verdict_id) {

@@ -8,8 +8,6 @@
 
 #include "base/file.h"
 #include "base/sha256.h"
-#include "store/bundle_results.h"
-#include "store/canonical_dump.h"
 #include "store/test_facts.h"
 
 namespace warpsmith::store {

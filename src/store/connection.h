@@ -11,6 +11,7 @@
 #define WARPSMITH_STORE_CONNECTION_H_
 
 #include <cstdint>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <string>
@@ -140,6 +141,27 @@ class Transaction {
   explicit Transaction(Connection* connection) : connection_(connection) {}
   Connection* connection_;
 };
+
+// Made where there is none. Other processes' locks are waited for as long as `busy_timeout_ms`.
+Result<std::unique_ptr<Connection>> OpenSqlite(const std::filesystem::path& path,
+                                               int busy_timeout_ms);
+
+// "postgresql://…" or "postgres://…".
+bool IsServerAddress(std::string_view where);
+
+// The address as it may be shown and kept: neither a password nor what could be a part of one.
+std::string WithoutPassword(std::string_view address);
+
+struct PostgresOptions {
+  std::string schema;          // the namespace in which the tables are
+  int64_t write_lock = 0;      // number of the advisory lock
+  bool waits_for_disk = true;  // a commit returns when it survives a power cut of the server
+};
+
+// The password comes from the address, $PGPASSWORD or ~/.pgpass. kUnavailable: no libpq, no server,
+// or one that does not let us in; kUsage: an address that cannot be read.
+Result<std::unique_ptr<Connection>> OpenPostgres(const std::string& address,
+                                                 const PostgresOptions& options);
 
 }  // namespace warpsmith::store
 

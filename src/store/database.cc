@@ -9,8 +9,7 @@
 #include <vector>
 
 #include "base/file.h"
-#include "store/postgres_connection.h"
-#include "store/sqlite_connection.h"
+#include "store/connection.h"
 
 namespace warpsmith::store {
 namespace {
@@ -105,6 +104,13 @@ Status Configure(Connection& connection, Durability durability) {
                                                                  : "PRAGMA synchronous = NORMAL");
 }
 
+// Refuses what Migrate refuses, and changes nothing: to be asked before the file is touched.
+Status CheckSchema(Connection& connection, const Schema& schema) {
+  const int64_t found = TRY(VersionOf(connection, schema));
+  if (found > schema.Latest()) return TooNew(connection, schema, found);
+  return {};
+}
+
 Result<std::unique_ptr<Connection>> OpenAsIs(const std::filesystem::path& path,
                                              const Schema& schema, Durability durability) {
   std::unique_ptr<Connection> connection = TRY(OpenSqlite(path, kBusyTimeoutMs));
@@ -178,12 +184,6 @@ std::string Schema::Namespace() const {
   std::string name = "warpsmith_" + std::string(what);
   std::replace(name.begin(), name.end(), ' ', '_');
   return name;
-}
-
-Status CheckSchema(Connection& connection, const Schema& schema) {
-  const int64_t found = TRY(VersionOf(connection, schema));
-  if (found > schema.Latest()) return TooNew(connection, schema, found);
-  return {};
 }
 
 Status Migrate(Connection& connection, const Schema& schema, int version) {

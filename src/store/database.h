@@ -36,9 +36,6 @@ struct Schema {
   std::string Namespace() const;  // "warpsmith_store"
 };
 
-// Refuses what Migrate refuses, and changes nothing: to be asked before the file is touched.
-Status CheckSchema(Connection& connection, const Schema& schema);
-
 // Brings an empty or older database to `version`, in one transaction; a current one is left alone.
 // Refused: a newer version (kVersion), and a database that is not of this kind (kBadInput).
 Status Migrate(Connection& connection, const Schema& schema, int version);

@@ -1,13 +1,18 @@
 #include "store/database_store.h"
 
+#include <nlohmann/json.hpp>
+
 #include <charconv>
 #include <chrono>
-#include <nlohmann/json.hpp>
+#include <string>
 #include <utility>
 
 #include "base/clock.h"
 #include "core/serialize.h"
-#include "store/schema.h"
+#include "core/step.h"
+#include "embedded/store_schema.h"
+#include "embedded/store_server_schema.h"
+#include "store/run_memos.h"
 #include "store/worker.h"
 
 namespace warpsmith::store {
@@ -170,6 +175,38 @@ Result<RunRecord> ReadRun(Connection& connection, const Statement& row) {
 
 }  // namespace
 
+Schema StoreSchema() {
+  return {"store", kStoreApplicationId, embedded::StoreSchema(), embedded::StoreServerSchema(),
+          "name an existing store, or start a run, which makes one"};
+}
+
+int LatestSchemaVersion() { return StoreSchema().Latest(); }
+
+Status Migrate(Connection& connection, int version) {
+  return Migrate(connection, StoreSchema(), version);
+}
+
+Result<std::optional<Step>> BestStep(store::DatabaseStore& store,
+                                     const std::vector<RunRecord>& runs) {
+  std::optional<Step> best;
+  std::pair<bool, double> best_rank{false, 0};
+  for (const RunRecord& run : runs) {
+    // What a run overruled stands with the run itself, not with the certification of its best.
+    store::RunMemos memos(store, std::string(CertifiedRun(run.id)));
+    for (Step& step : TRY(store.Steps(run.id))) {
+      const auto ratio = RatioToPrimary(step.verdict, run.protocol.modes.front());
+      if (!ratio) continue;
+      const std::string overruled = store::OverruledKey(CandidateId(step.candidate));
+      if (TRY(memos.Find(overruled)).has_value()) continue;
+      const std::pair rank{run.protocol.level == Level::kCertified, *ratio};
+      if (best && rank <= best_rank) continue;
+      best_rank = rank;
+      best = std::move(step);
+    }
+  }
+  return best;
+}
+
 Result<std::unique_ptr<DatabaseStore>> DatabaseStore::Open(const std::string& where,
                                                            Durability durability,
                                                            WhenMissing when_missing) {
@@ -185,7 +222,7 @@ Status DatabaseStore::BeginRun(const RunRecord& run) {
                  "store " + connection_->name() + " already holds a run \"" + run.id + "\"",
                  "resume it, or give the new run another id"};
   }
-  const Subject subject =
+  const VerdictSubject subject =
       TRY(AddSubject(*connection_, run.task, run.workload, run.protocol, run.device));
   Statement insert = connection_->Prepare(
       "INSERT INTO run (id, command, task, workload, protocol, device, proposer, seed, batch, "
@@ -233,7 +270,7 @@ Status DatabaseStore::FinishStep(const std::string& run_id, const JobLease& leas
                                  const std::string& key, const Step& step) {
   Transaction transaction = TRY(Transaction::Begin(*connection_));
   TRY(CheckFence(*connection_, lease, run_id, key, step.index));
-  const Subject subject = TRY(SubjectOf(run_id));
+  const VerdictSubject subject = TRY(SubjectOf(run_id));
   const std::string candidate = TRY(AddCandidate(*connection_, step.candidate));
   const AddedVerdict verdict = TRY(AddVerdict(*connection_, {key, candidate, subject, "run"},
                                               step.verdict, step.cost.gpu_seconds));
@@ -296,7 +333,7 @@ Result<bool> DatabaseStore::Import(const Job& job, const Completed& completed) {
   device.driver = evidence.driver;
   device.architecture = evidence.architecture;
   Transaction transaction = TRY(Transaction::Begin(*connection_));
-  const Subject subject =
+  const VerdictSubject subject =
       TRY(AddSubject(*connection_, job.task, job.workload, job.protocol, device));
   const std::string candidate = TRY(AddCandidate(*connection_, job.candidate));
   const AddedVerdict verdict =
@@ -306,13 +343,13 @@ Result<bool> DatabaseStore::Import(const Job& job, const Completed& completed) {
   return verdict.is_new;
 }
 
-Result<Subject> DatabaseStore::SubjectOf(const std::string& run_id) {
+Result<VerdictSubject> DatabaseStore::SubjectOf(const std::string& run_id) {
   const auto found = subjects_.find(run_id);
   if (found != subjects_.end()) return found->second;
   Statement find =
       connection_->Prepare("SELECT task, workload, protocol, device FROM run WHERE id = ?");
   if (!TRY(find.Bind(run_id).Next())) return NoSuchRun(*connection_, run_id);
-  const Subject subject{find.Int(0), find.Int(1), find.Int(2), find.Int(3)};
+  const VerdictSubject subject{find.Int(0), find.Int(1), find.Int(2), find.Int(3)};
   subjects_.emplace(run_id, subject);
   return subject;
 }

@@ -5,15 +5,29 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "base/result.h"
+#include "core/step.h"
 #include "core/store.h"
 #include "store/connection.h"
 #include "store/database.h"
 #include "store/facts.h"
 
 namespace warpsmith::store {
+
+// The store's schema: schema/NNN_name.sql brings a store from version NNN-1 to NNN.
+
+// "WSMT", SQLite's application_id of our files.
+inline constexpr int64_t kStoreApplicationId = 0x57534d54;
+
+Schema StoreSchema();
+int LatestSchemaVersion();
+
+// database.h's, of a store.
+Status Migrate(Connection& connection, int version = LatestSchemaVersion());
 
 class DatabaseStore : public Store {
  public:
@@ -45,11 +59,17 @@ class DatabaseStore : public Store {
  private:
   explicit DatabaseStore(std::unique_ptr<Connection> connection)
       : connection_(std::move(connection)) {}
-  Result<Subject> SubjectOf(const std::string& run_id);
+  Result<VerdictSubject> SubjectOf(const std::string& run_id);
 
   std::unique_ptr<Connection> connection_;
-  std::map<std::string, Subject> subjects_;  // by run
+  std::map<std::string, VerdictSubject> subjects_;  // by run
 };
+
+// The best kernel of runs that are in the store.
+// The passed step with the best ratio to the bar that its run did not overrule; certified ones come
+// before screened ones.
+Result<std::optional<Step>> BestStep(store::DatabaseStore& store,
+                                     const std::vector<RunRecord>& runs);
 
 }  // namespace warpsmith::store
 

@@ -8,7 +8,6 @@
 #include "base/compression.h"
 #include "base/sha256.h"
 #include "core/serialize.h"
-#include "store/candidate_text.h"
 #include "store/verdict_parts.h"
 
 namespace warpsmith::store {
@@ -227,9 +226,10 @@ Status CheckTable(Connection& connection, const std::string& table) {
   return Damaged(connection, "table " + table + ":", check.TextView(0));
 }
 
-Result<Subject> AddSubject(Connection& connection, const Task& task, const Workload& workload,
-                           const Protocol& protocol, const DeviceInfo& device) {
-  Subject subject;
+Result<VerdictSubject> AddSubject(Connection& connection, const Task& task,
+                                  const Workload& workload, const Protocol& protocol,
+                                  const DeviceInfo& device) {
+  VerdictSubject subject;
   subject.task = TRY(AddTask(connection, task));
   subject.workload = TRY(Intern(connection, "SELECT id FROM workload WHERE body = ?",
                                 "INSERT INTO workload (name, body) VALUES (?, ?) RETURNING id",

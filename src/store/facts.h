@@ -18,12 +18,13 @@
 namespace warpsmith::store {
 
 // Row ids of what a verdict is about.
-struct Subject {
+struct VerdictSubject {
   int64_t task = 0, workload = 0, protocol = 0, device = 0;
 };
 
-Result<Subject> AddSubject(Connection& connection, const Task& task, const Workload& workload,
-                           const Protocol& protocol, const DeviceInfo& device);
+Result<VerdictSubject> AddSubject(Connection& connection, const Task& task,
+                                  const Workload& workload, const Protocol& protocol,
+                                  const DeviceInfo& device);
 
 // Gives the candidate's id.
 Result<std::string> AddCandidate(Connection& connection, const Candidate& candidate);
@@ -31,7 +32,7 @@ Result<std::string> AddCandidate(Connection& connection, const Candidate& candid
 struct VerdictRow {
   std::string key;
   std::string candidate;  // id
-  Subject subject;
+  VerdictSubject subject;
   std::string_view origin;  // "run", "import"
 };
 struct AddedVerdict {

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <utility>
 
-#include "base/append_file.h"
+#include "base/file.h"
 #include "base/json_reader.h"
 #include "base/result.h"
 

@@ -1,4 +1,10 @@
-#include "store/postgres_connection.h"
+// PostgreSQL behind Connection, by libpq, which is opened at run time: the program starts where it
+// is not installed.
+//
+// One writing transaction runs at a time, as in SQLite: it holds an advisory lock of the database.
+// So nothing is written twice, and no transaction has to be tried again. A connection that was lost
+// fails what is under way and is made anew for what comes next.
+#include "store/connection.h"
 
 #include <dlfcn.h>
 

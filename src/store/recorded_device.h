@@ -58,15 +58,10 @@ class RecordedDevice : public Device {
   const std::vector<BaselineRow>& Baselines() const { return baselines_; }
   const std::vector<std::shared_ptr<const Recording>>& Recordings() const { return recordings_; }
 
-  // What a reader of the replay must know: artifacts or toolchains that were other ones when the
-  // times were taken. One line each.
-  std::vector<std::string> Notes() const;
-
  private:
   RecordedDevice() = default;
   Status CheckKeys() const;
   Error NotRecorded(const Job& job) const;
-  void NoteDifferences(const Job& job, const Evidence& evidence);
 
   DeviceInfo info_;
   std::vector<std::shared_ptr<const Recording>> recordings_;
@@ -75,8 +70,6 @@ class RecordedDevice : public Device {
   std::vector<BaselineRow> baselines_;
   std::deque<Job> pending_;
   bool stands_in_ = false;
-  int64_t other_artifacts_ = 0;
-  std::map<std::string, int64_t> other_toolchains_;  // "recorded X, here Y" -> how often
 };
 
 }  // namespace warpsmith::store

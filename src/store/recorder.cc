@@ -110,7 +110,7 @@ Status Recorder::Restore(const RecordingHeader& header) {
   return {};
 }
 
-Result<std::optional<Completed>> Recorder::Earlier(const std::string& key) const {
+Result<std::optional<Completed>> Recorder::FindEarlier(const std::string& key) const {
   if (earlier_ == nullptr || !earlier_->HasVerdict(key)) return std::optional<Completed>();
   VerdictLine line = TRY(earlier_->ReadVerdict(key));
   return std::optional<Completed>({key, std::move(line.verdict), line.gpu_seconds});

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/file_lock.h"
+#include "base/file.h"
 #include "base/result.h"
 #include "core/device.h"
 #include "store/line_journal.h"
@@ -33,8 +33,8 @@ class Recorder {
   bool Has(const std::string& key) const { return verdicts_.contains(key); }
   bool HasBaselines(const std::string& space) const;
   // Whether anything was there when this recorder began, and what: it needs not be measured again.
-  bool GoesOn() const { return earlier_ != nullptr; }
-  Result<std::optional<Completed>> Earlier(const std::string& key) const;
+  bool IsContinued() const { return earlier_ != nullptr; }
+  Result<std::optional<Completed>> FindEarlier(const std::string& key) const;
   int64_t verdict_count() const { return static_cast<int64_t>(verdicts_.size()); }
   // The job's candidate names its point (provenance.family, config). One that is there is skipped.
   Status Append(int space, const Job& job, const Completed& completed);

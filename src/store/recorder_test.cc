@@ -73,7 +73,7 @@ TEST_F(RecorderTest, ExtendsAFinishedRecording) {
 }
 
 TEST_F(RecorderTest, TellsWhatEarlierOnesMeasured) {
-  EXPECT_FALSE(Open()->GoesOn());
+  EXPECT_FALSE(Open()->IsContinued());
   const BaselineRow baseline{TestSpace(kRecorderSide).name(), "cublas", "TN", Mode::kDeviceHot, 2};
   {
     auto recorder = Open();
@@ -82,7 +82,7 @@ TEST_F(RecorderTest, TellsWhatEarlierOnesMeasured) {
     ASSERT_TRUE(recorder->Finalize().ok());
   }
   auto recorder = Open();
-  EXPECT_TRUE(recorder->GoesOn());
+  EXPECT_TRUE(recorder->IsContinued());
   EXPECT_TRUE(recorder->HasBaselines(baseline.space));
   EXPECT_FALSE(recorder->HasBaselines(baseline.space.substr(1)));
   EXPECT_FALSE(recorder->HasBaselines(baseline.space + "x"));
@@ -91,7 +91,7 @@ TEST_F(RecorderTest, TellsWhatEarlierOnesMeasured) {
   const Space space = TestSpace(kRecorderSide);
   for (const Point& point : space.points()) {
     const std::string key = TestJob(point).key;
-    const auto found = recorder->Earlier(key);
+    const auto found = recorder->FindEarlier(key);
     ASSERT_TRUE(found.ok()) << found.error().Line();
     if (!*found) continue;
     ++earlier;

@@ -5,7 +5,6 @@
 #include <unordered_set>
 
 #include "core/serialize.h"
-#include "store/contender_json.h"
 #include "store/verdict_parts.h"
 
 namespace warpsmith::store {

@@ -18,7 +18,7 @@
 #include "core/space.h"
 #include "core/task.h"
 #include "core/verdict.h"
-#include "store/candidate_text.h"
+#include "store/verdict_parts.h"
 
 namespace warpsmith::store {
 

@@ -9,9 +9,9 @@
 #include "base/compression.h"
 #include "base/file.h"
 #include "core/serialize.h"
-#include "store/contender_json.h"
 #include "store/recorded_device.h"
 #include "store/test_facts.h"
+#include "store/verdict_parts.h"
 
 namespace warpsmith::store {
 namespace {
@@ -143,19 +143,6 @@ TEST_F(RecordingTest, SaysWhatIsWrongWithAPlanThatIsNeverLaunched) {
   for (const char* expected : {"for workload '256x256x256'", "grid[0]", "divides by zero"}) {
     EXPECT_THAT(refused.error().message, HasSubstr(expected));
   }
-}
-
-TEST_F(RecordingTest, SaysWhenTheArtifactWasAnotherOne) {
-  Write();
-  auto device = Open();
-  Job job = TestJob(TestSpace(kRecordingSide).points()[0]);
-  job.artifact.emplace();
-  job.artifact->image_sha256 = "another";
-  job.artifact->toolchain = "nvrtc 13.2";
-  ASSERT_TRUE(device->Submit({job}).ok());
-  EXPECT_EQ(device->Collect(milliseconds(0))->size(), 1U);
-  ASSERT_EQ(device->Notes().size(), 2U);
-  EXPECT_THAT(device->Notes()[1], HasSubstr("recorded with nvrtc 13.0, here nvrtc 13.2"));
 }
 
 TEST_F(RecordingTest, JoinsAFolderOfRecordings) {

@@ -21,7 +21,7 @@ Status ServedJobs::Accept(const std::string& run, std::span<const Job> jobs) {
   Connection& connection = store_.connection();
   Transaction transaction = TRY(Transaction::Begin(connection));
   for (const Job& job : jobs) {
-    const Subject subject =
+    const VerdictSubject subject =
         TRY(AddSubject(connection, job.task, job.workload, job.protocol, device_));
     const std::string candidate = TRY(AddCandidate(connection, job.candidate));
     Statement insert = connection.Prepare(
@@ -77,12 +77,12 @@ Result<std::vector<ServedJob>> ServedJobs::TakeUnfinished() {
         "RETURNING id");
     take.Bind(worker_).Bind(row.id).Bind(row.worker);
     if (TRY(take.RunForId()) != row.id) continue;  // another server was faster
-    Job job{row.key,
-            TRY(ReadTask(connection, row.task)),
-            TRY(ReadWorkload(connection, row.workload)),
-            TRY(ReadCandidate(connection, row.candidate, sources)),
-            std::nullopt,
-            TRY(ReadProtocol(connection, row.protocol))};
+    Job job;
+    job.key = row.key;
+    job.task = TRY(ReadTask(connection, row.task));
+    job.workload = TRY(ReadWorkload(connection, row.workload));
+    job.candidate = TRY(ReadCandidate(connection, row.candidate, sources));
+    job.protocol = TRY(ReadProtocol(connection, row.protocol));
     jobs.push_back({std::move(job), row.run, row.attempts});
   }
   TRY(transaction.Commit());
@@ -124,7 +124,7 @@ Result<bool> ServedJobs::Finish(const Job& job, int attempt, const Completed& co
   const bool is_current =
       TRY(current.Bind(job.key).Bind(device_.uuid).Bind(int64_t{attempt}).Next());
   if (is_current) {
-    const Subject subject =
+    const VerdictSubject subject =
         TRY(AddSubject(connection, job.task, job.workload, job.protocol, device_));
     const std::string candidate = TRY(AddCandidate(connection, job.candidate));
     const AddedVerdict verdict = TRY(AddVerdict(connection, {job.key, candidate, subject, "import"},
@@ -161,8 +161,8 @@ Result<ServedJobs::Found> ServedJobs::Find(const std::string& key) {
   const int attempts = static_cast<int>(find.Int(3));
   if (state == "queued") return Found{State::kQueued, std::nullopt, attempts};
   if (state == "running") return Found{State::kRunning, std::nullopt, attempts};
-  return Found{State::kDone,
-               Completed{key, TRY(ReadVerdict(connection, find.Int(1))), find.Real(2)}};
+  Verdict verdict = TRY(ReadVerdict(connection, find.Int(1)));
+  return Found{State::kDone, Completed{key, std::move(verdict), find.Real(2)}};
 }
 
 Result<std::optional<Candidate>> ServedJobs::CandidateOf(const std::string& key) {

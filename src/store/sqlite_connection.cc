@@ -1,4 +1,8 @@
-#include "store/sqlite_connection.h"
+// The SQLite C API behind Connection.
+//
+// SQL here has one function more: digest_of(...), SHA-256 over its arguments and their types, in
+// hexadecimal. Views and triggers of the store's schema use it.
+#include "store/connection.h"
 
 #include <sqlite3.h>
 

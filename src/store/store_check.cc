@@ -8,10 +8,9 @@
 
 #include "base/compression.h"
 #include "base/sha256.h"
+#include "store/connection.h"
+#include "store/database_store.h"
 #include "store/facts.h"
-#include "store/postgres_connection.h"
-#include "store/schema.h"
-#include "store/sqlite_connection.h"
 
 namespace warpsmith::store {
 namespace {
@@ -280,7 +279,8 @@ Result<std::vector<KeptRows>> Repair(const std::string& damaged, const std::stri
   Transaction transaction = TRY(Transaction::Begin(*to));
   std::vector<KeptRows> tables;
   for (const CheckedTable& table : kTables) {
-    tables.push_back({std::string(table.name), TRY(CopyTable(*from, *to, table)), 0});
+    const int64_t copied = TRY(CopyTable(*from, *to, table));
+    tables.push_back({std::string(table.name), copied, 0});
     if (table.name == "candidate_source") TRY(DropCandidates(*to));
     if (table.name == "measurement") TRY(DropVerdicts(*to));
   }

@@ -11,8 +11,8 @@
 #include <string>
 
 #include "base/file.h"
+#include "store/connection.h"
 #include "store/database.h"
-#include "store/postgres_connection.h"
 
 namespace warpsmith::store {
 

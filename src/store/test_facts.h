@@ -6,14 +6,17 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "base/random.h"
+#include "base/result.h"
 #include "base/sha256.h"
 #include "core/device.h"
 #include "core/space.h"
+#include "store/database_store.h"
 #include "store/recorder.h"
 
 namespace warpsmith::store {
@@ -192,6 +195,101 @@ inline Status WriteTestRecording(const std::filesystem::path& path, int side, in
     TRY(recorder->Append(index, job, {job.key, TestVerdict(point, side), 0.125}));
   }
   return recorder->Finalize();
+}
+
+// A device for tests and benchmarks that needs no artifacts: whatever was submitted is answered by
+// a function of the job when the device is asked next.
+class AnsweringDevice : public Device {
+ public:
+  using Answer = std::function<Verdict(const Job& job)>;
+  // `gpu_seconds`: what each verdict cost.
+  AnsweringDevice(Answer answer, double gpu_seconds)
+      : answer_(std::move(answer)), gpu_seconds_(gpu_seconds), info_(TestDevice()) {
+    info_.needs_artifacts = false;
+  }
+
+  const DeviceInfo& Info() const override { return info_; }
+  Status Submit(std::vector<Job> jobs) override {
+    for (Job& job : jobs) jobs_.push_back(std::move(job));
+    return {};
+  }
+  Result<std::vector<Completed>> Collect(std::chrono::milliseconds /*patience*/) override {
+    std::vector<Completed> completed;
+    for (const Job& job : std::exchange(jobs_, {})) {
+      ++judged_;
+      completed.push_back({job.key, answer_(job), gpu_seconds_});
+    }
+    return completed;
+  }
+  int judged() const { return judged_; }
+
+ private:
+  const Answer answer_;
+  const double gpu_seconds_;
+  DeviceInfo info_;
+  std::vector<Job> jobs_;
+  int judged_ = 0;
+};
+
+// What each table says, ids replaced by what they stand for.
+struct DumpQuery {
+  const char* table;
+  int columns;
+  const char* sql;
+};
+
+inline constexpr DumpQuery kDumpQueries[] = {
+    {"device", 2, "SELECT uuid, info FROM device ORDER BY info"},
+    {"toolchain", 1, "SELECT name FROM toolchain ORDER BY name"},
+    {"task", 3, "SELECT content_id, name, body FROM task ORDER BY body"},
+    {"workload", 2, "SELECT name, body FROM workload ORDER BY body"},
+    {"protocol", 2, "SELECT level, body FROM protocol ORDER BY body"},
+    {"source", 2, "SELECT sha256, hex(text) FROM source ORDER BY sha256"},
+    {"candidate", 3, "SELECT id, code_bytes, body FROM candidate ORDER BY id"},
+    {"candidate_source", 3,
+     "SELECT candidate, path, source FROM candidate_source ORDER BY candidate, path"},
+    {"artifact", 4,
+     "SELECT candidate, name, architecture, sha256 FROM artifact "
+     "JOIN toolchain ON toolchain.id = toolchain ORDER BY 1, 2, 3, 4"},
+    {"verdict", 8,
+     "SELECT key, candidate, uuid, outcome, conclusive, verdict.body, digest, origin FROM verdict "
+     "JOIN device ON device.id = device ORDER BY key, digest"},
+    {"measurement", 10,
+     "SELECT key, workload_index, mode_index, contender_index, mode, contender, median_us, lo_us, "
+     "hi_us, hex(samples) FROM measurement JOIN verdict ON verdict.id = verdict "
+     "ORDER BY key, digest, workload_index, mode_index, contender_index"},
+    {"run", 9,
+     "SELECT run.id, task.body, workload.body, protocol.body, device.info, proposer, seed, batch, "
+     "space FROM run JOIN task ON task.id = task JOIN workload ON workload.id = workload "
+     "JOIN protocol ON protocol.id = protocol JOIN device ON device.id = device ORDER BY run.id"},
+    // A leased job is work in flight, not a fact.
+    {"job", 3, "SELECT run, step_index, key FROM job WHERE state = 'done' ORDER BY 1, 2"},
+    {"step", 11,
+     "SELECT run, step_index, step.candidate, key, digest, provenance, terms, reward, evaluations, "
+     "step.gpu_seconds, tokens FROM step JOIN verdict ON verdict.id = verdict ORDER BY 1, 2"},
+    {"memo", 3, "SELECT run, key, hex(text) FROM memo ORDER BY run, key"},
+};
+
+inline Status DumpTable(Connection& connection, const DumpQuery& query, std::string& dump) {
+  Statement rows = connection.Prepare(query.sql);
+  while (TRY(rows.Next())) {
+    dump += query.table;
+    for (int column = 0; column < query.columns; ++column) {
+      dump += '\t';
+      dump += rows.IsNull(column) ? std::string("NULL") : rows.Text(column);
+    }
+    dump += '\n';
+  }
+  return {};
+}
+
+// A store's facts as text that depends on nothing but the facts: no row ids, times of day,
+// durations, workers or attempts. Two stores that hold the same have the same dump.
+// One line a row: the table's name, then its columns, tab-separated; ordered by content.
+inline Result<std::string> CanonicalDump(DatabaseStore& store) {
+  std::string dump;
+  for (const DumpQuery& query : kDumpQueries) TRY(DumpTable(store.connection(), query, dump));
+  return dump;
 }
 
 }  // namespace warpsmith::store

@@ -3,14 +3,34 @@
 #ifndef WARPSMITH_STORE_VERDICT_PARTS_H_
 #define WARPSMITH_STORE_VERDICT_PARTS_H_
 
+#include <nlohmann/json_fwd.hpp>
+
+#include <functional>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/json_reader.h"
 #include "base/result.h"
+#include "core/candidate.h"
 #include "core/verdict.h"
 
 namespace warpsmith::store {
+
+// A candidate as JSON whose source texts are replaced by their hashes, since many candidates share
+// them: how the store and recordings keep candidates.
+struct CandidateText {
+  std::string body;                            // JSON; without provenance
+  std::map<std::string, std::string> sources;  // path -> sha256
+};
+
+CandidateText TextOf(const Candidate& candidate);
+
+using SourceFinder = std::function<Result<std::string>(const std::string& sha256)>;
+
+// Provenance is left blank.
+Result<Candidate> CandidateOf(const JsonReader& body, const SourceFinder& find_source);
 
 // One contender of Passed::timings[workload].modes[mode].
 struct Contender {
@@ -38,6 +58,16 @@ Result<std::vector<Sample>> UnpackSamples(std::string_view source, std::string_v
 // False: the verdict says nothing about the candidate (harness trouble, a compiler that ran out of
 // time), so it may be judged again.
 bool IsConclusive(const Outcome& outcome);
+
+// Contenders' times as JSON, samples in columns: compact, and quick to read back.
+
+// Recordings write derived numbers with 9 significant digits: more than the samples they are made
+// of have (those are written exactly), and half the bytes.
+double Rounded(double value);
+void RoundNumbers(nlohmann::json& value);  // every non-integer number inside
+
+nlohmann::json ContendersJson(const std::vector<Contender>& contenders);
+Result<std::vector<Contender>> ContendersFrom(const JsonReader& json);
 
 }  // namespace warpsmith::store
 

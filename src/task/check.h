@@ -10,7 +10,6 @@
 
 #include "base/result.h"
 #include "core/task.h"
-#include "core/task_observations.h"
 
 namespace warpsmith::task {
 

@@ -1,8 +1,10 @@
 // task check: what the task's own text shows.
 #include <algorithm>
 #include <cmath>
+#include <ranges>
 #include <set>
 
+#include "base/text.h"
 #include "core/cuda_tokens.h"
 #include "core/resolved_plan.h"
 #include "task/check.h"
@@ -177,9 +179,7 @@ class TextExamination {
   }
 
   static std::string SizesOf(const Workload& workload) {
-    std::string list;
-    for (const auto& [name, value] : workload.sizes) list += (list.empty() ? "" : ", ") + name;
-    return list.empty() ? "it has none" : list;
+    return workload.sizes.empty() ? "it has none" : Joined(workload.sizes | std::views::keys);
   }
 
   void Expressions(const Workload& workload) {

@@ -3,6 +3,8 @@
 #include <array>
 #include <charconv>
 
+#include "base/text.h"
+
 namespace warpsmith::task {
 namespace {
 
@@ -26,16 +28,6 @@ Result<int64_t> ParseExtent(std::string_view shape, char name, std::string_view 
   if (value < 1) return BadShape(shape, what + "must be at least 1");
   if (value > kLargestExtent) return BadShape(shape, what + "must be at most 2^24");
   return value;
-}
-
-std::vector<std::string_view> Split(std::string_view text, char separator) {
-  std::vector<std::string_view> parts;
-  while (true) {
-    const size_t at = text.find(separator);
-    parts.push_back(text.substr(0, at));
-    if (at == std::string_view::npos) return parts;
-    text.remove_prefix(at + 1);
-  }
 }
 
 TensorSpec Matrix(std::string_view name, DType dtype, Role role, std::string_view rows,

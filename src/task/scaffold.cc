@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/file.h"
+#include "base/text.h"
 #include "task/check.h"
 #include "task/cuda_scan.h"
 #include "task/scaffold_guess.h"
@@ -26,9 +27,7 @@ std::string Quoted(const std::string& text) {
 
 template <typename Range>
 std::string QuotedList(const Range& items) {
-  std::string list;
-  for (const std::string& item : items) list += (list.empty() ? "" : ", ") + Quoted(item);
-  return "[" + list + "]";
+  return "[" + Joined(items, ", ", Quoted) + "]";
 }
 
 std::string TensorLine(const Guess& guess, const GuessedTensor& tensor) {

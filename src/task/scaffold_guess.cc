@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/text.h"
 #include "base/utf8.h"
 #include "core/cuda_tokens.h"
 #include "core/expression.h"
@@ -249,10 +250,7 @@ Result<const CudaFunction*> Wanted(const CudaFile& file, const std::string& want
     if (const std::string why = Obstacle(function); !why.empty()) return Unfit(why, kHowToMend);
     return &function;
   }
-  std::string names;
-  for (const CudaFunction& function : file.functions) {
-    names += (names.empty() ? "" : ", ") + function.name;
-  }
+  const std::string names = Joined(file.functions, ", ", &CudaFunction::name);
   return Unfit("no function '" + wanted + "' is defined",
                names.empty() ? "" : "there are: " + names);
 }

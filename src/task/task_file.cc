@@ -118,7 +118,8 @@ Result<LoadedTask> BuiltInHgemm(std::string_view text) {
                      "' is neither a layout nor a type",
                  "write hgemm:MxNxK:TN or hgemm:MxNxK:NN, with :bf16 behind it for BF16"};
   }
-  return LoadedTask{HgemmTask(layout, dtype), HgemmWorkload(TRY(ParseHgemmShape(shape)))};
+  const HgemmShape extents = TRY(ParseHgemmShape(shape));
+  return LoadedTask{HgemmTask(layout, dtype), HgemmWorkload(extents)};
 }
 
 Result<Workload> PickWorkload(const std::string& source, const Task& task,

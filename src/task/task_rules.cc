@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/text.h"
 #include "core/program_shim.h"
 
 namespace warpsmith::task {
@@ -16,13 +17,6 @@ constexpr std::string_view kTorchBaselines[] = {"torch-eager", "torch-compile", 
 template <size_t n>
 bool OneOf(std::string_view value, const std::string_view (&known)[n]) {
   return std::find(std::begin(known), std::end(known), value) != std::end(known);
-}
-
-template <size_t n>
-std::string Listed(const std::string_view (&known)[n]) {
-  std::string list;
-  for (const std::string_view name : known) list += (list.empty() ? "" : ", ") + std::string(name);
-  return list;
 }
 
 struct Complaint {
@@ -71,12 +65,12 @@ Status CheckTorchReference(const Complaint& complain, const ReferenceSpec& refer
 Status CheckReference(const Complaint& complain, const ReferenceSpec& reference) {
   if (!OneOf(reference.kind, kReferenceKinds)) {
     return complain("reference.kind", "'" + reference.kind + "' is unknown",
-                    "use one of " + Listed(kReferenceKinds));
+                    "use one of " + Joined(kReferenceKinds));
   }
   const std::string outputs = Option(reference, "outputs");
   if (!outputs.empty() && !OneOf(outputs, kOutputTypes)) {
     return complain("reference.outputs", "'" + outputs + "' is no floating-point type",
-                    "use one of " + Listed(kOutputTypes));
+                    "use one of " + Joined(kOutputTypes));
   }
   if (reference.kind == "gemm") return {};
   TRY(CheckSources(complain, reference));
@@ -123,7 +117,7 @@ bool IsLibraryName(std::string_view name) {
 Status CheckPolicies(const Complaint& complain, const Task& task) {
   if (!task.precision.empty() && !OneOf(task.precision, kPrecisions)) {
     return complain("precision", "'" + task.precision + "' is unknown",
-                    "use one of " + Listed(kPrecisions) + ", or leave it out");
+                    "use one of " + Joined(kPrecisions) + ", or leave it out");
   }
   for (const std::string& library : task.allow) {
     if (IsLibraryName(library)) continue;

@@ -2,10 +2,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
 #include <set>
 
 #include "agent/knowledge/knowledge_text.h"
 #include "agent/models/exchange.h"
+#include "agent/models/test_exchange.h"
 #include "agent_world.h"
 
 namespace warpsmith::agent {
@@ -126,12 +128,11 @@ TEST_F(AgentRunTest, WaitsForAnswersAndGoesOn) {
 // The folder of the real exchange may be carried to another place.
 TEST_F(AgentRunTest, AnExchangeFolderMayMove) {
   const auto answer_all = [](const std::filesystem::path& folder) {
-    const models::ExchangeState state = models::LookAtExchange(folder).value();
-    for (const models::AwaitedAnswer& one : state.awaited) {
-      const auto request = ReadFile(folder / (one.id + ".request.json"));
+    for (const models::AwaitedAnswer& one : models::AwaitedAnswers(folder)) {
+      const auto request = ReadFile(one.request);
       // What a person would do; here the prompt's bytes decide.
       ChatRequest asked;
-      asked.role = one.role;
+      asked.role = nlohmann::json::parse(request.value()).at("asker");
       asked.messages = {{"user", request.value()}};
       ASSERT_TRUE(WriteFileAtomic(one.answer, TypicalAnswer(asked).value()).ok());
     }

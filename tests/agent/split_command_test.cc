@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "agent/models/exchange.h"
+#include "agent/models/test_exchange.h"
 #include "agent/runs/task_split.h"
 #include "agent/split/confined.h"
 #include "agent/split/test_split.h"
@@ -52,10 +52,10 @@ class SplitCommandTest : public testing::Test {
   std::filesystem::path At(const std::string& path) const { return folder_.path() / path; }
   // Answers what is awaited; the prompt's text.
   std::string AnswerWith(const std::string& text) const {
-    const auto state = models::LookAtExchange(At("prompts")).value();
-    EXPECT_EQ(state.awaited.size(), 1U);
-    WriteTest(state.awaited.front().answer, text);
-    return ReadFile(state.awaited.front().prompt).value();
+    const auto awaited = models::AwaitedAnswers(At("prompts"));
+    EXPECT_EQ(awaited.size(), 1U);
+    WriteTest(awaited.front().answer, text);
+    return ReadFile(awaited.front().prompt).value();
   }
   ErrorCode Run() const {
     const auto status = RunTaskSplit(options_);

@@ -11,7 +11,7 @@
 
 #include "base/clock.h"
 #include "command_line.h"
-#include "core/provenance.h"
+#include "core/device.h"
 #include "naive_judge.h"
 #include "search/machine/machine.h"
 #include "suite.h"

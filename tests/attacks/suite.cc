@@ -245,7 +245,7 @@ std::string RefusedUnseen(const Attack& attack, bool twin, const CompileOutcome&
   if (artifact == nullptr || !loaded.ok() || !candidate.ok()) return "";
   const Job job{"",         loaded->task, loaded->workload,
                 *candidate, *artifact,    SuiteProtocol(attack.level, candidate->form)};
-  const auto outcome = judge::RefuseUnseen(job);
+  const auto outcome = judge::RefuseWithoutDevice(job);
   return outcome ? WordOf(*outcome) : "";
 }
 

@@ -11,9 +11,9 @@
 #include "base/json_reader.h"
 #include "base/subprocess.h"
 #include "cuda/library.h"
-#include "judge/problem.h"
 #include "judge/profile/metrics.h"
 #include "judge/profile/ncu_report.h"
+#include "judge/resolved_task.h"
 #include "judge/statistics.h"
 #include "screen.h"
 #include "task/task_file.h"
@@ -67,7 +67,7 @@ bool IsCandidate(const std::filesystem::path& file) {
 Status LoadWholeTask(const std::filesystem::path& file) {
   const task::LoadedTask loaded = TRY(task::LoadTask(file.string()));
   for (const Workload& workload : task::AllWorkloads(loaded)) {
-    TRY(judge::ProblemOf(loaded.task, workload));
+    TRY(judge::ResolveTask(loaded.task, workload));
   }
   return {};
 }

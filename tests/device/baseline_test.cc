@@ -16,7 +16,6 @@
 #include "cuda/memory.h"
 #include "judge/baseline/entrants.h"
 #include "judge/baseline/gemm_baseline.h"
-#include "judge/baseline/shared_handles.h"
 #include "judge/baseline/torch_gemm.h"
 
 namespace warpsmith::baseline {

@@ -6,7 +6,6 @@
 #include "base/sha256.h"
 #include "fuzz.h"
 #include "store/bundle.h"
-#include "store/bundle_results.h"
 
 using namespace warpsmith;
 

@@ -4,7 +4,7 @@
 #include "base/sha256.h"
 #include "compile/artifact_cache.h"
 #include "fuzz.h"
-#include "judge/audit/finding_cache.h"
+#include "judge/audit/audit.h"
 
 using namespace warpsmith;
 

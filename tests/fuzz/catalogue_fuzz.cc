@@ -13,11 +13,19 @@ using namespace warpsmith;
 
 namespace {
 
-// What was read is written, and read again as the same. The digest of what is changed at random
-// would not fit, so it is made to fit.
+// The digest of what is changed at random does not fit: with the line that the error names, it does.
+std::string WithDigest(std::string text) {
+  const auto read = hgemm::ParseCatalogue("c.csv", text);
+  if (fuzz::ValueOf(read) != nullptr) return text;
+  const std::string& fix = read.error().fix;
+  const size_t line = fix.find("# "), columns = text.find("\nm,n,k");
+  if (line == fix.npos || columns == text.npos) return text;
+  return text.insert(columns, "\n" + fix.substr(line));
+}
+
+// What was read is written, and read again as the same.
 void Catalogue(std::string_view text) {
-  fuzz::ValueOf(hgemm::ParseCatalogue("c.csv", text));
-  const auto read = hgemm::ParseCatalogue("c.csv", hgemm::WithCountLine(text));
+  const auto read = hgemm::ParseCatalogue("c.csv", WithDigest(std::string(text)));
   if (fuzz::ValueOf(read) == nullptr) return;
   for (const hgemm::CatalogueRow& row : read->rows) {
     CHECK(!row.results.empty());

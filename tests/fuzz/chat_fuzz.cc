@@ -55,7 +55,7 @@ void ReadStream(std::string_view text) {
 
 void ReadWait(std::string_view text) {
   for (const char* name : {"retry-after", "retry-after-ms"}) {
-    const auto wait = AskedWait({429, {{name, std::string(text)}}, ""}, 0);
+    const auto wait = RetryAfter({429, {{name, std::string(text)}}, ""}, 0);
     CHECK(!wait || wait->count() >= 0);
   }
 }

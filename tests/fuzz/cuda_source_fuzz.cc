@@ -3,7 +3,6 @@
 #include "base/utf8.h"
 #include "fuzz.h"
 #include "judge/audit/embedded_binary.h"
-#include "judge/audit/literals.h"
 #include "task/cuda_scan.h"
 #include "task/scaffold.h"
 #include "task/task_file.h"

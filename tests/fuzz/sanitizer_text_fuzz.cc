@@ -1,6 +1,6 @@
 // What compute-sanitizer prints, with a candidate's own printf between its lines.
 #include "fuzz.h"
-#include "judge/audit/sanitizer_text.h"
+#include "judge/audit/sanitizer.h"
 
 using namespace warpsmith;
 

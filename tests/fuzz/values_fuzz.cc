@@ -35,8 +35,6 @@ constexpr std::array<Kind, 11> kKinds = {{
     {"protocol", [](const nlohmann::json& json) { Check(json, ProtocolFrom); }},
     {"verdict", [](const nlohmann::json& json) { Check(json, VerdictFrom); }},
     {"device", [](const nlohmann::json& json) { Check(json, DeviceInfoFrom); }},
-    {"point", [](const nlohmann::json& json) { Check(json, PointFrom); }},
-    {"cost", [](const nlohmann::json& json) { Check(json, CostFrom); }},
     {"reward", [](const nlohmann::json& json) { Check(json, RewardTermsFrom); }},
 }};
 

@@ -1,7 +1,7 @@
 // Headers of the frames between the oracle and its processes; the first line says which. What was
 // read can be sent, and is the same then. A process's error is text of any bytes.
 #include "fuzz.h"
-#include "judge/problem.h"
+#include "judge/resolved_task.h"
 #include "judge/wire.h"
 
 using namespace warpsmith;

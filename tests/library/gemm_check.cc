@@ -28,9 +28,9 @@
 #include "check_data.h"
 #include "check_report.h"
 #include "cuda/context.h"
-#include "cuda/graph.h"
 #include "cuda/guest.h"
 #include "cuda/memory.h"
+#include "cuda/stream.h"
 #include "differences.h"
 #include "hgemm/catalogue.h"
 

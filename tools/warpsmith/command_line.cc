@@ -18,7 +18,7 @@
 #include "commands.h"
 #include "compile/worker_compiler.h"
 #include "completion.h"
-#include "core/provenance.h"
+#include "core/device.h"
 #include "judge/program_session.h"
 #include "judge/runner.h"
 #include "judge/standalone/confined.h"

@@ -1,7 +1,6 @@
 #include <unistd.h>
 #include <nlohmann/json.hpp>
 
-#include <array>
 #include <cmath>
 #include <cstdio>
 
@@ -98,13 +97,12 @@ Result<int> CompareStoredRuns(const ReportOptions& options) {
 
 Result<int> RunCompare(const CompareOptions& options) {
   const task::LoadedTask loaded = TRY(search::LoadJudgeable(options.task, options.workload));
-  const auto candidates = std::array{TRY(LoadOne(options.first)), TRY(LoadOne(options.second))};
+  const auto one = TRY(LoadOne(options.first)), other = TRY(LoadOne(options.second));
   search::Machine machine = TRY(search::Machine::Open(options.device));
   if (!options.common.quiet) std::fprintf(stderr, "%s\n", machine.notice().c_str());
-  const search::JudgedCandidate first =
-      TRY(JudgeOne(machine, loaded, candidates[0], options.common.quiet));
+  const search::JudgedCandidate first = TRY(JudgeOne(machine, loaded, one, options.common.quiet));
   const search::JudgedCandidate second =
-      TRY(JudgeOne(machine, loaded, candidates[1], options.common.quiet));
+      TRY(JudgeOne(machine, loaded, other, options.common.quiet));
   nlohmann::json rows = nlohmann::json::array();
   bool slower = false;
   std::vector<Mode> modes = {Mode::kWall};  // of programs, and beside PyTorch

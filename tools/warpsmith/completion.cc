@@ -1,4 +1,5 @@
 #include "completion.h"
+#include "base/text.h"
 
 #include <CLI/CLI.hpp>
 #include <vector>
@@ -27,12 +28,6 @@ void Walk(const CLI::App& app, const std::string& path, std::vector<Node>& nodes
   }
 }
 
-std::string Join(const std::vector<std::string>& words) {
-  std::string line;
-  for (const std::string& word : words) line += (line.empty() ? "" : " ") + word;
-  return line;
-}
-
 // The command words typed so far pick the case; options in between are skipped.
 std::string BashScript(const std::vector<Node>& nodes) {
   std::string script =
@@ -44,7 +39,7 @@ std::string BashScript(const std::vector<Node>& nodes) {
       "  case \"$path\" in\n";
   for (auto node = nodes.rbegin(); node != nodes.rend(); ++node) {
     const std::string pattern = node->path.empty() ? "*" : "\"" + node->path + "\"*";
-    script += "    " + pattern + ") words='" + Join(node->words) + "' ;;\n";
+    script += "    " + pattern + ") words='" + Joined(node->words, " ") + "' ;;\n";
   }
   return script +
          "  esac\n"

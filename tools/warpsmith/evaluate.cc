@@ -192,9 +192,9 @@ Result<int> RunEvaluate(const EvaluateOptions& options) {
   if (!options.common.quiet) std::fprintf(stderr, "%s\n", machine.notice().c_str());
   if (options.stream) return JudgeStream(machine, loaded, options);
   report::ProgressLine line(stderr, report::StyleOf(STDERR_FILENO));
-  const std::vector<search::JudgedCandidate> judged =
-      TRY(search::JudgeCandidates(machine, loaded, ProtocolOf(options), candidates,
-                                  search::OnTheTask(), options.common.quiet ? nullptr : &line));
+  const std::vector<search::JudgedCandidate> judged = TRY(
+      search::JudgeCandidates(machine, loaded, ProtocolOf(options), candidates,
+                              search::EvaluationOptions(), options.common.quiet ? nullptr : &line));
   if (!options.reproduce.empty()) TRY(Reproduce(machine, loaded, judged, options.reproduce));
   if (options.common.json) {
     PrintDocument("evaluation", FieldsOf(judged));

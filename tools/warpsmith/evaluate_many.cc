@@ -10,7 +10,7 @@
 #include "report/text_table.h"
 #include "reproducing.h"
 #include "search/call_time.h"
-#include "search/evaluation/suite.h"
+#include "search/evaluation/judging.h"
 #include "search/slice.h"
 
 namespace warpsmith::cli {

@@ -4,9 +4,9 @@
 #include "base/file.h"
 #include "commands.h"
 #include "core/serialize.h"
-#include "core/step_reference.h"
+#include "core/step.h"
 #include "search/machine/machine.h"
-#include "store/best_step.h"
+#include "store/database_store.h"
 
 namespace warpsmith::cli {
 namespace {

@@ -11,7 +11,7 @@
 #include "base/interrupt.h"
 #include "base/json_reader.h"
 #include "commands.h"
-#include "core/provenance.h"
+#include "core/device.h"
 #include "hgemm/bench/audit.h"
 #include "hgemm/bench/catalogues.h"
 #include "hgemm/bench/contest.h"

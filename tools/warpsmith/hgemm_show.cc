@@ -9,6 +9,7 @@
 #include <string>
 
 #include "base/display_text.h"
+#include "base/text.h"
 #include "commands.h"
 #include "core/serialize.h"
 #include "hgemm/bench/catalogues.h"
@@ -17,7 +18,7 @@
 #include "hgemm/features.h"
 #include "search.h"
 #include "search/machine/machine.h"
-#include "store/candidate_text.h"
+#include "store/verdict_parts.h"
 #include "task/hgemm_task.h"
 
 namespace warpsmith::cli {
@@ -158,9 +159,7 @@ Result<int> RunHgemmFeatures(const FeaturesOptions& options) {
   search::Machine machine = TRY(search::Machine::Open(options.device));
   const hgemm::Target target = hgemm::TargetOf(machine.info());
   if (!options.candidates) {
-    std::string head;
-    for (const std::string& name : hgemm::FeatureNames()) head += (head.empty() ? "" : ",") + name;
-    std::puts(head.c_str());
+    std::puts(Joined(hgemm::FeatureNames(), ",").c_str());
   }
   std::set<std::string> printed;
   std::string line;

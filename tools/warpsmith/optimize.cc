@@ -4,7 +4,7 @@
 #include <cstdio>
 
 #include "commands.h"
-#include "judge/problem.h"
+#include "judge/resolved_task.h"
 #include "report/terminal.h"
 #include "search.h"
 #include "search/call_time.h"
@@ -34,7 +34,7 @@ Result<search::SearchJob> JobFor(const OptimizeOptions& options, search::Machine
     return Error{ErrorCode::kConfig, "task '" + loaded.task.name + "' has no kernel family",
                  "give a starting kernel with --candidate candidate.toml and its [tunables]"};
   }
-  const judge::Problem problem = TRY(judge::ProblemOf(loaded.task, loaded.workload));
+  const judge::ResolvedTask problem = TRY(judge::ResolveTask(loaded.task, loaded.workload));
   if (!problem.gemm) {
     return Error{ErrorCode::kBadInput,
                  options.task + ": without --candidate only matrix products can be optimized",

@@ -6,11 +6,11 @@
 #include "base/build_info.h"
 #include "base/display_text.h"
 #include "commands.h"
-#include "core/step_reference.h"
+#include "core/step.h"
 #include "report/summary.h"
 #include "search.h"
 #include "search/tuning/stored_runs.h"
-#include "store/best_step.h"
+#include "store/database_store.h"
 
 namespace warpsmith::cli {
 namespace {

@@ -10,7 +10,7 @@
 #include "base/file.h"
 #include "embedded/knowledge_schema.h"
 #include "embedded/knowledge_server_schema.h"
-#include "store/postgres_connection.h"
+#include "store/connection.h"
 
 namespace warpsmith::knowledge {
 namespace {

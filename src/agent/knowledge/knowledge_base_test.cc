@@ -13,7 +13,7 @@
 #include "agent/knowledge/knowledge_text.h"
 #include "agent/knowledge/test_contents.h"
 #include "base/file.h"
-#include "store/schema.h"
+#include "store/database_store.h"
 #include "store/test_database.h"
 
 namespace warpsmith::knowledge {

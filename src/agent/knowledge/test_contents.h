@@ -7,7 +7,7 @@
 
 #include "agent/knowledge/contents.h"
 #include "base/random.h"
-#include "core/step_reference.h"
+#include "core/step.h"
 
 namespace warpsmith::knowledge {
 

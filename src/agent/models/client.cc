@@ -134,8 +134,8 @@ Result<Attempt> Try(const Call& call, milliseconds limit, const std::stop_token&
   const auto* lost = std::get_if<ConnectionLost>(&outcome);
   if (lost != nullptr && !body.complete()) return Attempt(Again{lost->reason, {}});
   if (const auto* reply = std::get_if<HttpReply>(&outcome); reply && reply->status != 200) {
-    if (!MayHelpToAskAgain(*reply)) return Refusal(call.endpoint, *reply);
-    return Attempt(Again{StatusText(*reply), AskedWait(*reply, std::time(nullptr))});
+    if (!IsRetryable(*reply)) return Refusal(call.endpoint, *reply);
+    return Attempt(Again{StatusText(*reply), RetryAfter(*reply, std::time(nullptr))});
   }
   std::optional<ReadReply> read = TRY(body.Finish());
   if (!read) return Attempt(Again{"the reply was cut off", {}});

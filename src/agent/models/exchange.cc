@@ -8,7 +8,6 @@
 #include "agent/models/reply_reader.h"
 #include "base/file.h"
 #include "base/foreign_file.h"
-#include "base/json_reader.h"
 #include "base/utf8.h"
 #include "core/serialize.h"
 
@@ -100,70 +99,11 @@ class Exchange : public ChatModel {
   const fs::path folder_;
 };
 
-Result<ChatRequest> ReadRequest(const fs::path& path) {
-  const std::string text = TRY(ReadRegularFile(path, kMaxAnswerBytes));
-  const nlohmann::json json = TRY(ParseJson(path.string(), text));
-  return ChatRequestFrom(JsonReader(path.string(), json));
-}
-
-Result<std::vector<std::string>> NamesIn(const fs::path& folder) {
-  std::error_code error;
-  std::vector<std::string> names;
-  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
-    names.push_back(at->path().filename().string());
-  }
-  if (error) {
-    return Error{ErrorCode::kNoInput, "reading " + folder.string() + ": " + error.message(),
-                 "name the folder that the run writes its prompts to"};
-  }
-  std::ranges::sort(names);
-  return names;
-}
-
-// The request that a file of this name answers, or nothing when it is no answer.
-std::optional<std::string> AnsweredId(const std::string& name) {
-  const size_t at = name.find(kAnswer);
-  if (name.starts_with('.') || at == std::string::npos || !name.ends_with(".md")) return {};
-  return name.substr(0, at);
-}
-
-void AddAwaited(const fs::path& folder, const std::string& id, const ChatRequest& request,
-                ExchangeState* state) {
-  for (int sample = 0; sample < request.samples; ++sample) {
-    const fs::path path = folder / AnswerName(id, sample);
-    const auto answer = ReadAnswer(path);
-    if (!answer.ok()) {
-      state->broken.push_back(path);
-    } else if (!*answer) {
-      state->awaited.push_back({id, request.role, folder / (id + std::string(kPrompt)), path});
-    }
-  }
-}
-
 }  // namespace
 
 Result<std::unique_ptr<ChatModel>> OpenExchange(const fs::path& folder) {
   TRY(CreateDirectories(folder));
   return std::unique_ptr<ChatModel>(std::make_unique<Exchange>(folder));
-}
-
-Result<ExchangeState> LookAtExchange(const fs::path& folder) {
-  ExchangeState state;
-  const std::vector<std::string> names = TRY(NamesIn(folder));
-  for (const std::string& name : names) {
-    if (const auto id = AnsweredId(name)) {
-      const std::string request = *id + std::string(kRequest);
-      if (!std::ranges::binary_search(names, request)) state.stray.push_back(folder / name);
-    }
-    if (name.starts_with('.') || !name.ends_with(kRequest)) continue;
-    const auto request = ReadRequest(folder / name);
-    if (!request.ok()) {
-      state.broken.push_back(folder / name);
-      continue;
-    }
-    AddAwaited(folder, name.substr(0, name.size() - kRequest.size()), *request, &state);
-  }
-  return state;
 }
 
 }  // namespace warpsmith::models

@@ -12,8 +12,6 @@
 
 #include <filesystem>
 #include <memory>
-#include <string>
-#include <vector>
 
 #include "base/result.h"
 #include "core/chat_model.h"
@@ -25,19 +23,6 @@ inline constexpr size_t kMaxAnswerBytes = size_t{50} << 20;
 // Complete: kAwaiting, naming the answer's file, until all samples are there; kBadInput for an
 // answer that is larger than kMaxAnswerBytes or no plain file. Makes the folder.
 Result<std::unique_ptr<ChatModel>> OpenExchange(const std::filesystem::path& folder);
-
-struct AwaitedAnswer {
-  std::string id, role;
-  std::filesystem::path prompt, answer;  // what to read, where to write
-};
-
-struct ExchangeState {
-  std::vector<AwaitedAnswer> awaited;         // by id
-  std::vector<std::filesystem::path> stray;   // answers to no prompt: harmless, perhaps misnamed
-  std::vector<std::filesystem::path> broken;  // requests and answers that cannot be read
-};
-
-Result<ExchangeState> LookAtExchange(const std::filesystem::path& folder);
 
 }  // namespace warpsmith::models
 

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "agent/models/test_exchange.h"
 #include "base/file.h"
 
 namespace warpsmith::models {
@@ -14,7 +15,7 @@ using testing::SizeIs;
 class ExchangeTest : public testing::Test {
  protected:
   Result<ChatReply> Ask(const ChatRequest& request) { return model_->Complete(request); }
-  ExchangeState State() { return LookAtExchange(folder_.path()).value(); }
+  std::vector<AwaitedAnswer> Awaited() { return AwaitedAnswers(folder_.path()); }
   std::string Id(const ChatRequest& request) { return RequestId(request).substr(0, 16); }
   void Write(const std::string& name, std::string_view text) {
     ASSERT_TRUE(WriteFileAtomic(folder_.path() / name, text).ok());
@@ -32,12 +33,11 @@ TEST_F(ExchangeTest, WritesThePromptAndAwaitsItsAnswer) {
   const std::string prompt = ReadFile(folder_.path() / (Id(request_) + ".prompt.md")).value();
   EXPECT_THAT(prompt, HasSubstr(Id(request_) + ".answer.md"));
   EXPECT_THAT(prompt, HasSubstr("## user\n\nfuse these"));
-  const ExchangeState state = State();
-  ASSERT_THAT(state.awaited, SizeIs(1));
-  EXPECT_EQ(state.awaited[0].role, "lowering");
-  EXPECT_TRUE(WriteFileAtomic(state.awaited[0].answer, "here").ok());
+  ASSERT_THAT(Awaited(), SizeIs(1));
+  EXPECT_THAT(ReadFile(Awaited()[0].request).value(), HasSubstr("\"asker\": \"lowering\""));
+  EXPECT_TRUE(WriteFileAtomic(Awaited()[0].answer, "here").ok());
   EXPECT_EQ(Ask(request_).value().samples.at(0).text, "here");
-  EXPECT_THAT(State().awaited, SizeIs(0));
+  EXPECT_THAT(Awaited(), SizeIs(0));
 }
 
 TEST_F(ExchangeTest, IsCompleteWithAllSamplesOnly) {
@@ -46,7 +46,7 @@ TEST_F(ExchangeTest, IsCompleteWithAllSamplesOnly) {
   Write(Id(request) + ".answer.md", "one");
   Write(Id(request) + ".answer-2.md", " \n");
   EXPECT_EQ(Ask(request).error().code, ErrorCode::kAwaiting);
-  EXPECT_THAT(State().awaited, SizeIs(2));
+  EXPECT_THAT(Ask(request).error().fix, HasSubstr(".answer-2.md"));
   Write(Id(request) + ".answer-2.md", "two");
   Write(Id(request) + ".answer-3.md", "three\xff");
   const auto reply = Ask(request);
@@ -54,21 +54,6 @@ TEST_F(ExchangeTest, IsCompleteWithAllSamplesOnly) {
   EXPECT_EQ(reply->samples[1].text, "two");
   EXPECT_EQ(reply->samples[2].text, "three\xef\xbf\xbd");
   EXPECT_TRUE(reply->usage.estimated);
-}
-
-TEST_F(ExchangeTest, AnAnswerToNoPromptIsReported) {
-  EXPECT_FALSE(Ask(request_).ok());
-  Write("0123456789abcdef.answer.md", "late");
-  Write("notes.md", "mine");
-  const ExchangeState state = State();
-  ASSERT_THAT(state.stray, SizeIs(1));
-  EXPECT_EQ(state.stray[0].filename(), "0123456789abcdef.answer.md");
-  EXPECT_THAT(state.awaited, SizeIs(1));
-}
-
-TEST_F(ExchangeTest, ARequestThatCannotBeReadIsReported) {
-  Write("x.request.json", "{");
-  EXPECT_THAT(State().broken, SizeIs(1));
 }
 
 TEST_F(ExchangeTest, AnAnswerThatIsNoFileIsRefused) {
@@ -81,10 +66,6 @@ TEST_F(ExchangeTest, AHugeAnswerIsRefusedUnread) {
   Write(path.filename(), "x");
   std::filesystem::resize_file(path, kMaxAnswerBytes + 1);
   EXPECT_THAT(Ask(request_).error().message, HasSubstr("larger than 50 MiB"));
-}
-
-TEST(Exchange, AFolderThatIsNotThereIsSaid) {
-  EXPECT_EQ(LookAtExchange("/nowhere/at/all").error().code, ErrorCode::kNoInput);
 }
 
 }  // namespace

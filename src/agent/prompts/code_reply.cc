@@ -17,6 +17,7 @@
 #include "base/display_text.h"
 #include "base/json_reader.h"
 #include "base/result.h"
+#include "base/text.h"
 #include "core/launch_plan.h"
 #include "core/serialize.h"
 #include "task/toml_text.h"

@@ -11,6 +11,7 @@
 #include "agent/prompts/file_name.h"
 #include "agent/prompts/reply_text.h"
 #include "base/display_text.h"
+#include "base/text.h"
 
 namespace warpsmith::prompts {
 namespace {

@@ -8,6 +8,7 @@
 #include "agent/prompts/reply_text.h"
 #include "base/display_text.h"
 #include "base/json_reader.h"
+#include "base/text.h"
 
 namespace warpsmith::prompts {
 namespace {

@@ -7,6 +7,7 @@
 
 #include "agent/prompts/file_name.h"
 #include "base/display_text.h"
+#include "base/text.h"
 #include "base/utf8.h"
 
 namespace warpsmith::prompts {
@@ -105,12 +106,6 @@ std::vector<std::string_view> LinesOf(std::string_view text) {
     text.remove_prefix(std::min(end + 1, text.size()));
   }
   return lines;
-}
-
-std::string_view Trimmed(std::string_view text) {
-  const size_t begin = text.find_first_not_of(" \t\r\n");
-  if (begin == text.npos) return {};
-  return text.substr(begin, text.find_last_not_of(" \t\r\n") - begin + 1);
 }
 
 Error BadReply(const std::string& reason) {

@@ -20,8 +20,6 @@ Result<std::string> CleanReply(std::string_view reply);
 // Lines without their line ends. The views live as long as the text.
 std::vector<std::string_view> LinesOf(std::string_view text);
 
-std::string_view Trimmed(std::string_view text);
-
 // What a reply that holds no candidate is refused with: one line, and what to ask for next.
 Error BadReply(const std::string& reason);
 

@@ -16,6 +16,7 @@
 #include "agent/role.h"
 #include "base/file.h"
 #include "base/json_reader.h"
+#include "base/text.h"
 
 namespace warpsmith::agent {
 namespace {
@@ -24,13 +25,9 @@ namespace role = agent::role;
 
 // How a model is named.
 std::string Forms() {
-  std::string roles;
-  for (const std::string_view one : role::kAll) {
-    roles += (roles.empty() ? "" : ", ") + std::string(one);
-  }
   return "write openai:MODEL@URL, endpoint:FILE, exchange:DIR or recorded:FILE, before it ROLE= "
          "for one role: " +
-         roles;
+         Joined(role::kAll);
 }
 
 struct Spec {

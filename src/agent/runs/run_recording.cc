@@ -47,8 +47,9 @@ Result<RecordedEnd> RecordedEndFrom(const std::string& source, const std::string
   if (root.Has("wallet")) {
     const JsonReader token_budget = root.At("wallet");
     TRY(token_budget.OnlyFields({"limit", "fitted"}));
-    end.token_budget = agent::TokenBudgetEnd{TRY(token_budget.At("limit").String()),
-                                             TRY(token_budget.At("fitted").IntIn(0, kMost))};
+    agent::TokenBudgetEnd& read = end.token_budget.emplace();
+    read.limit = TRY(token_budget.At("limit").String());
+    read.fitted = TRY(token_budget.At("fitted").IntIn(0, kMost));
   }
   return end;
 }

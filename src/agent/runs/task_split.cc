@@ -13,7 +13,7 @@
 #include "agent/split/reply.h"
 #include "base/display_text.h"
 #include "base/file.h"
-#include "store/best_step.h"
+#include "store/database_store.h"
 #include "task/candidate_file.h"
 #include "task/check.h"
 #include "task/scaffold.h"

@@ -13,6 +13,7 @@
 #include "base/foreign_file.h"
 #include "base/json_reader.h"
 #include "base/subprocess.h"
+#include "base/text.h"
 #include "core/json_fields.h"
 #include "core/serialize.h"
 #include "embedded/split_scripts.h"
@@ -132,11 +133,6 @@ Result<json> RequestOf(const Task& whole, const Split& split, json parts_process
               {"workloads", workloads}};
 }
 
-std::string LastLine(std::string_view text) {
-  while (!text.empty() && text.back() == '\n') text.remove_suffix(1);
-  return ForTerminal(text.substr(text.rfind('\n') + 1), 300);
-}
-
 Result<Proof> ReadAnswer(const std::string& text) {
   const std::string source = "the composition's answer";
   const json value = TRY(ParseJson(source, text));
@@ -144,9 +140,10 @@ Result<Proof> ReadAnswer(const std::string& text) {
   if (reader.Has("problem")) {
     const bool is_here =
         TRY(reader.At("code").Int()) == Describe(ErrorCode::kUnavailable).exit_status;
+    const std::string problem = TRY(reader.At("problem").String());
+    const std::string fix = TRY(reader.At("fix").String());
     return Error{is_here ? ErrorCode::kUnavailable : ErrorCode::kBadInput,
-                 ForTerminal(TRY(reader.At("problem").String()), 600),
-                 ForTerminal(TRY(reader.At("fix").String()), 300)};
+                 ForTerminal(problem, 600), ForTerminal(fix, 300)};
   }
   Proof proof;
   proof.worst = TRY(reader.At("worst").Number());
@@ -213,7 +210,8 @@ Result<std::string> Compose(const std::filesystem::path& folder, const json& req
   }
   return Error{ErrorCode::kUnavailable,
                "comparing with the whole with " + python + ": " +
-                   (ran.signal != 0 ? std::string(strsignal(ran.signal)) : LastLine(ran.output)),
+                   (ran.signal != 0 ? std::string(strsignal(ran.signal))
+                                    : ForTerminal(LastLine(ran.output), 300)),
                kNoRun};
 }
 

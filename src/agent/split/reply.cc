@@ -10,6 +10,7 @@
 #include "agent/split/parts.h"
 #include "base/display_text.h"
 #include "base/json_reader.h"
+#include "base/text.h"
 #include "core/serialize.h"
 #include "task/task_rules.h"
 #include "task/toml_text.h"
@@ -34,8 +35,8 @@ Result<Blocks> BlocksIn(std::string_view reply) {
   for (const prompts::Block& block : prompts::CutBlocks(clean)) {
     if (!block.fenced) continue;
     if (!block.closed) return BadReply("the reply ends inside a block");
-    const bool is_json = block.text.find("\"parts\"") != std::string::npos &&
-                         prompts::Trimmed(block.text).starts_with('{');
+    const bool is_json =
+        block.text.find("\"parts\"") != std::string::npos && Trimmed(block.text).starts_with('{');
     if (is_json) {
       if (!found.parts.empty()) return BadReply("the reply names its parts twice");
       found.parts = block.text;

@@ -49,6 +49,11 @@ void IgnoreLaunches(bool ignore) { Find<void(bool)>("warpsmith_fake_ignore_launc
 
 void SetLaunchMs(float ms) { Find<void(float)>("warpsmith_fake_set_launch_ms")(ms); }
 
+int64_t HostNs() {
+  static auto* const read = Find<int64_t()>("warpsmith_fake_host_ns");
+  return read();
+}
+
 const char* CublasLtPath() { return WARPSMITH_FAKE_CUBLASLT; }
 
 }  // namespace warpsmith::cuda::fake

@@ -3,6 +3,7 @@
 #ifndef WARPSMITH_CUDA_FAKE_FAKE_CONTROL_H_
 #define WARPSMITH_CUDA_FAKE_FAKE_CONTROL_H_
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,10 @@ void IgnoreLaunches(bool ignore);
 
 // How long a launch takes by the fake's clock, from the next one on; 1 ms at first.
 void SetLaunchMs(float ms);
+
+// A clock of the host that does not depend on load: a reading takes 1 us, and submitting a product of
+// the fake cuBLAS and cuBLASLt takes what they say that it costs.
+int64_t HostNs();
 
 // The fake cuBLASLt, for WARPSMITH_CUBLASLT (cuda/lt_product.h): host memory, real products.
 const char* CublasLtPath();

@@ -86,11 +86,6 @@ CUresult cuMemcpy2DAsync(const CUDA_MEMCPY2D* copy, CUstream stream) {
 CUresult cuMemsetD8Async(CUdeviceptr target, unsigned char value, size_t bytes, CUstream stream) {
   return Submit(stream, [=] { std::memset(Pointer(target), value, bytes); });
 }
-CUresult cuMemsetD32Async(CUdeviceptr target, unsigned value, size_t words, CUstream stream) {
-  return Submit(stream, [=] {
-    for (size_t i = 0; i < words; ++i) std::memcpy(Pointer(target + i * 4), &value, sizeof(value));
-  });
-}
 CUresult cuMemsetD2D8Async(CUdeviceptr target, size_t pitch, unsigned char value, size_t width,
                            size_t rows, CUstream stream) {
   return Submit(stream, [=] {

@@ -83,6 +83,8 @@ size_t warpsmith_fake_log_size() { return TheState().log.size(); }
 const char* warpsmith_fake_log_line(size_t i) { return TheState().log[i].c_str(); }
 void warpsmith_fake_clear_log() { TheState().log.clear(); }
 void warpsmith_fake_advance_clock(float ms) { TheState().clock_ms += ms; }
+void warpsmith_fake_advance_host(unsigned us) { TheState().host_ns += int64_t{1000} * us; }
+int64_t warpsmith_fake_host_ns() { return TheState().host_ns += 1000; }
 
 CUresult cuModuleLoadData(CUmodule* module, const void* image) {
   auto loaded = std::make_unique<CUmod_st>();

@@ -4,7 +4,6 @@
 
 #include <dlfcn.h>
 #include <library_types.h>
-#include <unistd.h>
 
 #include <cstdint>
 #include <cstdlib>
@@ -15,17 +14,25 @@
 
 namespace warpsmith::cuda::fake {
 
-// On the fake device's clock, where the fake driver is the one in use.
+// A function of the fake driver, where that is the one in use.
+inline void* FakeDriverFunction(const char* symbol) {
+  const char* home = std::getenv("WARPSMITH_CUDA_HOME");  // NOLINT(concurrency-mt-unsafe)
+  if (home == nullptr) return nullptr;
+  void* driver =
+      dlopen((std::string(home) + "/lib64/libcuda.so.1").c_str(), RTLD_NOW | RTLD_NOLOAD);
+  return driver == nullptr ? nullptr : dlsym(driver, symbol);
+}
+
+// The fake device's clock.
 inline void AdvanceClock(float ms) {
-  static auto* const advance = []() -> void (*)(float) {
-    const char* home = std::getenv("WARPSMITH_CUDA_HOME");  // NOLINT(concurrency-mt-unsafe)
-    if (home == nullptr) return nullptr;
-    void* driver =
-        dlopen((std::string(home) + "/lib64/libcuda.so.1").c_str(), RTLD_NOW | RTLD_NOLOAD);
-    if (driver == nullptr) return nullptr;
-    return reinterpret_cast<void (*)(float)>(dlsym(driver, "warpsmith_fake_advance_clock"));
-  }();
-  if (advance != nullptr) advance(ms);
+  static void* const advance = FakeDriverFunction("warpsmith_fake_advance_clock");
+  if (advance != nullptr) reinterpret_cast<void (*)(float)>(advance)(ms);
+}
+
+// The fake host's.
+inline void AdvanceHost(unsigned us) {
+  static void* const advance = FakeDriverFunction("warpsmith_fake_advance_host");
+  if (advance != nullptr) reinterpret_cast<void (*)(unsigned)>(advance)(us);
 }
 
 struct Operation {
@@ -70,8 +77,8 @@ struct Product {
   }
 };
 
-// What a product costs: time on the device's clock, and on the host's where it is not replayed by a
-// graph but submitted.
+// What a product costs: time on the fake device's clock, and on the fake host's where it is not
+// replayed by a graph but submitted.
 struct Cost {
   float device_ms = 0;
   unsigned submit_us = 0;
@@ -85,7 +92,7 @@ inline void SubmitProduct(CUstream_st* stream, const Product& product, Cost cost
   if (stream != nullptr && stream->capturing) {
     stream->captured.emplace_back(run);
   } else {
-    usleep(cost.submit_us);
+    AdvanceHost(cost.submit_us);
     run();
   }
 }

@@ -37,6 +37,7 @@ struct State {
   std::map<std::string, HostKernel> kernels;
   std::map<CUdeviceptr, size_t> allocations;
   float clock_ms = 0;
+  int64_t host_ns = 0;
   float launch_ms = 1;
 };
 

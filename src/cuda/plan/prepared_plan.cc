@@ -6,6 +6,8 @@
 
 namespace warpsmith::plan {
 
+// Bound plans point into `launches`, and copies of a plan share it: nothing here changes any more
+// once Prepare has returned.
 struct PlanState {
   ResolvedPlan plan;
   std::shared_ptr<const cuda::Module> module;
@@ -70,6 +72,8 @@ Result<PreparedPlan> PreparedPlan::Prepare(ResolvedPlan plan,
 Result<BoundPlan> PreparedPlan::Bind(std::span<const Binding> bindings) const {
   Memories memories;
   for (const Binding& binding : bindings) {
+    // No base (-1): the address itself. The judge binds anew for each launch; the GEMM library, which
+    // must not allocate in a call, leaves addresses open (LaunchStep::Patch).
     memories[binding.tensor] = {{-1, binding.address}, binding.bytes};
   }
   for (size_t i = 0; i < state_->plan.workspaces.size(); ++i) {

@@ -10,7 +10,7 @@
 
 #include "cuda/failure.h"
 #include "cuda/fake/fake_control.h"
-#include "cuda/graph.h"
+#include "cuda/stream.h"
 
 namespace warpsmith::plan {
 namespace {

@@ -3,7 +3,7 @@
 #include <array>
 #include <cstring>
 
-#include "core/resolved_tensor_map.h"
+#include "core/resolved_plan.h"
 #include "cuda/plan/prepared_plan.h"
 
 namespace warpsmith::plan {
@@ -275,6 +275,8 @@ struct Runner {
 
   Status operator()(const LaunchStep& step) const {
     if (step.patches.empty()) return step.launch->Submit(stream, step.pointers.data());
+    // A copy on the stack, patched for this run: a call of the library allocates nothing, and
+    // several threads may run the same steps.
     // NOLINTNEXTLINE(*-member-init): filled as far as it is used
     std::array<ArgumentSlot, kMostPatchedArguments> slots;
     std::array<void*, kMostPatchedArguments> pointers;  // NOLINT(*-member-init)
@@ -305,6 +307,7 @@ Result<Launches> PrepareLaunches(const ResolvedPlan& plan, const cuda::Module& m
     TRY(CheckParameters(i, *launch, *function));
     const Status set = SetAttributes(*function, *launch);
     if (!set.ok()) return Within(OperationText(i), set.error());
+    // A map, since steps keep pointers to its values: they stay where they are while it grows.
     launches.emplace(i, cuda::FixedLaunch(*function, ConfigOf(*launch)));
   }
   return launches;

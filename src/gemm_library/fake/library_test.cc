@@ -7,8 +7,8 @@
 #include <thread>
 
 #include "cuda/fake/fake_control.h"
-#include "cuda/graph.h"
 #include "cuda/memory.h"
+#include "cuda/stream.h"
 #include "gemm_library/fake/host_gemm.h"
 
 namespace warpsmith::gemm_library {

@@ -13,8 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/append_file.h"
-#include "base/file_lock.h"
+#include "base/file.h"
 #include "base/result.h"
 #include "core/device.h"
 #include "hgemm/bench/options.h"

@@ -9,7 +9,7 @@
 #include "base/file.h"
 #include "base/interrupt.h"
 #include "base/sha256.h"
-#include "core/provenance.h"
+#include "core/device.h"
 #include "cuda/plan/half_type.h"
 #include "gemm_library/library.h"
 #include "hgemm/bench/catalogues.h"

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/file.h"
-#include "core/ranking.h"
+#include "core/verdict.h"
 #include "hgemm/catalogue.h"
 #include "search/tuning/search.h"
 #include "task/hgemm_task.h"

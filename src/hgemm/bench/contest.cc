@@ -9,7 +9,7 @@
 
 #include "base/build_info.h"
 #include "base/clock.h"
-#include "core/provenance.h"
+#include "core/device.h"
 #include "hgemm/bench/catalogues.h"
 #include "hgemm/catalogue.h"
 #include "judge/baseline/gemm_baseline.h"
@@ -145,10 +145,9 @@ Result<Measured> Contest::Measure(const Problem& problem, const Problem* next) {
 
 Result<Measured> Contest::Compare(const Problem& problem, Subject& subject) {
   // From memory, whatever the mode, so that a shape has one floor.
-  ShapeTerms terms{problem, ChoiceOf(subject.row),
-                   TRY(judge::RooflineUs(machine_.info(), subject.job.task, subject.job.workload,
-                                         Mode::kDeviceCold)),
-                   "lib:" + library_};
+  const double roofline_us = TRY(judge::RooflineUs(machine_.info(), subject.job.task,
+                                                   subject.job.workload, Mode::kDeviceCold));
+  ShapeTerms terms{problem, ChoiceOf(subject.row), roofline_us, "lib:" + library_};
   if (IsDrawnForPrimaryCheck(problem, options_.beside)) terms.beside = OthersOfNvidias();
   Task& task = subject.job.task;
   task.baselines = {std::string(kPrimary), terms.library_baseline};
@@ -177,8 +176,8 @@ Result<Measured> Contest::MeasureLibraries(const Problem& problem, Subject& subj
     evidence.driver = machine_.info().driver;
     evidence.device_uuid = machine_.info().uuid;
     evidence.baseline_library = "recorded";
-    return Measured{SessionOf(evidence, options_),
-                    TRY(RecordedLibraries(*recorded, problem, subject.job.space.name()))};
+    MeasuredShape libraries = TRY(RecordedLibraries(*recorded, problem, subject.job.space.name()));
+    return Measured{SessionOf(evidence, options_), std::move(libraries)};
   }
   if (subject.row == nullptr && !options_.catalogue.empty()) {
     std::fprintf(stderr, "%s: %s has no kernel for it; the libraries alone\n",
@@ -207,7 +206,8 @@ Result<Measured> Contest::MeasureTwice(const Subject& subject, const Protocol& p
 Result<Measured> Contest::MeasureOnce(const Subject& subject, const Protocol& protocol,
                                       const Take& take) {
   const BesideBaselines beside = TRY(MeasureBeside(machine_, subject.job, subject.point, protocol));
-  return Measured{SessionOf(beside.evidence, options_), TRY(take(beside.timing))};
+  MeasuredShape taken = TRY(take(beside.timing));
+  return Measured{SessionOf(beside.evidence, options_), std::move(taken)};
 }
 
 namespace {
@@ -273,7 +273,8 @@ class ComparedMode {
   // NVIDIA's other ways.
   Status AddBeside(std::vector<BesidePrimary>& measured) {
     for (const std::string& name : terms_.beside) {
-      measured.push_back({timing_.mode, name, TRY(Add(name, *TRY(Named(name))))});
+      const auto ratio = TRY(Add(name, *TRY(Named(name))));
+      measured.push_back({timing_.mode, name, ratio});
     }
     return {};
   }

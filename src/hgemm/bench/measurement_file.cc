@@ -115,9 +115,8 @@ Result<MeasurementFile> MeasurementFile::Open(const fs::path& path, const Measur
   }
   AppendFile samples = TRY(OpenSamples(SamplesPath(path), file.table_.shapes));
   if (is_old) TRY(WriteFileAtomic(path, text));
-  file.files_.emplace(Files{std::move(lock),
-                            TRY(AppendFile::Open(path, static_cast<int64_t>(whole_bytes))),
-                            std::move(samples)});
+  AppendFile rows = TRY(AppendFile::Open(path, static_cast<int64_t>(whole_bytes)));
+  file.files_.emplace(Files{std::move(lock), std::move(rows), std::move(samples)});
   if (whole_bytes == 0) TRY(file.files_->rows.Append(file.counted_.Add(HeadText(terms))));
   return file;
 }

@@ -10,8 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/append_file.h"
-#include "base/file_lock.h"
+#include "base/file.h"
 #include "base/result.h"
 #include "hgemm/measurement_table.h"
 #include "hgemm/measurement_text.h"

@@ -63,8 +63,9 @@ Result<std::vector<Primaries>> ChoosePrimaries(search::Machine& machine,
   const search::Slice slice = TRY(search::ParseSlice(options.pace.slice));
   const std::vector<task::HgemmShape> shapes =
       search::TakeSlice(slice, TRY(task::ParseHgemmShapes(options.shapes)));
-  const auto cache = baseline::ChoiceCache::Default(
-      {machine.info().name, machine.info().driver, TRY(cuda::CublasLtVersion())});
+  const std::string cublaslt = TRY(cuda::CublasLtVersion());
+  const auto cache =
+      baseline::ChoiceCache::Default({machine.info().name, machine.info().driver, cublaslt});
   judge::ChoiceRequest request{std::string(kPrimary), kPrimaryModes};
   request.exhaustive_seconds = options.exhaustive_seconds;
   const Task task = TaskOf(options.product);

@@ -125,7 +125,7 @@ class Recording {
     std::vector<Point> missing;
     for (const Point& point : points) {
       if (OutOfTime()) return false;
-      const auto earlier = TRY(Earlier(job, protocol, point));
+      const auto earlier = TRY(FindEarlier(job, protocol, point));
       if (earlier) {
         note(earlier->verdict, point);
       } else {
@@ -150,11 +150,11 @@ class Recording {
   }
 
   // What the file held when this call began.
-  Result<std::optional<Completed>> Earlier(const SearchJob& job, const Protocol& protocol,
-                                           const Point& point) const {
-    if (!recorder_->GoesOn()) return std::optional<Completed>();
+  Result<std::optional<Completed>> FindEarlier(const SearchJob& job, const Protocol& protocol,
+                                               const Point& point) const {
+    if (!recorder_->IsContinued()) return std::optional<Completed>();
     const Candidate candidate = TRY(job.make(point));
-    return recorder_->Earlier(MeasurementKey(candidate, job.task, job.workload, protocol));
+    return recorder_->FindEarlier(MeasurementKey(candidate, job.task, job.workload, protocol));
   }
 
   const RecordOptions& options_;

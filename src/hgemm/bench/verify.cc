@@ -13,7 +13,7 @@
 
 #include "base/clock.h"
 #include "base/interrupt.h"
-#include "core/provenance.h"
+#include "core/device.h"
 #include "hgemm/bench/catalogues.h"
 #include "hgemm/cost_model.h"
 #include "hgemm/family.h"

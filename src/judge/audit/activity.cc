@@ -5,7 +5,7 @@
 #include <map>
 #include <optional>
 
-#include "judge/audit/library_names.h"
+#include "judge/audit/imports.h"
 
 namespace warpsmith::audit {
 namespace {
@@ -150,9 +150,9 @@ std::optional<ActivityTimes> TimesPerCall(const ActivityLog& log) {
 AuditFinding JudgeActivity(const ActivityLog& log, const ActivitySubject& subject) {
   if (!log.absent.empty()) return Absent(kActivity, log.absent);
   if (log.calls.empty()) return Absent(kActivity, "no call was recorded");
-  if (const auto found = ForeignKernel(log, subject)) return Convicted(kActivity, *found);
-  if (const auto found = WorkBetweenCalls(log)) return Convicted(kActivity, *found);
-  if (const auto found = UnjoinedStream(log)) return Convicted(kActivity, *found);
+  if (const auto found = ForeignKernel(log, subject)) return Violated(kActivity, *found);
+  if (const auto found = WorkBetweenCalls(log)) return Violated(kActivity, *found);
+  if (const auto found = UnjoinedStream(log)) return Violated(kActivity, *found);
   if (log.records.empty()) return Absent(kActivity, log.tracer + " saw nothing on the device");
   return Clean(kActivity, Summary(log, subject));
 }

@@ -7,13 +7,31 @@
 #define WARPSMITH_JUDGE_AUDIT_EMBEDDED_BINARY_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "judge/audit/finding.h"
 
 namespace warpsmith::audit {
+
+// The data that C++ sources carry: string literals and lists of numbers, as bytes.
+enum class LiteralKind : uint8_t { kString, kNumbers };
+
+struct Literal {
+  LiteralKind kind = LiteralKind::kString;
+  int line = 1;  // where it begins
+  std::string bytes;
+};
+
+// Comments are skipped, escapes and raw strings decoded, adjacent strings joined. Numbers (and
+// characters) that follow each other with nothing but commas, signs and braces between them are one
+// literal, each as wide as the widest of them needs, little endian; with a fraction they count by
+// their bits as a double. No preprocessor runs: what macros put together is not seen. Any text is
+// read to its end.
+std::vector<Literal> ReadLiterals(std::string_view source);
 
 inline constexpr size_t kMaxDenseBytes = 4096;        // of one literal that looks compressed
 inline constexpr size_t kMaxEncodedBytes = 2048;      // of one run of base64 or hexadecimal digits

@@ -7,6 +7,7 @@
 #include <utility>
 #include <variant>
 
+#include "base/subprocess.h"
 #include "core/verdict.h"
 
 namespace warpsmith::audit {
@@ -29,9 +30,18 @@ inline AuditFinding Clean(std::string_view audit, std::string detail) {
 inline AuditFinding Absent(std::string_view audit, std::string why) {
   return AuditReport{std::string(audit), AuditStatus::kAbsent, std::move(why)};
 }
-inline AuditFinding Convicted(std::string_view audit, std::string found) {
+inline AuditFinding Violated(std::string_view audit, std::string found) {
   return Rejected{std::string(audit), std::move(found)};
 }
+
+inline bool Contains(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
+
+// How a process ended that an audit had started, in words for a report.
+// "no end in time", or "status 1, 'the first line of its output'". Output is a candidate's to
+// choose: no more than 300 bytes of it.
+std::string HowItEnded(const ProcessOutcome& process);
 
 }  // namespace warpsmith::audit
 

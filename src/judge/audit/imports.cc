@@ -1,14 +1,26 @@
 #include "judge/audit/imports.h"
 
+#include <cxxabi.h>
+
 #include <algorithm>
 #include <array>
+#include <cstdlib>
+#include <memory>
 #include <optional>
 
 #include "base/elf.h"
-#include "judge/audit/library_names.h"
+#include "judge/audit/finding.h"
 
 namespace warpsmith::audit {
 namespace {
+
+template <typename Predicate>
+const LibraryFamily* FirstFamily(Predicate matches) {
+  for (const LibraryFamily& family : LibraryFamilies()) {
+    if (matches(family)) return &family;
+  }
+  return nullptr;
+}
 
 // A trailing '*' stands for any ending.
 struct CallGroup {
@@ -70,6 +82,17 @@ bool MatchesAny(std::string_view name, const Patterns& patterns) {
                      [name](std::string_view pattern) { return Matches(name, pattern); });
 }
 
+// What every program may need: the C and C++ libraries, the CUDA runtime and driver.
+bool IsOfEveryProgram(std::string_view file) {
+  constexpr std::array<std::string_view, 14> kFiles = {
+      "libc.so.",       "libm.so.",     "libmvec.so.",   "libdl.so.",    "librt.so.",
+      "libpthread.so.", "libgcc_s.so.", "libstdc++.so.", "libgomp.so.",  "libatomic.so.",
+      "ld-linux-",      "libcuda.so.",  "libcudart.so.", "libcudadevrt."};
+  const std::string_view name = file.substr(file.rfind('/') + 1);
+  return std::any_of(kFiles.begin(), kFiles.end(),
+                     [name](std::string_view begin) { return name.starts_with(begin); });
+}
+
 std::optional<std::string> ForbiddenLibrary(const ElfImports& imports,
                                             const std::vector<std::string>& allow) {
   for (const std::string& library : imports.libraries) {
@@ -92,6 +115,15 @@ std::optional<std::string> ForbiddenCall(const ElfImports& imports,
     }
   }
   return std::nullopt;
+}
+
+// The first family that is named, as a file, anywhere in `bytes` and is not allowed.
+const LibraryFamily* ForbiddenIn(std::string_view bytes, const std::vector<std::string>& allow) {
+  return FirstFamily([bytes, &allow](const LibraryFamily& family) {
+    return !Allows(allow, family.name) &&
+           std::any_of(family.files.begin(), family.files.end(),
+                       [bytes](std::string_view file) { return Contains(bytes, file); });
+  });
 }
 
 std::optional<std::string> NamedLibrary(std::string_view image,
@@ -132,20 +164,83 @@ std::string Summary(const ElfImports& imports) {
 
 }  // namespace
 
+// Kernel names as seen in traces of these libraries; a library may have others, which is why a
+// program's kernels are also held against those of its own image (audit/activity.h).
+const std::vector<LibraryFamily>& LibraryFamilies() {
+  static const std::vector<LibraryFamily> families = {
+      {"cublas",
+       {"libcublas", "libnvblas"},
+       {"cublas",         "nvjet_",           "gemmk1_kernel",         "gemvNSP_kernel",
+        "gemv2T_kernel",  "gemv2N_kernel",    "dot_kernel<float, 128", "splitKreduce_kernel",
+        "sm70_xmma_gemm", "sm75_xmma_gemm",   "sm80_xmma_gemm",        "sm86_xmma_gemm",
+        "sm89_xmma_gemm", "sm90_xmma_gemm",   "sm100_xmma_gemm",       "ampere_sgemm",
+        "ampere_hgemm",   "ampere_dgemm",     "ampere_fp16_",          "ampere_bf16_",
+        "volta_sgemm",    "volta_hgemm",      "volta_h884gemm",        "volta_fp16_",
+        "turing_fp16_",   "turing_h1688gemm", "maxwell_sgemm",         "maxwell_hgemm",
+        "cutlass_70_",    "cutlass_75_",      "cutlass_80_",           "cutlass3x_sm"}},
+      {"cudnn",
+       {"libcudnn"},
+       {"cudnn", "xmma_fprop", "xmma_dgrad", "xmma_wgrad", "implicit_convolve_sgemm",
+        "winograd_nonfused", "fft2d_r2c", "fft2d_c2r", "nchwToNhwcKernel", "nhwcToNchwKernel"}},
+      {"torch",
+       {"libtorch", "libc10", "libcaffe2", "libshm"},
+       {"at::native", "at_cuda_detail", "c10::", "triton_poi_", "triton_red_", "triton_per_",
+        "triton_tem_"}},
+      {"nvrtc", {"libnvrtc", "libnvJitLink", "libnvptxcompiler"}, {}},
+      {"cufft",
+       {"libcufft"},
+       {"regular_fft", "vector_fft", "multi_bluestein_fft", "regular_bluestein_fft", "cufft"}},
+      {"cusparse", {"libcusparse"}, {"cusparse"}},
+      {"cusolver", {"libcusolver"}, {"cusolver"}},
+      {"curand", {"libcurand"}, {"curand_", "gen_sequenced<curand"}},
+      {"nccl", {"libnccl"}, {"ncclDevKernel", "ncclKernel"}},
+      {"cutensor", {"libcutensor"}, {"cutensor"}},
+      {"tensorrt", {"libnvinfer"}, {"nvinfer", "trt_"}},
+      {"npp", {"libnpp"}, {"nppi", "npps"}},
+  };
+  return families;
+}
+
+bool Allows(const std::vector<std::string>& allow, std::string_view name) {
+  return std::find(allow.begin(), allow.end(), name) != allow.end();
+}
+
+const LibraryFamily* FamilyOfFile(std::string_view file) {
+  const std::string_view name = file.substr(file.rfind('/') + 1);
+  return FirstFamily([name](const LibraryFamily& family) {
+    return std::any_of(family.files.begin(), family.files.end(),
+                       [name](std::string_view begin) { return name.starts_with(begin); });
+  });
+}
+
+const LibraryFamily* FamilyOfKernel(std::string_view demangled) {
+  return FirstFamily([demangled](const LibraryFamily& family) {
+    return std::any_of(family.kernels.begin(), family.kernels.end(),
+                       [demangled](std::string_view part) { return Contains(demangled, part); });
+  });
+}
+
+std::string Demangled(const std::string& name) {
+  int status = 0;
+  const std::unique_ptr<char, decltype(&std::free)> text(
+      abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status), std::free);
+  return status == 0 && text != nullptr ? std::string(text.get()) : name;
+}
+
 AuditFinding AuditImports(std::string_view image, const std::vector<std::string>& allow) {
   const auto imports = ReadElfImports(image);
   if (!imports.ok()) {
-    return Convicted(kImports, "what it imports cannot be read: " + imports.error().message);
+    return Violated(kImports, "what it imports cannot be read: " + imports.error().message);
   }
-  if (const auto found = ForbiddenLibrary(*imports, allow)) return Convicted(kImports, *found);
-  if (const auto found = NamedLibrary(image, allow)) return Convicted(kImports, *found);
+  if (const auto found = ForbiddenLibrary(*imports, allow)) return Violated(kImports, *found);
+  if (const auto found = NamedLibrary(image, allow)) return Violated(kImports, *found);
   const auto call = ForbiddenCall(*imports, allow), named = NamedLoader(image, allow);
   if ((call || named) && HoldsStaticRuntime(image, *imports)) {
     return Absent(kImports, (call ? *call : *named) +
                                 ", but so does the static CUDA runtime that it was linked with");
   }
-  if (call) return Convicted(kImports, *call);
-  if (named) return Convicted(kImports, *named);
+  if (call) return Violated(kImports, *call);
+  if (named) return Violated(kImports, *named);
   return Clean(kImports, Summary(*imports));
 }
 

@@ -10,6 +10,24 @@
 
 namespace warpsmith::audit {
 
+// Libraries that do a task's work for a program, and how each shows: by the file it is loaded from,
+// by the names of its kernels. A task allows some by name (`allow = ["cublas"]`).
+struct LibraryFamily {
+  std::string_view name;                  // as `allow` names it
+  std::vector<std::string_view> files;    // beginnings of file names: "libcublas"
+  std::vector<std::string_view> kernels;  // parts of demangled kernel names
+};
+const std::vector<LibraryFamily>& LibraryFamilies();
+
+bool Allows(const std::vector<std::string>& allow, std::string_view name);
+
+// The family that a file ("libcublasLt.so.13", a path too) or a kernel belongs to; null: none.
+const LibraryFamily* FamilyOfFile(std::string_view file);
+const LibraryFamily* FamilyOfKernel(std::string_view demangled);
+
+// As C++ names it; the name itself when it is not mangled.
+std::string Demangled(const std::string& name);
+
 // Rejected: a library that the task does not allow, as a dependency or named in the image (what
 // dlopen would be given); calls that load libraries (`allow = ["dlopen"]` permits them) or device
 // code made elsewhere (`allow = ["nvrtc"]`). A program has no honest need of either, since we link

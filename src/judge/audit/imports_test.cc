@@ -5,7 +5,6 @@
 
 #include "base/file.h"
 #include "base/subprocess.h"
-#include "judge/audit/library_names.h"
 
 namespace warpsmith::audit {
 namespace {

@@ -118,7 +118,7 @@ AuditFinding AuditOpcodes(const std::map<std::string, int64_t>& opcodes,
   int64_t instructions = 0;
   for (const auto& [opcode, count] : opcodes) {
     if (const auto violation = Violation(opcode, count, *wanted)) {
-      return Convicted(kOpcodes, *violation);
+      return Violated(kOpcodes, *violation);
     }
     instructions += count;
   }

@@ -1,11 +1,16 @@
 // Tools that are not what they should be: shell scripts in compute-sanitizer's place.
+
 #include "judge/audit/sanitizer.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <limits>
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/random.h"
 #include "judge/audit/testing/fake_tool.h"
 #include "judge/standalone/job.h"
 
@@ -165,5 +170,170 @@ TEST(FindSanitizer, SaysWhatToInstallWhenThereIsNone) {
   EXPECT_THAT(other.error().message, HasSubstr("no version"));
 }
 
+constexpr char kMemcheckText[] =
+    "========= COMPUTE-SANITIZER\n"
+    "========= Invalid __global__ write of size 4 bytes\n"
+    "=========     at scale(float *, const float *, int)+0x4bd0 in scale.cu:12\n"
+    "=========     by thread (16,0,0) in block (3,0,0)\n"
+    "=========     Access at 0x7f71b9e01360 is out of bounds\n"
+    "=========     and is 1 bytes after the nearest allocation at 0x7f71b9e00a00 of size 2400 "
+    "bytes\n"
+    "========= \n"
+    "========= Invalid __global__ write of size 4 bytes\n"
+    "=========     at other()+0x10\n"
+    "=========     by thread (17,0,0) in block (3,0,0)\n"
+    "========= Target application returned an error\n"
+    "========= ERROR SUMMARY: 2 errors\n";
+
+TEST(SanitizerText, MemcheckTellsTheFirstError) {
+  const SanitizerText text = ReadSanitizerText(kMemcheckText);
+  EXPECT_TRUE(text.started);
+  EXPECT_EQ(text.errors, 2);
+  EXPECT_TRUE(text.target_failed);
+  ASSERT_TRUE(text.first.has_value());
+  EXPECT_EQ(text.first->kind, "Invalid __global__ write of size 4 bytes");
+  EXPECT_EQ(text.first->kernel, "scale(float *, const float *, int)+0x4bd0");
+  EXPECT_EQ(text.first->place, "thread (16,0,0) in block (3,0,0)");
+  EXPECT_EQ(text.first->access, "Access at 0x7f71b9e01360 is out of bounds");
+  EXPECT_TRUE(text.inability.empty());
+}
+
+TEST(SanitizerText, OlderToolsPutTheKernelBehindTheAddress) {
+  const SanitizerText text = ReadSanitizerText(
+      "========= COMPUTE-SANITIZER\n"
+      "========= Uninitialized __global__ memory read of size 4 bytes\n"
+      "=========     at 0xa0a50 in scan(unsigned int *)\n"
+      "=========     by thread (30,0,0) in block (1,0,0)\n"
+      "=========     Address 0x7f65e5204710\n"
+      "========= ERROR SUMMARY: 1 error\n");
+  ASSERT_TRUE(text.first.has_value());
+  EXPECT_EQ(
+      Describe(*text.first),
+      "Uninitialized __global__ memory read of size 4 bytes at scan(unsigned int *) by thread "
+      "(30,0,0) in block (1,0,0): Address 0x7f65e5204710");
+  EXPECT_EQ(text.errors, 1);
+}
+
+TEST(SanitizerText, RaceErrorsCountAndWarningsDoNot) {
+  const SanitizerText text = ReadSanitizerText(
+      "========= COMPUTE-SANITIZER\n"
+      "========= Warning: Race reported between Read access at first()+0x260\n"
+      "=========     and Write access at first()+0x200 [4 hazards]\n"
+      "=========\n"
+      "========= Error: Race reported between Write access at second()+0xd790\n"
+      "=========     and Read access at second()+0xd5c0 [1,016 hazards]\n"
+      "=========\n"
+      "========= RACECHECK SUMMARY: 2 hazards displayed (1 error, 1 warning)\n");
+  ASSERT_TRUE(text.races.has_value());
+  EXPECT_EQ(text.races->hazards, 2);
+  EXPECT_EQ(text.races->errors, 1);
+  EXPECT_EQ(text.races->warnings, 1);
+  ASSERT_TRUE(text.first.has_value());
+  EXPECT_EQ(text.first->kind, "Race reported between Write access at second()+0xd790");
+  EXPECT_EQ(text.first->access, "and Read access at second()+0xd5c0 [1,016 hazards]");
+}
+
+TEST(SanitizerText, CleanRuns) {
+  const SanitizerText memcheck =
+      ReadSanitizerText("========= COMPUTE-SANITIZER\n========= ERROR SUMMARY: 0 errors\n");
+  EXPECT_EQ(memcheck.errors, 0);
+  EXPECT_FALSE(memcheck.first.has_value());
+  const SanitizerText races = ReadSanitizerText(
+      "========= COMPUTE-SANITIZER\r\n"
+      "========= RACECHECK SUMMARY: 0 hazards displayed (0 errors, 0 warnings)\r\n");
+  EXPECT_EQ(races.races->errors, 0);
+}
+
+// What a GPU-less machine, another driver, a missing injection library, ... give.
+TEST(SanitizerText, SaysThatItCouldNotWatch) {
+  for (const char* words :
+       {"Error: Target application terminated before first instrumented API call",
+        "Error: couldn't find exit code.",
+        "Error: No attachable process found. compute-sanitizer timed-out.",
+        "Detected an unsupported driver version. Please update your CUDA installation to 13.0 or "
+        "newer (driver version 580 or higher)",
+        "CUDA initialized before the Sanitizer. The Sanitizer will be disabled",
+        "Confidential compute mode detected. compute-sanitizer will be disabled.",
+        "CUDA Dynamic Parallelism is not supported by the selected tool",
+        "GPU debugging features are disabled. Please consult the list of supported CUDA devices "
+        "for "
+        "more details.",
+        "Internal Sanitizer Error: The Sanitizer encountered an error",
+        "Unable to find injection library",
+        "Target application doesn't exist or is not a valid executable"}) {
+    const SanitizerText text =
+        ReadSanitizerText("========= COMPUTE-SANITIZER\n========= " + std::string(words) +
+                          "\n========= ERROR SUMMARY: 0 errors\n");
+    EXPECT_EQ(text.inability, words);
+    EXPECT_FALSE(text.first.has_value()) << words;
+  }
+}
+
+TEST(SanitizerText, CallsOfTheHostAreNotTheKernels) {
+  const SanitizerText text = ReadSanitizerText(
+      "========= COMPUTE-SANITIZER\n"
+      "========= Program hit CUDA_ERROR_INVALID_VALUE (error 1) due to \"invalid argument\" on "
+      "CUDA "
+      "API call to cuFuncGetParamInfo.\n"
+      "=========     Saved host backtrace up to driver entry point at error\n"
+      "========= ERROR SUMMARY: 1 error\n");
+  EXPECT_FALSE(text.first.has_value());
+  EXPECT_TRUE(text.api_error.starts_with("Program hit CUDA_ERROR_INVALID_VALUE"));
+  EXPECT_EQ(text.errors, 1);
+}
+
+TEST(SanitizerText, SeveralSummariesCountByTheLargest) {
+  const SanitizerText text = ReadSanitizerText(
+      "========= ERROR SUMMARY: 30,335 errors\n"
+      "========= ERROR SUMMARY: 30335 errors were not printed. Use --print-limit option to adjust "
+      "the number of printed errors\n");
+  EXPECT_EQ(text.errors, 30335);
+}
+
+TEST(SanitizerText, WhatTheCandidatePrintsIsNotTheTools) {
+  const SanitizerText text = ReadSanitizerText(
+      "ERROR SUMMARY: 0 errors\n=== ERROR SUMMARY: 0 errors\nInvalid __global__ write\n");
+  EXPECT_FALSE(text.started);
+  EXPECT_FALSE(text.errors.has_value());
+  EXPECT_FALSE(text.first.has_value());
+}
+
+TEST(SanitizerText, HugeNumbersSaturate) {
+  const SanitizerText text =
+      ReadSanitizerText("========= ERROR SUMMARY: 99999999999999999999999999 errors\n");
+  EXPECT_EQ(text.errors, std::numeric_limits<int64_t>::max());
+  EXPECT_FALSE(ReadSanitizerText("========= ERROR SUMMARY: many errors\n").errors.has_value());
+  EXPECT_FALSE(ReadSanitizerText("========= RACECHECK SUMMARY: 1 hazard\n").races.has_value());
+}
+
+RC_GTEST_PROP(SanitizerText, AnyTextIsRead, (const std::string& text)) {
+  ReadSanitizerText(text);
+  ReadSanitizerText("========= " + text);
+}
+
+TEST(SanitizerText, MutationsAndCutsAreRead) {
+  Random random(1, "sanitizer text");
+  for (int round = 0; round < 5000; ++round) {
+    std::vector<char> bad(std::begin(kMemcheckText), std::end(kMemcheckText) - 1);
+    for (uint64_t changes = random.Below(6); changes > 0; --changes) {
+      bad[random.Below(bad.size())] = static_cast<char>(random.Bits());
+    }
+    bad.resize(random.Below(bad.size() + 1));
+    const SanitizerText text = ReadSanitizerText({bad.data(), bad.size()});
+    if (text.errors) {
+      ASSERT_GE(*text.errors, 0);
+    }
+  }
+}
+
+TEST(SanitizerVersion, IsFoundInItsText) {
+  EXPECT_EQ(ReadSanitizerVersion("NVIDIA (R) Compute Sanitizer\nCopyright (c) 2020-2025 NVIDIA "
+                                 "Corporation\nVersion 2025.3.1.0 (build 36400806)\n"),
+            "2025.3.1.0");
+  EXPECT_EQ(ReadSanitizerVersion("no such option"), "");
+  EXPECT_EQ(ReadSanitizerVersion("Version "), "");
+}
+
 }  // namespace
+
 }  // namespace warpsmith::audit

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "base/file.h"
-#include "base/file_lock.h"
 #include "base/json_reader.h"
 #include "base/sha256.h"
 #include "judge/baseline/contest.h"

@@ -1,16 +1,28 @@
 #include "judge/baseline/gemm_baseline.h"
 
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
 #include <array>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <span>
 #include <utility>
 
+#include "base/text.h"
 #include "cuda/cublas.h"
 #include "judge/baseline/rival_library.h"
 
 namespace warpsmith::baseline {
 namespace {
+
+constexpr size_t kMostMatmuls = 16;  // kept: those of a shape or two are asked for again and again
+
+std::string KeyOf(const cuda::GemmShape& shape) {
+  std::string key;
+  for (const int64_t extent : {shape.m, shape.n, shape.k}) key += std::to_string(extent) + " ";
+  return key + std::to_string(static_cast<int>(shape.layout)) +
+         std::to_string(static_cast<int>(shape.type));
+}
 
 using nlohmann::json;
 
@@ -24,12 +36,6 @@ constexpr std::array<LibraryRow, 3> kLibraries = {
      {GemmLibrary::kLtAuto, "cublaslt-auto"}}};
 
 constexpr std::string_view kRivalPrefix = "lib:";
-
-std::string JoinedNames() {
-  std::string names;
-  for (const std::string& name : GemmBaselineNames()) names += (names.empty() ? "" : ", ") + name;
-  return names;
-}
 
 // The tensor's address; kBadInput when it is missing or smaller than rows x columns halves.
 Result<cuda::DevicePointer> Find(std::span<const plan::Binding> bindings, std::string_view tensor,
@@ -109,6 +115,32 @@ Result<int64_t> ExtentFrom(const JsonReader& reader) { return reader.IntIn(1, in
 
 }  // namespace
 
+Result<std::shared_ptr<const cuda::Cublas>> SharedHandles::CublasOf(cuda::HalfType type) {
+  auto& known = cublas_[type];
+  if (known == nullptr) {
+    known = std::make_shared<const cuda::Cublas>(TRY(cuda::Cublas::Create(type)));
+  }
+  return known;
+}
+
+Result<std::shared_ptr<const cuda::LtMatmul>> SharedHandles::MatmulOf(
+    const cuda::GemmShape& shape) {
+  const std::string key = KeyOf(shape);
+  if (const auto known = matmuls_.find(key); known != matmuls_.end()) return known->second;
+  auto made = std::make_shared<const cuda::LtMatmul>(TRY(cuda::LtMatmul::Create(shape)));
+  if (matmuls_.size() >= kMostMatmuls) matmuls_.clear();
+  matmuls_.emplace(key, made);
+  return made;
+}
+
+Result<std::shared_ptr<const cuda::DeviceBuffer>> SharedHandles::Workspace(size_t bytes) {
+  if (workspace_ == nullptr || workspace_->bytes() < bytes) {
+    workspace_ = std::make_shared<const cuda::DeviceBuffer>(
+        TRY(cuda::DeviceBuffer::Allocate(std::max(bytes, kLibraryWorkspaceBytes))));
+  }
+  return workspace_;
+}
+
 Result<GemmBaselineName> ParseGemmBaselineName(std::string_view text) {
   if (text.starts_with(kRivalPrefix)) {
     return GemmBaselineName{GemmLibrary::kRival, {}, std::string(text.substr(kRivalPrefix.size()))};
@@ -122,7 +154,7 @@ Result<GemmBaselineName> ParseGemmBaselineName(std::string_view text) {
     if (row.name == stem) return GemmBaselineName{row.library, layout};
   }
   return Error{ErrorCode::kUsage, "no GEMM baseline is called '" + std::string(text) + "'",
-               "choose one of: " + JoinedNames()};
+               "choose one of: " + Joined(GemmBaselineNames())};
 }
 
 std::string Text(const GemmBaselineName& name) {

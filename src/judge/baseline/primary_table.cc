@@ -7,6 +7,7 @@
 
 #include "base/file.h"
 #include "base/median.h"
+#include "base/text.h"
 #include "judge/baseline/contest.h"
 
 namespace warpsmith::baseline {
@@ -22,16 +23,6 @@ Error Bad(const Line& line, const std::string& what) {
   return {ErrorCode::kBadInput,
           std::string(line.source) + ":" + std::to_string(line.number) + ": " + what,
           "the table is CSV with a header that names m, n, k and the time's column"};
-}
-
-std::vector<std::string_view> Split(std::string_view text) {
-  std::vector<std::string_view> cells;
-  for (;;) {
-    const size_t comma = text.find(',');
-    cells.push_back(text.substr(0, comma));
-    if (comma == std::string_view::npos) return cells;
-    text.remove_prefix(comma + 1);
-  }
 }
 
 template <typename T>
@@ -73,7 +64,7 @@ Result<PrimaryTable> ParsePrimaryTable(std::string_view source, std::string_view
     if (content.ends_with('\r')) content.remove_suffix(1);
     ++line.number;
     if (content.empty() || content.starts_with('#')) continue;
-    line.cells = Split(content);
+    line.cells = Split(content, ',');
     if (!columns) {
       columns = TRY(FindColumns(line, column));
       continue;

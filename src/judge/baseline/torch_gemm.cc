@@ -5,6 +5,7 @@
 
 #include "base/json_reader.h"
 #include "base/subprocess.h"
+#include "base/text.h"
 #include "embedded/torch_script.h"
 #include "judge/baseline/gemm_baseline.h"
 
@@ -19,11 +20,6 @@ std::string PythonOf(const TorchOptions& options) {
   if (!options.python.empty()) return options.python;
   const char* named = std::getenv("WARPSMITH_PYTHON");
   return named != nullptr && *named != '\0' ? named : "python3";
-}
-
-std::string_view LastLine(std::string_view text) {
-  while (!text.empty() && text.back() == '\n') text.remove_suffix(1);
-  return text.substr(text.rfind('\n') + 1);
 }
 
 Result<TorchTimes> TimesFrom(const JsonReader& row) {

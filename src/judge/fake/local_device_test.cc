@@ -13,9 +13,10 @@
 #include <cstddef>
 #include <set>
 
+#include "cuda/fake/fake_control.h"
 #include "judge/fake/local_device_fixture.h"
-#include "judge/problem.h"
 #include "judge/program_session.h"
+#include "judge/resolved_task.h"
 #include "judge/runner.h"
 
 namespace warpsmith::judge {
@@ -168,7 +169,7 @@ TEST_F(JudgeOverFakeDriver, TheTasksTypeIsTheOneThatCounts) {
 TEST_F(JudgeOverFakeDriver, AProductOfMixedTypesIsRefused) {
   Job job = Bf16Job("honest-bf16");
   job.task.tensors[2].dtype = DType::kF16;
-  const auto refused = ProblemOf(job.task, job.workload);
+  const auto refused = ResolveTask(job.task, job.workload);
   ASSERT_FALSE(refused.ok());
   EXPECT_THAT(refused.error().message, testing::HasSubstr("tensor C is f16"));
   EXPECT_THAT(refused.error().fix, testing::HasSubstr("all f16 or all bf16"));
@@ -291,7 +292,7 @@ TEST_F(JudgeOverFakeDriver, TakesManyTensorsAndRefusesMore) {
   EXPECT_TRUE(std::holds_alternative<Passed>(outcome)) << Describe(outcome);
   job.task.tensors.push_back(job.task.tensors.back());
   job.task.tensors.back().name = "one-more";
-  const auto refused = ProblemOf(job.task, job.workload);
+  const auto refused = ResolveTask(job.task, job.workload);
   ASSERT_FALSE(refused.ok());
   EXPECT_THAT(refused.error().message, testing::HasSubstr("120 inputs and 1 outputs"));
   EXPECT_THAT(refused.error().fix, testing::HasSubstr("at most 120 tensors"));
@@ -378,7 +379,7 @@ int main(int argc, char** argv) {
   }
   if (argc == 3 && std::string_view(argv[1]) == warpsmith::judge::kRunnerSubcommand) {
     warpsmith::judge::fake::DefineKernels();
-    return warpsmith::judge::RunnerMain(std::atoi(argv[2]));
+    return warpsmith::judge::RunnerMain(std::atoi(argv[2]), warpsmith::cuda::fake::HostNs);
   }
   testing::InitGoogleTest(&argc, argv);
   return RUN_ALL_TESTS();

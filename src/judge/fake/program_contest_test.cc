@@ -16,7 +16,6 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/frame.h"
-#include "base/kill_group.h"
 #include "base/subprocess.h"
 #include "base/testing/survivor.h"
 #include "judge/fake/host_kernels.h"
@@ -101,13 +100,13 @@ class ProgramJudging : public testing::Test {
     job_.protocol = Protocol::Screened().For(Form::kProgram);
     job_.protocol.step_timeout_ms = 5'000;
     job_.protocol.rounds = job_.protocol.max_rounds = 2;
-    const auto problem = ProblemOf(job_.task, job_.workload);
+    const auto problem = ResolveTask(job_.task, job_.workload);
     ASSERT_TRUE(problem.ok()) << problem.error().Line();
     MakeArena(PlanArena(BytesOf(*problem), 2, {50 << 20, 1 << 28, 1 << 28}));
   }
 
   void MakeArena(const ArenaPlan& plan) {
-    const auto problem = ProblemOf(job_.task, job_.workload);
+    const auto problem = ResolveTask(job_.task, job_.workload);
     auto arena = Arena::Create(*device_, "w", *problem, plan, nullptr, *random_);
     ASSERT_TRUE(arena.ok()) << arena.error().Line();
     arena_ = std::move(arena).value();
@@ -121,7 +120,7 @@ class ProgramJudging : public testing::Test {
     ProcessOptions options;
     options.argv = {ThisExecutable().string(), role};
     if (!argument.empty()) options.argv.push_back(argument);
-    options.speaker = Speaker::kForeigner;
+    options.host_code = HostCode::kForeign;
     options.start.sandbox = "L0";
     options.start.device_uuid = uuid_;
     return options;

@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "base/foreign_file.h"
 #include "base/subprocess.h"
+#include "base/text.h"
 #include "judge/profile/metrics.h"
 
 namespace warpsmith::profile {
@@ -29,20 +30,12 @@ Result<std::string> ReadLog(const fs::path& log, int64_t most_bytes) {
   return text;
 }
 
-std::string LastLine(std::string_view output) {
-  const size_t last = output.find_last_not_of(" \r\n");
-  if (last == std::string_view::npos) return "";
-  output = output.substr(0, last + 1);
-  const size_t line = output.rfind('\n');
-  return ForTerminal(output.substr(line == std::string_view::npos ? 0 : line + 1), 512);
-}
-
 Error Failed(const ProcessOutcome& outcome, const NcuReport& messages) {
   const std::string how = outcome.signal != 0
                               ? "was ended by signal " + std::to_string(outcome.signal)
                               : "ended with status " + std::to_string(outcome.exit_status);
-  const std::string why =
-      messages.errors.empty() ? LastLine(outcome.output) : messages.errors.front();
+  const std::string why = messages.errors.empty() ? ForTerminal(LastLine(outcome.output), 512)
+                                                  : messages.errors.front();
   return {ErrorCode::kNothingMeasured, "ncu " + how + (why.empty() ? "" : ": " + why),
           "see that the candidate runs to its end without a profiler"};
 }

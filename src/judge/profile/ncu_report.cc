@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "base/display_text.h"
+#include "base/text.h"
 #include "base/utf8.h"
 #include "judge/profile/csv.h"
 
@@ -19,12 +20,6 @@ namespace warpsmith::profile {
 namespace {
 
 bool IsDigit(char character) { return character >= '0' && character <= '9'; }
-
-std::string_view Trimmed(std::string_view text) {
-  const size_t first = text.find_first_not_of(" \t");
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t") - first + 1);
-}
 
 // Commas stand before every third digit of the whole part, counted from its end, and nowhere else.
 bool HasThousandsOnly(std::string_view text) {

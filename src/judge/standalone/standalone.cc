@@ -1,24 +1,171 @@
 #include "judge/standalone/standalone.h"
 
+#include <dlfcn.h>
+
+#include <algorithm>
 #include <charconv>
 #include <cstdio>
+#include <filesystem>
+#include <functional>
+#include <memory>
 #include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "base/file.h"
+#include "base/result.h"
+#include "core/program_shim.h"
+#include "core/resolved_plan.h"
 #include "cuda/context.h"
+#include "cuda/cupti.h"
 #include "cuda/driver.h"
-#include "cuda/profiler_window.h"
+#include "cuda/module.h"
+#include "cuda/plan/prepared_plan.h"
 #include "cuda/stream.h"
-#include "cuda/visible_device.h"
-#include "judge/standalone/activity_tracer.h"
+#include "judge/standalone/activity_log.h"
 #include "judge/standalone/buffers.h"
-#include "judge/standalone/callee.h"
 #include "judge/standalone/job.h"
 
 namespace warpsmith::standalone {
 namespace {
 
+// Watches the calls of a stand-alone run through CUPTI.
+// Where CUPTI is not there or refuses, nothing is lost but the records: the log says why.
+class ActivityTracer {
+ public:
+  // `stream`: the one that calls work on; null: the default stream.
+  explicit ActivityTracer(CUstream_st* stream);
+
+  void CallBegins() { Stamp(&ActivityCall::begin_ns); }
+  void CallReturned() { Stamp(&ActivityCall::returned_ns); }
+  void DeviceIdle();  // ends the call
+  ActivityLog Finish();
+
+ private:
+  void Stamp(int64_t ActivityCall::*time);
+
+  ActivityLog log_;
+  ActivityCall call_;
+  std::optional<cuda::KernelTrace> trace_;
+};
+
+std::vector<ActivityRecord> Merge(cuda::ActivityRecords records) {
+  std::vector<ActivityRecord> merged;
+  for (cuda::KernelRecord& kernel : records.kernels) {
+    merged.push_back({ActivityKind::kKernel, std::move(kernel.name), kernel.stream, kernel.start_ns,
+                      kernel.end_ns, 0, kernel.graph_node != 0});
+  }
+  for (const cuda::TransferRecord& transfer : records.transfers) {
+    const bool fill = transfer.kind == cuda::TransferRecord::Kind::kFill;
+    merged.push_back({fill ? ActivityKind::kFill : ActivityKind::kCopy, "", transfer.stream,
+                      transfer.start_ns, transfer.end_ns, transfer.bytes,
+                      transfer.graph_node != 0});
+  }
+  std::stable_sort(
+      merged.begin(), merged.end(),
+      [](const ActivityRecord& a, const ActivityRecord& b) { return a.start_ns < b.start_ns; });
+  return merged;
+}
+
+ActivityLog Absent(std::string why) {
+  ActivityLog log;
+  log.absent = std::move(why);
+  return log;
+}
+
+ActivityTracer::ActivityTracer(CUstream_st* stream) {
+  auto trace = cuda::KernelTrace::Start(cuda::Traced::kEverything);
+  if (!trace.ok()) {
+    log_ = Absent(trace.error().Line());
+    return;
+  }
+  trace_.emplace(std::move(trace).value());
+  const auto version = cuda::CuptiVersion();
+  log_.tracer = version.ok() ? *version : "CUPTI";
+  const auto id = cuda::CuptiStreamId(stream);
+  log_.stream = id.ok() ? *id : 0;
+}
+
+void ActivityTracer::Stamp(int64_t ActivityCall::*time) {
+  if (!trace_) return;
+  const auto now_ns = cuda::CuptiNowNs();
+  if (now_ns.ok()) call_.*time = *now_ns;
+}
+
+void ActivityTracer::DeviceIdle() {
+  Stamp(&ActivityCall::idle_ns);
+  if (trace_) log_.calls.push_back(std::exchange(call_, {}));
+}
+
+ActivityLog ActivityTracer::Finish() {
+  if (!trace_) return std::move(log_);
+  auto records = trace_->StopAll();
+  trace_.reset();
+  if (!records.ok()) return Absent(records.error().Line());
+  log_.records = Merge(std::move(records).value());
+  return std::move(log_);
+}
+
+// The candidate of a stand-alone run as something to call.
+// Submits one execution; the caller synchronises.
+using Callee = std::function<Status()>;
+
 namespace fs = std::filesystem;
+
+Status CheckArchitecture(const StandaloneJob& job, const cuda::Context& context) {
+  const std::string here = cuda::ArchitectureOf(context.device());
+  if (job.architecture.empty() || job.architecture == here) return {};
+  return Error{ErrorCode::kUnknownDevice,
+               "stand-alone run: the image is for " + job.architecture + ", the device is " + here,
+               "compile for " + here};
+}
+
+Result<Callee> KernelCallee(const StandaloneJob& job, const fs::path& dir,
+                            const cuda::Context& context, const cuda::Stream& stream,
+                            const Buffers& buffers) {
+  const std::string image = TRY(ReadFile(ImagePath(dir)));
+  auto module = std::make_shared<const cuda::Module>(TRY(cuda::Module::Load(image)));
+  const int sm_count = context.device().sm_count;
+  ResolvedPlan plan = TRY(Resolve(job.candidate.plan, job.task, job.workload.sizes, sm_count,
+                                  plan::OccupancyOf(*module, sm_count)));
+  const auto prepared = TRY(plan::PreparedPlan::Prepare(std::move(plan), module));
+  auto bound = std::make_shared<const plan::BoundPlan>(TRY(prepared.Bind(buffers.bindings)));
+  return Callee([bound, &stream] { return bound->Execute(stream); });
+}
+
+Error LoaderError(const fs::path& path, const char* call) {
+  const char* words = dlerror();  // NOLINT(concurrency-mt-unsafe): one thread
+  return Error{ErrorCode::kBadInput,
+               path.string() + ": " + call + ": " + (words != nullptr ? words : "no reason given"),
+               "compile the program again"};
+}
+
+Result<Callee> ProgramCallee(const fs::path& dir, const Buffers& buffers) {
+  const fs::path path = ImagePath(dir);
+  void* library = dlopen(fs::absolute(path).c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) return LoaderError(path, "dlopen");
+  auto* entry = reinterpret_cast<void (*)(void* const*)>(dlsym(library, kProgramEntry));
+  if (entry == nullptr) return LoaderError(path, "dlsym");
+  std::vector<void*> tensors;
+  for (const plan::Binding& binding : buffers.bindings) {
+    tensors.push_back(reinterpret_cast<void*>(binding.address));
+  }
+  return Callee([entry, tensors = std::move(tensors)]() -> Status {
+    entry(tensors.data());
+    return {};
+  });
+}
+
+// A `kernel` candidate's plan on plain launches (no graph: tools see every launch), its workspaces
+// of exact size too; or a `program` candidate's entry. What the callee refers to must outlive it.
+Result<Callee> MakeCallee(const StandaloneJob& job, const fs::path& dir,
+                          const cuda::Context& context, const cuda::Stream& stream,
+                          const Buffers& buffers) {
+  TRY(CheckArchitecture(job, context));
+  if (job.candidate.form == Form::kProgram) return ProgramCallee(dir, buffers);
+  return KernelCallee(job, dir, context, stream, buffers);
+}
 
 Error Usage(const std::string& what) {
   return Error{ErrorCode::kUsage, std::string(kStandaloneSubcommand) + ": " + what,
@@ -96,7 +243,7 @@ Status RunStandalone(const StandaloneOptions& options) {
   std::error_code ignored;
   fs::remove(FinishedPath(options.dir), ignored);  // of an earlier run
   const StandaloneJob job = TRY(ReadStandaloneJob(options.dir));
-  cuda::SeeOnlyDevice(options.device_uuid);
+  cuda::UseOnlyDevice(options.device_uuid);
   const cuda::Driver* driver = TRY(cuda::Driver::Open());
   const cuda::DeviceProperties device = TRY(driver->FindDevice(options.device_uuid));
   const cuda::Context context = TRY(cuda::Context::Retain(device, cuda::HostWait::kBlock));

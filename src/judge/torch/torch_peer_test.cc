@@ -318,17 +318,6 @@ TEST_F(TorchOnHost, AnEmptyBurstNeedsNoCallee) {
   EXPECT_EQ(Burst("null", std::vector<std::vector<uint32_t>>(50, {2, 1})).at("calls"), 50);
 }
 
-TEST_F(TorchOnHost, ABurstCanBeGivenUp) {
-  Map("function", {{"reference.py", "def reference(x):\n    return x + 1\n"}}, kScaled);
-  EXPECT_TRUE(Call("load", {{"callee", "eager"}, {"entry", ""}}).contains("text"));
-  Page page(2);
-  Send("burst", {{"callee", "eager"}, {"calls", 10}, {"warmup", false}}, {page.file()});
-  page.Release(1, {0, 0});
-  EXPECT_TRUE(page.AwaitDone(1));
-  page.Release(0xffffffff, {0, 0});
-  EXPECT_EQ(Receive().at("calls"), 1);
-}
-
 struct Mistake {
   const char* name;
   const char* style;

@@ -4,9 +4,9 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "base/find_program.h"
 #include "base/json_reader.h"
 #include "base/subprocess.h"
+#include "base/text.h"
 #include "embedded/torch_peer.h"
 
 namespace warpsmith::torch {
@@ -17,11 +17,6 @@ using nlohmann::json;
 constexpr std::string_view kInstallHint =
     "set WARPSMITH_PYTHON to a Python from 3.10 that has torch";
 constexpr size_t kMaxArgumentBytes = 128 << 10;  // Linux: MAX_ARG_STRLEN
-
-std::string_view LastLine(std::string_view text) {
-  while (!text.empty() && text.back() == '\n') text.remove_suffix(1);
-  return text.substr(text.rfind('\n') + 1);
-}
 
 std::string_view Embedded(std::string_view path) {
   for (const EmbeddedFile& file : embedded::TorchPeer()) {

@@ -5,7 +5,7 @@
 #include <map>
 #include <vector>
 
-#include "core/resolved_tensor_map.h"
+#include "core/resolved_plan.h"
 #include "report/reproduce/parts.h"
 
 namespace warpsmith::reproduce {

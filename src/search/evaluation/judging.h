@@ -2,11 +2,16 @@
 #ifndef WARPSMITH_SEARCH_EVALUATION_JUDGING_H_
 #define WARPSMITH_SEARCH_EVALUATION_JUDGING_H_
 
+#include <atomic>
+#include <filesystem>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
+#include "base/result.h"
 #include "core/candidate.h"
+#include "core/compiler.h"
 #include "report/progress_line.h"
 #include "search/machine/machine.h"
 #include "search/session.h"
@@ -27,17 +32,40 @@ Result<task::LoadedTask> LoadJudgeable(const std::string& reference, const std::
 
 // What a session of `evaluate` does: its verdicts go into the store, and what passes is judged on
 // the task's hidden workloads, too.
-SessionOptions OnTheTask();
+SessionOptions EvaluationOptions();
 
 // Every candidate judged on the loaded workload, in order, under the protocol for its form.
 // kInterrupted, naming the candidate that was next, where the session was stopped before its end.
 // `line`, where there is one, says from the second second on which candidate is waited for.
-Result<std::vector<JudgedCandidate>> JudgeCandidates(Machine& machine,
-                                                     const task::LoadedTask& loaded,
-                                                     const Protocol& protocol,
-                                                     const std::vector<task::NamedCandidate>& named,
-                                                     const SessionOptions& options = OnTheTask(),
-                                                     report::ProgressLine* line = nullptr);
+Result<std::vector<JudgedCandidate>> JudgeCandidates(
+    Machine& machine, const task::LoadedTask& loaded, const Protocol& protocol,
+    const std::vector<task::NamedCandidate>& named,
+    const SessionOptions& options = EvaluationOptions(), report::ProgressLine* line = nullptr);
+
+// Folders of tasks with their candidates.
+struct SuiteEntry {
+  std::filesystem::path task, candidate;
+};
+
+// Below `root`, every folder with a task.toml is a task, and every candidate.toml below it a
+// candidate of it (a folder named "current" or "reference" is none); in the order of their paths.
+Result<std::vector<SuiteEntry>> FindEntries(const std::filesystem::path& root);
+
+// Compiles what comes next while the device is at work, so that the judge finds it in the cache.
+class SuiteCompiler {
+ public:
+  SuiteCompiler(Compiler& compiler, std::string architecture, std::vector<SuiteEntry> entries);
+  SuiteCompiler(const SuiteCompiler&) = delete;
+  SuiteCompiler& operator=(const SuiteCompiler&) = delete;
+  ~SuiteCompiler();
+
+ private:
+  Status Work(Compiler& compiler, const std::string& architecture,
+              const std::vector<SuiteEntry>& entries) const;
+
+  std::atomic<bool> stop_ = false;
+  std::thread thread_;
+};
 
 }  // namespace warpsmith::search
 

@@ -31,7 +31,8 @@ Result<Profile> ProfileOf(Machine& machine, const Task& task, const Workload& wo
   }
   // A program is called as its task says: by a shim that is compiled with it.
   const Candidate whole = TRY(WithProgramShim(candidate, task, workload));
-  const ProfileJob job{task, workload, candidate, TRY(Compiled(whole, device.architecture))};
+  Artifact artifact = TRY(Compiled(whole, device.architecture));
+  const ProfileJob job{task, workload, candidate, std::move(artifact)};
   if (machine.recorded() != nullptr) return profile::StaticProfile(job, device.sm_count);
   const auto say = [](const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); };
   const auto turn = TRY(machine.local()->TakeTurn());

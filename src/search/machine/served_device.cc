@@ -192,9 +192,9 @@ Result<std::optional<HttpReply>> ServedDevice::Ask(const HttpCall& call) {
       return std::optional(reply);
     }
     // 501: it will never do that.
-    if (!MayHelpToAskAgain(reply) || reply.status == 501) return Refused(reply);
+    if (!IsRetryable(reply) || reply.status == 501) return Refused(reply);
     trouble = "status " + std::to_string(reply.status) + " " + ServerSaid(reply.body);
-    wait = std::max(wait, AskedWait(reply, std::time(nullptr)).value_or(milliseconds(0)));
+    wait = std::max(wait, RetryAfter(reply, std::time(nullptr)).value_or(milliseconds(0)));
     if (!is_there && !lost_since_) lost_since_ = now;
   } else {
     const bool was_late = !outcome.ok() && outcome.error().code == ErrorCode::kTimeout;

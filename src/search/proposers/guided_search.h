@@ -19,11 +19,35 @@
 #include <vector>
 
 #include "base/random.h"
-#include "search/proposers/correction.h"
 #include "search/proposers/search_log.h"
 #include "search/proposers/terrain.h"
 
 namespace warpsmith::proposers {
+
+// What measurements teach about a cost model's errors.
+//
+// log(score) = -log(predicted time) + intercept + effect(arm) + sum of effect(parameter value),
+// each effect a mean residual pulled towards zero by `kShrinkage` imagined observations without
+// error, so that one odd measurement does not condemn an arm. Fitted by back-fitting.
+class Correction {
+ public:
+  explicit Correction(std::shared_ptr<const Terrain> terrain);
+
+  // Learns from everything told so far; scores that are not positive teach nothing.
+  void Fit(const SearchLog& log);
+
+  // Predicted log score, comparable between points of one terrain.
+  double Predict(int index) const { return predicted_[index]; }
+
+ private:
+  void Sweep(const std::vector<int>& points, std::vector<double>& residual);
+  void PredictAll();
+
+  std::shared_ptr<const Terrain> terrain_;
+  double intercept_ = 0;
+  std::vector<double> arm_effect_, level_effect_;
+  std::vector<double> predicted_;
+};
 
 struct GuidedOptions {
   int lead = 24;  // points that the model likes best, whatever their arms, before any rung
@@ -44,7 +68,7 @@ class GuidedSearch {
 
  private:
   void StartRung(std::vector<int> arms);
-  bool RungOver() const { return wanted_.empty() && rung_pending_ == 0; }
+  bool IsRungFinished() const { return wanted_.empty() && rung_pending_ == 0; }
   void Halve();
   int NextOfRung();
   int NextToExploit();

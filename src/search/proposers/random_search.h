@@ -15,8 +15,17 @@ namespace warpsmith::proposers {
 class RandomSearch {
  public:
   static constexpr std::string_view kName = "random";
-  RandomSearch(const std::shared_ptr<const Terrain>& terrain, uint64_t seed);
-  std::vector<int> Next(int n);
+  RandomSearch(const std::shared_ptr<const Terrain>& terrain, uint64_t seed)
+      : log_(terrain->size(), seed, kName) {}
+  std::vector<int> Next(int n) {
+    std::vector<int> batch;
+    while (static_cast<int>(batch.size()) < n) {
+      const int index = log_.DrawUnproposed();
+      if (index < 0) break;
+      batch.push_back(index);
+    }
+    return batch;
+  }
   void Tell(int index, double score) { log_.Tell(index, score); }
 
  private:

@@ -7,7 +7,7 @@
 namespace warpsmith::proposers {
 
 SearchLog::SearchLog(int size, uint64_t seed, std::string_view stream)
-    : proposed_(size), told_(size), score_(size, kFailedScore), shuffled_(size), unproposed_(size) {
+    : proposed_(size), told_(size), score_(size, kFailedScore), shuffled_(size) {
   std::iota(shuffled_.begin(), shuffled_.end(), 0);
   Random(seed, stream).Shuffle(shuffled_);
 }
@@ -15,7 +15,6 @@ SearchLog::SearchLog(int size, uint64_t seed, std::string_view stream)
 void SearchLog::Propose(int index) {
   CHECK(!proposed_[index]);
   proposed_[index] = true;
-  --unproposed_;
 }
 
 void SearchLog::Tell(int index, double score) {

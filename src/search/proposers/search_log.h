@@ -20,9 +20,7 @@ class SearchLog {
   SearchLog(int size, uint64_t seed, std::string_view stream);
 
   bool Proposed(int index) const { return proposed_[index]; }
-  bool Told(int index) const { return told_[index]; }
-  double Score(int index) const { return score_[index]; }  // meaningful when Told
-  int unproposed() const { return unproposed_; }
+  double Score(int index) const { return score_[index]; }  // meaningful once told
   // Indices in the order in which their scores came.
   const std::vector<int>& told() const { return order_told_; }
 
@@ -39,7 +37,6 @@ class SearchLog {
   std::vector<int> order_told_;
   std::vector<int> shuffled_;
   size_t cursor_ = 0;  // everything before it in shuffled_ is proposed
-  int unproposed_;
 };
 
 }  // namespace warpsmith::proposers

@@ -8,7 +8,7 @@
 #include "base/interrupt.h"
 #include "hgemm/family.h"
 #include "hgemm/neighbours.h"
-#include "search/proposers/space_proposer.h"
+#include "search/proposers/strategy.h"
 
 namespace warpsmith::search {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "base/build_info.h"
 #include "base/json_reader.h"
-#include "core/step_reference.h"
+#include "core/step.h"
 #include "search/tuning/search.h"
 #include "store/run_memos.h"
 

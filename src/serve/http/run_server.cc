@@ -100,7 +100,7 @@ Status RunServer(const RunServerOptions& options,
   queueing.probe = [&](const search::Seams& seams) {
     return RunKnownGood(seams, known_good, recorded != nullptr);
   };
-  queueing.quarantine = [] { return judge::NobodyLeftBehind(); };
+  queueing.quarantine = [] { return judge::CheckNoSurvivors(); };
   if (recorded != nullptr) {
     queueing.known = [recorded](const Job& job) -> std::optional<Outcome> {
       const auto found = recorded->LookUp(job.key);

@@ -8,9 +8,10 @@
 #include "agent/prompts/prompt_values.h"
 #include "agent/prompts/reply_text.h"
 #include "base/json_reader.h"
+#include "base/text.h"
 #include "core/serialize.h"
 #include "hgemm/family.h"
-#include "judge/problem.h"
+#include "judge/resolved_task.h"
 #include "task/hgemm_task.h"
 #include "task/task_file.h"
 
@@ -57,7 +58,7 @@ json LastObject(const std::string& reply) {
   for (const prompts::Block& block : blocks) {
     if (block.fenced) text = block.text;
   }
-  if (!prompts::Trimmed(text).starts_with('{')) return nullptr;
+  if (!Trimmed(text).starts_with('{')) return nullptr;
   auto parsed = ParseJson("reply", text);
   return parsed.ok() ? *std::move(parsed) : json();
 }

@@ -132,8 +132,8 @@ Status McpTools::Introduce(const JsonReader& arguments, const knowledge::Outcome
     if (!arguments.Has("state_description")) {
       return arguments.At("state").Bad("one that the base knows, or a state_description");
     }
-    TRY(base_->Add(knowledge::State{outcome.state, knowledge::Origin::kDiscovered,
-                                    TRY(arguments.At("state_description").String())}));
+    const std::string description = TRY(arguments.At("state_description").String());
+    TRY(base_->Add(knowledge::State{outcome.state, knowledge::Origin::kDiscovered, description}));
   }
   for (const knowledge::Technique& technique : TRY(base_->Techniques())) {
     if (technique.name == outcome.technique) return {};
@@ -141,8 +141,8 @@ Status McpTools::Introduce(const JsonReader& arguments, const knowledge::Outcome
   if (!arguments.Has("technique_description")) {
     return arguments.At("technique").Bad("one that the base knows, or a technique_description");
   }
-  return base_->Add(knowledge::Technique{
-      outcome.technique, TRY(arguments.At("technique_description").String()), kRole});
+  const std::string description = TRY(arguments.At("technique_description").String());
+  return base_->Add(knowledge::Technique{outcome.technique, description, kRole});
 }
 
 Result<ToolResult> McpTools::RecordOutcome(const JsonReader& arguments,

@@ -7,6 +7,7 @@
 #include "agent/prompts/prompt_values.h"
 #include "agent/prompts/state.h"
 #include "base/clock.h"
+#include "base/text.h"
 #include "embedded/mcp_texts.h"
 #include "judge/profile/render.h"
 #include "search/machine/candidate_profile.h"
@@ -38,12 +39,6 @@ std::function<bool()> StopOf(mcp::CallContext& context, std::string message) {
   };
 }
 
-std::string Names(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
-  return text;
-}
-
 std::string HowToGive(const Task& task) {
   std::string text = "# How to give a candidate to evaluate_candidate\n";
   for (const Form form : task.forms) {
@@ -61,7 +56,7 @@ Status CheckArgumentNames(const mcp::Tool& tool, const json& arguments) {
     if (known.contains(name)) continue;
     return Error{ErrorCode::kBadInput,
                  tool.name + " takes no argument \"" + name.substr(0, 100) + "\"",
-                 names.empty() ? "it takes none" : "it takes " + Names(names)};
+                 names.empty() ? "it takes none" : "it takes " + Joined(names)};
   }
   return {};
 }
@@ -122,7 +117,7 @@ Result<ToolResult> McpTools::ReadTask(const JsonReader& /*arguments*/,
   if (task.workloads.empty()) task.workloads = {bench_.workload()};  // a built-in one names none
   std::string text = "# Task " + task.name + "\n\n" + prompts::TaskFacts(task);
   text += "measured on: " + bench_.workload().name + "\n";
-  text += "compared with (the first is the bar): " + Names(task.baselines) + "\n";
+  text += "compared with (the first is the bar): " + Joined(task.baselines) + "\n";
   text += "\n# Reference\n\n" + prompts::ReferenceText(task) + "\n" + HowToGive(task);
   if (const auto& start = bench_.request().start) {
     text += "\n# The kernel to start from (\"base\": \"start\")\n\n" +

@@ -15,7 +15,6 @@ from warpsmith_peer.failures import BAD_INPUT, Failure
 
 PAGE_BYTES = 4096
 MAGIC = 0x57534250
-ABORT = 0xFFFFFFFF
 _MAGIC_AT, _RELEASED_AT, _DONE_AT, _ROLES_AT, _SLOTS_AT = range(5)
 
 
@@ -28,15 +27,11 @@ class BurstPage:
             raise Failure(BAD_INPUT, f"burst: not a page for {roles} tensors")
 
     def await_release(self, number):
-        """The slots of call `number`, or None when the oracle gives up. Spins: waking up takes
-        longer than many a kernel."""
+        """The slots of call `number`. Spins: waking up takes longer than many a kernel."""
         words = self._words
-        while True:
-            released = words[_RELEASED_AT]
-            if released == number:
-                return words[self._slots].tolist()
-            if released == ABORT:
-                return None
+        while words[_RELEASED_AT] != number:
+            pass
+        return words[self._slots].tolist()
 
     def announce(self, number):
         self._words[_DONE_AT] = number
@@ -52,18 +47,18 @@ def warm_up(binding, slots, memory):
 
 
 def run_burst(binding, calls, page, memory):
-    """Returns how many calls were made: fewer than `calls` when the oracle gave up."""
     def call(slots):
         binding.store(binding.call(slots), slots)
 
     binding.rebind()
-    return _run(call, calls, page, memory)
+    _run(call, calls, page, memory)
 
 
 def run_null_burst(binding, calls, page, memory):
     """What a burst costs by itself; with no binding (nothing is loaded), the handshake alone."""
     if binding is None:
-        return _run(lambda slots: None, calls, page, memory)
+        _run(lambda slots: None, calls, page, memory)
+        return
     stand_ins = binding.stand_ins()
 
     def call(slots):
@@ -71,15 +66,15 @@ def run_null_burst(binding, calls, page, memory):
         binding.store(stand_ins, slots)
 
     binding.rebind()
-    return _run(call, calls, page, memory)
+    _run(call, calls, page, memory)
 
 
 def run_traced_burst(binding, calls, page, memory):
-    """(calls made, microseconds a call in which the GPU was busy with the task's code; None where
-    the memory is no GPU's). Tracing slows the process for good."""
-    made, busy_us = memory.traced(lambda: run_burst(binding, calls, page, memory))
-    if busy_us is None or made == 0:
-        return made, None
+    """Microseconds a call in which the GPU was busy with the task's code; None where the memory is
+    no GPU's. Tracing slows the process for good."""
+    _, busy_us = memory.traced(lambda: run_burst(binding, calls, page, memory))
+    if busy_us is None:
+        return None
     copies = 20
     stand_ins, slots = binding.stand_ins(), [0] * binding.roles
 
@@ -89,19 +84,15 @@ def run_traced_burst(binding, calls, page, memory):
             binding.store(stand_ins, slots)
 
     _, copy_us = memory.traced(copy)
-    return made, max(busy_us / made - copy_us / copies, 0)
+    return max(busy_us / calls - copy_us / copies, 0)
 
 
 def _run(call, calls, page, memory):
     gc.disable()
     try:
         for number in range(1, calls + 1):
-            slots = page.await_release(number)
-            if slots is None:
-                return number - 1
-            call(slots)
+            call(page.await_release(number))
             memory.synchronize()
             page.announce(number)
-        return calls
     finally:
         gc.enable()

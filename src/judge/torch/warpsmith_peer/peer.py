@@ -132,15 +132,17 @@ class Peer:
         if command["callee"] == "null":
             binding = next((callee.slots for callee in self._callees.values()), None)
             with torch.no_grad():
-                return {"calls": burst.run_null_burst(binding, calls, page, self._memory)}
+                burst.run_null_burst(binding, calls, page, self._memory)
+            return {"calls": calls}
         callee = self._loaded(command)
         if callee.slots is None:
             raise Failure(BAD_INPUT, "burst: the arena has no slots")
         with torch.no_grad(), callee.subject.running(f"running the {callee.name} baseline"):
             if not command.get("trace"):
-                return {"calls": burst.run_burst(callee.slots, calls, page, self._memory)}
-            made, busy_us = burst.run_traced_burst(callee.slots, calls, page, self._memory)
-        return {"calls": made, **({} if busy_us is None else {"gpu_busy_us": busy_us})}
+                burst.run_burst(callee.slots, calls, page, self._memory)
+                return {"calls": calls}
+            busy_us = burst.run_traced_burst(callee.slots, calls, page, self._memory)
+        return {"calls": calls, **({} if busy_us is None else {"gpu_busy_us": busy_us})}
 
     def _has_driver(self):
         return self._arena is not None and self._arena.task["reference"]["kind"] == "driver"

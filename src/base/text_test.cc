@@ -1,0 +1,40 @@
+#include "base/text.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <ranges>
+
+namespace warpsmith {
+namespace {
+
+using ::testing::ElementsAre;
+
+TEST(Text, IsTrimmed) {
+  EXPECT_EQ(Trimmed(" \t a b\r\n"), "a b");
+  EXPECT_EQ(Trimmed(" \n"), "");
+  EXPECT_EQ(Trimmed(""), "");
+}
+
+TEST(Text, HasALastLine) {
+  EXPECT_EQ(LastLine("one\n  two \n\n"), "  two");
+  EXPECT_EQ(LastLine("one"), "one");
+  EXPECT_EQ(LastLine("\n\n"), "");
+}
+
+TEST(Text, IsSplitAtEverySeparator) {
+  EXPECT_THAT(Split("a,,b,", ','), ElementsAre("a", "", "b", ""));
+  EXPECT_THAT(Split("", ','), ElementsAre(""));
+}
+
+TEST(Text, IsJoined) {
+  const std::map<std::string, int> sizes = {{"M", 1}, {"N", 2}};
+  EXPECT_EQ(Joined(sizes | std::views::keys), "M, N");
+  EXPECT_EQ(Joined(sizes | std::views::values, " x ", [](int n) { return std::to_string(n); }),
+            "1 x 2");
+  EXPECT_EQ(Joined(std::vector<std::string>{}), "");
+}
+
+}  // namespace
+}  // namespace warpsmith
