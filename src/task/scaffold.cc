@@ -7,7 +7,7 @@
 
 #include "base/file.h"
 #include "base/text.h"
-#include "task/check.h"
+#include "core/program_shim.h"
 #include "task/cuda_scan.h"
 #include "task/scaffold_guess.h"
 #include "task/source_files.h"
@@ -244,8 +244,11 @@ Result<Scaffold> MakeScaffold(const ScaffoldInput& input) {
   if (!guess.ok()) return of_this_file(std::move(guess).error());
   if (!guess->function->kernel) {
     // What is no C++ may be scanned as a function, and yet not be called.
-    const auto call = ParseProgramCall(EntryOf(*guess));
-    if (!call.ok()) return of_this_file(call.error());
+    Task task;
+    task.name = input.name;
+    task.program = EntryOf(*guess);
+    const Status callable = CheckProgramEntry(task);
+    if (!callable.ok()) return of_this_file(callable.error());
   }
   Scaffold scaffold;
   for (const auto& [path, text] : input.sources) scaffold.files["current/" + path] = text;
