@@ -12,7 +12,7 @@
 #include "core/serialize.h"
 #include "cuda/driver.h"
 #include "judge/local_device.h"
-#include "judge/problem.h"
+#include "judge/resolved_task.h"
 #include "judge/torch/torch_process.h"
 #include "search/machine/machine.h"
 #include "task/check.h"
