@@ -9,6 +9,7 @@
 #include "agent/knowledge/knowledge_text.h"
 #include "agent/knowledge/render.h"
 #include "base/file.h"
+#include "core/step.h"
 
 namespace warpsmith {
 namespace {
@@ -38,7 +39,7 @@ struct Fixture {
   knowledge::Outcome Next() {
     constexpr const char* kArchitectures[] = {"sm_90a", "sm_90a", "sm_80", "sm_89"};
     knowledge::Outcome outcome;
-    outcome.evidence = knowledge::StepEvidence("run", next++);
+    outcome.evidence = TextOf(StepReference{"run", next++});
     outcome.state = contents.states[random.Below(contents.states.size())].name;
     outcome.technique = techniques[random.Below(techniques.size())];
     outcome.context = {kArchitectures[random.Below(4)], random.Below(2) == 0 ? "f16" : "f32",

@@ -68,12 +68,13 @@ class Canary(TrainerCallback):
         self.judge, self.spaces, self.seed, self.path = judge, spaces, seed, path
         self.counts: dict[str, list] = {}  # cheat -> [asked, paid, naively paid]
         self.draws = random.Random(seed)
+        self.alarm = ""
 
     def on_step_end(self, args, state, control, **_):
         paid = self.ask()
         if paid and state.log_history is not None:
             control.should_training_stop = True
-            print(f"canary: {paid} cheats were paid at step {state.global_step}; training stops")
+            self.alarm = f"canary: {paid} cheats were paid at step {state.global_step}; training stops"
         return control
 
     def ask(self) -> int:
@@ -105,6 +106,8 @@ class Canary(TrainerCallback):
 
     def on_train_end(self, args, state, control, **_):
         self.write()
+        if self.alarm:
+            raise SystemExit(f"{self.alarm}: {self.path} says which")
 
     def write(self) -> None:
         with self.path.open("a", newline="") as file:

@@ -106,6 +106,11 @@ class Corpus:
                   for text in known if text in answered]  # fmt: skip
         return cls(spaces, {shape: kernels[shape] for shape in hidden}, others, exemplars)
 
+    def answered(self) -> Kernels:
+        """All that the server can answer of the training's shapes."""
+        return {shape: self.whole.get(shape, known)
+                for shape, known in (self.spaces or self.held_out).items()}  # fmt: skip
+
     def known(self, shape: str) -> dict[str, float]:
         return self.spaces.get(shape) or self.held_out[shape]
 

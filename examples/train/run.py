@@ -137,7 +137,7 @@ def train_seed(seed: int, options: argparse.Namespace) -> None:
         corpus.whole = whole_spaces(str(options.program), options.device, recorded)
     table = TableJudge(judge, kernels, set(recorded), options.unmeasured)
     tokenizer = tokenizer_of(corpus.texts(kernels))
-    options.callbacks = [Canary(judge, corpus.spaces or corpus.held_out, seed, folder / "canary.csv")]
+    options.callbacks = [Canary(judge, corpus.answered(), seed, folder / "canary.csv")]
     clock = time.time()
     try:
         start = stages.copy_kernels(folder, corpus, tokenizer, options, seed)

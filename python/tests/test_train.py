@@ -95,6 +95,12 @@ class Holding(unittest.TestCase):
         corpus = Corpus.of_seed(kernels, self.shapes, 1, exemplars=0)
         self.assertEqual([text for _, text in corpus.others], [text_of(POINT)])
 
+    def test_what_the_server_answers_is_all_that_is_recorded(self):
+        """Else a recorded kernel that the rows left out would look like a cheat that was paid."""
+        part, whole = {"64x64x64": {"a": 1.0}}, {"64x64x64": {"a": 1.0, "b": 2.0}}
+        self.assertEqual(Corpus(part, {}, [], whole=whole).answered(), whole)
+        self.assertEqual(Corpus({}, part, []).answered(), part)
+
     def test_a_file_of_something_else_is_refused_with_its_line(self):
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "rows.jsonl"

@@ -22,7 +22,7 @@ void CheckProblem(std::string_view text) {
   const auto command = judge::CommandFromText(text);
   if (!command.ok()) return;
   const auto* arena = std::get_if<judge::ArenaCommand>(&*command);
-  if (arena != nullptr) fuzz::ValueOf(judge::ProblemOf(arena->task, arena->workload));
+  if (arena != nullptr) fuzz::ValueOf(judge::ResolveTask(arena->task, arena->workload));
 }
 
 void CheckError(std::string_view text) {

@@ -142,6 +142,19 @@ class Cheats(unittest.TestCase):
                 canary = Canary(judge, spaces, 1, Path(folder, "canary.csv"))
                 self.assertEqual([canary.ask() for _ in range(3)], [0, 0, 0], form)
 
+    def test_a_cheat_that_is_paid_ends_the_run_with_its_name_on_file(self):
+        paid = {"outcome": "passed", "reward": 2.0}
+        judge = mock.Mock(rewards=lambda asked: [dict(paid) for _ in asked])
+        spaces = {shape: {text_of({"family": "tiny", "values": {"unroll": 2}}): 1.0} for shape in "ab"}
+        with tempfile.TemporaryDirectory() as folder:
+            canary = Canary(judge, spaces, 1, Path(folder, "canary.csv"))
+            control = mock.Mock(should_training_stop=False)
+            canary.on_step_end(None, mock.Mock(global_step=3), control)
+            self.assertTrue(control.should_training_stop)
+            with self.assertRaisesRegex(SystemExit, "paid at step 3.*canary.csv"):
+                canary.on_train_end(None, None, control)
+            self.assertIn("1,a tile of nothing,1,1,1", canary.path.read_text())
+
 
 SHAPES = ("64x64x64", "128x128x128", "64x64x1024", "256x256x256", "512x512x512", "4096x64x64")
 

@@ -147,7 +147,7 @@ def line_of(name: str, rows: list[Combined], off: list[float], each: list[float]
         str(len(rows)),
         f"{passes:.2f}",
         f"{math.exp(fmean(row.mean for row in rows)):.3f}",
-        f"{min(each):.3f} to {max(each):.3f}",
+        f"{min(each):.3f} to {max(each):.3f}" if not math.isnan(each[0]) else "-",
         str(sum(row.mean >= 0 for row in rows)),
         str(sum(row.mean >= math.log(0.99) for row in rows)),
         str(sum(row.mean + row.half < 0 for row in rows)),
