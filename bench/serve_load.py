@@ -9,6 +9,7 @@ import pathlib
 import random
 import selectors
 import socket
+import statistics
 import sys
 import tempfile
 import time
@@ -17,6 +18,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "tests" / "program
 sys.argv, (program, points_file, *rest) = sys.argv[:2], sys.argv[1:]
 import serve_client  # noqa: E402
 
+STARTS = 21
 CLIENTS, SECONDS, SAMPLES = ([int(text) for text in rest] + [64, 10, 1][len(rest):])
 
 
@@ -64,19 +66,33 @@ def load(server, made, seconds):
     return sorted(waits), time.perf_counter() - began
 
 
+def start(store):
+    """A server, the seconds until it was ready, and those of a core that it used."""
+    began = time.perf_counter()
+    server = serve_client.Server(store=store)
+    while server.ask("GET", "/readyz")[0] != 200:
+        continue
+    ready = time.perf_counter() - began
+    stat = pathlib.Path(f"/proc/{server.process.pid}/stat").read_text().rpartition(")")[2].split()
+    return server, ready, sum(map(int, stat[11:13])) / os.sysconf("SC_CLK_TCK")
+
+
 def main():
     points = serve_client.read_points(points_file)
     with tempfile.TemporaryDirectory() as folder:
-        began = time.perf_counter()
-        server = serve_client.Server(store=folder + "/s.db")
-        listening = time.perf_counter() - began
-        while server.ask("GET", "/readyz")[0] != 200:
-            continue
-        ready = time.perf_counter() - began
+        for what, name in (("new", "{}.db"), ("existing", "0.db")):
+            taken = []
+            for i in range(STARTS):
+                server, *seconds = start(f"{folder}/{name.format(i)}")
+                server.end()
+                taken.append(seconds)
+            ready, used = zip(*taken)
+            print(f"{what} store: {STARTS} starts, ready after {statistics.median(ready):.3f} s "
+                  f"({min(ready):.3f} to {max(ready):.3f}); {statistics.median(used):.2f} s CPU")
+        server = start(folder + "/s.db")[0]
         made = requests(points)
         print(f"points {len(points)}, clients {CLIENTS}, samples a request {SAMPLES}, "
               f"cores {os.cpu_count()}, load {os.getloadavg()[0]:.1f}")
-        print(f"listening after {listening:.3f} s, ready after {ready:.3f} s")
         for what in ("first", "again"):  # the first round reads the recording
             waits, seconds = load(server, made, SECONDS)
             at = [1000 * waits[int(share * (len(waits) - 1))] for share in (0.5, 0.99, 1)]

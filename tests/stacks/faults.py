@@ -168,12 +168,14 @@ def run(options) -> dict:
         again |= poll(keys[i : i + 200])
     metrics = world.metrics()
     rows = world.count_answers()
+    stale = [key for key in answers if answers[key] != again.get(key) or
+             abs((answers[key] or 0) - expected[key]) > 1e-6]  # fmt: skip
+    for key in stale:
+        print(f"stale: {world.judge.request('GET', f'/v1/jobs?keys={key}')}", file=sys.stderr)
     world.close()
-    stale = sum(answers[key] != again.get(key) or
-                abs((answers[key] or 0) - expected[key]) > 1e-6 for key in answers)  # fmt: skip
     return {"class": f"fleet-{options.judges}-judges", "jobs": len(expected),
             "kills": sum(chaos.counts.values()), **chaos.counts,
-            "lost": len(expected) - len(answers), "doubled": rows - len(expected), "stale": stale,
+            "lost": len(expected) - len(answers), "doubled": rows - len(expected), "stale": len(stale),
             "blamed": int(metrics.get("warpsmith_fleet_blamed_total", 0)),
             "calls": int(metrics["warpsmith_fleet_calls_total"]),
             "seconds": round(seconds)}  # fmt: skip
