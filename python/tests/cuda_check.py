@@ -146,15 +146,12 @@ def without_the_package(rows, name, *arguments):
     stages = [words for kind, words in lines if kind == "stage"]
     rows.append(("without the package", f"{name}, to stage: {stages[-1] if stages else 'none'}",
                  status, status == 0))  # fmt: skip
-    for kind, words in lines:
-        if kind == "host_us":
-            what, value = words.split()
-            rows.append(("host_us", f"{name}: {what.replace('_', ' ')}", float(value), True))
+    for what, value in (words.split() for kind, words in lines if kind == "host_us"):
+        rows.append(("host_us", f"{name}: {what.replace('_', ' ')}", float(value), True))
 
 
 def in_cpp(rows):
-    """The operator in C++, and a compiled model, in processes that have not this package; beside
-    the same model with PyTorch's own product."""
+    """The operator in C++, and models with it and with PyTorch's product, without this package."""
     from warpsmith import inductor, native
 
     class Model(torch.nn.Module):
@@ -204,15 +201,6 @@ def costs(rows):
             rows.append(("host_us", f"operator in Python: {name}", cost(call), True))
 
 
-def write(path, rows):
-    with open(path, "w", newline="") as file:
-        device = torch.cuda.get_device_name()
-        file.write(f"# {device}, torch {torch.__version__}, cuda_check.py {' '.join(sys.argv[2:])}\n")
-        writer = csv.writer(file)
-        writer.writerow(("check", "what", "value", "right"))
-        writer.writerows(rows)
-
-
 def too_long(*_):
     raise TimeoutError("the check took more than 300 s")
 
@@ -231,12 +219,13 @@ def main():
             traceback.print_exc()
             rows.append((check.__name__, "ended early", repr(error).partition("\n")[0], False))
         signal.alarm(0)
-        write(sys.argv[1], rows)
+        with open(sys.argv[1], "w", newline="") as file:
+            file.write(f"# {torch.cuda.get_device_name()}, torch {torch.__version__}, cuda_check.py\n")
+            csv.writer(file).writerows([("check", "what", "value", "right"), *rows])
     wrong = [row for row in rows if not row[3]]
     for row in wrong + [row for row in rows if row[0].startswith(("host_us", "inductor"))]:
         print(*row)
-    print(f"{len(rows)} checks, {len(wrong)} wrong")
-    sys.exit(1 if wrong else 0)
+    sys.exit(f"{len(rows)} checks, {len(wrong)} wrong" if wrong else 0)
 
 
 if __name__ == "__main__":

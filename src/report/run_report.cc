@@ -121,7 +121,12 @@ json ToJson(const RunReport& report) {
 }
 
 std::string ToHtml(const RunReport& report) {
-  return FillPage(report.title, "report.js", ToJson(report));
+  json data = ToJson(report);
+  for (size_t i = 0; i < report.shapes.size(); ++i) {
+    data["shapes"][i]["source"] = report.shapes[i].source;
+    data["shapes"][i]["first_source"] = report.shapes[i].first_source;
+  }
+  return FillPage(report.title, "report.js", data);
 }
 
 std::string CsvCell(std::string_view text) {

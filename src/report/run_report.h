@@ -51,7 +51,7 @@ struct BaselineRow {
 };
 
 struct FailureCount {
-  std::string kind;     // "incorrect", "compile-failed", ...
+  std::string kind;     // "incorrect", "compile-failed", ...; "declined": the model gave no kernel
   std::string example;  // one of them in a line
   int64_t count = 0;
 };
@@ -66,6 +66,8 @@ struct ShapeReport {
   std::vector<WinnerRow> winners;       // one a mode; empty when nothing passed
   std::vector<BaselineRow> baselines;
   std::vector<FailureCount> failures;
+  // Of the winner, and of the first candidate that passed. Empty for points of a family.
+  std::string source, first_source;
 };
 
 // Evaluations that a search proposer needed to reach `fraction` of a space's best.

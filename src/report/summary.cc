@@ -48,12 +48,24 @@ Mode HeadlineOf(const Trajectory& steps, Mode wanted) {
   return wanted;
 }
 
+std::string SourceOf(const Candidate& candidate) {
+  if (!candidate.provenance.family.empty()) return {};
+  if (candidate.sources.size() == 1) return candidate.sources.begin()->second;
+  std::string all;
+  for (const auto& [path, text] : candidate.sources) all += "// ---- " + path + "\n" + text + "\n";
+  return all;
+}
+
 std::vector<FailureCount> FailuresOf(const Trajectory& steps) {
   std::map<std::string, FailureCount, std::less<>> failures;
   for (const Step& step : steps) {
     if (std::holds_alternative<Passed>(step.verdict.outcome)) continue;
-    FailureCount& failure = failures[std::string(OutcomeName(step.verdict.outcome))];
-    if (failure.count++ == 0) failure.example = Describe(step.verdict.outcome);
+    const auto* rejected = std::get_if<Rejected>(&step.verdict.outcome);
+    const bool declined = rejected != nullptr && rejected->rule == kDeclinedRule;
+    FailureCount& failure =
+        failures[std::string(declined ? kDeclinedRule : OutcomeName(step.verdict.outcome))];
+    if (failure.count++ > 0) continue;
+    failure.example = declined ? rejected->detail : Describe(step.verdict.outcome);
   }
   std::vector<FailureCount> rows;
   for (auto& [kind, failure] : failures) {
@@ -134,12 +146,16 @@ ShapeReport SummariseShape(const Task& task, const Workload& workload, const Tra
   for (const Step& step : steps) {
     shape.passed += std::holds_alternative<Passed>(step.verdict.outcome) ? 1 : 0;
     shape.gpu_seconds += step.cost.gpu_seconds;
+    if (shape.passed == 1 && shape.first_source.empty()) {
+      shape.first_source = SourceOf(step.candidate);
+    }
   }
   shape.progress = ProgressOf(steps, mode);
   shape.failures = FailuresOf(steps);
   if (const Step* best = BestStep(steps, mode, reward)) {
     shape.winners = WinnersOf(best->candidate, best->verdict);
     shape.baselines = BaselinesOf(best->verdict);
+    shape.source = SourceOf(best->candidate);
   }
   return shape;
 }

@@ -71,6 +71,23 @@ TEST(SummariseShape, DecidesInTheModeThatTheBarWasTimedIn) {
   }
 }
 
+// The page shows what changed from the first kernel that passed; a declined prompt is no rejection.
+TEST(SummariseShape, KeepsTheSourcesOfTheFirstAndTheBestAndCountsWhatWasDeclined) {
+  Step first = PassedStep(0.9, Level::kScreened, 64), best = PassedStep(1.4, Level::kScreened, 64);
+  first.candidate = {.sources = {{"k.cu", "first"}}};
+  best.candidate = {.sources = {{"k.cu", "best"}}};
+  Step declined;
+  declined.verdict.outcome = Rejected{.rule = std::string(kDeclinedRule), .detail = "no tail here"};
+  const ShapeReport shape = Summary({FailedStep("a"), declined, first, best, declined});
+  EXPECT_EQ(shape.first_source, "first");
+  EXPECT_EQ(shape.source, "best");
+  ASSERT_FALSE(shape.failures.empty());
+  EXPECT_EQ(shape.failures[0].kind, "declined");
+  EXPECT_EQ(shape.failures[0].count, 2);
+  EXPECT_EQ(shape.failures[0].example, "no tail here");
+  EXPECT_EQ(Summary({PassedStep(1.4, Level::kScreened, 64)}).source, "");
+}
+
 TEST(SummariseShape, ProgressCountsFailuresAsEvaluationsAndOnlyRises) {
   const ShapeReport shape = Summary({FailedStep("a"), PassedStep(0.8, Level::kScreened, 64),
                                      PassedStep(0.7, Level::kScreened, 32), FailedStep("b"),

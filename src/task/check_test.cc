@@ -118,6 +118,8 @@ TEST(TaskCheck, NamesWhatTheTextShows) {
   task = GoodTask();
   task.baselines = {"torch-best"};
   Finds(task, "unknown-baseline", Severity::kRefuse);
+  task.baselines = {"torch"};
+  Finds(task, "unknown-baseline", Severity::kRefuse);
   task.baselines = {"nobody"};
   Finds(task, "unknown-baseline", Severity::kRefuse);
   task.baselines = {};

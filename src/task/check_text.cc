@@ -252,7 +252,7 @@ class TextExamination {
           "add a [[rivals]] entry of this name, or use torch-best, torch-eager, torch-compile");
       return;
     }
-    const bool product = name == "torch" || name.starts_with("cublas");
+    const bool product = name.starts_with("cublas");
     const std::string needed = product ? "gemm" : "torch";
     if (task_.reference.kind == needed) return;
     if (!product && task_.reference.kind == "driver") return;  // may bring a PyTorch module

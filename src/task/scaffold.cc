@@ -134,10 +134,12 @@ std::string PlanText(const Guess& guess) {
   text += "grid = " + QuotedList(guess.grid) + "\nblock = " + QuotedList(guess.block) + "\n";
   if (!guess.shared_bytes.empty()) text += "shared_bytes = " + Quoted(guess.shared_bytes) + "\n";
   text += "arguments = [\n";
-  for (const GuessedArgument& argument : guess.arguments) {
+  for (size_t i = 0; i < guess.arguments.size(); ++i) {
+    const GuessedArgument& argument = guess.arguments[i];
     const bool number = argument.kind == "f32" || argument.kind == "f64";
     const std::string kind = argument.kind == "bool" ? "i32" : argument.kind;
-    text += "  { " + kind + " = " + (number ? argument.value : Quoted(argument.value)) + " },\n";
+    text += "  { " + kind + " = " + (number ? argument.value : Quoted(argument.value)) + " },";
+    text += "  # " + guess.function->parameters[i].name + "\n";
   }
   return text + "]\n";
 }

@@ -12,8 +12,7 @@ namespace {
 constexpr std::string_view kReferenceKinds[] = {"gemm", "cuda", "torch", "driver"};
 constexpr std::string_view kPrecisions[] = {"f64", "f32", "tf32", "bf16", "f16", "f8"};
 constexpr std::string_view kOutputTypes[] = {"f64", "f32", "bf16", "f16"};
-constexpr std::string_view kTorchBaselines[] = {"torch", "torch-eager", "torch-compile",
-                                                "torch-best"};
+constexpr std::string_view kTorchBaselines[] = {"torch-eager", "torch-compile", "torch-best"};
 
 template <size_t n>
 bool OneOf(std::string_view value, const std::string_view (&known)[n]) {

@@ -17,6 +17,8 @@ done
 [[ $output == *"the winners, built here"* ]] || expected "the winner to be built in: $output"
 [[ -s report.html ]] || expected "report.html in the current folder"
 ! grep -Eq '(src|href)="(https?:)?//' report.html || expected "a report that loads nothing"
+grep -q '"kind": *"declined"' report.html || expected "declined prompts to be called so in the report"
+grep -Eq '"source": *".+__global__' report.html || expected "the best kernel's source in the report"
 grep -q 'scripted.wsrec' report.html || expected "report.html to say what was replayed"
 
 # A folder of them, even where runs bear the same name.

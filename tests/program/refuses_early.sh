@@ -22,6 +22,25 @@ fi
 printf 'def reference(in_, is_):\n    return 2 * in_\n' >task/reference.py
 expect_status 0 "$program" task check task --text-only
 
+# What the judge would refuse is refused by the check, too.
+mkdir product
+cat >product/task.toml <<'END'
+version = 1
+name = "product"
+tensors = [{ name = "A", dtype = "f16", role = "input", shape = ["M", "K"] },
+  { name = "B", dtype = "f16", role = "input", shape = ["N", "K"] },
+  { name = "C", dtype = "f16", role = "output", shape = ["M", "N"] }]
+baselines = ["cublas-auto"]
+reference = { kind = "gemm", options = { layout = "TN" } }
+tolerance = { reduction_length = "K" }
+workloads = [{ name = "main", sizes = { M = 64, N = 64, K = 64 } }]
+END
+expect_status 1 "$program" task check product
+[[ $output == *"no GEMM baseline is called 'cublas-auto'"*"cublaslt-auto"* ]] ||
+  expected "the baselines there are, found: $output"
+sed -i 's/cublas-auto/cublaslt-auto/' product/task.toml
+expect_status 0 "$program" task check product
+
 # Without a GPU there is one answer to everything that would measure, and nothing is compiled.
 printf 'this is no C++\n' >task/current/mine.cu
 if [[ ! -e /dev/nvidiactl ]]; then

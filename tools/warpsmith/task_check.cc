@@ -12,6 +12,7 @@
 #include "core/serialize.h"
 #include "cuda/driver.h"
 #include "judge/local_device.h"
+#include "judge/resolved_task.h"
 #include "judge/torch/torch_process.h"
 #include "search/machine/machine.h"
 #include "task/check.h"
@@ -57,10 +58,22 @@ Status CheckParses(const Task& task, std::vector<TaskFinding>& findings) {
   return {};
 }
 
+// What the judge refuses before it runs anything.
+void CheckJudgeable(const task::LoadedTask& loaded, std::vector<TaskFinding>& findings) {
+  for (const Workload& workload : task::AllWorkloads(loaded)) {
+    const Status judgeable = judge::CheckTask(loaded.task, workload);
+    if (judgeable.ok()) continue;
+    findings.push_back(
+        {"not-judgeable", Severity::kRefuse, judgeable.error().message, judgeable.error().fix});
+    return;
+  }
+}
+
 // A refused text is not worth a GPU's time.
 Result<Checked> Check(const TaskCheckOptions& options, const task::LoadedTask& loaded) {
   Checked checked{task::ExamineText(loaded.task), ""};
   TRY(CheckParses(loaded.task, checked.findings));
+  if (task::Worst(checked.findings) != Severity::kRefuse) CheckJudgeable(loaded, checked.findings);
   if (task::Worst(checked.findings) == Severity::kRefuse) {
     checked.unobserved = "the text has to be mended first";
   } else if (options.text_only) {

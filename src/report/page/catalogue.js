@@ -4,7 +4,6 @@
 const page = JSON.parse(document.getElementById('report-data').textContent);
 
 // ---- what a configuration comes to, in terms that hold for every family ------------------------
-
 // The product of the parameters that the family has; undefined where it has none of them.
 function product(config, ...names) {
   const values = names.map(name => config[name]).filter(value => value !== undefined);
@@ -93,7 +92,6 @@ const TRAITS = [
 ];
 
 // ---- statistics --------------------------------------------------------------------------------
-
 const mean = values => values.reduce((a, b) => a + b, 0) / values.length;
 const geomean = values => values.length ? Math.exp(mean(values.map(Math.log))) : null;
 
@@ -149,7 +147,6 @@ function valuesOf(rows, trait) {
 }
 
 // ---- sentences ---------------------------------------------------------------------------------
-
 const ratioText = value => value.toFixed(3);
 const numberText = value => Math.abs(value) >= 1000 ? value.toFixed(0) : String(Number(value.toPrecision(4)));
 const signedText = value => (value < 0 ? '' : '+') + value.toFixed(2);
@@ -245,7 +242,6 @@ function overviewOf(chapter) {
 }
 
 // ---- plots -------------------------------------------------------------------------------------
-
 // Even steps of lightness from violet over blue and green to yellow; both ends stand out from a
 // white and from a dark card.
 const RAMP = [[91, 53, 150], [58, 98, 178], [33, 138, 160], [56, 170, 120], [150, 196, 62], [240, 190, 40]];
@@ -357,7 +353,6 @@ const RATIO_STEPS = [[0.9, 'below 0.9', '#b2182b'], [0.95, '0.9 to 0.95', '#d660
 const ratioStep = ratio => RATIO_STEPS.find(([until]) => ratio < until);
 
 // ---- cards -------------------------------------------------------------------------------------
-
 const NO_RATIO = 'No ratio is known: the comparison measured none of these shapes with its kernel.';
 const list = texts => element('ul', {class: 'findings'}, ...texts.map(text => element('li', {}, text)));
 const ratioOrDash = ratio => ratio === null ? '-' : ratioText(ratio);
@@ -464,8 +459,6 @@ function lossCard(chapter) {
       ['interval', 'number', ({ratio: [, lo, hi]}) => ratioText(lo) + ' to ' + ratioText(hi)],
       ['choice', '', ({row}) => row.choice], ['kernel', 'text', ({row}) => kernelText(row)]], losses));
 }
-
-// ---- page --------------------------------------------------------------------------------------
 
 // The rows of one layout, one dtype and one device.
 function chapterOf(title) {

@@ -109,9 +109,11 @@ const medianTicks = {
 // What all charts share; `extra` goes on top.
 function chartOptions(extra) {
   const grid = {color: themeColour('line')};
-  const axis = (title, more) => ({
+  // Names stand upright on a phone: slanted ones would take the plot's width.
+  const upright = window.innerWidth < 600 && !extra.xAxis?.type ? 90 : 0;
+  const axis = (title, more, rotation) => ({
     grid, title: {display: !!title, text: title, color: themeColour('muted')},
-    ticks: {color: themeColour('muted'), maxRotation: 60, autoSkip: true}, ...more,
+    ticks: {color: themeColour('muted'), minRotation: rotation, maxRotation: rotation || 60, autoSkip: true}, ...more,
   });
   return {
     responsive: true,
@@ -124,6 +126,6 @@ function chartOptions(extra) {
       tooltip: {callbacks: extra.tooltip || {}},
       referenceLine: extra.line || {},
     },
-    scales: {x: axis(extra.x, extra.xAxis), y: axis(extra.y, extra.yAxis)},
+    scales: {x: axis(extra.x, extra.xAxis, upright), y: axis(extra.y, extra.yAxis, 0)},
   };
 }

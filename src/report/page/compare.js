@@ -13,8 +13,6 @@ const reached = task => task ? task.certified || task.screened : null;
 const taskOf = (side, key) => side.tasks.find(task => task.key === key);
 const interval = spread => typeof spread.hi === 'number' ? number(spread.lo, 3) + ' to ' + number(spread.hi, 3) : '-';
 
-// ---- charts ------------------------------------------------------------------------------------
-
 function curveChart() {
   const drawnSides = sides.filter(side => side.curve.length);
   if (!drawnSides.length) return;
@@ -28,7 +26,7 @@ function curveChart() {
       + 'Evaluations are of each task; those that failed count too. As screened.',
     {type: 'line', data: {datasets}, plugins: [referenceLine],
      options: chartOptions({x: 'evaluations of a task', y: 'best ratio so far', xAxis: {type: 'linear', min: 0},
-       line: {value: 1, label: 'bar'}})}, true);
+       line: {value: 1, label: 'baseline'}})}, true);
 }
 
 function taskChart() {
@@ -41,9 +39,9 @@ function taskChart() {
       const result = reached(taskOf(side, key));
       return result ? {x: LABELS.get(key), y: result.ratio, lo: result.lo, hi: result.hi} : {x: LABELS.get(key), y: null};
     })}));
-  chart('Ratio to the bar, task by task', 'Certified where it was, else as screened; above 1 is faster than the bar.',
+  chart('Ratio to the baseline, task by task', 'Certified where it was, else as screened; above 1 is faster than it.',
     {type: 'line', data: {labels: KEYS.map(key => LABELS.get(key)), datasets}, plugins: [referenceLine, errorBars],
-     options: chartOptions({y: 'ratio', pointLegend: true, xAxis: {offset: true}, line: {value: 1, label: 'bar'},
+     options: chartOptions({y: 'ratio', pointLegend: true, xAxis: {offset: true}, line: {value: 1, label: 'baseline'},
        yAxis: {suggestedMin: Math.min(0.9, ...values.map(row => row.lo)),
                suggestedMax: Math.max(1.1, ...values.map(row => row.hi))}})}, true);
 }
@@ -54,7 +52,7 @@ function pairChart() {
   const labels = pairs.map(pair => pair.side);
   const colours = pairs.map(pair => themeColour({faster: 'good', slower: 'bad', same: 'same'}[pair.finding] || 'warn'));
   chart('Against ' + pairs[0].against + ', paired by task',
-    'Geometric mean of the ratio of speeds on the same tasks, with its 95 % interval. Amber: not shown either way.',
+    'Geometric mean of the ratio of speeds on the same tasks, with its 95 % interval. Green: faster. Red: slower. Amber: not shown either way.',
     {type: 'line', plugins: [referenceLine, errorBars],
      data: {labels, datasets: [{
        errorBars: true, showLine: false, pointRadius: 5, pointBackgroundColor: colours, pointBorderColor: colours,
@@ -73,7 +71,7 @@ function tokenChart() {
        label: side.name, backgroundColor: colourOf(side), pointRadius: 4,
        data: side.tasks.filter(reached).map(task => ({x: task.cost.tokens, y: reached(task).ratio}))}))},
      options: chartOptions({x: 'tokens', y: 'ratio', pointLegend: true, xAxis: {type: 'linear', min: 0},
-       line: {value: 1, label: 'bar'}})});
+       line: {value: 1, label: 'baseline'}})});
 }
 
 function techniqueChart() {
@@ -91,11 +89,9 @@ function techniqueChart() {
      options: chartOptions({y: 'attempts', xAxis: {stacked: true}, yAxis: {stacked: true, min: 0}})}, true);
 }
 
-// ---- tables ------------------------------------------------------------------------------------
-
 function sideTable() {
   const pairOf = side => comparison.pairs.find(pair => pair.side === side.name);
-  table('Runs', 'Ratios are to the bar; tokens for each doubling of speed over the first kernel that passed.', [
+  table('Runs', 'Ratios are to the baseline; tokens for each doubling of speed over the first kernel that passed.', [
     ['run', 'name', side => side.name], ['proposer', '', side => side.proposer],
     ['valid', 'number', side => side.valid + ' of ' + side.tasks.length],
     ['geomean', 'number', side => times(side.reached.geomean || null)],
@@ -140,8 +136,6 @@ function useTables() {
     ], side.transitions);
   }
 }
-
-// ---- page --------------------------------------------------------------------------------------
 
 function drawTiles() {
   document.getElementById('tiles').replaceChildren(...sides.map(side =>

@@ -17,7 +17,6 @@ function failureText(failures) {
 }
 
 // ---- evidence: "run:<id>#<step>" is a link to its row where the row is on this page --------------
-
 const evidenceRows = new Map();
 base.outcomes.forEach((outcome, i) => {
   if (!evidenceRows.has(outcome.evidence)) evidenceRows.set(outcome.evidence, 'evidence-' + i);
@@ -28,8 +27,6 @@ function evidenceLink(evidence) {
   const row = evidenceRows.get(evidence);
   return row ? element('a', {href: '#' + row}, evidence) : evidence;
 }
-
-// ---- charts ------------------------------------------------------------------------------------
 
 // Twice as fast is as far from 1 as half as fast.
 const GAIN_TICKS = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000];
@@ -99,8 +96,6 @@ function transitionChart() {
          return item.dataset.label + ' ' + times(side.mean_gain) + ', measured ' + side.measured;
        }}})}, true);
 }
-
-// ---- tables ------------------------------------------------------------------------------------
 
 function discountText(row) {
   const foreign = row.evidence.filter(one => one.differs.length);
@@ -189,8 +184,6 @@ function outcomeTable() {
     ['task', 'name', row => row.task.slice(0, 12)], ['date', '', row => row.date],
   ], base.outcomes);
 }
-
-// ---- page --------------------------------------------------------------------------------------
 
 function drawTiles() {
   const discovered = base.states.filter(state => state.origin === 'discovered').length;

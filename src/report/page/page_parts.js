@@ -61,6 +61,30 @@ function tableOf(columns, rows) {
   return element('div', {class: 'scroll'}, element('table', {}, element('thead', {}, head), element('tbody', {}, ...body)));
 }
 
+// Lines of both, each behind ' ', '-' (only in the first) or '+' (only in the second): a longest
+// common subsequence. What is too long for its table is shown as changed as a whole.
+function differences(before, after) {
+  const rows = before.length, columns = after.length, width = columns + 1;
+  if (rows * columns > 4e6) return [...before.map(line => '-' + line), ...after.map(line => '+' + line)];
+  const common = new Uint16Array((rows + 1) * width);
+  for (let i = rows - 1; i >= 0; --i) {
+    for (let j = columns - 1; j >= 0; --j) {
+      common[i * width + j] = before[i] === after[j] ? common[(i + 1) * width + j + 1] + 1
+        : Math.max(common[(i + 1) * width + j], common[i * width + j + 1]);
+    }
+  }
+  const lines = [];
+  for (let i = 0, j = 0; i < rows || j < columns;) {
+    if (i < rows && j < columns && before[i] === after[j]) lines.push(' ' + before[i++]), ++j;
+    else if (j === columns || (i < rows && common[(i + 1) * width + j] >= common[i * width + j + 1])) lines.push('-' + before[i++]);
+    else lines.push('+' + after[j++]);
+  }
+  return lines;
+}
+
+const changedLines = lines => element('pre', {}, ...lines.map(line =>
+  element('span', {class: {'+': 'good', '-': 'bad'}[line[0]] || ''}, line + '\n')));
+
 function table(title, note, columns, rows) {
   if (rows.length) card(title, note, tableOf(columns, rows));
 }
