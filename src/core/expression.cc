@@ -6,7 +6,6 @@
 #include <charconv>
 #include <cstdint>
 #include <optional>
-#include <ranges>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -425,7 +424,7 @@ class Machine {
     const std::string& name = program_.names[static_cast<size_t>(instruction.value)];
     const auto found = sizes_.find(name);
     if (found != sizes_.end()) return found->second;
-    const std::string known = Joined(sizes_ | std::views::keys);
+    const std::string known = Joined(sizes_, ", ", &Sizes::value_type::first);
     return Bad(instruction, "is not a known name; known: " + (known.empty() ? "none" : known));
   }
 

@@ -5,7 +5,6 @@
 #include <cstring>
 #include <map>
 #include <optional>
-#include <ranges>
 #include <string>
 #include <utility>
 
@@ -362,7 +361,7 @@ class Resolver {
   Result<Memory> Find(const std::string& place, const std::string& name) const {
     const auto found = memory_.find(name);
     if (found != memory_.end()) return found->second;
-    const std::string known = Joined(memory_ | std::views::keys);
+    const std::string known = Joined(memory_, ", ", &decltype(memory_)::value_type::first);
     return Bad(place, "names \"" + name + "\", which is neither a tensor nor a workspace (" +
                           (known.empty() ? "there is none" : known) + ")");
   }

@@ -1,7 +1,6 @@
 // task check: what the task's own text shows.
 #include <algorithm>
 #include <cmath>
-#include <ranges>
 #include <set>
 
 #include "base/text.h"
@@ -179,7 +178,8 @@ class TextExamination {
   }
 
   static std::string SizesOf(const Workload& workload) {
-    return workload.sizes.empty() ? "it has none" : Joined(workload.sizes | std::views::keys);
+    return workload.sizes.empty() ? "it has none"
+                                  : Joined(workload.sizes, ", ", &Sizes::value_type::first);
   }
 
   void Expressions(const Workload& workload) {
