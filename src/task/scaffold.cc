@@ -242,6 +242,13 @@ Result<Scaffold> MakeScaffold(const ScaffoldInput& input) {
   };
   Result<Guess> guess = GuessTask(file, input.function);
   if (!guess.ok()) return of_this_file(std::move(guess).error());
+  std::set<std::string_view> names;
+  for (const CudaParameter& parameter : guess->function->parameters) {
+    if (names.insert(parameter.name).second) continue;
+    return of_this_file({ErrorCode::kBadInput,
+                         guess->function->name + " has two parameters " + parameter.name,
+                         "give each its own name: tensors and sizes are named like them"});
+  }
   if (!guess->function->kernel) {
     // What is no C++ may be scanned as a function, and yet not be called.
     Task task;

@@ -240,6 +240,13 @@ TEST(Scaffold, RefusesWhatCannotBeCalled) {
   EXPECT_THAT(scaffold.error().message, testing::HasSubstr("declares no function"));
 }
 
+TEST(Scaffold, RefusesAParameterThatIsThereTwice) {
+  const std::string source = "__global__ void Scale(const float* x, float* x, int n) {}\n";
+  const auto scaffold = MakeScaffold({"t", {{"k.cu", source}}, "k.cu", ""});
+  ASSERT_FALSE(scaffold.ok());
+  EXPECT_EQ(scaffold.error().message, "k.cu: Scale has two parameters x");
+}
+
 TEST(CudaScan, SeesThroughLayout) {
   const CudaFile file = ScanCuda(
       "#include <cstdio>\n#include \"own.h\"\n#define TILE (1 << 5)\nconst int kWide = 64;\n"
