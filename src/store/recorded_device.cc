@@ -222,8 +222,8 @@ Status CheckPlan(const Job& job, int sm_count) {
 Error NeedsGpu(const std::string& what) {
   return {ErrorCode::kUnavailable, what + " needs an NVIDIA GPU; none here",
           "three ways to one: 'warpsmith serve' on a machine that has one and here --device "
-          "http://HOST:PORT, a bundle for a machine with only a driver ('warpsmith bundle "
-          "--help'), or a GPU rented by the hour; what was "
+          "http://HOST:PORT, for matrix products a bundle ('warpsmith bundle --help'), or a GPU "
+          "rented by the hour; what was "
           "recorded replays without: --device FILE.wsrec"};
 }
 

@@ -20,7 +20,7 @@ std::string Quoted(const std::string& text) {
   std::string quoted = "\"";
   for (const char c : text) {
     if (c == '"' || c == '\\') quoted += '\\';
-    quoted += static_cast<unsigned char>(c) < ' ' ? ' ' : c;
+    quoted += static_cast<unsigned char>(c) < ' ' || c == '\x7f' ? ' ' : c;
   }
   return quoted + "\"";
 }

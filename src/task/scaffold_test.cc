@@ -240,6 +240,14 @@ TEST(Scaffold, RefusesWhatCannotBeCalled) {
   EXPECT_THAT(scaffold.error().message, testing::HasSubstr("declares no function"));
 }
 
+TEST(Scaffold, ControlCharactersAreBlanksInItsFiles) {
+  const std::string source =
+      "void Run(const float* x, float* y, int n\x7f) {\n  k<<<n, 16>>>(x, y, n);\n}\n";
+  const auto scaffold = MakeScaffold({"t", {{"k.cu", source}}, "k.cu", ""});
+  ASSERT_TRUE(scaffold.ok()) << scaffold.error().Line();
+  EXPECT_EQ(scaffold->files.at("task.toml").find('\x7f'), std::string::npos);
+}
+
 TEST(Scaffold, RefusesAParameterThatIsThereTwice) {
   const std::string source = "__global__ void Scale(const float* x, float* x, int n) {}\n";
   const auto scaffold = MakeScaffold({"t", {{"k.cu", source}}, "k.cu", ""});

@@ -158,7 +158,8 @@ void PrintText(const task::LoadedTask& loaded, const Checked& checked) {
   const Severity worst = task::Worst(checked.findings);
   const char* verdict = worst == Severity::kRefuse           ? "refused"
                         : worst == Severity::kOutOfHeadlines ? "judged, but kept out of headlines"
-                                                             : "good";
+                        : checked.unobserved.empty()         ? "good"
+                                                             : "its text is good";
   std::printf("%s: %s\n", loaded.task.name.c_str(), verdict);
 }
 
