@@ -74,6 +74,7 @@ TEST(SummariseShape, DecidesInTheModeThatTheBarWasTimedIn) {
 // The page shows what changed from the first kernel that passed; a declined prompt is no rejection.
 TEST(SummariseShape, KeepsTheSourcesOfTheFirstAndTheBestAndCountsWhatWasDeclined) {
   Step first = PassedStep(0.9, Level::kScreened, 64), best = PassedStep(1.4, Level::kScreened, 64);
+  first.candidate = best.candidate = Candidate();
   first.candidate.sources = {{"k.cu", "first"}};
   best.candidate.sources = {{"k.cu", "best"}};
   Step declined;
