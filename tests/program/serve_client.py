@@ -194,7 +194,9 @@ def check_routes(server):
         expect(server.ask("GET", path)[0] == 200, f"200 from {path}")
     described = server.ask("GET", "/openapi.json")[1]["paths"]
     expect("/v1/reward" in described, "a description of the routes")
-    expect(any(task["name"] == TASK for task in server.ask("GET", "/v1/tasks")[1]["tasks"]), TASK)
+    tasks = server.ask("GET", "/v1/tasks")[1]["tasks"]
+    expect(any(task["name"] == TASK for task in tasks), TASK)
+    expect(all(len(set(task["workloads"])) == len(task["workloads"]) for task in tasks), "once")
     for name in ("rewards_total", "gains_total", "gain_signs_total"):
         expect(f"warpsmith_{name}" in server.ask("GET", "/metrics")[1], f"{name} in Prometheus text")
 

@@ -189,8 +189,12 @@ json TaskTable::List() const {
   for (const std::string& name : names_) {
     const std::vector<SubjectPointer>& subjects = listed_.at(name);
     const Subject& first = *subjects.front();
-    json workloads = json::array(), forms = json::array();
-    for (const SubjectPointer& subject : subjects) workloads.push_back(subject->workload.name);
+    json forms = json::array();
+    std::vector<std::string> workloads;  // a recording may hold one under several protocols
+    for (const SubjectPointer& subject : subjects) {
+      const std::string& workload = subject->workload.name;
+      if (std::ranges::find(workloads, workload) == workloads.end()) workloads.push_back(workload);
+    }
     for (const Form form : first.task.forms) {
       forms.push_back(Name(form));
     }
