@@ -45,9 +45,8 @@ std::filesystem::path StateHome();
 std::filesystem::path ThisExecutable();
 Result<std::filesystem::path> FindShippedFile(std::string_view relative_path);
 
-// Removing what a process that is not trusted may have built.
-// Removes `root` and all below it, however deep folders are nested (std::filesystem::remove_all
-// needs a descriptor a level) and whatever their modes. Links are removed, not followed. Nobody may
+// Removes `root` and all below it, which a process that is not trusted may have built, however deep
+// folders are nested (std::filesystem::remove_all needs a descriptor a level) and whatever their modes. Links are removed, not followed. Nobody may
 // be writing there any more. What cannot be removed (another user's) stays.
 void RemoveTree(const std::filesystem::path& root);
 
@@ -82,10 +81,10 @@ class AppendFile {
   int64_t bytes_;  // of whole pieces
 };
 
-// An advisory lock on a file (flock), freed by the kernel when the holder dies.
 // A patience: what is not free at once is somebody else's.
 inline constexpr std::chrono::milliseconds kNoPatience{0};
 
+// An advisory lock on a file (flock), freed by the kernel when the holder dies.
 class FileLock {
  public:
   // kBusy, naming the holder's process id, when it is not free within `patience`.

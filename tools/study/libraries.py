@@ -13,7 +13,6 @@ Needs zstdcat.
 from __future__ import annotations
 
 import csv
-import gzip
 import io
 import subprocess
 import sys
@@ -21,17 +20,13 @@ from collections import defaultdict
 from pathlib import Path
 from statistics import fmean, geometric_mean, median, stdev
 
+from passes import has_pack, lines_of
+
 OURS = {"kernel": "kernel alone", "plain": "without overlap", "ours": "library"}
 BAR = "lt_auto"  # the fastest of them in each mode
 
 Key = tuple[str, str, str]  # mode, ours, theirs
 Rounds = dict[str, dict[tuple[str, str], float]]  # contender -> (process, round) -> microseconds
-
-
-def has_pack(table: Path) -> bool:
-    """A library without its pack runs cuBLASLt alone: it says nothing of ours."""
-    text = gzip.open(table, "rt").read() if table.suffix == ".gz" else table.read_text()
-    return "# pack: none" not in text.splitlines()
 
 
 def samples_of(table: Path) -> str:
@@ -84,7 +79,7 @@ def main(paths: list[str]) -> int:
         print(__doc__, file=sys.stderr)
         return 64
     tables = [Path(path) for path in paths]
-    table = joined([ratios_of(samples_of(one), has_pack(one)) for one in tables])
+    table = joined([ratios_of(samples_of(one), has_pack(lines_of(one))) for one in tables])
     for mode in dict.fromkeys(mode for mode, _, _ in table):
         print(f"\nmode {mode}\n{'ours':16}{'theirs':24}shapes    mean  median     std  geomean  faster")
         for ours, name in OURS.items():

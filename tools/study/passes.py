@@ -63,17 +63,25 @@ def read_pass(files: str) -> Pass:
     return rows
 
 
+def lines_of(table: Path) -> list[str]:
+    packed = table.suffix == ".gz"
+    return (gzip.open(table, "rt").read() if packed else table.read_text()).splitlines()
+
+
+def has_pack(lines: list[str]) -> bool:
+    """A library without its pack runs cuBLASLt alone: it says nothing of ours."""
+    return "# pack: none" not in lines
+
+
 def read_file(path: Path) -> Pass:
-    packed = path.suffix == ".gz"
-    text = (gzip.open(path, "rt").read() if packed else path.read_text()).splitlines()
-    # A library without its pack runs cuBLASLt alone: it says nothing of ours.
-    without_pack = "# pack: none" in text
+    text = lines_of(path)
+    with_library = has_pack(text)
     rows: Pass = {}
     for row in csv.DictReader([line for line in text if line and not line.startswith("#")]):
         shape = (int(row["m"]), int(row["n"]), int(row["k"]))
         logs = {}
         for name, column in CONTENDERS.items():
-            if row.get(column) and not (without_pack and name == "library"):
+            if row.get(column) and (with_library or name != "library"):
                 logs[name] = math.log(float(row[column]))
         rows[shape, row["mode"]] = Row(logs, row["choice"])
     if not rows:
