@@ -8,17 +8,21 @@
 
 namespace warpsmith {
 
-// Each source goes in as its own hash: nothing then has to escape or copy the texts.
-std::string CandidateId(const Candidate& candidate) {
-  nlohmann::json sources = nlohmann::json::object();
-  for (const auto& [path, text] : candidate.sources) sources[ValidUtf8(path)] = Sha256Hex(text);
+Candidate WithoutSources(const Candidate& candidate) {
   Candidate rest;
   rest.form = candidate.form;
   rest.entry = candidate.entry;
   rest.toolchain = candidate.toolchain;
   rest.flags = candidate.flags;
   rest.plan = candidate.plan;
-  nlohmann::json json = ToJson(rest);
+  return rest;
+}
+
+// Each source goes in as its own hash: nothing then has to escape or copy the texts.
+std::string CandidateId(const Candidate& candidate) {
+  nlohmann::json sources = nlohmann::json::object();
+  for (const auto& [path, text] : candidate.sources) sources[ValidUtf8(path)] = Sha256Hex(text);
+  nlohmann::json json = ToJson(WithoutSources(candidate));
   json["sources"] = std::move(sources);
   return Sha256Hex(json.dump());
 }

@@ -45,6 +45,9 @@ struct Candidate {
   Provenance provenance;
 };
 
+// Without its sources and provenance.
+Candidate WithoutSources(const Candidate& candidate);
+
 // SHA-256 over sources, form, entry, toolchain, flags and plan.
 std::string CandidateId(const Candidate& candidate);
 

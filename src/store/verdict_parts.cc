@@ -135,12 +135,7 @@ ModeTiming* FindMode(Passed& passed, int workload, int mode) {
 }  // namespace
 
 CandidateText TextOf(const Candidate& candidate) {
-  Candidate bare;
-  bare.form = candidate.form;
-  bare.entry = candidate.entry;
-  bare.toolchain = candidate.toolchain;
-  bare.flags = candidate.flags;
-  bare.plan = candidate.plan;
+  Candidate bare = WithoutSources(candidate);
   CandidateText text;
   for (const auto& [path, source] : candidate.sources) text.sources[path] = Sha256Hex(source);
   bare.sources = text.sources;

@@ -398,13 +398,9 @@ Result<CodeReply> ReadCodeReply(std::string_view reply, const ReplyBase& base) {
 }
 
 Candidate WithReply(const Candidate& base, const CodeReply& reply) {
-  Candidate candidate;
+  Candidate candidate = WithoutSources(base);
   candidate.sources = reply.sources;
-  candidate.form = base.form;
   candidate.entry = reply.entry;
-  candidate.toolchain = base.toolchain;
-  candidate.flags = base.flags;
-  candidate.plan = base.plan;
   if (reply.plan && base.form == Form::kKernel) candidate.plan = *reply.plan;
   return candidate;
 }
