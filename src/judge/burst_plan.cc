@@ -107,9 +107,8 @@ class Planner {
       ++burst_.looks_made_up;
     }
     PlannedLaunch launch = Place(Draw(wanted));
-    if (burst_.look[call]) {
-      const size_t left_alone = MayReserve(call) ? burst_.reserved : 1;
-      free_from_[static_cast<size_t>(launch.output_slot)] = call + 1 + left_alone;
+    if (burst_.look[call] && MayReserve(call)) {
+      free_from_[static_cast<size_t>(launch.output_slot)] = call + 1 + burst_.reserved;
     }
     return launch;
   }
