@@ -17,6 +17,13 @@ expect_status 0 "$program" hgemm show 64x64x64 --device recorded --catalogue c.c
 expect_status 0 "$program" hgemm show 64x64x64 --device recorded --catalogue c.csv --json
 [[ $output == *'"choice": "kernel"'* ]] || expected "the choice in JSON"
 
+# A shape that is neither catalogued nor recorded: what the library's rules say of it.
+expect_status 0 "$program" hgemm show 96x96x96 --device recorded --catalogue c.csv
+[[ $output == "by the library's rules, not in the catalogue; the cost model's choice"*64x64x64-TN*': '*' '* ]] ||
+  expected "the rule for such shapes, found: $output"
+expect_status 0 "$program" hgemm show 1000x1000x1000 --device recorded --catalogue c.csv --json
+[[ $output == *'"library": "nothing of this size is in the catalogue: cuBLASLt'* ]] || expected "cuBLASLt, found: $output"
+
 # A catalogue tells of its rows, so that none that was cut or changed is taken.
 sed '$d' c.csv >cut.csv
 expect_status 65 "$program" hgemm catalogue check cut.csv
@@ -67,6 +74,8 @@ sed '1s/1$/9/' c.csv >newer.csv
 expect_status 76 "$program" hgemm catalogue check newer.csv
 expect_status 65 "$program" hgemm build --catalogue "$program" --out lib
 expect_status 65 "$program" hgemm build --catalogue c.csv --arch sm_80 --out lib
+expect_status 65 "$program" hgemm build --catalogue c.csv --shapes 64x64x64,1x2x3 --out lib
+[[ $output == *'has no row of 1x2x3 '* ]] || expected "the shape that has no row, found: $output"
 
 # Needs NVRTC; doctor says whether it is here.
 "$program" doctor | grep -q 'ok *NVRTC' || exit 0
@@ -75,6 +84,8 @@ expect_status 0 "$program" hgemm build --catalogue c.csv --out lib
 [[ $(head -1 -z lib/gemm.wspack | head -1) == 'warpsmith gemm pack, version 1'* ]] ||
   expected "a pack"
 cp lib/gemm.wspack first.wspack
+expect_status 0 "$program" hgemm build --catalogue c.csv --shapes 64x64x64 --out some
+[[ $output == *' 1 shapes: 1 with one of 1 kernels'* ]] || expected "the named shape, found: $output"
 # A row of BF16 is a kernel of its own beside the FP16 row of its shape.
 sed 's/,TN,f16,/,TN,bf16,/' open.csv | told >bf16.csv
 expect_status 0 "$program" hgemm catalogue merge c.csv bf16.csv --out both.csv --quiet

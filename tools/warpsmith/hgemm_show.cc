@@ -14,6 +14,7 @@
 #include "core/serialize.h"
 #include "hgemm/bench/catalogues.h"
 #include "hgemm/bench/options.h"
+#include "hgemm/bench/pack_builder.h"
 #include "hgemm/catalogue.h"
 #include "hgemm/features.h"
 #include "search.h"
@@ -77,19 +78,27 @@ Status PrintCandidate(const Asked& asked, const hgemm::Target& target, int numbe
   return {};
 }
 
-// The catalogue's row of the shape, of any device; nullopt: it has none.
-Result<std::optional<hgemm::CatalogueRow>> CatalogueRowOf(const ShowOptions& options,
-                                                          const task::HgemmShape& shape) {
+// What is known of a shape without a recording or a GPU: the catalogue's row of any device, or what
+// the library does where there is none.
+struct Choice {
+  std::optional<hgemm::CatalogueRow> row;
+  std::string library;  // empty: there is a row, or no catalogue
+};
+
+Result<Choice> ChoiceFor(const ShowOptions& options, const task::HgemmShape& shape,
+                         const hgemm::Target& target) {
   std::optional<hgemm::Catalogue> catalogue;
   if (options.catalogue.empty()) {
     catalogue = TRY(hgemm::ShippedCatalogue());
   } else {
     catalogue = TRY(hgemm::ReadCatalogue(options.catalogue));
   }
-  if (!catalogue) return std::optional<hgemm::CatalogueRow>();
-  const hgemm::CatalogueRow* row = hgemm::Find(
-      *catalogue, search::ProblemOf(hgemm::TaskOf(options.product), task::HgemmWorkload(shape)));
-  return row == nullptr ? std::optional<hgemm::CatalogueRow>() : std::optional(*row);
+  if (!catalogue) return Choice();
+  const hgemm::Problem problem =
+      search::ProblemOf(hgemm::TaskOf(options.product), task::HgemmWorkload(shape));
+  const hgemm::CatalogueRow* row = hgemm::Find(*catalogue, problem);
+  if (row != nullptr) return Choice{*row, ""};
+  return Choice{std::nullopt, hgemm::LibraryChoiceText(*catalogue, problem, target)};
 }
 
 nlohmann::json ToJson(const hgemm::CatalogueRow& row) {
@@ -112,7 +121,7 @@ nlohmann::json ToJson(const hgemm::CatalogueRow& row) {
 }
 
 void PrintSpace(const std::string& space, const std::vector<hgemm::KnownPoint>& rows,
-                const std::optional<hgemm::CatalogueRow>& chosen) {
+                const Choice& choice) {
   nlohmann::json list = nlohmann::json::array();
   for (const hgemm::KnownPoint& row : rows) {
     nlohmann::json entry = {{"point", warpsmith::ToJson(row.point)},
@@ -123,8 +132,15 @@ void PrintSpace(const std::string& space, const std::vector<hgemm::KnownPoint>& 
     list.push_back(std::move(entry));
   }
   nlohmann::json document = {{"space", space}, {"points", list}};
-  if (chosen) document["catalogue"] = ToJson(*chosen);
+  if (choice.row) document["catalogue"] = ToJson(*choice.row);
+  if (!choice.library.empty()) document["library"] = choice.library;
   PrintDocument("space", std::move(document));
+}
+
+void PrintChoice(const Choice& choice) {
+  if (choice.row) std::printf("%s\n", LinesForTerminal(hgemm::Explain(*choice.row)).c_str());
+  if (choice.library.empty()) return;
+  std::printf("by the library's rules, %s\n", LinesForTerminal(choice.library).c_str());
 }
 
 Result<int> ListSpaces(search::Machine& machine, bool json) {
@@ -182,16 +198,15 @@ Result<int> RunHgemmShow(const ShowOptions& options) {
     return ListSpaces(machine, options.common.json);
   }
   const task::HgemmShape shape = TRY(task::ParseHgemmShape(options.shape));
-  const std::optional<hgemm::CatalogueRow> chosen = TRY(CatalogueRowOf(options, shape));
   search::Machine machine = TRY(search::Machine::Open(options.device));
+  const Choice choice = TRY(ChoiceFor(options, shape, hgemm::TargetOf(machine.info())));
   auto search =
       search::HgemmSearch(machine, hgemm::TaskOf(options.product), task::HgemmWorkload(shape));
-  if (chosen && !options.common.json) {
-    std::printf("%s\n", LinesForTerminal(hgemm::Explain(*chosen)).c_str());
-  }
-  // A shape of the catalogue need not have been recorded.
-  if (!search.ok() && chosen && search.error().code == ErrorCode::kNotRecorded) {
-    if (options.common.json) PrintSpace("", {}, chosen);
+  if (!options.common.json) PrintChoice(choice);
+  // The shape need not have been recorded.
+  const bool is_known = choice.row || !choice.library.empty();
+  if (!search.ok() && is_known && search.error().code == ErrorCode::kNotRecorded) {
+    if (options.common.json) PrintSpace("", {}, choice);
     return 0;
   }
   const search::SearchJob job = TRY(std::move(search));
@@ -200,7 +215,7 @@ Result<int> RunHgemmShow(const ShowOptions& options) {
       rows.begin(), rows.end(), [](const hgemm::KnownPoint& row) { return !row.outcome.empty(); });
   if (options.top > 0 && rows.size() > static_cast<size_t>(options.top)) rows.resize(options.top);
   if (options.common.json) {
-    PrintSpace(job.space.name(), rows, chosen);
+    PrintSpace(job.space.name(), rows, choice);
     return 0;
   }
   std::printf("%s: %zu configurations, %ld measured\n%s\n\n", job.space.name().c_str(),

@@ -7,11 +7,14 @@
 #include <future>
 #include <thread>
 
+#include "base/text.h"
 #include "compile/worker_compiler.h"
+#include "gemm_library/choice.h"
 #include "hgemm/bench/catalogues.h"
 #include "hgemm/bench/primary_choices.h"
 #include "hgemm/family.h"
 #include "report/progress_line.h"
+#include "task/hgemm_task.h"
 
 namespace warpsmith::hgemm {
 namespace {
@@ -41,6 +44,31 @@ Catalogue RowsFor(const Catalogue& catalogue, const BuildOptions& options) {
   Catalogue rows;
   for (const auto& [problem, row] : surest) rows.rows.push_back(*row);
   return rows;
+}
+
+// Leaves the rows of the named shapes, in every layout and type that the catalogue has of them.
+Status KeepShapes(const BuildOptions& options, Catalogue* rows) {
+  if (options.shapes.empty()) return {};
+  const std::vector<task::HgemmShape> shapes = TRY(task::ParseHgemmShapes(options.shapes));
+  const auto is_of = [](const CatalogueRow& row, const task::HgemmShape& shape) {
+    return row.problem.m == shape.m && row.problem.n == shape.n && row.problem.k == shape.k;
+  };
+  std::vector<std::string> missing;
+  for (const task::HgemmShape& shape : shapes) {
+    if (std::ranges::any_of(rows->rows, [&](const auto& row) { return is_of(row, shape); }))
+      continue;
+    missing.push_back(task::HgemmWorkload(shape).name);
+  }
+  if (!missing.empty()) {
+    return Error{ErrorCode::kBadInput,
+                 options.catalogue + " has no row of " + Joined(missing, ", "),
+                 "leave them out: 'warpsmith hgemm show " + missing.front() +
+                     "' says what the library runs then; or tune them"};
+  }
+  std::erase_if(rows->rows, [&](const CatalogueRow& row) {
+    return std::ranges::none_of(shapes, [&](const auto& shape) { return is_of(row, shape); });
+  });
+  return {};
 }
 
 using PendingCompile = std::future<Result<CompileOutcome>>;
@@ -168,11 +196,34 @@ class Builder {
 
 Result<gemm_library::Pack> BuildPack(const BuildOptions& options, BuildTally* tally) {
   Catalogue rows = RowsFor(TRY(ReadCatalogue(options.catalogue)), options);
+  if (!rows.rows.empty()) TRY(KeepShapes(options, &rows));
   if (!rows.rows.empty()) return Builder(options, std::move(rows)).Build(tally);
   return Error{ErrorCode::kBadInput,
                options.catalogue + " has no row for " + options.architecture +
                    (options.device.empty() ? "" : " measured on " + options.device),
                "name another --arch or --for-device"};
+}
+
+std::string LibraryChoiceText(const Catalogue& catalogue, const Problem& problem,
+                              const Target& target) {
+  gemm_library::Pack pack;
+  pack.catalogue = RowsFor(catalogue, {});
+  for (const CatalogueRow& row : pack.catalogue.rows) {
+    pack.rows.emplace_back();
+    if (row.choice == Choice::kCublasLt) continue;
+    const auto candidate = MakeCandidate(row.problem, row.kernel);
+    if (!candidate.ok()) continue;  // its pack would lack it, too
+    pack.rows.back().kernel = static_cast<int>(pack.kernels.size());
+    pack.kernels.push_back(
+        {row.kernel, row.problem.layout, row.problem.dtype, candidate->plan, ""});
+  }
+  gemm_library::Problem asked{.m = problem.m, .n = problem.n, .k = problem.k};
+  asked.transpose_b = problem.layout == Layout::kTN;
+  asked.dtype = problem.dtype;
+  const gemm_library::Chosen chosen = gemm_library::Choose(pack, asked, target);
+  return chosen.reason + ": " +
+         (chosen.kernels.empty() ? "cuBLASLt's heuristic"
+                                 : PointName(pack.kernels[chosen.kernels.front()].point));
 }
 
 }  // namespace warpsmith::hgemm

@@ -10,6 +10,7 @@
 #include "base/result.h"
 #include "gemm_library/pack.h"
 #include "hgemm/bench/options.h"
+#include "hgemm/catalogue.h"
 
 namespace warpsmith::hgemm {
 
@@ -22,8 +23,13 @@ struct BuildTally {
   std::map<std::string, size_t> warnings;
 };
 
-// kBadInput where the catalogue has no row for the options.
+// kBadInput where the catalogue has no row for the options, or for one of their shapes.
 Result<gemm_library::Pack> BuildPack(const BuildOptions& options, BuildTally* tally);
+
+// What the library runs with the pack of this catalogue, and by which of its rules, as one line for
+// a person; nothing is compiled.
+std::string LibraryChoiceText(const Catalogue& catalogue, const Problem& problem,
+                              const Target& target);
 
 }  // namespace warpsmith::hgemm
 
