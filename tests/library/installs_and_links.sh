@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # What the installation holds is enough for a C program, by pkg-config and by CMake, wherever it is
-# moved to; the header is clean C99 and C++; the library needs glibc alone and shows its C ABI only.
+# moved to; the headers are clean C99 and C++; the library needs glibc alone and shows its C ABI only.
 # shellcheck source=tests/library/prelude.sh disable=SC1091
 source "$(dirname "$0")/prelude.sh" "$@"
 cuda=$4
@@ -11,11 +11,16 @@ library=$(find moved -name libwarpsmith_gemm.so)
 [[ -n $library ]] || expected "libwarpsmith_gemm.so in the installation: $(find moved)"
 libdir=$(dirname "$folder/$library")
 
-printf '#include <warpsmith/gemm.h>\nint main(void) { return 0; }\n' >header.c
+# And no more than that: what trains, or judges, is another component's.
+others=$(find moved/share -type f ! -path '*/examples/gemm.c' ! -path '*/examples/matmul.py')
+[[ -z $others ]] || expected "the library's two examples alone in share, found: $others"
+
+printf '#include <warpsmith/%s.h>\n' gemm rival >header.c
+echo 'int main(void) { return 0; }' >>header.c
 cp header.c header.cc
 strict=(-Wall -Wextra -Wpedantic -Wconversion -Werror -fsyntax-only -Imoved/include)
-cc -std=c99 "${strict[@]}" header.c || expected "the header to be C99"
-c++ -std=c++11 "${strict[@]}" header.cc || expected "the header to be C++11"
+cc -std=c99 "${strict[@]}" header.c || expected "the headers to be C99"
+c++ -std=c++11 "${strict[@]}" header.cc || expected "the headers to be C++11"
 
 needed=$(readelf -d "$library" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p')
 if [[ $needed != *asan* ]]; then
