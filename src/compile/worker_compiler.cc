@@ -18,6 +18,7 @@
 #include "base/result.h"
 #include "base/sha256.h"
 #include "base/subprocess.h"
+#include "base/text.h"
 #include "compile/artifact_cache.h"
 #include "compile/compilation.h"
 #include "compile/flag_rules.h"
@@ -126,21 +127,19 @@ Limits LimitsOf(const CompilerOptions& options) {
   return {options.wall, options.memory_bytes, options.output_bytes, options.image_bytes};
 }
 
-std::string FirstErrorLine(const std::string& log) {
-  size_t start = 0;
-  while (start < log.size()) {
-    const size_t end = std::min(log.find('\n', start), log.size());
-    const std::string line = log.substr(start, end - start);
-    if (line.find("error") != std::string::npos) return line;
-    start = end + 1;
+std::vector<std::string> ErrorLines(const std::string& log) {
+  std::vector<std::string> lines;
+  for (const std::string_view line : Split(log, '\n')) {
+    const bool counts = line.find("detected in the compilation") != line.npos;
+    if (line.find("error") != line.npos && !counts) lines.emplace_back(line);
   }
-  return "";
+  return lines;
 }
 
 CompileFailed FailureOf(const Compiled& compiled) {
   CompileFailed failed;
-  const std::string first = FirstErrorLine(compiled.log);
-  failed.reason = compiled.failure + (first.empty() ? "" : ": " + first);
+  const std::vector<std::string> lines = ErrorLines(compiled.log);
+  failed.reason = compiled.failure + (lines.empty() ? "" : ": " + lines.front());
   failed.log = compiled.log;
   failed.timed_out = compiled.timed_out;
   return failed;
@@ -163,6 +162,15 @@ std::optional<CompileFailed> FaultOf(const Candidate& candidate,
 }
 
 }  // namespace
+
+std::string ErrorsOf(const CompileFailed& failed) {
+  constexpr size_t kMost = 5;  // the first stands in the reason
+  const std::vector<std::string> lines = ErrorLines(failed.log);
+  std::string text = failed.reason;
+  for (size_t i = 1; i < std::min(lines.size(), kMost); ++i) text += "\n  " + lines[i];
+  if (lines.size() > kMost) text += "\n  " + std::to_string(lines.size() - kMost) + " errors more";
+  return text;
+}
 
 WorkerPool::WorkerPool(int workers, std::vector<std::string> command, Limits limits)
     : command_(std::move(command)), limits_(limits), free_places_(std::max(workers, 1)) {}

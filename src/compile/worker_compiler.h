@@ -30,6 +30,9 @@ int CompileWorkerMain(int socket);
 inline constexpr char kNvccSubcommand[] = "internal-nvcc";
 int NvccMain(const std::vector<std::string>& arguments);
 
+// For a person: the reason, and below it the log's next error lines, four at most.
+std::string ErrorsOf(const CompileFailed& failed);
+
 struct CompilerOptions {
   int workers = 1;
   std::chrono::milliseconds wall{60'000};    // one compilation

@@ -21,6 +21,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   LaunchPlan plan;
   plan.operations = {launch};
   audit::RefuseImage(plan, image);
+  audit::PlanMismatch(plan, image);
   audit::AuditImports(image, {});
   audit::AuditImports(image, {"cublas", "dlopen"});
   return 0;

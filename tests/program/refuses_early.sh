@@ -41,6 +41,26 @@ expect_status 1 "$program" task check product
 sed -i 's/cublas-auto/cublaslt-auto/' product/task.toml
 expect_status 0 "$program" task check product
 
+# The task's own kernel compiles, and takes what its plan gives it. Needs NVRTC.
+if [[ $("$program" doctor) == *"ok   NVRTC"* ]]; then
+  expect_status 0 "$program" task check task
+  [[ $output == *"compiled for sm_"*": current"* ]] || expected "current compiled, found: $output"
+  sed -i.bak '/# is/d' task/current/candidate.toml
+  expect_status 1 "$program" task check task
+  [[ $output == *"plan-mismatch: current: kernel 'scale' takes 3 parameters, the plan gives 2"* ]] ||
+    expected "the arguments to be counted, found: $output"
+  mv task/current/candidate.toml.bak task/current/candidate.toml
+  cp -r task broken
+  printf 'extern "C" __global__ void scale(const float* in, float* out, int n) {\n  a = 1;\n  b = 2;\n}\n' \
+    >broken/current/mine.cu
+  for arguments in "task check broken" "profile broken broken/current --device recorded"; do
+    # shellcheck disable=SC2086
+    expect_status 1 "$program" $arguments
+    [[ $output == *'mine.cu(2): error: '*$'\n''  mine.cu(3): error: '* ]] ||
+      expected "both errors of the compiler from '$arguments', found: $output"
+  done
+fi
+
 # Without a GPU there is one answer to everything that would measure, and nothing is compiled.
 printf 'this is no C++\n' >task/current/mine.cu
 if [[ ! -e /dev/nvidiactl ]]; then
@@ -51,7 +71,7 @@ if [[ ! -e /dev/nvidiactl ]]; then
     "compare task task/current task/current" "optimize task --candidate task/current" \
     "optimize task --proposer agent --model openai:m@http://127.0.0.1:1/v1"; do
     # shellcheck disable=SC2086
-    expect_status 69 "$program" $arguments --quiet --store s.db
+    expect_status 69 "$program" $arguments --store s.db
     [[ $(wc -l <<<"$output") == 1 && $output == *"needs an NVIDIA GPU; none here"*"three ways"* ]] ||
       expected "'$arguments' to say in one line that it needs a GPU, found: $output"
   done

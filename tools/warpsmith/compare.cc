@@ -11,6 +11,7 @@
 #include "report/run_comparison.h"
 #include "report/run_report.h"
 #include "report/terminal.h"
+#include "search.h"
 #include "search/evaluation/judging.h"
 #include "search/machine/machine.h"
 #include "search/tuning/stored_runs.h"
@@ -99,10 +100,11 @@ Result<int> RunCompare(const CompareOptions& options) {
   const task::LoadedTask loaded = TRY(search::LoadJudgeable(options.task, options.workload));
   const auto one = TRY(LoadOne(options.first)), other = TRY(LoadOne(options.second));
   search::Machine machine = TRY(search::Machine::Open(options.device));
-  if (!options.common.quiet) std::fprintf(stderr, "%s\n", machine.notice().c_str());
+  SayMeasuring(machine, options.common);
   const search::JudgedCandidate first = TRY(JudgeOne(machine, loaded, one, options.common.quiet));
   const search::JudgedCandidate second =
       TRY(JudgeOne(machine, loaded, other, options.common.quiet));
+  SayReplayed(machine, options.common);
   nlohmann::json rows = nlohmann::json::array();
   bool slower = false;
   std::vector<Mode> modes = {Mode::kWall};  // of programs, and beside PyTorch

@@ -11,6 +11,7 @@
 #include "commands.h"
 #include "core/serialize.h"
 #include "reproducing.h"
+#include "search.h"
 #include "search/evaluation/judging.h"
 
 namespace warpsmith::cli {
@@ -189,12 +190,13 @@ Result<int> RunEvaluate(const EvaluateOptions& options) {
   const task::LoadedTask loaded = TRY(search::LoadJudgeable(options.task, options.workload));
   const auto candidates = TRY(task::LoadCandidates(options.candidates));
   search::Machine machine = TRY(search::Machine::Open(options.device));
-  if (!options.common.quiet) std::fprintf(stderr, "%s\n", machine.notice().c_str());
   if (options.stream) return JudgeStream(machine, loaded, options);
+  SayMeasuring(machine, options.common);
   report::ProgressLine line(stderr, report::StyleOf(STDERR_FILENO));
   const std::vector<search::JudgedCandidate> judged = TRY(
       search::JudgeCandidates(machine, loaded, ProtocolOf(options), candidates,
                               search::EvaluationOptions(), options.common.quiet ? nullptr : &line));
+  SayReplayed(machine, options.common);
   if (!options.reproduce.empty()) TRY(Reproduce(machine, loaded, judged, options.reproduce));
   if (options.common.json) {
     PrintDocument("evaluation", FieldsOf(judged));

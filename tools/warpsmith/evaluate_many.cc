@@ -9,6 +9,7 @@
 #include "report/suite.h"
 #include "report/text_table.h"
 #include "reproducing.h"
+#include "search.h"
 #include "search/call_time.h"
 #include "search/evaluation/judging.h"
 #include "search/slice.h"
@@ -78,7 +79,7 @@ Result<int> RunEvaluateMany(const EvaluateOptions& options) {
     TRY(WriteFileAtomic(options.csv, report::SuiteCsv({})));
   }
   search::Machine machine = TRY(search::Machine::Open(options.device));
-  if (!options.common.quiet) std::fprintf(stderr, "%s\n", machine.notice().c_str());
+  SayMeasuring(machine, options.common);
   std::optional<search::SuiteCompiler> ahead;
   if (machine.loop_compiler() != nullptr) {
     ahead.emplace(machine.compiler(), machine.info().architecture, entries);
@@ -101,6 +102,7 @@ Result<int> RunEvaluateMany(const EvaluateOptions& options) {
     // Written as it goes: what was judged is not lost.
     if (!options.csv.empty()) TRY(WriteFileAtomic(options.csv, report::SuiteCsv(rows)));
   }
+  SayReplayed(machine, options.common);
   const report::SuiteSummary summary = report::SummariseSuite(rows, kConfidence);
   std::fputs((options.common.json ? report::SuiteJson(rows, summary) + "\n"
                                   : report::RenderSuite(rows, summary))

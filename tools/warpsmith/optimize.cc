@@ -58,8 +58,8 @@ Result<int> RunOptimize(const OptimizeOptions& given) {
   const Budget budget = TRY(ParseBudget(options.search.budget));
   const task::LoadedTask loaded = TRY(search::LoadJudgeable(options.task, options.workload));
   search::Machine machine = TRY(search::Machine::Open(options.device));
-  if (!options.common.quiet) std::fprintf(stderr, "%s\n", machine.notice().c_str());
   search::SearchJob job = TRY(JobFor(options, machine, loaded));
+  SayMeasuring(machine, options.common);
   if (slice.count > 1) {
     job.space = Space(job.space.name() + " " + options.pace.slice,
                       search::TakeSlice(slice, job.space.points()));
@@ -80,6 +80,7 @@ Result<int> RunOptimize(const OptimizeOptions& given) {
       TRY(search::Search(job, {&machine, &options.search, options.common.quiet ? nullptr : &line,
                                prefix, command, search::CallTime(options.pace).Left()}));
   line.Clear();
+  SayReplayed(machine, options.common);
   report::RunReport report;
   report.title = job.task.name;
   report.shapes = {end.report};

@@ -32,11 +32,10 @@ const KernelResources* Largest(const std::vector<KernelResources>& kernels) {
 // Within 80 columns.
 void PrintBuilt(const std::string& workload, const Artifact& artifact, const Evidence& recorded) {
   const KernelResources* here = Largest(artifact.kernels);
-  std::printf(
-      "  %-24s %3d registers, %d spilled, %.0f ms, %s\n", workload.c_str(),
-      here == nullptr ? 0 : here->registers_per_thread,
-      here == nullptr ? 0 : here->spill_store_bytes, artifact.compile_ms,
-      artifact.image_sha256 == recorded.artifact_sha256 ? "as measured" : "unlike the measured");
+  std::printf("  %-30s %3d registers, %d spilled, %.0f ms, %s\n", workload.c_str(),
+              here == nullptr ? 0 : here->registers_per_thread,
+              here == nullptr ? 0 : here->spill_store_bytes, artifact.compile_ms,
+              artifact.image_sha256 == recorded.artifact_sha256 ? "as measured" : "differs");
   std::fflush(stdout);
 }
 
@@ -86,7 +85,7 @@ Status CompileWinners(search::Machine& machine, const std::vector<search::Search
       toolchain = artifact->toolchain;
       ++built;
     } else {
-      std::printf("  %-18s %s\n", report::ShapeLabel(end.report).c_str(),
+      std::printf("  %-30s %s\n", report::ShapeLabel(end.report).c_str(),
                   std::get<CompileFailed>(*outcome).reason.c_str());
       ++failed;
     }
@@ -106,6 +105,16 @@ void PrintDocument(std::string_view schema, nlohmann::json fields) {
 }
 
 int StatusNow() { return Interrupted() ? Describe(ErrorCode::kInterrupted).exit_status : 0; }
+
+void SayMeasuring(search::Machine& machine, const search::CommonOptions& common) {
+  if (machine.recorded() != nullptr || common.quiet) return;
+  std::fprintf(stderr, "%s\n", machine.notice().c_str());
+}
+
+void SayReplayed(search::Machine& machine, const search::CommonOptions& common) {
+  if (machine.recorded() == nullptr || common.quiet) return;
+  std::fprintf(stderr, "%s\n", machine.notice().c_str());
+}
 
 report::Origin OriginOf(search::Machine& machine, const std::vector<search::SearchEnd>& ends,
                         const std::string& command) {

@@ -9,9 +9,13 @@
 #include "base/file.h"
 #include "base/subprocess.h"
 #include "commands.h"
+#include "compile/worker_compiler.h"
+#include "core/program_shim.h"
 #include "core/serialize.h"
 #include "cuda/driver.h"
+#include "judge/audit/image_rules.h"
 #include "judge/local_device.h"
+#include "judge/reference_stage.h"
 #include "judge/resolved_task.h"
 #include "judge/torch/torch_process.h"
 #include "search/machine/machine.h"
@@ -26,7 +30,8 @@ using task::TaskFinding;
 
 struct Checked {
   std::vector<TaskFinding> findings;
-  std::string unobserved;  // why nothing was run; empty: it was
+  std::string unobserved;     // why nothing was run; empty: it was
+  std::string compiled = {};  // which of its rivals and CUDA reference, in words; or why none
 };
 
 constexpr const char* kParse = R"py(
@@ -69,16 +74,56 @@ void CheckJudgeable(const task::LoadedTask& loaded, std::vector<TaskFinding>& fi
   }
 }
 
-// A refused text is not worth a GPU's time.
+std::vector<Rival> CodeOf(const Task& task) {
+  std::vector<Rival> code = task.rivals;
+  if (task.reference.kind == "cuda")
+    code.push_back({"the reference", judge::ReferenceCandidate(task)});
+  return code;
+}
+
+// Whether the task's own code compiles, and its kernels take what their plans give them.
+void CheckCompiles(const task::LoadedTask& loaded, const std::string& architecture,
+                   Checked& checked) {
+  compile::WorkerCompiler compiler;
+  for (const auto& [name, candidate] : CodeOf(loaded.task)) {
+    const auto whole = WithProgramShim(candidate, loaded.task, loaded.workload);
+    if (!whole.ok()) continue;  // as the text's findings say
+    const auto outcome = compiler.Compile(*whole, architecture);
+    if (!outcome.ok()) {
+      checked.compiled = "nothing was compiled: " + outcome.error().Line();
+      return;
+    }
+    if (const auto* failed = std::get_if<CompileFailed>(&*outcome)) {
+      checked.findings.push_back({"does-not-compile", Severity::kRefuse,
+                                  name + ": " + LinesForTerminal(compile::ErrorsOf(*failed)),
+                                  "mend it: nothing can be compared with it"});
+      continue;
+    }
+    checked.compiled += checked.compiled.empty() ? "compiled for " + architecture + ": " : ", ";
+    checked.compiled += name;
+    if (const auto wrong =
+            audit::PlanMismatch(candidate.plan, std::get<Artifact>(*outcome).image)) {
+      checked.findings.push_back({"plan-mismatch", Severity::kRefuse, name + ": " + *wrong,
+                                  "make the plan and the kernel's declaration agree"});
+    }
+  }
+}
+
+// What is refused is not worth a GPU's time.
 Result<Checked> Check(const TaskCheckOptions& options, const task::LoadedTask& loaded) {
   Checked checked{task::ExamineText(loaded.task), ""};
   TRY(CheckParses(loaded.task, checked.findings));
   if (task::Worst(checked.findings) != Severity::kRefuse) CheckJudgeable(loaded, checked.findings);
+  const bool has_gpu = cuda::Driver::Open().ok();
+  if (!options.text_only) {
+    CheckCompiles(loaded, has_gpu ? TRY(judge::ArchitectureOfGpu(options.device.gpu)) : "sm_90a",
+                  checked);
+  }
   if (task::Worst(checked.findings) == Severity::kRefuse) {
-    checked.unobserved = "the text has to be mended first";
+    checked.unobserved = "what is refused has to be mended first";
   } else if (options.text_only) {
     checked.unobserved = "--text-only";
-  } else if (!cuda::Driver::Open().ok()) {
+  } else if (!has_gpu) {
     checked.unobserved = "no NVIDIA GPU here";
   }
   if (!checked.unobserved.empty()) return checked;
@@ -143,6 +188,7 @@ void PrintJson(const task::LoadedTask& loaded, const Checked& checked) {
   PrintDocument("task-check", {{"task", loaded.task.name},
                                {"id", TaskId(loaded.task)},
                                {"worst", task::Name(task::Worst(checked.findings))},
+                               {"compiled", checked.compiled},
                                {"unobserved", checked.unobserved},
                                {"findings", findings}});
 }
@@ -152,14 +198,18 @@ void PrintText(const task::LoadedTask& loaded, const Checked& checked) {
     std::printf("%s: %s: %s\n  fix: %s\n", std::string(task::Name(finding.severity)).c_str(),
                 finding.name.c_str(), finding.what.c_str(), finding.fix.c_str());
   }
+  if (!checked.compiled.empty()) std::printf("%s\n", checked.compiled.c_str());
   if (!checked.unobserved.empty()) {
-    std::printf("only the text was looked at: %s\n", checked.unobserved.c_str());
+    std::printf("%s: %s\n",
+                checked.compiled.empty() ? "only the text was looked at" : "nothing ran",
+                checked.unobserved.c_str());
   }
   const Severity worst = task::Worst(checked.findings);
   const char* verdict = worst == Severity::kRefuse           ? "refused"
                         : worst == Severity::kOutOfHeadlines ? "judged, but kept out of headlines"
                         : checked.unobserved.empty()         ? "good"
-                                                             : "its text is good";
+                        : checked.compiled.empty()           ? "its text is good"
+                                                             : "good as far as it was looked at";
   std::printf("%s: %s\n", loaded.task.name.c_str(), verdict);
 }
 

@@ -4,6 +4,7 @@
 #define WARPSMITH_JUDGE_AUDIT_IMAGE_RULES_H_
 
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "core/launch_plan.h"
@@ -17,6 +18,10 @@ namespace warpsmith::audit {
 // launch and is seen by no comparison. Nothing is said of an image that is no ELF file: it will not
 // load.
 std::optional<Rejected> RefuseImage(const LaunchPlan& plan, std::string_view image);
+
+// What the driver would refuse: a kernel of the plan that the image lacks, or that takes another
+// number of parameters. Nothing is said of an image that is no ELF file.
+std::optional<std::string> PlanMismatch(const LaunchPlan& plan, std::string_view image);
 
 }  // namespace warpsmith::audit
 

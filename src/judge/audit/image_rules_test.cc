@@ -120,5 +120,31 @@ TEST(RefuseImage, SaysNothingOfWhatIsNoElfFile) {
   }
 }
 
+// Records as nvcc 13.0 writes them for a kernel of three parameters, one of them large.
+TEST(PlanMismatch, CountsTheKernelsParameters) {
+  const std::string info(
+      "\x04\x37\x04\x00\x82\x00\x00\x00"
+      "\x04\x45\x0c\x00............"
+      "\x04\x17\x0c\x00............"
+      "\x04\x17\x0c\x00............"
+      "\x03\x1b\xff\x00\x03\x17",
+      62);
+  const std::string image =
+      CubinOf({{".text.k", Code({kNop})}, {".nv.info.k", info}, {".text.none", ""}}, "");
+  LaunchPlan plan = PlanOf("k", false);
+  auto& arguments = std::get<LaunchOperation>(plan.operations[0]).arguments;
+  arguments.resize(2);
+  EXPECT_EQ(PlanMismatch(plan, image), "kernel 'k' takes 3 parameters, the plan gives 2");
+  arguments.resize(3);
+  EXPECT_EQ(PlanMismatch(plan, image), std::nullopt);
+  EXPECT_EQ(PlanMismatch(PlanOf("none", false), image), std::nullopt);
+  EXPECT_THAT(PlanMismatch(PlanOf("scale", false), image).value_or(""),
+              HasSubstr("no kernel is called 'scale'"));
+  EXPECT_EQ(PlanMismatch(plan, "kernel k 8 8"), std::nullopt);
+  for (size_t bytes = 0; bytes < image.size(); ++bytes) {
+    static_cast<void>(PlanMismatch(plan, image.substr(0, bytes)));
+  }
+}
+
 }  // namespace
 }  // namespace warpsmith::audit

@@ -16,8 +16,9 @@ Result<Artifact> Compiled(const Candidate& candidate, const std::string& archite
   const CompileOutcome outcome = TRY(compiler.Compile(candidate, architecture));
   if (const auto* artifact = std::get_if<Artifact>(&outcome)) return *artifact;
   const auto& failed = std::get<CompileFailed>(outcome);
-  return Error{ErrorCode::kAnswerIsNo, "the candidate does not compile: " + failed.reason,
-               "'warpsmith evaluate' shows the compiler's log"};
+  return Error{ErrorCode::kAnswerIsNo,
+               "the candidate does not compile: " + compile::ErrorsOf(failed),
+               "mend it, and profile it again"};
 }
 
 }  // namespace
