@@ -5,8 +5,10 @@
 
 #include <cstddef>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace warpsmith::task {
@@ -38,7 +40,9 @@ struct CudaFunction {
   // Of its body:
   std::vector<CudaLaunch> launches;
   std::map<std::string, std::string>
-      values;                   // what local names stand for: "blocks" -> "(n+255)/256"
+      values;  // what local names stand for: "blocks" -> "(n+255)/256"
+  std::set<std::pair<std::string, std::string>>
+      subscripts;               // the first: {"x", "row*n+col"}, without spaces
   bool manages_memory = false;  // cudaMalloc, cudaMemcpy and the like
 };
 

@@ -196,6 +196,14 @@ std::vector<std::string> NotesOn(const Guess& guess) {
         "current/ holds your file with extern \"C\" before the kernel, so that the plan "
         "can name it");
   }
+  std::vector<std::string> whole;
+  for (const GuessedTensor& tensor : guess.tensors) {
+    if (!tensor.output && tensor.shape.size() == guess.sizes.size()) whole.push_back(tensor.name);
+  }
+  if (guess.sizes.size() > 1 && whole.size() > 1) {
+    notes.push_back("guessed: " + Joined(whole) +
+                    " have all sizes in their shapes; a bias or another vector has fewer");
+  }
   if (guess.tensors.size() == 1) {
     notes.push_back(
         "it has no input: if it works in place, give it an input and an output of its "
