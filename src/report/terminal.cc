@@ -10,6 +10,7 @@
 #include <set>
 #include <string_view>
 
+#include "base/text.h"
 #include "report/summary.h"
 
 namespace warpsmith::report {
@@ -139,6 +140,18 @@ TerminalStyle StyleOf(int descriptor) {
     width = ioctl(descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
   }
   return ChooseStyle([](const char* name) { return std::getenv(name); }, width);
+}
+
+std::string Wrapped(std::string_view text, int width) {
+  std::string lines;
+  size_t column = 0;
+  for (const std::string_view word : Split(text, ' ')) {
+    const bool fits = column > 0 && column + 1 + word.size() <= static_cast<size_t>(width);
+    lines += fits ? " " : (lines.empty() ? "  " : "\n  ");
+    lines += word;
+    column = (fits ? column + 1 : 2) + word.size();
+  }
+  return lines;
 }
 
 std::string RenderReport(const RunReport& report, const TerminalStyle& style) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
 
 #include "report/run_report.h"
 #include "report/text_table.h"
@@ -23,6 +24,9 @@ TerminalStyle StyleOf(int descriptor);
 // it is none.
 TerminalStyle ChooseStyle(const std::function<const char*(const char*)>& environment,
                           int terminal_width);
+
+// Words in lines of at most `width` columns, as far as they fit, each after two spaces.
+std::string Wrapped(std::string_view text, int width);
 
 // One line a shape, in its headline mode, the tally, and where the numbers come from.
 std::string RenderReport(const RunReport& report, const TerminalStyle& style);

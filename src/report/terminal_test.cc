@@ -86,5 +86,11 @@ TEST(RenderTable, AlignsColumns) {
 
 TEST(Printable, HasNoEscapeSequences) { EXPECT_EQ(Printable("a\x1b[31m\xc3\xa9\n"), "a?[31m???"); }
 
+TEST(Wrapped, BreaksBetweenWordsAlone) {
+  EXPECT_EQ(Wrapped("one two three", 9), "  one two\n  three");
+  EXPECT_EQ(Wrapped("sesquipedalian a", 5), "  sesquipedalian\n  a");
+  EXPECT_EQ(Wrapped("", 5), "  ");
+}
+
 }  // namespace
 }  // namespace warpsmith::report

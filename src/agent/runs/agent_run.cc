@@ -1,6 +1,7 @@
 #include "agent/runs/agent_run.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -12,6 +13,8 @@
 #include "agent/knowledge/knowledge_base.h"
 #include "agent/maic_proposer.h"
 #include "base/clock.h"
+#include "base/display_text.h"
+#include "report/terminal.h"
 #include "search/call_time.h"
 #include "search/machine/candidate_profile.h"
 #include "search/machine/profiling.h"
@@ -262,8 +265,13 @@ class AgentRun {
   }
 
   static void TellDoubts(const agent::MaicProposer& proposer, const Step& step) {
+    std::fprintf(stderr, "step %ld is left out: a model that read it has doubts\n",
+                 static_cast<long>(step.index));
+    const report::TerminalStyle style = report::StyleOf(STDERR_FILENO);
     for (const std::string& doubt : proposer.DoubtsAbout(CandidateId(step.candidate))) {
-      std::fprintf(stderr, "step %ld: doubt, %s\n", static_cast<long>(step.index), doubt.c_str());
+      const std::string text = ForTerminal(doubt, doubt.size());
+      const std::string lines = style.redraws ? report::Wrapped(text, style.width) : "  " + text;
+      std::fprintf(stderr, "%s\n", lines.c_str());
     }
   }
 
