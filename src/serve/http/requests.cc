@@ -188,11 +188,15 @@ PromptRequest::Wanted WantedFrom(const std::string& text) {
 Result<PromptRequest> PromptRequestFrom(std::string_view body) {
   const json document = TRY(ParseJson("request", body));
   const JsonReader object("request", document);
-  TRY(object.OnlyFields(
-      {"tasks", "level", "stage", "exemplars", "bucket", "tau", "seed", "from", "documents"}));
+  TRY(object.OnlyFields({"task", "tasks", "level", "stage", "exemplars", "bucket", "tau", "seed",
+                         "from", "documents"}));
   PromptRequest request;
-  for (const std::string& text : TRY(Texts(object.At("tasks")))) {
-    if (text.size() > kMaxNameBytes) return object.At("tasks").Bad("shorter names");
+  const bool is_one = object.Has("task") && !object.Has("tasks");
+  if (object.Has("task") && !is_one) return object.At("task").Bad("task or tasks, not both");
+  const std::vector<std::string> texts =
+      is_one ? std::vector{TRY(object.At("task").String())} : TRY(Texts(object.At("tasks")));
+  for (const std::string& text : texts) {
+    if (text.size() > kMaxNameBytes) return object.Bad("shorter names of tasks");
     request.tasks.push_back(WantedFrom(text));
   }
   request.level = TRY(LevelIn(object));

@@ -123,12 +123,13 @@ TEST(PromptRequest, HoldsToItsLimits) {
   EXPECT_EQ(read->seed, 7U);
   EXPECT_TRUE(read->draws_recorded);
   EXPECT_FALSE(PromptRequestFrom(R"({"tasks":["t"]})")->seed.has_value());
-  for (const char* bad :
-       {R"({})", R"({"tasks":[]})", R"({"tasks":[1]})", R"({"tasks":["t"],"stage":1})",
-        R"({"tasks":["t"],"exemplars":17})", R"({"tasks":["t"],"tau":0})",
-        R"({"tasks":["t"],"tau":-1})", R"({"tasks":["t"],"bucket":1e9})",
-        R"({"tasks":["t"],"seed":-1})", R"({"tasks":["t"],"seed":0.5})",
-        R"({"tasks":["t"],"from":"disk"})", R"({"tasks":["t"],"more":1})"}) {
+  EXPECT_EQ(PromptRequestFrom(R"({"task":"softmax#odd"})")->tasks[0].workload, "odd");
+  for (const char* bad : {R"({})", R"({"task":["t"]})", R"({"task":"t","tasks":["t"]})",
+                          R"({"tasks":[]})", R"({"tasks":[1]})", R"({"tasks":["t"],"stage":1})",
+                          R"({"tasks":["t"],"exemplars":17})", R"({"tasks":["t"],"tau":0})",
+                          R"({"tasks":["t"],"tau":-1})", R"({"tasks":["t"],"bucket":1e9})",
+                          R"({"tasks":["t"],"seed":-1})", R"({"tasks":["t"],"seed":0.5})",
+                          R"({"tasks":["t"],"from":"disk"})", R"({"tasks":["t"],"more":1})"}) {
     EXPECT_FALSE(PromptRequestFrom(bad).ok()) << bad;
   }
   const std::string documents(70'000, 'x');
