@@ -147,6 +147,12 @@ class Refusals(unittest.TestCase):
 
 
 class Import(unittest.TestCase):
+    def test_without_torch_matmul_says_what_it_needs(self):
+        code = "import sys, warpsmith; sys.modules['torch'] = None; warpsmith.matmul"
+        process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+        last = process.stderr.splitlines()[-1]
+        self.assertRegex(last, "^ImportError: warpsmith.matmul takes .* has no torch: .*pip install")
+
     def test_takes_no_torch(self):
         code = "import sys, warpsmith; sys.exit('torch' in sys.modules)"
         self.assertEqual(subprocess.run([sys.executable, "-c", code], check=False).returncode, 0)

@@ -33,7 +33,16 @@ def __getattr__(name: str) -> object:
     """matmul and explain bring torch, which takes seconds and is not always there."""
     if name not in ("explain", "matmul"):
         raise AttributeError(f"module 'warpsmith' has no attribute {name!r}")
-    return getattr(importlib.import_module("warpsmith._operator"), name)
+    try:
+        return getattr(importlib.import_module("warpsmith._operator"), name)
+    except ModuleNotFoundError as error:
+        if error.name != "torch":
+            raise
+    raise ImportError(
+        f"warpsmith.{name} takes PyTorch's tensors, and {sys.executable} has no torch: "
+        "python -m pip install torch (2.4 or newer)",
+        name="torch",
+    )
 
 
 if "torch" in sys.modules:  # so that torch.ops.warpsmith.matmul is there at once
