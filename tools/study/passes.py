@@ -12,10 +12,7 @@ shape's mean over its P passes is mean +- q / sqrt(P), in logarithms, where q is
 hundred lies off by or more. What all shapes of one pass share (the host, the GPU) does not average out over shapes,
 so the geometric mean of each pass is shown beside the mean of all.
 
-Printed are, for each mode and class: shapes, the geometric mean with the least and greatest of any
-pass, ratios of at least 1.00 and 0.99, shapes shown to be slower and shown below 0.99 (the whole
-99 % interval), the worst, q in per cent, and how often a true difference of 2 % would be found.
-Then A/A: where the library runs the very kernel that is also launched alone, and that kernel needs
+Printed are a table for each mode and contender, whose columns LEGEND explains. Then A/A: where the library runs the very kernel that is also launched alone, and that kernel needs
 no workspace (the library's lies elsewhere), how often the two are called different.
 """
 
@@ -35,6 +32,17 @@ from statistics import fmean
 CONTENDERS = {"kernel": "ratio_kernel", "library": "ratio", "without overlap": "ratio_plain"}
 CLASSES = [("tiny", 2.0**28), ("small", 2.0**33), ("medium", 2.0**37), ("large", math.inf)]
 CONFIDENCE = 0.99
+LEGEND = """\
+Ratios are the bar's time over ours: above 1 ours is faster.
+  class            by 2*M*N*K: tiny to 2^28, small to 2^33, medium to 2^37, large above
+  passes           that a shape was measured in, on average
+  of one pass      the least and the greatest geometric mean of a pass
+  >= 1.00, 0.99    shapes whose mean is so great
+  shown            shapes whose whole 99 % interval lies there
+  q                what one pass in a hundred lies off by, or more
+  2 % found        how often a true difference of 2 % would be shown
+Modes: device a graph with hot L2, device-cold with cold L2, offline back to back, server single calls.
+"""
 
 Shape = tuple[int, int, int]
 Key = tuple[str, str]  # mode, contender
@@ -245,10 +253,13 @@ def main() -> None:
     options = parser.parse_args()
     passes = [read_pass(path) for path in options.passes]
     separator = " | " if options.markdown else "  "
+    print(LEGEND, end="")
     for (mode, contender), lines in sorted(tables(passes).items()):
         print(f"\nmode {mode}, {contender}")
+        widths = [max(map(len, column)) for column in zip(TITLES, *lines, strict=True)]
         for cells in [TITLES, *lines]:
-            print(separator.join(cells))
+            padded = cells if options.markdown else map(str.ljust, cells, widths)
+            print(separator.join(padded).rstrip())
     print("\nA/A: the library beside the kernel that it runs")
     for mode, (count, different) in sorted(again(passes).items()):
         print(f"{mode}: {different} of {count} called different")
