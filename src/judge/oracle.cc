@@ -92,6 +92,8 @@ size_t TorchProcessesFor(const Task& task) {
 
 }  // namespace
 
+// What is refused here costs no time on the device, and no code of the candidate has run. The order
+// is from the task's form to the compiled image: the first reason is the one that a user reads.
 std::optional<Outcome> RefuseWithoutDevice(const Job& job) {
   const auto& forms = job.task.forms;
   if (std::find(forms.begin(), forms.end(), job.candidate.form) == forms.end()) {
@@ -161,6 +163,8 @@ void Oracle::Expect(const Job& job) {
   static_cast<void>(KeepSpareTorch(TorchProcessesFor(job.task)));  // where it fails, Judge says so
 }
 
+// An Error here ends the session of the device (local_device.cc opens it again). What concerns only
+// this job, the harness included, becomes an outcome of its verdict.
 Result<Verdict> Oracle::Judge(const Job& job) {
   const double begin = MonotonicSeconds();
   Verdict verdict;
@@ -208,6 +212,8 @@ Result<Outcome> Oracle::JudgeJob(const Job& job, Evidence& evidence) {
   return Audit(job, std::move(*passed));
 }
 
+// PyTorch and rivals that are programs exist on the wall clock only. So the kernel is called there
+// as a program is, in a contest of its own, whose one mode goes before the others in the verdict.
 StepResult Oracle::CompareOnTheWall(const Job& job, Stage& stage, Evidence& evidence,
                                     Passed& passed) {
   Job wall = job;
