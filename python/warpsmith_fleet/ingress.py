@@ -22,7 +22,7 @@ from warpsmith_fleet.ledger import Ledger
 
 log = logging.getLogger("ray.serve")
 ANSWER_WITHIN_S = 170  # OpenRLHF hangs up after 180
-DEATHS = 2  # of different judges on one candidate, after which it is to blame
+DEATHS = 2  # of different judges that had nothing else to do, after which a candidate is to blame
 WORDS = f"{DEATHS} judges died while they judged it"
 FAILED = {"reward": -1.0, "outcome": "run-failed", "words": WORDS, "terms": {}}
 VERDICT = {"outcome": "run-failed", "call": "warpsmith serve", "code": "lost", "detail": WORDS}
@@ -106,7 +106,7 @@ class Ingress:
             return known
         samples = body.get("samples", [body])
         sent = json.dumps({**body, "deadline_s": 600} if "samples" in body else body).encode()
-        answer = await self._call("POST", path, sent)
+        answer = await self._call("POST", path, sent, alone=len(samples) == 1)
         if answer is None and len(samples) > 1:  # one of them is to blame: each by itself
             parts = [self._begin(path, {**body, "samples": [one]}) for one in samples]
             answer = {"status": 200, "json": _rewards(await asyncio.gather(*parts))}
@@ -146,7 +146,8 @@ class Ingress:
     async def _judge(self, jobs: dict[str, dict]) -> None:
         first = next(iter(jobs.values()))
         body = {**first["common"], first["field"]: [job["one"] for job in jobs.values()]}
-        answer = await self._call("POST", "/v1/jobs", json.dumps(body).encode())
+        sent = json.dumps(body).encode()
+        answer = await self._call("POST", "/v1/jobs", sent, alone=len(jobs) == 1)
         if answer is None and len(jobs) > 1:  # one of them is to blame: each by itself
             await asyncio.gather(*(self._judge({key: job}) for key, job in jobs.items()))
             return
@@ -179,19 +180,24 @@ class Ingress:
 
     # --- One call of one judge.
 
-    async def _call(self, method: str, path: str, body: bytes) -> dict | None:
-        """{"status", "json"} of a judge that lived to say it; None: several died over it."""
-        deaths, pause = set(), 0.1
+    async def _call(self, method: str, path: str, body: bytes, alone: bool = False) -> dict | None:
+        """{"status", "json"} of a judge that lived to say it; None: several died over it.
+
+        A judge may die, or have died, of something else. So of what is `alone` only deaths count
+        that came after the judge was seen to be well.
+        """
+        deaths, pause, is_suspect = set(), 0.1, False
         again = {429, 502, 503} if path == "/v1/jobs" else {429, 502}
         while len(deaths) < DEATHS:
             self._counts["calls"] += 1
             try:
-                reply = await self._workers.ask.remote(method, path, body)
+                reply = await self._workers.ask.remote(method, path, body, is_suspect)
             except RayError as error:
                 reply = {"error": error}
             if reply.get("status", 502) not in again:
                 return {"status": reply["status"], "json": _json_of(reply["body"])}
-            pause = self._note(reply, deaths, pause)
+            pause = self._note(reply, deaths if is_suspect or not alone else set(), pause)
+            is_suspect = True
             await asyncio.sleep(pause * random.uniform(0.5, 1.5))
         return None
 
@@ -199,7 +205,7 @@ class Ingress:
         """Remembers why a call has no answer; how long to wait before the next try."""
         if "lost" in reply:
             self._counts["lost_judges"] += 1
-            deaths.add(reply["lost"])
+            deaths |= {reply["lost"]} - {""}
             return 0.1
         if "stuck" in reply:
             self._stuck.add(reply["stuck"])
