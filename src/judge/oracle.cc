@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "base/clock.h"
+#include "base/phase.h"
 #include "core/program_shim.h"
 #include "judge/audit/audit.h"
 #include "judge/audit/image_rules.h"
@@ -167,6 +168,7 @@ void Oracle::Expect(const Job& job) {
 // this job, the harness included, becomes an outcome of its verdict.
 Result<Verdict> Oracle::Judge(const Job& job) {
   const double begin = MonotonicSeconds();
+  const Phase whole(Name(job.candidate.form));
   Verdict verdict;
   verdict.evidence = EvidenceOf(job, info_);
   Result<Outcome> outcome = JudgeJob(job, verdict.evidence);
@@ -230,6 +232,7 @@ StepResult Oracle::CompareOnTheWall(const Job& job, Stage& stage, Evidence& evid
 }
 
 Result<Outcome> Oracle::Audit(const Job& job, Passed passed) {
+  const Phase phase("audits");
   audit::AuditRequest request;
   request.task = job.task;
   request.workload = SmallestWorkload(job);
