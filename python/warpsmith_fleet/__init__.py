@@ -44,4 +44,5 @@ def app(options: dict) -> serve.Application:
         token_file=options.get("token_file"),
         longest_queue=int(options.get("longest_queue", 4096)),
         candidates_a_call=int(options.get("candidates_a_call", 8)),
+        replicas=replicas,
     )

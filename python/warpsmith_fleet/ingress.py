@@ -22,7 +22,7 @@ from warpsmith_fleet.ledger import Ledger
 
 log = logging.getLogger("ray.serve")
 ANSWER_WITHIN_S = 170  # OpenRLHF hangs up after 180
-DEATHS = 2  # of different judges on one candidate, after which it is to blame
+DEATHS = 2  # of different judges that had nothing else to do, after which a candidate is to blame
 WORDS = f"{DEATHS} judges died while they judged it"
 FAILED = {"reward": -1.0, "outcome": "run-failed", "words": WORDS, "terms": {}}
 VERDICT = {"outcome": "run-failed", "call": "warpsmith serve", "code": "lost", "detail": WORDS}
@@ -34,13 +34,16 @@ VERDICT = {"outcome": "run-failed", "call": "warpsmith serve", "code": "lost", "
     ray_actor_options={"num_cpus": 0, "resources": {"node:__internal_head__": 0.001}},
 )
 class Ingress:
-    def __init__(self, workers, results, token_file, longest_queue, candidates_a_call):
+    def __init__(self, workers, results, token_file, longest_queue, candidates_a_call, replicas):
         self._workers = workers
+        self._replicas = replicas
         self._ledger = Ledger(results)
         self._token = Path(token_file).read_text().strip() if token_file else None
         self._longest_queue = longest_queue
         self._candidates_a_call = candidates_a_call
         self._calls: dict[str, asyncio.Future] = {}  # what is in flight, by key
+        self._line: list[tuple[dict, asyncio.Future]] = []  # rewards that wait for a judge
+        self._sending = 0  # calls with rewards
         self._counts: Counter = Counter()
         self._stuck: set[str] = set()
         asyncio.get_running_loop().call_soon(self._begin_jobs, dict(self._ledger.unfinished()))
@@ -105,8 +108,10 @@ class Ingress:
             self._counts["from_store"] += 1
             return known
         samples = body.get("samples", [body])
-        sent = json.dumps({**body, "deadline_s": 600} if "samples" in body else body).encode()
-        answer = await self._call("POST", path, sent)
+        if path == "/v1/reward":
+            answer = await self._stand_in_line(body)
+        else:
+            answer = await self._call("POST", path, json.dumps(body).encode(), alone=True)
         if answer is None and len(samples) > 1:  # one of them is to blame: each by itself
             parts = [self._begin(path, {**body, "samples": [one]}) for one in samples]
             answer = {"status": 200, "json": _rewards(await asyncio.gather(*parts))}
@@ -115,6 +120,43 @@ class Ingress:
             answer = {"status": 200, "json": _failed(path, body)}
         final = answer["status"] == 200 and '"reward": null' not in json.dumps(answer["json"])
         return self._ledger.settle(key, answer) if final else answer
+
+    def _stand_in_line(self, body: dict) -> asyncio.Future:
+        future = asyncio.get_running_loop().create_future()
+        self._line.append((body, future))
+        if self._sending < self._replicas:
+            self._sending += 1
+            asyncio.ensure_future(self._send_line()).add_done_callback(lambda done: done.result())
+        return future
+
+    async def _send_line(self) -> None:
+        """For each judge that is free, what has come meanwhile and goes together is a call."""
+        while self._line:
+            together, self._line = goes_together(self._line, self._candidates_a_call)
+            bodies, futures = zip(*together)
+            try:
+                answers = await self._ask_together(bodies)
+            except Exception as error:  # of Ray or of an answer: the clients are told, the line goes on
+                answers = [error] * len(bodies)
+            for future, one in zip(futures, answers):
+                (future.set_exception if isinstance(one, Exception) else future.set_result)(one)
+        self._sending -= 1
+
+    async def _ask_together(self, bodies: list[dict]) -> list[dict | None]:
+        answer = await self._ask_for(
+            {**bodies[0], "samples": [sample for body in bodies for sample in body["samples"]]}
+        )
+        if len(bodies) == 1:
+            return [answer]
+        if answer is None or answer["status"] != 200:  # of one of them, perhaps: each by itself
+            return await asyncio.gather(*map(self._ask_for, bodies))
+        rewards = iter(answer["json"]["rewards"])
+        parts = [list(itertools.islice(rewards, len(body["samples"]))) for body in bodies]
+        return [{"status": 200, "json": {"rewards": part}} for part in parts]
+
+    async def _ask_for(self, body: dict) -> dict | None:
+        sent = json.dumps({**body, "deadline_s": 600}).encode()
+        return await self._call("POST", "/v1/reward", sent, alone=len(body["samples"]) == 1)
 
     # --- Jobs: accepted and written down first, judged afterwards.
 
@@ -146,7 +188,8 @@ class Ingress:
     async def _judge(self, jobs: dict[str, dict]) -> None:
         first = next(iter(jobs.values()))
         body = {**first["common"], first["field"]: [job["one"] for job in jobs.values()]}
-        answer = await self._call("POST", "/v1/jobs", json.dumps(body).encode())
+        sent = json.dumps(body).encode()
+        answer = await self._call("POST", "/v1/jobs", sent, alone=len(jobs) == 1)
         if answer is None and len(jobs) > 1:  # one of them is to blame: each by itself
             await asyncio.gather(*(self._judge({key: job}) for key, job in jobs.items()))
             return
@@ -179,19 +222,24 @@ class Ingress:
 
     # --- One call of one judge.
 
-    async def _call(self, method: str, path: str, body: bytes) -> dict | None:
-        """{"status", "json"} of a judge that lived to say it; None: several died over it."""
-        deaths, pause = set(), 0.1
+    async def _call(self, method: str, path: str, body: bytes, alone: bool = False) -> dict | None:
+        """{"status", "json"} of a judge that lived to say it; None: several died over it.
+
+        A judge may die, or have died, of something else. So of what is `alone` only deaths count
+        that came after the judge was seen to be well.
+        """
+        deaths, pause, is_suspect = set(), 0.1, False
         again = {429, 502, 503} if path == "/v1/jobs" else {429, 502}
         while len(deaths) < DEATHS:
             self._counts["calls"] += 1
             try:
-                reply = await self._workers.ask.remote(method, path, body)
+                reply = await self._workers.ask.remote(method, path, body, is_suspect)
             except RayError as error:
                 reply = {"error": error}
             if reply.get("status", 502) not in again:
                 return {"status": reply["status"], "json": _json_of(reply["body"])}
-            pause = self._note(reply, deaths, pause)
+            pause = self._note(reply, deaths if is_suspect or not alone else set(), pause)
+            is_suspect = True
             await asyncio.sleep(pause * random.uniform(0.5, 1.5))
         return None
 
@@ -199,7 +247,7 @@ class Ingress:
         """Remembers why a call has no answer; how long to wait before the next try."""
         if "lost" in reply:
             self._counts["lost_judges"] += 1
-            deaths.add(reply["lost"])
+            deaths |= {reply["lost"]} - {""}
             return 0.1
         if "stuck" in reply:
             self._stuck.add(reply["stuck"])
@@ -217,10 +265,34 @@ class Ingress:
         return "".join(f"warpsmith_fleet_{name} {value}\n" for name, value in lines.items())
 
 
+def goes_together(line: list[tuple[dict, object]], room: int) -> tuple[list, list]:
+    """What of a line of rewards is a call, with the line's first, and what is left.
+
+    The same form and level; never two of the same group, whose members are compared.
+    """
+    taken, left, groups = [], [], set()
+    common = _common_of(line[0][0])
+    for place in line:
+        body = place[0]
+        group, size = _group_of((len(groups), body["samples"][0])), len(body["samples"])
+        fits = not taken or (size <= room and group not in groups)
+        if fits and _common_of(body) == common:
+            taken.append(place)
+            groups.add(group)
+            room -= size
+        else:
+            left.append(place)
+    return taken, left
+
+
 def _group_of(item: tuple[int, dict]):
     index, sample = item
     group = sample.get("group")
     return (sample["task"], group) if group is not None else index
+
+
+def _common_of(body: dict) -> dict:
+    return {name: value for name, value in body.items() if name != "samples"}
 
 
 def _shared_of(job: dict) -> str:

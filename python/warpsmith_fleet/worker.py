@@ -9,13 +9,14 @@ import logging
 import os
 import signal
 import socket
+import tempfile
 import time
 
 import aiohttp
 from ray import serve
 
 log = logging.getLogger("ray.serve")
-START_S, KILL_S, PROBE_S = 120, 20, 10
+START_S, KILL_S, PROBE_S, ALIVE_S = 120, 20, 10, 5
 POLL_S = 20
 TROUBLE = (aiohttp.ClientError, OSError, asyncio.TimeoutError)
 PROBES = 3  # failed ones in a row, after which the child is replaced
@@ -27,6 +28,7 @@ class Child:
     def __init__(self, command: list[str]):
         self._command = command
         self._process: asyncio.subprocess.Process | None = None
+        self._folder = tempfile.TemporaryDirectory(prefix="warpsmith-judge-")
         self.url, self.stuck = "", False
 
     @property
@@ -40,6 +42,11 @@ class Child:
     async def start(self) -> None:
         # Ray may SIGKILL this process; a GPU must not go to the next judge while this child lives.
         command = ["setpriv", "--pdeathsig", "KILL", *self._command, "--listen", "127.0.0.1:0"]
+        if not any(argument.startswith("--store") for argument in self._command):
+            # What the judge before it left undone is the ingress's to hand out again.
+            self._folder.cleanup()
+            self._folder = tempfile.TemporaryDirectory(prefix="warpsmith-judge-")
+            command += ["--store", f"{self._folder.name}/judge.db"]
         self._process = await asyncio.create_subprocess_exec(
             *command, stdout=asyncio.subprocess.PIPE, start_new_session=True
         )
@@ -74,15 +81,20 @@ class Worker:
         self._failed_probes = 0
         self._http: aiohttp.ClientSession | None = None
 
-    async def ask(self, method: str, path: str, body: bytes) -> dict:
+    async def ask(self, method: str, path: str, body: bytes, is_suspect: bool) -> dict:
         """One request of the child: {"status", "body"}, or {"lost", "why"}, or {"stuck"}.
 
-        For POST /v1/jobs the answer is not 202 with keys but 200 with the finished jobs.
+        For POST /v1/jobs the answer is not 202 with keys but 200 with the finished jobs. A suspect
+        request goes only to a child that answers: `lost` of one that was dead or hung before is "".
         """
         if not await self._is_up():
             return {"stuck": self._child.name}
         name = self._child.name
+        lost = "" if is_suspect else name
         try:
+            if is_suspect:
+                await self._once("GET", "/healthz", b"", ALIVE_S)
+                lost = name
             reply = await self._once(method, path, body, self._limit_s)
             if reply["status"] == 202:
                 reply = {"status": 200, "body": await self._collect(json.loads(reply["body"]))}
@@ -90,7 +102,7 @@ class Worker:
         except TROUBLE as error:
             if name == self._child.name:
                 await self._child.kill()  # it may only hang
-            return {"lost": name, "why": f"{type(error).__name__}: {error}"}
+            return {"lost": lost, "why": f"{type(error).__name__}: {error}"}
 
     async def check_health(self) -> None:
         """Serve calls it every few seconds. It replaces a child that is dead or never ready."""

@@ -78,21 +78,22 @@ std::string PackCompilation(const Compilation& compilation, const Limits& limits
   return Pack(items);
 }
 
-Result<UnpackedCompilation> UnpackCompilation(std::string_view payload) {
+Result<std::pair<Compilation, Limits>> UnpackCompilation(std::string_view payload) {
   const std::vector<std::string> items = TRY(Unpack("compile request", payload));
   constexpr size_t kFixed = 4;
   if (items.size() < kFixed) return Malformed("request");
-  UnpackedCompilation unpacked;
-  unpacked.limits.output_bytes = TRY(NumberFrom(items[0]));
-  unpacked.limits.image_bytes = TRY(NumberFrom(items[1]));
-  unpacked.compilation.entry = items[2];
+  std::pair<Compilation, Limits> unpacked;
+  auto& [compilation, limits] = unpacked;
+  limits.output_bytes = TRY(NumberFrom(items[0]));
+  limits.image_bytes = TRY(NumberFrom(items[1]));
+  compilation.entry = items[2];
   const auto flags = static_cast<size_t>(TRY(NumberFrom(items[3])));
   if (flags > items.size() - kFixed) return Malformed("request");
   const size_t sources = kFixed + flags;
   if ((items.size() - sources) % 2 != 0) return Malformed("request");
-  for (size_t i = kFixed; i < sources; ++i) unpacked.compilation.flags.push_back(items[i]);
+  for (size_t i = kFixed; i < sources; ++i) compilation.flags.push_back(items[i]);
   for (size_t i = sources; i < items.size(); i += 2) {
-    unpacked.compilation.sources[items[i]] = items[i + 1];
+    compilation.sources[items[i]] = items[i + 1];
   }
   return unpacked;
 }

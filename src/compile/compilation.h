@@ -7,6 +7,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -40,11 +41,8 @@ struct Compiled {
 
 // The wire format between us and a worker: what goes into a frame's payload.
 std::string PackCompilation(const Compilation& compilation, const Limits& limits);
-struct UnpackedCompilation {
-  Compilation compilation;
-  Limits limits;  // wall and memory are kept from outside
-};
-Result<UnpackedCompilation> UnpackCompilation(std::string_view payload);
+// Of the limits those of output and image: wall and memory are kept from outside.
+Result<std::pair<Compilation, Limits>> UnpackCompilation(std::string_view payload);
 std::string PackCompiled(const Compiled& compiled);
 Result<Compiled> UnpackCompiled(std::string_view payload);
 

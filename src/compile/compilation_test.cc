@@ -13,11 +13,11 @@ TEST(Compilation, SurvivesTheWire) {
   const Compilation sent{"a.cu", {{"a.cu", "source"}, {"b.h", std::string("\0\xff", 2)}}, {"-x"}};
   const auto back = UnpackCompilation(PackCompilation(sent, limits));
   ASSERT_TRUE(back.ok());
-  EXPECT_EQ(back->compilation.entry, sent.entry);
-  EXPECT_EQ(back->compilation.sources, sent.sources);
-  EXPECT_EQ(back->compilation.flags, sent.flags);
-  EXPECT_EQ(back->limits.output_bytes, 12);
-  EXPECT_EQ(back->limits.image_bytes, 34);
+  EXPECT_EQ(back->first.entry, sent.entry);
+  EXPECT_EQ(back->first.sources, sent.sources);
+  EXPECT_EQ(back->first.flags, sent.flags);
+  EXPECT_EQ(back->second.output_bytes, 12);
+  EXPECT_EQ(back->second.image_bytes, 34);
 }
 
 TEST(Compiled, SurvivesTheWire) {

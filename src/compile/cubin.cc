@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/elf.h"
+#include "base/text.h"
 
 namespace warpsmith::compile {
 namespace {
@@ -30,10 +31,6 @@ Words WordsOf(std::string_view text) {
     at = std::max(end, at + 1);
   }
   return words;
-}
-
-std::string_view Trimmed(std::string_view text) {
-  return text.substr(std::min(text.find_first_not_of(kSpace), text.size()));
 }
 
 bool IsOfTheModule(std::string_view text) {

@@ -67,8 +67,8 @@ Result<Compiled> CompileWithNvrtc(const Compilation& compilation, const Limits& 
 
 Result<Compiled> Answer(const Result<sandbox::Reached>& confined, std::string_view payload) {
   if (!confined.ok()) return confined.error();
-  const auto unpacked = TRY(UnpackCompilation(payload));
-  Compiled compiled = TRY(CompileWithNvrtc(unpacked.compilation, unpacked.limits));
+  const auto [compilation, limits] = TRY(UnpackCompilation(payload));
+  Compiled compiled = TRY(CompileWithNvrtc(compilation, limits));
   compiled.unconfined = Unconfined(*confined);
   return compiled;
 }

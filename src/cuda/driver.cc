@@ -36,7 +36,6 @@ constexpr AttributeField kAttributes[] = {
     {CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR,
      &DeviceProperties::max_shared_bytes_per_sm},
     {CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR, &DeviceProperties::max_threads_per_sm},
-    {CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR, &DeviceProperties::registers_per_sm},
     {CU_DEVICE_ATTRIBUTE_CLOCK_RATE, &DeviceProperties::sm_clock_khz},
     {CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE, &DeviceProperties::memory_clock_khz},
     {CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH, &DeviceProperties::memory_bus_bits},
@@ -126,9 +125,6 @@ Result<DeviceProperties> Driver::Properties(int ordinal) const {
   TRY(DRIVER_CALL(which(), cuDeviceGetAttribute, &l2_bytes, CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE,
                   device));
   properties.l2_bytes = l2_bytes;
-  std::array<char, 32> bus{};
-  TRY(DRIVER_CALL(which(), cuDeviceGetPCIBusId, bus.data(), bus.size(), device));
-  properties.pci_bus_id = bus.data();
   return properties;
 }
 

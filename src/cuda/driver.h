@@ -25,11 +25,9 @@ struct DeviceProperties {
   int max_shared_bytes_per_block = 0;  // with opt-in
   int max_shared_bytes_per_sm = 0;
   int max_threads_per_sm = 0;
-  int registers_per_sm = 0;
   int64_t l2_bytes = 0, memory_bytes = 0;
   int sm_clock_khz = 0, memory_clock_khz = 0;  // maxima; 0: not told
   int memory_bus_bits = 0;
-  std::string pci_bus_id;
 
   int compute_capability() const { return compute_major * 10 + compute_minor; }
   // HBM peak: two transfers a memory clock. 0 when the driver does not tell the clock.

@@ -2,10 +2,6 @@
 
 #include <cuda.h>
 
-#include <algorithm>
-#include <array>
-#include <utility>
-
 #include "cuda/driver_api.h"
 #include "cuda/failure.h"
 
@@ -18,60 +14,6 @@ std::string RowsText(const PitchedRows& rows) {
 }
 
 }  // namespace
-
-struct FixedLaunch::State {
-  Function function;
-  LaunchConfig launch;  // for error texts
-  CUlaunchConfig config{};
-  std::array<CUlaunchAttribute, 3> attributes{};
-
-  void Add(CUlaunchAttributeID id, CUlaunchAttributeValue value) {
-    attributes[config.numAttrs].id = id;
-    attributes[config.numAttrs++].value = value;
-  }
-};
-
-FixedLaunch::FixedLaunch(const Function& function, const LaunchConfig& launch) {
-  auto state = std::make_unique<State>();
-  state->function = function;
-  state->launch = launch;
-  CUlaunchConfig& config = state->config;
-  config.gridDimX = launch.grid[0];
-  config.gridDimY = launch.grid[1];
-  config.gridDimZ = launch.grid[2];
-  config.blockDimX = launch.block[0];
-  config.blockDimY = launch.block[1];
-  config.blockDimZ = launch.block[2];
-  config.sharedMemBytes = launch.shared_bytes;
-  config.attrs = state->attributes.data();
-  CUlaunchAttributeValue value{};
-  if (launch.cluster != std::array<uint32_t, 3>{1, 1, 1}) {
-    value.clusterDim = {launch.cluster[0], launch.cluster[1], launch.cluster[2]};
-    state->Add(CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, value);
-  }
-  if (launch.cooperative) {
-    value = {};
-    value.cooperative = 1;
-    state->Add(CU_LAUNCH_ATTRIBUTE_COOPERATIVE, value);
-  }
-  if (launch.programmatic) {
-    value = {};
-    value.programmaticStreamSerializationAllowed = 1;
-    state->Add(CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION, value);
-  }
-  state_ = std::move(state);
-}
-
-FixedLaunch::FixedLaunch(FixedLaunch&&) noexcept = default;
-FixedLaunch& FixedLaunch::operator=(FixedLaunch&&) noexcept = default;
-FixedLaunch::~FixedLaunch() = default;
-
-Status FixedLaunch::Submit(CUstream_st* stream, void* const* arguments) const {
-  CUlaunchConfig config = state_->config;
-  config.hStream = stream;
-  return DRIVER_CALL(DescribeLaunch(state_->function, state_->launch), cuLaunchKernelEx, &config,
-                     state_->function.handle, const_cast<void**>(arguments), nullptr);
-}
 
 Status ReplaceAddress(TensorMap* map, DevicePointer address) {
   static_assert(sizeof(TensorMap) == sizeof(CUtensorMap));

@@ -6,7 +6,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 
 #include "base/result.h"
 #include "cuda/driver.h"
@@ -17,23 +16,6 @@
 #include "cuda/types.h"
 
 namespace warpsmith::cuda {
-
-// A launch whose configuration is ready, for a dispatcher whose host time counts.
-class FixedLaunch {
- public:
-  // `function`'s module outlives it.
-  FixedLaunch(const Function& function, const LaunchConfig& config);
-  FixedLaunch(FixedLaunch&&) noexcept;
-  FixedLaunch& operator=(FixedLaunch&&) noexcept;
-  ~FixedLaunch();
-
-  // As Launch (kernel_launch.h); allocates only when it fails.
-  Status Submit(CUstream_st* stream, void* const* arguments) const;
-
- private:
-  struct State;
-  std::unique_ptr<const State> state_;
-};
 
 // Lets an encoded map point elsewhere; everything else stays. `map` is 64-byte aligned, `address`
 // as EncodeTensorMap wants it.

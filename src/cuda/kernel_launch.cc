@@ -1,5 +1,7 @@
 #include "cuda/kernel_launch.h"
 
+#include <utility>
+
 #include "cuda/driver_api.h"
 
 namespace warpsmith::cuda {
@@ -44,10 +46,12 @@ void Fill(const LaunchConfig& launch, CUstream stream, DriverConfig* driver) {
     AddAttribute(driver, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, value);
   }
   if (launch.cooperative) {
+    value = {};
     value.cooperative = 1;
     AddAttribute(driver, CU_LAUNCH_ATTRIBUTE_COOPERATIVE, value);
   }
   if (launch.programmatic) {
+    value = {};
     value.programmaticStreamSerializationAllowed = 1;
     AddAttribute(driver, CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION, value);
   }
@@ -67,6 +71,29 @@ Status Launch(const Function& function, const LaunchConfig& config, const Stream
   Fill(config, stream.handle(), &driver);
   return DRIVER_CALL(DescribeLaunch(function, config), cuLaunchKernelEx, &driver.config,
                      function.handle, const_cast<void**>(arguments), nullptr);
+}
+
+struct FixedLaunch::State {
+  Function function;
+  LaunchConfig launch;  // for error texts
+  DriverConfig driver;
+};
+
+FixedLaunch::FixedLaunch(const Function& function, const LaunchConfig& launch) {
+  auto state = std::make_unique<State>(State{function, launch, {}});
+  Fill(launch, nullptr, &state->driver);
+  state_ = std::move(state);
+}
+
+FixedLaunch::FixedLaunch(FixedLaunch&&) noexcept = default;
+FixedLaunch& FixedLaunch::operator=(FixedLaunch&&) noexcept = default;
+FixedLaunch::~FixedLaunch() = default;
+
+Status FixedLaunch::Submit(CUstream_st* stream, void* const* arguments) const {
+  CUlaunchConfig config = state_->driver.config;
+  config.hStream = stream;
+  return DRIVER_CALL(DescribeLaunch(state_->function, state_->launch), cuLaunchKernelEx, &config,
+                     state_->function.handle, const_cast<void**>(arguments), nullptr);
 }
 
 Result<int> MaxActiveClusters(const Function& function, const LaunchConfig& config) {

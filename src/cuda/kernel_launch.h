@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <string>
 
 #include "base/result.h"
@@ -26,6 +27,23 @@ std::string DescribeLaunch(const Function& function, const LaunchConfig& config)
 // before the call returns. Asynchronous: a kernel's own fault shows at the next synchronisation.
 Status Launch(const Function& function, const LaunchConfig& config, const Stream& stream,
               void* const* arguments);
+
+// A launch whose configuration is ready, for a dispatcher whose host time counts. Thread-safe.
+class FixedLaunch {
+ public:
+  // `function`'s module outlives it.
+  FixedLaunch(const Function& function, const LaunchConfig& config);
+  FixedLaunch(FixedLaunch&&) noexcept;
+  FixedLaunch& operator=(FixedLaunch&&) noexcept;
+  ~FixedLaunch();
+
+  // As Launch; allocates only when it fails. `stream`: the driver's handle, null included.
+  Status Submit(CUstream_st* stream, void* const* arguments) const;
+
+ private:
+  struct State;
+  std::unique_ptr<const State> state_;
+};
 
 // Clusters of this shape that are resident on the whole device at once; the grid is ignored.
 Result<int> MaxActiveClusters(const Function& function, const LaunchConfig& config);

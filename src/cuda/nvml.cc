@@ -16,15 +16,14 @@ int nvmlDeviceGetClockInfo(nvmlDevice_st* device, int type, unsigned* mhz);
 int nvmlDeviceGetMaxClockInfo(nvmlDevice_st* device, int type, unsigned* mhz);
 int nvmlDeviceGetTemperature(nvmlDevice_st* device, int sensor, unsigned* celsius);
 int nvmlDeviceGetPowerUsage(nvmlDevice_st* device, unsigned* milliwatts);
-int nvmlDeviceGetCurrentClocksThrottleReasons(nvmlDevice_st* device, unsigned long long* reasons);
 }
 
 namespace warpsmith::cuda {
 namespace {
 
 constexpr int kNvmlSuccess = 0;
-constexpr int kClockSm = 1, kClockMemory = 2;  // nvmlClockType_t
-constexpr int kTemperatureGpu = 0;             // nvmlTemperatureSensors_t
+constexpr int kClockSm = 1;         // nvmlClockType_t
+constexpr int kTemperatureGpu = 0;  // nvmlTemperatureSensors_t
 
 struct NamedCode {
   int code;
@@ -42,8 +41,7 @@ constexpr NamedCode kCodes[] = {
 #define WARPSMITH_NVML_FUNCTIONS(X)                                                   \
   X(nvmlInit_v2) X(nvmlErrorString) X(nvmlSystemGetDriverVersion)                     \
   X(nvmlDeviceGetHandleByUUID) X(nvmlDeviceGetClockInfo) X(nvmlDeviceGetMaxClockInfo) \
-  X(nvmlDeviceGetTemperature) X(nvmlDeviceGetPowerUsage)                              \
-  X(nvmlDeviceGetCurrentClocksThrottleReasons)
+  X(nvmlDeviceGetTemperature) X(nvmlDeviceGetPowerUsage)
 // clang-format on
 
 struct NvmlApi {
@@ -106,18 +104,12 @@ Telemetry TelemetryReader::Read() const {
   Telemetry telemetry;
   telemetry.sm_mhz =
       ReadingOf([&](unsigned* mhz) { return api->nvmlDeviceGetClockInfo(device, kClockSm, mhz); });
-  telemetry.memory_mhz = ReadingOf(
-      [&](unsigned* mhz) { return api->nvmlDeviceGetClockInfo(device, kClockMemory, mhz); });
   telemetry.temperature_c = ReadingOf([&](unsigned* celsius) {
     return api->nvmlDeviceGetTemperature(device, kTemperatureGpu, celsius);
   });
   telemetry.power_w = 1e-3 * ReadingOf([&](unsigned* milliwatts) {
                         return api->nvmlDeviceGetPowerUsage(device, milliwatts);
                       });
-  unsigned long long reasons = 0;
-  if (api->nvmlDeviceGetCurrentClocksThrottleReasons(device, &reasons) == kNvmlSuccess) {
-    telemetry.throttle_reasons = reasons;
-  }
   return telemetry;
 }
 

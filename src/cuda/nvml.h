@@ -3,7 +3,6 @@
 #ifndef WARPSMITH_CUDA_NVML_H_
 #define WARPSMITH_CUDA_NVML_H_
 
-#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -13,9 +12,7 @@ namespace warpsmith::cuda {
 
 // What the device did not tell is 0.
 struct Telemetry {
-  double sm_mhz = 0, memory_mhz = 0;
-  double temperature_c = 0, power_w = 0;
-  uint64_t throttle_reasons = 0;  // NVML's bits
+  double sm_mhz = 0, temperature_c = 0, power_w = 0;
 };
 
 // Thread-safe.

@@ -73,8 +73,12 @@ Result<MeasurementSession> SessionIn(const TableText& text, std::string_view lin
     const SessionField* field =
         std::find_if(kSessionFields.begin(), kSessionFields.end(),
                      [&](const SessionField& one) { return rest.starts_with(one.start); });
-    if (is_old && rest.starts_with(kOldBaseline.start)) field = &kOldBaseline;
-    if (field == kSessionFields.end()) break;
+    // Not compared with end(), which may be the address of kOldBaseline.
+    if (is_old && rest.starts_with(kOldBaseline.start)) {
+      field = &kOldBaseline;
+    } else if (field == kSessionFields.end()) {
+      break;
+    }
     rest.remove_prefix(field->start.size());
     const bool last = field->text == &MeasurementSession::command;
     const size_t end = last ? rest.size() : std::min(rest.find("; "), rest.size());

@@ -83,6 +83,8 @@ Result<std::unique_ptr<Arena>> Arena::Create(OracleDevice& device, std::string i
   return arena;
 }
 
+// The check inputs lie behind the contents of the launches, and their expected outputs behind those
+// of all combinations, so that one index names any of them (ContentAddress, ReferenceAt).
 void Arena::ChooseChecks() {
   for (CheckInput input : kAllCheckInputs) {
     if (!IsFor(input, problem_)) continue;
@@ -119,6 +121,9 @@ Status Arena::Allocate() {
   return {};
 }
 
+// The process that is judged maps this memory too, and can write to all of it. So nothing that is
+// read from here is taken for true: inputs are compared with the contents that they were copied
+// from, and the guards with a pattern that only the oracle knows (inspection.cc).
 Status Arena::MapSlots(size_t role) {
   const int slots = problem_.IsOutput(role) ? plan_.output_slots : plan_.input_slots;
   Region region = MakeRegion(slots, problem_.Tensor(role).bytes);
@@ -130,6 +135,8 @@ Status Arena::MapSlots(size_t role) {
   return {};
 }
 
+// A tensor alone, whose padded end is the mapping's end. A slot's neighbour would take an access
+// beyond it without a fault; here such an access meets an unmapped page.
 Status Arena::MapExact(size_t role) {
   const int64_t bytes = problem_.Tensor(role).bytes;
   shared_.push_back(TRY(
@@ -165,6 +172,8 @@ Status Arena::Renew(Random& random, bool checks) {
   return device_.Synchronize();
 }
 
+// The contents of a product are drawn for each operand alone, since a launch reads any of A with
+// any of B. In every other task the inputs of one set belong together.
 Status Arena::FillContents(Random& random) {
   for (int content = 0; content < plan_.contents; ++content) {
     if (problem_.reference_draws) {
@@ -259,6 +268,8 @@ Status Arena::FillSet(int content, uint64_t seed, int near, bool mixed_scale) {
   return {};
 }
 
+// A reference that draws its inputs answers in the same step. Both are taken from the stage before
+// it is asked again, which would overwrite them.
 Status Arena::DrawSet(int content, int reference, uint64_t seed) {
   const Status drawn = process_->provider->Draw(seed);
   if (!drawn.ok()) return OfTheReference(drawn.error());
@@ -281,6 +292,8 @@ Status Arena::ForgetSecondAnswer(Random& random) {
   return problem_.reference_draws ? DrawSet(0, 0, random.Bits()) : Status{};
 }
 
+// The reference runs in a process of its own, which does not see the oracle's stream. So the inputs
+// must have arrived before it is asked.
 Status Arena::AskProcess(int reference, int content) {
   for (size_t input = 0; input < problem_.inputs.size(); ++input) {
     TRY(cuda::CopyOnDeviceAsync(process_->stage.AddressOf(input), ContentAddress(input, content),
@@ -332,6 +345,8 @@ void Arena::DrawAssignments(Random& random) {
   for (Assignment& assignment : assignments_) assignment = DrawAssignment(plan_, random);
 }
 
+// Every slot is written from the oracle's own contents, also one that should hold the right content
+// already: what a process did to a slot does not live longer than until here.
 Status Arena::FillSlots() {
   for (size_t input = 0; input < problem_.inputs.size(); ++input) {
     std::vector<CopyEntry> entries;

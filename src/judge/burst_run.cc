@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "base/phase.h"
 #include "judge/batch_command.h"
 
 namespace warpsmith::judge {
@@ -95,14 +96,14 @@ class Burst {
   // left to be done before the clock: a process that saw this burst's inputs earlier could compute
   // its answers before its time runs.
   Status Prepare() {
+    const Phase phase("prepare");
     Arena& arena = *bench_.arena;
     TRY(bench_.device->ResetPersistingL2());
     arena.DrawAssignments(*bench_.random);
     plan_ = PlanBurst(arena.plan(), arena.assignments(), static_cast<int>(command_.calls),
                       *bench_.random);
     result_.last = LastCalls(plan_);
-    TRY(arena.EnsureReferences(result_.last));
-    TRY(arena.EnsureReferences(VerifiedCalls(plan_)));
+    TRY(Expect());
     const ResolvedTask& problem = arena.problem();
     for (size_t role = problem.inputs.size(); role < problem.Roles(); ++role) {
       TRY(bench_.device->kernels().RunPoison(arena.slots(role), poison_, bench_.device->stream()));
@@ -110,8 +111,15 @@ class Burst {
     return bench_.device->Synchronize();
   }
 
+  Status Expect() {
+    const Phase phase("expected");
+    TRY(bench_.arena->EnsureReferences(result_.last));
+    return bench_.arena->EnsureReferences(VerifiedCalls(plan_));
+  }
+
   // The peer is stopped, and its device should be idle.
   Result<bool> IsResident() {
+    const Phase phase("watch");
     constexpr int kTries = 3;
     constexpr double kMostShare = 0.25;
     for (int i = 0; i < kTries; ++i) {
@@ -124,6 +132,7 @@ class Burst {
   }
 
   Status FillSlots() {
+    const Phase phase("prepare");
     TRY(bench_.arena->FillSlots());
     for (const PlannedLaunch& call : VerifiedCalls(plan_).timed) {
       looks_.push_back(TRY(PrepareVerification(*bench_.device, *bench_.arena, call, poison_)));
@@ -254,6 +263,7 @@ class Burst {
   }
 
   Status Inspect() {
+    const Phase phase("inspect");
     result_.verified = TRY(
         InspectBatch(*bench_.device, *bench_.arena, result_.last, poison_, Detail::kWorstElement));
     return {};

@@ -119,6 +119,7 @@ class RunnerPool {
   Result<std::unique_ptr<CalledProcess>> Next();
   // Waits for everything that is starting.
   Status Settle();
+  bool IsEmpty() const { return waiting_.empty(); }
 
  private:
   ProcessOptions options_;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "base/phase.h"
 #include "judge/batch_command.h"
 #include "judge/gpu_turns.h"
 #include "judge/inspection.h"
@@ -64,6 +65,7 @@ Result<Outcome> Contest::Run() {
 }
 
 Status Contest::AddBaselines() {
+  const Phase phase("baselines");
   has_baselines_ = true;
   const size_t primary = entrants_.size();
   for (const std::string& name : job().task.baselines) {
@@ -95,6 +97,7 @@ Result<bool> Contest::RenewContents(int process) {
 }
 
 StepResult Contest::RunChecks() {
+  const Phase phase("checks");
   std::vector<CheckReport> reports;
   for (const CheckContents& check : arena().checks()) {
     // An element that still holds the poison was not written. The poison is drawn anew for each
@@ -177,12 +180,14 @@ StepResult Contest::RunTurn(const Turn& turn, const Sample& stamp) {
     // A process of an earlier turn that could not be killed may still work on the GPU: what is
     // measured beside it is worth nothing.
     TRY(CheckNoSurvivors());
+    const Phase phase(entrant.is_candidate() ? "start" : "baselines");
     if (auto outcome = TRY(entrant.Load())) return outcome;
     // The candidate must be right on every check input before any of its calls is timed.
     if (entrant.is_candidate() && stamp.process == 0) {
       if (auto outcome = TRY(RunChecks())) return outcome;
     }
   }
+  const Phase phase(entrant.is_candidate() ? "bursts" : "baseline-bursts");
   return entrant.Measure(turn.mode, stamp);
 }
 

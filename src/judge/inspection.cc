@@ -155,6 +155,9 @@ class Verification {
     return parameters;
   }
 
+  // The kernel (device/verify.cuh) has counted. VerifyResult::worst is a maximum over elements: the
+  // bits of error / bound above, the complement of the element's number below, so that of equal
+  // errors the first element is named.
   Result<OutputReport> ReportOf(const VerifyResult& result, size_t launch, size_t output,
                                 Detail detail) const {
     OutputReport report;
@@ -177,6 +180,8 @@ class Verification {
     return report;
   }
 
+  // Error and bound of the worst element once more, for the words of the verdict. They decide
+  // nothing: the element was counted as wrong on the device.
   Status LookAtWorst(size_t launch, size_t output, OutputReport& report) const {
     const ExpectedTensor& expected = written_[launch].expected[output];
     const int64_t element = report.worst_element;
@@ -355,6 +360,9 @@ WrittenOutputs WrittenByCheck(const Arena& arena, const CheckContents& check) {
 
 }  // namespace
 
+// All checks are submitted before the one synchronisation, and all of them see the same state of
+// the memory. The runner has answered by then, and nothing of the next batch was submitted. The
+// inputs' slots are all compared, also those that no launch was given.
 Result<Inspection> InspectBatch(OracleDevice& device, Arena& arena, const BatchPlan& batch,
                                 uint16_t poison, Detail detail) {
   const ResolvedTask& problem = arena.problem();
@@ -428,6 +436,8 @@ uint16_t ConstantPattern(DType dtype) {
 
 }  // namespace
 
+// Each answer is written where a candidate writes the first check, and is judged as its output is.
+// A task that takes one of them for right cannot tell a kernel from a kernel that does nothing.
 Result<std::optional<std::string_view>> TrivialAnswerThatPasses(OracleDevice& device,
                                                                 Arena& arena) {
   constexpr uint16_t kPoison = 0x7e01;

@@ -115,6 +115,10 @@ class LocalDevice::Worker {
   Result<GpuTurns::Turn> TakeTurn() { return turns_->Take(); }
 
  private:
+  // The turn on the GPU is taken for one question and given back after it, so that other processes
+  // get theirs in between. `before` runs without the turn. A spare runner that still starts has to
+  // end its start before the next turn (Settle): a context that is being created would be seen in
+  // its times.
   void Main(std::promise<Status>& opened) {
     const Status open = Caught([this] { return Open(); });
     opened.set_value(open);

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "base/clock.h"
+#include "base/phase.h"
 #include "core/program_shim.h"
 #include "judge/audit/audit.h"
 #include "judge/audit/image_rules.h"
@@ -92,6 +93,8 @@ size_t TorchProcessesFor(const Task& task) {
 
 }  // namespace
 
+// What is refused here costs no time on the device, and no code of the candidate has run. The order
+// is from the task's form to the compiled image: the first reason is the one that a user reads.
 std::optional<Outcome> RefuseWithoutDevice(const Job& job) {
   const auto& forms = job.task.forms;
   if (std::find(forms.begin(), forms.end(), job.candidate.form) == forms.end()) {
@@ -161,8 +164,11 @@ void Oracle::Expect(const Job& job) {
   static_cast<void>(KeepSpareTorch(TorchProcessesFor(job.task)));  // where it fails, Judge says so
 }
 
+// An Error here ends the session of the device (local_device.cc opens it again). What concerns only
+// this job, the harness included, becomes an outcome of its verdict.
 Result<Verdict> Oracle::Judge(const Job& job) {
   const double begin = MonotonicSeconds();
+  const Phase whole(Name(job.candidate.form));
   Verdict verdict;
   verdict.evidence = EvidenceOf(job, info_);
   Result<Outcome> outcome = JudgeJob(job, verdict.evidence);
@@ -208,6 +214,8 @@ Result<Outcome> Oracle::JudgeJob(const Job& job, Evidence& evidence) {
   return Audit(job, std::move(*passed));
 }
 
+// PyTorch and rivals that are programs exist on the wall clock only. So the kernel is called there
+// as a program is, in a contest of its own, whose one mode goes before the others in the verdict.
 StepResult Oracle::CompareOnTheWall(const Job& job, Stage& stage, Evidence& evidence,
                                     Passed& passed) {
   Job wall = job;
@@ -224,6 +232,7 @@ StepResult Oracle::CompareOnTheWall(const Job& job, Stage& stage, Evidence& evid
 }
 
 Result<Outcome> Oracle::Audit(const Job& job, Passed passed) {
+  const Phase phase("audits");
   audit::AuditRequest request;
   request.task = job.task;
   request.workload = SmallestWorkload(job);

@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/phase.h"
 #include "base/sha256.h"
 #include "core/program_shim.h"
 #include "judge/arena_mapping.h"
@@ -22,7 +23,8 @@ namespace {
 
 constexpr std::chrono::seconds kProgramStartLimit{120};
 constexpr int kMostCheckedCalls = 8;  // of the first burst
-constexpr int kMostAhead = 3;         // processes of an entrant
+constexpr int kMostAhead = 3;         // processes of an entrant, at first
+constexpr int kFurtherAhead = 2;      // where rounds were added
 
 // The candidate or a rival: a shared library, or the candidate's plan.
 class ProgramEntrant : public WallEntrant {
@@ -39,6 +41,7 @@ class ProgramEntrant : public WallEntrant {
 
  private:
   Status StartAhead();
+  Status AwaitStarted();
 
   bool is_plan_;
   const Artifact& artifact_;
@@ -48,7 +51,7 @@ class ProgramEntrant : public WallEntrant {
 
 // Processes of several turns start beside each other: a context takes 0.4 s.
 Status ProgramEntrant::StartAhead() {
-  if (ahead_) return {};
+  if (ahead_) return ahead_->IsEmpty() ? ahead_->Prepare(kFurtherAhead) : Status{};
   const Job& job = bout_.contest.job();
   ProcessOptions options = bout_.context.program;
   options.start.hidden = HiddenLibraries(job.task.allow);
@@ -105,12 +108,20 @@ StepResult ProgramEntrant::Measure(Mode, const Sample& stamp) {
   // It is stopped until a burst continues it: the candidate's host code must not run while the
   // oracle poisons outputs and moves contents.
   process->Pause();
-  TRY(ahead_->Settle());  // nothing starts while something is timed
+  TRY(AwaitStarted());
   if (auto outcome = TRY(WarmUp(*process))) return outcome;
   if (auto outcome = TRY(RunTimed(*process, stamp))) return outcome;
   // Tracing slows a process down for good, so it comes after the timed bursts.
   if (bout_.contest.is_certified() && gpu_busy_us() == 0) TRY(ReadActivity(*process));
+  const Phase phase("end");
+  process->Kill();
   return std::optional<Outcome>();
+}
+
+// Nothing starts while something is timed.
+Status ProgramEntrant::AwaitStarted() {
+  const Phase phase("start");
+  return ahead_->Settle();
 }
 
 class ProgramContest : public Contest {
@@ -147,6 +158,7 @@ class ProgramContest : public Contest {
 // disk or in another process, which elements tell two near duplicates apart; so these at least are
 // drawn anew.
 StepResult ProgramContest::Open(int process) {
+  const Phase phase("contents");
   if (process == 0) TRY(arena().RefillGuards());
   if (!TRY(RenewContents(process)) && process > 0) {
     TRY(arena().RenewNearDuplicates(random()));

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/median.h"
+#include "base/phase.h"
 #include "judge/arena_mapping.h"
 #include "judge/gpu_turns.h"
 
@@ -103,6 +104,7 @@ Status TorchEntrant::Trace() {
 
 // The oracle's cost is kept with the arena: it is the device and the outputs' sizes that decide.
 Status TorchEntrant::AfterBurst(const BatchPlan& last) {
+  const Phase phase("oracle-cost");
   TRY(CheckNoSurvivors());
   std::optional<OracleCost>& kept = bout_.context.kept->oracle;
   const OracleCost now = TRY(MeasureOracleCost(bout_.Bench(), last));
@@ -161,6 +163,7 @@ Status TorchBaselines::Choose() {
 // winner's time no longer holds; its loser lost twice, minutes apart, and to load it again for each
 // verdict can take minutes, too.
 StepResult TorchBaselines::Reconsider() {
+  const Phase phase("baselines");
   if (!kept().choice) return std::optional<Outcome>();
   const TorchChoice::Times then = *kept().choice;
   if (kept().choice_is_new) {

@@ -11,6 +11,9 @@ struct Part {
   PartRates rates;
 };
 
+// FLOP/s of dense FP16 tensor cores, bytes/s of device memory, bytes/s of L2. A device without a
+// row has no rates of its own; then only what the driver tells of its memory bounds a time
+// (oracle.cc).
 constexpr std::array<Part, 8> kParts = {{
     {"GH200", {989e12, 4.9e12, 10e12}},
     {"H200", {989e12, 4.8e12, 10e12}},

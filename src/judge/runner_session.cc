@@ -35,6 +35,7 @@ Status CheckProduct(const MappedArena& arena, const std::string& name) {
 constexpr int64_t kMinEvictBytes = int64_t{128} << 20;
 constexpr int64_t kMaxReplicaBytes = int64_t{4} << 30;
 
+// The command lists tensors in the task's order; the tables here are by role, inputs first.
 Result<MappedArena> MapArena(const Bench& bench, const ArenaCommand& command,
                              const std::vector<int>& descriptors) {
   MappedMemory memory = TRY(MapMemory(command, descriptors, bench.context.device()));
@@ -71,6 +72,9 @@ std::vector<plan::Binding> ExactBindings(const MappedArena& arena) {
   return bindings;
 }
 
+// A plan's kernels and workspaces, ready to be bound to slots. What could carry something from one
+// launch to the next is prepared to be cleared: workspaces, shared memory, local memory. Module
+// variables need no clearing, because the oracle admits no image with writable ones (oracle.cc).
 Result<Callable> PlanCallable(const Bench& bench, const MappedArena& arena,
                               const LoadCommand& command, std::string_view image) {
   const int sm_count = bench.context.device().sm_count;
@@ -180,6 +184,9 @@ std::vector<plan::Binding> BindingsOf(const MappedArena& arena, const WireLaunch
   return bindings;
 }
 
+// Every bit of the inputs is turned around, and after the delay turned back. A kernel that is
+// launched programmatically begins during the delay; where it does not wait for its inputs, it
+// computes from the wrong ones, and the check of its output finds that.
 Status WriteInputsLate(const Bench& bench, const MappedArena& arena,
                        const std::vector<plan::Binding>& bindings) {
   constexpr uint32_t kDelayUs = 500;
@@ -244,6 +251,8 @@ Result<Reply> RunnerSession::Run(const BaselineCommand& command, const Frame&) {
   return Reply{};
 }
 
+// Outputs are poisoned and memory is cleared as before a timed batch (runner_sample.cc): a kernel
+// that counts on what an earlier launch left must fail its check, not only its batches.
 Result<Reply> RunnerSession::Run(const CheckCommand& command, const Frame&) {
   if (!arena_) return OutOfOrder("check", "arena");
   const Callable* callable = TRY(Find(command.callee));

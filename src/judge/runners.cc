@@ -28,6 +28,9 @@ bool SharesRunner(const Protocol& protocol) {
   return protocol.level == Level::kScreened && protocol.runner_processes <= 1;
 }
 
+// A runner is started anew where its candidate could have left something in the process that helps
+// or harms the next: for every certified job, after kCandidatesPerRunner screened ones, and after a
+// death. A process that did not die of its kill may still use the GPU, so nothing is started then.
 Status Runners::MakeReady(const Protocol& protocol, Stage& stage) {
   const bool goes_on = SharesRunner(protocol) && current_ != nullptr && current_->alive() &&
                        current_->candidates < kCandidatesPerRunner;
@@ -84,6 +87,8 @@ Status Runners::AllowLibrary(const std::string& baseline) const {
                "compare libraries with 'warpsmith hgemm bench --against'"};
 }
 
+// A choice is looked for in this order: what this oracle knows, what the cache holds, a contest.
+// The first open mode decides which entrants are worth timing in the others (Shortlist).
 Result<ModeChoices> Runners::ChoicesOf(Stage& stage, const ChoiceRequest& request) {
   ModeChoices& known = choices_[request.name + " " + ProductText(*stage.arena->problem().gemm)];
   const bool anew = request.again || request.exhaustive_seconds > 0;

@@ -10,6 +10,7 @@
 namespace warpsmith::judge {
 namespace {
 
+// A batch of kBatchUs is long beside what an event resolves, and short enough for many rounds.
 constexpr double kBatchUs = 100;
 constexpr double kHugeLaunchUs = 5000;
 constexpr int kMaxTimedLaunches = 64;
@@ -178,6 +179,8 @@ Region MakeRegion(int slots, int64_t tensor_bytes) {
   return region;
 }
 
+// Laid out from the end: the last padded byte of the tensor is the last of the mapping. A guard
+// fits only before it; behind it there is no memory.
 Region MakeExactRegion(int64_t tensor_bytes, int64_t mapped_bytes) {
   Region region = MakeRegion(1, tensor_bytes);
   CHECK(mapped_bytes >= region.padded);

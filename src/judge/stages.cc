@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/phase.h"
 #include "judge/inspection.h"
 #include "judge/roofline.h"
 
@@ -45,6 +46,7 @@ Result<Stage*> Stages::Of(const Task& task, const Workload& workload) {
     return &stages_.back().second;
   }
   if (const auto known = unfit_.find(id); known != unfit_.end()) return known->second;
+  const Phase phase("stage");
   Result<Stage> stage = Build(id, task, workload);
   if (!stage.ok()) {
     // Only what is wrong with the task itself is remembered; a device that was full may do next

@@ -14,6 +14,7 @@ namespace {
 
 using RoundKey = std::pair<int, int>;  // process, round
 
+// The median and not the mean: one batch that an interrupt disturbed must not move its round.
 std::map<RoundKey, double> MedianByRound(const std::vector<Sample>& samples) {
   std::map<RoundKey, std::vector<double>> grouped;
   for (const Sample& sample : samples) {
@@ -34,6 +35,7 @@ std::vector<double> IndependentUnits(const std::vector<RoundLog>& rounds) {
   return units;
 }
 
+// Two-sided, with one degree of freedom less than there are units (at least 2).
 double StudentQuantile(double confidence, size_t units) {
   const boost::math::students_t distribution(static_cast<double>(units - 1));
   return boost::math::quantile(distribution, 0.5 + confidence / 2);
@@ -49,6 +51,9 @@ std::vector<RoundLog> RoundMedians(const std::vector<Sample>& samples) {
   return rounds;
 }
 
+// Ratios are compared by their logarithms, so that 2 times faster and 2 times slower weigh the
+// same. A round in which one of the two has no sample is left out: it has nothing to be paired
+// with.
 std::vector<RoundLog> PairedLogRatios(const std::vector<Sample>& baseline,
                                       const std::vector<Sample>& candidate) {
   const std::map<RoundKey, double> candidate_us = MedianByRound(candidate);
@@ -83,6 +88,8 @@ double HalfWidth(const Estimate& estimate) {
   return 0.5 * std::log(estimate.interval.hi / estimate.interval.lo);
 }
 
+// The band comes first. With many samples an interval excludes 1 for a difference that is too small
+// to matter; inside the band that is "the same".
 Finding FindingOf(const Interval& ratio, double band) {
   if (ratio.lo >= 1 - band && ratio.hi <= 1 + band) return Finding::kSame;
   if (ratio.lo > 1) return Finding::kFaster;

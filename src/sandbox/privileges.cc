@@ -103,18 +103,18 @@ Status Limit(__rlimit_resource resource, int64_t most, const char* what) {
 
 }  // namespace
 
-Result<Identity> LeaveRoot(const std::vector<PathRule>& rules) {
-  if (geteuid() != 0 && getuid() != 0) return Identity{};
+Result<std::string> LeaveRoot(const std::vector<PathRule>& rules) {
+  if (geteuid() != 0 && getuid() != 0) return std::string();
   const std::vector<PathRule> ours = ReachableByRoot(rules);
   const int first = FirstUnreachable(ours);
   if (first != kAllReachable) {
-    return Identity{"user 65534 cannot reach " + ours[static_cast<size_t>(first)].path.string() +
-                    ": move it, or let others read it"};
+    return "user 65534 cannot reach " + ours[static_cast<size_t>(first)].path.string() +
+           ": move it, or let others read it";
   }
   const DeathSignal death;
-  if (!ChangeIdentity()) return Identity{Failed("becoming user 65534").message};
+  if (!ChangeIdentity()) return Failed("becoming user 65534").message;
   TRY(death.Restore());
-  return Identity{};
+  return std::string();
 }
 
 Status DropCapabilities() {

@@ -12,11 +12,8 @@
 namespace warpsmith::sandbox {
 
 // Root becomes kUnprivilegedId, unless a path of `rules` would be out of reach then or the change
-// is not to be had; anyone else stays who they are.
-struct Identity {
-  std::string still_root;  // why; empty: not root
-};
-Result<Identity> LeaveRoot(const std::vector<PathRule>& rules);
+// is not to be had; anyone else stays who they are. Gives why it is still root; empty: it is not.
+Result<std::string> LeaveRoot(const std::vector<PathRule>& rules);
 
 // Every capability, for good, and those that could be had by running a program.
 Status DropCapabilities();

@@ -151,23 +151,23 @@ class Entrance {
 
   Status Pass() {
     if (wanted_ == Level::kL2) ChooseMeans();
-    return Walk(means_, &identity_);
+    return Walk(means_, &still_root_);
   }
 
   bool counted_apart() const { return means_ == IsolationMeans::kUserNamespace; }
   bool isolated() const { return means_.has_value(); }
-  const Identity& identity() const { return identity_; }
+  const std::string& still_root() const { return still_root_; }  // why; empty: it is not
   const std::vector<PathRule>& visible() const { return visible_; }
   std::vector<std::string> absent;
 
  private:
   // Root goes through its own door, as only then folders of root's own can be shown to nobody.
-  Status Walk(const std::optional<IsolationMeans>& means, Identity* identity) const {
+  Status Walk(const std::optional<IsolationMeans>& means, std::string* still_root) const {
     if (means == IsolationMeans::kRoot) TRY(Isolate(isolation_, *means));
-    *identity = TRY(LeaveRoot(isolation_.rules));
+    *still_root = TRY(LeaveRoot(isolation_.rules));
     if (means != IsolationMeans::kUserNamespace) return {};
-    if (!identity->still_root.empty()) {
-      return Error{ErrorCode::kPermission, "namespaces: " + identity->still_root, ""};
+    if (!still_root->empty()) {
+      return Error{ErrorCode::kPermission, "namespaces: " + *still_root, ""};
     }
     return Isolate(isolation_, *means);
   }
@@ -178,7 +178,7 @@ class Entrance {
     std::string failures;
     for (const IsolationMeans door : doors) {
       const auto failure = FailureInChild([&]() -> Status {
-        Identity ignored;
+        std::string ignored;
         return Walk(door, &ignored);
       });
       if (!failure) {
@@ -195,12 +195,12 @@ class Entrance {
   Isolation isolation_;
   std::vector<PathRule> visible_;
   std::optional<IsolationMeans> means_;
-  Identity identity_;
+  std::string still_root_;
 };
 
 // Whatever of L1 holds holds, even where the rest does not. True when all of it does.
 Result<bool> LockDown(const Policy& policy, const Entrance& entrance, Reached* reached) {
-  const std::string& still_root = entrance.identity().still_root;
+  const std::string& still_root = entrance.still_root();
   bool all = still_root.empty();
   if (!all) {
     reached->absent.push_back("L1: still root, though without capabilities: " + still_root);

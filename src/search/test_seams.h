@@ -13,7 +13,6 @@
 
 #include "core/compiler.h"
 #include "core/device.h"
-#include "core/proposer.h"
 #include "core/store.h"
 
 namespace warpsmith::search {
@@ -133,26 +132,6 @@ inline Candidate NumberedCandidate(int64_t number) {
   candidate.entry = "k.cu";
   return candidate;
 }
-
-// Proposes 0, 1, 2, ... below `limit`, and writes down what it is asked and told, in order:
-// "p" for a proposal of n, "o3" for observing candidate 3.
-class CountingProposer : public Proposer {
- public:
-  explicit CountingProposer(int64_t limit) : limit_(limit) {}
-  std::string_view Name() const override { return "counting"; }
-  Result<std::vector<Proposal>> Propose(int n) override {
-    log_ += "p ";
-    std::vector<Proposal> proposals;
-    for (; n > 0 && next_ < limit_; --n) proposals.push_back({NumberedCandidate(next_++), {}, {}});
-    return proposals;
-  }
-  void Observe(const Step& step) override { log_ += step.candidate.sources.at("k.cu") + " "; }
-  const std::string& log() const { return log_; }
-
- private:
-  int64_t limit_, next_ = 0;
-  std::string log_;
-};
 
 }  // namespace warpsmith::search
 

@@ -59,7 +59,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     CheckSizes(reward->asked);
   }
   if (const auto again = serve::RescoreRequestFrom(body, {}); again.ok()) CheckShape(again->shape);
-  if (const auto rlhf = serve::OpenRlhfRequestFrom(body); rlhf.ok()) CheckSizes(rlhf->asked);
+  if (const auto rlhf = serve::OpenRlhfRequestFrom(body); rlhf.ok()) CheckSizes(*rlhf);
   if (const auto nemo = serve::VerifyRequestFrom(body); nemo.ok()) {
     CHECK(nemo->asked.completion.has_value());
   }

@@ -10,10 +10,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (fuzz::ValueOf(items)) CHECK(compile::Pack(*items) == bytes);
   const auto compilation = compile::UnpackCompilation(bytes);
   if (fuzz::ValueOf(compilation)) {
-    const std::string packed =
-        compile::PackCompilation(compilation->compilation, compilation->limits);
+    const std::string packed = compile::PackCompilation(compilation->first, compilation->second);
     const auto again = compile::UnpackCompilation(packed);
-    CHECK(again.ok() && compile::PackCompilation(again->compilation, again->limits) == packed);
+    CHECK(again.ok() && compile::PackCompilation(again->first, again->second) == packed);
   }
   const auto compiled = compile::UnpackCompiled(bytes);
   if (fuzz::ValueOf(compiled)) {

@@ -54,6 +54,13 @@ class Passes(unittest.TestCase):
         rows, _ = passes.combine(passes.draws_of(draw(10, 1, 0.01))["device", "kernel"])
         self.assertTrue(all(math.isnan(row.half) for row in rows))
 
+    def test_a_library_that_ran_another_choice_is_left_out(self) -> None:
+        [one] = draw(2, 1, 0.01)
+        shapes = [shape for shape, _ in one]
+        kept = passes.as_chosen(one, {shapes[0]: "tiny warp_m=16", shapes[1]: "cublaslt"})
+        self.assertEqual(kept[shapes[0], "device"], one[shapes[0], "device"])
+        self.assertEqual(list(kept[shapes[1], "device"].logs), ["kernel"])
+
     def test_a_library_without_its_pack_is_left_out(self) -> None:
         table = "m,n,k,mode,choice,ratio_kernel,ratio,ratio_plain\n64,64,64,device,tiny,2,1,\n"
         with tempfile.TemporaryDirectory() as folder:

@@ -4,10 +4,12 @@ import json
 import os
 import signal
 import unittest
+from concurrent.futures import ThreadPoolExecutor
 
 from fleet_world import FleetWorld
 from serving import TASK, candidate, points, reply
 
+from warpsmith_fleet.ingress import goes_together
 from warpsmith_fleet.ledger import Ledger
 from warpsmith_rewards import Judge, Refused
 
@@ -38,6 +40,21 @@ class Fleet(unittest.TestCase):
         answers = self.judge.rewards([{"task": TASK, "completion": text} for text in texts])
         for row, answer in zip(self.rows, answers):
             self.assertAlmostEqual(answer["ratio"], row["ratio"], places=4)
+
+    def test_requests_that_meet_in_line_keep_their_answers(self):
+        def ask(row):
+            sample = {"task": row.get("task", TASK), "completion": reply(row["point"])}
+            try:
+                return self.judge.request("POST", "/v1/reward", {"samples": [sample]})["rewards"]
+            except Refused as refused:
+                return str(refused)
+
+        rows = self.rows[200:216] + [{"point": self.rows[0]["point"], "task": "no such task"}]
+        with ThreadPoolExecutor(len(rows)) as clients:
+            *answers, refused = clients.map(ask, rows)
+        for row, (answer,) in zip(rows, answers):
+            self.assertAlmostEqual(answer["ratio"], row["ratio"], places=4)
+        self.assertIn("no such task", refused)
 
     def test_equal_jobs_share_a_key_and_an_answer(self):
         keys = self.jobs(self.rows[:10] + self.rows[:10])
@@ -77,6 +94,21 @@ class Fleet(unittest.TestCase):
         answer = self.judge.request("POST", "/get_reward", body)
         self.assertAlmostEqual(answer["extra_logs"]["ratio"], self.rows[0]["ratio"], places=4)
         self.assertEqual(self.judge.request("POST", "/seed_session", {"task": TASK}), {})
+
+
+class TheLine(unittest.TestCase):
+    def test_a_call_takes_what_is_alike_and_no_group_twice(self):
+        def place(name, size=1, group=None, **common):
+            return {**common, "samples": [{"task": "t", "group": group}] * size}, name
+
+        line = [place("a", group="1"), place("b", level="certified"), place("c", group="1"),
+                place("d", group="2", size=6), place("e"), place("f"), place("g")]  # fmt: skip
+        taken, left = goes_together(line, room=8)
+        self.assertEqual([name for _, name in taken], ["a", "d", "e"])
+        self.assertEqual([name for _, name in left], ["b", "c", "f", "g"])
+        taken, left = goes_together([place("large", size=20), place("h")], room=8)
+        self.assertEqual([name for _, name in taken + left], ["large", "h"])
+        self.assertEqual(len(taken), 1)
 
 
 class TheLedger(unittest.TestCase):

@@ -1,6 +1,6 @@
 """Combines passes of `warpsmith hgemm bench --against` over the same shapes into one table.
 
-    passes.py PASS.csv PASS.csv... [--csv ROWS.csv] [--markdown]
+    passes.py PASS.csv PASS.csv... [--catalogue CATALOGUE.csv] [--csv ROWS.csv] [--markdown]
 
 A pass in several files, of different shapes, is written A.csv,B.csv; files may end in .gz.
 
@@ -95,6 +95,26 @@ def read_file(path: Path) -> Pass:
     if not rows:
         raise SystemExit(f"passes.py: {path}: no rows of a comparison")
     return rows
+
+
+def choices_of(catalogue: Path) -> dict[Shape, str]:
+    text = [line for line in lines_of(catalogue) if not line.startswith("#")]
+    return {
+        (int(row["m"]), int(row["n"]), int(row["k"])): row[
+            "kernel" if row["choice"] == "kernel" else "choice"
+        ]
+        for row in csv.DictReader(text)
+    }
+
+
+def as_chosen(one: Pass, choices: dict[Shape, str]) -> Pass:
+    """Without the library's times where it ran another choice than the catalogue's of today."""
+    return {
+        (shape, mode): row
+        if choices.get(shape) == row.choice
+        else Row({name: log for name, log in row.logs.items() if name != "library"}, row.choice)
+        for (shape, mode), row in one.items()
+    }
 
 
 def deviations(groups: list[list[float]]) -> list[float]:
@@ -248,10 +268,18 @@ def write_rows(passes: list[Pass], path: Path) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("passes", nargs="+")
+    parser.add_argument(
+        "--catalogue",
+        type=Path,
+        help="leave the library out where it ran another choice than this one's",
+    )
     parser.add_argument("--csv", type=Path, help="a row a shape, mode and contender")
     parser.add_argument("--markdown", action="store_true")
     options = parser.parse_args()
     passes = [read_pass(path) for path in options.passes]
+    if options.catalogue:
+        choices = choices_of(options.catalogue)
+        passes = [as_chosen(one, choices) for one in passes]
     separator = " | " if options.markdown else "  "
     print(LEGEND, end="")
     for (mode, contender), lines in sorted(tables(passes).items()):

@@ -32,8 +32,8 @@ Result<int> RunExport(const ExportOptions& options);
 Result<int> RunTaskImport(const TaskImportOptions& options);
 
 Result<int> RunCatalogueMake(const CatalogueMakeOptions& options);
-Result<int> RunCatalogueMerge(const CatalogueMergeOptions& options);
-Result<int> RunCatalogueCheck(const CatalogueCheckOptions& options);
+Result<int> RunCatalogueMerge(const CatalogueFilesOptions& options);
+Result<int> RunCatalogueCheck(const CatalogueFilesOptions& options);
 Result<int> RunCatalogueGuard(const CatalogueGuardOptions& options);
 Result<int> RunCataloguePage(const CataloguePageOptions& options);
 Result<int> RunHgemmBuild(const hgemm::BuildOptions& options);

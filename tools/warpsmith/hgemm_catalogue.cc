@@ -175,7 +175,7 @@ Result<int> RunCatalogueMake(const CatalogueMakeOptions& options) {
   return 0;
 }
 
-Result<int> RunCatalogueMerge(const CatalogueMergeOptions& options) {
+Result<int> RunCatalogueMerge(const CatalogueFilesOptions& options) {
   std::vector<hgemm::Catalogue> parts;
   size_t rows = 0;
   for (const std::string& file : options.files) {
@@ -196,7 +196,7 @@ Result<int> RunCatalogueMerge(const CatalogueMergeOptions& options) {
   return 0;
 }
 
-Result<int> RunCatalogueCheck(const CatalogueCheckOptions& options) {
+Result<int> RunCatalogueCheck(const CatalogueFilesOptions& options) {
   nlohmann::json files = nlohmann::json::array();
   for (const std::string& file : options.files) {
     const hgemm::Catalogue catalogue = TRY(hgemm::ReadCatalogue(file));

@@ -153,7 +153,7 @@ void AddMake(CLI::App* catalogue, SelectedCommand& chosen) {
 void AddMerge(CLI::App* catalogue, SelectedCommand& chosen) {
   CLI::App* command =
       catalogue->add_subcommand("merge", "several catalogues as one; the surest row of each shape");
-  auto options = std::make_shared<CatalogueMergeOptions>();
+  auto options = std::make_shared<CatalogueFilesOptions>();
   command->add_option("files", options->files, "catalogues")->required()->expected(1, 10'000);
   command->add_option("--out,-o", options->output, "the merged one's file; -: stdout")->required();
   Choose(command, chosen, options, RunCatalogueMerge);
@@ -162,7 +162,7 @@ void AddMerge(CLI::App* catalogue, SelectedCommand& chosen) {
 void AddCheck(CLI::App* catalogue, SelectedCommand& chosen) {
   CLI::App* command = catalogue->add_subcommand(
       "check", "can it be read, and are its kernels what this program would build");
-  auto options = std::make_shared<CatalogueCheckOptions>();
+  auto options = std::make_shared<CatalogueFilesOptions>();
   command->add_option("files", options->files, "catalogues")->required()->expected(1, 10'000);
   Choose(command, chosen, options, RunCatalogueCheck);
 }

@@ -127,15 +127,10 @@ struct CatalogueMakeOptions {
   std::string output;  // the catalogue; "-": stdout
 };
 
-struct CatalogueMergeOptions {
+struct CatalogueFilesOptions {
   search::CommonOptions common;
   std::vector<std::string> files;
-  std::string output;
-};
-
-struct CatalogueCheckOptions {
-  search::CommonOptions common;
-  std::vector<std::string> files;
+  std::string output;  // merge; "-": stdout
 };
 
 struct CatalogueGuardOptions {

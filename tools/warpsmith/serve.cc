@@ -1,5 +1,7 @@
 // `warpsmith serve`: the judge over HTTP, with its command line.
 
+#include <malloc.h>
+
 #include <csignal>
 #include <cstdio>
 #include <string>
@@ -23,7 +25,11 @@ struct ServeOptions {
   double step_limit_s = 0;
 };
 
+constexpr int kHeapStepBytes = 16 << 20;
+
 Result<int> RunServe(const ServeOptions& options) {
+  // Threads that read recordings would grow their heaps by a system call a page.
+  mallopt(M_TOP_PAD, kHeapStepBytes);
   serve::RunServerOptions running;
   running.device = options.device;
   running.listen = TRY(serve::ReadListenAddress(options.listen));

@@ -109,7 +109,7 @@ Context ContextOf(const Viewpoint& viewpoint) {
           viewpoint.toolchain.value_or(""), viewpoint.previous.value_or("")};
 }
 
-Credible CredibleMean(const Posterior& posterior, double probability) {
+Interval CredibleMean(const Posterior& posterior, double probability) {
   const boost::math::students_t distribution(2 * posterior.alpha);
   const double scale = std::sqrt(posterior.beta / (posterior.alpha * posterior.kappa));
   const double half = boost::math::quantile(distribution, 0.5 + probability / 2) * scale;

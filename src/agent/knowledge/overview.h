@@ -10,6 +10,7 @@
 #include "agent/knowledge/contents.h"
 #include "agent/knowledge/facts.h"
 #include "agent/knowledge/posterior.h"
+#include "core/verdict.h"
 
 namespace warpsmith::knowledge {
 
@@ -21,17 +22,14 @@ struct Viewpoint {
 // What is not given is empty.
 Context ContextOf(const Viewpoint& viewpoint);
 
-// Where the mean of a quantity lies with that probability.
-struct Credible {
-  double lo = 0, hi = 0;
-};
-// Of the mean log gain: Student's t with 2 alpha degrees of freedom, the posterior's marginal.
-Credible CredibleMean(const Posterior& posterior, double probability);
+// Where the mean log gain (ln of time before / time after) lies with that probability: Student's t
+// with 2 alpha degrees of freedom, the posterior's marginal.
+Interval CredibleMean(const Posterior& posterior, double probability);
 
 struct Expected {
   std::string technique;
   Posterior posterior;
-  Credible log_gain;                    // 90 %
+  Interval log_gain;                    // of its mean, with 90 %
   std::vector<EvidenceClass> evidence;  // the closest first
 };
 

@@ -106,7 +106,7 @@ TEST(CredibleMean, NarrowsWithEvidenceAndHoldsTheMean) {
   much.kappa = 401;
   much.alpha = 202;
   much.beta = 202 * 0.02;
-  const Credible wide = CredibleMean(little, 0.9), narrow = CredibleMean(much, 0.9);
+  const Interval wide = CredibleMean(little, 0.9), narrow = CredibleMean(much, 0.9);
   // Student's t, 4 degrees of freedom: 2.1318 times sqrt(0.04 / 2).
   EXPECT_NEAR(wide.hi, 2.1318 * std::sqrt(0.02), 1e-4);
   EXPECT_NEAR(wide.lo, -wide.hi, 1e-12);

@@ -225,13 +225,6 @@ Status EachIsUsed(const std::map<PromptId, PromptTemplate>& prompts,
 
 std::span<const Variable> VariableTable() { return kVariables; }
 
-std::string_view FileName(PromptId id) {
-  const auto row =
-      std::find_if(kFiles.begin(), kFiles.end(), [&](const FileRow& one) { return one.id == id; });
-  CHECK(row != kFiles.end());
-  return row->file;
-}
-
 Result<Prompts> Prompts::Load(std::span<const EmbeddedFile> files,
                               std::span<const Variable> variables) {
   Prompts prompts;

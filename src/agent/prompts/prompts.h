@@ -98,8 +98,6 @@ class Prompts {
   std::map<PromptId, PromptTemplate> prompts_;
 };
 
-std::string_view FileName(PromptId id);  // "lowering.md"
-
 }  // namespace warpsmith::prompts
 
 #endif  // WARPSMITH_AGENT_PROMPTS_PROMPTS_H_

@@ -111,11 +111,6 @@ CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute attribute, CUdevice
   return CUDA_SUCCESS;
 }
 
-CUresult cuDeviceGetPCIBusId(char* text, int length, CUdevice) {
-  std::snprintf(text, static_cast<size_t>(length), "0000:00:00.0");
-  return CUDA_SUCCESS;
-}
-
 CUresult cuDevicePrimaryCtxSetFlags(CUdevice, unsigned) { return CUDA_SUCCESS; }
 CUresult cuDevicePrimaryCtxRelease(CUdevice) { return CUDA_SUCCESS; }
 CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice) {

@@ -1,7 +1,7 @@
 // What the device did while a candidate ran alone, held against what it was to do.
 //
-// The records come from inside the candidate's process (standalone/activity_log.h). For a program
-// they are advice: absence of a finding proves nothing, so the report says whose word it is.
+// The records come from inside the candidate's process (judge/standalone/activity_log.h). For a
+// program they are advice: absence of a finding proves nothing, so the report says whose word it is.
 #ifndef WARPSMITH_JUDGE_AUDIT_ACTIVITY_H_
 #define WARPSMITH_JUDGE_AUDIT_ACTIVITY_H_
 

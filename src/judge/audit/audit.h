@@ -45,7 +45,7 @@ struct AuditRequest {
   Artifact artifact;
   Level level = Level::kCertified;  // kScreened: only what reads files (no process is started)
   std::vector<std::string> standalone_argv;  // {"/usr/bin/warpsmith", "internal-solo"}
-  // Programs, which are hostile, run confined by standalone_argv[0] (standalone/confined.h).
+  // Programs, which are hostile, run confined by standalone_argv[0] (judge/standalone/confined.h).
   bool sandboxed = true;
   std::string device_uuid;          // empty: the first device
   std::filesystem::path inputs;     // folder of raw inputs by tensor name; empty: generated ones

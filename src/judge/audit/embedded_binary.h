@@ -1,8 +1,8 @@
 // The source rule: a candidate is built from what a person can read. Device code made elsewhere, or
 // another's binary, carried as a literal is Rejected.
 //
-// A heuristic over literals (audit/literals.h): what macros or constexpr functions put together
-// goes unseen here, and then needs a loader call, which the imports audit looks for.
+// A heuristic over literals: what macros or constexpr functions put together goes unseen here, and
+// then needs a loader call, which the imports audit looks for.
 #ifndef WARPSMITH_JUDGE_AUDIT_EMBEDDED_BINARY_H_
 #define WARPSMITH_JUDGE_AUDIT_EMBEDDED_BINARY_H_
 

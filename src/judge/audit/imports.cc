@@ -165,7 +165,7 @@ std::string Summary(const ElfImports& imports) {
 }  // namespace
 
 // Kernel names as seen in traces of these libraries; a library may have others, which is why a
-// program's kernels are also held against those of its own image (audit/activity.h).
+// program's kernels are also held against those of its own image (activity.h).
 const std::vector<LibraryFamily>& LibraryFamilies() {
   static const std::vector<LibraryFamily> families = {
       {"cublas",

@@ -1,4 +1,4 @@
-// compute-sanitizer on a stand-alone run of the candidate (standalone/job.h).
+// compute-sanitizer on a stand-alone run of the candidate (judge/standalone/job.h).
 #ifndef WARPSMITH_JUDGE_AUDIT_SANITIZER_H_
 #define WARPSMITH_JUDGE_AUDIT_SANITIZER_H_
 
@@ -60,7 +60,7 @@ struct SanitizerRequest {
   std::vector<std::string> standalone_argv;  // "warpsmith internal-solo DIR ..."
   std::filesystem::path dir;                 // its folder, for the proof that it came to its end
   std::chrono::milliseconds wall{180'000};
-  // Not empty: this program starts tool and run inside its sandbox (standalone/confined.h).
+  // Not empty: this program starts tool and run inside its sandbox (judge/standalone/confined.h).
   std::string confined_by;
   bool copies_in_bulk = false;  // its kernels write global memory by cp.async.bulk
 };

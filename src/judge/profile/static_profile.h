@@ -49,7 +49,7 @@ struct KernelTime {
 // Source "cupti" with times, else "static". A `kernel` candidate's profile has an entry for each
 // launch of its plan, in order, with occupancy and waves; a `program` candidate's one for each
 // time, or without times one for each kernel in its image. Metrics that mean what a counter means
-// have the counter's name (profile/metrics.h).
+// have the counter's name (judge/profile/metrics.h).
 //
 // `sm_count` 0: unknown, then there are no waves. Times are taken over in order where their number
 // is that of the launches, else by name. kBadInput when the plan cannot be carried out.

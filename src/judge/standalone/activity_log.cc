@@ -1,5 +1,6 @@
 #include "judge/standalone/activity_log.h"
 
+#include <algorithm>
 #include <array>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -7,6 +8,7 @@
 
 #include "base/json_reader.h"
 #include "base/utf8.h"
+#include "cuda/cupti.h"
 
 namespace warpsmith::standalone {
 namespace {
@@ -81,6 +83,25 @@ Result<ActivityCall> CallFrom(const JsonReader& json) {
 }
 
 }  // namespace
+
+std::vector<ActivityRecord> RecordsOf(cuda::ActivityRecords seen) {
+  std::vector<ActivityRecord> records;
+  for (cuda::KernelRecord& kernel : seen.kernels) {
+    records.push_back({ActivityKind::kKernel, std::move(kernel.name), kernel.stream,
+                       kernel.start_ns, kernel.end_ns, 0, kernel.graph_node != 0});
+  }
+  for (const cuda::TransferRecord& transfer : seen.transfers) {
+    const bool fill = transfer.kind == cuda::TransferRecord::Kind::kFill;
+    records.push_back({fill ? ActivityKind::kFill : ActivityKind::kCopy, "", transfer.stream,
+                       transfer.start_ns, transfer.end_ns, transfer.bytes,
+                       transfer.graph_node != 0});
+  }
+  for (const cuda::JoinRecord& join : seen.joins) {
+    records.push_back({ActivityKind::kJoin, "", join.stream, join.at_ns, join.at_ns});
+  }
+  std::ranges::stable_sort(records, {}, &ActivityRecord::start_ns);
+  return records;
+}
 
 std::string ActivityLogToText(const ActivityLog& log) {
   if (!log.absent.empty()) {

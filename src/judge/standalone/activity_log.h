@@ -10,6 +10,10 @@
 
 #include "base/result.h"
 
+namespace warpsmith::cuda {
+struct ActivityRecords;
+}
+
 namespace warpsmith::standalone {
 
 enum class ActivityKind : uint8_t {
@@ -41,6 +45,10 @@ struct ActivityLog {
   std::vector<ActivityCall> calls;
   std::vector<ActivityRecord> records;  // in order of start
 };
+
+// What CUPTI saw as one list, in order of start. Joins are part of it: without them a stream that is
+// joined before the call's end would look like one that nobody waits for.
+std::vector<ActivityRecord> RecordsOf(cuda::ActivityRecords seen);
 
 // Either of:
 //   {"version":1,"tracer":...,"stream":7,"calls":[[begin,returned,idle],...],"records":[{...},...]}

@@ -4,6 +4,7 @@
 #include <rapidcheck/gtest.h>
 
 #include "base/random.h"
+#include "cuda/cupti.h"
 
 namespace warpsmith::standalone {
 namespace {
@@ -26,6 +27,24 @@ TEST(ActivityLog, IsReadAsItWasWritten) {
   EXPECT_EQ(read->records[1].name, "gemm(\"\\x)");
   EXPECT_EQ(read->records[0].bytes, 4096);
   EXPECT_EQ(read->calls[1].idle_ns, 400);
+}
+
+// A join that is left out makes the audit reject a program whose side stream is waited for.
+TEST(ActivityLog, HoldsKernelsTransfersAndJoinsInOrderOfStart) {
+  cuda::ActivityRecords seen;
+  seen.kernels.resize(2);
+  seen.kernels[0].stream = 7, seen.kernels[0].start_ns = 100, seen.kernels[0].end_ns = 150;
+  seen.kernels[1].stream = 13, seen.kernels[1].start_ns = 120, seen.kernels[1].end_ns = 900;
+  seen.transfers = {{cuda::TransferRecord::Kind::kFill, 7, 90, 95, 64, 1}};
+  seen.joins = {{7, 130}};
+  const std::vector<ActivityRecord> records = RecordsOf(std::move(seen));
+  ASSERT_EQ(records.size(), 4u);
+  EXPECT_EQ(records[0].kind, ActivityKind::kFill);
+  EXPECT_TRUE(records[0].in_graph);
+  EXPECT_EQ(records[2].end_ns, 900);
+  EXPECT_EQ(records[3].kind, ActivityKind::kJoin);
+  EXPECT_EQ(records[3].stream, 7u);
+  EXPECT_EQ(records[3].start_ns, 130);
 }
 
 TEST(ActivityLog, AbsenceHasAReason) {

@@ -50,24 +50,6 @@ class ActivityTracer {
   std::optional<cuda::KernelTrace> trace_;
 };
 
-std::vector<ActivityRecord> Merge(cuda::ActivityRecords records) {
-  std::vector<ActivityRecord> merged;
-  for (cuda::KernelRecord& kernel : records.kernels) {
-    merged.push_back({ActivityKind::kKernel, std::move(kernel.name), kernel.stream, kernel.start_ns,
-                      kernel.end_ns, 0, kernel.graph_node != 0});
-  }
-  for (const cuda::TransferRecord& transfer : records.transfers) {
-    const bool fill = transfer.kind == cuda::TransferRecord::Kind::kFill;
-    merged.push_back({fill ? ActivityKind::kFill : ActivityKind::kCopy, "", transfer.stream,
-                      transfer.start_ns, transfer.end_ns, transfer.bytes,
-                      transfer.graph_node != 0});
-  }
-  std::stable_sort(
-      merged.begin(), merged.end(),
-      [](const ActivityRecord& a, const ActivityRecord& b) { return a.start_ns < b.start_ns; });
-  return merged;
-}
-
 ActivityLog Absent(std::string why) {
   ActivityLog log;
   log.absent = std::move(why);
@@ -103,7 +85,7 @@ ActivityLog ActivityTracer::Finish() {
   auto records = trace_->StopAll();
   trace_.reset();
   if (!records.ok()) return Absent(records.error().Line());
-  log_.records = Merge(std::move(records).value());
+  log_.records = RecordsOf(std::move(records).value());
   return std::move(log_);
 }
 

@@ -2,7 +2,7 @@
 // processes:
 //   warpsmith internal-solo DIR [--runs N] [--profile-window] [--activity FILE] [--gpu UUID]
 //
-// Prints nothing but errors (stderr). The exit status is that of util/error.h: 0 when all runs came
+// Prints nothing but errors (stderr). The exit status is that of base/error.h: 0 when all runs came
 // to their end, in which case DIR/finished was written last.
 #ifndef WARPSMITH_JUDGE_STANDALONE_STANDALONE_H_
 #define WARPSMITH_JUDGE_STANDALONE_STANDALONE_H_
@@ -26,7 +26,7 @@ struct StandaloneOptions {
   // them.
   bool profile_window = false;
   std::filesystem::path
-      activity;             // where to write what CUPTI saw (standalone/activity_log.h); empty: not
+      activity;  // where to write what CUPTI saw (judge/standalone/activity_log.h); empty: not
   std::string device_uuid;  // empty: the first device
 };
 

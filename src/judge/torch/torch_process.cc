@@ -4,9 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "base/json_reader.h"
 #include "base/subprocess.h"
-#include "base/text.h"
 #include "embedded/torch_peer.h"
 
 namespace warpsmith::torch {
@@ -59,45 +57,6 @@ Result<std::vector<std::string>> TorchPeerArgv(PeerMemory memory) {
       PeerProgram("from warpsmith_peer.peer import main\nsys.exit(main(sys.argv[1:]))\n")};
   if (memory == PeerMemory::kHost) argv.emplace_back("--host-memory");
   return argv;
-}
-
-Result<TorchInstallation> ReadProbeAnswer(const std::string& python, std::string_view output) {
-  const std::string source = "what " + python + " said about torch";
-  const json value = TRY(ParseJson(source, LastLine(output)));
-  const JsonReader reader(source, value);
-  if (reader.Has("absent")) {
-    const std::string absent = TRY(reader.At("absent").String());
-    const std::string fix = TRY(reader.At("fix").String());
-    return Error{ErrorCode::kUnavailable, python + ": " + absent, fix};
-  }
-  TorchInstallation installation;
-  installation.python = python;
-  installation.python_version = TRY(reader.At("python").String());
-  installation.torch_version = TRY(reader.At("torch").String());
-  installation.cuda_version = TRY(reader.At("cuda").String());
-  installation.device = TRY(reader.At("device").String());
-  return installation;
-}
-
-Result<TorchInstallation> Probe(std::chrono::milliseconds limit) {
-  const std::string python = TRY(FindPython());
-  ProcessLimits limits;
-  limits.wall = limit;
-  const ProcessOutcome ran =
-      TRY(RunProcess({python, "-c", std::string(Embedded("probe.py"))}, limits));
-  if (ran.timed_out) {
-    return Error{
-        ErrorCode::kUnavailable,
-        python + " did not import torch within " +
-            std::to_string(std::chrono::duration_cast<std::chrono::seconds>(limit).count()) + " s",
-        std::string(kInstallHint)};
-  }
-  if (ran.signal != 0 || ran.exit_status != 0) {
-    return Error{ErrorCode::kUnavailable,
-                 python + " failed while importing torch: " + std::string(LastLine(ran.output)),
-                 std::string(kInstallHint)};
-  }
-  return ReadProbeAnswer(python, ran.output);
 }
 
 }  // namespace warpsmith::torch

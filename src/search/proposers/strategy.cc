@@ -5,6 +5,8 @@
 #include <utility>
 #include <variant>
 
+#include "base/text.h"
+
 namespace warpsmith::proposers {
 
 double ScoreOf(const Step& step) {
@@ -77,7 +79,7 @@ Result<Strategy> MakeStrategy(std::string_view name, std::shared_ptr<const Terra
   if (name == RandomSearch::kName) return Strategy(RandomSearch(terrain, seed));
   if (name == LocalSearch::kName) return Strategy(LocalSearch(std::move(terrain), seed));
   return Error{ErrorCode::kUsage, "no search strategy is called '" + std::string(name) + "'",
-               "choose one of: random, local, guided, brief"};
+               "choose one of: " + Joined(StrategyNames()) + ", " + std::string(kBrief)};
 }
 
 std::string_view NameOf(const Strategy& strategy) {

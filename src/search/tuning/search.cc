@@ -195,7 +195,6 @@ Result<SearchEnd> Finish(const SearchJob& job, const SearchContext& context,
     steps.insert(steps.end(), certified.steps.begin(), certified.steps.end());
     end.certified = certified.steps;
     if (certified.winner) end.winner = certified.steps[*certified.winner];
-    end.finalists_certified = true;
   }
   TRY(Overrule(*store, context.run, steps));
   end.report = report::SummariseShape(job.task, job.workload, steps, mode, request.reward);

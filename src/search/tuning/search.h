@@ -65,7 +65,6 @@ struct SearchEnd {
   report::ShapeReport report;
   std::optional<Step> winner;  // certified where a finalist was, else screened
   Trajectory certified;
-  bool finalists_certified = false;
   DeviceInfo device;
 };
 

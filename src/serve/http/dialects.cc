@@ -34,7 +34,7 @@ void Service::PostGetReward(const Target&, const HttpRequest& request, const Res
     const json answer = {{"rewards", values}, {"scores", values}, {"extra_logs", logs}};
     return JsonResponse(answer);
   };
-  Reward("openrlhf", Level::kScreened, kDeadlineSeconds, read->asked, batch, respond);
+  Reward("openrlhf", Level::kScreened, kDeadlineSeconds, *read, batch, respond);
 }
 
 void Service::PostVerify(const Target&, const HttpRequest& request, const Respond& respond) {

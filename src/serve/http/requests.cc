@@ -276,7 +276,7 @@ Result<ProfileRequest> ProfileRequestFrom(std::string_view body) {
   return ProfileRequest{std::nullopt, TRY(AskedIn(object))};
 }
 
-Result<OpenRlhfRequest> OpenRlhfRequestFrom(std::string_view body) {
+Result<std::vector<Asked>> OpenRlhfRequestFrom(std::string_view body) {
   const json document = TRY(ParseJson("request", body));
   const JsonReader object("request", document);
   std::vector<std::string> queries = TRY(Texts(object.At("query")));
@@ -284,7 +284,7 @@ Result<OpenRlhfRequest> OpenRlhfRequestFrom(std::string_view body) {
   std::vector<std::string> prompts;
   if (object.Has("prompts")) prompts = TRY(Texts(object.At("prompts")));
   if (labels.size() != queries.size()) return object.At("labels").Bad("a label for each query");
-  OpenRlhfRequest request;
+  std::vector<Asked> samples;
   for (size_t i = 0; i < queries.size(); ++i) {
     std::string_view completion = queries[i];
     if (i < prompts.size() && completion.starts_with(prompts[i])) {
@@ -295,9 +295,9 @@ Result<OpenRlhfRequest> OpenRlhfRequestFrom(std::string_view body) {
     asked.task = labels[i].substr(0, hash);
     asked.workload = labels[i].substr(std::min(hash + 1, labels[i].size()));
     asked.completion = std::string(completion);
-    request.asked.push_back(std::move(asked));
+    samples.push_back(std::move(asked));
   }
-  return request;
+  return samples;
 }
 
 Result<VerifyRequest> VerifyRequestFrom(std::string_view body) {

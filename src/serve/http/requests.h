@@ -89,10 +89,7 @@ struct ProfileRequest {
 Result<ProfileRequest> ProfileRequestFrom(std::string_view body);
 
 // OpenRLHF's {"query", "prompts", "labels"}: a label is "TASK" or "TASK#WORKLOAD".
-struct OpenRlhfRequest {
-  std::vector<Asked> asked;
-};
-Result<OpenRlhfRequest> OpenRlhfRequestFrom(std::string_view body);
+Result<std::vector<Asked>> OpenRlhfRequestFrom(std::string_view body);
 
 // NeMo Gym's row: everything comes back as it was sent.
 struct VerifyRequest {

@@ -157,9 +157,9 @@ TEST(Dialects, AreRead) {
   const auto rlhf = OpenRlhfRequestFrom(
       R"({"query":["PROMPTreply"],"prompts":["PROMPT"],"labels":["task#small"],"more":1})");
   ASSERT_TRUE(rlhf.ok()) << rlhf.error().Line();
-  EXPECT_EQ(rlhf->asked[0].completion, "reply");
-  EXPECT_EQ(rlhf->asked[0].task, "task");
-  EXPECT_EQ(rlhf->asked[0].workload, "small");
+  EXPECT_EQ(rlhf->at(0).completion, "reply");
+  EXPECT_EQ(rlhf->at(0).task, "task");
+  EXPECT_EQ(rlhf->at(0).workload, "small");
   EXPECT_FALSE(OpenRlhfRequestFrom(R"({"query":["a","b"],"labels":["t"]})").ok());
 
   const auto nemo = VerifyRequestFrom(

@@ -7,6 +7,7 @@
 
 #include "base/compression.h"
 #include "base/json_reader.h"
+#include "base/phase.h"
 #include "base/sha256.h"
 #include "core/serialize.h"
 #include "embedded/serve_texts.h"
@@ -580,6 +581,11 @@ void Service::GetMetrics(const Target&, const HttpRequest&, const Respond& respo
   family("gpu_seconds_total", "counter");
   for (const auto& [form, seconds] : counts.gpu_seconds) {
     line("gpu_seconds_total", "{form=\"" + form + "\"}", seconds);
+  }
+  family("judge_seconds_total", "counter");
+  for (const auto& [phase, seconds] : PhaseSeconds()) {
+    line("judge_seconds_total", "{form=\"" + phase.first + "\",phase=\"" + phase.second + "\"}",
+         seconds);
   }
   family("jobs_total", "counter");
   for (const auto& [job, count] : counts.outcomes) {

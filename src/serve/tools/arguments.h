@@ -15,7 +15,7 @@ namespace warpsmith::serve {
 // Empty where it is absent.
 Result<std::string> TextIn(const JsonReader& arguments, std::string_view field);
 
-// A canonical name (knowledge/facts.h), or empty; refused: a text that makes none.
+// A canonical name (agent/knowledge/facts.h), or empty; refused: a text that makes none.
 Result<std::string> NameIn(const JsonReader& arguments, std::string_view field);
 
 // `otherwise` where it is absent.

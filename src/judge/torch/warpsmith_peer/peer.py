@@ -1,4 +1,5 @@
 """The commands of the peer protocol. One process serves one oracle, and one arena at a time."""
+import gc
 import json
 import os
 import sys
@@ -99,6 +100,8 @@ class Peer:
             raise Failure(BAD_INPUT, "a command that needs an arena came before it")
         if self._subject is None:
             self._subject = load_subject(self._arena, self._memory.device)
+            gc.collect()
+            gc.freeze()  # what torch made so far need not be looked through after each answer
         return self._subject
 
     def _load(self, command, frame):
