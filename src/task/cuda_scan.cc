@@ -106,7 +106,6 @@ class Body {
       if (!IsWord(list_, i)) continue;
       if (kMemoryCalls.contains(list_[i].text)) function_.manages_memory = true;
       Value(i);
-      Subscript(i);
     }
   }
 
@@ -148,16 +147,6 @@ class Body {
                list_.closing[i + 1] < end_) {
       function_.values.emplace(name, "dim3(" + Joined(list_, i + 2, list_.closing[i + 1]) + ")");
     }
-  }
-
-  // name[index]
-  void Subscript(size_t i) {
-    constexpr size_t kMost = 256;  // a body of more is not looked at to its end
-    if (!list_.Is(i + 1, "[") || list_.closing[i + 1] >= end_) return;
-    if (list_.closing[i + 1] > i + kMostTokens || function_.subscripts.size() >= kMost) return;
-    std::string index = Joined(list_, i + 2, list_.closing[i + 1]);
-    std::erase(index, ' ');
-    function_.subscripts.emplace(list_[i].text, std::move(index));
   }
 
   const TokenList& list_;

@@ -5,10 +5,8 @@
 
 #include <cstddef>
 #include <map>
-#include <set>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 namespace warpsmith::task {
@@ -40,9 +38,7 @@ struct CudaFunction {
   // Of its body:
   std::vector<CudaLaunch> launches;
   std::map<std::string, std::string>
-      values;  // what local names stand for: "blocks" -> "(n+255)/256"
-  std::set<std::pair<std::string, std::string>>
-      subscripts;               // the first: {"x", "row*n+col"}, without spaces
+      values;                   // what local names stand for: "blocks" -> "(n+255)/256"
   bool manages_memory = false;  // cudaMalloc, cudaMemcpy and the like
 };
 

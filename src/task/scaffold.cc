@@ -201,8 +201,7 @@ std::vector<std::string> NotesOn(const Guess& guess) {
     if (!tensor.output && tensor.shape.size() == guess.sizes.size()) whole.push_back(tensor.name);
   }
   if (guess.sizes.size() > 1 && whole.size() > 1) {
-    notes.push_back("guessed: " + Joined(whole) +
-                    " have all sizes in their shapes; a bias or another vector has fewer");
+    notes.push_back(Joined(whole) + " got every size as their shape: a bias has fewer");
   }
   if (guess.tensors.size() == 1) {
     notes.push_back(

@@ -327,6 +327,49 @@ void AddParameters(const CudaFunction& function, Guess& guess) {
   }
 }
 
+bool IsProduct(const Guess& guess) {
+  std::string names;
+  for (const GuessedSize& size : guess.sizes) names += AsciiLower(size.name) + " ";
+  const auto inputs = std::count_if(guess.tensors.begin(), guess.tensors.end(),
+                                    [](const GuessedTensor& tensor) { return !tensor.output; });
+  const auto has = [&](const char* name) { return names.find(name) != std::string::npos; };
+  return guess.sizes.size() == 3 && has("m ") && has("n ") && has("k ") && inputs >= 2 &&
+         static_cast<size_t>(inputs) < guess.tensors.size();
+}
+
+std::string SizeCalled(const Guess& guess, const std::string& lower) {
+  for (const GuessedSize& size : guess.sizes) {
+    if (AsciiLower(size.name) == lower) return size.name;
+  }
+  return lower;
+}
+
+void ShapeProduct(Guess& guess) {
+  const std::string m = SizeCalled(guess, "m"), n = SizeCalled(guess, "n"),
+                    k = SizeCalled(guess, "k");
+  size_t inputs = 0;
+  for (GuessedTensor& tensor : guess.tensors) {
+    if (tensor.output) {
+      tensor.shape = {m, n};
+    } else if (++inputs <= 2) {
+      tensor.shape = inputs == 1 ? std::vector{m, k} : std::vector{k, n};
+    } else {
+      tensor.shape = {n};
+    }
+  }
+  guess.reduction_length = k;
+  guess.flops = "2 * " + m + " * " + n + " * " + k;
+}
+
+void Shape(Guess& guess) {
+  if (guess.sizes.empty()) guess.sizes.push_back({"n", 0, 0});  // the function fixes it itself
+  if (IsProduct(guess)) return ShapeProduct(guess);
+  std::vector<std::string> all;
+  for (const GuessedSize& size : guess.sizes) all.push_back(size.name);
+  if (all.size() > 8) all.resize(8);
+  for (GuessedTensor& tensor : guess.tensors) tensor.shape = all;
+}
+
 // About 16 million elements where one tensor has all sizes; the hidden ones are odd.
 void Measure(Guess& guess) {
   constexpr int64_t kOne[][2] = {{16'777'216, 8'388'617}};
@@ -436,7 +479,7 @@ Result<Guess> GuessTask(const CudaFile& file, const std::string& wanted) {
     return Unfit("'" + guess.function->name + "' only takes pointers to const: nothing is written",
                  "take const away from the output's pointer");
   }
-  ShapeTensors(guess);
+  Shape(guess);
   Measure(guess);
   if (!guess.function->kernel) return guess;
   const FoundLaunch found = FindLaunch(file, guess.function->name);

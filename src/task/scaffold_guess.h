@@ -46,10 +46,6 @@ struct Guess {
 // kBadInput says why nothing here will do.
 Result<Guess> GuessTask(const CudaFile& file, const std::string& wanted);
 
-// Gives every tensor its shape: a product's, what its indices in the body show, or all sizes.
-void ShapeTensors(Guess& guess);
-bool IsProduct(const Guess& guess);  // sizes m, n and k, and two inputs
-
 }  // namespace warpsmith::task
 
 #endif  // WARPSMITH_TASK_SCAFFOLD_GUESS_H_

@@ -100,11 +100,11 @@ Result<int> RunCompare(const CompareOptions& options) {
   const task::LoadedTask loaded = TRY(search::LoadJudgeable(options.task, options.workload));
   const auto one = TRY(LoadOne(options.first)), other = TRY(LoadOne(options.second));
   search::Machine machine = TRY(search::Machine::Open(options.device));
-  SayMeasuring(machine, options.common);
+  SayOrigin(machine, options.common, false);
   const search::JudgedCandidate first = TRY(JudgeOne(machine, loaded, one, options.common.quiet));
   const search::JudgedCandidate second =
       TRY(JudgeOne(machine, loaded, other, options.common.quiet));
-  SayReplayed(machine, options.common);
+  SayOrigin(machine, options.common, true);
   nlohmann::json rows = nlohmann::json::array();
   bool slower = false;
   std::vector<Mode> modes = {Mode::kWall};  // of programs, and beside PyTorch

@@ -191,12 +191,12 @@ Result<int> RunEvaluate(const EvaluateOptions& options) {
   const auto candidates = TRY(task::LoadCandidates(options.candidates));
   search::Machine machine = TRY(search::Machine::Open(options.device));
   if (options.stream) return JudgeStream(machine, loaded, options);
-  SayMeasuring(machine, options.common);
+  SayOrigin(machine, options.common, false);
   report::ProgressLine line(stderr, report::StyleOf(STDERR_FILENO));
   const std::vector<search::JudgedCandidate> judged = TRY(
       search::JudgeCandidates(machine, loaded, ProtocolOf(options), candidates,
                               search::EvaluationOptions(), options.common.quiet ? nullptr : &line));
-  SayReplayed(machine, options.common);
+  SayOrigin(machine, options.common, true);
   if (!options.reproduce.empty()) TRY(Reproduce(machine, loaded, judged, options.reproduce));
   if (options.common.json) {
     PrintDocument("evaluation", FieldsOf(judged));

@@ -79,7 +79,7 @@ Result<int> RunEvaluateMany(const EvaluateOptions& options) {
     TRY(WriteFileAtomic(options.csv, report::SuiteCsv({})));
   }
   search::Machine machine = TRY(search::Machine::Open(options.device));
-  SayMeasuring(machine, options.common);
+  SayOrigin(machine, options.common, false);
   std::optional<search::SuiteCompiler> ahead;
   if (machine.loop_compiler() != nullptr) {
     ahead.emplace(machine.compiler(), machine.info().architecture, entries);
@@ -102,7 +102,7 @@ Result<int> RunEvaluateMany(const EvaluateOptions& options) {
     // Written as it goes: what was judged is not lost.
     if (!options.csv.empty()) TRY(WriteFileAtomic(options.csv, report::SuiteCsv(rows)));
   }
-  SayReplayed(machine, options.common);
+  SayOrigin(machine, options.common, true);
   const report::SuiteSummary summary = report::SummariseSuite(rows, kConfidence);
   std::fputs((options.common.json ? report::SuiteJson(rows, summary) + "\n"
                                   : report::RenderSuite(rows, summary))

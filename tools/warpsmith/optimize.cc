@@ -59,7 +59,7 @@ Result<int> RunOptimize(const OptimizeOptions& given) {
   const task::LoadedTask loaded = TRY(search::LoadJudgeable(options.task, options.workload));
   search::Machine machine = TRY(search::Machine::Open(options.device));
   search::SearchJob job = TRY(JobFor(options, machine, loaded));
-  SayMeasuring(machine, options.common);
+  SayOrigin(machine, options.common, false);
   if (slice.count > 1) {
     job.space = Space(job.space.name() + " " + options.pace.slice,
                       search::TakeSlice(slice, job.space.points()));
@@ -80,7 +80,7 @@ Result<int> RunOptimize(const OptimizeOptions& given) {
       TRY(search::Search(job, {&machine, &options.search, options.common.quiet ? nullptr : &line,
                                prefix, command, search::CallTime(options.pace).Left()}));
   line.Clear();
-  SayReplayed(machine, options.common);
+  SayOrigin(machine, options.common, true);
   report::RunReport report;
   report.title = job.task.name;
   report.shapes = {end.report};

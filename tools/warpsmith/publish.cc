@@ -106,13 +106,8 @@ void PrintDocument(std::string_view schema, nlohmann::json fields) {
 
 int StatusNow() { return Interrupted() ? Describe(ErrorCode::kInterrupted).exit_status : 0; }
 
-void SayMeasuring(search::Machine& machine, const search::CommonOptions& common) {
-  if (machine.recorded() != nullptr || common.quiet) return;
-  std::fprintf(stderr, "%s\n", machine.notice().c_str());
-}
-
-void SayReplayed(search::Machine& machine, const search::CommonOptions& common) {
-  if (machine.recorded() == nullptr || common.quiet) return;
+void SayOrigin(search::Machine& machine, const search::CommonOptions& common, bool has_answered) {
+  if (common.quiet || (machine.recorded() != nullptr) != has_answered) return;
   std::fprintf(stderr, "%s\n", machine.notice().c_str());
 }
 

@@ -18,10 +18,9 @@ void PrintDryRun(const std::vector<hgemm::PlannedSearch>& rows, bool json);
 report::Origin OriginOf(search::Machine& machine, const std::vector<search::SearchEnd>& ends,
                         const std::string& command);
 
-// Where verdicts come from, on stderr: of what measures before it begins, of a replay once it has
-// answered, so that a refusal stands alone.
-void SayMeasuring(search::Machine& machine, const search::CommonOptions& common);
-void SayReplayed(search::Machine& machine, const search::CommonOptions& common);
+// Where verdicts come from, on stderr: said of what measures before it began, of a replay after it
+// has answered, so that a refusal stands alone.
+void SayOrigin(search::Machine& machine, const search::CommonOptions& common, bool has_answered);
 
 // Writes the files that were asked for and prints the table (or the JSON) to stdout.
 Status Publish(const report::RunReport& report, const ReportFiles& files, bool json);

@@ -7,7 +7,6 @@
 #include <future>
 #include <thread>
 
-#include "base/text.h"
 #include "compile/worker_compiler.h"
 #include "gemm_library/choice.h"
 #include "hgemm/bench/catalogues.h"
@@ -53,17 +52,12 @@ Status KeepShapes(const BuildOptions& options, Catalogue* rows) {
   const auto is_of = [](const CatalogueRow& row, const task::HgemmShape& shape) {
     return row.problem.m == shape.m && row.problem.n == shape.n && row.problem.k == shape.k;
   };
-  std::vector<std::string> missing;
   for (const task::HgemmShape& shape : shapes) {
     if (std::ranges::any_of(rows->rows, [&](const auto& row) { return is_of(row, shape); }))
       continue;
-    missing.push_back(task::HgemmWorkload(shape).name);
-  }
-  if (!missing.empty()) {
-    return Error{ErrorCode::kBadInput,
-                 options.catalogue + " has no row of " + Joined(missing, ", "),
-                 "leave them out: 'warpsmith hgemm show " + missing.front() +
-                     "' says what the library runs then; or tune them"};
+    return Error{
+        ErrorCode::kBadInput, options.catalogue + " has no row of " + task::Name(shape),
+        "leave it out ('warpsmith hgemm show' says what the library runs then), or tune it"};
   }
   std::erase_if(rows->rows, [&](const CatalogueRow& row) {
     return std::ranges::none_of(shapes, [&](const auto& shape) { return is_of(row, shape); });
