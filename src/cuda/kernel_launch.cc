@@ -5,6 +5,13 @@
 #include "cuda/driver_api.h"
 
 namespace warpsmith::cuda {
+
+// A driver configuration and the attributes it points to.
+struct DriverConfig {
+  std::array<CUlaunchAttribute, 3> attributes{};
+  CUlaunchConfig config{};
+};
+
 namespace {
 
 std::string Extent(const std::array<uint32_t, 3>& extent) {
@@ -15,12 +22,6 @@ std::string Extent(const std::array<uint32_t, 3>& extent) {
 bool HasCluster(const LaunchConfig& config) {
   return config.cluster[0] * config.cluster[1] * config.cluster[2] > 1;
 }
-
-// A driver configuration and the attributes it points to.
-struct DriverConfig {
-  std::array<CUlaunchAttribute, 3> attributes{};
-  CUlaunchConfig config{};
-};
 
 void AddAttribute(DriverConfig* driver, CUlaunchAttributeID id, CUlaunchAttributeValue value) {
   CUlaunchAttribute& attribute = driver->attributes[driver->config.numAttrs++];
