@@ -45,9 +45,9 @@ std::filesystem::path StateHome();
 std::filesystem::path ThisExecutable();
 Result<std::filesystem::path> FindShippedFile(std::string_view relative_path);
 
-// Removes `root` and all below it, which a process that is not trusted may have built, however deep
-// folders are nested (std::filesystem::remove_all needs a descriptor a level) and whatever their modes. Links are removed, not followed. Nobody may
-// be writing there any more. What cannot be removed (another user's) stays.
+// Removes `root` and all below it, which an untrusted process may have built, however deep folders
+// are nested (std::filesystem::remove_all needs a descriptor a level) and whatever their modes.
+// Links are removed, not followed. Nobody may be writing there. What another user owns stays.
 void RemoveTree(const std::filesystem::path& root);
 
 // A file that is only appended to, each piece wholly or not at all as long as the writer lives. A

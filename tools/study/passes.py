@@ -9,11 +9,12 @@ other addresses, on another day or GPU, would have measured. Here every pass is 
 mode, size class and contender, what a pass lies off the truth by is pooled over all shapes that two
 or more passes hold. It has longer tails than a normal distribution, so the 99 % interval of a
 shape's mean over its P passes is mean +- q / sqrt(P), in logarithms, where q is what one pass in a
-hundred lies off by or more. What all shapes of one pass share (the host, the GPU) does not average out over shapes,
-so the geometric mean of each pass is shown beside the mean of all.
+hundred lies off by or more. What all shapes of one pass share (the host, the GPU) does not average
+out over shapes, so the geometric mean of each pass is shown beside the mean of all.
 
-Printed are a table for each mode and contender, whose columns LEGEND explains. Then A/A: where the library runs the very kernel that is also launched alone, and that kernel needs
-no workspace (the library's lies elsewhere), how often the two are called different.
+Printed are a table for each mode and contender, whose columns LEGEND explains. Then A/A: where the
+library runs the very kernel that is also launched alone, and that kernel needs no workspace (the
+library's lies elsewhere), how often the two are called different.
 """
 
 from __future__ import annotations
@@ -41,7 +42,8 @@ Ratios are the bar's time over ours: above 1 ours is faster.
   shown            shapes whose whole 99 % interval lies there
   q                what one pass in a hundred lies off by, or more
   2 % found        how often a true difference of 2 % would be shown
-Modes: device a graph with hot L2, device-cold with cold L2, offline back to back, server single calls.
+Modes: device a graph with hot L2, device-cold with cold L2, offline back to back, server single
+calls.
 """
 
 Shape = tuple[int, int, int]
