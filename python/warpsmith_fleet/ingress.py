@@ -200,8 +200,15 @@ class Ingress:
             answers = answer["json"]["jobs"]
         else:
             answers = [{"state": "done", **answer["json"]}] * len(jobs)
-        for key, one in zip(jobs, answers):
-            self._done(key, one)
+        left = {}
+        for (key, job), one in zip(jobs.items(), answers):
+            if one is None:
+                left[key] = job
+            else:
+                self._done(key, one)
+        if left:  # the judge died over them
+            self._counts["lost_judges"] += 1
+            await self._judge(left)
 
     def _done(self, key: str, answer: dict) -> None:
         answer = self._ledger.settle(key, {**answer, "key": key})

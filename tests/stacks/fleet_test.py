@@ -1,16 +1,19 @@
 """A fleet of judges on a Ray cluster of several nodes, all of them on this machine's CPU."""
 
+import asyncio
 import json
 import os
 import signal
 import unittest
 from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 
 from fleet_world import FleetWorld
 from serving import TASK, candidate, points, reply
 
-from warpsmith_fleet.ingress import goes_together
+from warpsmith_fleet.ingress import Ingress, goes_together
 from warpsmith_fleet.ledger import Ledger
+from warpsmith_fleet.worker import Worker
 from warpsmith_rewards import Judge, Refused
 
 
@@ -94,6 +97,49 @@ class Fleet(unittest.TestCase):
         answer = self.judge.request("POST", "/get_reward", body)
         self.assertAlmostEqual(answer["extra_logs"]["ratio"], self.rows[0]["ratio"], places=4)
         self.assertEqual(self.judge.request("POST", "/seed_session", {"task": TASK}), {})
+
+
+class Mortal(Worker.func_or_class):
+    """Its child judges one candidate of a call, then it dies; over "bad" it dies at once."""
+
+    def __init__(self):
+        super().__init__("", [], limit_s=1)
+        self._child = self
+        self.name, self.judged = 0, []
+
+    async def kill(self):
+        self.name += 1
+
+    async def _is_up(self):
+        return True
+
+    async def _once(self, method, path, body, limit_s):
+        if method == "POST":
+            self.line, self.ends = json.loads(body)["candidates"], False
+            return {"status": 202, "body": json.dumps({"keys": self.line})}
+        if path == "/healthz":
+            return {"status": 200, "body": b""}
+        if self.ends or self.line[0] == "bad":
+            raise OSError("it died")
+        self.ends = True
+        self.judged.append(self.line[0])
+        states = ["done", *["running"] * len(self.line)]
+        jobs = [{"key": key, "state": state} for key, state in zip(self.line, states)]
+        return {"status": 200, "body": json.dumps({"jobs": jobs})}
+
+
+class JudgesThatDie(unittest.IsolatedAsyncioTestCase):
+    async def test_what_a_judge_said_before_it_died_is_kept_and_only_the_rest_goes_on(self):
+        judge = Mortal()
+        workers = SimpleNamespace(ask=SimpleNamespace(remote=judge.ask))
+        fleet = Ingress.func_or_class(workers, ":memory:", None, 99, 8, 1)
+        names = ["a", "b", "bad", "c", "d", "e"]
+        keys = json.loads(fleet._accept({"task": "t", "candidates": names}).body)["keys"]
+        await asyncio.wait_for(asyncio.gather(*fleet._calls.values()), 20)
+        answers = [fleet._ledger.find(key) for key in keys]
+        blamed = [name for name, answer in zip(names, answers) if "verdict" in answer]
+        self.assertEqual((blamed, fleet._counts["blamed"]), (["bad"], 1))
+        self.assertEqual(judge.judged, ["a", "b", "c", "d", "e"])
 
 
 class TheLine(unittest.TestCase):
