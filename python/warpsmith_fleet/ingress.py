@@ -111,7 +111,7 @@ class Ingress:
         if path == "/v1/reward":
             answer = await self._stand_in_line(body)
         else:
-            answer = await self._call("POST", path, json.dumps(body).encode(), alone=True)
+            answer = await self._call("POST", path, json.dumps(body).encode())
         if answer is None and len(samples) > 1:  # one of them is to blame: each by itself
             parts = [self._begin(path, {**body, "samples": [one]}) for one in samples]
             answer = {"status": 200, "json": _rewards(await asyncio.gather(*parts))}
@@ -156,7 +156,7 @@ class Ingress:
 
     async def _ask_for(self, body: dict) -> dict | None:
         sent = json.dumps({**body, "deadline_s": 600}).encode()
-        return await self._call("POST", "/v1/reward", sent, alone=len(body["samples"]) == 1)
+        return await self._call("POST", "/v1/reward", sent)
 
     # --- Jobs: accepted and written down first, judged afterwards.
 
@@ -188,8 +188,7 @@ class Ingress:
     async def _judge(self, jobs: dict[str, dict]) -> None:
         first = next(iter(jobs.values()))
         body = {**first["common"], first["field"]: [job["one"] for job in jobs.values()]}
-        sent = json.dumps(body).encode()
-        answer = await self._call("POST", "/v1/jobs", sent, alone=len(jobs) == 1)
+        answer = await self._call("POST", "/v1/jobs", json.dumps(body).encode())
         if answer is None and len(jobs) > 1:  # one of them is to blame: each by itself
             await asyncio.gather(*(self._judge({key: job}) for key, job in jobs.items()))
             return
@@ -229,11 +228,10 @@ class Ingress:
 
     # --- One call of one judge.
 
-    async def _call(self, method: str, path: str, body: bytes, alone: bool = False) -> dict | None:
-        """{"status", "json"} of a judge that lived to say it; None: several died over it.
+    async def _call(self, method: str, path: str, body: bytes) -> dict | None:
+        """{"status", "json"} of a judge; None: several died over it that had been seen to be well.
 
-        A judge may die, or have died, of something else. So of what is `alone` only deaths count
-        that came after the judge was seen to be well.
+        Others may have died, or be dead, of something else.
         """
         deaths, pause, is_suspect = set(), 0.1, False
         again = {429, 502, 503} if path == "/v1/jobs" else {429, 502}
@@ -245,7 +243,7 @@ class Ingress:
                 reply = {"error": error}
             if reply.get("status", 502) not in again:
                 return {"status": reply["status"], "json": _json_of(reply["body"])}
-            pause = self._note(reply, deaths if is_suspect or not alone else set(), pause)
+            pause = self._note(reply, deaths if is_suspect else set(), pause)
             is_suspect = True
             await asyncio.sleep(pause * random.uniform(0.5, 1.5))
         return None

@@ -107,7 +107,8 @@ class Worker:
                 await self._child.kill()  # it may only hang
             if not done:
                 return {"lost": lost, "why": f"{type(error).__name__}: {error}"}
-        return {"status": 200, "body": json.dumps({"jobs": [done.get(key) for key in keys]}).encode()}
+        jobs = [done.get(key) for key in keys]
+        return {"status": 200, "body": json.dumps({"jobs": jobs}).encode()}
 
     async def check_health(self) -> None:
         """Serve calls it every few seconds. It replaces a child that is dead or never ready."""
