@@ -73,18 +73,16 @@ class Ingress:
                 return await self._reward(body)
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             return _error(400, "bad-request", f"the body is not as {path} wants it: {error!r}")
-        return await self._within(ANSWER_WITHIN_S, [self._begin(path, body)], _only)
+        call = self._begin(path, body)
+        return await self._within(ANSWER_WITHIN_S, [call], lambda answers: _plain(*answers))
 
     # --- Rewards: a group of samples is a call, because the server compares its members.
 
     async def _reward(self, body: dict) -> Response:
         common = {name: body[name] for name in ("reward", "level") if name in body}
-        groups, calls = [], []
-        for _, group in itertools.groupby(enumerate(body["samples"]), key=_group_of):
-            groups.append(list(group))
-        for group in groups:
-            samples = [sample for _, sample in group]
-            calls.append(self._begin("/v1/reward", {**common, "samples": samples}))
+        alike = itertools.groupby(enumerate(body["samples"]), key=_group_of)
+        groups = [[sample for _, sample in group] for _, group in alike]
+        calls = [self._begin("/v1/reward", {**common, "samples": group}) for group in groups]
         patience_s = min(float(body.get("deadline_s", ANSWER_WITHIN_S)), 600)
         return await self._within(patience_s, calls, _joined)
 
@@ -176,7 +174,7 @@ class Ingress:
     def _begin_jobs(self, jobs: dict[str, dict]) -> None:
         """Starts what is not under way, several candidates a call where they have all in common."""
         fresh = [(key, job) for key, job in jobs.items() if key not in self._calls]
-        for _, alike in itertools.groupby(fresh, key=lambda item: _shared_of(item[1])):
+        for _, alike in itertools.groupby(fresh, lambda one: (one[1]["field"], one[1]["common"])):
             alike = list(alike)
             for i in range(0, len(alike), self._candidates_a_call):
                 part = dict(alike[i : i + self._candidates_a_call])
@@ -220,10 +218,8 @@ class Ingress:
         if running:
             patience_s = min(float(query.get("wait", 0)), 60)
             await asyncio.wait(running, timeout=patience_s, return_when=asyncio.FIRST_COMPLETED)
-        jobs = []
-        for key in keys:
-            state = "running" if key in self._calls else "unknown"
-            jobs.append(self._ledger.find(key) or {"key": key, "state": state})
+        states = {key: "running" if key in self._calls else "unknown" for key in keys}
+        jobs = [self._ledger.find(key) or {"key": key, "state": states[key]} for key in keys]
         return JSONResponse({"jobs": jobs})
 
     # --- One call of one judge.
@@ -300,10 +296,6 @@ def _common_of(body: dict) -> dict:
     return {name: value for name, value in body.items() if name != "samples"}
 
 
-def _shared_of(job: dict) -> str:
-    return json.dumps([job["field"], job["common"]], sort_keys=True)
-
-
 def _key_of(path: str, body: dict) -> str:
     kept = {name: value for name, value in body.items() if name not in ("run", "deadline_s")}
     return hashlib.sha256(f"{path}\n{json.dumps(kept, sort_keys=True)}".encode()).hexdigest()
@@ -323,10 +315,6 @@ def _rewards(parts: list[dict]) -> dict:
 def _joined(answers: list[dict]) -> Response:
     wrong = [answer for answer in answers if answer["status"] != 200]
     return _plain(wrong[0]) if wrong else JSONResponse(_rewards(answers))
-
-
-def _only(answers: list[dict]) -> Response:
-    return _plain(answers[0])
 
 
 def _plain(answer: dict | None) -> Response:

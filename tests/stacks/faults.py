@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import argparse
 import csv
+import itertools
 import os
 import random
 import signal
@@ -113,12 +114,8 @@ class Chaos(threading.Thread):
 
 def batches(jobs: list) -> list[list]:
     """At most 128 of one task."""
-    cut = []
-    for job in jobs:
-        if not cut or len(cut[-1]) == 128 or cut[-1][0][0] != job[0]:
-            cut.append([])
-        cut[-1].append(job)
-    return cut
+    tasks = [list(alike) for _, alike in itertools.groupby(jobs, key=lambda job: job[0])]
+    return [alike[i : i + 128] for alike in tasks for i in range(0, len(alike), 128)]
 
 
 def run(options) -> dict:

@@ -66,15 +66,11 @@ class Fleet(unittest.TestCase):
         self.assertEqual({job["verdict"]["outcome"] for job in answers}, {"passed"})
         self.assertEqual(self.answers(self.jobs(self.rows[:10])), answers[:10])
 
-    def test_judges_that_are_killed_lose_no_job(self):
+    def test_judges_and_nodes_that_are_killed_lose_no_job(self):
         keys = self.jobs(self.rows[10:100])
         for pid in self.world.judges():
             os.kill(pid, signal.SIGKILL)
-        answers = self.answers(keys)
-        self.assertEqual({job["verdict"]["outcome"] for job in answers}, {"passed"})
-
-    def test_a_node_that_goes_and_one_that_comes_lose_no_job(self):
-        keys = self.jobs(self.rows[100:200])
+        keys += self.jobs(self.rows[100:200])
         self.world.remove_node()
         self.world.add_node()
         answers = self.answers(keys)
