@@ -13,7 +13,7 @@ from serving import TASK, candidate, points, reply
 
 from warpsmith_fleet.ingress import Ingress, goes_together
 from warpsmith_fleet.ledger import Ledger
-from warpsmith_fleet.worker import Worker
+from warpsmith_fleet.worker import Child, Worker
 from warpsmith_rewards import Judge, Refused
 
 
@@ -136,6 +136,13 @@ class JudgesThatDie(unittest.IsolatedAsyncioTestCase):
         blamed = [name for name, answer in zip(names, answers) if "verdict" in answer]
         self.assertEqual((blamed, fleet._counts["blamed"]), (["bad"], 1))
         self.assertEqual(judge.judged, ["a", "b", "c", "d", "e"])
+
+    async def test_a_judge_that_is_killed_while_it_starts_is_no_wrong_program(self):
+        killed, wrong = (Child(["sh", "-c", end]) for end in ("kill -9 $$", "exit 3"))
+        await killed.start()
+        self.assertFalse(killed.is_alive)
+        with self.assertRaisesRegex(RuntimeError, "exit 3.*expected its address"):
+            await wrong.start()
 
 
 class TheLine(unittest.TestCase):
