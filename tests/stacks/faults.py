@@ -35,7 +35,7 @@ from serving import CHECKOUT, points
 
 DEVICE = CHECKOUT / "data/recordings/h200-hgemm.wsrec"
 SHAPES = ("128x128x128", "512x512x512", "2048x2048x2048")
-AHEAD = 2_000  # jobs with the fleet at a time
+AHEAD = 4_000  # jobs with the fleet at a time
 # Of the family wgmma: what a configuration means that does not name them.
 DEFAULTS = {"persistent": 0, "skew": 0, "ctas_per_sm": 1, "stream_c": 0, "slices": 1,
             "ping_pong": 0, "direct_load": 0, "even_rounds": 0, "l2_promotion": 256}  # fmt: skip
