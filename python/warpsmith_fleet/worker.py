@@ -40,6 +40,7 @@ class Child:
         return f"{socket.gethostname()}/{self._process.pid if self._process else 0}"
 
     async def start(self) -> None:
+        """Raises where it ended by itself. One that somebody killed meanwhile is not alive."""
         # Ray may SIGKILL this process; a GPU must not go to the next judge while this child lives.
         command = ["setpriv", "--pdeathsig", "KILL", *self._command, "--listen", "127.0.0.1:0"]
         if not any(argument.startswith("--store") for argument in self._command):
@@ -51,9 +52,9 @@ class Child:
             *command, stdout=asyncio.subprocess.PIPE, start_new_session=True
         )
         line = await asyncio.wait_for(self._process.stdout.readline(), START_S)
-        if b"http://" not in line:
+        self.url = line[line.index(b"http://") :].decode().strip() if b"http://" in line else ""
+        if not self.url and (line or await self._process.wait() >= 0):
             raise RuntimeError(f"{' '.join(command)} said {line!r}; expected its address")
-        self.url = line[line.index(b"http://") :].decode().strip()
 
     async def kill(self) -> None:
         """Afterwards the group is gone, or `stuck` says that not even SIGKILL ends it."""

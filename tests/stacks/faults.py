@@ -112,8 +112,7 @@ class Chaos(threading.Thread):
             return  # it was gone already
 
 
-def batches(jobs: list) -> list[list]:
-    """At most 128 of one task."""
+def batches(jobs: list) -> list[list]:  # at most 128 of one task
     tasks = [list(alike) for _, alike in itertools.groupby(jobs, key=lambda job: job[0])]
     return [alike[i : i + 128] for alike in tasks for i in range(0, len(alike), 128)]
 
@@ -205,10 +204,9 @@ def main() -> None:
     result["date"] = time.strftime("%Y-%m-%d", time.gmtime())
     print(result)
     if options.csv:
-        is_new = not options.csv.exists()
         with options.csv.open("a", newline="") as file:
             table = csv.DictWriter(file, list(result), lineterminator="\n")
-            if is_new:
+            if not file.tell():
                 file.write("# made by tests/stacks/faults.py, on a machine without a GPU\n")
                 table.writeheader()
             table.writerow(result)

@@ -13,7 +13,7 @@ from serving import TASK, candidate, points, reply
 
 from warpsmith_fleet.ingress import Ingress, goes_together
 from warpsmith_fleet.ledger import Ledger
-from warpsmith_fleet.worker import Worker
+from warpsmith_fleet.worker import Child, Worker
 from warpsmith_rewards import Judge, Refused
 
 
@@ -101,13 +101,10 @@ class Mortal(Worker.func_or_class):
     def __init__(self):
         super().__init__("", [], limit_s=1)
         self._child = self
-        self.name, self.judged = 0, []
+        self.name, self.judged, self.is_alive, self.stuck = 0, [], True, False
 
     async def kill(self):
         self.name += 1
-
-    async def _is_up(self):
-        return True
 
     async def _once(self, method, path, body, limit_s):
         if method == "POST":
@@ -115,12 +112,12 @@ class Mortal(Worker.func_or_class):
             return {"status": 202, "body": json.dumps({"keys": self.line})}
         if path == "/healthz":
             return {"status": 200, "body": b""}
-        if self.ends or self.line[0] == "bad":
+        line = self.line
+        if self.ends or line[0] == "bad":
             raise OSError("it died")
         self.ends = True
-        self.judged.append(self.line[0])
-        states = ["done", *["running"] * len(self.line)]
-        jobs = [{"key": key, "state": state} for key, state in zip(self.line, states)]
+        self.judged.append(line[0])
+        jobs = [{"key": key, "state": "running" if at else "done"} for at, key in enumerate(line)]
         return {"status": 200, "body": json.dumps({"jobs": jobs})}
 
 
@@ -136,6 +133,13 @@ class JudgesThatDie(unittest.IsolatedAsyncioTestCase):
         blamed = [name for name, answer in zip(names, answers) if "verdict" in answer]
         self.assertEqual((blamed, fleet._counts["blamed"]), (["bad"], 1))
         self.assertEqual(judge.judged, ["a", "b", "c", "d", "e"])
+
+    async def test_a_judge_that_is_killed_while_it_starts_is_no_wrong_program(self):
+        killed, wrong = (Child(["sh", "-c", end]) for end in ("kill -9 $$", "exit 3"))
+        await killed.start()
+        self.assertFalse(killed.is_alive)
+        with self.assertRaisesRegex(RuntimeError, "exit 3.*expected its address"):
+            await wrong.start()
 
 
 class TheLine(unittest.TestCase):
