@@ -22,10 +22,6 @@ constexpr int64_t kMostWireSlots = 4096, kMostWireCalls = 1'000'000, kMostIdleUs
 constexpr int64_t kMostBytes = int64_t{1} << 50;
 constexpr double kMostBusyUs = 1e12;
 
-std::string TextOf(const json& document) {
-  return document.dump(-1, ' ', false, json::error_handler_t::replace);
-}
-
 }  // namespace
 
 // --- The fields of each command and of the reply (core/field_list.h).
@@ -159,7 +155,7 @@ std::string CommandToText(const Command& command) {
       },
       command);
   document["version"] = kWireVersion;
-  return TextOf(document);
+  return JsonText(document);
 }
 
 Result<Command> CommandFromText(std::string_view text) {
@@ -181,7 +177,7 @@ std::string ReplyToText(const ReplyOrError& reply) {
                          {"message", error->message},
                          {"fix", error->fix}};
   }
-  return TextOf(document);
+  return JsonText(document);
 }
 
 Result<ReplyOrError> ReplyFromText(std::string_view text) {
