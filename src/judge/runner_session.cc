@@ -1,6 +1,6 @@
 #include "judge/runner_session.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>

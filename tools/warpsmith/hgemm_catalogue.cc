@@ -1,5 +1,5 @@
 // `hgemm catalogue` and `hgemm build`.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cstdio>
