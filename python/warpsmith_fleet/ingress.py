@@ -73,18 +73,16 @@ class Ingress:
                 return await self._reward(body)
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             return _error(400, "bad-request", f"the body is not as {path} wants it: {error!r}")
-        return await self._within(ANSWER_WITHIN_S, [self._begin(path, body)], _only)
+        call = self._begin(path, body)
+        return await self._within(ANSWER_WITHIN_S, [call], lambda answers: _plain(*answers))
 
     # --- Rewards: a group of samples is a call, because the server compares its members.
 
     async def _reward(self, body: dict) -> Response:
         common = {name: body[name] for name in ("reward", "level") if name in body}
-        groups, calls = [], []
-        for _, group in itertools.groupby(enumerate(body["samples"]), key=_group_of):
-            groups.append(list(group))
-        for group in groups:
-            samples = [sample for _, sample in group]
-            calls.append(self._begin("/v1/reward", {**common, "samples": samples}))
+        alike = itertools.groupby(enumerate(body["samples"]), key=_group_of)
+        groups = [[sample for _, sample in group] for _, group in alike]
+        calls = [self._begin("/v1/reward", {**common, "samples": group}) for group in groups]
         patience_s = min(float(body.get("deadline_s", ANSWER_WITHIN_S)), 600)
         return await self._within(patience_s, calls, _joined)
 
@@ -111,7 +109,7 @@ class Ingress:
         if path == "/v1/reward":
             answer = await self._stand_in_line(body)
         else:
-            answer = await self._call("POST", path, json.dumps(body).encode(), alone=True)
+            answer = await self._call("POST", path, json.dumps(body).encode())
         if answer is None and len(samples) > 1:  # one of them is to blame: each by itself
             parts = [self._begin(path, {**body, "samples": [one]}) for one in samples]
             answer = {"status": 200, "json": _rewards(await asyncio.gather(*parts))}
@@ -156,7 +154,7 @@ class Ingress:
 
     async def _ask_for(self, body: dict) -> dict | None:
         sent = json.dumps({**body, "deadline_s": 600}).encode()
-        return await self._call("POST", "/v1/reward", sent, alone=len(body["samples"]) == 1)
+        return await self._call("POST", "/v1/reward", sent)
 
     # --- Jobs: accepted and written down first, judged afterwards.
 
@@ -176,7 +174,7 @@ class Ingress:
     def _begin_jobs(self, jobs: dict[str, dict]) -> None:
         """Starts what is not under way, several candidates a call where they have all in common."""
         fresh = [(key, job) for key, job in jobs.items() if key not in self._calls]
-        for _, alike in itertools.groupby(fresh, key=lambda item: _shared_of(item[1])):
+        for _, alike in itertools.groupby(fresh, lambda one: (one[1]["field"], one[1]["common"])):
             alike = list(alike)
             for i in range(0, len(alike), self._candidates_a_call):
                 part = dict(alike[i : i + self._candidates_a_call])
@@ -188,8 +186,7 @@ class Ingress:
     async def _judge(self, jobs: dict[str, dict]) -> None:
         first = next(iter(jobs.values()))
         body = {**first["common"], first["field"]: [job["one"] for job in jobs.values()]}
-        sent = json.dumps(body).encode()
-        answer = await self._call("POST", "/v1/jobs", sent, alone=len(jobs) == 1)
+        answer = await self._call("POST", "/v1/jobs", json.dumps(body).encode())
         if answer is None and len(jobs) > 1:  # one of them is to blame: each by itself
             await asyncio.gather(*(self._judge({key: job}) for key, job in jobs.items()))
             return
@@ -200,8 +197,15 @@ class Ingress:
             answers = answer["json"]["jobs"]
         else:
             answers = [{"state": "done", **answer["json"]}] * len(jobs)
-        for key, one in zip(jobs, answers):
-            self._done(key, one)
+        left = {}
+        for (key, job), one in zip(jobs.items(), answers):
+            if one is None:
+                left[key] = job
+            else:
+                self._done(key, one)
+        if left:  # the judge died over them
+            self._counts["lost_judges"] += 1
+            await self._judge(left)
 
     def _done(self, key: str, answer: dict) -> None:
         answer = self._ledger.settle(key, {**answer, "key": key})
@@ -214,19 +218,16 @@ class Ingress:
         if running:
             patience_s = min(float(query.get("wait", 0)), 60)
             await asyncio.wait(running, timeout=patience_s, return_when=asyncio.FIRST_COMPLETED)
-        jobs = []
-        for key in keys:
-            state = "running" if key in self._calls else "unknown"
-            jobs.append(self._ledger.find(key) or {"key": key, "state": state})
+        states = {key: "running" if key in self._calls else "unknown" for key in keys}
+        jobs = [self._ledger.find(key) or {"key": key, "state": states[key]} for key in keys]
         return JSONResponse({"jobs": jobs})
 
     # --- One call of one judge.
 
-    async def _call(self, method: str, path: str, body: bytes, alone: bool = False) -> dict | None:
-        """{"status", "json"} of a judge that lived to say it; None: several died over it.
+    async def _call(self, method: str, path: str, body: bytes) -> dict | None:
+        """{"status", "json"} of a judge; None: several died over it that had been seen to be well.
 
-        A judge may die, or have died, of something else. So of what is `alone` only deaths count
-        that came after the judge was seen to be well.
+        Others may have died, or be dead, of something else.
         """
         deaths, pause, is_suspect = set(), 0.1, False
         again = {429, 502, 503} if path == "/v1/jobs" else {429, 502}
@@ -238,7 +239,7 @@ class Ingress:
                 reply = {"error": error}
             if reply.get("status", 502) not in again:
                 return {"status": reply["status"], "json": _json_of(reply["body"])}
-            pause = self._note(reply, deaths if is_suspect or not alone else set(), pause)
+            pause = self._note(reply, deaths if is_suspect else set(), pause)
             is_suspect = True
             await asyncio.sleep(pause * random.uniform(0.5, 1.5))
         return None
@@ -295,10 +296,6 @@ def _common_of(body: dict) -> dict:
     return {name: value for name, value in body.items() if name != "samples"}
 
 
-def _shared_of(job: dict) -> str:
-    return json.dumps([job["field"], job["common"]], sort_keys=True)
-
-
 def _key_of(path: str, body: dict) -> str:
     kept = {name: value for name, value in body.items() if name not in ("run", "deadline_s")}
     return hashlib.sha256(f"{path}\n{json.dumps(kept, sort_keys=True)}".encode()).hexdigest()
@@ -318,10 +315,6 @@ def _rewards(parts: list[dict]) -> dict:
 def _joined(answers: list[dict]) -> Response:
     wrong = [answer for answer in answers if answer["status"] != 200]
     return _plain(wrong[0]) if wrong else JSONResponse(_rewards(answers))
-
-
-def _only(answers: list[dict]) -> Response:
-    return _plain(answers[0])
 
 
 def _plain(answer: dict | None) -> Response:

@@ -40,6 +40,7 @@ class Child:
         return f"{socket.gethostname()}/{self._process.pid if self._process else 0}"
 
     async def start(self) -> None:
+        """Raises where it ended by itself. One that somebody killed meanwhile is not alive."""
         # Ray may SIGKILL this process; a GPU must not go to the next judge while this child lives.
         command = ["setpriv", "--pdeathsig", "KILL", *self._command, "--listen", "127.0.0.1:0"]
         if not any(argument.startswith("--store") for argument in self._command):
@@ -51,9 +52,9 @@ class Child:
             *command, stdout=asyncio.subprocess.PIPE, start_new_session=True
         )
         line = await asyncio.wait_for(self._process.stdout.readline(), START_S)
-        if b"http://" not in line:
+        self.url = line[line.index(b"http://") :].decode().strip() if b"http://" in line else ""
+        if not self.url and (line or await self._process.wait() >= 0):
             raise RuntimeError(f"{' '.join(command)} said {line!r}; expected its address")
-        self.url = line[line.index(b"http://") :].decode().strip()
 
     async def kill(self) -> None:
         """Afterwards the group is gone, or `stuck` says that not even SIGKILL ends it."""
@@ -84,25 +85,31 @@ class Worker:
     async def ask(self, method: str, path: str, body: bytes, is_suspect: bool) -> dict:
         """One request of the child: {"status", "body"}, or {"lost", "why"}, or {"stuck"}.
 
-        For POST /v1/jobs the answer is not 202 with keys but 200 with the finished jobs. A suspect
-        request goes only to a child that answers: `lost` of one that was dead or hung before is "".
+        For POST /v1/jobs the answer is not 202 with keys but 200 with the finished jobs, and null
+        for each that a child which died had not finished. A suspect request goes only to a child
+        that answers: `lost` of one that was dead or hung before is "".
         """
         if not await self._is_up():
             return {"stuck": self._child.name}
         name = self._child.name
         lost = "" if is_suspect else name
+        keys, done = [], {}
         try:
             if is_suspect:
                 await self._once("GET", "/healthz", b"", ALIVE_S)
                 lost = name
             reply = await self._once(method, path, body, self._limit_s)
-            if reply["status"] == 202:
-                reply = {"status": 200, "body": await self._collect(json.loads(reply["body"]))}
-            return reply
+            if reply["status"] != 202:
+                return reply
+            keys = json.loads(reply["body"])["keys"]
+            await self._collect(keys, done)
         except TROUBLE as error:
             if name == self._child.name:
                 await self._child.kill()  # it may only hang
-            return {"lost": lost, "why": f"{type(error).__name__}: {error}"}
+            if not done:
+                return {"lost": lost, "why": f"{type(error).__name__}: {error}"}
+        jobs = [done.get(key) for key in keys]
+        return {"status": 200, "body": json.dumps({"jobs": jobs}).encode()}
 
     async def check_health(self) -> None:
         """Serve calls it every few seconds. It replaces a child that is dead or never ready."""
@@ -140,10 +147,10 @@ class Worker:
         async with self._http.request(method, url, data=body or None, timeout=limit) as reply:
             return {"status": reply.status, "body": await reply.read()}
 
-    async def _collect(self, accepted: dict) -> bytes:
-        """Waits for the jobs of a 202: {"jobs": [...]}, one for each key, in their order."""
-        give_up, done = time.monotonic() + self._limit_s, {}
-        while left := [key for key in dict.fromkeys(accepted["keys"]) if key not in done]:
+    async def _collect(self, keys: list[str], done: dict[str, dict]) -> None:
+        """Puts each job of a 202 into `done` when it is finished, until all are."""
+        give_up = time.monotonic() + self._limit_s
+        while left := [key for key in dict.fromkeys(keys) if key not in done]:
             if time.monotonic() > give_up:
                 raise asyncio.TimeoutError(f"{len(left)} jobs after {self._limit_s:g} s")
             path = f"/v1/jobs?keys={','.join(left)}&wait={POLL_S}"
@@ -154,4 +161,3 @@ class Worker:
                 if job["state"] == "unknown":
                     raise OSError("the server forgot a job that it had accepted")
                 done |= {job["key"]: job} if job["state"] == "done" else {}
-        return json.dumps({"jobs": [done[key] for key in accepted["keys"]]}).encode()

@@ -176,6 +176,16 @@ TEST(TaskCheck, KnowsAReferenceThatNobodyWroteYet) {
   EXPECT_EQ(Worst(ExamineText(task)), Severity::kRefuse);
 }
 
+TEST(TaskCheck, DynamicSharedMemoryNeedsBytesInThePlan) {
+  Task task = GoodTask();
+  task.rivals[0].candidate.sources["mine.cu"] =
+      "__global__ void k(float* y) { extern __align__(16) __shared__ float tile[]; }";
+  Finds(task, "no-shared-bytes", Severity::kNote);
+  auto& launch = std::get<LaunchOperation>(task.rivals[0].candidate.plan.operations[0]);
+  launch.shared_bytes = E("64");
+  EXPECT_EQ(NamesOf(ExamineText(task)), "");
+}
+
 TEST(ProgramCall, CountsParametersAndCollectsNames) {
   const auto call = ParseProgramCall(
       {"extern \"C\" int run(std::pair<int, int> p, void (*f)(int, int), float* y)",

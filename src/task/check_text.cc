@@ -7,6 +7,7 @@
 #include "core/cuda_tokens.h"
 #include "core/resolved_plan.h"
 #include "task/check.h"
+#include "task/cuda_scan.h"
 #include "task/task_rules.h"
 
 namespace warpsmith::task {
@@ -60,6 +61,9 @@ class TextExamination {
     Baselines();
     Program();
     SelfReference();
+    if (task_.reference.plan)
+      Shared("the reference", *task_.reference.plan, task_.reference.sources);
+    for (const auto& [name, rival] : task_.rivals) Shared(name, rival.plan, rival.sources);
     return std::move(findings_);
   }
 
@@ -102,9 +106,8 @@ class TextExamination {
   }
 
   bool HasFloatingOutput() const {
-    return std::any_of(task_.tensors.begin(), task_.tensors.end(), [](const TensorSpec& tensor) {
-      return tensor.role == Role::kOutput && !IsInteger(tensor.dtype) &&
-             tensor.dtype != DType::kBool;
+    return std::ranges::any_of(task_.tensors, [](const TensorSpec& one) {
+      return one.role == Role::kOutput && !IsInteger(one.dtype) && one.dtype != DType::kBool;
     });
   }
 
@@ -306,6 +309,24 @@ class TextExamination {
                 "): what is wrong in it would count as right",
             "write the reference by itself, as plainly as possible: see docs/tasks.md");
       }
+    }
+  }
+
+  void Shared(const std::string& whose, const LaunchPlan& plan,
+              const std::map<std::string, std::string>& sources) {
+    Names dynamic;
+    for (const auto& [path, text] : sources) {
+      for (const CudaFunction& function : ScanCuda(text).functions) {
+        if (function.dynamic_shared) dynamic.insert(function.name);
+      }
+    }
+    for (const Operation& operation : plan.operations) {
+      const auto* launch = std::get_if<LaunchOperation>(&operation);
+      if (launch == nullptr || !dynamic.contains(launch->kernel)) continue;
+      if (!(launch->shared_bytes == Expression::Constant(0))) continue;
+      Add("no-shared-bytes", Severity::kNote,
+          whose + ": " + launch->kernel + " has extern __shared__, and its plan no shared_bytes",
+          "give the launch shared_bytes, unless the kernel never uses that memory");
     }
   }
 

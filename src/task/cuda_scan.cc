@@ -105,6 +105,7 @@ class Body {
       if (list_.Is(i, "<<<")) Launch(i);
       if (!IsWord(list_, i)) continue;
       if (kMemoryCalls.contains(list_[i].text)) function_.manages_memory = true;
+      if (list_.Is(i, "extern")) Extern(i);
       Value(i);
     }
   }
@@ -131,6 +132,13 @@ class Body {
       launch.arguments = TextsFrom(list_, close + 2, list_.closing[close + 1]);
     }
     function_.launches.push_back(std::move(launch));
+  }
+
+  // extern __shared__ float tile[];   extern __align__(16) __shared__ char bytes[];
+  void Extern(size_t i) {
+    for (const size_t most = std::min(end_, i + 8); i < most && !list_.Is(i, ";"); ++i) {
+      function_.dynamic_shared = function_.dynamic_shared || list_.Is(i, "__shared__");
+    }
   }
 
   // name = value;   dim3 name(x, y);   dim3 name{x, y}; the first meaning counts.

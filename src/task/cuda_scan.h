@@ -40,6 +40,7 @@ struct CudaFunction {
   std::map<std::string, std::string>
       values;                   // what local names stand for: "blocks" -> "(n+255)/256"
   bool manages_memory = false;  // cudaMalloc, cudaMemcpy and the like
+  bool dynamic_shared = false;  // extern __shared__
 };
 
 struct CudaFile {

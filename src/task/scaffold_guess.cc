@@ -31,6 +31,28 @@ const std::set<std::string_view> kCastTypes = {"int",     "long",     "unsigned"
                                                "size_t",  "int32_t",  "uint32_t",
                                                "int64_t", "uint64_t", "static_cast"};
 
+// The kind whose names ("|int|long|") hold a type as it is written.
+template <typename Kind, size_t kCount>
+std::optional<Kind> KindOf(const std::pair<Kind, std::string_view> (&kinds)[kCount],
+                           const std::string& type) {
+  for (const auto& [kind, names] : kinds) {
+    if (names.find("|" + type + "|") != names.npos) return kind;
+  }
+  return std::nullopt;
+}
+
+constexpr std::pair<DType, std::string_view> kTensorTypes[] = {
+    {DType::kF16, "|half|__half|half2|__half2|"},
+    {DType::kBF16, "|nv_bfloat16|__nv_bfloat16|__nv_bfloat162|nv_bfloat162|"},
+    {DType::kF32, "|float|float2|float4|void|"},
+    {DType::kF64, "|double|double2|"},
+    {DType::kI8, "|char|signed char|unsigned char|int8_t|uint8_t|"},
+    {DType::kI32, "|int|unsigned int|unsigned|int32_t|uint32_t|int2|int4|"},
+    {DType::kI64,
+     "|long|long long|long int|int64_t|uint64_t|unsigned long|unsigned long long|size_t|"},
+    {DType::kBool, "|bool|"},
+};
+
 class Converter {
  public:
   Converter(const Meaning& meaning, const std::function<bool(std::string_view)>& is_size)
@@ -70,10 +92,22 @@ class Converter {
   std::optional<std::string> Part(const TokenList& list, size_t& i, int steps) const {
     const Token& token = list[i];
     if (token.kind == TokenKind::kNumber) return NumberAt(list, i);
+    if (list.Is(i, "sizeof") && list.Is(i + 1, "(")) return SizeOf(list, i);
     if (token.kind == TokenKind::kWord) return Word(list, i, steps);
     if (token.kind != TokenKind::kPunctuation) return std::nullopt;
     const bool known = std::string_view("+-*/%()<>?:,=!&|").find(token.text) != std::string::npos;
     return known ? std::optional(" " + std::string(token.text)) : std::nullopt;
+  }
+
+  // sizeof(float4), or of another name for it
+  std::optional<std::string> SizeOf(const TokenList& list, size_t& i) const {
+    std::string type = Joined(list, i + 2, list.closing[i + 1]);
+    i = list.closing[i + 1];
+    if (const auto means = meaning_(type)) type = *means;
+    const auto element = KindOf(kTensorTypes, type);
+    const int elements = type.ends_with('4') ? 4 : type.ends_with('2') ? 2 : 1;
+    if (!element) return std::nullopt;
+    return " " + std::to_string(elements * ElementBytes(*element));
   }
 
   // 256, 256u, 1'024, 0x100, 1 << 20
@@ -176,28 +210,6 @@ std::optional<std::array<std::string, 3>> AsExtents(
   }
   return extents;
 }
-
-// The kind whose names ("|int|long|") hold a type as it is written.
-template <typename Kind, size_t kCount>
-std::optional<Kind> KindOf(const std::pair<Kind, std::string_view> (&kinds)[kCount],
-                           const std::string& type) {
-  for (const auto& [kind, names] : kinds) {
-    if (names.find("|" + type + "|") != names.npos) return kind;
-  }
-  return std::nullopt;
-}
-
-constexpr std::pair<DType, std::string_view> kTensorTypes[] = {
-    {DType::kF16, "|half|__half|half2|__half2|"},
-    {DType::kBF16, "|nv_bfloat16|__nv_bfloat16|__nv_bfloat162|nv_bfloat162|"},
-    {DType::kF32, "|float|float2|float4|void|"},
-    {DType::kF64, "|double|double2|"},
-    {DType::kI8, "|char|signed char|unsigned char|int8_t|uint8_t|"},
-    {DType::kI32, "|int|unsigned int|unsigned|int32_t|uint32_t|int2|int4|"},
-    {DType::kI64,
-     "|long|long long|long int|int64_t|uint64_t|unsigned long|unsigned long long|size_t|"},
-    {DType::kBool, "|bool|"},
-};
 
 constexpr std::pair<std::string_view, std::string_view> kScalarTypes[] = {
     {"i32", "|int|unsigned|unsigned int|int32_t|uint32_t|short|"},
@@ -374,23 +386,18 @@ void Shape(Guess& guess) {
 void Measure(Guess& guess) {
   constexpr int64_t kOne[][2] = {{16'777'216, 8'388'617}};
   constexpr int64_t kTwo[][2] = {{4096, 2039}, {4096, 3001}};
-  constexpr int64_t kThree[][2] = {{1024, 509}, {1024, 767}, {1024, 331}};
+  constexpr int64_t kProduct[][2] = {{1024, 509}, {1024, 767}, {1024, 331}};
+  constexpr int64_t kThree[][2] = {{256, 127}, {256, 251}, {256, 131}};
   constexpr int64_t kMany[][2] = {{32, 17}, {64, 33}, {56, 29}, {48, 23}};
-  for (size_t i = 0; i < guess.sizes.size(); ++i) {
-    const auto& pair = guess.sizes.size() == 1   ? kOne[0]
-                       : guess.sizes.size() == 2 ? kTwo[i]
-                       : guess.sizes.size() == 3 ? kThree[i]
-                       : i < 4                   ? kMany[i]
-                                                 : kMany[3];
-    const bool beyond = i >= 4;  // the rest is small: paddings, strides
-    guess.sizes[i].value = beyond ? 1 : pair[0];
-    guess.sizes[i].odd_value = beyond ? 1 : pair[1];
-  }
-  if (guess.sizes.size() != 3 || IsProduct(guess)) return;
-  constexpr int64_t kCube[][2] = {{256, 127}, {256, 251}, {256, 131}};
-  for (size_t i = 0; i < 3; ++i) {
-    guess.sizes[i].value = kCube[i][0];
-    guess.sizes[i].odd_value = kCube[i][1];
+  const size_t count = guess.sizes.size();
+  const auto* pairs = count == 1         ? kOne
+                      : count == 2       ? kTwo
+                      : IsProduct(guess) ? kProduct
+                      : count == 3       ? kThree
+                                         : kMany;
+  for (size_t i = 0; i < count; ++i) {  // from the fifth on they are small: paddings, strides
+    guess.sizes[i].value = i < 4 ? pairs[i][0] : 1;
+    guess.sizes[i].odd_value = i < 4 ? pairs[i][1] : 1;
   }
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/text.h"
 #include "core/resolved_plan.h"
 #include "task/check.h"
 #include "task/cuda_scan.h"
@@ -162,6 +163,19 @@ TEST_F(ScaffoldTest, InventsALaunchWhereItsOwnIsBeyondIt) {
   EXPECT_NE(scaffold->notes[1].find("no launch of it could be read"), std::string::npos);
 }
 
+TEST_F(ScaffoldTest, ReadsSharedMemoryInSizeof) {
+  for (const auto& [bytes, value] : {std::pair{"BLOCK * sizeof(float)", 64},
+                                     {"2 * BLOCK * sizeof( unsigned int )", 128},
+                                     {"BLOCK * sizeof(__half)+sizeof(float4)", 48},
+                                     {"N * sizeof(value_t)", 33 * 8}}) {
+    std::string text = std::string("using value_t = double;\n") + kWithMain;
+    text.replace(text.find("2 * BLOCK * sizeof_nothing"), 26, bytes);
+    const LaunchOperation launch = LaunchOf(Load(Make(text).value()));
+    EXPECT_EQ(launch.shared_bytes.Evaluate({{"M", 100}, {"N", 33}, {"K", 7}}).value(), value)
+        << bytes;
+  }
+}
+
 TEST_F(ScaffoldTest, AHostFunctionBecomesAProgram) {
   const auto scaffold =
       MakeScaffold({"mine", {{"mine.cu", kLauncher}, {"shared/tile.cuh", "// t"}}, "mine.cu", ""});
@@ -283,7 +297,7 @@ TEST(CudaScan, SeesThroughLayout) {
   EXPECT_EQ(file.system_includes, std::vector<std::string>{"cstdio"});
 }
 
-std::string Repeated(const std::string& text, size_t bytes) {
+std::string Repeated(std::string_view text, size_t bytes) {
   std::string whole;
   while (whole.size() < bytes) whole += text;
   return whole;
@@ -291,34 +305,11 @@ std::string Repeated(const std::string& text, size_t bytes) {
 
 TEST(CudaScan, HostileTextEndsSoon) {
   const double begin = MonotonicSeconds();
-  for (const char* text : {"(",
-                           ")",
-                           "{",
-                           "}",
-                           "<",
-                           "<<<",
-                           "a<<<",
-                           "a=",
-                           "namespace{",
-                           "namespace a{",
-                           "\"",
-                           "'",
-                           "R\"(",
-                           "/*",
-                           "\\\n",
-                           "#define a \\\n",
-                           "extern \"C\"{",
-                           "template<",
-                           "void f(",
-                           "f(){",
-                           "void f(float*a){f<<<",
-                           "a,",
-                           "::",
-                           "\xff\xfe",
-                           "dim3 a(",
-                           "#include <",
-                           "1'",
-                           "=;"}) {
+  constexpr char kTexts[] =
+      "(|)|{|}|<|<<<|a<<<|a=|namespace{|namespace a{|\"|'|R\"(|/*|\\\n|#define a \\\n|"
+      "extern \"C\"{|template<|void f(|f(){|void f(float*a){f<<<|a,|::|\xff\xfe|dim3 a(|"
+      "#include <|1'|=;|extern |sizeof(";
+  for (const std::string_view text : Split(kTexts, '|')) {
     const std::string hostile = Repeated(text, 1 << 17);
     ScanCuda(hostile);
     const std::string after = "__global__ void f(float* y, int n) {" + hostile;

@@ -24,6 +24,15 @@ expect_status 0 "$program" hgemm show 96x96x96 --device recorded --catalogue c.c
 expect_status 0 "$program" hgemm show 1000x1000x1000 --device recorded --catalogue c.csv --json
 [[ $output == *'"library": "nothing of this size is in the catalogue: cuBLASLt'* ]] || expected "cuBLASLt, found: $output"
 
+# Without --catalogue the shipped one of the layout and the type answers.
+for kind in 'nn --layout NN' 'bf16 --dtype bf16'; do
+  file=catalogue_${kind%% *}.csv
+  shape=$(grep -m 1 '^[0-9]' "$(dirname "$0")/../../data/hgemm/$file" | cut -d, -f1-3 | tr , x)
+  # shellcheck disable=SC2086
+  expect_status 0 "$program" hgemm show "$shape" ${kind#* } --device recorded
+  [[ $output == "$shape-"*'cublaslt'*"$file makes"* ]] || expected "the row of $shape, found: $output"
+done
+
 # A catalogue tells of its rows, so that none that was cut or changed is taken.
 sed '$d' c.csv >cut.csv
 expect_status 65 "$program" hgemm catalogue check cut.csv

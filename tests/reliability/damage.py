@@ -196,7 +196,7 @@ def shipped(program: Program, name: str, to: str) -> Path:
 
 def mutate_comparison(program: Program):
     """A table of measurements, which may end after any shape: so does one that is not finished."""
-    shipped_table, path = CHECKOUT / "data/hgemm/nn_h200.csv", program.folder / "m.csv"
+    shipped_table, path = CHECKOUT / "data/hgemm/nn_h200.csv.gz", program.folder / "m.csv"
     program.must("hgemm", "bench", "--from", shipped_table, "--csv", path, "--quiet")
     lines = path.read_text().splitlines(keepends=True)
     ends = [i for i, line in enumerate(lines) if " lines above, sha256 " in line]

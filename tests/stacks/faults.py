@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import argparse
 import csv
+import itertools
 import os
 import random
 import signal
@@ -111,14 +112,9 @@ class Chaos(threading.Thread):
             return  # it was gone already
 
 
-def batches(jobs: list) -> list[list]:
-    """At most 128 of one task."""
-    cut = []
-    for job in jobs:
-        if not cut or len(cut[-1]) == 128 or cut[-1][0][0] != job[0]:
-            cut.append([])
-        cut[-1].append(job)
-    return cut
+def batches(jobs: list) -> list[list]:  # at most 128 of one task
+    tasks = [list(alike) for _, alike in itertools.groupby(jobs, key=lambda job: job[0])]
+    return [alike[i : i + 128] for alike in tasks for i in range(0, len(alike), 128)]
 
 
 def run(options) -> dict:
@@ -208,10 +204,9 @@ def main() -> None:
     result["date"] = time.strftime("%Y-%m-%d", time.gmtime())
     print(result)
     if options.csv:
-        is_new = not options.csv.exists()
         with options.csv.open("a", newline="") as file:
             table = csv.DictWriter(file, list(result), lineterminator="\n")
-            if is_new:
+            if not file.tell():
                 file.write("# made by tests/stacks/faults.py, on a machine without a GPU\n")
                 table.writeheader()
             table.writerow(result)

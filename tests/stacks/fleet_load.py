@@ -9,8 +9,8 @@ import json
 import os
 import random
 import sys
-import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 from fleet_world import FleetWorld
 from serving import TASK, points, reply
@@ -43,12 +43,8 @@ def main() -> None:
     def load(seconds: float, samples: int) -> float:
         waits.clear()
         begun = time.monotonic()
-        threads = [threading.Thread(target=ask, args=(begun + seconds, samples))
-                   for _ in range(clients)]  # fmt: skip
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        with ThreadPoolExecutor(clients) as pool:
+            list(pool.map(ask, [begun + seconds] * clients, [samples] * clients))
         return time.monotonic() - begun
 
     load(3, 1)

@@ -1,16 +1,19 @@
 """A fleet of judges on a Ray cluster of several nodes, all of them on this machine's CPU."""
 
+import asyncio
 import json
 import os
 import signal
 import unittest
 from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 
 from fleet_world import FleetWorld
 from serving import TASK, candidate, points, reply
 
-from warpsmith_fleet.ingress import goes_together
+from warpsmith_fleet.ingress import Ingress, goes_together
 from warpsmith_fleet.ledger import Ledger
+from warpsmith_fleet.worker import Child, Worker
 from warpsmith_rewards import Judge, Refused
 
 
@@ -63,15 +66,11 @@ class Fleet(unittest.TestCase):
         self.assertEqual({job["verdict"]["outcome"] for job in answers}, {"passed"})
         self.assertEqual(self.answers(self.jobs(self.rows[:10])), answers[:10])
 
-    def test_judges_that_are_killed_lose_no_job(self):
+    def test_judges_and_nodes_that_are_killed_lose_no_job(self):
         keys = self.jobs(self.rows[10:100])
         for pid in self.world.judges():
             os.kill(pid, signal.SIGKILL)
-        answers = self.answers(keys)
-        self.assertEqual({job["verdict"]["outcome"] for job in answers}, {"passed"})
-
-    def test_a_node_that_goes_and_one_that_comes_lose_no_job(self):
-        keys = self.jobs(self.rows[100:200])
+        keys += self.jobs(self.rows[100:200])
         self.world.remove_node()
         self.world.add_node()
         answers = self.answers(keys)
@@ -94,6 +93,53 @@ class Fleet(unittest.TestCase):
         answer = self.judge.request("POST", "/get_reward", body)
         self.assertAlmostEqual(answer["extra_logs"]["ratio"], self.rows[0]["ratio"], places=4)
         self.assertEqual(self.judge.request("POST", "/seed_session", {"task": TASK}), {})
+
+
+class Mortal(Worker.func_or_class):
+    """Its child judges one candidate of a call, then it dies; over "bad" it dies at once."""
+
+    def __init__(self):
+        super().__init__("", [], limit_s=1)
+        self._child = self
+        self.name, self.judged, self.is_alive, self.stuck = 0, [], True, False
+
+    async def kill(self):
+        self.name += 1
+
+    async def _once(self, method, path, body, limit_s):
+        if method == "POST":
+            self.line, self.ends = json.loads(body)["candidates"], False
+            return {"status": 202, "body": json.dumps({"keys": self.line})}
+        if path == "/healthz":
+            return {"status": 200, "body": b""}
+        line = self.line
+        if self.ends or line[0] == "bad":
+            raise OSError("it died")
+        self.ends = True
+        self.judged.append(line[0])
+        jobs = [{"key": key, "state": "running" if at else "done"} for at, key in enumerate(line)]
+        return {"status": 200, "body": json.dumps({"jobs": jobs})}
+
+
+class JudgesThatDie(unittest.IsolatedAsyncioTestCase):
+    async def test_what_a_judge_said_before_it_died_is_kept_and_only_the_rest_goes_on(self):
+        judge = Mortal()
+        workers = SimpleNamespace(ask=SimpleNamespace(remote=judge.ask))
+        fleet = Ingress.func_or_class(workers, ":memory:", None, 99, 8, 1)
+        names = ["a", "b", "bad", "c", "d", "e"]
+        keys = json.loads(fleet._accept({"task": "t", "candidates": names}).body)["keys"]
+        await asyncio.wait_for(asyncio.gather(*fleet._calls.values()), 20)
+        answers = [fleet._ledger.find(key) for key in keys]
+        blamed = [name for name, answer in zip(names, answers) if "verdict" in answer]
+        self.assertEqual((blamed, fleet._counts["blamed"]), (["bad"], 1))
+        self.assertEqual(judge.judged, ["a", "b", "c", "d", "e"])
+
+    async def test_a_judge_that_is_killed_while_it_starts_is_no_wrong_program(self):
+        killed, wrong = (Child(["sh", "-c", end]) for end in ("kill -9 $$", "exit 3"))
+        await killed.start()
+        self.assertFalse(killed.is_alive)
+        with self.assertRaisesRegex(RuntimeError, "exit 3.*expected its address"):
+            await wrong.start()
 
 
 class TheLine(unittest.TestCase):

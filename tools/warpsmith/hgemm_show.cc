@@ -83,22 +83,20 @@ Status PrintCandidate(const Asked& asked, const hgemm::Target& target, int numbe
 struct Choice {
   std::optional<hgemm::CatalogueRow> row;
   std::string library;  // empty: there is a row, or no catalogue
+  std::string file;     // the shipped catalogue that says so
 };
 
 Result<Choice> ChoiceFor(const ShowOptions& options, const task::HgemmShape& shape,
                          const hgemm::Target& target) {
-  std::optional<hgemm::Catalogue> catalogue;
-  if (options.catalogue.empty()) {
-    catalogue = TRY(hgemm::ShippedCatalogue());
-  } else {
-    catalogue = TRY(hgemm::ReadCatalogue(options.catalogue));
-  }
-  if (!catalogue) return Choice();
   const hgemm::Problem problem =
       search::ProblemOf(hgemm::TaskOf(options.product), task::HgemmWorkload(shape));
-  const hgemm::CatalogueRow* row = hgemm::Find(*catalogue, problem);
-  if (row != nullptr) return Choice{*row, ""};
-  return Choice{std::nullopt, hgemm::LibraryChoiceText(*catalogue, problem, target)};
+  const bool shipped = options.catalogue.empty();
+  const std::string file = shipped ? hgemm::ShippedCatalogueFile(problem) : "";
+  if (shipped && file.empty()) return Choice();
+  const hgemm::Catalogue catalogue = TRY(hgemm::ReadCatalogue(shipped ? file : options.catalogue));
+  const hgemm::CatalogueRow* row = hgemm::Find(catalogue, problem);
+  if (row != nullptr) return Choice{*row, "", file};
+  return Choice{std::nullopt, hgemm::LibraryChoiceText(catalogue, problem, target), file};
 }
 
 nlohmann::json ToJson(const hgemm::CatalogueRow& row) {
@@ -138,9 +136,13 @@ void PrintSpace(const std::string& space, const std::vector<hgemm::KnownPoint>& 
 }
 
 void PrintChoice(const Choice& choice) {
-  if (choice.row) std::printf("%s\n", LinesForTerminal(hgemm::Explain(*choice.row)).c_str());
-  if (choice.library.empty()) return;
-  std::printf("by the library's rules, %s\n", LinesForTerminal(choice.library).c_str());
+  if (!choice.row && choice.library.empty()) return;
+  std::string text =
+      choice.row ? hgemm::Explain(*choice.row) : "by the library's rules, " + choice.library + "\n";
+  if (!choice.file.empty()) {
+    text += "  so in a pack that hgemm build --catalogue " + choice.file + " makes\n";
+  }
+  std::printf("%s%s", LinesForTerminal(text).c_str(), choice.row ? "\n" : "");
 }
 
 Result<int> ListSpaces(search::Machine& machine, bool json) {

@@ -16,8 +16,6 @@ namespace warpsmith::hgemm {
 
 namespace {
 
-constexpr char kShipped[] = "data/hgemm/catalogue.csv";
-
 std::vector<CatalogueResult> ResultsOf(const Passed& passed) {
   std::vector<CatalogueResult> results;
   for (const ModeTiming& mode : passed.timings.front().modes) {
@@ -112,10 +110,11 @@ Result<Catalogue> CatalogueOf(Store& store, const std::string& run) {
   return Merge(std::span(&catalogue, 1));
 }
 
-Result<std::optional<Catalogue>> ShippedCatalogue() {
-  const Result<std::filesystem::path> path = FindShippedFile(kShipped);
-  if (!path.ok()) return std::optional<Catalogue>();
-  return std::optional(TRY(ReadCatalogue(path->string())));
+std::string ShippedCatalogueFile(const Problem& problem) {
+  const bool bf16 = problem.dtype == DType::kBF16, nn = problem.layout == Layout::kNN;
+  const std::string kind = bf16 ? "_bf16" : nn ? "_nn" : "";
+  const auto path = FindShippedFile("data/hgemm/catalogue" + kind + ".csv");
+  return path.ok() ? path->string() : "";
 }
 
 Result<Catalogue> NearbyCatalogue(const std::string& near, const std::string& proposer,
@@ -123,7 +122,8 @@ Result<Catalogue> NearbyCatalogue(const std::string& near, const std::string& pr
   if (near == "none") return Catalogue();
   if (near.empty()) {
     if (is_replay || !CanBeginWithGiven(proposer)) return Catalogue();
-    return TRY(ShippedCatalogue()).value_or(Catalogue());
+    const std::string shipped = ShippedCatalogueFile({});
+    return shipped.empty() ? Catalogue() : ReadCatalogue(shipped);
   }
   if (!CanBeginWithGiven(proposer)) {
     return Error{

@@ -7,6 +7,7 @@
 
 #include "base/file.h"
 #include "base/foreign_file.h"
+#include "base/text.h"
 #include "cuda/library.h"
 #include "judge/audit/finding.h"
 #include "judge/standalone/confined.h"
@@ -194,24 +195,13 @@ constexpr char kInstall[] =
 // log file of its own, because a candidate can write to stdout too.
 std::vector<std::string> CommandLine(const Sanitizer& sanitizer, const SanitizerRequest& request,
                                      const fs::path& log) {
-  std::vector<std::string> argv = {sanitizer.program.string(),
-                                   "--tool",
-                                   std::string(request.check),
-                                   "--log-file",
-                                   log.string(),
-                                   "--error-exitcode",
-                                   std::to_string(kErrorStatus),
-                                   "--print-limit",
-                                   "20",
-                                   "--demangle",
-                                   "simple",
-                                   "--show-backtrace",
-                                   "no",
-                                   "--target-processes",
-                                   "application-only",
-                                   "--launch-timeout",
-                                   "60",
-                                   "--kill"};
+  constexpr char kFixed[] =
+      "--print-limit 20 --demangle simple --show-backtrace no --target-processes application-only "
+      "--launch-timeout 60 --kill";
+  std::vector<std::string> argv = {sanitizer.program.string(), "--tool", std::string(request.check),
+                                   "--log-file", log.string()};
+  argv.insert(argv.end(), {"--error-exitcode", std::to_string(kErrorStatus)});
+  for (const std::string_view word : Split(kFixed, ' ')) argv.emplace_back(word);
   if (request.check == kMemcheck) argv.insert(argv.end(), {"--report-api-errors", "no"});
   if (request.check == kInitcheck) argv.insert(argv.end(), {"--check-api-memory-access", "no"});
   argv.insert(argv.end(), request.standalone_argv.begin(), request.standalone_argv.end());
