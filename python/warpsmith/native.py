@@ -34,7 +34,7 @@ def command(output: Path, device: str = "CUDA") -> list[str]:
         os.environ.get("CXX", "c++"), "-std=c++20", "-O2", "-fPIC", "-shared", "-fvisibility=hidden",
         "-DTORCH_TARGET_VERSION=0x020a000000000000ULL", *of_cuda, *(f"-I{one}" for one in headers),
         "-isystem", str(root / "include"), str(_HERE / "native.cc"), "-o", str(output),
-        f"-L{root / 'lib'}", "-Wl,--no-as-needed", "-ltorch", "-ldl",
+        f"-L{root / 'lib'}", "-Wl,--no-as-needed", "-ltorch", "-lstdc++", "-ldl",
     ]  # fmt: skip
 
 

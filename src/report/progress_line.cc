@@ -28,7 +28,7 @@ std::string DurationText(double seconds) {
 std::string ProgressText(const Progress& progress) {
   std::string text = progress.label + "  " + std::to_string(progress.evaluations);
   if (progress.planned > 0) text += "/" + std::to_string(progress.planned);
-  if (progress.best_ratio > 0) text += fmt::format("  best {:.3f}x", progress.best_ratio);
+  if (progress.best_ratio > 0) text += fmt::format("  best screened {:.3f}x", progress.best_ratio);
   if (progress.best_ratio == 0) text += "  best -";
   int64_t total = 0;
   std::string reasons;

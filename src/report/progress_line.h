@@ -22,7 +22,7 @@ struct Progress {
   std::string more = {};  // at the end of the line
 };
 
-// "4096x4096x4096 (3/12)  34/200  best 1.083x  failed 5: 3 incorrect, 2 compile-failed  1m20s left"
+// "4096x4096x4096 (3/12)  34/200  best screened 1.083x  failed 2: 2 incorrect  1m20s left"
 std::string ProgressText(const Progress& progress);
 
 // By the pace so far; nothing while nothing is done.

@@ -31,9 +31,10 @@ std::string Written(const TerminalStyle& style, const std::function<void(Progres
 }
 
 TEST(ProgressText, SaysEvaluationsBestRejectionsAndTimeLeft) {
-  EXPECT_EQ(ProgressText(kSome),
-            "64x64x64 (1/12)  34/200  best 1.083x  failed 5: 2 compile-failed, 3 incorrect  "
-            "1m20s left");
+  EXPECT_EQ(
+      ProgressText(kSome),
+      "64x64x64 (1/12)  34/200  best screened 1.083x  failed 5: 2 compile-failed, 3 incorrect  "
+      "1m20s left");
   EXPECT_EQ(ProgressText({.label = "x", .failed = {}, .seconds_left = {}}), "x  0  best -");
   EXPECT_EQ(ProgressText({.label = "x", .best_ratio = -1, .failed = {}, .seconds_left = {}}),
             "x  0");

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "base/elf.h"
+#include "base/text.h"
 #include "judge/audit/finding.h"
 
 namespace warpsmith::audit {
@@ -42,30 +43,10 @@ const std::array<CallGroup, 2>& ConvictingCalls() {
   return groups;
 }
 
-constexpr std::array<std::string_view, 24> kToldCalls = {"system",
-                                                         "popen",
-                                                         "execl",
-                                                         "execle",
-                                                         "execlp",
-                                                         "execv",
-                                                         "execve",
-                                                         "execvp",
-                                                         "execvpe",
-                                                         "fexecve",
-                                                         "fork",
-                                                         "vfork",
-                                                         "clone",
-                                                         "posix_spawn",
-                                                         "ptrace",
-                                                         "socket",
-                                                         "posix_spawnp",
-                                                         "process_vm_readv",
-                                                         "process_vm_writev",
-                                                         "pthread_create",
-                                                         "memfd_create",
-                                                         "mprotect",
-                                                         "cudaGetDriverEntryPoint*",
-                                                         "cuGetProcAddress*"};
+constexpr char kToldCalls[] =
+    "system popen execl execle execlp execv execve execvp execvpe fexecve fork vfork clone "
+    "posix_spawn ptrace socket posix_spawnp process_vm_readv process_vm_writev pthread_create "
+    "memfd_create mprotect cudaGetDriverEntryPoint* cuGetProcAddress*";
 
 // Names that reach the same calls through cuGetProcAddress and its like.
 constexpr std::array<std::string_view, 4> kLoadersByName = {"cuModuleLoad", "cuLibraryLoad",
@@ -155,9 +136,10 @@ bool HoldsStaticRuntime(std::string_view image, const ElfImports& imports) {
 std::string Summary(const ElfImports& imports) {
   std::string text = std::to_string(imports.libraries.size()) + " libraries, " +
                      std::to_string(imports.symbols.size()) + " symbols";
+  const auto calls = Split(kToldCalls, ' ');
   std::string told;
   for (const std::string& symbol : imports.symbols) {
-    if (MatchesAny(symbol, kToldCalls)) told += (told.empty() ? "" : ", ") + symbol;
+    if (MatchesAny(symbol, calls)) told += (told.empty() ? "" : ", ") + symbol;
   }
   return told.empty() ? text : text + "; it calls " + told;
 }

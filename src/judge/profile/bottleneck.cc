@@ -81,6 +81,9 @@ void TakeKernels(const Profile& profile, BottleneckReport* report) {
   double total_us = 0;
   for (const KernelProfile& kernel : profile.kernels) {
     KernelShare share{kernel.kernel, {}, Find(kernel, metric::kCycles), 0};
+    share.registers = Find(kernel, metric::kRegisters);
+    share.shared_bytes = Find(kernel, metric::kSharedBytes);
+    share.spill_bytes = Find(kernel, metric::kSpillBytes);
     const auto time_ns = Find(kernel, metric::kTimeNs);
     if (time_ns && *time_ns > 0) share.time_us = *time_ns / 1e3;
     all_timed = all_timed && share.time_us;

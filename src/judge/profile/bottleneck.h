@@ -79,6 +79,8 @@ struct KernelShare {
   std::string kernel;  // as the profile says: foreign text
   std::optional<double> time_us, cycles;
   double share = 0;  // of the profile's time; equal shares where times are missing
+  std::optional<double> registers = {}, shared_bytes = {},
+                        spill_bytes = {};  // of a thread, a block, a thread
 };
 
 struct BottleneckReport {

@@ -37,6 +37,14 @@ std::string KernelLine(const KernelShare& kernel, size_t index, const std::strin
   return line + "  " + Rounded(100 * kernel.share) + " %";
 }
 
+std::string ResourcesText(const KernelShare& kernel) {
+  std::string text;
+  if (kernel.registers) text += "  " + Number(*kernel.registers) + " registers";
+  if (kernel.shared_bytes) text += "  " + Number(*kernel.shared_bytes) + " bytes shared";
+  if (kernel.spill_bytes) text += "  " + Number(*kernel.spill_bytes) + " bytes spilled";
+  return text;
+}
+
 std::string RankedLine(const char* rank, const std::optional<Ranked>& ranked) {
   if (!ranked) return std::string(rank) + ": none";
   const BottleneckRow& row = Describe(ranked->bottleneck);
@@ -116,7 +124,8 @@ std::string BottleneckText(const BottleneckReport& report) {
   if (report.profiled_us > 0) text += ", " + Number(report.profiled_us) + " us";
   text += "\n";
   for (size_t i = 0; i < report.kernels.size(); ++i) {
-    text += "  " + KernelLine(report.kernels[i], i, ForTerminal(report.kernels[i].kernel)) + "\n";
+    text += "  " + KernelLine(report.kernels[i], i, ForTerminal(report.kernels[i].kernel)) +
+            ResourcesText(report.kernels[i]) + "\n";
   }
   text += RankedLine("primary", report.primary) + "\n";
   text += RankedLine("secondary", report.secondary) + "\n";

@@ -38,6 +38,15 @@ TEST(Render, WordsCiteTheNumbers) {
                     HasSubstr("gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed=91.25")));
 }
 
+TEST(Render, WordsSayWhatTheCompilerKnows) {
+  Profile profile{"static", {{"k", {{std::string(metric::kRegisters), 40}}}}};
+  EXPECT_THAT(BottleneckText(Diagnose(profile, {})), HasSubstr("1. k  100 %  40 registers\n"));
+  profile.kernels[0].metrics.emplace_back(metric::kSharedBytes, 512);
+  profile.kernels[0].metrics.emplace_back(metric::kSpillBytes, 0);
+  EXPECT_THAT(BottleneckText(Diagnose(profile, {})),
+              HasSubstr("40 registers  512 bytes shared  0 bytes spilled\n"));
+}
+
 TEST(Render, JsonHoldsWhatTheWordsSay) {
   const nlohmann::json json = ToJson(Report("softmax"), OneKernel("softmax"));
   EXPECT_EQ(json["schema"], "warpsmith.bottlenecks");
