@@ -28,6 +28,7 @@ import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from fleet_world import FleetWorld
@@ -117,34 +118,26 @@ def batches(jobs: list) -> list[list]:  # at most 128 of one task
     return [alike[i : i + 128] for alike in tasks for i in range(0, len(alike), 128)]
 
 
-def run(options) -> dict:
-    draws = random.Random(options.seed)
-    unsent = batches(known_jobs(options.jobs, draws))
-    world = FleetWorld(options.judges, str(DEVICE), limit_s=8, candidates_a_call=options.call)
-    chaos = Chaos(world, options.every, draws)
-    begun = time.monotonic()
-    chaos.start()
-    expected, answers = {}, {}
+def poll(world: FleetWorld, wanted: list[str]) -> dict[str, float | None]:
+    found = world.judge.request("GET", f"/v1/jobs?keys={','.join(wanted)}&wait=10")["jobs"]
+    return {job["key"]: ratio_of(job) for job in found if job["state"] == "done"}
 
-    def send(batch):
-        body = {"task": batch[0][0], "candidates": [job[1] for job in batch]}
-        keys = world.judge.request("POST", "/v1/jobs", body)["keys"]
-        expected.update({key: job[2] for key, job in zip(keys, batch)})
-        return keys
 
-    def poll(wanted):
-        found = world.judge.request("GET", f"/v1/jobs?keys={','.join(wanted)}&wait=10")["jobs"]
-        return {job["key"]: ratio_of(job) for job in found if job["state"] == "done"}
-
-    last, told, left = begun, begun, []
+def judge_all(world: FleetWorld, unsent: list[list], chaos: Chaos, most_s: float) -> tuple:
+    """(the ratio that each key must have, the ratio that it got)"""
+    expected, answers, left = {}, {}, []
+    begun = last = told = time.monotonic()
     while unsent or left:
         now = time.monotonic()
-        if now - begun > options.seconds:
+        if now - begun > most_s:
             unsent = []
         while unsent and len(left) < AHEAD:
-            left += send(unsent.pop(0))
-        chaos.exchange_node()
-        news = poll(left[:200]) if left else {}
+            batch = unsent.pop(0)
+            body = {"task": batch[0][0], "candidates": [job[1] for job in batch]}
+            keys = world.judge.request("POST", "/v1/jobs", body)["keys"]
+            expected |= {key: job[2] for key, job in zip(keys, batch)}
+            left += keys
+        news = poll(world, left[:200]) if left else {}
         answers |= news
         left = [key for key in left if key not in answers]
         left = left[200:] + left[:200]  # a few that take long keep nobody waiting
@@ -155,13 +148,29 @@ def run(options) -> dict:
             told = now
             print(f"{now - begun:.0f} s: {len(answers)} of {len(expected)}, {chaos.counts}",
                   file=sys.stderr, flush=True)  # fmt: skip
+    return expected, answers
+
+
+def run(options) -> dict:
+    draws = random.Random(options.seed)
+    unsent = batches(known_jobs(options.jobs, draws))
+    world = FleetWorld(options.judges, str(DEVICE), limit_s=8, candidates_a_call=options.call)
+    chaos = Chaos(world, options.every, draws)
+    begun = time.monotonic()
+    chaos.start()
+    with ThreadPoolExecutor(1) as client:
+        judging = client.submit(judge_all, world, unsent, chaos, options.seconds)
+        while not judging.done():
+            chaos.exchange_node()
+            time.sleep(0.1)
+    expected, answers = judging.result()
     seconds = time.monotonic() - begun
     chaos.over.set()
     chaos.join()
     again: dict = {}
     keys = list(answers)
     for i in range(0, len(keys), 200):
-        again |= poll(keys[i : i + 200])
+        again |= poll(world, keys[i : i + 200])
     metrics = world.metrics()
     rows = world.count_answers()
     stale = [key for key in answers if answers[key] != again.get(key) or
