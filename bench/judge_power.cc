@@ -6,7 +6,7 @@
 //
 // N comparisons of each kernel length and kind. One row a comparison; docs/perf.md says what
 // was measured. Needs an NVIDIA GPU. Timing is its subject, so it is not a test.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cstdio>
 #include <cstdlib>

@@ -74,6 +74,8 @@ function(warpsmith_module)
   warpsmith_compile_in_batches(${target})
   if(tests AND BUILD_TESTING)
     warpsmith_test(${module}_test SOURCES ${tests} LIBRARIES ${target})
+    # Compiles in half the time of -O2. Tests with fakes of a GPU are made by warpsmith_test alone.
+    target_compile_options(${module}_test PRIVATE $<$<CONFIG:Release>:-O0>)
   endif()
 endfunction()
 

@@ -119,7 +119,7 @@ Status Diagnosis::Begin() {
   constexpr const char* kKey = "facts";
   auto text = TRY(memos_->Find(kKey));
   if (!text.has_value()) {
-    text = FactsJson(facts_).dump();
+    text = JsonText(FactsJson(facts_));
     TRY(memos_->Keep(kKey, *text));
   }
   facts_ = TRY(FactsFrom(kKey, *text));

@@ -64,9 +64,7 @@ std::string QueryOf(std::string_view words) {
     word.clear();
   };
   for (const char c : words) {
-    const bool is_word =
-        (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-    if (is_word) {
+    if (IsWordCharacter(c)) {
       word += c;
     } else {
       take();

@@ -12,6 +12,7 @@
 #include "agent/prompts/model_answer.h"
 #include "agent/reading.h"
 #include "agent/selection.h"
+#include "base/json_reader.h"
 #include "base/utf8.h"
 #include "core/step.h"
 
@@ -336,7 +337,7 @@ void Learner::Remember(const Step& step, const Attempt& attempt, std::optional<d
     text["from_step"] = before.step;
   }
   if (log_gain.has_value()) text["log_gain"] = *log_gain;
-  memos_[store::StepKey(step.index)] = text.dump();
+  memos_[store::StepKey(step.index)] = JsonText(text);
 }
 
 }  // namespace warpsmith::agent

@@ -32,7 +32,7 @@ std::string TextOf(const Answer& answer) {
   } else {
     text["problem"] = answer.problem;
   }
-  return text.dump();
+  return JsonText(text);
 }
 
 Result<Answer> AnswerFrom(const std::string& key, const std::string& text) {

@@ -109,7 +109,7 @@ void PutProvenance(const ChatRequest& request, const Answer& answer, const Attem
 
 }  // namespace
 
-std::optional<NamedTechnique> TechniqueIn(std::string_view reply) {
+std::optional<knowledge::Technique> TechniqueIn(std::string_view reply) {
   bool in_code = false;
   for (const std::string_view raw : prompts::LinesOf(reply)) {
     const std::string_view bare = Trimmed(raw);
@@ -118,7 +118,7 @@ std::optional<NamedTechnique> TechniqueIn(std::string_view reply) {
     if (in_code || !BeginsWithMark(line)) continue;
     const std::string_view text = Trimmed(std::string_view(line).substr(kMark.size()));
     const size_t end = EndOfName(text);
-    NamedTechnique named;
+    knowledge::Technique named;
     named.name = knowledge::CanonicalName(text.substr(0, std::min(end, kMaxNameBytes)));
     named.description = Description(text.substr(end));
     if (!named.name.empty()) return named;

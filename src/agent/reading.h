@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "agent/knowledge/facts.h"
 #include "agent/model_client.h"
 #include "agent/selection.h"
 #include "agent/settings.h"
@@ -13,14 +14,9 @@
 
 namespace warpsmith::agent {
 
-// What a reply says beside its code.
-struct NamedTechnique {
-  std::string name;         // canonical, at most 60 bytes
-  std::string description;  // one line, may be empty
-};
-
-// "TECHNIQUE: name - what it does", the first such line outside of code; marked up or not.
-std::optional<NamedTechnique> TechniqueIn(std::string_view reply);
+// "TECHNIQUE: name - what it does", the first such line outside of code; marked up or not. The name
+// is canonical and has at most 60 bytes, the description is one line and may be empty.
+std::optional<knowledge::Technique> TechniqueIn(std::string_view reply);
 
 // The rule that a reply without a candidate is rejected by.
 inline constexpr std::string_view kReplyRule = "reply";

@@ -127,7 +127,7 @@ std::string TextOf(const RunConfig& run_config) {
             {"batch", run_config.batch}};
   if (run_config.start.has_value()) text["start"] = ToJson(*run_config.start);
   if (!run_config.parts.empty()) PutParts(run_config.parts, text);
-  return text.dump();
+  return JsonText(text);
 }
 
 Result<RunConfig> RunConfigFrom(const std::string& source, const std::string& text) {

@@ -152,6 +152,10 @@ Status WriteFileAtomic(const fs::path& path, std::string_view contents) {
   return {};
 }
 
+std::filesystem::path EntryPath(const std::filesystem::path& root, const std::string& key) {
+  return root / key.substr(0, 2) / key.substr(2);
+}
+
 Status CreateDirectories(const fs::path& path) {
   std::error_code failed;
   fs::create_directories(path, failed);

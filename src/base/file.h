@@ -18,6 +18,9 @@ Result<std::string> ReadFile(const std::filesystem::path& path);
 // Writes beside the target, fsyncs, renames into place. A full disk leaves the old file untouched.
 Status WriteFileAtomic(const std::filesystem::path& path, std::string_view contents);
 
+// Where a cache in `root` keeps the entry of a SHA-256 key: <root>/<2 hex>/<62 hex>.
+std::filesystem::path EntryPath(const std::filesystem::path& root, const std::string& key);
+
 Status CreateDirectories(const std::filesystem::path& path);
 
 // A folder of its own under $TMPDIR, removed with everything in it on destruction.

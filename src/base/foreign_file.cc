@@ -60,6 +60,10 @@ Result<std::string> ReadWhole(const FileDescriptor& file, const std::filesystem:
 
 }  // namespace
 
+bool StaysInside(const std::filesystem::path& name) {
+  return !name.empty() && !name.is_absolute() && std::ranges::find(name, "..") == name.end();
+}
+
 Result<std::string> ReadForeignFile(const std::filesystem::path& path, size_t most_bytes) {
   return ReadOpened(FileDescriptor(open(path.c_str(), kFlags | O_NOFOLLOW)), path, most_bytes);
 }

@@ -12,6 +12,10 @@
 
 namespace warpsmith {
 
+// A name that is neither empty nor absolute and has no "..": what it names lies in the folder that it
+// is read in, or behind a link there.
+bool StaysInside(const std::filesystem::path& name);
+
 // The first `most_bytes` of a regular file. kNoInput where there is none. kBadInput where a link, a
 // pipe, a folder or a device stands in its place: none of these is followed, and none waited for.
 // Folders on the way are followed as ever, so they must be ours.

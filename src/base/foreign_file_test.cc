@@ -23,6 +23,11 @@ class ForeignFile : public ::testing::Test {
   TemporaryDirectory folder_ = TemporaryDirectory::Create("foreign").value();
 };
 
+TEST(StaysInside, TakesNoWayOut) {
+  EXPECT_TRUE(StaysInside("a/b") && StaysInside("a..b") && StaysInside("./a"));
+  EXPECT_FALSE(StaysInside("") || StaysInside("/a") || StaysInside("..") || StaysInside("a/../b"));
+}
+
 TEST_F(ForeignFile, GivesTheBeginningOfAFile) {
   ASSERT_TRUE(WriteFileAtomic(At("file"), std::string(200'000, 'x') + "end").ok());
   EXPECT_EQ(ReadForeignFile(At("file"), 3).value(), "xxx");

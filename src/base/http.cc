@@ -268,9 +268,7 @@ Result<HttpAddress> ReadHttpAddress(const std::string& url) {
     return Error{ErrorCode::kConfig, "the server's address holds a name or password",
                  "take it out: keys and tokens have options of their own"};
   }
-  const bool is_one_word =
-      std::ranges::all_of(authority, [](char c) { return c > 0x20 && c < 0x7f && c != '\\'; });
-  if (authority.empty() || !is_one_word) {
+  if (authority.empty() || !IsVisible(authority, "\\")) {
     return Error{ErrorCode::kConfig, "'" + ValidUtf8(url) + "' is no address of a server",
                  std::string(kAddressFix)};
   }

@@ -1,6 +1,35 @@
 #include "base/text.h"
 
+#include <algorithm>
+
 namespace warpsmith {
+namespace {
+
+bool IsPlain(char c, std::string_view also) {
+  return IsLetter(c) || IsDigit(c) || also.find(c) != also.npos;
+}
+
+}  // namespace
+
+bool IsIdentifier(std::string_view text) {
+  return !text.empty() && !IsDigit(text.front()) && std::ranges::all_of(text, IsWordCharacter);
+}
+
+bool IsMadeOf(std::string_view text, std::string_view also) {
+  return !text.empty() && std::ranges::all_of(text, [&](char c) { return IsPlain(c, also); });
+}
+
+bool IsVisible(std::string_view text, std::string_view not_these) {
+  return std::ranges::all_of(
+      text, [&](char c) { return c > ' ' && c < '\x7f' && not_these.find(c) == not_these.npos; });
+}
+
+std::string PlainText(std::string_view text, std::string_view also, char replacement) {
+  std::string plain(text);
+  std::ranges::replace_if(
+      plain, [&](char c) { return !IsPlain(c, also); }, replacement);
+  return plain;
+}
 
 std::string_view Trimmed(std::string_view text) {
   constexpr std::string_view kBlank = " \t\r\n";

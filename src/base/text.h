@@ -1,4 +1,4 @@
-// Cutting texts and joining them.
+// Cutting texts and joining them; what characters are in ASCII, whatever the locale.
 #ifndef WARPSMITH_BASE_TEXT_H_
 #define WARPSMITH_BASE_TEXT_H_
 
@@ -8,6 +8,23 @@
 #include <vector>
 
 namespace warpsmith {
+
+inline bool IsDigit(char c) { return c >= '0' && c <= '9'; }
+inline bool IsLetter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+inline bool IsWordCharacter(char c) { return IsLetter(c) || IsDigit(c) || c == '_'; }
+inline bool IsControl(char c) { return static_cast<unsigned char>(c) < ' ' || c == '\x7f'; }
+
+// Word characters, at least one, of which the first is no digit.
+bool IsIdentifier(std::string_view text);
+
+// Letters, digits and characters of `also`, at least one.
+bool IsMadeOf(std::string_view text, std::string_view also);
+
+// Visible characters of ASCII, and none of `not_these`. True of an empty text.
+bool IsVisible(std::string_view text, std::string_view not_these = "");
+
+// Each character but letters, digits and those of `also` becomes `replacement`.
+std::string PlainText(std::string_view text, std::string_view also, char replacement);
 
 // Without the blanks, tabs and line ends around it.
 std::string_view Trimmed(std::string_view text);

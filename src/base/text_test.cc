@@ -36,5 +36,14 @@ TEST(Text, IsJoined) {
   EXPECT_EQ(Joined(std::vector<std::string>{}), "");
 }
 
+TEST(Characters, AreThoseOfAscii) {
+  EXPECT_TRUE(IsIdentifier("_a1") && IsMadeOf("a-1", "-") && IsVisible("a/1") && IsVisible(""));
+  EXPECT_FALSE(IsIdentifier("1a") || IsIdentifier("") || IsIdentifier("\xc3\xa4"));
+  EXPECT_FALSE(IsMadeOf("", "-") || IsMadeOf("a_", "-") || IsMadeOf("\xc3\xa4", "-"));
+  EXPECT_FALSE(IsVisible("a b") || IsVisible("\x7f") || IsVisible("\xc3") || IsVisible("a/", "/"));
+  EXPECT_TRUE(IsControl('\n') && IsControl('\x7f') && !IsControl(' ') && !IsControl('\xc3'));
+  EXPECT_EQ(PlainText("GPU 1.5/\xc3", ".", '_'), "GPU_1.5__");
+}
+
 }  // namespace
 }  // namespace warpsmith

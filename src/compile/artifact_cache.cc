@@ -25,7 +25,7 @@ std::vector<std::string> ItemsOf(const std::string& key, const CompileOutcome& o
     return {kEntryVersion, key, "failed", failed->reason, failed->log};
   }
   const auto& artifact = std::get<Artifact>(outcome);
-  return {kEntryVersion, key, "artifact", ToJson(artifact).dump(), artifact.image};
+  return {kEntryVersion, key, "artifact", JsonText(ToJson(artifact)), artifact.image};
 }
 
 Result<CompileOutcome> ReadArtifact(const std::string& json_text, std::string image) {
@@ -67,18 +67,16 @@ std::string CacheKey(const Candidate& candidate, const std::vector<std::string>&
   return Sha256Hex(Pack(items));
 }
 
-std::filesystem::path ArtifactCache::PathOf(const std::string& key) const {
-  return root_ / key.substr(0, 2) / key.substr(2);
-}
-
-std::optional<CompileOutcome> ArtifactCache::Find(const std::string& key) const {
-  auto outcome = ReadEntry(PathOf(key), key);
+std::optional<CompileOutcome> FindOutcome(const std::filesystem::path& root,
+                                          const std::string& key) {
+  auto outcome = ReadEntry(EntryPath(root, key), key);
   if (!outcome.ok()) return std::nullopt;
   return std::move(outcome).value();
 }
 
-Status ArtifactCache::Store(const std::string& key, const CompileOutcome& outcome) const {
-  const std::filesystem::path path = PathOf(key);
+Status StoreOutcome(const std::filesystem::path& root, const std::string& key,
+                    const CompileOutcome& outcome) {
+  const std::filesystem::path path = EntryPath(root, key);
   TRY(CreateDirectories(path.parent_path()));
   return WriteFileAtomic(path, Compress(Pack(ItemsOf(key, outcome)), kCompressionLevel));
 }

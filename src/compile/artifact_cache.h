@@ -17,19 +17,12 @@ namespace warpsmith::compile {
 std::string CacheKey(const Candidate& candidate, const std::vector<std::string>& flags,
                      const std::string& toolchain_identity, const std::string& architecture);
 
-// Thread-safe, and safe between processes: an entry is whole or absent.
-class ArtifactCache {
- public:
-  explicit ArtifactCache(std::filesystem::path root) : root_(std::move(root)) {}
-
-  // Nothing for a missing, damaged or foreign entry: the caller compiles and stores again.
-  std::optional<CompileOutcome> Find(const std::string& key) const;
-  Status Store(const std::string& key, const CompileOutcome& outcome) const;
-
- private:
-  std::filesystem::path PathOf(const std::string& key) const;
-  std::filesystem::path root_;
-};
+// Of the cache in the folder `root`. Thread-safe, and safe between processes: an entry is whole or
+// absent. Nothing for a missing, damaged or foreign entry: the caller compiles and stores again.
+std::optional<CompileOutcome> FindOutcome(const std::filesystem::path& root,
+                                          const std::string& key);
+Status StoreOutcome(const std::filesystem::path& root, const std::string& key,
+                    const CompileOutcome& outcome);
 
 }  // namespace warpsmith::compile
 

@@ -11,8 +11,7 @@ namespace {
 class ArtifactCacheTest : public testing::Test {
  protected:
   ArtifactCacheTest()
-      : folder_(std::move(TemporaryDirectory::Create("warpsmith-cache-test")).value()),
-        cache_(folder_.path()) {}
+      : folder_(std::move(TemporaryDirectory::Create("warpsmith-cache-test")).value()) {}
 
   static Artifact SomeArtifact() {
     Artifact artifact;
@@ -28,19 +27,15 @@ class ArtifactCacheTest : public testing::Test {
     return artifact;
   }
 
-  std::filesystem::path FileOf(const std::string& key) const {
-    return folder_.path() / key.substr(0, 2) / key.substr(2);
-  }
-
   const TemporaryDirectory folder_;
-  const ArtifactCache cache_;
+  const std::filesystem::path& cache_ = folder_.path();
   const std::string key_ = Sha256Hex("key");
 };
 
 TEST_F(ArtifactCacheTest, GivesBackWhatWasStored) {
-  EXPECT_FALSE(cache_.Find(key_));
-  ASSERT_TRUE(cache_.Store(key_, SomeArtifact()).ok());
-  const auto found = cache_.Find(key_);
+  EXPECT_FALSE(FindOutcome(cache_, key_));
+  ASSERT_TRUE(StoreOutcome(cache_, key_, SomeArtifact()).ok());
+  const auto found = FindOutcome(cache_, key_);
   ASSERT_TRUE(found);
   const auto& artifact = std::get<Artifact>(*found);
   EXPECT_EQ(artifact.image, SomeArtifact().image);
@@ -49,28 +44,28 @@ TEST_F(ArtifactCacheTest, GivesBackWhatWasStored) {
 }
 
 TEST_F(ArtifactCacheTest, DamagedEntriesAreAbsentWhereverTheDamageIs) {
-  ASSERT_TRUE(cache_.Store(key_, SomeArtifact()).ok());
-  const std::string good = *ReadFile(FileOf(key_));
+  ASSERT_TRUE(StoreOutcome(cache_, key_, SomeArtifact()).ok());
+  const std::string good = *ReadFile(EntryPath(cache_, key_));
   for (size_t i = 0; i < good.size(); i += 7) {
     std::string bad = good;
     bad[i] = static_cast<char>(bad[i] ^ 0x20);
-    ASSERT_TRUE(WriteFileAtomic(FileOf(key_), bad).ok());
-    const auto found = cache_.Find(key_);
+    ASSERT_TRUE(WriteFileAtomic(EntryPath(cache_, key_), bad).ok());
+    const auto found = FindOutcome(cache_, key_);
     // zstd leaves some header bits without meaning: then the content is still the right one.
     if (found) {
       EXPECT_EQ(std::get<Artifact>(*found).image, SomeArtifact().image) << i;
     }
-    ASSERT_TRUE(WriteFileAtomic(FileOf(key_), good.substr(0, i)).ok());
-    EXPECT_FALSE(cache_.Find(key_)) << i;
+    ASSERT_TRUE(WriteFileAtomic(EntryPath(cache_, key_), good.substr(0, i)).ok());
+    EXPECT_FALSE(FindOutcome(cache_, key_)) << i;
   }
 }
 
 TEST_F(ArtifactCacheTest, EntryOfAnotherKeyIsAbsent) {
-  ASSERT_TRUE(cache_.Store(key_, SomeArtifact()).ok());
+  ASSERT_TRUE(StoreOutcome(cache_, key_, SomeArtifact()).ok());
   const std::string other = Sha256Hex("other");
-  ASSERT_TRUE(CreateDirectories(FileOf(other).parent_path()).ok());
-  std::filesystem::copy(FileOf(key_), FileOf(other));
-  EXPECT_FALSE(cache_.Find(other));
+  ASSERT_TRUE(CreateDirectories(EntryPath(cache_, other).parent_path()).ok());
+  std::filesystem::copy(EntryPath(cache_, key_), EntryPath(cache_, other));
+  EXPECT_FALSE(FindOutcome(cache_, other));
 }
 
 TEST(CacheKey, EverythingThatDecidesTheOutcomeCounts) {

@@ -2,7 +2,6 @@
 
 #include <unistd.h>
 
-#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -127,13 +126,8 @@ int NvccMain(const std::vector<std::string>& arguments) {
   const std::string words = unconfined.empty() ? sandbox::Describe(*reached) : unconfined;
   std::printf("%s%s\n", std::string(kind).c_str(), words.c_str());
   std::fflush(stdout);
-  std::vector<char*> argv;
-  for (size_t i = 1; i < arguments.size(); ++i) {
-    argv.push_back(const_cast<char*>(arguments[i].c_str()));
-  }
-  argv.push_back(nullptr);
-  execv(argv[0], argv.data());
-  std::printf("starting %s: %s\n", argv[0], std::strerror(errno));
+  const Error error = sandbox::Become({arguments.begin() + 1, arguments.end()});
+  std::printf("starting %s\n", error.message.c_str());
   return kCouldNotLaunch;
 }
 

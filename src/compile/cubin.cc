@@ -16,10 +16,7 @@ using Words = std::vector<std::string_view>;
 
 constexpr std::string_view kSpace = " \t\n";
 
-bool IsWordPart(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-         c == '$' || c == '%';
-}
+bool IsWordPart(char c) { return IsWordCharacter(c) || c == '$' || c == '%'; }
 
 // Names and registers of a text; a register's ".x" is left out.
 Words WordsOf(std::string_view text) {

@@ -1,10 +1,12 @@
 #include "compile/flag_rules.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <iterator>
 #include <sstream>
 #include <string_view>
+
+#include "base/foreign_file.h"
+#include "base/text.h"
 
 namespace warpsmith::compile {
 namespace {
@@ -109,15 +111,11 @@ constexpr std::string_view kHostOptions[] = {"-fPIC",
 constexpr std::string_view kFreeLibraries[] = {"m",      "pthread", "dl",  "rt",
                                                "stdc++", "cudart",  "cuda"};
 
+constexpr std::string_view kWord = "+-,_";  // beside letters and digits
+
 template <typename List>
 bool Contains(const List& list, std::string_view text) {
   return std::find(std::begin(list), std::end(list), text) != std::end(list);
-}
-
-bool IsWord(std::string_view text) {
-  return !text.empty() && std::all_of(text.begin(), text.end(), [](unsigned char byte) {
-    return std::isalnum(byte) != 0 || byte == '+' || byte == '-' || byte == ',' || byte == '_';
-  });
 }
 
 // nvcc hands macros to a shell between double quotes.
@@ -127,17 +125,11 @@ bool IsMacro(std::string_view text) {
   });
 }
 
-bool IsFolderOfTheSources(std::string_view text) {
-  const std::filesystem::path path(text);
-  if (text.empty() || path.is_absolute() || !IsMacro(text)) return false;
-  return std::none_of(path.begin(), path.end(), [](const auto& part) { return part == ".."; });
-}
-
 bool IsPtxasOption(std::string_view text) {
   if (Contains(kPtxasOptions, text)) return true;
   const size_t equals = text.find('=');
   return equals != std::string_view::npos && Contains(kPtxasSettings, text.substr(0, equals)) &&
-         IsWord(text.substr(equals + 1));
+         IsMadeOf(text.substr(equals + 1), kWord);
 }
 
 template <typename Test>
@@ -156,11 +148,11 @@ bool IsAllowed(Value kind, std::string_view text, const std::vector<std::string>
     case Value::kNone:
       return false;
     case Value::kWord:
-      return IsWord(text);
+      return IsMadeOf(text, kWord);
     case Value::kMacro:
       return IsMacro(text);
     case Value::kFolder:
-      return IsFolderOfTheSources(text);
+      return StaysInside(text) && IsMacro(text);  // a folder of the sources
     case Value::kLibrary:
       return Contains(kFreeLibraries, text) || Contains(libraries, text);
     case Value::kPtxas:

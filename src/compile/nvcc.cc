@@ -1,13 +1,14 @@
 #include "compile/nvcc.h"
 
 #include <algorithm>
-#include <cctype>
 #include <string_view>
 #include <system_error>
 #include <utility>
 
 #include "base/file.h"
+#include "base/foreign_file.h"
 #include "base/subprocess.h"
+#include "base/text.h"
 #include "compile/confinement.h"
 #include "compile/cubin.h"
 #include "sandbox/sandbox.h"
@@ -45,23 +46,6 @@ fs::path LibraryFolder(const fs::path& nvcc) {
 }
 
 namespace fs = std::filesystem;
-
-// Sources come from outside: none may be written beside the folder.
-bool StaysInside(const fs::path& path) {
-  if (path.empty() || path.is_absolute()) return false;
-  for (const fs::path& part : path) {
-    if (part == "..") return false;
-  }
-  return true;
-}
-
-// nvcc hands its command lines to a shell: there `$(...)` in the name of a file is a command.
-bool IsPlain(const std::string& path) {
-  return std::all_of(path.begin(), path.end(), [](unsigned char byte) {
-    return std::isalnum(byte) != 0 ||
-           std::string_view("_-+./").find(byte) != std::string_view::npos;
-  });
-}
 
 Status WriteSources(const fs::path& folder, const Compilation& compilation) {
   for (const auto& [path, text] : compilation.sources) {
@@ -179,7 +163,8 @@ Result<Compiled> CompileWithNvcc(const fs::path& launcher, const fs::path& nvcc,
                                  const Compilation& compilation, Form form, const Limits& limits) {
   for (const auto& [path, text] : compilation.sources) {
     if (!StaysInside(path)) return Failed("source path '" + path + "' leaves the folder", "");
-    if (!IsPlain(path)) {
+    // nvcc hands its command lines to a shell, where `$(...)` in the name of a file is a command.
+    if (!IsMadeOf(path, "_-+./")) {
       return Failed("source path '" + path + "' has other characters than a-z, 0-9, _-+./", "");
     }
   }

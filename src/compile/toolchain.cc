@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "base/subprocess.h"
+#include "core/device.h"
 #include "cuda/driver.h"
 #include "cuda/library.h"
 #include "cuda/nvrtc.h"
@@ -70,17 +71,6 @@ Result<Toolchain> FindNvcc() {
 Result<const Toolchain*> Kept(const Result<Toolchain>& found) {
   if (!found.ok()) return found.error();
   return &*found;
-}
-
-// The number in "sm_90a", or 0: a number, then nothing, 'a' or 'f'.
-int ArchitectureNumber(std::string_view architecture) {
-  if (!architecture.starts_with("sm_")) return 0;
-  int number = 0;
-  const char* end = architecture.data() + architecture.size();
-  const auto parsed = std::from_chars(architecture.data() + 3, end, number);
-  const std::string_view suffix(parsed.ptr, static_cast<size_t>(end - parsed.ptr));
-  const bool good = parsed.ec == std::errc() && (suffix.empty() || suffix == "a" || suffix == "f");
-  return good ? number : 0;
 }
 
 }  // namespace

@@ -250,13 +250,13 @@ class WorkerCompiler::Pool {
                                   CompileFlags(candidate, architecture)};
     const std::string key =
         CacheKey(candidate, compilation.flags, toolchain->identity, architecture);
-    if (auto cached = cache_.Find(key)) return *std::move(cached);
+    if (auto cached = FindOutcome(cache_, key)) return *std::move(cached);
 
     const double start_s = MonotonicSeconds();
     const Compiled compiled = TRY(Run(*toolchain, candidate.form, compilation));
     if (compiled.image.empty()) {
       const CompileOutcome failed = FailureOf(compiled);
-      if (compiled.repeatable) TRY(cache_.Store(key, failed));
+      if (compiled.repeatable) TRY(StoreOutcome(cache_, key, failed));
       return failed;
     }
     Artifact artifact = Describe(compiled);
@@ -264,7 +264,7 @@ class WorkerCompiler::Pool {
     artifact.toolchain = toolchain->version;
     artifact.compile_ms = (MonotonicSeconds() - start_s) * 1e3;
     CompileOutcome outcome = std::move(artifact);
-    TRY(cache_.Store(key, outcome));
+    TRY(StoreOutcome(cache_, key, outcome));
     return outcome;
   }
 
@@ -296,7 +296,7 @@ class WorkerCompiler::Pool {
   const std::vector<std::string> libraries_;
   const std::filesystem::path launcher_;
   WorkerPool workers_;
-  ArtifactCache cache_;
+  const std::filesystem::path cache_;
 };
 
 WorkerCompiler::WorkerCompiler(CompilerOptions options)

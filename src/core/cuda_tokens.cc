@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <optional>
 
+#include "base/text.h"
+
 namespace warpsmith {
 namespace {
 
-bool IsCodeDigit(char c) { return c >= '0' && c <= '9'; }
 bool IsCodeWord(char c) {
-  return c == '_' || IsCodeDigit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-         (static_cast<unsigned char>(c) & 0x80) != 0;
+  return IsWordCharacter(c) || (static_cast<unsigned char>(c) & 0x80) != 0;
 }
 bool IsCodeSpace(char c) { return c == ' ' || (c >= '\t' && c <= '\r') || c == '\0'; }
 
@@ -52,7 +52,7 @@ class Tokenizer {
   }
 
   void Meaningful(size_t begin, char c) {
-    if (IsCodeDigit(c) || (c == '.' && IsCodeDigit(Ahead(1)))) {
+    if (IsDigit(c) || (c == '.' && IsDigit(Ahead(1)))) {
       while (IsCodeWord(Ahead(0)) || Ahead(0) == '.' || Ahead(0) == '\'') ++at_;
       Emit(TokenKind::kNumber, begin);
     } else if (c == '"' || c == '\'') {

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <charconv>
 
 #include "base/build_info.h"
 #include "base/clock.h"
@@ -27,6 +28,16 @@ std::string WithoutFolders(const std::string& argument) {
 }
 
 }  // namespace
+
+int ArchitectureNumber(std::string_view architecture) {
+  if (!architecture.starts_with("sm_")) return 0;
+  int number = 0;
+  const char* end = architecture.data() + architecture.size();
+  const auto parsed = std::from_chars(architecture.data() + 3, end, number);
+  const std::string_view rest(parsed.ptr, static_cast<size_t>(end - parsed.ptr));
+  const bool known = parsed.ec == std::errc() && (rest.empty() || rest == "a" || rest == "f");
+  return known ? number : 0;
+}
 
 std::string ShortUuid(std::string_view uuid) {
   return uuid.empty() ? "none" : std::string(uuid.substr(0, kShortUuid));

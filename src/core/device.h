@@ -30,6 +30,9 @@ struct DeviceInfo {
   std::string origin;           // "local", or the recording's file
 };
 
+// The number in "sm_90a" (90), 0 for anything but a number and no letter, 'a' or 'f'.
+int ArchitectureNumber(std::string_view architecture);
+
 // Content key of a measurement: candidate (sources, plan, flags), task, workload sizes, protocol.
 // Artifact hash, toolchain and device are evidence beside it, not part of it.
 std::string MeasurementKey(const Candidate& candidate, const Task& task, const Workload& workload,

@@ -91,8 +91,7 @@ constexpr std::array<FunctionName, 5> kFunctions = {{{"min", Opcode::kMin, 2},
                                                      {"log2_ceil", Opcode::kLog2Ceil, 1}}};
 
 bool IsSpace(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
-bool IsNameStart(char c) { return c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+bool IsNameStart(char c) { return c == '_' || IsLetter(c); }
 
 // Recursive descent; every way to nest passes through Nested(), which counts levels.
 class Parser {

@@ -259,8 +259,8 @@ constexpr auto FieldsOf(const Inconclusive*) {
   return std::tuple(Needed("reason", &Inconclusive::reason));
 }
 
-constexpr auto FieldsOf(const SignedMean*) {
-  return std::tuple(Needed("mean", &SignedMean::mean), Needed("interval", &SignedMean::interval));
+constexpr auto FieldsOf(const Estimate*) {
+  return std::tuple(Needed("mean", &Estimate::value), Needed("interval", &Estimate::interval));
 }
 
 constexpr auto FieldsOf(const Bias*) {

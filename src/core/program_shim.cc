@@ -1,8 +1,7 @@
 #include "core/program_shim.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
-#include <algorithm>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -20,15 +19,6 @@ constexpr int64_t kLowest = INT64_MIN;
 
 Error BadEntry(const Task& task, const std::string& what, const std::string& fix) {
   return Error{ErrorCode::kBadInput, fmt::format("task {}: program: {}", task.name, what), fix};
-}
-
-bool IsIdentifierCharacter(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
-
-bool IsIdentifier(std::string_view text) {
-  return !text.empty() && !(text[0] >= '0' && text[0] <= '9') &&
-         std::all_of(text.begin(), text.end(), IsIdentifierCharacter);
 }
 
 // "f" and the parameters of `... f(T a, U<V, W> b)`.
@@ -70,7 +60,7 @@ Result<Declaration> Parse(const Task& task) {
   if (text.find_first_of(";{}#\\") != std::string_view::npos) return malformed;
   const std::string_view before = Trimmed(text.substr(0, open));
   size_t name = before.size();
-  while (name > 0 && IsIdentifierCharacter(before[name - 1])) --name;
+  while (name > 0 && IsWordCharacter(before[name - 1])) --name;
   declaration.function = before.substr(name);
   if (!IsIdentifier(declaration.function) || name == 0) return malformed;
   declaration.text = text;
@@ -104,7 +94,7 @@ Result<std::string> PointerTypeOf(const Task& task, std::string_view parameter) 
   const size_t bracket = parameter.find('[');
   size_t end = bracket == std::string_view::npos ? 0 : bracket;
   while (end > 0 && kBlanks.find(parameter[end - 1]) != std::string_view::npos) --end;
-  while (end > 0 && IsIdentifierCharacter(parameter[end - 1])) --end;
+  while (end > 0 && IsWordCharacter(parameter[end - 1])) --end;
   if (end == 0) {
     return BadEntry(task,
                     fmt::format("parameter '{}' is given a tensor but is no pointer", parameter),

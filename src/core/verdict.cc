@@ -56,9 +56,9 @@ std::string Line(const Inconclusive& inconclusive) {
 std::string AboutBias(const Correctness& correctness) {
   constexpr double kNotable = 0.5;
   if (!correctness.bias) return "";
-  for (const SignedMean* mean : {&correctness.bias->magnitude, &correctness.bias->value}) {
+  for (const Estimate* mean : {&correctness.bias->magnitude, &correctness.bias->value}) {
     if (mean->interval.lo <= kNotable && mean->interval.hi >= -kNotable) continue;
-    return "; BIASED: outputs lie " + Short(mean->mean) +
+    return "; BIASED: outputs lie " + Short(mean->value) +
            " halves of a last place beside the reference on average";
   }
   return "";

@@ -51,9 +51,9 @@ struct Interval {
   bool operator==(const Interval&) const = default;
 };
 
-// A mean over elements, with its 99 % interval.
-struct SignedMean {
-  double mean = 0;
+// What was measured, and the interval that holds it with the confidence that its user names.
+struct Estimate {
+  double value = 0;
   Interval interval;
 };
 
@@ -61,9 +61,10 @@ struct SignedMean {
 // output's type at the reference: rounding to nearest errs by at most 1 and by 0 on average.
 struct Bias {
   int64_t elements = 0;  // of outputs to different inputs; zeros, NaN and infinities left out
-  SignedMean magnitude;  // of sign(ref) (out - ref): cutting digits off gives -1
-  SignedMean value;      // of out - ref: rounding down gives -1
-  double allowed = 0;    // how far from 0 a mean may be; 0: nobody knows, and none is refused
+  // Means over the elements, with 99 % intervals.
+  Estimate magnitude;  // of sign(ref) (out - ref): cutting digits off gives -1
+  Estimate value;      // of out - ref: rounding down gives -1
+  double allowed = 0;  // how far from 0 a mean may be; 0: nobody knows, and none is refused
 };
 
 // With this probability, a candidate that is wrong once in so many launches, at random, would have

@@ -1,7 +1,5 @@
 #include "cuda/module.h"
 
-#include <utility>
-
 #include "base/text.h"
 #include "cuda/driver_api.h"
 
@@ -21,20 +19,12 @@ Result<Module> Module::Load(std::string_view image) {
   return Module(handle);
 }
 
-Module::Module(Module&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
-
-Module& Module::operator=(Module&& other) noexcept {
-  std::swap(handle_, other.handle_);
-  return *this;
-}
-
-Module::~Module() {
-  if (handle_ != nullptr) Api().cuModuleUnload(handle_);
-}
+Module::Module(CUmod_st* handle)
+    : handle_(handle, [](CUmod_st* module) { Api().cuModuleUnload(module); }) {}
 
 Result<Function> Module::Kernel(const std::string& name) const {
   CUfunction handle = nullptr;
-  const CUresult found = Api().cuModuleGetFunction(&handle, handle_, name.c_str());
+  const CUresult found = Api().cuModuleGetFunction(&handle, handle_.get(), name.c_str());
   if (found == CUDA_ERROR_NOT_FOUND) {
     const std::vector<std::string> names = TRY(KernelNames());
     return Error{ErrorCode::kBadInput,
@@ -51,9 +41,9 @@ Result<Function> Module::Kernel(const std::string& name) const {
 
 Result<std::vector<std::string>> Module::KernelNames() const {
   unsigned count = 0;
-  TRY(DRIVER_CALL("", cuModuleGetFunctionCount, &count, handle_));
+  TRY(DRIVER_CALL("", cuModuleGetFunctionCount, &count, handle_.get()));
   std::vector<CUfunction> functions(count);
-  TRY(DRIVER_CALL("", cuModuleEnumerateFunctions, functions.data(), count, handle_));
+  TRY(DRIVER_CALL("", cuModuleEnumerateFunctions, functions.data(), count, handle_.get()));
   std::vector<std::string> names;
   for (CUfunction function : functions) {
     const char* name = nullptr;

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,17 +24,14 @@ class Module {
  public:
   // `image`: a cubin, fatbin or PTX text. Loaded into the current context at once, not lazily.
   static Result<Module> Load(std::string_view image);
-  Module(Module&& other) noexcept;
-  Module& operator=(Module&& other) noexcept;
-  ~Module();
 
   // kBadInput, listing the kernels that are there, when the name is not.
   Result<Function> Kernel(const std::string& name) const;
   Result<std::vector<std::string>> KernelNames() const;
 
  private:
-  explicit Module(CUmod_st* handle) : handle_(handle) {}
-  CUmod_st* handle_;
+  explicit Module(CUmod_st* handle);
+  std::unique_ptr<CUmod_st, void (*)(CUmod_st*)> handle_;
 };
 
 Result<int> LocalBytesPerThread(const Function& function);

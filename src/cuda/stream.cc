@@ -1,7 +1,5 @@
 #include "cuda/stream.h"
 
-#include <utility>
-
 #include "cuda/driver_api.h"
 
 namespace warpsmith::cuda {
@@ -39,26 +37,17 @@ Result<Graph> Graph::Capture(const Stream& stream, const std::function<Status()>
   return Graph(executable, node_count);
 }
 
-Graph::Graph(Graph&& other) noexcept
-    : handle_(std::exchange(other.handle_, nullptr)), node_count_(other.node_count_) {}
-
-Graph& Graph::operator=(Graph&& other) noexcept {
-  std::swap(handle_, other.handle_);
-  std::swap(node_count_, other.node_count_);
-  return *this;
-}
-
-Graph::~Graph() {
-  if (handle_ != nullptr) Api().cuGraphExecDestroy(handle_);
-}
+Graph::Graph(CUgraphExec_st* handle, size_t node_count)
+    : handle_(handle, [](CUgraphExec_st* graph) { Api().cuGraphExecDestroy(graph); }),
+      node_count_(node_count) {}
 
 Status Graph::Upload(const Stream& stream) const {
-  return DRIVER_CALL(std::to_string(node_count_) + " nodes", cuGraphUpload, handle_,
+  return DRIVER_CALL(std::to_string(node_count_) + " nodes", cuGraphUpload, handle_.get(),
                      stream.handle());
 }
 
 Status Graph::Launch(const Stream& stream) const {
-  return DRIVER_CALL(std::to_string(node_count_) + " nodes", cuGraphLaunch, handle_,
+  return DRIVER_CALL(std::to_string(node_count_) + " nodes", cuGraphLaunch, handle_.get(),
                      stream.handle());
 }
 
@@ -68,25 +57,17 @@ Result<Stream> Stream::Create() {
   return Stream(handle);
 }
 
-Stream::Stream(Stream&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
+Stream::Stream(CUstream_st* handle)
+    : handle_(handle, [](CUstream_st* stream) { Api().cuStreamDestroy(stream); }) {}
 
-Stream& Stream::operator=(Stream&& other) noexcept {
-  std::swap(handle_, other.handle_);
-  return *this;
-}
-
-Stream::~Stream() {
-  if (handle_ != nullptr) Api().cuStreamDestroy(handle_);
-}
-
-Status Stream::Synchronize() const { return DRIVER_CALL("", cuStreamSynchronize, handle_); }
+Status Stream::Synchronize() const { return DRIVER_CALL("", cuStreamSynchronize, handle_.get()); }
 
 Result<bool> Stream::Done() const {
-  return DoneFrom(Api().cuStreamQuery(handle_), "cuStreamQuery");
+  return DoneFrom(Api().cuStreamQuery(handle_.get()), "cuStreamQuery");
 }
 
 Status Stream::Wait(const Event& event) const {
-  return DRIVER_CALL("", cuStreamWaitEvent, handle_, event.handle(), CU_EVENT_WAIT_DEFAULT);
+  return DRIVER_CALL("", cuStreamWaitEvent, handle_.get(), event.handle(), CU_EVENT_WAIT_DEFAULT);
 }
 
 Result<Event> Event::Create() {
@@ -95,32 +76,26 @@ Result<Event> Event::Create() {
   return Event(handle);
 }
 
-Event::Event(Event&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
-
-Event& Event::operator=(Event&& other) noexcept {
-  std::swap(handle_, other.handle_);
-  return *this;
-}
-
-Event::~Event() {
-  if (handle_ != nullptr) Api().cuEventDestroy(handle_);
-}
+Event::Event(CUevent_st* handle)
+    : handle_(handle, [](CUevent_st* event) { Api().cuEventDestroy(event); }) {}
 
 Status Event::Record(const Stream& stream) const {
-  return DRIVER_CALL("", cuEventRecord, handle_, stream.handle());
+  return DRIVER_CALL("", cuEventRecord, handle_.get(), stream.handle());
 }
 
 Status Event::RecordInGraph(const Stream& stream) const {
   CUstreamCaptureStatus capturing = CU_STREAM_CAPTURE_STATUS_NONE;
   TRY(DRIVER_CALL("", cuStreamIsCapturing, stream.handle(), &capturing));
   if (capturing == CU_STREAM_CAPTURE_STATUS_NONE) return Record(stream);
-  return DRIVER_CALL("CU_EVENT_RECORD_EXTERNAL", cuEventRecordWithFlags, handle_, stream.handle(),
-                     CU_EVENT_RECORD_EXTERNAL);
+  return DRIVER_CALL("CU_EVENT_RECORD_EXTERNAL", cuEventRecordWithFlags, handle_.get(),
+                     stream.handle(), CU_EVENT_RECORD_EXTERNAL);
 }
 
-Status Event::Synchronize() const { return DRIVER_CALL("", cuEventSynchronize, handle_); }
+Status Event::Synchronize() const { return DRIVER_CALL("", cuEventSynchronize, handle_.get()); }
 
-Result<bool> Event::Done() const { return DoneFrom(Api().cuEventQuery(handle_), "cuEventQuery"); }
+Result<bool> Event::Done() const {
+  return DoneFrom(Api().cuEventQuery(handle_.get()), "cuEventQuery");
+}
 
 Result<double> ElapsedUs(const Event& start, const Event& end) {
   float elapsed_ms = 0;

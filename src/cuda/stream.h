@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <memory>
 
 #include "base/result.h"
 #include "cuda/types.h"
@@ -15,26 +16,20 @@ class Event;
 class Stream {
  public:
   static Result<Stream> Create();  // does not synchronise with the default stream
-  Stream(Stream&& other) noexcept;
-  Stream& operator=(Stream&& other) noexcept;
-  ~Stream();
 
   Status Synchronize() const;
   Result<bool> Done() const;  // without waiting
   Status Wait(const Event& event) const;
-  CUstream_st* handle() const { return handle_; }
+  CUstream_st* handle() const { return handle_.get(); }
 
  private:
-  explicit Stream(CUstream_st* handle) : handle_(handle) {}
-  CUstream_st* handle_;
+  explicit Stream(CUstream_st* handle);
+  std::unique_ptr<CUstream_st, void (*)(CUstream_st*)> handle_;
 };
 
 class Event {
  public:
   static Result<Event> Create();  // with timing
-  Event(Event&& other) noexcept;
-  Event& operator=(Event&& other) noexcept;
-  ~Event();
 
   Status Record(const Stream& stream) const;
   // While `stream` is captured: an event-record node, so that the event is recorded by every launch
@@ -42,11 +37,11 @@ class Event {
   Status RecordInGraph(const Stream& stream) const;
   Status Synchronize() const;
   Result<bool> Done() const;
-  CUevent_st* handle() const { return handle_; }
+  CUevent_st* handle() const { return handle_.get(); }
 
  private:
-  explicit Event(CUevent_st* handle) : handle_(handle) {}
-  CUevent_st* handle_;
+  explicit Event(CUevent_st* handle);
+  std::unique_ptr<CUevent_st, void (*)(CUevent_st*)> handle_;
 };
 
 // Both must be done.
@@ -59,9 +54,6 @@ class Graph {
   // Captures what `submit` puts on `stream` (thread-local mode: other threads are not disturbed).
   // The capture is ended whatever `submit` returns; its Error comes first.
   static Result<Graph> Capture(const Stream& stream, const std::function<Status()>& submit);
-  Graph(Graph&& other) noexcept;
-  Graph& operator=(Graph&& other) noexcept;
-  ~Graph();
 
   size_t node_count() const { return node_count_; }
   // Moves the graph to the device ahead of its first launch, which is then as fast as any.
@@ -69,8 +61,8 @@ class Graph {
   Status Launch(const Stream& stream) const;
 
  private:
-  Graph(CUgraphExec_st* handle, size_t node_count) : handle_(handle), node_count_(node_count) {}
-  CUgraphExec_st* handle_;
+  Graph(CUgraphExec_st* handle, size_t node_count);
+  std::unique_ptr<CUgraphExec_st, void (*)(CUgraphExec_st*)> handle_;
   size_t node_count_;
 };
 

@@ -1,24 +1,51 @@
 #include "gemm_library/library.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstdlib>
 #include <map>
+#include <memory>
 #include <mutex>
+#include <string>
 #include <utility>
 #include <variant>
 
 #include "base/file.h"
+#include "core/task.h"
 #include "cuda/context.h"
 #include "cuda/failure.h"
 #include "cuda/guest.h"
 #include "cuda/lt_product.h"
 #include "cuda/plan/half_type.h"
+#include "cuda/plan/prepared_plan.h"
+#include "cuda/plan/steps.h"
 #include "gemm_library/choice.h"
-#include "gemm_library/kernel_plan.h"
+#include "gemm_library/pack.h"
 #include "gemm_library/plan_cache.h"
+#include "gemm_library/problem.h"
 
 namespace warpsmith::gemm_library {
+
+// A kernel's plan for one problem, ready to run.
+class KernelPlan {
+ public:
+  // Loads nothing: `module` holds the kernel's image, in the current context. kBadInput where the
+  // plan is not valid for the problem's sizes, or cannot take its leading dimensions.
+  static Result<KernelPlan> Prepare(const PackKernel& kernel, const CheckedProblem& checked,
+                                    std::shared_ptr<const cuda::Module> module, int sm_count);
+
+  size_t workspace_bytes() const { return workspace_bytes_; }
+  // `addresses` have passed CheckAddresses, hold so much workspace, and are 16-byte aligned.
+  // Allocates nothing; thread-safe.
+  Status Run(const Addresses& addresses, CUstream_st* stream) const;
+
+ private:
+  std::shared_ptr<const cuda::Module> module_;
+  plan::Launches launches_;
+  std::vector<plan::BoundStep> steps_;
+  size_t workspace_bytes_ = 0;
+};
 
 // What a problem came to. Never changed once made.
 struct Settled {
@@ -28,6 +55,74 @@ struct Settled {
   size_t workspace_bytes = 0;
   std::string name, reason;  // for Explain
 };
+
+namespace {
+
+static_assert(kMostArguments <= plan::kMostPatchedArguments);
+
+// What the steps' places count from: the order of the addresses that Run hands over.
+constexpr int kWorkspaceBase = 3;
+
+// The task whose tensors a plan speaks of, of dense matrices.
+Task TaskOf(const PackKernel& kernel) {
+  const auto size = [](const char* name) { return Expression::Literal(name); };
+  const bool row_major_b = kernel.layout == hgemm::Layout::kNN;
+  Task task;
+  task.tensors = {{"A", kernel.dtype, Role::kInput, {size("M"), size("K")}},
+                  {"B",
+                   kernel.dtype,
+                   Role::kInput,
+                   {size(row_major_b ? "K" : "N"), size(row_major_b ? "N" : "K")}},
+                  {"C", kernel.dtype, Role::kOutput, {size("M"), size("N")}}};
+  return task;
+}
+
+// The matrices as the caller lays them out, and the plan's workspaces one after the other in the
+// caller's; `workspace_bytes` becomes what they take.
+plan::Memories MemoriesOf(const CheckedProblem& checked, const ResolvedPlan& resolved,
+                          size_t& workspace_bytes) {
+  plan::Memories memories;
+  for (const int matrix : {0, 1, 2}) {
+    const Storage& storage = checked.storage[static_cast<size_t>(matrix)];
+    plan::Memory memory{{matrix, 0}, storage.bytes()};
+    if (!storage.dense()) {
+      memory.rows = static_cast<uint64_t>(storage.rows);
+      memory.row_bytes = 2 * static_cast<uint64_t>(storage.columns);
+      memory.pitch_bytes = 2 * static_cast<uint64_t>(storage.leading);
+    }
+    memories[std::string(1, "ABC"[matrix])] = memory;
+  }
+  workspace_bytes = 0;
+  for (const ResolvedWorkspace& workspace : resolved.workspaces) {
+    memories[workspace.name] = {{kWorkspaceBase, workspace_bytes}, workspace.bytes};
+    workspace_bytes += (static_cast<uint64_t>(workspace.bytes) + kWorkspaceAlignment - 1) /
+                       kWorkspaceAlignment * kWorkspaceAlignment;
+  }
+  return memories;
+}
+
+}  // namespace
+
+Result<KernelPlan> KernelPlan::Prepare(const PackKernel& kernel, const CheckedProblem& checked,
+                                       std::shared_ptr<const cuda::Module> module, int sm_count) {
+  TRY(CanCarryOut(kernel.plan));
+  const Problem& problem = checked.problem;
+  const Sizes sizes = {{"M", problem.m}, {"N", problem.n}, {"K", problem.k}};
+  const ResolvedPlan resolved = TRY(
+      Resolve(kernel.plan, TaskOf(kernel), sizes, sm_count, plan::OccupancyOf(*module, sm_count)));
+  KernelPlan made;
+  made.module_ = std::move(module);
+  made.launches_ = TRY(plan::PrepareLaunches(resolved, *made.module_));
+  const plan::Memories memories = MemoriesOf(checked, resolved, made.workspace_bytes_);
+  made.steps_ = TRY(plan::MakeSteps(resolved, made.launches_, {}, memories));
+  return made;
+}
+
+Status KernelPlan::Run(const Addresses& addresses, CUstream_st* stream) const {
+  const std::array<cuda::DevicePointer, 4> bases = {addresses.a, addresses.b, addresses.c,
+                                                    addresses.workspace};
+  return plan::RunSteps(steps_, bases, stream);
+}
 
 namespace {
 

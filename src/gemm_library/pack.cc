@@ -142,7 +142,7 @@ Result<std::string> WritePack(const Pack& pack) {
     if (!row.lt_algorithm.empty()) entry["lt"] = row.lt_algorithm;
     index["rows"].push_back(std::move(entry));
   }
-  const std::string compressed = Compress(index.dump(), 19);
+  const std::string compressed = Compress(JsonText(index), 19);
   return std::string(kFirstLine) + std::to_string(kPackVersion) + "\n" +
          SizeText(compressed.size()) + compressed + images;
 }

@@ -96,6 +96,12 @@ TEST(CatalogueTest, NamesLineAndFieldOfWhatIsWrong) {
   EXPECT_THAT(ErrorOf(With(good, "device cublaslt", "dev cublaslt")), HasSubstr("no mode 'dev'"));
   EXPECT_THAT(ErrorOf(With(good, "server cublaslt", "device cublaslt")),
               HasSubstr("mode stands twice"));
+  EXPECT_THAT(ErrorOf(With(good, "device cublaslt-auto", "device ")), HasSubstr("has no name"));
+  EXPECT_THAT(ErrorOf(With(good, " 1.4900 1.5100", " 1.4900")), HasSubstr("expected 'mode"));
+  std::string many;
+  for (int i = 0; i < 64; ++i) many += "device b" + std::to_string(i) + " 1 1 1 1 1;";
+  EXPECT_THAT(ErrorOf(With(good, "device cublaslt", many + "device cublaslt")),
+              HasSubstr("more than 64 results"));
   EXPECT_THAT(ErrorOf(With(good, ",580.159.04,", ",,")), HasSubstr("driver is empty"));
   EXPECT_THAT(ErrorOf(With(good, ",580.159.04,", ",580,159,")), HasSubstr("expected 18 cells"));
   EXPECT_THAT(ErrorOf(Mended(good + good.substr(good.find("\n64,") + 1))),

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,6 +16,29 @@
 #include "hgemm/features.h"
 
 namespace warpsmith::hgemm {
+
+// Gradient-boosted regression trees: the prediction is the sum of the leaves that the features lead
+// to.
+class TreeModel {
+ public:
+  // `known`: the features that this program computes, in their order.
+  static Result<TreeModel> From(const JsonReader& root, std::span<const std::string> known);
+
+  // `features`: as many as `known` had.
+  double Predict(std::span<const float> features) const;
+
+ private:
+  struct Node {
+    int32_t feature = -1;  // -1: a leaf
+    int32_t left = 0, right = 0;
+    double number = 0;  // the threshold of an inner node, the value of a leaf
+  };
+  // `places`: where each feature that the file names lies among those of this program.
+  Status Add(const JsonReader& tree, std::span<const int32_t> places);
+
+  std::vector<Node> nodes_;     // of all trees
+  std::vector<int32_t> roots_;  // each tree's first node
+};
 
 namespace {
 
@@ -27,7 +52,7 @@ bool Has(const Point& point, std::string_view parameter, int64_t at_least) {
 Result<CostModel> CostModel::Parse(std::string_view source, std::string_view text) {
   const nlohmann::json document = TRY(ParseJson(source, text));
   const JsonReader root(std::string(source), document);
-  TreeModel trees = TRY(TreeModel::From(root, FeatureNames()));
+  auto trees = std::make_shared<const TreeModel>(TRY(TreeModel::From(root, FeatureNames())));
   const JsonReader best = root.At("best_us");
   const BestUs best_us{TRY(best.At("fixed_us").Number()),
                        TRY(best.At("us_per_giga_product").Number()),
@@ -58,7 +83,7 @@ double CostModel::PredictUs(const Problem& problem, const Target& target,
              k = static_cast<double>(problem.k);
   const double best_us = best_.fixed + best_.per_giga_product * (m * n * k / 1e9) +
                          best_.per_megabyte * (2 * (m * k + k * n + m * n) / 1e6);
-  return best_us * std::exp(trees_.Predict(features));
+  return best_us * std::exp(trees_->Predict(features));
 }
 
 double PredictUs(const Problem& problem, const Target& target, const Point& point) {

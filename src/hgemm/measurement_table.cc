@@ -10,9 +10,9 @@ namespace warpsmith::hgemm {
 
 std::string DifferencesOf(const MeasurementTerms& one, const MeasurementTerms& other) {
   std::string names;
-  for (const auto& field : kTermFields) {
-    if (one.*field.text == other.*field.text) continue;
-    names += (names.empty() ? "" : ", ") + std::string(field.name);
+  for (const auto& [name, text] : kTermFields) {
+    if (one.*text == other.*text) continue;
+    names += (names.empty() ? "" : ", ") + std::string(name);
   }
   return names;
 }

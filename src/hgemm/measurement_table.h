@@ -32,11 +32,9 @@ inline constexpr std::string_view kBothLayouts = "both";    // a term: of the li
 // --- Is the bar the strongest that NVIDIA's libraries offer? Whatever of theirs is measured beside it
 // must not be faster than it, beyond the noise.
 
-// One time over another, paired in the same rounds: above 1 the other is faster.
-struct PairedRatio {
-  double value = 0;
-  Interval interval;  // 0 < lo <= value <= hi, finite
-};
+// One time over another, paired in the same rounds: above 1 the other is faster. Of its interval,
+// 0 < lo <= value <= hi, finite.
+using PairedRatio = Estimate;
 
 // What is that much faster at most is called the same, as in a verdict (Protocol::band).
 inline constexpr double kPrimaryBand = 0.01;
@@ -52,6 +50,7 @@ struct BesidePrimary {
 
 // Shown to be faster than the bar: its whole interval lies above the band.
 bool IsViolation(const PairedRatio& primary_over_other);
+// The same of microseconds that were not paired, by kUnpairedBand.
 bool IsViolationUnpaired(double primary_us, double other_us);
 
 // One shape whose rounds held others beside the bar.
@@ -91,10 +90,7 @@ struct MeasurementTerms {
 };
 
 // The terms by the names that files and errors give them, in a file's order.
-struct TermField {
-  std::string_view name;
-  std::string MeasurementTerms::*text;
-};
+using TermField = std::pair<std::string_view, std::string MeasurementTerms::*>;
 inline constexpr std::array<TermField, 7> kTermFields = {
     {{"device", &MeasurementTerms::device},
      {"layout", &MeasurementTerms::layout},

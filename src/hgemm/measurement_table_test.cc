@@ -39,6 +39,8 @@ TEST(MeasurementTableTest, JoinsNoStrangersAndNoShapeTwice) {
   parts[1].table.terms.pack = "gemm.wspack 0";
   EXPECT_THAT(Join(parts).error().message,
               HasSubstr("b.csv: of another comparison than a.csv: another device, pack"));
+  parts[1].table.terms.layout = kBothLayouts;
+  EXPECT_THAT(Join(parts).error().message, HasSubstr("b.csv: it holds times of libraries alone"));
 }
 
 TEST(IsViolation, OnlyWhatIsShownToBeFasterThanTheBar) {

@@ -122,16 +122,15 @@ Result<MeasurementTerms> OldTermsIn(TableText& text) {
 // "# device: NVIDIA H200", one for each term, in their order.
 Result<MeasurementTerms> TermsIn(TableText& text) {
   MeasurementTerms terms;
-  for (const auto& field : kTermFields) {
-    terms.*field.text = TRY(text.NextOfHead("# " + std::string(field.name) + ": "));
+  for (const auto& [name, term] : kTermFields) {
+    terms.*term = TRY(text.NextOfHead("# " + std::string(name) + ": "));
   }
   return terms;
 }
 
 Status CheckTerms(const TableText& text, const MeasurementTerms& terms, bool is_comparison) {
-  for (const auto& field : kTermFields) {
-    if ((terms.*field.text).empty())
-      return text.Bad("the term " + std::string(field.name) + " is empty");
+  for (const auto& [name, term] : kTermFields) {
+    if ((terms.*term).empty()) return text.Bad("the term " + std::string(name) + " is empty");
   }
   const auto dtype = DTypeFromName(terms.dtype);
   const bool layout =
@@ -417,8 +416,8 @@ Result<ReadMeasurements> ParseMeasurements(std::string_view source, std::string_
 std::string HeadText(const MeasurementTerms& terms) {
   const bool is_comparison = terms.layout != kBothLayouts;
   std::string text = KindOf(is_comparison).FirstLine();
-  for (const auto& field : kTermFields) {
-    text += "# " + std::string(field.name) + ": " + terms.*field.text + "\n";
+  for (const auto& [name, term] : kTermFields) {
+    text += "# " + std::string(name) + ": " + terms.*term + "\n";
   }
   return text + (is_comparison ? ColumnsText(kComparisonColumns) : ColumnsText(kLibraryColumns)) +
          "\n";

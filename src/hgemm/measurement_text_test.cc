@@ -140,6 +140,8 @@ TEST(MeasurementTextTest, KeepsWhatWasFoundBesideTheBar) {
               HasSubstr("of another shape than the rows"));
   EXPECT_THAT(MeasurementErrorOf(With(OldText(text), "bar: 64,128,64", "bar: 64,128,65")),
               HasSubstr("another shape"));
+  EXPECT_THAT(MeasurementErrorOf(With(OldText(text), "# bar checked: 64,128,64,6,2\n", "")),
+              HasSubstr("follows no line of a checked bar"));
 }
 
 TEST(MeasurementTextTest, ASessionMayLackWhatCameLater) {

@@ -27,8 +27,8 @@ Config ToConfig(const TinyParameters& parameters);
 Config LeastOfTiny();  // as Family's
 TinyParameters TinyFromConfig(const Config& config);
 
-int64_t TinyThreads(const TinyParameters& parameters);
-int64_t TinyCtas(const Problem& problem, const TinyParameters& parameters);
+int64_t TinyThreads(const TinyParameters& parameters);                       // of a CTA
+int64_t TinyCtas(const Problem& problem, const TinyParameters& parameters);  // of the grid
 
 // The kernel would be built, fit the target and be right for this problem.
 bool IsLegalTiny(const Problem& problem, const Target& target, const TinyParameters& parameters);

@@ -36,8 +36,8 @@ Config ToConfig(const WgmmaParameters& parameters);
 Config LeastOfWgmma();  // as Family's
 WgmmaParameters WgmmaFromConfig(const Config& config);
 
-int64_t WgmmaThreads(const WgmmaParameters& parameters);
-int64_t WgmmaClusterSize(const WgmmaParameters& parameters);
+int64_t WgmmaThreads(const WgmmaParameters& parameters);      // of a CTA
+int64_t WgmmaClusterSize(const WgmmaParameters& parameters);  // CTAs
 int64_t WgmmaSharedBytes(const WgmmaParameters& parameters);  // dynamic; as device kSharedBytes
 
 // The kernel would be built without spills, fit the target and be right for this problem.

@@ -1,6 +1,6 @@
 #include "judge/arena.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <bit>

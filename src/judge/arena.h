@@ -83,12 +83,14 @@ class Arena {
   // Moves the contents to other slots, and writes all of them anew: both of the following.
   Status Reassign(Random& random);
   void DrawAssignments(Random& random);
+  // Writes what each slot holds by the assignment, and waits for it.
   Status FillSlots();
   // Exchanges the contents of two slots of an input. Ordered by the device's stream; not waited
   // for.
   Status Swap(size_t input, int first_slot, int second_slot);
   // Puts a check input into the exact mappings.
   Status StageCheck(const CheckContents& check);
+  // Writes the guards around all slots and exact mappings anew, and waits for it.
   Status RefillGuards();
 
   // Asks the reference's process about the first check once more: the answer is number 0 of the

@@ -1,6 +1,6 @@
 #include "judge/arena_mapping.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <utility>
 

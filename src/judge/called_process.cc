@@ -1,6 +1,6 @@
 #include "judge/called_process.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <poll.h>
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 #include "judge/correctness.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>
@@ -21,7 +21,7 @@ double StandardError(double sum, const BiasSums& sums) {
   return std::sqrt(std::max(kHonestVariance, sums.square / count - mean * mean) / count);
 }
 
-SignedMean MeanOf(double sum, const BiasSums& sums) {
+Estimate MeanOf(double sum, const BiasSums& sums) {
   const double mean = sum / static_cast<double>(sums.elements);
   const double half = kReportedErrors * StandardError(sum, sums);
   return {mean, {mean - half, mean + half}};

@@ -288,8 +288,8 @@ TEST(Bias, TensorCoresLoseLessThanIsAllowed) {
   for (const bool positive : {false, true}) {
     const BiasSums sums = Outputs(7, 4096, 4'000, kHalf, positive, {ampere}).front();
     const Bias bias = *BiasOf(sums, Allowed(4096, kHalf));
-    EXPECT_LT(bias.magnitude.mean, 0) << "they cut off";
-    EXPECT_GT(bias.magnitude.mean, -0.75 * bias.allowed);
+    EXPECT_LT(bias.magnitude.value, 0) << "they cut off";
+    EXPECT_GT(bias.magnitude.value, -0.75 * bias.allowed);
   }
 }
 

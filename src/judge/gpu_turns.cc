@@ -1,6 +1,6 @@
 #include "judge/gpu_turns.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <utility>
@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/interrupt.h"
 #include "base/subprocess.h"
+#include "base/text.h"
 
 namespace warpsmith::judge {
 namespace {
@@ -23,7 +24,7 @@ Status CheckNoSurvivors() {
   return Error{ErrorCode::kUnavailable,
                fmt::format("measuring: process {} was killed and does not die; it may still be "
                            "using the GPU",
-                           fmt::join(survivors, ", ")),
+                           Joined(survivors, ", ", [](pid_t pid) { return std::to_string(pid); })),
                "wait until it is gone, or reset the GPU, then start again"};
 }
 

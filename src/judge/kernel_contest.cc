@@ -1,6 +1,6 @@
 #include "judge/kernel_contest.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <chrono>

@@ -1,6 +1,6 @@
 #include "judge/kernels.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <array>

@@ -123,7 +123,8 @@ struct FloodParameters {
 inline constexpr int64_t kMostFloodedLocalBytes = 16384, kSpareStackBytes = 2048;
 inline constexpr int64_t kMostLocalBytes = kMostFloodedLocalBytes - kSpareStackBytes;
 
-// In the current context; calls are ordered by their stream and can be captured.
+// In the current context; calls are ordered by their stream and can be captured. An Error says that
+// a launch was refused: what a kernel does wrong shows where its stream is waited for.
 class Kernels {
  public:
   static Result<Kernels> Load(std::string_view cubin, const cuda::DeviceProperties& device);

@@ -47,8 +47,8 @@ class LocalDevice::Worker {
     Question question;
   };
 
-  Worker(OracleOptions options, std::unique_ptr<GpuTurns> turns)
-      : options_(std::move(options)), turns_(std::move(turns)) {}
+  Worker(LocalDeviceOptions options, cuda::DeviceProperties device, std::unique_ptr<GpuTurns> turns)
+      : options_(std::move(options)), gpu_(std::move(device)), turns_(std::move(turns)) {}
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
   ~Worker() {
@@ -134,7 +134,7 @@ class LocalDevice::Worker {
 
   Status Open() {
     const GpuTurns::Turn turn = TRY(turns_->Take());
-    oracle_ = TRY(Oracle::Open(options_));
+    oracle_ = TRY(Oracle::Open(options_, gpu_));
     info_ = oracle_->info();
     return {};
   }
@@ -183,7 +183,7 @@ class LocalDevice::Worker {
   // The oracle's context is gone; a new one may work. If not, everybody who asks is told why.
   void Reopen(const Error& lost) {
     oracle_.reset();
-    Result<std::unique_ptr<Oracle>> again = Caught([this] { return Oracle::Open(options_); });
+    Result<std::unique_ptr<Oracle>> again = Caught([this] { return Oracle::Open(options_, gpu_); });
     if (again.ok()) {
       oracle_ = std::move(again).value();
       return;
@@ -194,7 +194,8 @@ class LocalDevice::Worker {
               again.error().fix};
   }
 
-  OracleOptions options_;
+  const LocalDeviceOptions options_;
+  const cuda::DeviceProperties gpu_;
   const std::unique_ptr<GpuTurns> turns_;
   DeviceInfo info_;
   std::unique_ptr<Oracle> oracle_;  // the thread's alone
@@ -242,11 +243,7 @@ Result<std::unique_ptr<LocalDevice>> LocalDevice::Open(LocalDeviceOptions option
     options.standalone_argv = {ThisExecutable().string(),
                                std::string(standalone::kStandaloneSubcommand)};
   }
-  auto worker = std::make_unique<Worker>(
-      OracleOptions{device, std::move(options.kernels), std::move(options.runner_argv),
-                    std::move(options.program_argv), std::move(options.standalone_argv),
-                    options.sandboxed, options.compiler, std::move(options.libraries)},
-      std::move(turns));
+  auto worker = std::make_unique<Worker>(std::move(options), device, std::move(turns));
   TRY(worker->Start());
   return std::unique_ptr<LocalDevice>(new LocalDevice(std::move(worker)));
 }

@@ -1,6 +1,6 @@
 #include "judge/oracle.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <thread>
@@ -126,7 +126,7 @@ std::optional<Outcome> RefuseWithoutDevice(const Job& job) {
   return audit::RefuseImage(job.candidate.plan, job.artifact->image);
 }
 
-Oracle::Oracle(OracleOptions options, DeviceInfo info, std::unique_ptr<OracleDevice> device)
+Oracle::Oracle(LocalDeviceOptions options, DeviceInfo info, std::unique_ptr<OracleDevice> device)
     : options_(std::move(options)),
       info_(std::move(info)),
       device_(std::move(device)),
@@ -137,7 +137,7 @@ Oracle::Oracle(OracleOptions options, DeviceInfo info, std::unique_ptr<OracleDev
             return StartReference(task, workload, problem);
           },
           [this] { runners_.Drop(); }),
-      runners_({{options_.runner_argv, {options_.device.uuid}, options_.kernels},
+      runners_({{options_.runner_argv, {info_.uuid}, options_.kernels},
                 options_.compiler,
                 options_.libraries},
                info_, random_) {}
@@ -147,14 +147,14 @@ ContestContext Oracle::ContextOf(const Job& job, Stage& stage, Evidence& evidenc
           &random_,      &evidence};
 }
 
-Result<std::unique_ptr<Oracle>> Oracle::Open(const OracleOptions& options) {
-  auto device = TRY(OracleDevice::Open(options.device, options.kernels));
+Result<std::unique_ptr<Oracle>> Oracle::Open(const LocalDeviceOptions& options,
+                                             const cuda::DeviceProperties& gpu) {
+  auto device = TRY(OracleDevice::Open(gpu, options.kernels));
   TRY(device->Probe());
   std::optional<cuda::TelemetryReader> telemetry;
-  Result<cuda::TelemetryReader> reader = cuda::TelemetryReader::Open(options.device.uuid);
+  Result<cuda::TelemetryReader> reader = cuda::TelemetryReader::Open(gpu.uuid);
   if (reader.ok()) telemetry.emplace(std::move(reader).value());
-  std::unique_ptr<Oracle> oracle(
-      new Oracle(options, InfoOf(options.device, telemetry), std::move(device)));
+  std::unique_ptr<Oracle> oracle(new Oracle(options, InfoOf(gpu, telemetry), std::move(device)));
   oracle->telemetry_ = telemetry;
   return oracle;
 }
@@ -240,7 +240,7 @@ Result<Outcome> Oracle::Audit(const Job& job, Passed passed) {
   request.artifact = *job.artifact;
   request.level = job.protocol.level;
   request.standalone_argv = options_.standalone_argv;
-  request.device_uuid = options_.device.uuid;
+  request.device_uuid = info_.uuid;
   request.sandboxed = options_.sandboxed;
   audit::AuditOutcome audited = TRY(audit::AuditCandidate(request));
   if (audited.rejected) return Outcome(*std::move(audited.rejected));
@@ -251,7 +251,7 @@ Result<Outcome> Oracle::Audit(const Job& job, Passed passed) {
 Result<ProcessOptions> Oracle::TorchPeer() const {
   ProcessOptions options;
   options.argv = TRY(torch::TorchPeerArgv());
-  options.start.device_uuid = options_.device.uuid;
+  options.start.device_uuid = info_.uuid;
   options.start.sandbox = "L0";  // the task's own code, not a candidate's
   options.host_code = HostCode::kForeign;
   return options;
@@ -293,7 +293,7 @@ Result<Outcome> Oracle::JudgeProgram(const Job& job, Stage& stage, Evidence& evi
   ProgramContext context;
   context.contest = ContextOf(job, stage, evidence);
   context.program.argv = options_.program_argv;
-  context.program.start.device_uuid = options_.device.uuid;
+  context.program.start.device_uuid = info_.uuid;
   context.program.start.sandbox = options_.sandboxed ? "L2" : "L0";
   context.program.host_code = HostCode::kForeign;
   context.torch = [this] { return StartTorch(); };

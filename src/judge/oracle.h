@@ -17,21 +17,12 @@
 #include "judge/called_process.h"
 #include "judge/contest.h"
 #include "judge/library_contest.h"
+#include "judge/local_device.h"
 #include "judge/oracle_device.h"
 #include "judge/runners.h"
 #include "judge/stages.h"
 
 namespace warpsmith::judge {
-
-// What it needs to open; the kernels are BuildJudgeKernels' cubin for the device's architecture.
-struct OracleOptions {
-  cuda::DeviceProperties device;
-  std::string kernels;
-  std::vector<std::string> runner_argv, program_argv, standalone_argv;
-  bool sandboxed = true;                    // false: programs run with all that the user may do
-  Compiler* compiler = nullptr;             // for references and rivals; outlives the oracle
-  std::vector<std::string> libraries = {};  // that baselines "lib:PATH" may name
-};
 
 // What needs no device to be refused: forms and modes that do not fit, and what a kernel's image
 // shows.
@@ -40,7 +31,9 @@ std::optional<Outcome> RefuseWithoutDevice(const Job& job);
 // Not thread-safe: everything happens in the thread that opened it.
 class Oracle {
  public:
-  static Result<std::unique_ptr<Oracle>> Open(const OracleOptions& options);
+  // `options` name every command line, and a compiler that outlives the oracle.
+  static Result<std::unique_ptr<Oracle>> Open(const LocalDeviceOptions& options,
+                                              const cuda::DeviceProperties& device);
 
   const DeviceInfo& info() const { return info_; }
 
@@ -63,7 +56,7 @@ class Oracle {
   Result<std::optional<std::string>> DegenerateAnswer(const Task& task, const Workload& workload);
 
  private:
-  Oracle(OracleOptions options, DeviceInfo info, std::unique_ptr<OracleDevice> device);
+  Oracle(LocalDeviceOptions options, DeviceInfo info, std::unique_ptr<OracleDevice> device);
   ContestContext ContextOf(const Job& job, Stage& stage, Evidence& evidence);
   Result<Artifact> CompileProgram(const Job& job, const Candidate& candidate);
   Result<Outcome> JudgeJob(const Job& job, Evidence& evidence);
@@ -81,7 +74,7 @@ class Oracle {
   Result<std::unique_ptr<CalledProcess>> StartTorch();
   Status KeepSpareTorch(size_t count);
 
-  OracleOptions options_;
+  LocalDeviceOptions options_;
   DeviceInfo info_;
   std::unique_ptr<OracleDevice> device_;
   std::optional<cuda::TelemetryReader> telemetry_;

@@ -1,6 +1,6 @@
 #include "judge/resolved_task.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
 // The four timing modes. Whatever is not between the two events (or clock readings) is untimed.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "cuda/stream.h"
 #include "judge/runner_session.h"

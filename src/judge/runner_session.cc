@@ -1,6 +1,6 @@
 #include "judge/runner_session.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -8,6 +8,7 @@
 #include <memory>
 #include <utility>
 
+#include "base/json_reader.h"
 #include "core/resolved_plan.h"
 #include "cuda/driver.h"
 #include "cuda/plan/half_type.h"
@@ -148,7 +149,7 @@ Result<std::string> ListEntrants(const MappedArena& arena, const EntrantsCommand
   for (const baseline::GemmBaselineChoice& choice : entrants) {
     list.push_back(baseline::ToJson(choice));
   }
-  return list.dump();
+  return JsonText(list);
 }
 
 // Has run once when it returns, on the arena's first slots: what a library does at its first call
@@ -173,6 +174,28 @@ Result<Callable> MakeBaseline(const Bench& bench, const MappedArena& arena,
   TRY(RunOnce(bench, arena, callable));
   return callable;
 }
+
+class RunnerSession {
+ public:
+  explicit RunnerSession(int64_t (*host_ns)()) : host_ns_(host_ns) {}
+
+  Result<Reply> Run(const StartCommand& command, const Frame& frame);
+  Result<Reply> Run(const ArenaCommand& command, const Frame& frame);
+  Result<Reply> Run(const LoadCommand& command, const Frame& frame);
+  Result<Reply> Run(const EntrantsCommand& command, const Frame& frame);
+  Result<Reply> Run(const BaselineCommand& command, const Frame& frame);
+  Result<Reply> Run(const CheckCommand& command, const Frame& frame);
+  Result<Reply> Run(const SampleCommand& command, const Frame& frame);
+
+ private:
+  Result<const Callable*> Find(const std::string& name) const;
+
+  int64_t (*host_ns_)();
+  std::optional<Bench> bench_;
+  std::optional<MappedArena> arena_;
+  baseline::SharedHandles libraries_;
+  std::map<std::string, Callable> callables_;
+};
 
 }  // namespace
 

@@ -59,28 +59,6 @@ struct Callable {
   bool begins_early = false;
 };
 
-class RunnerSession {
- public:
-  explicit RunnerSession(int64_t (*host_ns)()) : host_ns_(host_ns) {}
-
-  Result<Reply> Run(const StartCommand& command, const Frame& frame);
-  Result<Reply> Run(const ArenaCommand& command, const Frame& frame);
-  Result<Reply> Run(const LoadCommand& command, const Frame& frame);
-  Result<Reply> Run(const EntrantsCommand& command, const Frame& frame);
-  Result<Reply> Run(const BaselineCommand& command, const Frame& frame);
-  Result<Reply> Run(const CheckCommand& command, const Frame& frame);
-  Result<Reply> Run(const SampleCommand& command, const Frame& frame);
-
- private:
-  Result<const Callable*> Find(const std::string& name) const;
-
-  int64_t (*host_ns_)();
-  std::optional<Bench> bench_;
-  std::optional<MappedArena> arena_;
-  baseline::SharedHandles libraries_;
-  std::map<std::string, Callable> callables_;
-};
-
 // Addresses of one launch's tensors.
 std::vector<plan::Binding> BindingsOf(const MappedArena& arena, const WireLaunch& launch);
 

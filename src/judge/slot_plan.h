@@ -77,6 +77,7 @@ BatchPlan PlanBatch(const ArenaPlan& plan, Mode mode, const std::vector<Assignme
 inline constexpr int64_t kSlotAlignment = 256;  // what cuMemAlloc gives, and TMA needs 16
 inline constexpr int64_t kGuardBytes = 512;
 
+// Rounded up to kSlotAlignment.
 int64_t PaddedBytes(int64_t bytes);
 
 // The slots of one tensor: guard, slot, guard, slot, ..., guard. All in bytes; passed to kernels as

@@ -30,10 +30,6 @@ std::vector<RoundLog> PairedLogRatios(const std::vector<Sample>& baseline,
                                       const std::vector<Sample>& candidate);
 
 // exp(centre) with its interval; {0, inf} when there are too few independent units to say.
-struct Estimate {
-  double value = 0;
-  Interval interval;
-};
 Estimate EstimateOf(const std::vector<RoundLog>& rounds, double confidence);
 
 // Half the interval's width, relative to its centre; infinite when the interval is.
@@ -42,6 +38,8 @@ double HalfWidth(const Estimate& estimate);
 // kSame: the whole interval lies within the band; otherwise kFaster or kSlower when it excludes 1.
 Finding FindingOf(const Interval& ratio, double band);
 
+// The candidate against one baseline: baseline / candidate over the rounds that have both, so that
+// above 1 the candidate is faster. Without two such rounds the interval is {0, inf}.
 Comparison Compare(const ContenderTiming& baseline, const ContenderTiming& candidate,
                    double confidence, double band);
 

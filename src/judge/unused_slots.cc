@@ -1,6 +1,6 @@
 #include "judge/unused_slots.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <set>

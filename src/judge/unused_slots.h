@@ -22,6 +22,7 @@ struct Latencies {
 };
 // What divides them; nullopt where they lie too near each other to tell.
 std::optional<double> ThresholdOf(const Latencies& latencies);
+// The share, from 0 to 1, of the loads that took fewer cycles than that; 0 of no loads.
 double WarmShare(std::span<const uint32_t> cycles, double threshold);
 
 // The input slots that no launch of a batch reads.

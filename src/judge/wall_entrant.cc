@@ -1,6 +1,6 @@
 #include "judge/wall_entrant.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <utility>

@@ -1,6 +1,6 @@
 #include "judge/wire.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -21,10 +21,6 @@ constexpr Format kReplyFormat{kWireVersion, "a judge reply"};
 constexpr int64_t kMostWireSlots = 4096, kMostWireCalls = 1'000'000, kMostIdleUs = 1'000'000;
 constexpr int64_t kMostBytes = int64_t{1} << 50;
 constexpr double kMostBusyUs = 1e12;
-
-std::string TextOf(const json& document) {
-  return document.dump(-1, ' ', false, json::error_handler_t::replace);
-}
 
 }  // namespace
 
@@ -159,7 +155,7 @@ std::string CommandToText(const Command& command) {
       },
       command);
   document["version"] = kWireVersion;
-  return TextOf(document);
+  return JsonText(document);
 }
 
 Result<Command> CommandFromText(std::string_view text) {
@@ -181,7 +177,7 @@ std::string ReplyToText(const ReplyOrError& reply) {
                          {"message", error->message},
                          {"fix", error->fix}};
   }
-  return TextOf(document);
+  return JsonText(document);
 }
 
 Result<ReplyOrError> ReplyFromText(std::string_view text) {

@@ -126,6 +126,8 @@ using Command =
     std::variant<StartCommand, ArenaCommand, LoadCommand, EntrantsCommand, BaselineCommand,
                  CheckCommand, SampleCommand, BurstCommand, ExpectCommand, DrawCommand>;
 
+// A frame's header in JSON. The readers refuse unknown fields and kinds (kBadInput) and other versions
+// of the protocol (kVersion).
 std::string CommandToText(const Command& command);
 Result<Command> CommandFromText(std::string_view text);
 

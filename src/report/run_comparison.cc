@@ -214,7 +214,7 @@ std::set<std::string> CommonTasks(const std::vector<Side>& sides) {
   return common;
 }
 
-std::vector<CurvePoint> CurveOf(const Side& side, const std::set<std::string>& common) {
+std::vector<ProgressPoint> CurveOf(const Side& side, const std::set<std::string>& common) {
   std::set<int64_t> moments;
   int64_t first = 1, last = 1;
   for (const std::string& key : common) {
@@ -224,7 +224,7 @@ std::vector<CurvePoint> CurveOf(const Side& side, const std::set<std::string>& c
     for (const ProgressPoint& point : task.progress) moments.insert(point.evaluations);
   }
   moments.insert({first, last});
-  std::vector<CurvePoint> curve;
+  std::vector<ProgressPoint> curve;
   for (const int64_t moment : moments) {
     if (moment < first || common.empty()) continue;
     double sum = 0;

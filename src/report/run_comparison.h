@@ -63,11 +63,6 @@ struct TransitionUse {
   double mean_log_gain = 0;
 };
 
-struct CurvePoint {
-  int64_t evaluations = 0;
-  double geomean = 0;  // of the best ratio so far
-};
-
 struct Side {
   std::string name, proposer;
   std::vector<TaskResult> tasks;  // by key
@@ -80,7 +75,7 @@ struct Side {
   std::optional<double> states_a_task;  // nullopt: no states were noted
   // Over the tasks in which every side passed something, from the evaluation on by which all of
   // them had.
-  std::vector<CurvePoint> curve;
+  std::vector<ProgressPoint> curve;        // of the tasks' best ratios the geometric mean
   std::vector<TechniqueUse> techniques;    // the most used first
   std::vector<TransitionUse> transitions;  // the most profitable first
 };

@@ -1,4 +1,4 @@
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -73,8 +73,8 @@ json Each(const std::vector<T>& items, json (*to_json)(const T&)) {
   return list;
 }
 
-json CurvePointJson(const CurvePoint& point) {
-  return {{"evaluations", point.evaluations}, {"geomean", point.geomean}};
+json CurvePointJson(const ProgressPoint& point) {
+  return {{"evaluations", point.evaluations}, {"geomean", point.best_ratio}};
 }
 
 json SideJson(const Side& side) {

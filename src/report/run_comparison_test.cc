@@ -109,15 +109,15 @@ TEST(CompareRunsTest, AnIntervalThatExcludesOneIsAFinding) {
 
 TEST(CompareRunsTest, TheCurveBeginsWhereAllCommonTasksHavePassed) {
   const RunComparison comparison = Sample();
-  const std::vector<CurvePoint>& fresh = comparison.sides.at(0).curve;  // a and b
+  const std::vector<ProgressPoint>& fresh = comparison.sides.at(0).curve;  // a and b
   ASSERT_EQ(fresh.size(), 2U);
   EXPECT_EQ(fresh[0].evaluations, 2);
-  EXPECT_NEAR(fresh[0].geomean, 1, 1e-12);
+  EXPECT_NEAR(fresh[0].best_ratio, 1, 1e-12);
   EXPECT_EQ(fresh[1].evaluations, 3);
-  EXPECT_NEAR(fresh[1].geomean, std::sqrt(2), 1e-12);
-  const std::vector<CurvePoint>& warm = comparison.sides.at(1).curve;
+  EXPECT_NEAR(fresh[1].best_ratio, std::sqrt(2), 1e-12);
+  const std::vector<ProgressPoint>& warm = comparison.sides.at(1).curve;
   EXPECT_EQ(warm.front().evaluations, 1);
-  EXPECT_NEAR(warm.back().geomean, std::sqrt(2 * 3), 1e-12);
+  EXPECT_NEAR(warm.back().best_ratio, std::sqrt(2 * 3), 1e-12);
 }
 
 TEST(CompareRunsTest, TechniquesSucceedWhereTheyWereFasterThanWhatTheyChanged) {

@@ -1,6 +1,6 @@
 #include "report/terminal.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <fmt/ranges.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -97,7 +97,7 @@ std::string FittedTable(std::vector<std::vector<Cell>> rows, const TerminalStyle
 std::string HeadlineNames(const RunReport& report) {
   std::set<std::string_view> names;
   for (const ShapeReport& shape : report.shapes) names.insert(Name(shape.headline));
-  return fmt::format("{}", fmt::join(names, " and "));
+  return Joined(names, " and ");
 }
 
 std::string TallyLine(const RunReport& report) {

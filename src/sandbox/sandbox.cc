@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -291,6 +293,19 @@ Result<Reached> EnterOrRefuse(const Policy& policy) {
   return Error{ErrorCode::kPermission,
                "a program is not run without a sandbox: " + Describe(reached),
                "see docs/sandbox.md; --unsandboxed runs programs that you trust"};
+}
+
+Error Become(std::span<const std::string> command) {
+  std::vector<char*> argv;
+  for (const std::string& word : command) argv.push_back(const_cast<char*>(word.c_str()));
+  argv.push_back(nullptr);
+  execv(argv[0], argv.data());
+  return {ErrorCode::kUnavailable, command[0] + ": " + std::strerror(errno), ""};
+}
+
+int Fail(const Error& error) {
+  std::fprintf(stderr, "warpsmith: %s\n", error.Line().c_str());
+  return warpsmith::Describe(error.code).exit_status;
 }
 
 }  // namespace warpsmith::sandbox

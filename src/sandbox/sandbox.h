@@ -14,6 +14,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -77,6 +78,11 @@ Result<Reached> Enter(const Policy& policy);
 
 // The same for a program that must not run loose: kPermission where no level was reached.
 Result<Reached> EnterOrRefuse(const Policy& policy);
+
+// Becomes `command`: a program's path and its arguments. Returns only the Error that kept it.
+Error Become(std::span<const std::string> command);
+// Says the error on stderr, for a main that was to become a program. Gives the exit status.
+int Fail(const Error& error);
 
 // The level that a program of this user would reach here, found out in a child.
 Result<Reached> Probe();

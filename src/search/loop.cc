@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/json_reader.h"
 #include "base/result.h"
 #include "base/sha256.h"
 #include "core/proposer.h"
@@ -163,8 +164,8 @@ Status CheckSameRun(const RunRecord& stored, const RunRecord& now) {
       {"space", stored.space, now.space},
       {"device", DeviceText(stored.device), DeviceText(now.device)},
       {"protocol", ProtocolId(stored.protocol), ProtocolId(now.protocol)},
-      {"workload", ToJson(stored.workload).dump(), ToJson(now.workload).dump()},
-      {"task", ToJson(stored.task).dump(), ToJson(now.task).dump()},
+      {"workload", JsonText(ToJson(stored.workload)), JsonText(ToJson(now.workload))},
+      {"task", JsonText(ToJson(stored.task)), JsonText(ToJson(now.task))},
   };
   for (const Trait& trait : traits) {
     if (trait.stored == trait.now) continue;

@@ -278,6 +278,27 @@ TEST_F(LoopTest, NeedsACompilerWhereTheDeviceDoes) {
             ErrorCode::kConfig);
 }
 
+TEST_F(LoopTest, NamesWhatIsWrongWithARequest) {
+  CountingProposer proposer(1);
+  const auto message = [&](const LoopRequest& request) {
+    const auto result = Run(request, proposer);
+    EXPECT_EQ(result.error().code, ErrorCode::kConfig);
+    return result.error().message;
+  };
+  LoopRequest request = Request();
+  request.run.protocol.modes.clear();
+  EXPECT_THAT(message(request), HasSubstr("measures in no mode"));
+  EXPECT_THAT(message(Request(0)), HasSubstr("at least one proposal"));
+  request = Request();
+  request.device_queue = 0;
+  EXPECT_THAT(message(request), HasSubstr("room for at least one job"));
+  EXPECT_FALSE(store_.FindRun("run")->has_value()) << "nothing was begun";
+  ASSERT_TRUE(Run(Request(), proposer).ok());
+  request = Request();
+  ++request.run.seed;
+  EXPECT_THAT(message(request), HasSubstr("was begun with seed "));
+}
+
 TEST_F(LoopTest, CertifiesFinalistsInARunOfTheirOwn) {
   CountingProposer proposer(13);
   const auto search = Run(Request(4), proposer);

@@ -67,13 +67,12 @@ Status CheckFit(const std::vector<Job>& jobs) {
 }
 
 std::string JobLine(const Job& job) {
-  return json{{"key", job.key},
-              {"task", ToJson(job.task)},
-              {"workload", ToJson(job.workload)},
-              {"protocol", ToJson(job.protocol)},
-              {"candidate", ToJson(job.candidate)},
-              {"artifact", ToJson(*job.artifact)}}
-             .dump() +
+  return JsonText(json{{"key", job.key},
+                       {"task", ToJson(job.task)},
+                       {"workload", ToJson(job.workload)},
+                       {"protocol", ToJson(job.protocol)},
+                       {"candidate", ToJson(job.candidate)},
+                       {"artifact", ToJson(*job.artifact)}}) +
          "\n";
 }
 
@@ -94,13 +93,13 @@ std::string Manifest(const BundleContents& contents,
                      const std::map<std::string, std::string>& files) {
   json hashes = json::object();
   for (const auto& [path, bytes] : files) hashes[path] = Sha256Hex(bytes);
-  return json{{"warpsmith_bundle", kBundleVersion},
-              {"architecture", contents.jobs.front().artifact->architecture},
-              {"command", contents.command},
-              {"date", UtcTimestamp()},
-              {"jobs", contents.jobs.size()},
-              {"sha256", hashes}}
-      .dump(2);
+  return JsonText(json{{"warpsmith_bundle", kBundleVersion},
+                       {"architecture", contents.jobs.front().artifact->architecture},
+                       {"command", contents.command},
+                       {"date", UtcTimestamp()},
+                       {"jobs", contents.jobs.size()},
+                       {"sha256", hashes}},
+                  2);
 }
 
 Status CopyExecutable(const fs::path& from, const fs::path& to) {
@@ -289,7 +288,7 @@ Status BundleResults::Append(const Completed& completed) {
   const nlohmann::json line{{"key", completed.key},
                             {"gpu_seconds", NumberToJson(completed.gpu_seconds)},
                             {"verdict", ToJson(completed.verdict)}};
-  TRY(journal_.Append(WithLineDigest(line.dump()) + "\n"));
+  TRY(journal_.Append(WithLineDigest(JsonText(line)) + "\n"));
   return journal_.Sync();
 }
 

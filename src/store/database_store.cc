@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "base/json_reader.h"
 #include "core/serialize.h"
 #include "core/step.h"
 #include "embedded/store_schema.h"
@@ -109,8 +110,8 @@ Status AddStep(Connection& connection, const std::string& run_id, const JobLease
       .Bind(lease.job)
       .Bind(candidate)
       .Bind(verdict)
-      .Bind(ToJson(step.candidate.provenance).dump())
-      .Bind(ToJson(step.terms).dump())
+      .Bind(JsonText(ToJson(step.candidate.provenance)))
+      .Bind(JsonText(ToJson(step.terms)))
       .Bind(step.reward)
       .Bind(step.cost.evaluations)
       .Bind(step.cost.gpu_seconds)

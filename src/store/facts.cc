@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/compression.h"
+#include "base/json_reader.h"
 #include "base/sha256.h"
 #include "core/serialize.h"
 #include "store/verdict_parts.h"
@@ -25,7 +26,7 @@ Result<int64_t> Intern(Connection& connection, const char* find, const char* ins
 }
 
 Result<int64_t> AddTask(Connection& connection, const Task& task) {
-  const std::string body = ToJson(task).dump();
+  const std::string body = JsonText(ToJson(task));
   {
     Statement find = connection.Prepare("SELECT id FROM task WHERE body = ?");
     if (TRY(find.Bind(body).Next())) return find.Int(0);
@@ -93,7 +94,7 @@ std::string DigestOf(const VerdictTexts& texts) {
 VerdictTexts TextsOf(const Verdict& verdict) {
   VerdictParts parts = TakeApart(verdict);
   VerdictTexts texts;
-  texts.body = ToJson(parts.body).dump();
+  texts.body = JsonText(ToJson(parts.body));
   texts.contenders = std::move(parts.contenders);
   for (const Contender& contender : texts.contenders) {
     texts.samples.push_back(PackSamples(contender.timing.samples));
@@ -233,13 +234,13 @@ Result<VerdictSubject> AddSubject(Connection& connection, const Task& task,
   subject.task = TRY(AddTask(connection, task));
   subject.workload = TRY(Intern(connection, "SELECT id FROM workload WHERE body = ?",
                                 "INSERT INTO workload (name, body) VALUES (?, ?) RETURNING id",
-                                workload.name, ToJson(workload).dump()));
+                                workload.name, JsonText(ToJson(workload))));
   subject.protocol = TRY(Intern(connection, "SELECT id FROM protocol WHERE body = ?",
                                 "INSERT INTO protocol (level, body) VALUES (?, ?) RETURNING id",
-                                Name(protocol.level), ToJson(protocol).dump()));
+                                Name(protocol.level), JsonText(ToJson(protocol))));
   subject.device = TRY(Intern(connection, "SELECT id FROM device WHERE info = ?",
                               "INSERT INTO device (uuid, info) VALUES (?, ?) RETURNING id",
-                              device.uuid, ToJson(device).dump()));
+                              device.uuid, JsonText(ToJson(device))));
   return subject;
 }
 

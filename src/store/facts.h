@@ -22,6 +22,7 @@ struct VerdictSubject {
   int64_t task = 0, workload = 0, protocol = 0, device = 0;
 };
 
+// Adds those of the four that are not there yet.
 Result<VerdictSubject> AddSubject(Connection& connection, const Task& task,
                                   const Workload& workload, const Protocol& protocol,
                                   const DeviceInfo& device);
@@ -39,6 +40,7 @@ struct AddedVerdict {
   int64_t id = 0;
   bool is_new = false;
 };
+// A verdict that is there already, measured alike, is not added again: is_new is false.
 Result<AddedVerdict> AddVerdict(Connection& connection, const VerdictRow& row,
                                 const Verdict& verdict, double gpu_seconds);
 

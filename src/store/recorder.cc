@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/compression.h"
 #include "base/file.h"
+#include "base/json_reader.h"
 #include "base/utf8.h"
 #include "core/serialize.h"
 
@@ -98,7 +99,7 @@ Status Recorder::Restore(const RecordingHeader& header) {
   const auto recording = TRY(Recording::FromLines(journal_.path().string(), std::move(text)));
   TRY(CheckSameDevice(path_, recording->header().device, header.device));
   for (const Protocol& protocol : recording->protocols()) {
-    protocols_.emplace(ToJson(protocol).dump(), static_cast<int>(protocols_.size()));
+    protocols_.emplace(JsonText(ToJson(protocol)), static_cast<int>(protocols_.size()));
   }
   spaces_ = recording->spaces();
   sources_ = recording->SourceHashes();
@@ -132,7 +133,7 @@ Result<int> Recorder::AddSpace(const SpaceLine& space) {
 }
 
 Result<int> Recorder::AddProtocol(const Protocol& protocol) {
-  const std::string body = ToJson(protocol).dump();
+  const std::string body = JsonText(ToJson(protocol));
   const auto known = protocols_.find(body);
   if (known != protocols_.end()) return known->second;
   const int index = static_cast<int>(protocols_.size());

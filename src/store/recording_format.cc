@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <unordered_set>
 
+#include "base/json_reader.h"
 #include "core/serialize.h"
 #include "store/verdict_parts.h"
 
@@ -17,7 +18,7 @@ constexpr int64_t kMaxIndex = 1 << 24;
 // A line is `start`, whose fields come first and in order so that ScanLine finds them, then the
 // rest.
 std::string Line(const std::string& start, const json& rest) {
-  return start + "," + rest.dump().substr(1) + "\n";
+  return start + "," + JsonText(rest).substr(1) + "\n";
 }
 
 std::string Brackets(const RecordedPoint& at) {

@@ -95,6 +95,8 @@ struct LineStart {
 };
 std::optional<LineStart> ScanLine(std::string_view line);
 
+// Strict: kBadInput for a field that is missing, unknown or out of its range, and for an index that is
+// not the expected one.
 Result<RecordingHeader> HeaderFrom(const JsonReader& line);  // kVersion for another version
 Result<Protocol> ProtocolLineFrom(const JsonReader& line, int expected_index);
 Result<SpaceLine> SpaceLineFrom(const JsonReader& line, int expected_index);

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/clock.h"
+#include "base/json_reader.h"
 #include "core/serialize.h"
 #include "store/worker.h"
 
@@ -143,7 +144,7 @@ Result<bool> ServedJobs::Finish(const Job& job, int attempt, const Completed& co
             .Bind(job.key)
             .Bind(device_.uuid)
             .Bind(int64_t{attempt})
-            .Bind(ToJson(completed.verdict).dump())
+            .Bind(JsonText(ToJson(completed.verdict)))
             .Bind(UtcTimestamp())
             .Run());
   }

@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "base/compression.h"
+#include "base/json_reader.h"
 #include "base/sha256.h"
 #include "core/json_fields.h"
 #include "core/serialize.h"
@@ -139,7 +140,7 @@ CandidateText TextOf(const Candidate& candidate) {
   CandidateText text;
   for (const auto& [path, source] : candidate.sources) text.sources[path] = Sha256Hex(source);
   bare.sources = text.sources;
-  text.body = ToJson(bare).dump();
+  text.body = JsonText(ToJson(bare));
   return text;
 }
 

@@ -53,6 +53,7 @@ Result<Verdict> PutTogether(std::string_view source, VerdictParts parts);
 // Samples as zstd of: u32 count; then count values of each column, in this order: i32 process,
 // i32 round, f32 us, f32 sm_mhz, f32 temperature_c, f32 power_w. Little endian.
 std::string PackSamples(const std::vector<Sample>& samples);
+// kBadInput, naming `source`, for any other bytes.
 Result<std::vector<Sample>> UnpackSamples(std::string_view source, std::string_view packed);
 
 // False: the verdict says nothing about the candidate (harness trouble, a compiler that ran out of

@@ -4,6 +4,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/foreign_file.h"
+#include "base/json_reader.h"
+#include "base/text.h"
 #include "core/serialize.h"
 #include "task/source_files.h"
 #include "task/toml_text.h"
@@ -22,15 +24,6 @@ std::filesystem::path CandidatePath(const std::filesystem::path& path) {
              : exported;
 }
 
-bool IsNameCharacter(char c) {
-  return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
-bool IsName(std::string_view text) {
-  const bool starts_well = !text.empty() && (text.front() < '0' || text.front() > '9');
-  return starts_well && std::all_of(text.begin(), text.end(), IsNameCharacter);
-}
-
 // The same error, told with the file that it is about.
 Error In(const std::string& source, Error error) {
   error.message = source + ": " + error.message;
@@ -41,12 +34,12 @@ Error In(const std::string& source, Error error) {
 std::string WithValues(std::string_view text, const Config& values) {
   std::string out;
   for (size_t i = 0; i < text.size();) {
-    if (!IsNameCharacter(text[i])) {
+    if (!IsWordCharacter(text[i])) {
       out += text[i++];
       continue;
     }
     const size_t begin = i;
-    while (i < text.size() && IsNameCharacter(text[i])) ++i;
+    while (i < text.size() && IsWordCharacter(text[i])) ++i;
     const std::string_view word = text.substr(begin, i - begin);
     const auto found = values.find(word);
     out += found == values.end() ? std::string(word) : std::to_string(found->second);
@@ -66,7 +59,7 @@ Result<std::vector<Parameter>> ReadTunables(const JsonReader& table) {
   std::vector<Parameter> tunables;
   for (const auto& [name, values] : TRY(table.Fields())) {
     Parameter parameter{name, {}};
-    if (!IsName(name)) return values.Bad("a name of letters, digits and underscores");
+    if (!IsIdentifier(name)) return values.Bad("a name of letters, digits and underscores");
     for (const JsonReader& value : TRY(values.Items())) {
       parameter.values.push_back(TRY(value.Int()));
     }
@@ -172,7 +165,7 @@ Result<CandidateFile> CandidateFile::Load(const std::filesystem::path& path) {
   json.erase("legal_when");
   if (IsProgram(root)) TRY(CompleteProgram(root, json));
   json["sources"] = std::move(sources);
-  loaded.template_json_ = json.dump();
+  loaded.template_json_ = JsonText(json);
   TRY(loaded.Make(loaded.space_.points().front()));  // say now what is wrong with the plan
   return loaded;
 }
@@ -199,7 +192,7 @@ Result<CandidateFile> CandidateFile::LoadBareSource(const std::filesystem::path&
   };
   CandidateFile loaded;
   loaded.source_ = file.string();
-  loaded.template_json_ = json.dump();
+  loaded.template_json_ = JsonText(json);
   loaded.complete_ = true;
   loaded.space_ = Space(loaded.source_, {{"source", {}}});
   return loaded;

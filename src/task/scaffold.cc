@@ -20,7 +20,7 @@ std::string Quoted(const std::string& text) {
   std::string quoted = "\"";
   for (const char c : text) {
     if (c == '"' || c == '\\') quoted += '\\';
-    quoted += static_cast<unsigned char>(c) < ' ' || c == '\x7f' ? ' ' : c;
+    quoted += IsControl(c) ? ' ' : c;
   }
   return quoted + "\"";
 }
@@ -282,14 +282,7 @@ constexpr size_t kMostFiles = 64;
 
 // Letters, digits, '-' and '_': it becomes the name of a folder.
 std::string NameFrom(const fs::path& source) {
-  std::string name = source.stem().string();
-  std::replace_if(
-      name.begin(), name.end(),
-      [](char c) {
-        return !(c == '-' || c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
-                 (c >= 'A' && c <= 'Z'));
-      },
-      '-');
+  const std::string name = PlainText(source.stem().string(), "-_", '-');
   return name.empty() ? "task" : name;
 }
 

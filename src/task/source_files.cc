@@ -12,10 +12,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool HasParentStep(const fs::path& path) {
-  return std::any_of(path.begin(), path.end(), [](const auto& part) { return part == ".."; });
-}
-
 // After links are followed.
 bool LiesIn(const fs::path& folder, const fs::path& file) {
   std::error_code failed;
@@ -59,8 +55,7 @@ Result<std::string> ReadSourceText(const fs::path& file) {
 
 Result<fs::path> SourceFolder::Inside(const JsonReader& name) const {
   const fs::path relative(TRY(name.String()));
-  if (relative.empty() || relative.is_absolute() || HasParentStep(relative) ||
-      !LiesIn(path, path / relative)) {
+  if (!StaysInside(relative) || !LiesIn(path, path / relative)) {
     return name.Bad("a path inside " + std::string(owner) + " folder");
   }
   return path / relative;

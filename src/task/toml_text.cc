@@ -20,18 +20,12 @@
 #include "base/foreign_file.h"
 #include "base/json_reader.h"
 #include "base/result.h"
+#include "base/text.h"
 
 namespace warpsmith::task {
 namespace {
 
 using nlohmann::json;
-
-bool IsBareKey(const std::string& key) {
-  return !key.empty() && std::all_of(key.begin(), key.end(), [](char c) {
-    return c == '_' || c == '-' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
-           (c >= 'A' && c <= 'Z');
-  });
-}
 
 // TOML's basic strings have JSON's escapes; DEL must be escaped as well.
 std::string Text(const std::string& text) {
@@ -42,12 +36,12 @@ std::string Text(const std::string& text) {
   return quoted;
 }
 
-std::string Key(const std::string& key) { return IsBareKey(key) ? key : Text(key); }
+std::string Key(const std::string& key) { return IsMadeOf(key, "_-") ? key : Text(key); }
 
 std::string Inline(const json& value) {
   CHECK(!value.is_null());
   if (value.is_string()) return Text(value.get<std::string>());
-  if (!value.is_structured()) return value.dump();
+  if (!value.is_structured()) return JsonText(value);
   std::string text;
   for (const auto& [key, item] : value.items()) {
     text += (text.empty() ? "" : ", ") + (value.is_object() ? Key(key) + " = " : "") + Inline(item);

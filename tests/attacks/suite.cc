@@ -1,6 +1,7 @@
 #include "suite.h"
+#include "base/text.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <atomic>
@@ -37,13 +38,14 @@ Row NewRow(const Attack& attack, bool twin, int run) {
   row.form = std::string(Name(attack.form));
   row.twin = twin;
   row.run = run;
-  row.expected = twin ? "passed" : fmt::format("{}", fmt::join(attack.expected, "|"));
+  row.expected = twin ? "passed" : Joined(attack.expected, "|");
   return row;
 }
 
 std::string RemarkOf(const NaiveVerdict& naive, const OurVerdict& ours) {
-  return fmt::format("naive {:.2f} us, ours {:.2f} us, ratio {:.3f} {}", naive.us,
-                     fmt::join(ours.us, " "), ours.ratio, ours.detail);
+  return fmt::format("naive {:.2f} us, ours {} us, ratio {:.3f} {}", naive.us,
+                     Joined(ours.us, " ", [](double us) { return fmt::format("{:.2f}", us); }),
+                     ours.ratio, ours.detail);
 }
 
 }  // namespace

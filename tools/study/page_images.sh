@@ -14,13 +14,13 @@ export XDG_DATA_HOME=$work/data XDG_CACHE_HOME=$work/cache XDG_STATE_HOME=$work/
 
 draw() {  # image, command line to show, columns drawn, lines drawn, arguments of the program...
   python3 -B "$root/tools/study/terminal_svg.py" -o "$root/docs/images/$1" --shown "$2" \
-    --columns 120 --crop "$3" --lines "$4" -- "$program" "${@:5}"
+    --columns "${columns:-120}" --crop "$3" --lines "$4" -- "$program" "${@:5}"
 }
 # The tutorial's kernel: its first block of CUDA.
 sed -n '/^```cuda$/,/^```$/p' "$root/docs/tutorial.md" | sed '1d;/^```$/,$d' >scale.cu
 "$program" task init scale.cu >/dev/null
 draw check.svg 'warpsmith task check scale --text-only' 100 8 task check scale --text-only || [[ $? == 1 ]]
 draw demo.svg ./demo 81 19 demo
-draw agent.svg './demo --agent' 90 24 demo --agent
+columns=90 draw agent.svg './demo --agent' 90 24 demo --agent
 draw library.svg 'warpsmith hgemm show 512x512x512 --catalogue data/hgemm/catalogue.csv --top 1' 100 8 \
   hgemm show 512x512x512 --catalogue "$root/data/hgemm/catalogue.csv" --top 1

@@ -99,7 +99,7 @@ void AddBase(CLI::App* command, KnowledgeOptions& options) {
 
 void AddKnowledgeShow(CLI::App* kb, SelectedCommand& chosen) {
   CLI::App* command = kb->add_subcommand("show", "what is known of techniques, and how well");
-  auto options = std::make_shared<KnowledgeShowOptions>();
+  auto options = std::make_shared<KnowledgeOptions>();
   AddBase(command, *options);
   command->add_option("--state", options->state, "one state whole, with failures and notes");
   command->add_option("--top", options->top, "techniques a state; 0: all")
@@ -121,12 +121,12 @@ void AddKnowledgeShow(CLI::App* kb, SelectedCommand& chosen) {
   Choose(command, chosen, options, RunKnowledgeShow);
 }
 
-using RunFiles = Result<int> (*)(const KnowledgeFilesOptions& options);
+using RunFiles = Result<int> (*)(const KnowledgeOptions& options);
 
 void AddFiles(CLI::App* kb, SelectedCommand& chosen, const char* name, const char* help,
               const char* files, int least, int most, RunFiles run) {
   CLI::App* command = kb->add_subcommand(name, help);
-  auto options = std::make_shared<KnowledgeFilesOptions>();
+  auto options = std::make_shared<KnowledgeOptions>();
   AddBase(command, *options);
   command->add_option("files", options->files, files)->required()->expected(least, most);
   Choose(command, chosen, options, run);

@@ -31,18 +31,18 @@ Result<int> RunReport(const ReportOptions& options);
 Result<int> RunExport(const ExportOptions& options);
 Result<int> RunTaskImport(const TaskImportOptions& options);
 
-Result<int> RunCatalogueMake(const CatalogueMakeOptions& options);
-Result<int> RunCatalogueMerge(const CatalogueFilesOptions& options);
-Result<int> RunCatalogueCheck(const CatalogueFilesOptions& options);
-Result<int> RunCatalogueGuard(const CatalogueGuardOptions& options);
-Result<int> RunCataloguePage(const CataloguePageOptions& options);
+Result<int> RunCatalogueMake(const CatalogueOptions& options);
+Result<int> RunCatalogueMerge(const CatalogueOptions& options);
+Result<int> RunCatalogueCheck(const CatalogueOptions& options);
+Result<int> RunCatalogueGuard(const CatalogueOptions& options);
+Result<int> RunCataloguePage(const CatalogueOptions& options);
 Result<int> RunHgemmBuild(const hgemm::BuildOptions& options);
 Result<int> RunHgemmAudit(const hgemm::AuditOptions& options);
-Result<int> RunKnowledgeShow(const KnowledgeShowOptions& options);
-Result<int> RunKnowledgeMerge(const KnowledgeFilesOptions& options);   // into the base
-Result<int> RunKnowledgeImport(const KnowledgeFilesOptions& options);  // the same; the base is new
-Result<int> RunKnowledgeDiff(const KnowledgeFilesOptions& options);    // 1 where they differ
-Result<int> RunKnowledgeExport(const KnowledgeFilesOptions& options);  // "-": stdout
+Result<int> RunKnowledgeShow(const KnowledgeOptions& options);
+Result<int> RunKnowledgeMerge(const KnowledgeOptions& options);   // into the base
+Result<int> RunKnowledgeImport(const KnowledgeOptions& options);  // the same; the base is new
+Result<int> RunKnowledgeDiff(const KnowledgeOptions& options);    // 1 where they differ
+Result<int> RunKnowledgeExport(const KnowledgeOptions& options);  // "-": stdout
 Result<int> RunKnowledgeVerify(const KnowledgeOptions& options);
 Result<int> RunTaskInit(const TaskInitOptions& options);
 // 1 where the task is refused.

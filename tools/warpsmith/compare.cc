@@ -19,18 +19,6 @@
 namespace warpsmith::cli {
 namespace {
 
-Status Publish(const report::RunComparison& comparison, const ReportFiles& files, bool json) {
-  if (!files.html.empty()) TRY(WriteFileAtomic(files.html, report::ToHtml(comparison)));
-  if (!files.csv.empty()) TRY(WriteFileAtomic(files.csv, report::ToCsv(comparison)));
-  const std::string document = JsonText(report::ToJson(comparison), 1) + "\n";
-  if (!files.json.empty()) TRY(WriteFileAtomic(files.json, document));
-  const std::string text =
-      json ? document : report::RenderComparison(comparison, report::StyleOf(STDOUT_FILENO).colour);
-  std::fwrite(text.data(), 1, text.size(), stdout);
-  if (!json && !files.html.empty()) std::printf("report: %s\n", files.html.c_str());
-  return {};
-}
-
 // Two candidates met the same bar, each in a run of its own, so their ratio is the quotient of two
 // ratios to it: the logarithms' half-widths add in quadrature.
 std::optional<Comparison> Between(const search::JudgedCandidate& first,

@@ -1,4 +1,4 @@
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -63,8 +63,9 @@ void PrintTimings(const Passed& passed) {
 // So that a person sees how near the limit it is.
 void PrintBias(const Correctness& correctness) {
   if (!correctness.bias) return;
-  const auto text = [](const SignedMean& mean) {
-    return fmt::format("{:+.4f} [{:+.4f}, {:+.4f}]", mean.mean, mean.interval.lo, mean.interval.hi);
+  const auto text = [](const Estimate& mean) {
+    return fmt::format("{:+.4f} [{:+.4f}, {:+.4f}]", mean.value, mean.interval.lo,
+                       mean.interval.hi);
   };
   const Bias& bias = *correctness.bias;
   std::printf("  bias away from zero %s, upwards %s halves of a last place%s\n",

@@ -76,7 +76,7 @@ Result<int> ChoosePrimary(const hgemm::BenchOptions& options) {
   search::Machine machine = TRY(search::Machine::Open(options.device));
   TRY(machine.NeedsLocal("choosing the primary baseline needs"));
   const std::vector<hgemm::Primaries> all = TRY(hgemm::ChoosePrimaries(machine, options));
-  if (options.common.json) std::printf("%s\n", hgemm::JsonOf(all).dump(1).c_str());
+  if (options.common.json) std::printf("%s\n", JsonText(hgemm::JsonOf(all), 1).c_str());
   std::string text = "# " + ProvenanceText(machine.info(), options.common.command) + "\n";
   text += hgemm::kPrimaryColumns;
   for (const hgemm::Primaries& primaries : all)

@@ -1,5 +1,5 @@
 // `hgemm catalogue` and `hgemm build`.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -62,7 +62,7 @@ std::string InWords(const hgemm::GuardedCatalogue& guarded, bool strict) {
          KernelsInWords(guarded);
 }
 
-Result<int> Write(const hgemm::GuardedCatalogue& guarded, const CatalogueGuardOptions& options,
+Result<int> Write(const hgemm::GuardedCatalogue& guarded, const CatalogueOptions& options,
                   const std::string& words) {
   TRY(hgemm::WriteCatalogue(guarded.catalogue, options.output));
   PrintResult(options.common, options.output, words, "catalogue-guard",
@@ -78,7 +78,7 @@ Result<int> Write(const hgemm::GuardedCatalogue& guarded, const CatalogueGuardOp
 }
 
 // Nothing was compared yet.
-Result<int> LeaveAll(const hgemm::Catalogue& catalogue, const CatalogueGuardOptions& options) {
+Result<int> LeaveAll(const hgemm::Catalogue& catalogue, const CatalogueOptions& options) {
   hgemm::GuardedCatalogue left{hgemm::LeftToCublasLt(catalogue)};
   left.not_compared = left.to_cublaslt = static_cast<int>(catalogue.rows.size());
   return Write(left, options,
@@ -87,7 +87,7 @@ Result<int> LeaveAll(const hgemm::Catalogue& catalogue, const CatalogueGuardOpti
 }
 
 // No comparison is named: by those that the rows hold.
-Result<int> ChooseAnew(const hgemm::Catalogue& catalogue, const CatalogueGuardOptions& options) {
+Result<int> ChooseAnew(const hgemm::Catalogue& catalogue, const CatalogueOptions& options) {
   const hgemm::GuardedCatalogue guarded = hgemm::GuardAnew(catalogue);
   if (guarded.decided == 0) {
     return Error{ErrorCode::kNothingMeasured, options.catalogue + ": no row was compared",
@@ -108,7 +108,7 @@ Result<std::optional<hgemm::MeasurementTable>> ReadBench(const std::vector<std::
 }
 
 // File names alone: the page may be published, folders of a machine need not be.
-std::string SourcesText(const CataloguePageOptions& options) {
+std::string SourcesText(const CatalogueOptions& options) {
   const auto name = [](const std::string& path) {
     return std::filesystem::path(path).filename().string();
   };
@@ -159,7 +159,7 @@ void PrintBuild(const hgemm::BuildTally& tally, const gemm_library::Pack& pack,
 
 }  // namespace
 
-Result<int> RunCatalogueMake(const CatalogueMakeOptions& options) {
+Result<int> RunCatalogueMake(const CatalogueOptions& options) {
   const auto store = TRY(search::OpenExistingStore(options.store));
   const hgemm::Catalogue catalogue = TRY(hgemm::CatalogueOf(*store, options.run));
   if (catalogue.rows.empty()) {
@@ -175,7 +175,7 @@ Result<int> RunCatalogueMake(const CatalogueMakeOptions& options) {
   return 0;
 }
 
-Result<int> RunCatalogueMerge(const CatalogueFilesOptions& options) {
+Result<int> RunCatalogueMerge(const CatalogueOptions& options) {
   std::vector<hgemm::Catalogue> parts;
   size_t rows = 0;
   for (const std::string& file : options.files) {
@@ -196,7 +196,7 @@ Result<int> RunCatalogueMerge(const CatalogueFilesOptions& options) {
   return 0;
 }
 
-Result<int> RunCatalogueCheck(const CatalogueFilesOptions& options) {
+Result<int> RunCatalogueCheck(const CatalogueOptions& options) {
   nlohmann::json files = nlohmann::json::array();
   for (const std::string& file : options.files) {
     const hgemm::Catalogue catalogue = TRY(hgemm::ReadCatalogue(file));
@@ -225,7 +225,7 @@ Result<int> RunCatalogueCheck(const CatalogueFilesOptions& options) {
   return 0;
 }
 
-Result<int> RunCatalogueGuard(const CatalogueGuardOptions& options) {
+Result<int> RunCatalogueGuard(const CatalogueOptions& options) {
   const hgemm::Catalogue catalogue = TRY(hgemm::ReadCatalogue(options.catalogue));
   if (options.bench.empty()) {
     return options.strict ? LeaveAll(catalogue, options) : ChooseAnew(catalogue, options);
@@ -239,7 +239,7 @@ Result<int> RunCatalogueGuard(const CatalogueGuardOptions& options) {
   return Write(guarded, options, InWords(guarded, options.strict));
 }
 
-Result<int> RunCataloguePage(const CataloguePageOptions& options) {
+Result<int> RunCataloguePage(const CatalogueOptions& options) {
   const hgemm::Catalogue catalogue = TRY(hgemm::ReadCatalogue(options.catalogue));
   const auto comparison = TRY(ReadBench(options.bench));
   const std::string page = TRY(hgemm::CataloguePage(catalogue, comparison, SourcesText(options)));

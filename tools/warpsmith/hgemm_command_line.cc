@@ -143,7 +143,7 @@ void AddBench(CLI::App* hgemm, SelectedCommand& chosen) {
 void AddMake(CLI::App* catalogue, SelectedCommand& chosen) {
   CLI::App* command =
       catalogue->add_subcommand("make", "of every shape tuned so far the kernel that is best");
-  auto options = std::make_shared<CatalogueMakeOptions>();
+  auto options = std::make_shared<CatalogueOptions>();
   command->add_option("--store", options->store, "results database");
   command->add_option("--run", options->run, "of this tuning only");
   command->add_option("--out,-o", options->output, "the catalogue's file; -: stdout")->required();
@@ -153,7 +153,7 @@ void AddMake(CLI::App* catalogue, SelectedCommand& chosen) {
 void AddMerge(CLI::App* catalogue, SelectedCommand& chosen) {
   CLI::App* command =
       catalogue->add_subcommand("merge", "several catalogues as one; the surest row of each shape");
-  auto options = std::make_shared<CatalogueFilesOptions>();
+  auto options = std::make_shared<CatalogueOptions>();
   command->add_option("files", options->files, "catalogues")->required()->expected(1, 10'000);
   command->add_option("--out,-o", options->output, "the merged one's file; -: stdout")->required();
   Choose(command, chosen, options, RunCatalogueMerge);
@@ -162,7 +162,7 @@ void AddMerge(CLI::App* catalogue, SelectedCommand& chosen) {
 void AddCheck(CLI::App* catalogue, SelectedCommand& chosen) {
   CLI::App* command = catalogue->add_subcommand(
       "check", "can it be read, and are its kernels what this program would build");
-  auto options = std::make_shared<CatalogueFilesOptions>();
+  auto options = std::make_shared<CatalogueOptions>();
   command->add_option("files", options->files, "catalogues")->required()->expected(1, 10'000);
   Choose(command, chosen, options, RunCatalogueCheck);
 }
@@ -170,7 +170,7 @@ void AddCheck(CLI::App* catalogue, SelectedCommand& chosen) {
 void AddGuard(CLI::App* catalogue, SelectedCommand& chosen) {
   CLI::App* command = catalogue->add_subcommand(
       "guard", "choose anew between kernel and cuBLASLt, by what 'hgemm bench' measured");
-  auto options = std::make_shared<CatalogueGuardOptions>();
+  auto options = std::make_shared<CatalogueOptions>();
   command->add_option("catalogue", options->catalogue, "the one that was measured")->required();
   command
       ->add_option("--bench", options->bench,
@@ -185,7 +185,7 @@ void AddGuard(CLI::App* catalogue, SelectedCommand& chosen) {
 void AddPage(CLI::App* catalogue, SelectedCommand& chosen) {
   CLI::App* command = catalogue->add_subcommand(
       "page", "which parameters won on which shapes, as one HTML page with plots");
-  auto options = std::make_shared<CataloguePageOptions>();
+  auto options = std::make_shared<CatalogueOptions>();
   command->add_option("catalogue", options->catalogue, "the one to draw")->required();
   command->add_option("--bench", options->bench, "CSVs of 'hgemm bench --against --catalogue'")
       ->expected(1, 10'000);

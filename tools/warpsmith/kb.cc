@@ -35,19 +35,19 @@ report::KnowledgeTitle TitleOf(const KnowledgeOptions& options) {
           "warpsmith " + std::string(build_info::Version())};
 }
 
-Error NoSuchState(const KnowledgeShowOptions& options) {
+Error NoSuchState(const KnowledgeOptions& options) {
   return {ErrorCode::kBadInput,
           "the base " + store::ShownDatabase(knowledge::KnowledgePath(options.knowledge)) +
               " has no state '" + options.state + "'",
           "'warpsmith kb show' lists its states"};
 }
 
-knowledge::Viewpoint ViewpointOf(const KnowledgeShowOptions& options) {
+knowledge::Viewpoint ViewpointOf(const KnowledgeOptions& options) {
   return {options.architecture, options.dtype, options.toolchain, options.previous};
 }
 
 // What a prompt holds is about one situation.
-Result<int> ShowAsPrompt(const KnowledgeShowOptions& options, KnowledgeBase& base) {
+Result<int> ShowAsPrompt(const KnowledgeOptions& options, KnowledgeBase& base) {
   if (options.state.empty()) {
     return Error{ErrorCode::kUsage, "a prompt's block is about one state", "add --state NAME"};
   }
@@ -69,7 +69,7 @@ Result<int> ShowAsPrompt(const KnowledgeShowOptions& options, KnowledgeBase& bas
   return 0;
 }
 
-std::string TextOf(const KnowledgeShowOptions& options, const Overview& overview,
+std::string TextOf(const KnowledgeOptions& options, const Overview& overview,
                    report::Colour colour) {
   report::KnowledgeTitle title = TitleOf(options);
   if (!options.state.empty()) title.title += ", " + options.state;
@@ -105,7 +105,7 @@ Result<int> PrintTaken(const KnowledgeOptions& options, const KnowledgeBase::Tak
 }
 
 // Every file is read before the first is taken in: all of them, or none.
-Result<std::vector<Contents>> ReadOthers(const KnowledgeFilesOptions& options) {
+Result<std::vector<Contents>> ReadOthers(const KnowledgeOptions& options) {
   const std::string base = knowledge::KnowledgePath(options.knowledge);
   std::vector<Contents> others;
   for (const std::string& file : options.files) {
@@ -127,7 +127,7 @@ Result<Contents> AllOf(std::vector<Contents> others) {
 
 }  // namespace
 
-Result<int> RunKnowledgeShow(const KnowledgeShowOptions& options) {
+Result<int> RunKnowledgeShow(const KnowledgeOptions& options) {
   const auto base = TRY(knowledge::OpenKnowledgeToRead(options.knowledge));
   if (options.budget_tokens > 0 || options.budget_bytes > 0) return ShowAsPrompt(options, *base);
   Contents contents = TRY(base->Read());
@@ -147,13 +147,13 @@ Result<int> RunKnowledgeShow(const KnowledgeShowOptions& options) {
   return 0;
 }
 
-Result<int> RunKnowledgeMerge(const KnowledgeFilesOptions& options) {
+Result<int> RunKnowledgeMerge(const KnowledgeOptions& options) {
   const Contents others = TRY(AllOf(TRY(ReadOthers(options))));
   const auto base = TRY(knowledge::OpenKnowledge(options.knowledge));
   return PrintTaken(options, TRY(base->Take(others)));
 }
 
-Result<int> RunKnowledgeImport(const KnowledgeFilesOptions& options) {
+Result<int> RunKnowledgeImport(const KnowledgeOptions& options) {
   const Contents others = TRY(AllOf(TRY(ReadOthers(options))));
   const auto base =
       TRY(KnowledgeBase::Open(knowledge::KnowledgePath(options.knowledge),
@@ -161,7 +161,7 @@ Result<int> RunKnowledgeImport(const KnowledgeFilesOptions& options) {
   return PrintTaken(options, TRY(base->Take(others)));
 }
 
-Result<int> RunKnowledgeDiff(const KnowledgeFilesOptions& options) {
+Result<int> RunKnowledgeDiff(const KnowledgeOptions& options) {
   const bool against_base = options.files.size() == 1;
   const Contents before = against_base
                               ? TRY(TRY(knowledge::OpenKnowledgeToRead(options.knowledge))->Read())
@@ -176,7 +176,7 @@ Result<int> RunKnowledgeDiff(const KnowledgeFilesOptions& options) {
   return knowledge::Empty(difference) ? 0 : 1;
 }
 
-Result<int> RunKnowledgeExport(const KnowledgeFilesOptions& options) {
+Result<int> RunKnowledgeExport(const KnowledgeOptions& options) {
   const auto base = TRY(knowledge::OpenKnowledgeToRead(options.knowledge));
   const std::string text = knowledge::ToText(TRY(base->Read()));
   const std::string& file = options.files.front();

@@ -120,48 +120,31 @@ struct TaskImportOptions {
   int limit_seconds = 360;  // of one driver
 };
 
-struct CatalogueMakeOptions {
+struct CatalogueOptions {
   search::CommonOptions common;
-  std::string store;   // the database; empty: the user's
-  std::string run;     // only runs of this tuning; empty: all
-  std::string output;  // the catalogue; "-": stdout
-};
-
-struct CatalogueFilesOptions {
-  search::CommonOptions common;
-  std::vector<std::string> files;
-  std::string output;  // merge; "-": stdout
-};
-
-struct CatalogueGuardOptions {
-  search::CommonOptions common;
-  std::string catalogue, output;
-  std::vector<std::string> bench;  // comparisons of its kernels; empty: what its rows hold
-  bool strict = false;             // what was not compared is cuBLASLt's
-};
-
-struct CataloguePageOptions {
-  search::CommonOptions common;
-  std::string catalogue, html;
-  std::vector<std::string> bench;  // comparisons, whose ratios stand for the catalogue's
+  std::string store;               // make: the database; empty: the user's
+  std::string run;                 // make: only runs of this tuning; empty: all
+  std::vector<std::string> files;  // merge, check
+  std::string catalogue;           // guard, page
+  // guard: comparisons of its kernels; empty: what its rows hold. page: comparisons, whose ratios
+  // stand for the catalogue's.
+  std::vector<std::string> bench;
+  std::string output;   // make, merge, guard: a catalogue; "-": stdout
+  std::string html;     // page
+  bool strict = false;  // guard: what was not compared is cuBLASLt's
 };
 
 struct KnowledgeOptions {
   search::CommonOptions common;
-  std::string knowledge;  // the base; empty: $XDG_DATA_HOME/warpsmith/knowledge.db
-};
-
-struct KnowledgeShowOptions : KnowledgeOptions {
+  std::string knowledge;           // the base; empty: $XDG_DATA_HOME/warpsmith/knowledge.db
+  std::vector<std::string> files;  // merge, import, diff, export
+  // show:
   std::string state;                            // one state whole
   std::string html;                             // write a page here
   int top = 3;                                  // techniques a state; 0: all
   int64_t budget_tokens = 0, budget_bytes = 0;  // render as a prompt holds it
   std::string task;                             // content id: names what failed on it
   std::optional<std::string> architecture, dtype, toolchain, previous;
-};
-
-struct KnowledgeFilesOptions : KnowledgeOptions {
-  std::vector<std::string> files;
 };
 
 struct TaskInitOptions {

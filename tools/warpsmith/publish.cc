@@ -29,6 +29,18 @@ const KernelResources* Largest(const std::vector<KernelResources>& kernels) {
   return largest;
 }
 
+template <typename Report>
+Status WriteOut(const Report& report, const ReportFiles& files, bool json,
+                const std::string& text) {
+  if (!files.html.empty()) TRY(WriteFileAtomic(files.html, report::ToHtml(report)));
+  if (!files.csv.empty()) TRY(WriteFileAtomic(files.csv, report::ToCsv(report)));
+  const std::string document = JsonText(report::ToJson(report), 1) + "\n";
+  if (!files.json.empty()) TRY(WriteFileAtomic(files.json, document));
+  std::fputs((json ? document : text).c_str(), stdout);
+  if (!json && !files.html.empty()) std::printf("report: %s\n", files.html.c_str());
+  return {};
+}
+
 // Within 80 columns.
 void PrintBuilt(const std::string& workload, const Artifact& artifact, const Evidence& recorded) {
   const KernelResources* here = Largest(artifact.kernels);
@@ -137,15 +149,13 @@ Status Publish(const report::RunReport& report, const ReportFiles& files, bool j
     return Error{ErrorCode::kNothingMeasured, "no shape was measured: there is nothing to report",
                  "raise the budget or --max-seconds, or look at the errors above"};
   }
-  if (!files.html.empty()) TRY(WriteFileAtomic(files.html, report::ToHtml(report)));
-  if (!files.csv.empty()) TRY(WriteFileAtomic(files.csv, report::ToCsv(report)));
-  const std::string document = JsonText(report::ToJson(report), 1);
-  if (!files.json.empty()) TRY(WriteFileAtomic(files.json, document + "\n"));
-  const std::string text =
-      json ? document + "\n" : report::RenderReport(report, report::StyleOf(STDOUT_FILENO));
-  std::fwrite(text.data(), 1, text.size(), stdout);
-  if (!json && !files.html.empty()) std::printf("report: %s\n", files.html.c_str());
-  return {};
+  return WriteOut(report, files, json,
+                  report::RenderReport(report, report::StyleOf(STDOUT_FILENO)));
+}
+
+Status Publish(const report::RunComparison& comparison, const ReportFiles& files, bool json) {
+  return WriteOut(comparison, files, json,
+                  report::RenderComparison(comparison, report::StyleOf(STDOUT_FILENO).colour));
 }
 
 void PrintDryRun(const std::vector<hgemm::PlannedSearch>& rows, bool json) {

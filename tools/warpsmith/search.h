@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "options.h"
+#include "report/run_comparison.h"
 #include "report/run_report.h"
 #include "search/tuning/search.h"
 
@@ -24,6 +25,7 @@ void SayOrigin(search::Machine& machine, const search::CommonOptions& common, bo
 
 // Writes the files that were asked for and prints the table (or the JSON) to stdout.
 Status Publish(const report::RunReport& report, const ReportFiles& files, bool json);
+Status Publish(const report::RunComparison& comparison, const ReportFiles& files, bool json);
 
 // 1 when a --fail-on condition holds, else 0. "regression": a winner slower than the bar, or none;
 // "incorrect": any candidate with a wrong result.

@@ -186,7 +186,7 @@ std::string ToText(const Contents& contents) {
   const json first{{kVersionField, kKnowledgeTextVersion},
                    {kLinesField, std::count(text.begin(), text.end(), '\n')},
                    {kDigestField, Sha256Hex(text)}};
-  return first.dump() + "\n" + text;
+  return JsonText(first) + "\n" + text;
 }
 
 Result<Contents> ContentsFromText(std::string_view source, std::string_view text) {

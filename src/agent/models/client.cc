@@ -17,6 +17,7 @@
 #include "base/http.h"
 #include "base/interrupt.h"
 #include "base/random.h"
+#include "base/text.h"
 
 namespace warpsmith::models {
 namespace {
@@ -205,8 +206,7 @@ Result<std::string> KeyFrom(const std::string& variable) {
     return Error{ErrorCode::kConfig, "$" + variable + ", which is to hold the key, is not set",
                  "set it, or take key_variable out if the server wants no key"};
   }
-  const bool is_plain = std::ranges::all_of(key, [](char c) { return c > 0x20 && c < 0x7f; });
-  if (is_plain) return key;
+  if (IsVisible(key)) return key;
   return Error{ErrorCode::kConfig, "$" + variable + " holds blanks or characters no key has",
                "set it to the key alone"};
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/json_reader.h"
 #include "base/utf8.h"
 
 namespace warpsmith::models {
@@ -160,7 +161,7 @@ std::string RequestBody(const Endpoint& endpoint, const ChatRequest& request, in
     body["stream"] = true;
     if (endpoint.can.stream_usage) body["stream_options"] = {{"include_usage", true}};
   }
-  return body.dump();
+  return JsonText(body);
 }
 
 }  // namespace warpsmith::models

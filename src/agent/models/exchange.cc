@@ -8,6 +8,7 @@
 #include "agent/models/reply_reader.h"
 #include "base/file.h"
 #include "base/foreign_file.h"
+#include "base/json_reader.h"
 #include "base/utf8.h"
 #include "core/serialize.h"
 
@@ -84,7 +85,7 @@ class Exchange : public ChatModel {
     const std::string id = ShortId(request);
     TRY(WriteOnce(folder_ / (id + std::string(kPrompt)), PromptText(id, request)));
     // Last: whoever sees a request finds its prompt.
-    TRY(WriteOnce(folder_ / (id + std::string(kRequest)), ToJson(request).dump(2) + "\n"));
+    TRY(WriteOnce(folder_ / (id + std::string(kRequest)), JsonText(ToJson(request), 2) + "\n"));
     ReadReply read;
     for (int sample = 0; sample < std::max(request.samples, 1); ++sample) {
       const auto answer = TRY(ReadAnswer(folder_ / AnswerName(id, sample)));

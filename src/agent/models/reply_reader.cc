@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json_reader.h"
+#include "base/text.h"
 #include "base/utf8.h"
 
 namespace warpsmith::models {
@@ -187,8 +188,7 @@ std::string ServerMessage(std::string_view body) {
     if (message.empty()) message = TextAt(*parsed, "message");
     if (message.empty()) message = TextAt(*parsed, "detail");
   }
-  std::ranges::replace_if(
-      message, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }, ' ');
+  std::ranges::replace_if(message, IsControl, ' ');
   return message;
 }
 

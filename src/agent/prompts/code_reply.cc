@@ -29,7 +29,6 @@ namespace {
 struct PlanDocument {
   std::optional<LaunchPlan> plan;
   std::map<std::string, std::string> sources;  // candidate.json's, unchecked names
-  std::vector<std::string> ignored;            // fields that stay ours
 };
 
 using nlohmann::json;
@@ -72,16 +71,11 @@ Result<PlanDocument> ReadPlanDocument(std::string_view text) {
     if (!plan.ok()) return Plain(plan.error());
     document.plan = std::move(*plan);
   }
-  for (const auto& [field, value] : parsed->items()) {
-    if (bare || field == "plan" || field == "version") continue;
-    if (field == "sources" && value.is_object()) {
-      for (const auto& [name, source] : value.items()) {
-        if (!source.is_string()) return BadReply("the reply's sources are not all texts");
-        document.sources[name] = source.get<std::string>();
-      }
-      continue;
+  if (!bare && parsed->contains("sources") && (*parsed)["sources"].is_object()) {
+    for (const auto& [name, source] : (*parsed)["sources"].items()) {
+      if (!source.is_string()) return BadReply("the reply's sources are not all texts");
+      document.sources[name] = source.get<std::string>();
     }
-    document.ignored.push_back(field);
   }
   if (!document.plan && document.sources.empty()) {
     return BadReply("the reply's plan has no operations");
@@ -198,7 +192,7 @@ class Assembly {
     if (sources_ == base_.sources && !plan_) {
       return BadReply("the reply gives the code back unchanged");
     }
-    return CodeReply{std::move(sources_), entry, std::move(plan_), std::move(remarks_)};
+    return CodeReply{std::move(sources_), entry, std::move(plan_)};
   }
 
  private:
@@ -222,8 +216,9 @@ class Assembly {
       if (LooksWhole(block.text)) unnamed_.push_back(block.text);
       return {};
     }
-    remarks_.push_back("passed over: " +
-                       (name.empty() ? "a block of " + Quoted(block.language) : Quoted(name)));
+    if (passed_over_.empty()) {
+      passed_over_ = name.empty() ? "a block of " + Quoted(block.language) : Quoted(name);
+    }
     return {};
   }
 
@@ -239,9 +234,6 @@ class Assembly {
   Status TakePlan(std::string_view text) {
     PlanDocument document = TRY(ReadPlanDocument(text));
     for (auto& [name, source] : document.sources) TRY(TakeFile(name, std::move(source)));
-    for (const std::string& field : document.ignored) {
-      remarks_.push_back("not the reply's to choose: " + Quoted(field));
-    }
     if (document.plan) plan_ = std::move(document.plan);
     found_ = true;
     return {};
@@ -291,8 +283,6 @@ class Assembly {
       std::erase_if(unnamed_, [](const auto& text) { return !Has(text, "__global__"); });
     if (edits_ > 0 || std::find(written_.begin(), written_.end(), base_.entry) != written_.end() ||
         (base_.sources.empty() && !written_.empty())) {
-      remarks_.push_back("passed over: " + std::to_string(unnamed_.size()) +
-                         " blocks of code without a name");
       return {};
     }
     const auto longest =
@@ -302,7 +292,6 @@ class Assembly {
       return BadReply("the reply has " + std::to_string(unnamed_.size()) +
                       " blocks of code without a name, and the last is not the longest");
     }
-    if (unnamed_.size() > 1) remarks_.push_back("of several blocks without a name the last counts");
     return TakeFile(base_.entry, unnamed_.back());
   }
 
@@ -319,7 +308,6 @@ class Assembly {
     });
     if (base_.sources.contains(base_.entry) && untouched && edits_ == 0 && units.size() == 1 &&
         !Has(sources_[base_.entry], units.front())) {
-      remarks_.push_back(Quoted(units.front()) + " takes the place of " + Quoted(base_.entry));
       sources_[base_.entry] = std::move(sources_[units.front()]);
       sources_.erase(units.front());
     }
@@ -373,15 +361,17 @@ class Assembly {
                         ForTerminal(Trimmed(Trimmed(line).substr(kMark.size()))));
       }
     }
-    if (!remarks_.empty()) return BadReply("the reply has no CUDA source; " + remarks_.front());
+    if (!passed_over_.empty()) {
+      return BadReply("the reply has no CUDA source; passed over: " + passed_over_);
+    }
     return BadReply("the reply has no code; it begins " + Quoted(FirstLine(Trimmed(reply))));
   }
 
   const ReplyBase& base_;
   Sources sources_;
   std::optional<LaunchPlan> plan_;
-  std::vector<std::string> remarks_, unnamed_, written_;
-  std::string last_file_;
+  std::vector<std::string> unnamed_, written_;
+  std::string last_file_, passed_over_;  // the first block that is no source
   size_t edits_ = 0;
   bool found_ = false;
 };

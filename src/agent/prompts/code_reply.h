@@ -30,7 +30,6 @@ struct CodeReply {
   std::map<std::string, std::string> sources;  // the base's, with what the reply changed
   std::string entry;                           // one of them
   std::optional<LaunchPlan> plan;              // nullopt: the reply has none
-  std::vector<std::string> remarks;            // what was passed over, one line each
 };
 
 // Reads whole files in fenced blocks (named in the fence's line, on the line above or in a first

@@ -4,6 +4,7 @@
 
 #include "agent/prompts/prompts.h"
 #include "base/display_text.h"
+#include "base/json_reader.h"
 #include "core/serialize.h"
 #include "judge/profile/bottleneck.h"
 
@@ -21,7 +22,7 @@ json VisibleTask(const Task& task) {
 
 std::string Section(const std::string& title, const json& items) {
   std::string text = title + ":\n";
-  for (const json& item : items) text += "  " + item.dump() + "\n";
+  for (const json& item : items) text += "  " + JsonText(item) + "\n";
   return text;
 }
 
@@ -37,9 +38,10 @@ std::string TaskFacts(const Task& task) {
   json sizes = json::array();
   for (const json& workload : list("workloads")) sizes.push_back(workload["sizes"]);
   text += Section("sizes", sizes);
-  text += "tolerance: " + visible.value("tolerance", json::object()).dump() + "\n";
+  text += "tolerance: " + JsonText(visible.value("tolerance", json::object())) + "\n";
   for (const char* field : {"program", "allow", "precision", "flops"}) {
-    if (visible.contains(field)) text += std::string(field) + ": " + visible[field].dump() + "\n";
+    if (visible.contains(field))
+      text += std::string(field) + ": " + JsonText(visible[field]) + "\n";
   }
   return text;
 }
@@ -64,7 +66,7 @@ std::string SourcesText(const std::map<std::string, std::string>& sources) {
 
 std::string PlanText(Form form, const LaunchPlan& plan) {
   return form == Form::kProgram ? "none: a program launches its kernels itself"
-                                : ToJson(plan).dump(1);
+                                : JsonText(ToJson(plan), 1);
 }
 
 std::string ReplyFormat(Form form, Edits edits) {

@@ -102,7 +102,7 @@ std::string TextOf(const RecordedEnd& end) {
   if (end.token_budget.has_value()) {
     text["wallet"] = {{"limit", end.token_budget->limit}, {"fitted", end.token_budget->fitted}};
   }
-  return text.dump();
+  return JsonText(text);
 }
 
 Result<std::vector<RecordedRun>> RecordedRuns(const store::RecordedDevice& device) {

@@ -192,7 +192,7 @@ Result<std::string> Compose(const std::filesystem::path& folder, const json& req
   const std::string python = TRY(torch::FindPython());
   const auto asked = folder / "request.json", answered = folder / "result.json";
   TRY(WriteScripts(folder));
-  TRY(WriteFileAtomic(asked, request.dump()));
+  TRY(WriteFileAtomic(asked, JsonText(request)));
   ProcessLimits limits;
   limits.wall = limit;
   const ProcessOutcome ran = TRY(RunProcess(
@@ -235,7 +235,7 @@ Result<Proof> Prove(const Task& whole, const Split& split, Author author,
   const TemporaryDirectory theirs = TRY(TemporaryDirectory::Create("warpsmith-parts"));
   TRY(WriteScripts(theirs.path()));
   TRY(CreateDirectories(theirs.path() / kScratch));
-  TRY(WriteFileAtomic(theirs.path() / "parts.json", PartsJson(whole, split, author).dump()));
+  TRY(WriteFileAtomic(theirs.path() / "parts.json", JsonText(PartsJson(whole, split, author))));
   json launcher = json::array();
   if (author == Author::kModel) {
     TRY(OpenToAnyone(theirs.path()));

@@ -3,12 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstdio>
 #include <cstdlib>
-#include <cstring>
-
-#include "base/error.h"
 
 namespace warpsmith::split {
 namespace {
@@ -19,11 +14,6 @@ constexpr int64_t kMostFileBytes = int64_t{64} << 20;
 
 int64_t MemoryBytes() {
   return static_cast<int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE);
-}
-
-int Fail(const Error& error) {
-  std::fprintf(stderr, "warpsmith: %s\n", error.Line().c_str());
-  return Describe(error.code).exit_status;
 }
 
 }  // namespace
@@ -53,21 +43,15 @@ sandbox::Policy ConfinedPolicy(const std::filesystem::path& folder,
 int ConfinedMain(const std::vector<std::string>& arguments) {
   const auto line = std::find(arguments.begin(), arguments.end(), "--");
   if (line == arguments.begin() || arguments.end() - line < 3) {
-    return Fail({ErrorCode::kUsage,
-                 std::string(kConfinedSubcommand) + ": FOLDER READABLE... -- COMMAND... SOCKET",
-                 ""});
+    return sandbox::Fail(
+        {ErrorCode::kUsage,
+         std::string(kConfinedSubcommand) + ": FOLDER READABLE... -- COMMAND... SOCKET", ""});
   }
   const auto reached = sandbox::Enter(ConfinedPolicy(
       arguments.front(), {arguments.begin() + 1, line}, std::atoi(arguments.back().c_str())));
-  if (!reached.ok()) return Fail(reached.error());
+  if (!reached.ok()) return sandbox::Fail(reached.error());
   setenv(kConfinedVariable, sandbox::Describe(*reached).c_str(), 1);
-  std::vector<char*> argv;
-  for (auto word = line + 1; word != arguments.end(); ++word) {
-    argv.push_back(const_cast<char*>(word->c_str()));
-  }
-  argv.push_back(nullptr);
-  execv(argv[0], argv.data());
-  return Fail({ErrorCode::kUnavailable, std::string(argv[0]) + ": " + std::strerror(errno), ""});
+  return sandbox::Fail(sandbox::Become({line + 1, arguments.end()}));
 }
 
 }  // namespace warpsmith::split

@@ -7,6 +7,7 @@
 #include <system_error>
 
 #include "base/json_reader.h"
+#include "base/text.h"
 #include "task/task_file.h"
 #include "task/toml_text.h"
 
@@ -23,12 +24,7 @@ struct Written {
 
 // It is the name of a folder right here.
 bool IsFolderName(const std::string& name) {
-  const auto is_plain = [](char c) {
-    return c == '-' || c == '_' || c == '.' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
-           (c >= 'A' && c <= 'Z');
-  };
-  return !name.empty() && name.size() <= 64 && name.front() != '.' &&
-         std::all_of(name.begin(), name.end(), is_plain);
+  return name.size() <= 64 && !name.starts_with('.') && IsMadeOf(name, "-_.");
 }
 
 Result<Part> PartFrom(const JsonReader& reader) {

@@ -1,6 +1,5 @@
 #include "agent/split/reply.h"
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <vector>
@@ -48,16 +47,6 @@ Result<Blocks> BlocksIn(std::string_view reply) {
   return found;
 }
 
-// A name that is one in Python, in C++ and in a launch plan.
-bool IsIdentifier(const std::string& name) {
-  const auto is_letter = [](char c) {
-    return c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-  };
-  return !name.empty() && name.size() <= 64 && is_letter(name.front()) &&
-         std::all_of(name.begin(), name.end(),
-                     [&](char c) { return is_letter(c) || (c >= '0' && c <= '9'); });
-}
-
 // What is known of tensors by name: the whole's, and outputs of parts so far.
 using Known = std::map<std::string, json>;
 
@@ -70,7 +59,7 @@ Known WholeTensors(const Task& whole) {
 
 Result<std::string> ExpressionText(const JsonReader& reader) {
   const json& value = *reader.json();
-  const std::string text = value.is_number_integer() ? value.dump() : TRY(reader.String());
+  const std::string text = value.is_number_integer() ? JsonText(value) : TRY(reader.String());
   const bool is_good = text.size() <= kMostExpressionBytes && Expression::Parse(text).ok();
   if (!is_good) return reader.Bad("an expression over the task's sizes");
   return text;
@@ -78,7 +67,7 @@ Result<std::string> ExpressionText(const JsonReader& reader) {
 
 Result<std::string> TensorName(const JsonReader& reader, const Known& known) {
   std::string name = TRY(reader.At("name").String());
-  if (known.contains(name) || IsIdentifier(name)) return name;
+  if (known.contains(name) || (name.size() <= 64 && IsIdentifier(name))) return name;
   return reader.At("name").Bad("a name of letters, digits and '_'");
 }
 

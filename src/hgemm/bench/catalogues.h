@@ -13,6 +13,7 @@
 
 namespace warpsmith::hgemm {
 
+// kNoInput where there is no such file, kBadInput with the line where it is no catalogue.
 Result<Catalogue> ReadCatalogue(const std::string& path);
 Status WriteCatalogue(const Catalogue& catalogue, const std::string& path);  // "-": stdout
 

@@ -232,10 +232,10 @@ const ContenderTiming* FindBaseline(const ModeTiming& timing, std::string_view n
 // disturbs both cancels. Nullopt: fewer than two rounds.
 std::optional<PairedRatio> Paired(const ContenderTiming& primary, const ContenderTiming& other,
                                   double confidence) {
-  const judge::Estimate estimate =
+  const PairedRatio estimate =
       judge::EstimateOf(judge::PairedLogRatios(primary.samples, other.samples), confidence);
   if (!std::isfinite(judge::HalfWidth(estimate))) return std::nullopt;
-  return PairedRatio{estimate.value, estimate.interval};
+  return estimate;
 }
 
 // One mode of a compared shape, contender by contender.

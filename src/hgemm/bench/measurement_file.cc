@@ -1,6 +1,6 @@
 #include "hgemm/bench/measurement_file.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cstdio>
 

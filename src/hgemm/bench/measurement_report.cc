@@ -1,9 +1,10 @@
 #include "hgemm/bench/measurement_report.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <nlohmann/json.hpp>
 
+#include "base/text.h"
 #include "hgemm/comparison_summary.h"
 #include "report/text_table.h"
 
@@ -35,7 +36,7 @@ std::string Plain(const Columns& columns, const Rows& rows) {
 
 std::string Markdown(const Columns& columns, const Rows& rows) {
   const auto line = [](const std::vector<std::string>& cells) {
-    return fmt::format("| {} |\n", fmt::join(cells, " | "));
+    return "| " + Joined(cells, " | ") + " |\n";
   };
   std::vector<std::string> rule(columns.words, "---");
   rule.resize(columns.titles.size(), "---:");

@@ -1,6 +1,6 @@
 #include "hgemm/bench/primary_choices.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cstdio>
 #include <nlohmann/json.hpp>

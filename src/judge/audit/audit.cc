@@ -130,13 +130,13 @@ Result<AuditFinding> RunCheck(const AuditRequest& request, const Sanitizer& sani
 
 // Once per image and tool: races show in a kernel, not in its data.
 Result<AuditFinding> Racecheck(const AuditRequest& request, const Sanitizer& sanitizer) {
-  const FindingCache cache(request.cache.empty() ? CacheHome() / "audits" : request.cache);
+  const fs::path cache = request.cache.empty() ? CacheHome() / "audits" : request.cache;
   const std::string key =
-      FindingCache::Key({std::string(kRacecheck), sanitizer.version, request.artifact.image_sha256,
-                         CandidateId(request.candidate)});
-  if (auto known = cache.Find(key)) return *std::move(known);
+      FindingKey({std::string(kRacecheck), sanitizer.version, request.artifact.image_sha256,
+                  CandidateId(request.candidate)});
+  if (auto known = FindFinding(cache, key)) return *std::move(known);
   AuditFinding finding = TRY(RunCheck(request, sanitizer, kRacecheck));
-  static_cast<void>(cache.Store(key, finding));  // a full disk costs a run, not the verdict
+  static_cast<void>(StoreFinding(cache, key, finding));  // a full disk costs a run, not the verdict
   return finding;
 }
 
@@ -189,23 +189,20 @@ Result<AuditFinding> Activity(const AuditRequest& request) {
 
 }  // namespace
 
-std::string FindingCache::Key(const std::vector<std::string>& parts) {
+std::string FindingKey(const std::vector<std::string>& parts) {
   std::string text = "warpsmith finding " + std::to_string(kEntryVersion);
   for (const std::string& part : parts) text += "\n" + Sha256Hex(part);
   return Sha256Hex(text);
 }
 
-std::filesystem::path FindingCache::PathOf(const std::string& key) const {
-  return root_ / key.substr(0, 2) / key.substr(2);
-}
-
-std::optional<AuditFinding> FindingCache::Find(const std::string& key) const {
-  auto finding = ReadEntry(PathOf(key), key);
+std::optional<AuditFinding> FindFinding(const std::filesystem::path& root, const std::string& key) {
+  auto finding = ReadEntry(EntryPath(root, key), key);
   if (!finding.ok()) return std::nullopt;
   return std::move(finding).value();
 }
 
-Status FindingCache::Store(const std::string& key, const AuditFinding& finding) const {
+Status StoreFinding(const std::filesystem::path& root, const std::string& key,
+                    const AuditFinding& finding) {
   const auto* report = std::get_if<AuditReport>(&finding);
   if (report != nullptr && report->status == AuditStatus::kAbsent) return {};
   const auto* rejected = std::get_if<Rejected>(&finding);
@@ -215,9 +212,9 @@ Status FindingCache::Store(const std::string& key, const AuditFinding& finding) 
       {"audit", report != nullptr ? report->tool : rejected->rule},
       {"clean", report != nullptr},
       {"detail", ValidUtf8(report != nullptr ? report->detail : rejected->detail)}};
-  const std::filesystem::path path = PathOf(key);
+  const std::filesystem::path path = EntryPath(root, key);
   TRY(CreateDirectories(path.parent_path()));
-  return WriteFileAtomic(path, document.dump());
+  return WriteFileAtomic(path, JsonText(document));
 }
 
 bool CopiesInBulk(const Candidate& candidate, const Artifact& artifact) {

@@ -19,24 +19,14 @@
 
 namespace warpsmith::audit {
 
-// Findings that need not be made twice: <root>/<2 hex>/<62 hex>, written aside and renamed.
-// Thread-safe, and safe between processes.
-class FindingCache {
- public:
-  explicit FindingCache(std::filesystem::path root) : root_(std::move(root)) {}
-
-  // Of everything that decides the finding.
-  static std::string Key(const std::vector<std::string>& parts);
-
-  // Nothing for a missing, damaged or foreign entry.
-  std::optional<AuditFinding> Find(const std::string& key) const;
-  // Clean and Rejected ones are kept; absence may pass, so it is not.
-  Status Store(const std::string& key, const AuditFinding& finding) const;
-
- private:
-  std::filesystem::path PathOf(const std::string& key) const;
-  std::filesystem::path root_;
-};
+// Findings that need not be made twice, in the folder `root`. Thread-safe, and safe between
+// processes. The key is of everything that decides the finding.
+std::string FindingKey(const std::vector<std::string>& parts);
+// Nothing for a missing, damaged or foreign entry.
+std::optional<AuditFinding> FindFinding(const std::filesystem::path& root, const std::string& key);
+// Clean and Rejected ones are kept; absence may pass, so it is not.
+Status StoreFinding(const std::filesystem::path& root, const std::string& key,
+                    const AuditFinding& finding);
 
 struct AuditRequest {
   Task task;

@@ -241,13 +241,12 @@ TEST(CopiesInBulk, GoesByOpcodesAndElseBySources) {
 
 TEST(FindingCache, KeepsCleanAndRejectedFindings) {
   const auto folder = TemporaryDirectory::Create("findings").value();
-  const FindingCache cache(folder.path());
-  const std::string clean = FindingCache::Key({"racecheck", "1"}),
-                    raced = FindingCache::Key({"racecheck", "2"});
-  EXPECT_FALSE(cache.Find(clean).has_value());
-  ASSERT_TRUE(cache.Store(clean, Clean(kRacecheck, "no error")).ok());
-  ASSERT_TRUE(cache.Store(raced, Violated(kRacecheck, "Race \xff reported")).ok());
-  const auto found = cache.Find(clean), rejected = cache.Find(raced);
+  const auto& cache = folder.path();
+  const std::string clean = FindingKey({"racecheck", "1"}), raced = FindingKey({"racecheck", "2"});
+  EXPECT_FALSE(FindFinding(cache, clean).has_value());
+  ASSERT_TRUE(StoreFinding(cache, clean, Clean(kRacecheck, "no error")).ok());
+  ASSERT_TRUE(StoreFinding(cache, raced, Violated(kRacecheck, "Race \xff reported")).ok());
+  const auto found = FindFinding(cache, clean), rejected = FindFinding(cache, raced);
   ASSERT_TRUE(found && rejected);
   EXPECT_EQ(std::get<AuditReport>(*found).detail, "no error");
   EXPECT_EQ(std::get<AuditReport>(*found).status, AuditStatus::kClean);
@@ -256,29 +255,29 @@ TEST(FindingCache, KeepsCleanAndRejectedFindings) {
 
 TEST(FindingCache, AbsenceIsAskedForAgain) {
   const auto folder = TemporaryDirectory::Create("findings").value();
-  const FindingCache cache(folder.path());
-  const std::string key = FindingCache::Key({"a"});
-  ASSERT_TRUE(cache.Store(key, Absent(kRacecheck, "no tool")).ok());
-  EXPECT_FALSE(cache.Find(key).has_value());
+  const auto& cache = folder.path();
+  const std::string key = FindingKey({"a"});
+  ASSERT_TRUE(StoreFinding(cache, key, Absent(kRacecheck, "no tool")).ok());
+  EXPECT_FALSE(FindFinding(cache, key).has_value());
 }
 
 TEST(FindingCache, DamagedAndForeignEntriesAreNotThere) {
   const auto folder = TemporaryDirectory::Create("findings").value();
-  const FindingCache cache(folder.path());
-  const std::string key = FindingCache::Key({"a"}), other = FindingCache::Key({"b"});
-  ASSERT_TRUE(cache.Store(key, Clean(kRacecheck, "")).ok());
-  const auto path = folder.path() / key.substr(0, 2) / key.substr(2);
-  const auto foreign = folder.path() / other.substr(0, 2) / other.substr(2);
+  const auto& cache = folder.path();
+  const std::string key = FindingKey({"a"}), other = FindingKey({"b"});
+  ASSERT_TRUE(StoreFinding(cache, key, Clean(kRacecheck, "")).ok());
+  const auto path = EntryPath(cache, key);
+  const auto foreign = EntryPath(cache, other);
   std::filesystem::create_directories(foreign.parent_path());
   std::filesystem::copy_file(path, foreign);
-  EXPECT_FALSE(cache.Find(other).has_value());
+  EXPECT_FALSE(FindFinding(cache, other).has_value());
   ASSERT_TRUE(WriteFileAtomic(path, "{\"version\":1").ok());
-  EXPECT_FALSE(cache.Find(key).has_value());
+  EXPECT_FALSE(FindFinding(cache, key).has_value());
 }
 
 TEST(FindingCache, KeysDependOnEveryPart) {
-  EXPECT_NE(FindingCache::Key({"a", "b"}), FindingCache::Key({"ab"}));
-  EXPECT_NE(FindingCache::Key({"a", "b"}), FindingCache::Key({"b", "a"}));
+  EXPECT_NE(FindingKey({"a", "b"}), FindingKey({"ab"}));
+  EXPECT_NE(FindingKey({"a", "b"}), FindingKey({"b", "a"}));
 }
 
 }  // namespace

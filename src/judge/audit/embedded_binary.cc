@@ -8,15 +8,11 @@
 #include <cstdlib>
 #include <optional>
 
+#include "base/text.h"
 #include "judge/audit/finding.h"
 
 namespace warpsmith::audit {
 namespace {
-
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
-bool IsWord(char c) {
-  return IsDigit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-}
 
 int HexValue(char c) {
   if (IsDigit(c)) return c - '0';
@@ -56,7 +52,7 @@ class Reader {
     if (c == '"') return String(false);
     if (c == '\'') return Character();
     if (IsDigit(c) || (c == '.' && IsDigit(Peek(1)))) return Number();
-    if (IsWord(c)) return Word();
+    if (IsWordCharacter(c)) return Word();
     if (!IsSpace(c)) string_open_ = false;
     if (!IsSpace(c) && std::string_view(",+-{}").find(c) == std::string_view::npos) FlushNumbers();
     Next();
@@ -72,7 +68,7 @@ class Reader {
   // Names, and the prefixes of literals: u8"", L'', R"()".
   void Word() {
     const size_t begin = at_;
-    while (IsWord(Peek())) Next();
+    while (IsWordCharacter(Peek())) Next();
     const std::string_view word = text_.substr(begin, at_ - begin);
     const bool prefix = word == "u8" || word == "u" || word == "U" || word == "L";
     const bool raw = word == "R" || word == "u8R" || word == "uR" || word == "UR" || word == "LR";
@@ -145,8 +141,8 @@ class Reader {
   void Number() {
     const size_t begin = at_;
     number_is_hex_ = Starts("0x") || Starts("0X");
-    while (IsWord(Peek()) || Peek() == '.' || (Peek() == '\'' && IsWord(Peek(1))) ||
-           IsExponentSign()) {
+    while (IsWordCharacter(Peek()) || Peek() == '.' ||
+           (Peek() == '\'' && IsWordCharacter(Peek(1))) || IsExponentSign()) {
       Next();
     }
     std::string digits(text_.substr(begin, at_ - begin));
@@ -237,10 +233,7 @@ constexpr std::array<Magic, 8> kMagics = {{{"\x7f"
                                             "xz data", true},
                                            {"BZh9"sv, "bzip2 data", true}}};
 
-bool IsBase64(char c) {
-  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '+' ||
-         c == '/' || c == '=' || c == '-' || c == '_';
-}
+bool IsBase64(char c) { return IsWordCharacter(c) || c == '+' || c == '/' || c == '=' || c == '-'; }
 
 // The longest run of base64 (or hexadecimal) digits; line ends do not break it.
 size_t LongestEncodedRun(std::string_view bytes) {

@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "base/json_reader.h"
 #include "base/sha256.h"
+#include "base/text.h"
 #include "judge/baseline/contest.h"
 
 namespace warpsmith::baseline {
@@ -74,12 +75,8 @@ std::string Text(const ChoiceKey& key) {
 
 std::string FileNameOf(const ChoiceSite& site) {
   const std::string full = site.device + "|" + site.driver + "|" + site.library;
-  std::string readable = site.device + "-" + site.driver + "-" + site.library;
-  for (char& c : readable) {
-    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                       c == '.' || c == '-';
-    if (!plain) c = '_';
-  }
+  const std::string readable =
+      PlainText(site.device + "-" + site.driver + "-" + site.library, ".-", '_');
   return readable.substr(0, 120) + "-" + Sha256Hex(full).substr(0, 8) + ".json";
 }
 
@@ -126,7 +123,7 @@ Status ChoiceCache::Put(std::span<const GemmBaselineChoice> choices) const {
     const ChoiceKey key{choice.name, {shape.m, shape.n, shape.k, shape.type}, choice.mode};
     cache["choices"][Text(key)] = ToJson(choice);
   }
-  return WriteFileAtomic(path, cache.dump(1) + "\n");
+  return WriteFileAtomic(path, JsonText(cache, 1) + "\n");
 }
 
 }  // namespace warpsmith::baseline

@@ -8,6 +8,7 @@
 #include <span>
 #include <utility>
 
+#include "base/json_reader.h"
 #include "base/text.h"
 #include "cuda/cublas.h"
 #include "judge/baseline/rival_library.h"
@@ -246,7 +247,7 @@ Result<GemmBaselineChoice> GemmBaselineChoiceFrom(const JsonReader& reader) {
   return choice;
 }
 
-std::string ToText(const GemmBaselineChoice& choice) { return ToJson(choice).dump(); }
+std::string ToText(const GemmBaselineChoice& choice) { return JsonText(ToJson(choice)); }
 
 Result<GemmBaselineChoice> GemmBaselineChoiceFromText(const std::string& text) {
   const json value = TRY(ParseJson("baseline choice", text));

@@ -72,7 +72,7 @@ Result<TorchOutcome> MeasureTorch(const std::vector<cuda::GemmShape>& shapes,
     environment.push_back("CUDA_VISIBLE_DEVICES=" + options.device_uuid);
   }
   const Result<ProcessOutcome> ran =
-      RunProcess({python, "-c", script, rows.dump()}, limits, environment);
+      RunProcess({python, "-c", script, JsonText(rows)}, limits, environment);
   if (!ran.ok() || ran->exit_status == kCommandNotFound) {
     return TorchOutcome(TorchAbsent{"no Python to run: " + python});
   }

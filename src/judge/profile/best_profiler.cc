@@ -57,7 +57,7 @@ Status NoticeCache::Remember(std::string_view what) const {
                                {"user", static_cast<int64_t>(geteuid())},
                                {"told", told}};
   TRY(CreateDirectories(file_.parent_path()));
-  return WriteFileAtomic(file_, json.dump(1) + "\n");
+  return WriteFileAtomic(file_, JsonText(json, 1) + "\n");
 }
 
 NoticeCache NoticeCacheHere(const std::string& driver) {

@@ -106,9 +106,6 @@ std::vector<std::string> CounterSet(std::string_view architecture);
 // Nullopt where the metric is absent or not a finite number.
 std::optional<double> Find(const KernelProfile& kernel, std::string_view name);
 
-// The number in "sm_90a" (90), 0 for anything else.
-int ArchitectureNumber(std::string_view architecture);
-
 }  // namespace warpsmith::profile
 
 #endif  // WARPSMITH_JUDGE_PROFILE_METRICS_H_

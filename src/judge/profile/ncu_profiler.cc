@@ -1,6 +1,6 @@
 #include "judge/profile/ncu_profiler.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 
@@ -67,7 +67,7 @@ std::vector<std::string> NcuCommand(const NcuOptions& options,
                                    "--print-units",
                                    "base",
                                    "--metrics",
-                                   fmt::format("{}", fmt::join(metrics, ",")),
+                                   Joined(metrics, ","),
                                    "--clock-control",
                                    "none",
                                    "--cache-control",

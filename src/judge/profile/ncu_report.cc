@@ -19,8 +19,6 @@
 namespace warpsmith::profile {
 namespace {
 
-bool IsDigit(char character) { return character >= '0' && character <= '9'; }
-
 // Commas stand before every third digit of the whole part, counted from its end, and nowhere else.
 bool HasThousandsOnly(std::string_view text) {
   const size_t whole_end = std::min(text.find_first_not_of("0123456789,-"), text.size());

@@ -6,6 +6,7 @@
 #include <initializer_list>
 #include <string_view>
 
+#include "core/device.h"
 #include "core/resolved_plan.h"
 #include "judge/profile/metrics.h"
 

@@ -105,8 +105,8 @@ std::vector<ActivityRecord> RecordsOf(cuda::ActivityRecords seen) {
 
 std::string ActivityLogToText(const ActivityLog& log) {
   if (!log.absent.empty()) {
-    return nlohmann::json{{"version", kActivityLogVersion}, {"absent", ValidUtf8(log.absent)}}
-        .dump();
+    return JsonText(
+        nlohmann::json{{"version", kActivityLogVersion}, {"absent", ValidUtf8(log.absent)}});
   }
   nlohmann::json json = {{"version", kActivityLogVersion},
                          {"tracer", ValidUtf8(log.tracer)},
@@ -117,7 +117,7 @@ std::string ActivityLogToText(const ActivityLog& log) {
     json["calls"].push_back({call.begin_ns, call.returned_ns, call.idle_ns});
   }
   for (const ActivityRecord& record : log.records) json["records"].push_back(ToJson(record));
-  return json.dump();
+  return JsonText(json);
 }
 
 Result<ActivityLog> ActivityLogFromText(std::string_view source, std::string_view text) {

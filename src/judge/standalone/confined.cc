@@ -1,10 +1,5 @@
 #include "judge/standalone/confined.h"
 
-#include <unistd.h>
-
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
 #include <system_error>
 
 #include "base/file.h"
@@ -28,16 +23,6 @@ void AllowInstallation(const fs::path& program, sandbox::Policy* policy) {
     if (!root.is_absolute() || root == "/") continue;
     policy->executable.push_back(root);
   }
-}
-
-int Fail(const Error& error) {
-  std::fprintf(stderr, "warpsmith: %s\n", error.Line().c_str());
-  return Describe(error.code).exit_status;
-}
-
-Status EnterFor(const std::vector<std::string>& arguments) {
-  TRY(sandbox::EnterOrRefuse(ConfinedPolicy(arguments[0], arguments[1], arguments[3])));
-  return {};
 }
 
 }  // namespace
@@ -84,18 +69,13 @@ std::vector<std::string> ConfinedCommand(const std::string& launcher, const fs::
 
 int ConfinedMain(const std::vector<std::string>& arguments) {
   if (arguments.size() < 4 || arguments[2] != "--") {
-    return Fail(
+    return sandbox::Fail(
         {ErrorCode::kUsage, std::string(kConfinedSubcommand) + ": DIR OUT -- COMMAND...", ""});
   }
-  const Status entered = EnterFor(arguments);
-  if (!entered.ok()) return Fail(entered.error());
-  std::vector<char*> argv;
-  for (size_t i = 3; i < arguments.size(); ++i) {
-    argv.push_back(const_cast<char*>(arguments[i].c_str()));
-  }
-  argv.push_back(nullptr);
-  execv(argv[0], argv.data());
-  return Fail({ErrorCode::kUnavailable, arguments[3] + ": " + std::strerror(errno), ""});
+  const auto entered =
+      sandbox::EnterOrRefuse(ConfinedPolicy(arguments[0], arguments[1], arguments[3]));
+  if (!entered.ok()) return sandbox::Fail(entered.error());
+  return sandbox::Fail(sandbox::Become({arguments.begin() + 3, arguments.end()}));
 }
 
 }  // namespace warpsmith::standalone

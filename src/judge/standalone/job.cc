@@ -48,7 +48,7 @@ Status WriteStandaloneJob(const fs::path& dir, const StandaloneJob& job, std::st
                                    {"candidate", ToJson(job.candidate)},
                                    {"architecture", job.architecture}};
   TRY(WriteFileAtomic(ImagePath(dir), image));
-  return WriteFileAtomic(dir / "job.json", document.dump());
+  return WriteFileAtomic(dir / "job.json", JsonText(document));
 }
 
 Result<StandaloneJob> ReadStandaloneJob(const fs::path& dir) {

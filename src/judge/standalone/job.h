@@ -32,6 +32,7 @@ struct StandaloneJob {
 Status WriteStandaloneJob(const std::filesystem::path& dir, const StandaloneJob& job,
                           std::string_view image);
 
+// kBadInput for what is no job, kVersion for one that another warpsmith wrote.
 Result<StandaloneJob> ReadStandaloneJob(const std::filesystem::path& dir);
 
 std::filesystem::path ImagePath(const std::filesystem::path& dir);

@@ -26,6 +26,7 @@
 #include "judge/standalone/activity_log.h"
 #include "judge/standalone/buffers.h"
 #include "judge/standalone/job.h"
+#include "sandbox/sandbox.h"
 
 namespace warpsmith::standalone {
 namespace {
@@ -241,9 +242,7 @@ int StandaloneMain(const std::vector<std::string>& arguments) {
   const Status ran = [&]() -> Status {
     return RunStandalone(TRY(ParseStandaloneOptions(arguments)));
   }();
-  if (ran.ok()) return 0;
-  std::fprintf(stderr, "warpsmith: %s\n", ran.error().Line().c_str());
-  return Describe(ran.error().code).exit_status;
+  return ran.ok() ? 0 : sandbox::Fail(ran.error());
 }
 
 }  // namespace warpsmith::standalone

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "base/json_reader.h"
 #include "base/subprocess.h"
 #include "embedded/torch_peer.h"
 
@@ -43,7 +44,7 @@ std::string PeerProgram(std::string_view last_lines) {
     if (file.path.find('/') != file.path.npos) files[std::string(file.path)] = file.contents;
   }
   // A JSON text of strings only is a Python literal as well.
-  std::string program = "FILES = " + files.dump() + "\n";
+  std::string program = "FILES = " + JsonText(files) + "\n";
   program += Embedded("bootstrap.py");
   program += last_lines;
   CHECK(program.size() < kMaxArgumentBytes);

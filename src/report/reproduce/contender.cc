@@ -1,9 +1,11 @@
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <optional>
 
+#include "base/foreign_file.h"
+#include "base/text.h"
 #include "compile/nvcc.h"
 #include "compile/toolchain.h"
 #include "core/program_shim.h"
@@ -19,19 +21,6 @@ namespace fs = std::filesystem;
 struct Place {
   std::string folder, image, type, variable, title;
 };
-
-bool StaysInside(const fs::path& path) {
-  if (path.empty() || path.is_absolute()) return false;
-  return std::none_of(path.begin(), path.end(), [](const fs::path& part) { return part == ".."; });
-}
-
-// nvcc hands names to a shell.
-bool IsPlainName(const std::string& path) {
-  return std::all_of(path.begin(), path.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           std::string_view("_-+./").find(c) != std::string_view::npos;
-  });
-}
 
 std::string ShellWords(const std::vector<std::string>& words) {
   std::string line;
@@ -239,7 +228,8 @@ Error Unwritable(const Subject& subject, Error error) {
 Result<Files> FilesIn(const std::string& folder, const Files& sources) {
   Files files;
   for (const auto& [path, text] : sources) {
-    if (!StaysInside(path) || !IsPlainName(path)) {
+    // nvcc hands names to a shell.
+    if (!StaysInside(path) || !IsMadeOf(path, "_-+./")) {
       return Error{ErrorCode::kBadInput,
                    "source '" + Plain(path) + "' cannot be the name of a file here",
                    "rename it: letters, digits, _-+. and folders below the candidate's own"};

@@ -1,8 +1,7 @@
 #include "report/reproduce/folder.h"
 
-#include <algorithm>
-
 #include "base/file.h"
+#include "base/text.h"
 #include "embedded/reproduce_script.h"
 #include "report/reproduce/parts.h"
 
@@ -77,12 +76,7 @@ Status WriteFolder(const fs::path& dir, const Files& files) {
 }
 
 std::string FolderName(const std::string& text) {
-  std::string name;
-  for (const char c : text.substr(0, kLongestName)) {
-    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                       c == '.' || c == '_' || c == '-';
-    name += plain ? c : '_';
-  }
+  const std::string name = PlainText(text.substr(0, kLongestName), "._-", '_');
   const bool only_dots = name.find_first_not_of('.') == std::string::npos;
   return only_dots ? "_" + name : name;
 }

@@ -1,10 +1,11 @@
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cmath>
 #include <cstring>
 #include <map>
 #include <vector>
 
+#include "base/text.h"
 #include "core/resolved_plan.h"
 #include "report/reproduce/parts.h"
 
@@ -15,7 +16,8 @@ constexpr int64_t kWorkspaceAlignment = 256;
 
 template <typename T>
 std::string Braced(const T& values) {
-  return fmt::format("{{{}}}", fmt::join(values, ", "));
+  return "{" + Joined(values, ", ", [](const auto& value) { return fmt::format("{}", value); }) +
+         "}";
 }
 
 std::string IntegerText(int64_t value, int bytes) {

@@ -1,9 +1,10 @@
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/build_info.h"
+#include "base/text.h"
 #include "core/json_fields.h"
 #include "embedded/reproduce_script.h"
 #include "report/reproduce/parts.h"
@@ -15,12 +16,6 @@ namespace warpsmith::reproduce {
 namespace {
 
 bool IsPrintable(char c) { return c >= ' ' && c <= '~'; }
-
-// No shell gives these a meaning.
-bool IsPlainInShell(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-         std::string_view("_-+./=:,").find(c) != std::string_view::npos;
-}
 
 }  // namespace
 
@@ -48,9 +43,7 @@ std::string CppLiteral(std::string_view text) {
 }
 
 std::string ShellWord(std::string_view text) {
-  if (!text.empty() && std::all_of(text.begin(), text.end(), IsPlainInShell)) {
-    return std::string(text);
-  }
+  if (IsMadeOf(text, "_-+./=:,")) return std::string(text);  // no shell gives these a meaning
   std::string word = "'";
   for (const char c : text) {
     if (c == '\'') {

@@ -1,6 +1,6 @@
 #include "search/machine/machine.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cstdio>

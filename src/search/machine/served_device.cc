@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "base/interrupt.h"
 #include "base/json_reader.h"
+#include "base/text.h"
 #include "core/serialize.h"
 #include "store/worker.h"
 
@@ -51,9 +52,7 @@ std::string Seconds(milliseconds duration) { return std::to_string(duration.coun
 Result<std::string> ReadTokenFile(const std::string& path) {
   std::string token = TRY(ReadFile(path));
   while (!token.empty() && (token.back() == '\n' || token.back() == '\r')) token.pop_back();
-  const bool is_plain =
-      std::ranges::all_of(token, [](char c) { return c > 0x20 && c < 0x7f && c != '/'; });
-  if (is_plain && token.size() >= kShortestToken) return token;
+  if (IsVisible(token, "/") && token.size() >= kShortestToken) return token;
   return Error{ErrorCode::kBadInput,
                path + " holds no token: one line of at least 16 characters without blanks and '/'",
                "make one: head -c 32 /dev/urandom | sha256sum | cut -c-64"};
@@ -335,7 +334,7 @@ Result<std::vector<Completed>> ServedDevice::Poll(milliseconds patience) {
     keys += (keys.empty() ? "" : ",") + key;
   }
   HttpCall call = CallTo("/v1/jobs?keys=" + keys +
-                         "&wait=" + json(static_cast<double>(patience.count()) / 1000).dump());
+                         "&wait=" + JsonText(json(static_cast<double>(patience.count()) / 1000)));
   call.total_limit = patience + kAnswerLimit;
   call.heeds_interrupt = false;
   std::vector<Completed> all;

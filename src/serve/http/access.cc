@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "base/sha256.h"
+#include "base/text.h"
 #include "base/utf8.h"
 
 namespace warpsmith::serve {
@@ -31,9 +32,7 @@ Result<std::string> Decoded(std::string_view text) {
       c = static_cast<char>(high * 16 + low);
       i += 2;
     }
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
-      return BadTarget("has a control character");
-    }
+    if (IsControl(c)) return BadTarget("has a control character");
     decoded += c;
   }
   return decoded;

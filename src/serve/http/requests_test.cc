@@ -186,7 +186,7 @@ TEST(Signs, SayWhatTimeMayBeGainedBy) {
   EXPECT_EQ(signs["bound_share"], 0.25);
   EXPECT_EQ(signs["below_floor"] + signs["bias"] + signs["weak_check"], 0);
   passed.timings.front().modes.front().below_roofline = true;
-  passed.correctness.bias.emplace().magnitude.mean = -0.75;
+  passed.correctness.bias.emplace().magnitude.value = -0.75;
   passed.correctness.degenerate = "zeros";
   signs = signs_of(verdict);
   EXPECT_EQ(signs["below_floor"], 1);

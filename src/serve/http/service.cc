@@ -228,7 +228,7 @@ GainSigns SignsOf(const Candidate& candidate, const Verdict& verdict) {
     is_below |= std::ranges::any_of(timing.modes, &ModeTiming::below_roofline);
   }
   const Correctness& found = passed->correctness;
-  const auto bias = [](const SignedMean& mean) { return std::abs(mean.mean); };
+  const auto bias = [](const Estimate& mean) { return std::abs(mean.value); };
   const bool is_weak = !found.degenerate.empty() || !found.deterministic;
   return {{"launches", static_cast<double>(candidate.plan.operations.size())},
           {"below_floor", is_below ? 1 : 0},
@@ -565,7 +565,7 @@ void Service::GetMetrics(const Target&, const HttpRequest&, const Respond& respo
     text += "# TYPE warpsmith_" + std::string(name) + " " + std::string(type) + "\n";
   };
   const auto line = [&](std::string_view name, const std::string& labels, const auto& value) {
-    text += "warpsmith_" + std::string(name) + labels + " " + json(value).dump() + "\n";
+    text += "warpsmith_" + std::string(name) + labels + " " + JsonText(json(value)) + "\n";
   };
   const auto single = [&](std::string_view name, std::string_view type, const auto& value) {
     family(name, type);

@@ -56,7 +56,7 @@ std::string ProgressTokenIn(const JsonValue& params) {
   const json meta = Field(params, "_meta");
   if (!meta.is_object() || !meta.contains("progressToken")) return "";
   const json& token = meta["progressToken"];
-  return token.is_string() || token.is_number_integer() ? token.dump() : "";
+  return token.is_string() || token.is_number_integer() ? JsonText(token) : "";
 }
 
 json ToolJson(const Tool& tool) {
@@ -124,7 +124,7 @@ void Session::TakeNotification(const Message& message, Reaction* reaction) {
   if (message.method != "notifications/cancelled") return;  // others ask for nothing
   const json id = Field(message.params, "requestId");
   if (!id.is_string() && !id.is_number_integer()) return;
-  const auto ended = under_way_.extract(id.dump());
+  const auto ended = under_way_.extract(JsonText(id));
   if (!ended.empty()) reaction->cancelled.push_back(ended.mapped());
 }
 

@@ -7,6 +7,7 @@
 #include "agent/prompts/prompt_values.h"
 #include "agent/prompts/state.h"
 #include "base/clock.h"
+#include "base/json_reader.h"
 #include "base/text.h"
 #include "embedded/mcp_texts.h"
 #include "judge/profile/render.h"
@@ -74,8 +75,8 @@ std::string_view McpText(std::string_view file) {
 std::vector<mcp::Tool> McpToolTable() {
   std::vector<mcp::Tool> tools;
   for (const json& entry : json::parse(McpText("tools.json"))) {
-    tools.push_back({entry["name"], entry["title"], entry["description"], entry["input"].dump(),
-                     entry.contains("output") ? entry["output"].dump() : "", entry["read_only"],
+    tools.push_back({entry["name"], entry["title"], entry["description"], JsonText(entry["input"]),
+                     entry.contains("output") ? JsonText(entry["output"]) : "", entry["read_only"],
                      entry.value("idempotent", true)});
   }
   return tools;
@@ -187,7 +188,7 @@ Status McpTools::Remember(const search::FoundStep& found, const Base& base,
     if (const auto gain = search::LogGain(*base.step, found)) memo["log_gain"] = *gain;
   }
   store::RunMemos memos(store_, found.run);
-  return memos.Keep(store::StepKey(found.step.index), memo.dump());
+  return memos.Keep(store::StepKey(found.step.index), JsonText(memo));
 }
 
 Result<ToolResult> McpTools::ProfileCandidate(const JsonReader& arguments,
