@@ -2,10 +2,11 @@
 // difference: kernels of independent multiply-add chains, whose time is proportional to the number
 // of turns, against the same with 2 % more turns.
 //
-//   bench_judge_power OUT.csv [--screened N] [--certified N]
+//   bench_judge_power OUT.csv [--screened N] [--certified N] [--programs N]
 //
-// N comparisons of each kernel length and kind. One row a comparison; docs/perf.md says what
-// was measured. Needs an NVIDIA GPU. Timing is its subject, so it is not a test.
+// N comparisons of each kernel length and kind; --programs: of programs, screened, on the wall clock.
+// One row a comparison; docs/perf.md says what was measured. Needs an NVIDIA GPU, and nvcc for
+// programs. Timing is its subject, so it is not a test.
 #include <fmt/core.h>
 
 #include <cstdio>
@@ -15,8 +16,10 @@
 #include <vector>
 
 #include "compile/worker_compiler.h"
+#include "core/program_shim.h"
 #include "judge/kernels.h"
 #include "judge/local_device.h"
+#include "judge/program_session.h"
 #include "judge/runner.h"
 
 namespace warpsmith {
@@ -48,18 +51,35 @@ LaunchPlan PlanOf(int64_t turns) {
   return plan;
 }
 
-Candidate CandidateOf(int64_t turns) {
+Candidate CandidateOf(int64_t turns, Form form) {
   Candidate candidate;
+  candidate.form = form;
   candidate.entry = "chain.cu";
   candidate.sources = {{"chain.cu", std::string(kSource)}};
-  candidate.plan = PlanOf(turns);
+  if (form == Form::kKernel) {
+    candidate.plan = PlanOf(turns);
+  } else {
+    candidate.toolchain = "nvcc";
+    candidate.sources.begin()->second += fmt::format(
+        "void run(const float* x, float* out, int n) {{ chain<<<(n + 127) / 128, 128>>>(x, out, n, "
+        "{}); }}\n",
+        turns);
+  }
   return candidate;
 }
 
+struct Series {
+  const char* kind;  // "aa" or "power"; of programs "program-aa", "program-power"
+  const char* level;
+  int64_t turns, rival_turns;
+  int comparisons;
+  Form form = Form::kKernel;
+};
+
 // The chain's value does not depend on 2 % more turns once it has converged, so a loose absolute
 // bound lets both pass.
-Job JobOf(Compiler& compiler, const std::string& architecture, int64_t turns, int64_t rival_turns,
-          const Protocol& protocol) {
+Result<Job> JobOf(Compiler& compiler, const std::string& architecture, const Series& series,
+                  const Protocol& protocol) {
   const Expression n = Expression::Literal("N");
   Job job;
   job.task.name = "chain";
@@ -68,30 +88,28 @@ Job JobOf(Compiler& compiler, const std::string& architecture, int64_t turns, in
   job.task.reference.kind = "cuda";
   job.task.reference.sources = {{"chain.cu", std::string(kSource)}};
   job.task.reference.options["outputs"] = "f32";
-  job.task.reference.plan = PlanOf(turns);
+  job.task.reference.plan = PlanOf(series.turns);
   job.task.tolerance.absolute = 1e-2;
   job.task.tolerance.reason = "both kernels follow the same recurrence, to nearly the same turn";
-  job.task.rivals = {{"rival", CandidateOf(rival_turns)}};
+  job.task.forms = {series.form};
+  job.task.program = {"void run(const float* x, float* out, int n)", {"x", "out", "N"}};
+  job.task.rivals = {{"rival", CandidateOf(series.rival_turns, series.form)}};
   job.task.baselines = {"rival"};
   job.workload = {"n", {{"N", 132 * 4 * 128}}, 1, false};
-  job.candidate = CandidateOf(turns);
-  const auto built = compiler.Compile(job.candidate, architecture);
-  if (built.ok() && std::holds_alternative<Artifact>(*built)) {
-    job.artifact = std::get<Artifact>(*built);
+  job.candidate = CandidateOf(series.turns, series.form);
+  const Candidate whole = TRY(WithProgramShim(job.candidate, job.task, job.workload));
+  const CompileOutcome built = TRY(compiler.Compile(whole, architecture));
+  if (const auto* failed = std::get_if<CompileFailed>(&built)) {
+    return Error{ErrorCode::kInternal, failed->reason, ""};
   }
+  job.artifact = std::get<Artifact>(built);
   job.protocol = protocol;
   return job;
 }
 
-struct Series {
-  const char* kind;  // "aa" or "power"
-  const char* level;
-  int64_t turns, rival_turns;
-  int comparisons;
-};
-
 void Write(std::FILE* out, const Series& series, int index, const Verdict& verdict) {
-  const ModeTiming* timing = FindTiming(verdict, Mode::kDeviceHot);
+  const Mode mode = series.form == Form::kProgram ? Mode::kWall : Mode::kDeviceHot;
+  const ModeTiming* timing = FindTiming(verdict, mode);
   if (timing == nullptr || timing->comparisons.empty()) {
     fmt::print(out, "{},{},{},{},{},0,0,0,0,\"{}\"\n", series.kind, series.level, series.turns,
                series.rival_turns, index, Describe(verdict.outcome));
@@ -103,7 +121,7 @@ void Write(std::FILE* out, const Series& series, int index, const Verdict& verdi
              comparison.interval.lo, comparison.interval.hi, Name(comparison.finding));
 }
 
-int Run(const std::string& path, int screened, int certified) {
+int Run(const std::string& path, int screened, int certified, int programs) {
   compile::WorkerCompiler compiler;
   auto architecture = judge::ArchitectureOfGpu("");
   if (!architecture.ok()) {
@@ -134,12 +152,22 @@ int Run(const std::string& path, int screened, int certified) {
     all.push_back({"aa", "certified", turns, turns, certified});
     all.push_back({"power", "certified", turns, turns * 102 / 100, certified});
   }
+  for (int64_t turns : {12'500, 50'000}) {  // about 50 and 200 us
+    all.push_back({"program-aa", "screened", turns, turns, programs, Form::kProgram});
+    all.push_back(
+        {"program-power", "screened", turns, turns * 102 / 100, programs, Form::kProgram});
+  }
   for (const Series& series : all) {
     const bool is_screened = std::string_view(series.level) == "screened";
-    const Job job = JobOf(compiler, *architecture, series.turns, series.rival_turns,
-                          is_screened ? Protocol::Screened() : thorough);
+    if (series.comparisons == 0) continue;
+    const auto job =
+        JobOf(compiler, *architecture, series, is_screened ? Protocol::Screened() : thorough);
+    if (!job.ok()) {
+      fmt::print(stderr, "bench_judge_power: {}\n", job.error().Line());
+      return 70;
+    }
     for (int i = 0; i < series.comparisons; ++i) {
-      if (!(*device)->Submit({job}).ok()) return 70;
+      if (!(*device)->Submit({*job}).ok()) return 70;
       std::vector<Completed> done;
       while (done.empty()) {
         auto some = (*device)->Collect(std::chrono::seconds(60));
@@ -158,20 +186,28 @@ int Run(const std::string& path, int screened, int certified) {
 
 int main(int argc, char** argv) {
   using namespace warpsmith;  // NOLINT(google-build-using-namespace): main's own
+  if (argc >= 2 && argv[1] == std::string_view(compile::kNvccSubcommand)) {
+    return compile::NvccMain({argv + 2, argv + argc});
+  }
   if (argc == 3 && std::string_view(argv[1]) == judge::kRunnerSubcommand) {
     return judge::RunnerMain(std::atoi(argv[2]));
+  }
+  if (argc == 3 && std::string_view(argv[1]) == judge::kProgramSubcommand) {
+    return judge::ProgramMain(std::atoi(argv[2]));
   }
   if (argc == 3 && std::string_view(argv[1]) == compile::kWorkerSubcommand) {
     return compile::CompileWorkerMain(std::atoi(argv[2]));
   }
-  int screened = 100, certified = 20;
+  int screened = 100, certified = 20, programs = 0;
   for (int i = 2; i + 1 < argc; i += 2) {
     const std::string_view name = argv[i];
-    (name == "--certified" ? certified : screened) = std::atoi(argv[i + 1]);
+    int& of_name = name == "--certified" ? certified : name == "--programs" ? programs : screened;
+    of_name = std::atoi(argv[i + 1]);
   }
   if (argc < 2) {
-    fmt::print(stderr, "usage: bench_judge_power OUT.csv [--screened N] [--certified N]\n");
+    fmt::print(stderr,
+               "usage: bench_judge_power OUT.csv [--screened N] [--certified N] [--programs N]\n");
     return 64;
   }
-  return Run(argv[1], screened, certified);
+  return Run(argv[1], screened, certified, programs);
 }

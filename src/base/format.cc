@@ -13,6 +13,7 @@ namespace warpsmith {
 // Named, so that the compiler keeps what is inline in those headers.
 [[gnu::used]] constexpr std::tuple kCompiledFormatting(
     static_cast<std::string (*)(fmt::string_view, fmt::format_args)>(&fmt::vformat),
+    static_cast<void (*)(fmt::string_view, fmt::format_args)>(&fmt::vprint),
     static_cast<void (*)(std::FILE*, fmt::string_view, fmt::format_args)>(&fmt::vprint));
 
 }  // namespace warpsmith
