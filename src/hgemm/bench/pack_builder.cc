@@ -55,9 +55,8 @@ Status KeepShapes(const BuildOptions& options, Catalogue* rows) {
   for (const task::HgemmShape& shape : shapes) {
     if (std::ranges::any_of(rows->rows, [&](const auto& row) { return is_of(row, shape); }))
       continue;
-    return Error{
-        ErrorCode::kBadInput, options.catalogue + " has no row of " + task::Name(shape),
-        "leave it out ('warpsmith hgemm show' says what the library runs then), or tune it"};
+    return Error{ErrorCode::kBadInput, options.catalogue + " has no row of " + task::Name(shape),
+                 "tune it, or build the whole catalogue, whose rules choose from its neighbours"};
   }
   std::erase_if(rows->rows, [&](const CatalogueRow& row) {
     return std::ranges::none_of(shapes, [&](const auto& shape) { return is_of(row, shape); });
