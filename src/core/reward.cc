@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <functional>
+#include <iterator>
 #include <map>
 #include <numeric>
 #include <set>
@@ -187,18 +189,22 @@ double EarnedRatio(const Interval& interval) {
 }
 
 void LevelGroup(std::span<RewardFacts* const> group) {
-  std::optional<Interval> common;
-  for (const RewardFacts* member : group) {
-    if (member->kind != RewardFacts::Kind::kPassed) continue;
-    if (!common) common = member->interval;
-    common->lo = std::max(common->lo, member->interval.lo);
-    common->hi = std::min(common->hi, member->interval.hi);
-  }
-  if (!common || common->lo > common->hi) return;
-  for (RewardFacts* member : group) {
-    if (member->kind != RewardFacts::Kind::kPassed) continue;
-    member->interval = *common;
-    if (member->mean_ratio) member->mean_ratio = (common->lo + common->hi) / 2;
+  std::vector<RewardFacts*> rest;
+  std::ranges::copy_if(group, std::back_inserter(rest), [](const RewardFacts* member) {
+    return member->kind == RewardFacts::Kind::kPassed;
+  });
+  std::ranges::stable_sort(rest, std::greater(), [](const auto* one) { return one->interval.lo; });
+  for (auto first = rest.begin(); first != rest.end();) {
+    Interval common = (*first)->interval;
+    const auto next = std::stable_partition(first, rest.end(), [&](const RewardFacts* member) {
+      return member->interval.hi >= common.lo;
+    });
+    if (next == first) return;  // what is left is no number
+    for (auto one = first; one != next; ++one) common.hi = std::min(common.hi, (*one)->interval.hi);
+    for (; first != next; ++first) {
+      (*first)->interval = common;
+      if ((*first)->mean_ratio) (*first)->mean_ratio = (common.lo + common.hi) / 2;
+    }
   }
 }
 

@@ -64,8 +64,9 @@ RewardFacts RewardFactsOf(const Candidate& candidate, const Verdict& verdict);
 // The end of the interval that is nearest to 1, or 1 within it: luck does not pay.
 double EarnedRatio(const Interval& interval);
 
-// Where the passed members of a group cannot be told apart by their measurements (all intervals
-// overlap) each gets what they have in common: so noise gives no advantage to any.
+// The passed members of a group that cannot be told apart from the best by their measurements (their
+// intervals overlap its own) get what they have in common; so do the others among themselves, from
+// the best of them on. So noise gives no advantage within the best, nor within the rest.
 void LevelGroup(std::span<RewardFacts* const> group);
 
 inline constexpr double kFailedReward = -1;

@@ -190,6 +190,22 @@ TEST(Reward, ACopyOfWhatWasShownGainsNothing) {
   }
 }
 
+TEST(Reward, OneSlowMemberDoesNotTellTheOthersApart) {
+  std::array<RewardFacts, 5> facts = {PassedWith({0.5, 0.6}),
+                                      PassedWith({1.05, 1.09}),
+                                      PassedWith({1.07, 1.1}),
+                                      PassedWith({0.55, 0.7}),
+                                      {}};
+  std::vector<RewardFacts*> members;
+  for (RewardFacts& one : facts) members.push_back(&one);
+  LevelGroup(members);
+  for (const RewardForm form : kForms) {
+    EXPECT_EQ(Of(facts[1], {form}), Of(facts[2], {form}));
+    EXPECT_EQ(Of(facts[0], {form}), Of(facts[3], {form}));
+    EXPECT_LT(Of(facts[0], {form}), Of(facts[1], {form}));
+  }
+}
+
 TEST(Reward, ARealDifferenceWithinAGroupStays) {
   RewardFacts slow = PassedWith({1.1, 1.2}), fast = PassedWith({1.3, 1.4});
   const std::array<RewardFacts*, 2> members = {&slow, &fast};
