@@ -79,8 +79,9 @@ struct KernelShare {
   std::string kernel;  // as the profile says: foreign text
   std::optional<double> time_us, cycles;
   double share = 0;  // of the profile's time; equal shares where times are missing
-  std::optional<double> registers = {}, shared_bytes = {},
-                        spill_bytes = {};  // of a thread, a block, a thread
+  std::optional<double> registers = {};     // of a thread
+  std::optional<double> shared_bytes = {};  // of a block
+  std::optional<double> spill_bytes = {};   // of a thread
 };
 
 struct BottleneckReport {
