@@ -166,8 +166,8 @@ int Run(const std::string& path, int screened, int certified, int programs) {
     const bool is_screened = std::string_view(series.level) == "screened";
     if (series.comparisons == 0) continue;
     most = std::max(most, series.comparisons);
-    auto job =
-        JobOf(compiler, *architecture, series, is_screened ? Protocol::Screened() : thorough);
+    const Protocol protocol = is_screened ? Protocol::Screened() : thorough;
+    auto job = JobOf(compiler, *architecture, series, protocol.For(series.form));
     if (!job.ok()) {
       fmt::print(stderr, "bench_judge_power: {}\n", job.error().Line());
       return 70;
