@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdio>
 #include <limits>
+#include <string_view>
 #include <utility>
 
 #include "hgemm/cost_model.h"
@@ -37,9 +38,9 @@ std::string EvidenceText(const hgemm::CatalogueRow& row) {
 
 // Of a row that chose it.
 std::string WhyCublasLt(const hgemm::CatalogueRow& row) {
-  return hgemm::IsAgainstTheRule(row)
-             ? ": by hand, by another version's rule, or until its kernel is compared"
-             : ": its kernel was slower in the mean of its modes, or by more than 1 % in one";
+  constexpr std::string_view kSlower =
+      "chosen: its kernel was slower in the mean of its modes, or by more than 1 % in one";
+  return "cuBLASLt was " + std::string(IsAgainstTheRule(row) ? hgemm::kAgainstTheRule : kSlower);
 }
 
 // Doublings between two shapes; infinite when one extent is further off than a neighbour's may be.
@@ -53,19 +54,20 @@ double Distance(const hgemm::Problem& row, const Problem& problem) {
   return sum;
 }
 
-using Neighbour = std::pair<double, const hgemm::CatalogueRow*>;
-
-std::vector<Neighbour> Nearest(const Pack& pack, const Problem& problem) {
-  std::vector<Neighbour> near;
-  for (const hgemm::CatalogueRow& row : pack.catalogue.rows) {
+// Rows of the catalogue, the nearest first.
+std::vector<size_t> Nearest(const Pack& pack, const Problem& problem) {
+  std::vector<std::pair<double, size_t>> near;
+  for (size_t i = 0; i < pack.catalogue.rows.size(); ++i) {
+    const hgemm::CatalogueRow& row = pack.catalogue.rows[i];
     const double distance = SameKind(row, problem) ? Distance(row.problem, problem)
                                                    : std::numeric_limits<double>::infinity();
-    if (std::isfinite(distance)) near.emplace_back(distance, &row);
+    if (std::isfinite(distance)) near.emplace_back(distance, i);
   }
-  std::stable_sort(near.begin(), near.end(),
-                   [](const Neighbour& a, const Neighbour& b) { return a.first < b.first; });
+  std::ranges::sort(near);
   if (near.size() > kNeighbours) near.resize(kNeighbours);
-  return near;
+  std::vector<size_t> rows;
+  for (const auto& [distance, row] : near) rows.push_back(row);
+  return rows;
 }
 
 // Infinite for a family that the model does not know: a pack may be of a later version.
@@ -97,24 +99,45 @@ std::vector<size_t> Ranked(const Pack& pack, const Problem& problem, const hgemm
   return kernels;
 }
 
+// "1024x1024x1024 (1.083), 512x1024x1024 (1.210)": each beside its ratio.
+std::string NeighboursText(const Pack& pack, const std::vector<size_t>& rows) {
+  std::string text;
+  for (const size_t index : rows) {
+    const hgemm::CatalogueRow& row = pack.catalogue.rows[index];
+    std::array<char, 32> ratio{};
+    std::snprintf(ratio.data(), ratio.size(), " (%.3f)", hgemm::Deciding(row.results).ratio);
+    text += (text.empty() ? "" : ", ") + hgemm::SizesText(row.problem) + ratio.data();
+  }
+  return text;
+}
+
 Chosen ByNeighbours(const Pack& pack, const Problem& problem, const hgemm::Target& target) {
   const int64_t largest =
       std::max({problem.m * problem.k, problem.k * problem.n, problem.m * problem.n});
-  if (largest > kMostElements) return {.reason = "not in the catalogue, and very large"};
-  const std::vector<Neighbour> near = Nearest(pack, problem);
-  if (near.empty()) return {.reason = "nothing of this size is in the catalogue"};
-  for (const auto& [distance, row] : near) {
-    if (row->choice == hgemm::Choice::kKernel) continue;
-    return {.reason = "not in the catalogue; of its neighbours, cuBLASLt runs " +
-                      hgemm::KeyText(*row) + WhyCublasLt(*row)};
+  const std::string unmeasured = "not measured in the catalogue";
+  if (largest > kMostElements) return {.reason = unmeasured + ", and very large"};
+  Chosen chosen{.reason = unmeasured + ", nor is any shape near it",
+                .rows = Nearest(pack, problem)};
+  if (chosen.rows.empty()) return chosen;
+  for (const size_t index : chosen.rows) {
+    const hgemm::CatalogueRow& row = pack.catalogue.rows[index];
+    if (row.choice == hgemm::Choice::kKernel) continue;
+    chosen.reason = unmeasured + "; near it, at " + KeyText(row) + ", " + WhyCublasLt(row);
+    return chosen;
   }
-  std::vector<size_t> ranked = Ranked(pack, problem, target);
-  if (ranked.empty()) return {.reason = "not in the catalogue, and no kernel takes these sizes"};
-  return {.kernels = std::move(ranked),
-          .reason =
-              "not in the catalogue; the cost model's choice, since kernels won at its "
-              "neighbours, such as " +
-              hgemm::KeyText(*near.front().second)};
+  chosen.kernels = Ranked(pack, problem, target);
+  chosen.reason = unmeasured + ", and no kernel takes these sizes";
+  if (chosen.kernels.empty()) return chosen;
+  chosen.reason = unmeasured +
+                  "; a guess of the cost model, since kernels were chosen at the nearest measured "
+                  "shapes (ratio): " +
+                  NeighboursText(pack, chosen.rows);
+  for (const size_t kernel : chosen.kernels) {
+    const auto first = std::ranges::find(pack.rows, static_cast<int>(kernel), &PackRow::kernel);
+    if (first == pack.rows.end()) continue;
+    chosen.rows.push_back(static_cast<size_t>(first - pack.rows.begin()));
+  }
+  return chosen;
 }
 
 }  // namespace
@@ -132,9 +155,10 @@ Chosen Choose(const Pack& pack, const Problem& problem, const hgemm::Target& tar
     }
     Chosen chosen{.lt_algorithm = pack.rows[i].lt_algorithm,
                   .lt_version = row.library,
-                  .reason = "catalogue: " + EvidenceText(row)};
+                  .reason = "catalogue: " + EvidenceText(row),
+                  .rows = {i}};
     if (row.choice == hgemm::Choice::kCublasLt) {
-      chosen.reason += WhyCublasLt(row);
+      chosen.reason += "; " + WhyCublasLt(row);
     } else if (pack.rows[i].kernel < 0) {
       chosen.reason += ", but its kernel is not in the pack";
     } else {

@@ -17,6 +17,7 @@ struct Chosen {
   std::string lt_algorithm = {};     // cuBLASLt's autotuned one for this shape; may be empty
   std::string lt_version = {};       // of the library that it is of: "cuBLASLt 13.1.0"
   std::string reason;                // one line for a person
+  std::vector<size_t> rows = {};     // of the catalogue: a pack of these alone chooses the same
 };
 
 // By rule, in this order:

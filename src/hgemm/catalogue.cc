@@ -83,11 +83,10 @@ std::string Explain(const CatalogueRow& row) {
                   result.ratio, result.interval.lo, result.interval.hi);
     text += kernel + result.baseline + baseline;
   }
-  text += IsAgainstTheRule(row)
-              ? "  chosen by hand, by 'guard --strict' or another version, against the rule:"
-          : ours ? "  taken:"
-                 : "  left out:";
-  return text + " in the mean of its modes a kernel must be as fast as " +
+  text += "  " + (IsAgainstTheRule(row) ? std::string(kAgainstTheRule)
+                  : ours                ? "taken"
+                                        : "left out");
+  return text + ": in the mean of its modes a kernel must be as fast as " +
          (row.results.empty() || Deciding(row.results).baseline != kFallback
               ? "the bar"
               : "what the library ran instead") +

@@ -83,9 +83,10 @@ Choice Guarded(std::span<const CatalogueResult> results);
 // The first of the results that Guarded looks at; `results` must not be empty.
 const CatalogueResult& Deciding(std::span<const CatalogueResult> results);
 
-// The row chose otherwise than its results say: by hand, by another version's rule, or because its
-// kernel was not compared where all should have been.
+// The row chose otherwise than its results say, and how that comes about.
 bool IsAgainstTheRule(const CatalogueRow& row);
+inline constexpr std::string_view kAgainstTheRule =
+    "chosen against the rule: by hand, by 'guard --strict', or by another version";
 
 // `source` (a file's name) goes into errors: kBadInput with the line, kVersion for another version.
 Result<Catalogue> ParseCatalogue(std::string_view source, std::string_view text);

@@ -209,7 +209,7 @@ TEST(CatalogueTest, ExplainsBothChoicesWithTheirEvidence) {
   EXPECT_THAT(Explain(SampleRow(64, 0.9)), HasSubstr("H200: cuBLASLt\n  the best kernel was tiny"));
   CatalogueRow forced = SampleRow(64, 0.9);
   forced.choice = Choice::kKernel;
-  EXPECT_THAT(Explain(forced), HasSubstr("chosen by hand"));
+  EXPECT_THAT(Explain(forced), HasSubstr("  chosen against the rule: by hand, "));
   CatalogueRow long_name = SampleRow(64, 1.5);
   long_name.results[0].baseline = std::string(1000, 'b');
   EXPECT_THAT(Explain(long_name), HasSubstr("b      3.000 us: 1.500 [1.490, 1.510]\n"));

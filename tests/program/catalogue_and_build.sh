@@ -17,12 +17,13 @@ expect_status 0 "$program" hgemm show 64x64x64 --device recorded --catalogue c.c
 expect_status 0 "$program" hgemm show 64x64x64 --device recorded --catalogue c.csv --json
 [[ $output == *'"choice": "kernel"'* ]] || expected "the choice in JSON"
 
-# A shape that is neither catalogued nor recorded: what the library's rules say of it.
+# A shape that is neither catalogued nor recorded: that it was not measured, and what the library's
+# rules say of it.
 expect_status 0 "$program" hgemm show 96x96x96 --device recorded --catalogue c.csv
-[[ $output == "by the library's rules, not in the catalogue; the cost model's choice"*64x64x64-TN*': '*' '* ]] ||
+[[ $output == '96x96x96-TN f16: not measured in the catalogue; a guess of the cost model'*'64x64x64 ('*': '*' '* ]] ||
   expected "the rule for such shapes, found: $output"
 expect_status 0 "$program" hgemm show 1000x1000x1000 --device recorded --catalogue c.csv --json
-[[ $output == *'"library": "nothing of this size is in the catalogue: cuBLASLt'* ]] || expected "cuBLASLt, found: $output"
+[[ $output == *'"library": "1000x1000x1000-TN f16: not measured in the catalogue, nor is any shape near it: cuBLASLt'* ]] || expected "cuBLASLt, found: $output"
 
 # Without --catalogue the shipped one of the layout and the type answers.
 for kind in 'nn --layout NN' 'bf16 --dtype bf16'; do
@@ -83,8 +84,9 @@ sed '1s/1$/9/' c.csv >newer.csv
 expect_status 76 "$program" hgemm catalogue check newer.csv
 expect_status 65 "$program" hgemm build --catalogue "$program" --out lib
 expect_status 65 "$program" hgemm build --catalogue c.csv --arch sm_80 --out lib
-expect_status 65 "$program" hgemm build --catalogue c.csv --shapes 64x64x64,1x2x3 --out lib
-[[ $output == *'has no row of 1x2x3 '* ]] || expected "the shape that has no row, found: $output"
+expect_status 65 "$program" hgemm build --catalogue c.csv --shapes 1x2x3 --out lib
+[[ $output == *'says nothing of the shapes: 1x2x3-TN f16: not measured'* ]] ||
+  expected "the shape of which nothing is known, found: $output"
 
 # Needs NVRTC; doctor says whether it is here.
 "$program" doctor | grep -q 'ok *NVRTC' || exit 0
@@ -95,6 +97,13 @@ expect_status 0 "$program" hgemm build --catalogue c.csv --out lib
 cp lib/gemm.wspack first.wspack
 expect_status 0 "$program" hgemm build --catalogue c.csv --shapes 64x64x64 --out some
 [[ $output == *' 1 shapes: 1 with one of 1 kernels'* ]] || expected "the named shape, found: $output"
+# A shape without a row gets what `show` says of it; one of which nothing is known stops no other.
+expect_status 0 "$program" hgemm show 96x96x96 --device recorded --catalogue c.csv
+said=$output
+expect_status 0 "$program" hgemm build --catalogue c.csv --shapes 96x96x96,1x2x3 --out near
+[[ $output == *' 2 shapes: 2 with one of 2 kernels'*"$said"*'1x2x3-TN f16: '*"cuBLASLt's heuristic"* ]] ||
+  expected "what each shape gets, found: $output"
+cmp near/gemm.wspack first.wspack || expected "the rows of the neighbour and of the kernel"
 # A row of BF16 is a kernel of its own beside the FP16 row of its shape.
 sed 's/,TN,f16,/,TN,bf16,/' open.csv | told >bf16.csv
 expect_status 0 "$program" hgemm catalogue merge c.csv bf16.csv --out both.csv --quiet

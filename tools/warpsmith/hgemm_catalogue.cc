@@ -130,6 +130,7 @@ void PrintBuild(const hgemm::BuildTally& tally, const gemm_library::Pack& pack,
                                  {"without_algorithm", tally.untuned},
                                  {"kernels", pack.kernels.size()},
                                  {"changed", tally.changed},
+                                 {"unmeasured", tally.unmeasured},
                                  {"warnings", tally.warnings},
                                  {"failed", tally.failed}});
     return;
@@ -137,6 +138,9 @@ void PrintBuild(const hgemm::BuildTally& tally, const gemm_library::Pack& pack,
   std::printf("%s: %zu bytes, %zu shapes: %zu with one of %zu kernels, %zu with cuBLASLt\n",
               path.c_str(), bytes, pack.rows.size(), tally.kernels, pack.kernels.size(),
               pack.rows.size() - tally.kernels);
+  for (const std::string& shape : tally.unmeasured) {
+    std::printf("%s\n", LinesForTerminal(shape).c_str());
+  }
   if (tally.untuned > 0) {
     std::printf(
         "%zu of those with cuBLASLt run what its heuristic chooses: autotuning's choice, which "

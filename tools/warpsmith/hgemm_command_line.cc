@@ -200,7 +200,8 @@ void AddBuild(CLI::App* hgemm, SelectedCommand& chosen) {
   command->add_option("--catalogue", options->catalogue, "what to build")->required();
   command->add_option("--out,-o", options->output, "folder for gemm.wspack")->required();
   command->add_option("--shapes", options->shapes,
-                      "these alone, as in 512x512x512,64x128x4096; default: all of the catalogue");
+                      "these, as in 512x512x512,64x128x4096, and the rows that decide for those "
+                      "without a row; default: all of the catalogue");
   command->add_option("--arch", options->architecture, "build for this GPU")->capture_default_str();
   command->add_option("--for-device", options->device, "rows that were measured on this one only");
   command->add_flag("--strict", options->strict,

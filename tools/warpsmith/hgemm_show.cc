@@ -137,8 +137,7 @@ void PrintSpace(const std::string& space, const std::vector<hgemm::KnownPoint>& 
 
 void PrintChoice(const Choice& choice) {
   if (!choice.row && choice.library.empty()) return;
-  std::string text =
-      choice.row ? hgemm::Explain(*choice.row) : "by the library's rules, " + choice.library + "\n";
+  std::string text = choice.row ? hgemm::Explain(*choice.row) : choice.library + "\n";
   if (!choice.file.empty()) {
     text += "  so in a pack that hgemm build --catalogue " + choice.file + " makes\n";
   }

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <chrono>
 #include <future>
+#include <set>
 #include <thread>
+#include <utility>
 
 #include "compile/worker_compiler.h"
 #include "gemm_library/choice.h"
@@ -45,23 +47,79 @@ Catalogue RowsFor(const Catalogue& catalogue, const BuildOptions& options) {
   return rows;
 }
 
-// Leaves the rows of the named shapes, in every layout and type that the catalogue has of them.
-Status KeepShapes(const BuildOptions& options, Catalogue* rows) {
-  if (options.shapes.empty()) return {};
-  const std::vector<task::HgemmShape> shapes = TRY(task::ParseHgemmShapes(options.shapes));
-  const auto is_of = [](const CatalogueRow& row, const task::HgemmShape& shape) {
-    return row.problem.m == shape.m && row.problem.n == shape.n && row.problem.k == shape.k;
-  };
-  for (const task::HgemmShape& shape : shapes) {
-    if (std::ranges::any_of(rows->rows, [&](const auto& row) { return is_of(row, shape); }))
-      continue;
-    return Error{ErrorCode::kBadInput, options.catalogue + " has no row of " + task::Name(shape),
-                 "tune it, or build the whole catalogue, whose rules choose from its neighbours"};
+// What is compiled for a row that chose a kernel, or why the pack can have none.
+Result<Candidate> ForPack(const CatalogueRow& row, bool strict) {
+  Candidate candidate = TRY(MakeCandidate(row.problem, row.kernel));
+  if (strict && CandidateId(candidate) != row.candidate) {
+    return Error{ErrorCode::kBadInput, "its sources are not those that were measured", ""};
   }
-  std::erase_if(rows->rows, [&](const CatalogueRow& row) {
-    return std::ranges::none_of(shapes, [&](const auto& shape) { return is_of(row, shape); });
-  });
-  return {};
+  TRY(gemm_library::CanCarryOut(candidate.plan));
+  return candidate;
+}
+
+// Puts the row's kernel into the pack, if it has none of the kind; true: it is a new one. Shapes
+// share a kernel where their sources, plans and parameters are the same.
+using KernelPlaces = std::map<std::string, size_t>;  // candidate id and name -> index
+bool AddKernel(const CatalogueRow& row, const Candidate& candidate, KernelPlaces* places,
+               gemm_library::Pack* pack) {
+  const auto [place, fresh] = places->emplace(
+      CandidateId(candidate) + PointName(WithAllParameters(row.kernel)), pack->kernels.size());
+  pack->rows.back().kernel = static_cast<int>(place->second);
+  if (!fresh) return false;
+  pack->kernels.push_back({row.kernel, row.problem.layout, row.problem.dtype, candidate.plan, ""});
+  return true;
+}
+
+// What the library's rules look at.
+gemm_library::Pack Uncompiled(Catalogue rows, bool strict) {
+  gemm_library::Pack pack;
+  KernelPlaces places;
+  pack.catalogue = std::move(rows);
+  for (const CatalogueRow& row : pack.catalogue.rows) {
+    pack.rows.emplace_back();
+    if (row.choice == Choice::kCublasLt) continue;
+    const auto candidate = ForPack(row, strict);
+    if (candidate.ok()) AddKernel(row, *candidate, &places, &pack);
+  }
+  return pack;
+}
+
+// What the library's rules say of a problem, and the same for a person.
+std::pair<gemm_library::Chosen, std::string> Decide(const gemm_library::Pack& pack,
+                                                    const Problem& p, const Target& target) {
+  gemm_library::Problem asked{.m = p.m, .n = p.n, .k = p.k, .dtype = p.dtype};
+  asked.transpose_b = p.layout == Layout::kTN;
+  gemm_library::Chosen chosen = gemm_library::Choose(pack, asked, target);
+  std::string text = SizesText(p) + "-" + LayoutText(p.layout) + " " + std::string(Name(p.dtype)) +
+                     ": " + chosen.reason + ": ";
+  text += chosen.kernels.empty() ? "cuBLASLt's heuristic"
+                                 : PointName(pack.kernels[chosen.kernels.front()].point);
+  return {std::move(chosen), std::move(text)};
+}
+
+// Leaves the rows by which the library chooses for the named shapes, in every layout and type that
+// the catalogue has: the shape's own, or those that its rules go by. Without rows near a shape that
+// lost, the pack would choose otherwise than the whole catalogue does.
+Status KeepShapes(const BuildOptions& options, Catalogue* rows, BuildTally* tally) {
+  if (options.shapes.empty()) return {};
+  const gemm_library::Pack whole = Uncompiled(*rows, options.strict);
+  std::set<std::pair<Layout, DType>> kinds;
+  for (const CatalogueRow& row : rows->rows) kinds.emplace(row.problem.layout, row.problem.dtype);
+  std::set<size_t> kept;
+  for (const task::HgemmShape& shape : TRY(task::ParseHgemmShapes(options.shapes))) {
+    for (const auto& [layout, dtype] : kinds) {
+      const Problem problem{shape.m, shape.n, shape.k, layout, dtype};
+      const auto [chosen, text] = Decide(whole, problem, {});
+      kept.insert(chosen.rows.begin(), chosen.rows.end());
+      if (Find(*rows, problem) == nullptr) tally->unmeasured.push_back(text);
+    }
+  }
+  rows->rows.clear();
+  for (const size_t row : kept) rows->rows.push_back(whole.catalogue.rows[row]);
+  if (!rows->rows.empty()) return {};
+  return Error{ErrorCode::kBadInput,
+               options.catalogue + " says nothing of the shapes: " + tally->unmeasured.front(),
+               "tune them, or name others: without a pack all is cuBLASLt's"};
 }
 
 using PendingCompile = std::future<Result<CompileOutcome>>;
@@ -97,34 +155,20 @@ class Builder {
     return options;
   }
 
-  // Shapes share a kernel where their sources, plans and parameters are the same.
   Status AddRow(const CatalogueRow& row, BuildTally* tally) {
     pack_.rows.push_back({-1, lt_choices_.AlgorithmOf(row)});
     if (row.choice == Choice::kCublasLt) return {};
-    auto candidate = MakeCandidate(row.problem, row.kernel);
-    if (!candidate.ok()) return Fail(row, candidate.error().message, tally);
-    const std::string id = CandidateId(*candidate);
-    if (id != row.candidate) ++tally->changed;
-    if (id != row.candidate && options_.strict) {
-      return Fail(row, "its sources are not those that were measured", tally);
+    auto candidate = ForPack(row, options_.strict);
+    if (!candidate.ok()) {
+      tally->failed.push_back(KeyText(row) + ": " + candidate.error().message);
+      return {};
     }
-    if (const Status fits = gemm_library::CanCarryOut(candidate->plan); !fits.ok()) {
-      return Fail(row, fits.error().message, tally);
-    }
-    const auto [place, fresh] =
-        kernel_of_.emplace(id + PointName(WithAllParameters(row.kernel)), pack_.kernels.size());
-    pack_.rows.back().kernel = static_cast<int>(place->second);
-    if (!fresh) return {};
-    pack_.kernels.push_back(
-        {row.kernel, row.problem.layout, row.problem.dtype, candidate->plan, ""});
-    pending_.push_back({place->second, std::async(std::launch::async, [this, c = *candidate] {
+    if (CandidateId(*candidate) != row.candidate) ++tally->changed;
+    if (!AddKernel(row, *candidate, &kernel_of_, &pack_)) return {};
+    pending_.push_back({pack_.kernels.size() - 1,
+                        std::async(std::launch::async, [this, c = *std::move(candidate)] {
                           return compiler_.Compile(c, options_.architecture);
                         })});
-    return {};
-  }
-
-  static Status Fail(const CatalogueRow& row, const std::string& why, BuildTally* tally) {
-    tally->failed.push_back(KeyText(row) + ": " + why);
     return {};
   }
 
@@ -179,7 +223,7 @@ class Builder {
   compile::WorkerCompiler compiler_;
   LtChoices lt_choices_;
   gemm_library::Pack pack_;
-  std::map<std::string, size_t> kernel_of_;  // candidate id and name -> index
+  KernelPlaces kernel_of_;
   std::vector<Pending> pending_;
   const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   report::ProgressLine line_{stderr, report::StyleOf(STDERR_FILENO)};
@@ -189,7 +233,7 @@ class Builder {
 
 Result<gemm_library::Pack> BuildPack(const BuildOptions& options, BuildTally* tally) {
   Catalogue rows = RowsFor(TRY(ReadCatalogue(options.catalogue)), options);
-  if (!rows.rows.empty()) TRY(KeepShapes(options, &rows));
+  if (!rows.rows.empty()) TRY(KeepShapes(options, &rows, tally));
   if (!rows.rows.empty()) return Builder(options, std::move(rows)).Build(tally);
   return Error{ErrorCode::kBadInput,
                options.catalogue + " has no row for " + options.architecture +
@@ -199,24 +243,7 @@ Result<gemm_library::Pack> BuildPack(const BuildOptions& options, BuildTally* ta
 
 std::string LibraryChoiceText(const Catalogue& catalogue, const Problem& problem,
                               const Target& target) {
-  gemm_library::Pack pack;
-  pack.catalogue = RowsFor(catalogue, {});
-  for (const CatalogueRow& row : pack.catalogue.rows) {
-    pack.rows.emplace_back();
-    if (row.choice == Choice::kCublasLt) continue;
-    const auto candidate = MakeCandidate(row.problem, row.kernel);
-    if (!candidate.ok()) continue;  // its pack would lack it, too
-    pack.rows.back().kernel = static_cast<int>(pack.kernels.size());
-    pack.kernels.push_back(
-        {row.kernel, row.problem.layout, row.problem.dtype, candidate->plan, ""});
-  }
-  gemm_library::Problem asked{.m = problem.m, .n = problem.n, .k = problem.k};
-  asked.transpose_b = problem.layout == Layout::kTN;
-  asked.dtype = problem.dtype;
-  const gemm_library::Chosen chosen = gemm_library::Choose(pack, asked, target);
-  return chosen.reason + ": " +
-         (chosen.kernels.empty() ? "cuBLASLt's heuristic"
-                                 : PointName(pack.kernels[chosen.kernels.front()].point));
+  return Decide(Uncompiled(RowsFor(catalogue, {}), false), problem, target).second;
 }
 
 }  // namespace warpsmith::hgemm

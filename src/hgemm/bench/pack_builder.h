@@ -21,13 +21,16 @@ struct BuildTally {
   std::vector<std::string> failed;  // "64x64x64-TN f16 NVIDIA H200: why"
   // What the compiler warned of, such as that wgmma is serialised, and of how many kernels.
   std::map<std::string, size_t> warnings;
+  // Of each named shape without a row, in each layout and type of the catalogue: LibraryChoiceText.
+  std::vector<std::string> unmeasured;
 };
 
-// kBadInput where the catalogue has no row for the options, or for one of their shapes.
+// A named shape without a row gets what the library's rules say of it by the whole catalogue, and
+// the pack the rows that they go by. kBadInput where no row is left.
 Result<gemm_library::Pack> BuildPack(const BuildOptions& options, BuildTally* tally);
 
 // What the library runs with the pack of this catalogue, and by which of its rules, as one line for
-// a person; nothing is compiled.
+// a person ("1000x1000x1000-TN f16: why: kernel"); nothing is compiled.
 std::string LibraryChoiceText(const Catalogue& catalogue, const Problem& problem,
                               const Target& target);
 
