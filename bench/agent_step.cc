@@ -15,7 +15,7 @@
 #include "core/step.h"
 #include "search/loop.h"
 #include "store/run_memos.h"
-#include "store/test_facts.h"
+#include "store/tests/facts.h"
 #include "store/worker.h"
 
 namespace warpsmith {

@@ -15,7 +15,7 @@
 #include "search/loop.h"
 #include "store/database_store.h"
 #include "store/recorded_device.h"
-#include "store/test_facts.h"
+#include "store/tests/facts.h"
 #include "store/worker.h"
 
 namespace warpsmith {

@@ -15,7 +15,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/frame.h"
-#include "base/testing/survivor.h"
+#include "base/tests/survivor.h"
 
 namespace warpsmith {
 namespace {

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/sha256.h"
-#include "compile/testing/nvrtc_fixture.h"
+#include "compile/tests/nvrtc_fixture.h"
 
 namespace warpsmith::compile {
 namespace {

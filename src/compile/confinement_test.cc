@@ -12,7 +12,7 @@
 
 #include "base/clock.h"
 #include "compile/nvcc.h"
-#include "compile/testing/nvrtc_fixture.h"
+#include "compile/tests/nvrtc_fixture.h"
 #include "compile/toolchain.h"
 
 namespace warpsmith::compile {

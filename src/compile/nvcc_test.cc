@@ -8,7 +8,7 @@
 #include <map>
 #include <string>
 
-#include "compile/testing/nvrtc_fixture.h"
+#include "compile/tests/nvrtc_fixture.h"
 #include "compile/toolchain.h"
 #include "core/program_shim.h"
 

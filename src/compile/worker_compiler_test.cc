@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "base/clock.h"
-#include "compile/testing/nvrtc_fixture.h"
+#include "compile/tests/nvrtc_fixture.h"
 
 namespace warpsmith::compile {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <cstring>
 
-#include "core/gemm_example.h"
+#include "core/tests/gemm_example.h"
 
 namespace warpsmith {
 namespace {

@@ -6,7 +6,7 @@
 #include <limits>
 #include <vector>
 
-#include "core/gemm_example.h"
+#include "core/tests/gemm_example.h"
 
 namespace warpsmith {
 namespace {

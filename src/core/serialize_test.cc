@@ -17,8 +17,8 @@
 #include "base/build_info.h"
 #include "base/file.h"
 #include "base/random.h"
-#include "core/gemm_example.h"
 #include "core/json_fields.h"
+#include "core/tests/gemm_example.h"
 
 namespace warpsmith {
 namespace {

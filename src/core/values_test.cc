@@ -9,10 +9,10 @@
 #include <set>
 
 #include "core/dtype.h"
-#include "core/gemm_example.h"
 #include "core/reward.h"
 #include "core/space.h"
 #include "core/step.h"
+#include "core/tests/gemm_example.h"
 #include "core/verdict.h"
 
 namespace warpsmith {

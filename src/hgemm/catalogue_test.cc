@@ -7,7 +7,7 @@
 #include <algorithm>
 
 #include "hgemm/family.h"
-#include "hgemm/test_catalogue.h"
+#include "hgemm/tests/catalogue.h"
 
 namespace warpsmith::hgemm {
 namespace {

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "hgemm/catalogue.h"
-#include "hgemm/test_comparison.h"
+#include "hgemm/tests/comparison.h"
 
 namespace warpsmith::hgemm {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "hgemm/test_comparison.h"
+#include "hgemm/tests/comparison.h"
 
 namespace warpsmith::hgemm {
 namespace {

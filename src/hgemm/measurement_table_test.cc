@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "hgemm/test_comparison.h"
+#include "hgemm/tests/comparison.h"
 
 namespace warpsmith::hgemm {
 namespace {

@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 #include <rapidcheck.h>
 
-#include "hgemm/test_catalogue.h"
-#include "hgemm/test_comparison.h"
+#include "hgemm/tests/catalogue.h"
+#include "hgemm/tests/comparison.h"
 
 namespace warpsmith::hgemm {
 namespace {

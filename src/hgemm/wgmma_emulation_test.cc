@@ -1,11 +1,11 @@
-// The wgmma family's kernels, run on an emulated GPU (device/emulated_sm90.h) and compared element
+// The wgmma family's kernels, run on an emulated GPU (tests/emulated_sm90.h) and compared element
 // by element. Operands are small whole numbers, so that every sum is exact whatever its order.
 #include <gtest/gtest.h>
 
-#include "hgemm/device/emulated_sm90.h"
+#include "hgemm/tests/emulated_sm90.h"
 // After the emulation.
 #include "hgemm/device/wgmma.cuh"
-#include "hgemm/test_configuration.h"
+#include "hgemm/tests/configuration.h"
 
 namespace warpsmith::hgemm::wgmma {
 namespace {

@@ -5,10 +5,10 @@
 #include <set>
 #include <vector>
 
-#include "hgemm/device/emulated_sm90.h"
+#include "hgemm/tests/emulated_sm90.h"
 // After the emulation.
 #include "hgemm/device/wgmma_split.cuh"
-#include "hgemm/test_configuration.h"
+#include "hgemm/tests/configuration.h"
 
 namespace warpsmith::hgemm::wgmma {
 namespace {

@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/subprocess.h"
-#include "base/testing/survivor.h"
+#include "base/tests/survivor.h"
 
 namespace warpsmith::judge {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "agent/knowledge/contents.h"
 #include "core/step.h"
-#include "report/sample_report.h"
+#include "report/tests/sample_report.h"
 
 namespace warpsmith::report {
 namespace {

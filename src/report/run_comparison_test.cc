@@ -6,7 +6,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "report/sample_report.h"
+#include "report/tests/sample_report.h"
 
 namespace warpsmith::report {
 namespace {

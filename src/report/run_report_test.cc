@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "report/sample_report.h"
+#include "report/tests/sample_report.h"
 
 namespace warpsmith::report {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "report/sample_report.h"
+#include "report/tests/sample_report.h"
 
 namespace warpsmith::report {
 namespace {

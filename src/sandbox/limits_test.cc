@@ -11,7 +11,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "sandbox/testing/locked_in.h"
+#include "sandbox/tests/locked_in.h"
 
 namespace warpsmith::sandbox {
 namespace {

@@ -23,7 +23,7 @@
 #include <sstream>
 #include <thread>
 
-#include "sandbox/testing/locked_in.h"
+#include "sandbox/tests/locked_in.h"
 
 namespace warpsmith::sandbox {
 namespace {

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "search/test_seams.h"
+#include "search/tests/seams.h"
 
 namespace warpsmith::search {
 namespace {

@@ -8,7 +8,7 @@
 #include <future>
 #include <vector>
 
-#include "search/test_seams.h"
+#include "search/tests/seams.h"
 
 namespace warpsmith::search {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "search/test_seams.h"
+#include "search/tests/seams.h"
 
 namespace warpsmith::search {
 namespace {

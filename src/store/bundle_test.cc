@@ -8,7 +8,7 @@
 
 #include "base/file.h"
 #include "base/sha256.h"
-#include "store/test_facts.h"
+#include "store/tests/facts.h"
 
 namespace warpsmith::store {
 namespace {

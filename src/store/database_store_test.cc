@@ -18,8 +18,8 @@
 #include "store/connection.h"
 #include "store/run_memos.h"
 #include "store/store_check.h"
-#include "store/test_database.h"
-#include "store/test_facts.h"
+#include "store/tests/database.h"
+#include "store/tests/facts.h"
 #include "store/worker.h"
 
 namespace warpsmith::store {

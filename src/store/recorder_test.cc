@@ -5,7 +5,7 @@
 #include "base/file.h"
 #include "store/recorded_device.h"
 #include "store/recording.h"
-#include "store/test_facts.h"
+#include "store/tests/facts.h"
 
 namespace warpsmith::store {
 namespace {

@@ -10,7 +10,7 @@
 #include "base/file.h"
 #include "core/serialize.h"
 #include "store/recorded_device.h"
-#include "store/test_facts.h"
+#include "store/tests/facts.h"
 #include "store/verdict_parts.h"
 
 namespace warpsmith::store {

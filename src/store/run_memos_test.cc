@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "store/test_database.h"
-#include "store/test_facts.h"
+#include "store/tests/database.h"
+#include "store/tests/facts.h"
 
 namespace warpsmith::store {
 namespace {

@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "core/serialize.h"
-#include "store/test_database.h"
-#include "store/test_facts.h"
+#include "store/tests/database.h"
+#include "store/tests/facts.h"
 #include "store/worker.h"
 
 namespace warpsmith::store {

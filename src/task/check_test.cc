@@ -6,7 +6,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "core/gemm_example.h"
+#include "core/tests/gemm_example.h"
 
 namespace warpsmith::task {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "agent/knowledge/knowledge_text.h"
 #include "agent/models/exchange.h"
-#include "agent/models/test_exchange.h"
+#include "agent/models/tests/exchange.h"
 #include "agent_world.h"
 
 namespace warpsmith::agent {

@@ -22,7 +22,7 @@
 #include "base/sha256.h"
 #include "search/loop.h"
 #include "store/run_memos.h"
-#include "store/test_facts.h"
+#include "store/tests/facts.h"
 #include "store/worker.h"
 
 namespace warpsmith::agent {

@@ -5,10 +5,10 @@
 
 #include <nlohmann/json.hpp>
 
-#include "agent/models/test_exchange.h"
+#include "agent/models/tests/exchange.h"
 #include "agent/runs/task_split.h"
 #include "agent/split/confined.h"
-#include "agent/split/test_split.h"
+#include "agent/split/tests/split.h"
 #include "base/subprocess.h"
 #include "command_line.h"
 #include "commands.h"

@@ -3,9 +3,9 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json_reader.h"
-#include "core/gemm_example.h"
 #include "core/resolved_plan.h"
 #include "core/serialize.h"
+#include "core/tests/gemm_example.h"
 #include "fuzz.h"
 
 using namespace warpsmith;

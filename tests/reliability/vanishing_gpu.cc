@@ -16,8 +16,8 @@
 #include <limits>
 
 #include "cuda/driver.h"
-#include "judge/fake/local_device_fixture.h"
 #include "judge/runner.h"
+#include "judge/tests/local_device_fixture.h"
 
 namespace warpsmith::judge {
 namespace {

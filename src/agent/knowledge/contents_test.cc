@@ -8,7 +8,7 @@
 #include "agent/knowledge/diff.h"
 #include "agent/knowledge/facts.h"
 #include "agent/knowledge/knowledge_text.h"
-#include "agent/knowledge/test_contents.h"
+#include "agent/knowledge/tests/contents.h"
 #include "base/compression.h"
 
 namespace warpsmith::knowledge {

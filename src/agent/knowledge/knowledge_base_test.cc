@@ -11,10 +11,10 @@
 #include <fstream>
 
 #include "agent/knowledge/knowledge_text.h"
-#include "agent/knowledge/test_contents.h"
+#include "agent/knowledge/tests/contents.h"
 #include "base/file.h"
 #include "store/database_store.h"
-#include "store/test_database.h"
+#include "store/tests/database.h"
 
 namespace warpsmith::knowledge {
 namespace {

@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "agent/knowledge/knowledge_text.h"
-#include "agent/knowledge/test_contents.h"
+#include "agent/knowledge/tests/contents.h"
 
 namespace warpsmith::knowledge {
 namespace {

@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-#include "agent/knowledge/test_contents.h"
+#include "agent/knowledge/tests/contents.h"
 
 namespace warpsmith::knowledge {
 namespace {

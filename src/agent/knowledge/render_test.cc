@@ -7,7 +7,7 @@
 
 #include "agent/knowledge/knowledge_text.h"
 #include "agent/knowledge/quoted.h"
-#include "agent/knowledge/test_contents.h"
+#include "agent/knowledge/tests/contents.h"
 #include "base/file.h"
 
 #include <cmath>

@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <thread>
 
-#include "base/testing/scripted_server.h"
+#include "base/tests/scripted_server.h"
 #include "base/utf8.h"
 
 namespace warpsmith::models {

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "agent/models/test_exchange.h"
+#include "agent/models/tests/exchange.h"
 #include "base/file.h"
 
 namespace warpsmith::models {

@@ -8,7 +8,7 @@
 #include <set>
 
 #include "agent/prompts/prompt_values.h"
-#include "core/gemm_example.h"
+#include "core/tests/gemm_example.h"
 
 namespace warpsmith::prompts {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "agent/prompts/prompt_values.h"
 #include "base/utf8.h"
-#include "core/gemm_example.h"
+#include "core/tests/gemm_example.h"
 #include "embedded/agent_prompts.h"
 
 namespace warpsmith::prompts {

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "agent/split/confined.h"
-#include "agent/split/test_split.h"
+#include "agent/split/tests/split.h"
 #include "base/subprocess.h"
 #include "embedded/split_scripts.h"
 #include "judge/torch/torch_process.h"

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "agent/split/parts.h"
-#include "agent/split/test_split.h"
+#include "agent/split/tests/split.h"
 #include "task/task_file.h"
 
 namespace warpsmith::split {

@@ -7,8 +7,8 @@
 #include <set>
 
 #include "hgemm/family.h"
-#include "hgemm/test_catalogue.h"
-#include "hgemm/test_comparison.h"
+#include "hgemm/tests/catalogue.h"
+#include "hgemm/tests/comparison.h"
 
 // What the page's own script makes of its data: tests/program/catalogue_page.mjs.
 namespace warpsmith::hgemm {

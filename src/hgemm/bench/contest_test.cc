@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "hgemm/bench/measurement_report.h"
-#include "hgemm/test_comparison.h"
+#include "hgemm/tests/comparison.h"
 
 namespace warpsmith::hgemm {
 namespace {

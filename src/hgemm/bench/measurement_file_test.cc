@@ -6,7 +6,7 @@
 #include "base/file.h"
 #include "hgemm/bench/contest.h"
 #include "hgemm/measurement_text.h"
-#include "hgemm/test_comparison.h"
+#include "hgemm/tests/comparison.h"
 
 namespace warpsmith::hgemm {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "core/gemm_example.h"
+#include "core/tests/gemm_example.h"
 #include "hgemm/bench/catalogues.h"
 #include "search/tuning/search.h"
 #include "task/hgemm_task.h"

@@ -7,7 +7,7 @@
 
 #include "base/file.h"
 #include "base/subprocess.h"
-#include "judge/audit/testing/fake_tool.h"
+#include "judge/audit/tests/fake_tool.h"
 
 namespace warpsmith::audit {
 namespace {

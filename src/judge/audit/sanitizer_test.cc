@@ -11,7 +11,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/random.h"
-#include "judge/audit/testing/fake_tool.h"
+#include "judge/audit/tests/fake_tool.h"
 #include "judge/standalone/job.h"
 
 namespace warpsmith::audit {

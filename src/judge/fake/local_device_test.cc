@@ -14,10 +14,10 @@
 #include <set>
 
 #include "cuda/fake/fake_control.h"
-#include "judge/fake/local_device_fixture.h"
 #include "judge/program_session.h"
 #include "judge/resolved_task.h"
 #include "judge/runner.h"
+#include "judge/tests/local_device_fixture.h"
 
 namespace warpsmith::judge {
 namespace {

@@ -17,7 +17,7 @@
 #include "base/file.h"
 #include "base/frame.h"
 #include "base/subprocess.h"
-#include "base/testing/survivor.h"
+#include "base/tests/survivor.h"
 #include "judge/fake/host_kernels.h"
 #include "judge/fake/host_program.h"
 #include "judge/program_session.h"

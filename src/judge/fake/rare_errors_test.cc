@@ -1,7 +1,7 @@
 // What shows in the mean of many outputs, in many launches, or behind a slow producer alone.
 #include <cmath>
 
-#include "judge/fake/local_device_fixture.h"
+#include "judge/tests/local_device_fixture.h"
 
 namespace warpsmith::judge {
 namespace {

@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "base/file.h"
-#include "core/gemm_example.h"
 #include "core/serialize.h"
+#include "core/tests/gemm_example.h"
 
 namespace warpsmith::standalone {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "base/frame.h"
 #include "base/subprocess.h"
-#include "judge/torch/test_peer_memory.h"
+#include "judge/torch/tests/peer_memory.h"
 #include "judge/torch/torch_process.h"
 
 namespace warpsmith::torch {

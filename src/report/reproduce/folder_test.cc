@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/file.h"
-#include "report/reproduce/sample_subject.h"
+#include "report/reproduce/tests/sample_subject.h"
 
 namespace warpsmith::reproduce {
 namespace {

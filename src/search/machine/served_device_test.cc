@@ -7,10 +7,10 @@
 #include <nlohmann/json.hpp>
 
 #include "base/file.h"
-#include "base/testing/scripted_server.h"
+#include "base/tests/scripted_server.h"
 #include "core/serialize.h"
 #include "search/session.h"
-#include "store/test_facts.h"
+#include "store/tests/facts.h"
 
 namespace warpsmith::search {
 namespace {

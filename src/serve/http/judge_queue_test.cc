@@ -7,7 +7,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
-#include "store/test_facts.h"
+#include "store/tests/facts.h"
 #include "store/worker.h"
 
 namespace warpsmith::serve {

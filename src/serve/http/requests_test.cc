@@ -4,10 +4,10 @@
 
 #include <map>
 
-#include "core/gemm_example.h"
 #include "core/serialize.h"
+#include "core/tests/gemm_example.h"
 #include "serve/http/service.h"
-#include "store/test_facts.h"
+#include "store/tests/facts.h"
 
 namespace warpsmith::serve {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "base/file.h"
 #include "base/subprocess.h"
-#include "report/reproduce/sample_subject.h"
+#include "report/reproduce/tests/sample_subject.h"
 
 namespace warpsmith::reproduce {
 namespace {

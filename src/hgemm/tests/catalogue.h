@@ -1,6 +1,6 @@
 // A catalogue's row for tests.
-#ifndef WARPSMITH_HGEMM_TEST_CATALOGUE_H_
-#define WARPSMITH_HGEMM_TEST_CATALOGUE_H_
+#ifndef WARPSMITH_HGEMM_TESTS_CATALOGUE_H_
+#define WARPSMITH_HGEMM_TESTS_CATALOGUE_H_
 
 #include <string>
 
@@ -38,4 +38,4 @@ inline std::string With(std::string text, const std::string& from, const std::st
 
 }  // namespace warpsmith::hgemm
 
-#endif  // WARPSMITH_HGEMM_TEST_CATALOGUE_H_
+#endif  // WARPSMITH_HGEMM_TESTS_CATALOGUE_H_

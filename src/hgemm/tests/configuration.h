@@ -1,7 +1,7 @@
 // A configuration of the wgmma kernels, for tests that run their headers on the host: every switch
 // off, one of everything. Tests name what they change.
-#ifndef WARPSMITH_HGEMM_TEST_CONFIGURATION_H_
-#define WARPSMITH_HGEMM_TEST_CONFIGURATION_H_
+#ifndef WARPSMITH_HGEMM_TESTS_CONFIGURATION_H_
+#define WARPSMITH_HGEMM_TESTS_CONFIGURATION_H_
 
 namespace warpsmith::hgemm::wgmma {
 
@@ -17,4 +17,4 @@ struct PlainConfiguration {
 
 }  // namespace warpsmith::hgemm::wgmma
 
-#endif  // WARPSMITH_HGEMM_TEST_CONFIGURATION_H_
+#endif  // WARPSMITH_HGEMM_TESTS_CONFIGURATION_H_

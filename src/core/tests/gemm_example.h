@@ -1,6 +1,6 @@
 // A GEMM as task, candidate and verdict, for this folder's tests.
-#ifndef WARPSMITH_CORE_GEMM_EXAMPLE_H_
-#define WARPSMITH_CORE_GEMM_EXAMPLE_H_
+#ifndef WARPSMITH_CORE_TESTS_GEMM_EXAMPLE_H_
+#define WARPSMITH_CORE_TESTS_GEMM_EXAMPLE_H_
 
 #include <string>
 #include <utility>
@@ -86,4 +86,4 @@ inline Verdict GemmVerdict() {
 
 }  // namespace warpsmith
 
-#endif  // WARPSMITH_CORE_GEMM_EXAMPLE_H_
+#endif  // WARPSMITH_CORE_TESTS_GEMM_EXAMPLE_H_

@@ -1,6 +1,6 @@
 // Small candidates, and compiling them for real with NVRTC.
-#ifndef WARPSMITH_COMPILE_TESTING_NVRTC_FIXTURE_H_
-#define WARPSMITH_COMPILE_TESTING_NVRTC_FIXTURE_H_
+#ifndef WARPSMITH_COMPILE_TESTS_NVRTC_FIXTURE_H_
+#define WARPSMITH_COMPILE_TESTS_NVRTC_FIXTURE_H_
 
 #include <gtest/gtest.h>
 
@@ -81,4 +81,4 @@ class NvrtcFixture : public testing::Test {
 
 }  // namespace warpsmith::compile
 
-#endif  // WARPSMITH_COMPILE_TESTING_NVRTC_FIXTURE_H_
+#endif  // WARPSMITH_COMPILE_TESTS_NVRTC_FIXTURE_H_

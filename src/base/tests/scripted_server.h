@@ -1,6 +1,6 @@
 // An HTTP server for tests: gives the bytes it is told to, one answer a connection, in order.
-#ifndef WARPSMITH_BASE_TESTING_SCRIPTED_SERVER_H_
-#define WARPSMITH_BASE_TESTING_SCRIPTED_SERVER_H_
+#ifndef WARPSMITH_BASE_TESTS_SCRIPTED_SERVER_H_
+#define WARPSMITH_BASE_TESTS_SCRIPTED_SERVER_H_
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -147,4 +147,4 @@ class ScriptedServer {
 
 }  // namespace warpsmith
 
-#endif  // WARPSMITH_BASE_TESTING_SCRIPTED_SERVER_H_
+#endif  // WARPSMITH_BASE_TESTS_SCRIPTED_SERVER_H_

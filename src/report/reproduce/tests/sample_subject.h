@@ -1,6 +1,6 @@
 // A judged candidate with every kind of operation and argument, for this folder's tests.
-#ifndef WARPSMITH_REPORT_REPRODUCE_SAMPLE_SUBJECT_H_
-#define WARPSMITH_REPORT_REPRODUCE_SAMPLE_SUBJECT_H_
+#ifndef WARPSMITH_REPORT_REPRODUCE_TESTS_SAMPLE_SUBJECT_H_
+#define WARPSMITH_REPORT_REPRODUCE_TESTS_SAMPLE_SUBJECT_H_
 
 #include <limits>
 #include <string>
@@ -126,4 +126,4 @@ inline Subject SampleProgram() {
 
 }  // namespace warpsmith::reproduce
 
-#endif  // WARPSMITH_REPORT_REPRODUCE_SAMPLE_SUBJECT_H_
+#endif  // WARPSMITH_REPORT_REPRODUCE_TESTS_SAMPLE_SUBJECT_H_

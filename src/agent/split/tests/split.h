@@ -1,6 +1,6 @@
 // A task and its parts on disk, for tests: y = softmax(relu(x w + bias)).
-#ifndef WARPSMITH_AGENT_SPLIT_TEST_SPLIT_H_
-#define WARPSMITH_AGENT_SPLIT_TEST_SPLIT_H_
+#ifndef WARPSMITH_AGENT_SPLIT_TESTS_SPLIT_H_
+#define WARPSMITH_AGENT_SPLIT_TESTS_SPLIT_H_
 
 #include <filesystem>
 #include <string>
@@ -84,4 +84,4 @@ inline const std::string kTestReply =
 
 }  // namespace warpsmith::split
 
-#endif  // WARPSMITH_AGENT_SPLIT_TEST_SPLIT_H_
+#endif  // WARPSMITH_AGENT_SPLIT_TESTS_SPLIT_H_

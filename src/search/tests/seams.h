@@ -1,6 +1,6 @@
 // Seams for tests of the loop: a store, a device and a compiler in memory.
-#ifndef WARPSMITH_SEARCH_TEST_SEAMS_H_
-#define WARPSMITH_SEARCH_TEST_SEAMS_H_
+#ifndef WARPSMITH_SEARCH_TESTS_SEAMS_H_
+#define WARPSMITH_SEARCH_TESTS_SEAMS_H_
 
 #include <algorithm>
 #include <atomic>
@@ -135,4 +135,4 @@ inline Candidate NumberedCandidate(int64_t number) {
 
 }  // namespace warpsmith::search
 
-#endif  // WARPSMITH_SEARCH_TEST_SEAMS_H_
+#endif  // WARPSMITH_SEARCH_TESTS_SEAMS_H_

@@ -1,6 +1,6 @@
 // Bodies that run locked in, in a child, and say what they found.
-#ifndef WARPSMITH_SANDBOX_TESTING_LOCKED_IN_H_
-#define WARPSMITH_SANDBOX_TESTING_LOCKED_IN_H_
+#ifndef WARPSMITH_SANDBOX_TESTS_LOCKED_IN_H_
+#define WARPSMITH_SANDBOX_TESTS_LOCKED_IN_H_
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -114,4 +114,4 @@ inline const auto kEveryCase =
 
 }  // namespace warpsmith::sandbox
 
-#endif  // WARPSMITH_SANDBOX_TESTING_LOCKED_IN_H_
+#endif  // WARPSMITH_SANDBOX_TESTS_LOCKED_IN_H_

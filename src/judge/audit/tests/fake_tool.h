@@ -1,6 +1,6 @@
 // compute-sanitizer's place taken by a shell script, for this folder's tests.
-#ifndef WARPSMITH_JUDGE_AUDIT_TESTING_FAKE_TOOL_H_
-#define WARPSMITH_JUDGE_AUDIT_TESTING_FAKE_TOOL_H_
+#ifndef WARPSMITH_JUDGE_AUDIT_TESTS_FAKE_TOOL_H_
+#define WARPSMITH_JUDGE_AUDIT_TESTS_FAKE_TOOL_H_
 
 #include <gtest/gtest.h>
 
@@ -36,4 +36,4 @@ inline std::filesystem::path WriteFakeSanitizer(const std::filesystem::path& fol
 
 }  // namespace warpsmith::audit::fake
 
-#endif  // WARPSMITH_JUDGE_AUDIT_TESTING_FAKE_TOOL_H_
+#endif  // WARPSMITH_JUDGE_AUDIT_TESTS_FAKE_TOOL_H_

@@ -1,7 +1,7 @@
 // The databases that tests of the store and of the knowledge base run over: a file, and one on a
 // PostgreSQL server that the test starts (tests/postgres_server).
-#ifndef WARPSMITH_STORE_TEST_DATABASE_H_
-#define WARPSMITH_STORE_TEST_DATABASE_H_
+#ifndef WARPSMITH_STORE_TESTS_DATABASE_H_
+#define WARPSMITH_STORE_TESTS_DATABASE_H_
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -78,4 +78,4 @@ inline std::string DatabaseName(const testing::TestParamInfo<bool>& info) {
 
 }  // namespace warpsmith::store
 
-#endif  // WARPSMITH_STORE_TEST_DATABASE_H_
+#endif  // WARPSMITH_STORE_TESTS_DATABASE_H_

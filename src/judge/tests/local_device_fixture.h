@@ -1,7 +1,7 @@
 // The whole judge over the fake driver: a LocalDevice, its oracle, and real runner processes that
 // hang, crash and cheat.
-#ifndef WARPSMITH_JUDGE_FAKE_LOCAL_DEVICE_FIXTURE_H_
-#define WARPSMITH_JUDGE_FAKE_LOCAL_DEVICE_FIXTURE_H_
+#ifndef WARPSMITH_JUDGE_TESTS_LOCAL_DEVICE_FIXTURE_H_
+#define WARPSMITH_JUDGE_TESTS_LOCAL_DEVICE_FIXTURE_H_
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -172,4 +172,4 @@ inline Job RowSumJob(const std::string& kernel, const std::string& reference = "
 
 }  // namespace warpsmith::judge
 
-#endif  // WARPSMITH_JUDGE_FAKE_LOCAL_DEVICE_FIXTURE_H_
+#endif  // WARPSMITH_JUDGE_TESTS_LOCAL_DEVICE_FIXTURE_H_

@@ -1,6 +1,6 @@
 // Small bases for tests: what a seed draws from few names, so that two of them overlap.
-#ifndef WARPSMITH_AGENT_KNOWLEDGE_TEST_CONTENTS_H_
-#define WARPSMITH_AGENT_KNOWLEDGE_TEST_CONTENTS_H_
+#ifndef WARPSMITH_AGENT_KNOWLEDGE_TESTS_CONTENTS_H_
+#define WARPSMITH_AGENT_KNOWLEDGE_TESTS_CONTENTS_H_
 
 #include <array>
 #include <string>
@@ -84,4 +84,4 @@ inline Contents DrawnContents(uint64_t seed, uint64_t most_steps = 40) {
 
 }  // namespace warpsmith::knowledge
 
-#endif  // WARPSMITH_AGENT_KNOWLEDGE_TEST_CONTENTS_H_
+#endif  // WARPSMITH_AGENT_KNOWLEDGE_TESTS_CONTENTS_H_

@@ -1,7 +1,7 @@
 // Values for tests and benchmarks: a small GEMM task, a parametric space, and verdicts made by a
 // cost function, shaped like real ones (several baselines, samples with noise and telemetry).
-#ifndef WARPSMITH_STORE_TEST_FACTS_H_
-#define WARPSMITH_STORE_TEST_FACTS_H_
+#ifndef WARPSMITH_STORE_TESTS_FACTS_H_
+#define WARPSMITH_STORE_TESTS_FACTS_H_
 
 #include <algorithm>
 #include <cmath>
@@ -294,4 +294,4 @@ inline Result<std::string> CanonicalDump(DatabaseStore& store) {
 
 }  // namespace warpsmith::store
 
-#endif  // WARPSMITH_STORE_TEST_FACTS_H_
+#endif  // WARPSMITH_STORE_TESTS_FACTS_H_

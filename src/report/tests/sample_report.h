@@ -1,7 +1,7 @@
 // A report with everything in it, for tests of the outputs. The figures are made up, and some
 // strings are what a hostile candidate would like to see in a page.
-#ifndef WARPSMITH_REPORT_SAMPLE_REPORT_H_
-#define WARPSMITH_REPORT_SAMPLE_REPORT_H_
+#ifndef WARPSMITH_REPORT_TESTS_SAMPLE_REPORT_H_
+#define WARPSMITH_REPORT_TESTS_SAMPLE_REPORT_H_
 
 #include <algorithm>
 #include <cmath>
@@ -99,4 +99,4 @@ inline RunReport SampleReport() {
 
 }  // namespace warpsmith::report
 
-#endif  // WARPSMITH_REPORT_SAMPLE_REPORT_H_
+#endif  // WARPSMITH_REPORT_TESTS_SAMPLE_REPORT_H_

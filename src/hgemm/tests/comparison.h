@@ -1,6 +1,6 @@
 // A comparison for tests: what a bench of a few shapes could have written.
-#ifndef WARPSMITH_HGEMM_TEST_COMPARISON_H_
-#define WARPSMITH_HGEMM_TEST_COMPARISON_H_
+#ifndef WARPSMITH_HGEMM_TESTS_COMPARISON_H_
+#define WARPSMITH_HGEMM_TESTS_COMPARISON_H_
 
 #include <string>
 #include <utility>
@@ -57,4 +57,4 @@ inline std::string OldText(const std::string& text) {
 
 }  // namespace warpsmith::hgemm
 
-#endif  // WARPSMITH_HGEMM_TEST_COMPARISON_H_
+#endif  // WARPSMITH_HGEMM_TESTS_COMPARISON_H_

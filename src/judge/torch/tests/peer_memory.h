@@ -1,7 +1,7 @@
 // For tests: what the oracle shares with the PyTorch process, on host memory. The tensors' slots,
 // and the page that a burst goes by.
-#ifndef WARPSMITH_JUDGE_TORCH_TEST_PEER_MEMORY_H_
-#define WARPSMITH_JUDGE_TORCH_TEST_PEER_MEMORY_H_
+#ifndef WARPSMITH_JUDGE_TORCH_TESTS_PEER_MEMORY_H_
+#define WARPSMITH_JUDGE_TORCH_TESTS_PEER_MEMORY_H_
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -121,4 +121,4 @@ class Page {
 
 }  // namespace warpsmith::torch
 
-#endif  // WARPSMITH_JUDGE_TORCH_TEST_PEER_MEMORY_H_
+#endif  // WARPSMITH_JUDGE_TORCH_TESTS_PEER_MEMORY_H_

@@ -1,7 +1,7 @@
 // A child of this process that outlives its kill, as one that is stuck in a driver does: another
 // process traces it and has not taken note of its end, so that its parent is told of none.
-#ifndef WARPSMITH_BASE_TESTING_SURVIVOR_H_
-#define WARPSMITH_BASE_TESTING_SURVIVOR_H_
+#ifndef WARPSMITH_BASE_TESTS_SURVIVOR_H_
+#define WARPSMITH_BASE_TESTS_SURVIVOR_H_
 
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
@@ -70,4 +70,4 @@ class Survivor {
 
 }  // namespace warpsmith
 
-#endif  // WARPSMITH_BASE_TESTING_SURVIVOR_H_
+#endif  // WARPSMITH_BASE_TESTS_SURVIVOR_H_

@@ -1,6 +1,6 @@
 // What a person finds in the folder of an exchange, for tests.
-#ifndef WARPSMITH_AGENT_MODELS_TEST_EXCHANGE_H_
-#define WARPSMITH_AGENT_MODELS_TEST_EXCHANGE_H_
+#ifndef WARPSMITH_AGENT_MODELS_TESTS_EXCHANGE_H_
+#define WARPSMITH_AGENT_MODELS_TESTS_EXCHANGE_H_
 
 #include <algorithm>
 #include <filesystem>
@@ -37,4 +37,4 @@ inline std::vector<AwaitedAnswer> AwaitedAnswers(const std::filesystem::path& fo
 
 }  // namespace warpsmith::models
 
-#endif  // WARPSMITH_AGENT_MODELS_TEST_EXCHANGE_H_
+#endif  // WARPSMITH_AGENT_MODELS_TESTS_EXCHANGE_H_
