@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "core/cuda_tokens.h"
 
 namespace warpsmith {
 namespace {
@@ -28,24 +29,6 @@ struct Declaration {
   std::vector<std::string> parameters;
 };
 
-// At commas outside every bracket.
-std::vector<std::string> SplitParameters(std::string_view text) {
-  std::vector<std::string> parameters;
-  int depth = 0;
-  size_t begin = 0;
-  for (size_t at = 0; at <= text.size(); ++at) {
-    const char c = at < text.size() ? text[at] : ',';
-    if (std::string_view("(<[{").find(c) != std::string_view::npos) ++depth;
-    if (std::string_view(")>]}").find(c) != std::string_view::npos) --depth;
-    if (c != ',' || (depth > 0 && at < text.size())) continue;
-    parameters.emplace_back(Trimmed(text.substr(begin, at - begin)));
-    begin = at + 1;
-  }
-  const bool none = parameters.size() == 1 && (parameters[0].empty() || parameters[0] == "void");
-  if (none) parameters.clear();
-  return parameters;
-}
-
 Result<Declaration> Parse(const Task& task) {
   Declaration declaration;
   std::string_view text = Trimmed(task.program->declaration);
@@ -64,7 +47,11 @@ Result<Declaration> Parse(const Task& task) {
   declaration.function = before.substr(name);
   if (!IsIdentifier(declaration.function) || name == 0) return malformed;
   declaration.text = text;
-  declaration.parameters = SplitParameters(text.substr(open + 1, close - open - 1));
+  const TokenList list = Tokenize(text.substr(open + 1, close - open - 1));
+  if (list.size() == 1 && list.Is(0, "void")) return declaration;
+  for (const auto& [begin, end] : SplitAtCommas(list, 0, list.size())) {
+    declaration.parameters.push_back(Joined(list, begin, end));
+  }
   return declaration;
 }
 

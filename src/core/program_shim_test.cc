@@ -52,7 +52,7 @@ TEST(ProgramShim, CallsWithTensorsInTheTasksOrderAndSizesInScope) {
 
 TEST(ProgramShim, UnderstandsWhatPeopleDeclare) {
   EXPECT_THAT(ShimTextOf("void f(void*, const void *)", {"out", "x"}),
-              HasSubstr("static_cast<const void *>(tensors[0])"));
+              HasSubstr("static_cast<const void*>(tensors[0])"));
   EXPECT_THAT(ShimTextOf("extern \"C\" int f(float x[], bool b, float s)", {"x", "true", "1.5f"}),
               HasSubstr("static_cast<float*>(tensors[0]),\n      true,\n      1.5f"));
   EXPECT_THAT(ShimTextOf("void f(const std::vector<std::pair<int, int>>& shape, void* o)",

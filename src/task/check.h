@@ -37,17 +37,6 @@ std::vector<TaskFinding> Examine(const Task& task, const TaskObservations& obser
 // The most severe; kNote when there is none.
 Severity Worst(const std::vector<TaskFinding>& findings);
 
-// --- [program]: the declaration and the arguments of a function that candidates define.
-
-struct ProgramCall {
-  std::string function;
-  size_t parameters = 0;
-  std::vector<std::string> names;  // that the arguments use, each once: tensors, sizes, and others
-};
-
-// kBadInput when the declaration is no function's, or takes another number of arguments than given.
-Result<ProgramCall> ParseProgramCall(const ProgramEntry& entry);
-
 }  // namespace warpsmith::task
 
 #endif  // WARPSMITH_TASK_CHECK_H_

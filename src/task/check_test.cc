@@ -1,5 +1,6 @@
 #include "task/check.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -186,17 +187,19 @@ TEST(TaskCheck, DynamicSharedMemoryNeedsBytesInThePlan) {
   EXPECT_EQ(NamesOf(ExamineText(task)), "");
 }
 
-TEST(ProgramCall, CountsParametersAndCollectsNames) {
-  const auto call = ParseProgramCall(
-      {"extern \"C\" int run(std::pair<int, int> p, void (*f)(int, int), float* y)",
-       {"{static_cast<int>(n), m + 1}", "nullptr", "y"}});
-  ASSERT_TRUE(call.ok()) << call.error().Line();
-  EXPECT_EQ(call->function, "run");
-  EXPECT_EQ(call->parameters, 3u);
-  EXPECT_EQ(call->names, (std::vector<std::string>{"n", "m", "y"}));
-  EXPECT_EQ(ParseProgramCall({"void run(void)", {}})->parameters, 0u);
-  EXPECT_FALSE(ParseProgramCall({"void run(int", {"1"}}).ok());
-  EXPECT_FALSE(ParseProgramCall({"", {}}).ok());
+TEST(TaskCheck, AKernelOfTwoDimensionsNeedsAPlanOfTwo) {
+  Task task = GoodTask();
+  task.rivals[0].candidate.sources["mine.cu"] =
+      "__global__ void k(float* y) { y[blockIdx.y] = threadIdx.y; }";
+  const auto findings = ExamineText(task);
+  EXPECT_EQ(NamesOf(findings), "one-dimensional-plan ");
+  EXPECT_EQ(findings.at(0).severity, Severity::kNote);
+  EXPECT_THAT(findings.at(0).what, testing::HasSubstr("blockIdx.y, threadIdx.y"));
+  auto& launch = std::get<LaunchOperation>(task.rivals[0].candidate.plan.operations[0]);
+  launch.grid[1] = E("3");
+  EXPECT_THAT(ExamineText(task).at(0).what, testing::Not(testing::HasSubstr("blockIdx.y")));
+  launch.block[1] = E("2");
+  EXPECT_EQ(NamesOf(ExamineText(task)), "");
 }
 
 TaskObservations GoodObservations() {

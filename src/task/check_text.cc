@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "core/cuda_tokens.h"
+#include "core/program_shim.h"
 #include "core/resolved_plan.h"
 #include "task/check.h"
 #include "task/cuda_scan.h"
@@ -40,6 +41,23 @@ Names NamedBy(const LaunchPlan& plan) {
   return names;
 }
 
+// Words that an expression may use without their being anyone's name.
+const std::set<std::string_view> kKnownWords = {
+    "true",     "false",           "nullptr", "static_cast", "sizeof",   "int",    "long",
+    "unsigned", "signed",          "short",   "char",        "float",    "double", "bool",
+    "size_t",   "int32_t",         "int64_t", "uint32_t",    "uint64_t", "std",    "const",
+    "void",     "reinterpret_cast"};
+
+void AddNames(const std::string& argument, Names& names) {
+  const TokenList list = Tokenize(argument);
+  for (size_t i = 0; i < list.size(); ++i) {
+    if (list[i].kind != TokenKind::kWord || kKnownWords.contains(list[i].text)) continue;
+    const bool scoped = list.Is(i + 1, "::") || (i > 0 && list.Is(i - 1, "::"));
+    if (scoped || list.Is(i + 1, "(")) continue;  // a function, or what a namespace holds
+    names.emplace(list[i].text);
+  }
+}
+
 // Without white space: the same code in another layout is the same code.
 std::string Packed(const std::string& text) {
   std::string packed;
@@ -61,9 +79,8 @@ class TextExamination {
     Baselines();
     Program();
     SelfReference();
-    if (task_.reference.plan)
-      Shared("the reference", *task_.reference.plan, task_.reference.sources);
-    for (const auto& [name, rival] : task_.rivals) Shared(name, rival.plan, rival.sources);
+    if (task_.reference.plan) Uses("the reference", *task_.reference.plan, task_.reference.sources);
+    for (const auto& [name, rival] : task_.rivals) Uses(name, rival.plan, rival.sources);
     return std::move(findings_);
   }
 
@@ -267,9 +284,8 @@ class TextExamination {
 
   void Program() {
     if (!task_.program) return;
-    const Result<ProgramCall> call = ParseProgramCall(*task_.program);
-    if (!call.ok()) {
-      Add("program-arguments", Severity::kRefuse, call.error().message, call.error().fix);
+    if (const Status callable = CheckProgramEntry(task_); !callable.ok()) {
+      Add("program-arguments", Severity::kRefuse, callable.error().message, callable.error().fix);
       return;
     }
     const Names given(task_.program->arguments.begin(), task_.program->arguments.end());
@@ -280,11 +296,13 @@ class TextExamination {
           "program.arguments never names " + tensor.name,
           output ? "give it to the function" : "take it away if nothing needs it");
     }
-    for (const Workload& workload : task_.workloads) ProgramNames(workload, *call);
+    for (const Workload& workload : task_.workloads) ProgramNames(workload);
   }
 
-  void ProgramNames(const Workload& workload, const ProgramCall& call) {
-    for (const std::string& name : call.names) {
+  void ProgramNames(const Workload& workload) {
+    Names names;
+    for (const std::string& argument : task_.program->arguments) AddNames(argument, names);
+    for (const std::string& name : names) {
       const auto is_tensor = [&](const TensorSpec& tensor) { return tensor.name == name; };
       if (workload.sizes.contains(name) ||
           std::any_of(task_.tensors.begin(), task_.tensors.end(), is_tensor)) {
@@ -312,21 +330,34 @@ class TextExamination {
     }
   }
 
-  void Shared(const std::string& whose, const LaunchPlan& plan,
-              const std::map<std::string, std::string>& sources) {
-    Names dynamic;
+  // What its kernels use, and the plan does not give.
+  void Uses(const std::string& whose, const LaunchPlan& plan,
+            const std::map<std::string, std::string>& sources) {
+    std::map<std::string, CudaFunction> kernels;
     for (const auto& [path, text] : sources) {
       for (const CudaFunction& function : ScanCuda(text).functions) {
-        if (function.dynamic_shared) dynamic.insert(function.name);
+        kernels.emplace(function.name, function);
       }
     }
+    const Expression none = Expression::Constant(0), one = Expression::Constant(1);
     for (const Operation& operation : plan.operations) {
       const auto* launch = std::get_if<LaunchOperation>(&operation);
-      if (launch == nullptr || !dynamic.contains(launch->kernel)) continue;
-      if (!(launch->shared_bytes == Expression::Constant(0))) continue;
-      Add("no-shared-bytes", Severity::kNote,
-          whose + ": " + launch->kernel + " has extern __shared__, and its plan no shared_bytes",
-          "give the launch shared_bytes, unless the kernel never uses that memory");
+      if (launch == nullptr || !kernels.contains(launch->kernel)) continue;
+      const CudaFunction& kernel = kernels.at(launch->kernel);
+      if (kernel.dynamic_shared && launch->shared_bytes == none) {
+        Add("no-shared-bytes", Severity::kNote,
+            whose + ": " + kernel.name + " has extern __shared__, and its plan no shared_bytes",
+            "give the launch shared_bytes, unless the kernel never uses that memory");
+      }
+      std::vector<std::string> flat;
+      for (const std::string& axis : kernel.axes) {  // "blockIdx.y"
+        const auto& extents = axis.front() == 'b' ? launch->grid : launch->block;
+        if (extents[axis.back() - 'x'] == one) flat.push_back(axis);
+      }
+      if (flat.empty()) continue;
+      Add("one-dimensional-plan", Severity::kNote,
+          whose + ": " + kernel.name + " uses " + Joined(flat) + ", and its plan has 1 there",
+          "give its grid and block the extents that your own launch has, if they are not 1");
     }
   }
 
@@ -350,55 +381,6 @@ Severity Worst(const std::vector<TaskFinding>& findings) {
   Severity worst = Severity::kNote;
   for (const TaskFinding& finding : findings) worst = std::max(worst, finding.severity);
   return worst;
-}
-
-namespace {
-
-Error BadCall(const std::string& what, const std::string& fix) {
-  return {ErrorCode::kBadInput, "program." + what, fix};
-}
-
-// Words that an expression may use without their being anyone's name.
-const std::set<std::string_view> kKnownWords = {
-    "true",     "false",           "nullptr", "static_cast", "sizeof",   "int",    "long",
-    "unsigned", "signed",          "short",   "char",        "float",    "double", "bool",
-    "size_t",   "int32_t",         "int64_t", "uint32_t",    "uint64_t", "std",    "const",
-    "void",     "reinterpret_cast"};
-
-void CollectNames(const std::string& argument, std::vector<std::string>& names) {
-  const TokenList list = Tokenize(argument);
-  for (size_t i = 0; i < list.size(); ++i) {
-    if (list[i].kind != TokenKind::kWord || kKnownWords.contains(list[i].text)) continue;
-    const bool scoped = list.Is(i + 1, "::") || (i > 0 && list.Is(i - 1, "::"));
-    if (scoped || list.Is(i + 1, "(")) continue;  // a function, or what a namespace holds
-    const std::string name(list[i].text);
-    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
-  }
-}
-
-}  // namespace
-
-Result<ProgramCall> ParseProgramCall(const ProgramEntry& entry) {
-  const TokenList list = Tokenize(entry.declaration);
-  size_t open = 0;
-  while (open < list.size() && !list.Is(open, "(")) ++open;
-  const bool named = open > 1 && open < list.size() && list[open - 1].kind == TokenKind::kWord;
-  if (!named || list.closing[open] == list.size()) {
-    return BadCall("declaration: '" + entry.declaration + "' declares no function",
-                   "write it as in C++: \"void run(const void* x, void* y, int64_t n)\"");
-  }
-  ProgramCall call;
-  call.function = list[open - 1].text;
-  const size_t close = list.closing[open];
-  const bool is_void = close == open + 2 && list.Is(open + 1, "void");
-  call.parameters = is_void ? 0 : SplitAtCommas(list, open + 1, close).size();
-  if (call.parameters != entry.arguments.size()) {
-    return BadCall("arguments: " + std::to_string(entry.arguments.size()) + ", and " +
-                       call.function + " takes " + std::to_string(call.parameters),
-                   "give one argument for each parameter of the declaration");
-  }
-  for (const std::string& argument : entry.arguments) CollectNames(argument, call.names);
-  return call;
 }
 
 }  // namespace warpsmith::task

@@ -34,6 +34,7 @@ const Words kNoPartOfAResult = WordsOf(
 const Words kMemoryCalls = WordsOf(
     "cudaMalloc cudaMallocAsync cudaMallocManaged cudaMallocHost cudaMemcpy "
     "cudaMemcpyAsync cudaMemcpyToSymbol cudaHostAlloc malloc cuMemAlloc cuMemcpyHtoD");
+const Words kCommandLine = WordsOf("argv optarg atoi atol atoll stoi stol strtol strtoul");
 const Words kBareTypes = WordsOf("int long char float double short bool");
 
 // No launch and no value of a name is longer; hostile text must not be read again and again.
@@ -106,7 +107,12 @@ class Body {
       if (!IsWord(list_, i)) continue;
       if (kMemoryCalls.contains(list_[i].text)) function_.manages_memory = true;
       if (list_.Is(i, "extern")) Extern(i);
-      Value(i);
+      if (list_.Is(i, "dim3")) Dim3(i);
+      const bool index = list_.Is(i, "threadIdx") || list_.Is(i, "blockIdx");
+      if (index && list_.Is(i + 1, ".") && (list_.Is(i + 2, "y") || list_.Is(i + 2, "z"))) {
+        function_.axes.insert(Joined(list_, i, i + 3));
+      }
+      if (list_.Is(i + 1, "=") && !list_.Is(i + 2, "=")) Value(i);
     }
   }
 
@@ -120,12 +126,14 @@ class Body {
       ++close;
     }
     if (!list_.Is(close, ">>>")) return;
-    size_t name = at;
-    if (name > 0 && list_.Is(name - 1, ">")) {
-      while (name > 0 && at - name < kMostTokens && !list_.Is(name, "<")) --name;
+    size_t name = at, depth = 0;
+    while (name > 0 && at - name < kMostTokens && (depth > 0 || list_.Is(name - 1, ">"))) {
+      depth += list_.Is(--name, ">") ? 1 : 0;
+      depth -= list_.Is(name, "<") ? 1 : 0;
     }
     if (name == 0 || !IsWord(list_, name - 1)) return;
     CudaLaunch launch;
+    launch.offset = list_[at].offset;
     launch.kernel = list_[name - 1].text;
     launch.configuration = TextsFrom(list_, at + 1, close);
     if (list_.Is(close + 1, "(") && list_.closing[close + 1] < end_) {
@@ -141,19 +149,45 @@ class Body {
     }
   }
 
-  // name = value;   dim3 name(x, y);   dim3 name{x, y}; the first meaning counts.
+  void Keep(size_t begin, size_t end, std::string value) {
+    function_.values.emplace(std::pair(Joined(list_, begin, end), list_[begin].offset), value);
+  }
+
+  // name = value;   name.x = value;   What the command line gives replaces no default, and what a
+  // loop counts has no value.
   void Value(size_t i) {
-    const std::string name(list_[i].text);
-    if (list_.Is(i + 1, "=") && !list_.Is(i + 2, "=")) {
-      size_t stop = i + 2;
-      const size_t most = std::min(end_, i + kMostTokens);
-      while (stop < most && !list_.Is(stop, ";") && !list_.Is(stop, ",") && !list_.Is(stop, "=")) {
-        stop = list_.closing[stop] < end_ ? list_.closing[stop] + 1 : stop + 1;
+    size_t stop = i + 2;
+    bool given = false, counted = false;
+    const size_t most = std::min(end_, i + kMostTokens);
+    while (stop < most && !list_.Is(stop, ";") && !list_.Is(stop, ",") && !list_.Is(stop, "=")) {
+      given = given || kCommandLine.contains(list_[stop].text);
+      stop = list_.closing[stop] < end_ ? list_.closing[stop] + 1 : stop + 1;
+    }
+    for (size_t back = 2; back < std::min<size_t>(i, 5); ++back) {
+      counted = counted || (list_.Is(i - back, "for") && list_.Is(i - back + 1, "("));
+    }
+    const bool member = i > 1 && list_.Is(i - 1, ".") && IsWord(list_, i - 2);
+    if (given || (!member && i > 0 && (list_.Is(i - 1, ".") || list_.Is(i - 1, "->")))) return;
+    Keep(member ? i - 2 : i, i + 1, counted ? "" : Joined(list_, i + 2, std::min(stop, most)));
+  }
+
+  // dim3 a(x, y), b{x}, c, d = dim3(x);
+  void Dim3(size_t i) {
+    for (const size_t most = std::min(end_, i + kMostTokens); i < most;) {
+      const size_t name = ++i;
+      if (!IsWord(list_, name) || list_.Is(name, "dim3")) return;
+      const bool given = list_.Is(++i, "(") || list_.Is(i, "{");
+      const size_t close = i < most ? list_.closing[i] : end_;
+      if (given && close < most) {
+        Keep(name, i, "dim3(" + Joined(list_, i + 1, close) + ")");
+        i = close + 1;
+      } else if (list_.Is(i, ";") || list_.Is(i, ",")) {
+        Keep(name, i, "dim3(1)");
       }
-      function_.values.emplace(name, Joined(list_, i + 2, std::min(stop, most)));
-    } else if (i > 0 && list_.Is(i - 1, "dim3") && (list_.Is(i + 1, "(") || list_.Is(i + 1, "{")) &&
-               list_.closing[i + 1] < end_) {
-      function_.values.emplace(name, "dim3(" + Joined(list_, i + 2, list_.closing[i + 1]) + ")");
+      while (i < most && !list_.Is(i, ",") && !list_.Is(i, ";")) {
+        i = list_.closing[i] < end_ ? list_.closing[i] + 1 : i + 1;
+      }
+      if (!list_.Is(i, ",")) return;
     }
   }
 
@@ -169,6 +203,9 @@ class Scanner {
 
   CudaFile Run() {
     Scope(0, list_.size(), {});
+    for (CudaFunction& function : file_.functions) {
+      for (CudaParameter& parameter : function.parameters) Resolve(parameter);
+    }
     return std::move(file_);
   }
 
@@ -281,13 +318,29 @@ class Scanner {
     return result;
   }
 
-  // constexpr int kTile = 16;
+  // constexpr int kTile = 16;   using real = float;   typedef float real;
   void Constant(size_t begin, size_t end) {
+    if (list_.Is(begin, "typedef") && begin + 2 < end) {
+      return Define(list_[end - 1].text, Joined(list_, begin + 1, end - 1));
+    }
     for (size_t i = begin + 1; i + 1 < end; ++i) {
       if (!list_.Is(i, "=") || !IsWord(list_, i - 1)) continue;
-      file_.values.emplace(list_[i - 1].text, Joined(list_, i + 1, end));
-      return;
+      return Define(list_[i - 1].text, Joined(list_, i + 1, end));
     }
+  }
+
+  // Two that differ stand in an #if, and which of them holds is not known.
+  void Define(std::string_view name, const std::string& value) {
+    const auto [at, fresh] = file_.values.emplace(name, value);
+    if (!fresh && at->second != value) at->second.clear();
+  }
+
+  void Resolve(CudaParameter& parameter) const {
+    const auto alias = file_.values.find(parameter.element);
+    const size_t at = parameter.type.rfind(parameter.element);
+    if (alias == file_.values.end() || alias->second.empty() || at == std::string::npos) return;
+    parameter.type.replace(at, parameter.element.size(), alias->second);
+    parameter.element = alias->second;
   }
 
   void Directive(std::string_view text) {

@@ -5,8 +5,10 @@
 
 #include <cstddef>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace warpsmith::task {
@@ -23,6 +25,7 @@ struct CudaParameter {
 struct CudaLaunch {
   std::string kernel;
   std::vector<std::string> configuration, arguments;
+  size_t offset = 0;
 };
 
 struct CudaFunction {
@@ -37,8 +40,9 @@ struct CudaFunction {
   std::vector<CudaParameter> parameters;
   // Of its body:
   std::vector<CudaLaunch> launches;
-  std::map<std::string, std::string>
-      values;                   // what local names stand for: "blocks" -> "(n+255)/256"
+  // What local names stand for, from where on: {"blocks", 420} -> "(n+255)/256"; "grid.x" too.
+  std::map<std::pair<std::string, size_t>, std::string> values;
+  std::set<std::string> axes;   // beyond x that it uses: "threadIdx.y"
   bool manages_memory = false;  // cudaMalloc, cudaMemcpy and the like
   bool dynamic_shared = false;  // extern __shared__
 };

@@ -186,33 +186,37 @@ std::vector<std::string> NotesOn(const Guess& guess) {
                                     function.name +
                                     (function.kernel ? ": candidates are kernels with a launch plan"
                                                      : ": candidates are programs that define it")};
-  if (function.kernel && !guess.launch_found) {
-    notes.push_back(
-        "no launch of it could be read: grid and block in current/candidate.toml are "
-        "one thread for each output element");
+  if (function.kernel) {
+    notes.push_back("grid and block in current/candidate.toml are " +
+                    (guess.launched_by.empty()
+                         ? "invented, one thread for each output element: no launch could be read"
+                         : "those of its launch in " + guess.launched_by));
   }
   if (function.kernel && !function.c_linkage) {
     notes.push_back(
         "current/ holds your file with extern \"C\" before the kernel, so that the plan "
         "can name it");
   }
-  std::vector<std::string> whole;
-  for (const GuessedTensor& tensor : guess.tensors) {
-    if (!tensor.output && tensor.shape.size() == guess.sizes.size()) whole.push_back(tensor.name);
-  }
-  if (guess.sizes.size() > 1 && whole.size() > 1) {
-    notes.push_back(Joined(whole) + " got every size as their shape: a bias has fewer");
-  }
+  notes.push_back("guessed shapes: " +
+                  Joined(guess.tensors, ", ",
+                         [](const GuessedTensor& tensor) {
+                           return tensor.name + " [" + Joined(tensor.shape) + "]";
+                         }) +
+                  "; correct them in task.toml");
   if (guess.tensors.size() == 1) {
     notes.push_back(
         "it has no input: if it works in place, give it an input and an output of its "
         "own");
   }
-  for (const GuessedArgument& argument : guess.arguments) {
-    if (argument.kind != "f32" && argument.kind != "f64" && argument.kind != "bool") continue;
-    notes.push_back("its scalar parameters are given as " + argument.value +
-                    ": change that where it matters");
-    break;
+  std::string invented;
+  for (size_t i = 0; i < guess.arguments.size(); ++i) {
+    if (!guess.arguments[i].invented) continue;
+    invented += (invented.empty() ? "" : ", ") + function.parameters[i].name + " = " +
+                guess.arguments[i].value;
+  }
+  if (!invented.empty()) {
+    notes.push_back("invented values, which no launch shows: " + invented + "; correct them in " +
+                    (function.kernel ? "current/candidate.toml" : "task.toml"));
   }
   return notes;
 }
@@ -271,6 +275,10 @@ Result<Scaffold> MakeScaffold(const ScaffoldInput& input) {
   scaffold.files["task.toml"] = TaskText(input, *guess);
   scaffold.files["reference.py"] = ReferenceText(*guess);
   scaffold.notes = NotesOn(*guess);
+  if (!input.left_out.empty()) {
+    scaffold.notes.push_back("not copied, as outside the file's folder: " + Joined(input.left_out) +
+                             "; put what is needed of it into current/, or it does not compile");
+  }
   return scaffold;
 }
 
@@ -318,6 +326,10 @@ Result<ScaffoldInput> ReadScaffoldInput(const fs::path& source, const std::strin
     for (const std::string& name : ScanCuda(text).includes) {
       const fs::path found = Included(root, path, name);
       if (!found.empty()) waiting.push_back(found);
+      std::error_code failed;
+      const bool outside =
+          found.empty() && fs::is_regular_file(root / path.parent_path() / name, failed);
+      if (outside) input.left_out.push_back(name);
     }
     input.sources[path.string()] = text;
   }

@@ -15,7 +15,8 @@ struct ScaffoldInput {
   std::string name;                            // of the task
   std::map<std::string, std::string> sources;  // path -> text: the .cu and what it includes
   std::string entry;
-  std::string function;  // what to call; empty: the best guess
+  std::string function;                    // what to call; empty: the best guess
+  std::vector<std::string> left_out = {};  // includes that lie outside the file's folder
 };
 
 struct Scaffold {

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,12 +23,13 @@ struct GuessedTensor {
 };
 struct GuessedSize {
   std::string name;
-  int64_t value = 0, odd_value = 0;  // of the shown and of the hidden workload
+  int64_t value = 0, odd_value = 0;  // of the shown and of the hidden workload; 0: not known
 };
 // One parameter of the function: kind is "tensor", "i32", "i64", "f32", "f64" or "none" (a stream),
 // value the tensor's or size's name, or a number.
 struct GuessedArgument {
   std::string kind, value;
+  bool invented = false;  // no launch shows the number
 };
 
 struct Guess {
@@ -38,8 +40,11 @@ struct Guess {
   std::string reduction_length = "1", flops;
   std::array<std::string, 3> grid, block;  // a kernel's
   std::string shared_bytes;
-  bool launch_found = false;  // grid and block are from a launch in the file
+  std::string launched_by;  // whose launch they are from; empty: they are invented
 };
+
+// The element type that a pointer's C++ type names: "float4" is kF32.
+std::optional<DType> TensorType(const std::string& type);
 
 // The function that candidates will be called as: a host function that launches kernels on device
 // pointers where there is one, else a kernel. `wanted` picks one by name; empty: the best guess.

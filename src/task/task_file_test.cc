@@ -1,16 +1,18 @@
 #include "task/task_file.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "base/file.h"
+#include "base/tests/folder.h"
 #include "core/serialize.h"
 #include "task/hgemm_task.h"
 
 namespace warpsmith::task {
 namespace {
+
+using testing::HasSubstr;
 
 constexpr const char* kTask = R"toml(
 version = 1
@@ -36,23 +38,13 @@ name = "small"
 sizes = { M = 64, N = 64, K = 64 }
 )toml";
 
-class TaskFileTest : public testing::Test {
- protected:
-  TaskFileTest() : folder_(TemporaryDirectory::Create("task-file").value()) {}
-  std::filesystem::path Write(const std::string& name, const std::string& text) {
-    const auto path = folder_.path() / name;
-    std::ofstream(path) << text;
-    return path;
-  }
-  TemporaryDirectory folder_;
-};
+class TaskFileTest : public FolderTest {};
 
 TEST_F(TaskFileTest, LoadsATaskAndTakesTheFirstWorkloadThatIsNotHidden) {
-  const auto loaded = LoadTask(Write("task.toml", kTask));
-  ASSERT_TRUE(loaded.ok()) << loaded.error().Line();
-  EXPECT_EQ(loaded->task.name, "square");
-  EXPECT_EQ(loaded->workload.name, "small");
-  EXPECT_EQ(loaded->task.workloads.size(), 2u);
+  const auto loaded = LoadTask(Write("task.toml", kTask)).value();
+  EXPECT_EQ(loaded.task.name, "square");
+  EXPECT_EQ(loaded.workload.name, "small");
+  EXPECT_EQ(loaded.task.workloads.size(), 2u);
 }
 
 TEST_F(TaskFileTest, NamesFileAndPlaceOfASyntaxError) {
@@ -66,10 +58,7 @@ TEST_F(TaskFileTest, NamesFileAndPlaceOfASyntaxError) {
 // What toml++ of Debian 12 asserts, and what it takes for unreachable.
 TEST_F(TaskFileTest, NoFileStopsTheProgram) {
   for (const char* text : {"[[[a]]]\n", "[(]\n", "\u048a = 1\n", "\u00e9\n"}) {
-    const auto loaded = LoadTask(Write("task.toml", text));
-    ASSERT_FALSE(loaded.ok()) << text;
-    EXPECT_NE(loaded.error().message.find("task.toml:1:"), std::string::npos)
-        << loaded.error().message;
+    EXPECT_THAT(MessageOf(LoadTask(Write("task.toml", text))), HasSubstr("task.toml:1:"));
   }
 }
 
@@ -78,10 +67,8 @@ TEST_F(TaskFileTest, RefusesAKeyOfEndlessParts) {
   std::string key = "a";
   for (int i = 0; i < 500'000; ++i) key += ".a";
   for (const std::string& text : {key + " = 1", "[" + key + "]", "b = {" + key + " = 1}"}) {
-    const auto loaded = LoadTask(Write("task.toml", "# a.b\n" + text + "\n"));
-    ASSERT_FALSE(loaded.ok());
-    EXPECT_NE(loaded.error().message.find("task.toml:2:1: a key of"), std::string::npos)
-        << loaded.error().message.substr(0, 200);
+    EXPECT_THAT(MessageOf(LoadTask(Write("task.toml", "# a.b\n" + text + "\n"))),
+                HasSubstr("task.toml:2:1: a key of"));
   }
 }
 
@@ -98,20 +85,11 @@ TEST_F(TaskFileTest, DotsInTextsAndNumbersAreNoKey) {
       << loaded.error().message;
 }
 
-TEST_F(TaskFileTest, RefusesAMisspeltField) {
-  std::string text = kTask;
-  text.replace(text.find("baselines"), 9, "baselinez");
-  const auto loaded = LoadTask(Write("task.toml", text));
-  ASSERT_FALSE(loaded.ok());
-  EXPECT_NE(loaded.error().message.find("baselinez"), std::string::npos) << loaded.error().message;
-}
-
 TEST_F(TaskFileTest, KnowsTheBuiltInHgemm) {
-  const auto loaded = LoadTask("hgemm:64x128x256:NN");
-  ASSERT_TRUE(loaded.ok()) << loaded.error().Line();
-  EXPECT_EQ(loaded->task.name, "hgemm-NN");
-  EXPECT_EQ(loaded->workload.sizes.at("N"), 128);
-  EXPECT_EQ(loaded->task.tensors[2].dtype, DType::kF16);
+  const auto loaded = LoadTask("hgemm:64x128x256:NN").value();
+  EXPECT_EQ(loaded.task.name, "hgemm-NN");
+  EXPECT_EQ(loaded.workload.sizes.at("N"), 128);
+  EXPECT_EQ(loaded.task.tensors[2].dtype, DType::kF16);
   EXPECT_FALSE(LoadTask("hgemm:64x0x256").ok());
 }
 
@@ -120,12 +98,11 @@ TEST_F(TaskFileTest, KnowsTheBuiltInHgemmInBf16) {
                                    {"hgemm:64x128x256:bf16", "hgemm-TN-bf16"},
                                    {"hgemm:64x128x256:TN:f16", "hgemm-TN"},
                                    {"hgemm:64x128x256", "hgemm-TN"}}) {
-    const auto loaded = LoadTask(text);
-    ASSERT_TRUE(loaded.ok()) << text << ": " << loaded.error().Line();
-    EXPECT_EQ(loaded->task.name, name) << text;
-    EXPECT_EQ(loaded->workload.sizes.at("K"), 256) << text;
-    const DType dtype = loaded->task.name.ends_with("bf16") ? DType::kBF16 : DType::kF16;
-    for (const TensorSpec& tensor : loaded->task.tensors) EXPECT_EQ(tensor.dtype, dtype) << text;
+    const auto loaded = LoadTask(text).value();
+    EXPECT_EQ(loaded.task.name, name) << text;
+    EXPECT_EQ(loaded.workload.sizes.at("K"), 256) << text;
+    const DType dtype = loaded.task.name.ends_with("bf16") ? DType::kBF16 : DType::kF16;
+    for (const TensorSpec& tensor : loaded.task.tensors) EXPECT_EQ(tensor.dtype, dtype) << text;
   }
 }
 
@@ -137,9 +114,7 @@ TEST_F(TaskFileTest, SaysWhatIsWrongWithABuiltInTask) {
                                    {"hgemm:64x128x256:NN:bf16:f16", "'f16'"},
                                    {"hgemm:64x128x256:", "''"},
                                    {"hgemm:64x128x256:TN::bf16", "''"}}) {
-    const auto loaded = LoadTask(text);
-    ASSERT_FALSE(loaded.ok()) << text;
-    EXPECT_NE(loaded.error().message.find(word), std::string::npos) << loaded.error().message;
+    EXPECT_THAT(MessageOf(LoadTask(text)), HasSubstr(word));
   }
 }
 
@@ -147,15 +122,6 @@ TEST_F(TaskFileTest, MissingFileIsSaid) {
   const auto loaded = LoadTask("/nowhere/task.toml");
   ASSERT_FALSE(loaded.ok());
   EXPECT_EQ(loaded.error().code, ErrorCode::kNoInput);
-}
-
-TEST_F(TaskFileTest, NamesTheWorkloadWhoseExtentsFail) {
-  std::string text = kTask;
-  text.replace(text.find("M = 64"), 6, "M = 0");
-  const auto task = LoadTask(Write("task.toml", text));
-  ASSERT_FALSE(task.ok());
-  EXPECT_NE(task.error().message.find("task.toml: workload 'small': tensor A"), std::string::npos)
-      << task.error().message;
 }
 
 // Recordings, stores and bundles are keyed by these.
@@ -229,9 +195,8 @@ class OwnTaskTest : public TaskFileTest {
 };
 
 TEST_F(OwnTaskTest, HoldsTheTextsThatTheFileNames) {
-  const auto loaded = With("x", "x");
-  ASSERT_TRUE(loaded.ok()) << loaded.error().Line();
-  const Task& task = loaded->task;
+  const auto loaded = With("x", "x").value();
+  const Task& task = loaded.task;
   EXPECT_EQ(task.reference.sources.at("reference.cu"), "// the reference");
   EXPECT_EQ(task.reference.options.at("entry"), "reference.cu");
   ASSERT_TRUE(task.reference.plan.has_value());
@@ -241,13 +206,12 @@ TEST_F(OwnTaskTest, HoldsTheTextsThatTheFileNames) {
   EXPECT_EQ(task.rivals[0].candidate.sources.at("mine.cu"), "// mine");
   EXPECT_EQ(task.tensors[0].generator, Generator::kIntegers);
   EXPECT_EQ(task.tensors[0].high.text(), "n");
-  EXPECT_EQ(AllWorkloads(*loaded).size(), 2u);
+  EXPECT_EQ(AllWorkloads(loaded).size(), 2u);
   EXPECT_EQ(AllWorkloads(LoadTask("hgemm:64x64x64").value()).at(0).name, "64x64x64");
 
   const nlohmann::json json = ToJson(task);  // the JSON form holds all of it
-  const auto again = TaskFrom(JsonReader("json", json));
-  ASSERT_TRUE(again.ok()) << again.error().Line();
-  EXPECT_EQ(TaskId(*again), TaskId(task));
+  const auto again = TaskFrom(JsonReader("json", json)).value();
+  EXPECT_EQ(TaskId(again), TaskId(task));
 }
 
 TEST_F(OwnTaskTest, ReadsAPythonReference) {
@@ -257,9 +221,8 @@ TEST_F(OwnTaskTest, ReadsAPythonReference) {
   text.replace(begin, end - begin,
                "kind = \"torch\"\nsource = \"reference.py\"\nstyle = \"function\"\n"
                "outputs = \"f32\"\n");
-  const auto loaded = LoadTask(Write("task.toml", text));
-  ASSERT_TRUE(loaded.ok()) << loaded.error().Line();
-  EXPECT_EQ(loaded->task.reference.options,
+  const auto loaded = LoadTask(Write("task.toml", text)).value();
+  EXPECT_EQ(loaded.task.reference.options,
             (std::map<std::string, std::string>{
                 {"entry", "reference.py"}, {"outputs", "f32"}, {"style", "function"}}));
 }
@@ -278,6 +241,8 @@ TEST_F(OwnTaskTest, RefusesWhatNoJudgeCouldUse) {
   Refuses("name = \"current\"", "name = \"torch-best\"", "rivals.torch-best: the name");
   Refuses("role = \"output\"", "role = \"input\"", "tensors: no output");
   Refuses("n = 999", "m = 999", "workload 'odd': tensor index");
+  Refuses("n = 1048576", "n = 0", "task.toml: workload 'big': tensor index");
+  Refuses("baselines", "baselinez", "baselinez");
   Refuses("reason = \"one rounding\"", "", "tolerance.reason");
 }
 
@@ -285,14 +250,10 @@ TEST_F(OwnTaskTest, AProgramsEntryMustBeSaid) {
   std::string text = kOwn;
   const size_t begin = text.find("[program]"), end = text.find("[tolerance]");
   text.erase(begin, end - begin);
-  const auto rival = LoadTask(Write("task.toml", text));
-  ASSERT_FALSE(rival.ok());
-  EXPECT_NE(rival.error().message.find("rivals.current: a program"), std::string::npos)
-      << rival.error().message;
-  const auto forms = LoadTask(Write("task.toml", "forms = [\"program\"]\n" + text));
-  ASSERT_FALSE(forms.ok());
-  EXPECT_NE(forms.error().message.find("forms: has program"), std::string::npos)
-      << forms.error().message;
+  EXPECT_THAT(MessageOf(LoadTask(Write("task.toml", text))),
+              HasSubstr("rivals.current: a program"));
+  EXPECT_THAT(MessageOf(LoadTask(Write("task.toml", "forms = [\"program\"]\n" + text))),
+              HasSubstr("forms: has program"));
 }
 
 TEST_F(OwnTaskTest, ARivalIsOneCandidate) {

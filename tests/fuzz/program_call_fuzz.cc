@@ -1,4 +1,5 @@
 // [program]: a declaration on the first line, then one argument a line.
+#include "core/program_shim.h"
 #include "fuzz.h"
 #include "task/check.h"
 
@@ -6,14 +7,18 @@ using namespace warpsmith;
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   auto [declaration, rest] = fuzz::CutLine(fuzz::TextOf(data, size));
-  ProgramEntry entry{std::string(declaration), {}};
+  Task task;
+  task.tensors = {{"x", DType::kF32, Role::kOutput, {Expression::Literal("n")}}};
+  task.program = ProgramEntry{std::string(declaration), {}};
   while (!rest.empty()) {
     const auto [argument, after] = fuzz::CutLine(rest);
-    entry.arguments.emplace_back(argument);
+    task.program->arguments.emplace_back(argument);
     rest = after;
   }
-  const auto call = task::ParseProgramCall(entry);
-  if (fuzz::ValueOf(call) == nullptr) return 0;
-  CHECK(!call->function.empty() && call->parameters == entry.arguments.size());
+  Candidate program;
+  program.form = Form::kProgram;
+  const bool callable = CheckProgramEntry(task).ok();
+  CHECK(callable == WithProgramShim(program, task, {"main", {{"n", 1}}}).ok());
+  for (const auto& finding : task::ExamineText(task)) CHECK(!finding.what.empty());
   return 0;
 }

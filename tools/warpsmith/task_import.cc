@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "agent/runs/task_split.h"
+#include "base/display_text.h"
 #include "commands.h"
 #include "report/text_table.h"
 #include "task/kernelbench/import.h"
@@ -24,7 +25,9 @@ void PrintText(const std::string& folder, const task::Scaffold& scaffold) {
   for (const auto& [path, text] : scaffold.files) {
     std::printf("wrote %s/%s\n", folder.c_str(), path.c_str());
   }
-  for (const std::string& note : scaffold.notes) std::printf("note: %s\n", note.c_str());
+  for (const std::string& note : scaffold.notes) {
+    std::printf("note: %s\n", LinesForTerminal(note).c_str());
+  }
   std::printf(
       "\nSay in %s/reference.py what is right and check the sizes in %s/task.toml, then:\n"
       "  warpsmith task check %s\n"
