@@ -184,20 +184,18 @@ class AppendFileTest : public ::testing::Test {
 };
 
 TEST_F(AppendFileTest, IsMadeAndGrows) {
-  auto file = AppendFile::Open(path_, 0);
-  ASSERT_TRUE(file.ok()) << file.error().Line();
-  ASSERT_TRUE(file->Append("one\n").ok());
-  ASSERT_TRUE(file->Append(std::string_view("\0two", 4)).ok());
-  EXPECT_TRUE(file->Sync().ok());
+  auto file = AppendFile::Open(path_, 0).value();
+  ASSERT_TRUE(file.Append("one\n").ok());
+  ASSERT_TRUE(file.Append(std::string_view("\0two", 4)).ok());
+  EXPECT_TRUE(file.Sync().ok());
   EXPECT_EQ(Text(), std::string("one\n\0two", 8));
-  EXPECT_EQ(file->bytes(), 8);
+  EXPECT_EQ(file.bytes(), 8);
 }
 
 TEST_F(AppendFileTest, CutsATornEndOff) {
   ASSERT_TRUE(WriteFileAtomic(path_, "whole|tor").ok());
-  auto file = AppendFile::Open(path_, 6);
-  ASSERT_TRUE(file.ok()) << file.error().Line();
-  ASSERT_TRUE(file->Append("next|").ok());
+  auto file = AppendFile::Open(path_, 6).value();
+  ASSERT_TRUE(file.Append("next|").ok());
   EXPECT_EQ(Text(), "whole|next|");
 }
 
@@ -215,20 +213,19 @@ TEST_F(AppendFileTest, SaysWhichFileCannotBeOpened) {
 
 // A file that may not grow behaves as a full disk does.
 TEST_F(AppendFileTest, AFullDiskLeavesNothingOfThePieceBehind) {
-  auto file = AppendFile::Open(path_, 0);
-  ASSERT_TRUE(file.ok()) << file.error().Line();
-  ASSERT_TRUE(file->Append("whole|").ok());
+  auto file = AppendFile::Open(path_, 0).value();
+  ASSERT_TRUE(file.Append("whole|").ok());
   rlimit before{};
   ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
   const auto old_handler = std::signal(SIGXFSZ, SIG_IGN);
   const rlimit tight{10, before.rlim_max};
   ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &tight), 0);
-  const Status status = file->Append("does not fit|");
+  const Status status = file.Append("does not fit|");
   ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
   std::signal(SIGXFSZ, old_handler);
   EXPECT_FALSE(status.ok());
   EXPECT_EQ(Text(), "whole|");
-  ASSERT_TRUE(file->Append("fits|").ok());
+  ASSERT_TRUE(file.Append("fits|").ok());
   EXPECT_EQ(Text(), "whole|fits|");
 }
 

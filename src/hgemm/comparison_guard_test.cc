@@ -37,12 +37,11 @@ MeasurementTable CompareWith(const Catalogue& catalogue) {
 
 TEST(ComparisonGuardTest, MeasuredRatiosReplaceTheScreenedOnes) {
   const Catalogue catalogue{{GuardRow({64, 64, 64}, 0.98), GuardRow({64, 128, 64}, 1.1)}};
-  const auto guarded = Guard(catalogue, CompareWith(catalogue));
-  ASSERT_TRUE(guarded.ok()) << guarded.error().Line();
-  EXPECT_EQ(guarded->decided, 2);
-  EXPECT_EQ(guarded->to_kernel, 1);
-  EXPECT_EQ(guarded->to_cublaslt, 1);
-  const CatalogueRow& row = guarded->catalogue.rows[0];
+  const auto guarded = Guard(catalogue, CompareWith(catalogue)).value();
+  EXPECT_EQ(guarded.decided, 2);
+  EXPECT_EQ(guarded.to_kernel, 1);
+  EXPECT_EQ(guarded.to_cublaslt, 1);
+  const CatalogueRow& row = guarded.catalogue.rows[0];
   EXPECT_EQ(row.choice, Choice::kKernel);
   ASSERT_EQ(row.results.size(), 4U);
   EXPECT_EQ(row.results[3].mode, Mode::kServer);
@@ -52,8 +51,8 @@ TEST(ComparisonGuardTest, MeasuredRatiosReplaceTheScreenedOnes) {
   EXPECT_EQ(row.driver, "580.159.04");
   EXPECT_EQ(row.date, "2026-11-22T01:00:00Z");
   EXPECT_EQ(row.candidate, catalogue.rows[0].candidate);
-  EXPECT_EQ(guarded->catalogue.rows[1].choice, Choice::kCublasLt);
-  EXPECT_TRUE(ToText(guarded->catalogue).ok());
+  EXPECT_EQ(guarded.catalogue.rows[1].choice, Choice::kCublasLt);
+  EXPECT_TRUE(ToText(guarded.catalogue).ok());
 }
 
 // The bar is the faster of both layouts: a library that cannot use it is slower than the bar, and
@@ -164,22 +163,20 @@ TEST(ComparisonGuardTest, LeavesAloneWhatWasNotCompared) {
   elsewhere.device = "NVIDIA H100";
   const Catalogue catalogue{
       {elsewhere, GuardRow({64, 64, 64}, 1.2), GuardRow({512, 512, 512}, 1.2)}};
-  const auto guarded = Guard(catalogue, CompareWith(catalogue));
-  ASSERT_TRUE(guarded.ok()) << guarded.error().Line();
-  EXPECT_EQ(guarded->decided, 1);
-  EXPECT_EQ(guarded->not_compared, 1);
-  EXPECT_EQ(guarded->elsewhere, 1);
-  EXPECT_EQ(guarded->not_catalogued, 1);
-  EXPECT_EQ(guarded->catalogue.rows[2].level, "screened");
+  const auto guarded = Guard(catalogue, CompareWith(catalogue)).value();
+  EXPECT_EQ(guarded.decided, 1);
+  EXPECT_EQ(guarded.not_compared, 1);
+  EXPECT_EQ(guarded.elsewhere, 1);
+  EXPECT_EQ(guarded.not_catalogued, 1);
+  EXPECT_EQ(guarded.catalogue.rows[2].level, "screened");
 }
 
 TEST(ComparisonGuardTest, WhatWasNotComparedCanBeLeftToCublasLt) {
   const Catalogue catalogue{{GuardRow({64, 64, 64}, 1.2), GuardRow({512, 512, 512}, 1.2)}};
-  const auto guarded = Guard(catalogue, CompareWith(catalogue), Uncompared::kCublasLt);
-  ASSERT_TRUE(guarded.ok()) << guarded.error().Line();
-  EXPECT_EQ(guarded->catalogue.rows[0].choice, Choice::kKernel);
-  EXPECT_EQ(guarded->catalogue.rows[1].choice, Choice::kCublasLt);
-  EXPECT_EQ(guarded->catalogue.rows[1].level, "screened");
+  const auto guarded = Guard(catalogue, CompareWith(catalogue), Uncompared::kCublasLt).value();
+  EXPECT_EQ(guarded.catalogue.rows[0].choice, Choice::kKernel);
+  EXPECT_EQ(guarded.catalogue.rows[1].choice, Choice::kCublasLt);
+  EXPECT_EQ(guarded.catalogue.rows[1].level, "screened");
 }
 
 // A kernel that no row of the comparison could be of has not failed it.
@@ -189,12 +186,11 @@ TEST(ComparisonGuardTest, WhatCouldNotBeComparedIsLeftAloneAllTheSame) {
   const Catalogue catalogue{{GuardRow({64, 64, 64}, 1.2), device,
                              GuardRow({512, 64, 64, Layout::kNN}, 1.2),
                              GuardRow({512, 64, 64, Layout::kTN, DType::kBF16}, 1.2)}};
-  const auto guarded = Guard(catalogue, CompareWith(catalogue), Uncompared::kCublasLt);
-  ASSERT_TRUE(guarded.ok()) << guarded.error().Line();
-  EXPECT_EQ(guarded->decided, 1);
-  EXPECT_EQ(guarded->not_compared, 0);
-  EXPECT_EQ(guarded->elsewhere, 3);
-  for (const CatalogueRow& row : guarded->catalogue.rows) EXPECT_EQ(row.choice, Choice::kKernel);
+  const auto guarded = Guard(catalogue, CompareWith(catalogue), Uncompared::kCublasLt).value();
+  EXPECT_EQ(guarded.decided, 1);
+  EXPECT_EQ(guarded.not_compared, 0);
+  EXPECT_EQ(guarded.elsewhere, 3);
+  for (const CatalogueRow& row : guarded.catalogue.rows) EXPECT_EQ(row.choice, Choice::kKernel);
 }
 
 TEST(ComparisonGuardTest, RefusesAComparisonOfAnotherCatalogue) {
@@ -212,27 +208,25 @@ TEST(ComparisonGuardTest, ResultsStandBesideTheHashesOfWhatWasMeasured) {
   const Catalogue catalogue{{GuardRow({64, 64, 64}, 1.2), GuardRow({512, 512, 512}, 1.2)}};
   const Catalogue built = AsBuiltNow(catalogue);
   ASSERT_NE(built.rows[0].candidate, catalogue.rows[0].candidate);
-  const auto guarded = Guard(catalogue, CompareWith(built));
-  ASSERT_TRUE(guarded.ok()) << guarded.error().Line();
-  EXPECT_EQ(guarded->built_anew, 1);
-  EXPECT_EQ(guarded->changed, 0);
-  const CatalogueRow& row = guarded->catalogue.rows[0];
+  const auto guarded = Guard(catalogue, CompareWith(built)).value();
+  EXPECT_EQ(guarded.built_anew, 1);
+  EXPECT_EQ(guarded.changed, 0);
+  const CatalogueRow& row = guarded.catalogue.rows[0];
   EXPECT_EQ(row.candidate, built.rows[0].candidate);
   EXPECT_EQ(row.plan_id, built.rows[0].plan_id);
   EXPECT_EQ(row.artifact, kArtifactNotKept);
   EXPECT_EQ(row.level, "compared");
   // Not compared: still what was tuned.
-  EXPECT_EQ(guarded->catalogue.rows[1].candidate, catalogue.rows[1].candidate);
-  EXPECT_EQ(guarded->catalogue.rows[1].artifact, catalogue.rows[1].artifact);
+  EXPECT_EQ(guarded.catalogue.rows[1].candidate, catalogue.rows[1].candidate);
+  EXPECT_EQ(guarded.catalogue.rows[1].artifact, catalogue.rows[1].artifact);
 }
 
 TEST(ComparisonGuardTest, SaysWhatThisProgramBuildsOtherwiseThanWhatWasMeasured) {
   const Catalogue old{{GuardRow({64, 64, 64}, 1.2)}};
-  const auto of_old = Guard(old, CompareWith(old));
-  ASSERT_TRUE(of_old.ok()) << of_old.error().Line();
-  EXPECT_EQ(of_old->changed, 1);
-  EXPECT_EQ(of_old->built_anew, 0);
-  EXPECT_EQ(of_old->catalogue.rows[0].candidate, old.rows[0].candidate);
+  const auto of_old = Guard(old, CompareWith(old)).value();
+  EXPECT_EQ(of_old.changed, 1);
+  EXPECT_EQ(of_old.built_anew, 0);
+  EXPECT_EQ(of_old.catalogue.rows[0].candidate, old.rows[0].candidate);
   const Catalogue current = AsBuiltNow(old);
   EXPECT_EQ(Guard(current, CompareWith(current))->changed, 0);
 }

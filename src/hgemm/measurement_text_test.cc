@@ -21,16 +21,15 @@ std::string GoodComparison() { return ToText(SampleTable()); }
 std::string OldComparison() { return OldText(GoodComparison()); }
 
 TEST(MeasurementTextTest, ReadsWhatItWrites) {
-  const auto read = ParseMeasurements("c.csv", GoodComparison());
-  ASSERT_TRUE(read.ok()) << read.error().Line();
-  EXPECT_EQ(ToText(read->table), GoodComparison());
-  EXPECT_EQ(read->whole_bytes, GoodComparison().size());
-  EXPECT_EQ(read->table.terms, SampleTerms());
-  ASSERT_EQ(read->table.shapes.size(), 2U);
-  EXPECT_EQ(read->table.shapes[1].choice, "cublaslt");
-  EXPECT_EQ(read->table.shapes[1].modes[3].mode, Mode::kServer);
-  EXPECT_DOUBLE_EQ(read->table.shapes[1].modes[3].kernel.value, 0.9);
-  EXPECT_EQ(read->table.sessions[0], SampleSession());
+  const auto read = ParseMeasurements("c.csv", GoodComparison()).value();
+  EXPECT_EQ(ToText(read.table), GoodComparison());
+  EXPECT_EQ(read.whole_bytes, GoodComparison().size());
+  EXPECT_EQ(read.table.terms, SampleTerms());
+  ASSERT_EQ(read.table.shapes.size(), 2U);
+  EXPECT_EQ(read.table.shapes[1].choice, "cublaslt");
+  EXPECT_EQ(read.table.shapes[1].modes[3].mode, Mode::kServer);
+  EXPECT_DOUBLE_EQ(read.table.shapes[1].modes[3].kernel.value, 0.9);
+  EXPECT_EQ(read.table.sessions[0], SampleSession());
 }
 
 TEST(MeasurementTextTest, HasTheColumnsOfTheEvidenceFile) {
@@ -128,10 +127,9 @@ TEST(MeasurementTextTest, KeepsWhatWasFoundBesideTheBar) {
   const std::string text = ToText(table);
   EXPECT_THAT(text, HasSubstr("\n# bar checked: 64,64,64,6,1\n64,64,64,"));
   EXPECT_THAT(text, HasSubstr("\n# faster than the bar: 64,128,64,server,cublas-tn,1.05,"));
-  const auto read = ParseMeasurements("c.csv", text);
-  ASSERT_TRUE(read.ok()) << read.error().Line();
-  EXPECT_EQ(ToText(read->table), text);
-  const PrimaryStanding standing = StandingOf(read->table);
+  const auto read = ParseMeasurements("c.csv", text).value();
+  EXPECT_EQ(ToText(read.table), text);
+  const PrimaryStanding standing = StandingOf(read.table);
   EXPECT_EQ(standing.checked, 2U);
   EXPECT_EQ(standing.chosen_again, 1U);
   EXPECT_EQ(standing.violations, 2U);
@@ -148,11 +146,10 @@ TEST(MeasurementTextTest, ASessionMayLackWhatCameLater) {
   const std::string old = With(
       OldComparison(),
       "; gpu=GPU-1a2b3c4d; commit=0123abc; command=warpsmith hgemm bench --against lib.so; x", "");
-  const auto read = ParseMeasurements("c.csv", old);
-  ASSERT_TRUE(read.ok()) << read.error().Line();
-  EXPECT_EQ(read->table.sessions[0].program, "0.1.0");
-  EXPECT_EQ(read->table.sessions[0].command, "");
-  EXPECT_EQ(OldText(ToText(read->table)), old);
+  const auto read = ParseMeasurements("c.csv", old).value();
+  EXPECT_EQ(read.table.sessions[0].program, "0.1.0");
+  EXPECT_EQ(read.table.sessions[0].command, "");
+  EXPECT_EQ(OldText(ToText(read.table)), old);
 }
 
 TEST(MeasurementTextTest, KeepsTheKernelWithoutLaunchOverlap) {
@@ -161,9 +158,8 @@ TEST(MeasurementTextTest, KeepsTheKernelWithoutLaunchOverlap) {
   table.shapes[0].modes[1].plain = Ratio(1.25);
   const std::string text = ToText(table);
   EXPECT_THAT(text, HasSubstr(",0.25,2.25,1.25,1.245,1.255\n"));
-  const auto read = ParseMeasurements("c.csv", text);
-  ASSERT_TRUE(read.ok()) << read.error().Line();
-  EXPECT_EQ(ToText(read->table), text);
+  const auto read = ParseMeasurements("c.csv", text).value();
+  EXPECT_EQ(ToText(read.table), text);
 }
 
 // Tables that were written before the kernel was measured without overlap, too.
@@ -172,11 +168,10 @@ TEST(MeasurementTextTest, ReadsATableWithoutThoseColumns) {
   for (size_t at = old.find(",,,,\n"); at != std::string::npos; at = old.find(",,,,\n")) {
     old.erase(at, 4);
   }
-  const auto read = ParseMeasurements("c.csv", old);
-  ASSERT_TRUE(read.ok()) << read.error().Line();
-  EXPECT_EQ(read->table.shapes.size(), 2U);
-  EXPECT_EQ(read->whole_bytes, old.size());
-  EXPECT_EQ(ToText(read->table), GoodComparison());
+  const auto read = ParseMeasurements("c.csv", old).value();
+  EXPECT_EQ(read.table.shapes.size(), 2U);
+  EXPECT_EQ(read.whole_bytes, old.size());
+  EXPECT_EQ(ToText(read.table), GoodComparison());
 }
 
 // Wherever a writer was killed, all shapes before it are there, and going on from the whole part
@@ -237,11 +232,10 @@ TEST(LibraryTextTest, ReadsWhatItWrites) {
   EXPECT_THAT(OldText(GoodLibraries()),
               HasSubstr("\n64,64,128,cublas,max,f16,offline,3,1.5,1.25,1.75\n"
                         "# rows: 1\n512,64,64,torch,nn,f16,server,12.5,,,\n"));
-  const auto read = ParseMeasurements("t.csv", GoodLibraries());
-  ASSERT_TRUE(read.ok()) << read.error().Line();
-  EXPECT_EQ(ToText(read->table), GoodLibraries());
-  EXPECT_EQ(read->whole_bytes, GoodLibraries().size());
-  const ShapeMeasurement* shape = Find(read->table, {64, 64, 128});
+  const auto read = ParseMeasurements("t.csv", GoodLibraries()).value();
+  EXPECT_EQ(ToText(read.table), GoodLibraries());
+  EXPECT_EQ(read.whole_bytes, GoodLibraries().size());
+  const ShapeMeasurement* shape = Find(read.table, {64, 64, 128});
   ASSERT_NE(shape, nullptr);
   EXPECT_TRUE(Has(*shape, kOurKernel));
   EXPECT_FALSE(Has(*shape, "torch"));
@@ -259,10 +253,9 @@ TEST(LibraryTextTest, ReadsTheFirstVersion) {
       "64,64,128,kernel,tn,f16,offline,2,,,\n"
       "64,64,128,cublaslt-auto,max,f16,offline,3,1.5,1.25,1.75\n"
       "512,64,64,torch,nn,f16,server,12.5,,,\n";
-  const auto read = ParseMeasurements("t.csv", old);
-  ASSERT_TRUE(read.ok()) << read.error().Line();
-  EXPECT_TRUE(read->is_old);
-  const MeasurementTable& table = read->table;
+  const auto read = ParseMeasurements("t.csv", old).value();
+  EXPECT_TRUE(read.is_old);
+  const MeasurementTable& table = read.table;
   EXPECT_EQ(table.terms, (MeasurementTerms{"NVIDIA H200", "both", "f16", "driver 580.1", "none",
                                            "abc", "j1/certified/r5; bar j1/contest2"}));
   ASSERT_EQ(table.sessions.size(), 2U);
@@ -272,9 +265,8 @@ TEST(LibraryTextTest, ReadsTheFirstVersion) {
   EXPECT_EQ(table.shapes[0].times.size(), 2U);
   EXPECT_EQ(StandingOf(table).checked, 1U);
   EXPECT_EQ(StandingOf(table).violations, 1U);
-  const auto again = ParseMeasurements("t.csv", ToText(table));
-  ASSERT_TRUE(again.ok()) << again.error().Line();
-  EXPECT_EQ(ToText(again->table), ToText(table));
+  const auto again = ParseMeasurements("t.csv", ToText(table)).value();
+  EXPECT_EQ(ToText(again.table), ToText(table));
   EXPECT_THAT(MeasurementErrorOf(old + "64,64"), HasSubstr("is cut off"));
 }
 
@@ -283,10 +275,9 @@ TEST(LibraryTextTest, MoreRowsOfAShapeMayComeLater) {
   more.problem = {64, 64, 128};
   more.times = {{"torch", "nn", Mode::kServer, 9, std::nullopt}};
   const std::string rows = RowsText(SampleLibraries().terms, more);
-  const auto read = ParseMeasurements("t.csv", OldText(GoodLibraries()) + rows);
-  ASSERT_TRUE(read.ok()) << read.error().Line();
-  ASSERT_EQ(read->table.shapes.size(), 2U);
-  EXPECT_EQ(read->table.shapes[0].times.size(), 3U);
+  const auto read = ParseMeasurements("t.csv", OldText(GoodLibraries()) + rows).value();
+  ASSERT_EQ(read.table.shapes.size(), 2U);
+  EXPECT_EQ(read.table.shapes[0].times.size(), 3U);
 }
 
 TEST(LibraryTextTest, KeepsAndCountsWhatIsFasterThanTheBar) {
@@ -299,11 +290,10 @@ TEST(LibraryTextTest, KeepsAndCountsWhatIsFasterThanTheBar) {
   EXPECT_EQ(StandingOf(table).violations, 0U) << "torch's 12.5 us are within its band";
   table.shapes[1].times.back().us = 14;
   table.shapes[0].primary_check->violations = {{Mode::kOffline, "cublas-nn", {1.05, {1.02, 1.08}}}};
-  const auto read = ParseMeasurements("t.csv", ToText(table));
-  ASSERT_TRUE(read.ok()) << read.error().Line();
-  EXPECT_EQ(ToText(read->table), ToText(table));
-  EXPECT_EQ(StandingOf(read->table).checked, 2U);
-  EXPECT_EQ(StandingOf(read->table).violations, 2U);
+  const auto read = ParseMeasurements("t.csv", ToText(table)).value();
+  EXPECT_EQ(ToText(read.table), ToText(table));
+  EXPECT_EQ(StandingOf(read.table).checked, 2U);
+  EXPECT_EQ(StandingOf(read.table).violations, 2U);
 }
 
 TEST(LibraryTextTest, NamesLineAndFieldOfWhatIsWrong) {

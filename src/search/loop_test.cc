@@ -56,9 +56,8 @@ class LoopTest : public testing::Test {
 
 TEST_F(LoopTest, ObservesInProposalOrderTwoGenerationsDeep) {
   CountingProposer proposer(6);
-  const auto result = Run(Request(), proposer);
-  ASSERT_TRUE(result.ok()) << result.error().Line();
-  EXPECT_EQ(result->reason, EndReason::kExhausted);
+  const auto result = Run(Request(), proposer).value();
+  EXPECT_EQ(result.reason, EndReason::kExhausted);
   // g + 1 once all of g - 1 is observed; the last two proposals are empty.
   EXPECT_EQ(proposer.log(), "p p 0 1 p 2 3 p 4 5 p ");
   const std::vector<Step> steps = store_.Steps("run").value();
@@ -74,20 +73,18 @@ TEST_F(LoopTest, ProposesBeyondItsBudgetWhereTheRunThatItReplaysHad) {
   request.budget.evaluations = 4;
   request.propose_to = 10;
   CountingProposer proposer(40);
-  const auto result = Run(request, proposer);
-  ASSERT_TRUE(result.ok()) << result.error().Line();
-  EXPECT_EQ(result->reason, EndReason::kBudget);
-  EXPECT_EQ(result->steps, 4);
+  const auto result = Run(request, proposer).value();
+  EXPECT_EQ(result.reason, EndReason::kBudget);
+  EXPECT_EQ(result.steps, 4);
   EXPECT_EQ(proposer.log(), "p p 0 1 p 2 3 p ");
   EXPECT_EQ(device_.judged().size(), 4U);
 }
 
 TEST_F(LoopTest, WhatDoesNotCompileIsAVerdictAndNeverReachesTheDevice) {
   CountingProposer proposer(10);
-  const auto result = Run(Request(4), proposer);
-  ASSERT_TRUE(result.ok()) << result.error().Line();
-  EXPECT_EQ(result->steps, 10);
-  EXPECT_EQ(result->progress.outcomes.at("compile-failed"), 2);
+  const auto result = Run(Request(4), proposer).value();
+  EXPECT_EQ(result.steps, 10);
+  EXPECT_EQ(result.progress.outcomes.at("compile-failed"), 2);
   EXPECT_EQ(device_.judged().size(), 8U);
 }
 
@@ -112,9 +109,8 @@ TEST_F(LoopTest, AlphaChangesTheWinner) {
   EXPECT_DOUBLE_EQ(result->best[0].reward, 100.0 / 90 - 0.1 * 0.01);
   std::vector<Step> finalists = result->best;
   finalists.emplace_back().candidate = NumberedCandidate(12);
-  const auto certified = Certify(request, finalists, &compiler_, device_, store_);
-  ASSERT_TRUE(certified.ok()) << certified.error().Line();
-  EXPECT_EQ(certified->winner, 0U);
+  const auto certified = Certify(request, finalists, &compiler_, device_, store_).value();
+  EXPECT_EQ(certified.winner, 0U);
   const auto plain = Certify(Request(4), finalists, &compiler_, device_, store_);
   EXPECT_EQ(plain.error().code, ErrorCode::kConfig) << "the same run by another reward";
 }
@@ -133,11 +129,10 @@ TEST_F(LoopTest, StopsAtExactlyItsEvaluations) {
     CountingProposer proposer(100);
     LoopRequest request = Request();
     request.budget.evaluations = limit;
-    const auto result = RunLoop(request, proposer, &compiler_, device_, store);
-    ASSERT_TRUE(result.ok()) << result.error().Line();
-    EXPECT_EQ(result->steps, limit);
-    EXPECT_EQ(result->reason, EndReason::kBudget);
-    EXPECT_EQ(result->limit, "evals");
+    const auto result = RunLoop(request, proposer, &compiler_, device_, store).value();
+    EXPECT_EQ(result.steps, limit);
+    EXPECT_EQ(result.reason, EndReason::kBudget);
+    EXPECT_EQ(result.limit, "evals");
   }
 }
 
@@ -145,11 +140,10 @@ TEST_F(LoopTest, StaysBelowAGpuLimit) {
   CountingProposer proposer(100);
   LoopRequest request = Request(8);
   request.budget.gpu_seconds = 3.2;
-  const auto result = Run(request, proposer);
-  ASSERT_TRUE(result.ok()) << result.error().Line();
-  EXPECT_EQ(result->limit, "gpu");
-  EXPECT_LE(result->progress.spent.gpu_seconds, 3.2);
-  EXPECT_GE(result->progress.spent.gpu_seconds, 2.5);
+  const auto result = Run(request, proposer).value();
+  EXPECT_EQ(result.limit, "gpu");
+  EXPECT_LE(result.progress.spent.gpu_seconds, 3.2);
+  EXPECT_GE(result.progress.spent.gpu_seconds, 2.5);
 }
 
 TEST_F(LoopTest, MeasuresNothingTwice) {
@@ -183,11 +177,10 @@ class Stubborn : public Proposer {
 
 TEST_F(LoopTest, TheSameContentTwiceIsJudgedOnce) {
   Stubborn proposer;
-  const auto result = Run(Request(3), proposer);
-  ASSERT_TRUE(result.ok()) << result.error().Line();
-  EXPECT_EQ(result->steps, 9);
+  const auto result = Run(Request(3), proposer).value();
+  EXPECT_EQ(result.steps, 9);
   EXPECT_EQ(device_.judged().size(), 1U);
-  EXPECT_EQ(result->progress.spent.gpu_seconds, 0.5);
+  EXPECT_EQ(result.progress.spent.gpu_seconds, 0.5);
 }
 
 TEST_F(LoopTest, ABrokenToolchainEndsTheLoopAndKeepsWhatWasCommitted) {
@@ -200,9 +193,8 @@ TEST_F(LoopTest, ABrokenToolchainEndsTheLoopAndKeepsWhatWasCommitted) {
 
   compiler_.broken_at = -1;
   CountingProposer again(20);
-  const auto resumed = Run(Request(), again);
-  ASSERT_TRUE(resumed.ok()) << resumed.error().Line();
-  EXPECT_EQ(resumed->steps, 20);
+  const auto resumed = Run(Request(), again).value();
+  EXPECT_EQ(resumed.steps, 20);
 }
 
 TEST_F(LoopTest, RefusesToResumeWithOtherCandidates) {
@@ -239,12 +231,11 @@ class HalfMute : public CountingProposer {
 
 TEST_F(LoopTest, AProposalWithoutACandidateIsAStepThatCostsNoMeasurement) {
   HalfMute proposer(3);
-  const auto result = Run(Request(3), proposer);
-  ASSERT_TRUE(result.ok()) << result.error().Line();
-  EXPECT_EQ(result->steps, 3);
+  const auto result = Run(Request(3), proposer).value();
+  EXPECT_EQ(result.steps, 3);
   EXPECT_EQ(device_.judged().size(), 2U);
   EXPECT_EQ(compiler_.compiled(), 2);
-  EXPECT_EQ(result->progress.spent.tokens, 300);
+  EXPECT_EQ(result.progress.spent.tokens, 300);
   const std::vector<Step> steps = store_.Steps("run").value();
   EXPECT_EQ(Describe(steps[1].verdict.outcome), Describe(Outcome(Rejected{"reply", "prose"})));
   EXPECT_EQ(steps[1].cost.gpu_seconds, 0);
@@ -303,11 +294,10 @@ TEST_F(LoopTest, CertifiesFinalistsInARunOfTheirOwn) {
   CountingProposer proposer(13);
   const auto search = Run(Request(4), proposer);
   ASSERT_TRUE(search.ok());
-  const auto certified = Certify(Request(4), search->best, &compiler_, device_, store_);
-  ASSERT_TRUE(certified.ok()) << certified.error().Line();
-  ASSERT_EQ(certified->steps.size(), 3U);
-  EXPECT_EQ(certified->winner, 0U);
-  EXPECT_EQ(std::get<Passed>(certified->steps[0].verdict.outcome).level, Level::kCertified);
+  const auto certified = Certify(Request(4), search->best, &compiler_, device_, store_).value();
+  ASSERT_EQ(certified.steps.size(), 3U);
+  EXPECT_EQ(certified.winner, 0U);
+  EXPECT_EQ(std::get<Passed>(certified.steps[0].verdict.outcome).level, Level::kCertified);
   const size_t judged = device_.judged().size();
   ASSERT_TRUE(Certify(Request(4), search->best, &compiler_, device_, store_).ok());
   EXPECT_EQ(device_.judged().size(), judged) << "certified twice";

@@ -92,14 +92,12 @@ TEST_F(BundleTest, TravelsThereAndBack) {
   EXPECT_TRUE(std::filesystem::exists(Folder() / "warpsmith"));
   EXPECT_EQ(*ReadFile(Folder() / "judge.cubin"), "judge");
   ImageDevice device;
-  const auto run = RunBundle(Read(), device, nullptr, nullptr);
-  ASSERT_TRUE(run.ok()) << run.error().Line();
-  EXPECT_EQ(run->done, kJobs);
+  const auto run = RunBundle(Read(), device, nullptr, nullptr).value();
+  EXPECT_EQ(run.done, kJobs);
 
   auto store = OpenStore();
-  const auto taken = TakeBundle(Folder(), *store);
-  ASSERT_TRUE(taken.ok()) << taken.error().Line();
-  EXPECT_EQ(taken->imported, kJobs);
+  const auto taken = TakeBundle(Folder(), *store).value();
+  EXPECT_EQ(taken.imported, kJobs);
   const std::string once = *CanonicalDump(*store);
   EXPECT_EQ(TakeBundle(Folder(), *store)->known_before, kJobs);
   EXPECT_EQ(*CanonicalDump(*store), once);
@@ -119,9 +117,8 @@ TEST_F(BundleTest, GoesOnAfterAStopOrATornLine) {
   const std::string results = *ReadFile(Folder() / "results.jsonl");
   ASSERT_TRUE(
       WriteFileAtomic(Folder() / "results.jsonl", results.substr(0, results.size() - 9)).ok());
-  const auto run = RunBundle(Read(), device, nullptr, count);
-  ASSERT_TRUE(run.ok()) << run.error().Line();
-  EXPECT_EQ(run->done, kJobs);
+  const auto run = RunBundle(Read(), device, nullptr, count).value();
+  EXPECT_EQ(run.done, kJobs);
   EXPECT_EQ(device.judged(), kJobs + 1);  // the torn one again
   EXPECT_EQ(TakeBundle(Folder(), *OpenStore())->imported, kJobs);
 }

@@ -59,11 +59,10 @@ TEST_F(RecordingTest, GivesEveryVerdictBack) {
   const Space space = TestSpace(kRecordingSide);
   for (const Point& point : space.points()) {
     ASSERT_TRUE(device->Submit({TestJob(point)}).ok());
-    const auto completed = device->Collect(milliseconds(0));
-    ASSERT_TRUE(completed.ok()) << completed.error().Line();
-    ASSERT_EQ(completed->size(), 1U);
-    EXPECT_EQ(Rounded9((*completed)[0].verdict), Rounded9(TestVerdict(point, kRecordingSide)));
-    EXPECT_EQ((*completed)[0].gpu_seconds, 0.125);
+    const auto completed = device->Collect(milliseconds(0)).value();
+    ASSERT_EQ(completed.size(), 1U);
+    EXPECT_EQ(Rounded9((completed)[0].verdict), Rounded9(TestVerdict(point, kRecordingSide)));
+    EXPECT_EQ((completed)[0].gpu_seconds, 0.125);
   }
   EXPECT_TRUE(device->Collect(milliseconds(0))->empty());
 }
@@ -99,10 +98,9 @@ TEST_F(RecordingTest, StandsAlone) {
   EXPECT_EQ(space.space.points(), TestSpace(kRecordingSide).points());
   EXPECT_EQ(space.verdicts, kRecordingSide * kRecordingSide);
   const Point& point = space.space.points()[5];
-  const auto candidate = space.make(point);
-  ASSERT_TRUE(candidate.ok()) << candidate.error().Line();
-  EXPECT_EQ(CandidateId(*candidate), CandidateId(TestCandidate(point)));
-  EXPECT_EQ(candidate->provenance.config, point.config);
+  const auto candidate = space.make(point).value();
+  EXPECT_EQ(CandidateId(candidate), CandidateId(TestCandidate(point)));
+  EXPECT_EQ(candidate.provenance.config, point.config);
   EXPECT_EQ(space.make({"test", {{"x", 99}, {"y", 0}}}).error().code, ErrorCode::kNotRecorded);
   EXPECT_FALSE(device->Info().needs_artifacts);
   EXPECT_EQ(device->Info().uuid, TestDevice().uuid);
@@ -148,12 +146,11 @@ TEST_F(RecordingTest, SaysWhatIsWrongWithAPlanThatIsNeverLaunched) {
 TEST_F(RecordingTest, JoinsAFolderOfRecordings) {
   Write(256, "a.wsrec");
   Write(512, "b.wsrec");
-  const auto device = RecordedDevice::Open(folder_.path());
-  ASSERT_TRUE(device.ok()) << device.error().Line();
-  EXPECT_EQ((*device)->Spaces().size(), 2U);
-  EXPECT_TRUE((*device)->Has(TestJob(TestSpace(kRecordingSide).points()[0], 256).key));
-  EXPECT_TRUE((*device)->Has(TestJob(TestSpace(kRecordingSide).points()[0], 512).key));
-  EXPECT_NE((*device)->FindSpace("test-512x512x512-NN"), nullptr);
+  const auto device = RecordedDevice::Open(folder_.path()).value();
+  EXPECT_EQ((device)->Spaces().size(), 2U);
+  EXPECT_TRUE((device)->Has(TestJob(TestSpace(kRecordingSide).points()[0], 256).key));
+  EXPECT_TRUE((device)->Has(TestJob(TestSpace(kRecordingSide).points()[0], 512).key));
+  EXPECT_NE((device)->FindSpace("test-512x512x512-NN"), nullptr);
 }
 
 TEST_F(RecordingTest, AnEmptyFolderIsNoInput) {
@@ -219,9 +216,8 @@ TEST_F(RecordingTest, ACandidateOfNoPointIsAnErrorWhenItIsAskedFor) {
     ASSERT_NE(lines.find(count), std::string::npos) << lines.substr(0, 200);
     lines.replace(lines.find(count), count.size(),
                   fmt::format("\"candidates\":{}", kRecordingSide * kRecordingSide + 1));
-    const auto recording = Recording::FromLines("test", lines);
-    ASSERT_TRUE(recording.ok()) << recording.error().Line();
-    const auto candidate = (*recording)->ReadCandidate(*(*recording)->Candidates().rbegin());
+    const auto recording = Recording::FromLines("test", lines).value();
+    const auto candidate = (recording)->ReadCandidate(*(recording)->Candidates().rbegin());
     ASSERT_FALSE(candidate.ok());
     EXPECT_EQ(candidate.error().code, ErrorCode::kBadInput);
     EXPECT_THAT(candidate.error().message, HasSubstr("of no point"));

@@ -102,17 +102,22 @@ class Body {
  public:
   Body(const TokenList& list, size_t begin, size_t end, CudaFunction& function)
       : list_(list), end_(end), function_(function) {
+    bool dim3 = false;  // we are in a declaration of some
     for (size_t i = begin; i < end; ++i) {
+      dim3 = list_.Is(i, "dim3") || (dim3 && !list_.Is(i, ";"));
       if (list_.Is(i, "<<<")) Launch(i);
       if (!IsWord(list_, i)) continue;
       if (kMemoryCalls.contains(list_[i].text)) function_.manages_memory = true;
       if (list_.Is(i, "extern")) Extern(i);
-      if (list_.Is(i, "dim3")) Dim3(i);
       const bool index = list_.Is(i, "threadIdx") || list_.Is(i, "blockIdx");
       if (index && list_.Is(i + 1, ".") && (list_.Is(i + 2, "y") || list_.Is(i + 2, "z"))) {
         function_.axes.insert(Joined(list_, i, i + 3));
       }
-      if (list_.Is(i + 1, "=") && !list_.Is(i + 2, "=")) Value(i);
+      if (list_.Is(i + 1, "=") && !list_.Is(i + 2, "=")) {
+        Value(i);
+      } else if (dim3 && !list_.Is(i, "dim3")) {
+        Dim3(i);
+      }
     }
   }
 
@@ -171,23 +176,14 @@ class Body {
     Keep(member ? i - 2 : i, i + 1, counted ? "" : Joined(list_, i + 2, std::min(stop, most)));
   }
 
-  // dim3 a(x, y), b{x}, c, d = dim3(x);
+  // dim3 a(x, y), b{x};   dim3 c, d;
   void Dim3(size_t i) {
-    for (const size_t most = std::min(end_, i + kMostTokens); i < most;) {
-      const size_t name = ++i;
-      if (!IsWord(list_, name) || list_.Is(name, "dim3")) return;
-      const bool given = list_.Is(++i, "(") || list_.Is(i, "{");
-      const size_t close = i < most ? list_.closing[i] : end_;
-      if (given && close < most) {
-        Keep(name, i, "dim3(" + Joined(list_, i + 1, close) + ")");
-        i = close + 1;
-      } else if (list_.Is(i, ";") || list_.Is(i, ",")) {
-        Keep(name, i, "dim3(1)");
-      }
-      while (i < most && !list_.Is(i, ",") && !list_.Is(i, ";")) {
-        i = list_.closing[i] < end_ ? list_.closing[i] + 1 : i + 1;
-      }
-      if (!list_.Is(i, ",")) return;
+    const bool given = list_.Is(i + 1, "(") || list_.Is(i + 1, "{");
+    const size_t close = given ? list_.closing[i + 1] : end_;
+    if (close < std::min(end_, i + kMostTokens)) {
+      Keep(i, i + 1, "dim3(" + Joined(list_, i + 2, close) + ")");
+    } else if (list_.Is(i - 1, "dim3") || (list_.Is(i - 1, ",") && list_.Is(i + 1, ";"))) {
+      Keep(i, i + 1, "dim3(1)");
     }
   }
 

@@ -1,6 +1,7 @@
 #include "task/scaffold.h"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <set>
 #include <system_error>
 #include <vector>
@@ -11,34 +12,20 @@
 #include "task/cuda_scan.h"
 #include "task/scaffold_guess.h"
 #include "task/source_files.h"
+#include "task/toml_text.h"
 
 namespace warpsmith::task {
 namespace {
 
-// TOML's basic string.
-std::string Quoted(const std::string& text) {
-  std::string quoted = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') quoted += '\\';
-    quoted += IsControl(c) ? ' ' : c;
-  }
-  return quoted + "\"";
-}
-
-template <typename Range>
-std::string QuotedList(const Range& items) {
-  return "[" + Joined(items, ", ", Quoted) + "]";
-}
-
 std::string TensorLine(const Guess& guess, const GuessedTensor& tensor) {
-  std::string line = "  { name = " + Quoted(tensor.name) +
-                     ", dtype = " + Quoted(std::string(Name(tensor.dtype))) +
+  std::string line = "  { name = " + TomlValue(tensor.name) +
+                     ", dtype = " + TomlValue(std::string(Name(tensor.dtype))) +
                      ", role = " + (tensor.output ? "\"output\"" : "\"input\"") +
-                     ", shape = " + QuotedList(tensor.shape);
+                     ", shape = " + TomlValue(tensor.shape);
   if (!tensor.output && IsInteger(tensor.dtype)) {
     const bool byte = tensor.dtype == DType::kI8;
     line += ", generator = \"integers\", low = 0, high = " +
-            (byte ? "100" : Quoted(guess.sizes.front().name));
+            (byte ? "100" : TomlValue(guess.sizes.front().name));
   }
   return line + " },\n";
 }
@@ -71,7 +58,7 @@ std::string ProgramTable(const Guess& guess) {
   const ProgramEntry entry = EntryOf(guess);
   return "# How a program is called: your launcher's own declaration. Each argument is a tensor's "
          "name,\n# or a C++ expression over the sizes.\n[program]\ndeclaration = " +
-         Quoted(entry.declaration) + "\narguments = " + QuotedList(entry.arguments) + "\n\n";
+         TomlValue(entry.declaration) + "\narguments = " + TomlValue(entry.arguments) + "\n\n";
 }
 
 std::string WorkloadTable(const Guess& guess, bool hidden) {
@@ -91,7 +78,7 @@ std::string TaskText(const ScaffoldInput& input, const Guess& guess) {
       "# Shapes, sizes and generators were guessed from the parameters: check them.\n"
       "# Every field is explained in docs/task-format.md.\n"
       "version = 1\nname = " +
-      Quoted(input.name) +
+      TomlValue(input.name) +
       "\n"
       "# Dense, row-major. Inputs are drawn anew for every verdict; generators: normal (default),\n"
       "# uniform in [-1, 1], unit in [0, 1], integers (from low to below high), offsets.\n"
@@ -102,7 +89,7 @@ std::string TaskText(const ScaffoldInput& input, const Guess& guess) {
       "baselines = [\"current\", \"torch-best\"]\n";
   text += guess.flops.empty()
               ? "# Operations of one run, where arithmetic is the limit: flops = \"2 * n\"\n"
-              : "flops = " + Quoted(guess.flops) + "\n";
+              : "flops = " + TomlValue(guess.flops) + "\n";
   text +=
       "\n# What is right: reference.py computes it from the inputs.\n"
       "[reference]\nkind = \"torch\"\nsource = \"reference.py\"\nstyle = \"function\"\n\n";
@@ -110,7 +97,7 @@ std::string TaskText(const ScaffoldInput& input, const Guess& guess) {
   text +=
       "# How many terms one output sums (1: element by element). The bound is derived from it.\n"
       "[tolerance]\nreduction_length = " +
-      Quoted(guess.reduction_length) +
+      TomlValue(guess.reduction_length) +
       "\n\n"
       "[[rivals]]\nname = \"current\"\npath = \"current\"\n\n" +
       WorkloadTable(guess, false) +
@@ -130,15 +117,15 @@ bool NeedsNvcc(const CudaFile& file) {
 
 std::string PlanText(const Guess& guess) {
   std::string text = "\n[plan]\nversion = 1\n[[plan.operations]]\ntype = \"launch\"\nkernel = " +
-                     Quoted(guess.function->name) + "\n";
-  text += "grid = " + QuotedList(guess.grid) + "\nblock = " + QuotedList(guess.block) + "\n";
-  if (!guess.shared_bytes.empty()) text += "shared_bytes = " + Quoted(guess.shared_bytes) + "\n";
+                     TomlValue(guess.function->name) + "\n";
+  text += "grid = " + TomlValue(guess.grid) + "\nblock = " + TomlValue(guess.block) + "\n";
+  if (!guess.shared_bytes.empty()) text += "shared_bytes = " + TomlValue(guess.shared_bytes) + "\n";
   text += "arguments = [\n";
   for (size_t i = 0; i < guess.arguments.size(); ++i) {
     const GuessedArgument& argument = guess.arguments[i];
     const bool number = argument.kind == "f32" || argument.kind == "f64";
     const std::string kind = argument.kind == "bool" ? "i32" : argument.kind;
-    text += "  { " + kind + " = " + (number ? argument.value : Quoted(argument.value)) + " },";
+    text += "  { " + kind + " = " + (number ? argument.value : TomlValue(argument.value)) + " },";
     text += "  # " + guess.function->parameters[i].name + "\n";
   }
   return text + "]\n";
@@ -149,7 +136,7 @@ std::string CandidateText(const ScaffoldInput& input, const CudaFile& file, cons
   for (const auto& [path, source] : input.sources) paths.push_back(path);
   std::string text = "# The kernel as it is now: the bar, and where to start from.\nversion = 1\n";
   if (!guess.function->kernel) text += "form = \"program\"\n";
-  text += "entry = " + Quoted(input.entry) + "\nsources = " + QuotedList(paths) + "\n";
+  text += "entry = " + TomlValue(input.entry) + "\nsources = " + TomlValue(paths) + "\n";
   if (!guess.function->kernel) return text;
   if (NeedsNvcc(file)) text += "toolchain = \"nvcc\"\n";
   return text + PlanText(guess);
@@ -171,7 +158,7 @@ std::string ReferenceText(const Guess& guess) {
          "called with\n"
          "# FP64 tensors to say what is right, and with the task's own types to be timed.\n"
          "def reference(" +
-         parameters + "):\n    raise NotImplementedError(" + Quoted(what) + ")\n";
+         parameters + "):\n    raise NotImplementedError(" + TomlValue(what) + ")\n";
 }
 
 // A plan names kernels by the symbol in the compiled image.

@@ -38,23 +38,28 @@ std::string Text(const std::string& text) {
 
 std::string Key(const std::string& key) { return IsMadeOf(key, "_-") ? key : Text(key); }
 
-std::string Inline(const json& value) {
+}  // namespace
+
+std::string TomlValue(const json& value) {
   CHECK(!value.is_null());
   if (value.is_string()) return Text(value.get<std::string>());
   if (!value.is_structured()) return JsonText(value);
   std::string text;
   for (const auto& [key, item] : value.items()) {
-    text += (text.empty() ? "" : ", ") + (value.is_object() ? Key(key) + " = " : "") + Inline(item);
+    text +=
+        (text.empty() ? "" : ", ") + (value.is_object() ? Key(key) + " = " : "") + TomlValue(item);
   }
   if (value.is_array()) return "[" + text + "]";
   return text.empty() ? "{}" : "{ " + text + " }";
 }
 
+namespace {
+
 std::string Value(const json& value) {
   const bool one_a_line = value.is_array() && !value.empty() && value.front().is_object();
-  if (!one_a_line) return Inline(value);
+  if (!one_a_line) return TomlValue(value);
   std::string text = "[\n";
-  for (const json& item : value) text += "  " + Inline(item) + ",\n";
+  for (const json& item : value) text += "  " + TomlValue(item) + ",\n";
   return text + "]";
 }
 

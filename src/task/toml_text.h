@@ -17,6 +17,9 @@ namespace warpsmith::task {
 // objects have an object a line. No null may be in it. `first`: keys that go ahead of the others.
 std::string TomlText(const nlohmann::json& document, const std::vector<std::string>& first);
 
+// A value on one line, as it stands behind a key.
+std::string TomlValue(const nlohmann::json& value);
+
 // --- TOML files are the written form of our JSON formats: same fields, same readers, same errors.
 
 // Syntax errors name file, line and column. Dates and times are refused.

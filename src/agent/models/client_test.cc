@@ -60,12 +60,11 @@ Error ErrorOf(const Endpoint& endpoint) {
 
 TEST_F(ClientTest, AsksWithTheKeyAndReadsTheReply) {
   const ScriptedServer server({Ok()});
-  const auto reply = Ask(EndpointAt(server.url() + "/v1"));
-  ASSERT_TRUE(reply.ok()) << reply.error().Line();
-  EXPECT_EQ(reply->samples.at(0).text, "code");
-  EXPECT_EQ(reply->samples.at(0).finish_reason, "stop");
-  EXPECT_EQ(reply->usage.completion_tokens, 4);
-  EXPECT_EQ(reply->model, "m-1");
+  const auto reply = Ask(EndpointAt(server.url() + "/v1")).value();
+  EXPECT_EQ(reply.samples.at(0).text, "code");
+  EXPECT_EQ(reply.samples.at(0).finish_reason, "stop");
+  EXPECT_EQ(reply.usage.completion_tokens, 4);
+  EXPECT_EQ(reply.model, "m-1");
   const std::string request = server.requests().at(0);
   EXPECT_THAT(request, HasSubstr("POST /v1/chat/completions HTTP/1.1"));
   EXPECT_THAT(request, HasSubstr("Authorization: Bearer sk-very-secret\r\n"));
@@ -85,11 +84,10 @@ TEST_F(ClientTest, ReadsAStreamHoweverItIsCut) {
   const ScriptedServer server({answer});
   Endpoint endpoint = EndpointAt(server.url() + "/v1");
   endpoint.can.streaming = true;
-  const auto reply = Ask(endpoint);
-  ASSERT_TRUE(reply.ok()) << reply.error().Line();
-  EXPECT_EQ(reply->samples.at(0).text, "code");
-  EXPECT_EQ(reply->usage.prompt_tokens, 3);
-  EXPECT_FALSE(reply->usage.estimated);
+  const auto reply = Ask(endpoint).value();
+  EXPECT_EQ(reply.samples.at(0).text, "code");
+  EXPECT_EQ(reply.usage.prompt_tokens, 3);
+  EXPECT_FALSE(reply.usage.estimated);
 }
 
 // The server says that it is done, or that every sample has ended, and does not hang up.
@@ -104,9 +102,8 @@ TEST_F(ClientTest, AStreamThatEndedIsKeptThoughTheConnectionStaysOpen) {
     endpoint.retry.max_retries = 0;
     endpoint.total_limit = milliseconds(end.empty() ? 500 : 20'000);
     const auto begun = std::chrono::steady_clock::now();
-    const auto reply = Ask(endpoint);
-    ASSERT_TRUE(reply.ok()) << reply.error().Line();
-    EXPECT_EQ(reply->samples.at(0).text, "code");
+    const auto reply = Ask(endpoint).value();
+    EXPECT_EQ(reply.samples.at(0).text, "code");
     EXPECT_LT(std::chrono::steady_clock::now() - begun, std::chrono::seconds(10));
   }
 }
@@ -116,9 +113,8 @@ TEST_F(ClientTest, AsksAgainAfterAStreamThatIsCutOff) {
   const ScriptedServer server({AnswerWith(200, "", half), Ok()});
   Endpoint endpoint = EndpointAt(server.url() + "/v1");
   endpoint.can.streaming = true;
-  const auto reply = Ask(endpoint);
-  ASSERT_TRUE(reply.ok()) << reply.error().Line();
-  EXPECT_EQ(reply->samples.at(0).text, "code");
+  const auto reply = Ask(endpoint).value();
+  EXPECT_EQ(reply.samples.at(0).text, "code");
 }
 
 TEST_F(ClientTest, WaitsAsLongAsTheServerAsks) {
@@ -243,10 +239,9 @@ TEST_F(ClientTest, TheKeyIsNeverRepeated) {
 TEST_F(ClientTest, BytesThatAreNoTextAreReplaced) {
   const ScriptedServer server(
       {AnswerWith(200, "", "{\"choices\":[{\"message\":{\"content\":\"a\xff\xc3\"}}]}")});
-  const auto reply = Ask(EndpointAt(server.url() + "/v1"));
-  ASSERT_TRUE(reply.ok()) << reply.error().Line();
-  EXPECT_TRUE(IsUtf8(reply->samples.at(0).text));
-  EXPECT_TRUE(reply->usage.estimated);
+  const auto reply = Ask(EndpointAt(server.url() + "/v1")).value();
+  EXPECT_TRUE(IsUtf8(reply.samples.at(0).text));
+  EXPECT_TRUE(reply.usage.estimated);
 }
 
 TEST_F(ClientTest, StopsAtOnceWhenAsked) {
@@ -284,10 +279,9 @@ TEST_F(ClientTest, SamplesAreAskedForOneByOneWithinTheBound) {
   const ScriptedServer server({{{Http(200, "", kReply)}, milliseconds(20)}});
   Endpoint endpoint = EndpointAt(server.url() + "/v1");
   endpoint.max_concurrent_calls = 2;
-  const auto reply = Ask(endpoint, 6);
-  ASSERT_TRUE(reply.ok()) << reply.error().Line();
-  EXPECT_EQ(reply->samples.size(), 6U);
-  EXPECT_EQ(reply->usage.prompt_tokens, 18);
+  const auto reply = Ask(endpoint, 6).value();
+  EXPECT_EQ(reply.samples.size(), 6U);
+  EXPECT_EQ(reply.usage.prompt_tokens, 18);
   EXPECT_LE(server.most_at_once(), 2);
   EXPECT_EQ(server.requests().size(), 6U);
 }

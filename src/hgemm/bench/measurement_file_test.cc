@@ -25,10 +25,9 @@ class MeasurementFileTest : public ::testing::Test {
   Result<MeasurementFile> Open() { return MeasurementFile::Open(csv_, SampleTerms()); }
 
   void Add(const Problem& problem) {
-    auto file = Open();
-    ASSERT_TRUE(file.ok()) << file.error().Line();
+    auto file = Open().value();
     const Measured measured = Sample(problem);
-    const Status added = file->Append(measured.session, measured.result);
+    const Status added = file.Append(measured.session, measured.result);
     ASSERT_TRUE(added.ok()) << added.error().Line();
   }
   std::string Rows() const { return ReadFile(csv_).value(); }
@@ -49,24 +48,22 @@ TEST_F(MeasurementFileTest, SamplesLieBeside) {
 }
 
 TEST_F(MeasurementFileTest, WhatWasAppendedIsOnTheDiskWhileTheWriterLives) {
-  auto file = Open();
-  ASSERT_TRUE(file.ok()) << file.error().Line();
+  auto file = Open().value();
   for (const int64_t m : {64, 128}) {
     const Measured measured = Sample({m, 64, 64});
-    ASSERT_TRUE(file->Append(measured.session, measured.result).ok());
-    EXPECT_EQ(Rows(), ToText(file->table()));
+    ASSERT_TRUE(file.Append(measured.session, measured.result).ok());
+    EXPECT_EQ(Rows(), ToText(file.table()));
     EXPECT_THAT(Samples(), HasSubstr("\n" + measured.result.samples));
   }
-  EXPECT_EQ(file->table().sessions.size(), 1U);
+  EXPECT_EQ(file.table().sessions.size(), 1U);
 }
 
 TEST_F(MeasurementFileTest, ANewCallGoesOnInASessionOfItsOwn) {
   Add({64, 64, 64});
   Add({128, 64, 64});
-  const auto read = ReadMeasurementFile(csv_);
-  ASSERT_TRUE(read.ok()) << read.error().Line();
-  EXPECT_EQ(read->table.shapes.size(), 2U);
-  EXPECT_EQ(read->table.sessions.size(), 2U);
+  const auto read = ReadMeasurementFile(csv_).value();
+  EXPECT_EQ(read.table.shapes.size(), 2U);
+  EXPECT_EQ(read.table.sessions.size(), 2U);
   EXPECT_EQ(Samples(), std::string(kSampleColumns) + Sample({64, 64, 64}).result.samples +
                            Sample({128, 64, 64}).result.samples);
 }
@@ -125,20 +122,18 @@ TEST_F(MeasurementFileTest, RefusesSamplesThatAreNotTheTables) {
 }
 
 TEST_F(MeasurementFileTest, OneWriterAtATime) {
-  const auto first = Open();
-  ASSERT_TRUE(first.ok()) << first.error().Line();
+  const auto first = Open().value();
   const auto second = Open();
   ASSERT_FALSE(second.ok());
   EXPECT_EQ(second.error().code, ErrorCode::kBusy);
 }
 
 TEST_F(MeasurementFileTest, WithoutANameNothingIsWritten) {
-  auto file = MeasurementFile::Open("", SampleTerms());
-  ASSERT_TRUE(file.ok()) << file.error().Line();
+  auto file = MeasurementFile::Open("", SampleTerms()).value();
   const Measured measured = Sample({64, 64, 64});
-  ASSERT_TRUE(file->Append(measured.session, measured.result).ok());
-  EXPECT_EQ(file->table().shapes.size(), 1U);
-  EXPECT_FALSE(file->Append(measured.session, measured.result).ok());
+  ASSERT_TRUE(file.Append(measured.session, measured.result).ok());
+  EXPECT_EQ(file.table().shapes.size(), 1U);
+  EXPECT_FALSE(file.Append(measured.session, measured.result).ok());
 }
 
 TEST_F(MeasurementFileTest, JoinedSlicesAreOneComparisonThatGoesOn) {
@@ -215,20 +210,18 @@ class LibraryFileTest : public MeasurementFileTest {
     return terms;
   }
   void AppendLibraries(int64_t m) {
-    auto file = MeasurementFile::Open(csv_, Terms());
-    ASSERT_TRUE(file.ok()) << file.error().Line();
-    ASSERT_TRUE(file->Append(SampleSession(), LibrarySample(m)).ok());
+    auto file = MeasurementFile::Open(csv_, Terms()).value();
+    ASSERT_TRUE(file.Append(SampleSession(), LibrarySample(m)).ok());
   }
 };
 
 TEST_F(LibraryFileTest, EveryShapeIsOnTheDiskAndIsGoneOnWith) {
   AppendLibraries(64);
   AppendLibraries(128);
-  const auto read = ReadMeasurementFile(csv_);
-  ASSERT_TRUE(read.ok()) << read.error().Line();
-  EXPECT_EQ(read->table.shapes.size(), 2U);
-  EXPECT_EQ(read->table.sessions.size(), 2U) << "one a call";
-  EXPECT_EQ(Rows(), ToText(read->table));
+  const auto read = ReadMeasurementFile(csv_).value();
+  EXPECT_EQ(read.table.shapes.size(), 2U);
+  EXPECT_EQ(read.table.sessions.size(), 2U) << "one a call";
+  EXPECT_EQ(Rows(), ToText(read.table));
   EXPECT_EQ(Samples(),
             std::string(kSampleColumns) + LibrarySample(64).samples + LibrarySample(128).samples);
   EXPECT_FALSE(Open().ok()) << "a comparison";
@@ -252,15 +245,13 @@ TEST_F(LibraryFileTest, TimesWithoutSamplesComeToTheirShape) {
   more.problem = {64, 64, 64};
   more.times = {{"torch", "nn", Mode::kServer, 9, std::nullopt}};
   {
-    auto file = MeasurementFile::Open(csv_, Terms());
-    ASSERT_TRUE(file.ok()) << file.error().Line();
-    ASSERT_TRUE(file->AddTimes(more).ok());
+    auto file = MeasurementFile::Open(csv_, Terms()).value();
+    ASSERT_TRUE(file.AddTimes(more).ok());
   }
   AppendLibraries(128);
-  const auto read = ReadMeasurementFile(csv_);
-  ASSERT_TRUE(read.ok()) << read.error().Line();
-  ASSERT_EQ(read->table.shapes.size(), 2U);
-  EXPECT_TRUE(Has(read->table.shapes[0], "torch"));
+  const auto read = ReadMeasurementFile(csv_).value();
+  ASSERT_EQ(read.table.shapes.size(), 2U);
+  EXPECT_TRUE(Has(read.table.shapes[0], "torch"));
 }
 
 // A table that an earlier program began is made one of today's, and goes on.
@@ -278,9 +269,8 @@ TEST_F(LibraryFileTest, ATableOfTheFirstVersionGoesOn) {
                               Compress(kSampleColumns) + Compress(LibrarySample(64).samples))
                   .ok());
   AppendLibraries(128);
-  const auto read = ReadMeasurementFile(csv_);
-  ASSERT_TRUE(read.ok()) << read.error().Line();
-  EXPECT_EQ(read->table.shapes.size(), 2U);
+  const auto read = ReadMeasurementFile(csv_).value();
+  EXPECT_EQ(read.table.shapes.size(), 2U);
   EXPECT_THAT(Rows(), HasSubstr("library table, version 3\n"));
 }
 
