@@ -11,15 +11,11 @@
 
 namespace warpsmith::cuda {
 
-class Event;
-
 class Stream {
  public:
   static Result<Stream> Create();  // does not synchronise with the default stream
 
   Status Synchronize() const;
-  Result<bool> Done() const;  // without waiting
-  Status Wait(const Event& event) const;
   CUstream_st* handle() const { return handle_.get(); }
 
  private:
@@ -35,8 +31,6 @@ class Event {
   // While `stream` is captured: an event-record node, so that the event is recorded by every launch
   // of the graph and can be timed from outside. Outside a capture the same as Record.
   Status RecordInGraph(const Stream& stream) const;
-  Status Synchronize() const;
-  Result<bool> Done() const;
   CUevent_st* handle() const { return handle_.get(); }
 
  private:

@@ -263,9 +263,9 @@ Result<Reply> ProgramSession::Run(const BurstCommand& command, const Frame& fram
     TRY(RunCalls(command, page, call));
     return Reply{};
   }
-  cuda::KernelTrace trace = TRY(cuda::KernelTrace::Start(cuda::Traced::kEverything));
+  cuda::KernelTrace trace = TRY(cuda::KernelTrace::Start());
   TRY(RunCalls(command, page, call));
-  const double busy_us = BusyUs(TRY(trace.StopAll()));
+  const double busy_us = BusyUs(TRY(trace.Stop()));
   return Reply{{}, "", "", busy_us / static_cast<double>(command.calls)};
 }
 

@@ -52,7 +52,6 @@ class KnowledgeBase {
   // New, or in place of a description that is less preferred (contents.h).
   Status Add(const State& state);
   Status Add(const Technique& technique);
-  Status Add(const Prior& prior);
 
   // False: it is there already. Refused: a state or technique that is not there, and an outcome
   // that contradicts what the same evidence said (kBadInput).
