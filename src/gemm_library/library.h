@@ -19,16 +19,12 @@ namespace warpsmith::gemm_library {
 
 inline constexpr size_t kMostLtWorkspaceBytes = size_t{32} << 20;
 
-struct LibraryOptions {
-  std::optional<Pack> pack;     // none: everything is cuBLASLt's
-  bool check_pointers = false;  // ask the driver about every address
-};
-
 // Thread-safe.
 class Library {
  public:
   // In the current context; without one in the primary context of device 0, which is made current.
-  static Result<std::unique_ptr<Library>> Create(LibraryOptions options);
+  // Without a pack everything is cuBLASLt's. `check_pointers`: asks the driver about every address.
+  static Result<std::unique_ptr<Library>> Create(std::optional<Pack> pack, bool check_pointers);
   ~Library();
 
   Status Run(const Problem& problem, const Addresses& addresses, CUstream_st* stream);
