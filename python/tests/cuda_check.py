@@ -167,7 +167,7 @@ def in_cpp(rows):
         exported = torch.export.export(Model(), (x, weight))
         # A compiler that links libstdc++ statically gives the process a second one: the model dies in
         # std::regex as it is loaded, by torch's product too. Named first, the shared one is taken.
-        shared = {"aot_inductor.custom_op_libs": ["stdc++"]}
+        shared = {"aot_inductor.custom_op_libs": [":libstdc++.so.6"]}
         for name, opened, options in (("model by torch", "none", {}),
                                       ("model by warpsmith", operator, inductor.options())):  # fmt: skip
             package = torch._inductor.aoti_compile_and_package(
