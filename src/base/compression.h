@@ -11,6 +11,7 @@
 
 namespace warpsmith {
 
+// One frame, with a checksum over what it holds.
 std::string Compress(std::string_view bytes, int level = 9);
 
 // Refuses input that is not zstd, is cut off, or expands past `limit_bytes`.

@@ -48,6 +48,7 @@ struct ActivityRecords {
 // Collection is process-wide; one trace at a time. Tracing slows launches, so never time beside it.
 class KernelTrace {
  public:
+  // kUnavailable: no CUPTI of a version that we know. kBusy: a trace is running in this process.
   static Result<KernelTrace> Start();
   KernelTrace(KernelTrace&& other) noexcept;
   KernelTrace& operator=(KernelTrace&&) = delete;

@@ -1,4 +1,4 @@
-// Streams and events. Not thread-safe; in the current context.
+// Streams and events. Not thread-safe; in the current context. Errors are the driver's (failure.h).
 #ifndef WARPSMITH_CUDA_STREAM_H_
 #define WARPSMITH_CUDA_STREAM_H_
 
@@ -15,6 +15,7 @@ class Stream {
  public:
   static Result<Stream> Create();  // does not synchronise with the default stream
 
+  // Waits for all that was submitted. Reports the fault of a kernel there, too.
   Status Synchronize() const;
   CUstream_st* handle() const { return handle_.get(); }
 
@@ -27,7 +28,7 @@ class Event {
  public:
   static Result<Event> Create();  // with timing
 
-  Status Record(const Stream& stream) const;
+  Status Record(const Stream& stream) const;  // done when all that was submitted so far is
   // While `stream` is captured: an event-record node, so that the event is recorded by every launch
   // of the graph and can be timed from outside. Outside a capture the same as Record.
   Status RecordInGraph(const Stream& stream) const;
@@ -52,7 +53,7 @@ class Graph {
   size_t node_count() const { return node_count_; }
   // Moves the graph to the device ahead of its first launch, which is then as fast as any.
   Status Upload(const Stream& stream) const;
-  Status Launch(const Stream& stream) const;
+  Status Launch(const Stream& stream) const;  // does not wait for it
 
  private:
   Graph(CUgraphExec_st* handle, size_t node_count);

@@ -27,9 +27,14 @@ class Library {
   static Result<std::unique_ptr<Library>> Create(std::optional<Pack> pack, bool check_pointers);
   ~Library();
 
+  // Chooses at the first call of a problem (which may take milliseconds) and keeps the choice; later
+  // calls only launch. Does not wait for the stream. kBadInput: the problem or an address.
   Status Run(const Problem& problem, const Addresses& addresses, CUstream_st* stream);
+  // Run's choice ahead of time, for well aligned addresses and so much workspace.
   Status Prepare(const Problem& problem, size_t workspace_bytes);
+  // The bytes that the choice needs where there are plenty; 0: none.
   Result<size_t> Workspace(const Problem& problem);
+  // One line: the problem, what runs, its workspace, and why that was chosen.
   Result<std::string> Explain(const Problem& problem, size_t workspace_bytes);
 
  private:

@@ -46,7 +46,7 @@ struct Policy {
   // ("libcublas*"), or of its whole path where it holds a slash.
   std::vector<std::string> hidden;
   std::vector<int> descriptors;          // stay open, beside 0, 1 and 2
-  std::vector<std::string> environment;  // names kept beside the short list in surroundings.cc
+  std::vector<std::string> environment;  // names kept beside the short list in sandbox.cc
   std::filesystem::path working_folder = "/";
   bool network = false;
   bool allow_processes = false;  // fork and exec: for compilers, never for candidates

@@ -44,7 +44,7 @@ bool IsOurs(const std::string& path, size_t parts) {
   return false;
 }
 
-// What join.h promises.
+// What Joined() promises.
 void CheckJoined(const std::vector<split::Part>& parts) {
   std::set<std::string> made;
   for (const TensorSpec& tensor : Whole().tensors) {
