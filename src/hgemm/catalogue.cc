@@ -84,14 +84,14 @@ std::string Explain(const CatalogueRow& row) {
   text += "  " + (IsAgainstTheRule(row) ? std::string(kAgainstTheRule)
                   : ours                ? "taken"
                                         : "left out");
-  return text + ": in the mean of its modes a kernel must be as fast as " +
-         (row.results.empty() || Deciding(row.results).baseline != kFallback
-              ? "the bar"
-              : "what the library ran instead") +
-         ", in a hot graph not below 0.99 of it, nor surely so in another mode\n  " + row.level +
-         " on " + row.device + ", driver " + row.driver + ", " + row.toolkit + ", " + row.library +
-         ", " + row.date + "\n  candidate " + row.candidate.substr(0, 12) + ", plan " +
-         row.plan_id.substr(0, 12) + ", cubin " +
+  const std::string baseline =
+      row.results.empty() ? std::string(kFallback) : Deciding(row.results).baseline;
+  return text + "; the rule: beside " + baseline +
+         " a mean ratio of at least 1, in the hot graph at least 0.99, in no other mode surely "
+         "below 0.99\n  " +
+         row.level + " on " + row.device + ", driver " + row.driver + ", " + row.toolkit + ", " +
+         row.library + ", " + row.date + "\n  candidate " + row.candidate.substr(0, 12) +
+         ", plan " + row.plan_id.substr(0, 12) + ", cubin " +
          (row.artifact == kArtifactNotKept ? "not kept" : row.artifact.substr(0, 12)) + "\n";
 }
 

@@ -194,19 +194,16 @@ StepResult Contest::RunTurn(const Turn& turn, const Sample& stamp) {
 bool Contest::HasEnough(double seconds) const {
   const Protocol& protocol = job().protocol;
   if (rounds_ < protocol.rounds || seconds < protocol.measure_seconds) return false;
-  // The width of the interval decides, never its place: a contest that went on until it liked the
-  // winner would find one.
-  return protocol.target_half_width <= 0 || rounds_ >= protocol.max_rounds ||
-         PrimaryHalfWidth() <= protocol.target_half_width;
-}
-
-double Contest::PrimaryHalfWidth() const {
+  if (protocol.target_half_width <= 0 || rounds_ >= protocol.max_rounds) return true;
   const Mode mode = modes_.front();
-  const double confidence = job().protocol.confidence;
   const std::vector<Sample> own = entrants_.front()->Samples(mode);
-  if (entrants_.size() < 2) return HalfWidth(EstimateOf(RoundMedians(own), confidence));
+  if (entrants_.size() < 2) {
+    return HalfWidth(EstimateOf(RoundMedians(own), protocol.confidence)) <=
+           protocol.target_half_width;
+  }
   // AddBaselines puts the primary baseline right behind the candidate.
-  return HalfWidth(EstimateOf(PairedLogRatios(entrants_[1]->Samples(mode), own), confidence));
+  const auto ratios = PairedLogRatios(entrants_[1]->Samples(mode), own);
+  return IsKnownWellEnough(EstimateOf(ratios, protocol.confidence), protocol);
 }
 
 Result<ModeTiming> Contest::TimingOf(Mode mode) const {

@@ -144,9 +144,6 @@ class Contest {
   std::vector<Turn> TurnsOf(size_t first_entrant) const;
   StepResult RunTurn(const Turn& turn, const Sample& stamp);
   bool HasEnough(double seconds) const;
-  // Half the width of the interval of the ratio to the primary baseline (of the candidate's own time
-  // where there is none), in the first mode.
-  double PrimaryHalfWidth() const;
   Result<ModeTiming> TimingOf(Mode mode) const;
   Result<Passed> Finish() const;
 

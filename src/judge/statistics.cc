@@ -88,6 +88,12 @@ double HalfWidth(const Estimate& estimate) {
   return 0.5 * std::log(estimate.interval.hi / estimate.interval.lo);
 }
 
+bool IsKnownWellEnough(const Estimate& ratio, const Protocol& protocol) {
+  constexpr double kLost = 0.5;
+  if (HalfWidth(ratio) <= protocol.target_half_width) return true;
+  return protocol.level == Level::kScreened && ratio.interval.hi < kLost;
+}
+
 // The band comes first. With many samples an interval excludes 1 for a difference that is too small
 // to matter; inside the band that is "the same".
 Finding FindingOf(const Interval& ratio, double band) {

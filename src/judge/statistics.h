@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "core/protocol.h"
 #include "core/verdict.h"
 
 namespace warpsmith::judge {
@@ -34,6 +35,12 @@ Estimate EstimateOf(const std::vector<RoundLog>& rounds, double confidence);
 
 // Half the interval's width, relative to its centre; infinite when the interval is.
 double HalfWidth(const Estimate& estimate);
+
+// Whether enough is known of a ratio (baseline / candidate): its interval is as narrow as the
+// protocol asks, or, where candidates are only screened, lies wholly below a half: such a candidate
+// loses by however much. No place that would please a candidate ends a contest: one that went on
+// until it liked the winner would find one.
+bool IsKnownWellEnough(const Estimate& ratio, const Protocol& protocol);
 
 // kSame: the whole interval lies within the band; otherwise kFaster or kSlower when it excludes 1.
 Finding FindingOf(const Interval& ratio, double band);

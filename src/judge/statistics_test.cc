@@ -55,6 +55,17 @@ TEST(EstimateOf, KnownIntervalOfThreeRounds) {
   EXPECT_NEAR(HalfWidth(estimate), 9.92484 * 0.01 / std::sqrt(3.0), 1e-6);
 }
 
+TEST(IsKnownWellEnough, ByWidthOrAsALoser) {
+  Protocol screened = Protocol::Screened().For(Form::kProgram);  // to 15 %
+  EXPECT_TRUE(IsKnownWellEnough({1.0, {0.9, 1.1}}, screened));
+  EXPECT_FALSE(IsKnownWellEnough({1.0, {0.8, 1.25}}, screened));
+  EXPECT_TRUE(IsKnownWellEnough({0.2, {0.1, 0.4}}, screened));
+  EXPECT_FALSE(IsKnownWellEnough({0.2, {0.05, 0.6}}, screened));
+  EXPECT_FALSE(IsKnownWellEnough({3.0, {2.1, 4.2}}, screened)) << "a winner's place ends nothing";
+  const Protocol certified = Protocol::Certified();
+  EXPECT_FALSE(IsKnownWellEnough({0.2, {0.1, 0.4}}, certified));
+}
+
 TEST(FindingOf, BandBeatsSignificance) {
   EXPECT_EQ(FindingOf({1.001, 1.005}, 0.01), Finding::kSame);
   EXPECT_EQ(FindingOf({1.001, 1.015}, 0.01), Finding::kFaster);

@@ -40,7 +40,7 @@ grep -q '^64,64,64,TN,f16,NVIDIA H200,kernel,.*,compared,2026-11-22T01:00:00Z$' 
 grep -q '^8192,8192,64,TN,f16,NVIDIA H200,cublaslt,' guarded.csv ||
   expected "cuBLASLt where the kernel was measured to be slower"
 expect_status 0 "$program" hgemm show 8192x8192x64 --device recorded --catalogue guarded.csv --top 1
-[[ $output == *'left out: in the mean of its modes a kernel must'* ]] || expected "why, found: $output"
+[[ $output == *'left out; the rule: beside '*' a mean ratio of at least 1'* ]] || expected "why, found: $output"
 
 expect_status 0 "$program" hgemm catalogue guard c.csv --bench one.csv two.csv --out again.csv --json
 [[ $output == *'"decided": 2'* && $output != *'rows decided'* ]] ||
