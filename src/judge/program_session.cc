@@ -10,11 +10,13 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <string_view>
 #include <system_error>
 #include <utility>
 
+#include "base/clock.h"
 #include "base/spawn.h"
 #include "core/resolved_plan.h"
 #include "cuda/cupti.h"
@@ -162,6 +164,21 @@ std::vector<std::string> HiddenLibraries(const std::vector<std::string>& allow) 
   // What is allowed may need others of them.
   if (!allows_some) HideUnknownLibraries(&hidden);
   return hidden;
+}
+
+std::vector<std::string> HiddenLibraryFiles(const std::vector<std::string>& allow) {
+  struct Look {
+    double at_s = 0;
+    std::vector<std::string> files;
+  };
+  constexpr double kGoodForSeconds = 60;
+  thread_local std::map<std::vector<std::string>, Look> looks;
+  Look& look = looks[allow];
+  if (look.files.empty() || MonotonicSeconds() - look.at_s > kGoodForSeconds) {
+    const StartCommand start{{}, {}, HiddenLibraries(allow)};
+    look = {MonotonicSeconds(), sandbox::HiddenFiles(PolicyOf(start, -1))};
+  }
+  return look.files;
 }
 
 Result<Reply> ProgramSession::Run(const StartCommand& command, const Frame&) {
