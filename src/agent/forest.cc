@@ -1,8 +1,9 @@
 #include "agent/forest.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 
 #include "agent/knowledge/quoted.h"
 #include "agent/prompts/contrastive.h"
@@ -17,9 +18,7 @@ constexpr int kFirstVersions = 3;          // of a first kernel, each with its r
 
 std::string ScoreText(const Node& node) {
   if (node.ratio.has_value()) return knowledge::RatioText(*node.ratio);
-  char text[48];
-  std::snprintf(text, sizeof text, "%.3g us", node.time_us);
-  return text;
+  return fmt::format("{:.3g} us", node.time_us);
 }
 
 AttemptKind KindOf(const TechniqueOption& option, Style style) {

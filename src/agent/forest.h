@@ -46,6 +46,7 @@ class Forest {
   std::vector<int> BestFirst() const;
   // From the first kernel to this one.
   std::vector<int> PathTo(int node) const;
+  // For a prompt: the techniques that led here with their scores, and what was tried on this one.
   std::string HistoryOf(int node) const;
   // "unknown > kernel-fusion > memory-bandwidth": states and techniques on the way to the best.
   std::string StatePath() const;

@@ -21,6 +21,7 @@ class PromptWriter {
  public:
   PromptWriter(const Settings& settings, const Task& task, const DeviceInfo& device);
 
+  // A first kernel, from the reference alone.
   ChatRequest Bootstrap(const Attempt& attempt) const;
   // `parts` in the order in which they run.
   ChatRequest Join(const Attempt& attempt, std::span<const PartKernel> parts) const;
@@ -29,8 +30,10 @@ class PromptWriter {
     std::string notes;      // knowledge::Render
     std::string history, documents;
   };
+  // The attempt's technique, applied to the node's kernel.
   ChatRequest Lowering(const Attempt& attempt, const Node& node, const Background& known) const;
   ChatRequest OwnIdea(const Node& node, const Background& known) const;
+  // A better kernel, by its code and profile alone.
   ChatRequest Improve(const Attempt& attempt, const Node& node) const;
   // `variants`: the best first.
   ChatRequest Contrastive(const Attempt& attempt, std::span<const Node* const> variants,
@@ -38,6 +41,7 @@ class PromptWriter {
   // Of attempt.failed.
   ChatRequest Repair(const Attempt& attempt) const;
 
+  // What holds the kernel up, where the rules are unsure.
   ChatRequest States(const Node& node) const;
   struct Reviewed {
     const Node* before = nullptr;
@@ -45,6 +49,7 @@ class PromptWriter {
     std::string state, technique, expected, measured, notes;
   };
   ChatRequest Review(const Reviewed& step) const;
+  // Reasons to doubt a kernel that passed; never an approval.
   ChatRequest Doubts(const Node& node) const;
 
  private:

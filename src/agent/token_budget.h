@@ -38,6 +38,7 @@ class TokenBudget {
   bool Reserve(const ChatRequest& request);
   // What a reply really cost, in place of what was set aside for this request.
   Cost Settle(const ChatRequest& request, const ChatUsage& usage, double money);
+  // 0 where the model has no price.
   double MoneyOf(const ChatRequest& request, const ChatUsage& usage) const;
 
   const Cost& spent() const { return spent_; }

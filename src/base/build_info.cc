@@ -10,7 +10,6 @@ std::string VersionText() {
   const std::string version(Version());
   return Commit().empty() ? version : version + " (" + std::string(Commit()) + ")";
 }
-std::string_view Compiler() { return WARPSMITH_BUILD_COMPILER; }
 std::string_view CudaRoot() { return WARPSMITH_BUILD_CUDA_ROOT; }
 std::string_view SourceRoot() { return WARPSMITH_BUILD_SOURCE_ROOT; }
 

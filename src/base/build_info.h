@@ -15,8 +15,6 @@ std::string_view Commit();
 
 std::string VersionText();  // "0.1.0 (094918b4d2cb)", or without what is not known
 
-std::string_view Compiler();  // "GNU 12.2.0"
-
 // The CUDA root whose headers were used: the last place to look for NVRTC, nvcc, cuBLAS and CUPTI,
 // after WARPSMITH_CUDA_HOME, CUDA_HOME and the system's own. It may not exist where we run.
 std::string_view CudaRoot();

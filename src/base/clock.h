@@ -7,7 +7,7 @@
 
 namespace warpsmith {
 
-int64_t MonotonicNs();
+int64_t MonotonicNs();  // since some moment that stays the same while the machine runs
 inline double MonotonicSeconds() { return static_cast<double>(MonotonicNs()) * 1e-9; }
 std::string UtcTimestamp();  // 2026-11-21T09:15:02Z
 

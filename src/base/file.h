@@ -13,6 +13,8 @@
 
 namespace warpsmith {
 
+// The whole file or pipe, at most 4 GiB. kNoInput: not there, a folder, or not ours to read; kIo:
+// reading failed.
 Result<std::string> ReadFile(const std::filesystem::path& path);
 
 // Writes beside the target, fsyncs, renames into place. A full disk leaves the old file untouched.
@@ -21,11 +23,13 @@ Status WriteFileAtomic(const std::filesystem::path& path, std::string_view conte
 // Where a cache in `root` keeps the entry of a SHA-256 key: <root>/<2 hex>/<62 hex>.
 std::filesystem::path EntryPath(const std::filesystem::path& root, const std::string& key);
 
+// With all folders above it; one that is there already is no error. kIo.
 Status CreateDirectories(const std::filesystem::path& path);
 
 // A folder of its own under $TMPDIR, removed with everything in it on destruction.
 class TemporaryDirectory {
  public:
+  // Named `prefix` and six characters that make it unique. kIo.
   static Result<TemporaryDirectory> Create(std::string_view prefix);
   TemporaryDirectory(TemporaryDirectory&& other) noexcept;
   TemporaryDirectory& operator=(TemporaryDirectory&&) = delete;

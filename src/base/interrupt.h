@@ -4,7 +4,9 @@
 
 namespace warpsmith {
 
+// For main(). Waiting calls go on after the signal, but for poll(), which fails with EINTR.
 void InstallInterruptHandler();
+// True from the first signal on. Any thread may ask, as often as it likes.
 bool Interrupted();
 
 }  // namespace warpsmith

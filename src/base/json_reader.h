@@ -36,6 +36,8 @@ class JsonReader {
   JsonReader At(std::string_view key) const;
   JsonReader At(size_t index) const;
 
+  // The value here. kBadInput, naming the place, where it is missing or of another type. An integer
+  // has no fraction and fits in 64 bits.
   Result<int64_t> Int() const;
   Result<int64_t> IntIn(int64_t lowest, int64_t highest) const;
   Result<double> Number() const;  // accepts "nan", "inf", "-inf" as strings

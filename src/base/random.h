@@ -20,13 +20,14 @@ class Random {
   // Seeded from the operating system: for secrets (input contents, launch order).
   static Random Secret();
 
-  uint64_t Bits();
+  uint64_t Bits();                 // 64 of them, each uniform
   uint64_t Below(uint64_t bound);  // uniform in [0, bound); bound > 0
   double Uniform();                // uniform in [0, 1)
   double Normal();                 // mean 0, variance 1
   // An index with probability proportional to its weight; of at least one weight above 0.
   size_t Pick(std::span<const double> weights);
 
+  // Every order is equally likely.
   template <typename T>
   void Shuffle(std::vector<T>& items) {
     for (size_t i = items.size(); i > 1; --i) std::swap(items[i - 1], items[Below(i)]);

@@ -12,6 +12,7 @@
 
 namespace warpsmith {
 
+// Taking the one that is not there throws std::bad_variant_access: a bug of the caller.
 template <typename T>
 class [[nodiscard]] Result {
  public:

@@ -1,4 +1,4 @@
-// The fork and exec under RunProcess and ChildProcess: use those (util/subprocess.h).
+// The fork and exec under RunProcess and ChildProcess: use those (base/subprocess.h).
 #ifndef WARPSMITH_BASE_SPAWN_H_
 #define WARPSMITH_BASE_SPAWN_H_
 
@@ -20,7 +20,7 @@ class FileDescriptor {
   ~FileDescriptor() { Close(); }
 
   int number() const { return number_; }  // negative: none
-  int Release();
+  int Release();                          // the number, which the caller closes from now on
   void Close();
 
  private:

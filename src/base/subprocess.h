@@ -60,6 +60,7 @@ Result<ProcessOutcome> RunProcess(const std::vector<std::string>& argv, const Pr
 // destruction; PR_SET_PDEATHSIG ends it when we die.
 class ChildProcess {
  public:
+  // argv[0] is a path or a name in PATH. Of `limits`, `wall` and `output_bytes` do not apply.
   static Result<ChildProcess> Start(std::vector<std::string> argv, const ProcessLimits& limits,
                                     const std::vector<std::string>& environment = {});
   ChildProcess(ChildProcess&& other) noexcept;
@@ -68,8 +69,8 @@ class ChildProcess {
 
   int socket() const { return socket_; }
   pid_t pid() const { return pid_; }
-  void Kill();  // SIGKILL to the group, then reaped; idempotent
-  bool Running() const;
+  void Kill();           // SIGKILL to the group, then reaped; idempotent
+  bool Running() const;  // false, too, once it has ended by itself
 
  private:
   ChildProcess(pid_t pid, int socket) : pid_(pid), socket_(socket) {}

@@ -56,7 +56,9 @@ struct Completed {
 class Device {
  public:
   virtual ~Device() = default;
+  // Of the device that answers: for a recording, of the one that was measured on.
   virtual const DeviceInfo& Info() const = 0;
+  // Puts the jobs in line and does not wait for them. Each one is answered by Collect, once.
   virtual Status Submit(std::vector<Job> jobs) = 0;
   // What has been finished since the last call; waits up to `patience` for the first. Empty when
   // nothing came in time. Errors are the harness's (kNotRecorded names what was asked for).

@@ -10,10 +10,10 @@ namespace warpsmith {
 
 enum class DType : uint8_t { kF16, kBF16, kF32, kF64, kI8, kI32, kI64, kBool };
 
-std::string_view Name(DType dtype);
+std::string_view Name(DType dtype);  // "f16", "bf16", "i64", "bool"
 std::optional<DType> DTypeFromName(std::string_view name);
-int64_t ElementBytes(DType dtype);
-bool IsInteger(DType dtype);  // bool is no integer
+int64_t ElementBytes(DType dtype);  // of a bool: 1
+bool IsInteger(DType dtype);        // bool is no integer
 
 }  // namespace warpsmith
 

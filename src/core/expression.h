@@ -26,11 +26,13 @@ using Sizes = std::map<std::string, int64_t, std::less<>>;
 
 class Expression {
  public:
+  // kBadInput, with the column, for what is no expression or beyond the limits above.
   static Result<Expression> Parse(std::string_view text);
   static Expression Constant(int64_t value);
   // For texts written in our own sources: a parse error is a bug.
   static Expression Literal(std::string_view text);
 
+  // kBadInput: a name that `sizes` lacks, a division by zero, a result beyond 64 bits.
   Result<int64_t> Evaluate(const Sizes& sizes) const;
   const std::string& text() const { return text_; }
   bool operator==(const Expression& other) const { return text_ == other.text_; }

@@ -21,23 +21,28 @@ inline constexpr int kLaunchPlanVersion = 1;
 // driver's occupancy answer for that kernel, cluster and shared memory; CTAs per device without
 // one).
 
+// The tensor's device pointer.
 struct TensorArgument {
   std::string tensor;
-};  // the tensor's device pointer
+};
+// i32 or i64, range-checked.
 struct IntArgument {
   Expression value = Expression::Constant(0);
   int bytes = 4;
-};  // i32 or i64, range-checked
+};
+// f32 or f64.
 struct FloatArgument {
   double value = 0;
   int bytes = 4;
 };
+// The workspace's device pointer.
 struct WorkspaceArgument {
   std::string workspace;
 };
+// A constant table, passed as a device pointer.
 struct TableArgument {
   std::vector<int32_t> values;
-};  // constant table, passed as a device pointer
+};
 
 enum class Swizzle : uint8_t { kNone, k32B, k64B, k128B };
 

@@ -26,7 +26,7 @@ struct Proposal {
 class Proposer {
  public:
   virtual ~Proposer() = default;
-  virtual std::string_view Name() const = 0;
+  virtual std::string_view Name() const = 0;  // "guided": part of what a run is known by
   // At most `n` candidates that have not been proposed before; none: nothing left to try, or
   // nothing before more is observed.
   virtual Result<std::vector<Proposal>> Propose(int n) = 0;

@@ -47,9 +47,9 @@ struct Protocol {
   double measure_seconds = 0;        // > 0: rounds go on at least this long
   int64_t step_timeout_ms = 10'000;  // any single command to the runner
 
-  static Protocol Screened();
-  static Protocol Certified();
-  static Protocol Paper();  // CUDA-L2: 10 s warm-up, >= 30 s measured, random order
+  static Protocol Screened();   // the hot graph alone, three rounds, one process: for searching
+  static Protocol Certified();  // every mode of kernels, fresh data and processes, up to 24 rounds
+  static Protocol Paper();      // CUDA-L2: 10 s warm-up, >= 30 s measured, random order
 
   // The same, for candidates of this form: a program has one mode, kWall, a fresh process for every
   // round, and a minute for a step (its set-up may compile or allocate).

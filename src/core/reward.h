@@ -59,6 +59,7 @@ struct RewardFacts {
   bool was_shown = false;            // in its prompt: a copy is worth no gain
   int64_t code_bytes = 0;            // of all sources: their tokens, so without comments and blanks
 };
+// Ratios are those of the first mode that was timed.
 RewardFacts RewardFactsOf(const Candidate& candidate, const Verdict& verdict);
 
 // The end of the interval that is nearest to 1, or 1 within it: luck does not pay.
@@ -90,6 +91,7 @@ std::optional<double> RankOf(const Step& step, Mode mode, const RewardShape& sha
 // A run's proposer goes by a reward, and another reward is another run: "guided, reward
 // form=raw,alpha=0.5,beta=0,clip=3". With kSearchReward, the name alone.
 std::string ProposerText(std::string_view name, const RewardShape& shape);
+// Of what ProposerText made; kSearchReward for anything else.
 RewardShape RewardOfProposer(std::string_view text);
 
 }  // namespace warpsmith

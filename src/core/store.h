@@ -36,9 +36,10 @@ class Store {
  public:
   virtual ~Store() = default;
 
+  // kConfig: a run of this id is there already.
   virtual Status BeginRun(const RunRecord& run) = 0;
   virtual Result<std::optional<RunRecord>> FindRun(const std::string& run_id) = 0;
-  virtual Result<std::vector<RunRecord>> Runs() = 0;
+  virtual Result<std::vector<RunRecord>> Runs() = 0;  // in the order in which they were begun
 
   // Leases the job of step `index` of a run (made on first use; a dead worker's lease is taken over
   // with attempt + 1).
@@ -48,6 +49,7 @@ class Store {
   // off by a newer attempt; nothing is written then.
   virtual Status FinishStep(const std::string& run_id, const JobLease& lease,
                             const std::string& key, const Step& step) = 0;
+  // The finished steps of a run that is there, by index. An Error where one of them is damaged.
   virtual Result<std::vector<Step>> Steps(const std::string& run_id) = 0;
 
   // The evaluator's cache: a verdict measured under this key, on this device (uuid) if given.

@@ -104,6 +104,7 @@ std::string TaskId(const Task& task);
 
 // Elements of a tensor for one workload: every extent >= 1, bytes < 2^40, or an Error.
 Result<std::vector<int64_t>> Extents(const TensorSpec& tensor, const Sizes& sizes);
+// Of all elements, one behind the other. Errors as those of Extents.
 Result<int64_t> TensorBytes(const TensorSpec& tensor, const Sizes& sizes);
 
 // What was seen of a task on a device, as numbers: what `task check` judges (src/task/check.h). The

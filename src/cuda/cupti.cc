@@ -28,10 +28,9 @@ using ActivityWait = CUpti_ActivitySynchronization;
 using ActivityPeerCopy = CUpti_ActivityMemcpyPtoP4;
 using ActivityFill = CUpti_ActivityMemset4;
 
-constexpr std::array kKernelKinds = {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL};
-constexpr std::array kAllKinds = {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY,
-                                  CUPTI_ACTIVITY_KIND_MEMCPY2, CUPTI_ACTIVITY_KIND_MEMSET,
-                                  CUPTI_ACTIVITY_KIND_SYNCHRONIZATION};
+constexpr std::array kTracedKinds = {
+    CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY, CUPTI_ACTIVITY_KIND_MEMCPY2,
+    CUPTI_ACTIVITY_KIND_MEMSET, CUPTI_ACTIVITY_KIND_SYNCHRONIZATION};
 
 constexpr size_t kBufferBytes = size_t{1} << 20;
 constexpr size_t kBufferAlignment = 64;
@@ -186,7 +185,7 @@ Status EndCollection() {
   const CuptiApi* api = TRY(CuptiTable());
   const CUptiResult flushed = api->cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
   CUptiResult disabled = CUPTI_SUCCESS;
-  for (const CUpti_ActivityKind kind : kAllKinds) {  // one that is off is disabled without error
+  for (const CUpti_ActivityKind kind : kTracedKinds) {  // one that is off is disabled without error
     const CUptiResult code = api->cuptiActivityDisable(kind);
     if (code != CUPTI_SUCCESS) disabled = code;
   }
@@ -197,11 +196,6 @@ Status EndCollection() {
   return {};
 }
 
-std::span<const CUpti_ActivityKind> KindsOf(Traced traced) {
-  if (traced == Traced::kKernels) return kKernelKinds;
-  return kAllKinds;
-}
-
 template <typename Record>
 void SortByStart(std::vector<Record>* records) {
   std::stable_sort(records->begin(), records->end(),
@@ -210,7 +204,7 @@ void SortByStart(std::vector<Record>* records) {
 
 }  // namespace
 
-Result<KernelTrace> KernelTrace::Start(Traced traced) {
+Result<KernelTrace> KernelTrace::Start() {
   const CuptiApi* api = TRY(CuptiTable());
   TRY(CheckVersion(TRY(LibraryVersion())));
   Collection& collection = TheCollection();
@@ -224,7 +218,7 @@ Result<KernelTrace> KernelTrace::Start(Traced traced) {
   KernelTrace trace;
   CUptiResult code = api->cuptiActivityRegisterCallbacks(OnBufferRequested, OnBufferCompleted);
   if (code != CUPTI_SUCCESS) return CuptiError(*api, "cuptiActivityRegisterCallbacks", code);
-  for (const CUpti_ActivityKind kind : KindsOf(traced)) {
+  for (const CUpti_ActivityKind kind : kTracedKinds) {
     code = api->cuptiActivityEnable(kind);
     if (code != CUPTI_SUCCESS) return CuptiError(*api, "cuptiActivityEnable", code);
   }
@@ -238,9 +232,7 @@ KernelTrace::~KernelTrace() {
   if (running_) static_cast<void>(EndCollection());
 }
 
-Result<std::vector<KernelRecord>> KernelTrace::Stop() { return TRY(StopAll()).kernels; }
-
-Result<ActivityRecords> KernelTrace::StopAll() {
+Result<ActivityRecords> KernelTrace::Stop() {
   CHECK(running_);
   running_ = false;
   TRY(EndCollection());

@@ -45,20 +45,17 @@ struct ActivityRecords {
   std::vector<JoinRecord> joins;
 };
 
-enum class Traced : uint8_t { kKernels, kEverything };
-
 // Collection is process-wide; one trace at a time. Tracing slows launches, so never time beside it.
 class KernelTrace {
  public:
-  static Result<KernelTrace> Start(Traced traced = Traced::kKernels);
+  // kUnavailable: no CUPTI of a version that we know. kBusy: a trace is running in this process.
+  static Result<KernelTrace> Start();
   KernelTrace(KernelTrace&& other) noexcept;
   KernelTrace& operator=(KernelTrace&&) = delete;
   ~KernelTrace();  // discards what was not asked for
 
-  // Ends the trace. Synchronise the device first. In order of start. kIo when records were dropped.
-  Result<std::vector<KernelRecord>> Stop();
-  // The same with transfers and joins, where they were traced.
-  Result<ActivityRecords> StopAll();
+  // Ends the trace. Synchronise the device first. kIo when records were dropped.
+  Result<ActivityRecords> Stop();
 
  private:
   KernelTrace() = default;

@@ -45,8 +45,8 @@ class Driver {
 
   int version() const { return version_; }  // 13000: CUDA 13.0
   int device_count() const { return device_count_; }
-  Result<DeviceProperties> Properties(int ordinal) const;
-  Result<std::vector<DeviceProperties>> Devices() const;
+  Result<DeviceProperties> Properties(int ordinal) const;  // from 0, below device_count()
+  Result<std::vector<DeviceProperties>> Devices() const;   // by ordinal
   // By index ("0"), UUID or a unique prefix of it ("GPU-8f2c", "8f2c"); "" is device 0.
   // kUnknownDevice lists what is here.
   Result<DeviceProperties> FindDevice(std::string_view wanted) const;

@@ -13,23 +13,22 @@ namespace warpsmith::cuda {
 
 // clang-format off
 #define WARPSMITH_DRIVER_FUNCTIONS(X)                                                       \
-  X(cuInit) X(cuDriverGetVersion) X(cuGetErrorName) X(cuGetErrorString) X(cuDeviceGetCount) \
-  X(cuDeviceGet) X(cuDeviceGetName) X(cuDeviceGetUuid) X(cuDeviceTotalMem)                  \
-  X(cuDeviceGetAttribute) X(cuDevicePrimaryCtxRetain)                \
+  X(cuInit) X(cuDriverGetVersion) X(cuGetErrorName) X(cuGetErrorString)                     \
+  X(cuDeviceGetCount) X(cuDeviceGet) X(cuDeviceGetName) X(cuDeviceGetUuid)                  \
+  X(cuDeviceTotalMem) X(cuDeviceGetAttribute) X(cuDevicePrimaryCtxRetain)                   \
   X(cuDevicePrimaryCtxRelease) X(cuDevicePrimaryCtxSetFlags) X(cuCtxSetCurrent)             \
   X(cuCtxSynchronize) X(cuStreamCreate) X(cuStreamDestroy) X(cuStreamSynchronize)           \
-  X(cuStreamQuery) X(cuStreamWaitEvent) X(cuStreamBeginCapture) X(cuStreamEndCapture)       \
-  X(cuStreamIsCapturing) X(cuEventCreate) X(cuEventDestroy) X(cuEventRecord)                \
-  X(cuEventRecordWithFlags) X(cuEventSynchronize) X(cuEventQuery) X(cuEventElapsedTime)     \
+  X(cuStreamBeginCapture) X(cuStreamEndCapture) X(cuStreamIsCapturing) X(cuEventCreate)     \
+  X(cuEventDestroy) X(cuEventRecord) X(cuEventRecordWithFlags) X(cuEventElapsedTime)        \
   X(cuGraphGetNodes) X(cuGraphInstantiate) X(cuGraphDestroy) X(cuGraphUpload)               \
   X(cuGraphLaunch) X(cuGraphExecDestroy) X(cuModuleLoadData) X(cuModuleUnload)              \
   X(cuModuleGetFunction) X(cuModuleGetFunctionCount) X(cuModuleEnumerateFunctions)          \
-  X(cuFuncGetName) X(cuFuncGetAttribute) X(cuFuncSetAttribute)         \
-  X(cuFuncGetParamInfo) X(cuFuncLoad) X(cuLaunchKernelEx) X(cuOccupancyMaxActiveClusters)   \
-  X(cuOccupancyMaxActiveBlocksPerMultiprocessor) X(cuMemGetInfo) X(cuMemAlloc) X(cuMemFree) \
-  X(cuMemHostAlloc) X(cuMemFreeHost) X(cuMemcpyHtoD) X(cuMemcpyDtoH) X(cuMemcpyHtoDAsync)   \
-  X(cuMemcpyDtoHAsync) X(cuMemcpyDtoDAsync) X(cuMemcpy2DAsync) X(cuMemsetD8Async)           \
-  X(cuMemsetD2D8Async) X(cuMemGetAllocationGranularity) X(cuMemCreate)  \
+  X(cuFuncGetName) X(cuFuncGetAttribute) X(cuFuncSetAttribute) X(cuFuncGetParamInfo)        \
+  X(cuFuncLoad) X(cuLaunchKernelEx) X(cuOccupancyMaxActiveClusters)                         \
+  X(cuOccupancyMaxActiveBlocksPerMultiprocessor) X(cuMemGetInfo) X(cuMemAlloc)              \
+  X(cuMemFree) X(cuMemHostAlloc) X(cuMemFreeHost) X(cuMemcpyHtoD) X(cuMemcpyDtoH)           \
+  X(cuMemcpyHtoDAsync) X(cuMemcpyDtoHAsync) X(cuMemcpyDtoDAsync) X(cuMemcpy2DAsync)         \
+  X(cuMemsetD8Async) X(cuMemsetD2D8Async) X(cuMemGetAllocationGranularity) X(cuMemCreate)   \
   X(cuMemRelease) X(cuMemExportToShareableHandle) X(cuMemImportFromShareableHandle)         \
   X(cuMemAddressReserve) X(cuMemAddressFree) X(cuMemMap) X(cuMemUnmap) X(cuMemSetAccess)    \
   X(cuTensorMapEncodeTiled) X(cuTensorMapReplaceAddress) X(cuCtxGetCurrent)                 \

@@ -31,13 +31,13 @@ Status FillRowsAsync(const PitchedRows& target, uint8_t value, CUstream_st* stre
 
 // The context that is current in this thread; null: none is.
 Result<CUctx_st*> CurrentContext();
-Status MakeCurrent(CUctx_st* context);
+Status MakeCurrent(CUctx_st* context);  // in this thread
 // Of the current context.
 Result<int> CurrentDevice();
 
 // What memory the driver says is behind an address.
 enum class MemoryKind : uint8_t { kUnknown, kHost, kDevice };
-MemoryKind MemoryBehind(DevicePointer address);
+MemoryKind MemoryBehind(DevicePointer address);  // kUnknown, too, where the driver refuses
 
 // While it lives, this thread may load modules although some stream is being captured.
 class CaptureTolerance {

@@ -47,6 +47,7 @@ class FixedLaunch {
 
 // Clusters of this shape that are resident on the whole device at once; the grid is ignored.
 Result<int> MaxActiveClusters(const Function& function, const LaunchConfig& config);
+// Blocks of this size, with this shared memory, that one SM holds at once.
 Result<int> MaxActiveBlocksPerSm(const Function& function, const LaunchConfig& config);
 
 }  // namespace warpsmith::cuda

@@ -44,6 +44,7 @@ struct LtFunctions;
 // library.h searches. Version 13, or 12. Shared by all products.
 class LtLibrary {
  public:
+  // kUnavailable: none of these versions is found, or it does not start.
   static Result<std::shared_ptr<const LtLibrary>> Open();
   explicit LtLibrary(std::unique_ptr<LtFunctions> functions);
   ~LtLibrary();
@@ -72,7 +73,9 @@ class LtProduct {
   // An algorithm of the same library version; kBadInput when it is refused here or needs more.
   Status Take(const LtAlgorithm& algorithm, size_t workspace_limit_bytes);
 
+  // What the algorithm that was chosen or taken needs.
   size_t workspace_bytes() const;
+  // After Choose or Take. Does not wait; alpha and beta are read before it returns.
   Status Run(const LtProductCall& call) const;
 
  private:

@@ -1,4 +1,4 @@
-// Device memory and transfers, in the current context.
+// Device memory and transfers, in the current context. Errors are the driver's (failure.h).
 #ifndef WARPSMITH_CUDA_MEMORY_H_
 #define WARPSMITH_CUDA_MEMORY_H_
 
@@ -49,7 +49,7 @@ class PinnedBuffer {
 struct MemoryInfo {
   size_t free_bytes = 0, total_bytes = 0;
 };
-Result<MemoryInfo> GetMemoryInfo();
+Result<MemoryInfo> GetMemoryInfo();  // of the current context's device, all processes together
 
 // These return when the bytes have arrived.
 Status CopyToDevice(DevicePointer target, const void* source, size_t bytes);

@@ -27,13 +27,14 @@ class Module {
 
   // kBadInput, listing the kernels that are there, when the name is not.
   Result<Function> Kernel(const std::string& name) const;
-  Result<std::vector<std::string>> KernelNames() const;
+  Result<std::vector<std::string>> KernelNames() const;  // mangled, unless they are extern "C"
 
  private:
   explicit Module(CUmod_st* handle);
   std::unique_ptr<CUmod_st, void (*)(CUmod_st*)> handle_;
 };
 
+// The stack and what was spilled, as compiled.
 Result<int> LocalBytesPerThread(const Function& function);
 
 // The kernel's parameters as compiled, in order: a launch must pass exactly these.

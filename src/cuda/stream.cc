@@ -12,13 +12,6 @@ struct GraphDestroyer {
   }
 };
 
-// CUDA_ERROR_NOT_READY is an answer here, not a failure.
-Result<bool> DoneFrom(CUresult code, const char* call) {
-  if (code == CUDA_SUCCESS) return true;
-  if (code == CUDA_ERROR_NOT_READY) return false;
-  return DriverError(call, code, "");
-}
-
 }  // namespace
 
 Result<Graph> Graph::Capture(const Stream& stream, const std::function<Status()>& submit) {
@@ -62,14 +55,6 @@ Stream::Stream(CUstream_st* handle)
 
 Status Stream::Synchronize() const { return DRIVER_CALL("", cuStreamSynchronize, handle_.get()); }
 
-Result<bool> Stream::Done() const {
-  return DoneFrom(Api().cuStreamQuery(handle_.get()), "cuStreamQuery");
-}
-
-Status Stream::Wait(const Event& event) const {
-  return DRIVER_CALL("", cuStreamWaitEvent, handle_.get(), event.handle(), CU_EVENT_WAIT_DEFAULT);
-}
-
 Result<Event> Event::Create() {
   CUevent handle = nullptr;
   TRY(DRIVER_CALL("", cuEventCreate, &handle, CU_EVENT_DEFAULT));
@@ -89,12 +74,6 @@ Status Event::RecordInGraph(const Stream& stream) const {
   if (capturing == CU_STREAM_CAPTURE_STATUS_NONE) return Record(stream);
   return DRIVER_CALL("CU_EVENT_RECORD_EXTERNAL", cuEventRecordWithFlags, handle_.get(),
                      stream.handle(), CU_EVENT_RECORD_EXTERNAL);
-}
-
-Status Event::Synchronize() const { return DRIVER_CALL("", cuEventSynchronize, handle_.get()); }
-
-Result<bool> Event::Done() const {
-  return DoneFrom(Api().cuEventQuery(handle_.get()), "cuEventQuery");
 }
 
 Result<double> ElapsedUs(const Event& start, const Event& end) {

@@ -1,4 +1,4 @@
-// Streams and events. Not thread-safe; in the current context.
+// Streams and events. Not thread-safe; in the current context. Errors are the driver's (failure.h).
 #ifndef WARPSMITH_CUDA_STREAM_H_
 #define WARPSMITH_CUDA_STREAM_H_
 
@@ -11,15 +11,12 @@
 
 namespace warpsmith::cuda {
 
-class Event;
-
 class Stream {
  public:
   static Result<Stream> Create();  // does not synchronise with the default stream
 
+  // Waits for all that was submitted. Reports the fault of a kernel there, too.
   Status Synchronize() const;
-  Result<bool> Done() const;  // without waiting
-  Status Wait(const Event& event) const;
   CUstream_st* handle() const { return handle_.get(); }
 
  private:
@@ -31,12 +28,10 @@ class Event {
  public:
   static Result<Event> Create();  // with timing
 
-  Status Record(const Stream& stream) const;
+  Status Record(const Stream& stream) const;  // done when all that was submitted so far is
   // While `stream` is captured: an event-record node, so that the event is recorded by every launch
   // of the graph and can be timed from outside. Outside a capture the same as Record.
   Status RecordInGraph(const Stream& stream) const;
-  Status Synchronize() const;
-  Result<bool> Done() const;
   CUevent_st* handle() const { return handle_.get(); }
 
  private:
@@ -58,7 +53,7 @@ class Graph {
   size_t node_count() const { return node_count_; }
   // Moves the graph to the device ahead of its first launch, which is then as fast as any.
   Status Upload(const Stream& stream) const;
-  Status Launch(const Stream& stream) const;
+  Status Launch(const Stream& stream) const;  // does not wait for it
 
  private:
   Graph(CUgraphExec_st* handle, size_t node_count);

@@ -1,9 +1,9 @@
 #include "gemm_library/choice.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstdio>
 #include <limits>
 #include <string_view>
 #include <utility>
@@ -29,11 +29,9 @@ bool SameKind(const hgemm::CatalogueRow& row, const Problem& problem) {
 // "1.797 [1.785, 1.809] x cublaslt-auto (device), certified on NVIDIA H200, 2026-11-21T11:01:41Z"
 std::string EvidenceText(const hgemm::CatalogueRow& row) {
   const hgemm::CatalogueResult& result = hgemm::Deciding(row.results);
-  std::array<char, 128> numbers{};
-  std::snprintf(numbers.data(), numbers.size(), "%.3f [%.3f, %.3f] x ", result.ratio,
-                result.interval.lo, result.interval.hi);
-  return numbers.data() + result.baseline + " (" + std::string(Name(result.mode)) + "), " +
-         row.level + " on " + row.device + ", " + row.date;
+  return fmt::format("{:.3f} [{:.3f}, {:.3f}] x {} ({}), {} on {}, {}", result.ratio,
+                     result.interval.lo, result.interval.hi, result.baseline, Name(result.mode),
+                     row.level, row.device, row.date);
 }
 
 // Of a row that chose it.
@@ -104,9 +102,8 @@ std::string NeighboursText(const Pack& pack, const std::vector<size_t>& rows) {
   std::string text;
   for (const size_t index : rows) {
     const hgemm::CatalogueRow& row = pack.catalogue.rows[index];
-    std::array<char, 32> ratio{};
-    std::snprintf(ratio.data(), ratio.size(), " (%.3f)", hgemm::Deciding(row.results).ratio);
-    text += (text.empty() ? "" : ", ") + hgemm::SizesText(row.problem) + ratio.data();
+    text += fmt::format("{}{} ({:.3f})", text.empty() ? "" : ", ", hgemm::SizesText(row.problem),
+                        hgemm::Deciding(row.results).ratio);
   }
   return text;
 }

@@ -345,10 +345,10 @@ Library::~Library() {
   if (state_->context != nullptr) (void)state_->EnterContext();
 }
 
-Result<std::unique_ptr<Library>> Library::Create(LibraryOptions options) {
+Result<std::unique_ptr<Library>> Library::Create(std::optional<Pack> pack, bool check_pointers) {
   auto state = std::make_unique<State>();
-  state->pack = std::move(options.pack);
-  state->check_pointers = options.check_pointers;
+  state->pack = std::move(pack);
+  state->check_pointers = check_pointers;
   TRY(state->FindContext());
   const std::string architecture = cuda::ArchitectureOf(state->device);
   state->target = {state->device.compute_capability(), state->device.sm_count,

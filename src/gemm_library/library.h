@@ -19,21 +19,22 @@ namespace warpsmith::gemm_library {
 
 inline constexpr size_t kMostLtWorkspaceBytes = size_t{32} << 20;
 
-struct LibraryOptions {
-  std::optional<Pack> pack;     // none: everything is cuBLASLt's
-  bool check_pointers = false;  // ask the driver about every address
-};
-
 // Thread-safe.
 class Library {
  public:
   // In the current context; without one in the primary context of device 0, which is made current.
-  static Result<std::unique_ptr<Library>> Create(LibraryOptions options);
+  // Without a pack everything is cuBLASLt's. `check_pointers`: asks the driver about every address.
+  static Result<std::unique_ptr<Library>> Create(std::optional<Pack> pack, bool check_pointers);
   ~Library();
 
+  // Chooses at the first call of a problem (which may take milliseconds) and keeps the choice; later
+  // calls only launch. Does not wait for the stream. kBadInput: the problem or an address.
   Status Run(const Problem& problem, const Addresses& addresses, CUstream_st* stream);
+  // Run's choice ahead of time, for well aligned addresses and so much workspace.
   Status Prepare(const Problem& problem, size_t workspace_bytes);
+  // The bytes that the choice needs where there are plenty; 0: none.
   Result<size_t> Workspace(const Problem& problem);
+  // One line: the problem, what runs, its workspace, and why that was chosen.
   Result<std::string> Explain(const Problem& problem, size_t workspace_bytes);
 
  private:

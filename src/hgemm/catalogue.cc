@@ -1,8 +1,9 @@
 #include "hgemm/catalogue.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -76,12 +77,9 @@ std::string Explain(const CatalogueRow& row) {
   std::string text = KeyText(row) + ": " + (ours ? PointName(row.kernel) : "cuBLASLt") + "\n";
   if (!ours) text += "  the best kernel was " + PointName(row.kernel) + "\n";
   for (const CatalogueResult& result : row.results) {
-    char kernel[64], baseline[96];
-    std::snprintf(kernel, sizeof kernel, "  %-12s %10.3f us, ",
-                  std::string(Name(result.mode)).c_str(), result.kernel_us);
-    std::snprintf(baseline, sizeof baseline, " %10.3f us: %.3f [%.3f, %.3f]\n", result.baseline_us,
-                  result.ratio, result.interval.lo, result.interval.hi);
-    text += kernel + result.baseline + baseline;
+    text += fmt::format("  {:<12} {:10.3f} us, {} {:10.3f} us: {:.3f} [{:.3f}, {:.3f}]\n",
+                        Name(result.mode), result.kernel_us, result.baseline, result.baseline_us,
+                        result.ratio, result.interval.lo, result.interval.hi);
   }
   text += "  " + (IsAgainstTheRule(row) ? std::string(kAgainstTheRule)
                   : ours                ? "taken"

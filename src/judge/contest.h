@@ -72,7 +72,7 @@ class Entrant {
 
   const std::string& label() const { return label_; }
   bool is_candidate() const { return is_candidate_; }
-  bool is_twin() const;
+  bool is_twin() const;  // the primary baseline's second entry, "…/again"
   double gpu_busy_us() const { return gpu_busy_us_; }
 
  protected:
@@ -92,6 +92,8 @@ class Contest {
   Contest(const Contest&) = delete;
   Contest& operator=(const Contest&) = delete;
 
+  // Process after process, rounds in each, until the protocol has enough of them. The first Outcome
+  // of a step is the verdict; without one the candidate has passed.
   Result<Outcome> Run();
 
   const Job& job() const { return *context_.job; }

@@ -143,10 +143,12 @@ class Kernels {
   // Adds the number of damaged 16-bit words to *damage.
   Status RunCheckGuards(const Region& region, uint64_t secret, uint64_t damage,
                         const cuda::Stream& stream) const;
+  // `entries`: device address of `count` CopyEntry, each of `bytes`.
   Status RunCopy(uint64_t entries, int count, int64_t bytes, const cuda::Stream& stream) const;
   // Adds the number of differing 16-bit words of entry e to differences[e].
   Status RunCompare(uint64_t entries, int count, int64_t bytes, uint16_t pattern,
                     uint64_t differences, const cuda::Stream& stream) const;
+  // Reads all of `buffer`. One of several times the L2 leaves nothing else there.
   Status RunEvict(uint64_t buffer, int64_t bytes, uint64_t sink, const cuda::Stream& stream) const;
   // Nanoseconds of `duration_us` in which others' kernels had the device, to *away_ns.
   Status RunWatch(uint32_t duration_us, uint64_t away_ns, const cuda::Stream& stream) const;
@@ -162,6 +164,7 @@ class Kernels {
   Status RunProbeLatency(uint64_t slots, int slot_count, int64_t stride, uint32_t count,
                          uint64_t cycles, const cuda::Stream& stream) const;
   Status RunFlip(const FlipParameters& parameters, const cuda::Stream& stream) const;
+  // Writes one word: that comes back only where the context still computes.
   Status RunProbe(uint64_t target, uint32_t value, const cuda::Stream& stream) const;
 
  private:

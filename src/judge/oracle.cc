@@ -137,10 +137,7 @@ Oracle::Oracle(LocalDeviceOptions options, DeviceInfo info, std::unique_ptr<Orac
             return StartReference(task, workload, problem);
           },
           [this] { runners_.Drop(); }),
-      runners_({{options_.runner_argv, {info_.uuid}, options_.kernels},
-                options_.compiler,
-                options_.libraries},
-               info_, random_) {}
+      runners_(options_, info_, random_) {}
 
 ContestContext Oracle::ContextOf(const Job& job, Stage& stage, Evidence& evidence) {
   return {device_.get(), stage.arena.get(), telemetry_ ? &*telemetry_ : nullptr, &info_, &job,

@@ -54,7 +54,7 @@ Status ProgramEntrant::StartAhead() {
   if (ahead_) return ahead_->IsEmpty() ? ahead_->Prepare(kFurtherAhead) : Status{};
   const Job& job = bout_.contest.job();
   ProcessOptions options = bout_.context.program;
-  options.start.hidden = HiddenLibraries(job.task.allow);
+  options.start.hidden = HiddenLibraryFiles(job.task.allow);
   ahead_.emplace(std::move(options));
   return ahead_->Prepare(static_cast<size_t>(std::clamp(job.protocol.rounds, 1, kMostAhead)));
 }

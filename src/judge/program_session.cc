@@ -10,11 +10,13 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <string_view>
 #include <system_error>
 #include <utility>
 
+#include "base/clock.h"
 #include "base/spawn.h"
 #include "core/resolved_plan.h"
 #include "cuda/cupti.h"
@@ -164,6 +166,21 @@ std::vector<std::string> HiddenLibraries(const std::vector<std::string>& allow) 
   return hidden;
 }
 
+std::vector<std::string> HiddenLibraryFiles(const std::vector<std::string>& allow) {
+  struct Look {
+    double at_s = 0;
+    std::vector<std::string> files;
+  };
+  constexpr double kGoodForSeconds = 60;
+  thread_local std::map<std::vector<std::string>, Look> looks;
+  Look& look = looks[allow];
+  if (look.files.empty() || MonotonicSeconds() - look.at_s > kGoodForSeconds) {
+    const StartCommand start{{}, {}, HiddenLibraries(allow)};
+    look = {MonotonicSeconds(), sandbox::HiddenFiles(PolicyOf(start, -1))};
+  }
+  return look.files;
+}
+
 Result<Reply> ProgramSession::Run(const StartCommand& command, const Frame&) {
   Reply reply;
   reply.sandbox = TRY(EnterProgramSandbox(command, socket_));
@@ -263,9 +280,9 @@ Result<Reply> ProgramSession::Run(const BurstCommand& command, const Frame& fram
     TRY(RunCalls(command, page, call));
     return Reply{};
   }
-  cuda::KernelTrace trace = TRY(cuda::KernelTrace::Start(cuda::Traced::kEverything));
+  cuda::KernelTrace trace = TRY(cuda::KernelTrace::Start());
   TRY(RunCalls(command, page, call));
-  const double busy_us = BusyUs(TRY(trace.StopAll()));
+  const double busy_us = BusyUs(TRY(trace.Stop()));
   return Reply{{}, "", "", busy_us / static_cast<double>(command.calls)};
 }
 

@@ -31,6 +31,8 @@ sandbox::Limits ProgramLimits();
 // Patterns of the libraries that compute for others, without those that a task allows ("cublas").
 // Where it allows none, of the toolkit only what every program needs is left.
 std::vector<std::string> HiddenLibraries(const std::vector<std::string>& allow);
+// The files that they match, as looked up in the last minute.
+std::vector<std::string> HiddenLibraryFiles(const std::vector<std::string>& allow);
 
 // The hidden subcommand: `warpsmith internal-program <socket>`.
 inline constexpr std::string_view kProgramSubcommand = "internal-program";

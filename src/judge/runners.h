@@ -9,30 +9,28 @@
 
 #include "base/random.h"
 #include "base/result.h"
-#include "core/compiler.h"
 #include "core/device.h"
 #include "judge/called_process.h"
 #include "judge/library_contest.h"
+#include "judge/local_device.h"
 #include "judge/stages.h"
 
 namespace warpsmith::judge {
-
-struct RunnersOptions {
-  ProcessOptions process;
-  Compiler* compiler = nullptr;        // for rivals
-  std::vector<std::string> libraries;  // that baselines "lib:PATH" may name
-};
 
 // Screened jobs share a runner: one process, and no contents that are drawn anew.
 bool SharesRunner(const Protocol& protocol);
 
 class Runners {
  public:
-  // `info` and `random` must outlive it.
-  Runners(RunnersOptions options, const DeviceInfo& info, Random& random)
-      : options_(std::move(options)), info_(info), random_(random), pool_(options_.process) {}
+  // Starts processes and compiles rivals as `options` say. The references must outlive it.
+  Runners(const LocalDeviceOptions& options, const DeviceInfo& info, Random& random)
+      : options_(options),
+        info_(info),
+        random_(random),
+        process_{options.runner_argv, {info.uuid}, options.kernels},
+        pool_(process_) {}
 
-  const ProcessOptions& process_options() const { return options_.process; }
+  const ProcessOptions& process_options() const { return process_; }
 
   // Starts runners ahead, until so many wait.
   Status Prepare(size_t count) { return pool_.Prepare(count); }
@@ -59,9 +57,10 @@ class Runners {
   Result<ModeChoices> ChoicesOf(Stage& stage, const ChoiceRequest& request);
 
  private:
-  RunnersOptions options_;
+  const LocalDeviceOptions& options_;
   const DeviceInfo& info_;
   Random& random_;
+  ProcessOptions process_;
   RunnerPool pool_;
   // Of libraries' baselines: by name and product, since tasks of one product have the same.
   std::map<std::string, ModeChoices> choices_;

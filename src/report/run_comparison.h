@@ -96,6 +96,7 @@ struct RunComparison {
   std::vector<PairedRatio> pairs;  // every side but the first
 };
 
+// In the sides' order; the first is what the others are compared with.
 RunComparison CompareRuns(const std::vector<SideRuns>& sides);
 
 inline constexpr int kComparisonVersion = 1;

@@ -41,6 +41,7 @@ struct SuiteSummary {
 SuiteSummary SummariseSuite(const std::vector<SuiteRow>& rows, double confidence);
 
 std::string RenderSuite(const std::vector<SuiteRow>& rows, const SuiteSummary& summary);
+// One row a verdict; docs/evaluate.md has the columns.
 std::string SuiteCsv(const std::vector<SuiteRow>& rows);
 std::string SuiteJson(const std::vector<SuiteRow>& rows, const SuiteSummary& summary);
 

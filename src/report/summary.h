@@ -46,6 +46,7 @@ std::string WorkloadLabel(const Sizes& sizes, const std::string& workload);
 // The same; a workload that is only named comes after its task: "006_Conv3d given".
 std::string ShapeLabel(const ShapeReport& shape);
 
+// Null: nothing passed in this mode.
 const WinnerRow* FindWinner(const ShapeReport& shape, Mode mode);
 // Modes that any shape has a winner in, in the order of the enumeration.
 std::vector<Mode> ModesOf(const RunReport& report);

@@ -32,6 +32,7 @@ std::string RenderTable(const std::vector<Column>& columns,
 // byte outside ASCII.
 std::string Printable(std::string_view text);
 
+// In ANSI's colours, or as it is.
 std::string Paint(std::string_view text, Tone tone, Colour colour);
 
 }  // namespace warpsmith::report

@@ -59,6 +59,17 @@ void FindHidden(const fs::path& root, const std::vector<std::string>& hidden,
   }
 }
 
+bool IsWholePath(const std::string& hidden) {
+  return hidden.starts_with('/') && hidden.find_first_of("*?[\\") == std::string::npos;
+}
+
+bool IsFileUnder(const std::vector<fs::path>& roots, const fs::path& file) {
+  if (Resolved(file) != file || !fs::exists(file) || fs::is_directory(file)) return false;
+  return std::any_of(roots.begin(), roots.end(), [&](const fs::path& root) {
+    return std::mismatch(root.begin(), root.end(), file.begin(), file.end()).first == root.end();
+  });
+}
+
 class Splitter {
  public:
   explicit Splitter(const std::vector<fs::path>& hidden_files)
@@ -109,12 +120,28 @@ std::vector<PathRule> NamedPaths(const Policy& policy) {
 
 std::vector<fs::path> HiddenFiles(const std::vector<PathRule>& rules,
                                   const std::vector<std::string>& hidden) {
-  std::set<fs::path> found;
-  if (hidden.empty()) return {};
+  std::vector<fs::path> roots;
   for (const PathRule& rule : rules) {
-    if (rule.access != Access::kDevice) FindHidden(Resolved(rule.path), hidden, &found);
+    if (rule.access != Access::kDevice) roots.push_back(Resolved(rule.path));
+  }
+  std::set<fs::path> found;
+  std::vector<std::string> patterns;
+  for (const std::string& one : hidden) {
+    if (!IsWholePath(one)) {
+      patterns.push_back(one);
+    } else if (IsFileUnder(roots, one)) {
+      found.insert(one);
+    }
+  }
+  if (!patterns.empty()) {
+    for (const fs::path& root : roots) FindHidden(root, patterns, &found);
   }
   return {found.begin(), found.end()};
+}
+
+std::vector<std::string> HiddenFiles(const Policy& policy) {
+  const std::vector<fs::path> files = HiddenFiles(NamedPaths(policy), policy.hidden);
+  return {files.begin(), files.end()};
 }
 
 std::vector<PathRule> WithoutHidden(const std::vector<PathRule>& rules,

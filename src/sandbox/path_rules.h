@@ -32,7 +32,7 @@ std::vector<PathRule> NamedPaths(const Policy& policy);
 // GPUs' nodes where it does not.
 std::string NodeOfGpu(const std::filesystem::path& facts, std::string_view uuid);
 
-// The files under `rules` that a pattern of `hidden` matches, without symbolic links, sorted.
+// The files under `rules` that `hidden` names or matches, without symbolic links, sorted.
 std::vector<std::filesystem::path> HiddenFiles(const std::vector<PathRule>& rules,
                                                const std::vector<std::string>& hidden);
 

@@ -49,6 +49,17 @@ TEST_F(PathRulesTest, HiddenFilesAreFoundByNameAndByPath) {
   EXPECT_THAT(HiddenFiles(rules, {}), IsEmpty());
 }
 
+TEST_F(PathRulesTest, HiddenFilesWithoutWildcardsAreTakenAsTheyAre) {
+  const std::vector<PathRule> rules = {{Folder() / "lib", Access::kRead}};
+  const std::string file = Folder() / "lib/libcublas.so.13";
+  EXPECT_THAT(HiddenFiles(rules, {file}), ElementsAre(file));
+  for (const char* other : {"lib/absent", "lib/deep", "lib/link.so", "share", "../etc/passwd"}) {
+    EXPECT_THAT(HiddenFiles(rules, {Folder() / other}), IsEmpty()) << other;
+  }
+  EXPECT_THAT(HiddenFiles(rules, {file, "libcublasLt*"}),
+              ElementsAre(Folder() / "lib/deep/libcublasLt.so", file));
+}
+
 TEST_F(PathRulesTest, OnlyFoldersWithHiddenFilesAreSplit) {
   const std::vector<PathRule> rules = {{Folder(), Access::kRead}};
   EXPECT_THAT(Texts(WithoutHidden(rules, HiddenFiles(rules, {"libcublas.so*"}))),

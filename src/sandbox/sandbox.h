@@ -43,10 +43,11 @@ struct Policy {
   std::vector<std::filesystem::path> executable;  // and readable; matters with allow_processes
   std::vector<std::filesystem::path> devices;     // nodes to read, write and ioctl
   // Files of the folders above that cannot be opened: a pattern of the file's name
-  // ("libcublas*"), or of its whole path where it holds a slash.
+  // ("libcublas*"), or of its whole path where it holds a slash. Patterns take a look through all
+  // folders (0.1 to 0.3 s); paths without wildcards do not.
   std::vector<std::string> hidden;
   std::vector<int> descriptors;          // stay open, beside 0, 1 and 2
-  std::vector<std::string> environment;  // names kept beside the short list in surroundings.cc
+  std::vector<std::string> environment;  // names kept beside the short list in sandbox.cc
   std::filesystem::path working_folder = "/";
   bool network = false;
   bool allow_processes = false;  // fork and exec: for compilers, never for candidates
@@ -62,6 +63,9 @@ void AllowLibraries(Policy* policy);
 // be dumpable it does not take (driver 580). Of several GPUs the node of the one with this UUID
 // alone, if the driver's files say which that is; "" stands for all.
 void AllowGpu(Policy* policy, std::string_view uuid = "");
+
+// The paths of the files that the policy hides now: hidden by these, they cost no look.
+std::vector<std::string> HiddenFiles(const Policy& policy);
 
 struct Reached {
   Level level = Level::kNone;

@@ -14,7 +14,7 @@ namespace warpsmith::search {
 struct CommonOptions {
   bool json = false;    // exactly one JSON document on stdout, also for errors
   bool quiet = false;   // no progress
-  std::string command;  // what the user wrote, for the files that are made (core/provenance.h)
+  std::string command;  // what the user wrote, for the files that are made (core/device.h)
 };
 
 // Limits of one call of a long command. Stopping at one keeps everything; --resume goes on.

@@ -23,7 +23,7 @@ struct WorkbenchRequest {
   uint64_t seed = 1;
 };
 
-// A step and the run that it is of: what a verdict's id (core/step_reference.h) names.
+// A step and the run that it is of: what a verdict's id (core/step.h) names.
 struct FoundStep {
   std::string run;
   Step step;

@@ -37,8 +37,8 @@ class PreparedStatement {
   virtual void Bind(int place, const Value& value) = 0;  // places count from 1
   virtual Result<bool> Next() = 0;                       // tells what Bind failed at, too
   virtual int Columns() const = 0;
-  virtual Value Column(int column) const = 0;
-  virtual void Reset() = 0;
+  virtual Value Column(int column) const = 0;  // from 0, of the row that Next() told of
+  virtual void Reset() = 0;                    // ready to be bound anew
 };
 
 // A prepared statement, lent by its connection and reset when it goes out of scope. Values are
@@ -103,7 +103,7 @@ class Connection {
   // Use Transaction. `writes` waits until no other process is in a writing transaction.
   virtual Status Begin(bool writes) = 0;
   virtual Status Commit() = 0;
-  virtual void RollBack() = 0;
+  virtual void RollBack() = 0;  // as if nothing had been written since Begin
 
   // False: a server has it, which looks after its pages and references itself.
   virtual bool is_file() const = 0;

@@ -41,7 +41,7 @@ struct Schema {
 Status Migrate(Connection& connection, const Schema& schema, int version);
 
 // Opened for reading and writing, at the newest version: a file, in WAL mode, or where the text is
-// a server's address (postgres_connection.h), there. Refused: what Migrate refuses, a file that is
+// a server's address (connection.h), there. Refused: what Migrate refuses, a file that is
 // no database (kBadInput), a missing one if so asked (kNoInput), what OpenPostgres refuses.
 Result<std::unique_ptr<Connection>> OpenDatabase(const std::string& where, const Schema& schema,
                                                  Durability durability, WhenMissing when_missing);

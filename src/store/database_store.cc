@@ -181,12 +181,6 @@ Schema StoreSchema() {
           "name an existing store, or start a run, which makes one"};
 }
 
-int LatestSchemaVersion() { return StoreSchema().Latest(); }
-
-Status Migrate(Connection& connection, int version) {
-  return Migrate(connection, StoreSchema(), version);
-}
-
 Result<std::optional<Step>> BestStep(store::DatabaseStore& store,
                                      const std::vector<RunRecord>& runs) {
   std::optional<Step> best;

@@ -24,10 +24,6 @@ namespace warpsmith::store {
 inline constexpr int64_t kStoreApplicationId = 0x57534d54;
 
 Schema StoreSchema();
-int LatestSchemaVersion();
-
-// database.h's, of a store.
-Status Migrate(Connection& connection, int version = LatestSchemaVersion());
 
 class DatabaseStore : public Store {
  public:

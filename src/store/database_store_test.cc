@@ -355,7 +355,7 @@ TEST_P(DatabaseStoreTest, FactsCannotBeChanged) {
 TEST_F(StoreFileTest, BringsAVersion1StoreUpToDate) {
   {
     auto connection = OpenSqlite(Path(), 0).value();
-    ASSERT_TRUE(Migrate(*connection, 1).ok());
+    ASSERT_TRUE(Migrate(*connection, StoreSchema(), 1).ok());
     ASSERT_TRUE(connection
                     ->Execute("INSERT INTO device VALUES (1, 'u', '{}');"
                               "INSERT INTO task VALUES (1, 'c', 't', '{}');"
@@ -369,7 +369,7 @@ TEST_F(StoreFileTest, BringsAVersion1StoreUpToDate) {
   auto store = Open();
   Statement version = store->connection().Prepare("PRAGMA user_version");
   ASSERT_TRUE(*version.Next());
-  EXPECT_EQ(version.Int(0), LatestSchemaVersion());
+  EXPECT_EQ(version.Int(0), StoreSchema().Latest());
   Statement verdict = store->connection().Prepare("SELECT key, origin FROM verdict");
   ASSERT_TRUE(*verdict.Next());
   EXPECT_EQ(verdict.Text(0), "k");
@@ -377,7 +377,7 @@ TEST_F(StoreFileTest, BringsAVersion1StoreUpToDate) {
 }
 
 TEST_P(DatabaseStoreTest, RefusesANewerVersion) {
-  const std::string newer = std::to_string(LatestSchemaVersion() + 1);
+  const std::string newer = std::to_string(StoreSchema().Latest() + 1);
   const std::string set =
       GetParam() ? "UPDATE schema_version SET version = " : "PRAGMA user_version = ";
   ASSERT_TRUE(Open()->connection().Execute(set + newer).ok());

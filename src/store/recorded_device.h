@@ -37,6 +37,7 @@ class RecordedDevice : public Device {
   // A .wsrec file, or a folder of them, merged; where two answer the same, the first by name does.
   // kConfig when they were measured on different kinds of devices.
   static Result<std::unique_ptr<RecordedDevice>> Open(const std::filesystem::path& path);
+  // The same of recordings that were read before; `origin` becomes the device's.
   static Result<std::unique_ptr<RecordedDevice>> Of(
       std::vector<std::shared_ptr<const Recording>> recordings, std::string origin);
 
@@ -54,7 +55,7 @@ class RecordedDevice : public Device {
   bool Has(const std::string& key) const { return sources_.contains(key); }
 
   const std::vector<ReplaySpace>& Spaces() const { return spaces_; }
-  const ReplaySpace* FindSpace(std::string_view name) const;
+  const ReplaySpace* FindSpace(std::string_view name) const;  // null: no recording has it
   const std::vector<BaselineRow>& Baselines() const { return baselines_; }
   const std::vector<std::shared_ptr<const Recording>>& Recordings() const { return recordings_; }
 

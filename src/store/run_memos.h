@@ -24,6 +24,7 @@ class RunMemos {
   RunMemos(DatabaseStore& store, std::string run, Memos recorded = {})
       : store_(store), run_(std::move(run)), recorded_(std::move(recorded)) {}
 
+  // Nullopt: neither this run nor the recording has one.
   Result<std::optional<std::string>> Find(const std::string& key);
   // On the disk before it returns. The first text of a key stays: keeping another is refused
   // (kBusy), because then two processes work on this run.

@@ -87,7 +87,7 @@ Status CheckSchemaText(Connection& connection, Findings& findings) {
   constexpr const char* kTexts =
       "SELECT type || ' ' || name, coalesce(sql, '') FROM sqlite_schema ORDER BY 1";
   const auto fresh = TRY(OpenSqlite(":memory:", 0));
-  TRY(Migrate(*fresh));
+  TRY(Migrate(*fresh, StoreSchema(), StoreSchema().Latest()));
   std::map<std::string, std::string> expected;
   Statement ours = fresh->Prepare(kTexts);
   while (TRY(ours.Next())) expected.emplace(ours.Text(0), ours.Text(1));

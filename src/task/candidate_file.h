@@ -28,6 +28,7 @@ class CandidateFile {
 
   // One point for every legal combination of tunables (a single empty one without any).
   const Space& space() const { return space_; }
+  // Of a point of space().
   Result<Candidate> Make(const Point& point) const;
 
  private:

@@ -1,8 +1,9 @@
 // task check: what a device showed.
 #include <algorithm>
-#include <cstdio>
 
 #include "task/check.h"
+
+#include <fmt/core.h>
 
 namespace warpsmith::task {
 namespace {
@@ -10,11 +11,7 @@ namespace {
 constexpr double kLaunchBoundUs = 5;      // below it, the launch itself is most of the time
 constexpr double kLooseBoundShare = 0.5;  // of the outputs' deviation
 
-std::string Number(double value) {
-  char text[32];
-  std::snprintf(text, sizeof(text), "%.3g", value);
-  return text;
-}
+std::string Number(double value) { return fmt::format("{:.3g}", value); }
 
 std::string Gib(int64_t bytes) {
   return Number(static_cast<double>(bytes) / (int64_t{1} << 30)) + " GiB";

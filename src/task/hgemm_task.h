@@ -35,7 +35,8 @@ std::vector<HgemmShape> PaperShapes();
 // `layout` is "NN" or "TN", `dtype` kF16 or kBF16. The task is the same for all shapes of a layout
 // and type; a shape is a workload.
 Task HgemmTask(std::string_view layout, DType dtype = DType::kF16);
-Workload HgemmWorkload(const HgemmShape& shape);
+Workload HgemmWorkload(const HgemmShape& shape);  // sizes M, N and K, named "512x4096x1024"
+// Of a workload that has these sizes; without one of them it is a bug.
 HgemmShape ShapeOf(const Workload& workload);
 // "NN" or "TN" of a task made by HgemmTask, else empty.
 std::string LayoutOf(const Task& task);

@@ -44,13 +44,13 @@ bool IsOurs(const std::string& path, size_t parts) {
   return false;
 }
 
-// What join.h promises.
-void CheckJoined(const split::Split& split) {
+// What Joined() promises.
+void CheckJoined(const std::vector<split::Part>& parts) {
   std::set<std::string> made;
   for (const TensorSpec& tensor : Whole().tensors) {
     if (tensor.role == Role::kInput) made.insert(tensor.name);
   }
-  for (const split::Part& part : split.parts) {
+  for (const split::Part& part : parts) {
     CHECK(part.task.workloads.size() == Whole().workloads.size());
     for (const TensorSpec& tensor : part.task.tensors) {
       const bool is_read = tensor.role == Role::kInput;
@@ -64,8 +64,8 @@ void CheckJoined(const split::Split& split) {
 }
 
 void LoadFrom(const std::filesystem::path& folder) {
-  const auto split = split::LoadSplit(folder, Whole());
-  if (fuzz::ValueOf(split) != nullptr) CheckJoined(*split);
+  const auto parts = split::LoadSplit(folder, Whole());
+  if (fuzz::ValueOf(parts) != nullptr) CheckJoined(*parts);
 }
 
 void ReadFiles(std::string_view text) {

@@ -11,6 +11,8 @@ Of the files of the checkout (checkout.py):
   promises            on a page, each test that a sentence "Held by `Suite.Name`, `Name…`" names; and
                       each bold promise of SECURITY.md has such a sentence
   everything else     each docs/NAME.md that a source, a script or a text names
+  comments in src     each source file that they name, with or without its folder, but for headers
+                      of CUDA and fmt
 """
 
 from __future__ import annotations
@@ -35,6 +37,8 @@ PAGE = re.compile(r"(?<![\w./-])docs/[\w./-]+?\.md")
 HELD_BY = re.compile(r"\bHeld by (.*?)\.(?=\s|$)")
 PROMISE = re.compile(r"- \*\*")
 TEST = re.compile(r"\b(?:TEST|TEST_F|TEST_P|RC_GTEST_PROP|RC_GTEST_FIXTURE_PROP)\(\s*(\w+),\s*(\w+)")
+COMMENT = re.compile(r"(?:^|\s)//(.*)")
+FILE = re.compile(r"(?<![\w./<\"-])(?!cuda|fmt/)((?:[a-z_]+/)*[a-z]\w*\.(?:h|cc|cuh))\b")
 PATH = re.compile(r"[\w.-]+(?:/[\w.-]+)+/?")
 
 
@@ -134,9 +138,17 @@ class Tree:
         return wrong
 
     def of_source(self, name: str) -> list[str]:
-        return [f"{name}:{number}: names {page}, which does not exist"
-                for number, line in enumerate(self.text(name).splitlines(), 1)
-                for page in PAGE.findall(line) if not (self.root / page).exists()]
+        wrong = []
+        for number, line in enumerate(self.text(name).splitlines(), 1):
+            gone = [page for page in PAGE.findall(line) if not (self.root / page).exists()]
+            if name.startswith("src/") and Path(name).suffix in {".h", ".cc", ".cuh"}:
+                comment = " ".join(COMMENT.findall(line))
+                gone += [file for file in FILE.findall(comment) if not self.is_source(file)]
+            wrong += [f"{name}:{number}: names {what}, which does not exist" for what in gone]
+        return wrong
+
+    def is_source(self, file: str) -> bool:
+        return any(f"/{path}".endswith(f"/{file}") for path in self.files)
 
     def check(self) -> list[str]:
         wrong = []

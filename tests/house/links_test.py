@@ -41,7 +41,8 @@ class Links(unittest.TestCase):
     def test_each_broken_one_is_named_with_its_line(self):
         self.write("docs/broken.md", "[a](gone.md)\n[b](other.md#third)\n`src/core/gone.h`\n"
                                      "`core/gone.h` and `docs/gone.md`\n")
-        self.write("src/core/value.h", "\n// See docs/gone.md.\n")
+        self.write("src/core/value.h", "// value.h, core/value.h, cuda.h.\n// See docs/gone.md.\n"
+                                       "int a;  // (gone.h), tasks/value.h\n")
         self.assertEqual(sorted(links.Tree(self.root).check()), [
             "docs/broken.md:1: link to gone.md: no such file",
             "docs/broken.md:2: link to other.md#third: no heading of that name",
@@ -49,6 +50,8 @@ class Links(unittest.TestCase):
             "docs/broken.md:4: `core/gone.h`: not in src",
             "docs/broken.md:4: `docs/gone.md`: no such path",
             "src/core/value.h:2: names docs/gone.md, which does not exist",
+            "src/core/value.h:3: names gone.h, which does not exist",
+            "src/core/value.h:3: names tasks/value.h, which does not exist",
         ])
 
     def test_a_promise_names_tests_that_exist(self):

@@ -147,9 +147,9 @@ TaskFinding DoesNotCompose(const Error& error) {
 
 // A split: every part's text, and whether the parts, run one after another, are the whole.
 Result<Checked> CheckSplit(const TaskCheckOptions& options, const Task& whole) {
-  const split::Split split = TRY(split::LoadSplit(options.task, whole));
+  const std::vector<split::Part> parts = TRY(split::LoadSplit(options.task, whole));
   Checked checked;
-  for (const split::Part& part : split.parts) {
+  for (const split::Part& part : parts) {
     for (TaskFinding& finding : task::ExamineText(part.task)) {
       finding.what = part.name + ": " + finding.what;
       checked.findings.push_back(std::move(finding));
@@ -160,7 +160,7 @@ Result<Checked> CheckSplit(const TaskCheckOptions& options, const Task& whole) {
     return checked;
   }
   const auto proof =
-      split::Prove(whole, split, split::Author::kUser, std::chrono::seconds(options.limit_seconds));
+      split::Prove(whole, parts, split::Author::kUser, std::chrono::seconds(options.limit_seconds));
   if (proof.ok()) return checked;
   if (proof.error().code == ErrorCode::kBadInput) {
     checked.findings.push_back(DoesNotCompose(proof.error()));

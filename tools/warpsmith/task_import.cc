@@ -12,6 +12,8 @@
 #include "task/scaffold.h"
 #include "task/task_file.h"
 
+#include <fmt/core.h>
+
 namespace warpsmith::cli {
 namespace {
 
@@ -37,7 +39,7 @@ void PrintText(const std::string& folder, const task::Scaffold& scaffold) {
 
 void PrintJson(const agent::TaskSplitOptions& options, const agent::ProvenSplit& proven) {
   nlohmann::json parts = nlohmann::json::array();
-  for (const split::Part& part : proven.split.parts) {
+  for (const split::Part& part : proven.parts) {
     parts.push_back({{"folder", part.name}, {"task", part.task.name}});
   }
   PrintDocument("task-split", {{"folder", options.into},
@@ -49,7 +51,7 @@ void PrintJson(const agent::TaskSplitOptions& options, const agent::ProvenSplit&
 
 void PrintText(const agent::TaskSplitOptions& options, const agent::ProvenSplit& proven) {
   const std::string& into = options.into;
-  for (const split::Part& part : proven.split.parts) {
+  for (const split::Part& part : proven.parts) {
     std::printf("wrote %s/%s: %s\n", into.c_str(), part.name.c_str(), part.task.name.c_str());
   }
   // What a machine without one cannot do is no reason to stop: the rules have passed the text.
@@ -62,7 +64,7 @@ void PrintText(const agent::TaskSplitOptions& options, const agent::ProvenSplit&
       "%ld outputs compared)\n\nNow, for each part, and then for the whole:\n",
       proven.proof.worst, proven.proof.output.c_str(), proven.proof.workload.c_str(),
       static_cast<long>(proven.proof.comparisons));
-  for (const split::Part& part : proven.split.parts) {
+  for (const split::Part& part : proven.parts) {
     std::printf("  warpsmith optimize %s/%s --proposer agent --model ...\n", into.c_str(),
                 part.name.c_str());
   }
@@ -75,9 +77,7 @@ using kernelbench::ImportRow;
 
 std::string Size(int64_t bytes) {
   if (bytes == 0) return "";
-  char text[32];
-  std::snprintf(text, sizeof(text), "%.1f MiB", static_cast<double>(bytes) / (1 << 20));
-  return text;
+  return fmt::format("{:.1f} MiB", static_cast<double>(bytes) / (1 << 20));
 }
 
 std::string Count(const ImportResult& result, const std::string& outcome) {

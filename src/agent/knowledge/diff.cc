@@ -1,8 +1,9 @@
 #include "agent/knowledge/diff.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <map>
 #include <set>
 
@@ -67,11 +68,8 @@ std::string RecordLines(const char* what, const NameChanges& changes) {
 }
 
 std::string TallyText(const Tally& tally) {
-  char text[96];
-  std::snprintf(text, sizeof text, "%lld measured, mean %.4gx, %lld failed",
-                static_cast<long long>(tally.measured), std::exp(MeanLogGain(tally)),
-                static_cast<long long>(Failed(tally)));
-  return text;
+  return fmt::format("{} measured, mean {:.4g}x, {} failed", tally.measured,
+                     std::exp(MeanLogGain(tally)), Failed(tally));
 }
 
 std::string Line(const CellChange& change) {

@@ -1,8 +1,9 @@
 #include "agent/knowledge/facts.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <numeric>
 #include <tuple>
 
@@ -55,9 +56,8 @@ Status CheckName(std::string_view what, std::string_view name) {
 Status CheckNumber(std::string_view what, std::string_view name, std::string_view field,
                    double value, double lowest, double highest) {
   if (value >= lowest && value <= highest) return {};
-  char why[96];
-  std::snprintf(why, sizeof why, " is %g, not from %g to %g", value, lowest, highest);
-  return Refused(what, name, std::string(field) + why);
+  return Refused(what, name,
+                 fmt::format("{} is {:g}, not from {:g} to {:g}", field, value, lowest, highest));
 }
 
 }  // namespace

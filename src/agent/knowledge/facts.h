@@ -70,7 +70,7 @@ std::optional<Failure> FailureOf(const warpsmith::Outcome& verdict);
 std::string_view Name(Origin origin);
 
 struct Outcome {
-  std::string evidence;  // a step (core/step_reference.h)
+  std::string evidence;  // a step (StepReference, core/step.h)
   std::string state, technique;
   Context context;
   std::string task;  // content id
@@ -130,8 +130,8 @@ Tally TallyOf(const Outcome& outcome);
 Tally operator+(const Tally& a, const Tally& b);
 Tally operator-(const Tally& whole, const Tally& part);
 
-int64_t Failed(const Tally& tally);
-int64_t Attempts(const Tally& tally);
+int64_t Failed(const Tally& tally);          // of all kinds, kNoGain too
+int64_t Attempts(const Tally& tally);        // measured and failed
 double MeanLogGain(const Tally& tally);      // 0 where nothing was measured
 double VarianceLogGain(const Tally& tally);  // unbiased; 0 of fewer than two
 

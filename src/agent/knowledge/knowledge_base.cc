@@ -124,8 +124,6 @@ Status KnowledgeBase::Add(const State& state) { return PutOne(*connection_, stat
 
 Status KnowledgeBase::Add(const Technique& technique) { return PutOne(*connection_, technique); }
 
-Status KnowledgeBase::Add(const Prior& prior) { return PutOne(*connection_, prior); }
-
 Result<bool> KnowledgeBase::Record(const Outcome& outcome) {
   return AppendOne(*connection_, outcome);
 }

@@ -23,6 +23,7 @@ namespace warpsmith::knowledge {
 
 // "WSKB", SQLite's application_id of our files.
 inline constexpr int64_t kKnowledgeApplicationId = 0x57534b42;
+// schema/NNN_name.sql brings a base from version NNN-1 to NNN.
 store::Schema KnowledgeSchema();
 
 // What the base knows that bears on a situation.
@@ -52,7 +53,6 @@ class KnowledgeBase {
   // New, or in place of a description that is less preferred (contents.h).
   Status Add(const State& state);
   Status Add(const Technique& technique);
-  Status Add(const Prior& prior);
 
   // False: it is there already. Refused: a state or technique that is not there, and an outcome
   // that contradicts what the same evidence said (kBadInput).
@@ -64,17 +64,20 @@ class KnowledgeBase {
   };
   // Everything, or nothing where something is refused: an import or a merge.
   Result<Taken> Take(const Contents& contents);
+  // All of it as of one moment, in canonical order (contents.h).
   Result<Contents> Read();
 
   Result<std::optional<State>> FindState(const std::string& name);
   // "primary/secondary" where the base knows that finer state, else `primary`, known or not.
   Result<std::string> FinestName(const std::string& primary, const std::string& secondary);
+  // By name; cells by their keys.
   Result<std::vector<State>> States();
   Result<std::vector<Technique>> Techniques();
   Result<std::vector<Cell>> Cells();
+  // Without a task nothing is blocked.
   Result<Recollection> Recall(const Situation& situation);
 
-  // Recall, believe, draw: draw.h.
+  // Recall, BeliefsIn, and Draw of posterior.h.
   Result<std::vector<Choice>> Draw(const Situation& situation,
                                    const std::vector<std::string>& candidates, size_t k,
                                    Random& random);

@@ -1,7 +1,8 @@
 #include "agent/knowledge/quoted.h"
 
+#include <fmt/core.h>
+
 #include <cmath>
-#include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "base/utf8.h"
@@ -28,19 +29,13 @@ std::string Quoted(std::string_view text, size_t most_bytes) {
     if (kMarks.find(c) == kMarks.npos) {
       quoted += c;
     } else {
-      char escape[8];
-      std::snprintf(escape, sizeof escape, "\\u%04x", static_cast<unsigned>(c));
-      quoted += escape;
+      quoted += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
     }
   }
   return quoted;
 }
 
-std::string RatioText(double ratio) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.3gx", ratio);
-  return text;
-}
+std::string RatioText(double ratio) { return fmt::format("{:.3g}x", ratio); }
 
 std::string GainText(double log_gain) { return RatioText(std::exp(log_gain)); }
 

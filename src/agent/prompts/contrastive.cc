@@ -1,8 +1,9 @@
 #include "agent/prompts/contrastive.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <map>
 
 #include "agent/prompts/prompt_values.h"
@@ -12,16 +13,10 @@
 namespace warpsmith::prompts {
 namespace {
 
-std::string TimesText(double ratio) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.3gx", ratio);
-  return text;
-}
-
 std::string ScoreOf(const Variant& variant) {
   if (!variant.ratio) return "unknown";
-  return TimesText(*variant.ratio) + " [" + TimesText(variant.interval.lo) + ", " +
-         TimesText(variant.interval.hi) + "]";
+  return fmt::format("{:.3g}x [{:.3g}x, {:.3g}x]", *variant.ratio, variant.interval.lo,
+                     variant.interval.hi);
 }
 
 std::string TextOfVariant(const Variant& variant, size_t number) {

@@ -205,13 +205,12 @@ constexpr std::array kFiles = {
     FileRow{PromptId::kJoin, "join.md"},
 };
 
-Status EachIsUsed(const std::map<PromptId, PromptTemplate>& prompts,
-                  std::span<const Variable> variables) {
+Status EachIsUsed(const std::map<PromptId, PromptTemplate>& prompts) {
   std::set<std::string, std::less<>> used;
   for (const auto& [id, prompt] : prompts) {
     for (std::string& name : VariablesOf(prompt)) used.insert(std::move(name));
   }
-  for (const Variable& variable : variables) {
+  for (const Variable& variable : kVariables) {
     if (!used.contains(variable.name)) {
       return Error{ErrorCode::kBadInput,
                    "prompts: none uses the variable '" + std::string(variable.name) + "'",
@@ -223,10 +222,7 @@ Status EachIsUsed(const std::map<PromptId, PromptTemplate>& prompts,
 
 }  // namespace
 
-std::span<const Variable> VariableTable() { return kVariables; }
-
-Result<Prompts> Prompts::Load(std::span<const EmbeddedFile> files,
-                              std::span<const Variable> variables) {
+Result<Prompts> Prompts::Load(std::span<const EmbeddedFile> files) {
   Prompts prompts;
   for (const FileRow& row : kFiles) {
     const auto file = std::find_if(files.begin(), files.end(), [&](const EmbeddedFile& one) {
@@ -236,15 +232,15 @@ Result<Prompts> Prompts::Load(std::span<const EmbeddedFile> files,
       return Error{ErrorCode::kBadInput, "prompts: no file '" + std::string(row.file) + "'",
                    "see src/agent/prompts/README.md"};
     }
-    prompts.prompts_.emplace(row.id, TRY(ParseTemplate(row.file, file->contents, variables)));
+    prompts.prompts_.emplace(row.id, TRY(ParseTemplate(row.file, file->contents, kVariables)));
   }
-  TRY(EachIsUsed(prompts.prompts_, variables));
+  TRY(EachIsUsed(prompts.prompts_));
   return prompts;
 }
 
 const Prompts& Prompts::Embedded() {
   static const Prompts& prompts = *[] {
-    auto loaded = Load(embedded::AgentPrompts(), kVariables);
+    auto loaded = Load(embedded::AgentPrompts());
     CHECK(loaded.ok());
     return new Prompts(std::move(*loaded));
   }();

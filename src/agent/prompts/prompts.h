@@ -80,15 +80,11 @@ enum class PromptId : uint8_t {
   kJoin,   // the parts' kernels become a first kernel of the whole
 };
 
-// Every variable that a prompt may name.
-std::span<const Variable> VariableTable();
-
 class Prompts {
  public:
-  // kBadInput when a file is missing or malformed, names a variable that is not in `variables`, or
-  // when no file uses one that is. Files that no PromptId names are left alone.
-  static Result<Prompts> Load(std::span<const EmbeddedFile> files,
-                              std::span<const Variable> variables);
+  // kBadInput when a file is missing or malformed, names a variable that is not in the table of
+  // prompts.cc, or when no file uses one that is. Files that no PromptId names are left alone.
+  static Result<Prompts> Load(std::span<const EmbeddedFile> files);
   // Those inside the program. They are tested: an error is a bug, and aborts.
   static const Prompts& Embedded();
 

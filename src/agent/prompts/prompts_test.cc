@@ -4,6 +4,7 @@
 
 #include <rapidcheck/gtest.h>
 #include <algorithm>
+#include <deque>
 
 #include "agent/prompts/prompt_values.h"
 #include "base/utf8.h"
@@ -18,33 +19,39 @@ std::vector<EmbeddedFile> Files() {
   return {files.begin(), files.end()};
 }
 
-std::vector<Variable> Variables() { return {VariableTable().begin(), VariableTable().end()}; }
+// What loading says of the files, with `instead` where {{technique}} stands in them.
+std::string ErrorWithTechniqueAs(const std::string& instead) {
+  std::deque<std::string> texts;
+  std::vector<EmbeddedFile> files = Files();
+  for (EmbeddedFile& file : files) {
+    std::string& text = texts.emplace_back(file.contents);
+    const std::string_view name = "{{technique}}";
+    for (size_t at = 0; (at = text.find(name, at)) != std::string::npos;) {
+      text.replace(at, name.size(), instead);
+    }
+    file.contents = text;
+  }
+  const auto prompts = Prompts::Load(files);
+  return prompts.ok() ? "" : prompts.error().message;
+}
 
 TEST(Prompts, ThoseInsideTheProgramAreWhole) {
-  const auto prompts = Prompts::Load(Files(), Variables());
+  const auto prompts = Prompts::Load(Files());
   ASSERT_TRUE(prompts.ok()) << prompts.error().Line();
 }
 
 TEST(Prompts, AVariableThatNoPromptUsesIsAnError) {
-  auto variables = Variables();
-  variables.push_back({"mood", ValueKind::kLine, ""});
-  const auto prompts = Prompts::Load(Files(), variables);
-  ASSERT_FALSE(prompts.ok());
-  EXPECT_EQ(prompts.error().message, "prompts: none uses the variable 'mood'");
+  EXPECT_EQ(ErrorWithTechniqueAs("a text"), "prompts: none uses the variable 'technique'");
 }
 
 TEST(Prompts, AnUnknownVariableIsAnError) {
-  auto variables = Variables();
-  std::erase_if(variables, [](const Variable& one) { return one.name == "technique"; });
-  const auto prompts = Prompts::Load(Files(), variables);
-  ASSERT_FALSE(prompts.ok());
-  EXPECT_EQ(prompts.error().message, "prompt 'lowering.md': no variable is called 'technique'");
+  EXPECT_EQ(ErrorWithTechniqueAs("{{mood}}"), "prompt 'lowering.md': no variable is called 'mood'");
 }
 
 TEST(Prompts, AMissingFileIsAnError) {
   auto files = Files();
   std::erase_if(files, [](const EmbeddedFile& one) { return one.path.ends_with("repair.md"); });
-  const auto prompts = Prompts::Load(files, Variables());
+  const auto prompts = Prompts::Load(files);
   ASSERT_FALSE(prompts.ok());
   EXPECT_EQ(prompts.error().message, "prompts: no file 'repair.md'");
 }

@@ -1,7 +1,8 @@
 #include "agent/prompts/state.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
-#include <cstdio>
 
 #include "base/display_text.h"
 #include "judge/profile/metrics.h"
@@ -19,17 +20,9 @@ constexpr double kClear = 0.1;  // between the first and the second
 constexpr double kWithoutCounters = 0.5;  // what the rules' word is worth then
 constexpr double kMinorShare = 0.02;      // of the time: no doubt is worth a question
 
-std::string Number(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.4g", value);
-  return text;
-}
+std::string Number(double value) { return fmt::format("{:.4g}", value); }
 
-std::string Percent(double share) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.0f %%", 100 * share);
-  return text;
-}
+std::string Percent(double share) { return fmt::format("{:.0f} %", 100 * share); }
 
 std::string NameOf(const Ranked& ranked) {
   return std::string(profile::Describe(ranked.bottleneck).name);

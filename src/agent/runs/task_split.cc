@@ -98,8 +98,8 @@ Result<AgentModels> ModelOf(const TaskSplitOptions& options) {
                "write --model openai:MODEL@URL, endpoint:FILE, exchange:DIR or recorded:FILE"};
 }
 
-Status CheckTexts(const split::Split& split) {
-  for (const split::Part& part : split.parts) {
+Status CheckTexts(const std::vector<split::Part>& parts) {
+  for (const split::Part& part : parts) {
     for (const task::TaskFinding& finding : task::ExamineText(part.task)) {
       if (finding.severity != task::Severity::kRefuse) continue;
       return Error{ErrorCode::kBadInput, part.name + ": " + finding.what, finding.fix};
@@ -113,9 +113,9 @@ Result<ProvenSplit> ProvenIn(const fs::path& folder, const TaskSplitOptions& opt
   ProvenSplit proven;
   proven.files = std::move(files);
   TRY(task::WriteScaffold({proven.files, {}}, folder));
-  proven.split = TRY(split::LoadSplit(folder, whole));
-  TRY(CheckTexts(proven.split));
-  proven.proof = TRY(split::Prove(whole, proven.split, split::Author::kModel,
+  proven.parts = TRY(split::LoadSplit(folder, whole));
+  TRY(CheckTexts(proven.parts));
+  proven.proof = TRY(split::Prove(whole, proven.parts, split::Author::kModel,
                                   std::chrono::seconds(options.limit_seconds)));
   return proven;
 }
@@ -201,10 +201,10 @@ Result<std::vector<agent::PartKernel>> PartKernels(const std::filesystem::path& 
                                                    const Task& whole, store::DatabaseStore& store,
                                                    const std::string& architecture) {
   TRY(CheckWhole(folder, whole));
-  const split::Split split = TRY(split::LoadSplit(folder, whole));
+  const std::vector<split::Part> parts = TRY(split::LoadSplit(folder, whole));
   const std::vector<RunRecord> runs = TRY(store.Runs());
   std::vector<agent::PartKernel> kernels;
-  for (const split::Part& part : split.parts) {
+  for (const split::Part& part : parts) {
     std::optional<Candidate> kernel = TRY(Exported(folder, part));
     if (!kernel.has_value()) kernel = TRY(Stored(store, runs, part.task, architecture));
     if (!kernel.has_value()) return NoKernel(folder, part);

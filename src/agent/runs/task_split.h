@@ -29,7 +29,7 @@ struct TaskSplitOptions {
 
 struct ProvenSplit {
   std::map<std::string, std::string> files;
-  split::Split split;
+  std::vector<split::Part> parts;
   split::Proof proof;
 };
 

@@ -72,9 +72,9 @@ Status CheckLength(const Task& whole, const Part& part, const Sizes& sizes) {
 }
 
 // What each part's outputs are held to when it is measured alone.
-Result<json> PartBounds(const Task& whole, const Split& split, const Sizes& sizes) {
+Result<json> PartBounds(const Task& whole, const std::vector<Part>& parts, const Sizes& sizes) {
   json bounds = json::array();
-  for (const Part& part : split.parts) {
+  for (const Part& part : parts) {
     TRY(CheckLength(whole, part, sizes));
     for (const TensorSpec& tensor : part.task.tensors) {
       if (tensor.role != Role::kOutput) continue;
@@ -86,16 +86,17 @@ Result<json> PartBounds(const Task& whole, const Split& split, const Sizes& size
   return bounds;
 }
 
-Result<json> WorkloadJson(const Task& whole, const Split& split, const Workload& workload) {
+Result<json> WorkloadJson(const Task& whole, const std::vector<Part>& parts,
+                          const Workload& workload) {
   json tensors = json::object(), bounds = json::array();
-  for (const auto& [name, tensor] : ValuesOf(whole, split.parts)) {
+  for (const auto& [name, tensor] : ValuesOf(whole, parts)) {
     tensors[name] = TRY(TensorJson(tensor, workload.sizes));
   }
   for (const TensorSpec& tensor : whole.tensors) {
     if (tensor.role != Role::kOutput) continue;
     bounds.push_back(TRY(BoundJson(whole, tensor, tensor.name, workload.sizes)));
   }
-  const json part_bounds = TRY(PartBounds(whole, split, workload.sizes));
+  const json part_bounds = TRY(PartBounds(whole, parts, workload.sizes));
   return json{{"name", workload.name},
               {"sizes", workload.sizes},
               {"tensors", tensors},
@@ -112,20 +113,21 @@ json NamesOf(const Task& task, Role role) {
 }
 
 // What parts_process.py is told: nothing of the whole but its tensors' names.
-json PartsJson(const Task& whole, const Split& split, Author author) {
-  json parts = json::array();
-  for (const Part& part : split.parts) {
-    parts.push_back({{"name", part.name}, {"task", ToJson(part.task)}, {"values", part.values}});
+json PartsJson(const Task& whole, const std::vector<Part>& parts, Author author) {
+  json described = json::array();
+  for (const Part& part : parts) {
+    described.push_back(
+        {{"name", part.name}, {"task", ToJson(part.task)}, {"values", part.values}});
   }
   return {{"strict", author == Author::kModel},
           {"inputs", NamesOf(whole, Role::kInput)},
-          {"parts", parts}};
+          {"parts", described}};
 }
 
-Result<json> RequestOf(const Task& whole, const Split& split, json parts_process) {
+Result<json> RequestOf(const Task& whole, const std::vector<Part>& parts, json parts_process) {
   json workloads = json::array();
   for (const Workload& workload : whole.workloads) {
-    workloads.push_back(TRY(WorkloadJson(whole, split, workload)));
+    workloads.push_back(TRY(WorkloadJson(whole, parts, workload)));
   }
   return json{{"seeds", {1, 2}},
               {"whole", ToJson(whole)},
@@ -229,13 +231,13 @@ Error TooSlow(std::chrono::seconds limit, Author author) {
 
 }  // namespace
 
-Result<Proof> Prove(const Task& whole, const Split& split, Author author,
+Result<Proof> Prove(const Task& whole, const std::vector<Part>& parts, Author author,
                     std::chrono::seconds limit) {
   const TemporaryDirectory ours = TRY(TemporaryDirectory::Create("warpsmith-split"));
   const TemporaryDirectory theirs = TRY(TemporaryDirectory::Create("warpsmith-parts"));
   TRY(WriteScripts(theirs.path()));
   TRY(CreateDirectories(theirs.path() / kScratch));
-  TRY(WriteFileAtomic(theirs.path() / "parts.json", JsonText(PartsJson(whole, split, author))));
+  TRY(WriteFileAtomic(theirs.path() / "parts.json", JsonText(PartsJson(whole, parts, author))));
   json launcher = json::array();
   if (author == Author::kModel) {
     TRY(OpenToAnyone(theirs.path()));
@@ -246,7 +248,7 @@ Result<Proof> Prove(const Task& whole, const Split& split, Author author,
                         {"folder", theirs.path().string()},
                         {"scratch", (theirs.path() / kScratch).string()}};
   const Result<std::string> answer =
-      Compose(ours.path(), TRY(RequestOf(whole, split, process)), limit);
+      Compose(ours.path(), TRY(RequestOf(whole, parts, process)), limit);
   if (answer.ok()) return ReadAnswer(*answer);
   if (answer.error().code == ErrorCode::kTimeout) return TooSlow(limit, author);
   return answer.error();

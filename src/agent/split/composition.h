@@ -32,7 +32,7 @@ struct Proof {
 // part could not be judged alone, since zeros would pass for what it makes, or infinite numbers
 // would be right; where a reference fails; after `limit` where they are a model's. kUnavailable
 // without PyTorch, and else after `limit`.
-Result<Proof> Prove(const Task& whole, const Split& split, Author author,
+Result<Proof> Prove(const Task& whole, const std::vector<Part>& parts, Author author,
                     std::chrono::seconds limit);
 
 // What Prove() asks of the whole alone, before anybody is asked to split it: its reference can be

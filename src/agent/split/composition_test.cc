@@ -342,10 +342,10 @@ TEST_F(CompositionTest, SaysThatTheProcessOfThePartsBrokeOff) {
 
 TEST_F(CompositionTest, PartsOfAModelThatTakeTooLongAreItsFault) {
   const Task whole = task::LoadTask(At("whole").string()).value().task;
-  const Split split = LoadSplit(At("split"), whole).value();
+  const std::vector<Part> parts = LoadSplit(At("split"), whole).value();
   for (const auto& [author, code] : {std::pair(Author::kModel, ErrorCode::kBadInput),
                                      std::pair(Author::kUser, ErrorCode::kUnavailable)}) {
-    const auto proof = Prove(whole, split, author, std::chrono::seconds(0));
+    const auto proof = Prove(whole, parts, author, std::chrono::seconds(0));
     ASSERT_FALSE(proof.ok());
     EXPECT_EQ(proof.error().code, code);
     EXPECT_THAT(proof.error().Line(), HasSubstr("did not end within 0 s"));

@@ -96,14 +96,14 @@ Result<std::string> WholeOf(const fs::path& folder) {
   return (failed ? folder / written.whole : whole).string();
 }
 
-Result<Split> LoadSplit(const fs::path& folder, const Task& whole) {
+Result<std::vector<Part>> LoadSplit(const fs::path& folder, const Task& whole) {
   Written written = TRY(ReadWritten(folder));
   const std::string source = (folder / kPartsFile).string();
   for (Part& part : written.parts) {
     part.task = TRY(task::LoadTask((folder / part.name).string())).task;
     TRY(NameValues(source, part));
   }
-  return Split{TRY(Joined(source, whole, std::move(written.parts)))};
+  return Joined(source, whole, std::move(written.parts));
 }
 
 namespace {

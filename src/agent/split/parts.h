@@ -22,19 +22,15 @@ struct Part {
   std::map<std::string, std::string> values;  // each of its tensors -> its name in the join
 };
 
-// Each part stands behind those whose outputs it reads.
-struct Split {
-  std::vector<Part> parts;
-};
-
 bool IsSplit(const std::filesystem::path& folder);
 
 // What the split says that it is a split of, for task::LoadTask.
 Result<std::string> WholeOf(const std::filesystem::path& folder);
 
-// Reads parts.toml and every part's task.toml. kBadInput, in one line, where the parts do not join
-// (join.h) or are no parts of `whole`. Whether they compute the same is composition.h's.
-Result<Split> LoadSplit(const std::filesystem::path& folder, const Task& whole);
+// Reads parts.toml and every part's task.toml, and gives the parts as Joined() does. kBadInput, in
+// one line, where they do not join or are no parts of `whole`. Whether they compute the same is
+// composition.h's.
+Result<std::vector<Part>> LoadSplit(const std::filesystem::path& folder, const Task& whole);
 
 // --- How the tensors of a split's parts become each other's, by name, and the rules for it.
 

@@ -17,7 +17,7 @@ class PartsTest : public testing::Test {
   PartsTest() { WriteTestSplit(folder_.path()); }
 
   std::filesystem::path At(const std::string& path) const { return folder_.path() / path; }
-  Result<Split> Load() const {
+  Result<std::vector<Part>> Load() const {
     return LoadSplit(At("split"), task::LoadTask(At("whole").string()).value().task);
   }
   void Refuses(const std::string& message) const {
@@ -33,13 +33,13 @@ class PartsTest : public testing::Test {
 };
 
 TEST_F(PartsTest, PutsPartsInTheOrderInWhichTheyRun) {
-  const auto split = Load();
-  ASSERT_TRUE(split.ok()) << split.error().Line();
-  ASSERT_EQ(split->parts.size(), 2U);
-  EXPECT_EQ(split->parts[0].name, "product");
-  EXPECT_EQ(split->parts[1].name, "softmax");
-  EXPECT_EQ(split->parts[1].values.at("rows"), "h");
-  EXPECT_EQ(split->parts[1].values.at("y"), "y");
+  const auto parts = Load();
+  ASSERT_TRUE(parts.ok()) << parts.error().Line();
+  ASSERT_EQ(parts->size(), 2U);
+  EXPECT_EQ((*parts)[0].name, "product");
+  EXPECT_EQ((*parts)[1].name, "softmax");
+  EXPECT_EQ((*parts)[1].values.at("rows"), "h");
+  EXPECT_EQ((*parts)[1].values.at("y"), "y");
   EXPECT_TRUE(IsSplit(At("split")));
   EXPECT_FALSE(IsSplit(At("whole")));
   EXPECT_EQ(std::filesystem::path(WholeOf(At("split")).value()),

@@ -48,9 +48,9 @@ TEST_F(ReplyTest, BecomesAFolderThatCanBeLoaded) {
               ElementsAre(Key("part-1/reference.py"), Key("part-1/task.toml"),
                           Key("part-2/reference.py"), Key("part-2/task.toml"), Key("parts.toml")));
   for (const auto& [path, text] : *files) WriteTest(folder_.path() / "made" / path, text);
-  const auto split = LoadSplit(folder_.path() / "made", whole_);
-  ASSERT_TRUE(split.ok()) << split.error().Line();
-  const Task& softmax = split->parts[1].task;
+  const auto parts = LoadSplit(folder_.path() / "made", whole_);
+  ASSERT_TRUE(parts.ok()) << parts.error().Line();
+  const Task& softmax = (*parts)[1].task;
   EXPECT_EQ(softmax.name, "mlp-softmax");
   EXPECT_EQ(softmax.tensors[0].generator, Generator::kUnit);
   EXPECT_EQ(softmax.tolerance.reduction_length->text(), "N");
@@ -78,9 +78,9 @@ TEST_F(ReplyTest, TakesOverInWhichPrecisionTheWholesReferenceBegins) {
   const auto files = Files(kTestReply);
   ASSERT_TRUE(files.ok()) << files.error().Line();
   for (const auto& [path, text] : *files) WriteTest(folder_.path() / "made" / path, text);
-  const auto split = LoadSplit(folder_.path() / "made", whole_);
-  ASSERT_TRUE(split.ok()) << split.error().Line();
-  EXPECT_EQ(split->parts[0].task.reference.options.at("precision"), "f32");
+  const auto parts = LoadSplit(folder_.path() / "made", whole_);
+  ASSERT_TRUE(parts.ok()) << parts.error().Line();
+  EXPECT_EQ((*parts)[0].task.reference.options.at("precision"), "f32");
 }
 
 TEST_F(ReplyTest, RefusesWhatIsNoSplitInOneLine) {

@@ -89,8 +89,6 @@ Status PreparedPlan::Execute(const cuda::Stream& stream, std::span<const Binding
   return bound.Execute(stream);
 }
 
-const ResolvedPlan& PreparedPlan::plan() const { return state_->plan; }
-
 Status PreparedPlan::PoisonWorkspaces(uint8_t value, const cuda::Stream& stream) const {
   for (const cuda::DeviceBuffer& workspace : state_->workspaces) {
     TRY(cuda::FillAsync(workspace.address(), value, workspace.bytes(), stream));

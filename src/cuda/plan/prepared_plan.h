@@ -63,8 +63,6 @@ class PreparedPlan {
   // Bind, then Execute once.
   Status Execute(const cuda::Stream& stream, std::span<const Binding> bindings) const;
 
-  const ResolvedPlan& plan() const;
-
   // A workspace with `zero` is zeroed by every Execute, as a charged memset. The others are left as
   // they are; the judge poisons them between batches, so that nothing is carried over.
   Status PoisonWorkspaces(uint8_t value, const cuda::Stream& stream) const;

@@ -134,7 +134,7 @@ warpsmith_gemm_status warpsmith_gemm_create(const warpsmith_gemm_options* option
     is_pack_wrong = !pack.ok();
     if (!pack.ok()) return pack.error();
     const bool check = options != nullptr && options->check_pointers != 0;
-    auto made = TRY(Library::Create({std::move(pack).value(), check}));
+    auto made = TRY(Library::Create(std::move(pack).value(), check));
     *library = new warpsmith_gemm{std::move(made)};
     return {};
   });

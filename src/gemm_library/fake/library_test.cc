@@ -23,7 +23,7 @@ class LibraryTest : public ::testing::Test {
  protected:
   LibraryTest() {
     fake::OpenFakeDevice();
-    library_ = Library::Create({fake::HostPack(), false}).value();
+    library_ = Library::Create(fake::HostPack(), false).value();
   }
 
   // Kernels that ran, by their first words; wrong elements must be none.
@@ -189,13 +189,13 @@ TEST_F(LibraryTest, ManyThreadsAtOnceAllGetTheirOwnResult) {
 TEST_F(LibraryTest, AnotherArchitecturesPackIsSaidAndNotUsed) {
   Pack pack = fake::HostPack();
   pack.architecture = "sm_100a";
-  library_ = Library::Create({std::move(pack), false}).value();
+  library_ = Library::Create(std::move(pack), false).value();
   EXPECT_THAT(Run(Tn(16)), IsEmpty());
   EXPECT_THAT(Explain(Tn(16)), HasSubstr("kernels are for sm_100a, Fake GPU is sm_90a"));
 }
 
 TEST_F(LibraryTest, WithoutAPackEverythingIsCublasLts) {
-  library_ = Library::Create({std::nullopt, false}).value();
+  library_ = Library::Create(std::nullopt, false).value();
   EXPECT_THAT(Run(Tn(16)), IsEmpty());
   EXPECT_THAT(Explain(Tn(16)), HasSubstr("no pack of kernels"));
 }
@@ -204,7 +204,7 @@ TEST_F(LibraryTest, AKernelThatCannotBeLoadedIsPassedOver) {
   Pack pack = fake::HostPack();
   pack.kernels[0].image = "damaged";
   pack.kernels[1].plan = pack.kernels[0].plan;  // other parameters than its image declares
-  library_ = Library::Create({std::move(pack), false}).value();
+  library_ = Library::Create(std::move(pack), false).value();
   EXPECT_THAT(Run(Tn(16)), IsEmpty());
   EXPECT_THAT(Explain(Tn(16)), HasSubstr("not host variant=0: decompressing"));
   EXPECT_THAT(Run(Tn(32)), IsEmpty());
@@ -212,7 +212,7 @@ TEST_F(LibraryTest, AKernelThatCannotBeLoadedIsPassedOver) {
 
 TEST_F(LibraryTest, WithNeitherKernelNorCublasLtItSaysWhatIsMissing) {
   setenv("WARPSMITH_CUBLASLT", "/nowhere/lib.so", 1);  // NOLINT(concurrency-mt-unsafe)
-  library_ = Library::Create({fake::HostPack(), false}).value();
+  library_ = Library::Create(fake::HostPack(), false).value();
   EXPECT_THAT(Run(Tn(16)), ElementsAre("pointers"));
   fake::HostProduct product({.m = 5, .n = 5, .k = 5});
   const Status status = library_->Run({.m = 5, .n = 5, .k = 5}, product.addresses(), nullptr);
@@ -222,7 +222,7 @@ TEST_F(LibraryTest, WithNeitherKernelNorCublasLtItSaysWhatIsMissing) {
 }
 
 TEST_F(LibraryTest, AskedToItRefusesTheHostsMemory) {
-  library_ = Library::Create({fake::HostPack(), true}).value();
+  library_ = Library::Create(fake::HostPack(), true).value();
   fake::HostProduct product(Tn(16));
   const Status refused = library_->Run(Tn(16), product.addresses(), nullptr);
   ASSERT_FALSE(refused.ok());

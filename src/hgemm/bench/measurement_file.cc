@@ -4,7 +4,6 @@
 
 #include <cstdio>
 
-#include "base/compressed_frames.h"
 #include "base/compression.h"
 #include "base/file.h"
 #include "hgemm/table_text.h"

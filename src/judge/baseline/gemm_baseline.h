@@ -45,6 +45,7 @@ inline constexpr size_t kLibraryWorkspaceBytes = size_t{32} << 20;  // cuBLAS's 
 // Of one context. What it hands out may outlive it, and must not outlive the context.
 class SharedHandles {
  public:
+  // Made at first use and kept: one of each type, and of each shape.
   Result<std::shared_ptr<const cuda::Cublas>> CublasOf(cuda::HalfType type);
   Result<std::shared_ptr<const cuda::LtMatmul>> MatmulOf(const cuda::GemmShape& shape);
   // kLibraryWorkspaceBytes, or as many as are asked for where that is more.
@@ -67,7 +68,7 @@ struct GemmBaselineName {
 
 // kUsage, listing the known names.
 Result<GemmBaselineName> ParseGemmBaselineName(std::string_view text);
-std::string Text(const GemmBaselineName& name);
+std::string Text(const GemmBaselineName& name);  // what ParseGemmBaselineName reads
 std::string_view Text(cuda::GemmLayout layout);  // "NN", "TN"
 std::string_view Text(cuda::HalfType type);      // "f16", "bf16"
 

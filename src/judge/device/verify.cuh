@@ -18,7 +18,7 @@ struct VerifyResult {
   u64 content_hash;
   u32 deviation;  // bits of the largest |out - ref|, as a float
   u32 unused;
-  i64 bias_magnitude, bias_value;  // sums, in 2^-20 (BiasSums in src/judge/bias.h)
+  i64 bias_magnitude, bias_value;  // sums, in 2^-20 (BiasSums in src/judge/correctness.h)
   u64 bias_square, bias_elements;
 };
 

@@ -44,7 +44,7 @@ struct BottleneckRow {
   std::string_view meaning;  // one clause for a person
   std::string_view remedy;   // what usually helps
 };
-std::span<const BottleneckRow> BottleneckTable();
+std::span<const BottleneckRow> BottleneckTable();  // a row each, in the enum's order
 const BottleneckRow& Describe(Bottleneck bottleneck);
 
 // What is known of the work itself, beside the profile. 0: unknown.
@@ -95,6 +95,7 @@ struct BottleneckReport {
   std::vector<std::string> missing;          // counters that the rules use and no kernel has
 };
 
+// A pure function: no clock, no machine. A profile without kernels gives a report that names nothing.
 BottleneckReport Diagnose(const Profile& profile, const ProblemFacts& facts);
 
 // How much faster than measured the roofline bound is (>= 1); nullopt without a bound or a time.

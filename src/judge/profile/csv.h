@@ -18,7 +18,7 @@ class CsvReader {
  public:
   explicit CsvReader(std::string_view text) : text_(text) {}
 
-  std::optional<CsvRecord> Next();
+  std::optional<CsvRecord> Next();  // nullopt at the end
   bool HasMore();
   // The rest of the current line as it stands, before Next(); moves past it.
   std::string_view TakeLine();

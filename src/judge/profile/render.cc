@@ -1,5 +1,7 @@
 #include "judge/profile/render.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
@@ -15,11 +17,7 @@ namespace {
 
 using nlohmann::json;
 
-std::string Number(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.6g", value);
-  return text;
-}
+std::string Number(double value) { return fmt::format("{:.6g}", value); }
 
 std::string Cited(const Statement& statement) {
   std::string text;

@@ -1,8 +1,9 @@
 #include "judge/profile/rules.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <initializer_list>
 #include <optional>
 #include <string>
@@ -390,12 +391,9 @@ void Achieved(Bottleneck bottleneck, double seconds, double time_us, const std::
 }  // namespace
 
 std::string Rounded(double value) {
-  char text[64];
   const double size = std::fabs(value);
   const int decimals = size >= 10 || size == std::floor(size) ? 0 : size >= 1 ? 1 : 2;
-  std::snprintf(text, sizeof text, "%.*f", size >= 1e15 ? 0 : decimals,
-                size >= 1e15 ? 1e15 : value);
-  return text;
+  return fmt::format("{:.{}f}", size >= 1e15 ? 1e15 : value, size >= 1e15 ? 0 : decimals);
 }
 
 bool HasCounters(const KernelProfile& kernel) { return Reading(kernel, {}, 1).has_counters(); }

@@ -23,6 +23,7 @@ struct SmLimits {
   int64_t shared_bytes = 0;
   int64_t reserved_shared_bytes = 0;  // that the driver takes for each block
 };
+// Nullopt: an architecture that is not in that table.
 std::optional<SmLimits> LimitsOf(std::string_view architecture);
 
 struct BlockResources {

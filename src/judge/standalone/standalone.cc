@@ -58,7 +58,7 @@ ActivityLog Absent(std::string why) {
 }
 
 ActivityTracer::ActivityTracer(CUstream_st* stream) {
-  auto trace = cuda::KernelTrace::Start(cuda::Traced::kEverything);
+  auto trace = cuda::KernelTrace::Start();
   if (!trace.ok()) {
     log_ = Absent(trace.error().Line());
     return;
@@ -83,7 +83,7 @@ void ActivityTracer::DeviceIdle() {
 
 ActivityLog ActivityTracer::Finish() {
   if (!trace_) return std::move(log_);
-  auto records = trace_->StopAll();
+  auto records = trace_->Stop();
   trace_.reset();
   if (!records.ok()) return Absent(records.error().Line());
   log_.records = RecordsOf(std::move(records).value());

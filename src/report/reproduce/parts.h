@@ -32,7 +32,7 @@ Result<Files> FilesIn(const std::string& folder, const Files& sources);
 
 Result<Contenders> ContendersOf(const Subject& subject, const Occupancy& occupancy);
 
-// --- Launch plans as C++: a class of support/measure.h's kind.
+// --- Launch plans as C++: a class of script/measure.h's kind.
 
 // What the class is called, what it prints, and where its cubin lies.
 struct ClassNames {

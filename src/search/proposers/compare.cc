@@ -29,11 +29,11 @@ std::vector<int> EvaluationsTo(const std::vector<double>& thresholds, Strategy s
   return evaluations;
 }
 
-EvaluationsToTarget Summarise(double fraction, std::vector<int> each) {
+EvaluationsToTarget Summarise(std::string_view strategy, double fraction, std::vector<int> each) {
   std::vector<int> sorted = each;
   std::sort(sorted.begin(), sorted.end());
-  return {fraction, Quantile(sorted, 0.25), Quantile(sorted, 0.5), Quantile(sorted, 0.75),
-          std::move(each)};
+  return {std::string(strategy),  fraction,       Quantile(sorted, 0.25), Quantile(sorted, 0.5),
+          Quantile(sorted, 0.75), std::move(each)};
 }
 
 }  // namespace
@@ -45,9 +45,9 @@ double Quantile(const std::vector<int>& sorted, double fraction) {
   return sorted[below] + (position - std::floor(position)) * (sorted[above] - sorted[below]);
 }
 
-Result<std::vector<StrategyScore>> CompareStrategies(const std::shared_ptr<const Terrain>& terrain,
-                                                     const std::vector<double>& scores,
-                                                     const CompareOptions& options) {
+Result<std::vector<EvaluationsToTarget>> CompareStrategies(
+    const std::shared_ptr<const Terrain>& terrain, const std::vector<double>& scores,
+    const CompareOptions& options) {
   CHECK(scores.size() == terrain->space().size());
   const double best = scores.empty() ? 0 : *std::max_element(scores.begin(), scores.end());
   if (!(best > 0) || options.seeds < 1) {
@@ -61,7 +61,7 @@ Result<std::vector<StrategyScore>> CompareStrategies(const std::shared_ptr<const
   std::vector<double> thresholds;
   for (const double fraction : fractions) thresholds.push_back(fraction * best);
 
-  std::vector<StrategyScore> answer;
+  std::vector<EvaluationsToTarget> answer;
   for (const std::string_view name : StrategyNames()) {
     std::vector<std::vector<int>> each(thresholds.size());
     for (int seed = 0; seed < options.seeds; ++seed) {
@@ -70,9 +70,8 @@ Result<std::vector<StrategyScore>> CompareStrategies(const std::shared_ptr<const
                         scores, options.batch);
       for (size_t i = 0; i < each.size(); ++i) each[i].push_back(evaluations[i]);
     }
-    StrategyScore& row = answer.emplace_back(StrategyScore{std::string(name), {}});
     for (size_t i = 0; i < each.size(); ++i) {
-      row.targets.push_back(Summarise(fractions[i], std::move(each[i])));
+      answer.push_back(Summarise(name, fractions[i], std::move(each[i])));
     }
   }
   return answer;

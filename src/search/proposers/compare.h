@@ -17,24 +17,20 @@ struct CompareOptions {
   std::vector<double> targets = {0.95, 0.99};  // fractions of the best score
 };
 
-// Evaluations until a score of at least `fraction` of the best was seen; one entry a seed.
+// Evaluations until a score of at least `fraction` of the best was seen.
 struct EvaluationsToTarget {
+  std::string strategy;
   double fraction = 0;
   double lower_quartile = 0, median = 0, upper_quartile = 0;
-  std::vector<int> each;
-};
-
-struct StrategyScore {
-  std::string strategy;
-  std::vector<EvaluationsToTarget> targets;  // as in the options, rising
+  std::vector<int> each;  // one entry a seed
 };
 
 // `scores` by index of the terrain's space, kFailedScore (or anything not positive) for failures.
-// Every strategy of StrategyNames() runs with the same seeds. kNothingMeasured when no score is
-// positive.
-Result<std::vector<StrategyScore>> CompareStrategies(const std::shared_ptr<const Terrain>& terrain,
-                                                     const std::vector<double>& scores,
-                                                     const CompareOptions& options = {});
+// Every strategy of StrategyNames() runs with the same seeds; a row a strategy and target, targets
+// rising. kNothingMeasured when no score is positive.
+Result<std::vector<EvaluationsToTarget>> CompareStrategies(
+    const std::shared_ptr<const Terrain>& terrain, const std::vector<double>& scores,
+    const CompareOptions& options = {});
 
 // Linear interpolation between order statistics; `sorted` ascending and not empty.
 double Quantile(const std::vector<int>& sorted, double fraction);

@@ -8,7 +8,7 @@
 // score) goes on to the next rung with twice the quota. Exploiting: then the unmeasured neighbours
 // of the best measured points, and the best-predicted points anywhere, in turn. A small share of
 // all proposals is random, since the model can be wrong about an arm that it never let start.
-// Predictions are corrected by what was measured (correction.h) before every batch.
+// Predictions are corrected by what was measured (Correction, below) before every batch.
 #ifndef WARPSMITH_SEARCH_PROPOSERS_GUIDED_SEARCH_H_
 #define WARPSMITH_SEARCH_PROPOSERS_GUIDED_SEARCH_H_
 

@@ -35,12 +35,10 @@ Result<std::vector<report::ProposerRow>> CompareOn(const store::RecordedDevice& 
       replay.space, model, [&](const Point& point) { return hgemm::ArmOf(problem, point); });
   const proposers::CompareOptions options;
   std::vector<report::ProposerRow> rows;
-  for (const proposers::StrategyScore& score :
+  for (const proposers::EvaluationsToTarget& target :
        TRY(proposers::CompareStrategies(terrain, TRY(ScoresOf(recorded, replay)), options))) {
-    for (const proposers::EvaluationsToTarget& target : score.targets) {
-      rows.push_back({replay.space.name(), score.strategy, target.fraction, target.lower_quartile,
-                      target.median, target.upper_quartile, options.seeds});
-    }
+    rows.push_back({replay.space.name(), target.strategy, target.fraction, target.lower_quartile,
+                    target.median, target.upper_quartile, options.seeds});
   }
   return rows;
 }

@@ -78,6 +78,7 @@ struct SearchContext {
   std::optional<Protocol> certifying = {};  // of the best; none: what the options say
 };
 
+// A whole run, new or resumed: the loop to the end of its budget, and then Finish.
 Result<SearchEnd> Search(const SearchJob& job, const SearchContext& context);
 
 // What is done after any loop: its best are certified, in a replay those that were recorded so, and
@@ -89,6 +90,7 @@ Result<SearchEnd> Finish(const SearchJob& job, const SearchContext& context,
 // Steps whose candidates were overruled in this run (run_memos.h) get a verdict that says so.
 Status Overrule(store::DatabaseStore& store, const std::string& run, Trajectory& steps);
 
+// The same for the terminal; `label` stands before it.
 report::Progress ToReport(const Progress& progress, const std::string& label);
 
 // Protocols of the search and of its finalists.

@@ -90,7 +90,7 @@ class JudgeQueue {
   bool has_ended() const;    // nor is anything at work
   // Until what runs is done and kept, after `stop` or Interrupted().
   void Join();
-  int RetryAfterSeconds() const;
+  int RetryAfterSeconds() const;  // 1 to 60: about half of what the line takes
   QueueCounts Counts() const;
   // Not ready: the last probe or the device failed. Asks for a probe when the last good run is old.
   Status Ready();

@@ -46,7 +46,7 @@ class McpTools {
   Answer BestSoFar(const JsonReader& arguments, mcp::CallContext& context);
   Answer ReadVerdict(const JsonReader& arguments, mcp::CallContext& context);
   Answer BudgetLeft(const JsonReader& arguments, mcp::CallContext& context);
-  // mcp_knowledge_tools.cc
+  // In knowledge_tools.cc.
   Answer QueryKnowledge(const JsonReader& arguments, mcp::CallContext& context);
   Answer RecordOutcome(const JsonReader& arguments, mcp::CallContext& context);
   Answer AddNote(const JsonReader& arguments, mcp::CallContext& context);
