@@ -22,13 +22,12 @@ TEST(Settings, TheirTextIsReadBack) {
   run_config.start->sources["k.cu"] = "code";
   run_config.start->entry = "k.cu";
   const std::string text = TextOf(run_config);
-  const auto read = RunConfigFrom("test", text);
-  ASSERT_TRUE(read.ok()) << read.error().Line();
-  EXPECT_EQ(TextOf(*read), text);
-  EXPECT_EQ(read->seed, run_config.seed);
-  EXPECT_EQ(read->settings.reward, run_config.settings.reward);
-  EXPECT_EQ(read->settings.sampling.temperature, 0.7);
-  EXPECT_EQ(CandidateId(*read->start), CandidateId(*run_config.start));
+  const auto read = RunConfigFrom("test", text).value();
+  EXPECT_EQ(TextOf(read), text);
+  EXPECT_EQ(read.seed, run_config.seed);
+  EXPECT_EQ(read.settings.reward, run_config.settings.reward);
+  EXPECT_EQ(read.settings.sampling.temperature, 0.7);
+  EXPECT_EQ(CandidateId(read.start), CandidateId(*run_config.start));
 }
 
 TEST(Settings, PartsAreReadBackAndLeaveOtherBeginningsAsTheyWere) {
@@ -45,13 +44,12 @@ TEST(Settings, PartsAreReadBackAndLeaveOtherBeginningsAsTheyWere) {
   run_config.parts = {{"first", "computes a", kernel}, {"second", "computes b", kernel}};
   const std::string text = TextOf(run_config);
   EXPECT_NE(text.find("\"join.md\":1"), std::string::npos) << text;
-  const auto read = RunConfigFrom("test", text);
-  ASSERT_TRUE(read.ok()) << read.error().Line();
-  EXPECT_EQ(TextOf(*read), text);
-  ASSERT_EQ(read->parts.size(), 2U);
-  EXPECT_EQ(read->parts[1].name, "second");
-  EXPECT_EQ(read->parts[1].facts, "computes b");
-  EXPECT_EQ(CandidateId(read->parts[1].candidate), CandidateId(kernel));
+  const auto read = RunConfigFrom("test", text).value();
+  EXPECT_EQ(TextOf(read), text);
+  ASSERT_EQ(read.parts.size(), 2U);
+  EXPECT_EQ(read.parts[1].name, "second");
+  EXPECT_EQ(read.parts[1].facts, "computes b");
+  EXPECT_EQ(CandidateId(read.parts[1].candidate), CandidateId(kernel));
 }
 
 TEST(Settings, ATextThatIsNoneIsRefused) {

@@ -27,12 +27,11 @@ LaunchOperation& LaunchOf(LaunchPlan& plan) {
 }
 
 TEST(Resolve, EvaluatesEveryField) {
-  const auto resolved = ResolveGemm(GemmPlan());
-  ASSERT_TRUE(resolved.ok()) << resolved.error().Line();
-  EXPECT_EQ(resolved->workspaces[0].bytes, 4 * 256 * 512);
-  EXPECT_TRUE(resolved->workspaces[0].zero);
-  EXPECT_EQ(std::get<ResolvedMemset>(resolved->operations[0]).bytes, 2 * 256 * 512);
-  const auto& launch = std::get<ResolvedLaunch>(resolved->operations[1]);
+  const auto resolved = ResolveGemm(GemmPlan()).value();
+  EXPECT_EQ(resolved.workspaces[0].bytes, 4 * 256 * 512);
+  EXPECT_TRUE(resolved.workspaces[0].zero);
+  EXPECT_EQ(std::get<ResolvedMemset>(resolved.operations[0]).bytes, 2 * 256 * 512);
+  const auto& launch = std::get<ResolvedLaunch>(resolved.operations[1]);
   EXPECT_THAT(launch.grid, ElementsAre(4, 2, 1));
   EXPECT_THAT(launch.block, ElementsAre(128, 1, 1));
   EXPECT_THAT(launch.cluster, ElementsAre(2, 1, 1));
@@ -233,9 +232,8 @@ INSTANTIATE_TEST_SUITE_P(Memory, ResolveRefuses, ::testing::ValuesIn(kMemory));
 TEST(Resolve, PadsRows) {
   LaunchPlan plan = GemmPlan();
   plan.operations[0] = Pad();
-  const auto resolved = ResolveGemm(plan);
-  ASSERT_TRUE(resolved.ok()) << resolved.error().Line();
-  EXPECT_EQ(std::get<ResolvedPad>(resolved->operations[0]).target_pitch_bytes, 272);
+  const auto resolved = ResolveGemm(plan).value();
+  EXPECT_EQ(std::get<ResolvedPad>(resolved.operations[0]).target_pitch_bytes, 272);
 }
 
 }  // namespace

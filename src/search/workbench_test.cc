@@ -42,10 +42,9 @@ TEST_F(WorkbenchTest, EachVerdictIsAStepUntilTheBudgetIsSpent) {
   Workbench again = Open(3);
   EXPECT_EQ(again.steps(), 2);
   EXPECT_EQ(again.spending().spent().tokens, 100);
-  const auto third = again.Evaluate(NumberedCandidate(7), {}, {});
-  ASSERT_TRUE(third.ok()) << third.error().Line();
-  EXPECT_EQ(third->id(), "run:run#2");
-  EXPECT_EQ(third->step.candidate.provenance.proposer, "mcp");
+  const auto third = again.Evaluate(NumberedCandidate(7), {}, {}).value();
+  EXPECT_EQ(third.id(), "run:run#2");
+  EXPECT_EQ(third.step.candidate.provenance.proposer, "mcp");
   EXPECT_EQ(again.Best(Level::kScreened).value()->id(), "run:run#2");
 
   const auto refused = again.Evaluate(NumberedCandidate(8), {}, {});
@@ -74,9 +73,8 @@ TEST_F(WorkbenchTest, FindsVerdictsByTheirIdsAndTellsTheGain) {
   for (const char* id : {"run:run#2", "run:other#0", "start"}) {
     EXPECT_EQ(bench.Find(id).error().code, ErrorCode::kBadInput) << id;
   }
-  const auto certified = bench.Certify(fast, {});
-  ASSERT_TRUE(certified.ok()) << certified.error().Line();
-  EXPECT_EQ(certified->record.protocol.level, Level::kCertified);
+  const auto certified = bench.Certify(fast, {}).value();
+  EXPECT_EQ(certified.record.protocol.level, Level::kCertified);
   EXPECT_EQ(bench.spending().spent().evaluations, 3);
 }
 

@@ -38,9 +38,8 @@ void ExpectResolves(const LaunchPlan& plan, const Task& task, const std::string&
 class ExampleTask : public testing::TestWithParam<fs::path> {};
 
 TEST_P(ExampleTask, LoadsWithItsCandidates) {
-  const auto loaded = LoadTask(GetParam().string());
-  ASSERT_TRUE(loaded.ok()) << loaded.error().Line();
-  const Task& task = loaded->task;
+  const auto loaded = LoadTask(GetParam().string()).value();
+  const Task& task = loaded.task;
   EXPECT_EQ(task.name, GetParam().filename());
   for (const TaskFinding& finding : ExamineText(task)) {
     EXPECT_EQ(finding.severity, Severity::kNote) << finding.name << ": " << finding.what;
@@ -49,16 +48,14 @@ TEST_P(ExampleTask, LoadsWithItsCandidates) {
   const std::vector<fs::path> folders = FoldersWith(GetParam(), "candidate.toml");
   EXPECT_FALSE(folders.empty());
   for (const fs::path& folder : folders) {
-    const auto file = CandidateFile::Load(folder);
-    ASSERT_TRUE(file.ok()) << file.error().Line();
-    for (const Point& point : file->space().points()) {
-      const auto candidate = file->Make(point);
-      ASSERT_TRUE(candidate.ok()) << candidate.error().Line();
-      const Status fits = CheckForm(folder.string(), *candidate, task);
+    const auto file = CandidateFile::Load(folder).value();
+    for (const Point& point : file.space().points()) {
+      const auto candidate = file.Make(point).value();
+      const Status fits = CheckForm(folder.string(), candidate, task);
       EXPECT_TRUE(fits.ok()) << fits.error().Line();
-      const bool planned = candidate->form == Form::kKernel;
+      const bool planned = candidate.form == Form::kKernel;
       if (planned && task.name != "hgemm-512") {  // whose tiles do not divide every size
-        ExpectResolves(candidate->plan, task, folder.string());
+        ExpectResolves(candidate.plan, task, folder.string());
       }
     }
   }

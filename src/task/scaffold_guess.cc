@@ -6,7 +6,6 @@
 
 #include "base/text.h"
 #include "base/utf8.h"
-#include "task/scaffold_launch.h"
 
 namespace warpsmith::task {
 namespace {

@@ -43,13 +43,26 @@ struct Guess {
   std::string launched_by;  // whose launch they are from; empty: they are invented
 };
 
-// The element type that a pointer's C++ type names: "float4" is kF32.
-std::optional<DType> TensorType(const std::string& type);
-
 // The function that candidates will be called as: a host function that launches kernels on device
 // pointers where there is one, else a kernel. `wanted` picks one by name; empty: the best guess.
 // kBadInput says why nothing here will do.
 Result<Guess> GuessTask(const CudaFile& file, const std::string& wanted);
+
+// The element type that a pointer's C++ type names: "float4" is kF32.
+std::optional<DType> TensorType(const std::string& type);
+
+// --- How the file launches a kernel, in the kernel's own names: scaffold_launch.cc.
+
+struct LaunchConstant {
+  std::string value;   // "1024", "-0.5"; empty: it is no constant
+  bool small = false;  // a whole number below 32, written in the launch itself
+};
+// What the kernel's first launch gives each parameter.
+std::vector<LaunchConstant> ConstantArguments(const CudaFile& file, const CudaFunction& kernel);
+
+// Grid, block and shared bytes of the first launch that is whole arithmetic over the guess's sizes.
+// Where there is none, guess.launched_by stays empty.
+void CopyLaunch(const CudaFile& file, Guess& guess);
 
 }  // namespace warpsmith::task
 

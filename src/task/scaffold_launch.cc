@@ -1,5 +1,3 @@
-#include "task/scaffold_launch.h"
-
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -15,6 +13,7 @@
 #include "base/text.h"
 #include "core/cuda_tokens.h"
 #include "core/expression.h"
+#include "task/scaffold_guess.h"
 
 namespace warpsmith::task {
 namespace {
@@ -71,8 +70,8 @@ class Converter {
                                      int steps) const {
     std::string out;
     for (size_t i = begin; i < end; ++i) {
-      if (IsCast(list, i)) {
-        i = AfterCast(list, i);
+      if (const size_t last = CastAt(list, i); last < list.size()) {
+        i = last;
         continue;
       }
       const auto part = Part(list, i, steps);
@@ -82,19 +81,17 @@ class Converter {
     return out.empty() ? std::nullopt : std::optional(out);
   }
 
-  // (int) x    int(x)    static_cast<int>(x)
-  static bool IsCast(const TokenList& list, size_t i) {
-    const bool parenthesised = list.Is(i, "(") && i + 1 < list.size() &&
-                               kCastTypes.contains(list[i + 1].text) && list.closing[i] <= i + 4 &&
-                               list.Is(list.closing[i], ")") && list.closing[i] + 1 < list.size();
-    return parenthesised || kCastTypes.contains(list[i].text) || list.Is(i, "std") ||
-           (list.Is(i, "::") && i > 0);
-  }
-  static size_t AfterCast(const TokenList& list, size_t i) {
-    if (list.Is(i, "(")) return list.closing[i];
-    if (!list.Is(i, "static_cast")) return i;
-    while (i + 1 < list.size() && !list.Is(i, ">")) ++i;
-    return i;
+  // The last token of a cast: (int) x    int(x)    static_cast<int>(x). The size: there is none.
+  static size_t CastAt(const TokenList& list, size_t i) {
+    if (list.Is(i, "static_cast")) {
+      while (i + 1 < list.size() && !list.Is(i, ">")) ++i;
+      return i;
+    }
+    const bool type = i + 1 < list.size() && kCastTypes.contains(list[i + 1].text);
+    const bool short_one = list.closing[i] <= i + 4 && list.closing[i] + 1 < list.size();
+    if (list.Is(i, "(") && type && short_one) return list.closing[i];
+    const bool word = kCastTypes.contains(list[i].text) || list.Is(i, "std") || list.Is(i, "::");
+    return word ? i : list.size();
   }
 
   std::optional<std::string> Part(const TokenList& list, size_t& i, int steps) const {

@@ -24,14 +24,13 @@ TEST(ModelAnswer, ReadsStatesFromAFenceOrFromProse) {
        {std::string(kStates), "<think>{\"states\": []}</think>\nSure:\n" + std::string(kStates),
         std::string("It waits. {\"states\": [{\"kernel\": 2, \"state\": \"memory-latency\", "
                     "\"confidence\": 0.8, \"evidence\": [\"long scoreboard 61 %\"]}]} Done.")}) {
-    const auto states = ReadStates(reply, 2);
-    ASSERT_TRUE(states.ok()) << states.error().Line();
-    ASSERT_EQ(states->size(), 1u);
-    EXPECT_EQ(states->front().kernel, 1u);
-    EXPECT_EQ(states->front().state, "memory-latency");
-    EXPECT_EQ(states->front().secondary, "");
-    EXPECT_EQ(states->front().confidence, 0.8);
-    EXPECT_THAT(states->front().evidence, ElementsAre("long scoreboard 61 %"));
+    const auto states = ReadStates(reply, 2).value();
+    ASSERT_EQ(states.size(), 1u);
+    EXPECT_EQ(states.front().kernel, 1u);
+    EXPECT_EQ(states.front().state, "memory-latency");
+    EXPECT_EQ(states.front().secondary, "");
+    EXPECT_EQ(states.front().confidence, 0.8);
+    EXPECT_THAT(states.front().evidence, ElementsAre("long scoreboard 61 %"));
   }
 }
 
@@ -62,23 +61,22 @@ TEST(ModelAnswer, KnowsTheNamesOfStates) {
 
 TEST(ModelAnswer, ReadsGapsDoubtsAndNotes) {
   const auto gap =
-      ReadGapAnalysis("{\"cause\": \"L2\\nhits\", \"verdict\": \"noise\", \"next\": null}");
-  ASSERT_TRUE(gap.ok()) << gap.error().Line();
-  EXPECT_EQ(gap->cause, "L2?hits");
+      ReadGapAnalysis("{\"cause\": \"L2\\nhits\", \"verdict\": \"noise\", \"next\": null}").value();
+  EXPECT_EQ(gap.cause, "L2?hits");
   EXPECT_THAT(WhyNotAnswer(ReadGapAnalysis("{\"cause\": \"x\", \"verdict\": \"good\"}")),
               HasSubstr("one of technique-wrong-here"));
 
-  const auto doubts = ReadDoubts(
-      "{\"approved\": true, \"doubts\": [{\"reason\": \"skips odd rows\", \"severity\": "
-      "\"high\"}]}");
-  ASSERT_TRUE(doubts.ok()) << doubts.error().Line();
-  EXPECT_EQ(doubts->front().reason, "skips odd rows");
+  const auto doubts =
+      ReadDoubts(
+          "{\"approved\": true, \"doubts\": [{\"reason\": \"skips odd rows\", \"severity\": "
+          "\"high\"}]}")
+          .value();
+  EXPECT_EQ(doubts.front().reason, "skips odd rows");
   EXPECT_TRUE(ReadDoubts("{\"doubts\": []}").ok());
   EXPECT_FALSE(ReadDoubts("{\"approved\": true}").ok());
 
-  const auto note = ReadNote("{\"note\": \"Pad rows.\", \"when\": \"K < 128\"}");
-  ASSERT_TRUE(note.ok()) << note.error().Line();
-  EXPECT_EQ(note->when, "K < 128");
+  const auto note = ReadNote("{\"note\": \"Pad rows.\", \"when\": \"K < 128\"}").value();
+  EXPECT_EQ(note.when, "K < 128");
   EXPECT_THAT(WhyNotAnswer(ReadNote("{\"note\": \" \"}")), HasSubstr("a sentence"));
 }
 

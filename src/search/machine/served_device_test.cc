@@ -74,17 +74,15 @@ class ServedDeviceTest : public testing::Test {
 
 TEST_F(ServedDeviceTest, BringsTheServersVerdictAndNeedsNoCompiler) {
   const ScriptedServer server({Facts(), TakenOn(key_), State(key_, "running"), Done(key_)});
-  const auto device = Connect(server);
-  ASSERT_TRUE(device.ok()) << device.error().Line();
-  EXPECT_EQ((*device)->Info().name, store::TestDevice().name);
-  EXPECT_EQ((*device)->Info().origin, "local");
-  EXPECT_FALSE((*device)->Info().needs_artifacts);
-  EXPECT_EQ((*device)->recorded(), nullptr);
-  const auto judged = Judge(**device);
-  ASSERT_TRUE(judged.ok()) << judged.error().Line();
-  EXPECT_EQ(judged->key, key_);
-  EXPECT_EQ(ToJson(judged->step.verdict), ToJson(store::TestVerdict(kPoint, 4)));
-  EXPECT_EQ(judged->step.cost.gpu_seconds, 0.5);
+  const auto device = Connect(server).value();
+  EXPECT_EQ((device)->Info().name, store::TestDevice().name);
+  EXPECT_EQ((device)->Info().origin, "local");
+  EXPECT_FALSE((device)->Info().needs_artifacts);
+  EXPECT_EQ((device)->recorded(), nullptr);
+  const auto judged = Judge(*device).value();
+  EXPECT_EQ(judged.key, key_);
+  EXPECT_EQ(ToJson(judged.step.verdict), ToJson(store::TestVerdict(kPoint, 4)));
+  EXPECT_EQ(judged.step.cost.gpu_seconds, 0.5);
   const std::vector<std::string> requests = server.requests();
   ASSERT_EQ(requests.size(), 4U);
   EXPECT_THAT(requests[0], HasSubstr("GET /v1/device "));
@@ -132,12 +130,11 @@ TEST_F(ServedDeviceTest, ReplaysAskForWhatIsRecorded) {
   const Answer facts =
       Says(200, {{"protocol", 1}, {"device", ToJson(info)}, {"recordings", {"r.wsrec"}}});
   const ScriptedServer server({facts, Answer{{Http(200, "", ReadFile(path).value())}}});
-  const auto device = Connect(server);
-  ASSERT_TRUE(device.ok()) << device.error().Line();
-  ASSERT_NE((*device)->recorded(), nullptr);
-  EXPECT_EQ((*device)->recorded()->Spaces().size(), 1U);
+  const auto device = Connect(server).value();
+  ASSERT_NE((device)->recorded(), nullptr);
+  EXPECT_EQ((device)->recorded()->Spaces().size(), 1U);
   // (1, 2) is no point of it: the server is not asked, and the error is a replay's.
-  const auto judged = Judge(**device);
+  const auto judged = Judge(*device);
   ASSERT_FALSE(judged.ok());
   EXPECT_EQ(judged.error().code, ErrorCode::kNotRecorded);
   EXPECT_THAT(judged.error().message, HasSubstr("r.wsrec holds no verdict"));
