@@ -37,8 +37,8 @@ struct CudaFunction {
   std::vector<CudaParameter> parameters;
   // Of its body:
   std::vector<CudaLaunch> launches;
-  std::map<std::string, std::string>
-      values;                   // what local names stand for: "blocks" -> "(n+255)/256"
+  // What local names stand for: "blocks" -> "(n+255)/256".
+  std::map<std::string, std::string> values;
   bool manages_memory = false;  // cudaMalloc, cudaMemcpy and the like
   bool dynamic_shared = false;  // extern __shared__
 };
