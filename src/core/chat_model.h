@@ -39,8 +39,8 @@ inline constexpr size_t kMaxChatTextBytes = size_t{4} << 20;
 
 struct ChatSample {
   std::string text;
-  std::string
-      finish_reason;  // stop, length, content_filter, refusal, or a server's own; cut: by us
+  // stop, length, content_filter, refusal, or a server's own; cut: by us.
+  std::string finish_reason;
 };
 
 struct ChatUsage {

@@ -24,8 +24,8 @@ struct Token {
 
 struct TokenList {
   std::vector<Token> tokens;
-  std::vector<size_t>
-      closing;  // of an opening bracket: its partner's index; else, or unclosed: size
+  // Of an opening bracket: its partner's index; else, or unclosed: the number of tokens.
+  std::vector<size_t> closing;
 
   size_t size() const { return tokens.size(); }
   const Token& operator[](size_t i) const { return tokens[i]; }

@@ -71,8 +71,8 @@ struct Workload {
 
 // How a candidate of form `program` is called.
 struct ProgramEntry {
-  std::string
-      declaration;  // "void launch_gpu_implementation(void* output, void* input, int64_t n)"
+  // "void launch_gpu_implementation(void* output, void* input, int64_t n)".
+  std::string declaration;
   std::vector<std::string> arguments;  // each a tensor's name, or a C++ expression over the sizes
 };
 

@@ -152,8 +152,8 @@ class Contest {
   int planned_processes_;    // more come where the rounds are not enough
   std::vector<Mode> modes_;  // that are timed
   CorrectnessBook book_;
-  std::vector<std::unique_ptr<Entrant>>
-      entrants_;  // the candidate first, then the primary baseline
+  // The candidate first, then the primary baseline.
+  std::vector<std::unique_ptr<Entrant>> entrants_;
   bool has_baselines_ = false;
   int rounds_ = 0;  // done
 };

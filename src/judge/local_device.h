@@ -24,8 +24,8 @@ struct LocalDeviceOptions {
   // kRunnerSubcommand.
   std::vector<std::string> runner_argv;
   std::vector<std::string> program_argv;  // likewise a program's process, kProgramSubcommand
-  std::vector<std::string>
-      standalone_argv;           // and what the audits' tools run, kStandaloneSubcommand
+  // And what the audits' tools run, kStandaloneSubcommand.
+  std::vector<std::string> standalone_argv;
   bool sandboxed = true;         // false: programs run with all that the user may do
   Compiler* compiler = nullptr;  // for references and rivals; outlives the device
   // Paths that baselines "lib:PATH" may name. They are loaded into the measuring process: the

@@ -186,7 +186,7 @@ Result<double> TimeKernel(const Bench& bench, const plan::PreparedPlan& plan) {
   TRY(start.Record(stream));
   for (int i = 0; i < kCalls; ++i) TRY(bound.Execute(stream));
   TRY(end.Record(stream));
-  TRY(end.Synchronize());
+  TRY(stream.Synchronize());
   return TRY(cuda::ElapsedUs(start, end)) / kCalls;
 }
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import csv
 import hashlib
-import io
 import json
 import os
 import random
@@ -193,7 +192,9 @@ class KernelBench:
         root = shipped_root()
         table = root and root / "data/kernelbench/h200_init.csv"
         if table and table.is_file():
-            for row in csv.DictReader(io.StringIO(files.read_text(table))):
+            for row in csv.DictReader(
+                line for line in files.read_text(table).splitlines() if not line.startswith("#")
+            ):
                 self._add_name(row["problem"])
         if checkout is None:
             return

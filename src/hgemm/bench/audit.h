@@ -60,8 +60,8 @@ class AuditFindings {
   std::optional<AppendFile> file_;
   std::optional<Error> broken_;
   std::set<Key> clean_before_;
-  std::map<Key, std::set<std::string>>
-      convicted_before_;  // by which runs, that were not clean since
+  // By which runs, that were not clean since.
+  std::map<Key, std::set<std::string>> convicted_before_;
   std::atomic<int> clean_ = 0, known_ = 0, convicted_ = 0, absent_ = 0;
 };
 

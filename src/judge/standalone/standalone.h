@@ -25,8 +25,8 @@ struct StandaloneOptions {
   // A profiler is to see the runs only (ncu --profile-from-start off): one more run goes before
   // them.
   bool profile_window = false;
-  std::filesystem::path
-      activity;  // where to write what CUPTI saw (judge/standalone/activity_log.h); empty: not
+  // Where to write what CUPTI saw (judge/standalone/activity_log.h); empty: not at all.
+  std::filesystem::path activity;
   std::string device_uuid;  // empty: the first device
 };
 

@@ -31,8 +31,8 @@ struct Asked {
   // What a trainer knows its sample by; kept with what came of it. Empty: not given.
   std::string sample_id, prompt_sha256;
   std::optional<double> logprob_sum;
-  std::vector<std::string>
-      shown;  // keys of the variants in its prompt: a copy of one gains nothing
+  // Keys of the variants in its prompt: a copy of one gains nothing.
+  std::vector<std::string> shown;
 };
 
 struct JobsRequest {
