@@ -27,7 +27,7 @@ TEST(Settings, TheirTextIsReadBack) {
   EXPECT_EQ(read.seed, run_config.seed);
   EXPECT_EQ(read.settings.reward, run_config.settings.reward);
   EXPECT_EQ(read.settings.sampling.temperature, 0.7);
-  EXPECT_EQ(CandidateId(read.start), CandidateId(*run_config.start));
+  EXPECT_EQ(CandidateId(*read.start), CandidateId(*run_config.start));
 }
 
 TEST(Settings, PartsAreReadBackAndLeaveOtherBeginningsAsTheyWere) {
