@@ -8,6 +8,7 @@
 
 #include "hgemm/family.h"
 #include "hgemm/tests/catalogue.h"
+#include "hgemm/tests/comparison.h"
 
 namespace warpsmith::hgemm {
 namespace {
@@ -47,6 +48,26 @@ TEST(CatalogueTest, ReadsWhatItWrites) {
 TEST(CatalogueTest, WritesRowsInOrderOfTheirShapes) {
   const std::string text = TextOf({SampleRow(1024, 1.5), SampleRow(64, 1.5)});
   EXPECT_LT(text.find("\n64,128"), text.find("\n1024,128"));
+}
+
+TEST(CatalogueTest, WhatIsSpoiledIsReadAsItStandsOrRefusedByName) {
+  size_t refused = 0;
+  for (std::string spoiled : Spoiled(OpenTextOf({SampleRow(64, 1.5)}))) {
+    auto parsed = ParseCatalogue("c.csv", spoiled);
+    const bool lacks_its_line = !parsed.ok() && parsed.error().fix.find("# ") != spoiled.npos;
+    if (lacks_its_line && spoiled.find("\nm,n,k") != spoiled.npos) {
+      spoiled = Mended(spoiled);
+      parsed = ParseCatalogue("c.csv", spoiled);
+    }
+    if (parsed.ok()) {
+      const std::string again = TextOf(parsed->rows);
+      EXPECT_EQ(TextOf(ParseCatalogue("c.csv", again).value().rows), again) << spoiled;
+    } else {
+      ++refused;
+      EXPECT_THAT(parsed.error().message, HasSubstr("c.csv")) << spoiled;
+    }
+  }
+  EXPECT_GT(refused, 50U);
 }
 
 TEST(CatalogueTest, RefusesWhatWasCutAtTheEndOfALine) {

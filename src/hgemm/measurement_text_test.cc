@@ -345,5 +345,22 @@ TEST(MeasurementTextTest, RefusesToWriteWhatItCouldNotRead) {
   EXPECT_FALSE(CheckWritable(SampleTerms(), session).ok());
 }
 
+TEST(MeasurementTextTest, WhatIsSpoiledIsReadAsItStandsOrRefusedByName) {
+  for (const std::string& good : {OldComparison(), OldText(GoodLibraries())}) {
+    size_t refused = 0;
+    for (const std::string& spoiled : Spoiled(good)) {
+      const auto read = ParseMeasurements("c.csv", spoiled);
+      if (read.ok()) {
+        const std::string again = ToText(read->table);
+        EXPECT_EQ(ToText(ParseMeasurements("c.csv", again).value().table), again) << spoiled;
+      } else {
+        ++refused;
+        EXPECT_THAT(read.error().message, HasSubstr("c.csv:")) << spoiled;
+      }
+    }
+    EXPECT_GT(refused, Spoiled(good).size() / 2);
+  }
+}
+
 }  // namespace
 }  // namespace warpsmith::hgemm

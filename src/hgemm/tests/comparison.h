@@ -2,8 +2,10 @@
 #ifndef WARPSMITH_HGEMM_TESTS_COMPARISON_H_
 #define WARPSMITH_HGEMM_TESTS_COMPARISON_H_
 
+#include <algorithm>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/text.h"
 #include "hgemm/measurement_table.h"
@@ -53,6 +55,25 @@ inline std::string OldText(const std::string& text) {
   old.pop_back();
   --old[old.find('\n') - 1];
   return old;
+}
+
+// Each text that lacks one line of `text`, or has another word in one cell of it (cells are parted
+// by commas, semicolons, spaces and =).
+inline std::vector<std::string> Spoiled(const std::string& text) {
+  std::vector<std::string> spoiled;
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = std::min(text.find('\n', begin), text.size() - 1) + 1;
+    spoiled.push_back(text.substr(0, begin) + text.substr(end));
+    for (size_t cell = begin; cell < end;) {
+      const size_t after = std::min(text.find_first_of(",; =\n", cell), end - 1);
+      for (const char* other : {"", "x", "-1", "1e999"}) {
+        spoiled.push_back(text.substr(0, cell) + other + text.substr(after));
+      }
+      cell = after + 1;
+    }
+    begin = end;
+  }
+  return spoiled;
 }
 
 }  // namespace warpsmith::hgemm
