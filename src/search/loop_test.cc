@@ -68,6 +68,32 @@ TEST_F(LoopTest, ObservesInProposalOrderTwoGenerationsDeep) {
   }
 }
 
+TEST_F(LoopTest, AStoreThatFailsAtAnyCallCostsNoStep) {
+  for (int calls = 0, failures = 0;; ++calls) {
+    MemoryStore store;
+    const auto run = [&] {
+      BackwardDevice device;
+      CountingProposer proposer(6);
+      return RunLoop(Request(), proposer, &compiler_, device, store, {});
+    };
+    store.calls_left = calls;
+    const auto cut = run();
+    store.calls_left = std::numeric_limits<int>::max();
+    if (cut.ok()) {
+      EXPECT_GT(failures, 6);
+      break;
+    }
+    ++failures;
+    EXPECT_EQ(cut.error().code, ErrorCode::kIo) << cut.error().Line();
+    ASSERT_TRUE(run().ok());
+    const std::vector<Step> steps = store.Steps("run").value();
+    ASSERT_EQ(steps.size(), 6U) << "after " << calls << " calls";
+    for (size_t i = 0; i < steps.size(); ++i) {
+      EXPECT_EQ(steps[i].candidate.sources.at("k.cu"), std::to_string(i));
+    }
+  }
+}
+
 TEST_F(LoopTest, ProposesBeyondItsBudgetWhereTheRunThatItReplaysHad) {
   LoopRequest request = Request();
   request.budget.evaluations = 4;

@@ -78,6 +78,53 @@ TEST_F(WorkbenchTest, FindsVerdictsByTheirIdsAndTellsTheGain) {
   EXPECT_EQ(bench.spending().spent().evaluations, 3);
 }
 
+TEST_F(WorkbenchTest, AStoreThatFailsAtAnyCallSaysSo) {
+  WorkbenchRequest request;
+  request.task.name = "task";
+  request.run = "run";
+  request.budget.evaluations = 100;
+  const auto drive = [&](Store& store) -> Status {
+    BackwardDevice device;
+    const auto open = [&]() -> Result<Seams> { return Seams{device, &compiler_}; };
+    Workbench bench = TRY(Workbench::Open(request, store, open));
+    const FoundStep first = TRY(bench.Evaluate(NumberedCandidate(0), {}, {}));
+    TRY(bench.Evaluate(NumberedCandidate(50), {}, {}));
+    TRY(bench.Certify(TRY(bench.Find(first.id())), {}));
+    TRY(bench.Best(Level::kScreened));
+    return {};
+  };
+  int calls = 0;
+  for (;; ++calls) {
+    MemoryStore store;
+    store.calls_left = calls;
+    const Status cut = drive(store);
+    store.calls_left = std::numeric_limits<int>::max();
+    if (cut.ok()) break;
+    EXPECT_EQ(cut.error().code, ErrorCode::kIo) << cut.error().Line();
+    EXPECT_TRUE(drive(store).ok()) << "after " << calls << " calls";
+  }
+  EXPECT_GT(calls, 6);
+}
+
+TEST_F(WorkbenchTest, ARunOfAnotherDeviceIsNotGoneOnWith) {
+  ASSERT_TRUE(Open().Evaluate(NumberedCandidate(1), {}, {}).ok());
+  RunRecord other = store_.FindRun("run").value().value();
+  other.device.uuid = "GPU-other";
+  other.id = "elsewhere";
+  ASSERT_TRUE(store_.BeginRun(other).ok());
+  WorkbenchRequest request;
+  request.task = other.task;
+  request.workload = other.workload;
+  request.run = other.id;
+  request.budget.evaluations = 100;
+  auto bench = Workbench::Open(request, store_, [this]() -> Result<Seams> {
+    return Seams{device_, &compiler_};
+  });
+  const auto refused = bench.ok() ? bench->Evaluate(NumberedCandidate(2), {}, {}) : bench.error();
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, ErrorCode::kConfig);
+}
+
 TEST_F(WorkbenchTest, ARunAboutOtherSizesIsNotGoneOnWith) {
   ASSERT_TRUE(Open().Evaluate(NumberedCandidate(1), {}, {}).ok());
   WorkbenchRequest request;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <limits>
 #include <map>
 #include <set>
 #include <string>
@@ -19,41 +20,58 @@ namespace warpsmith::search {
 
 class MemoryStore : public Store {
  public:
+  int calls_left = std::numeric_limits<int>::max();  // then every call fails
+
   Status BeginRun(const RunRecord& run) override {
+    TRY(Reach());
     runs_.emplace(run.id, run);
     return {};
   }
   Result<std::optional<RunRecord>> FindRun(const std::string& run_id) override {
+    TRY(Reach());
     const auto found = runs_.find(run_id);
     return found == runs_.end() ? std::nullopt : std::optional(found->second);
   }
   Result<std::vector<RunRecord>> Runs() override {
+    TRY(Reach());
     std::vector<RunRecord> runs;
     for (const auto& [id, run] : runs_) runs.push_back(run);
     return runs;
   }
   Result<JobLease> LeaseJob(const std::string& /*run*/, int64_t index, const std::string& /*key*/,
                             const std::string& /*worker*/) override {
+    TRY(Reach());
     return JobLease{index, 1};
   }
   Status FinishStep(const std::string& run_id, const JobLease& /*lease*/, const std::string& key,
                     const Step& step) override {
+    TRY(Reach());
     steps_[run_id].push_back(step);
     verdicts_[key] = {key, step.verdict, step.cost.gpu_seconds};
     return {};
   }
-  Result<std::vector<Step>> Steps(const std::string& run_id) override { return steps_[run_id]; }
+  Result<std::vector<Step>> Steps(const std::string& run_id) override {
+    TRY(Reach());
+    return steps_[run_id];
+  }
   Result<std::optional<Completed>> FindVerdict(const std::string& key,
                                                const std::string& /*uuid*/) override {
+    TRY(Reach());
     const auto found = verdicts_.find(key);
     return found == verdicts_.end() ? std::nullopt : std::optional(found->second);
   }
   Status ImportVerdict(const Job& /*job*/, const Completed& completed) override {
+    TRY(Reach());
     verdicts_[completed.key] = completed;
     return {};
   }
 
  private:
+  Status Reach() {
+    if (calls_left-- > 0) return {};
+    return Error{ErrorCode::kIo, "the disk is full", "make room"};
+  }
+
   std::map<std::string, RunRecord> runs_;
   std::map<std::string, std::vector<Step>> steps_;
   std::map<std::string, Completed> verdicts_;
