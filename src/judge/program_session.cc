@@ -57,7 +57,7 @@ sandbox::Policy PolicyOf(const StartCommand& command, int socket) {
   sandbox::AllowLibraries(&policy);
   sandbox::AllowGpu(&policy, command.device_uuid);
   for (const fs::path& folder : ToolkitFolders()) policy.executable.push_back(folder);
-  policy.hidden = command.hidden;
+  policy.hidden.assign(command.hidden.begin(), command.hidden.end());
   policy.descriptors = {socket};
   policy.limits = ProgramLimits();
   return policy;
@@ -175,8 +175,8 @@ std::vector<std::string> HiddenLibraryFiles(const std::vector<std::string>& allo
   thread_local std::map<std::vector<std::string>, Look> looks;
   Look& look = looks[allow];
   if (look.files.empty() || MonotonicSeconds() - look.at_s > kGoodForSeconds) {
-    const StartCommand start{{}, {}, HiddenLibraries(allow)};
-    look = {MonotonicSeconds(), sandbox::HiddenFiles(PolicyOf(start, -1))};
+    const auto files = sandbox::FilesMatching(PolicyOf({}, -1), HiddenLibraries(allow));
+    look = {MonotonicSeconds(), {files.begin(), files.end()}};
   }
   return look.files;
 }

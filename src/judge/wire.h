@@ -34,7 +34,7 @@ inline constexpr int kWireVersion = 1;
 struct StartCommand {
   std::string device_uuid;
   std::string sandbox = {};              // the wanted level: "L0", "L1", "L2"
-  std::vector<std::string> hidden = {};  // patterns of libraries that it must not open
+  std::vector<std::string> hidden = {};  // files that it must not open
 };
 
 // A tensor's memory: slot s lies at mapping + offset_bytes + s * stride_bytes.

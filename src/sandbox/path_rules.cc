@@ -31,8 +31,8 @@ bool Matches(const fs::path& file, const std::string& pattern) {
   return fnmatch(pattern.c_str(), (whole ? file : file.filename()).c_str(), 0) == 0;
 }
 
-bool IsHidden(const fs::path& file, const std::vector<std::string>& hidden) {
-  return std::any_of(hidden.begin(), hidden.end(),
+bool MatchesAny(const fs::path& file, const std::vector<std::string>& patterns) {
+  return std::any_of(patterns.begin(), patterns.end(),
                      [&](const std::string& pattern) { return Matches(file, pattern); });
 }
 
@@ -42,11 +42,11 @@ fs::path Resolved(const fs::path& path) {
   return failed ? path : resolved;
 }
 
-void FindHidden(const fs::path& root, const std::vector<std::string>& hidden,
-                std::set<fs::path>* found) {
+void FindMatching(const fs::path& root, const std::vector<std::string>& patterns,
+                  std::set<fs::path>* found) {
   std::error_code failed;
   if (!fs::is_directory(root, failed)) {
-    if (IsHidden(root, hidden)) found->insert(root);
+    if (MatchesAny(root, patterns)) found->insert(root);
     return;
   }
   fs::recursive_directory_iterator entries(root, fs::directory_options::skip_permission_denied,
@@ -55,19 +55,21 @@ void FindHidden(const fs::path& root, const std::vector<std::string>& hidden,
     std::error_code ignored;
     // A link grants nothing itself; what it points to is found where it lies.
     if (entries->is_symlink(ignored) || entries->is_directory(ignored)) continue;
-    if (IsHidden(entries->path(), hidden)) found->insert(entries->path());
+    if (MatchesAny(entries->path(), patterns)) found->insert(entries->path());
   }
 }
 
-bool IsWholePath(const std::string& hidden) {
-  return hidden.starts_with('/') && hidden.find_first_of("*?[\\") == std::string::npos;
+// What the rules name, without links; devices hold no files.
+std::vector<fs::path> RootsOf(const std::vector<PathRule>& rules) {
+  std::vector<fs::path> roots;
+  for (const PathRule& rule : rules) {
+    if (rule.access != Access::kDevice) roots.push_back(Resolved(rule.path));
+  }
+  return roots;
 }
 
-bool IsFileUnder(const std::vector<fs::path>& roots, const fs::path& file) {
-  if (Resolved(file) != file || !fs::exists(file) || fs::is_directory(file)) return false;
-  return std::any_of(roots.begin(), roots.end(), [&](const fs::path& root) {
-    return std::mismatch(root.begin(), root.end(), file.begin(), file.end()).first == root.end();
-  });
+bool LiesUnder(const fs::path& root, const fs::path& file) {
+  return std::mismatch(root.begin(), root.end(), file.begin(), file.end()).first == root.end();
 }
 
 class Splitter {
@@ -118,30 +120,30 @@ std::vector<PathRule> NamedPaths(const Policy& policy) {
   return rules;
 }
 
-std::vector<fs::path> HiddenFiles(const std::vector<PathRule>& rules,
-                                  const std::vector<std::string>& hidden) {
-  std::vector<fs::path> roots;
-  for (const PathRule& rule : rules) {
-    if (rule.access != Access::kDevice) roots.push_back(Resolved(rule.path));
-  }
+std::vector<fs::path> FilesMatching(const std::vector<PathRule>& rules,
+                                    const std::vector<std::string>& patterns) {
   std::set<fs::path> found;
-  std::vector<std::string> patterns;
-  for (const std::string& one : hidden) {
-    if (!IsWholePath(one)) {
-      patterns.push_back(one);
-    } else if (IsFileUnder(roots, one)) {
-      found.insert(one);
-    }
-  }
-  if (!patterns.empty()) {
-    for (const fs::path& root : roots) FindHidden(root, patterns, &found);
+  if (patterns.empty()) return {};
+  for (const fs::path& root : RootsOf(rules)) FindMatching(root, patterns, &found);
+  return {found.begin(), found.end()};
+}
+
+std::vector<fs::path> FilesUnder(const std::vector<PathRule>& rules,
+                                 const std::vector<fs::path>& files) {
+  const std::vector<fs::path> roots = RootsOf(rules);
+  std::set<fs::path> found;
+  for (const fs::path& file : files) {
+    std::error_code absent;
+    const bool is_file = fs::canonical(file, absent) == file && !fs::is_directory(file, absent);
+    const auto holds = [&](const fs::path& root) { return LiesUnder(root, file); };
+    if (is_file && !absent && std::any_of(roots.begin(), roots.end(), holds)) found.insert(file);
   }
   return {found.begin(), found.end()};
 }
 
-std::vector<std::string> HiddenFiles(const Policy& policy) {
-  const std::vector<fs::path> files = HiddenFiles(NamedPaths(policy), policy.hidden);
-  return {files.begin(), files.end()};
+std::vector<fs::path> FilesMatching(const Policy& policy,
+                                    const std::vector<std::string>& patterns) {
+  return FilesMatching(NamedPaths(policy), patterns);
 }
 
 std::vector<PathRule> WithoutHidden(const std::vector<PathRule>& rules,

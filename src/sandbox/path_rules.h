@@ -32,9 +32,13 @@ std::vector<PathRule> NamedPaths(const Policy& policy);
 // GPUs' nodes where it does not.
 std::string NodeOfGpu(const std::filesystem::path& facts, std::string_view uuid);
 
-// The files under `rules` that `hidden` names or matches, without symbolic links, sorted.
-std::vector<std::filesystem::path> HiddenFiles(const std::vector<PathRule>& rules,
-                                               const std::vector<std::string>& hidden);
+// The files under `rules` that a pattern matches, without symbolic links, sorted.
+std::vector<std::filesystem::path> FilesMatching(const std::vector<PathRule>& rules,
+                                                 const std::vector<std::string>& patterns);
+
+// Those of `files` that are there, are no links, and lie under `rules`, sorted.
+std::vector<std::filesystem::path> FilesUnder(const std::vector<PathRule>& rules,
+                                              const std::vector<std::filesystem::path>& files);
 
 // The rules with every folder that holds a hidden file split into what is in it, without that file:
 // rights go down a tree and cannot be taken back below.

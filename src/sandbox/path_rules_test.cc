@@ -41,28 +41,27 @@ class PathRulesTest : public testing::Test {
 
 TEST_F(PathRulesTest, HiddenFilesAreFoundByNameAndByPath) {
   const std::vector<PathRule> rules = {{Folder(), Access::kRead}};
-  EXPECT_THAT(HiddenFiles(rules, {"libcublas*"}),
+  EXPECT_THAT(FilesMatching(rules, {"libcublas*"}),
               ElementsAre(Folder() / "lib/deep/libcublasLt.so", Folder() / "lib/libcublas.so.13"));
-  EXPECT_THAT(HiddenFiles(rules, {"*/deep/*"}),
+  EXPECT_THAT(FilesMatching(rules, {"*/deep/*"}),
               ElementsAre(Folder() / "lib/deep/libcublasLt.so", Folder() / "lib/deep/other"));
-  EXPECT_THAT(HiddenFiles(rules, {"libcudnn*"}), IsEmpty());
-  EXPECT_THAT(HiddenFiles(rules, {}), IsEmpty());
+  EXPECT_THAT(FilesMatching(rules, {"libcudnn*"}), IsEmpty());
+  EXPECT_THAT(FilesMatching(rules, {}), IsEmpty());
 }
 
-TEST_F(PathRulesTest, HiddenFilesWithoutWildcardsAreTakenAsTheyAre) {
+TEST_F(PathRulesTest, HiddenFilesAreThoseThatLieUnderTheRules) {
   const std::vector<PathRule> rules = {{Folder() / "lib", Access::kRead}};
-  const std::string file = Folder() / "lib/libcublas.so.13";
-  EXPECT_THAT(HiddenFiles(rules, {file}), ElementsAre(file));
-  for (const char* other : {"lib/absent", "lib/deep", "lib/link.so", "share", "../etc/passwd"}) {
-    EXPECT_THAT(HiddenFiles(rules, {Folder() / other}), IsEmpty()) << other;
+  const fs::path file = Folder() / "lib/libcublas.so.13", deep = Folder() / "lib/deep/other";
+  EXPECT_THAT(FilesUnder(rules, {file, deep}), ElementsAre(deep, file));
+  for (const char* other :
+       {"lib/absent", "lib/deep", "lib/link.so", "share/text", "../etc/passwd"}) {
+    EXPECT_THAT(FilesUnder(rules, {Folder() / other}), IsEmpty()) << other;
   }
-  EXPECT_THAT(HiddenFiles(rules, {file, "libcublasLt*"}),
-              ElementsAre(Folder() / "lib/deep/libcublasLt.so", file));
 }
 
 TEST_F(PathRulesTest, OnlyFoldersWithHiddenFilesAreSplit) {
   const std::vector<PathRule> rules = {{Folder(), Access::kRead}};
-  EXPECT_THAT(Texts(WithoutHidden(rules, HiddenFiles(rules, {"libcublas.so*"}))),
+  EXPECT_THAT(Texts(WithoutHidden(rules, FilesMatching(rules, {"libcublas.so*"}))),
               UnorderedElementsAre("0 .", "1 share", "0 lib", "1 lib/libm.so", "1 lib/deep"));
   EXPECT_THAT(Texts(WithoutHidden(rules, {})), ElementsAre("1 ."));
 }

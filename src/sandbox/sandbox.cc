@@ -146,7 +146,7 @@ class Entrance {
  public:
   explicit Entrance(const Policy& policy) : wanted_(policy.wanted) {
     isolation_.rules = NamedPaths(policy);
-    isolation_.hidden_files = HiddenFiles(isolation_.rules, policy.hidden);
+    isolation_.hidden_files = FilesUnder(isolation_.rules, policy.hidden);
     isolation_.network = policy.network;
     visible_ = WithoutHidden(isolation_.rules, isolation_.hidden_files);
   }

@@ -42,12 +42,9 @@ struct Policy {
   std::vector<std::filesystem::path> writable;    // and readable
   std::vector<std::filesystem::path> executable;  // and readable; matters with allow_processes
   std::vector<std::filesystem::path> devices;     // nodes to read, write and ioctl
-  // Files of the folders above that cannot be opened: a pattern of the file's name
-  // ("libcublas*"), or of its whole path where it holds a slash. Patterns take a look through all
-  // folders (0.1 to 0.3 s); paths without wildcards do not.
-  std::vector<std::string> hidden;
-  std::vector<int> descriptors;          // stay open, beside 0, 1 and 2
-  std::vector<std::string> environment;  // names kept beside the short list in sandbox.cc
+  std::vector<std::filesystem::path> hidden;  // files of the folders above that cannot be opened
+  std::vector<int> descriptors;               // stay open, beside 0, 1 and 2
+  std::vector<std::string> environment;       // names kept beside the short list in sandbox.cc
   std::filesystem::path working_folder = "/";
   bool network = false;
   bool allow_processes = false;  // fork and exec: for compilers, never for candidates
@@ -64,8 +61,10 @@ void AllowLibraries(Policy* policy);
 // alone, if the driver's files say which that is; "" stands for all.
 void AllowGpu(Policy* policy, std::string_view uuid = "");
 
-// The paths of the files that the policy hides now: hidden by these, they cost no look.
-std::vector<std::string> HiddenFiles(const Policy& policy);
+// The files, without links, of the policy's folders that a pattern matches: of the file's name
+// ("libcublas*"), or of its whole path where it holds a slash. Looks through all folders (0.3 s).
+std::vector<std::filesystem::path> FilesMatching(const Policy& policy,
+                                                 const std::vector<std::string>& patterns);
 
 struct Reached {
   Level level = Level::kNone;
