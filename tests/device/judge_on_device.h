@@ -14,6 +14,7 @@
 #include "core/verdict.h"
 #include "judge/kernels.h"
 #include "judge/local_device.h"
+#include "judge/tests/gemm_launch.h"
 #include "task/hgemm_task.h"
 
 namespace warpsmith::judge {
@@ -54,19 +55,11 @@ extern "C" __global__ void gemm(u16* A, u16* B, u16* C, int M, int N, int K) {
 inline constexpr std::string_view kHonest = "C[at] = H(Dot(A, B, m, n, N, K));";
 
 inline LaunchPlan NaivePlan() {
-  LaunchOperation launch;
-  launch.kernel = "gemm";
+  LaunchOperation launch = GemmLaunch("gemm");
   const Expression one = Expression::Constant(1);
   launch.grid = {Expression::Literal("ceil_div(N, 16)"), Expression::Literal("ceil_div(M, 16)"),
                  one};
   launch.block = {Expression::Constant(16), Expression::Constant(16), one};
-  launch.cluster = {one, one, one};
-  launch.arguments = {TensorArgument{"A"},
-                      TensorArgument{"B"},
-                      TensorArgument{"C"},
-                      IntArgument{Expression::Literal("M")},
-                      IntArgument{Expression::Literal("N")},
-                      IntArgument{Expression::Literal("K")}};
   LaunchPlan plan;
   plan.operations = {launch};
   return plan;

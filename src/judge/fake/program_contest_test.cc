@@ -21,6 +21,7 @@
 #include "judge/fake/host_kernels.h"
 #include "judge/fake/host_program.h"
 #include "judge/program_session.h"
+#include "judge/tests/gemm_launch.h"
 
 namespace warpsmith::judge {
 namespace {
@@ -40,16 +41,8 @@ Task GemmTask() {
 }
 
 Candidate PlanCandidate(const std::string& kernel) {
-  const Expression one = Expression::Constant(1);
-  LaunchOperation launch;
-  launch.kernel = kernel;
-  launch.grid = launch.block = launch.cluster = {one, one, one};
-  launch.arguments = {TensorArgument{"A"}, TensorArgument{"B"}, TensorArgument{"C"}};
-  for (const char* size : {"M", "N", "K"}) {
-    launch.arguments.emplace_back(IntArgument{Expression::Literal(size)});
-  }
   Candidate candidate;
-  candidate.plan.operations = {launch};
+  candidate.plan.operations = {GemmLaunch(kernel)};
   return candidate;
 }
 

@@ -19,6 +19,7 @@
 #include "cuda/fake/fake_control.h"
 #include "judge/fake/host_kernels.h"
 #include "judge/local_device.h"
+#include "judge/tests/gemm_launch.h"
 
 namespace warpsmith::judge {
 
@@ -36,21 +37,11 @@ inline Task GemmTask(DType dtype = DType::kF16) {
 }
 
 inline Job MakeJob(const std::string& kernel, int64_t m = 16, int64_t n = 16, int64_t k = 64) {
-  const Expression one = Expression::Constant(1);
-  LaunchOperation launch;
-  launch.kernel = kernel;
-  launch.grid = launch.block = launch.cluster = {one, one, one};
-  launch.arguments = {TensorArgument{"A"},
-                      TensorArgument{"B"},
-                      TensorArgument{"C"},
-                      IntArgument{Expression::Literal("M")},
-                      IntArgument{Expression::Literal("N")},
-                      IntArgument{Expression::Literal("K")}};
   Job job;
   job.key = kernel;
   job.task = GemmTask();
   job.workload = {"w", {{"M", m}, {"N", n}, {"K", k}}, 1, false};
-  job.candidate.plan.operations = {launch};
+  job.candidate.plan.operations = {GemmLaunch(kernel)};
   job.artifact.emplace();
   job.artifact->image = fake::CandidateImage(kernel);
   job.protocol.step_timeout_ms = 3'000;
