@@ -1,3 +1,4 @@
+#include <fmt/core.h>
 #include <unistd.h>
 #include <nlohmann/json.hpp>
 
@@ -11,8 +12,6 @@
 #include "task/kernelbench/import.h"
 #include "task/scaffold.h"
 #include "task/task_file.h"
-
-#include <fmt/core.h>
 
 namespace warpsmith::cli {
 namespace {
