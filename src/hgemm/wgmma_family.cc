@@ -4,7 +4,6 @@
 #include <array>
 #include <sstream>
 #include <string>
-#include <utility>
 
 #include "hgemm/family_parts.h"
 

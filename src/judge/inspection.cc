@@ -8,7 +8,6 @@
 #include <cmath>
 #include <cstring>
 #include <memory>
-#include <string>
 
 namespace warpsmith::judge {
 namespace {

@@ -1,6 +1,5 @@
 #include "judge/statistics.h"
 
-#include <algorithm>
 #include <boost/math/distributions/students_t.hpp>
 #include <cmath>
 #include <limits>

@@ -19,7 +19,6 @@
 
 #include <csignal>
 #include <cstdlib>
-#include <fstream>
 #include <sstream>
 #include <thread>
 

@@ -29,7 +29,6 @@ __global__ void __launch_bounds__(256) scale(const __half* __restrict__ input, _
 )cuda";
 
 constexpr const char* kWithMain = R"cuda(
-#include <cstdio>
 #define BLOCK 16
 constexpr int kUnused = 3;
 extern "C" __global__ void matmul(const float *A, const float *B, float *C, int M, int N, int K) {

@@ -2,7 +2,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "agent/knowledge/knowledge_text.h"
 #include "agent_world.h"
 
 namespace warpsmith::agent {

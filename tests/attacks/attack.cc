@@ -4,10 +4,8 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <optional>
 
 #include "base/json_reader.h"
-#include "task/task_file.h"
 #include "task/toml_text.h"
 
 namespace warpsmith::attacks {

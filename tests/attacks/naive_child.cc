@@ -5,8 +5,6 @@
 #include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <numeric>
-#include <optional>
 #include <utility>
 
 #include "base/file.h"

@@ -4,14 +4,12 @@
 #include <nlohmann/json.hpp>
 
 #include "base/file.h"
-#include "base/interrupt.h"
 #include "commands.h"
 #include "compile/worker_compiler.h"
 #include "hgemm/bench/options.h"
 #include "hgemm/bench/record.h"
 #include "judge/kernels.h"
 #include "judge/local_device.h"
-#include "search.h"
 #include "search/call_time.h"
 #include "search/machine/machine.h"
 #include "search/slice.h"

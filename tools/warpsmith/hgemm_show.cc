@@ -17,7 +17,6 @@
 #include "hgemm/bench/pack_builder.h"
 #include "hgemm/catalogue.h"
 #include "hgemm/features.h"
-#include "search.h"
 #include "search/machine/machine.h"
 #include "store/verdict_parts.h"
 #include "task/hgemm_task.h"

@@ -8,7 +8,6 @@
 #include "base/file.h"
 #include "base/median.h"
 #include "base/text.h"
-#include "judge/baseline/contest.h"
 
 namespace warpsmith::baseline {
 namespace {

@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
-#include <string>
 #include <string_view>
 #include <vector>
 

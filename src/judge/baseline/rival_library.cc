@@ -5,7 +5,6 @@
 #include <warpsmith/rival.h>
 
 #include <memory>
-#include <utility>
 
 #include "cuda/memory.h"
 

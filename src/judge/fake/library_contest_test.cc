@@ -7,7 +7,6 @@
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
-#include <string>
 
 #include "base/file.h"
 #include "cuda/fake/fake_control.h"

@@ -6,7 +6,6 @@
 #include <nlohmann/json.hpp>
 
 #include "base/display_text.h"
-#include "base/embedded_file.h"
 #include "base/json_reader.h"
 #include "base/utf8.h"
 #include "embedded/model_block.h"
