@@ -92,7 +92,7 @@ void AddChoose(CLI::App* command, hgemm::BenchOptions& options) {
                    "a shape, and time what that gives")
       ->check(CheckSeconds)
       ->needs(choose);
-  for (const char* other : {"--against", "--catalogue", "--paper-protocol", "--reference"}) {
+  for (const char* other : {"--against", "--catalogue", "--paper-protocol"}) {
     choose->excludes(command->get_option(other));
   }
 }
@@ -115,10 +115,6 @@ void AddBench(CLI::App* hgemm, SelectedCommand& chosen) {
       ->capture_default_str();
   AddDType(command, options->product);
   command->add_flag("!--no-torch", options->torch, "leave torch.matmul out");
-  command->add_option("--reference", options->reference,
-                      "CSV of known times (m,n,k,...): differences over 10 % are listed");
-  command->add_option("--reference-column", options->reference_column, "its time's column")
-      ->capture_default_str();
   AddDevice(command, options->device);
   AddPace(command, options->pace);
   command->add_option("--csv", options->csv,
@@ -133,9 +129,7 @@ void AddBench(CLI::App* hgemm, SelectedCommand& chosen) {
   auto* from = command->add_option("--from", options->from,
                                    "summarise these CSVs of --against, or join them in --csv's");
   from->expected(1, 10'000)->excludes(command->get_option("--against"));
-  command->get_option("--paper-protocol")
-      ->excludes(from)
-      ->excludes(command->get_option("--reference"));
+  command->get_option("--paper-protocol")->excludes(from);
   command->add_flag("--markdown", options->markdown, "the summary as Markdown tables");
   Choose(command, chosen, options, RunHgemmBench);
 }

@@ -35,8 +35,6 @@ struct BenchOptions {
   std::vector<std::string> from;  // comparisons to summarise instead of measuring
   bool markdown = false;          // their summary as Markdown
   bool torch = true;
-  std::string reference;                       // CSV of known times to compare with
-  std::string reference_column = "device_us";  // its column for the device mode
 };
 
 struct VerifyOptions {
