@@ -1,6 +1,6 @@
 """What several passes of `warpsmith hgemm bench --against` say together, over the same shapes.
 
-    passes.py [--update]                       of data/hgemm, for README.md and docs/perf.md
+    passes.py [--update]               of data/hgemm, for README.md, docs/perf.md and hgemm show
     passes.py PASS.csv PASS.csv... [--catalogue CATALOGUE.csv]    the latter's lines, of others
 
 A pass in several files, of different shapes, is written A.csv,B.csv; files may end in .gz. The
@@ -35,6 +35,7 @@ from statistics import fmean
 
 ROOT = Path(__file__).resolve().parents[2]
 HGEMM = ROOT / "data/hgemm"
+MEANS = HGEMM / "means_of_catalogue.csv"
 PASSES = ["bar_h200,bar_rest_h200", "h200", "again_h200", "pass4_h200", "chosen_again_h200"]
 CONTENDERS = {"kernel": "ratio_kernel", "library": "ratio", "without overlap": "ratio_plain"}
 CLASSES = {"tiny": 2.0**28, "small": 2.0**33, "medium": 2.0**37, "large": math.inf}  # 2 M N K
@@ -343,9 +344,26 @@ def updated(page: str, lines: list[str]) -> str:
     return "\n".join(rows)
 
 
-def pages() -> dict[str, list[str]]:
-    shipped = [",".join(f"{HGEMM}/{name}.csv.gz" for name in one.split(",")) for one in PASSES]
-    grid = read_grid(shipped, HGEMM / "catalogue.csv")
+def means(grid: Grid) -> str:
+    """What `hgemm show` reads: of each ratio's 99 % interval the distance in per cent."""
+    columns = [(mode, "library") for mode in MODES] + [("device", "without overlap")]
+    found = [{row.shape: row for row in grid.rows(*key)} for key in columns]
+    text = "# tools/study/passes.py: means of the passes, and how far their 99 % intervals reach, %\n"
+    text += "m,n,k,passes," + ",".join(MODES) + ",without overlap\n"
+    for shape in sorted(grid.choices):
+        rows = [one.get(shape) for one in found]
+        cells = [f"{math.exp(row.mean):.3f} {100 * math.expm1(row.half):.1f}" if row else ""
+                 for row in rows]  # fmt: skip
+        text += ",".join(map(str, [*shape, rows[0].passes if rows[0] else 0, *cells])) + "\n"
+    return text
+
+
+def shipped() -> Grid:
+    names = [",".join(f"{HGEMM}/{name}.csv.gz" for name in one.split(",")) for one in PASSES]
+    return read_grid(names, HGEMM / "catalogue.csv")
+
+
+def pages(grid: Grid) -> dict[str, list[str]]:
     return {"README.md": readme(grid), "docs/perf.md": perf(grid)}
 
 
@@ -354,11 +372,14 @@ def main() -> None:
     parser.add_argument("passes", nargs="*", help="default: those of data/hgemm")
     parser.add_argument("--catalogue", type=Path, default=HGEMM / "catalogue.csv",
                         help="the library is left out where it ran another choice")  # fmt: skip
-    parser.add_argument("--update", action="store_true", help="README.md and docs/perf.md")
+    parser.add_argument("--update", action="store_true", help="README.md, docs/perf.md and what hgemm show reads")
     options = parser.parse_args()
     if options.passes:
         return print(*perf(read_grid(options.passes, options.catalogue)), sep="\n")
-    for page, lines in pages().items():
+    grid = shipped()
+    if options.update:
+        MEANS.write_text(means(grid))
+    for page, lines in pages(grid).items():
         print(f"{page}:", *lines, sep="\n")
         if options.update:
             (ROOT / page).write_text(updated((ROOT / page).read_text(), lines))

@@ -60,7 +60,8 @@ void AddVerify(CLI::App* hgemm, SelectedCommand& chosen) {
 void AddShow(CLI::App* hgemm, SelectedCommand& chosen) {
   CLI::App* command = hgemm->add_subcommand("show", "the space of a shape and what is known of it");
   auto options = std::make_shared<ShowOptions>();
-  command->add_option("shape", options->shape, "MxNxK; none: list the recorded spaces");
+  command->add_option("shapes", options->shapes,
+                      "MxNxK; more: only what each runs; none: list the recorded spaces");
   AddProduct(command, options->product);
   command->add_option("--catalogue", options->catalogue,
                       "why the shape got its kernel, from here; default: the shipped one");
@@ -191,7 +192,7 @@ void AddBuild(CLI::App* hgemm, SelectedCommand& chosen) {
   CLI::App* command =
       hgemm->add_subcommand("build", "compile a catalogue's kernels into the library's pack");
   auto options = std::make_shared<hgemm::BuildOptions>();
-  command->add_option("--catalogue", options->catalogue, "what to build")->required();
+  command->add_option("--catalogue", options->catalogue, "what to build; default: the shipped one");
   command->add_option("--out,-o", options->output, "folder for gemm.wspack")->required();
   command->add_option("--shapes", options->shapes,
                       "these, as in 512x512x512,64x128x4096, and the rows that decide for those "
