@@ -9,8 +9,9 @@ namespace warpsmith::cuda {
 namespace {
 
 constexpr char kInstallDriver[] =
-    "install an NVIDIA driver for CUDA 13 (580 or newer), or work without a GPU from recorded "
-    "measurements";
+    "install an NVIDIA driver for CUDA 13 (580 or newer); without a GPU 'warpsmith hgemm show' "
+    "says "
+    "what the GEMM library runs, and recordings replay measurements";
 
 Result<int> VersionOf(const Library& library) {
   const auto get_version = reinterpret_cast<decltype(&::cuDriverGetVersion)>(

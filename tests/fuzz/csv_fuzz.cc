@@ -1,7 +1,6 @@
-// Comma-separated records of a profiler, and the table of known baseline times. Cells that were
-// read are read again when they are written with quotes.
+// Comma-separated records of a profiler. Cells that were read are read again when they are written
+// with quotes.
 #include "fuzz.h"
-#include "judge/baseline/primary_table.h"
 #include "judge/profile/csv.h"
 
 using namespace warpsmith;
@@ -29,9 +28,5 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     CHECK(profile::CsvReader(line).Next() == record);
   }
   CHECK(!reader.HasMore());
-  const auto table = baseline::ParsePrimaryTable("bars.csv", text, "device_us");
-  if (fuzz::ValueOf(table)) {
-    for (const auto& [shape, elapsed_us] : *table) CHECK(elapsed_us > 0);
-  }
   return 0;
 }

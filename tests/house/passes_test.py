@@ -28,7 +28,7 @@ def draw(shapes: int, count: int, spread: float, effect: float = 0.0) -> list[pa
 
 class Passes(unittest.TestCase):
     def test_one_in_a_hundred_of_equal_kernels_is_called_different(self) -> None:
-        count, different = passes.again(draw(4000, 3, 0.01))["device"]
+        count, different = passes.again(draw(4000, 3, 0.01))
         self.assertEqual(count, 4000)
         self.assertLess(abs(different - 40), 25)
 
@@ -43,12 +43,6 @@ class Passes(unittest.TestCase):
         self.assertLess(abs(missed - 40), 25)
         self.assertAlmostEqual(passes.quantile(off["tiny"], 0.99), 0.0515, delta=0.003)
         self.assertEqual(off["large"], [])  # no shape of it
-
-    def test_power_grows_with_passes(self) -> None:
-        off = passes.deviations([[random.gauss(0, 0.01) for _ in range(2)] for _ in range(2000)])
-        self.assertGreater(passes.power(off, 12), 0.99)
-        self.assertGreater(passes.power(off, 12), passes.power(off, 3))
-        self.assertLess(passes.power(off, 1, effect=0.0), 0.011)
 
     def test_a_lone_pass_has_no_interval(self) -> None:
         rows, _ = passes.combine(passes.draws_of(draw(10, 1, 0.01))["device", "kernel"])
@@ -70,6 +64,18 @@ class Passes(unittest.TestCase):
                 row = passes.read_pass(str(path))[(64, 64, 64), "device"]
                 self.assertEqual(set(row.logs), logs)
                 self.assertAlmostEqual(row.logs["kernel"], math.log(2))
+
+    def test_the_pages_say_what_the_data_say(self) -> None:
+        grid = passes.shipped()
+        self.assertEqual(passes.MEANS.read_text(), passes.means(grid))
+        for name, lines in passes.pages(grid).items():
+            page = (passes.ROOT / name).read_text()
+            self.assertEqual(page.splitlines(), passes.updated(page, lines).splitlines())
+
+    def test_an_update_replaces_the_row_and_the_text_that_begin_alike(self) -> None:
+        page = "| more | 1 |\n\nThree words more."
+        lines = ["| more | 2 |", "Three words more and others."]
+        self.assertEqual(passes.updated(page, lines), "| more | 2 |\n\nThree words more and others.")
 
 
 if __name__ == "__main__":

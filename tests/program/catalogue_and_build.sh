@@ -31,8 +31,16 @@ for kind in 'nn --layout NN' 'bf16 --dtype bf16'; do
   shape=$(grep -m 1 '^[0-9]' "$(dirname "$0")/../../data/hgemm/$file" | cut -d, -f1-3 | tr , x)
   # shellcheck disable=SC2086
   expect_status 0 "$program" hgemm show "$shape" ${kind#* } --device recorded
-  [[ $output == "$shape-"*'cublaslt'*"$file makes"* ]] || expected "the row of $shape, found: $output"
+  [[ $output == "$shape-"*'cublaslt'*'by '*"$file, which 'warpsmith hgemm build --catalogue "* ]] || expected "the row of $shape, found: $output"
 done
+# Of the shipped one also what its passes say together; where cuBLASLt is the choice, no pack is named.
+expect_status 0 "$program" hgemm show 128x4096x4096 16384x16384x16384 --device recorded
+[[ $output == *'device       1.160 ['*'without launch overlap'*'device: CUDA graph'*'hgemm build --out'*$'\n16384x16384x16384-TN'* ]] ||
+  expected "the mean of the passes, and both shapes, found: $output"
+[[ ${output##*16384x16384x16384-TN} != *'hgemm build'* ]] || expected "no pack for cuBLASLt: $output"
+expect_status 0 "$program" hgemm show 128x4096x4096 --device recorded --json
+[[ $output == *'"passes": 3'* ]] || expected "the passes in JSON, found: $output"
+expect_status 2 "$program" hgemm show 64x64x64 96x96x96 --device recorded --json
 
 # A catalogue tells of its rows, so that none that was cut or changed is taken.
 sed '$d' c.csv >cut.csv
@@ -91,17 +99,18 @@ expect_status 65 "$program" hgemm build --catalogue c.csv --shapes 1x2x3 --out l
 # Needs NVRTC; doctor says whether it is here.
 "$program" doctor | grep -q 'ok *NVRTC' || exit 0
 expect_status 0 "$program" hgemm build --catalogue c.csv --out lib
-[[ $output == *'2 shapes: '* ]] || expected "what was built, found: $output"
+[[ $output == *' 2 rows packed, 2 with a kernel (2 in all)'* ]] || expected "what was built, found: $output"
 [[ $(head -1 -z lib/gemm.wspack | head -1) == 'warpsmith gemm pack, version 1'* ]] ||
   expected "a pack"
 cp lib/gemm.wspack first.wspack
 expect_status 0 "$program" hgemm build --catalogue c.csv --shapes 64x64x64 --out some
-[[ $output == *' 1 shapes: 1 with one of 1 kernels'* ]] || expected "the named shape, found: $output"
+[[ $output == *' your 1 shape: 1 measured, 0 guessed, 0 cuBLASLt; 1 row packed, 1 with a kernel (1 in all)'* ]] ||
+  expected "the named shape, found: $output"
 # A shape without a row gets what `show` says of it; one of which nothing is known stops no other.
 expect_status 0 "$program" hgemm show 96x96x96 --device recorded --catalogue c.csv
 said=$output
 expect_status 0 "$program" hgemm build --catalogue c.csv --shapes 96x96x96,1x2x3 --out near
-[[ $output == *' 2 shapes: 2 with one of 2 kernels'*"$said"*'1x2x3-TN f16: '*"cuBLASLt's heuristic"* ]] ||
+[[ $output == *' your 2 shapes: 0 measured, 1 guessed, 1 cuBLASLt; 2 rows packed'*"$said"*'1x2x3-TN f16: '*"cuBLASLt's heuristic"* ]] ||
   expected "what each shape gets, found: $output"
 cmp near/gemm.wspack first.wspack || expected "the rows of the neighbour and of the kernel"
 # A row of BF16 is a kernel of its own beside the FP16 row of its shape.
@@ -125,8 +134,13 @@ sed '/^[0-9]/{s/,kernel,/,cublaslt,/; s/,\(screened\|certified\),/,compared,/}' 
 sed 's/NVIDIA H200/NVIDIA H100/; s/,certified,/,screened,/' open.csv | told >elsewhere.csv
 expect_status 0 "$program" hgemm catalogue merge decided.csv elsewhere.csv --out devices.csv --quiet
 expect_status 0 "$program" hgemm build --catalogue devices.csv --out decided
-[[ $output == *'2 shapes: 0 with one of 0 kernels'* ]] || expected "the decision, found: $output"
+[[ $output == *' 2 rows packed, 0 with a kernel (0 in all)'* ]] || expected "the decision, found: $output"
 
+# Without --catalogue the shipped one is built.
+expect_status 0 "$program" hgemm build --shapes 16384x16384x16384 --out shipped
+[[ $output == *'1 cuBLASLt; 1 row packed'*'cuBLASLt is the choice for all of them; no pack is needed'* ]] ||
+  expected "that no pack is needed, found: $output"
+expect_status 0 "$program" hgemm build --catalogue devices.csv --out decided
 # Which cuBLASLt algorithm a pack names was found by autotuning, on that device; what is not known is
 # said.
 [[ $output != *heuristic* ]] || expected "the shipped choices of an H200, found: $output"

@@ -24,6 +24,14 @@ expect_status 2 "$program" hgemm tune --max-seconds nan
 expect_status 66 "$program" hgemm tune --shapes 64x64x64 --store "$PWD/s.db" --resume never-begun
 expect_status 78 "$program" hgemm tune --device recorded --gpu 0
 
+# What needs a GPU says so, and not that it replays.
+cp "$program" lib.so
+if ! "$program" doctor | grep -q 'ok *GPU'; then
+  expect_status 69 "$program" hgemm bench --against lib.so --shapes 64x64x64
+  [[ $output == 'warpsmith: comparing libraries needs a GPU of this machine, and none is here ('* ]] ||
+    expected "one clear line, found: $output"
+fi
+
 # What an option would do only with another is not passed over.
 expect_status 2 "$program" evaluate "$checkout/tasks/saxpy-f32" x.cu --csv out.csv
 expect_status 2 "$program" evaluate "$checkout/tasks/saxpy-f32" --many "$checkout/tasks"

@@ -22,5 +22,4 @@ sed -n '/^```cuda$/,/^```$/p' "$root/docs/tutorial.md" | sed '1d;/^```$/,$d' >sc
 draw check.svg 'warpsmith task check scale --text-only' 100 8 task check scale --text-only || [[ $? == 1 ]]
 draw demo.svg ./demo 81 19 demo
 columns=90 draw agent.svg './demo --agent' 90 24 demo --agent
-draw library.svg 'warpsmith hgemm show 512x512x512 --catalogue data/hgemm/catalogue.csv --top 1' 100 8 \
-  hgemm show 512x512x512 --catalogue "$root/data/hgemm/catalogue.csv" --top 1
+draw library.svg 'warpsmith hgemm show 512x512x512 --top 1' 100 12 hgemm show 512x512x512 --top 1

@@ -19,7 +19,6 @@
 #include "hgemm/bench/primary_choices.h"
 #include "hgemm/bench/record.h"
 #include "hgemm/bench/verify.h"
-#include "judge/baseline/primary_table.h"
 #include "search.h"
 #include "search/slice.h"
 
@@ -34,29 +33,6 @@ void Print(const hgemm::MeasurementTable& table, const hgemm::BenchOptions& opti
     const Style style = options.markdown ? Style::kMarkdown : Style::kPlain;
     std::printf("%s", LinesForTerminal(hgemm::SummaryText(table, style)).c_str());
   }
-}
-
-// On stderr: where the bar in a hot graph differs from known times.
-Status TellDifferences(const hgemm::MeasurementTable& table, const baseline::PrimaryTable& known) {
-  baseline::PrimaryTable measured;
-  for (const hgemm::ShapeMeasurement& shape : table.shapes) {
-    for (const hgemm::LibraryTime& time : shape.times) {
-      if (time.name != hgemm::kPrimary || time.layout != "max" || time.mode != Mode::kDeviceHot) {
-        continue;
-      }
-      measured[{shape.problem.m, shape.problem.n, shape.problem.k}] = time.us;
-    }
-  }
-  const baseline::PrimaryComparison comparison = TRY(baseline::ComparePrimaries(measured, known));
-  std::fprintf(stderr, "%d shapes in both; measured is %+.1f %% of the reference in the median\n",
-               comparison.shapes, 100 * comparison.median_relative);
-  for (const baseline::PrimaryDifference& difference : comparison.differences) {
-    std::fprintf(stderr, "  %ldx%ldx%ld: %.3f us here, %.3f us there (%+.1f %%)\n",
-                 static_cast<long>(difference.shape[0]), static_cast<long>(difference.shape[1]),
-                 static_cast<long>(difference.shape[2]), difference.measured_us,
-                 difference.known_us, 100 * difference.relative());
-  }
-  return {};
 }
 
 // The comparisons in options.from, joined; with --csv they are written as one. Needs no GPU.
@@ -164,13 +140,7 @@ Result<int> RunHgemmBench(const hgemm::BenchOptions& options) {
                  "give --against or --from with it"};
   }
   TRY(CheckPlace(options));
-  baseline::PrimaryTable known;  // read first: a wrong name must not cost a measurement
-  const bool compares = options.against.empty() && !options.reference.empty();
-  if (compares)
-    known = TRY(baseline::ReadPrimaryTable(options.reference, options.reference_column));
-  const hgemm::MeasurementTable table = TRY(hgemm::Bench(options));
-  Print(table, options);
-  if (compares) TRY(TellDifferences(table, known));
+  Print(TRY(hgemm::Bench(options)), options);
   return StatusNow();
 }
 

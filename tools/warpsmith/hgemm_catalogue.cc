@@ -122,22 +122,37 @@ std::string SourcesText(const CatalogueOptions& options) {
 void PrintBuild(const hgemm::BuildTally& tally, const gemm_library::Pack& pack,
                 const std::string& path, size_t bytes, bool json) {
   if (json) {
-    PrintDocument("gemm-build", {{"pack", path},
-                                 {"bytes", bytes},
-                                 {"rows", pack.rows.size()},
-                                 {"with_kernels", tally.kernels},
-                                 {"with_cublaslt", pack.rows.size() - tally.kernels},
-                                 {"without_algorithm", tally.untuned},
-                                 {"kernels", pack.kernels.size()},
-                                 {"changed", tally.changed},
-                                 {"unmeasured", tally.unmeasured},
-                                 {"warnings", tally.warnings},
-                                 {"failed", tally.failed}});
+    PrintDocument(
+        "gemm-build",
+        {{"pack", path},
+         {"bytes", bytes},
+         {"rows", pack.rows.size()},
+         {"with_kernels", tally.kernels},
+         {"with_cublaslt", pack.rows.size() - tally.kernels},
+         {"without_algorithm", tally.untuned},
+         {"kernels", pack.kernels.size()},
+         {"changed", tally.changed},
+         {"unmeasured", tally.unmeasured},
+         {"asked",
+          {{"measured", tally.measured}, {"guessed", tally.guessed}, {"cublaslt", tally.left}}},
+         {"warnings", tally.warnings},
+         {"failed", tally.failed}});
     return;
   }
-  std::printf("%s: %zu bytes, %zu shapes: %zu with one of %zu kernels, %zu with cuBLASLt\n",
-              path.c_str(), bytes, pack.rows.size(), tally.kernels, pack.kernels.size(),
-              pack.rows.size() - tally.kernels);
+  const size_t asked = tally.measured + tally.guessed + tally.left;
+  std::string yours;
+  if (asked > 0) {
+    yours = fmt::format(" your {} shape{}: {} measured, {} guessed, {} cuBLASLt;", asked,
+                        asked == 1 ? "" : "s", tally.measured, tally.guessed, tally.left);
+  }
+  std::printf("%s: %zu bytes;%s %zu row%s packed, %zu with a kernel (%zu in all)\n", path.c_str(),
+              bytes, yours.c_str(), pack.rows.size(), pack.rows.size() == 1 ? "" : "s",
+              tally.kernels, pack.kernels.size());
+  if (asked > 0 && tally.left == asked) {
+    std::puts(
+        "cuBLASLt is the choice for all of them; no pack is needed (this one names its "
+        "algorithms)");
+  }
   for (const std::string& shape : tally.unmeasured) {
     std::printf("%s\n", LinesForTerminal(shape).c_str());
   }
@@ -254,7 +269,11 @@ Result<int> RunCataloguePage(const CatalogueOptions& options) {
   return 0;
 }
 
-Result<int> RunHgemmBuild(const hgemm::BuildOptions& options) {
+Result<int> RunHgemmBuild(const hgemm::BuildOptions& given) {
+  hgemm::BuildOptions options = given;
+  if (options.catalogue.empty()) {
+    options.catalogue = TRY(FindShippedFile("data/hgemm/catalogue.csv")).string();
+  }
   hgemm::BuildTally tally;
   const gemm_library::Pack pack = TRY(hgemm::BuildPack(options, &tally));
   const std::string bytes = TRY(gemm_library::WritePack(pack));

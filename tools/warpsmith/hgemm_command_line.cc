@@ -60,7 +60,8 @@ void AddVerify(CLI::App* hgemm, SelectedCommand& chosen) {
 void AddShow(CLI::App* hgemm, SelectedCommand& chosen) {
   CLI::App* command = hgemm->add_subcommand("show", "the space of a shape and what is known of it");
   auto options = std::make_shared<ShowOptions>();
-  command->add_option("shape", options->shape, "MxNxK; none: list the recorded spaces");
+  command->add_option("shapes", options->shapes,
+                      "MxNxK; more: only what each runs; none: list the recorded spaces");
   AddProduct(command, options->product);
   command->add_option("--catalogue", options->catalogue,
                       "why the shape got its kernel, from here; default: the shipped one");
@@ -92,7 +93,7 @@ void AddChoose(CLI::App* command, hgemm::BenchOptions& options) {
                    "a shape, and time what that gives")
       ->check(CheckSeconds)
       ->needs(choose);
-  for (const char* other : {"--against", "--catalogue", "--paper-protocol", "--reference"}) {
+  for (const char* other : {"--against", "--catalogue", "--paper-protocol"}) {
     choose->excludes(command->get_option(other));
   }
 }
@@ -115,10 +116,6 @@ void AddBench(CLI::App* hgemm, SelectedCommand& chosen) {
       ->capture_default_str();
   AddDType(command, options->product);
   command->add_flag("!--no-torch", options->torch, "leave torch.matmul out");
-  command->add_option("--reference", options->reference,
-                      "CSV of known times (m,n,k,...): differences over 10 % are listed");
-  command->add_option("--reference-column", options->reference_column, "its time's column")
-      ->capture_default_str();
   AddDevice(command, options->device);
   AddPace(command, options->pace);
   command->add_option("--csv", options->csv,
@@ -133,9 +130,7 @@ void AddBench(CLI::App* hgemm, SelectedCommand& chosen) {
   auto* from = command->add_option("--from", options->from,
                                    "summarise these CSVs of --against, or join them in --csv's");
   from->expected(1, 10'000)->excludes(command->get_option("--against"));
-  command->get_option("--paper-protocol")
-      ->excludes(from)
-      ->excludes(command->get_option("--reference"));
+  command->get_option("--paper-protocol")->excludes(from);
   command->add_flag("--markdown", options->markdown, "the summary as Markdown tables");
   Choose(command, chosen, options, RunHgemmBench);
 }
@@ -197,7 +192,7 @@ void AddBuild(CLI::App* hgemm, SelectedCommand& chosen) {
   CLI::App* command =
       hgemm->add_subcommand("build", "compile a catalogue's kernels into the library's pack");
   auto options = std::make_shared<hgemm::BuildOptions>();
-  command->add_option("--catalogue", options->catalogue, "what to build")->required();
+  command->add_option("--catalogue", options->catalogue, "what to build; default: the shipped one");
   command->add_option("--out,-o", options->output, "folder for gemm.wspack")->required();
   command->add_option("--shapes", options->shapes,
                       "these, as in 512x512x512,64x128x4096, and the rows that decide for those "

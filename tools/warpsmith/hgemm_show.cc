@@ -1,14 +1,17 @@
-#include <nlohmann/json.hpp>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <iostream>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 #include <sstream>
 #include <string>
 
 #include "base/display_text.h"
+#include "base/file.h"
 #include "base/text.h"
 #include "commands.h"
 #include "core/serialize.h"
@@ -17,6 +20,8 @@
 #include "hgemm/bench/pack_builder.h"
 #include "hgemm/catalogue.h"
 #include "hgemm/features.h"
+#include "hgemm/table_text.h"
+#include "search.h"
 #include "search/machine/machine.h"
 #include "store/verdict_parts.h"
 #include "task/hgemm_task.h"
@@ -81,9 +86,39 @@ Status PrintCandidate(const Asked& asked, const hgemm::Target& target, int numbe
 // the library does where there is none.
 struct Choice {
   std::optional<hgemm::CatalogueRow> row;
-  std::string library;  // empty: there is a row, or no catalogue
-  std::string file;     // the shipped catalogue that says so
+  std::string library;   // empty: there is a row, or no catalogue
+  std::string file;      // the shipped catalogue that says so
+  nlohmann::json means;  // of a shipped row: what several passes say together; null: nothing
 };
+
+// What tools/study/passes.py wrote beside a shipped catalogue: {"passes": 3, "device": {"ratio":
+// 1.160, "low": 1.116, "high": 1.206}, ...}. A row has a cell "1.160 3.9" a column: the ratio, and
+// its 99 % interval's distance in per cent.
+nlohmann::json MeansOf(const std::filesystem::path& catalogue, const task::HgemmShape& shape) {
+  const auto text =
+      ReadFile(catalogue.parent_path() / ("means_of_" + catalogue.filename().string()));
+  if (!text.ok()) return nullptr;
+  std::vector<std::string_view> columns;
+  const std::string key = fmt::format("{},{},{},", shape.m, shape.n, shape.k);
+  for (const std::string_view line : Split(*text, '\n')) {
+    if (line.starts_with("m,n,k,")) columns = Split(line, ',');
+    if (!line.starts_with(key)) continue;
+    const std::vector<std::string_view> cells = Split(line, ',');
+    nlohmann::json means;
+    for (size_t i = 3; i < std::min(cells.size(), columns.size()); ++i) {
+      const std::vector<std::string_view> words = Split(cells[i], ' ');
+      const auto ratio = hgemm::NumberOf<double>(words[0]);
+      const auto off = hgemm::NumberOf<double>(words.back());
+      if (!ratio || !off) continue;
+      means[std::string(columns[i])] = {{"ratio", *ratio},
+                                        {"low", *ratio / (1 + *off / 100)},
+                                        {"high", *ratio * (1 + *off / 100)}};
+      if (columns[i] == "passes") means["passes"] = static_cast<int>(*ratio);
+    }
+    return means;
+  }
+  return nullptr;
+}
 
 Result<Choice> ChoiceFor(const ShowOptions& options, const task::HgemmShape& shape,
                          const hgemm::Target& target) {
@@ -94,8 +129,8 @@ Result<Choice> ChoiceFor(const ShowOptions& options, const task::HgemmShape& sha
   if (shipped && file.empty()) return Choice();
   const hgemm::Catalogue catalogue = TRY(hgemm::ReadCatalogue(shipped ? file : options.catalogue));
   const hgemm::CatalogueRow* row = hgemm::Find(catalogue, problem);
-  if (row != nullptr) return Choice{*row, "", file};
-  return Choice{std::nullopt, hgemm::LibraryChoiceText(catalogue, problem, target), file};
+  if (row != nullptr) return Choice{*row, "", file, shipped ? MeansOf(file, shape) : nullptr};
+  return Choice{std::nullopt, hgemm::LibraryChoiceText(catalogue, problem, target), file, nullptr};
 }
 
 nlohmann::json ToJson(const hgemm::CatalogueRow& row) {
@@ -130,16 +165,55 @@ void PrintSpace(const std::string& space, const std::vector<hgemm::KnownPoint>& 
   }
   nlohmann::json document = {{"space", space}, {"points", list}};
   if (choice.row) document["catalogue"] = ToJson(*choice.row);
+  if (!choice.means.is_null()) document["means"] = choice.means;
   if (!choice.library.empty()) document["library"] = choice.library;
   PrintDocument("space", std::move(document));
+}
+
+std::string MeanText(const nlohmann::json& means, const char* column) {
+  if (!means.contains(column)) return "";
+  const nlohmann::json& mean = means[column];
+  return fmt::format("{:.3f} [{:.3f}, {:.3f}]", mean["ratio"].get<double>(),
+                     mean["low"].get<double>(), mean["high"].get<double>());
+}
+
+// What stands between a row's first line and its evidence.
+std::string MeansText(const nlohmann::json& means) {
+  std::string text;
+  for (const char* mode : {"device", "device-cold", "offline", "server"}) {
+    if (!means.contains(mode)) continue;
+    text += fmt::format("    {:<12} {}\n", mode, MeanText(means, mode));
+  }
+  if (!text.empty()) {
+    text = fmt::format("  the library, mean of {} passes:\n", means.value("passes", 0)) + text;
+  }
+  return text +
+         "  the kernel without launch overlap, device: " + MeanText(means, "without overlap") +
+         "\n  the pass that decided:\n";
 }
 
 void PrintChoice(const Choice& choice) {
   if (!choice.row && choice.library.empty()) return;
   std::string text = choice.row ? hgemm::Explain(*choice.row) : choice.library + "\n";
-  if (!choice.file.empty()) {
-    text += "  so in a pack that hgemm build --catalogue " + choice.file + " makes\n";
+  if (!choice.means.is_null()) {
+    size_t at = text.find('\n') + 1;
+    if (choice.row->choice == hgemm::Choice::kCublasLt) at = text.find('\n', at) + 1;
+    text.insert(at, MeansText(choice.means));
   }
+  if (choice.row) {
+    text +=
+        "  ratio: the other's time over ours [99 % interval]; device: CUDA graph, hot L2; "
+        "device-cold: cold L2; offline: back to back; server: single calls\n";
+  }
+  const bool ours = choice.row ? choice.row->choice == hgemm::Choice::kKernel
+                               : !choice.library.ends_with(": cuBLASLt's heuristic");
+  const bool is_default = choice.file.ends_with("/catalogue.csv");
+  if (!choice.file.empty()) text += "  by " + choice.file;
+  if (!choice.file.empty() && ours) {
+    text += ", which 'warpsmith hgemm build" +
+            (is_default ? std::string() : " --catalogue " + choice.file) + " --out DIR' compiles";
+  }
+  if (!choice.file.empty()) text += "\n";
   std::printf("%s%s", LinesForTerminal(text).c_str(), choice.row ? "\n" : "");
 }
 
@@ -193,12 +267,22 @@ Result<int> RunHgemmFeatures(const FeaturesOptions& options) {
 }
 
 Result<int> RunHgemmShow(const ShowOptions& options) {
-  if (options.shape.empty()) {
-    search::Machine machine = TRY(search::Machine::Open(options.device));
-    return ListSpaces(machine, options.common.json);
+  std::vector<task::HgemmShape> shapes;
+  if (!options.shapes.empty()) {
+    shapes = TRY(task::ParseHgemmShapes(Joined(options.shapes, ",")));
   }
-  const task::HgemmShape shape = TRY(task::ParseHgemmShape(options.shape));
+  if (shapes.size() > 1 && options.common.json) {
+    return Error{ErrorCode::kUsage, "hgemm show --json takes one shape", "run it for each"};
+  }
   search::Machine machine = TRY(search::Machine::Open(options.device));
+  if (shapes.empty()) return ListSpaces(machine, options.common.json);
+  if (shapes.size() > 1) {
+    for (const task::HgemmShape& one : shapes) {
+      PrintChoice(TRY(ChoiceFor(options, one, hgemm::TargetOf(machine.info()))));
+    }
+    return 0;
+  }
+  const task::HgemmShape& shape = shapes.front();
   const Choice choice = TRY(ChoiceFor(options, shape, hgemm::TargetOf(machine.info())));
   auto search =
       search::HgemmSearch(machine, hgemm::TaskOf(options.product), task::HgemmWorkload(shape));

@@ -41,7 +41,7 @@ struct FeaturesOptions {
 struct ShowOptions {
   search::CommonOptions common;
   search::DeviceOptions device;
-  std::string shape;
+  std::vector<std::string> shapes;
   hgemm::ProductOptions product;
   std::string catalogue;  // where the shape's kernel is looked up; empty: the shipped one
   int top = 10;

@@ -35,8 +35,6 @@ struct BenchOptions {
   std::vector<std::string> from;  // comparisons to summarise instead of measuring
   bool markdown = false;          // their summary as Markdown
   bool torch = true;
-  std::string reference;                       // CSV of known times to compare with
-  std::string reference_column = "device_us";  // its column for the device mode
 };
 
 struct VerifyOptions {
@@ -70,8 +68,8 @@ struct RecordOptions {
 
 struct BuildOptions {
   search::CommonOptions common;
-  std::string catalogue, output;
-  std::string shapes;  // a list; empty: all of the catalogue's
+  std::string catalogue, output;  // empty: the shipped one
+  std::string shapes;             // a list; empty: all of the catalogue's
   std::string architecture = "sm_90a";
   std::string device;   // rows measured on it only; empty: of each shape the surest
   bool strict = false;  // leave out kernels whose sources are no longer those that were measured

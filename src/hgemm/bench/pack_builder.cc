@@ -111,7 +111,9 @@ Status KeepShapes(const BuildOptions& options, Catalogue* rows, BuildTally* tall
       const Problem problem{shape.m, shape.n, shape.k, layout, dtype};
       const auto [chosen, text] = Decide(whole, problem, {});
       kept.insert(chosen.rows.begin(), chosen.rows.end());
-      if (Find(*rows, problem) == nullptr) tally->unmeasured.push_back(text);
+      const bool is_measured = Find(*rows, problem) != nullptr;
+      ++(chosen.kernels.empty() ? tally->left : is_measured ? tally->measured : tally->guessed);
+      if (!is_measured) tally->unmeasured.push_back(text);
     }
   }
   rows->rows.clear();

@@ -17,6 +17,7 @@ namespace warpsmith::hgemm {
 // What became of the catalogue's rows.
 struct BuildTally {
   size_t kernels = 0, changed = 0;
+  size_t measured = 0, guessed = 0, left = 0;  // of the named shapes: rows, guesses, cuBLASLt's
   size_t untuned = 0;               // cuBLASLt's rows for which no algorithm of autotuning is kept
   std::vector<std::string> failed;  // "64x64x64-TN f16 NVIDIA H200: why"
   // What the compiler warned of, such as that wgmma is serialised, and of how many kernels.

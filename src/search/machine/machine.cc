@@ -114,7 +114,9 @@ Result<Seams> Machine::seams() { return Seams{device(), loop_compiler(), TRY(sto
 
 Status Machine::NeedsLocal(const std::string& what) const {
   if (local_ != nullptr) return {};
-  return Error{ErrorCode::kUnavailable, what + " a GPU of this machine; " + notice_,
+  const bool none = recorded_ != nullptr && notice_.starts_with("no NVIDIA GPU here");
+  return Error{ErrorCode::kUnavailable,
+               what + " a GPU of this machine" + (none ? ", and none is here" : "; " + notice_),
                "run it where 'warpsmith doctor' finds one"};
 }
 
