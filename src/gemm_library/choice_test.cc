@@ -162,7 +162,9 @@ TEST(ChoiceTest, WhatNothingIsKnownOfIsCublasLts) {
   EXPECT_THAT(reason({.m = 512, .n = 512, .k = 512}),
               HasSubstr("nor is any shape near it"));  // NN
   EXPECT_THAT(reason({.m = 512, .n = 520, .k = 512, .transpose_b = true}),
-              HasSubstr("too large for a guess"));
+              HasSubstr("no guess is safe"));
+  EXPECT_THAT(reason({.m = 512, .n = 512, .k = 120, .transpose_b = true}),
+              HasSubstr("no guess is safe"));
   EXPECT_THAT(reason({.m = 512, .n = 512, .k = 511, .transpose_b = true}),
               HasSubstr("no kernel takes these sizes"));
   EXPECT_THAT(reason({.m = 512, .n = 512, .k = 512, .transpose_b = true, .beta = 1}),
