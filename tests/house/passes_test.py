@@ -72,6 +72,17 @@ class Passes(unittest.TestCase):
             page = (passes.ROOT / name).read_text()
             self.assertEqual(page.splitlines(), passes.updated(page, lines).splitlines())
 
+    def test_only_what_was_not_measured_again_is_told_of(self) -> None:
+        first, second = draw(10, 2, 0.01)
+        shapes = [shape for shape, _ in first]
+        del second[shapes[0], "device"]
+        for one, choices, told in [([first, second], shapes, "1 (0 medium or large) were not measured"),
+                                   ([second, second], shapes, "1 (tiny) are missing"),
+                                   ([second, second], shapes[1:], "")]:  # fmt: skip
+            found = {key: passes.combine(logs) for key, logs in passes.draws_of(one).items()}
+            text = passes.text_of_choices(passes.Grid(dict.fromkeys(choices, ""), one, [], found))
+            self.assertTrue(text.strip().startswith(told) if told else text == "", text)
+
     def test_an_update_replaces_the_row_and_the_text_that_begin_alike(self) -> None:
         page = "| more | 1 |\n\nThree words more."
         lines = ["| more | 2 |", "Three words more and others."]

@@ -301,7 +301,8 @@ def readme(grid: Grid) -> list[str]:
     theirs = grid.by_cublaslt()
     return [*lines,
         "The geomean weighs this grid's shapes alike; your mix differs. Shown: the 99 % interval "
-        f"is above 1; in all four modes: {grid.above_in_all()}. {reach(hot)} reach 1, "
+        "is above 1; in all [four modes](docs/library.md#compare-a-library-with-cublaslt): "
+        f"{grid.above_in_all()}. {reach(hot)} reach 1, "
         f"{reach(theirs)} by cuBLASLt itself; {len(hot) - reach(hot, 0.99)} are below 0.99, "
         f"{len(below(hot))} shown. Last column: all {len(plain):,} kernels alone, without the "
         f"launch overlap that cuBLAS lacks; {reach(plain)} reach 1, the worst "
