@@ -3,7 +3,6 @@
 #define WARPSMITH_AGENT_DIAGNOSIS_H_
 
 #include <functional>
-#include <string>
 #include <utility>
 #include <vector>
 

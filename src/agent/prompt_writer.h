@@ -4,7 +4,6 @@
 
 #include <span>
 #include <string>
-#include <vector>
 
 #include "agent/node.h"
 #include "agent/prompts/prompt_values.h"

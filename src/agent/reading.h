@@ -3,7 +3,6 @@
 #define WARPSMITH_AGENT_READING_H_
 
 #include <optional>
-#include <string>
 #include <string_view>
 
 #include "agent/knowledge/facts.h"

@@ -1,9 +1,7 @@
 #include "agent/selection.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
-#include <cmath>
 #include <map>
 
 #include "agent/knowledge/knowledge_text.h"

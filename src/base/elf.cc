@@ -2,7 +2,6 @@
 
 #include <elf.h>
 
-#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <map>

@@ -2,14 +2,12 @@
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <rapidcheck.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
-#include <cstring>
 #include <thread>
 
 #include "base/clock.h"

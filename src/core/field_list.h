@@ -18,7 +18,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <string>
 #include <string_view>
 #include <tuple>
 #include <utility>

@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <cstdlib>
 #include <initializer_list>
-#include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <mutex>
-#include <span>
 #include <utility>
 
 #include "cuda/failure.h"

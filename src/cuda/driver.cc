@@ -3,7 +3,6 @@
 #include <array>
 #include <cstdio>
 #include <cstdlib>
-#include <utility>
 
 #include "cuda/driver_api.h"
 

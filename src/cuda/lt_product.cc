@@ -4,7 +4,6 @@
 #include <dlfcn.h>
 
 #include <cstdlib>
-#include <cstring>
 #include <utility>
 
 #include "cuda/blas.h"

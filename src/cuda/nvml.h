@@ -4,7 +4,6 @@
 #define WARPSMITH_CUDA_NVML_H_
 
 #include <string>
-#include <vector>
 
 #include "base/result.h"
 

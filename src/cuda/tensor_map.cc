@@ -1,7 +1,6 @@
 #include "cuda/tensor_map.h"
 
 #include <algorithm>
-#include <optional>
 #include <span>
 #include <string>
 

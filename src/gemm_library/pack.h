@@ -4,7 +4,6 @@
 #define WARPSMITH_GEMM_LIBRARY_PACK_H_
 
 #include <cstddef>
-#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>

@@ -2,7 +2,6 @@
 #include <cstdio>
 #include <optional>
 #include <set>
-#include <tuple>
 #include <utility>
 
 #include "base/sha256.h"

@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <string>
 
 #include "hgemm/catalogue.h"
 #include "hgemm/measurement_table.h"

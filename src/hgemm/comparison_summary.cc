@@ -1,6 +1,5 @@
 #include "hgemm/comparison_summary.h"
 
-#include <algorithm>
 #include <cmath>
 
 namespace warpsmith::hgemm {

@@ -2,9 +2,7 @@
 #ifndef WARPSMITH_HGEMM_FAMILY_H_
 #define WARPSMITH_HGEMM_FAMILY_H_
 
-#include <cstdint>
 #include <span>
-#include <string>
 #include <string_view>
 #include <vector>
 

@@ -5,7 +5,6 @@
 
 #include <charconv>
 #include <cstddef>
-#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>

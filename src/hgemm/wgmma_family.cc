@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <sstream>
 #include <string>
-#include <utility>
 
 #include "hgemm/family_parts.h"
 

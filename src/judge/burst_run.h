@@ -4,9 +4,7 @@
 
 #include <chrono>
 #include <cstddef>
-#include <cstdint>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "base/random.h"

@@ -7,8 +7,6 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
-#include <memory>
-#include <string>
 
 namespace warpsmith::judge {
 namespace {

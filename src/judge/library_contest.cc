@@ -12,7 +12,6 @@
 #include "base/median.h"
 #include "judge/baseline/contest.h"
 #include "judge/batch_command.h"
-#include "judge/statistics.h"
 
 namespace warpsmith::judge {
 namespace {

@@ -3,11 +3,9 @@
 #define WARPSMITH_JUDGE_ORACLE_H_
 
 #include <deque>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "base/random.h"
 #include "base/result.h"

@@ -3,10 +3,7 @@
 #define WARPSMITH_JUDGE_RUNNER_SESSION_H_
 
 #include <functional>
-#include <map>
-#include <optional>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "base/frame.h"

@@ -4,8 +4,6 @@
 #include <rapidcheck.h>
 #include <rapidcheck/gtest.h>
 
-#include <algorithm>
-#include <map>
 #include <set>
 
 namespace warpsmith::judge {

@@ -8,7 +8,6 @@
 #ifndef WARPSMITH_JUDGE_STATISTICS_H_
 #define WARPSMITH_JUDGE_STATISTICS_H_
 
-#include <string>
 #include <vector>
 
 #include "core/protocol.h"

@@ -1,10 +1,8 @@
 #include "judge/statistics.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <cmath>
-#include <limits>
 
 #include "base/random.h"
 

@@ -2,7 +2,6 @@
 #ifndef WARPSMITH_REPORT_SUMMARY_H_
 #define WARPSMITH_REPORT_SUMMARY_H_
 
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>

@@ -2,7 +2,6 @@
 #ifndef WARPSMITH_REPORT_TERMINAL_H_
 #define WARPSMITH_REPORT_TERMINAL_H_
 
-#include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>

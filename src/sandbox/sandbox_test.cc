@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <linux/capability.h>
 #include <netinet/in.h>
 #include <sched.h>
@@ -19,7 +18,6 @@
 
 #include <csignal>
 #include <cstdlib>
-#include <fstream>
 #include <sstream>
 #include <thread>
 

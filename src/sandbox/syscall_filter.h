@@ -2,9 +2,6 @@
 #ifndef WARPSMITH_SANDBOX_SYSCALL_FILTER_H_
 #define WARPSMITH_SANDBOX_SYSCALL_FILTER_H_
 
-#include <cstdint>
-#include <vector>
-
 #include "base/result.h"
 
 struct sock_filter;

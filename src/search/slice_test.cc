@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <numeric>
-#include <string>
 
 namespace warpsmith::search {
 namespace {

@@ -5,11 +5,9 @@
 #define WARPSMITH_STORE_RECORDING_FORMAT_H_
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "base/json_reader.h"
 #include "base/result.h"

@@ -2,7 +2,6 @@
 
 #include <array>
 #include <map>
-#include <memory>
 #include <string_view>
 #include <utility>
 

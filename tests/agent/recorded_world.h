@@ -2,6 +2,7 @@
 #ifndef WARPSMITH_TESTS_AGENT_RECORDED_WORLD_H_
 #define WARPSMITH_TESTS_AGENT_RECORDED_WORLD_H_
 
+#include <algorithm>
 #include <filesystem>
 #include <string>
 #include <utility>

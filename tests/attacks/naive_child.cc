@@ -3,10 +3,7 @@
 
 #include <cstdio>
 #include <functional>
-#include <memory>
 #include <nlohmann/json.hpp>
-#include <numeric>
-#include <optional>
 #include <utility>
 
 #include "base/file.h"

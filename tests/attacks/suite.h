@@ -3,7 +3,6 @@
 #define WARPSMITH_TESTS_ATTACKS_SUITE_H_
 
 #include <filesystem>
-#include <functional>
 #include <map>
 #include <string>
 #include <vector>

@@ -1,7 +1,6 @@
 #include "text_attacks.h"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <sstream>

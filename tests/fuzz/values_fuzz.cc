@@ -1,6 +1,5 @@
 // The core values' JSON, which files, the store and the wire have in common. The first line names
 // the value. What was read, written and read again is the same.
-#include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
 

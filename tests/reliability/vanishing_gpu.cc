@@ -13,7 +13,6 @@
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
-#include <limits>
 
 #include "cuda/driver.h"
 #include "judge/runner.h"

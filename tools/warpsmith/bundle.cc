@@ -4,7 +4,6 @@
 #include <nlohmann/json.hpp>
 
 #include "base/file.h"
-#include "base/interrupt.h"
 #include "commands.h"
 #include "compile/worker_compiler.h"
 #include "hgemm/bench/options.h"

@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <nlohmann/json.hpp>
-#include <optional>
 
 #include "agent/split/composition.h"
 #include "agent/split/parts.h"

@@ -3,7 +3,6 @@
 #include <nlohmann/json.hpp>
 
 #include <cstdio>
-#include <filesystem>
 
 #include "agent/runs/task_split.h"
 #include "base/display_text.h"

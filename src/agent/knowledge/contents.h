@@ -2,8 +2,6 @@
 #ifndef WARPSMITH_AGENT_KNOWLEDGE_CONTENTS_H_
 #define WARPSMITH_AGENT_KNOWLEDGE_CONTENTS_H_
 
-#include <string>
-#include <utility>
 #include <vector>
 
 #include "agent/knowledge/facts.h"

@@ -1,7 +1,6 @@
 #include "agent/knowledge/knowledge_text.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <nlohmann/json.hpp>
 

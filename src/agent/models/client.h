@@ -2,7 +2,6 @@
 #ifndef WARPSMITH_AGENT_MODELS_CLIENT_H_
 #define WARPSMITH_AGENT_MODELS_CLIENT_H_
 
-#include <cstddef>
 #include <memory>
 #include <stop_token>
 #include <string>

@@ -1,6 +1,5 @@
 #include "agent/prompts/candidate_arguments.h"
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "agent/prompts/code_reply.h"

@@ -8,7 +8,6 @@
 
 #include "agent/prompts/prompt_values.h"
 #include "agent/prompts/prompts.h"
-#include "base/display_text.h"
 
 namespace warpsmith::prompts {
 namespace {

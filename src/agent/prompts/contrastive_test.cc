@@ -4,7 +4,6 @@
 
 #include <array>
 #include <cmath>
-#include <map>
 #include <set>
 
 #include "agent/prompts/prompt_values.h"

@@ -3,7 +3,6 @@
 #define WARPSMITH_AGENT_PROMPTS_PROMPT_VALUES_H_
 
 #include <map>
-#include <span>
 #include <string>
 
 #include "core/form.h"

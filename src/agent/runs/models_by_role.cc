@@ -7,7 +7,6 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <string_view>
 
 #include "agent/models/client.h"
 #include "agent/models/endpoint.h"

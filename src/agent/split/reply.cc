@@ -7,7 +7,6 @@
 #include "agent/prompts/model_answer.h"
 #include "agent/prompts/reply_text.h"
 #include "agent/split/parts.h"
-#include "base/display_text.h"
 #include "base/json_reader.h"
 #include "base/text.h"
 #include "core/serialize.h"

@@ -2,7 +2,6 @@
 #ifndef WARPSMITH_CORE_TESTS_GEMM_EXAMPLE_H_
 #define WARPSMITH_CORE_TESTS_GEMM_EXAMPLE_H_
 
-#include <string>
 #include <utility>
 
 #include "core/candidate.h"

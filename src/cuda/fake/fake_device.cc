@@ -1,6 +1,5 @@
 // One device, its context, streams, events and graphs.
 #include <cstdio>
-#include <cstring>
 #include <utility>
 
 #include "cuda/fake/fake_state.h"

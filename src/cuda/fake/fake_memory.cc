@@ -4,7 +4,6 @@
 
 #include <cstdlib>
 #include <cstring>
-#include <functional>
 #include <iterator>
 
 #include "cuda/fake/fake_state.h"

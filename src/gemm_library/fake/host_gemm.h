@@ -3,7 +3,6 @@
 #define WARPSMITH_GEMM_LIBRARY_FAKE_HOST_GEMM_H_
 
 #include <cstdint>
-#include <string>
 #include <vector>
 
 #include "gemm_library/pack.h"

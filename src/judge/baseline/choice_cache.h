@@ -8,7 +8,6 @@
 #ifndef WARPSMITH_JUDGE_BASELINE_CHOICE_CACHE_H_
 #define WARPSMITH_JUDGE_BASELINE_CHOICE_CACHE_H_
 
-#include <cstdint>
 #include <filesystem>
 #include <map>
 #include <optional>

@@ -6,7 +6,6 @@
 #include <array>
 #include <memory>
 #include <span>
-#include <utility>
 
 #include "base/json_reader.h"
 #include "base/text.h"

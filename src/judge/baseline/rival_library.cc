@@ -4,9 +4,6 @@
 #include <warpsmith/gemm.h>
 #include <warpsmith/rival.h>
 
-#include <memory>
-#include <utility>
-
 #include "cuda/memory.h"
 
 namespace warpsmith::baseline {

@@ -3,7 +3,6 @@
 #define WARPSMITH_JUDGE_BASELINE_TORCH_GEMM_H_
 
 #include <chrono>
-#include <cstdint>
 #include <string>
 #include <string_view>
 #include <variant>

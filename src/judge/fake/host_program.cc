@@ -10,14 +10,12 @@ constexpr size_t kNameBytes = 64;
 constexpr char kSource[] = R"cpp(
 #include <signal.h>
 #include <unistd.h>
-#include <chrono>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <map>
 #include <string>
 #include <thread>
-#include <tuple>
 #include <vector>
 
   extern "C" {

@@ -1,5 +1,4 @@
 // What shows in the mean of many outputs, in many launches, or behind a slow producer alone.
-#include <cmath>
 
 #include "judge/tests/local_device_fixture.h"
 

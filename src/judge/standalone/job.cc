@@ -1,7 +1,6 @@
 #include "judge/standalone/job.h"
 
 #include <nlohmann/json.hpp>
-#include <utility>
 
 #include "base/file.h"
 #include "base/json_reader.h"

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include "base/file.h"
-#include "core/serialize.h"
 #include "core/tests/gemm_example.h"
 
 namespace warpsmith::standalone {

@@ -2,12 +2,10 @@
 
 #include <dlfcn.h>
 
-#include <algorithm>
 #include <charconv>
 #include <cstdio>
 #include <filesystem>
 #include <functional>
-#include <memory>
 #include <optional>
 #include <string>
 #include <utility>

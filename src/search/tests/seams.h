@@ -6,9 +6,7 @@
 #include <atomic>
 #include <limits>
 #include <map>
-#include <set>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 

@@ -7,13 +7,11 @@
 #ifndef WARPSMITH_SERVE_HTTP_JUDGE_QUEUE_H_
 #define WARPSMITH_SERVE_HTTP_JUDGE_QUEUE_H_
 
-#include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <functional>
 #include <list>
 #include <map>
-#include <memory>
 #include <mutex>
 #include <optional>
 #include <set>

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cmath>
 
 #include "base/json_reader.h"
 #include "core/json_fields.h"

@@ -3,7 +3,6 @@
 #include <memory>
 #include <optional>
 
-#include "base/interrupt.h"
 #include "hgemm/family.h"
 #include "judge/gpu_turns.h"
 #include "search/machine/candidate_profile.h"

@@ -3,7 +3,6 @@
 #ifndef WARPSMITH_SERVE_MCP_SERVER_H_
 #define WARPSMITH_SERVE_MCP_SERVER_H_
 
-#include <atomic>
 #include <chrono>
 #include <functional>
 #include <string>

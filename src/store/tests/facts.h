@@ -3,7 +3,6 @@
 #ifndef WARPSMITH_STORE_TESTS_FACTS_H_
 #define WARPSMITH_STORE_TESTS_FACTS_H_
 
-#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <functional>

@@ -4,7 +4,6 @@
 #include <unistd.h>
 #include <cstdint>
 #include <cstdio>
-#include <cstring>
 #include <string>
 
 __global__ void Scale(const float* x, float* y, int64_t n) {

@@ -4,7 +4,6 @@
 #include <link.h>
 
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
 
 extern char** environ;

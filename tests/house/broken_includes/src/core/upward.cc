@@ -1,6 +1,5 @@
-#include <string>
 
-#include "store/rows.h"
-#include "base/missing.h"
 #include <cuda.h>
+#include "base/missing.h"
 #include "core/plan/steps.h"
+#include "store/rows.h"
