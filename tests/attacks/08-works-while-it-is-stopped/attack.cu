@@ -1,5 +1,6 @@
 // Stopping a process stops its threads. A kernel that it has left on the device works on, and has
 // the answers to new inputs before the clock starts.
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <map>

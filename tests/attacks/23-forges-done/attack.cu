@@ -1,4 +1,5 @@
 // Whoever is told through shared memory that a call has ended is told so a little before.
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>

@@ -4,6 +4,7 @@
 #include <unistd.h>
 #include <cstdint>
 #include <cstdio>
+#include <cstring>
 #include <string>
 
 __global__ void Scale(const float* x, float* y, int64_t n) {

@@ -4,6 +4,7 @@
 #include <link.h>
 
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 
 extern char** environ;

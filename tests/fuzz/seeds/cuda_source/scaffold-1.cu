@@ -1,4 +1,5 @@
 
+#include <cstdio>
 #define BLOCK 16
 constexpr int kUnused = 3;
 extern "C" __global__ void matmul(const float* A, const float* B, float* C, int M, int N, int K) {

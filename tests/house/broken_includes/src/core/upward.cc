@@ -1,5 +1,6 @@
+#include <string>
 
-#include <cuda.h>
-#include "base/missing.h"
-#include "core/plan/steps.h"
 #include "store/rows.h"
+#include "base/missing.h"
+#include <cuda.h>
+#include "core/plan/steps.h"
