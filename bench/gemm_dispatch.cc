@@ -6,6 +6,7 @@
 
 #include "base/file.h"
 #include "cuda/fake/fake_control.h"
+#include "cuda/guest.h"
 #include "gemm_library/fake/host_gemm.h"
 
 namespace warpsmith::gemm_library {
