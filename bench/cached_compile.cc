@@ -44,9 +44,7 @@ void CachedCompile(benchmark::State& state) {
                                    : first.error().message.c_str());
     return;
   }
-  for (auto _ : state) {
-    benchmark::DoNotOptimize(compiler.Compile(candidate, "sm_90a"));
-  }
+  for (auto _ : state) benchmark::DoNotOptimize(compiler.Compile(candidate, "sm_90a"));
   state.counters["image_bytes"] = static_cast<double>(std::get<Artifact>(*first).image.size());
 }
 BENCHMARK(CachedCompile)->Unit(benchmark::kMillisecond);

@@ -84,9 +84,7 @@ void BM_LookUp(benchmark::State& state) {
   const Space space = store::TestSpace(kSide);
   for (const Point& point : space.points()) keys.push_back(store::TestJob(point).key);
   size_t next = 0;
-  for (auto _ : state) {
-    benchmark::DoNotOptimize(fixture.device->LookUp(keys[next++ % keys.size()]));
-  }
+  for (auto _ : state) benchmark::DoNotOptimize(fixture.device->LookUp(keys[next++ % keys.size()]));
   state.SetItemsProcessed(state.iterations());
 }
 BENCHMARK(BM_LookUp);

@@ -1,7 +1,6 @@
 #include "agent/selection.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <map>
 

@@ -1,7 +1,6 @@
 #include "base/clock.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 namespace warpsmith {
 namespace {

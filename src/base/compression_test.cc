@@ -1,7 +1,6 @@
 #include "base/compression.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <rapidcheck.h>
 
 namespace warpsmith {

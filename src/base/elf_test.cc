@@ -2,7 +2,6 @@
 
 #include <elf.h>
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
 #include "base/file.h"

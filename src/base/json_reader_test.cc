@@ -1,7 +1,6 @@
 #include "base/json_reader.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <rapidcheck.h>
 
 #include <cmath>

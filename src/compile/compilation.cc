@@ -92,9 +92,7 @@ Result<std::pair<Compilation, Limits>> UnpackCompilation(std::string_view payloa
   const size_t sources = kFixed + flags;
   if ((items.size() - sources) % 2 != 0) return Malformed("request");
   for (size_t i = kFixed; i < sources; ++i) compilation.flags.push_back(items[i]);
-  for (size_t i = sources; i < items.size(); i += 2) {
-    compilation.sources[items[i]] = items[i + 1];
-  }
+  for (size_t i = sources; i < items.size(); i += 2) compilation.sources[items[i]] = items[i + 1];
   return unpacked;
 }
 

@@ -2,7 +2,6 @@
 #include "compile/confinement.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sys/prctl.h>

@@ -1,7 +1,6 @@
 #include "compile/flag_rules.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 namespace warpsmith::compile {
 namespace {

@@ -1,7 +1,6 @@
 #include "compile/nvcc.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <sys/stat.h>
 
 #include <filesystem>

@@ -1,7 +1,6 @@
 #include "compile/opcodes.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
 namespace warpsmith::compile {

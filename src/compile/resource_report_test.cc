@@ -1,7 +1,6 @@
 #include "compile/resource_report.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 namespace warpsmith::compile {
 namespace {

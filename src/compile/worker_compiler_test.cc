@@ -1,7 +1,6 @@
 #include "compile/worker_compiler.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <chrono>
 #include <filesystem>

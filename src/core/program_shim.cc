@@ -74,9 +74,7 @@ Status CheckArgument(const Task& task, std::string_view argument) {
 // The type of `const float* __restrict__ x`, `float x[]`, `void*`: all up to the last star.
 Result<std::string> PointerTypeOf(const Task& task, std::string_view parameter) {
   const size_t star = parameter.rfind('*');
-  if (star != std::string_view::npos) {
-    return std::string(Trimmed(parameter.substr(0, star + 1)));
-  }
+  if (star != std::string_view::npos) return std::string(Trimmed(parameter.substr(0, star + 1)));
   const size_t bracket = parameter.find('[');
   size_t end = bracket == std::string_view::npos ? 0 : bracket;
   while (end > 0 && kBlanks.find(parameter[end - 1]) != std::string_view::npos) --end;

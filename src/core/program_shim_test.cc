@@ -1,7 +1,6 @@
 #include "core/program_shim.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 namespace warpsmith {
 namespace {

@@ -1,7 +1,6 @@
 #include "core/resolved_plan.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <cstring>
 

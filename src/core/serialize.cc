@@ -57,9 +57,7 @@ Result<ChatReply> ChatReplyFrom(const JsonReader& json) {
   if (reply.samples.empty()) return json.At("samples").Bad("at least one sample");
   TRY(Read(json.At("prompt_tokens"), reply.usage.prompt_tokens));
   TRY(Read(json.At("completion_tokens"), reply.usage.completion_tokens));
-  if (json.Has("tokens_estimated")) {
-    TRY(Read(json.At("tokens_estimated"), reply.usage.estimated));
-  }
+  if (json.Has("tokens_estimated")) TRY(Read(json.At("tokens_estimated"), reply.usage.estimated));
   if (json.Has("model")) TRY(Read(json.At("model"), reply.model));
   return reply;
 }

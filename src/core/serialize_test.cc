@@ -1,7 +1,6 @@
 #include "core/serialize.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <rapidcheck.h>
 
 #include <array>

@@ -3,7 +3,6 @@
 #include "core/device.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <cmath>
 #include <set>

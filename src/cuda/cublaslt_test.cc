@@ -1,7 +1,6 @@
 #include "cuda/cublaslt.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include "cuda/blas.h"
 #include "cuda/cublas.h"

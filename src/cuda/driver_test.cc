@@ -1,7 +1,6 @@
 #include "cuda/driver.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include "cuda/context.h"
 #include "cuda/driver_api.h"

@@ -1,7 +1,6 @@
 #include "cuda/library.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 namespace warpsmith::cuda {
 namespace {

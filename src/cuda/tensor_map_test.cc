@@ -1,7 +1,6 @@
 #include "cuda/tensor_map.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 namespace warpsmith::cuda {
 namespace {

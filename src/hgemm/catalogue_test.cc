@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 #include <rapidcheck.h>
 
-#include <gtest/gtest.h>
 #include <algorithm>
 
 #include "hgemm/family.h"

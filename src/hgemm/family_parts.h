@@ -27,9 +27,7 @@ struct Parameter {
 template <class Parameters>
 Config ConfigOf(const Parameters& parameters, std::span<const Parameter<Parameters>> table) {
   Config config;
-  for (const Parameter<Parameters>& row : table) {
-    config.emplace(row.name, parameters.*row.member);
-  }
+  for (const Parameter<Parameters>& row : table) config.emplace(row.name, parameters.*row.member);
   return config;
 }
 

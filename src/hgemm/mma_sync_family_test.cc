@@ -1,13 +1,11 @@
 #include "hgemm/mma_sync_family.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <rapidcheck.h>
 #include <rapidcheck/gtest.h>
 
 #include <algorithm>
 #include <set>
-#include <variant>
 
 #include "hgemm/tiny_family.h"
 

@@ -128,9 +128,7 @@ Result<Cells> TableText::Row(std::string_view line) const { return Note(line, co
 Result<Cells> TableText::Note(std::string_view cells,
                               std::span<const std::string_view> columns) const {
   std::vector<std::string_view> parts = Split(cells, ',');
-  if (parts.size() == columns.size()) {
-    return Cells(Place(), kind_.fix, columns, std::move(parts));
-  }
+  if (parts.size() == columns.size()) return Cells(Place(), kind_.fix, columns, std::move(parts));
   return Bad("expected " + std::to_string(columns.size()) + " cells, found " +
              std::to_string(parts.size()));
 }

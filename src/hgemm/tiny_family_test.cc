@@ -1,11 +1,9 @@
 #include "hgemm/tiny_family.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <algorithm>
 #include <set>
-#include <variant>
 
 namespace warpsmith::hgemm {
 namespace {

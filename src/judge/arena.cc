@@ -255,9 +255,7 @@ Status Arena::FillSet(int content, uint64_t seed, int near, bool mixed_scale) {
     fill.redraw_seed = seed;
     // Offsets must stay ascending; of few elements one must change.
     const bool can_redraw = tensor.generator != Generator::kOffsets;
-    if (near != kNoSet && can_redraw) {
-      fill.redraw = RedrawnShare(tensor.elements, seed);
-    }
+    if (near != kNoSet && can_redraw) fill.redraw = RedrawnShare(tensor.elements, seed);
     fill.low = tensor.low;
     fill.high = tensor.high;
     fill.generator = static_cast<int32_t>(tensor.generator);

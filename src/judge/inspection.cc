@@ -7,7 +7,6 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
-#include <memory>
 
 namespace warpsmith::judge {
 namespace {

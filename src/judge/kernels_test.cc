@@ -1,7 +1,6 @@
 #include "judge/kernels.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include "cuda/nvrtc.h"
 

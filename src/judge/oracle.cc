@@ -264,9 +264,7 @@ Result<std::unique_ptr<CalledProcess>> Oracle::StartTorch() {
 
 Status Oracle::KeepSpareTorch(size_t count) {
   const ProcessOptions options = TRY(TorchPeer());
-  while (spare_torch_.size() < count) {
-    spare_torch_.push_back(TRY(CalledProcess::Spawn(options)));
-  }
+  while (spare_torch_.size() < count) spare_torch_.push_back(TRY(CalledProcess::Spawn(options)));
   return {};
 }
 

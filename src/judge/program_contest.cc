@@ -81,9 +81,7 @@ StepResult ProgramEntrant::Load() {
   }
   const CallResult mapped =
       TRY(MapArenaIn(*process_, bout_.contest.arena(), job.task, job.workload, limit));
-  if (!std::holds_alternative<Reply>(mapped)) {
-    return Failed(*process_, mapped, "mapping the arena");
-  }
+  if (!std::holds_alternative<Reply>(mapped)) return Failed(*process_, mapped, "mapping the arena");
   return std::optional<Outcome>();
 }
 

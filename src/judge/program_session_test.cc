@@ -1,7 +1,6 @@
 #include "judge/program_session.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include "judge/audit/imports.h"
 

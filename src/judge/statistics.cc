@@ -16,9 +16,7 @@ using RoundKey = std::pair<int, int>;  // process, round
 // The median and not the mean: one batch that an interrupt disturbed must not move its round.
 std::map<RoundKey, double> MedianByRound(const std::vector<Sample>& samples) {
   std::map<RoundKey, std::vector<double>> grouped;
-  for (const Sample& sample : samples) {
-    grouped[{sample.process, sample.round}].push_back(sample.us);
-  }
+  for (const Sample& sample : samples) grouped[{sample.process, sample.round}].push_back(sample.us);
   std::map<RoundKey, double> medians;
   for (auto& [key, values] : grouped) medians[key] = Median(std::move(values));
   return medians;

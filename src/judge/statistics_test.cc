@@ -1,7 +1,6 @@
 #include "judge/statistics.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <cmath>
 

@@ -1,7 +1,6 @@
 #include "judge/wire.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 namespace warpsmith::judge {
 namespace {

@@ -6,7 +6,6 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "base/json_reader.h"
 #include "base/text.h"
 #include "report/page_template.h"
 

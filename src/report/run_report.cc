@@ -108,9 +108,7 @@ json ToJson(const RunReport& report) {
   json shapes = json::array(), proposers = json::array(), tallies = json::array();
   for (const ShapeReport& shape : report.shapes) shapes.push_back(ShapeJson(shape));
   for (const ProposerRow& row : report.proposers) proposers.push_back(ProposerJson(row));
-  for (const Mode mode : ModesOf(report)) {
-    tallies.push_back(TallyJson(TallyOf(report, mode), mode));
-  }
+  for (const Mode mode : ModesOf(report)) tallies.push_back(TallyJson(TallyOf(report, mode), mode));
   return {{"schema", "warpsmith.report"},
           {"version", kReportVersion},
           {"title", report.title},

@@ -1,7 +1,6 @@
 #include "sandbox/path_rules.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include "base/file.h"
 

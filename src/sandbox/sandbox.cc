@@ -203,9 +203,7 @@ class Entrance {
 Result<bool> LockDown(const Policy& policy, const Entrance& entrance, Reached* reached) {
   const std::string& still_root = entrance.still_root();
   bool all = still_root.empty();
-  if (!all) {
-    reached->absent.push_back("L1: still root, though without capabilities: " + still_root);
-  }
+  if (!all) reached->absent.push_back("L1: still root, though without capabilities: " + still_root);
   TRY(SetDumpable(true));  // a change of identity ends it, and /proc/self is not ours without
   RaiseOomScore();
   TRY(DropCapabilities());

@@ -208,9 +208,7 @@ void Append(const Condition& condition, int error, Program* program) {
   }
   const size_t count = condition.values.size();
   // After the comparisons: for `among`, [fail]; else [skip one][fail].
-  for (size_t i = 0; i < count; ++i) {
-    program->push_back(IfEqual(condition.values[i], count - i, 0));
-  }
+  for (size_t i = 0; i < count; ++i) program->push_back(IfEqual(condition.values[i], count - i, 0));
   if (!condition.among) program->push_back(BPF_STMT(BPF_JMP | BPF_JA, 1));
   program->push_back(Fail(error));
 }

@@ -1,7 +1,6 @@
 #include "search/loop.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include "search/tests/seams.h"
 

@@ -284,9 +284,7 @@ Result<bool> Session::TakeAnswers(Entry& entry) {
   do {
     auto completed = TRY(evaluator_.Take(entry.asked().key));
     if (!completed) return false;
-    if (options_.keeps_verdicts) {
-      TRY(seams_.store->ImportVerdict(entry.asked(), *completed));
-    }
+    if (options_.keeps_verdicts) TRY(seams_.store->ImportVerdict(entry.asked(), *completed));
     if (!entry.answer) {
       entry.answer = std::move(completed);
     } else {

@@ -1,7 +1,6 @@
 #include "search/session.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <algorithm>
 #include <array>

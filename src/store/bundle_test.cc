@@ -1,7 +1,6 @@
 #include "store/bundle.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <sys/stat.h>
 
 #include <deque>

@@ -152,8 +152,6 @@ Result<std::vector<ReplaySpace>> ReplaySpaces(
   return spaces;
 }
 
-constexpr size_t kMostNamed = 16;  // spaces listed in an error
-
 Result<std::vector<std::filesystem::path>> RecordingFiles(const std::filesystem::path& path) {
   std::error_code error;
   if (!std::filesystem::is_directory(path, error)) return std::vector<std::filesystem::path>{path};
@@ -299,7 +297,9 @@ Result<std::vector<Completed>> RecordedDevice::Collect(std::chrono::milliseconds
 Result<Completed> RecordedDevice::LookUp(const std::string& key) const {
   const auto found = sources_.find(key);
   if (found == sources_.end()) {
-    return Error{ErrorCode::kNotRecorded, info_.origin + " holds no verdict " + key, ""};
+    return Error{ErrorCode::kNotRecorded,
+                 key + " was never measured; without a GPU only recorded candidates have verdicts",
+                 "measure on a GPU"};
   }
   VerdictLine line = TRY(found->second->ReadVerdict(key));
   return Completed{key, std::move(line.verdict), line.gpu_seconds};
@@ -320,24 +320,23 @@ Error RecordedDevice::NotRecorded(const Job& job) const {
                   job.task.name + " " + SizesText(job.workload.sizes) + " (" +
                   ProtocolNames({job.protocol}) + ")",
               "ask for what was recorded, or measure on a GPU"};
+  const ReplaySpace* of_task = nullptr;
   for (const ReplaySpace& space : spaces_) {
-    if (TaskId(space.task) != TaskId(job.task) || space.workload.sizes != job.workload.sizes)
-      continue;
+    if (TaskId(space.task) != TaskId(job.task)) continue;
+    if (of_task == nullptr) of_task = &space;
+    if (space.workload.sizes != job.workload.sizes) continue;
     error.message += "; of this shape it holds " +
                      Counted(static_cast<int64_t>(space.space.size()), "candidate") +
                      " judged as " + ProtocolNames(space.protocols);
     return error;
   }
-  if (stands_in_) {
-    return NeedsGpu("judging " + job.task.name + " (" + SizesText(job.workload.sizes) + ")");
+  const Error needs_gpu =
+      NeedsGpu("judging " + job.task.name + " (" + SizesText(job.workload.sizes) + ")");
+  if (stands_in_) return needs_gpu;
+  if (of_task == nullptr) {
+    return {error.code, info_.origin + " holds nothing of task " + job.task.name, needs_gpu.fix};
   }
-  error.message += "; it holds";
-  for (size_t i = 0; i < std::min(spaces_.size(), kMostNamed); ++i) {
-    error.message += (i == 0 ? " " : ", ") + spaces_[i].space.name();
-  }
-  if (spaces_.size() > kMostNamed) {
-    error.message += " and " + std::to_string(spaces_.size() - kMostNamed) + " more";
-  }
+  error.message += "; of this task it holds other sizes, such as " + of_task->space.name();
   return error;
 }
 

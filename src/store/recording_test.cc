@@ -2,7 +2,6 @@
 
 #include <fmt/core.h>
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 
@@ -123,7 +122,7 @@ TEST_F(RecordingTest, RefusesWhatWasNeverMeasured) {
   ASSERT_TRUE(device->Submit({TestJob(TestSpace(kRecordingSide).points()[0], 512)}).ok());
   const auto other_shape = device->Collect(milliseconds(0));
   ASSERT_FALSE(other_shape.ok());
-  EXPECT_THAT(other_shape.error().message, HasSubstr("it holds test-256x256x256-NN"));
+  EXPECT_THAT(other_shape.error().message, HasSubstr("other sizes, such as test-256x256x256-NN"));
 }
 
 TEST_F(RecordingTest, SaysWhatIsWrongWithAPlanThatIsNeverLaunched) {

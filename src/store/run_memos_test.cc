@@ -1,7 +1,6 @@
 #include "store/run_memos.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include "store/tests/database.h"
 #include "store/tests/facts.h"

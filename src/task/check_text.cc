@@ -91,13 +91,13 @@ class TextExamination {
 
   void Reference() {
     for (const auto& [path, text] : task_.reference.sources) {
-      if (task_.reference.kind != "torch" ||
-          text.find("NotImplementedError") == std::string::npos) {
-        continue;
-      }
+      const bool written = text.find("NotImplementedError") == std::string::npos;
+      if (task_.reference.kind != "torch" || written) continue;
+      const auto input = std::ranges::find(task_.tensors, Role::kInput, &TensorSpec::role);
       Add("reference-unwritten", Severity::kRefuse,
           path + ": raises NotImplementedError, so nothing says what is right",
-          "replace that line by what the kernel computes, as in: return x + y");
+          "replace that line by what the kernel computes" +
+              (input == task_.tensors.end() ? "" : ", as in: return 2 * " + input->name));
     }
     if (!task_.reference.plan) return;
     const Names named = NamedBy(*task_.reference.plan);

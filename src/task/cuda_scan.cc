@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/text.h"
 #include "core/cuda_tokens.h"
 
 namespace warpsmith::task {
@@ -11,13 +12,8 @@ namespace {
 using Words = std::set<std::string_view>;
 
 Words WordsOf(std::string_view text) {
-  Words words;
-  while (!text.empty()) {
-    const size_t end = std::min(text.find(' '), text.size());
-    words.insert(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return words;
+  const auto words = Split(text, ' ');
+  return {words.begin(), words.end()};
 }
 
 const Words kQualifiers = WordsOf(
@@ -163,17 +159,20 @@ class Body {
   void Value(size_t i) {
     size_t stop = i + 2;
     bool given = false, counted = false;
+    size_t otherwise = 0;  // of argc > 1 ? atoi(argv[1]) : 1024
     const size_t most = std::min(end_, i + kMostTokens);
     while (stop < most && !list_.Is(stop, ";") && !list_.Is(stop, ",") && !list_.Is(stop, "=")) {
       given = given || kCommandLine.contains(list_[stop].text);
+      if (list_.Is(stop, ":")) otherwise = stop + 1;
       stop = list_.closing[stop] < end_ ? list_.closing[stop] + 1 : stop + 1;
     }
     for (size_t back = 2; back < std::min<size_t>(i, 5); ++back) {
       counted = counted || (list_.Is(i - back, "for") && list_.Is(i - back + 1, "("));
     }
     const bool member = i > 1 && list_.Is(i - 1, ".") && IsWord(list_, i - 2);
-    if (given || (!member && i > 0 && (list_.Is(i - 1, ".") || list_.Is(i - 1, "->")))) return;
-    Keep(member ? i - 2 : i, i + 1, counted ? "" : Joined(list_, i + 2, std::min(stop, most)));
+    const size_t begin = given ? otherwise : i + 2;
+    if (begin == 0 || (!member && (list_.Is(i - 1, ".") || list_.Is(i - 1, "->")))) return;
+    Keep(member ? i - 2 : i, i + 1, counted ? "" : Joined(list_, begin, std::min(stop, most)));
   }
 
   // dim3 a(x, y), b{x};   dim3 c, d;
@@ -195,7 +194,7 @@ class Body {
 // The file at namespace scope: one declaration after the other.
 class Scanner {
  public:
-  explicit Scanner(std::string_view source) : list_(Tokenize(source)) {}
+  explicit Scanner(std::string_view source) : source_(source), list_(Tokenize(source)) {}
 
   CudaFile Run() {
     Scope(0, list_.size(), {});
@@ -296,6 +295,9 @@ class Scanner {
     function.scoped = around.named;
     function.offset = list_[start].offset;
     function.parameters = ParametersFrom(list_, parameters + 1, list_.closing[parameters]);
+    function.body_at = list_[open].offset + 1;
+    function.body = source_.substr(function.body_at);
+    if (close < list_.size()) function.body.resize(list_[close].offset - function.body_at);
     Body(list_, open + 1, close, function);
     file_.functions.push_back(std::move(function));
   }
@@ -361,6 +363,7 @@ class Scanner {
     file_.system_includes.emplace_back(text.substr(open + 1, close - open - 1));
   }
 
+  std::string_view source_;
   TokenList list_;
   CudaFile file_;
   int depth_ = 0;

@@ -38,6 +38,8 @@ struct CudaFunction {
   bool scoped = false;  // in a named namespace
   size_t offset = 0;    // where its definition begins, template and attributes included
   std::vector<CudaParameter> parameters;
+  std::string body;
+  size_t body_at = 0;
   // Of its body:
   std::vector<CudaLaunch> launches;
   // What local names stand for, from where on: {"blocks", 420} -> "(n+255)/256"; "grid.x" too.

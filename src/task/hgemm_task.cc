@@ -52,9 +52,7 @@ Result<HgemmShape> ParseHgemmShape(std::string_view text) {
   shape.n = TRY(ParseExtent(text, 'N', parts[1]));
   shape.k = TRY(ParseExtent(text, 'K', parts[2]));
   const Workload workload = HgemmWorkload(shape);
-  for (const TensorSpec& tensor : HgemmTask("TN").tensors) {
-    TRY(TensorBytes(tensor, workload.sizes));
-  }
+  for (const TensorSpec& tensor : HgemmTask("TN").tensors) TRY(TensorBytes(tensor, workload.sizes));
   return shape;
 }
 
@@ -62,9 +60,7 @@ Result<std::vector<HgemmShape>> ParseHgemmShapes(std::string_view text) {
   if (text == "demo") return DemoShapes();
   if (text == "paper") return PaperShapes();
   std::vector<HgemmShape> shapes;
-  for (std::string_view part : Split(text, ',')) {
-    shapes.push_back(TRY(ParseHgemmShape(part)));
-  }
+  for (std::string_view part : Split(text, ',')) shapes.push_back(TRY(ParseHgemmShape(part)));
   return shapes;
 }
 

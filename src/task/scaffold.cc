@@ -1,7 +1,6 @@
 #include "task/scaffold.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <system_error>
 #include <vector>
@@ -9,6 +8,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "core/program_shim.h"
+#include "embedded/scaffold_texts.h"
 #include "task/cuda_scan.h"
 #include "task/scaffold_guess.h"
 #include "task/source_files.h"
@@ -46,10 +46,8 @@ std::string Declaration(const CudaFunction& function) {
 
 ProgramEntry EntryOf(const Guess& guess) {
   ProgramEntry entry{Declaration(*guess.function), {}};
-  for (const GuessedArgument& argument : guess.arguments) {
-    entry.arguments.push_back(argument.kind == "none"   ? "nullptr"
-                              : argument.kind == "bool" ? "false"
-                                                        : argument.value);
+  for (const auto& [kind, value, invented] : guess.arguments) {
+    entry.arguments.push_back(kind == "none" ? "nullptr" : kind == "bool" ? "false" : value);
   }
   return entry;
 }
@@ -61,58 +59,46 @@ std::string ProgramTable(const Guess& guess) {
          TomlValue(entry.declaration) + "\narguments = " + TomlValue(entry.arguments) + "\n\n";
 }
 
-std::string WorkloadTable(const Guess& guess, bool hidden) {
-  std::string sizes;
-  for (const GuessedSize& size : guess.sizes) {
-    sizes += (sizes.empty() ? "" : ", ") + size.name + " = " +
-             std::to_string(hidden ? size.odd_value : size.value);
+// A file of scaffold_texts/ with the values in place of their {{names}}.
+std::string Filled(size_t file, const std::vector<std::pair<std::string, std::string>>& values) {
+  std::string text(embedded::ScaffoldTexts()[file].contents);
+  size_t from = 0;  // what was filled in is no mark
+  for (const auto& [name, value] : values) {
+    const size_t at = text.find("{{" + name + "}}", from);
+    text.replace(at, name.size() + 4, value);
+    from = at + value.size();
   }
-  return "[[workloads]]\nname = " + std::string(hidden ? "\"odd\"\nhidden = true" : "\"main\"") +
-         "\nsizes = { " + sizes + " }\n";
+  return text;
 }
 
 std::string TaskText(const ScaffoldInput& input, const Guess& guess) {
-  std::string text =
-      "# A task for " + input.entry +
-      ": what must be computed, on which sizes, and how exactly.\n"
-      "# Shapes, sizes and generators were guessed from the parameters: check them.\n"
-      "# Every field is explained in docs/task-format.md.\n"
-      "version = 1\nname = " +
-      TomlValue(input.name) +
-      "\n"
-      "# Dense, row-major. Inputs are drawn anew for every verdict; generators: normal (default),\n"
-      "# uniform in [-1, 1], unit in [0, 1], integers (from low to below high), offsets.\n"
-      "tensors = [\n";
-  for (const GuessedTensor& tensor : guess.tensors) text += TensorLine(guess, tensor);
-  text +=
-      "]\n# Who to be faster than; the first is the bar. Your kernel as it is now is \"current\".\n"
-      "baselines = [\"current\", \"torch-best\"]\n";
-  text += guess.flops.empty()
-              ? "# Operations of one run, where arithmetic is the limit: flops = \"2 * n\"\n"
-              : "flops = " + TomlValue(guess.flops) + "\n";
-  text +=
-      "\n# What is right: reference.py computes it from the inputs.\n"
-      "[reference]\nkind = \"torch\"\nsource = \"reference.py\"\nstyle = \"function\"\n\n";
-  if (!guess.function->kernel) text += ProgramTable(guess);
-  text +=
-      "# How many terms one output sums (1: element by element). The bound is derived from it.\n"
-      "[tolerance]\nreduction_length = " +
-      TomlValue(guess.reduction_length) +
-      "\n\n"
-      "[[rivals]]\nname = \"current\"\npath = \"current\"\n\n" +
-      WorkloadTable(guess, false) +
-      "\n# Judged like the other, but never shown to whoever writes kernels.\n" +
-      WorkloadTable(guess, true);
-  return text;
+  std::string tensors, sizes, odd_sizes;
+  for (const GuessedTensor& tensor : guess.tensors) tensors += TensorLine(guess, tensor);
+  for (const GuessedSize& size : guess.sizes) {
+    const std::string begin = (sizes.empty() ? "" : ", ") + size.name + " = ";
+    sizes += begin + std::to_string(size.value);
+    odd_sizes += begin + std::to_string(size.odd_value);
+  }
+  const std::string flops =
+      guess.flops.empty()
+          ? "# Operations of one run, where arithmetic is the limit: flops = \"2 * n\""
+          : "flops = " + TomlValue(guess.flops);
+  return Filled(0, {{"entry", input.entry},
+                    {"name", TomlValue(input.name)},
+                    {"tensors", tensors},
+                    {"flops", flops},
+                    {"program", guess.function->kernel ? "" : ProgramTable(guess)},
+                    {"reduction_length", TomlValue(guess.reduction_length)},
+                    {"sizes", sizes},
+                    {"odd_sizes", odd_sizes}});
 }
 
 // NVRTC compiles device code alone; what else is in the file needs nvcc.
 bool NeedsNvcc(const CudaFile& file) {
   const std::set<std::string> known = {"cuda_fp16.h", "cuda_bf16.h", "cuda_fp8.h"};
-  const auto host = [](const CudaFunction& function) { return !function.kernel; };
-  return std::any_of(file.functions.begin(), file.functions.end(), host) ||
-         !std::all_of(file.system_includes.begin(), file.system_includes.end(),
-                      [&](const std::string& name) { return known.contains(name); });
+  const auto is_known = [&](const std::string& name) { return known.contains(name); };
+  return !std::ranges::all_of(file.functions, &CudaFunction::kernel) ||
+         !std::ranges::all_of(file.system_includes, is_known);
 }
 
 std::string PlanText(const Guess& guess) {
@@ -153,12 +139,7 @@ std::string ReferenceText(const Guess& guess) {
   }
   const std::string what =
       "write here what " + guess.function->name + " computes, and return " + outputs;
-  return "import torch\n\n\n"
-         "# The inputs in the order of task.toml, then the sizes that it asks for by name. It is "
-         "called with\n"
-         "# FP64 tensors to say what is right, and with the task's own types to be timed.\n"
-         "def reference(" +
-         parameters + "):\n    raise NotImplementedError(" + TomlValue(what) + ")\n";
+  return Filled(1, {{"parameters", parameters}, {"what", TomlValue(what)}});
 }
 
 // A plan names kernels by the symbol in the compiled image.
@@ -169,71 +150,55 @@ std::string WithCLinkage(const std::string& source, const CudaFunction& kernel) 
 
 std::vector<std::string> NotesOn(const Guess& guess) {
   const CudaFunction& function = *guess.function;
-  std::vector<std::string> notes = {std::string(function.kernel ? "kernel " : "function ") +
-                                    function.name +
-                                    (function.kernel ? ": candidates are kernels with a launch plan"
-                                                     : ": candidates are programs that define it")};
-  if (function.kernel) {
-    notes.push_back("grid and block in current/candidate.toml are " +
-                    (guess.launched_by.empty()
-                         ? "invented, one thread for each output element: no launch could be read"
-                         : "those of its launch in " + guess.launched_by));
-  }
-  if (function.kernel && !function.c_linkage) {
-    notes.push_back(
-        "current/ holds your file with extern \"C\" before the kernel, so that the plan "
-        "can name it");
-  }
-  notes.push_back("guessed shapes: " +
-                  Joined(guess.tensors, ", ",
-                         [](const GuessedTensor& tensor) {
-                           return tensor.name + " [" + Joined(tensor.shape) + "]";
-                         }) +
-                  "; correct them in task.toml");
-  if (guess.tensors.size() == 1) {
-    notes.push_back(
-        "it has no input: if it works in place, give it an input and an output of its "
-        "own");
-  }
+  std::vector<std::string> notes;
+  const auto note = [&](bool applies, const std::string& text) {
+    if (applies) notes.push_back(text);
+  };
+  const bool kernel = function.kernel;
+  const std::string inner = function.launches.empty() ? "" : function.launches.front().kernel;
+  note(kernel, "kernel " + function.name + ": candidates are kernels with a launch plan");
+  note(!kernel, "judged as a program: candidates define " + function.name +
+                    (inner.empty() ? "" : "; for the kernel alone: --function " + inner));
+  note(kernel, "grid and block in current/candidate.toml are " +
+                   (guess.launched_by.empty()
+                        ? "invented, one thread for each output element: no launch could be read"
+                        : "those of its launch in " + guess.launched_by));
+  note(!guess.unread_shared.empty(),
+       "the launch's bytes of shared memory could not be read: write " + guess.unread_shared +
+           " as shared_bytes in current/candidate.toml");
+  note(
+      kernel && !function.c_linkage,
+      "current/ holds your file with extern \"C\" before the kernel, so that the plan can name it");
+  const auto shape_of = [](const GuessedTensor& tensor) {
+    return tensor.name + " [" + Joined(tensor.shape) + "]";
+  };
+  note(true,
+       "guessed shapes: " + Joined(guess.tensors, ", ", shape_of) + "; correct them in task.toml");
+  note(guess.tensors.size() == 1,
+       "it has no input: if it works in place, give it an input and an output of its own");
+  note(!guess.unread.empty(), "no index of " + guess.unread +
+                                  " shows the order of its sizes; row-major: the last size is the "
+                                  "contiguous one; check the order");
   std::string invented;
+  const std::string plan = kernel ? " (current/candidate.toml)" : " (task.toml)";
+  for (const GuessedSize& size : guess.sizes) {
+    if (size.invented)
+      invented += size.name + " = " + std::to_string(size.value) + " (task.toml), ";
+  }
   for (size_t i = 0; i < guess.arguments.size(); ++i) {
-    if (!guess.arguments[i].invented) continue;
-    invented += (invented.empty() ? "" : ", ") + function.parameters[i].name + " = " +
-                guess.arguments[i].value;
+    const GuessedArgument& one = guess.arguments[i];
+    if (one.invented) invented += function.parameters[i].name + " = " + one.value + plan + ", ";
   }
-  if (!invented.empty()) {
-    notes.push_back("invented values, which no launch shows: " + invented + "; correct them in " +
-                    (function.kernel ? "current/candidate.toml" : "task.toml"));
-  }
+  note(!invented.empty(),
+       "invented, as no launch shows it: " + invented.substr(0, invented.rfind(',')));
   return notes;
-}
-
-// The reference is Python, and its parameters have the kernel's names.
-constexpr std::string_view kPythonsWords[] = {
-    "False",    "None",   "True",    "as",    "assert",    "async",  "await", "def",  "del",
-    "elif",     "except", "finally", "from",  "global",    "import", "in",    "is",   "lambda",
-    "nonlocal", "pass",   "print",   "raise", "reference", "torch",  "with",  "yield"};
-
-void AvoidPythonsWords(CudaFunction& function) {
-  std::set<std::string> names(std::begin(kPythonsWords), std::end(kPythonsWords));
-  for (const CudaParameter& parameter : function.parameters) {
-    if (std::ranges::find(kPythonsWords, parameter.name) == std::end(kPythonsWords)) {
-      names.insert(parameter.name);
-    }
-  }
-  for (CudaParameter& parameter : function.parameters) {
-    if (std::ranges::find(kPythonsWords, parameter.name) == std::end(kPythonsWords)) continue;
-    while (names.contains(parameter.name)) parameter.name += "_";
-    names.insert(parameter.name);
-  }
 }
 
 }  // namespace
 
 Result<Scaffold> MakeScaffold(const ScaffoldInput& input) {
   const std::string& source = input.sources.at(input.entry);
-  CudaFile file = ScanCuda(source);
-  for (CudaFunction& function : file.functions) AvoidPythonsWords(function);
+  const CudaFile file = ScanCuda(source);
   const auto of_this_file = [&](Error error) {
     error.message = input.entry + ": " + error.message;
     return error;

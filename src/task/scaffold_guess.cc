@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <map>
+#include <set>
 #include <string_view>
 
 #include "base/text.h"
@@ -115,20 +117,73 @@ Result<const CudaFunction*> Choose(const CudaFile& file) {
   return Unfit(kernel + (kernel.empty() || host.empty() ? "" : ", and ") + host, kHowToMend);
 }
 
+// The reference is Python, and its parameters have the kernel's names.
+const std::set<std::string_view> kPythonsWords = {
+    "False",    "None",   "True",    "as",    "assert",    "async",  "await", "def",  "del",
+    "elif",     "except", "finally", "from",  "global",    "import", "in",    "is",   "lambda",
+    "nonlocal", "pass",   "print",   "raise", "reference", "torch",  "with",  "yield"};
+
+// What the task calls the parameters.
+std::vector<std::string> NamesOf(const CudaFunction& function) {
+  std::vector<std::string> names;
+  for (const CudaParameter& parameter : function.parameters) names.push_back(parameter.name);
+  size_t unnamed = 0;
+  for (std::string& name : names) {
+    if (name.empty()) name = "argument" + std::to_string(++unnamed);
+    while (kPythonsWords.contains(name) || std::ranges::count(names, name) > 1) name += "_";
+  }
+  return names;
+}
+
+void AddParameters(const CudaFile& file, Guess& guess) {
+  const std::vector<CudaParameter>& parameters = guess.function->parameters;
+  const std::vector<LaunchArgument> given = LaunchArguments(file, *guess.function);
+  const auto kind_of = [&](size_t i) -> std::string {
+    return std::string(parameters[i].pointers == 1 ? "tensor"
+                                                   : *KindOf(kScalarTypes, parameters[i].element));
+  };
+  // A small literal is a mode, a radius or a stride: no size, where another parameter is one.
+  bool others = false;
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    others = others || (kind_of(i).front() == 'i' && !given[i].small);
+  }
+  const std::vector<std::string> names = NamesOf(*guess.function);
+  std::map<std::string, std::string> sizes_there;  // what the launch calls them
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    const std::string& constant = given[i].value;
+    const std::string kind = kind_of(i);
+    const std::string& name = names[i];
+    if (kind == "tensor") {
+      guess.tensors.push_back({name, *TensorType(parameters[i].element), false, {}});
+      guess.arguments.push_back({kind, name});
+    } else if (kind.front() == 'i' && !(given[i].small && others)) {
+      // The same argument of the launch is the same size.
+      const std::string there = given[i].name.empty() ? " " + name : given[i].name;
+      const auto [same, first] = sizes_there.emplace(there, name);
+      GuessedSize size{name};
+      std::from_chars(constant.data(), constant.data() + constant.size(), size.value);
+      if (first) guess.sizes.push_back(size);
+      guess.arguments.push_back({kind, same->second});
+    } else {
+      const std::string invented = kind.front() == 'f' ? "1.0" : "0";
+      const std::string value = kind == "bool" && constant != "0" ? "1" : constant;
+      guess.arguments.push_back(
+          {kind, constant.empty() ? invented : value, constant.empty() && kind != "none"});
+    }
+  }
+}
+
 bool LooksLikeOutput(const std::string& name) {
   const std::string lower = AsciiLower(name);
-  for (const char* word : {"out", "result", "dst", "dest"}) {
-    if (lower.find(word) != std::string::npos) return true;
-  }
-  return lower == "y" || lower == "c" || lower == "z" || lower == "o" || lower == "d_c" ||
-         lower == "d_y";
+  const auto holds = [&](const char* word) { return lower.find(word) != lower.npos; };
+  const bool alone = std::string_view("|y|c|z|o|d_c|d_y|").find("|" + lower + "|") != lower.npos;
+  return alone || holds("out") || holds("result") || holds("dst") || holds("dest");
 }
 
 // Pointers to const are inputs, the others outputs. Where nobody wrote const, names decide, and at
 // last the order.
 void AssignRoles(const CudaFunction& function, std::vector<GuessedTensor>& tensors) {
-  size_t constants = 0;
-  size_t at = 0;
+  size_t constants = 0, at = 0;
   for (const CudaParameter& parameter : function.parameters) {
     if (parameter.pointers == 0) continue;
     tensors[at++].output = !parameter.constant;
@@ -143,129 +198,35 @@ void AssignRoles(const CudaFunction& function, std::vector<GuessedTensor>& tenso
   if (!any) tensors.back().output = true;
 }
 
-void AddParameters(const CudaFile& file, Guess& guess) {
-  const std::vector<CudaParameter>& parameters = guess.function->parameters;
-  const std::vector<LaunchConstant> constants = ConstantArguments(file, *guess.function);
-  const auto kind_of = [&](size_t i) -> std::string {
-    return std::string(parameters[i].pointers == 1 ? "tensor"
-                                                   : *KindOf(kScalarTypes, parameters[i].element));
-  };
-  // A small literal is a mode, a radius or a stride: no size, where another parameter is one.
-  bool others = false;
-  for (size_t i = 0; i < parameters.size(); ++i) {
-    others = others || (kind_of(i).front() == 'i' && !constants[i].small);
-  }
-  int unnamed = 0;
-  for (size_t i = 0; i < parameters.size(); ++i) {
-    const auto& [constant, small] = constants[i];
-    const std::string kind = kind_of(i);
-    const std::string name =
-        parameters[i].name.empty() ? "argument" + std::to_string(++unnamed) : parameters[i].name;
-    if (kind == "tensor") {
-      guess.tensors.push_back({name, *TensorType(parameters[i].element), false, {}});
-      guess.arguments.push_back({kind, name});
-    } else if (kind.front() == 'i' && !(small && others)) {
-      GuessedSize size{name, 0, 0};
-      std::from_chars(constant.data(), constant.data() + constant.size(), size.value);
-      guess.sizes.push_back(size);
-      guess.arguments.push_back({kind, name});
-    } else {
-      const bool real = kind.front() == 'f';
-      const bool point = constant.find_first_of(".e") != constant.npos;
-      guess.arguments.push_back({kind,
-                                 constant.empty()   ? (real ? "1.0" : "0")
-                                 : kind == "bool"   ? (constant == "0" ? "0" : "1")
-                                 : (real && !point) ? constant + ".0"
-                                                    : constant,
-                                 constant.empty() && kind != "none"});
-    }
-  }
-}
-
-bool IsProduct(const Guess& guess) {
-  std::string names;
-  for (const GuessedSize& size : guess.sizes) names += AsciiLower(size.name) + " ";
-  const auto inputs = std::count_if(guess.tensors.begin(), guess.tensors.end(),
-                                    [](const GuessedTensor& tensor) { return !tensor.output; });
-  const auto has = [&](const char* name) { return names.find(name) != std::string::npos; };
-  return guess.sizes.size() == 3 && has("m ") && has("n ") && has("k ") && inputs >= 2 &&
-         static_cast<size_t>(inputs) < guess.tensors.size();
-}
-
-std::string SizeCalled(const Guess& guess, const std::string& lower) {
-  for (const GuessedSize& size : guess.sizes) {
-    if (AsciiLower(size.name) == lower) return size.name;
-  }
-  return lower;
-}
-
-void ShapeProduct(Guess& guess) {
-  const std::string m = SizeCalled(guess, "m"), n = SizeCalled(guess, "n"),
-                    k = SizeCalled(guess, "k");
-  size_t inputs = 0;
-  for (GuessedTensor& tensor : guess.tensors) {
-    if (tensor.output) {
-      tensor.shape = {m, n};
-    } else if (++inputs <= 2) {
-      tensor.shape = inputs == 1 ? std::vector{m, k} : std::vector{k, n};
-    } else {
-      tensor.shape = {n};
-    }
-  }
-  guess.reduction_length = k;
-  guess.flops = "2 * " + m + " * " + n + " * " + k;
-}
-
-void Shape(Guess& guess) {
-  if (guess.sizes.empty()) guess.sizes.push_back({"n", 0, 0});  // the function fixes it itself
-  if (IsProduct(guess)) return ShapeProduct(guess);
-  std::vector<std::string> all;
-  for (const GuessedSize& size : guess.sizes) all.push_back(size.name);
-  if (all.size() > 8) all.resize(8);
-  for (GuessedTensor& tensor : guess.tensors) tensor.shape = all;
-}
-
-// About 16 million elements where one tensor has all sizes; the hidden ones are odd.
+// What the launch gives, unless that is too much for a try; else about 16 million elements for the
+// largest tensor. The hidden sizes are odd. What is no extent, a step or a padding, is small.
 void Measure(Guess& guess) {
   constexpr double kMostElements = 1 << 28;
-  constexpr int64_t kOne[][2] = {{16'777'216, 8'388'617}};
-  constexpr int64_t kTwo[][2] = {{4096, 2039}, {4096, 3001}};
-  constexpr int64_t kProduct[][2] = {{1024, 509}, {1024, 767}, {1024, 331}};
-  constexpr int64_t kThree[][2] = {{256, 127}, {256, 251}, {256, 131}};
-  constexpr int64_t kMany[][2] = {{32, 17}, {64, 33}, {56, 29}, {48, 23}};
-  const size_t count = guess.sizes.size();
-  const auto* pairs = count == 1         ? kOne
-                      : count == 2       ? kTwo
-                      : IsProduct(guess) ? kProduct
-                      : count == 3       ? kThree
-                                         : kMany;
-  // What the launch gives, unless that is too much for a try. From the fifth on those that it does
-  // not give are small: paddings, strides.
-  const auto guessed = [&](size_t i, int which) { return i < 4 ? pairs[i][which] : 1; };
-  double elements = 1;
-  for (size_t i = 0; i < count; ++i) {
-    elements *=
-        static_cast<double>(guess.sizes[i].value > 1 ? guess.sizes[i].value : guessed(i, 0));
+  constexpr int64_t kDefaults[] = {1, 16'777'216, 4096, 256, 56, 24, 16, 8, 8};
+  size_t rank = 1;
+  double all = 1;
+  std::set<std::string> extents;
+  for (const GuessedTensor& tensor : guess.tensors) {
+    const auto named = static_cast<size_t>(std::ranges::count_if(tensor.shape, IsIdentifier));
+    rank = std::clamp<size_t>(named, rank, 8);
+    extents.insert(tensor.shape.begin(), tensor.shape.end());
   }
-  for (size_t i = 0; i < count; ++i) {
-    GuessedSize& size = guess.sizes[i];
-    const bool given = size.value > 1 && elements <= kMostElements;
+  for (const GuessedSize& size : guess.sizes)
+    all *= static_cast<double>(std::max<int64_t>(size.value, 1));
+  const bool too_much = !guess.unread.empty() && all > kMostElements;
+  const int64_t default_extent = kDefaults[rank] / (guess.flops.empty() ? 1 : 4);
+  for (GuessedSize& size : guess.sizes) {
+    size.invented = size.value < 2 || too_much;
+    if (size.invented) size.value = extents.contains(size.name) ? default_extent : 1;
     const int64_t half = size.value < 32 ? size.value : size.value / 2 | 1;
-    size.odd_value = given ? half : guessed(i, 1);
-    if (!given) size.value = guessed(i, 0);
+    size.odd_value = std::max(size.odd_value, half);
   }
 }
 
 // One thread for each element of the first output.
 void InventLaunch(Guess& guess) {
-  std::string elements;
-  for (const GuessedTensor& tensor : guess.tensors) {
-    if (!tensor.output || !elements.empty()) continue;
-    for (const std::string& extent : tensor.shape) {
-      elements += (elements.empty() ? "" : " * ") + extent;
-    }
-  }
-  guess.grid = {"ceil_div(" + elements + ", 256)", "1", "1"};
+  const auto output = std::ranges::find(guess.tensors, true, &GuessedTensor::output);
+  guess.grid = {"ceil_div(" + Joined(output->shape, " * ") + ", 256)", "1", "1"};
   guess.block = {"256", "1", "1"};
 }
 
@@ -278,12 +239,12 @@ Result<Guess> GuessTask(const CudaFile& file, const std::string& wanted) {
   guess.function = wanted.empty() ? TRY(Choose(file)) : TRY(Wanted(file, wanted));
   AddParameters(file, guess);
   AssignRoles(*guess.function, guess.tensors);
-  const auto is_output = [](const GuessedTensor& tensor) { return tensor.output; };
-  if (std::none_of(guess.tensors.begin(), guess.tensors.end(), is_output)) {
+  if (guess.sizes.empty()) guess.sizes.push_back({"n"});  // the function fixes it itself
+  ShapeTensors(file, guess);
+  if (std::ranges::none_of(guess.tensors, &GuessedTensor::output)) {
     return Unfit("'" + guess.function->name + "' only takes pointers to const: nothing is written",
                  "take const away from the output's pointer");
   }
-  Shape(guess);
   Measure(guess);
   if (!guess.function->kernel) return guess;
   CopyLaunch(file, guess);

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -24,6 +25,7 @@ struct GuessedTensor {
 struct GuessedSize {
   std::string name;
   int64_t value = 0, odd_value = 0;  // of the shown and of the hidden workload; 0: not known
+  bool invented = false;             // no launch shows it, or it is too much for a try
 };
 // One parameter of the function: kind is "tensor", "i32", "i64", "f32", "f64" or "none" (a stream),
 // value the tensor's or size's name, or a number.
@@ -37,10 +39,11 @@ struct Guess {
   std::vector<GuessedTensor> tensors;
   std::vector<GuessedSize> sizes;
   std::vector<GuessedArgument> arguments;
+  std::string unread;  // tensors in which no index shows the order of the sizes: "x, y"
   std::string reduction_length = "1", flops;
-  std::array<std::string, 3> grid, block;  // a kernel's
-  std::string shared_bytes;
-  std::string launched_by;  // whose launch they are from; empty: they are invented
+  std::array<std::string, 3> grid, block;   // a kernel's
+  std::string shared_bytes, unread_shared;  // the latter as the launch has it, if it is beyond us
+  std::string launched_by;                  // whose launch they are from; empty: they are invented
 };
 
 // The function that candidates will be called as: a host function that launches kernels on device
@@ -53,16 +56,32 @@ std::optional<DType> TensorType(const std::string& type);
 
 // --- How the file launches a kernel, in the kernel's own names: scaffold_launch.cc.
 
-struct LaunchConstant {
+// What a name of the code stands for: another text, or nothing.
+using Meaning = std::function<std::optional<std::string>(const std::string& name)>;
+using IsSize = std::function<bool(std::string_view name)>;
+
+// The last that the function assigned before `offset`, or a constant of the file.
+Meaning MeaningAt(const CudaFile& file, const CudaFunction& function, size_t offset);
+// The text as an Expression over the sizes; nothing, where it is more than whole arithmetic.
+std::optional<std::string> AsExpression(const std::string& text, const Meaning& meaning,
+                                        const IsSize& is_size);
+
+struct LaunchArgument {
+  std::string name;    // "cols", where it is a name of the launching code
   std::string value;   // "1024", "-0.5"; empty: it is no constant
   bool small = false;  // a whole number below 32, written in the launch itself
 };
 // What the kernel's first launch gives each parameter.
-std::vector<LaunchConstant> ConstantArguments(const CudaFile& file, const CudaFunction& kernel);
+std::vector<LaunchArgument> LaunchArguments(const CudaFile& file, const CudaFunction& kernel);
 
 // Grid, block and shared bytes of the first launch that is whole arithmetic over the guess's sizes.
 // Where there is none, guess.launched_by stays empty.
 void CopyLaunch(const CudaFile& file, Guess& guess);
+
+// --- How kernels index their tensors: scaffold_shape.cc.
+
+// Fills in the tensors' shapes, which roles complete, and what follows from them.
+void ShapeTensors(const CudaFile& file, Guess& guess);
 
 }  // namespace warpsmith::task
 

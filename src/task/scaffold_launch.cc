@@ -1,10 +1,8 @@
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
-#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -18,20 +16,42 @@
 namespace warpsmith::task {
 namespace {
 
-// What a name of the host code stands for: another text, or nothing.
-using Meaning = std::function<std::optional<std::string>(const std::string& name)>;
-using IsSize = std::function<bool(std::string_view name)>;
-
 constexpr int kMostSteps = 16;        // names that mean names that mean ...
 constexpr size_t kMostBytes = 2'000;  // of an expression
 constexpr size_t kMostLaunches = 8;   // that are tried
 
-const std::set<std::string_view> kDivideUp = {"ceil_div", "cdiv",   "ceilDiv", "CEIL_DIV",
-                                              "div_up",   "divUp",  "DIV_UP",  "ceildiv",
-                                              "CeilDiv",  "cdiv_up"};
+constexpr std::string_view kDivideUp =
+    "|ceil_div|cdiv|ceilDiv|CEIL_DIV|div_up|divUp|DIV_UP|ceildiv|CeilDiv|cdiv_up|";
 const std::set<std::string_view> kCastTypes = {"int",     "long",     "unsigned",   "size_t",
                                                "int32_t", "uint32_t", "int64_t",    "uint64_t",
                                                "float",   "double",   "static_cast"};
+
+// The last token of a cast: (int) x    int(x)    static_cast<int>(x). The size: there is none.
+size_t CastAt(const TokenList& list, size_t i) {
+  if (list.Is(i, "static_cast")) {
+    while (i + 1 < list.size() && !list.Is(i, ">")) ++i;
+    return i;
+  }
+  const bool type = i + 1 < list.size() && kCastTypes.contains(list[i + 1].text);
+  const bool short_one = list.closing[i] <= i + 4 && list.closing[i] + 1 < list.size();
+  if (list.Is(i, "(") && type && short_one) return list.closing[i];
+  const bool word = kCastTypes.contains(list[i].text) || list.Is(i, "std") || list.Is(i, "::");
+  return word ? i : list.size();
+}
+
+// 256   1'024   0x100u   2.0f   .5   1e-5f, which is three tokens: `i` goes behind them.
+std::optional<double> RealAt(const TokenList& list, size_t& i) {
+  std::string text(list[i++].text);
+  const bool hex = text.starts_with("0x") || text.starts_with("0X");
+  while (!hex && i < list.size() && std::string_view("eE-").find(text.back()) != text.npos) {
+    text += list[i++].text;
+  }
+  std::erase(text, '\'');
+  text.resize(text.find_last_not_of(hex ? "uUlL" : "uUlLfF") + 1);
+  char* end = nullptr;
+  const double value = std::strtod(text.c_str(), &end);
+  return text.empty() || *end != '\0' ? std::nullopt : std::optional(value);
+}
 
 // Host code as an Expression over the sizes. Nothing, where it is more than whole arithmetic.
 class Converter {
@@ -76,34 +96,24 @@ class Converter {
       }
       const auto part = Part(list, i, steps);
       if (!part || out.size() + part->size() > kMostBytes) return std::nullopt;
-      out += *part;
+      const bool opens = out.empty() || out.back() == '(' || out.back() == ' ';
+      out += opens && part->front() == ' ' ? part->substr(1) : *part;
     }
     return out.empty() ? std::nullopt : std::optional(out);
   }
 
-  // The last token of a cast: (int) x    int(x)    static_cast<int>(x). The size: there is none.
-  static size_t CastAt(const TokenList& list, size_t i) {
-    if (list.Is(i, "static_cast")) {
-      while (i + 1 < list.size() && !list.Is(i, ">")) ++i;
-      return i;
-    }
-    const bool type = i + 1 < list.size() && kCastTypes.contains(list[i + 1].text);
-    const bool short_one = list.closing[i] <= i + 4 && list.closing[i] + 1 < list.size();
-    if (list.Is(i, "(") && type && short_one) return list.closing[i];
-    const bool word = kCastTypes.contains(list[i].text) || list.Is(i, "std") || list.Is(i, "::");
-    return word ? i : list.size();
-  }
-
   std::optional<std::string> Part(const TokenList& list, size_t& i, int steps) const {
     const Token& token = list[i];
-    if (token.kind == TokenKind::kNumber) return NumberAt(list, i);
+    if (token.kind == TokenKind::kNumber) return WholeAt(list, i);
     if (list.Is(i, "sizeof") && list.Is(i + 1, "(")) return SizeOf(list, i);
     const bool rounds_up = list.Is(i, "ceil") || list.Is(i, "ceilf");
     if (rounds_up && list.Is(i + 1, "(")) return Ceiling(list, i, steps);
     if (token.kind == TokenKind::kWord) return Word(list, i, steps);
     if (token.kind != TokenKind::kPunctuation) return std::nullopt;
     const bool known = std::string_view("+-*/%()<>?:,=!&|").find(token.text) != std::string::npos;
-    return known ? std::optional(" " + std::string(token.text)) : std::nullopt;
+    if (!known) return std::nullopt;
+    const std::string text(token.text);
+    return text == "(" || text == ")" ? text : text == "," ? ", " : " " + text + " ";
   }
 
   // sizeof(float4), or of another name for it
@@ -114,7 +124,7 @@ class Converter {
     const auto element = TensorType(type);
     if (!element) return std::nullopt;
     const int elements = IsDigit(type.back()) ? type.back() - '0' : 1;
-    return " " + std::to_string(elements * ElementBytes(*element));
+    return std::to_string(elements * ElementBytes(*element));
   }
 
   // ceil((float)n / 256), ceil(n / 256.0): of one division.
@@ -133,37 +143,26 @@ class Converter {
     const auto below = Convert(list, slash + 1, close, steps);
     if (!above || !below) return std::nullopt;
     i = close;
-    return " ceil_div( " + *above + " , " + *below + " )";
+    return "ceil_div(" + *above + ", " + *below + ")";
   }
 
-  // 256, 256u, 1'024, 0x100, 256.0f, 1 << 20
-  static std::optional<std::string> NumberAt(const TokenList& list, size_t& i) {
-    std::optional<int64_t> value = Number(list[i].text);
-    if (value && list.Is(i + 1, "<") && list.Is(i + 2, "<") && i + 3 < list.size()) {
-      const std::optional<int64_t> by = Number(list[i += 3].text);
-      if (!by || *by > 40 || *value > (1 << 20)) return std::nullopt;
-      *value <<= *by;
+  // 256, 256.0f, 1 << 20
+  static std::optional<std::string> WholeAt(const TokenList& list, size_t& i) {
+    auto value = RealAt(list, i);
+    if (value && list.Is(i, "<") && list.Is(i + 1, "<") && i + 2 < list.size()) {
+      const auto by = RealAt(list, i += 2);
+      value = by && *by <= 40 ? std::optional(std::ldexp(*value, static_cast<int>(*by))) : by;
     }
-    return value ? std::optional(" " + std::to_string(*value)) : std::nullopt;
-  }
-  static std::optional<int64_t> Number(std::string_view text) {
-    std::string digits(text);
-    std::erase(digits, '\'');
-    digits.resize(digits.find_last_not_of("uUlL") + 1);
-    const size_t point = std::min(digits.find('.'), digits.size());
-    if (digits.find_first_not_of(".0fF", point) == digits.npos) digits.resize(point);
-    char* end = nullptr;
-    errno = 0;
-    const int64_t value = std::strtoll(digits.c_str(), &end, 0);
-    const bool whole = !digits.empty() && *end == '\0' && errno == 0;
-    return whole ? std::optional(value) : std::nullopt;
+    --i;
+    if (!value || *value != std::trunc(*value) || *value > 9e15) return std::nullopt;
+    return std::to_string(static_cast<int64_t>(*value));
   }
 
   std::optional<std::string> Word(const TokenList& list, size_t& i, int steps) const {
     const std::string word(list[i].text);
     if (list.Is(i + 1, "(")) {
-      if (kDivideUp.contains(word)) return " ceil_div";
-      return word == "min" || word == "max" ? std::optional(" " + word) : std::nullopt;
+      if (kDivideUp.find("|" + word + "|") != word.npos) return "ceil_div";
+      return word == "min" || word == "max" ? std::optional(word) : std::nullopt;
     }
     std::optional<std::string> converted;
     if (list.Is(i + 1, ".") && i + 2 < list.size() && steps < kMostSteps) {
@@ -171,41 +170,47 @@ class Converter {
       if (axis < 3 && list[i + 2].text.size() == 1) converted = Extent(word, axis, steps + 1);
       i += 2;
     } else if (is_size_(word)) {
-      return " " + word;
+      return word;
     } else if (const auto means = meaning_(word); means && steps < kMostSteps && *means != word) {
       converted = Convert(*means, steps + 1);
     }
     if (!converted) return std::nullopt;
     const bool simple = converted->find_first_of("+-*/%<>?:,=!&|(") == std::string::npos;
-    return simple ? *converted : " (" + *converted + ")";
+    return simple ? *converted : "(" + *converted + ")";
   }
 
   const Meaning& meaning_;
   const IsSize& is_size_;
 };
 
-// "( n + 255) / 256", as a person would write it. Nothing, where it is no expression.
-std::optional<std::string> Tidy(const std::optional<std::string>& text) {
-  if (!text) return std::nullopt;
-  std::string tidy;
-  for (const char c : *text) {
-    const bool after_open = c == ' ' && (tidy.empty() || tidy.back() == '(' || tidy.back() == ' ');
-    if (after_open) continue;
-    if ((c == ')' || c == ',' || c == '(') && !tidy.empty() && tidy.back() == ' ') {
-      const bool call =
-          c == '(' && tidy.size() > 1 &&
-          (tidy.ends_with("min ") || tidy.ends_with("max ") || tidy.ends_with("ceil_div "));
-      if (c != '(' || call) tidy.pop_back();
+// "s * 2.0f", "-dt / (dx * dx)", where names stand for constants. `left`: so many are looked at.
+std::optional<double> RealOf(const std::string& text, const Meaning& meaning, int& left) {
+  const TokenList list = Tokenize(text);
+  double sum = 0, term = 1;
+  for (size_t i = 0; i < list.size();) {
+    const bool sign = list.Is(i, "+") || list.Is(i, "-"), divides = list.Is(i, "/");
+    if (--left < 0 || (i > 0 && !sign && !divides && !list.Is(i, "*"))) return std::nullopt;
+    if (sign) {
+      sum += i > 0 ? term : 0;
+      term = list.Is(i, "-") ? -1 : 1;
     }
-    tidy += c;
+    i += sign || i > 0 ? 1 : 0;
+    if (const size_t last = CastAt(list, i); i < list.size() && last < list.size()) i = last + 1;
+    if (i >= list.size()) return std::nullopt;
+    const bool number = list[i].kind == TokenKind::kNumber;
+    const bool bracket = list.Is(i, "(") && list.closing[i] < list.size();
+    const size_t close = bracket ? list.closing[i] : i;
+    const auto means = bracket ? Joined(list, i + 1, close) : meaning(std::string(list[i].text));
+    const auto nested = means && !number ? RealOf(*means, meaning, left) : std::nullopt;
+    const auto value = number ? RealAt(list, i) : nested;
+    if (!value) return std::nullopt;
+    if (!number) i = close + 1;
+    term = divides ? term / *value : term * *value;
   }
-  return Expression::Parse(tidy).ok() ? std::optional(tidy) : std::nullopt;
+  return list.size() > 0 ? std::optional(sum + term) : std::nullopt;
 }
 
-struct FoundLaunch {
-  const CudaFunction* host = nullptr;
-  const CudaLaunch* launch = nullptr;
-};
+using FoundLaunch = std::pair<const CudaFunction*, const CudaLaunch*>;  // the host's and it
 
 // The first of them.
 std::vector<FoundLaunch> LaunchesOf(const CudaFile& file, const std::string& kernel) {
@@ -213,42 +218,29 @@ std::vector<FoundLaunch> LaunchesOf(const CudaFile& file, const std::string& ker
   for (const CudaFunction& function : file.functions) {
     for (const CudaLaunch& launch : function.launches) {
       const bool its = launch.kernel == kernel && launch.configuration.size() >= 2;
-      if (its && found.size() < kMostLaunches) {
-        found.push_back({&function, &launch});
-      }
+      if (its && found.size() < kMostLaunches) found.emplace_back(&function, &launch);
     }
   }
   return found;
 }
 
-// The last that the launching function assigned before the launch, or a constant of the file.
-Meaning MeaningAt(const CudaFile& file, const FoundLaunch& found) {
-  return [&file, found](const std::string& name) -> std::optional<std::string> {
-    const auto& local = found.host->values;
-    auto after = local.lower_bound({name, found.launch->offset});
-    if (after != local.begin() && (--after)->first.first == name) return after->second;
-    const auto one = file.values.find(name);
-    return one == file.values.end() ? std::nullopt : std::optional(one->second);
-  };
-}
-
 // What the launching code calls a size: `f<<<g, b>>>(a, (int)N)` of `f(float* x, int n)`: N is n.
-std::map<std::string, std::string> NamesThere(const CudaLaunch& launch,
-                                              const std::vector<CudaParameter>& parameters) {
+std::map<std::string, std::string> NamesThere(const CudaLaunch& launch, const Guess& guess) {
   std::map<std::string, std::string> names;
   const Meaning none = [](const std::string&) { return std::nullopt; };
   const IsSize any = [](std::string_view) { return true; };
-  for (size_t i = 0; i < std::min(launch.arguments.size(), parameters.size()); ++i) {
-    if (parameters[i].pointers > 0) continue;
-    const auto name = Tidy(Converter(none, any).Convert(launch.arguments[i]));
-    names.emplace(name.value_or(launch.arguments[i]), parameters[i].name);
+  for (size_t i = 0; i < std::min(launch.arguments.size(), guess.arguments.size()); ++i) {
+    if (guess.arguments[i].kind.front() != 'i') continue;
+    const auto name = AsExpression(launch.arguments[i], none, any);
+    names.emplace(name.value_or(launch.arguments[i]), guess.arguments[i].value);
   }
   return names;
 }
 
-bool CopyOne(const CudaFile& file, const FoundLaunch& found, Guess& guess) {
-  const auto names = NamesThere(*found.launch, guess.function->parameters);
-  const Meaning there = MeaningAt(file, found);
+bool CopyOne(const CudaFile& file, const CudaFunction& host, const CudaLaunch& launch,
+             Guess& guess) {
+  const auto names = NamesThere(launch, guess);
+  const Meaning there = MeaningAt(file, host, launch.offset);
   const Meaning meaning = [&](const std::string& name) {
     const auto one = names.find(name);
     return one == names.end() ? there(name) : one->second;
@@ -260,67 +252,80 @@ bool CopyOne(const CudaFile& file, const FoundLaunch& found, Guess& guess) {
     const auto one = names.find(std::string(name));
     return one == names.end() || one->second == name;
   };
-  const Converter converter(meaning, is_size);
-  const auto& configuration = found.launch->configuration;
+  const auto& configuration = launch.configuration;
   std::array<std::string, 3> extents[2];
   for (size_t i = 0; i < 6; ++i) {
-    const auto extent = Tidy(converter.Extent(configuration[i / 3], i % 3));
-    if (!extent) return false;
+    const auto extent = Converter(meaning, is_size).Extent(configuration[i / 3], i % 3);
+    if (!extent || !Expression::Parse(*extent).ok()) return false;
     extents[i / 3][i % 3] = *extent;
   }
   if (configuration.size() > 2) {
-    const auto shared = Tidy(converter.Convert(configuration[2]));
-    if (!shared) return false;
-    if (*shared != "0") guess.shared_bytes = *shared;
+    const auto shared = AsExpression(configuration[2], meaning, is_size);
+    if (shared != "0") guess.shared_bytes = shared.value_or("");
+    if (!shared) guess.unread_shared = configuration[2];
   }
   guess.grid = extents[0];
   guess.block = extents[1];
-  guess.launched_by = found.host->name;
+  guess.launched_by = host.name;
   return true;
 }
 
-// "2.0f", "-.5", "1e-5f", "true" as TOML's number; empty: it is none.
-std::string NumberOf(std::string text) {
+// As TOML's number of the type; empty: it is no constant.
+std::string ConstantOf(const std::string& text, const Meaning& meaning, const std::string& type) {
   if (text == "true" || text == "false") return text == "true" ? "1" : "0";
-  while (!text.empty() && std::string_view("fFlL").find(text.back()) != std::string::npos) {
-    text.pop_back();
+  const bool single = type == "float";
+  if (!single && type != "double") {
+    const auto whole = AsExpression(text, meaning, [](auto) { return false; });
+    const auto value = whole ? Expression::Parse(*whole)->Evaluate({}) : Result<int64_t>(Error{});
+    return value.ok() ? std::to_string(*value) : "";
   }
-  double value = 0;
-  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (parsed.ec != std::errc() || parsed.ptr != text.data() + text.size() || !std::isfinite(value))
-    return "";
-  char number[32];
-  const auto end = std::to_chars(std::begin(number), std::end(number), value).ptr;
-  return {number, end};
+  int left = 256;
+  const auto value = RealOf(text, meaning, left);
+  if (!value || !std::isfinite(single ? static_cast<float>(*value) : *value)) return "";
+  char shown[32];
+  const auto end = single ? std::to_chars(shown, shown + 32, static_cast<float>(*value))
+                          : std::to_chars(shown, shown + 32, *value);
+  const std::string number(shown, end.ptr);
+  return number.find_first_of(".e") == number.npos ? number + ".0" : number;
 }
 
 }  // namespace
 
-std::vector<LaunchConstant> ConstantArguments(const CudaFile& file, const CudaFunction& kernel) {
-  std::vector<LaunchConstant> constants(kernel.parameters.size());
-  for (const FoundLaunch& found : LaunchesOf(file, kernel.name)) {
-    if (found.launch->arguments.size() != constants.size()) continue;
-    const Meaning meaning = MeaningAt(file, found);
-    const IsSize none = [](std::string_view) { return false; };
-    for (size_t i = 0; i < constants.size(); ++i) {
-      std::string text = found.launch->arguments[i];
+Meaning MeaningAt(const CudaFile& file, const CudaFunction& function, size_t offset) {
+  return [&file, &function, offset](const std::string& name) -> std::optional<std::string> {
+    auto after = function.values.lower_bound({name, offset});
+    if (after != function.values.begin() && (--after)->first.first == name) return after->second;
+    const auto one = file.values.find(name);
+    return one == file.values.end() ? std::nullopt : std::optional(one->second);
+  };
+}
+
+std::optional<std::string> AsExpression(const std::string& text, const Meaning& meaning,
+                                        const IsSize& is_size) {
+  const auto converted = Converter(meaning, is_size).Convert(text);
+  return converted && Expression::Parse(*converted).ok() ? converted : std::nullopt;
+}
+
+std::vector<LaunchArgument> LaunchArguments(const CudaFile& file, const CudaFunction& kernel) {
+  std::vector<LaunchArgument> given(kernel.parameters.size());
+  for (const auto& [host, launch] : LaunchesOf(file, kernel.name)) {
+    if (launch->arguments.size() != given.size()) continue;
+    const Meaning meaning = MeaningAt(file, *host, launch->offset);
+    for (size_t i = 0; i < given.size(); ++i) {
+      const std::string& text = launch->arguments[i];
+      const std::string value = ConstantOf(text, meaning, kernel.parameters[i].element);
       const bool literal = text.find_first_of("0123456789") <= 1;  // "8", "-1"
-      for (int steps = 0; steps < kMostSteps; ++steps) text = meaning(text).value_or(text);
-      constants[i].value = NumberOf(text);
-      const std::string& type = kernel.parameters[i].element;
-      const auto whole = Tidy(Converter(meaning, none).Convert(text));
-      if (!whole || type == "float" || type == "double") continue;
-      const auto value = Expression::Parse(*whole)->Evaluate({});
-      if (value.ok()) constants[i] = {std::to_string(*value), literal && *value < 32};
+      given[i] = {IsIdentifier(text) ? text : "", value,
+                  literal && std::strtod(value.c_str(), nullptr) < 32};
     }
     break;
   }
-  return constants;
+  return given;
 }
 
 void CopyLaunch(const CudaFile& file, Guess& guess) {
-  for (const FoundLaunch& found : LaunchesOf(file, guess.function->name)) {
-    if (CopyOne(file, found, guess)) return;
+  for (const auto& [host, launch] : LaunchesOf(file, guess.function->name)) {
+    if (CopyOne(file, *host, *launch, guess)) return;
   }
 }
 

@@ -1,7 +1,6 @@
 #include "task/scaffold.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include "base/clock.h"
 #include "base/tests/folder.h"
@@ -33,6 +32,9 @@ constexpr const char* kWithMain = R"cuda(
 constexpr int kUnused = 3;
 extern "C" __global__ void matmul(const float *A, const float *B, float *C, int M, int N, int K) {
   const char* text = "matmul<<<1, 2>>>(a)";
+  int row = blockIdx.y * BLOCK + threadIdx.y, column = blockIdx.x * BLOCK + threadIdx.x;
+  if (row >= M || column >= N) return;
+  for (int k = 0; k < K; ++k) C[row * N + column] += A[row * K + k] * B[k * N + column];
 }
 int main() {
   int rows = 1 << 10, N = 512, depth = 64;
@@ -117,8 +119,7 @@ TEST_F(ScaffoldTest, NamesThatPythonReservesGetAnother) {
           "  scale<<<(is + 255) / 256, 256>>>(in, lambda, is, is, is);\n}\n",
           "scale")
           .value();
-  EXPECT_NE(scaffold.files.at("reference.py").find("def reference(in__, is_, from_, in_):"),
-            std::string::npos)
+  EXPECT_NE(scaffold.files.at("reference.py").find("def reference(in__, is_):"), std::string::npos)
       << scaffold.files.at("reference.py");
   const LoadedTask loaded = Load(scaffold);
   EXPECT_EQ(loaded.task.tensors.at(1).name, "lambda_");
@@ -146,7 +147,9 @@ TEST_F(ScaffoldTest, ReadsTheLaunchOfAProduct) {
 }
 
 TEST_F(ScaffoldTest, InventsALaunchWhereItsOwnIsBeyondIt) {
-  const auto scaffold = Make(kWithMain).value();
+  std::string text = kWithMain;
+  text.replace(text.find("<<<right"), 8, "<<<grid");
+  const auto scaffold = Make(text).value();
   const LaunchOperation launch = LaunchOf(Load(scaffold));
   EXPECT_EQ(launch.block[0].text(), "256");
   EXPECT_EQ(launch.grid[0].Evaluate({{"M", 100}, {"N", 33}, {"K", 7}}).value(), 13);
@@ -201,7 +204,8 @@ TEST_F(ScaffoldTest, ReadsLaunchesWrittenWithVariables) {
 }
 
 TEST_F(ScaffoldTest, TakesConstantsOfTheLaunch) {
-  const std::string before = "const float half = -.5f, third = 1.0 / 3; blur<<<w, 64, 0>>>(a, b, ";
+  const std::string before =
+      "const float half = -.5f, third = 1.0 / read(); blur<<<w, 64, 0>>>(a, b, ";
   const auto arguments = [&](const std::string& given) {
     const auto scaffold = Make(Launched(before + given + ");"), "blur");
     const LoadedTask loaded = Load(scaffold.value());
@@ -211,7 +215,7 @@ TEST_F(ScaffoldTest, TakesConstantsOfTheLaunch) {
       text += " " + plan.substr(at + 2, plan.find(" }", at) - at - 2);
     }
     for (const std::string& note : scaffold->notes) {
-      if (note.find("invented values") != note.npos) text += "; " + note;
+      if (note.starts_with("invented")) text += "; " + note;
     }
     return text;
   };
@@ -220,10 +224,17 @@ TEST_F(ScaffoldTest, TakesConstantsOfTheLaunch) {
             R"(4096 i32 = "nx" i32 = "ny" f32 = -0.5 i32 = "0")");
   EXPECT_EQ(arguments("1024, h, 1e-5f, true"),
             R"(1024 i32 = "nx" i32 = "ny" f32 = 1e-05 i32 = "1")");
-  EXPECT_EQ(
-      arguments("3, 2, third, wrap"),
-      R"(3 i32 = "nx" i32 = "ny" f32 = 1.0 i32 = "0"; invented values, )"
-      "which no launch shows: weight = 1.0, wrap = 0; correct them in current/candidate.toml");
+  EXPECT_EQ(arguments("(int)1e3 + w / 5, 1 + h, -half * 2.0f / (4 * TX), false"),
+            R"(1012 i32 = "nx" i32 = "ny" f32 = 0.015625 i32 = "0")");
+  EXPECT_EQ(arguments("3, 2, third, wrap"),
+            R"(3 i32 = "nx" i32 = "ny" f32 = 1.0 i32 = "0"; invented, as no launch shows it: )"
+            "weight = 1.0 (current/candidate.toml), wrap = 0 (current/candidate.toml)");
+}
+
+TEST_F(ScaffoldTest, KeepsTheLaunchWhoseSharedMemoryIsBeyondIt) {
+  const auto scaffold = Make(kWithMain).value();
+  EXPECT_EQ(LaunchOf(Load(scaffold)).block[1].text(), "16");
+  EXPECT_THAT(scaffold.notes, testing::Contains(HasSubstr("sizeof_nothing as shared_bytes")));
 }
 
 TEST_F(ScaffoldTest, ReadsSharedMemoryInSizeof) {
@@ -386,6 +397,72 @@ TEST(CudaScan, EveryPrefixOfARealFileIsTaken) {
   for (size_t size = 0; size <= text.size(); ++size) {
     MakeScaffold({"m", {{"m.cu", text.substr(0, size)}}, "m.cu", ""}).ok();
   }
+}
+
+// "a [n], b [m, n]" of a kernel on a, b (and c) over w, h and d, after x, y, z from its indices.
+std::string ShapesOf(const std::string& body, const std::string& launch = "") {
+  const std::string source =
+      "#define TILE 16\n__global__ void k(const float* a, float* b, int w, int h, int d) {\n"
+      "int x = blockIdx.x * TILE + threadIdx.x; int y = blockIdx.y * blockDim.y + threadIdx.y;\n" +
+      body + "}\nint main() { int cols = 2048, rows = 512; " + launch + " }";
+  const auto scaffold = MakeScaffold({"mine", {{"mine.cu", source}}, "mine.cu", "k"});
+  std::string found;
+  for (const std::string& note : scaffold->notes) {
+    if (note.starts_with("guessed shapes: ")) found += note.substr(16, note.find(';') - 16);
+    if (note.starts_with("no index")) found += "; " + note.substr(0, note.find(';'));
+  }
+  return found;
+}
+
+TEST(ScaffoldShapes, AreReadFromTheIndices) {
+  const std::string inside = "if (x < w && y < h) ", rows = "if (y >= h) return; ";
+  for (const auto& [body, shapes] : std::vector<std::pair<std::string, std::string>>{
+           {inside + "b[y * w + x] = a[y * w + x];", "a [h, w], b [h, w]"},
+           {inside + "{ int i = x + w * y; b[i] = a[i - 1] + a[i + w]; }", "a [h, w], b [h, w]"},
+           {inside + "b[x * h + y] = a[y * w + x];", "a [h, w], b [w, h]"},
+           {inside + "{ int p = (y * w + x) * 3; b[y * w + x] = a[p] + a[p + 2]; }",
+            "a [h, w, 3], b [h, w]"},
+           {"int i = x; if (i < w * h) b[i] = a[i % w] + a[i];", "a [h, w], b [h, w]"},
+           {"int i = x; if (i < w * h) b[i] = a[i % w];", "a [w], b [h, w]"},
+           {rows + "float s = 0; for (int i = 0; i < w; ++i) s += a[y * w + i]; b[y] = s;",
+            "a [h, w], b [h]"},
+           {rows +
+                "const float* r = a + y * w; for (int i = x; i < w; i += 9) b[y * w + i] = r[i];",
+            "a [h, w], b [h, w]"},
+           {"for (int j = 0; j < TILE; j += 8) if (x < w && y + j < h) b[(y + j) * w + x] = a[x];",
+            "a [w], b [h, w]"},
+           {inside + "for (int z = 0; z < d; ++z) b[(z * h + y) * w + x] = a[z];",
+            "a [d], b [d, h, w]"},
+           {"b[y * w + x] = a[y * w + x];", "a [h, w], b [h, w]"},
+           {"atomicAdd(&b[blockIdx.x], a[f(x)]);",
+            "a [w, h, d], b [w, h, d]; no index of b, a shows the order of its sizes"}}) {
+    EXPECT_EQ(ShapesOf(body), shapes) << body;
+  }
+}
+
+TEST(ScaffoldShapes, OneArgumentIsOneSize) {
+  const std::string launch =
+      "dim3 block(16, 8), grid((cols + 15) / 16, rows / 8); k<<<grid, block>>>(p, q, cols, rows, "
+      "cols);";
+  EXPECT_EQ(ShapesOf("b[y * d + x] = a[y * w + x];", launch), "a [h, w], b [h, w]");
+}
+
+TEST_F(ScaffoldTest, AKernelMayFixItsSize) {
+  const auto scaffold = Make(
+      "#define N 5000\n__global__ void add(const float* a, float* c) {\n"
+      "  int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < N) c[i] = a[i] + a[i]; }\n");
+  const Workload workload = Load(scaffold.value()).workload;
+  EXPECT_EQ(workload.sizes.at("n"), 5000);
+  EXPECT_THAT(scaffold->notes, testing::Not(testing::Contains(HasSubstr("no launch shows it"))));
+}
+
+TEST_F(ScaffoldTest, AnnouncesTheSizesThatItInvents) {
+  const auto scaffold = Make(
+      "__global__ void f(const float* x, float* y, int n, int m) { int i = threadIdx.x;\n"
+      "  if (i < n) y[i] = x[i]; }\nint main(int argc, char** argv) { int n = atoi(argv[1]);\n"
+      "  int m = argc > 2 ? atoi(argv[2]) : 77; f<<<1, n>>>(x, y, n, m); }");
+  EXPECT_THAT(scaffold->notes, testing::Contains(HasSubstr("no launch shows it: n = 16777216 ")));
+  EXPECT_EQ(Load(*scaffold).workload.sizes.at("m"), 77);
 }
 
 class ScaffoldFolderTest : public FolderTest {};

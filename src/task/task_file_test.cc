@@ -1,7 +1,6 @@
 #include "task/task_file.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 

@@ -1,6 +1,5 @@
 // `warpsmith optimize --proposer agent` on a recorded run: with no model, no GPU and no key.
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include "agent/runs/models_by_role.h"
 #include "agent/runs/run_recording.h"

@@ -1,6 +1,5 @@
 // Whole runs: they go on exactly where they were, and replay without anybody being asked.
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 #include <set>

@@ -1,6 +1,5 @@
 // Nothing that a model writes ends a run, or reaches anything but sources and the base's words.
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include "agent_world.h"
 

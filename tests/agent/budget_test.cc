@@ -1,6 +1,5 @@
 // Budgets hold, and switches switch what they say.
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include "agent/documents.h"
 #include "agent/knowledge/knowledge_text.h"

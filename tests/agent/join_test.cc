@@ -1,7 +1,6 @@
 // Runs that begin with the kernels of a task's parts: the model joins them, and the whole is
 // judged.
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include "agent_world.h"
 

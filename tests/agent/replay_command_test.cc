@@ -2,7 +2,6 @@
 // for bit, with nobody to ask and no GPU. True of the real runs that come with the program, and of
 // scripted ones that end in each of the ways in which runs end.
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <algorithm>
 #include <filesystem>

@@ -1,7 +1,6 @@
 // `warpsmith task split`, `task check` of a split, and the whole's run from its parts: with answers
 // in an exchange. What is proven needs torch, on the CPU; those tests are skipped without it.
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 

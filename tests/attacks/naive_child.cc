@@ -3,7 +3,6 @@
 
 #include <cstdio>
 #include <functional>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <utility>
 

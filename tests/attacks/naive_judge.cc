@@ -1,6 +1,5 @@
 #include "naive_judge.h"
 
-#include <cstdlib>
 #include <nlohmann/json.hpp>
 
 #include "base/file.h"

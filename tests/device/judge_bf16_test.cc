@@ -1,6 +1,5 @@
 // BF16 products on a real GPU.
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <string>
 #include <string_view>

@@ -1,7 +1,6 @@
 // The judge on a real GPU: honest candidates pass, each cheat gets its verdict, and the next job is
 // unharmed. Sources are compiled here, by NVRTC.
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <algorithm>
 #include <string>

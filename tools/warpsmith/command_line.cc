@@ -3,7 +3,6 @@
 #include <CLI/CLI.hpp>
 #include <csignal>
 #include <cstdio>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -368,9 +367,7 @@ std::string UnknownSubcommand(const CLI::App& app, int argc, char** argv) {
     if (word.starts_with("-")) continue;
     const auto named =
         at->get_subcommands([&](const CLI::App* command) { return command->get_name() == word; });
-    if (named.empty()) {
-      return at->get_subcommands({}).empty() ? "" : "no subcommand '" + word + "'";
-    }
+    if (named.empty()) return at->get_subcommands({}).empty() ? "" : "no subcommand '" + word + "'";
     at = named.front();
   }
   return "";
@@ -407,7 +404,10 @@ int Main(int argc, char** argv) {
     return Finish(app.exit(version));
   } catch (const CLI::ParseError& error) {
     const std::string unknown = UnknownSubcommand(app, argc, argv);
-    return Fail({ErrorCode::kUsage, unknown.empty() ? error.what() : unknown, "try --help"}, json);
+    const std::string what = unknown.empty() ? error.what() : unknown;
+    const bool port = what.find("--port") != what.npos;
+    const char* const fix = port ? "serve takes --listen 127.0.0.1:PORT" : "try --help";
+    return Fail({ErrorCode::kUsage, what, fix}, json);
   }
   InstallInterruptHandler();
   std::signal(SIGXFSZ, SIG_IGN);  // a file over the limit is then an error of write(), told as one

@@ -5,7 +5,6 @@
 #include <cstdio>
 
 #include "base/file.h"
-#include "base/json_reader.h"
 #include "commands.h"
 #include "judge/statistics.h"
 #include "report/run_comparison.h"

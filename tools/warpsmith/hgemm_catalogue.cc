@@ -238,9 +238,7 @@ Result<int> RunCatalogueCheck(const CatalogueOptions& options) {
           file.c_str(), catalogue.rows.size(), kernels, changed, unknown);
     }
   }
-  if (options.common.json) {
-    PrintDocument("catalogue-check", {{"files", files}});
-  }
+  if (options.common.json) PrintDocument("catalogue-check", {{"files", files}});
   return 0;
 }
 

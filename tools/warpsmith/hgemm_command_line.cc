@@ -1,5 +1,4 @@
 // The command line of `warpsmith hgemm`.
-#include <memory>
 
 #include "command_tree.h"
 #include "commands.h"

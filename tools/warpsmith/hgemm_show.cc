@@ -237,9 +237,7 @@ Result<int> ListSpaces(search::Machine& machine, bool json) {
                   static_cast<long>(space.verdicts));
     }
   }
-  if (json) {
-    PrintDocument("spaces", {{"origin", machine.info().origin}, {"spaces", rows}});
-  }
+  if (json) PrintDocument("spaces", {{"origin", machine.info().origin}, {"spaces", rows}});
   return 0;
 }
 
@@ -248,9 +246,7 @@ Result<int> ListSpaces(search::Machine& machine, bool json) {
 Result<int> RunHgemmFeatures(const FeaturesOptions& options) {
   search::Machine machine = TRY(search::Machine::Open(options.device));
   const hgemm::Target target = hgemm::TargetOf(machine.info());
-  if (!options.candidates) {
-    std::puts(Joined(hgemm::FeatureNames(), ",").c_str());
-  }
+  if (!options.candidates) std::puts(Joined(hgemm::FeatureNames(), ",").c_str());
   std::set<std::string> printed;
   std::string line;
   for (int number = 1; std::getline(std::cin, line); ++number) {

@@ -60,9 +60,7 @@ Result<int> ListRuns(store::DatabaseStore& store, const std::vector<RunRecord>& 
                   ForTerminal(run.proposer).c_str(), ForTerminal(run.device.name).c_str());
     }
   }
-  if (json) {
-    PrintDocument("runs", {{"runs", rows}});
-  }
+  if (json) PrintDocument("runs", {{"runs", rows}});
   return 0;
 }
 

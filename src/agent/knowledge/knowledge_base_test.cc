@@ -1,7 +1,6 @@
 #include "agent/knowledge/knowledge_base.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <rapidcheck.h>
 #include <rapidcheck/gtest.h>
 #include <sys/wait.h>

@@ -27,9 +27,7 @@ CellsOfState CellsSeen(const Contents& contents, const Viewpoint& viewpoint) {
     sum = sum + tally;
   }
   CellsOfState cells;
-  for (const auto& [key, tally] : seen) {
-    cells[key.state][key.technique].push_back({key, tally});
-  }
+  for (const auto& [key, tally] : seen) cells[key.state][key.technique].push_back({key, tally});
   return cells;
 }
 

@@ -1,7 +1,6 @@
 #include "agent/knowledge/overview.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>

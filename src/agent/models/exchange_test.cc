@@ -1,7 +1,6 @@
 #include "agent/models/exchange.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include "agent/models/tests/exchange.h"
 #include "base/file.h"

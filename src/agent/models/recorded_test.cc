@@ -1,7 +1,6 @@
 #include "agent/models/recorded.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 

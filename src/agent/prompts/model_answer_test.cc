@@ -1,7 +1,6 @@
 #include "agent/prompts/model_answer.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
 namespace warpsmith::prompts {

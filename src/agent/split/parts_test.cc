@@ -1,7 +1,6 @@
 #include "agent/split/parts.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <unistd.h>
 
 #include "agent/split/tests/split.h"

@@ -1,7 +1,6 @@
 #include "agent/split/reply.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include "agent/split/parts.h"
 #include "agent/split/tests/split.h"

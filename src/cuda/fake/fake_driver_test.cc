@@ -1,6 +1,5 @@
 // This folder's classes over the fake driver: what they submit, and what they clean up.
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
 

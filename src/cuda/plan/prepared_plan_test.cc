@@ -1,7 +1,6 @@
 #include "cuda/plan/prepared_plan.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <cstring>
 #include <memory>

@@ -82,9 +82,7 @@ TEST_F(MeasurementFileTest, WhereverAWriterIsKilledItsNextCallMakesTheFilesWhole
     ASSERT_EQ(Rows(), rows);
     ASSERT_EQ(ReadFile(SamplesPath(csv_)).value(), samples);
   };
-  for (size_t bytes = samples_before; bytes <= samples.size(); ++bytes) {
-    restart(rows_before, bytes);
-  }
+  for (size_t bytes = samples_before; bytes <= samples.size(); ++bytes) restart(rows_before, bytes);
   for (size_t bytes = rows_before; bytes < rows.size(); bytes += 7) restart(bytes, samples.size());
 }
 

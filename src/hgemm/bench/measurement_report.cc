@@ -80,9 +80,7 @@ std::string ClassTable(const ModeSummary& mode, TableStyle style) {
                          "slower", ">= 1.00", ">= 0.99", "worst", "at"},
                         2};
   Rows rows;
-  for (const auto& [size_class, pair] : mode.classes) {
-    AddPair(Name(size_class), pair, rows);
-  }
+  for (const auto& [size_class, pair] : mode.classes) AddPair(Name(size_class), pair, rows);
   AddPair("all", mode.all, rows);
   return Title("mode " + std::string(warpsmith::Name(mode.mode)), style) +
          Render(columns, rows, style) + "\n";
@@ -252,9 +250,7 @@ json ToJson(const MeasurementTable& table) {
     document["sessions"].push_back(SessionJson(session));
   }
   for (const ShapeMeasurement& shape : table.shapes) AddRows(shape, document["rows"]);
-  for (const ModeSummary& mode : Summarise(table)) {
-    document["summary"].push_back(ModeJson(mode));
-  }
+  for (const ModeSummary& mode : Summarise(table)) document["summary"].push_back(ModeJson(mode));
   return document;
 }
 

@@ -1,7 +1,6 @@
 #include "judge/audit/activity.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 namespace warpsmith::audit {
 namespace {

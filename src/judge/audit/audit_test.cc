@@ -3,7 +3,6 @@
 #include "judge/audit/audit.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include "base/file.h"
 #include "base/subprocess.h"

@@ -1,7 +1,6 @@
 #include "judge/audit/embedded_binary.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
 #include "base/random.h"

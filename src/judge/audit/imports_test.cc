@@ -1,7 +1,6 @@
 #include "judge/audit/imports.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include "base/file.h"
 #include "base/subprocess.h"

@@ -1,7 +1,6 @@
 #include "judge/audit/opcode_policy.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
 namespace warpsmith::audit {

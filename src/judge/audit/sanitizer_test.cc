@@ -3,7 +3,6 @@
 #include "judge/audit/sanitizer.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
 #include <limits>

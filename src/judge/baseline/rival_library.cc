@@ -4,8 +4,6 @@
 #include <warpsmith/gemm.h>
 #include <warpsmith/rival.h>
 
-#include <memory>
-
 #include "cuda/memory.h"
 
 namespace warpsmith::baseline {

@@ -146,9 +146,7 @@ double TensorValue(const TensorFill& p, int64_t i) {
 
 void HostFillTensor(void** arguments) {
   const auto p = Argument<TensorFill>(arguments, 0);
-  for (int64_t i = 0; i < p.elements; ++i) {
-    StoreElement(p.target, p.dtype, i, TensorValue(p, i));
-  }
+  for (int64_t i = 0; i < p.elements; ++i) StoreElement(p.target, p.dtype, i, TensorValue(p, i));
 }
 
 void HostSpread(void** arguments) {

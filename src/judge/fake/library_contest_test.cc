@@ -2,7 +2,6 @@
 // driver: its cuBLASLt (cuda/fake/fake_cublaslt.cc) has another best one in each mode, and one that
 // only looks best where every call has the same operands.
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <cstdlib>
 #include <filesystem>

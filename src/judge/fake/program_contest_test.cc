@@ -4,7 +4,6 @@
 #include "judge/program_contest.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <chrono>
 #include <cstdlib>
@@ -453,9 +452,7 @@ int FakeTorch(const std::string& library, int socket) {
       reply = AnswerOf(session, *frame);
     }
     const bool starts = frame->header.find("\"start\"") != std::string::npos;
-    if (starts && std::holds_alternative<Reply>(reply)) {
-      std::get<Reply>(reply).text = "fake torch";
-    }
+    if (starts && std::holds_alternative<Reply>(reply)) std::get<Reply>(reply).text = "fake torch";
     if (!SendFrame(socket, ReplyToText(reply)).ok()) return 0;
   }
 }

@@ -1,7 +1,6 @@
 #include "judge/profile/ncu_profiler.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include "base/file.h"
 #include "judge/profile/metrics.h"

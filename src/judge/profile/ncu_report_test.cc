@@ -1,7 +1,6 @@
 #include "judge/profile/ncu_report.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
 #include <cmath>

@@ -31,7 +31,8 @@ std::string KernelLine(const KernelShare& kernel, size_t index, const std::strin
   std::string line = std::to_string(index + 1) + ". " + name;
   if (kernel.time_us) line += "  " + Number(*kernel.time_us) + " us";
   if (kernel.cycles) line += "  " + Number(*kernel.cycles) + " cycles";
-  return line + "  " + Rounded(100 * kernel.share) + " %";
+  const bool measured = kernel.time_us || kernel.cycles;
+  return measured ? line + "  " + Rounded(100 * kernel.share) + " %" : line;
 }
 
 std::string ResourcesText(const KernelShare& kernel) {
@@ -42,8 +43,9 @@ std::string ResourcesText(const KernelShare& kernel) {
   return text;
 }
 
-std::string RankedLine(const char* rank, const std::optional<Ranked>& ranked) {
-  if (!ranked) return std::string(rank) + ": none";
+std::string RankedLine(const char* rank, const std::optional<Ranked>& ranked, bool measured) {
+  const char* const none = measured ? ": none" : ": not known without a run on a GPU";
+  if (!ranked) return rank + std::string(none);
   const BottleneckRow& row = Describe(ranked->bottleneck);
   return std::string(rank) + ": " + std::string(row.name) + " (weight " + Rounded(ranked->weight) +
          "): " + std::string(row.meaning) + "; what usually helps: " + std::string(row.remedy);
@@ -52,9 +54,10 @@ std::string RankedLine(const char* rank, const std::optional<Ranked>& ranked) {
 std::string HeadroomLine(const BottleneckReport& report) {
   const auto headroom = Headroom(report);
   if (!headroom && report.roofline_us > 0) {
-    return "headroom: unknown without a time; the floor is " + Number(report.roofline_us) + " us";
+    return "headroom: not known without a run on a GPU; the least possible time is " +
+           Number(report.roofline_us) + " us";
   }
-  if (!headroom) return "headroom: unknown";
+  if (!headroom) return "headroom: not known: the task's least time or the kernel's is missing";
   return "headroom: " + Number(report.measured_us) + " us against a floor of " +
          Number(report.roofline_us) + " us: at most " + Rounded(*headroom) + "x faster";
 }
@@ -124,13 +127,12 @@ std::string BottleneckText(const BottleneckReport& report) {
     text += "  " + KernelLine(report.kernels[i], i, ForTerminal(report.kernels[i].kernel)) +
             ResourcesText(report.kernels[i]) + "\n";
   }
-  text += RankedLine("primary", report.primary) + "\n";
-  text += RankedLine("secondary", report.secondary) + "\n";
+  const bool measured = report.profiled_us > 0;
+  text += RankedLine("primary", report.primary, measured) + "\n";
+  text += RankedLine("secondary", report.secondary, measured) + "\n";
   text += HeadroomLine(report) + "\n";
   if (!report.evidence.empty()) text += "evidence:\n";
-  for (const Statement& statement : report.evidence) {
-    text += "  " + StatementLine(statement) + "\n";
-  }
+  for (const Statement& statement : report.evidence) text += "  " + StatementLine(statement) + "\n";
   if (!report.missing.empty()) text += "not measured: " + MissingLine(report, 3) + "\n";
   return text;
 }
@@ -185,9 +187,11 @@ std::string ModelBlock(const BottleneckReport& report, size_t most_kernels,
   }
   std::string block(embedded::ModelBlock()[0].contents);
   Fill(&block, "source", QuotedForModel(report.source));
-  Fill(&block, "time", report.profiled_us > 0 ? Number(report.profiled_us) : "unknown");
+  const bool measured = report.profiled_us > 0;
+  Fill(&block, "time", measured ? Number(report.profiled_us) : "unknown");
   Fill(&block, "bottlenecks",
-       RankedLine("primary", report.primary) + "\n" + RankedLine("secondary", report.secondary));
+       RankedLine("primary", report.primary, measured) + "\n" +
+           RankedLine("secondary", report.secondary, measured));
   Fill(&block, "headroom", HeadroomLine(report));
   Fill(&block, "kernels", kernels);
   Fill(&block, "evidence", evidence.empty() ? "none" : evidence);

@@ -1,7 +1,6 @@
 #include "judge/profile/static_profile.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
 #include "judge/profile/metrics.h"

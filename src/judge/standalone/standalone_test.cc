@@ -3,7 +3,6 @@
 #include "judge/standalone/standalone.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <string>
 #include <vector>

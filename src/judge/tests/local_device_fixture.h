@@ -4,7 +4,6 @@
 #define WARPSMITH_JUDGE_TESTS_LOCAL_DEVICE_FIXTURE_H_
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <chrono>
 #include <cstdlib>

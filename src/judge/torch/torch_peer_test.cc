@@ -1,9 +1,7 @@
 // The PyTorch process at work, on host memory. Skipped where Python has no torch.
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <functional>
-#include <memory>
 #include <nlohmann/json.hpp>
 
 #include "base/frame.h"

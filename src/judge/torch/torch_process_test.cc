@@ -1,7 +1,6 @@
 #include "judge/torch/torch_process.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>

@@ -21,9 +21,7 @@ std::string Braced(const T& values) {
 }
 
 std::string IntegerText(int64_t value, int bytes) {
-  if (bytes == 4) {
-    return value == INT32_MIN ? "INT32_MIN" : fmt::format("{}", value);
-  }
+  if (bytes == 4) return value == INT32_MIN ? "INT32_MIN" : fmt::format("{}", value);
   return value == INT64_MIN ? "INT64_MIN" : fmt::format("INT64_C({})", value);
 }
 

@@ -70,9 +70,7 @@ Result<std::vector<KernelTime>> TimesOf(const std::string& uuid, bool sandboxed,
        {std::string("--runs"), std::string("2"), std::string("--activity"), activity.string()}) {
     argv.push_back(word);
   }
-  if (sandboxed && job.candidate.form == Form::kProgram) {
-    argv = TRY(Confined(folder.path(), argv));
-  }
+  if (sandboxed && job.candidate.form == Form::kProgram) argv = TRY(Confined(folder.path(), argv));
   ProcessLimits limits;
   limits.wall = std::chrono::minutes(1);
   limits.file_bytes = int64_t{1} << 30;

@@ -1,7 +1,6 @@
 #include "search/machine/served_device.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <cstdlib>
 #include <nlohmann/json.hpp>

@@ -63,9 +63,7 @@ Result<Strategy> MakeStrategy(std::string_view name, std::shared_ptr<const Terra
                               uint64_t seed, std::vector<int> first) {
   GuidedOptions options;
   options.first = std::move(first);
-  if (name == GuidedSearch::kName) {
-    return Strategy(GuidedSearch(std::move(terrain), seed, options));
-  }
+  if (name == GuidedSearch::kName) return Strategy(GuidedSearch(std::move(terrain), seed, options));
   if (name == kBrief) {
     options.starting_arms = 5;
     options.exploration = 0;

@@ -206,9 +206,7 @@ Result<std::string> RunName(Machine& machine, const SearchOptions& options,
   if (options.resume.empty()) return FreshRunName(prefix);
   store::DatabaseStore* store = TRY(machine.store());
   for (const RunRecord& run : TRY(store->Runs())) {
-    if (run.id == options.resume || run.id.starts_with(options.resume + "/")) {
-      return options.resume;
-    }
+    if (run.id == options.resume || run.id.starts_with(options.resume + "/")) return options.resume;
   }
   return Error{ErrorCode::kNoInput, "--resume " + options.resume + ": no such run was begun",
                "'warpsmith report' lists the runs; --run gives a new one this name"};

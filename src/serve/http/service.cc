@@ -276,7 +276,7 @@ Status Service::Look(const Asked& asked, Level level, size_t index, Batch& batch
                                : table_.CandidateIn(*subject, asked.candidate);
   const auto* const refused = read.ok() ? std::get_if<Rejected>(&*read) : nullptr;
   if (!read.ok() || refused != nullptr) {
-    Judgement judgement{"", "unreadable", read.ok() ? "" : read.error().message, {}};
+    Judgement judgement{"", "unreadable", read.ok() ? "" : read.error().Line(), {}};
     judgement.facts.kind = RewardFacts::Kind::kUnreadable;
     if (refused != nullptr) {
       judgement = {"", "rejected", Describe(Outcome(*refused)), {}};

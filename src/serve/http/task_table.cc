@@ -73,7 +73,7 @@ Status CheckWhole(const Candidate& candidate) {
   const bool lacks_plan = candidate.form == Form::kKernel && candidate.plan.operations.empty();
   if (!lacks_plan) return {};
   return Error{ErrorCode::kBadInput, "the candidate has no launch plan",
-               "give a plan (plan.json in a reply); GET /v1/tasks says which forms a task takes"};
+               "add one in a fence ```json plan.json, as POST /v1/prompt shows"};
 }
 
 Rejected NoPoint(const std::string& why) { return {"configuration", why}; }
@@ -195,9 +195,7 @@ json TaskTable::List() const {
       const std::string& workload = subject->workload.name;
       if (std::ranges::find(workloads, workload) == workloads.end()) workloads.push_back(workload);
     }
-    for (const Form form : first.task.forms) {
-      forms.push_back(Name(form));
-    }
+    for (const Form form : first.task.forms) forms.push_back(Name(form));
     Task shown = first.task;
     if (shown.workloads.empty()) shown.workloads = {first.workload};
     tasks.push_back({{"name", name},

@@ -1,7 +1,6 @@
 #include "serve/mcp/server.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <nlohmann/json.hpp>

@@ -1,7 +1,6 @@
 #include "serve/mcp/session.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 

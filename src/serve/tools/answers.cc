@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <memory>
 #include <nlohmann/json.hpp>
 
 #include "core/serialize.h"
@@ -124,9 +123,7 @@ json CandidateAnswer(const search::FoundStep& found) {
   answer["entry"] = candidate.entry;
   answer["sources"] = candidate.sources;
   if (candidate.form == Form::kKernel) answer["plan"] = ToJson(candidate.plan);
-  if (!candidate.provenance.technique.empty()) {
-    answer["technique"] = candidate.provenance.technique;
-  }
+  if (!candidate.provenance.technique.empty()) answer["technique"] = candidate.provenance.technique;
   return answer;
 }
 

@@ -12,7 +12,6 @@
 #include <optional>
 #include <set>
 #include <string_view>
-#include <unordered_map>
 
 // torch declares data_ptr<T>() for any T and defines it for element types only. A driver that asks
 // for void means the address.

@@ -1,0 +1,251 @@
+// How kernels index their tensors tells the tensors' shapes: of in[y * width + x], width is the
+// contiguous size. An index is read by experiment: each size is a large prime, so that a stride or
+// an extent tells of which sizes it is the product.
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "base/text.h"
+#include "core/cuda_tokens.h"
+#include "core/expression.h"
+#include "task/scaffold_guess.h"
+
+namespace warpsmith::task {
+namespace {
+
+constexpr int64_t kPrimes[] = {20011, 22921, 25841, 28751, 31657, 34583, 37489, 40423};
+constexpr int64_t kRound = 1024;      // a launch rounds sizes up or down to its blocks
+constexpr int64_t kMostChannels = 4;  // [height, width, 3]
+constexpr size_t kMostRead = 512;     // indices and comparisons of a kernel
+
+using Shape = std::vector<std::string>;
+using NameSet = std::set<std::string>;
+
+// 60033 is the first size and 3. Empty: more than sizes and channels.
+Shape Factors(int64_t value, const Guess& guess) {
+  Shape factors;
+  for (size_t i = 0; i < std::min(guess.sizes.size(), std::size(kPrimes)); ++i) {
+    for (; value > 0 && value % kPrimes[i] == 0; value /= kPrimes[i]) {
+      factors.push_back(guess.sizes[i].name);
+    }
+  }
+  if (value < 1 || value > kMostChannels) return {};
+  if (value > 1) factors.push_back(std::to_string(value));
+  return factors;
+}
+
+// Likewise of a number that was rounded, or has a halo: n - 1, ceil_div(n, 256) * 256.
+Shape NearFactors(int64_t value, const Guess& guess) {
+  Shape factors;
+  for (int64_t by = 0; by <= kRound && value > kPrimes[0] - kRound && factors.empty(); ++by) {
+    factors = Factors(value - by, guess);
+    if (factors.empty()) factors = Factors(value + by, guess);
+  }
+  return factors;
+}
+
+// Reads the indices of one kernel, whose parameters the task calls by the names in `called`.
+class Reader {
+ public:
+  Reader(const CudaFile& file, const CudaFunction& kernel, const Guess& guess,
+         const std::map<std::string, std::string>& called)
+      : file_(file), kernel_(kernel), guess_(guess), list_(Tokenize(kernel.body)) {
+    for (const auto& [parameter, name] : called) {
+      const auto size = std::ranges::find(guess.sizes, name, &GuessedSize::name);
+      const auto at = static_cast<size_t>(size - guess.sizes.begin());
+      if (size == guess.sizes.end()) tensors_[parameter] = name;
+      if (at < std::min(guess.sizes.size(), std::size(kPrimes))) worth_[parameter] = kPrimes[at];
+    }
+    size_t left = kMostRead;
+    for (size_t i = 1; i + 1 < list_.size() && left > 0; ++i) {
+      const bool compares = list_.Is(i, "<") || (list_.Is(i, ">") && list_.Is(i + 1, "="));
+      const bool indexes = list_[i].kind == TokenKind::kWord && list_.Is(i + 1, "[");
+      const auto worth = worth_.find(std::string(list_[i].text));
+      if (list_.Is(i - 1, "%") && worth != worth_.end())
+        inner.insert(Factors(worth->second, guess_)[0]);
+      if (compares) ReadBound(i);
+      if (indexes && list_.closing[i + 1] < list_.size()) ReadIndex(i);
+      left -= compares || indexes ? 1 : 0;
+    }
+  }
+
+  std::map<std::string, Shape> shapes;  // of tensors; the first extent may be empty: not known
+  NameSet inner;                        // sizes that are strides
+  int64_t fixed = 0;                    // the most that a constant bounds
+
+ private:
+  using Values = std::map<std::string, int64_t>;
+
+  // With sizes as primes, and each other name, which `names` collects, as given, else 0.
+  std::optional<int64_t> Try(const std::string& text, size_t at, NameSet& names,
+                             const Values& given) const {
+    const Meaning there = MeaningAt(file_, kernel_, kernel_.body_at + list_[at].offset);
+    const Meaning meaning = [&](const std::string& name) {
+      auto means = there(name);
+      if (!means && name.find('.') != name.npos)
+        std::ranges::replace(means.emplace(name), '.', '_');
+      return means;  // threadIdx.x is threadIdx_x
+    };
+    const IsSize is_leaf = [&](std::string_view word) {
+      const std::string name(word);
+      const auto means = there(name);
+      const bool leaf = worth_.contains(name) || tensors_.contains(name) || !means ||
+                        last_.contains(name) || means->empty() || means->find('[') != means->npos;
+      if (leaf) names.insert(name);
+      return leaf;
+    };
+    const auto expression = AsExpression(text, meaning, is_leaf);
+    if (!expression) return std::nullopt;
+    Sizes sizes;
+    for (const std::string& name : names) {
+      const Values& values = worth_.contains(name) ? worth_ : given;
+      sizes[name] = values.contains(name) ? values.at(name) : 0;
+    }
+    const auto value = Expression::Parse(*expression)->Evaluate(sizes);
+    return value.ok() ? std::optional(*value) : std::nullopt;
+  }
+
+  // `i < n` or `row >= rows`, whose operator is at `i`. It holds for the indices after it.
+  void ReadBound(size_t i) {
+    const size_t begin = i + (list_.Is(i + 1, "=") ? 2 : 1);
+    const bool sum =
+        i > 1 && std::string_view("+-*/%.").find(list_[i - 2].text) != std::string::npos;
+    size_t end = begin;
+    while (end < list_.size() && end < begin + 32 &&
+           std::string_view(";)&|?,{").find(list_[end].text) == std::string_view::npos) {
+      end = list_.closing[end] < list_.size() ? list_.closing[end] + 1 : end + 1;
+    }
+    NameSet names;
+    const auto bound = Try(Joined(list_, begin, end), i, names, {});
+    const auto known = [&](const std::string& one) { return worth_.contains(one); };
+    const bool good = !sum && bound && *bound > 1 && std::ranges::all_of(names, known);
+    if (good) last_[std::string(list_[i - 1].text)] = *bound - 1;
+  }
+
+  // tensor[index], or name[index] where the name stands for tensor + offset.
+  void ReadIndex(size_t at) {
+    const std::string pointer(list_[at].text);
+    const std::string index = pointer + " + (" + Joined(list_, at + 2, list_.closing[at + 1]) + ")";
+    NameSet names, again;
+    const auto base = Try(index, at, names, {});
+    std::string tensor;
+    Values strides;
+    for (const std::string& one : names) {
+      const auto moved = Try(index, at, again, {{one, 1}});
+      if (tensors_.contains(one)) tensor = tensors_.at(one);
+      const bool step = base && moved && *moved != *base && !tensors_.contains(one);
+      if (step) strides[one] = std::abs(*moved - *base);
+    }
+    if (tensor.empty() || !base) return;
+    std::set<int64_t> steps;
+    for (const auto& [name, stride] : strides) {
+      if (stride > 1 && !Factors(stride, guess_).empty()) steps.insert(stride);
+    }
+    Shape shape;
+    int64_t last = 1;
+    for (const int64_t step : steps) {
+      if (step % last != 0) shape.clear(), last = 1;  // the step of a vector is no extent
+      const Shape extent = Factors(step / last, guess_);
+      shape.insert(shape.begin(), extent.begin(), extent.end());
+      last = step;
+    }
+    inner.insert(shape.begin(), shape.end());
+    // The extent outside of those `last` contiguous elements.
+    const auto end = Try(index, at, names, last_);
+    const bool open = !end || std::ranges::any_of(strides, [&](const auto& one) {
+      return one.second >= last && !last_.contains(one.first);
+    });
+    const int64_t extent = open ? 0 : std::abs(*end - *base) / last + 1;
+    Shape outer = NearFactors(extent, guess_);
+    if (outer.empty()) fixed = std::max(fixed, extent);
+    if (outer.empty()) outer = {""};
+    shape.insert(shape.begin(), outer.begin(), outer.end());
+    Shape& best = shapes[tensor];  // as long as possible, and known
+    const bool longer = shape.size() > best.size();
+    if (longer || (shape.size() == best.size() && best.front().empty())) best = shape;
+  }
+
+  const CudaFile& file_;
+  const CudaFunction& kernel_;
+  const Guess& guess_;
+  const TokenList list_;
+  std::map<std::string, std::string> tensors_;  // parameter -> the task's name
+  Values worth_, last_;                         // what a name is, or is at most
+};
+
+bool Holds(const Shape& shape, const std::string& extent) {
+  return std::ranges::find(shape, extent) != shape.end();
+}
+
+// Of the kernel itself, or of those that the program launches. Gives the sizes that are strides.
+NameSet ReadKernels(const CudaFile& file, Guess& guess, std::map<std::string, Shape>& shapes) {
+  NameSet inner;
+  const CudaFunction& function = *guess.function;
+  CudaLaunch itself{function.name, {}, {}};
+  for (const CudaParameter& one : function.parameters) itself.arguments.push_back(one.name);
+  const auto launches = function.kernel ? std::vector{itself} : function.launches;
+  for (size_t n = 0; n < std::min<size_t>(launches.size(), 8); ++n) {
+    const auto& [name, configuration, given, offset] = launches[n];
+    const auto kernel = std::ranges::find(file.functions, name, &CudaFunction::name);
+    if (kernel == file.functions.end() || !kernel->kernel) continue;
+    std::map<std::string, std::string> called;
+    for (size_t i = 0; i < std::min(given.size(), kernel->parameters.size()); ++i) {
+      const auto& own = function.parameters;
+      const auto at = std::ranges::find(own, given[i], &CudaParameter::name) - own.begin();
+      if (at == std::ssize(own)) continue;
+      const auto& [kind, value, invented] = guess.arguments[static_cast<size_t>(at)];
+      if (kind == "tensor" || kind.front() == 'i') called[kernel->parameters[i].name] = value;
+    }
+    const Reader reader(file, *kernel, guess, called);
+    inner.insert(reader.inner.begin(), reader.inner.end());
+    shapes.insert(reader.shapes.begin(), reader.shapes.end());
+    GuessedSize& first = guess.sizes.front();  // where it is no argument, the kernel fixes it
+    const bool argument = std::ranges::count(guess.arguments, first.name, &GuessedArgument::value);
+    if (!argument) first.value = first.odd_value = std::max(first.value, reader.fixed);
+  }
+  return inner;
+}
+
+}  // namespace
+
+void ShapeTensors(const CudaFile& file, Guess& guess) {
+  std::map<std::string, Shape> shapes;
+  const NameSet inner = ReadKernels(file, guess, shapes);
+  const auto is_outer = [&](const std::string& size) { return !inner.contains(size); };
+  Shape ordered, output;
+  for (const GuessedSize& size : guess.sizes) ordered.push_back(size.name);
+  if (ordered.size() > 8) ordered.resize(8);
+  std::ranges::stable_partition(ordered, is_outer);
+  for (const bool outputs : {true, false}) {
+    for (GuessedTensor& tensor : guess.tensors) {
+      if (tensor.output != outputs) continue;
+      Shape& shape = tensor.shape = shapes[tensor.name];
+      const bool read = !shape.empty() && shape != Shape{""};
+      if (!read) shape = output.empty() ? ordered : output;
+      for (const bool summed : {!outputs, false}) {  // an input's may be a size that is summed
+        for (const std::string& size : ordered) {
+          const bool fits = !summed || (inner.contains(size) && !Holds(output, size));
+          if (fits && shape.front().empty() && !Holds(shape, size)) shape.front() = size;
+        }
+      }
+      if (shape.front().empty()) shape.front() = shape.back();
+      std::ranges::stable_partition(shape, is_outer);
+      const bool told = read && !std::ranges::all_of(shape, is_outer);
+      if (std::ranges::count_if(shape, IsIdentifier) > 1 && !told) {
+        guess.unread += (guess.unread.empty() ? "" : ", ") + tensor.name;
+      }
+      if (outputs && output.empty()) output = shape;
+    }
+  }
+  for (const std::string& size : ordered) {  // what only inputs have is summed
+    const auto has = [&](const GuessedTensor& tensor) { return Holds(tensor.shape, size); };
+    const auto factors = std::ranges::count_if(guess.tensors, has);
+    if (factors == 0 || Holds(output, size) || !guess.unread.empty()) continue;
+    std::string& length = guess.reduction_length;
+    length = length == "1" ? size : length + " * " + size;
+    const bool product = factors > 1 && output.size() > 1;
+    if (product) guess.flops = "2 * " + Joined(output, " * ") + " * " + size;
+  }
+}
+
+}  // namespace warpsmith::task
