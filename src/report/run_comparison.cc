@@ -28,7 +28,7 @@ std::pair<double, Interval> BestOf(const Trajectory& steps, Mode mode) {
   return best;
 }
 
-TaskResult ResultOf(const RunSteps& run) {
+TaskResult ResultOf(const StoredRun& run) {
   const Mode mode = run.record.protocol.modes.front();
   TaskResult result;
   result.key = KeyOf(run.record);
@@ -59,7 +59,7 @@ struct Use {
   std::optional<double> log_gain;
 };
 
-std::vector<Use> UsesOf(const RunSteps& run) {
+std::vector<Use> UsesOf(const StoredRun& run) {
   const Mode mode = run.record.protocol.modes.front();
   std::map<std::string, const Step*> by_candidate;  // parents, and what they reached
   std::vector<Use> uses;
@@ -146,7 +146,7 @@ Side SideOf(const SideRuns& runs) {
   Side side;
   side.name = runs.name;
   std::vector<Use> uses;
-  for (const RunSteps& run : runs.runs) {
+  for (const StoredRun& run : runs.runs) {
     if (side.proposer.empty()) side.proposer = run.record.proposer;
     side.tasks.push_back(ResultOf(run));
     for (Use& use : UsesOf(run)) uses.push_back(std::move(use));

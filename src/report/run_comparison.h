@@ -23,7 +23,7 @@ struct StepNotes {
 };
 
 // One run with its steps, as the store holds them.
-struct RunSteps {
+struct StoredRun {
   RunRecord record;
   Trajectory steps;
   std::map<int64_t, StepNotes> notes;  // by step
@@ -33,7 +33,7 @@ struct RunSteps {
 // One side of a comparison: runs over different tasks that went about it in one way.
 struct SideRuns {
   std::string name;
-  std::vector<RunSteps> runs;
+  std::vector<StoredRun> runs;
 };
 
 // Ratios are to the bar: above 1 is faster. 0: nothing passed, or nothing to compare with.

@@ -36,8 +36,8 @@ Candidate CandidateOf(int64_t index) {
 }
 
 // Each step changes the one before, by technique "t0", "t1", "t0", ...
-RunSteps RunOf(const std::string& task, const std::vector<double>& ratios) {
-  RunSteps run;
+StoredRun RunOf(const std::string& task, const std::vector<double>& ratios) {
+  StoredRun run;
   run.record.task.name = task;
   run.record.task.reference.kind = task;  // part of its identity
   run.record.workload = {"w", {{"n", 4}}};

@@ -30,9 +30,9 @@ report::StepNotes NotesIn(const std::string& memo) {
   return notes;
 }
 
-Result<report::RunSteps> StepsOf(store::DatabaseStore& store, const RunRecord& run,
-                                 const std::vector<RunRecord>& all) {
-  report::RunSteps steps;
+Result<report::StoredRun> StepsOf(store::DatabaseStore& store, const RunRecord& run,
+                                  const std::vector<RunRecord>& all) {
+  report::StoredRun steps;
   steps.record = run;
   steps.steps = TRY(store.Steps(run.id));
   store::RunMemos memos(store, run.id);
@@ -77,7 +77,7 @@ Result<report::SideRuns> SideOf(store::DatabaseStore& store, const std::string& 
 report::Origin OriginOfSides(const std::vector<report::SideRuns>& sides) {
   report::Origin origin;
   for (const report::SideRuns& side : sides) {
-    for (const report::RunSteps& run : side.runs) {
+    for (const report::StoredRun& run : side.runs) {
       const DeviceInfo& device = run.record.device;
       if (origin.device.find(device.name) == std::string::npos) {
         origin.device += (origin.device.empty() ? "" : " and ") + device.name;
