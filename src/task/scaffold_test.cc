@@ -277,6 +277,15 @@ TEST_F(ScaffoldTest, NamesDecideWhereNobodyWroteConst) {
   EXPECT_EQ(std::get<IntArgument>(LaunchOf(loaded).arguments[3]).bytes, 8);
 }
 
+TEST_F(ScaffoldTest, WhatIsWrittenIsTheOutput) {
+  const LoadedTask loaded =
+      Load(Make("__global__ void t(float* odata, float* idata, const int w) {\n"
+                "  int i = threadIdx.x; if (i < w) odata[i] += idata[i]; }\n")
+               .value());
+  EXPECT_EQ(loaded.task.tensors[0].role, Role::kOutput);
+  EXPECT_EQ(loaded.task.tensors[1].role, Role::kInput);
+}
+
 TEST_F(ScaffoldTest, TypesMayHaveOtherNamesInTheFile) {
   const std::string kernel = "__global__ void k(const real* x, real* y, index n) {}\n";
   const LoadedTask loaded =
