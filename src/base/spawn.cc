@@ -12,7 +12,6 @@
 #include <cerrno>
 #include <condition_variable>
 #include <csignal>
-#include <cstdlib>
 #include <cstring>
 #include <mutex>
 #include <optional>

@@ -23,9 +23,10 @@ struct Chosen {
 // By rule, in this order:
 //   - a problem with alpha, beta, a transposed A or a type that no kernel of the pack has: cuBLASLt
 //   - a shape of the catalogue: its choice
-//   - another shape: up to four kernels that the cost model likes best, if the three shapes of the
-//     catalogue that are nearest, within a factor of two in every extent, chose kernels; else
-//     cuBLASLt
+//   - another shape of up to 2^27 multiply-adds, K at least 128: up to four kernels that the cost
+//     model likes best, if the three shapes of the catalogue that are nearest, within a factor of
+//     two in every extent, chose kernels
+//   - else cuBLASLt
 Chosen Choose(const Pack& pack, const Problem& problem, const hgemm::Target& target);
 
 }  // namespace warpsmith::gemm_library

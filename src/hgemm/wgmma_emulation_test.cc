@@ -166,6 +166,29 @@ TEST(WgmmaEmulation, TilesOf192RowsByThreeWarpgroupsAndByOne) {
   ExpectRight<TallSplits>({192, 136, 64 * 9});
 }
 
+struct Odd : Base {
+  static constexpr int kTileN = 80;
+};
+struct OddHalves : Base {
+  static constexpr int kTileN = 224, kConsumers = 2, kSlices = 2;
+};
+struct OddMulticast : Odd {
+  static constexpr int kTileN = 144, kClusterM = 2, kStages = 3;
+};
+struct OddSplits : Odd {
+  static constexpr int kTileN = 48, kSplits = 2, kStages = 3;
+};
+struct OddTurns : Turns {
+  static constexpr int kTileN = 160;
+};
+TEST(WgmmaEmulation, WidthsOfAnyMultipleOf16) {
+  ExpectRight<Odd>({100, 168, 200});
+  ExpectRight<OddHalves>({70, 300, 64 * 5});
+  ExpectRight<OddMulticast>({128, 200, 200});
+  ExpectRight<OddSplits>({64, 100, 64 * 5});
+  ExpectRight<OddTurns>({130, 200, 200}, 2);
+}
+
 struct DirectTurns : Turns {
   static constexpr int kTileM = 128, kStages = 4;
   static constexpr bool kTmaStore = false, kRowMajorB = true;

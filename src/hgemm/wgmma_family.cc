@@ -1,6 +1,7 @@
 #include "hgemm/wgmma_family.h"
 
 #include <algorithm>
+#include <array>
 #include <sstream>
 #include <string>
 
@@ -79,9 +80,16 @@ OutputText OutputOf(const Wgmma& p) {
   return {"family::u16* c", "{nullptr, c, nullptr}"};
 }
 
+bool HasRareWidth(const Wgmma& p) {
+  constexpr std::array<int64_t, 7> kOfPtxSm90 = {32, 64, 96, 128, 160, 192, 256};
+  const int64_t width = WgmmaWarpgroupColumns(p);
+  return std::find(kOfPtxSm90.begin(), kOfPtxSm90.end(), width) == kOfPtxSm90.end();
+}
+
 std::string WgmmaSource(const Problem& problem, const Wgmma& p) {
   const OutputText output = OutputOf(p);
   std::ostringstream s;
+  if (HasRareWidth(p)) s << "#include \"wgmma_widths.cuh\"\n";
   s << "#include \"wgmma.cuh\"\n\n"
     << "namespace family = warpsmith::hgemm::wgmma;\n\n";
   WriteConfig(s, problem, p);
@@ -239,6 +247,7 @@ Candidate MakeWgmma(const Problem& problem, const Config& config) {
   candidate.sources =
       DeviceSources({"ptx_sm90.cuh", "wgmma.cuh", "wgmma_load.cuh", "wgmma_multiply.cuh",
                      "wgmma_split.cuh", "wgmma_store.cuh", "wgmma_tile.cuh"});
+  if (HasRareWidth(p)) candidate.sources.merge(DeviceSources({"wgmma_widths.cuh"}));
   candidate.entry = "hgemm.cu";
   candidate.sources[candidate.entry] = WgmmaSource(problem, p);
   candidate.plan = WgmmaPlan(problem, p);

@@ -1,5 +1,6 @@
 #include "hgemm/wgmma_family.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -8,6 +9,9 @@
 
 namespace warpsmith::hgemm {
 namespace {
+
+using ::testing::Contains;
+using ::testing::IsSubsetOf;
 
 const Problem kSquare = {4096, 4096, 4096, Layout::kTN};
 
@@ -74,7 +78,35 @@ TEST(WgmmaFamily, RowMajorBComesInPanelsOf64Columns) {
   WgmmaParameters p = Large();
   p.tile_n = 160;
   EXPECT_TRUE(IsLegalWgmma(kSquare, {}, p));
+  for (const int64_t other : {0, 40, 168, 272}) {
+    p.tile_n = other;
+    EXPECT_FALSE(IsLegalWgmma(kSquare, {}, p)) << other;
+  }
+  p.tile_n = 144;
+  EXPECT_FALSE(IsLegalWgmma(kSquare, {}, p));  // stores by TMA are panels of 32 columns
+  p.tma_store = 0;
+  EXPECT_TRUE(IsLegalWgmma(kSquare, {}, p));
+  p.tma_store = 1, p.tile_n = 160;
   EXPECT_FALSE(IsLegalWgmma({4096, 4096, 4096, Layout::kNN}, {}, p));
+}
+
+std::set<int64_t> WidthsOf(const Problem& problem) {
+  std::set<int64_t> widths;
+  for (const WgmmaParameters& p : WgmmaChoices(problem, {})) widths.insert(p.tile_n);
+  return widths;
+}
+
+TEST(WgmmaFamily, OddWidthsAreOfferedWhereTheUsualOnesLeaveSmsIdle) {
+  EXPECT_THAT(WidthsOf({512, 5120, 5120, Layout::kTN}), Contains(160));   // 4 x 32 tiles
+  EXPECT_THAT(WidthsOf({512, 3584, 3584, Layout::kTN}), Contains(112));   // 4 x 32
+  EXPECT_THAT(WidthsOf({2048, 2560, 2560, Layout::kTN}), Contains(160));  // 16 x 16 in two rounds
+  EXPECT_THAT(WidthsOf({128, 4608, 3584, Layout::kTN}), Contains(144));   // 32 in four parts of K
+  const std::set<int64_t> usual = {32, 64, 96, 128, 192, 256};
+  for (const int64_t m : {64, 256, 1024, 2048, 4096, 16384}) {
+    for (const int64_t n : {128, 512, 4096, 12288}) {
+      EXPECT_THAT(WidthsOf({m, n, 4096, Layout::kTN}), IsSubsetOf(usual)) << m << "x" << n;
+    }
+  }
 }
 
 TEST(WgmmaFamily, AccumulatorsMustFitTheRegisters) {
@@ -154,15 +186,20 @@ TEST(WgmmaFamily, TensorMapsFollowTheLayout) {
 }
 
 TEST(WgmmaFamily, SourcesStandAlone) {
-  const Candidate candidate = MakeWgmma(kSquare, ToConfig(Large()));
-  for (const auto& [path, text] : candidate.sources) {
-    for (size_t at = text.find("#include \""); at != std::string::npos;
-         at = text.find("#include \"", at + 1)) {
-      const size_t begin = at + 10, end = text.find('"', begin);
-      EXPECT_TRUE(candidate.sources.contains(text.substr(begin, end - begin))) << path;
+  WgmmaParameters rare = Large();
+  rare.tile_n = 224;
+  for (const WgmmaParameters& p : {Large(), rare}) {
+    const Candidate candidate = MakeWgmma(kSquare, ToConfig(p));
+    for (const auto& [path, text] : candidate.sources) {
+      for (size_t at = text.find("#include \""); at != std::string::npos;
+           at = text.find("#include \"", at + 1)) {
+        const size_t begin = at + 10, end = text.find('"', begin);
+        EXPECT_TRUE(candidate.sources.contains(text.substr(begin, end - begin))) << path;
+      }
     }
+    EXPECT_EQ(candidate.sources.contains("wgmma_widths.cuh"), p == rare);
+    EXPECT_EQ(candidate.provenance.family, "wgmma");
   }
-  EXPECT_EQ(candidate.provenance.family, "wgmma");
 }
 
 // 256x256x16384: 4 tiles of 128x128, each by 8 clusters of 4.

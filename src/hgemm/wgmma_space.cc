@@ -14,6 +14,7 @@ using Wgmma = WgmmaParameters;
 
 // What stands here is what docs/perf.md found to pay: values that never came within 2 % of
 // the best of any shape are left out, so that a search meets what can win.
+constexpr int64_t kWidthStep = 16;                         // of tile_n, from 32 to 256
 constexpr int64_t kMostStages = 14, kMostUsualStages = 8;  // 14 of 64x64 fit
 constexpr int64_t kMostSlicedStages = 7;  // leaves some cache to the kernel that adds up
 constexpr int64_t kMostTilesInRing = 4;
@@ -43,6 +44,32 @@ bool IsTilePlausible(const Problem& problem, const Target& target, const Wgmma& 
   const int64_t area = p.tile_m * p.tile_n;
   if (area < 64 * 128) return waves <= 8;
   return area >= 128 * 128 || waves <= (problem.k <= 256 ? 64 : 16);
+}
+
+bool IsOneOf(int64_t value, std::initializer_list<int64_t> values) {
+  return std::find(values.begin(), values.end(), value) != values.end();
+}
+
+constexpr std::initializer_list<int64_t> kUsualWidths = {32, 64, 96, 128, 192, 256};  // tile_n
+
+// Columns of C that the busiest SM works through, were its tile `width` columns wide, for each part
+// of K.
+int64_t BusiestColumns(const Problem& problem, const Target& target, Wgmma p, int64_t width) {
+  p.tile_n = width;
+  return CeilDiv(Tiles(problem, p).ctas(p), target.sm_count) * width;
+}
+
+// Other widths are for sizes that the usual ones cut into tiles of which the last round leaves SMs
+// idle: the narrowest one of a number of rounds, if it saves the busiest SM a twentieth. Usual ones
+// of half the width do not count, since they read each operand more often.
+bool IsWidthPlausible(const Problem& problem, const Target& target, const Wgmma& p) {
+  if (IsOneOf(p.tile_n, kUsualWidths)) return true;
+  const auto columns = [&](int64_t width) { return BusiestColumns(problem, target, p, width); };
+  const int64_t own = columns(p.tile_n), narrower = p.tile_n - kWidthStep;
+  if (columns(narrower) / narrower == own / p.tile_n) return false;
+  return std::all_of(kUsualWidths.begin(), kUsualWidths.end(), [&](int64_t width) {
+    return 2 * width <= p.tile_n || own * 20 <= columns(width) * 19;
+  });
 }
 
 // Slices are for the SMs that splits leave idle; what they write is read once more.
@@ -150,6 +177,14 @@ bool IsOverlapPlausible(const Problem& problem, const Target& target, const Wgmm
 
 using All = std::vector<Wgmma>;
 
+std::vector<int64_t> OtherWidths() {
+  std::vector<int64_t> all;
+  for (int64_t n = 32; n <= 256; n += kWidthStep) {
+    if (!IsOneOf(n, kUsualWidths)) all.push_back(n);
+  }
+  return all;
+}
+
 All TileChoices() {
   All all;
   for (const auto& [m, n, consumers] : std::initializer_list<std::array<int64_t, 3>>{
@@ -159,6 +194,12 @@ All TileChoices() {
            {192, 64, 3},  {192, 128, 1}, {192, 128, 3}, {192, 192, 2}, {192, 256, 2}, {256, 64, 2},
            {256, 96, 2},  {256, 128, 2}, {256, 192, 2}}) {
     all.push_back({.tile_m = m, .tile_n = n, .consumers = consumers});
+  }
+  for (const auto& [m, consumers] :
+       std::initializer_list<std::array<int64_t, 2>>{{64, 1}, {64, 2}, {128, 2}, {256, 2}}) {
+    for (const int64_t n : OtherWidths()) {
+      all.push_back({.tile_m = m, .tile_n = n, .consumers = consumers});
+    }
   }
   all = Extend(all, &Wgmma::tile_k, {64, 128});
   return Extend(all, &Wgmma::producer_warps, {1, 4});
@@ -171,6 +212,11 @@ All PingPongTiles() {
   for (const auto& [m, n] : std::initializer_list<std::array<int64_t, 2>>{
            {64, 128}, {64, 256}, {128, 64}, {128, 128}, {128, 192}, {192, 128}, {256, 64}}) {
     all.push_back({.tile_m = m, .tile_n = n, .consumers = 2, .persistent = 1, .ping_pong = 1});
+  }
+  for (const int64_t n : OtherWidths()) {
+    for (const int64_t m : {64, 128}) {
+      all.push_back({.tile_m = m, .tile_n = n, .consumers = 2, .persistent = 1, .ping_pong = 1});
+    }
   }
   return Extend(all, &Wgmma::producer_warps, {1, 4});
 }
@@ -218,7 +264,9 @@ All SplitChoices(const Problem& problem, const Target& target) {
   });
   all = Extend(all, &Wgmma::splits, {1, 2, 4, 8});
   all = Extend(all, &Wgmma::slices, {1, 4, 8, 16, 32});
-  all = Filter(all, [&](const Wgmma& p) { return IsSplitPlausible(problem, target, p); });
+  all = Filter(all, [&](const Wgmma& p) {
+    return IsSplitPlausible(problem, target, p) && IsWidthPlausible(problem, target, p);
+  });
   all = Extend(all, &Wgmma::persistent, {0, 1});
   return Filter(all, IsProducerPlausible);
 }
@@ -247,7 +295,8 @@ All DirectChoices(const Problem& problem, const Target& target) {
 All TurnChoices(const Problem& problem, const Target& target) {
   return Filter(PingPongTiles(), [&](const Wgmma& p) {
     return HasWgmmaInstruction(p, problem.layout) && IsProducerPlausible(p) &&
-           IsTilePlausible(problem, target, p) && IsTurnPlausible(problem, p);
+           IsTilePlausible(problem, target, p) && IsWidthPlausible(problem, target, p) &&
+           IsTurnPlausible(problem, p);
   });
 }
 
@@ -280,10 +329,6 @@ namespace {
 
 constexpr int64_t kMaxSharedBytes = 232448;  // of an SM of sm_90, less what each CTA reserves
 constexpr int64_t kMaxClusterCtas = 16;
-
-bool IsOneOf(int64_t value, std::initializer_list<int64_t> values) {
-  return std::find(values.begin(), values.end(), value) != values.end();
-}
 
 int64_t WarpgroupsM(const Wgmma& p) {
   return p.tile_m / 64 % WgmmaSharers(p) == 0 ? WgmmaSharers(p) : 1;
@@ -327,7 +372,8 @@ bool FitsSm(const Wgmma& p, const Target& target) {
 bool StoresFit(const Wgmma& p) {
   if (WgmmaParts(p) > 1 && (p.persistent || p.tma_store)) return false;
   if (p.slices > 1 && p.stream_c) return false;  // what it writes is read next
-  if (p.splits > 1) {                            // partial sums go where the stages were
+  if (p.tma_store && WgmmaWarpgroupColumns(p) % WgmmaPanelColumns(p) != 0) return false;
+  if (p.splits > 1) {  // partial sums go where the stages were
     return p.tile_m * p.tile_n * 4 <= RingBytes(p) && WgmmaWarpgroupColumns(p) / 8 % p.splits == 0;
   }
   return !p.tma_store || p.persistent || p.tile_m * p.tile_n * 2 <= RingBytes(p);
@@ -373,7 +419,7 @@ bool HasWgmmaInstruction(const Wgmma& p, Layout layout) {
   if (p.tile_n % WarpgroupsN(p) != 0) return false;
   const int64_t columns = WgmmaWarpgroupColumns(p);
   if (layout == Layout::kNN && columns % 64 != 0) return false;
-  return IsOneOf(columns, {32, 64, 96, 128, 160, 192, 256});
+  return columns >= 32 && columns <= 256 && columns % kWidthStep == 0;
 }
 
 int64_t WgmmaThreads(const Wgmma& p) { return 128 * p.consumers + 32 * p.producer_warps; }

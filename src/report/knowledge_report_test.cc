@@ -6,7 +6,6 @@
 
 #include "agent/knowledge/contents.h"
 #include "core/step.h"
-#include "report/tests/sample_report.h"
 
 namespace warpsmith::report {
 namespace {

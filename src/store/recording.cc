@@ -6,7 +6,6 @@
 #include "base/compression.h"
 #include "base/foreign_file.h"
 #include "base/sha256.h"
-#include "core/serialize.h"
 
 namespace warpsmith::store {
 namespace {

@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "core/serialize.h"
 #include "store/tests/database.h"
 #include "store/tests/facts.h"
 #include "store/worker.h"

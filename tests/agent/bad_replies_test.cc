@@ -1,7 +1,6 @@
 // Nothing that a model writes ends a run, or reaches anything but sources and the base's words.
 #include <gmock/gmock.h>
 
-#include "agent/knowledge/knowledge_text.h"
 #include "agent_world.h"
 
 namespace warpsmith::agent {

@@ -6,7 +6,6 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json_reader.h"
-#include "task/task_file.h"
 #include "task/toml_text.h"
 
 namespace warpsmith::attacks {

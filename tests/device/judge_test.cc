@@ -3,15 +3,12 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
-#include <memory>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "busy_gpu.h"
 #include "command_line.h"
 #include "judge/baseline/gemm_baseline.h"
-#include "judge/runner.h"
 #include "judge/statistics.h"
 #include "judge_on_device.h"
 

@@ -5,7 +5,6 @@
 #include "base/utf8.h"
 #include "fuzz.h"
 #include "judge/profile/bottleneck.h"
-#include "judge/profile/csv.h"
 #include "judge/profile/ncu_report.h"
 #include "judge/profile/render.h"
 

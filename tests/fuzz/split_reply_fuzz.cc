@@ -2,7 +2,6 @@
 // that are there. The first line says which.
 #include <set>
 
-#include "agent/prompts/model_answer.h"
 #include "agent/split/parts.h"
 #include "agent/split/reply.h"
 #include "base/file.h"

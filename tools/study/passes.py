@@ -36,7 +36,8 @@ from statistics import fmean
 ROOT = Path(__file__).resolve().parents[2]
 HGEMM = ROOT / "data/hgemm"
 MEANS = HGEMM / "means_of_catalogue.csv"
-PASSES = ["bar_h200,bar_rest_h200", "h200", "again_h200", "pass4_h200", "chosen_again_h200"]
+PASSES = ["bar_h200,bar_rest_h200", "h200", "again_h200", "pass4_h200", "chosen_again_h200",
+          "rest_h200"]
 CONTENDERS = {"kernel": "ratio_kernel", "library": "ratio", "without overlap": "ratio_plain"}
 CLASSES = {"tiny": 2.0**28, "small": 2.0**33, "medium": 2.0**37, "large": math.inf}  # 2 M N K
 MODES = ["device", "device-cold", "offline", "server"]

@@ -10,7 +10,6 @@
 #include "hgemm/bench/record.h"
 #include "judge/kernels.h"
 #include "judge/local_device.h"
-#include "search.h"
 #include "search/call_time.h"
 #include "search/machine/machine.h"
 #include "search/slice.h"

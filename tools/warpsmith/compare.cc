@@ -8,7 +8,6 @@
 #include "commands.h"
 #include "judge/statistics.h"
 #include "report/run_comparison.h"
-#include "report/run_report.h"
 #include "report/terminal.h"
 #include "search.h"
 #include "search/evaluation/judging.h"

@@ -9,7 +9,6 @@
 
 #include "base/result.h"
 #include "command_tree.h"
-#include "options.h"
 #include "serve/http/run_server.h"
 
 namespace warpsmith::cli {

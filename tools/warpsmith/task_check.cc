@@ -10,7 +10,6 @@
 #include "commands.h"
 #include "compile/worker_compiler.h"
 #include "core/program_shim.h"
-#include "core/serialize.h"
 #include "cuda/driver.h"
 #include "judge/audit/image_rules.h"
 #include "judge/local_device.h"

@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 #include <rapidcheck/gtest.h>
 
-#include <cmath>
 #include <set>
 
 #include "judge/profile/metrics.h"

@@ -9,7 +9,6 @@
 
 #include "base/file.h"
 #include "base/subprocess.h"
-#include "core/tests/gemm_example.h"
 #include "cuda/fake/fake_control.h"
 #include "judge/standalone/activity_log.h"
 #include "judge/standalone/job.h"

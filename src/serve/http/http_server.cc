@@ -15,8 +15,6 @@
 #include <boost/beast/core.hpp>
 #include <boost/beast/http.hpp>
 
-#include "serve/http/requests.h"
-
 namespace warpsmith::serve {
 namespace {
 

@@ -4,7 +4,6 @@
 
 #include "agent/knowledge/quoted.h"
 #include "agent/knowledge/render.h"
-#include "agent/prompts/prompt_values.h"
 #include "serve/tools/answers.h"
 #include "serve/tools/arguments.h"
 #include "serve/tools/tools.h"
