@@ -75,6 +75,15 @@ class Reader {
   NameSet inner, written;               // sizes that are strides; tensors
   int64_t fixed = 0;                    // the most that a constant bounds
 
+  // Sizes that bound loops over what indexes nothing that is written: sums.
+  NameSet Summed() const {
+    NameSet summed;
+    for (const auto& [name, sizes] : loops_) {
+      if (!indices_.contains(name)) summed.insert(sizes.begin(), sizes.end());
+    }
+    return summed;
+  }
+
  private:
   // With sizes as primes, and each other name, which `names` collects, as given, else 0.
   std::optional<int64_t> Try(const std::string& text, size_t at, NameSet& names,
@@ -119,7 +128,14 @@ class Reader {
     const auto bound = Try(Joined(list_, begin, end), i, names, {});
     const auto known = [&](const std::string& one) { return worth_.contains(one); };
     const bool good = !sum && bound && *bound > 1 && std::ranges::all_of(names, known);
-    if (good) last_[std::string(list_[i - 1].text)] = *bound - 1;
+    if (!good) return;
+    const std::string name(list_[i - 1].text);
+    last_[name] = *bound - 1;
+    const auto means = MeaningAt(file_, kernel_, kernel_.body_at + list_[i].offset)(name);
+    for (const std::string& size : names) {
+      const Shape sizes = Factors(worth_.at(size), guess_);
+      if (means && means->empty()) loops_[name].insert(sizes.begin(), sizes.end());  // it counts
+    }
   }
 
   // tensor[index], or name[index] where the name stands for tensor + offset.
@@ -141,6 +157,7 @@ class Reader {
     if (tensor.empty() || !base) return;
     std::set<int64_t> steps;
     for (const auto& [name, stride] : strides) {
+      if (IsWritten(at)) indices_.insert(name);
       if (stride > 1 && !Factors(stride, guess_).empty()) steps.insert(stride);
     }
     Shape shape;
@@ -181,6 +198,8 @@ class Reader {
   const TokenList list_;
   std::map<std::string, std::string> tensors_;  // parameter -> the task's name
   Values worth_, last_;                         // what a name is, or is at most
+  std::map<std::string, NameSet> loops_;        // name -> sizes that bound its loop
+  NameSet indices_;                             // names in an index of what is written
 };
 
 bool LooksLikeOutput(const std::string& name) {
@@ -209,7 +228,8 @@ void AssignRoles(const NameSet& written, const std::map<std::string, Shape>& rea
 }
 
 // Of the kernel itself, or of those that the program launches. Gives the sizes that are strides.
-NameSet ReadKernels(const CudaFile& file, Guess& guess, std::map<std::string, Shape>& shapes) {
+NameSet ReadKernels(const CudaFile& file, Guess& guess, std::map<std::string, Shape>& shapes,
+                    NameSet& summed) {
   NameSet inner, written;
   const CudaFunction& function = *guess.function;
   CudaLaunch itself{function.name, {}, {}};
@@ -231,6 +251,7 @@ NameSet ReadKernels(const CudaFile& file, Guess& guess, std::map<std::string, Sh
     inner.insert(reader.inner.begin(), reader.inner.end());
     written.insert(reader.written.begin(), reader.written.end());
     shapes.insert(reader.shapes.begin(), reader.shapes.end());
+    summed.merge(reader.Summed());
     GuessedSize& first = guess.sizes.front();  // where it is no argument, the kernel fixes it
     const bool argument = std::ranges::count(guess.arguments, first.name, &GuessedArgument::value);
     if (!argument) first.value = first.odd_value = std::max(first.value, reader.fixed);
@@ -243,7 +264,8 @@ NameSet ReadKernels(const CudaFile& file, Guess& guess, std::map<std::string, Sh
 
 void ShapeTensors(const CudaFile& file, Guess& guess) {
   std::map<std::string, Shape> shapes;
-  const NameSet inner = ReadKernels(file, guess, shapes);
+  NameSet summed;
+  const NameSet inner = ReadKernels(file, guess, shapes, summed);
   const auto is_outer = [&](const std::string& size) { return !inner.contains(size); };
   Shape ordered, output;
   for (const GuessedSize& size : guess.sizes) ordered.push_back(size.name);
@@ -272,12 +294,14 @@ void ShapeTensors(const CudaFile& file, Guess& guess) {
       if (outputs && output.empty()) output = shape;
     }
   }
-  for (const std::string& size : ordered) {  // what only inputs have is summed
+  for (const std::string& size : ordered) {  // what only inputs have is summed, or one loop's size
     const auto has = [&](const GuessedTensor& tensor) {
-      return std::ranges::count(tensor.shape, size) > 0;
+      return !tensor.output && std::ranges::count(tensor.shape, size) > 0;
     };
     const auto factors = std::ranges::count_if(guess.tensors, has);
-    if (factors == 0 || std::ranges::count(output, size) > 0 || !guess.unread.empty()) continue;
+    const bool square = summed == NameSet{size} && output.size() > 1;
+    const bool kept = !square && std::ranges::count(output, size) > 0;
+    if (factors == 0 || kept || !guess.unread.empty()) continue;
     std::string& length = guess.reduction_length;
     length = length == "1" ? size : length + " * " + size;
     const bool product = factors > 1 && output.size() > 1;

@@ -456,6 +456,16 @@ TEST(ScaffoldShapes, OneArgumentIsOneSize) {
   EXPECT_EQ(ShapesOf("b[y * d + x] = a[y * w + x];", launch), "a [h, w], b [h, w]");
 }
 
+TEST_F(ScaffoldTest, ALoopTellsWhatASquareProductSums) {
+  const std::string kernel =
+      "__global__ void f(const float* a, const float* b, float* c, int n) {\n"
+      "  int x = threadIdx.x + blockIdx.x * 16, y = threadIdx.y + blockIdx.y * 16; float s = 0;\n"
+      "  for (int t = 0; t < n / 16; ++t) s += a[y * n + t * 16 + threadIdx.x] * b[t * n + x];\n";
+  const LoadedTask product = Load(Make(kernel + "c[y * n + x] = s; }").value());
+  EXPECT_EQ(product.task.tolerance.reduction_length->text(), "n");
+  EXPECT_EQ(product.task.flops.Evaluate({{"n", 10}}).value(), 2000);
+}
+
 TEST_F(ScaffoldTest, AKernelMayFixItsSize) {
   const auto scaffold = Make(
       "#define N 5000\n__global__ void add(const float* a, float* c) {\n"
