@@ -79,10 +79,7 @@ std::string TaskText(const ScaffoldInput& input, const Guess& guess) {
     sizes += begin + std::to_string(size.value);
     odd_sizes += begin + std::to_string(size.odd_value);
   }
-  const std::string flops =
-      guess.flops.empty()
-          ? "# Operations of one run, where arithmetic is the limit: flops = \"2 * n\""
-          : "flops = " + TomlValue(guess.flops);
+  const std::string flops = guess.flops.empty() ? "" : "flops = " + TomlValue(guess.flops) + "\n";
   return Filled(0, {{"entry", input.entry},
                     {"name", TomlValue(input.name)},
                     {"tensors", tensors},
@@ -140,12 +137,6 @@ std::string ReferenceText(const Guess& guess) {
   const std::string what =
       "write here what " + guess.function->name + " computes, and return " + outputs;
   return Filled(1, {{"parameters", parameters}, {"what", TomlValue(what)}});
-}
-
-// A plan names kernels by the symbol in the compiled image.
-std::string WithCLinkage(const std::string& source, const CudaFunction& kernel) {
-  if (!kernel.kernel || kernel.c_linkage) return source;
-  return source.substr(0, kernel.offset) + "extern \"C\" " + source.substr(kernel.offset);
 }
 
 std::vector<std::string> NotesOn(const Guess& guess) {
@@ -222,7 +213,10 @@ Result<Scaffold> MakeScaffold(const ScaffoldInput& input) {
   }
   Scaffold scaffold;
   for (const auto& [path, text] : input.sources) scaffold.files["current/" + path] = text;
-  scaffold.files["current/" + input.entry] = WithCLinkage(source, *guess->function);
+  // A plan names kernels by the symbol in the compiled image.
+  const bool mangled = guess->function->kernel && !guess->function->c_linkage;
+  const std::string linkage = mangled ? "extern \"C\" " : "";
+  scaffold.files["current/" + input.entry].insert(guess->function->offset, linkage);
   scaffold.files["current/candidate.toml"] = CandidateText(input, file, *guess);
   scaffold.files["task.toml"] = TaskText(input, *guess);
   scaffold.files["reference.py"] = ReferenceText(*guess);

@@ -7,7 +7,6 @@
 #include <string_view>
 
 #include "base/text.h"
-#include "base/utf8.h"
 
 namespace warpsmith::task {
 namespace {
@@ -173,31 +172,6 @@ void AddParameters(const CudaFile& file, Guess& guess) {
   }
 }
 
-bool LooksLikeOutput(const std::string& name) {
-  const std::string lower = AsciiLower(name);
-  const auto holds = [&](const char* word) { return lower.find(word) != lower.npos; };
-  const bool alone = std::string_view("|y|c|z|o|d_c|d_y|").find("|" + lower + "|") != lower.npos;
-  return alone || holds("out") || holds("result") || holds("dst") || holds("dest");
-}
-
-// Pointers to const are inputs, the others outputs. Where nobody wrote const, names decide, and at
-// last the order.
-void AssignRoles(const CudaFunction& function, std::vector<GuessedTensor>& tensors) {
-  size_t constants = 0, at = 0;
-  for (const CudaParameter& parameter : function.parameters) {
-    if (parameter.pointers == 0) continue;
-    tensors[at++].output = !parameter.constant;
-    constants += parameter.constant ? 1 : 0;
-  }
-  if (constants > 0 || tensors.size() < 2) return;
-  bool any = false;
-  for (GuessedTensor& tensor : tensors) {
-    tensor.output = LooksLikeOutput(tensor.name);
-    any = any || tensor.output;
-  }
-  if (!any) tensors.back().output = true;
-}
-
 // What the launch gives, unless that is too much for a try; else about 16 million elements for the
 // largest tensor. The hidden sizes are odd. What is no extent, a step or a padding, is small.
 void Measure(Guess& guess) {
@@ -218,8 +192,7 @@ void Measure(Guess& guess) {
   for (GuessedSize& size : guess.sizes) {
     size.invented = size.value < 2 || too_much;
     if (size.invented) size.value = extents.contains(size.name) ? default_extent : 1;
-    const int64_t half = size.value < 32 ? size.value : size.value / 2 | 1;
-    size.odd_value = std::max(size.odd_value, half);
+    size.odd_value = std::max(size.odd_value, size.value < 32 ? size.value : size.value / 2 | 1);
   }
 }
 
@@ -238,7 +211,6 @@ Result<Guess> GuessTask(const CudaFile& file, const std::string& wanted) {
   Guess guess;
   guess.function = wanted.empty() ? TRY(Choose(file)) : TRY(Wanted(file, wanted));
   AddParameters(file, guess);
-  AssignRoles(*guess.function, guess.tensors);
   if (guess.sizes.empty()) guess.sizes.push_back({"n"});  // the function fixes it itself
   ShapeTensors(file, guess);
   if (std::ranges::none_of(guess.tensors, &GuessedTensor::output)) {

@@ -247,10 +247,9 @@ bool CopyOne(const CudaFile& file, const CudaFunction& host, const CudaLaunch& l
   };
   // A size of the kernel's own name, unless the launching code means something else by it.
   const IsSize is_size = [&](std::string_view name) {
-    const auto named = [&](const GuessedSize& size) { return size.name == name; };
-    if (std::ranges::none_of(guess.sizes, named)) return false;
+    const bool size = std::ranges::count(guess.sizes, name, &GuessedSize::name) > 0;
     const auto one = names.find(std::string(name));
-    return one == names.end() || one->second == name;
+    return size && (one == names.end() || one->second == name);
   };
   const auto& configuration = launch.configuration;
   std::array<std::string, 3> extents[2];

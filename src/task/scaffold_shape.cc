@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/text.h"
+#include "base/utf8.h"
 #include "core/cuda_tokens.h"
 #include "core/expression.h"
 #include "task/scaffold_guess.h"
@@ -20,6 +21,7 @@ constexpr size_t kMostRead = 512;     // indices and comparisons of a kernel
 
 using Shape = std::vector<std::string>;
 using NameSet = std::set<std::string>;
+using Values = std::map<std::string, int64_t>;
 
 // 60033 is the first size and 3. Empty: more than sizes and channels.
 Shape Factors(int64_t value, const Guess& guess) {
@@ -70,12 +72,19 @@ class Reader {
   }
 
   std::map<std::string, Shape> shapes;  // of tensors; the first extent may be empty: not known
-  NameSet inner;                        // sizes that are strides
+  NameSet inner, written;               // sizes that are strides; tensors
   int64_t fixed = 0;                    // the most that a constant bounds
 
- private:
-  using Values = std::map<std::string, int64_t>;
+  // Sizes that bound loops over what indexes nothing that is written: sums.
+  NameSet Summed() const {
+    NameSet summed;
+    for (const auto& [name, sizes] : loops_) {
+      if (!indices_.contains(name)) summed.insert(sizes.begin(), sizes.end());
+    }
+    return summed;
+  }
 
+ private:
   // With sizes as primes, and each other name, which `names` collects, as given, else 0.
   std::optional<int64_t> Try(const std::string& text, size_t at, NameSet& names,
                              const Values& given) const {
@@ -119,7 +128,14 @@ class Reader {
     const auto bound = Try(Joined(list_, begin, end), i, names, {});
     const auto known = [&](const std::string& one) { return worth_.contains(one); };
     const bool good = !sum && bound && *bound > 1 && std::ranges::all_of(names, known);
-    if (good) last_[std::string(list_[i - 1].text)] = *bound - 1;
+    if (!good) return;
+    const std::string name(list_[i - 1].text);
+    last_[name] = *bound - 1;
+    const auto means = MeaningAt(file_, kernel_, kernel_.body_at + list_[i].offset)(name);
+    for (const std::string& size : names) {
+      const Shape sizes = Factors(worth_.at(size), guess_);
+      if (means && means->empty()) loops_[name].insert(sizes.begin(), sizes.end());  // it counts
+    }
   }
 
   // tensor[index], or name[index] where the name stands for tensor + offset.
@@ -132,13 +148,16 @@ class Reader {
     Values strides;
     for (const std::string& one : names) {
       const auto moved = Try(index, at, again, {{one, 1}});
-      if (tensors_.contains(one)) tensor = tensors_.at(one);
+      if (base && tensors_.contains(one)) tensor = tensors_.at(one);
       const bool step = base && moved && *moved != *base && !tensors_.contains(one);
       if (step) strides[one] = std::abs(*moved - *base);
     }
+    if (tensors_.contains(pointer)) tensor = tensors_.at(pointer);
+    if (!tensor.empty() && IsWritten(at)) written.insert(tensor);
     if (tensor.empty() || !base) return;
     std::set<int64_t> steps;
     for (const auto& [name, stride] : strides) {
+      if (IsWritten(at)) indices_.insert(name);
       if (stride > 1 && !Factors(stride, guess_).empty()) steps.insert(stride);
     }
     Shape shape;
@@ -157,12 +176,20 @@ class Reader {
     });
     const int64_t extent = open ? 0 : std::abs(*end - *base) / last + 1;
     Shape outer = NearFactors(extent, guess_);
-    if (outer.empty()) fixed = std::max(fixed, extent);
-    if (outer.empty()) outer = {""};
+    if (outer.empty()) fixed = std::max(fixed, extent), outer = {""};
     shape.insert(shape.begin(), outer.begin(), outer.end());
     Shape& best = shapes[tensor];  // as long as possible, and known
     const bool longer = shape.size() > best.size();
     if (longer || (shape.size() == best.size() && best.front().empty())) best = shape;
+  }
+
+  bool IsWritten(size_t at) const {
+    const size_t close = list_.closing[at + 1], after = close + (list_.Is(close + 1, ".") ? 3 : 1);
+    if (list_.Is(after, "=")) return !list_.Is(after + 1, "=");
+    const bool adds = list_.Is(after + 1, "=") &&
+                      std::string_view("+-*/|&^").find(list_[after].text) != std::string::npos;
+    return adds ||
+           (at > 3 && list_[at - (list_.Is(at - 1, "&") ? 3 : 4)].text.starts_with("atomic"));
   }
 
   const CudaFile& file_;
@@ -171,15 +198,39 @@ class Reader {
   const TokenList list_;
   std::map<std::string, std::string> tensors_;  // parameter -> the task's name
   Values worth_, last_;                         // what a name is, or is at most
+  std::map<std::string, NameSet> loops_;        // name -> sizes that bound its loop
+  NameSet indices_;                             // names in an index of what is written
 };
 
-bool Holds(const Shape& shape, const std::string& extent) {
-  return std::ranges::find(shape, extent) != shape.end();
+bool LooksLikeOutput(const std::string& name) {
+  const std::string lower = AsciiLower(name);
+  const auto holds = [&](const char* word) { return lower.find(word) != lower.npos; };
+  const bool alone = std::string_view("|y|c|z|o|d_c|d_y|").find("|" + lower + "|") != lower.npos;
+  return alone || holds("out") || holds("result") || holds("dst") || holds("dest");
+}
+
+// Pointers to const are inputs, and so is what is only read where something is written in sight.
+// Else names decide, and at last the order.
+void AssignRoles(const NameSet& written, const std::map<std::string, Shape>& read, Guess& guess) {
+  const auto& parameters = guess.function->parameters;
+  const auto constants = std::ranges::count_if(
+      parameters, [](const CudaParameter& one) { return one.pointers > 0 && one.constant; });
+  size_t at = 0;
+  for (const CudaParameter& parameter : parameters) {
+    if (parameter.pointers == 0) continue;
+    auto& [name, dtype, output, shape] = guess.tensors[at++];
+    const bool unseen = constants > 0 && (written.empty() || !read.contains(name));
+    const bool named = constants == 0 && written.empty() && LooksLikeOutput(name);
+    output = !parameter.constant && (unseen || named || written.contains(name));
+  }
+  const bool none = std::ranges::none_of(guess.tensors, &GuessedTensor::output);
+  if (none && constants == 0) guess.tensors.back().output = true;
 }
 
 // Of the kernel itself, or of those that the program launches. Gives the sizes that are strides.
-NameSet ReadKernels(const CudaFile& file, Guess& guess, std::map<std::string, Shape>& shapes) {
-  NameSet inner;
+NameSet ReadKernels(const CudaFile& file, Guess& guess, std::map<std::string, Shape>& shapes,
+                    NameSet& summed) {
+  NameSet inner, written;
   const CudaFunction& function = *guess.function;
   CudaLaunch itself{function.name, {}, {}};
   for (const CudaParameter& one : function.parameters) itself.arguments.push_back(one.name);
@@ -198,11 +249,14 @@ NameSet ReadKernels(const CudaFile& file, Guess& guess, std::map<std::string, Sh
     }
     const Reader reader(file, *kernel, guess, called);
     inner.insert(reader.inner.begin(), reader.inner.end());
+    written.insert(reader.written.begin(), reader.written.end());
     shapes.insert(reader.shapes.begin(), reader.shapes.end());
+    summed.merge(reader.Summed());
     GuessedSize& first = guess.sizes.front();  // where it is no argument, the kernel fixes it
     const bool argument = std::ranges::count(guess.arguments, first.name, &GuessedArgument::value);
     if (!argument) first.value = first.odd_value = std::max(first.value, reader.fixed);
   }
+  AssignRoles(written, shapes, guess);
   return inner;
 }
 
@@ -210,7 +264,8 @@ NameSet ReadKernels(const CudaFile& file, Guess& guess, std::map<std::string, Sh
 
 void ShapeTensors(const CudaFile& file, Guess& guess) {
   std::map<std::string, Shape> shapes;
-  const NameSet inner = ReadKernels(file, guess, shapes);
+  NameSet summed;
+  const NameSet inner = ReadKernels(file, guess, shapes, summed);
   const auto is_outer = [&](const std::string& size) { return !inner.contains(size); };
   Shape ordered, output;
   for (const GuessedSize& size : guess.sizes) ordered.push_back(size.name);
@@ -224,8 +279,10 @@ void ShapeTensors(const CudaFile& file, Guess& guess) {
       if (!read) shape = output.empty() ? ordered : output;
       for (const bool summed : {!outputs, false}) {  // an input's may be a size that is summed
         for (const std::string& size : ordered) {
-          const bool fits = !summed || (inner.contains(size) && !Holds(output, size));
-          if (fits && shape.front().empty() && !Holds(shape, size)) shape.front() = size;
+          const bool fits =
+              !summed || (inner.contains(size) && std::ranges::count(output, size) == 0);
+          if (fits && shape.front().empty() && std::ranges::count(shape, size) == 0)
+            shape.front() = size;
         }
       }
       if (shape.front().empty()) shape.front() = shape.back();
@@ -237,10 +294,14 @@ void ShapeTensors(const CudaFile& file, Guess& guess) {
       if (outputs && output.empty()) output = shape;
     }
   }
-  for (const std::string& size : ordered) {  // what only inputs have is summed
-    const auto has = [&](const GuessedTensor& tensor) { return Holds(tensor.shape, size); };
+  for (const std::string& size : ordered) {  // what only inputs have is summed, or one loop's size
+    const auto has = [&](const GuessedTensor& tensor) {
+      return !tensor.output && std::ranges::count(tensor.shape, size) > 0;
+    };
     const auto factors = std::ranges::count_if(guess.tensors, has);
-    if (factors == 0 || Holds(output, size) || !guess.unread.empty()) continue;
+    const bool square = summed == NameSet{size} && output.size() > 1;
+    const bool kept = !square && std::ranges::count(output, size) > 0;
+    if (factors == 0 || kept || !guess.unread.empty()) continue;
     std::string& length = guess.reduction_length;
     length = length == "1" ? size : length + " * " + size;
     const bool product = factors > 1 && output.size() > 1;

@@ -277,6 +277,15 @@ TEST_F(ScaffoldTest, NamesDecideWhereNobodyWroteConst) {
   EXPECT_EQ(std::get<IntArgument>(LaunchOf(loaded).arguments[3]).bytes, 8);
 }
 
+TEST_F(ScaffoldTest, WhatIsWrittenIsTheOutput) {
+  const LoadedTask loaded =
+      Load(Make("__global__ void t(float* odata, float* idata, const int w) {\n"
+                "  int i = threadIdx.x; if (i < w) odata[i] += idata[i]; }\n")
+               .value());
+  EXPECT_EQ(loaded.task.tensors[0].role, Role::kOutput);
+  EXPECT_EQ(loaded.task.tensors[1].role, Role::kInput);
+}
+
 TEST_F(ScaffoldTest, TypesMayHaveOtherNamesInTheFile) {
   const std::string kernel = "__global__ void k(const real* x, real* y, index n) {}\n";
   const LoadedTask loaded =
@@ -445,6 +454,16 @@ TEST(ScaffoldShapes, OneArgumentIsOneSize) {
       "dim3 block(16, 8), grid((cols + 15) / 16, rows / 8); k<<<grid, block>>>(p, q, cols, rows, "
       "cols);";
   EXPECT_EQ(ShapesOf("b[y * d + x] = a[y * w + x];", launch), "a [h, w], b [h, w]");
+}
+
+TEST_F(ScaffoldTest, ALoopTellsWhatASquareProductSums) {
+  const std::string kernel =
+      "__global__ void f(const float* a, const float* b, float* c, int n) {\n"
+      "  int x = threadIdx.x + blockIdx.x * 16, y = threadIdx.y + blockIdx.y * 16; float s = 0;\n"
+      "  for (int t = 0; t < n / 16; ++t) s += a[y * n + t * 16 + threadIdx.x] * b[t * n + x];\n";
+  const LoadedTask product = Load(Make(kernel + "c[y * n + x] = s; }").value());
+  EXPECT_EQ(product.task.tolerance.reduction_length->text(), "n");
+  EXPECT_EQ(product.task.flops.Evaluate({{"n", 10}}).value(), 2000);
 }
 
 TEST_F(ScaffoldTest, AKernelMayFixItsSize) {

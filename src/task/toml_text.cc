@@ -170,10 +170,8 @@ Result<nlohmann::json> ParseTomlAsJson(const std::filesystem::path& path, std::s
 Result<nlohmann::json> ReadTomlAsJson(const std::filesystem::path& path) {
   const Result<std::string> text = ReadRegularFile(path, kMaxTomlBytes);
   if (text.ok()) return ParseTomlAsJson(path, *text);
-  return Error{
-      text.error().code, text.error().message,
-      "name a task's or a candidate's folder, or its .toml; 'warpsmith task init' makes both "
-      "from a .cu"};
+  return Error{text.error().code, text.error().message,
+               "name a task's or a candidate's folder, or its .toml (task init makes both)"};
 }
 
 }  // namespace warpsmith::task
