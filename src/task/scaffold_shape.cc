@@ -270,7 +270,7 @@ void ShapeTensors(const CudaFile& file, Guess& guess) {
   Shape ordered, output;
   for (const GuessedSize& size : guess.sizes) ordered.push_back(size.name);
   if (ordered.size() > 8) ordered.resize(8);
-  std::ranges::stable_partition(ordered, is_outer);
+  std::stable_partition(ordered.begin(), ordered.end(), is_outer);
   for (const bool outputs : {true, false}) {
     for (GuessedTensor& tensor : guess.tensors) {
       if (tensor.output != outputs) continue;
@@ -286,7 +286,7 @@ void ShapeTensors(const CudaFile& file, Guess& guess) {
         }
       }
       if (shape.front().empty()) shape.front() = shape.back();
-      std::ranges::stable_partition(shape, is_outer);
+      std::stable_partition(shape.begin(), shape.end(), is_outer);
       const bool told = read && !std::ranges::all_of(shape, is_outer);
       if (std::ranges::count_if(shape, IsIdentifier) > 1 && !told) {
         guess.unread += (guess.unread.empty() ? "" : ", ") + tensor.name;

@@ -11,12 +11,12 @@ for evaluation in 1 24; do
   [[ $line == *"k tokens"* ]] || expected "tokens in: $line"
 done
 [[ $line == *"tokens  "*" > "* ]] || expected "states and techniques of the best kernel in: $line"
-! grep -q 'rejected' <<<"$output" || expected "a declined prompt to be called so in: $output"
 [[ $(cut -d' ' -f4- <<<"$output" | grep 'k tokens' | sort | uniq -d | wc -l) -lt 3 ]] ||
   expected "no line twice in: $output"
 [[ $output == *"the winners, built here"* ]] || expected "the winner to be built in: $output"
 [[ -s report.html ]] || expected "report.html in the current folder"
 ! grep -Eq '(src|href)="(https?:)?//' report.html || expected "a report that loads nothing"
+[[ $output == *" 24/24 "*" declined"* ]] || expected "declined prompts to be called so in: $output"
 grep -q '"kind": *"declined"' report.html || expected "declined prompts to be called so in the report"
 grep -Eq '"source": *".+__global__' report.html || expected "the best kernel's source in the report"
 grep -q 'scripted.wsrec' report.html || expected "report.html to say what was replayed"
