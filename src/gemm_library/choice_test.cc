@@ -152,27 +152,21 @@ TEST(ChoiceTest, TheRowsOfAChoiceAreEnoughToMakeItAgain) {
 
 TEST(ChoiceTest, WhatNothingIsKnownOfIsCublasLts) {
   const Pack pack = Example();
-  const auto reason = [&](const Problem& problem) {
+  const std::string nothing_near = "nor is any shape near it";
+  for (const auto& [problem, reason] : std::vector<std::pair<Problem, std::string>>{
+           {{.m = 16, .n = 512, .k = 512, .transpose_b = true}, nothing_near},
+           {{.m = 512, .n = 512, .k = 512}, nothing_near},  // NN
+           {{.m = 512, .n = 520, .k = 512, .transpose_b = true}, "no guess is safe"},
+           {{.m = 512, .n = 512, .k = 120, .transpose_b = true}, "no guess is safe"},
+           {{.m = 512, .n = 512, .k = 511, .transpose_b = true}, "no kernel takes these sizes"},
+           {{.m = 512, .n = 512, .k = 512, .transpose_b = true, .beta = 1}, "alpha 1 and beta 0"},
+           {{.m = 512, .n = 512, .k = 512, .transpose_a = true}, "not transposed"},
+           {{.m = 512, .n = 512, .k = 512, .transpose_b = true, .dtype = DType::kBF16},
+            nothing_near}}) {
     const Chosen chosen = Choose(pack, problem, kTarget);
     EXPECT_THAT(chosen.kernels, IsEmpty());
-    return chosen.reason;
-  };
-  EXPECT_THAT(reason({.m = 16, .n = 512, .k = 512, .transpose_b = true}),
-              HasSubstr("nor is any shape near it"));
-  EXPECT_THAT(reason({.m = 512, .n = 512, .k = 512}),
-              HasSubstr("nor is any shape near it"));  // NN
-  EXPECT_THAT(reason({.m = 512, .n = 520, .k = 512, .transpose_b = true}),
-              HasSubstr("no guess is safe"));
-  EXPECT_THAT(reason({.m = 512, .n = 512, .k = 120, .transpose_b = true}),
-              HasSubstr("no guess is safe"));
-  EXPECT_THAT(reason({.m = 512, .n = 512, .k = 511, .transpose_b = true}),
-              HasSubstr("no kernel takes these sizes"));
-  EXPECT_THAT(reason({.m = 512, .n = 512, .k = 512, .transpose_b = true, .beta = 1}),
-              HasSubstr("alpha 1 and beta 0"));
-  EXPECT_THAT(reason({.m = 512, .n = 512, .k = 512, .transpose_a = true}),
-              HasSubstr("not transposed"));
-  EXPECT_THAT(reason({.m = 512, .n = 512, .k = 512, .transpose_b = true, .dtype = DType::kBF16}),
-              HasSubstr("nor is any shape near it"));
+    EXPECT_THAT(chosen.reason, HasSubstr(reason));
+  }
 }
 
 TEST(ChoiceTest, AFamilyThatTheModelDoesNotKnowIsNeverItsChoice) {

@@ -45,34 +45,23 @@ TEST(MeasurementTextTest, HasTheColumnsOfTheEvidenceFile) {
 TEST(MeasurementTextTest, NamesLineAndFieldOfWhatIsWrong) {
   EXPECT_THAT(MeasurementErrorOf(""), HasSubstr("c.csv:1: the head is cut off"));
   EXPECT_THAT(MeasurementErrorOf("m,n,k,mode\n"), HasSubstr("c.csv:1: not a comparison"));
-  EXPECT_THAT(MeasurementErrorOf(With(OldComparison(), "# pack: none\n", "")),
-              HasSubstr("c.csv:6: expected '# pack"));
-  EXPECT_THAT(MeasurementErrorOf(With(OldComparison(), "ours_us", "theirs_us")),
-              HasSubstr("expected the columns"));
-  EXPECT_THAT(MeasurementErrorOf(With(OldComparison(), "layout: TN", "layout: TT")),
-              HasSubstr("expected layout"));
-  EXPECT_THAT(MeasurementErrorOf(With(OldComparison(), "# session: date", "# session: day")),
-              HasSubstr("session"));
-  EXPECT_THAT(MeasurementErrorOf(With(OldComparison(), "# session", "# note")),
-              HasSubstr("before the first"));
-  EXPECT_THAT(MeasurementErrorOf(With(OldComparison(), "\n64,64,64", "\n0,64,64")),
-              HasSubstr("c.csv:11: m: expected"));
-  EXPECT_THAT(MeasurementErrorOf(With(OldComparison(), ",TN,f16", ",NN,f16")),
-              HasSubstr("the head says TN"));
-  EXPECT_THAT(MeasurementErrorOf(With(OldComparison(), ",device,", ",dev,")),
-              HasSubstr("no mode 'dev'"));
-  EXPECT_THAT(MeasurementErrorOf(With(OldComparison(), ",2.5,", ",nan,")),
-              HasSubstr("ours_us: expected"));
-  EXPECT_THAT(MeasurementErrorOf(With(OldComparison(), ",2.5,", ",inf,")),
-              HasSubstr("ours_us: expected"));
-  EXPECT_THAT(MeasurementErrorOf(With(OldComparison(), ",2.5,", ",-1,")),
-              HasSubstr("ours_us: expected"));
-  EXPECT_THAT(MeasurementErrorOf(With(OldComparison(), ",2.5,", ",2.5,7,")),
-              HasSubstr("expected 21 cells"));
-  EXPECT_THAT(MeasurementErrorOf(With(OldComparison(), "1.494,1.506", "1.506,1.494")),
-              HasSubstr("its interval"));
-  EXPECT_THAT(MeasurementErrorOf(With(OldComparison(), ",0.25,", ",0.5,")),
-              HasSubstr("floor_us must be the same"));
+  for (const auto& [from, to, words] :
+       std::vector<std::array<std::string, 3>>{{"# pack: none\n", "", "c.csv:6: expected '# pack"},
+                                               {"ours_us", "theirs_us", "expected the columns"},
+                                               {"layout: TN", "layout: TT", "expected layout"},
+                                               {"# session: date", "# session: day", "session"},
+                                               {"# session", "# note", "before the first"},
+                                               {"\n64,64,64", "\n0,64,64", "c.csv:11: m: expected"},
+                                               {",TN,f16", ",NN,f16", "the head says TN"},
+                                               {",device,", ",dev,", "no mode 'dev'"},
+                                               {",2.5,", ",nan,", "ours_us: expected"},
+                                               {",2.5,", ",inf,", "ours_us: expected"},
+                                               {",2.5,", ",-1,", "ours_us: expected"},
+                                               {",2.5,", ",2.5,7,", "expected 21 cells"},
+                                               {"1.494,1.506", "1.506,1.494", "its interval"},
+                                               {",0.25,", ",0.5,", "floor_us must be the same"}}) {
+    EXPECT_THAT(MeasurementErrorOf(With(OldComparison(), from, to)), HasSubstr(words));
+  }
 }
 
 TEST(MeasurementTextTest, AShapeStandsOnceWithEveryModeInOrder) {

@@ -146,10 +146,9 @@ std::vector<std::string> NotesOn(const Guess& guess) {
     if (applies) notes.push_back(text);
   };
   const bool kernel = function.kernel;
-  const std::string inner = function.launches.empty() ? "" : function.launches.front().kernel;
   note(kernel, "kernel " + function.name + ": candidates are kernels with a launch plan");
-  note(!kernel, "judged as a program: candidates define " + function.name +
-                    (inner.empty() ? "" : "; for the kernel alone: --function " + inner));
+  note(!kernel, "judged as a program: candidates define " + function.name);
+  note(!guess.others.empty(), "others of this file: " + guess.others);
   note(kernel, "grid and block in current/candidate.toml are " +
                    (guess.launched_by.empty()
                         ? "invented, one thread for each output element: no launch could be read"
@@ -157,16 +156,23 @@ std::vector<std::string> NotesOn(const Guess& guess) {
   note(!guess.unread_shared.empty(),
        "the launch's bytes of shared memory could not be read: write " + guess.unread_shared +
            " as shared_bytes in current/candidate.toml");
-  note(
-      kernel && !function.c_linkage,
-      "current/ holds your file with extern \"C\" before the kernel, so that the plan can name it");
+  note(kernel && !function.c_linkage,
+       "in current/ extern \"C\" stands before your kernel, so that the plan can name it");
   const auto shape_of = [](const GuessedTensor& tensor) {
     return tensor.name + " [" + Joined(tensor.shape) + "]";
   };
   note(true,
        "guessed shapes: " + Joined(guess.tensors, ", ", shape_of) + "; correct them in task.toml");
-  note(guess.tensors.size() == 1,
-       "it has no input: if it works in place, give it an input and an output of its own");
+  for (const auto& [name, dtype, output, shape, read_first, guarded] : guess.tensors) {
+    note(output && read_first,
+         name + " is an input as well, and the judge starts outputs as NaN: add an input " + name +
+             "_in of its shape, and copy that first (in a plan { type = \"copy\", target = \"" +
+             name + "\", source = \"" + name + "_in\", bytes = \"" +
+             std::to_string(ElementBytes(dtype)) + " * " + Joined(shape, " * ") +
+             "\" }); for a sum, memset it");
+    note(output && guarded, "a guard leaves elements of " + name + " unwritten, and the judge " +
+                                "starts outputs as NaN: write, copy or memset them as well");
+  }
   note(!guess.unread.empty(), "no index of " + guess.unread +
                                   " shows the order of its sizes; row-major: the last size is the "
                                   "contiguous one; check the order");

@@ -210,6 +210,10 @@ std::optional<DType> TensorType(const std::string& type) { return KindOf(kTensor
 Result<Guess> GuessTask(const CudaFile& file, const std::string& wanted) {
   Guess guess;
   guess.function = wanted.empty() ? TRY(Choose(file)) : TRY(Wanted(file, wanted));
+  for (const CudaFunction& one : file.functions) {
+    const char* const option = guess.others.empty() ? "--function " : ", --function ";
+    if (&one != guess.function && Rank(one) > 0) guess.others += option + one.name;
+  }
   AddParameters(file, guess);
   if (guess.sizes.empty()) guess.sizes.push_back({"n"});  // the function fixes it itself
   ShapeTensors(file, guess);

@@ -21,6 +21,7 @@ struct GuessedTensor {
   DType dtype = DType::kF32;
   bool output = false;
   std::vector<std::string> shape;
+  bool read_first = false, guarded = false;  // read before it is written; some of it may not be
 };
 struct GuessedSize {
   std::string name;
@@ -36,6 +37,7 @@ struct GuessedArgument {
 
 struct Guess {
   const CudaFunction* function = nullptr;  // of the scanned file
+  std::string others;                      // "--function f, --function g" that would do as well
   std::vector<GuessedTensor> tensors;
   std::vector<GuessedSize> sizes;
   std::vector<GuessedArgument> arguments;

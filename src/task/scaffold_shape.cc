@@ -17,6 +17,7 @@ namespace {
 constexpr int64_t kPrimes[] = {20011, 22921, 25841, 28751, 31657, 34583, 37489, 40423};
 constexpr int64_t kRound = 1024;      // a launch rounds sizes up or down to its blocks
 constexpr int64_t kMostChannels = 4;  // [height, width, 3]
+constexpr int64_t kMostHalo = 8;      // elements that a stencil leaves out at an end
 constexpr size_t kMostRead = 512;     // indices and comparisons of a kernel
 
 using Shape = std::vector<std::string>;
@@ -65,6 +66,7 @@ class Reader {
       const auto worth = worth_.find(std::string(list_[i].text));
       if (list_.Is(i - 1, "%") && worth != worth_.end())
         inner.insert(Factors(worth->second, guess_)[0]);
+      if (list_.Is(i, "if") && list_.Is(i + 1, "(")) condition_ = i + 1;
       if (compares) ReadBound(i);
       if (indexes && list_.closing[i + 1] < list_.size()) ReadIndex(i);
       left -= compares || indexes ? 1 : 0;
@@ -73,6 +75,7 @@ class Reader {
 
   std::map<std::string, Shape> shapes;  // of tensors; the first extent may be empty: not known
   NameSet inner, written;               // sizes that are strides; tensors
+  NameSet read_first, guarded;          // tensors: before a write; without their border
   int64_t fixed = 0;                    // the most that a constant bounds
 
   // Sizes that bound loops over what indexes nothing that is written: sums.
@@ -131,6 +134,11 @@ class Reader {
     if (!good) return;
     const std::string name(list_[i - 1].text);
     last_[name] = *bound - 1;
+    const int64_t to = *bound + (list_.Is(i, "<") && list_.Is(i + 1, "=") ? 1 : 0);
+    int64_t halo = Factors(to, guess_).empty() ? 1 : kMostHalo + 1;
+    while (halo <= kMostHalo && Factors(to + halo, guess_).empty()) ++halo;
+    const size_t close = condition_ > 0 ? list_.closing[condition_] : 0;
+    if (halo <= kMostHalo && i < close) guards_[name] = End(close + 1);
     const auto means = MeaningAt(file_, kernel_, kernel_.body_at + list_[i].offset)(name);
     for (const std::string& size : names) {
       const Shape sizes = Factors(worth_.at(size), guess_);
@@ -153,11 +161,18 @@ class Reader {
       if (step) strides[one] = std::abs(*moved - *base);
     }
     if (tensors_.contains(pointer)) tensor = tensors_.at(pointer);
-    if (!tensor.empty() && IsWritten(at)) written.insert(tensor);
-    if (tensor.empty() || !base) return;
+    if (tensor.empty()) return;
+    if (IsWritten(at)) written.insert(tensor);
+    const bool assigns = IsAssigned(at), reads = IsWritten(at) || !list_.Is(at - 1, "&");
+    const bool first = assigns && assigned_.emplace(tensor, End(at)).second;
+    if (assigns && !first) guarded.erase(tensor);  // another statement may write the border
+    if (!assigns && reads && (!assigned_.contains(tensor) || at < assigned_.at(tensor)))
+      read_first.insert(tensor);
+    if (!base) return;
     std::set<int64_t> steps;
     for (const auto& [name, stride] : strides) {
       if (IsWritten(at)) indices_.insert(name);
+      if (first && guards_.contains(name) && at < guards_.at(name)) guarded.insert(tensor);
       if (stride > 1 && !Factors(stride, guess_).empty()) steps.insert(stride);
     }
     Shape shape;
@@ -183,12 +198,26 @@ class Reader {
     if (longer || (shape.size() == best.size() && best.front().empty())) best = shape;
   }
 
+  // Of the statement at a token, or of what it leaves out if it returns.
+  size_t End(size_t at) const {
+    if (list_.Is(at + (list_.Is(at, "{") ? 1 : 0), "return")) return list_.size();
+    if (list_.Is(at, "{")) return list_.closing[at];
+    while (at < list_.size() && !list_.Is(at, ";")) ++at;
+    return at;
+  }
+  // Behind tensor[index], or its member.
+  size_t After(size_t at) const {
+    const size_t close = list_.closing[at + 1];
+    return close + (list_.Is(close + 1, ".") ? 3 : 1);
+  }
+  bool IsAssigned(size_t at) const {
+    return list_.Is(After(at), "=") && !list_.Is(After(at) + 1, "=");
+  }
   bool IsWritten(size_t at) const {
-    const size_t close = list_.closing[at + 1], after = close + (list_.Is(close + 1, ".") ? 3 : 1);
-    if (list_.Is(after, "=")) return !list_.Is(after + 1, "=");
+    const size_t after = After(at);
     const bool adds = list_.Is(after + 1, "=") &&
                       std::string_view("+-*/|&^").find(list_[after].text) != std::string::npos;
-    return adds ||
+    return adds || IsAssigned(at) ||
            (at > 3 && list_[at - (list_.Is(at - 1, "&") ? 3 : 4)].text.starts_with("atomic"));
   }
 
@@ -196,10 +225,12 @@ class Reader {
   const CudaFunction& kernel_;
   const Guess& guess_;
   const TokenList list_;
-  std::map<std::string, std::string> tensors_;  // parameter -> the task's name
-  Values worth_, last_;                         // what a name is, or is at most
-  std::map<std::string, NameSet> loops_;        // name -> sizes that bound its loop
-  NameSet indices_;                             // names in an index of what is written
+  std::map<std::string, std::string> tensors_;       // parameter -> the task's name
+  Values worth_, last_;                              // what a name is, or is at most
+  std::map<std::string, NameSet> loops_;             // name -> sizes that bound its loop
+  NameSet indices_;                                  // names in an index of what is written
+  size_t condition_ = 0;                             // the last
+  std::map<std::string, size_t> guards_, assigned_;  // where a guard's, a first write's reach ends
 };
 
 bool LooksLikeOutput(const std::string& name) {
@@ -218,7 +249,7 @@ void AssignRoles(const NameSet& written, const std::map<std::string, Shape>& rea
   size_t at = 0;
   for (const CudaParameter& parameter : parameters) {
     if (parameter.pointers == 0) continue;
-    auto& [name, dtype, output, shape] = guess.tensors[at++];
+    auto& [name, dtype, output, shape, read_first, guarded] = guess.tensors[at++];
     const bool unseen = constants > 0 && (written.empty() || !read.contains(name));
     const bool named = constants == 0 && written.empty() && LooksLikeOutput(name);
     output = !parameter.constant && (unseen || named || written.contains(name));
@@ -248,6 +279,11 @@ NameSet ReadKernels(const CudaFile& file, Guess& guess, std::map<std::string, Sh
       if (kind == "tensor" || kind.front() == 'i') called[kernel->parameters[i].name] = value;
     }
     const Reader reader(file, *kernel, guess, called);
+    for (GuessedTensor& one : guess.tensors) {  // what an earlier kernel wrote may be read
+      one.read_first =
+          one.read_first || (reader.read_first.contains(one.name) && !written.contains(one.name));
+      one.guarded = one.guarded || reader.guarded.contains(one.name);
+    }
     inner.insert(reader.inner.begin(), reader.inner.end());
     written.insert(reader.written.begin(), reader.written.end());
     shapes.insert(reader.shapes.begin(), reader.shapes.end());

@@ -6,13 +6,10 @@
 
 #include "agent/models/tests/exchange.h"
 #include "agent/runs/task_split.h"
-#include "agent/split/confined.h"
 #include "agent/split/tests/split.h"
-#include "base/subprocess.h"
 #include "command_line.h"
 #include "commands.h"
 #include "core/serialize.h"
-#include "judge/torch/torch_process.h"
 #include "recorded_world.h"
 #include "task/task_file.h"
 
@@ -23,13 +20,6 @@ using split::ChangeTest;
 using split::WriteTest;
 using testing::HasSubstr;
 using testing::Not;
-
-bool HasTorch() {
-  const auto python = torch::FindPython();
-  if (!python.ok()) return false;
-  const auto ran = RunProcess({*python, "-c", "import torch"}, ProcessLimits());
-  return ran.ok() && ran->exit_status == 0 && ran->signal == 0;
-}
 
 Candidate Kernel(const std::string& mark) {
   Candidate kernel;
@@ -68,7 +58,7 @@ class SplitCommandTest : public testing::Test {
 };
 
 TEST_F(SplitCommandTest, AsksAgainUntilPartsCompose) {
-  if (!HasTorch()) GTEST_SKIP() << "no torch here";
+  if (!split::HasTorch()) GTEST_SKIP() << "no torch here";
   EXPECT_EQ(Run(), ErrorCode::kAwaiting);
   std::string wrong = split::kTestReply;
   const std::string relu = "F.relu(torch.matmul(x, w) + bias)";
@@ -93,7 +83,7 @@ TEST_F(SplitCommandTest, AsksAgainUntilPartsCompose) {
 }
 
 TEST_F(SplitCommandTest, NobodyIsAskedToSplitWhatNoPartsCouldEqual) {
-  if (!HasTorch()) GTEST_SKIP() << "no torch here";
+  if (!split::HasTorch()) GTEST_SKIP() << "no torch here";
   ChangeTest(At("whole/task.toml"), "reduction_length = \"K\"",
              "absolute = 2.0\nrelative = 0.0\nreason = \"a test\"");
   const auto status = RunTaskSplit(options_);
@@ -103,7 +93,7 @@ TEST_F(SplitCommandTest, NobodyIsAskedToSplitWhatNoPartsCouldEqual) {
 }
 
 TEST_F(SplitCommandTest, SaysWhichPartWithoutThisMachinesPaths) {
-  if (!HasTorch()) GTEST_SKIP() << "no torch here";
+  if (!split::HasTorch()) GTEST_SKIP() << "no torch here";
   EXPECT_EQ(Run(), ErrorCode::kAwaiting);
   std::string wrong = split::kTestReply;
   const std::string read = "{\"name\": \"bias\"}]";
@@ -116,7 +106,7 @@ TEST_F(SplitCommandTest, SaysWhichPartWithoutThisMachinesPaths) {
 }
 
 TEST_F(SplitCommandTest, GivesUpInOneLineOnAModelThatTalks) {
-  if (!HasTorch()) GTEST_SKIP() << "no torch here";
+  if (!split::HasTorch()) GTEST_SKIP() << "no torch here";
   options_.tries = 1;
   EXPECT_EQ(Run(), ErrorCode::kAwaiting);
   AnswerWith("This task is best left whole.");
@@ -129,7 +119,7 @@ TEST_F(SplitCommandTest, GivesUpInOneLineOnAModelThatTalks) {
 }
 
 TEST_F(SplitCommandTest, HiddenSizesDoNotComeBackToTheModel) {
-  if (!HasTorch()) GTEST_SKIP() << "no torch here";
+  if (!split::HasTorch()) GTEST_SKIP() << "no torch here";
   EXPECT_EQ(Run(), ErrorCode::kAwaiting);
   std::string wrong = split::kTestReply;
   const std::string shape = "\"shape\": [\"M\", \"N\"]";
@@ -342,11 +332,4 @@ TEST_F(JoinCommandTest, PartsOfAnotherTaskAreRefused) {
 }  // namespace
 }  // namespace warpsmith::cli
 
-// The parts of a model run confined, in what the tests' own program becomes.
-int main(int argc, char** argv) {
-  if (argc > 1 && argv[1] == warpsmith::split::kConfinedSubcommand) {
-    return warpsmith::split::ConfinedMain({argv + 2, argv + argc});
-  }
-  testing::InitGoogleMock(&argc, argv);
-  return RUN_ALL_TESTS();
-}
+int main(int argc, char** argv) { return warpsmith::split::MainOfTests(argc, argv); }

@@ -10,6 +10,11 @@ for pair in row-sum-f32/block spmv-csr-f32/lanes; do
   expect_status 0 "$program" evaluate "$task" "$task/naive" "$checkout/tasks/$pair" --device recorded
   [[ $output == *"naive: passed"* && $output == *"x naive ["* ]] ||
     expected "verdicts with a ratio to the rival, found: $output"
+  # Compiles, which not every machine can.
+  if "$program" profile "$task" "$task/naive" --device recorded >profile.txt 2>profile.err; then
+    [[ $(<profile.txt) == "workload '"*"': "*" = "*"only a run on a GPU shows them"* ]] ||
+      expected "the sizes, and what only a run shows, found: $(<profile.txt)"
+  fi
   expect_status 0 "$program" optimize "$task" --candidate "$checkout/tasks/$pair" --device recorded \
     --run "${pair%/*}" --quiet
   expect_status 0 "$program" export "${pair%/*}" -o "best-${pair%/*}"

@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/file.h"
+#include "base/text.h"
 #include "commands.h"
 #include "judge/profile/ncu_report.h"
 #include "judge/profile/render.h"
@@ -58,10 +59,14 @@ Result<int> RunProfile(const ProfileOptions& options) {
                  device.name.c_str());
   }
   const profile::ProblemFacts facts = TRY(search::FactsOf(device, loaded.task, loaded.workload));
-  Print(options,
-        TRY(search::ProfileOf(machine, loaded.task, loaded.workload, candidates.front().second,
-                              options.ncu)),
-        facts);
+  const Profile profile = TRY(search::ProfileOf(machine, loaded.task, loaded.workload,
+                                                candidates.front().second, options.ncu));
+  const auto size = [](const auto& one) { return one.first + " = " + std::to_string(one.second); };
+  if (!options.common.json && !options.model) {
+    std::printf("workload '%s': %s\n", loaded.workload.name.c_str(),
+                Joined(loaded.workload.sizes, ", ", size).c_str());
+  }
+  Print(options, profile, facts);
   return 0;
 }
 

@@ -45,19 +45,21 @@ TEST(DrawExemplars, DrawsABucketByItsScore) {
   EXPECT_NEAR(better / double{kDraws}, std::exp(1) / (1 + std::exp(1)), 0.03);
 }
 
+std::string PromptOf(const Task& task, std::vector<Variant> variants) {
+  return ContrastivePrompt({.device = "a GPU (sm_90a)",
+                            .task_name = task.name,
+                            .facts = TaskFacts(task),
+                            .reference = ReferenceText(task),
+                            .form = Form::kKernel,
+                            .variants = std::move(variants),
+                            .profile = {},
+                            .documents = {}});
+}
+
 TEST(ContrastivePrompt, ShowsEachVariantWithItsScoreAndInterval) {
   const Candidate candidate = GemmCandidate();
-  const Task task = GemmTask();
-  const std::string prompt = ContrastivePrompt(
-      {.device = "a GPU (sm_90a)",
-       .task_name = task.name,
-       .facts = TaskFacts(task),
-       .reference = ReferenceText(task),
-       .form = Form::kKernel,
-       .variants = {{&candidate, 1.25, {1.2, 1.3}}, {&candidate, std::nullopt, {}}},
-       .profile = {},
-       .documents = {},
-       .attempt = 1});
+  const std::string prompt =
+      PromptOf(GemmTask(), {{&candidate, 1.25, {1.2, 1.3}}, {&candidate, std::nullopt, {}}});
   EXPECT_NE(prompt.find("## Variant 1: score 1.25x [1.2x, 1.3x]"), std::string::npos);
   EXPECT_NE(prompt.find("## Variant 2: score unknown"), std::string::npos);
   EXPECT_NE(prompt.find("a GPU (sm_90a)"), std::string::npos);
@@ -65,17 +67,9 @@ TEST(ContrastivePrompt, ShowsEachVariantWithItsScoreAndInterval) {
 }
 
 TEST(ContrastivePrompt, WithoutVariantsAsksForAFirstKernel) {
-  const Task task = GemmTask();
-  const std::string prompt = ContrastivePrompt({.device = "a GPU (sm_90a)",
-                                                .task_name = task.name,
-                                                .facts = TaskFacts(task),
-                                                .reference = ReferenceText(task),
-                                                .form = Form::kKernel,
-                                                .variants = {},
-                                                .profile = {},
-                                                .documents = {}});
+  const std::string prompt = PromptOf(GemmTask(), {});
   EXPECT_EQ(prompt.find("Variant"), std::string::npos);
-  EXPECT_NE(prompt.find(task.name), std::string::npos);
+  EXPECT_NE(prompt.find(GemmTask().name), std::string::npos);
 }
 
 }  // namespace

@@ -5,9 +5,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "agent/split/confined.h"
 #include "agent/split/tests/split.h"
 #include "base/subprocess.h"
+#include "base/text.h"
 #include "embedded/split_scripts.h"
 #include "judge/torch/torch_process.h"
 #include "sandbox/sandbox.h"
@@ -18,13 +18,6 @@ namespace {
 
 using testing::HasSubstr;
 using testing::StartsWith;
-
-bool HasTorch() {
-  const auto python = torch::FindPython();
-  if (!python.ok()) return false;
-  const auto ran = RunProcess({*python, "-c", "import torch"}, ProcessLimits());
-  return ran.ok() && ran->exit_status == 0 && ran->signal == 0;
-}
 
 class CompositionTest : public testing::Test {
  protected:
@@ -144,79 +137,37 @@ Result<std::vector<std::string>> Judged(const std::vector<std::string>& texts) {
 
 // All of these come from a model's reply and would run as the user.
 TEST_F(CompositionTest, AModelsReferenceHoldsArithmeticOnly) {
-  const std::vector<std::string> lines = {"open('/etc/passwd')",
-                                          "__import__('os')",
-                                          "getattr(rows, 'numpy')",
-                                          "rows.numpy()",
-                                          "torch.load('x')",
-                                          "torch.save(rows, 'x')",
-                                          "torch.hub.load('a', 'b')",
-                                          "torch.ops.load_library('x')",
-                                          "torch.utils.cpp_extension.load('x', [])",
-                                          "torch.from_file('x')",
-                                          "().__class__",
-                                          "rows.__class__",
-                                          "rows._version",
-                                          "rows.untyped_storage()",
-                                          "eval('1')",
-                                          "(lambda: 1)()",
-                                          "torch.nn.Linear(1, 1)",
-                                          "[torch][0].load('x')",
-                                          "torch.Tensor.numpy(rows)",
-                                          "f'{rows}'",
-                                          "rows.set_(rows)",
-                                          "''.format(rows)",
-                                          "torch.nn.functional.torch.load('x')",
-                                          "torch.float32.__class__",
-                                          "torch.compile(rows)",
-                                          "torch.Tensor(cdata=8)",
-                                          "rows.new(cdata=8)",
-                                          "rows.const_data_ptr()",
-                                          "rows.as_strided((9,), (1,), 1 << 40)",
-                                          "rows.to_sparse_csr()",
-                                          "torch.empty_like(rows)",
-                                          "rows.new_empty(9)",
-                                          "torch.bernoulli(rows)",
-                                          "rows.uniform_()",
-                                          "torch.where = rows",
-                                          "rows.data = rows",
-                                          "rows.T += 1",
-                                          "[0 for torch.where in [rows]]",
-                                          "x, torch.where = rows, rows",
-                                          "(torch := rows)",
-                                          "torch = rows",
-                                          "rows.tolist().__iter__()",
-                                          "F.relu(rows)",
-                                          "math.os",
-                                          "print(rows)",
-                                          "type(rows)",
-                                          "__builtins__",
-                                          "rows.to('meta')",
-                                          "rows.to(device='meta')",
-                                          "torch.zeros(2, device='meta')",
-                                          "places = ['meta']",
-                                          "[].append('meta')",
-                                          "torch.zeros(*'ab')",
-                                          "torch.add(rows, 1, out=rows)",
-                                          "torch.add(rows, **rows)",
-                                          "[rows.repeat_interleave][0](rows, output_size=1)",
-                                          "rows.to(torch.split('meta', 'x')[0])",
-                                          "nn.functional.scaled_dot_product_attention("
-                                          "rows, rows, rows, dropout_p=0.5)",
-                                          "nn.functional.scaled_dot_product_attention("
-                                          "rows, rows, rows, None, 0.5)",
-                                          "[nn.functional.scaled_dot_product_attention]"};
+  constexpr char kLines[] =
+      "open('/etc/passwd')|__import__('os')|getattr(rows, 'numpy')|rows.numpy()|"
+      "torch.load('x')|torch.save(rows, 'x')|torch.hub.load('a', 'b')|"
+      "torch.ops.load_library('x')|torch.utils.cpp_extension.load('x', [])|"
+      "torch.from_file('x')|().__class__|rows.__class__|rows._version|rows.untyped_storage()|"
+      "eval('1')|(lambda: 1)()|torch.nn.Linear(1, 1)|[torch][0].load('x')|"
+      "torch.Tensor.numpy(rows)|f'{rows}'|rows.set_(rows)|''.format(rows)|"
+      "torch.nn.functional.torch.load('x')|torch.float32.__class__|torch.compile(rows)|"
+      "torch.Tensor(cdata=8)|rows.new(cdata=8)|rows.const_data_ptr()|"
+      "rows.as_strided((9,), (1,), 1 << 40)|rows.to_sparse_csr()|torch.empty_like(rows)|"
+      "rows.new_empty(9)|torch.bernoulli(rows)|rows.uniform_()|torch.where = rows|"
+      "rows.data = rows|rows.T += 1|[0 for torch.where in [rows]]|x, torch.where = rows, rows|"
+      "(torch := rows)|torch = rows|rows.tolist().__iter__()|F.relu(rows)|math.os|print(rows)|"
+      "type(rows)|__builtins__|rows.to('meta')|rows.to(device='meta')|"
+      "torch.zeros(2, device='meta')|places = ['meta']|[].append('meta')|torch.zeros(*'ab')|"
+      "torch.add(rows, 1, out=rows)|torch.add(rows, **rows)|"
+      "[rows.repeat_interleave][0](rows, output_size=1)|rows.to(torch.split('meta', 'x')[0])|"
+      "nn.functional.scaled_dot_product_attention(rows, rows, rows, dropout_p=0.5)|"
+      "nn.functional.scaled_dot_product_attention(rows, rows, rows, None, 0.5)|"
+      "[nn.functional.scaled_dot_product_attention]";
   std::vector<std::string> texts;
-  for (const std::string& line : lines) {
+  for (const std::string_view line : Split(kLines, '|')) {
     texts.push_back("import torch\nimport math\nfrom torch import nn\ndef reference(rows):\n    " +
-                    line + "\n    return rows\n");
+                    std::string(line) + "\n    return rows\n");
   }
   const auto said = Judged(texts);
   ASSERT_TRUE(said.ok()) << said.error().Line();
-  ASSERT_EQ(said->size(), lines.size());
-  for (size_t i = 0; i < lines.size(); ++i) {
-    EXPECT_THAT((*said)[i], StartsWith("reference.py:5: ")) << lines[i];
-    EXPECT_THAT((*said)[i], HasSubstr("is not allowed")) << lines[i];
+  ASSERT_EQ(said->size(), texts.size());
+  for (size_t i = 0; i < texts.size(); ++i) {
+    EXPECT_THAT((*said)[i], StartsWith("reference.py:5: ")) << texts[i];
+    EXPECT_THAT((*said)[i], HasSubstr("is not allowed")) << texts[i];
   }
 }
 
@@ -382,11 +333,4 @@ TEST_F(CompositionTest, AModelMayUseWhatTensorsNeed) {
 }  // namespace
 }  // namespace warpsmith::split
 
-// The parts of a model run confined, in what the tests' own program becomes.
-int main(int argc, char** argv) {
-  if (argc > 1 && argv[1] == warpsmith::split::kConfinedSubcommand) {
-    return warpsmith::split::ConfinedMain({argv + 2, argv + argc});
-  }
-  testing::InitGoogleMock(&argc, argv);
-  return RUN_ALL_TESTS();
-}
+int main(int argc, char** argv) { return warpsmith::split::MainOfTests(argc, argv); }

@@ -7,6 +7,7 @@
 
 #include "base/display_text.h"
 #include "base/json_reader.h"
+#include "base/text.h"
 #include "base/utf8.h"
 #include "embedded/model_block.h"
 #include "judge/profile/rules.h"
@@ -19,12 +20,9 @@ using nlohmann::json;
 std::string Number(double value) { return fmt::format("{:.6g}", value); }
 
 std::string Cited(const Statement& statement) {
-  std::string text;
-  for (const Citation& citation : statement.cites) {
-    text +=
-        (text.empty() ? "" : ", ") + ForTerminal(citation.metric) + "=" + Number(citation.value);
-  }
-  return text;
+  return Joined(statement.cites, ", ", [](const Citation& one) {
+    return ForTerminal(one.metric) + "=" + Number(one.value);
+  });
 }
 
 std::string KernelLine(const KernelShare& kernel, size_t index, const std::string& name) {
@@ -43,19 +41,25 @@ std::string ResourcesText(const KernelShare& kernel) {
   return text;
 }
 
-std::string RankedLine(const char* rank, const std::optional<Ranked>& ranked, bool measured) {
-  const char* const none = measured ? ": none" : ": not known without a run on a GPU";
-  if (!ranked) return rank + std::string(none);
+std::string RankedLine(const char* rank, const std::optional<Ranked>& ranked) {
+  if (!ranked) return rank + std::string(": none\n");
   const BottleneckRow& row = Describe(ranked->bottleneck);
   return std::string(rank) + ": " + std::string(row.name) + " (weight " + Rounded(ranked->weight) +
-         "): " + std::string(row.meaning) + "; what usually helps: " + std::string(row.remedy);
+         "): " + std::string(row.meaning) + "; what usually helps: " + std::string(row.remedy) +
+         "\n";
+}
+
+std::string RankedLines(const BottleneckReport& report) {
+  if (report.profiled_us > 0 || report.primary) {
+    return RankedLine("primary", report.primary) + RankedLine("secondary", report.secondary);
+  }
+  return "bottlenecks and headroom: only a run on a GPU shows them\n";
 }
 
 std::string HeadroomLine(const BottleneckReport& report) {
   const auto headroom = Headroom(report);
   if (!headroom && report.roofline_us > 0) {
-    return "headroom: not known without a run on a GPU; the least possible time is " +
-           Number(report.roofline_us) + " us";
+    return "the least possible time: " + Number(report.roofline_us) + " us";
   }
   if (!headroom) return "headroom: not known: the task's least time or the kernel's is missing";
   return "headroom: " + Number(report.measured_us) + " us against a floor of " +
@@ -127,10 +131,7 @@ std::string BottleneckText(const BottleneckReport& report) {
     text += "  " + KernelLine(report.kernels[i], i, ForTerminal(report.kernels[i].kernel)) +
             ResourcesText(report.kernels[i]) + "\n";
   }
-  const bool measured = report.profiled_us > 0;
-  text += RankedLine("primary", report.primary, measured) + "\n";
-  text += RankedLine("secondary", report.secondary, measured) + "\n";
-  text += HeadroomLine(report) + "\n";
+  text += RankedLines(report) + HeadroomLine(report) + "\n";
   if (!report.evidence.empty()) text += "evidence:\n";
   for (const Statement& statement : report.evidence) text += "  " + StatementLine(statement) + "\n";
   if (!report.missing.empty()) text += "not measured: " + MissingLine(report, 3) + "\n";
@@ -189,9 +190,7 @@ std::string ModelBlock(const BottleneckReport& report, size_t most_kernels,
   Fill(&block, "source", QuotedForModel(report.source));
   const bool measured = report.profiled_us > 0;
   Fill(&block, "time", measured ? Number(report.profiled_us) : "unknown");
-  Fill(&block, "bottlenecks",
-       RankedLine("primary", report.primary, measured) + "\n" +
-           RankedLine("secondary", report.secondary, measured));
+  Fill(&block, "bottlenecks", std::string(Trimmed(RankedLines(report))));
   Fill(&block, "headroom", HeadroomLine(report));
   Fill(&block, "kernels", kernels);
   Fill(&block, "evidence", evidence.empty() ? "none" : evidence);

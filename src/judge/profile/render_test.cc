@@ -41,7 +41,7 @@ TEST(Render, WordsSayWhatTheCompilerKnows) {
   Profile profile{"static", {{"k", {{std::string(metric::kRegisters), 40}}}}};
   EXPECT_THAT(BottleneckText(Diagnose(profile, {})),
               AllOf(HasSubstr("1. k  40 registers\n"),
-                    HasSubstr("primary: not known without a run on a GPU\n")));
+                    HasSubstr("\nbottlenecks and headroom: only a run on a GPU shows them\n")));
   profile.kernels[0].metrics.emplace_back(metric::kSharedBytes, 512);
   profile.kernels[0].metrics.emplace_back(metric::kSpillBytes, 0);
   EXPECT_THAT(BottleneckText(Diagnose(profile, {})),

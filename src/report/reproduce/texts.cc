@@ -220,11 +220,9 @@ std::string ScriptText(const Subject& subject, const Contenders& contenders) {
 namespace {
 
 std::string SizesText(const Sizes& sizes) {
-  std::string text;
-  for (const auto& [name, value] : sizes) {
-    text += fmt::format("{}{} = {}", text.empty() ? "" : ", ", Plain(name), value);
-  }
-  return text;
+  return Joined(sizes, ", ", [](const auto& size) {
+    return fmt::format("{} = {}", Plain(size.first), size.second);
+  });
 }
 
 std::string SubjectText(const Subject& subject) {

@@ -8,12 +8,16 @@
 namespace warpsmith::search {
 namespace {
 
-TEST(SearchAhead, HandsOverWhatHgemmSearchMakesInTheOrderOfItsBeginnings) {
-  const auto folder = TemporaryDirectory::Create("search_ahead").value();
+Machine RecordedMachine(const TemporaryDirectory& folder) {
   DeviceOptions device;
   device.device = "recorded";
   device.store = (folder.path() / "store.db").string();
-  Machine machine = Machine::Open(device).value();
+  return Machine::Open(device).value();
+}
+
+TEST(SearchAhead, HandsOverWhatHgemmSearchMakesInTheOrderOfItsBeginnings) {
+  const auto folder = TemporaryDirectory::Create("search_ahead").value();
+  Machine machine = RecordedMachine(folder);
   const SearchOptions options;
   const Task task = task::HgemmTask("TN");
   const hgemm::Catalogue nearby;
@@ -34,10 +38,7 @@ TEST(SearchAhead, HandsOverWhatHgemmSearchMakesInTheOrderOfItsBeginnings) {
 
 TEST(SearchAhead, BeginsWithWhatWonNearby) {
   const auto folder = TemporaryDirectory::Create("search-ahead").value();
-  DeviceOptions device;
-  device.device = "recorded";
-  device.store = (folder.path() / "store.db").string();
-  Machine machine = Machine::Open(device).value();
+  Machine machine = RecordedMachine(folder);
   const Task task = task::HgemmTask("TN");
   const Workload workload = task::HgemmWorkload({64, 64, 64});
   const Point last = HgemmSearch(machine, task, workload)->space.points().back();
@@ -52,10 +53,7 @@ TEST(SearchAhead, BeginsWithWhatWonNearby) {
 
 TEST(TuneSearch, RanksByTheModelThatIsNamed) {
   const auto folder = TemporaryDirectory::Create("search-ahead").value();
-  DeviceOptions device;
-  device.device = "recorded";
-  device.store = (folder.path() / "store.db").string();
-  Machine machine = Machine::Open(device).value();
+  Machine machine = RecordedMachine(folder);
   // Prefers whatever has more of a parameter: one split, and two leaves.
   const std::filesystem::path path = folder.path() / "model.json";
   ASSERT_TRUE(WriteFileAtomic(path, R"({"schema": "warpsmith.cost-model", "version": 1,

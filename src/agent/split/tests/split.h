@@ -5,7 +5,12 @@
 #include <filesystem>
 #include <string>
 
+#include <gmock/gmock.h>
+
+#include "agent/split/confined.h"
 #include "base/file.h"
+#include "base/subprocess.h"
+#include "judge/torch/torch_process.h"
 
 namespace warpsmith::split {
 
@@ -66,6 +71,20 @@ inline void ChangeTest(const std::filesystem::path& path, const std::string& fro
   const size_t at = text.find(from);
   CHECK(at != std::string::npos);
   WriteTest(path, text.replace(at, from.size(), to));
+}
+
+inline bool HasTorch() {
+  const auto python = torch::FindPython();
+  if (!python.ok()) return false;
+  const auto ran = RunProcess({*python, "-c", "import torch"}, ProcessLimits());
+  return ran.ok() && ran->exit_status == 0 && ran->signal == 0;
+}
+
+// The parts of a model run confined, in what the tests' own program becomes.
+inline int MainOfTests(int argc, char** argv) {
+  if (argc > 1 && argv[1] == kConfinedSubcommand) return ConfinedMain({argv + 2, argv + argc});
+  testing::InitGoogleMock(&argc, argv);
+  return RUN_ALL_TESTS();
 }
 
 // What a model might say for the same split.
