@@ -144,6 +144,7 @@ def check_prompts(server, points):
     status, first, _ = server.ask("POST", "/v1/prompt", asked)
     expect(status == 200 and first["exemplars"] == [], f"nothing to show yet, not {first}")
     expect("Variant" not in first["prompt"] and first["difficulty"]["samples"] == 0, "a first kernel")
+    expect("plan.json" in first["prompt"] and "Leave the block out" not in first["prompt"], "a plan")
     samples = [{"task": TASK, "candidate": point, "group": first["group"], "sample_id": str(i),
                 "prompt_sha256": first["prompt_sha256"], "logprob_sum": -1.5}
                for i, point in enumerate(points)]  # fmt: skip

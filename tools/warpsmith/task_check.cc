@@ -207,7 +207,9 @@ void PrintText(const task::LoadedTask& loaded, const Checked& checked) {
                         : worst == Severity::kOutOfHeadlines ? "judged, but kept out of headlines"
                         : checked.unobserved.empty()         ? "good"
                         : checked.compiled.empty()           ? "its text is good"
-                                                             : "good as far as it was looked at";
+                                                             : "its text is good, and it compiles; "
+                                                               "only a run shows whether shapes and "
+                                                               "reference are what you mean";
   std::printf("%s: %s\n", loaded.task.name.c_str(), verdict);
 }
 

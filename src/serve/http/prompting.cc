@@ -19,6 +19,7 @@ constexpr int64_t kMostPassed = 256;  // samples of a task that a draw looks at:
 constexpr size_t kMostOfSpace = 64;   // points of a recorded space: drawn at random
 constexpr int kLeastSamples = 4;      // a group of fewer says little about its mean
 constexpr size_t kGroupCharacters = 16;
+constexpr char kKeepsPlan[] = " Leave the block out";  // the last sentence of reply_kernel.md
 
 // Chosen the more often, the more of its groups had different rewards: a task that always or never
 // succeeds teaches nothing. One that is new counts as half.
@@ -145,7 +146,10 @@ HttpResponse Service::PromptAnswer(const Prompt& prompt, const std::string& prof
         {{"key", one.key}, {"ratio", one.ratio}, {"interval", {one.interval.lo, one.interval.hi}}});
   }
   if (!prompt.exemplars.empty()) contrast.form = prompt.exemplars.front().candidate->form;
-  const std::string text = prompts::ContrastivePrompt(contrast);
+  std::string text = prompts::ContrastivePrompt(contrast);
+  // An agent's next reply may keep a plan; a sample's reward has none to keep.
+  const size_t keeps = text.rfind(kKeepsPlan);
+  if (contrast.form == Form::kKernel && keeps < text.size()) text.resize(keeps);
   const std::string sha256 = Sha256Hex(text);
   const json answer = {
       {"task", prompt.task},
