@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include <map>
 #include <set>
 
 namespace warpsmith::gemm_library {
@@ -33,6 +34,11 @@ Pack MakeExample() {
                             hgemm::MakeCandidate(problem, point).value().plan, ""});
     pack.catalogue.rows.push_back(Row(problem, hgemm::Choice::kKernel, point));
     pack.rows.push_back({static_cast<int>(pack.kernels.size()) - 1, "abcd"});
+  }
+  for (const int64_t k : {640, 1024}) {  // near 512 cubed, with its kernel
+    const Point point = pack.kernels[1].point;
+    pack.catalogue.rows.push_back(Row({512, 512, k}, hgemm::Choice::kKernel, point));
+    pack.rows.push_back({1, "abcd"});
   }
   return pack;
 }
@@ -102,7 +108,7 @@ TEST(ChoiceTest, AnotherShapeGetsTheModelsChoiceAmongKernelsThatTakeIt) {
       Choose(Example(), {.m = 384, .n = 512, .k = 640, .transpose_b = true}, kTarget);
   EXPECT_FALSE(chosen.kernels.empty());
   EXPECT_THAT(chosen.reason, HasSubstr("not measured in the catalogue; a guess of the cost model"));
-  EXPECT_THAT(chosen.reason, HasSubstr(": 512x512x512 (1.500)"));
+  EXPECT_THAT(chosen.reason, HasSubstr(", 512x512x512 (1.500)"));
 }
 
 TEST(ChoiceTest, ANeighbourThatLostGivesCublasLt) {
@@ -115,10 +121,13 @@ TEST(ChoiceTest, ANeighbourThatLostGivesCublasLt) {
 
 Pack OfRows(const Pack& whole, const std::set<size_t>& rows) {
   Pack pack;
+  std::map<int, int> places;  // of the whole pack's kernels
   for (const size_t row : rows) {
+    const int kernel = whole.rows[row].kernel;
+    const auto [place, is_new] = places.emplace(kernel, static_cast<int>(pack.kernels.size()));
     pack.catalogue.rows.push_back(whole.catalogue.rows[row]);
-    pack.rows.push_back({static_cast<int>(pack.kernels.size()), ""});
-    pack.kernels.push_back(whole.kernels[static_cast<size_t>(whole.rows[row].kernel)]);
+    pack.rows.push_back({place->second, ""});
+    if (is_new) pack.kernels.push_back(whole.kernels[static_cast<size_t>(kernel)]);
   }
   return pack;
 }
@@ -152,12 +161,12 @@ TEST(ChoiceTest, TheRowsOfAChoiceAreEnoughToMakeItAgain) {
 
 TEST(ChoiceTest, WhatNothingIsKnownOfIsCublasLts) {
   const Pack pack = Example();
-  const std::string nothing_near = "nor is any shape near it";
+  const std::string nothing_near = "nor are three shapes near it";
   for (const auto& [problem, reason] : std::vector<std::pair<Problem, std::string>>{
            {{.m = 16, .n = 512, .k = 512, .transpose_b = true}, nothing_near},
            {{.m = 512, .n = 512, .k = 512}, nothing_near},  // NN
-           {{.m = 512, .n = 520, .k = 512, .transpose_b = true}, "no guess is safe"},
-           {{.m = 512, .n = 512, .k = 120, .transpose_b = true}, "no guess is safe"},
+           {{.m = 512, .n = 520, .k = 512, .transpose_b = true}, "where guesses lose"},
+           {{.m = 512, .n = 512, .k = 120, .transpose_b = true}, "where guesses lose"},
            {{.m = 512, .n = 512, .k = 511, .transpose_b = true}, "no kernel takes these sizes"},
            {{.m = 512, .n = 512, .k = 512, .transpose_b = true, .beta = 1}, "alpha 1 and beta 0"},
            {{.m = 512, .n = 512, .k = 512, .transpose_a = true}, "not transposed"},

@@ -77,7 +77,7 @@ std::string Explain(const CatalogueRow& row) {
   std::string text = KeyText(row) + ": " + (ours ? PointName(row.kernel) : "cuBLASLt") + "\n";
   if (!ours) text += "  the best kernel was " + PointName(row.kernel) + "\n";
   for (const CatalogueResult& result : row.results) {
-    text += fmt::format("  {:<12} {:10.3f} us, {} {:10.3f} us: {:.3f} [{:.3f}, {:.3f}]\n",
+    text += fmt::format("  {:<12} kernel {:9.3f} us, {} {:9.3f} us: {:.3f} [{:.3f}, {:.3f}]\n",
                         Name(result.mode), result.kernel_us, result.baseline, result.baseline_us,
                         result.ratio, result.interval.lo, result.interval.hi);
   }

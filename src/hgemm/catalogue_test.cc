@@ -232,7 +232,7 @@ TEST(CatalogueTest, ExplainsBothChoicesWithTheirEvidence) {
   EXPECT_THAT(Explain(forced), HasSubstr("  chosen against the rule: by hand, "));
   CatalogueRow long_name = SampleRow(64, 1.5);
   long_name.results[0].baseline = std::string(1000, 'b');
-  EXPECT_THAT(Explain(long_name), HasSubstr("b      3.000 us: 1.500 [1.490, 1.510]\n"));
+  EXPECT_THAT(Explain(long_name), HasSubstr("b     3.000 us: 1.500 [1.490, 1.510]\n"));
   CatalogueRow unkept = SampleRow(64, 1.5);
   unkept.artifact = kArtifactNotKept;
   EXPECT_THAT(Explain(unkept), HasSubstr("cubin not kept"));

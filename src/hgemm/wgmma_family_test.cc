@@ -86,7 +86,12 @@ TEST(WgmmaFamily, RowMajorBComesInPanelsOf64Columns) {
   EXPECT_FALSE(IsLegalWgmma(kSquare, {}, p));  // stores by TMA are panels of 32 columns
   p.tma_store = 0;
   EXPECT_TRUE(IsLegalWgmma(kSquare, {}, p));
-  p.tma_store = 1, p.tile_n = 160;
+  p.tile_n = 48, p.consumers = 1, p.tile_m = 64, p.cluster_m = 4, p.persistent = 0;
+  EXPECT_FALSE(IsLegalWgmma(kSquare, {}, p));  // 12 rows of B a CTA
+  p.cluster_m = 2;
+  EXPECT_TRUE(IsLegalWgmma(kSquare, {}, p));
+  p = Large();
+  p.tile_n = 160;
   EXPECT_FALSE(IsLegalWgmma({4096, 4096, 4096, Layout::kNN}, {}, p));
 }
 

@@ -60,8 +60,9 @@ int64_t BusiestColumns(const Problem& problem, const Target& target, Wgmma p, in
 }
 
 // Other widths are for sizes that the usual ones cut into tiles of which the last round leaves SMs
-// idle: the narrowest one of a number of rounds, if it saves the busiest SM a twentieth. Usual ones
-// of half the width do not count, since they read each operand more often.
+// idle: of those that take as many rounds the narrowest, if the busiest SM then has a twentieth less
+// to do. It is not compared with usual ones of half its width or less, which read operands more
+// often.
 bool IsWidthPlausible(const Problem& problem, const Target& target, const Wgmma& p) {
   if (IsOneOf(p.tile_n, kUsualWidths)) return true;
   const auto columns = [&](int64_t width) { return BusiestColumns(problem, target, p, width); };
@@ -388,6 +389,8 @@ bool ScheduleFits(const Wgmma& p) {
 }
 
 bool StridesFit(const Problem& problem, const Wgmma& p) {
+  // What each CTA of a cluster sends are whole groups of 8 rows, as the swizzle has them.
+  if (p.tile_m % (8 * p.cluster_n) != 0 || p.tile_n % (8 * p.cluster_m) != 0) return false;
   const bool aligned_n = problem.layout == Layout::kNN || p.tma_store;
   return problem.k % 8 == 0 && (!aligned_n || problem.n % 8 == 0);
 }

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "base/result.h"
-#include "store/connection.h"
 
 namespace warpsmith::store {
 

@@ -7,7 +7,6 @@
 #include <string>
 
 #include "attack.h"
-#include "core/compiler.h"
 #include "core/task.h"
 
 namespace warpsmith::attacks {

@@ -19,11 +19,11 @@ expect_status 0 "$program" hgemm show 64x64x64 --device recorded --catalogue c.c
 
 # A shape that is neither catalogued nor recorded: that it was not measured, and what the library's
 # rules say of it.
-expect_status 0 "$program" hgemm show 96x96x128 --device recorded --catalogue c.csv
-[[ $output == '96x96x128-TN f16: not measured in the catalogue; a guess of the cost model'*'64x64x64 ('*': '*' '* ]] ||
+expect_status 0 "$program" hgemm show 96x96x128 --device recorded
+[[ $output == '96x96x128-TN f16: not measured in the catalogue; a guess of the cost model'*'64x128x128 ('*': '*' '* ]] ||
   expected "the rule for such shapes, found: $output"
 expect_status 0 "$program" hgemm show 1000x1000x1000 --device recorded --catalogue c.csv --json
-[[ $output == *'"library": "1000x1000x1000-TN f16: not measured in the catalogue, and no guess is safe: '* ]] || expected "cuBLASLt, found: $output"
+[[ $output == *'"library": "1000x1000x1000-TN f16: not measured in the catalogue, above 2^27 multiply-adds'* ]] || expected "cuBLASLt, found: $output"
 
 # Without --catalogue the shipped one of the layout and the type answers.
 for kind in 'nn --layout NN' 'bf16 --dtype bf16'; do
@@ -107,12 +107,11 @@ expect_status 0 "$program" hgemm build --catalogue c.csv --shapes 64x64x64 --out
 [[ $output == *' your 1 shape: 1 measured, 0 guessed, 0 cuBLASLt; 1 row packed, 1 with a kernel (1 in all)'* ]] ||
   expected "the named shape, found: $output"
 # A shape without a row gets what `show` says of it; one of which nothing is known stops no other.
-expect_status 0 "$program" hgemm show 96x96x128 --device recorded --catalogue c.csv
-said=$output
-expect_status 0 "$program" hgemm build --catalogue c.csv --shapes 96x96x128,1x2x3 --out near
-[[ $output == *' your 2 shapes: 0 measured, 1 guessed, 1 cuBLASLt; 2 rows packed'*"$said"*'1x2x3-TN f16: '*"cuBLASLt's heuristic"* ]] ||
+expect_status 0 "$program" hgemm show 96x96x128 --device recorded
+said=${output%%$'\n'*}
+expect_status 0 "$program" hgemm build --shapes 96x96x128,1x2x3 --out near
+[[ $output == *' your 2 shapes: 0 measured, 1 guessed, 1 cuBLASLt; '*"$said"*'1x2x3-TN f16: '*"cuBLASLt's heuristic"* ]] ||
   expected "what each shape gets, found: $output"
-cmp near/gemm.wspack first.wspack || expected "the rows of the neighbour and of the kernel"
 # A row of BF16 is a kernel of its own beside the FP16 row of its shape.
 sed 's/,TN,f16,/,TN,bf16,/' open.csv | told >bf16.csv
 expect_status 0 "$program" hgemm catalogue merge c.csv bf16.csv --out both.csv --quiet

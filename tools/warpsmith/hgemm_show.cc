@@ -185,7 +185,8 @@ std::string MeansText(const nlohmann::json& means) {
     text += fmt::format("    {:<12} {}\n", mode, MeanText(means, mode));
   }
   if (!text.empty()) {
-    text = fmt::format("  the library, mean of {} passes:\n", means.value("passes", 0)) + text;
+    text =
+        fmt::format("  the library, mean of its passes ({}):\n", means.value("passes", 0)) + text;
   }
   return text +
          "  the kernel without launch overlap, device: " + MeanText(means, "without overlap") +

@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "agent/knowledge/contents.h"
 #include "agent/knowledge/facts.h"
 #include "store/connection.h"
 

@@ -12,7 +12,6 @@
 #include "base/random.h"
 #include "core/candidate.h"
 #include "core/device.h"
-#include "core/task.h"
 #include "core/verdict.h"
 
 namespace warpsmith::prompts {

@@ -9,7 +9,6 @@
 #include <string>
 #include <vector>
 
-#include "core/artifact.h"
 #include "core/form.h"
 #include "judge/audit/finding.h"
 #include "judge/standalone/activity_log.h"

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "base/result.h"
-#include "core/candidate.h"
 #include "core/compiler.h"
 #include "report/progress_line.h"
 #include "search/machine/machine.h"

@@ -7,8 +7,6 @@
 #include <string_view>
 #include <vector>
 
-#include "base/random.h"
-
 namespace warpsmith::proposers {
 
 // Higher is better. A candidate that failed in whatever way is worse than every one that ran.

@@ -12,7 +12,6 @@
 
 #include "base/result.h"
 #include "core/device.h"
-#include "serve/http/requests.h"
 #include "store/recorded_device.h"
 
 namespace warpsmith::serve {

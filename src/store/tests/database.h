@@ -12,7 +12,6 @@
 
 #include "base/file.h"
 #include "store/connection.h"
-#include "store/database.h"
 
 namespace warpsmith::store {
 
