@@ -40,8 +40,8 @@ std::string Declaration(const CudaFunction& function) {
     parameters += (i == 0 ? "" : ", ") + parameter.type.substr(0, bracket) + (array ? "*" : "") +
                   (parameter.name.empty() ? "" : " " + parameter.name);
   }
-  const std::string linkage = function.c_linkage ? "extern \"C\" " : "";
-  return linkage + function.result + " " + function.name + "(" + parameters + ")";
+  return (function.c_linkage ? "extern \"C\" " : "") + function.result + " " + function.name + "(" +
+         parameters + ")";
 }
 
 ProgramEntry EntryOf(const Guess& guess) {
@@ -131,9 +131,8 @@ std::string ReferenceText(const Guess& guess) {
     std::string& list = tensor.output ? outputs : parameters;
     list += (list.empty() ? "" : ", ") + tensor.name;
   }
-  for (const GuessedSize& size : guess.sizes) {
-    parameters += (parameters.empty() ? "" : ", ") + size.name;
-  }
+  const std::string sizes = Joined(guess.sizes, ", ", &GuessedSize::name);
+  parameters += (parameters.empty() ? "" : ", ") + sizes;
   const std::string what =
       "write here what " + guess.function->name + " computes, and return " + outputs;
   return Filled(1, {{"parameters", parameters}, {"what", TomlValue(what)}});
@@ -166,16 +165,14 @@ std::vector<std::string> NotesOn(const Guess& guess) {
   for (const auto& [name, dtype, output, shape, read_first, guarded] : guess.tensors) {
     note(output && read_first,
          name + " is an input as well, and the judge starts outputs as NaN: add an input " + name +
-             "_in of its shape, and copy that first (in a plan { type = \"copy\", target = \"" +
-             name + "\", source = \"" + name + "_in\", bytes = \"" +
-             std::to_string(ElementBytes(dtype)) + " * " + Joined(shape, " * ") +
-             "\" }); for a sum, memset it");
+             "_in, and copy it first (a plan's { type = \"copy\", target = \"" + name +
+             "\", source = \"" + name + "_in\", bytes = \"" + std::to_string(ElementBytes(dtype)) +
+             " * " + Joined(shape, " * ") + "\" }); for a sum, memset " + name);
     note(output && guarded, "a guard leaves elements of " + name + " unwritten, and the judge " +
                                 "starts outputs as NaN: write, copy or memset them as well");
   }
-  note(!guess.unread.empty(), "no index of " + guess.unread +
-                                  " shows the order of its sizes; row-major: the last size is the "
-                                  "contiguous one; check the order");
+  note(!guess.unread.empty(), "no index of " + guess.unread + " shows the order of its sizes; " +
+                                  "check it (row-major: the last is the contiguous one)");
   std::string invented;
   const std::string plan = kernel ? " (current/candidate.toml)" : " (task.toml)";
   for (const GuessedSize& size : guess.sizes) {
@@ -228,7 +225,7 @@ Result<Scaffold> MakeScaffold(const ScaffoldInput& input) {
   scaffold.files["reference.py"] = ReferenceText(*guess);
   scaffold.notes = NotesOn(*guess);
   if (!input.left_out.empty()) {
-    scaffold.notes.push_back("not copied, as outside the file's folder: " + Joined(input.left_out) +
+    scaffold.notes.push_back("not copied, as not in the file's folder: " + Joined(input.left_out) +
                              "; put what is needed of it into current/, or it does not compile");
   }
   return scaffold;
@@ -244,6 +241,14 @@ constexpr size_t kMostFiles = 64;
 std::string NameFrom(const fs::path& source) {
   const std::string name = PlainText(source.stem().string(), "-_", '-');
   return name.empty() ? "task" : name;
+}
+
+// Neither the system's nor, by its name, the toolkit's.
+bool IsForeign(const std::string& name) {
+  constexpr const char* kToolkits[] = {"coop", "cu", "device_", "math_", "mma.h", "nv", "thrust/"};
+  std::error_code failed;
+  return name.find('.') != name.npos && !fs::exists("/usr/include/" + name, failed) &&
+         std::ranges::none_of(kToolkits, [&](auto begin) { return name.starts_with(begin); });
 }
 
 // A file that an #include names, relative to the root; empty where it is none of the user's own
@@ -270,19 +275,17 @@ Result<ScaffoldInput> ReadScaffoldInput(const fs::path& source, const std::strin
     if (input.sources.contains(path.string())) continue;
     if (input.sources.size() == kMostFiles) {
       return Error{ErrorCode::kBadInput,
-                   source.string() + ": includes more than " + std::to_string(kMostFiles) +
-                       " files of its folder",
+                   source.string() + ": includes more files than " + std::to_string(kMostFiles),
                    "give a file that needs fewer"};
     }
     const std::string text = TRY(ReadSourceText(root / path));
-    for (const std::string& name : ScanCuda(text).includes) {
+    const CudaFile file = ScanCuda(text);
+    for (const std::string& name : file.includes) {
       const fs::path found = Included(root, path, name);
       if (!found.empty()) waiting.push_back(found);
-      std::error_code failed;
-      const bool outside =
-          found.empty() && fs::is_regular_file(root / path.parent_path() / name, failed);
-      if (outside) input.left_out.push_back(name);
+      if (found.empty() && IsForeign(name)) input.left_out.push_back(name);
     }
+    std::ranges::copy_if(file.system_includes, std::back_inserter(input.left_out), IsForeign);
     input.sources[path.string()] = text;
   }
   return input;

@@ -16,7 +16,7 @@ struct ScaffoldInput {
   std::map<std::string, std::string> sources;  // path -> text: the .cu and what it includes
   std::string entry;
   std::string function;                    // what to call; empty: the best guess
-  std::vector<std::string> left_out = {};  // includes that lie outside the file's folder
+  std::vector<std::string> left_out = {};  // includes outside the file's folder
 };
 
 struct Scaffold {

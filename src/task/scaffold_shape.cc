@@ -205,7 +205,6 @@ class Reader {
     while (at < list_.size() && !list_.Is(at, ";")) ++at;
     return at;
   }
-  // Behind tensor[index], or its member.
   size_t After(size_t at) const {
     const size_t close = list_.closing[at + 1];
     return close + (list_.Is(close + 1, ".") ? 3 : 1);
@@ -280,9 +279,8 @@ NameSet ReadKernels(const CudaFile& file, Guess& guess, std::map<std::string, Sh
     }
     const Reader reader(file, *kernel, guess, called);
     for (GuessedTensor& one : guess.tensors) {  // what an earlier kernel wrote may be read
-      one.read_first =
-          one.read_first || (reader.read_first.contains(one.name) && !written.contains(one.name));
-      one.guarded = one.guarded || reader.guarded.contains(one.name);
+      one.read_first |= reader.read_first.contains(one.name) && !written.contains(one.name);
+      one.guarded |= reader.guarded.contains(one.name);
     }
     inner.insert(reader.inner.begin(), reader.inner.end());
     written.insert(reader.written.begin(), reader.written.end());

@@ -504,6 +504,7 @@ TEST_F(ScaffoldTest, AnnouncesTheSizesThatItInvents) {
 
 constexpr const char* kKernel =
     "#include \"parts/tile.cuh\"\n#include \"elsewhere.h\"\n#include \"../secret.h\"\n"
+    "#include <helper_cuda.h>\n#include <cuda_fp16.h>\n#include <vector>\n"
     "extern \"C\" __global__ void f(const float* x, float* y, int n) {}\n";
 
 TEST_F(ScaffoldTest, BringsWhatTheFileIncludesOfItsFolder) {
@@ -515,7 +516,8 @@ TEST_F(ScaffoldTest, BringsWhatTheFileIncludesOfItsFolder) {
   EXPECT_EQ(input.entry, "my kernel.cu");
   ASSERT_EQ(input.sources.size(), 3u);
   EXPECT_EQ(input.sources.at("parts/warp.cuh"), "// warp");
-  EXPECT_THAT(MakeScaffold(input)->notes, testing::Contains(HasSubstr("folder: ../secret.h; put")));
+  EXPECT_THAT(MakeScaffold(input)->notes,
+              testing::Contains(HasSubstr("folder: elsewhere.h, ../secret.h, helper_cuda.h; put")));
 }
 
 TEST_F(ScaffoldTest, WritesATaskThatLoadsAndOverwritesNothing) {
