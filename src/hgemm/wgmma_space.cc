@@ -50,7 +50,9 @@ bool IsOneOf(int64_t value, std::initializer_list<int64_t> values) {
   return std::find(values.begin(), values.end(), value) != values.end();
 }
 
-constexpr std::initializer_list<int64_t> kUsualWidths = {32, 64, 96, 128, 192, 256};  // tile_n
+// Values of tile_n.
+constexpr std::initializer_list<int64_t> kUsualWidths = {32, 64, 96, 128, 192, 256};
+constexpr std::initializer_list<int64_t> kOtherWidths = {48, 80, 112, 144, 160, 176, 208, 224, 240};
 
 // Columns of C that the busiest SM works through, were its tile `width` columns wide, for each part
 // of K.
@@ -178,14 +180,6 @@ bool IsOverlapPlausible(const Problem& problem, const Target& target, const Wgmm
 
 using All = std::vector<Wgmma>;
 
-std::vector<int64_t> OtherWidths() {
-  std::vector<int64_t> all;
-  for (int64_t n = 32; n <= 256; n += kWidthStep) {
-    if (!IsOneOf(n, kUsualWidths)) all.push_back(n);
-  }
-  return all;
-}
-
 All TileChoices() {
   All all;
   for (const auto& [m, n, consumers] : std::initializer_list<std::array<int64_t, 3>>{
@@ -198,7 +192,7 @@ All TileChoices() {
   }
   for (const auto& [m, consumers] :
        std::initializer_list<std::array<int64_t, 2>>{{64, 1}, {64, 2}, {128, 2}, {256, 2}}) {
-    for (const int64_t n : OtherWidths()) {
+    for (const int64_t n : kOtherWidths) {
       all.push_back({.tile_m = m, .tile_n = n, .consumers = consumers});
     }
   }
@@ -214,7 +208,7 @@ All PingPongTiles() {
            {64, 128}, {64, 256}, {128, 64}, {128, 128}, {128, 192}, {192, 128}, {256, 64}}) {
     all.push_back({.tile_m = m, .tile_n = n, .consumers = 2, .persistent = 1, .ping_pong = 1});
   }
-  for (const int64_t n : OtherWidths()) {
+  for (const int64_t n : kOtherWidths) {
     for (const int64_t m : {64, 128}) {
       all.push_back({.tile_m = m, .tile_n = n, .consumers = 2, .persistent = 1, .ping_pong = 1});
     }

@@ -311,10 +311,10 @@ void ShapeTensors(const CudaFile& file, Guess& guess) {
       Shape& shape = tensor.shape = shapes[tensor.name];
       const bool read = !shape.empty() && shape != Shape{""};
       if (!read) shape = output.empty() ? ordered : output;
-      for (const bool summed : {!outputs, false}) {  // an input's may be a size that is summed
+      for (const bool of_sum : {!outputs, false}) {  // an input's may be a size that is summed
         for (const std::string& size : ordered) {
           const bool fits =
-              !summed || (inner.contains(size) && std::ranges::count(output, size) == 0);
+              !of_sum || (inner.contains(size) && std::ranges::count(output, size) == 0);
           if (fits && shape.front().empty() && std::ranges::count(shape, size) == 0)
             shape.front() = size;
         }

@@ -236,6 +236,10 @@ def reach(rows: list[Combined], ratio: float = 1) -> int:
     return sum(row.mean >= math.log(ratio) for row in rows)
 
 
+def lost(rows: list[Combined]) -> int:
+    return len(rows) - reach(rows, 0.99)
+
+
 def above(rows: list[Combined]) -> set[Shape]:
     return {row.shape for row in rows if row.mean - row.half > 0}
 
@@ -303,7 +307,7 @@ def readme(grid: Grid) -> list[str]:
         "The geomean weighs this grid's shapes alike; your mix differs. Shown: the 99 % interval "
         "is above 1; in all [four modes](docs/library.md#compare-a-library-with-cublaslt): "
         f"{grid.above_in_all()}. {reach(hot)} reach 1, "
-        f"{reach(theirs)} by cuBLASLt itself; {len(hot) - reach(hot, 0.99)} are below 0.99, "
+        f"{reach(theirs)} by cuBLASLt itself; {lost(hot)} are below 0.99, "
         f"{len(below(hot))} shown. Last column: all {len(plain):,} kernels alone, without the "
         f"launch overlap that cuBLAS lacks; {reach(plain)} reach 1, the worst "
         f"{math.exp(low.mean):.3f} ({'×'.join(map(str, low.shape))})." + text_of_choices(grid)]  # fmt: skip
@@ -321,10 +325,8 @@ def perf(grid: Grid) -> list[str]:
     shown = [len(above(grid.rows(mode, "library"))) for mode in MODES]
     alone = {key: geomean(rows) for key, (rows, _) in grid.found.items()}
     both = [f"{alone[mode, 'kernel']} / {alone[mode, 'without overlap']}" for mode in MODES]
-    lose = [len(rows) - reach(rows, 0.99) for rows in (grid.rows("device", "kernel"), plain)]
-    library = [grid.rows(mode, "library") for mode in MODES]
-    low = [f"{len(rows) - reach(rows, 0.99)} ({math.exp(min(row.mean for row in rows)):.3f})"
-           for rows in library]  # fmt: skip
+    low = [f"{lost(rows)} ({math.exp(min(row.mean for row in rows)):.3f})"
+           for rows in (grid.rows(mode, "library") for mode in MODES)]  # fmt: skip
     theirs = grid.by_cublaslt()
     return [*lines,
         f"- **Shown above** 1: hot {shown[0]}, cold {shown[1]}, back to back {shown[2]}, single "
@@ -332,7 +334,7 @@ def perf(grid: Grid) -> list[str]:
         f"{len(theirs)} ({geomean(theirs)}).",
         f"- **The kernels alone**, {len(plain):,} shapes, with / without launch overlap: hot "
         f"{both[0]}, cold {both[1]}, back to back {both[2]}, single calls {both[3]}; below 0.99 "
-        f"hot: {lose[0]} / {lose[1]}.",
+        f"hot: {lost(grid.rows('device', 'kernel'))} / {lost(plain)}.",
         f"- **Where it loses.** Means below 0.99 (worst): hot {low[0]}, cold {low[1]}, back to back "
         f"{low[2]}, single calls {low[3]}. The {len(below(hot))} shown hot have K ≥ "
         f"{min((k for _, _, k in below(hot)), default=0)}; there mostly only NVIDIA's kernel for row-major B is "
