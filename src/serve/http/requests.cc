@@ -43,8 +43,7 @@ Result<Level> LevelIn(const JsonReader& object) {
 Result<std::vector<JsonReader>> Batch(const JsonReader& list) {
   std::vector<JsonReader> items = TRY(list.Items());
   if (!items.empty() && items.size() <= kMaxBatch) return items;
-  return list.Bad("1 to " + std::to_string(kMaxBatch) + " items, found " +
-                  std::to_string(items.size()));
+  return list.Bad("1 to " + std::to_string(kMaxBatch) + " items");
 }
 
 Result<RewardShape> ShapeIn(const JsonReader& object, RewardShape shape) {
@@ -192,7 +191,8 @@ Result<PromptRequest> PromptRequestFrom(std::string_view body) {
   PromptRequest request;
   const bool is_one = object.Has("task");
   if (is_one == object.Has("tasks")) {
-    return object.Bad("either \"task\" or \"tasks\", as GET /v1/tasks lists them");
+    return Error{ErrorCode::kBadInput, "request: give either \"task\" or \"tasks\"",
+                 "GET /v1/tasks lists them"};
   }
   const std::vector<std::string> texts =
       is_one ? std::vector{TRY(object.At("task").String())} : TRY(Texts(object.At("tasks")));
