@@ -68,7 +68,7 @@ std::string ContrastivePrompt(const Contrast& contrast) {
                    {"task_name", contrast.task_name},
                    {"task_facts", contrast.facts},
                    {"reference", contrast.reference},
-                   {"reply_format", ReplyFormat(contrast.form, Edits::kNotOffered)}};
+                   {"reply_format", ReplyFormat(contrast.form, contrast.kept)}};
   if (contrast.variants.empty()) return Rendered(PromptId::kBootstrap, values);
   std::string exemplars;
   for (size_t i = 0; i < contrast.variants.size(); ++i) {

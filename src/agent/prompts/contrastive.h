@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "agent/prompts/prompt_values.h"
 #include "base/random.h"
 #include "core/candidate.h"
 #include "core/device.h"
@@ -39,6 +40,7 @@ struct Contrast {
   std::vector<Variant> variants;   // the best first
   std::string profile, documents;  // text; empty: there is none
   int attempt = 1;
+  MayKeep kept = MayKeep::kPlan;
 };
 // Without variants: the prompt for a first kernel.
 std::string ContrastivePrompt(const Contrast& contrast);

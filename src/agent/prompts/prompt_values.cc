@@ -69,9 +69,13 @@ std::string PlanText(Form form, const LaunchPlan& plan) {
                                 : JsonText(ToJson(plan), 1);
 }
 
-std::string ReplyFormat(Form form, Edits edits) {
+std::string ReplyFormat(Form form, MayKeep kept) {
   std::string text = Part(form == Form::kKernel ? PromptId::kReplyKernel : PromptId::kReplyProgram);
-  if (edits == Edits::kOffered) text += "\n" + Part(PromptId::kReplyEdits);
+  if (form == Form::kKernel && kept != MayKeep::kNothing) {
+    text.back() = ' ';  // on the plan's own line
+    text += Part(PromptId::kReplyKeptPlan);
+  }
+  if (kept == MayKeep::kPlanAndLines) text += "\n" + Part(PromptId::kReplyEdits);
   return text;
 }
 

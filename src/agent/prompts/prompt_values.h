@@ -24,9 +24,9 @@ std::string SourcesText(const std::map<std::string, std::string>& sources);
 // {{plan}}: JSON, or that there is none.
 std::string PlanText(Form form, const LaunchPlan& plan);
 
-// {{reply_format}} for candidates of this form; with `edits` for prompts that show code.
-enum class Edits : bool { kNotOffered, kOffered };
-std::string ReplyFormat(Form form, Edits edits);
+// {{reply_format}} for candidates of this form, and what of the code shown a reply may leave out.
+enum class MayKeep { kNothing, kPlan, kPlanAndLines };
+std::string ReplyFormat(Form form, MayKeep kept);
 
 // {{known_states}}: one line each.
 std::string KnownStatesText();
