@@ -77,15 +77,15 @@ TEST_F(RecordingTest, SamplesAreExact) {
   ASSERT_TRUE(got != nullptr && expected != nullptr);
   ASSERT_EQ(got->baselines.size(), expected->baselines.size());
   for (size_t i = 0; i < expected->baselines.size(); ++i) {
-    const auto& a = got->baselines[i].samples;
-    const auto& b = expected->baselines[i].samples;
-    ASSERT_EQ(a.size(), b.size());
-    for (size_t j = 0; j < b.size(); ++j) {
-      EXPECT_EQ(a[j].us, b[j].us);
-      EXPECT_EQ(a[j].power_w, b[j].power_w);
-      EXPECT_EQ(a[j].round, b[j].round);
-    }
+    EXPECT_EQ(PackSamples(got->baselines[i].samples), PackSamples(expected->baselines[i].samples));
   }
+}
+
+TEST(VerdictParts, RefusesTimesThatComeTwice) {
+  VerdictParts parts = TakeApart(TestVerdict(TestSpace(1).points()[0], 1));
+  EXPECT_TRUE(PutTogether("file", parts).ok());
+  parts.contenders.push_back(parts.contenders.back());
+  EXPECT_EQ(PutTogether("file", parts).error().code, ErrorCode::kBadInput);
 }
 
 TEST_F(RecordingTest, StandsAlone) {

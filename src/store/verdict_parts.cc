@@ -12,6 +12,7 @@
 #include "base/compression.h"
 #include "base/json_reader.h"
 #include "base/sha256.h"
+#include "core/field_list.h"
 #include "core/json_fields.h"
 #include "core/serialize.h"
 
@@ -26,15 +27,16 @@ double FromText(const char* begin, const char* end) {
   return value;
 }
 
-// A column that is zero throughout (not read) is left out.
-template <typename T>
-void AddColumn(const std::vector<Sample>& samples, const char* name, T Sample::*field,
-               json& object) {
-  const bool all_zero =
-      std::ranges::all_of(samples, [field](const Sample& sample) { return sample.*field == T{}; });
-  if (all_zero) return;
-  json& column = object[name] = json::array();
-  for (const Sample& sample : samples) column.push_back(json_fields::Value(sample.*field));
+// In the order of PackSamples.
+template <typename Visit>
+void ForEachSampleColumn(const Visit& visit) {
+  static_assert(MemberCount<Sample>() == 6, "each member has its column");
+  visit("process", &Sample::process);
+  visit("round", &Sample::round);
+  visit("us", &Sample::us);
+  visit("sm_mhz", &Sample::sm_mhz);
+  visit("temperature_c", &Sample::temperature_c);
+  visit("power_w", &Sample::power_w);
 }
 
 json ContenderJson(const Contender& contender) {
@@ -46,12 +48,12 @@ json ContenderJson(const Contender& contender) {
                {NumberToJson(Rounded(timing.interval_us.lo)),
                 NumberToJson(Rounded(timing.interval_us.hi))}},
               {"samples", timing.samples.size()}};
-  AddColumn(timing.samples, "process", &Sample::process, object);
-  AddColumn(timing.samples, "round", &Sample::round, object);
-  AddColumn(timing.samples, "us", &Sample::us, object);
-  AddColumn(timing.samples, "sm_mhz", &Sample::sm_mhz, object);
-  AddColumn(timing.samples, "temperature_c", &Sample::temperature_c, object);
-  AddColumn(timing.samples, "power_w", &Sample::power_w, object);
+  ForEachSampleColumn([&](const char* name, auto field) {
+    const auto is_zero = [field](const Sample& sample) { return sample.*field == 0; };
+    if (std::ranges::all_of(timing.samples, is_zero)) return;  // not read
+    json& column = object[name] = json::array();
+    for (const Sample& sample : timing.samples) column.push_back(json_fields::Value(sample.*field));
+  });
   return object;
 }
 
@@ -86,12 +88,11 @@ Result<Contender> ContenderFrom(const JsonReader& object) {
                                   TRY(object.At("interval_us").At(1).Number())};
   std::vector<Sample>& samples = contender.timing.samples;
   samples.resize(static_cast<size_t>(TRY(object.At("samples").IntIn(0, kMostSamples))));
-  TRY(ReadColumn(object, "process", &Sample::process, samples));
-  TRY(ReadColumn(object, "round", &Sample::round, samples));
-  TRY(ReadColumn(object, "us", &Sample::us, samples));
-  TRY(ReadColumn(object, "sm_mhz", &Sample::sm_mhz, samples));
-  TRY(ReadColumn(object, "temperature_c", &Sample::temperature_c, samples));
-  TRY(ReadColumn(object, "power_w", &Sample::power_w, samples));
+  Status status;
+  ForEachSampleColumn([&](const char* name, auto field) {
+    if (status.ok()) status = ReadColumn(object, name, field, samples);
+  });
+  TRY(std::move(status));
   return contender;
 }
 
@@ -100,37 +101,37 @@ static_assert(std::endian::native == std::endian::little, "packed samples are li
 constexpr size_t kMaxPackedBytes = size_t{64} << 20;
 constexpr int kPackLevel = 1;  // a few hundred bytes: higher levels only cost time
 
-template <typename T>
-void PackColumn(const std::vector<Sample>& samples, T Sample::*field, std::string& bytes) {
-  for (const Sample& sample : samples) {
-    bytes.append(reinterpret_cast<const char*>(&(sample.*field)), sizeof(T));
-  }
-}
-
-template <typename T>
-const char* UnpackColumn(const char* bytes, T Sample::*field, std::vector<Sample>& samples) {
-  for (Sample& sample : samples) {
-    std::memcpy(&(sample.*field), bytes, sizeof(T));
-    bytes += sizeof(T);
-  }
-  return bytes;
+// What has no column of its own stays in the body.
+ContenderTiming TakeTiming(ContenderTiming& timing) {
+  static_assert(MemberCount<ContenderTiming>() == 5, "a new field stays in the body");
+  ContenderTiming taken = std::exchange(timing, {});
+  timing.gpu_busy_us = std::exchange(taken.gpu_busy_us, 0);
+  return taken;
 }
 
 void TakeMode(int workload, int index, ModeTiming& mode, std::vector<Contender>& contenders) {
   const std::string name(Name(mode.mode));
-  contenders.push_back({workload, index, 0, name, std::exchange(mode.candidate, {})});
+  contenders.push_back({workload, index, 0, name, TakeTiming(mode.candidate)});
   int contender = 1;
   for (ContenderTiming& baseline : mode.baselines) {
-    contenders.push_back({workload, index, contender++, name, std::move(baseline)});
+    contenders.push_back({workload, index, contender++, name, TakeTiming(baseline)});
   }
-  mode.baselines.clear();
+  const auto is_blank = [](const ContenderTiming& rest) { return rest.gpu_busy_us == 0; };
+  if (std::ranges::all_of(mode.baselines, is_blank)) mode.baselines.clear();
 }
 
-ModeTiming* FindMode(Passed& passed, int workload, int mode) {
-  if (workload < 0 || static_cast<size_t>(workload) >= passed.timings.size()) return nullptr;
-  std::vector<ModeTiming>& modes = passed.timings[static_cast<size_t>(workload)].modes;
-  if (mode < 0 || static_cast<size_t>(mode) >= modes.size()) return nullptr;
-  return &modes[static_cast<size_t>(mode)];
+// Where the contender's times go; nullptr: nowhere. Of baselines the body has all or none.
+ContenderTiming* FindPlace(Passed& passed, const Contender& contender) {
+  const auto workload = static_cast<size_t>(contender.workload);
+  const auto index = static_cast<size_t>(contender.index);
+  if (workload >= passed.timings.size()) return nullptr;
+  std::vector<ModeTiming>& modes = passed.timings[workload].modes;
+  if (static_cast<size_t>(contender.mode) >= modes.size()) return nullptr;
+  ModeTiming& mode = modes[static_cast<size_t>(contender.mode)];
+  if (index == 0) return &mode.candidate;
+  if (index == mode.baselines.size() + 1) return &mode.baselines.emplace_back();
+  if (index > mode.baselines.size() || !mode.baselines[index - 1].name.empty()) return nullptr;
+  return &mode.baselines[index - 1];
 }
 
 }  // namespace
@@ -197,20 +198,15 @@ VerdictParts TakeApart(const Verdict& verdict) {
 Result<Verdict> PutTogether(std::string_view source, VerdictParts parts) {
   auto* passed = std::get_if<Passed>(&parts.body.outcome);
   for (Contender& contender : parts.contenders) {
-    ModeTiming* mode =
-        passed != nullptr ? FindMode(*passed, contender.workload, contender.mode) : nullptr;
-    const auto index = static_cast<size_t>(contender.index);
-    if (mode == nullptr || (index != 0 && index != mode->baselines.size() + 1)) {
+    ContenderTiming* place = passed != nullptr ? FindPlace(*passed, contender) : nullptr;
+    if (place == nullptr) {
       return Error{ErrorCode::kBadInput,
                    std::string(source) + ": the times of \"" + contender.timing.name +
                        "\" belong to no mode of its verdict",
                    "the file is damaged; restore it from a copy"};
     }
-    if (index == 0) {
-      mode->candidate = std::move(contender.timing);
-    } else {
-      mode->baselines.push_back(std::move(contender.timing));
-    }
+    contender.timing.gpu_busy_us = place->gpu_busy_us;
+    *place = std::move(contender.timing);
   }
   return std::move(parts.body);
 }
@@ -219,12 +215,11 @@ std::string PackSamples(const std::vector<Sample>& samples) {
   const auto count = static_cast<uint32_t>(samples.size());
   std::string bytes(reinterpret_cast<const char*>(&count), sizeof(count));
   bytes.reserve(sizeof(count) + samples.size() * sizeof(Sample));
-  PackColumn(samples, &Sample::process, bytes);
-  PackColumn(samples, &Sample::round, bytes);
-  PackColumn(samples, &Sample::us, bytes);
-  PackColumn(samples, &Sample::sm_mhz, bytes);
-  PackColumn(samples, &Sample::temperature_c, bytes);
-  PackColumn(samples, &Sample::power_w, bytes);
+  ForEachSampleColumn([&](const char* /*name*/, auto field) {
+    for (const Sample& sample : samples) {
+      bytes.append(reinterpret_cast<const char*>(&(sample.*field)), sizeof(sample.*field));
+    }
+  });
   return Compress(bytes, kPackLevel);
 }
 
@@ -239,12 +234,12 @@ Result<std::vector<Sample>> UnpackSamples(std::string_view source, std::string_v
   }
   std::vector<Sample> samples(count);
   const char* at = bytes.data() + sizeof(count);
-  at = UnpackColumn(at, &Sample::process, samples);
-  at = UnpackColumn(at, &Sample::round, samples);
-  at = UnpackColumn(at, &Sample::us, samples);
-  at = UnpackColumn(at, &Sample::sm_mhz, samples);
-  at = UnpackColumn(at, &Sample::temperature_c, samples);
-  UnpackColumn(at, &Sample::power_w, samples);
+  ForEachSampleColumn([&](const char* /*name*/, auto field) {
+    for (Sample& sample : samples) {
+      std::memcpy(&(sample.*field), at, sizeof(sample.*field));
+      at += sizeof(sample.*field);
+    }
+  });
   return samples;
 }
 

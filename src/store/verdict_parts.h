@@ -41,7 +41,7 @@ struct Contender {
 };
 
 struct VerdictParts {
-  Verdict body;  // every candidate timing is blank, every list of baselines empty
+  Verdict body;  // of timings only what `contenders` has no column for; else no baselines
   std::vector<Contender> contenders;  // by workload, mode, index
 };
 

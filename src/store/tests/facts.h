@@ -14,6 +14,7 @@
 #include "base/result.h"
 #include "base/sha256.h"
 #include "core/device.h"
+#include "core/field_list.h"
 #include "core/space.h"
 #include "store/database_store.h"
 #include "store/recorder.h"
@@ -91,12 +92,15 @@ inline Candidate TestCandidate(const Point& point) {
 }
 
 inline ContenderTiming TestTiming(Random& random, const std::string& name, double us) {
+  static_assert(MemberCount<ContenderTiming>() == 5 && MemberCount<Sample>() == 6, "fill them all");
   ContenderTiming timing;
   timing.name = name;
+  timing.gpu_busy_us = us * 0.875;
   constexpr int kRounds = 3;
   constexpr int kSamplesPerRound = 2;
   for (int i = 0; i < kRounds * kSamplesPerRound; ++i) {
     Sample sample;
+    sample.process = i % kSamplesPerRound;
     sample.round = i / kSamplesPerRound;
     sample.us = static_cast<float>(us * (1 + 0.003 * random.Normal()));
     sample.sm_mhz = static_cast<float>(1980 - 15 * static_cast<int>(random.Below(4)));
