@@ -9,13 +9,12 @@
 #include "base/display_text.h"
 #include "base/file.h"
 #include "commands.h"
-#include "hgemm/bench/catalogue_page.h"
 #include "hgemm/bench/catalogues.h"
 #include "hgemm/bench/measurement_file.h"
 #include "hgemm/bench/pack_builder.h"
 #include "hgemm/bench/primary_choices.h"
 #include "hgemm/catalogue.h"
-#include "hgemm/comparison_guard.h"
+#include "hgemm/comparison_summary.h"
 #include "search/machine/machine.h"
 
 namespace warpsmith::cli {

@@ -19,7 +19,7 @@
 #include "hgemm/bench/options.h"
 #include "hgemm/bench/pack_builder.h"
 #include "hgemm/catalogue.h"
-#include "hgemm/features.h"
+#include "hgemm/cost_model.h"
 #include "hgemm/table_text.h"
 #include "search.h"
 #include "search/machine/machine.h"

@@ -14,7 +14,7 @@
 #include "hgemm/bench/catalogues.h"
 #include "hgemm/bench/primary_choices.h"
 #include "hgemm/family.h"
-#include "report/progress_line.h"
+#include "report/terminal.h"
 #include "task/hgemm_task.h"
 
 namespace warpsmith::hgemm {
