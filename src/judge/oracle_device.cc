@@ -77,9 +77,10 @@ Status OracleDevice::FlushL2() {
 }
 
 // A kernel reads the device's clock all the time. Contexts take turns, so where it sees a gap,
-// another context was at work.
+// another context was at work. On an H200 its turns lasted 2.4 ms and came every 4.5 ms: all looks
+// of 4 to 20 ms saw them, and none saw a gap where the other context was idle.
 Result<double> OracleDevice::ShareOfOthers() {
-  constexpr uint32_t kWatchUs = 20'000;
+  constexpr uint32_t kWatchUs = 8'000;
   const uint64_t away_ns = TRY(ReserveResults(sizeof(uint64_t)));
   TRY(kernels_.RunWatch(kWatchUs, away_ns, stream_));
   TRY(Synchronize());

@@ -90,7 +90,7 @@ Result<double> TorchEntrant::TimeAlone() {
   process().Pause();
   for (int i = 0; i <= kChoiceBursts; ++i) {
     const std::optional<Outcome> trouble =
-        TRY(i == 0 ? RunOne(process(), nullptr) : RunUntilLongEnough(process(), {0, i}));
+        TRY(i == 0 ? RunOne(process(), calls_, nullptr) : RunUntilLongEnough(process(), {0, i}));
     if (trouble) return Error{ErrorCode::kInternal, warpsmith::Describe(*trouble), "judge again"};
   }
   return MedianUs();

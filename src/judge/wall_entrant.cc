@@ -9,7 +9,9 @@ namespace warpsmith::judge {
 namespace {
 
 constexpr int kWarmUpCalls = 8;  // before a call's time is known
-constexpr int kMostTries = 8;    // bursts for one that is long enough
+constexpr int kLeastWarmUpCalls = 2;
+constexpr int kShareWarmingUp = 4;  // of a burst's calls, where candidates are only screened
+constexpr int kMostTries = 8;       // bursts for one that is long enough
 constexpr double kMostShareOfOracle = 0.9;
 constexpr int kTracedCalls = 50;
 
@@ -40,11 +42,12 @@ std::optional<Outcome> WallEntrant::DoubtShares() const {
 StepResult WallEntrant::WarmUp(CalledProcess& process) {
   const bool is_first = work_.empty();
   if (calls_ == 0) calls_ = kWarmUpCalls;
-  // The first burst is short, since how long a call takes is not known yet.
-  for (int i = 0; i < (is_first ? 2 : 1); ++i) {
-    if (auto outcome = TRY(RunOne(process, nullptr))) return outcome;
+  // How long a call takes is not known yet, so these calls are few.
+  if (is_first) {
+    if (auto outcome = TRY(RunOne(process, calls_, nullptr))) return outcome;
   }
-  return std::optional<Outcome>();
+  const int share = bout_.contest.is_certified() ? 1 : kShareWarmingUp;
+  return RunOne(process, std::max(kLeastWarmUpCalls, calls_ / share), nullptr);
 }
 
 StepResult WallEntrant::RunTimed(CalledProcess& process, const Sample& stamp) {
@@ -56,7 +59,7 @@ StepResult WallEntrant::RunTimed(CalledProcess& process, const Sample& stamp) {
 
 StepResult WallEntrant::RunUntilLongEnough(CalledProcess& process, const Sample& stamp) {
   for (int i = 0; i < kMostTries; ++i) {
-    if (auto outcome = TRY(RunOne(process, &stamp))) return outcome;
+    if (auto outcome = TRY(RunOne(process, calls_, &stamp))) return outcome;
     if (!too_short_) return std::optional<Outcome>();
   }
   return std::optional<Outcome>(Inconclusive{
@@ -65,11 +68,11 @@ StepResult WallEntrant::RunUntilLongEnough(CalledProcess& process, const Sample&
                   label(), kMostTries)});
 }
 
-StepResult WallEntrant::RunOne(CalledProcess& process, const Sample* stamp) {
-  const BurstCommand burst{callee_, calls_, stamp == nullptr, false};
+StepResult WallEntrant::RunOne(CalledProcess& process, int calls, const Sample* stamp) {
+  const BurstCommand burst{callee_, calls, stamp == nullptr, false};
   const BurstResult result = TRY(RunBurst(bout_.Bench(), process, burst));
   if (result.failure) {
-    return Failed(process, *result.failure, fmt::format("a burst of {} calls", calls_));
+    return Failed(process, *result.failure, fmt::format("a burst of {} calls", calls));
   }
   if (auto outcome = TRY(JudgeBurst(result))) return outcome;
   // The oracle's own work is taken off as it was in this burst. A process that keeps the device
@@ -77,7 +80,7 @@ StepResult WallEntrant::RunOne(CalledProcess& process, const Sample* stamp) {
   const double own_us = std::max(result.call_us - result.oracle_us, result.call_us / 20);
   // A program could be slow where calls are counted and quick where they are timed. Its burst would
   // then be short beside the oracle's work, and is not kept as a sample.
-  too_short_ = stamp != nullptr && !IsLongEnough(own_us, calls_);
+  too_short_ = stamp != nullptr && !IsLongEnough(own_us, calls);
   calls_ = CallsFor(own_us);
   TRY(AfterBurst(result.last));
   if (stamp == nullptr || too_short_) return std::optional<Outcome>();

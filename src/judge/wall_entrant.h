@@ -43,7 +43,7 @@ class WallEntrant : public Entrant {
   // A turn's timed bursts.
   StepResult RunTimed(CalledProcess& process, const Sample& stamp);
   // One burst: its time is kept with a stamp, unless `stamp` is null or the burst was too short.
-  StepResult RunOne(CalledProcess& process, const Sample* stamp);
+  StepResult RunOne(CalledProcess& process, int calls, const Sample* stamp);
   // Bursts until one is long enough to be timed.
   StepResult RunUntilLongEnough(CalledProcess& process, const Sample& stamp);
   // Advice from the entrant's own process: nothing depends on it. Tracing ends a process's use for
