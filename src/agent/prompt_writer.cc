@@ -17,7 +17,7 @@ namespace {
 
 using knowledge::GainText;
 using knowledge::RatioText;
-using prompts::Edits;
+using prompts::MayKeep;
 using prompts::PromptId;
 using prompts::Values;
 
@@ -80,17 +80,17 @@ ChatRequest PromptWriter::RequestOf(std::string_view role, std::string text) con
 }
 
 ChatRequest PromptWriter::AskForCode(std::string_view role, PromptId prompt, Values values,
-                                     Edits edits) const {
+                                     MayKeep kept) const {
   values["device"] = device_;
   values["task_name"] = task_.name;
   values["task_facts"] = facts_;
-  values["reply_format"] = prompts::ReplyFormat(form_, edits);
+  values["reply_format"] = prompts::ReplyFormat(form_, kept);
   return Ask(role, prompt, values);
 }
 
 ChatRequest PromptWriter::Bootstrap(const Attempt& attempt) const {
   ChatRequest request = AskForCode(role::kBootstrap, PromptId::kBootstrap,
-                                   {{"reference", reference_}}, Edits::kNotOffered);
+                                   {{"reference", reference_}}, MayKeep::kPlan);
   if (attempt.number > 1) {
     request.messages.front().text += "\nEarlier versions failed; this is version " +
                                      std::to_string(attempt.number) +
@@ -102,7 +102,7 @@ ChatRequest PromptWriter::Bootstrap(const Attempt& attempt) const {
 ChatRequest PromptWriter::Join(const Attempt& attempt, std::span<const PartKernel> parts) const {
   ChatRequest request =
       AskForCode(role::kBootstrap, PromptId::kJoin,
-                 {{"reference", reference_}, {"parts", PartsText(parts)}}, Edits::kNotOffered);
+                 {{"reference", reference_}, {"parts", PartsText(parts)}}, MayKeep::kPlan);
   if (attempt.number > 1) {
     request.messages.front().text += "\nEarlier versions failed; this is version " +
                                      std::to_string(attempt.number) +
@@ -124,7 +124,8 @@ ChatRequest PromptWriter::Lowering(const Attempt& attempt, const Node& node,
                 {"history", OrNone(known.history)},
                 {"documents", OrNone(known.documents)}};
   PutCode(node.candidate, values);
-  return AskForCode(role::kLowering, PromptId::kLowering, std::move(values), Edits::kOffered);
+  return AskForCode(role::kLowering, PromptId::kLowering, std::move(values),
+                    MayKeep::kPlanAndLines);
 }
 
 ChatRequest PromptWriter::OwnIdea(const Node& node, const Background& known) const {
@@ -132,13 +133,13 @@ ChatRequest PromptWriter::OwnIdea(const Node& node, const Background& known) con
                 {"profile", ProfileText(node)},     {"history", OrNone(known.history)},
                 {"knowledge", OrNone(known.notes)}, {"documents", OrNone(known.documents)}};
   PutCode(node.candidate, values);
-  return AskForCode(role::kLowering, PromptId::kOwnIdea, std::move(values), Edits::kOffered);
+  return AskForCode(role::kLowering, PromptId::kOwnIdea, std::move(values), MayKeep::kPlanAndLines);
 }
 
 ChatRequest PromptWriter::Improve(const Attempt& attempt, const Node& node) const {
   Values values{{"attempt", std::to_string(attempt.number)}, {"profile", ProfileText(node)}};
   PutCode(node.candidate, values);
-  return AskForCode(role::kLowering, PromptId::kImprove, std::move(values), Edits::kOffered);
+  return AskForCode(role::kLowering, PromptId::kImprove, std::move(values), MayKeep::kPlanAndLines);
 }
 
 ChatRequest PromptWriter::Contrastive(const Attempt& attempt, std::span<const Node* const> variants,
@@ -168,7 +169,7 @@ ChatRequest PromptWriter::Repair(const Attempt& attempt) const {
       {"reference", reference_},
       {"technique", IsFirst(attempt) ? "a first correct version" : attempt.option.technique}};
   PutCode(*attempt.failed, values);
-  return AskForCode(role::kRepair, PromptId::kRepair, std::move(values), Edits::kOffered);
+  return AskForCode(role::kRepair, PromptId::kRepair, std::move(values), MayKeep::kPlanAndLines);
 }
 
 ChatRequest PromptWriter::States(const Node& node) const {

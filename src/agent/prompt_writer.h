@@ -61,7 +61,7 @@ class PromptWriter {
                   const prompts::Values& values) const;
   ChatRequest RequestOf(std::string_view role, std::string text) const;
   ChatRequest AskForCode(std::string_view role, prompts::PromptId prompt, prompts::Values values,
-                         prompts::Edits edits) const;
+                         prompts::MayKeep kept) const;
 
   const Settings& settings_;
   const Task& task_;

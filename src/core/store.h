@@ -55,8 +55,8 @@ class Store {
   // The evaluator's cache: a verdict measured under this key, on this device (uuid) if given.
   virtual Result<std::optional<Completed>> FindVerdict(const std::string& key,
                                                        const std::string& device_uuid) = 0;
-  // A verdict that came from elsewhere (a bundle). Appending the same one twice is a no-op.
-  virtual Status ImportVerdict(const Job& job, const Completed& completed) = 0;
+  // A verdict that came from elsewhere (a bundle). False: it was there before.
+  virtual Result<bool> ImportVerdict(const Job& job, const Completed& completed) = 0;
 };
 
 }  // namespace warpsmith

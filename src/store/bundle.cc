@@ -3,6 +3,7 @@
 #include <unistd.h>
 #include <nlohmann/json.hpp>
 
+#include <deque>
 #include <set>
 #include <utility>
 
@@ -13,6 +14,9 @@
 #include "base/json_reader.h"
 #include "base/sha256.h"
 #include "core/serialize.h"
+#include "store/line_journal.h"
+#include "store/recording_format.h"
+#include "store/verdict_parts.h"
 
 namespace warpsmith::store {
 namespace {
@@ -20,20 +24,12 @@ namespace {
 constexpr const char* kResultsFile = "results.jsonl";
 constexpr size_t kMaxResultsBytes = size_t{4} << 30;
 
-Result<Completed> CompletedFrom(const JsonReader& line) {
-  TRY(line.OnlyFields({"key", "gpu_seconds", "verdict", "sha256"}));
-  Completed completed;
-  completed.key = TRY(line.At("key").String());
-  completed.verdict = TRY(VerdictFrom(line.At("verdict")));
-  completed.gpu_seconds = TRY(line.At("gpu_seconds").Number());
-  return completed;
-}
-
 using nlohmann::json;
 namespace fs = std::filesystem;
 
 constexpr const char* kManifestFile = "manifest.json";
 constexpr const char* kJobsFile = "jobs.jsonl.zst";
+constexpr const char* kDeviceFile = "device.json";
 constexpr size_t kMaxJobsBytes = size_t{1} << 30;
 constexpr size_t kMaxFileBytes = size_t{256} << 20;  // the manifest, an image, the packed jobs
 // Small, so that little is on its way when the run is stopped.
@@ -50,17 +46,14 @@ std::string ImageFile(const std::string& sha256) { return "images/" + sha256 + "
 Status CheckFit(const std::vector<Job>& jobs) {
   std::set<std::string> keys;
   for (const Job& job : jobs) {
-    const Error error{ErrorCode::kConfig, "job " + job.key + " does not fit into the bundle: ", ""};
-    if (!job.artifact.has_value())
-      return Error{error.code, error.message + "it has no artifact", ""};
-    if (job.artifact->architecture != jobs.front().artifact->architecture) {
-      return Error{error.code,
-                   error.message + "it is for " + job.artifact->architecture + ", others for " +
-                       jobs.front().artifact->architecture,
-                   "make a bundle for each"};
-    }
-    if (!keys.insert(job.key).second)
-      return Error{error.code, error.message + "it is there twice", ""};
+    const auto& artifact = job.artifact;
+    const char* const wrong = !artifact ? "it has no artifact"
+                              : artifact->architecture != jobs.front().artifact->architecture
+                                  ? "it is for another architecture than the first"
+                                  : (keys.insert(job.key).second ? nullptr : "it is there twice");
+    if (wrong == nullptr) continue;
+    return Error{ErrorCode::kConfig, "job " + job.key + " does not fit into the bundle: " + wrong,
+                 "make a bundle for each architecture"};
   }
   if (!jobs.empty()) return {};
   return Error{ErrorCode::kNothingMeasured, "a bundle of no jobs", "choose at least one candidate"};
@@ -184,112 +177,73 @@ Result<std::vector<Job>> ReadJobs(const fs::path& folder, const JsonReader& mani
   return jobs;
 }
 
-// Hands jobs out in order, keeping at most kJobsAtOnce with the device.
-class BundleRun {
- public:
-  BundleRun(const Bundle& bundle, Device& device, BundleResults results,
-            const std::map<std::string, Completed>& done)
-      : device_(device), results_(std::move(results)) {
-    for (const Job& job : bundle.jobs) {
-      if (!done.contains(job.key)) todo_.push_back(&job);
-    }
-    progress_.total = static_cast<int64_t>(bundle.jobs.size());
-    progress_.done = progress_.total - static_cast<int64_t>(todo_.size());
-  }
-
-  Status Turn(bool may_submit, const std::function<void(const BundleProgress&)>& on_progress) {
-    if (may_submit) TRY(SubmitMore());
-    for (const Completed& completed : TRY(device_.Collect(std::chrono::milliseconds(100)))) {
-      TRY(results_.Append(completed));
-      --with_device_;
-      ++progress_.done;
-      if (on_progress) on_progress(progress_);
-    }
-    return {};
-  }
-
-  bool AllHandedOut() const { return next_ == todo_.size(); }
-  bool Idle() const { return with_device_ == 0; }
-  const BundleProgress& progress() const { return progress_; }
-
- private:
-  Status SubmitMore() {
-    std::vector<Job> jobs;
-    while (next_ < todo_.size() && with_device_ + jobs.size() < kJobsAtOnce) {
-      jobs.push_back(*todo_[next_++]);
-    }
-    with_device_ += jobs.size();
-    if (jobs.empty()) return {};
-    return device_.Submit(std::move(jobs));
-  }
-
-  Device& device_;
-  BundleResults results_;
-  std::vector<const Job*> todo_;
-  size_t next_ = 0, with_device_ = 0;
-  BundleProgress progress_;
-};
-
-Status CheckRuns(const Bundle& bundle, const DeviceInfo& device) {
-  if (device.architecture == bundle.architecture) return {};
-  return Error{ErrorCode::kConfig,
-               "bundle " + bundle.folder.string() + " was built for " + bundle.architecture + ", " +
-                   device.name + " is " + device.architecture,
-               "run it on the device it was made for, or make another bundle"};
-}
-
-Status CheckBelong(const fs::path& folder, const std::vector<Job>& jobs,
-                   const std::map<std::string, Completed>& results) {
+// Each a job's of the bundle.
+Result<std::map<std::string, Completed>> ResultsOf(const Bundle& bundle) {
+  auto results = TRY(ReadBundleResults(bundle.folder));
   std::set<std::string> keys;
-  for (const Job& job : jobs) keys.insert(job.key);
+  for (const Job& job : bundle.jobs) keys.insert(job.key);
   for (const auto& [key, completed] : results) {
-    if (!keys.contains(key)) {
-      return Damaged(folder / "results.jsonl",
-                     "result " + key + " belongs to no job of the bundle");
-    }
-  }
-  return {};
-}
-
-}  // namespace
-
-Result<std::map<std::string, Completed>> ReadBundleResults(const std::filesystem::path& folder) {
-  const std::filesystem::path path = folder / kResultsFile;
-  std::map<std::string, Completed> results;
-  std::error_code ignored;
-  const auto status = std::filesystem::symlink_status(path, ignored);
-  if (status.type() == std::filesystem::file_type::not_found) return results;
-  const std::string text = WholeLines(TRY(ReadFileInside(folder, kResultsFile, kMaxResultsBytes)));
-  int number = 0;
-  for (size_t at = 0; at < text.size();) {
-    const size_t end = text.find('\n', at);
-    const std::string place = path.string() + ", line " + std::to_string(++number);
-    const std::string_view line = std::string_view(text).substr(at, end - at);
-    const nlohmann::json json = TRY(ParseJson(place, line));
-    const JsonReader reader(place, json);
-    TRY(CheckLineDigest(place, reader, line));
-    Completed completed = TRY(CompletedFrom(reader));
-    std::string key = completed.key;
-    results.emplace(std::move(key), std::move(completed));
-    at = end + 1;
+    if (keys.contains(key)) continue;
+    return Damaged(bundle.folder / kResultsFile,
+                   "result " + key + " belongs to no job of the bundle");
   }
   return results;
 }
 
-Result<BundleResults> BundleResults::Open(const std::filesystem::path& folder) {
-  FileLock lock = TRY(FileLock::Acquire(folder / "lock", "bundle " + folder.string(),
-                                        std::chrono::milliseconds(0)));
-  TRY(ReadBundleResults(folder));  // what is no file would be waited for, or written elsewhere
-  LineJournal journal = TRY(LineJournal::Open(folder / kResultsFile));
-  return BundleResults(std::move(lock), std::move(journal));
+// On the disk when it returns. After an Error nothing of the line stays.
+Status AppendTo(LineJournal& results, const Completed& completed) {
+  const json line{{"key", completed.key},
+                  {"gpu_seconds", NumberToJson(completed.gpu_seconds)},
+                  {"verdict", ToJson(completed.verdict)}};
+  TRY(results.Append(WithLineDigest(JsonText(line)) + "\n"));
+  return results.Sync();
 }
 
-Status BundleResults::Append(const Completed& completed) {
-  const nlohmann::json line{{"key", completed.key},
-                            {"gpu_seconds", NumberToJson(completed.gpu_seconds)},
-                            {"verdict", ToJson(completed.verdict)}};
-  TRY(journal_.Append(WithLineDigest(JsonText(line)) + "\n"));
-  return journal_.Sync();
+// One device judges all jobs: the first one's description begins a recording of the results.
+Status CheckDevice(const Bundle& bundle, const DeviceInfo& device) {
+  const Error other{ErrorCode::kConfig, "bundle " + bundle.folder.string() + " was ",
+                    "run it on the device it was made for, or make another bundle"};
+  if (device.architecture != bundle.architecture) {
+    return Error{other.code,
+                 other.message + "built for " + bundle.architecture + ", " + device.name + " is " +
+                     device.architecture,
+                 other.fix};
+  }
+  const auto begun = ReadFileInside(bundle.folder, kDeviceFile, kMaxFileBytes);
+  if (!begun.ok() && begun.error().code == ErrorCode::kNoInput) {
+    const RecordingHeader header{device, bundle.jobs.front().artifact->toolchain, UtcTimestamp(),
+                                 bundle.command, std::nullopt};
+    return WriteFileAtomic(bundle.folder / kDeviceFile, LineOf(header));
+  }
+  const auto first = TRY(Recording::FromLines(kDeviceFile, TRY(begun)))->header().device.name;
+  if (first == device.name) return {};
+  return Error{other.code, other.message + "begun on " + first + ", this is " + device.name,
+               other.fix};
+}
+
+}  // namespace
+
+Result<std::map<std::string, Completed>> ReadBundleResults(const fs::path& folder) {
+  std::map<std::string, Completed> results;
+  const auto read = ReadFileInside(folder, kResultsFile, kMaxResultsBytes);
+  if (!read.ok() && read.error().code == ErrorCode::kNoInput) return results;
+  const std::string text = WholeLines(TRY(read));
+  int number = 0;
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = text.find('\n', at);
+    const std::string place =
+        (folder / kResultsFile).string() + ", line " + std::to_string(++number);
+    const std::string_view line = std::string_view(text).substr(at, end - at);
+    const json parsed = TRY(ParseJson(place, line));
+    const JsonReader reader(place, parsed);
+    TRY(CheckLineDigest(place, reader, line));
+    TRY(reader.OnlyFields({"key", "gpu_seconds", "verdict", "sha256"}));
+    const std::string key = TRY(reader.At("key").String());
+    results.emplace(key, Completed{key, TRY(VerdictFrom(reader.At("verdict"))),
+                                   TRY(reader.At("gpu_seconds").Number())});
+    at = end + 1;
+  }
+  return results;
 }
 
 Status MakeBundle(const fs::path& folder, const BundleContents& contents) {
@@ -333,29 +287,89 @@ Result<Bundle> ReadBundle(const fs::path& folder) {
 Result<BundleProgress> RunBundle(const Bundle& bundle, Device& device,
                                  const std::function<bool()>& stop,
                                  const std::function<void(const BundleProgress&)>& on_progress) {
-  TRY(CheckRuns(bundle, device.Info()));
-  BundleResults results = TRY(BundleResults::Open(bundle.folder));
-  const auto done = TRY(ReadBundleResults(bundle.folder));
-  TRY(CheckBelong(bundle.folder, bundle.jobs, done));
-  BundleRun run(bundle, device, std::move(results), done);
-  while (!(run.AllHandedOut() && run.Idle())) {
-    const bool stopping = stop && stop();
-    if (stopping && run.Idle()) break;  // what the device has is waited for, and kept
-    TRY(run.Turn(!stopping, on_progress));
+  const FileLock lock = TRY(FileLock::Acquire(
+      bundle.folder / "lock", "bundle " + bundle.folder.string(), std::chrono::milliseconds(0)));
+  TRY(CheckDevice(bundle, device.Info()));
+  // Read first: what is no file would be waited for, or written elsewhere.
+  const auto done = TRY(ResultsOf(bundle));
+  LineJournal results = TRY(LineJournal::Open(bundle.folder / kResultsFile));
+  std::deque<const Job*> todo;
+  for (const Job& job : bundle.jobs) {
+    if (!done.contains(job.key)) todo.push_back(&job);
   }
-  return run.progress();
+  BundleProgress progress{static_cast<int64_t>(done.size()),
+                          static_cast<int64_t>(bundle.jobs.size())};
+  for (size_t with_device = 0; !todo.empty() || with_device > 0;) {
+    const bool stopping = stop && stop();
+    if (stopping && with_device == 0) break;  // what the device has is waited for, and kept
+    std::vector<Job> jobs;
+    for (; !stopping && !todo.empty() && with_device < kJobsAtOnce; ++with_device) {
+      jobs.push_back(*todo.front());
+      todo.pop_front();
+    }
+    if (!jobs.empty()) TRY(device.Submit(std::move(jobs)));
+    for (const Completed& completed : TRY(device.Collect(std::chrono::milliseconds(100)))) {
+      TRY(AppendTo(results, completed));
+      --with_device;
+      ++progress.done;
+      if (on_progress) on_progress(progress);
+    }
+  }
+  return progress;
+}
+
+Result<std::shared_ptr<const Recording>> RecordedBundle(const fs::path& folder) {
+  const Bundle bundle = TRY(ReadBundle(folder));
+  const auto results = TRY(ResultsOf(bundle));
+  if (results.empty()) {
+    return Error{ErrorCode::kNotRecorded, "bundle " + folder.string() + " holds no results",
+                 "start its ./run where the GPU is"};
+  }
+  std::string lines = TRY(ReadFileInside(folder, kDeviceFile, kMaxFileBytes));
+  std::map<std::string, std::vector<const Job*>> spaces;  // of each task and its sizes
+  for (const Job& job : bundle.jobs) {
+    const std::string name = job.task.name + " " + job.workload.name;
+    if (results.contains(job.key)) spaces[name].push_back(&job);
+  }
+  std::map<std::string, int> protocols;
+  std::set<std::string> sources;
+  RecordedPoint at;
+  for (const auto& [name, jobs] : spaces) {
+    std::map<std::string, int> known;  // by the point's name
+    std::vector<Point> points;
+    for (const Job* job : jobs) {
+      const Point point{job->candidate.provenance.family, job->candidate.provenance.config};
+      const int next = static_cast<int>(points.size());
+      const auto [place, is_new] = known.emplace(PointName(point), next);
+      at.point = place->second;
+      const CandidateText text = TextOf(job->candidate);
+      for (const auto& [path, sha256] : text.sources) {
+        if (sources.insert(sha256).second) lines += LineOf(sha256, job->candidate.sources.at(path));
+      }
+      if (is_new) points.push_back(point);
+      if (is_new) lines += LineOf(at, text);
+      const int number = static_cast<int>(protocols.size());
+      const auto [protocol, is_first] = protocols.emplace(ProtocolId(job->protocol), number);
+      if (is_first) lines += LineOf(number, job->protocol);
+      const Completed& result = results.at(job->key);
+      lines +=
+          LineOf(VerdictLine{job->key, at, protocol->second, result.gpu_seconds, result.verdict});
+    }
+    const Job& first = *jobs.front();
+    lines += LineOf(at.space++, SpaceLine{first.task, first.workload, Space(name, points)});
+  }
+  return Recording::FromLines(folder.string(), std::move(lines));
 }
 
 Result<TakenBundle> TakeBundle(const fs::path& folder, DatabaseStore& store) {
   const Bundle bundle = TRY(ReadBundle(folder));
-  const auto results = TRY(ReadBundleResults(folder));
-  TRY(CheckBelong(folder, bundle.jobs, results));
+  const auto results = TRY(ResultsOf(bundle));
   TakenBundle taken;
   for (const Job& job : bundle.jobs) {
     const auto result = results.find(job.key);
     if (result == results.end()) {
       ++taken.without_result;
-    } else if (TRY(store.Import(job, result->second))) {
+    } else if (TRY(store.ImportVerdict(job, result->second))) {
       ++taken.imported;
     } else {
       ++taken.known_before;

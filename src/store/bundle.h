@@ -7,37 +7,20 @@
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "base/file.h"
 #include "base/result.h"
 #include "core/device.h"
 #include "store/database_store.h"
-#include "store/line_journal.h"
+#include "store/recording.h"
 
 namespace warpsmith::store {
 
 // results.jsonl of a bundle: one line a verdict, appended and synced as they come.
 // By key. A torn last line (the writer was killed) is ignored; so is a key that came before.
 Result<std::map<std::string, Completed>> ReadBundleResults(const std::filesystem::path& folder);
-
-// The only writer of a bundle's results while it lives.
-class BundleResults {
- public:
-  // Cuts a torn last line off. kBusy when another process has the bundle open.
-  static Result<BundleResults> Open(const std::filesystem::path& folder);
-  // On the disk when it returns. After an Error nothing of the line stays.
-  Status Append(const Completed& completed);
-
- private:
-  BundleResults(FileLock lock, LineJournal journal)
-      : lock_(std::move(lock)), journal_(std::move(journal)) {}
-
-  FileLock lock_;
-  LineJournal journal_;
-};
 
 inline constexpr int kBundleVersion = 1;
 
@@ -69,10 +52,13 @@ struct BundleProgress {
 
 // Judges what has no result yet, appending each to results.jsonl as it comes; done before and
 // killed at any instant, it goes on. Ends early, without an Error, when `stop` says so. kConfig
-// when the device is of another architecture; kBusy when another process runs the bundle.
+// when the device is of another architecture, or another than it was begun on; kBusy when another process runs the bundle.
 Result<BundleProgress> RunBundle(const Bundle& bundle, Device& device,
                                  const std::function<bool()>& stop,
                                  const std::function<void(const BundleProgress&)>& on_progress);
+
+// What a bundle's device measured, as if it had been recorded. kNotRecorded: nothing yet.
+Result<std::shared_ptr<const Recording>> RecordedBundle(const std::filesystem::path& folder);
 
 struct TakenBundle {
   int64_t imported = 0, known_before = 0, without_result = 0;

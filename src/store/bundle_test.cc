@@ -3,10 +3,12 @@
 #include <gmock/gmock.h>
 #include <sys/stat.h>
 
-#include <deque>
+#include <nlohmann/json.hpp>
 
 #include "base/file.h"
 #include "base/sha256.h"
+#include "core/serialize.h"
+#include "store/recorded_device.h"
 #include "store/tests/facts.h"
 
 namespace warpsmith::store {
@@ -18,34 +20,13 @@ constexpr int kBundleSide = 4;
 constexpr int64_t kJobs = 12;
 
 // Answers from the cost function, as a GPU that holds the cubins would.
-class ImageDevice : public Device {
- public:
-  ImageDevice() { info_ = TestDevice(); }
-  const DeviceInfo& Info() const override { return info_; }
-  Status Submit(std::vector<Job> jobs) override {
-    for (Job& job : jobs) {
-      EXPECT_EQ(Sha256Hex(job.artifact->image), job.artifact->image_sha256);
-      queue_.push_back(std::move(job));
-    }
-    return {};
-  }
-  Result<std::vector<Completed>> Collect(std::chrono::milliseconds /*patience*/) override {
-    std::vector<Completed> completed;
-    if (queue_.empty()) return completed;
-    const Job& job = queue_.front();
-    const Provenance& at = job.candidate.provenance;
-    completed.push_back({job.key, TestVerdict({at.family, at.config}, kBundleSide), 0.125});
-    queue_.pop_front();
-    ++judged_;
-    return completed;
-  }
-  int judged() const { return judged_; }
-  void set_architecture(const std::string& name) { info_.architecture = name; }
-
- private:
-  DeviceInfo info_;
-  std::deque<Job> queue_;
-  int judged_ = 0;
+Verdict JudgedImage(const Job& job) {
+  EXPECT_EQ(Sha256Hex(job.artifact->image), job.artifact->image_sha256);
+  return TestVerdict({job.candidate.provenance.family, job.candidate.provenance.config},
+                     kBundleSide);
+}
+struct ImageDevice : AnsweringDevice {
+  ImageDevice() : AnsweringDevice(JudgedImage, 0.125) {}
 };
 
 class BundleTest : public testing::Test {
@@ -100,8 +81,25 @@ TEST_F(BundleTest, TravelsThereAndBack) {
   const std::string once = *CanonicalDump(*store);
   EXPECT_EQ(TakeBundle(Folder(), *store)->known_before, kJobs);
   EXPECT_EQ(*CanonicalDump(*store), once);
-  const std::string key = Contents().jobs[0].key;
-  EXPECT_TRUE(store->FindVerdict(key, TestDevice().uuid)->has_value());
+  EXPECT_TRUE(store->FindVerdict(Contents().jobs[0].key, TestDevice().uuid)->has_value());
+}
+
+TEST_F(BundleTest, IsADeviceThatAnswersWhatItMeasured) {
+  Make();
+  EXPECT_EQ(RecordedDevice::Open(Folder()).error().code, ErrorCode::kNotRecorded);
+  ImageDevice gpu;
+  ASSERT_TRUE(RunBundle(Read(), gpu, nullptr, nullptr).ok());
+  const auto device = RecordedDevice::Open(Folder()).value();
+  EXPECT_EQ(device->Info().sm_count, TestDevice().sm_count);
+  const ReplaySpace* space = device->FindSpace("gemm", TestWorkload().sizes);
+  ASSERT_NE(space, nullptr);
+  ASSERT_EQ(space->space.size(), kJobs);
+  for (const Point& point : space->space.points()) {
+    const Job job = TestJob(point);
+    EXPECT_EQ(CandidateId(*space->make(point)), CandidateId(job.candidate));
+    EXPECT_EQ(Describe(device->LookUp(job.key)->verdict.outcome),
+              Describe(TestVerdict(point, kBundleSide).outcome));
+  }
 }
 
 TEST_F(BundleTest, GoesOnAfterAStopOrATornLine) {
@@ -129,10 +127,10 @@ TEST_F(BundleTest, TakesWhatIsThere) {
 
 TEST_F(BundleTest, RefusesForeignResults) {
   Make();
-  {
-    auto results = BundleResults::Open(Folder()).value();
-    ASSERT_TRUE(results.Append({"foreign", {}, 0}).ok());
-  }
+  ASSERT_TRUE(WriteFileAtomic(Folder() / "results.jsonl",
+                              "{\"key\":\"foreign\",\"gpu_seconds\":0,\"verdict\":" +
+                                  JsonText(ToJson(Verdict())) + "}\n")
+                  .ok());
   auto store = OpenStore();
   const auto taken = TakeBundle(Folder(), *store);
   ASSERT_FALSE(taken.ok());
@@ -187,6 +185,8 @@ TEST_F(BundleTest, RefusesChangedKernelsOfTheJudge) {
 TEST_F(BundleTest, ReadsNothingButItsFiles) {
   Make();
   auto store = OpenStore();
+  ImageDevice device;
+  const Bundle bundle = Read();
   const std::string image = "images/" + Contents().jobs[0].artifact->image_sha256 + ".cubin";
   for (const std::string& name : {std::string("results.jsonl"), std::string("manifest.json"),
                                   std::string("jobs.jsonl.zst"), image}) {
@@ -201,7 +201,7 @@ TEST_F(BundleTest, ReadsNothingButItsFiles) {
       const auto taken = TakeBundle(Folder(), *store);
       ASSERT_FALSE(taken.ok()) << name;
       EXPECT_EQ(taken.error().code, ErrorCode::kBadInput) << name;
-      EXPECT_FALSE(BundleResults::Open(Folder()).ok() && name == "results.jsonl");
+      EXPECT_FALSE(RunBundle(bundle, device, nullptr, nullptr).ok() && name == "results.jsonl");
     }
     std::filesystem::remove(Folder() / name);
     ASSERT_TRUE(before.empty() || WriteFileAtomic(Folder() / name, before).ok());
@@ -228,10 +228,16 @@ TEST_F(BundleTest, RefusesAKeyThatIsNotItsContents) {
   EXPECT_EQ(ReadBundle(Folder()).error().code, ErrorCode::kBadInput);
 }
 
-TEST_F(BundleTest, RefusesAnotherArchitecture) {
+TEST_F(BundleTest, RefusesAnotherDevice) {
   Make();
   ImageDevice device;
-  device.set_architecture("sm_80");
+  ASSERT_TRUE(RunBundle(
+                  Read(), device, [] { return true; }, nullptr)
+                  .ok());
+  device.info().name = "another GPU";
+  EXPECT_THAT(RunBundle(Read(), device, nullptr, nullptr).error().message,
+              HasSubstr("begun on Test H200, this is another GPU"));
+  device.info().architecture = "sm_80";
   EXPECT_EQ(RunBundle(Read(), device, nullptr, nullptr).error().code, ErrorCode::kConfig);
 }
 

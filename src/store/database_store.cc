@@ -315,18 +315,13 @@ Result<std::optional<Completed>> DatabaseStore::FindVerdict(const std::string& k
   return std::optional(std::move(completed));
 }
 
-Status DatabaseStore::ImportVerdict(const Job& job, const Completed& completed) {
-  TRY(Import(job, completed));
-  return {};
-}
-
-Result<bool> DatabaseStore::Import(const Job& job, const Completed& completed) {
-  const Evidence& evidence = completed.verdict.evidence;
-  DeviceInfo device;
-  device.name = evidence.device;
-  device.uuid = evidence.device_uuid;
-  device.driver = evidence.driver;
-  device.architecture = evidence.architecture;
+Result<bool> DatabaseStore::ImportVerdict(const Job& job, const Completed& completed) {
+  const Evidence& from = completed.verdict.evidence;
+  const DeviceInfo device{.name = from.device,
+                          .uuid = from.device_uuid,
+                          .driver = from.driver,
+                          .architecture = from.architecture,
+                          .origin = {}};
   Transaction transaction = TRY(Transaction::Begin(*connection_));
   const VerdictSubject subject =
       TRY(AddSubject(*connection_, job.task, job.workload, job.protocol, device));

@@ -44,10 +44,8 @@ class DatabaseStore : public Store {
   Result<std::vector<Step>> Steps(const std::string& run_id) override;
   Result<std::optional<Completed>> FindVerdict(const std::string& key,
                                                const std::string& device_uuid) override;
-  Status ImportVerdict(const Job& job, const Completed& completed) override;
-
-  // As ImportVerdict, which cannot tell: whether it was new. The device is taken from the evidence.
-  Result<bool> Import(const Job& job, const Completed& completed);
+  // The device is taken from the evidence.
+  Result<bool> ImportVerdict(const Job& job, const Completed& completed) override;
 
   // For the canonical dump and tests.
   Connection& connection() { return *connection_; }

@@ -214,9 +214,9 @@ TEST_P(DatabaseStoreTest, ImportsTheSameVerdictOnce) {
   const Job job = TestJob(TestSpace(kStoreSide).points()[0]);
   const Completed completed{job.key, TestVerdict(TestSpace(kStoreSide).points()[0], kStoreSide),
                             0.25};
-  EXPECT_EQ(*store->Import(job, completed), true);
+  EXPECT_EQ(*store->ImportVerdict(job, completed), true);
   const std::string once = *CanonicalDump(*store);
-  EXPECT_EQ(*store->Import(job, completed), false);
+  EXPECT_EQ(*store->ImportVerdict(job, completed), false);
   EXPECT_EQ(*CanonicalDump(*store), once);
   EXPECT_EQ((*store->FindVerdict(job.key, TestDevice().uuid))->gpu_seconds, 0.25);
 }
@@ -538,7 +538,8 @@ void FillStore(DatabaseStore& store) {
   ASSERT_TRUE(RunMemos(store, "run", {}).KeepAll({{"chat:1", "a"}, {"chat:2", "b"}}).ok());
   const Point point = TestSpace(kStoreSide).points()[20];
   ASSERT_TRUE(
-      store.Import(TestJob(point), {TestJob(point).key, TestVerdict(point, kStoreSide), 1}).ok());
+      store.ImportVerdict(TestJob(point), {TestJob(point).key, TestVerdict(point, kStoreSide), 1})
+          .ok());
 }
 
 TEST_P(DatabaseStoreTest, CheckNamesARowThatIsNotWhatWasWritten) {

@@ -13,6 +13,7 @@
 
 #include "core/resolved_plan.h"
 #include "core/serialize.h"
+#include "store/bundle.h"
 #include "store/recording.h"
 
 namespace warpsmith::store {
@@ -206,10 +207,14 @@ std::string Counted(int64_t count, std::string_view noun) {
 // finds that out itself, as a verdict; a replay never gets to the plan.
 Status CheckPlan(const Job& job, int sm_count) {
   if (job.candidate.form != Form::kKernel) return {};
-  const auto one_cluster = [](const ResolvedLaunch&) -> Result<int64_t> { return int64_t{1}; };
+  bool needs_gpu = false;
+  const auto occupancy = [&needs_gpu](const ResolvedLaunch&) -> Result<int64_t> {
+    needs_gpu = true;
+    return int64_t{1};
+  };
   const auto resolved =
-      Resolve(job.candidate.plan, job.task, job.workload.sizes, sm_count, one_cluster);
-  if (resolved.ok()) return {};
+      Resolve(job.candidate.plan, job.task, job.workload.sizes, sm_count, occupancy);
+  if (resolved.ok() || needs_gpu) return {};
   Error error = resolved.error();
   error.message = "for workload '" + job.workload.name + "': " + error.message;
   return error;
@@ -226,6 +231,10 @@ Error NeedsGpu(const std::string& what) {
 }
 
 Result<std::unique_ptr<RecordedDevice>> RecordedDevice::Open(const std::filesystem::path& path) {
+  std::error_code ignored;
+  if (std::filesystem::exists(path / "manifest.json", ignored)) {
+    return Of({TRY(RecordedBundle(path))}, path.string());
+  }
   std::vector<std::shared_ptr<const Recording>> recordings;
   for (const std::filesystem::path& file : TRY(RecordingFiles(path))) {
     recordings.push_back(TRY(Recording::Read(file)));
@@ -297,17 +306,22 @@ Result<std::vector<Completed>> RecordedDevice::Collect(std::chrono::milliseconds
 Result<Completed> RecordedDevice::LookUp(const std::string& key) const {
   const auto found = sources_.find(key);
   if (found == sources_.end()) {
-    return Error{ErrorCode::kNotRecorded,
-                 key + " was never measured; without a GPU only recorded candidates have verdicts",
-                 "measure on a GPU"};
+    return Error{ErrorCode::kNotRecorded, key + " was never measured", "measure on a GPU"};
   }
   VerdictLine line = TRY(found->second->ReadVerdict(key));
   return Completed{key, std::move(line.verdict), line.gpu_seconds};
 }
 
-const ReplaySpace* RecordedDevice::FindSpace(std::string_view name) const {
-  const auto found = std::find_if(spaces_.begin(), spaces_.end(), [name](const ReplaySpace& space) {
-    return space.space.name() == name;
+Outcome RecordedDevice::Unmeasured(const Job& job) const {
+  const Status plan = CheckPlan(job, info_.sm_count);
+  if (!plan.ok()) return Rejected{"plan", plan.error().message};
+  return Inconclusive{job.key +
+                      " was never measured; without a GPU only recorded candidates have verdicts"};
+}
+
+const ReplaySpace* RecordedDevice::FindSpace(std::string_view task, const Sizes& sizes) const {
+  const auto found = std::ranges::find_if(spaces_, [&](const ReplaySpace& space) {
+    return space.task.name == task && space.workload.sizes == sizes;
   });
   return found == spaces_.end() ? nullptr : &*found;
 }

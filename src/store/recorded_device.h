@@ -34,6 +34,7 @@ Error NeedsGpu(const std::string& what);
 class RecordedDevice : public Device {
  public:
   // A .wsrec file, or a folder of them, merged; where two answer the same, the first by name does.
+  // Or a bundle with results.
   // kConfig when they were measured on different kinds of devices.
   static Result<std::unique_ptr<RecordedDevice>> Open(const std::filesystem::path& path);
   // The same of recordings that were read before; `origin` becomes the device's.
@@ -48,13 +49,18 @@ class RecordedDevice : public Device {
 
   // It was taken because there is no GPU: a task that no recording knows is told so (NeedsGpu).
   void StandInForGpu() { stands_in_ = true; }
+  bool stands_in() const { return stands_in_; }
 
   // The answer to one key, without the queue. Thread-safe.
   Result<Completed> LookUp(const std::string& key) const;
   bool Has(const std::string& key) const { return sources_.contains(key); }
+  // Of a job that it does not have. Rejected: its plan cannot be carried out for the workload, as a
+  // judge with a GPU would find. Else Inconclusive.
+  Outcome Unmeasured(const Job& job) const;
 
   const std::vector<ReplaySpace>& Spaces() const { return spaces_; }
-  const ReplaySpace* FindSpace(std::string_view name) const;  // null: no recording has it
+  // The first of a task with these sizes; null: no recording has it.
+  const ReplaySpace* FindSpace(std::string_view task, const Sizes& sizes) const;
   const std::vector<BaselineRow>& Baselines() const { return baselines_; }
   const std::vector<std::shared_ptr<const Recording>>& Recordings() const { return recordings_; }
 

@@ -140,6 +140,13 @@ TEST_F(RecordingTest, SaysWhatIsWrongWithAPlanThatIsNeverLaunched) {
   for (const char* expected : {"for workload '256x256x256'", "grid[0]", "divides by zero"}) {
     EXPECT_THAT(refused.error().message, HasSubstr(expected));
   }
+  // A failure without a GPU, unless a GPU's answer decides.
+  EXPECT_TRUE(std::holds_alternative<Rejected>(device->Unmeasured(job)));
+  launch.grid[0] = Expression::Literal("1 / (max_active_clusters - 1)");
+  job.candidate.plan.operations = {launch};
+  EXPECT_TRUE(std::holds_alternative<Inconclusive>(device->Unmeasured(job)));
+  EXPECT_TRUE(std::holds_alternative<Inconclusive>(
+      device->Unmeasured(TestJob({"test", {{"x", 99}, {"y", 0}}}))));
 }
 
 TEST_F(RecordingTest, JoinsAFolderOfRecordings) {
@@ -149,7 +156,7 @@ TEST_F(RecordingTest, JoinsAFolderOfRecordings) {
   EXPECT_EQ((device)->Spaces().size(), 2U);
   EXPECT_TRUE((device)->Has(TestJob(TestSpace(kRecordingSide).points()[0], 256).key));
   EXPECT_TRUE((device)->Has(TestJob(TestSpace(kRecordingSide).points()[0], 512).key));
-  EXPECT_NE((device)->FindSpace("test-512x512x512-NN"), nullptr);
+  EXPECT_NE((device)->FindSpace("gemm", TestWorkload(512).sizes), nullptr);
 }
 
 TEST_F(RecordingTest, AnEmptyFolderIsNoInput) {

@@ -20,16 +20,13 @@ namespace {
 
 constexpr char kJudgeKernels[] = "judge.cubin";
 
-Status CheckArchitecture(const std::string& architecture) {
-  if (architecture.starts_with("sm_") && architecture.size() >= 5) return {};
-  return Error{ErrorCode::kUsage, "--arch '" + architecture + "' is no architecture",
-               "write sm_90a, sm_80, ..."};
-}
-
 }  // namespace
 
 Result<int> RunBundleMake(const BundleOptions& options) {
-  TRY(CheckArchitecture(options.architecture));
+  if (!options.architecture.starts_with("sm_") || options.architecture.size() < 5) {
+    return Error{ErrorCode::kUsage, "--arch '" + options.architecture + "' is no architecture",
+                 "write sm_90a, sm_80, ..."};
+  }
   const search::Slice slice = TRY(search::ParseSlice(options.pace.slice));
   compile::WorkerCompiler compiler;
   store::BundleContents contents;

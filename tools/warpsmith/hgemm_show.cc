@@ -86,9 +86,10 @@ Status PrintCandidate(const Asked& asked, const hgemm::Target& target, int numbe
 // the library does where there is none.
 struct Choice {
   std::optional<hgemm::CatalogueRow> row;
-  std::string library;   // empty: there is a row, or no catalogue
-  std::string file;      // the shipped catalogue that says so
-  nlohmann::json means;  // of a shipped row: what several passes say together; null: nothing
+  std::string library;     // empty: there is a row, or no catalogue
+  bool is_kernel = false;  // of ours; else cuBLASLt's
+  std::string file;        // the shipped catalogue that says so
+  nlohmann::json means;    // of a shipped row: what several passes say together; null: nothing
 };
 
 // What tools/study/passes.py wrote beside a shipped catalogue: {"passes": 3, "device": {"ratio":
@@ -129,8 +130,12 @@ Result<Choice> ChoiceFor(const ShowOptions& options, const task::HgemmShape& sha
   if (shipped && file.empty()) return Choice();
   const hgemm::Catalogue catalogue = TRY(hgemm::ReadCatalogue(shipped ? file : options.catalogue));
   const hgemm::CatalogueRow* row = hgemm::Find(catalogue, problem);
-  if (row != nullptr) return Choice{*row, "", file, shipped ? MeansOf(file, shape) : nullptr};
-  return Choice{std::nullopt, hgemm::LibraryChoiceText(catalogue, problem, target), file, nullptr};
+  if (row != nullptr) {
+    return Choice{*row, "", row->choice == hgemm::Choice::kKernel, file,
+                  shipped ? MeansOf(file, shape) : nullptr};
+  }
+  auto [chosen, text] = hgemm::LibraryChoice(catalogue, problem, target);
+  return Choice{std::nullopt, std::move(text), !chosen.kernels.empty(), file, nullptr};
 }
 
 nlohmann::json ToJson(const hgemm::CatalogueRow& row) {
@@ -206,11 +211,9 @@ void PrintChoice(const Choice& choice) {
         "  ratio: the other's time over ours [99 % interval]; device: CUDA graph, hot L2; "
         "device-cold: cold L2; offline: back to back; server: single calls\n";
   }
-  const bool ours = choice.row ? choice.row->choice == hgemm::Choice::kKernel
-                               : !choice.library.ends_with(": cuBLASLt's heuristic");
   const bool is_default = choice.file.ends_with("/catalogue.csv");
   if (!choice.file.empty()) text += "  by " + choice.file;
-  if (!choice.file.empty() && ours) {
+  if (!choice.file.empty() && choice.is_kernel) {
     text += ", which 'warpsmith hgemm build" +
             (is_default ? std::string() : " --catalogue " + choice.file) + " --out DIR' compiles";
   }

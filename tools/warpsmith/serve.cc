@@ -10,18 +10,16 @@
 #include "base/result.h"
 #include "command_tree.h"
 #include "serve/http/run_server.h"
+#include "store/database.h"
 
 namespace warpsmith::cli {
 namespace {
 
 struct ServeOptions {
-  search::DeviceOptions device;
+  serve::RunServerOptions server;
   std::string listen = "127.0.0.1:8321";
-  std::string token_file, reward, ncu;
-  std::vector<std::string> hosts, tasks;
-  bool client_tasks = false, quiet = false;
-  size_t queue = 512;
-  double step_limit_s = 0;
+  std::string token_file, reward;
+  bool quiet = false;
 };
 
 constexpr int kHeapStepBytes = 16 << 20;
@@ -29,16 +27,9 @@ constexpr int kHeapStepBytes = 16 << 20;
 Result<int> RunServe(const ServeOptions& options) {
   // Threads that read recordings would grow their heaps by a system call a page.
   mallopt(M_TOP_PAD, kHeapStepBytes);
-  serve::RunServerOptions running;
-  running.device = options.device;
+  serve::RunServerOptions running = options.server;
   running.listen = TRY(serve::ReadListenAddress(options.listen));
-  running.hosts = options.hosts;
-  running.tasks = options.tasks;
-  running.takes_tasks = options.client_tasks;
   running.reward = TRY(ParseRewardShape(options.reward));
-  running.queue = options.queue;
-  running.step_limit_s = options.step_limit_s;
-  running.ncu = options.ncu;
   if (!options.token_file.empty()) running.token = TRY(search::ReadTokenFile(options.token_file));
   if (running.token.empty() && !running.listen.is_loopback()) {
     return Error{ErrorCode::kUsage,
@@ -52,7 +43,10 @@ Result<int> RunServe(const ServeOptions& options) {
     std::printf("listening on http://%s:%d\n", is_v6 ? ("[" + host + "]").c_str() : host.c_str(),
                 port);
     std::fflush(stdout);
-    if (!options.quiet) std::fprintf(stderr, "%s\n", notice.c_str());
+    const std::string kept = store::ShownDatabase(search::StorePath(running.device.store));
+    if (!options.quiet) {
+      std::fprintf(stderr, "%s\nverdicts are kept in %s\n", notice.c_str(), kept.c_str());
+    }
   }));
   return 0;
 }
@@ -69,27 +63,28 @@ void AddServe(CLI::App& app, SelectedCommand& chosen) {
       ->capture_default_str();
   command->add_option("--token-file", options->token_file,
                       "a file with the token that every request has to give");
-  command->add_option("--host", options->hosts,
+  command->add_option("--host", options->server.hosts,
                       "a further name of this server that requests may give (behind a proxy)");
-  command->add_option("--task", options->tasks, "a task's folder, served by the task's name");
-  command->add_flag("--client-tasks", options->client_tasks,
+  command->add_option("--task", options->server.tasks,
+                      "a task's folder, served by the task's name");
+  command->add_flag("--client-tasks", options->server.takes_tasks,
                     "judge tasks that clients send; their references run as you");
   command->add_option(
       "--reward", options->reward,
       "form=raw|eq3|smoothed|ordinal|log,alpha=0,beta=0,clip=3: where a request does "
       "not say");
   command
-      ->add_option("--queue", options->queue,
+      ->add_option("--queue", options->server.queue,
                    "jobs that may wait; beyond, requests are answered 429")
       ->check(CLI::Range(1, 100'000))
       ->capture_default_str();
   command
-      ->add_option("--step-limit", options->step_limit_s,
+      ->add_option("--step-limit", options->server.step_limit_s,
                    "seconds that one step of a candidate may take before it is a hang; default: "
                    "10 for kernels, 60 for programs")
       ->check(CLI::Range(0.1, 600.0));
-  command->add_option("--ncu", options->ncu, "Nsight Compute's program");
-  AddOwnDevice(command, options->device);
+  command->add_option("--ncu", options->server.ncu, "Nsight Compute's program");
+  AddOwnDevice(command, options->server.device);
   command->add_flag("-q,--quiet", options->quiet, "nothing on stderr but errors");
   command->callback([&chosen, options] { chosen.run = [options] { return RunServe(*options); }; });
 }

@@ -74,9 +74,13 @@ std::string PlanText(Form form, const LaunchPlan& plan) {
                                 : JsonText(ToJson(plan), 1);
 }
 
-std::string ReplyFormat(Form form, Edits edits) {
+std::string ReplyFormat(Form form, MayKeep kept) {
   std::string text = Part(form == Form::kKernel ? PromptId::kReplyKernel : PromptId::kReplyProgram);
-  if (edits == Edits::kOffered) text += "\n" + Part(PromptId::kReplyEdits);
+  if (form == Form::kKernel && kept != MayKeep::kNothing) {
+    text.back() = ' ';  // on the plan's own line
+    text += Part(PromptId::kReplyKeptPlan);
+  }
+  if (kept == MayKeep::kPlanAndLines) text += "\n" + Part(PromptId::kReplyEdits);
   return text;
 }
 
@@ -258,7 +262,7 @@ std::string ContrastivePrompt(const Contrast& contrast) {
                    {"task_name", contrast.task_name},
                    {"task_facts", contrast.facts},
                    {"reference", contrast.reference},
-                   {"reply_format", ReplyFormat(contrast.form, Edits::kNotOffered)}};
+                   {"reply_format", ReplyFormat(contrast.form, contrast.kept)}};
   if (contrast.variants.empty()) return Rendered(PromptId::kBootstrap, values);
   std::string exemplars;
   for (size_t i = 0; i < contrast.variants.size(); ++i) {

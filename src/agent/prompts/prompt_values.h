@@ -33,9 +33,9 @@ std::string SourcesText(const std::map<std::string, std::string>& sources);
 // {{plan}}: JSON, or that there is none.
 std::string PlanText(Form form, const LaunchPlan& plan);
 
-// {{reply_format}} for candidates of this form; with `edits` for prompts that show code.
-enum class Edits : bool { kNotOffered, kOffered };
-std::string ReplyFormat(Form form, Edits edits);
+// {{reply_format}} for candidates of this form, and what of the code shown a reply may leave out.
+enum class MayKeep { kNothing, kPlan, kPlanAndLines };
+std::string ReplyFormat(Form form, MayKeep kept);
 
 // {{known_states}}: one line each.
 std::string KnownStatesText();
@@ -78,6 +78,7 @@ struct Contrast {
   std::vector<Variant> variants;   // the best first
   std::string profile, documents;  // text; empty: there is none
   int attempt = 1;
+  MayKeep kept = MayKeep::kPlan;
 };
 // Without variants: the prompt for a first kernel.
 std::string ContrastivePrompt(const Contrast& contrast);

@@ -203,6 +203,7 @@ constexpr std::array kFiles = {
     FileRow{PromptId::kReplyEdits, "reply_edits.md"},
     FileRow{PromptId::kSplit, "split.md"},
     FileRow{PromptId::kJoin, "join.md"},
+    FileRow{PromptId::kReplyKeptPlan, "reply_kept_plan.md"},
 };
 
 Status EachIsUsed(const std::map<PromptId, PromptTemplate>& prompts) {

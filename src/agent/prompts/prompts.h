@@ -76,8 +76,9 @@ enum class PromptId : uint8_t {
   kReplyProgram,
   kReplyEdits,
   // Behind those whose versions every run of the agent records: asked where a task is split.
-  kSplit,  // a task becomes parts with references of their own
-  kJoin,   // the parts' kernels become a first kernel of the whole
+  kSplit,          // a task becomes parts with references of their own
+  kJoin,           // the parts' kernels become a first kernel of the whole
+  kReplyKeptPlan,  // a part of the reply's format: the plan shown may stay
 };
 
 class Prompts {

@@ -7,10 +7,8 @@
 #include <future>
 #include <set>
 #include <thread>
-#include <utility>
 
 #include "compile/worker_compiler.h"
-#include "gemm_library/choice.h"
 #include "hgemm/bench/catalogues.h"
 #include "hgemm/bench/primary_choices.h"
 #include "hgemm/family.h"
@@ -243,9 +241,10 @@ Result<gemm_library::Pack> BuildPack(const BuildOptions& options, BuildTally* ta
                "name another --arch or --for-device"};
 }
 
-std::string LibraryChoiceText(const Catalogue& catalogue, const Problem& problem,
-                              const Target& target) {
-  return Decide(Uncompiled(RowsFor(catalogue, {}), false), problem, target).second;
+std::pair<gemm_library::Chosen, std::string> LibraryChoice(const Catalogue& catalogue,
+                                                           const Problem& problem,
+                                                           const Target& target) {
+  return Decide(Uncompiled(RowsFor(catalogue, {}), false), problem, target);
 }
 
 }  // namespace warpsmith::hgemm

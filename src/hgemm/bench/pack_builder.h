@@ -5,9 +5,11 @@
 #include <cstddef>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
+#include "gemm_library/choice.h"
 #include "gemm_library/pack.h"
 #include "hgemm/bench/options.h"
 #include "hgemm/catalogue.h"
@@ -22,7 +24,7 @@ struct BuildTally {
   std::vector<std::string> failed;  // "64x64x64-TN f16 NVIDIA H200: why"
   // What the compiler warned of, such as that wgmma is serialised, and of how many kernels.
   std::map<std::string, size_t> warnings;
-  // Of each named shape without a row, in each layout and type of the catalogue: LibraryChoiceText.
+  // Of each named shape without a row, in each layout and type of the catalogue: LibraryChoice.
   std::vector<std::string> unmeasured;
 };
 
@@ -30,10 +32,11 @@ struct BuildTally {
 // the pack the rows that they go by. kBadInput where no row is left.
 Result<gemm_library::Pack> BuildPack(const BuildOptions& options, BuildTally* tally);
 
-// What the library runs with the pack of this catalogue, and by which of its rules, as one line for
-// a person ("1000x1000x1000-TN f16: why: kernel"); nothing is compiled.
-std::string LibraryChoiceText(const Catalogue& catalogue, const Problem& problem,
-                              const Target& target);
+// What the library runs with the pack of this catalogue, and by which of its rules; the same as one
+// line for a person ("1000x1000x1000-TN f16: why: kernel"). Nothing is compiled.
+std::pair<gemm_library::Chosen, std::string> LibraryChoice(const Catalogue& catalogue,
+                                                           const Problem& problem,
+                                                           const Target& target);
 
 }  // namespace warpsmith::hgemm
 

@@ -40,9 +40,10 @@ bool IsLocal(const DeviceOptions& options) {
 Result<std::filesystem::path> RecordingPath(const std::string& device) {
   if (device == "auto" || device == "recorded") return ShippedRecordings();
   if (std::filesystem::exists(device)) return std::filesystem::path(device);
-  return Error{ErrorCode::kUnknownDevice, "--device " + device + " is no file or folder",
-               "write auto, local, recorded, the path of a .wsrec file, or http://HOST:PORT of "
-               "'warpsmith serve'"};
+  return Error{
+      ErrorCode::kUnknownDevice, "--device " + device + " is no file or folder",
+      "write auto, local, recorded, the path of a .wsrec file or of a bundle with results, or "
+      "http://HOST:PORT of 'warpsmith serve'"};
 }
 
 // Options that this device would silently pass over.
@@ -114,7 +115,7 @@ Result<Seams> Machine::seams() { return Seams{device(), loop_compiler(), TRY(sto
 
 Status Machine::NeedsLocal(const std::string& what) const {
   if (local_ != nullptr) return {};
-  const bool none = recorded_ != nullptr && notice_.starts_with("no NVIDIA GPU here");
+  const bool none = recorded_ != nullptr && recorded_->stands_in();
   return Error{ErrorCode::kUnavailable,
                what + " a GPU of this machine" + (none ? ", and none is here" : "; " + notice_),
                "run it where 'warpsmith doctor' finds one"};

@@ -58,10 +58,9 @@ class MemoryStore : public Store {
     const auto found = verdicts_.find(key);
     return found == verdicts_.end() ? std::nullopt : std::optional(found->second);
   }
-  Status ImportVerdict(const Job& /*job*/, const Completed& completed) override {
+  Result<bool> ImportVerdict(const Job& /*job*/, const Completed& completed) override {
     TRY(Reach());
-    verdicts_[completed.key] = completed;
-    return {};
+    return verdicts_.insert_or_assign(completed.key, completed).second;
   }
 
  private:

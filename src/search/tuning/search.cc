@@ -110,7 +110,7 @@ Result<SearchJob> HgemmSearch(Machine& machine, const Task& task, const Workload
   job.label = workload.name;
   const std::string name = hgemm::NameOf(problem);
   if (store::RecordedDevice* recorded = machine.recorded()) {
-    const store::ReplaySpace* replay = recorded->FindSpace(name);
+    const store::ReplaySpace* replay = recorded->FindSpace(task.name, workload.sizes);
     if (replay == nullptr) {
       return Error{ErrorCode::kNotRecorded,
                    "space '" + name + "' was never recorded (" + recorded->Info().origin + ")",

@@ -117,17 +117,18 @@ void AllowManyFiles() {
 }
 
 // Counts while it lives.
-template <typename T>
 class Held {
  public:
-  Held(std::atomic<T>& total, T amount) : total_(total), amount_(amount) { total_ += amount_; }
+  Held(std::atomic<size_t>& total, size_t amount) : total_(total), amount_(amount) {
+    total_ += amount_;
+  }
   Held(const Held&) = delete;
   Held& operator=(const Held&) = delete;
   ~Held() { total_ -= amount_; }
 
  private:
-  std::atomic<T>& total_;
-  const T amount_;
+  std::atomic<size_t>& total_;
+  const size_t amount_;
 };
 
 }  // namespace
@@ -230,7 +231,7 @@ asio::awaitable<void> HttpServer::Parts::Accept() {
 }
 
 asio::awaitable<void> HttpServer::Parts::Converse(Stream stream) {
-  const Held<size_t> held(connections, 1);
+  const Held held(connections, 1);
   beast::flat_buffer buffer(kReadBytes);
   while (co_await Exchange(stream, buffer)) continue;
   error_code ignored;
@@ -254,7 +255,7 @@ asio::awaitable<bool> HttpServer::Parts::Exchange(Stream& stream, beast::flat_bu
   const size_t length = parser.content_length() ? *parser.content_length()
                         : parser.chunked()      ? kMaxBodyBytes
                                                 : 0;
-  const Held<size_t> body(body_bytes, length);
+  const Held body(body_bytes, length);
   if (body_bytes > options.most_body_bytes) {
     HttpResponse response = ErrorResponse(503, "overloaded", "too much is being sent; ask again");
     response.retry_after_s = 1;
@@ -272,7 +273,7 @@ asio::awaitable<bool> HttpServer::Parts::Exchange(Stream& stream, beast::flat_bu
     co_return false;
   }
   stream.expires_never();
-  const Held<size_t> asking(active, 1);
+  const Held asking(active, 1);
   http::request<http::string_body> message = parser.release();
   HttpRequest request{TextOf(message.method_string()),
                       TextOf(message.target()),

@@ -53,12 +53,7 @@ bool JudgeQueue::has_ended() const {
 Status JudgeQueue::Start() {
   std::vector<store::ServedJob> unfinished = TRY(jobs_.TakeUnfinished());
   for (store::ServedJob& one : unfinished) {
-    Entry entry;
-    entry.job = std::move(one.job);
-    entry.run = std::move(one.run);
-    entry.attempts = one.attempts;
-    entry.alone = one.attempts > 0;
-    Enter(std::move(entry));
+    Enter({std::move(one.job), std::move(one.run), std::nullopt, one.attempts, one.attempts > 0});
   }
   thread_ = std::thread([this] { Serve(); });
   return {};
@@ -89,13 +84,9 @@ Status JudgeQueue::Submit(const std::string& run, std::optional<double> begin_wi
   for (Job& job : fresh) {
     const store::ServedJobs::Found found = TRY(jobs_.Find(job.key));
     if (found.state == store::ServedJobs::State::kDone) continue;
-    Entry entry;
-    entry.job = std::move(job);
-    entry.attempts = found.attempts;
-    entry.alone = found.attempts > 0;
-    entry.run = run;
-    if (begin_within_s) entry.begin_by = MonotonicSeconds() + *begin_within_s;
-    Enter(std::move(entry));
+    std::optional<double> begin_by;
+    if (begin_within_s) begin_by = MonotonicSeconds() + *begin_within_s;
+    Enter({std::move(job), run, begin_by, found.attempts, found.attempts > 0});
   }
   changed_.notify_all();
   return {};
@@ -120,11 +111,6 @@ Result<store::ServedJobs::Found> JudgeQueue::Find(const std::string& key) {
   }
   const std::scoped_lock lock(store_mutex_);
   return jobs_.Find(key);
-}
-
-Result<std::optional<Candidate>> JudgeQueue::CandidateOf(const std::string& key) {
-  const std::scoped_lock lock(store_mutex_);
-  return jobs_.CandidateOf(key);
 }
 
 void JudgeQueue::Wait(const std::vector<std::string>& keys, bool any, double seconds,
@@ -276,7 +262,7 @@ void JudgeQueue::JudgeSome() {
     const Status delivered = worked.ok() ? Deliver(session, running) : worked;
     Fire(nullptr);
     if (!delivered.ok()) return GiveUp(running, delivered.error());
-    if (session.is_stopped() && session.is_over()) return PutBack(running);
+    if (session.is_stopped() && session.is_over()) return PutBack(running, false);
   }
 }
 
@@ -395,17 +381,10 @@ void JudgeQueue::GiveUp(std::deque<Running>& running, const Error& error) {
     const Running& one = running.front();
     if (Answer(one, Decided(one.job, Inconclusive{error.Line()})).ok()) return;
   }
-  {
-    const std::scoped_lock lock(mutex_);
-    for (const Running& one : running) {
-      const auto entry = entries_.find(one.job.key);
-      if (entry != entries_.end()) entry->second.alone = true;
-    }
-  }
-  PutBack(running);
+  PutBack(running, true);
 }
 
-void JudgeQueue::PutBack(std::deque<Running>& running) {
+void JudgeQueue::PutBack(std::deque<Running>& running, bool alone) {
   const std::scoped_lock lock(mutex_);
   const std::scoped_lock store_lock(store_mutex_);
   for (const Running& one : running) {
@@ -414,6 +393,7 @@ void JudgeQueue::PutBack(std::deque<Running>& running) {
     const auto entry = entries_.find(one.job.key);
     if (entry == entries_.end()) continue;
     entry->second.running = false;
+    entry->second.alone |= alone;
     line_.Add(entry->second.run, one.job.key);
   }
   running.clear();

@@ -69,7 +69,6 @@ class JudgeQueue {
   Status Submit(const std::string& run, std::optional<double> begin_within_s,
                 std::vector<Job> jobs);
   Result<store::ServedJobs::Found> Find(const std::string& key);
-  Result<std::optional<Candidate>> CandidateOf(const std::string& key);
   // What `work` gives when it is called with the store's part, which is the queue's alone.
   template <typename Work>
   auto WithJobs(Work work) {
@@ -120,7 +119,7 @@ class JudgeQueue {
   Result<bool> Feed(search::Session& session, std::deque<Running>& running);
   Status Deliver(search::Session& session, std::deque<Running>& running);
   void GiveUp(std::deque<Running>& running, const Error& error);
-  void PutBack(std::deque<Running>& running);
+  void PutBack(std::deque<Running>& running, bool alone);
   std::optional<Entry> TakeNext(bool nothing_runs);
   Status Quarantine() const { return options_.quarantine ? options_.quarantine() : Status(); }
   Status Answer(const Running& running, const Completed& completed);

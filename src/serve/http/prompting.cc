@@ -18,7 +18,6 @@ constexpr int64_t kMostPassed = 256;  // samples of a task that a draw looks at:
 constexpr size_t kMostOfSpace = 64;   // points of a recorded space: drawn at random
 constexpr int kLeastSamples = 4;      // a group of fewer says little about its mean
 constexpr size_t kGroupCharacters = 16;
-constexpr char kKeepsPlan[] = " Leave the block out";  // the last sentence of reply_kernel.md
 
 // Chosen the more often, the more of its groups had different rewards: a task that always or never
 // succeeds teaches nothing. One that is new counts as half.
@@ -100,7 +99,7 @@ void Service::PostPrompt(const Target&, const HttpRequest& request, const Respon
   const auto answer = [this, respond](const Prompt& one, const std::string& profile) {
     respond(PromptAnswer(one, profile));
   };
-  if (prompt->request.stage < 3 || prompt->exemplars.empty() || !options_.profile) {
+  if (prompt->request.stage < 3 || prompt->exemplars.empty()) {
     return answer(*prompt, "");
   }
   Job job = table_.JobOf(*prompt->subject, *prompt->exemplars.front().candidate, Level::kScreened);
@@ -137,7 +136,8 @@ HttpResponse Service::PromptAnswer(const Prompt& prompt, const std::string& prof
                              .form = is_kernel ? Form::kKernel : Form::kProgram,
                              .variants = {},
                              .profile = profile,
-                             .documents = prompt.request.documents};
+                             .documents = prompt.request.documents,
+                             .kept = prompts::MayKeep::kNothing};  // a sample stands alone
   json exemplars = json::array();
   for (const Exemplar& one : prompt.exemplars) {
     contrast.variants.push_back({&*one.candidate, one.ratio, one.interval});
@@ -145,10 +145,7 @@ HttpResponse Service::PromptAnswer(const Prompt& prompt, const std::string& prof
         {{"key", one.key}, {"ratio", one.ratio}, {"interval", {one.interval.lo, one.interval.hi}}});
   }
   if (!prompt.exemplars.empty()) contrast.form = prompt.exemplars.front().candidate->form;
-  std::string text = prompts::ContrastivePrompt(contrast);
-  // An agent's next reply may keep a plan; a sample's reward has none to keep.
-  const size_t keeps = text.rfind(kKeepsPlan);
-  if (contrast.form == Form::kKernel && keeps < text.size()) text.resize(keeps);
+  const std::string text = prompts::ContrastivePrompt(contrast);
   const std::string sha256 = Sha256Hex(text);
   const json answer = {
       {"task", prompt.task},

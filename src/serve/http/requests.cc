@@ -190,8 +190,10 @@ Result<PromptRequest> PromptRequestFrom(std::string_view body) {
   TRY(object.OnlyFields({"task", "tasks", "level", "stage", "exemplars", "bucket", "tau", "seed",
                          "from", "documents"}));
   PromptRequest request;
-  const bool is_one = object.Has("task") && !object.Has("tasks");
-  if (object.Has("task") && !is_one) return object.At("task").Bad("task or tasks, not both");
+  const bool is_one = object.Has("task");
+  if (is_one == object.Has("tasks")) {
+    return object.Bad("either \"task\" or \"tasks\", as GET /v1/tasks lists them");
+  }
   const std::vector<std::string> texts =
       is_one ? std::vector{TRY(object.At("task").String())} : TRY(Texts(object.At("tasks")));
   for (const std::string& text : texts) {
@@ -289,12 +291,8 @@ Result<std::vector<Asked>> OpenRlhfRequestFrom(std::string_view body) {
     if (i < prompts.size() && completion.starts_with(prompts[i])) {
       completion.remove_prefix(prompts[i].size());
     }
-    const size_t hash = std::min(labels[i].find('#'), labels[i].size());
-    Asked asked;
-    asked.task = labels[i].substr(0, hash);
-    asked.workload = labels[i].substr(std::min(hash + 1, labels[i].size()));
-    asked.completion = std::string(completion);
-    samples.push_back(std::move(asked));
+    const auto [task, workload] = WantedFrom(labels[i]);
+    samples.push_back({task, workload, std::string(completion), {}, {}, {}, {}, {}, {}});
   }
   return samples;
 }

@@ -51,30 +51,6 @@ Status RunKnownGood(search::Seams seams, const Job& job, bool replays) {
                "look at the GPU with 'warpsmith doctor'"};
 }
 
-// Opened again after trouble. A recording stays: others read it meanwhile.
-class OwnedMachine {
- public:
-  static Result<OwnedMachine> Open(const search::DeviceOptions& options) {
-    OwnedMachine owned(options);
-    owned.machine_ = std::make_unique<search::Machine>(TRY(search::Machine::Open(options)));
-    return owned;
-  }
-  search::Machine& operator*() { return *machine_; }
-  search::Machine* operator->() { return machine_.get(); }
-  Result<search::Seams> Seams(bool anew) {
-    if (machine_ == nullptr || (anew && machine_->recorded() == nullptr)) {
-      machine_.reset();  // it holds the GPU
-      machine_ = std::make_unique<search::Machine>(TRY(search::Machine::Open(options_)));
-    }
-    return machine_->seams();
-  }
-
- private:
-  explicit OwnedMachine(search::DeviceOptions options) : options_(std::move(options)) {}
-  search::DeviceOptions options_;
-  std::unique_ptr<search::Machine> machine_;
-};
-
 }  // namespace
 
 Status RunServer(const RunServerOptions& options,
@@ -83,8 +59,16 @@ Status RunServer(const RunServerOptions& options,
     return Error{ErrorCode::kConfig, "--device " + options.device.device + " is a server itself",
                  "name a GPU or a recording"};
   }
-  OwnedMachine machine = TRY(OwnedMachine::Open(options.device));
-  const DeviceInfo device = machine->info();
+  // Opened again after trouble. A recording stays: others read it meanwhile.
+  std::unique_ptr<search::Machine> machine;
+  const auto opened = [&](bool anew) -> Result<search::Machine*> {
+    if (machine == nullptr || (anew && machine->recorded() == nullptr)) {
+      machine.reset();  // it holds the GPU
+      machine = std::make_unique<search::Machine>(TRY(search::Machine::Open(options.device)));
+    }
+    return machine.get();
+  };
+  const DeviceInfo device = TRY(opened(false))->info();
   const store::RecordedDevice* const recorded = machine->recorded();
   const auto durability =
       recorded == nullptr ? store::Durability::kPowerLoss : store::Durability::kProcessDeath;
@@ -102,12 +86,12 @@ Status RunServer(const RunServerOptions& options,
   queueing.quarantine = [] { return judge::CheckNoSurvivors(); };
   if (recorded != nullptr) {
     queueing.known = [recorded](const Job& job) -> std::optional<Outcome> {
-      const auto found = recorded->LookUp(job.key);
-      if (found.ok()) return std::nullopt;
-      return Inconclusive{found.error().message};
+      if (recorded->Has(job.key)) return std::nullopt;
+      return recorded->Unmeasured(job);
     };
   }
-  JudgeQueue queue([&](bool anew) { return machine.Seams(anew); }, jobs, queueing);
+  const auto seams = [&](bool anew) -> Result<search::Seams> { return TRY(opened(anew))->seams(); };
+  JudgeQueue queue(seams, jobs, queueing);
 
   HttpServerOptions serving;
   serving.listen = options.listen;
@@ -118,11 +102,11 @@ Status RunServer(const RunServerOptions& options,
   answering.hosts.push_back(options.listen.host);
   answering.reward = options.reward;
   answering.device = device;
-  answering.origin = device.origin;
   answering.recorded = recorded;
   answering.defer = [&](std::function<void()> work) { server->Defer(std::move(work)); };
-  answering.profile = [&](const Job& job) {
-    return search::ProfileOf(*machine, job.task, job.workload, job.candidate, options.ncu);
+  answering.profile = [&](const Job& job) -> Result<Profile> {
+    return search::ProfileOf(*TRY(opened(false)), job.task, job.workload, job.candidate,
+                             options.ncu);
   };
   Service service(*table, queue, answering);
   TRY(queue.Start());

@@ -1,7 +1,6 @@
 #include "serve/http/service.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <exception>
 
@@ -288,11 +287,11 @@ Status Service::Look(const Asked& asked, Level level, size_t index, Batch& batch
   const Candidate& candidate = std::get<Candidate>(*read);
   Job job = table_.JobOf(*subject, candidate, level);
   if (options_.recorded != nullptr) {
-    const auto recorded = options_.recorded->LookUp(job.key);
-    batch.judgements[index] =
-        recorded.ok()
-            ? Remember(cache_key, candidate, *recorded)
-            : Remember(cache_key, {job.key, "inconclusive", recorded.error().message, {}});
+    const Completed recorded =
+        options_.recorded->Has(job.key)
+            ? TRY(options_.recorded->LookUp(job.key))
+            : Completed{job.key, {options_.recorded->Unmeasured(job), {}}, 0};
+    batch.judgements[index] = Remember(cache_key, candidate, recorded);
     return {};
   }
   const auto found = TRY(queue_.Find(job.key));
@@ -454,7 +453,8 @@ void Service::PostRescore(const Target&, const HttpRequest& request, const Respo
   for (const std::string& key : read->keys) {
     Judgement judgement{key, "unknown", "there is no verdict under this key", {}};
     const auto found = queue_.Find(key);
-    const auto candidate = queue_.CandidateOf(key);
+    const auto candidate =
+        queue_.WithJobs([&](store::ServedJobs& jobs) { return jobs.CandidateOf(key); });
     if (!found.ok() || !candidate.ok()) {
       return respond(Failure(found.ok() ? candidate.error() : found.error()));
     }
@@ -471,9 +471,6 @@ void Service::PostRescore(const Target&, const HttpRequest& request, const Respo
 void Service::PostProfile(const Target&, const HttpRequest& request, const Respond& respond) {
   const auto asked = ProfileRequestFrom(request.body);
   if (!asked.ok()) return respond(Failure(asked.error()));
-  if (!options_.profile) {
-    return respond(Failure({ErrorCode::kUnavailable, "this server profiles nothing", ""}));
-  }
   auto job = JobOf(*asked);
   if (!job.ok()) return respond(Failure(job.error()));
   const Status taken =
@@ -523,20 +520,20 @@ void Service::GetDevice(const Target&, const HttpRequest&, const Respond& respon
   respond(JsonResponse({{"protocol", search::kServeProtocolVersion},
                         {"device", ToJson(options_.device)},
                         {"recordings", recordings},
-                        {"origin", options_.origin},
+                        {"origin", options_.device.origin},
                         {"reads_tasks", table_.takes_tasks()}}));
 }
 
 // "number" counts the names that /v1/device gives, from 0.
 void Service::GetRecording(const Target& target, const HttpRequest&, const Respond& respond) {
   const auto asked = target.query.find("number");
-  const std::string text = asked == target.query.end() ? "" : asked->second;
-  size_t number = 0;
-  const auto read = std::from_chars(text.data(), text.data() + text.size(), number);
-  const bool is_number =
-      !text.empty() && read.ec == std::errc() && read.ptr == text.data() + text.size();
+  if (asked == target.query.end()) {
+    return respond(ErrorResponse(404, "not-found", "write /v1/recording?number=0"));
+  }
   const size_t count = options_.recorded == nullptr ? 0 : options_.recorded->Recordings().size();
-  if (!is_number || number >= count) {
+  size_t number = 0;
+  while (number < count && asked->second != std::to_string(number)) ++number;
+  if (number == count) {
     return respond(ErrorResponse(404, "not-found", "there is no such recording here"));
   }
   const std::scoped_lock lock(packed_mutex_);

@@ -43,9 +43,8 @@ struct ServiceOptions {
   std::vector<std::string> hosts;  // names that a request may give, besides this machine's own
   RewardShape reward;              // where a request gives none
   DeviceInfo device;
-  std::string origin;  // where its answers come from, for clients
   const store::RecordedDevice* recorded = nullptr;
-  // On the queue's thread; null where the device has no profiler.
+  // On the queue's thread.
   std::function<Result<Profile>(const Job& job)> profile;
   // Runs a piece of work on a thread that serves requests.
   std::function<void(std::function<void()>)> defer;

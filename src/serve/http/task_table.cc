@@ -96,7 +96,7 @@ Result<std::unique_ptr<TaskTable>> TaskTable::Open(const std::vector<std::string
                                                    const DeviceInfo& device, bool takes_tasks,
                                                    int64_t step_limit_ms) {
   std::unique_ptr<TaskTable> table(new TaskTable(recorded, device, takes_tasks, step_limit_ms));
-  if (recorded != nullptr) table->AddSpaces();
+  if (recorded != nullptr) TRY(table->AddSpaces());
   for (const std::string& folder : folders) {
     const task::LoadedTask loaded = TRY(task::LoadTask(folder));
     const std::string& name = loaded.task.name;
@@ -116,7 +116,7 @@ Result<std::unique_ptr<TaskTable>> TaskTable::Open(const std::vector<std::string
   return table;
 }
 
-void TaskTable::AddSpaces() {
+Status TaskTable::AddSpaces() {
   for (const store::ReplaySpace& space : recorded_->Spaces()) {
     const bool is_product = !task::LayoutOf(space.task).empty();
     auto subject = std::make_shared<Subject>(Subject{space.task, space.workload, &space});
@@ -124,7 +124,23 @@ void TaskTable::AddSpaces() {
     if (!listed_.contains(name)) names_.push_back(name);
     listed_[name].push_back(subject);
     own_.emplace(TaskId(space.task), space.task);
+    for (const Point& point : space.space.points()) {
+      if (is_product) break;  // its candidates are points
+      const Candidate candidate = TRY(space.make(point));
+      if (candidate.sources.size() != 1) continue;
+      recorded_files_.emplace(candidate.sources.begin()->second, candidate.entry);
+    }
   }
+  return {};
+}
+
+// A file's name is part of a candidate's key, and a reply need not give it.
+void TaskTable::TakeRecordedName(Candidate& candidate) const {
+  if (candidate.sources.size() != 1) return;
+  const auto known = recorded_files_.find(candidate.sources.begin()->second);
+  if (known == recorded_files_.end()) return;
+  candidate.entry = known->second;
+  candidate.sources = {{known->second, known->first}};
 }
 
 std::optional<Point> TaskTable::PointOf(const store::ReplaySpace& space,
@@ -260,6 +276,7 @@ Result<TaskTable::Read> TaskTable::CandidateIn(const Subject& subject,
   } else {
     read = TRY(CandidateFrom(reader));
   }
+  TakeRecordedName(read);
   TRY(CheckWhole(read));
   TRY(task::CheckForm("candidate", read, subject.task));
   return Read(std::move(read));
@@ -276,6 +293,7 @@ Result<TaskTable::Read> TaskTable::CandidateIn(const Subject& subject,
   empty.form = FormOf(subject.task, code.plan.has_value());
   empty.toolchain = empty.form == Form::kKernel ? "nvrtc" : "nvcc";
   Candidate read = prompts::WithReply(empty, code);
+  TakeRecordedName(read);
   TRY(CheckWhole(read));
   TRY(task::CheckForm("the reply", read, subject.task));
   return Read(std::move(read));

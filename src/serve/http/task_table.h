@@ -63,7 +63,8 @@ class TaskTable {
         device_(std::move(device)),
         takes_tasks_(takes_tasks),
         step_limit_ms_(step_limit_ms) {}
-  void AddSpaces();
+  Status AddSpaces();
+  void TakeRecordedName(Candidate& candidate) const;
   std::optional<Point> PointOf(const store::ReplaySpace& space, const std::string& name) const;
   Result<Read> PointIn(const Subject& subject, const nlohmann::json& object) const;
 
@@ -74,7 +75,9 @@ class TaskTable {
   std::vector<std::string> names_;                             // in the list's order
   std::map<std::string, std::vector<SubjectPointer>> listed_;  // name -> workloads
   std::map<std::string, Task> own_;                            // by id
-  mutable std::mutex mutex_;                                   // guards what follows
+  // Of recorded candidates of one file: its text -> its name.
+  std::map<std::string, std::string, std::less<>> recorded_files_;
+  mutable std::mutex mutex_;  // guards what follows
   std::map<std::string, SubjectPointer> built_in_;
   // Of spaces that were asked for: their points by name, with all parameters.
   mutable std::map<const store::ReplaySpace*, std::map<std::string, Point>> points_;

@@ -221,6 +221,7 @@ class AnsweringDevice : public Device {
     return completed;
   }
   int judged() const { return judged_; }
+  DeviceInfo& info() { return info_; }
 
  private:
   const Answer answer_;
