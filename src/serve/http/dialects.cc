@@ -3,11 +3,8 @@
 #include "serve/http/service.h"
 
 namespace warpsmith::serve {
-namespace {
 
 using nlohmann::json;
-
-}  // namespace
 
 // There is no word for "could not be measured": such a request is refused, to be asked again.
 void Service::PostGetReward(const Target&, const HttpRequest& request, const Respond& respond) {

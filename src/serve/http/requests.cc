@@ -28,10 +28,10 @@ Result<std::string> OptionalText(const JsonReader& object, std::string_view fiel
   return text;
 }
 
-Result<double> Positive(const JsonReader& value, double most) {
+Result<double> Between(double least, const JsonReader& value, double most) {
   const double number = TRY(value.Number());
-  if (number >= 0 && number <= most) return number;
-  return value.Bad("a number from 0 to " + std::to_string(static_cast<int>(most)));
+  if (number >= least && number <= most) return number;
+  return value.Bad("a number from " + JsonText(json(least)) + " to " + JsonText(json(most)));
 }
 
 Result<Level> LevelIn(const JsonReader& object) {
@@ -43,8 +43,7 @@ Result<Level> LevelIn(const JsonReader& object) {
 Result<std::vector<JsonReader>> Batch(const JsonReader& list) {
   std::vector<JsonReader> items = TRY(list.Items());
   if (!items.empty() && items.size() <= kMaxBatch) return items;
-  return list.Bad("1 to " + std::to_string(kMaxBatch) + " items, found " +
-                  std::to_string(items.size()));
+  return list.Bad("1 to " + std::to_string(kMaxBatch) + " items");
 }
 
 Result<RewardShape> ShapeIn(const JsonReader& object, RewardShape shape) {
@@ -128,7 +127,7 @@ Result<JobsRequest> JobsRequestFrom(std::string_view body) {
   JobsRequest request;
   request.run = TRY(OptionalText(object, "run"));
   if (object.Has("deadline_s")) {
-    request.deadline_s = TRY(Positive(object.At("deadline_s"), kMaxDeadlineSeconds));
+    request.deadline_s = TRY(Between(0, object.At("deadline_s"), kMaxDeadlineSeconds));
   }
   if (object.Has("jobs")) {
     TRY(object.OnlyFields({"run", "deadline_s", "jobs"}));
@@ -156,7 +155,7 @@ Result<RewardRequest> RewardRequestFrom(std::string_view body, const RewardShape
   RewardRequest request;
   request.run = TRY(OptionalText(object, "run"));
   if (object.Has("deadline_s")) {
-    request.deadline_s = TRY(Positive(object.At("deadline_s"), kMaxDeadlineSeconds));
+    request.deadline_s = TRY(Between(0, object.At("deadline_s"), kMaxDeadlineSeconds));
   }
   request.level = TRY(LevelIn(object));
   request.shape = TRY(ShapeIn(object, usual));
@@ -169,12 +168,6 @@ Result<RewardRequest> RewardRequestFrom(std::string_view body, const RewardShape
 }
 
 namespace {
-
-Result<double> Above0(const JsonReader& value, double most) {
-  const double number = TRY(value.Number());
-  if (number >= 1e-3 && number <= most) return number;
-  return value.Bad("a number from 0.001 to " + std::to_string(static_cast<int>(most)));
-}
 
 // "TASK" or "TASK#WORKLOAD".
 PromptRequest::Wanted WantedFrom(const std::string& text) {
@@ -192,7 +185,8 @@ Result<PromptRequest> PromptRequestFrom(std::string_view body) {
   PromptRequest request;
   const bool is_one = object.Has("task");
   if (is_one == object.Has("tasks")) {
-    return object.Bad("either \"task\" or \"tasks\", as GET /v1/tasks lists them");
+    return Error{ErrorCode::kBadInput, "request: give either \"task\" or \"tasks\"",
+                 "GET /v1/tasks lists them"};
   }
   const std::vector<std::string> texts =
       is_one ? std::vector{TRY(object.At("task").String())} : TRY(Texts(object.At("tasks")));
@@ -205,8 +199,8 @@ Result<PromptRequest> PromptRequestFrom(std::string_view body) {
   if (object.Has("exemplars")) {
     request.rule.most = static_cast<size_t>(TRY(object.At("exemplars").IntIn(0, kMostExemplars)));
   }
-  if (object.Has("bucket")) request.rule.bucket = TRY(Above0(object.At("bucket"), 10));
-  if (object.Has("tau")) request.rule.tau = TRY(Above0(object.At("tau"), 1000));
+  if (object.Has("bucket")) request.rule.bucket = TRY(Between(1e-3, object.At("bucket"), 10));
+  if (object.Has("tau")) request.rule.tau = TRY(Between(1e-3, object.At("tau"), 1000));
   if (object.Has("seed")) {
     constexpr int64_t kMostSeed = int64_t{1} << 53;  // what JSON numbers hold exactly
     request.seed = static_cast<uint64_t>(TRY(object.At("seed").IntIn(0, kMostSeed)));

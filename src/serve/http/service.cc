@@ -32,20 +32,18 @@ HttpResponse ErrorResponse(int status, std::string_view code, const std::string&
 }
 
 HttpResponse Service::Failure(const Error& error) const {
-  HttpResponse response;
+  const auto later = [&error](int status, std::string_view code, int seconds) {
+    HttpResponse response = ErrorResponse(status, code, error.Line());
+    response.retry_after_s = seconds;
+    return response;
+  };
   switch (error.code) {
     case ErrorCode::kBusy:
-      response = ErrorResponse(429, "overloaded", error.Line());
-      response.retry_after_s = queue_.RetryAfterSeconds();
-      return response;
+      return later(429, "overloaded", queue_.RetryAfterSeconds());
     case ErrorCode::kInterrupted:
-      response = ErrorResponse(503, "draining", error.Line());
-      response.retry_after_s = 5;
-      return response;
+      return later(503, "draining", 5);
     case ErrorCode::kAwaiting:
-      response = ErrorResponse(503, "quarantined", error.Line());
-      response.retry_after_s = 30;
-      return response;
+      return later(503, "quarantined", 30);
     case ErrorCode::kUnavailable:
       return ErrorResponse(501, "not-implemented", error.Line());
     case ErrorCode::kIo:
