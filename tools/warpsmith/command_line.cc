@@ -26,7 +26,7 @@ namespace warpsmith::cli {
 void AddOwnDevice(CLI::App* command, search::DeviceOptions& device) {
   command
       ->add_option("--device", device.device,
-                   "auto, local, recorded, a .wsrec file or folder, or http://HOST:PORT")
+                   "auto, local, recorded, a .wsrec file, a folder, a bundle, or http://HOST:PORT")
       ->capture_default_str();
   command->add_option("--gpu", device.gpu, "GPU by UUID (or its beginning) or index");
   command->add_option("--store", device.store, "results database: a file, or postgresql://...");

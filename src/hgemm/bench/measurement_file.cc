@@ -161,6 +161,9 @@ Status MeasurementFile::AddTimes(const ShapeMeasurement& more) {
 
 Result<NamedMeasurements> ReadMeasurementFile(const std::string& path) {
   const std::string text = TRY(ReadFile(path));
+  if (path.ends_with(".gz")) {
+    return Error{ErrorCode::kBadInput, path + " is compressed", "unpack it first: gunzip -k"};
+  }
   ReadMeasurements read = TRY(ParseMeasurements(path, text));
   if (read.whole_bytes < text.size()) {
     std::fprintf(stderr, "%s: its end is torn; the %zu shapes before it are taken\n", path.c_str(),
