@@ -12,7 +12,6 @@
 #include "judge/local_device.h"
 #include "search/call_time.h"
 #include "search/machine/machine.h"
-#include "search/slice.h"
 #include "store/bundle.h"
 #include "task/hgemm_task.h"
 

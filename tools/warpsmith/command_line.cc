@@ -8,7 +8,7 @@
 #include <string>
 #include <tuple>
 
-#include "agent/split/confined.h"
+#include "agent/split/composition.h"
 #include "base/build_info.h"
 #include "base/caught.h"
 #include "base/display_text.h"
@@ -16,11 +16,9 @@
 #include "command_tree.h"
 #include "commands.h"
 #include "compile/worker_compiler.h"
-#include "completion.h"
 #include "core/device.h"
 #include "judge/program_session.h"
 #include "judge/runner.h"
-#include "judge/standalone/confined.h"
 #include "judge/standalone/standalone.h"
 
 namespace warpsmith::cli {
