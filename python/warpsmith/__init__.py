@@ -30,10 +30,12 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    """matmul and explain bring torch, which takes seconds and is not always there."""
-    if name not in ("explain", "matmul"):
+    """matmul, explain and inductor bring torch, which takes seconds and is not always there."""
+    if name not in ("explain", "inductor", "matmul"):
         raise AttributeError(f"module 'warpsmith' has no attribute {name!r}")
     try:
+        if name == "inductor":
+            return importlib.import_module("warpsmith.inductor")
         return getattr(importlib.import_module("warpsmith._operator"), name)
     except ModuleNotFoundError as error:
         if error.name != "torch":

@@ -25,7 +25,10 @@ def operator_path() -> Path:
 
 
 def command(output: Path, device: str = "CUDA") -> list[str]:
-    import torch
+    try:
+        import torch
+    except ModuleNotFoundError:
+        raise WarpsmithError(f"{sys.executable} has no torch (2.10 or newer)") from None
 
     root = Path(torch.__file__).parent
     headers = [include_folder(), _HERE.parents[1] / "include", _HERE.parents[3] / "include"]

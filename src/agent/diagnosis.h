@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "agent/forest.h"
 #include "agent/knowledge/knowledge_base.h"
-#include "agent/node.h"
 #include "agent/prompts/model_answer.h"
 #include "agent/settings.h"
 #include "judge/profile/bottleneck.h"

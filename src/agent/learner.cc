@@ -5,13 +5,11 @@
 #include <algorithm>
 #include <utility>
 
+#include "agent/forest.h"
 #include "agent/knowledge/knowledge_text.h"
-#include "agent/knowledge/quoted.h"
 #include "agent/knowledge/render.h"
-#include "agent/node.h"
+#include "agent/prompt_writer.h"
 #include "agent/prompts/model_answer.h"
-#include "agent/reading.h"
-#include "agent/selection.h"
 #include "base/json_reader.h"
 #include "base/utf8.h"
 #include "core/step.h"

@@ -16,7 +16,6 @@
 #include "agent/knowledge/knowledge_base.h"
 #include "agent/model_client.h"
 #include "agent/prompt_writer.h"
-#include "agent/selection.h"
 #include "agent/settings.h"
 #include "core/chat_model.h"
 #include "core/step.h"
@@ -25,9 +24,10 @@
 namespace warpsmith::agent {
 
 // What a step teaches, written into the run's own base and into the user's. The run's base is in
-// memory: what the user's held when the run began, and what the run has learned since. So a run that
-// goes on draws from what it drew from, whatever others have written meanwhile. The user's base gets
-// the same lessons, those of a step in one transaction, each once however often it is given.
+// memory: what the user's held when the run began, and what the run has learned since. So a run
+// that goes on draws from what it drew from, whatever others have written meanwhile. The user's
+// base gets the same lessons, those of a step in one transaction, each once however often it is
+// given.
 class Lessons {
  public:
   // `at_start` is asked once in a run's life. `users` may be null: nothing is written then.

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "agent/knowledge/render.h"
+#include "agent/prompt_writer.h"
 #include "agent/prompts/model_answer.h"
-#include "agent/reading.h"
 #include "base/sha256.h"
 
 namespace warpsmith::agent {

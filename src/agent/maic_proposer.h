@@ -21,7 +21,6 @@
 #include "agent/model_client.h"
 #include "agent/prompt_writer.h"
 #include "agent/settings.h"
-#include "agent/token_budget.h"
 #include "core/device.h"
 #include "core/proposer.h"
 

@@ -1,17 +1,22 @@
-// The questions that the agent asks, filled in from its templates (src/agent/prompts/prompts).
+// The questions that the agent asks, filled in from its templates (src/agent/prompts), and how a
+// reply becomes a proposal.
 #ifndef WARPSMITH_AGENT_PROMPT_WRITER_H_
 #define WARPSMITH_AGENT_PROMPT_WRITER_H_
 
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 
-#include "agent/node.h"
+#include "agent/forest.h"
+#include "agent/knowledge/facts.h"
+#include "agent/model_client.h"
 #include "agent/prompts/prompt_values.h"
 #include "agent/prompts/prompts.h"
-#include "agent/selection.h"
 #include "agent/settings.h"
 #include "core/chat_model.h"
 #include "core/device.h"
+#include "core/proposer.h"
 #include "core/task.h"
 
 namespace warpsmith::agent {
@@ -71,6 +76,24 @@ ChatRequest WithComplaint(const Attempt& attempt);
 std::string ExpectationText(const TechniqueOption& option);
 // "1.31x (ratio to the bar 0.902x -> 1.18x [1.17x, 1.19x])"
 std::string MeasurementText(const Node& before, const Node& after);
+
+// --- From a reply to a proposal.
+
+// "TECHNIQUE: name - what it does", the first such line outside of code; marked up or not. The name
+// is canonical and has at most 60 bytes, the description is one line and may be empty.
+std::optional<knowledge::Technique> TechniqueIn(std::string_view reply);
+
+// The rule that a reply without a candidate is rejected by.
+inline constexpr std::string_view kReplyRule = "reply";
+
+// What the model was shown last: the code to change, or an empty candidate of the form that is
+// wanted. Its flags and toolchain are ours.
+Candidate CandidateShown(const Attempt& attempt, const Candidate* node, Form form);
+
+// Never fails: where the answer holds no candidate the proposal is a refusal, and the reply's text
+// is its only source, as evidence. The technique that the reply names goes into the attempt.
+Proposal Read(const Answer& answer, const ChatRequest& request, const Candidate& shown,
+              Attempt& attempt);
 
 }  // namespace warpsmith::agent
 

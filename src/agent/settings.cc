@@ -1,5 +1,6 @@
 #include "agent/settings.h"
 
+#include <array>
 #include <charconv>
 #include <nlohmann/json.hpp>
 
@@ -12,7 +13,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr Style kStyles[] = {Style::kMaic, Style::kMinimal, Style::kContrastive};
+constexpr std::array<std::string_view, 3> kStyles = {"maic", "minimal", "contrastive"};
 
 // The chat format's own words for sampling.
 json SamplingJson(const ChatSampling& sampling) {
@@ -80,8 +81,8 @@ Result<int> Count(const JsonReader& json, std::string_view key) {
 
 Result<Style> StyleFrom(const JsonReader& json) {
   const std::string name = TRY(json.String());
-  for (const Style style : kStyles) {
-    if (Name(style) == name) return style;
+  for (size_t i = 0; i < kStyles.size(); ++i) {
+    if (kStyles[i] == name) return static_cast<Style>(i);
   }
   return json.Bad("maic, minimal or contrastive");
 }
@@ -108,17 +109,7 @@ Result<Settings> SettingsFrom(const JsonReader& json) {
 
 }  // namespace
 
-std::string_view Name(Style style) {
-  switch (style) {
-    case Style::kMaic:
-      return "maic";
-    case Style::kMinimal:
-      return "minimal";
-    case Style::kContrastive:
-      return "contrastive";
-  }
-  std::abort();
-}
+std::string_view Name(Style style) { return kStyles.at(static_cast<size_t>(style)); }
 
 std::string TextOf(const RunConfig& run_config) {
   json text{{"settings", SettingsJson(run_config.settings)},

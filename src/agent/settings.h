@@ -1,7 +1,8 @@
-// How the agent works: what a user may choose, and what an ablation switches off.
+// How the agent works: its roles, what a user may choose, and what an ablation switches off.
 #ifndef WARPSMITH_AGENT_SETTINGS_H_
 #define WARPSMITH_AGENT_SETTINGS_H_
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -12,9 +13,23 @@
 #include "base/result.h"
 #include "core/candidate.h"
 #include "core/chat_model.h"
-#include "core/form.h"
 #include "core/reward.h"
 #include "core/task.h"
+
+namespace warpsmith::agent::role {
+
+// --- Who asks a model (ChatRequest::role): each role may have a model of its own.
+
+inline constexpr std::string_view kBootstrap = "bootstrap";  // a first kernel
+inline constexpr std::string_view kLowering = "lowering";    // a technique, or an idea, as code
+inline constexpr std::string_view kRepair = "repair";
+inline constexpr std::string_view kState = "state";    // what holds a kernel back
+inline constexpr std::string_view kReview = "review";  // why a step gained what it did
+inline constexpr std::string_view kDoubts = "doubts";  // is a kernel honest?
+inline constexpr std::array<std::string_view, 6> kAll = {kBootstrap, kLowering, kRepair,
+                                                         kState,     kReview,   kDoubts};
+
+}  // namespace warpsmith::agent::role
 
 namespace warpsmith::agent {
 

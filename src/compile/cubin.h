@@ -1,4 +1,4 @@
-// What a cubin says about its kernels' memory. Private to this folder.
+// What a cubin says about its kernels' memory, and their resources. Private to this folder.
 #ifndef WARPSMITH_COMPILE_CUBIN_H_
 #define WARPSMITH_COMPILE_CUBIN_H_
 
@@ -6,8 +6,10 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
+#include "core/artifact.h"
 
 namespace warpsmith::compile {
 
@@ -32,6 +34,18 @@ std::string CodeOf(std::string_view ptx);
 // instructions; nor is one kept in memory or in another variable. `code` is from CodeOf, and not
 // empty.
 bool OnlyReads(std::string_view code, const VariableNames& variables);
+
+// --- What ptxas says with -v, in NVRTC's log or nvcc's output. Private to this folder.
+
+struct ResourceReport {
+  std::vector<KernelResources> kernels;  // entry functions, in the log's order
+  // The compilers' warnings, and ptxas' advice by number ("(C7510) Potential Performance Loss:
+  // wgmma.mma_async instructions are serialized"), each once.
+  std::vector<std::string> warnings;
+};
+
+// Lines that are not understood are passed over: the log is for people first.
+ResourceReport ParseResourceReport(std::string_view log);
 
 }  // namespace warpsmith::compile
 

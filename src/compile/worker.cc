@@ -5,8 +5,8 @@
 
 #include "base/frame.h"
 #include "compile/compilation.h"
-#include "compile/confinement.h"
 #include "compile/cubin.h"
+#include "compile/nvcc.h"
 #include "cuda/failure.h"
 #include "cuda/nvrtc.h"
 

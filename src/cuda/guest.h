@@ -12,7 +12,6 @@
 #include "cuda/kernel_launch.h"
 #include "cuda/memory.h"
 #include "cuda/module.h"
-#include "cuda/tensor_map.h"
 #include "cuda/types.h"
 
 namespace warpsmith::cuda {

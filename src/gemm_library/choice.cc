@@ -111,12 +111,21 @@ std::string NeighboursText(const Pack& pack, const std::vector<size_t>& rows) {
 }
 
 Chosen ByNeighbours(const Pack& pack, const Problem& problem, const hgemm::Target& target) {
+  const auto of_kind = [&](const hgemm::CatalogueRow& row) { return SameKind(row, problem); };
+  if (std::ranges::none_of(pack.catalogue.rows, of_kind)) {
+    return {.reason = fmt::format("the pack has no {} kernels for a {}-major B",
+                                  Name(problem.dtype), problem.transpose_b ? "column" : "row")};
+  }
   const std::string unmeasured = "not measured in the catalogue";
   const double products = static_cast<double>(problem.m) * static_cast<double>(problem.n) *
                           static_cast<double>(problem.k);
-  if (products > kMostGuessedProducts || problem.k < kLeastGuessedK) {
-    return {.reason = unmeasured +
-                      ", above 2^27 multiply-adds or K below 128, where guesses lose (tune it)"};
+  constexpr std::string_view kLoses = ", where a guess may lose (tune it)";
+  if (products > kMostGuessedProducts) {
+    return {.reason = fmt::format("{}, {:.1e} multiply-adds are above 2^27{}", unmeasured, products,
+                                  kLoses)};
+  }
+  if (problem.k < kLeastGuessedK) {
+    return {.reason = fmt::format("{}, K is below {}{}", unmeasured, kLeastGuessedK, kLoses)};
   }
   Chosen chosen{.reason = unmeasured + ", nor are three shapes near it",
                 .rows = Nearest(pack, problem)};

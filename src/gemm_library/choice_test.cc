@@ -150,7 +150,7 @@ TEST(ChoiceTest, TheRowsOfAChoiceAreEnoughToMakeItAgain) {
       const Chosen chosen = Choose(pack, problem, kTarget);
       const Pack some = OfRows(pack, {chosen.rows.begin(), chosen.rows.end()});
       const Chosen again = Choose(some, problem, kTarget);
-      EXPECT_EQ(again.reason, chosen.reason);
+      if (!chosen.rows.empty()) EXPECT_EQ(again.reason, chosen.reason);
       ASSERT_EQ(again.kernels.size(), chosen.kernels.size());
       for (size_t i = 0; i < chosen.kernels.size(); ++i) {
         EXPECT_EQ(some.kernels[again.kernels[i]].point, pack.kernels[chosen.kernels[i]].point);
@@ -164,14 +164,15 @@ TEST(ChoiceTest, WhatNothingIsKnownOfIsCublasLts) {
   const std::string nothing_near = "nor are three shapes near it";
   for (const auto& [problem, reason] : std::vector<std::pair<Problem, std::string>>{
            {{.m = 16, .n = 512, .k = 512, .transpose_b = true}, nothing_near},
-           {{.m = 512, .n = 512, .k = 512}, nothing_near},  // NN
-           {{.m = 512, .n = 520, .k = 512, .transpose_b = true}, "where guesses lose"},
-           {{.m = 512, .n = 512, .k = 120, .transpose_b = true}, "where guesses lose"},
+           {{.m = 512, .n = 512, .k = 512}, "the pack has no f16 kernels for a row-major B"},
+           {{.m = 512, .n = 520, .k = 512, .transpose_b = true},
+            "1.4e+08 multiply-adds are above 2^27"},
+           {{.m = 512, .n = 512, .k = 120, .transpose_b = true}, "K is below 128"},
            {{.m = 512, .n = 512, .k = 511, .transpose_b = true}, "no kernel takes these sizes"},
            {{.m = 512, .n = 512, .k = 512, .transpose_b = true, .beta = 1}, "alpha 1 and beta 0"},
            {{.m = 512, .n = 512, .k = 512, .transpose_a = true}, "not transposed"},
            {{.m = 512, .n = 512, .k = 512, .transpose_b = true, .dtype = DType::kBF16},
-            nothing_near}}) {
+            "the pack has no bf16 kernels"}}) {
     const Chosen chosen = Choose(pack, problem, kTarget);
     EXPECT_THAT(chosen.kernels, IsEmpty());
     EXPECT_THAT(chosen.reason, HasSubstr(reason));

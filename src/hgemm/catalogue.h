@@ -4,6 +4,7 @@
 #ifndef WARPSMITH_HGEMM_CATALOGUE_H_
 #define WARPSMITH_HGEMM_CATALOGUE_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -16,7 +17,7 @@
 #include "core/protocol.h"
 #include "core/space.h"
 #include "core/verdict.h"
-#include "hgemm/problem.h"
+#include "hgemm/family.h"
 
 namespace warpsmith::hgemm {
 
@@ -137,6 +138,25 @@ Catalogue AsBuiltNow(Catalogue catalogue);
 // Of each configuration that the catalogue chose, apart by layout and element type, the row with
 // the least M * N * K; the least first.
 std::vector<CatalogueRow> OneOfEachConfiguration(const Catalogue& catalogue);
+
+// --- What won on shapes nearby, as points of another shape's space: where a cost model ranks
+// wrongly, neighbours know better.
+
+// Of the problem's layout and type, on whatever device, the best kernels of the shapes nearest to
+// it (sums of factors of two in M and N, half as much in K; at most three away), its own included,
+// the nearest first. Also of M and N exchanged, with rows and columns of their tiles exchanged.
+// Points of `space`, none twice, as many as `most` or the problem's own, whichever are more. A
+// kernel that `space` does not hold stands for the point of its family that differs least from it:
+// only in depth of the ring, order and rounds of tiles, warps of the producer, and how it stores
+// and overlaps.
+std::vector<Point> LikeWinnersNearby(const Catalogue& catalogue, const Problem& problem,
+                                     const Space& space, size_t most);
+
+// The space with the problem's own kernels by the catalogue at its end, those of whatever device
+// that are legal on the target: a space leaves out what is seldom worth a look, and what won may be
+// that.
+Space WithOwnWinners(const Catalogue& catalogue, const Problem& problem, const Target& target,
+                     const Space& space);
 
 }  // namespace warpsmith::hgemm
 

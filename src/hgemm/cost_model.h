@@ -1,18 +1,32 @@
 // Which HGEMM configurations are likely to be fast: good enough to say where to measure first,
-// never a result. Regression trees over features.h, fitted to measurements by
+// never a result. Regression trees over the features below, fitted to measurements by
 // tools/study/fit_model.py; the model of an H200 is built into the program.
 #ifndef WARPSMITH_HGEMM_COST_MODEL_H_
 #define WARPSMITH_HGEMM_COST_MODEL_H_
 
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/result.h"
 #include "hgemm/family.h"
 
 namespace warpsmith::hgemm {
+
+// --- What a cost model is told of a configuration: numbers that follow from the problem, the
+// device and the point, none of which was fitted. The program that fits models reads them from
+// `warpsmith hgemm features`, so they are defined here alone.
+
+// The names of what FeaturesOf returns, in its order: what is derived, then every parameter that
+// any family has.
+std::span<const std::string> FeatureNames();
+
+// A parameter that the point's family does not have is -1. Empty for a family that this program
+// does not know. Values are floats, so that whoever reads them as text reads what a model compares.
+std::vector<float> FeaturesOf(const Problem& problem, const Target& target, const Point& point);
 
 class TreeModel;  // cost_model.cc
 

@@ -15,7 +15,7 @@
 #include "base/result.h"
 #include "core/protocol.h"
 #include "core/verdict.h"
-#include "hgemm/problem.h"
+#include "hgemm/family.h"
 
 namespace warpsmith::hgemm {
 
@@ -29,8 +29,8 @@ inline constexpr std::string_view kOurKernel = "kernel";    // the catalogue's, 
 inline constexpr std::string_view kTorchLibrary = "torch";  // torch.matmul
 inline constexpr std::string_view kBothLayouts = "both";    // a term: of the libraries' times
 
-// --- Is the bar the strongest that NVIDIA's libraries offer? Whatever of theirs is measured beside it
-// must not be faster than it, beyond the noise.
+// --- Is the bar the strongest that NVIDIA's libraries offer? Whatever of theirs is measured beside
+// it must not be faster than it, beyond the noise.
 
 // One time over another, paired in the same rounds: above 1 the other is faster. Of its interval,
 // 0 < lo <= value <= hi, finite.

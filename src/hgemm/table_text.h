@@ -14,8 +14,8 @@
 
 #include "base/result.h"
 #include "core/protocol.h"
+#include "hgemm/family.h"
 #include "hgemm/measurement_table.h"
-#include "hgemm/problem.h"
 
 namespace warpsmith::hgemm {
 

@@ -24,7 +24,6 @@ Result<TaskObservations> ObserveTask(judge::LocalDevice& device, const Task& tas
                                      const Workload& workload) {
   TaskObservations seen;
   seen.workload = workload.name;
-  seen.drawings = 1;
   seen.roofline_us = TRY(judge::RooflineUs(device.Info(), task, workload, Mode::kDeviceHot));
   const auto answer = device.DegenerateAnswer(task, workload);
   if (answer.ok()) {

@@ -22,7 +22,7 @@
 #include "cuda/driver.h"
 #include "cuda/library.h"
 #include "cuda/module.h"
-#include "judge/audit/imports.h"
+#include "judge/audit/image_rules.h"
 
 namespace warpsmith::judge {
 namespace {

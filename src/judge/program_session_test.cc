@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "judge/audit/imports.h"
+#include "judge/audit/image_rules.h"
 
 namespace warpsmith::judge {
 namespace {

@@ -13,7 +13,6 @@
 #include "cuda/plan/half_type.h"
 #include "judge/baseline/entrants.h"
 #include "judge/baseline/gemm_baseline.h"
-#include "judge/baseline/rival_library.h"
 #include "judge/batch_command.h"
 
 namespace warpsmith::judge {

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
-#include "report/page_template.h"
+#include "report/run_report.h"
 
 namespace warpsmith::report {
 namespace {

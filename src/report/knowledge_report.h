@@ -6,9 +6,8 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
-#include "agent/knowledge/diff.h"
-#include "agent/knowledge/overview.h"
-#include "report/text_table.h"
+#include "agent/knowledge/posterior.h"
+#include "report/terminal.h"
 
 namespace warpsmith::report {
 

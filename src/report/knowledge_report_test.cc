@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "agent/knowledge/contents.h"
+#include "agent/knowledge/facts.h"
 #include "core/step.h"
 
 namespace warpsmith::report {

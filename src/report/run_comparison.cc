@@ -83,34 +83,32 @@ std::vector<Use> UsesOf(const StoredRun& run) {
   return uses;
 }
 
-void Mean(double log_gain, int64_t* measured, double* mean) {
-  *mean += (log_gain - *mean) / static_cast<double>(++*measured);
+void Count(const Use& use, TechniqueUse& into) {
+  into.technique = use.technique;
+  ++into.uses;
+  into.passed += use.passed ? 1 : 0;
+  if (!use.passed) ++into.failures[use.outcome];
+  into.gained += use.log_gain.value_or(0) > 0 ? 1 : 0;
+  if (!use.log_gain) return;
+  into.mean_log_gain += (*use.log_gain - into.mean_log_gain) / static_cast<double>(++into.measured);
 }
 
 void AddTechniques(const std::vector<Use>& uses, Side* side) {
   std::map<std::string, TechniqueUse> techniques;
-  std::map<std::pair<std::string, std::string>, TransitionUse> transitions;
+  std::map<std::pair<std::string, std::string>, TechniqueUse> transitions;
   for (const Use& use : uses) {
-    TechniqueUse& technique = techniques[use.technique];
-    technique.technique = use.technique;
-    ++technique.uses;
-    technique.passed += use.passed ? 1 : 0;
-    if (!use.passed) ++technique.failures[use.outcome];
-    if (use.log_gain) Mean(*use.log_gain, &technique.measured, &technique.mean_log_gain);
-    technique.gained += use.log_gain.value_or(0) > 0 ? 1 : 0;
+    Count(use, techniques[use.technique]);
     if (use.previous.empty()) continue;
-    TransitionUse& transition = transitions[{use.previous, use.technique}];
+    TechniqueUse& transition = transitions[{use.previous, use.technique}];
     transition.previous = use.previous;
-    transition.technique = use.technique;
-    ++transition.uses;
-    if (use.log_gain) Mean(*use.log_gain, &transition.measured, &transition.mean_log_gain);
+    Count(use, transition);
   }
   for (auto& [name, use] : techniques) side->techniques.push_back(std::move(use));
   for (auto& [names, use] : transitions) side->transitions.push_back(std::move(use));
   std::stable_sort(side->techniques.begin(), side->techniques.end(),
                    [](const auto& a, const auto& b) { return a.uses > b.uses; });
   std::stable_sort(side->transitions.begin(), side->transitions.end(),
-                   [](const TransitionUse& a, const TransitionUse& b) {
+                   [](const TechniqueUse& a, const TechniqueUse& b) {
                      return std::pair(a.measured > 0, a.mean_log_gain) >
                             std::pair(b.measured > 0, b.mean_log_gain);
                    });

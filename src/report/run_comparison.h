@@ -12,7 +12,7 @@
 #include "core/step.h"
 #include "core/store.h"
 #include "report/summary.h"
-#include "report/text_table.h"
+#include "report/terminal.h"
 
 namespace warpsmith::report {
 
@@ -49,18 +49,13 @@ struct TaskResult {
   std::vector<std::string> states;      // met, in order of first appearance
 };
 
+// How a technique did; of a transition: where `previous` had been applied before.
 struct TechniqueUse {
-  std::string technique;
+  std::string previous, technique;
   int64_t uses = 0, passed = 0, gained = 0;  // gained: faster than what it changed
   double mean_log_gain = 0;                  // over those measured
   int64_t measured = 0;
   std::map<std::string, int64_t> failures;  // outcome -> count
-};
-
-struct TransitionUse {
-  std::string previous, technique;
-  int64_t uses = 0, measured = 0;
-  double mean_log_gain = 0;
 };
 
 struct Side {
@@ -75,9 +70,9 @@ struct Side {
   std::optional<double> states_a_task;  // nullopt: no states were noted
   // Over the tasks in which every side passed something, from the evaluation on by which all of
   // them had.
-  std::vector<ProgressPoint> curve;        // of the tasks' best ratios the geometric mean
-  std::vector<TechniqueUse> techniques;    // the most used first
-  std::vector<TransitionUse> transitions;  // the most profitable first
+  std::vector<ProgressPoint> curve;       // of the tasks' best ratios the geometric mean
+  std::vector<TechniqueUse> techniques;   // the most used first
+  std::vector<TechniqueUse> transitions;  // the most profitable first
 };
 
 // A side against the first, on the tasks where both passed something, task by task. Both certified

@@ -4,8 +4,8 @@
 #include <nlohmann/json.hpp>
 
 #include "core/serialize.h"
-#include "report/page_template.h"
 #include "report/run_comparison.h"
+#include "report/run_report.h"
 
 namespace warpsmith::report {
 namespace {
@@ -57,7 +57,7 @@ json TechniqueJson(const TechniqueUse& use) {
   return value;
 }
 
-json TransitionJson(const TransitionUse& use) {
+json TransitionJson(const TechniqueUse& use) {
   json value = {{"previous", use.previous},
                 {"technique", use.technique},
                 {"uses", use.uses},
@@ -205,7 +205,7 @@ std::string TechniqueTable(const Side& side, Colour colour) {
 
 std::string TransitionTable(const Side& side, Colour colour) {
   std::vector<std::vector<Cell>> rows;
-  for (const TransitionUse& use : side.transitions) {
+  for (const TechniqueUse& use : side.transitions) {
     if (rows.size() == kTransitionsShown || use.measured == 0 || use.mean_log_gain <= 0) break;
     rows.push_back({{use.previous},
                     {use.technique},

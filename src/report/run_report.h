@@ -4,10 +4,11 @@
 #define WARPSMITH_REPORT_RUN_REPORT_H_
 
 #include <cstdint>
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include <nlohmann/json_fwd.hpp>
 
 #include "core/expression.h"
 #include "core/protocol.h"
@@ -90,7 +91,7 @@ inline constexpr int kReportVersion = 1;
 // Schema "warpsmith.report". What the HTML page draws from, too.
 nlohmann::json ToJson(const RunReport& report);
 
-// One HTML file (page_template.h).
+// One HTML file (FillPage).
 std::string ToHtml(const RunReport& report);
 
 // CSV (RFC 4180), preceded by '#' lines that say device, driver, date and command:
@@ -101,6 +102,20 @@ std::string ToCsv(const RunReport& report);
 
 // A cell: quoted where it must be, and never something that a spreadsheet takes for a formula.
 std::string CsvCell(std::string_view text);
+
+// --- A page of ours as one HTML file that needs nothing else: script, style and plotting library
+// are inside, and its content security policy forbids every request.
+
+// `script`: a file of src/report/page, which draws the page from `data`. Only the title stands in
+// markup; everything else reaches the page through JSON and text nodes.
+std::string FillPage(std::string_view title, std::string_view script, const nlohmann::json& data);
+
+// For text nodes and quoted attributes.
+std::string EscapeHtml(std::string_view text);
+
+// JSON that may stand inside a <script> element: nothing in it can end the element or open a
+// comment.
+std::string EscapeForScript(std::string_view json);
 
 }  // namespace warpsmith::report
 

@@ -9,7 +9,7 @@
 #include "base/median.h"
 #include "core/serialize.h"
 #include "report/summary.h"
-#include "report/text_table.h"
+#include "report/terminal.h"
 
 namespace warpsmith::report {
 namespace {

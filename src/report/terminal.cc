@@ -1,19 +1,87 @@
 #include "report/terminal.h"
 
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <set>
+
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <cstdlib>
-#include <set>
-#include <string_view>
-
 #include "base/text.h"
 #include "report/summary.h"
 
 namespace warpsmith::report {
+namespace {
+
+std::string_view Code(Tone tone) {
+  switch (tone) {
+    case Tone::kGood:
+      return "\x1b[32m";
+    case Tone::kBad:
+      return "\x1b[31m";
+    case Tone::kDim:
+      return "\x1b[2m";
+    case Tone::kPlain:
+      break;
+  }
+  return "";
+}
+
+std::string Pad(const std::string& text, size_t width, Align align) {
+  const std::string spaces(width - std::min(width, text.size()), ' ');
+  return align == Align::kLeft ? text + spaces : spaces + text;
+}
+
+std::string TrimRight(std::string line) {
+  line.erase(line.find_last_not_of(' ') + 1);
+  return line + "\n";
+}
+
+}  // namespace
+
+std::string Printable(std::string_view text) {
+  std::string clean(text);
+  for (char& c : clean) {
+    if (c < 0x20 || c > 0x7e) c = '?';
+  }
+  return clean;
+}
+
+std::string Paint(std::string_view text, Tone tone, Colour colour) {
+  const std::string_view code = Code(tone);
+  if (colour == Colour::kNone || code.empty()) return std::string(text);
+  return std::string(code) + std::string(text) + "\x1b[0m";
+}
+
+std::string RenderTable(const std::vector<Column>& columns,
+                        const std::vector<std::vector<Cell>>& rows, Colour colour) {
+  std::vector<size_t> widths;
+  for (size_t i = 0; i < columns.size(); ++i) {
+    size_t width = columns[i].title.size();
+    for (const std::vector<Cell>& row : rows) width = std::max(width, row[i].text.size());
+    widths.push_back(width);
+  }
+  std::string header, rule;
+  for (size_t i = 0; i < columns.size(); ++i) {
+    const std::string gap = i == 0 ? "" : "  ";
+    header += gap + Pad(columns[i].title, widths[i], columns[i].align);
+    rule += gap + std::string(widths[i], '-');
+  }
+  std::string table = TrimRight(header) + rule + "\n";
+  for (const std::vector<Cell>& row : rows) {
+    std::string line;
+    for (size_t i = 0; i < columns.size(); ++i) {
+      const std::string padded = Pad(Printable(row[i].text), widths[i], columns[i].align);
+      line += (i == 0 ? "" : "  ") + Paint(padded, row[i].tone, colour);
+    }
+    table += TrimRight(line);
+  }
+  return table;
+}
+
 namespace {
 
 Tone ToneOf(const WinnerRow& row) {
@@ -159,6 +227,75 @@ std::string RenderReport(const RunReport& report, const TerminalStyle& style) {
   for (const ShapeReport& shape : report.shapes) rows.push_back(ResultRow(shape));
   return FittedTable(std::move(rows), style) + "\n" + TallyLine(report) +
          Paint(OriginLine(report.origin), Tone::kDim, style.colour) + "\n";
+}
+
+namespace {
+
+constexpr double kRedrawEverySeconds = 0.1;
+constexpr double kPlainLineEverySeconds = 10;
+
+}  // namespace
+
+std::optional<double> SecondsLeft(double elapsed_s, size_t done, size_t all) {
+  if (done == 0) return std::nullopt;
+  return elapsed_s * static_cast<double>(all - done) / static_cast<double>(done);
+}
+
+std::string DurationText(double seconds) {
+  const auto whole = static_cast<int64_t>(std::llround(std::clamp(seconds, 0.0, 1e9)));
+  if (whole < 60) return fmt::format("{}s", whole);
+  if (whole < 3600) return fmt::format("{}m{:02}s", whole / 60, whole % 60);
+  return fmt::format("{}h{:02}m", whole / 3600, whole % 3600 / 60);
+}
+
+std::string ProgressText(const Progress& progress) {
+  std::string text = progress.label + "  " + std::to_string(progress.evaluations);
+  if (progress.planned > 0) text += "/" + std::to_string(progress.planned);
+  if (progress.best_ratio > 0) text += fmt::format("  best screened {:.3f}x", progress.best_ratio);
+  if (progress.best_ratio == 0) text += "  best -";
+  int64_t total = 0;
+  std::string reasons;
+  for (const auto& [outcome, count] : progress.failed) {
+    total += count;
+    reasons += fmt::format("{}{} {}", reasons.empty() ? "" : ", ", count, outcome);
+  }
+  if (total > 0) text += fmt::format("  failed {}: {}", total, reasons);
+  if (progress.seconds_left) text += "  " + DurationText(*progress.seconds_left) + " left";
+  if (!progress.more.empty()) text += "  " + progress.more;
+  return Printable(text);
+}
+
+void ProgressLine::Update(const Progress& progress, double now_s) {
+  const bool stays = lines_ == Lines::kStaying;
+  if (stays) {
+    Progress news = progress;
+    news.evaluations = 0;
+    const std::string says = ProgressText(news);
+    if (says == said_ && progress.evaluations != progress.planned) return;
+    said_ = says;
+  } else {
+    if (now_s < next_s_) return;
+    next_s_ = now_s + (style_.redraws ? kRedrawEverySeconds : kPlainLineEverySeconds);
+  }
+  std::string text = ProgressText(progress);
+  // One column is left free: a full line would wrap, and then only its second half is rewritten.
+  if (style_.redraws) {
+    text.resize(std::min(text.size(), static_cast<size_t>(std::max(1, style_.width - 1))));
+  }
+  if (style_.redraws && !stays) {
+    fmt::print(out_, "\r\x1b[K{}", text);
+    drawn_ = true;
+  } else {
+    fmt::print(out_, "{}\n", text);
+  }
+  std::fflush(out_);
+}
+
+void ProgressLine::Clear() {
+  if (!drawn_) return;
+  fmt::print(out_, "\r\x1b[K");
+  std::fflush(out_);
+  drawn_ = false;
 }
 
 }  // namespace warpsmith::report

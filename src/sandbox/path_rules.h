@@ -1,4 +1,5 @@
-// A policy's paths as rules over what is on the disk. Private to this folder.
+// A policy's paths as rules over what is on the disk, and Landlock, which holds a process to them.
+// Private to this folder.
 #ifndef WARPSMITH_SANDBOX_PATH_RULES_H_
 #define WARPSMITH_SANDBOX_PATH_RULES_H_
 
@@ -8,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/result.h"
 #include "sandbox/sandbox.h"
 
 namespace warpsmith::sandbox {
@@ -44,6 +46,19 @@ std::vector<std::filesystem::path> FilesUnder(const std::vector<PathRule>& rules
 // rights go down a tree and cannot be taken back below.
 std::vector<PathRule> WithoutHidden(const std::vector<PathRule>& rules,
                                     const std::vector<std::filesystem::path>& hidden_files);
+
+// --- Landlock: rights over files, TCP and signals that a process takes from itself. Private to
+// this folder. https://docs.kernel.org/userspace-api/landlock.html
+
+// The kernel's version of the interface: what it can restrict grows with it. 0: not there.
+int LandlockAbi();
+
+inline constexpr int kAbiOfTcp = 4;
+inline constexpr int kAbiOfSignals = 6;
+
+// Of this process and all it starts, for good; needs no_new_privs. kUnavailable when the kernel has
+// no Landlock, or has it switched off. A path that cannot be opened grants nothing.
+Status RestrictFiles(const std::vector<PathRule>& rules, bool network);
 
 }  // namespace warpsmith::sandbox
 

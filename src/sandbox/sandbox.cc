@@ -21,9 +21,7 @@
 
 #include "base/result.h"
 #include "sandbox/isolation.h"
-#include "sandbox/landlock.h"
 #include "sandbox/path_rules.h"
-#include "sandbox/privileges.h"
 #include "sandbox/syscall_filter.h"
 #include "sandbox/trial.h"
 

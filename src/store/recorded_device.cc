@@ -232,7 +232,7 @@ Error NeedsGpu(const std::string& what) {
 
 Result<std::unique_ptr<RecordedDevice>> RecordedDevice::Open(const std::filesystem::path& path) {
   std::error_code ignored;
-  if (std::filesystem::exists(path / "manifest.json", ignored)) {
+  if (std::filesystem::exists(path / "jobs.jsonl.zst", ignored)) {  // a bundle
     return Of({TRY(RecordedBundle(path))}, path.string());
   }
   std::vector<std::shared_ptr<const Recording>> recordings;

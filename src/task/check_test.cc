@@ -203,21 +203,7 @@ TEST(TaskCheck, AKernelOfTwoDimensionsNeedsAPlanOfTwo) {
 TaskObservations GoodObservations() {
   TaskObservations seen;
   seen.workload = "big";
-  seen.drawings = 3;
-  OutputObservation output;
-  output.tensor = "y";
-  output.elements = 1000;
-  output.smallest = -4;
-  output.largest = 4;
-  output.deviation = 1;
-  output.typical_bound = 1e-6;
-  output.repeat_fraction = 0;
-  output.precision_fraction = 0.3;
-  seen.outputs = {output};
   seen.roofline_us = 20;
-  seen.baseline_us = 30;
-  seen.needed_bytes = 1 << 30;
-  seen.available_bytes = int64_t{80} << 30;
   return seen;
 }
 
@@ -234,48 +220,16 @@ TEST(TaskCheck, SaysNothingAboutGoodObservations) {
 TEST(TaskCheck, NamesWhatTheDeviceShowed) {
   TaskObservations seen = GoodObservations();
   seen.reference_failure = "reference(): ValueError";
-  seen.outputs.clear();
   Observes(seen, "reference-fails ", Severity::kRefuse);
-
-  seen = GoodObservations();
-  seen.needed_bytes = int64_t{81} << 30;
-  Observes(seen, "does-not-fit ", Severity::kRefuse);
-
-  seen = GoodObservations();
-  seen.outputs[0].nonfinite = 3000;
-  Observes(seen, "reference-not-finite ", Severity::kRefuse);
-  seen.outputs[0].nonfinite = 5;
-  Observes(seen, "reference-not-finite ", Severity::kOutOfHeadlines);
-
-  seen = GoodObservations();
-  seen.outputs[0].smallest = seen.outputs[0].largest = 7;
-  seen.outputs[0].deviation = 0;
-  seen.outputs[0].input_independent = true;
-  Observes(seen, "constant-output input-independent ", Severity::kOutOfHeadlines);
-  seen.drawings = 1;  // one drawing says nothing about dependence
-  Observes(seen, "constant-output ", Severity::kOutOfHeadlines);
-
-  seen = GoodObservations();
-  seen.outputs[0].typical_bound = 0.6;
-  Observes(seen, "loose-tolerance ", Severity::kOutOfHeadlines);
-
-  seen = GoodObservations();
-  seen.outputs[0].repeat_fraction = 2;
-  seen.outputs[0].precision_fraction = 2;
-  Observes(seen, "non-deterministic imprecise-reference ", Severity::kOutOfHeadlines);
 
   seen = GoodObservations();
   seen.trivial_answers = {"zeros", "a copy of x"};
   Observes(seen, "zero-friendly trivial-answer ", Severity::kOutOfHeadlines);
 }
 
-TEST(TaskCheck, TheBaselineDecidesWhatIsLaunchBoundWhereItWasTimed) {
+TEST(TaskCheck, WhatALaunchOutlastsIsLaunchBound) {
   TaskObservations seen = GoodObservations();
   seen.roofline_us = 1;
-  Observes(seen, "", Severity::kNote);
-  seen.baseline_us = 4;
-  Observes(seen, "launch-bound ", Severity::kOutOfHeadlines);
-  seen.baseline_us = 0;
   Observes(seen, "launch-bound ", Severity::kOutOfHeadlines);
   seen.roofline_us = 0;  // nothing is known
   Observes(seen, "", Severity::kNote);
@@ -286,19 +240,10 @@ TEST(TaskCheck, HiddenWorkloadsMayBeSmall) {
   task.workloads.push_back({"tiny", {}, 1, true});
   TaskObservations seen = GoodObservations();
   seen.roofline_us = 1;
-  seen.baseline_us = 0;
   seen.workload = "tiny";
   EXPECT_TRUE(Examine(task, seen).empty());
   task.workloads.back().hidden = false;
   EXPECT_EQ(Worst(Examine(task, seen)), Severity::kOutOfHeadlines);
-}
-
-TEST(TaskCheck, NarrowTypesMayBeImprecise) {
-  Task task = GoodTask();
-  task.tensors[1].dtype = DType::kBF16;
-  TaskObservations seen = GoodObservations();
-  seen.outputs[0].precision_fraction = 2;
-  EXPECT_EQ(Worst(Examine(task, seen)), Severity::kNote);
 }
 
 }  // namespace

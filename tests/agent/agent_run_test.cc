@@ -5,7 +5,7 @@
 #include <set>
 
 #include "agent/knowledge/knowledge_text.h"
-#include "agent/models/exchange.h"
+#include "agent/models/recorded.h"
 #include "agent/models/tests/exchange.h"
 #include "agent_world.h"
 

@@ -1,7 +1,7 @@
 // Records of device activity, written inside a candidate's own process.
 #include "fuzz.h"
-#include "judge/audit/activity.h"
-#include "judge/standalone/activity_log.h"
+#include "judge/audit/audit.h"
+#include "judge/standalone/run_folder.h"
 
 using namespace warpsmith;
 

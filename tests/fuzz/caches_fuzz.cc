@@ -3,7 +3,7 @@
 #include "base/compression.h"
 #include "base/file.h"
 #include "base/sha256.h"
-#include "compile/artifact_cache.h"
+#include "compile/worker_compiler.h"
 #include "fuzz.h"
 #include "judge/audit/audit.h"
 

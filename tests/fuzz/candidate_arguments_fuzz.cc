@@ -2,9 +2,9 @@
 // the base's, whatever is asked for.
 #include <nlohmann/json.hpp>
 
-#include "agent/prompts/candidate_arguments.h"
 #include "agent/prompts/code_reply.h"
-#include "agent/prompts/file_name.h"
+#include "agent/prompts/model_answer.h"
+#include "agent/prompts/reply_text.h"
 #include "fuzz.h"
 #include "task/hgemm_task.h"
 

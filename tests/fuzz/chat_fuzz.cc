@@ -2,8 +2,8 @@
 #include <nlohmann/json.hpp>
 
 #include "agent/models/client.h"
+#include "agent/models/endpoint.h"
 #include "agent/models/recorded.h"
-#include "agent/models/reply_reader.h"
 #include "base/http.h"
 #include "base/utf8.h"
 #include "core/serialize.h"

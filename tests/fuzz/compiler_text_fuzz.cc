@@ -1,12 +1,12 @@
 // What the compilers and the disassembler print, and the flags that a candidate asks for.
 #include "base/utf8.h"
 #include "compile/compilation.h"
+#include "compile/cubin.h"
 #include "compile/flag_rules.h"
 #include "compile/nvcc.h"
 #include "compile/opcodes.h"
-#include "compile/resource_report.h"
 #include "fuzz.h"
-#include "judge/audit/opcode_policy.h"
+#include "judge/audit/image_rules.h"
 
 using namespace warpsmith;
 

@@ -1,7 +1,7 @@
 // Comma-separated records of a profiler. Cells that were read are read again when they are written
 // with quotes.
 #include "fuzz.h"
-#include "judge/profile/csv.h"
+#include "judge/profile/ncu_report.h"
 
 using namespace warpsmith;
 

@@ -3,7 +3,6 @@
 #include "compile/cubin.h"
 #include "fuzz.h"
 #include "judge/audit/image_rules.h"
-#include "judge/audit/imports.h"
 
 using namespace warpsmith;
 

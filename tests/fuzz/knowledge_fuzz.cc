@@ -3,10 +3,9 @@
 #include <cmath>
 #include <vector>
 
-#include "agent/knowledge/diff.h"
 #include "agent/knowledge/knowledge_text.h"
 #include "agent/knowledge/posterior.h"
-#include "agent/knowledge/quoted.h"
+#include "agent/knowledge/render.h"
 #include "fuzz.h"
 
 using namespace warpsmith;

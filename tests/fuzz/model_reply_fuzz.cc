@@ -4,7 +4,7 @@
 
 #include "agent/prompts/code_reply.h"
 #include "agent/prompts/edit.h"
-#include "agent/prompts/file_name.h"
+#include "agent/prompts/reply_text.h"
 #include "base/utf8.h"
 #include "fuzz.h"
 

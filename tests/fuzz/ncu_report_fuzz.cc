@@ -6,7 +6,6 @@
 #include "fuzz.h"
 #include "judge/profile/bottleneck.h"
 #include "judge/profile/ncu_report.h"
-#include "judge/profile/render.h"
 
 using namespace warpsmith;
 

@@ -1,6 +1,6 @@
 // The folder of a stand-alone run: job.json.
 #include "fuzz.h"
-#include "judge/standalone/job.h"
+#include "judge/standalone/run_folder.h"
 
 using namespace warpsmith;
 

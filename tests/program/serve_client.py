@@ -176,7 +176,7 @@ def check_prompts(server, points):
     expect(copied["reward"] == min(plain["reward"], 1), "a copy gains nothing")
     recorded = server.ask("POST", "/v1/prompt", asked | {"from": "recording", "exemplars": 2})[1]
     expect(len(recorded["exemplars"]) == 2, "drawn from the recording")
-    for wrong in ({"tasks": ["no-such-task"]}, {"tasks": []}, {"tasks": [TASK], "tau": 0}):
+    for wrong in ({}, {"tasks": ["no-such-task"]}, {"tasks": []}, {"tasks": [TASK], "tau": 0}):
         expect(server.ask("POST", "/v1/prompt", wrong)[0] == 400, f"400 for {wrong}")
 
 

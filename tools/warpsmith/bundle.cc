@@ -12,7 +12,6 @@
 #include "judge/local_device.h"
 #include "search/call_time.h"
 #include "search/machine/machine.h"
-#include "search/slice.h"
 #include "store/bundle.h"
 #include "task/hgemm_task.h"
 
@@ -59,7 +58,7 @@ Result<int> RunBundleMake(const BundleOptions& options) {
   }
   std::printf(
       "%s: %zu jobs, %d did not compile. Copy the folder to the GPU machine, start ./run "
-      "there, copy it back, then 'warpsmith bundle take %s'\n",
+      "there, copy it back, then 'warpsmith bundle take %s', or give it as --device\n",
       options.folder.c_str(), contents.jobs.size(), failed, options.folder.c_str());
   return 0;
 }

@@ -8,7 +8,7 @@
 #include <string>
 #include <tuple>
 
-#include "agent/split/confined.h"
+#include "agent/split/composition.h"
 #include "base/build_info.h"
 #include "base/caught.h"
 #include "base/display_text.h"
@@ -16,11 +16,9 @@
 #include "command_tree.h"
 #include "commands.h"
 #include "compile/worker_compiler.h"
-#include "completion.h"
 #include "core/device.h"
 #include "judge/program_session.h"
 #include "judge/runner.h"
-#include "judge/standalone/confined.h"
 #include "judge/standalone/standalone.h"
 
 namespace warpsmith::cli {
@@ -28,7 +26,7 @@ namespace warpsmith::cli {
 void AddOwnDevice(CLI::App* command, search::DeviceOptions& device) {
   command
       ->add_option("--device", device.device,
-                   "auto, local, recorded, a .wsrec file or folder, or http://HOST:PORT")
+                   "auto, local, recorded, a .wsrec file, a folder, a bundle, or http://HOST:PORT")
       ->capture_default_str();
   command->add_option("--gpu", device.gpu, "GPU by UUID (or its beginning) or index");
   command->add_option("--store", device.store, "results database: a file, or postgresql://...");

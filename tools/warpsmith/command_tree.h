@@ -2,12 +2,12 @@
 #ifndef WARPSMITH_TOOLS_COMMAND_TREE_H_
 #define WARPSMITH_TOOLS_COMMAND_TREE_H_
 
-#include <CLI/CLI.hpp>
-
 #include <functional>
 #include <memory>
 #include <string>
 #include <vector>
+
+#include <CLI/CLI.hpp>
 
 #include "base/result.h"
 #include "options.h"
@@ -72,6 +72,15 @@ void AddHgemm(CLI::App& app, SelectedCommand& chosen);
 void AddServe(CLI::App& app, SelectedCommand& chosen);
 void AddTask(CLI::App& app, SelectedCommand& chosen);
 void AddStore(CLI::App& app, SelectedCommand& chosen);
+
+// --- Shell completion and the manual page, made by walking the command tree: nothing to keep in step
+// by hand.
+
+// `shell`: bash, zsh or fish.
+std::string CompletionScript(const CLI::App& app, const std::string& shell);
+
+// For man(1): every command with its options and their defaults, and the exit statuses.
+std::string ManualPage(const CLI::App& app, const std::string& version);
 
 }  // namespace warpsmith::cli
 

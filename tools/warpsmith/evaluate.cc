@@ -1,21 +1,86 @@
+#include <cstdio>
+#include <filesystem>
+#include <iostream>
+
 #include <fmt/core.h>
 #include <unistd.h>
-
-#include <cstdio>
-#include <iostream>
 #include <nlohmann/json.hpp>
 
 #include "base/display_text.h"
+#include "base/file.h"
 #include "base/interrupt.h"
 #include "base/json_reader.h"
 #include "commands.h"
 #include "core/serialize.h"
-#include "reproducing.h"
+#include "cuda/context.h"
+#include "cuda/driver.h"
+#include "cuda/module.h"
+#include "cuda/plan/prepared_plan.h"
+#include "report/reproduce/folder.h"
+#include "report/suite.h"
+#include "report/terminal.h"
 #include "search.h"
+#include "search/call_time.h"
 #include "search/evaluation/judging.h"
 
 namespace warpsmith::cli {
+
 namespace {
+
+Result<int64_t> AskDevice(search::Machine& machine, const Candidate& candidate,
+                          const ResolvedLaunch& launch) {
+  const CompileOutcome compiled =
+      TRY(machine.compiler().Compile(candidate, machine.info().architecture));
+  const auto* artifact = std::get_if<Artifact>(&compiled);
+  if (artifact == nullptr) {
+    return Error{ErrorCode::kBadInput,
+                 "does not compile: " + std::get<CompileFailed>(compiled).reason, ""};
+  }
+  const cuda::Driver* driver = TRY(cuda::Driver::Open());
+  const cuda::DeviceProperties device = TRY(driver->FindDevice(machine.info().uuid));
+  const cuda::Context context = TRY(cuda::Context::Retain(device, cuda::HostWait::kBlock));
+  const cuda::Module module = TRY(cuda::Module::Load(artifact->image));
+  return plan::OccupancyOf(module, device.sm_count)(launch);
+}
+
+// None in a replay or at a server: there is no device to ask.
+reproduce::Occupancy OccupancyOn(search::Machine& machine) {
+  if (machine.local() == nullptr) return {};
+  return [&machine](const Candidate& candidate, const ResolvedLaunch& launch) {
+    return AskDevice(machine, candidate, launch);
+  };
+}
+
+// evaluate --reproduce: writes a folder that times a verdict's candidate without warpsmith.
+// kNothingMeasured where the candidate did not pass.
+Status WriteReproduction(search::Machine& machine, const task::LoadedTask& loaded,
+                         const search::JudgedCandidate& judged,
+                         const std::filesystem::path& folder) {
+  const reproduce::Subject subject{
+      judged.name,       loaded.task,      loaded.workload, judged.judged.step.candidate,
+      judged.judged.key, judged.verdict(), machine.info()};
+  const auto files = TRY(reproduce::MakeFolder(subject, OccupancyOn(machine)));
+  return reproduce::WriteFolder(folder, files);
+}
+
+// The same, but what cannot be written is said on stderr and is no failure; a full disk is one.
+Status TryReproduction(search::Machine& machine, const task::LoadedTask& loaded,
+                       const search::JudgedCandidate& judged, const std::filesystem::path& folder) {
+  const Status written = WriteReproduction(machine, loaded, judged, folder);
+  if (written.ok() || written.error().code == ErrorCode::kIo) return written;
+  std::fprintf(stderr, "no reproduction of %s\n",
+               report::Printable(written.error().Line()).c_str());
+  return {};
+}
+
+// "<task>__<workload>__<candidate>__<beginning of its id>": two candidates never share one.
+std::string ReproductionName(const std::string& task, const std::string& workload,
+                             const search::JudgedCandidate& judged) {
+  constexpr size_t kIdDigits = 8;
+  return reproduce::FolderName(task) + "__" + reproduce::FolderName(workload) + "__" +
+         reproduce::FolderName(judged.name) + "__" +
+         CandidateId(judged.judged.step.candidate).substr(0, kIdDigits);
+}
 
 nlohmann::json FieldsOf(const std::vector<search::JudgedCandidate>& judged) {
   nlohmann::json rows = nlohmann::json::array();
@@ -205,6 +270,107 @@ Result<int> RunEvaluate(const EvaluateOptions& options) {
     for (const search::JudgedCandidate& one : judged) Print(one);
   }
   return StatusOf(judged, options.fail_on);
+}
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr double kConfidence = 0.95;
+
+std::string Relative(const fs::path& path, const fs::path& root) {
+  const fs::path relative = path.lexically_relative(root);
+  return relative.empty() || relative == "." ? path.filename().string() : relative.string();
+}
+
+// The harness's trouble with one entry: told in the table.
+report::SuiteRow NotJudged(const search::SuiteEntry& entry, const fs::path& root,
+                           const Error& error) {
+  return {Relative(entry.task, root), "", Relative(entry.candidate, entry.task),
+          Verdict{Inconclusive{error.Line()}, {}}};
+}
+
+bool IsDegenerate(const Verdict& verdict) {
+  const auto* passed = std::get_if<Passed>(&verdict.outcome);
+  return passed != nullptr && !passed->correctness.degenerate.empty();
+}
+
+Result<std::vector<report::SuiteRow>> JudgeEntry(search::Machine& machine,
+                                                 const search::SuiteEntry& entry,
+                                                 const fs::path& root,
+                                                 const EvaluateOptions& options) {
+  const task::LoadedTask loaded = TRY(search::LoadJudgeable(entry.task.string(), ""));
+  const auto candidates = TRY(task::LoadCandidates({entry.candidate.string()}));
+  std::vector<report::SuiteRow> rows;
+  for (search::JudgedCandidate& one :
+       TRY(search::JudgeCandidates(machine, loaded, ProtocolOf(options), candidates))) {
+    rows.push_back({Relative(entry.task, root), loaded.workload.name,
+                    Relative(entry.candidate, entry.task), one.verdict(),
+                    loaded.task.headline && !IsDegenerate(one.verdict())});
+    if (options.reproduce.empty()) continue;
+    one.name = rows.back().candidate;
+    const std::string name = ReproductionName(rows.back().task, rows.back().workload, one);
+    TRY(TryReproduction(machine, loaded, one, fs::path(options.reproduce) / name));
+  }
+  return rows;
+}
+
+void SayProgress(const report::SuiteRow& row, size_t done, size_t all) {
+  std::fprintf(stderr, "[%zu/%zu] %s %s: %s\n", done, all, row.task.c_str(), row.candidate.c_str(),
+               report::Printable(Describe(row.verdict.outcome)).c_str());
+}
+
+bool StopsAll(const Error& error) {
+  return error.code == ErrorCode::kInterrupted || error.code == ErrorCode::kUnavailable;
+}
+
+}  // namespace
+
+Result<int> RunEvaluateMany(const EvaluateOptions& options) {
+  const fs::path root(options.many);
+  const search::Slice slice = TRY(search::ParseSlice(options.pace.slice));
+  const std::vector<search::SuiteEntry> entries =
+      search::TakeSlice(slice, TRY(search::FindEntries(root)));
+  // Now, not after the first verdict, is when to hear that it cannot be written.
+  if (!options.csv.empty() && !fs::exists(options.csv)) {
+    TRY(WriteFileAtomic(options.csv, report::SuiteCsv({})));
+  }
+  search::Machine machine = TRY(search::Machine::Open(options.device));
+  SayOrigin(machine, options.common, false);
+  std::jthread ahead;
+  if (machine.loop_compiler() != nullptr) {
+    ahead = search::CompileAhead(machine.compiler(), machine.info().architecture, entries);
+  }
+  const search::CallTime time(options.pace);
+  std::vector<report::SuiteRow> rows;
+  bool complete = true;
+  for (size_t i = 0; i < entries.size(); ++i) {
+    if (time.IsOver()) {
+      complete = false;
+      break;
+    }
+    auto judged = JudgeEntry(machine, entries[i], root, options);
+    if (!judged.ok() && StopsAll(judged.error())) return judged.error();
+    if (!judged.ok()) judged = std::vector{NotJudged(entries[i], root, judged.error())};
+    for (report::SuiteRow& row : *judged) {
+      if (!options.common.quiet) SayProgress(row, i + 1, entries.size());
+      rows.push_back(std::move(row));
+    }
+    // Written as it goes: what was judged is not lost.
+    if (!options.csv.empty()) TRY(WriteFileAtomic(options.csv, report::SuiteCsv(rows)));
+  }
+  SayOrigin(machine, options.common, true);
+  const report::SuiteSummary summary = report::SummariseSuite(rows, kConfidence);
+  std::fputs((options.common.json ? report::SuiteJson(rows, summary) + "\n"
+                                  : report::RenderSuite(rows, summary))
+                 .c_str(),
+             stdout);
+  if (!complete) {
+    std::fprintf(stderr, "stopped after %zu of %zu; the same command goes on\n", rows.size(),
+                 entries.size());
+  }
+  const bool failed = summary.valid < summary.total && options.fail_on != "never";
+  return complete && !failed ? 0 : 1;
 }
 
 }  // namespace warpsmith::cli

@@ -9,13 +9,12 @@
 #include "base/display_text.h"
 #include "base/file.h"
 #include "commands.h"
-#include "hgemm/bench/catalogue_page.h"
 #include "hgemm/bench/catalogues.h"
 #include "hgemm/bench/measurement_file.h"
 #include "hgemm/bench/pack_builder.h"
 #include "hgemm/bench/primary_choices.h"
 #include "hgemm/catalogue.h"
-#include "hgemm/comparison_guard.h"
+#include "hgemm/comparison_summary.h"
 #include "search/machine/machine.h"
 
 namespace warpsmith::cli {
@@ -142,12 +141,14 @@ void PrintBuild(const hgemm::BuildTally& tally, const gemm_library::Pack& pack,
   const size_t asked = tally.measured + tally.guessed + tally.left;
   std::string yours;
   if (asked > 0) {
-    yours = fmt::format(" your {} shape{}: {} measured, {} guessed, {} cuBLASLt;", asked,
-                        asked == 1 ? "" : "s", tally.measured, tally.guessed, tally.left);
+    yours = fmt::format(
+        " your shapes, in each layout and type of the catalogue: {} measured, {} guessed, {} "
+        "cuBLASLt;",
+        tally.measured, tally.guessed, tally.left);
   }
-  std::printf("%s: %zu bytes;%s %zu row%s packed, %zu with a kernel (%zu in all)\n", path.c_str(),
-              bytes, yours.c_str(), pack.rows.size(), pack.rows.size() == 1 ? "" : "s",
-              tally.kernels, pack.kernels.size());
+  std::printf("%s: %zu bytes;%s %zu row%s packed, %zu with a kernel (%zu different)\n",
+              path.c_str(), bytes, yours.c_str(), pack.rows.size(),
+              pack.rows.size() == 1 ? "" : "s", tally.kernels, pack.kernels.size());
   if (asked > 0 && tally.left == asked) {
     std::puts(
         "cuBLASLt is the choice for all of them; no pack is needed (this one names its "

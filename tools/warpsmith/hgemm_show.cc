@@ -19,7 +19,7 @@
 #include "hgemm/bench/options.h"
 #include "hgemm/bench/pack_builder.h"
 #include "hgemm/catalogue.h"
-#include "hgemm/features.h"
+#include "hgemm/cost_model.h"
 #include "hgemm/table_text.h"
 #include "search.h"
 #include "search/machine/machine.h"
@@ -126,7 +126,7 @@ Result<Choice> ChoiceFor(const ShowOptions& options, const task::HgemmShape& sha
   const hgemm::Problem problem =
       search::ProblemOf(hgemm::TaskOf(options.product), task::HgemmWorkload(shape));
   const bool shipped = options.catalogue.empty();
-  const std::string file = shipped ? hgemm::ShippedCatalogueFile(problem) : "";
+  const std::string file = shipped ? TRY(hgemm::ShippedCatalogueFile(problem)) : "";
   if (shipped && file.empty()) return Choice();
   const hgemm::Catalogue catalogue = TRY(hgemm::ReadCatalogue(shipped ? file : options.catalogue));
   const hgemm::CatalogueRow* row = hgemm::Find(catalogue, problem);
@@ -301,6 +301,9 @@ Result<int> RunHgemmShow(const ShowOptions& options) {
   if (options.common.json) {
     PrintSpace(job.space.name(), rows, choice);
     return 0;
+  }
+  if (choice.row && machine.recorded() != nullptr) {
+    std::puts("a recorded search, whose kernels are not the row's above:");
   }
   std::printf("%s: %zu configurations, %ld measured\n%s\n\n", job.space.name().c_str(),
               job.space.size(), static_cast<long>(measured), machine.notice().c_str());

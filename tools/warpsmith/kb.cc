@@ -3,10 +3,9 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
-#include "agent/knowledge/diff.h"
 #include "agent/knowledge/knowledge_base.h"
 #include "agent/knowledge/knowledge_text.h"
-#include "agent/knowledge/overview.h"
+#include "agent/knowledge/posterior.h"
 #include "agent/knowledge/render.h"
 #include "base/build_info.h"
 #include "base/compression.h"

@@ -9,7 +9,6 @@
 #include "search.h"
 #include "search/call_time.h"
 #include "search/evaluation/judging.h"
-#include "search/slice.h"
 #include "task/hgemm_task.h"
 #include "task/task_file.h"
 

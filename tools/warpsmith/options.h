@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "agent/runs/options.h"
+#include "agent/runs/models_by_role.h"
 #include "agent/runs/task_split.h"
 #include "hgemm/bench/options.h"
 #include "hgemm/bench/tune.h"

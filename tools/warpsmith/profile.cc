@@ -4,10 +4,9 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "commands.h"
+#include "judge/profile/bottleneck.h"
 #include "judge/profile/ncu_report.h"
-#include "judge/profile/render.h"
 #include "search/evaluation/judging.h"
-#include "search/machine/candidate_profile.h"
 #include "search/machine/profiling.h"
 
 namespace warpsmith::cli {

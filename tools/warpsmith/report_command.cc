@@ -1,18 +1,27 @@
-#include <fmt/core.h>
-
+#include <cmath>
 #include <cstdio>
+
+#include <fmt/core.h>
+#include <unistd.h>
 #include <nlohmann/json.hpp>
 
 #include "base/build_info.h"
 #include "base/display_text.h"
+#include "base/file.h"
 #include "commands.h"
 #include "core/step.h"
+#include "judge/statistics.h"
+#include "report/run_comparison.h"
 #include "report/summary.h"
+#include "report/terminal.h"
 #include "search.h"
-#include "search/tuning/stored_runs.h"
+#include "search/evaluation/judging.h"
+#include "search/machine/machine.h"
+#include "search/tuning/search.h"
 #include "store/database_store.h"
 
 namespace warpsmith::cli {
+
 namespace {
 
 constexpr size_t kMostNameCharacters = 1000;  // uncut, so that it can be given back
@@ -116,6 +125,113 @@ Result<int> RunReport(const ReportOptions& options) {
   report.origin.program = "warpsmith " + std::string(build_info::Version());
   TRY(Publish(report, options.files, options.common.json));
   return 0;
+}
+
+namespace {
+
+// Two candidates met the same bar, each in a run of its own, so their ratio is the quotient of two
+// ratios to it: the logarithms' half-widths add in quadrature.
+std::optional<Comparison> Between(const search::JudgedCandidate& first,
+                                  const search::JudgedCandidate& second, Mode mode) {
+  const ModeTiming* a = FindTiming(first.verdict(), mode);
+  const ModeTiming* b = FindTiming(second.verdict(), mode);
+  if (a == nullptr || b == nullptr || a->comparisons.empty() || b->comparisons.empty()) {
+    return std::nullopt;
+  }
+  const Comparison& x = a->comparisons.front();
+  const Comparison& y = b->comparisons.front();
+  const double below =
+      std::hypot(std::log(y.ratio / y.interval.lo), std::log(x.interval.hi / x.ratio));
+  const double above =
+      std::hypot(std::log(y.interval.hi / y.ratio), std::log(x.ratio / x.interval.lo));
+  Comparison between;
+  between.baseline = first.name;
+  between.ratio = y.ratio / x.ratio;
+  between.interval = {between.ratio * std::exp(-below), between.ratio * std::exp(above)};
+  between.finding = judge::FindingOf(between.interval, Protocol::Certified().band);
+  return between;
+}
+
+Result<task::NamedCandidate> LoadOne(const std::string& path) {
+  auto candidates = TRY(task::LoadCandidates({path}));
+  if (candidates.size() != 1) {
+    return Error{
+        ErrorCode::kBadInput,
+        path + " holds " + std::to_string(candidates.size()) + " candidates, one is compared",
+        "remove its [tunables], or use optimize"};
+  }
+  return std::move(candidates.front());
+}
+
+Result<search::JudgedCandidate> JudgeOne(search::Machine& machine, const task::LoadedTask& loaded,
+                                         const task::NamedCandidate& candidate, bool quiet) {
+  search::SessionOptions options;
+  options.keeps_verdicts = true;
+  report::ProgressLine line(stderr, report::StyleOf(STDERR_FILENO));
+  auto judged = TRY(search::JudgeCandidates(machine, loaded, Protocol::Certified(), {candidate},
+                                            options, quiet ? nullptr : &line));
+  return std::move(judged.front());
+}
+
+}  // namespace
+
+Result<int> CompareStoredRuns(const ReportOptions& options) {
+  if (options.runs.empty()) {
+    return Error{ErrorCode::kUsage, "--compare needs the names of runs",
+                 "warpsmith report --compare FRESH WARM"};
+  }
+  const auto store = TRY(search::OpenExistingStore(options.device.store));
+  const std::vector<RunRecord> all = TRY(store->Runs());
+  std::vector<report::SideRuns> sides;
+  for (const std::string& name : options.runs)
+    sides.push_back(TRY(search::SideOf(*store, name, all)));
+  report::RunComparison comparison = report::CompareRuns(sides);
+  for (const std::string& name : options.runs) {
+    comparison.title += (comparison.title.empty() ? "" : " | ") + name;
+  }
+  comparison.origin = search::OriginOfSides(sides);
+  TRY(Publish(comparison, options.files, options.common.json));
+  return 0;
+}
+
+Result<int> RunCompare(const CompareOptions& options) {
+  const task::LoadedTask loaded = TRY(search::LoadJudgeable(options.task, options.workload));
+  const auto one = TRY(LoadOne(options.first)), other = TRY(LoadOne(options.second));
+  search::Machine machine = TRY(search::Machine::Open(options.device));
+  SayOrigin(machine, options.common, false);
+  const search::JudgedCandidate first = TRY(JudgeOne(machine, loaded, one, options.common.quiet));
+  const search::JudgedCandidate second =
+      TRY(JudgeOne(machine, loaded, other, options.common.quiet));
+  SayOrigin(machine, options.common, true);
+  nlohmann::json rows = nlohmann::json::array();
+  bool slower = false;
+  std::vector<Mode> modes = {Mode::kWall};  // of programs, and beside PyTorch
+  for (Mode mode : Protocol::Certified().modes) modes.push_back(mode);
+  for (Mode mode : modes) {
+    const auto between = Between(first, second, mode);
+    if (!between) continue;
+    slower = slower || between->finding == Finding::kSlower;
+    rows.push_back({{"mode", Name(mode)},
+                    {"ratio", between->ratio},
+                    {"lo", between->interval.lo},
+                    {"hi", between->interval.hi},
+                    {"finding", Name(between->finding)}});
+    if (!options.common.json) {
+      std::printf("%-12s %s is %.3fx %s [%.3f, %.3f]: %s\n", std::string(Name(mode)).c_str(),
+                  second.name.c_str(), between->ratio, first.name.c_str(), between->interval.lo,
+                  between->interval.hi, std::string(Name(between->finding)).c_str());
+    }
+  }
+  if (options.common.json) {
+    PrintDocument("comparison", {{"first", first.name}, {"second", second.name}, {"modes", rows}});
+  }
+  if (rows.empty()) {
+    for (const search::JudgedCandidate* one : {&first, &second}) {
+      std::fprintf(stderr, "%s: %s\n", one->name.c_str(), Describe(one->verdict().outcome).c_str());
+    }
+    return 1;
+  }
+  return slower && options.fail_on == "regression" ? 1 : 0;
 }
 
 }  // namespace warpsmith::cli

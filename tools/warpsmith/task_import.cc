@@ -7,7 +7,7 @@
 #include "agent/runs/task_split.h"
 #include "base/display_text.h"
 #include "commands.h"
-#include "report/text_table.h"
+#include "report/terminal.h"
 #include "task/kernelbench/import.h"
 #include "task/scaffold.h"
 #include "task/task_file.h"

@@ -25,11 +25,11 @@ def bad(where: object, what: str, fix: str = "") -> BadInput:
     return BadInput("bad-input", line[:500], fix)
 
 
-def read_bytes(path: str | os.PathLike[str]) -> bytes:
+def read_bytes(path: str | os.PathLike[str], fix: str = "") -> bytes:
     file = Path(path)
     try:
         if not file.is_file():
-            raise BadInput("no-input", f"{file} is no file")
+            raise BadInput("no-input", f"{file} is no file", fix)
         if file.stat().st_size > MOST_BYTES:
             raise bad(file, f"has more than {MOST_BYTES >> 20} MiB")
         return file.read_bytes()

@@ -40,7 +40,7 @@ license: apache-2.0
 ---
 
 FP16 and BF16 matrix products on NVIDIA Hopper (sm_90a), by kernels that were measured to be fastest;
-cuBLASLt where that was faster. Made by warpsmith.
+cuBLASLt where that was faster, or where the pack has no kernel. Made by warpsmith.
 
     gemm = kernels.get_kernel("OWNER/warpsmith-gemm", version={version})
     c = gemm.matmul(a, b)          # torch
@@ -81,8 +81,8 @@ def export(library: str | Path, pack: str | Path, folder: str | Path, version: i
     for text in (tvm_ffi, cuda):
         if not re.fullmatch(r"\d+\.\d+", text):
             raise files.bad("version", f"'{text[:32]}' is no version of the form 1.2")
-    binaries = {"lib/libwarpsmith_gemm.so.1": files.read_bytes(library),
-                "lib/warpsmith/gemm.wspack": files.read_bytes(pack)}  # fmt: skip
+    binaries = {"lib/libwarpsmith_gemm.so.1": files.read_bytes(library, "name it with --library"),
+                "lib/warpsmith/gemm.wspack": files.read_bytes(pack, "name it with --pack")}  # fmt: skip
     if not binaries["lib/libwarpsmith_gemm.so.1"].startswith(b"\x7fELF"):
         raise files.bad(library, "is no shared library")
     if not binaries["lib/warpsmith/gemm.wspack"].startswith(PACK_MAGIC):

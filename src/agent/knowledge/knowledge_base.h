@@ -13,7 +13,6 @@
 #include <utility>
 #include <vector>
 
-#include "agent/knowledge/contents.h"
 #include "agent/knowledge/facts.h"
 #include "agent/knowledge/posterior.h"
 #include "base/result.h"

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "agent/knowledge/contents.h"
+#include "agent/knowledge/facts.h"
 #include "base/result.h"
 
 namespace warpsmith::knowledge {

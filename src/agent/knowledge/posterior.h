@@ -1,3 +1,5 @@
+// What a knowledge base comes to: what to expect, an overview of all it says, how two bases differ.
+//
 // What to expect of a technique here: a Normal-Inverse-Gamma posterior on its log gain and a Beta
 // posterior on whether anything measurable comes of it, from priors and discounted evidence.
 //
@@ -16,7 +18,9 @@
 #ifndef WARPSMITH_AGENT_KNOWLEDGE_POSTERIOR_H_
 #define WARPSMITH_AGENT_KNOWLEDGE_POSTERIOR_H_
 
+#include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -24,6 +28,7 @@
 
 #include "agent/knowledge/facts.h"
 #include "base/random.h"
+#include "core/verdict.h"
 
 namespace warpsmith::knowledge {
 
@@ -92,6 +97,83 @@ struct Choice {
 // in any order and the same random stream give the same answer.
 std::vector<Choice> Draw(std::span<const Belief> beliefs, const Blocked& blocked, size_t k,
                          Random& random);
+
+// --- All that a base says, as one value: the tables and the page that people read are made from
+// it.
+
+// From where evidence is looked at. What is given discounts the evidence that differs in it
+// (posterior.h); what is not given makes no difference.
+struct Viewpoint {
+  std::optional<std::string> architecture, dtype, toolchain, previous;
+};
+// What is not given is empty.
+Context ContextOf(const Viewpoint& viewpoint);
+
+// Where the mean log gain (ln of time before / time after) lies with that probability: Student's t
+// with 2 alpha degrees of freedom, the posterior's marginal.
+Interval CredibleMean(const Posterior& posterior, double probability);
+
+struct Expected {
+  std::string technique;
+  Posterior posterior;
+  Interval log_gain;                    // of its mean, with 90 %
+  std::vector<EvidenceClass> evidence;  // the closest first
+};
+
+struct StateView {
+  State state;
+  Tally tally;                     // over all contexts
+  std::vector<Expected> expected;  // of which anything is known; the most promising first
+};
+
+// A technique right after another: what the second brought there, and what it brings elsewhere.
+struct Transition {
+  std::string previous, technique;
+  Tally after, otherwise;
+};
+
+struct Overview {
+  Viewpoint viewpoint;
+  std::vector<StateView> states;
+  std::vector<Technique> techniques;
+  std::vector<Transition> transitions;  // the most profitable first
+  std::vector<Outcome> outcomes;
+  std::vector<Note> notes;
+  int64_t priors = 0, tasks = 0;
+  Tally total;
+};
+
+// `contents` in canonical form. Equal contents give equal overviews.
+Overview OverviewOf(const Contents& contents, const Viewpoint& viewpoint);
+
+// The words beside an outcome: texts of the notes with its evidence on its state or technique.
+std::vector<std::string> ReasonsOf(const Overview& overview, const Outcome& outcome);
+
+// --- How two bases differ.
+
+struct NameChanges {
+  std::vector<std::string> removed, added, changed;  // by name; changed: described otherwise
+  bool operator==(const NameChanges&) const = default;
+};
+
+struct CellChange {
+  CellKey key;
+  Tally before, after;
+};
+
+struct Difference {
+  NameChanges states, techniques, priors;  // a prior's name: "state + technique"
+  std::vector<CellChange> cells;           // whose statistics differ
+  int64_t outcomes_removed = 0, outcomes_added = 0, outcomes_shared = 0;  // by identity
+  int64_t notes_removed = 0, notes_added = 0;
+};
+
+// From a to b, both in canonical form.
+Difference Differences(const Contents& a, const Contents& b);
+bool Empty(const Difference& difference);
+
+// One line a difference, '-', '+' or '~' first; empty for none.
+std::string DifferenceText(const Difference& difference);
 
 }  // namespace warpsmith::knowledge
 

@@ -5,7 +5,6 @@
 #include <rapidcheck/gtest.h>
 
 #include "agent/knowledge/knowledge_text.h"
-#include "agent/knowledge/quoted.h"
 #include "agent/knowledge/tests/contents.h"
 #include "base/file.h"
 

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "agent/models/endpoint.h"
-#include "agent/models/reply_reader.h"
 #include "base/result.h"
 #include "core/chat_model.h"
 

@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "agent/prompts/edit.h"
-#include "agent/prompts/file_name.h"
 #include "agent/prompts/reply_text.h"
 #include "base/display_text.h"
 #include "base/json_reader.h"

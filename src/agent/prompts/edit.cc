@@ -8,7 +8,6 @@
 #include <unordered_map>
 #include <vector>
 
-#include "agent/prompts/file_name.h"
 #include "agent/prompts/reply_text.h"
 #include "base/display_text.h"
 #include "base/text.h"

@@ -4,7 +4,7 @@
 
 #include <chrono>
 
-#include "agent/prompts/line_diff.h"
+#include "agent/prompts/prompt_values.h"
 
 namespace warpsmith::prompts {
 namespace {

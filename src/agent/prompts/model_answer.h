@@ -9,7 +9,10 @@
 #include <string_view>
 #include <vector>
 
+#include "base/json_reader.h"
 #include "base/result.h"
+#include "core/candidate.h"
+#include "core/task.h"
 
 namespace warpsmith::prompts {
 
@@ -49,6 +52,16 @@ struct Note {
   std::string note, when, replaces;  // the last two may be empty
 };
 Result<Note> ReadNote(std::string_view reply);
+
+// --- A candidate as a coding agent gives it to a tool: texts under names, a plan, edits. All of it
+// is data: names are keys of a map and never paths, and no compiler flag, toolchain or command can
+// be given.
+
+// From `sources`, `remove`, `edits`, `plan`, `form` and `entry` of the arguments. `base`, if any,
+// is what they change: it keeps its flags and toolchain, and its plan where none is given.
+// kBadInput says what to give instead.
+Result<Candidate> CandidateFromArguments(const JsonReader& arguments, const Task& task,
+                                         const Candidate* base);
 
 }  // namespace warpsmith::prompts
 

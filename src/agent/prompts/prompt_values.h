@@ -2,12 +2,21 @@
 #ifndef WARPSMITH_AGENT_PROMPTS_PROMPT_VALUES_H_
 #define WARPSMITH_AGENT_PROMPTS_PROMPT_VALUES_H_
 
+#include <cstddef>
 #include <map>
+#include <optional>
+#include <span>
 #include <string>
+#include <string_view>
+#include <vector>
 
+#include "base/random.h"
+#include "core/candidate.h"
+#include "core/device.h"
 #include "core/form.h"
 #include "core/launch_plan.h"
 #include "core/task.h"
+#include "core/verdict.h"
 
 namespace warpsmith::prompts {
 
@@ -30,6 +39,52 @@ std::string ReplyFormat(Form form, MayKeep kept);
 
 // {{known_states}}: one line each.
 std::string KnownStatesText();
+
+// --- What a candidate changed, as lines that a model reads.
+
+// Lines taken out ("-") and put in ("+") with two lines around each change, "@@" between changes
+// that lie apart; empty for equal texts. Takes time in proportion to the product of the lines that
+// differ, so from a few thousand on all of them are shown as replaced.
+std::string LineDiff(std::string_view before, std::string_view after);
+
+// Of each file that differs, under its name; at most `most_bytes`, and then it says that more
+// follows.
+std::string SourcesDiff(const std::map<std::string, std::string>& before,
+                        const std::map<std::string, std::string>& after, size_t most_bytes);
+
+// --- The contrastive prompt (CUDA-L1, section 3.3): variants of a program with their scores, drawn
+// so that they differ in score. The agent asks with it, and the server hands it to trainers.
+
+struct ExemplarRule {
+  size_t most = 3;
+  double bucket = 0.1;  // scores (log ratios) in one such step count as one
+  double tau = 0.2;     // the temperature; above 0
+};
+// Indices into `scores`, the best score first: buckets of scores are drawn without putting them
+// back, each with P proportional to exp((its mean score - the mean of all) / tau), and one member
+// of each, all alike. Scores are finite.
+std::vector<size_t> DrawExemplars(std::span<const double> scores, const ExemplarRule& rule,
+                                  Random& random);
+
+struct Variant {
+  const Candidate* candidate = nullptr;
+  std::optional<double> ratio;  // to the bar
+  Interval interval;            // of the ratio
+};
+struct Contrast {
+  std::string device;
+  std::string task_name, facts, reference;  // prompt_values.h
+  Form form = Form::kKernel;
+  std::vector<Variant> variants;   // the best first
+  std::string profile, documents;  // text; empty: there is none
+  int attempt = 1;
+  MayKeep kept = MayKeep::kPlan;
+};
+// Without variants: the prompt for a first kernel.
+std::string ContrastivePrompt(const Contrast& contrast);
+
+// "NVIDIA H200 (sm_90a)", {{device}}.
+std::string DeviceText(const DeviceInfo& device);
 
 }  // namespace warpsmith::prompts
 

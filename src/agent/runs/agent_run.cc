@@ -16,7 +16,6 @@
 #include "base/display_text.h"
 #include "report/terminal.h"
 #include "search/call_time.h"
-#include "search/machine/candidate_profile.h"
 #include "search/machine/profiling.h"
 #include "store/worker.h"
 #include "task/candidate_file.h"

@@ -6,12 +6,11 @@
 #include <string>
 
 #include "agent/runs/models_by_role.h"
-#include "agent/runs/options.h"
 #include "agent/runs/run_recording.h"
 #include "agent/settings.h"
 #include "base/result.h"
 #include "core/task.h"
-#include "report/progress_line.h"
+#include "report/terminal.h"
 #include "search/tuning/search.h"
 #include "task/task_file.h"
 

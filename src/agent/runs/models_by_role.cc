@@ -10,9 +10,8 @@
 
 #include "agent/models/client.h"
 #include "agent/models/endpoint.h"
-#include "agent/models/exchange.h"
 #include "agent/models/recorded.h"
-#include "agent/role.h"
+#include "agent/settings.h"
 #include "base/file.h"
 #include "base/json_reader.h"
 #include "base/text.h"

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "agent/token_budget.h"
+#include "agent/model_client.h"
 #include "base/result.h"
 #include "core/protocol.h"
 #include "core/store.h"

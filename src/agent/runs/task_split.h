@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "agent/runs/options.h"
+#include "agent/runs/models_by_role.h"
 #include "agent/settings.h"
 #include "agent/split/composition.h"
 #include "agent/split/parts.h"

@@ -1,6 +1,6 @@
 """Runs a split's parts, one after another: parts_process.py FOLDER SOCKET.
 
-What a model wrote runs here and nowhere else (src/agent/split/confined.h), so this process is believed in
+What a model wrote runs here and nowhere else (src/agent/split/composition.h), so this process is believed in
 nothing but the numbers that it gives: compose.py has the whole's reference, and decides.
 
 FOLDER/parts.json says what there is. Then each message is a drawing of the whole's inputs, and its

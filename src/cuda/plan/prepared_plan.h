@@ -7,6 +7,7 @@
 #define WARPSMITH_CUDA_PLAN_PREPARED_PLAN_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -76,6 +77,16 @@ class PreparedPlan {
 // Answers Resolve()'s question about a launch of this module on the current device: clusters that
 // are resident at once, or CTAs where the cluster is 1 x 1 x 1. `module` must outlive the function.
 ClusterOccupancy OccupancyOf(const cuda::Module& module, int sm_count);
+
+// --- Something that is not a launch plan but can be timed like one: a library's product, for
+// instance.
+
+struct TimedCallable {
+  std::string name;
+  // Submits one execution on the tensors bound; can be captured in a graph. Everything that costs
+  // time once (handles, workspaces, chosen algorithms) was made before. Not thread-safe.
+  std::function<Status(const cuda::Stream&, std::span<const Binding>)> enqueue;
+};
 
 }  // namespace warpsmith::plan
 

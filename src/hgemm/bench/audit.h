@@ -1,9 +1,13 @@
+// The kernels of a catalogue, checked: `hgemm audit` and `hgemm verify`.
+//
 // `hgemm audit`: a catalogue's kernels under sanitizers. What is found is a row a run, on the disk
 // as it comes; the same command goes on with what was not clean yet.
 #ifndef WARPSMITH_HGEMM_BENCH_AUDIT_H_
 #define WARPSMITH_HGEMM_BENCH_AUDIT_H_
 
 #include <atomic>
+#include <cstddef>
+#include <cstdint>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -18,7 +22,7 @@
 #include "core/device.h"
 #include "hgemm/bench/options.h"
 #include "hgemm/catalogue.h"
-#include "judge/audit/finding.h"
+#include "judge/audit/audit.h"
 
 namespace warpsmith::hgemm {
 
@@ -73,6 +77,18 @@ std::vector<Watched> WatchesOf(const Catalogue& catalogue);
 // others go on. An error where nothing was watched, or a row could not be written.
 Status Audit(search::Machine& machine, const std::vector<Watched>& watches,
              const AuditOptions& options, AuditFindings& findings);
+
+// --- `hgemm verify`: are kernels right on this GPU and driver?
+
+struct Verified {
+  int64_t judged = 0, failed = 0;
+  size_t kernels = 0, shapes = 0;  // that were to be judged
+};
+
+// Judges the configuration of each family that the model likes best on each shape, or the kernels
+// that the catalogue chose, as this program makes them; what is known of them is no answer. A row a
+// kernel in options.csv, as it comes, over what is there; progress and failures are said on stderr.
+Result<Verified> Verify(const VerifyOptions& options);
 
 }  // namespace warpsmith::hgemm
 

@@ -15,7 +15,7 @@
 #include "hgemm/bench/contest.h"
 #include "judge/baseline/contest.h"
 #include "judge/baseline/torch_gemm.h"
-#include "search/slice.h"
+#include "search/call_time.h"
 #include "task/hgemm_task.h"
 
 namespace warpsmith::hgemm {

@@ -5,14 +5,16 @@
 #include <map>
 #include <utility>
 
+#include <nlohmann/json.hpp>
+
 #include "base/file.h"
 #include "core/verdict.h"
-#include "hgemm/catalogue.h"
-#include "search/tuning/search.h"
+#include "hgemm/comparison_summary.h"
+#include "hgemm/family.h"
+#include "report/run_report.h"
 #include "task/hgemm_task.h"
 
 namespace warpsmith::hgemm {
-
 namespace {
 
 std::vector<CatalogueResult> ResultsOf(const Passed& passed) {
@@ -109,7 +111,11 @@ Result<Catalogue> CatalogueOf(Store& store, const std::string& run) {
   return Merge(std::span(&catalogue, 1));
 }
 
-std::string ShippedCatalogueFile(const Problem& problem) {
+Result<std::string> ShippedCatalogueFile(const Problem& problem) {
+  const auto off_grid = FindShippedFile("data/hgemm/catalogue_offgrid.csv");
+  if (off_grid.ok() && Find(TRY(ReadCatalogue(off_grid->string())), problem) != nullptr) {
+    return off_grid->string();
+  }
   const bool bf16 = problem.dtype == DType::kBF16, nn = problem.layout == Layout::kNN;
   const std::string kind = bf16 ? "_bf16" : nn ? "_nn" : "";
   const auto path = FindShippedFile("data/hgemm/catalogue" + kind + ".csv");
@@ -121,7 +127,7 @@ Result<Catalogue> NearbyCatalogue(const std::string& near, const std::string& pr
   if (near == "none") return Catalogue();
   if (near.empty()) {
     if (is_replay || !CanBeginWithGiven(proposer)) return Catalogue();
-    const std::string shipped = ShippedCatalogueFile({});
+    const std::string shipped = TRY(ShippedCatalogueFile({}));
     return shipped.empty() ? Catalogue() : ReadCatalogue(shipped);
   }
   if (!CanBeginWithGiven(proposer)) {
@@ -169,6 +175,119 @@ Result<std::vector<KnownPoint>> KnownPoints(search::Machine& machine,
   }
   std::stable_sort(rows.begin(), rows.end(), ComesBefore);
   return rows;
+}
+
+namespace {
+
+using nlohmann::json;
+
+// A comparison says which kernel it measured, but for shapes that it leaves to cuBLASLt.
+bool IsOfKernel(const ShapeMeasurement& shape, const CatalogueRow& row) {
+  if (shape.choice == Name(Choice::kCublasLt)) return true;
+  const auto kernel = PointFromName(shape.choice);
+  return kernel.ok() && IsSameKernel(*kernel, row.kernel);
+}
+
+json TripleOf(double value, const Interval& interval) { return {value, interval.lo, interval.hi}; }
+
+// By mode [ratio, lo, hi]: of kernels alone and of the library, as far as they are known.
+void AddRatios(const CatalogueRow& row, json& out) {
+  for (const CatalogueResult& result : row.results) {
+    if (result.baseline != row.results.front().baseline) continue;
+    out["alone"][Name(result.mode)] = TripleOf(result.ratio, result.interval);
+  }
+}
+
+void AddRatios(const ShapeMeasurement& shape, json& out) {
+  for (const ModeComparison& mode : shape.modes) {
+    out["alone"][Name(mode.mode)] = TripleOf(mode.kernel.value, mode.kernel.interval);
+    out["library"][Name(mode.mode)] = TripleOf(mode.library.value, mode.library.interval);
+  }
+  out["session"] = shape.session;
+}
+
+json RowJson(const CatalogueRow& row) {
+  const Problem& problem = row.problem;
+  return {{"sizes", {problem.m, problem.n, problem.k}},
+          {"chapter", std::string(LayoutText(problem.layout)) + " " +
+                          std::string(warpsmith::Name(problem.dtype)) + " on " + row.device},
+          {"device", row.device},
+          {"class", Name(ClassOf(problem))},
+          {"exponent", SizeExponent(problem)},
+          {"choice", Name(row.choice)},
+          {"family", row.kernel.family},
+          {"config", row.kernel.config},
+          {"level", row.level},
+          {"origin",
+           {{"date", row.date},
+            {"driver", row.driver},
+            {"toolkit", row.toolkit},
+            {"library", row.library},
+            {"baseline", row.results.empty() ? "" : row.results.front().baseline}}},
+          {"alone", json::object()},
+          {"library", json::object()}};
+}
+
+json OriginJson(const MeasurementSession& session) {
+  return {{"date", session.date},
+          {"driver", session.driver},
+          {"toolkit", session.toolkit},
+          {"library", session.baseline},
+          {"baseline", kPrimary}};
+}
+
+// The rows; of each whether the comparison measured its kernel ("session"), or another one.
+json RowsJson(const Catalogue& catalogue, const std::optional<MeasurementTable>& comparison) {
+  json rows = json::array();
+  for (const CatalogueRow& row : catalogue.rows) {
+    json out = RowJson(row);
+    if (!comparison) {
+      AddRatios(row, out);
+    } else if (const ShapeMeasurement* shape = comparison->terms.device == row.device
+                                                   ? Find(*comparison, row.problem)
+                                                   : nullptr) {
+      if (IsOfKernel(*shape, row)) {
+        AddRatios(*shape, out);
+      } else {
+        out["other_kernel"] = true;
+      }
+    }
+    rows.push_back(std::move(out));
+  }
+  return rows;
+}
+
+}  // namespace
+
+Result<std::string> CataloguePage(const Catalogue& catalogue,
+                                  const std::optional<MeasurementTable>& comparison,
+                                  const std::string& subtitle) {
+  if (catalogue.rows.empty()) {
+    return Error{ErrorCode::kNothingMeasured, "the catalogue has no rows to draw a page of",
+                 "make one with 'warpsmith hgemm catalogue make'"};
+  }
+  json page = {{"subtitle", subtitle},
+               {"compared", comparison.has_value()},
+               {"rows", RowsJson(catalogue, comparison)},
+               {"sessions", json::array()},
+               {"classes", json::array()},
+               {"modes", json::array()}};
+  for (const SizeClass size_class : kSizeClasses) page["classes"].push_back(Name(size_class));
+  for (const Mode mode : kComparedModes) page["modes"].push_back(Name(mode));
+  if (comparison) {
+    const auto is_compared = [](const json& row) { return row.contains("session"); };
+    if (std::none_of(page["rows"].begin(), page["rows"].end(), is_compared)) {
+      return Error{ErrorCode::kBadInput,
+                   "the comparison measured none of the catalogue's shapes with its kernels (" +
+                       comparison->terms.layout + " " + comparison->terms.dtype + " on " +
+                       comparison->terms.device + ")",
+                   "give the comparison that 'hgemm bench --catalogue' made of this catalogue"};
+    }
+    for (const auto& session : comparison->sessions) {
+      page["sessions"].push_back(OriginJson(session));
+    }
+  }
+  return report::FillPage("HGEMM: which kernels won on which shapes", "catalogue.js", page);
 }
 
 }  // namespace warpsmith::hgemm

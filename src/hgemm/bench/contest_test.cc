@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "hgemm/bench/measurement_report.h"
+#include "hgemm/bench/measurement_file.h"
 #include "hgemm/tests/comparison.h"
 
 namespace warpsmith::hgemm {

@@ -1,12 +1,15 @@
 #include "hgemm/bench/measurement_file.h"
 
-#include <fmt/core.h>
-
 #include <cstdio>
 
+#include <fmt/core.h>
+#include <nlohmann/json.hpp>
+
 #include "base/compression.h"
-#include "base/file.h"
+#include "base/text.h"
+#include "hgemm/comparison_summary.h"
 #include "hgemm/table_text.h"
+#include "report/terminal.h"
 
 namespace warpsmith::hgemm {
 namespace {
@@ -158,6 +161,9 @@ Status MeasurementFile::AddTimes(const ShapeMeasurement& more) {
 
 Result<NamedMeasurements> ReadMeasurementFile(const std::string& path) {
   const std::string text = TRY(ReadFile(path));
+  if (path.ends_with(".gz")) {
+    return Error{ErrorCode::kBadInput, path + " is compressed", "unpack it first: gunzip -k"};
+  }
   ReadMeasurements read = TRY(ParseMeasurements(path, text));
   if (read.whole_bytes < text.size()) {
     std::fprintf(stderr, "%s: its end is torn; the %zu shapes before it are taken\n", path.c_str(),
@@ -191,6 +197,251 @@ Status WriteJoined(const std::vector<NamedMeasurements>& parts, const Measuremen
   }
   TRY(WriteFileAtomic(SamplesPath(path), samples));
   return WriteFileAtomic(path, ToText(joined));
+}
+
+namespace {
+
+using nlohmann::json;
+using Rows = std::vector<std::vector<std::string>>;
+
+// The first `words` columns hold words, the others numbers.
+struct Columns {
+  std::vector<std::string> titles;
+  size_t words = 0;
+};
+
+std::string Plain(const Columns& columns, const Rows& rows) {
+  std::vector<report::Column> heads;
+  for (const std::string& title : columns.titles) {
+    const bool word = heads.size() < columns.words;
+    heads.push_back({title, word ? report::Align::kLeft : report::Align::kRight});
+  }
+  std::vector<std::vector<report::Cell>> cells;
+  for (const auto& row : rows) {
+    cells.emplace_back();
+    for (const std::string& text : row) cells.back().push_back({text});
+  }
+  return report::RenderTable(heads, cells, report::Colour::kNone);
+}
+
+std::string Markdown(const Columns& columns, const Rows& rows) {
+  const auto line = [](const std::vector<std::string>& cells) {
+    return "| " + Joined(cells, " | ") + " |\n";
+  };
+  std::vector<std::string> rule(columns.words, "---");
+  rule.resize(columns.titles.size(), "---:");
+  std::string text = line(columns.titles) + line(rule);
+  for (const auto& row : rows) text += line(row);
+  return text;
+}
+
+std::string Render(const Columns& columns, const Rows& rows, TableStyle style) {
+  return style == TableStyle::kPlain ? Plain(columns, rows) : Markdown(columns, rows);
+}
+
+std::string Title(const std::string& text, TableStyle style) {
+  return style == TableStyle::kPlain ? text + "\n\n" : "**" + text + "**\n\n";
+}
+
+std::vector<std::string> CellsOf(std::string_view name, std::string_view what,
+                                 const RatioSummary& summary) {
+  return {std::string(name),
+          std::string(what),
+          std::to_string(summary.shapes),
+          fmt::format("{:.3f}", summary.geomean),
+          fmt::format("{:.3f} to {:.3f}", summary.interval.lo, summary.interval.hi),
+          std::to_string(summary.faster),
+          std::to_string(summary.same),
+          std::to_string(summary.slower),
+          std::to_string(summary.at_least_one),
+          std::to_string(summary.at_least_099),
+          fmt::format("{:.3f}", summary.worst),
+          SizesText(summary.worst_problem)};
+}
+
+void AddPair(std::string_view name, const PairSummary& pair, Rows& rows) {
+  rows.push_back(CellsOf(name, "library", pair.library));
+  rows.push_back(CellsOf("", "kernel alone", pair.kernel));
+  if (pair.plain.shapes > 0) rows.push_back(CellsOf("", "without overlap", pair.plain));
+}
+
+std::string ClassTable(const ModeSummary& mode, TableStyle style) {
+  const Columns columns{{"class", "of", "shapes", "geomean", "99 % interval", "faster", "same",
+                         "slower", ">= 1.00", ">= 0.99", "worst", "at"},
+                        2};
+  Rows rows;
+  for (const auto& [size_class, pair] : mode.classes) AddPair(Name(size_class), pair, rows);
+  AddPair("all", mode.all, rows);
+  return Title("mode " + std::string(warpsmith::Name(mode.mode)), style) +
+         Render(columns, rows, style) + "\n";
+}
+
+std::string ExponentTable(const std::vector<ModeSummary>& modes, TableStyle style) {
+  Columns columns{{"log2(MNK)", "shapes"}, 0};
+  for (const ModeSummary& mode : modes) {
+    columns.titles.push_back(std::string(warpsmith::Name(mode.mode)));
+    columns.titles.emplace_back("kernel");
+  }
+  Rows rows;
+  for (const auto& [exponent, first] : modes.front().exponents) {
+    rows.push_back({std::to_string(exponent), std::to_string(first.library.shapes)});
+    for (const ModeSummary& mode : modes) {
+      const PairSummary& pair = mode.exponents.at(exponent);
+      rows.back().push_back(fmt::format("{:.3f}", pair.library.geomean));
+      rows.back().push_back(fmt::format("{:.3f}", pair.kernel.geomean));
+    }
+  }
+  return Title("geometric means by log2(MNK): the library in each mode, and the kernel alone",
+               style) +
+         Render(columns, rows, style);
+}
+
+json SummaryJson(const RatioSummary& summary) {
+  return {{"shapes", summary.shapes},
+          {"geomean", summary.geomean},
+          {"low", summary.interval.lo},
+          {"high", summary.interval.hi},
+          {"faster", summary.faster},
+          {"same", summary.same},
+          {"slower", summary.slower},
+          {"at_least_1.00", summary.at_least_one},
+          {"at_least_0.99", summary.at_least_099},
+          {"worst", summary.worst},
+          {"worst_shape", SizesText(summary.worst_problem)}};
+}
+
+json PairJson(const PairSummary& pair) {
+  json value = {{"library", SummaryJson(pair.library)}, {"kernel", SummaryJson(pair.kernel)}};
+  if (pair.plain.shapes > 0) value["without_overlap"] = SummaryJson(pair.plain);
+  return value;
+}
+
+json ModeJson(const ModeSummary& mode) {
+  json classes = json::object(), exponents = json::object();
+  for (const auto& [size_class, pair] : mode.classes) {
+    classes[std::string(Name(size_class))] = PairJson(pair);
+  }
+  for (const auto& [exponent, pair] : mode.exponents) {
+    exponents[std::to_string(exponent)] = PairJson(pair);
+  }
+  return {{"mode", warpsmith::Name(mode.mode)},
+          {"all", PairJson(mode.all)},
+          {"classes", classes},
+          {"by_log2_mnk", exponents}};
+}
+
+json PrimaryJson(const PrimaryStanding& standing) {
+  return {{"shapes", standing.shapes},
+          {"checked", standing.checked},
+          {"chosen_again", standing.chosen_again},
+          {"violations", standing.violations},
+          {"headline", standing.IsHeadline()}};
+}
+
+json RatioJson(double elapsed_us, const PairedRatio& ratio) {
+  return {{"us", elapsed_us},
+          {"ratio", ratio.value},
+          {"low", ratio.interval.lo},
+          {"high", ratio.interval.hi}};
+}
+
+json SessionJson(const MeasurementSession& session) {
+  return {{"date", session.date},       {"driver", session.driver},
+          {"toolkit", session.toolkit}, {"baseline", session.baseline},
+          {"program", session.program}, {"gpu", session.gpu},
+          {"commit", session.commit},   {"command", session.command}};
+}
+
+void AddRows(const ShapeMeasurement& shape, json& rows) {
+  for (const ModeComparison& mode : shape.modes) {
+    rows.push_back({{"shape", SizesText(shape.problem)},
+                    {"mode", warpsmith::Name(mode.mode)},
+                    {"session", shape.session},
+                    {"choice", shape.choice},
+                    {"floor_us", shape.roofline_us},
+                    {"lt_auto_us", mode.primary_us},
+                    {"library", RatioJson(mode.library_us, mode.library)},
+                    {"kernel", RatioJson(mode.kernel_us, mode.kernel)}});
+    if (mode.plain) rows.back()["without_overlap"] = RatioJson(mode.plain_us, *mode.plain);
+  }
+}
+
+json TimesJson(const MeasurementTable& table) {
+  json rows = json::array();
+  for (const ShapeMeasurement& shape : table.shapes) {
+    for (const LibraryTime& time : shape.times) {
+      rows.push_back({{"m", shape.problem.m},
+                      {"n", shape.problem.n},
+                      {"k", shape.problem.k},
+                      {"name", time.name},
+                      {"layout", time.layout},
+                      {"dtype", table.terms.dtype},
+                      {"mode", warpsmith::Name(time.mode)},
+                      {"us", time.us}});
+      if (!time.ours) continue;
+      rows.back()["ratio"] = time.ours->value;
+      rows.back()["interval"] = {time.ours->interval.lo, time.ours->interval.hi};
+    }
+  }
+  return {{"schema", "warpsmith.baselines"},
+          {"version", 1},
+          {"rows", rows},
+          {"bar", PrimaryJson(StandingOf(table))}};
+}
+
+std::string TimesText(const MeasurementTable& table) {
+  std::string text = fmt::format("{:<20} {:<20} {:<6} {:<12} {:>10}  over our kernel's\n", "shape",
+                                 "what", "layout", "mode", "us");
+  for (const ShapeMeasurement& shape : table.shapes) {
+    for (const LibraryTime& time : shape.times) {
+      text += fmt::format("{:<20} {:<20} {:<6} {:<12} {:>10.3f}", SizesText(shape.problem),
+                          time.name, time.layout, warpsmith::Name(time.mode), time.us);
+      if (time.ours) {
+        text += fmt::format("  {:.3f} [{:.3f}, {:.3f}]", time.ours->value, time.ours->interval.lo,
+                            time.ours->interval.hi);
+      }
+      text += "\n";
+    }
+  }
+  return text + Text(StandingOf(table)) + "\n";
+}
+
+}  // namespace
+
+std::string SummaryText(const MeasurementTable& table, TableStyle style) {
+  if (!table.is_comparison()) return TimesText(table);
+  const std::vector<ModeSummary> modes = Summarise(table);
+  if (modes.empty()) return "no shape was compared\n";
+  const MeasurementSession& last = table.sessions.back();
+  std::string text = fmt::format("{}, {} {}, driver {}, {}, {}: {} shapes\n\n", table.terms.device,
+                                 table.terms.layout, table.terms.dtype, last.driver, last.baseline,
+                                 last.date, table.shapes.size());
+  for (const ModeSummary& mode : modes) text += ClassTable(mode, style);
+  return text + ExponentTable(modes, style) + "\n" + Text(StandingOf(table)) + "\n";
+}
+
+json ToJson(const MeasurementTable& table) {
+  if (!table.is_comparison()) return TimesJson(table);
+  const MeasurementTerms& terms = table.terms;
+  json document = {{"schema", "warpsmith.against"},
+                   {"version", 2},
+                   {"device", terms.device},
+                   {"layout", terms.layout},
+                   {"dtype", terms.dtype},
+                   {"library", terms.library},
+                   {"pack", terms.pack},
+                   {"catalogue", terms.catalogue},
+                   {"protocol", terms.protocol},
+                   {"sessions", json::array()},
+                   {"rows", json::array()},
+                   {"summary", json::array()},
+                   {"bar", PrimaryJson(StandingOf(table))}};
+  for (const MeasurementSession& session : table.sessions) {
+    document["sessions"].push_back(SessionJson(session));
+  }
+  for (const ShapeMeasurement& shape : table.shapes) AddRows(shape, document["rows"]);
+  for (const ModeSummary& mode : Summarise(table)) document["summary"].push_back(ModeJson(mode));
+  return document;
 }
 
 }  // namespace warpsmith::hgemm

@@ -4,11 +4,14 @@
 #ifndef WARPSMITH_HGEMM_BENCH_MEASUREMENT_FILE_H_
 #define WARPSMITH_HGEMM_BENCH_MEASUREMENT_FILE_H_
 
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include <nlohmann/json_fwd.hpp>
 
 #include "base/file.h"
 #include "base/result.h"
@@ -75,6 +78,19 @@ Result<MeasurementTable> ReadJoined(const std::vector<std::string>& paths);
 // kConfig: `path` is there already.
 Status WriteJoined(const std::vector<NamedMeasurements>& parts, const MeasurementTable& joined,
                    const std::filesystem::path& path);
+
+// --- A table of measurements for people and programs: what a comparison comes to, and the
+// libraries' times.
+
+enum class TableStyle : uint8_t { kPlain, kMarkdown };
+
+// Of a comparison, by mode a table of the classes, then one table by log2(M*N*K); of the libraries
+// every time. At the end what the bar is worth.
+std::string SummaryText(const MeasurementTable& table, TableStyle style);
+
+// Terms, sessions, rows and summary (`warpsmith.against`), or the libraries' rows
+// (`warpsmith.baselines`); and what the bar is worth.
+nlohmann::json ToJson(const MeasurementTable& table);
 
 }  // namespace warpsmith::hgemm
 

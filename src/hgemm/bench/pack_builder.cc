@@ -12,7 +12,7 @@
 #include "hgemm/bench/catalogues.h"
 #include "hgemm/bench/primary_choices.h"
 #include "hgemm/family.h"
-#include "report/progress_line.h"
+#include "report/terminal.h"
 #include "task/hgemm_task.h"
 
 namespace warpsmith::hgemm {
@@ -104,19 +104,21 @@ Status KeepShapes(const BuildOptions& options, Catalogue* rows, BuildTally* tall
   std::set<std::pair<Layout, DType>> kinds;
   for (const CatalogueRow& row : rows->rows) kinds.emplace(row.problem.layout, row.problem.dtype);
   std::set<size_t> kept;
+  bool is_useful = false;
   for (const task::HgemmShape& shape : TRY(task::ParseHgemmShapes(options.shapes))) {
     for (const auto& [layout, dtype] : kinds) {
       const Problem problem{shape.m, shape.n, shape.k, layout, dtype};
       const auto [chosen, text] = Decide(whole, problem, {});
       kept.insert(chosen.rows.begin(), chosen.rows.end());
       const bool is_measured = Find(*rows, problem) != nullptr;
+      is_useful = is_useful || is_measured || !chosen.kernels.empty();
       ++(chosen.kernels.empty() ? tally->left : is_measured ? tally->measured : tally->guessed);
       if (!is_measured) tally->unmeasured.push_back(text);
     }
   }
   rows->rows.clear();
   for (const size_t row : kept) rows->rows.push_back(whole.catalogue.rows[row]);
-  if (!rows->rows.empty()) return {};
+  if (is_useful) return {};
   return Error{ErrorCode::kBadInput,
                options.catalogue + " says nothing of the shapes: " + tally->unmeasured.front(),
                "tune them, or name others: without a pack all is cuBLASLt's"};

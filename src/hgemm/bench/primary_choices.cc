@@ -11,7 +11,7 @@
 #include "cuda/plan/half_type.h"
 #include "hgemm/measurement_table.h"
 #include "judge/baseline/choice_cache.h"
-#include "search/slice.h"
+#include "search/call_time.h"
 
 namespace warpsmith::hgemm {
 namespace {

@@ -9,7 +9,7 @@
 #include <optional>
 
 #include "base/text.h"
-#include "judge/audit/finding.h"
+#include "judge/audit/audit.h"
 
 namespace warpsmith::audit {
 namespace {

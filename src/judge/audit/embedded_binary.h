@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-#include "judge/audit/finding.h"
+#include "judge/audit/audit.h"
 
 namespace warpsmith::audit {
 

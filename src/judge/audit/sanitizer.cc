@@ -9,9 +9,9 @@
 #include "base/foreign_file.h"
 #include "base/text.h"
 #include "cuda/library.h"
-#include "judge/audit/finding.h"
-#include "judge/standalone/confined.h"
-#include "judge/standalone/job.h"
+#include "judge/audit/audit.h"
+#include "judge/standalone/run_folder.h"
+#include "judge/standalone/standalone.h"
 #include "sandbox/sandbox.h"
 
 namespace warpsmith::audit {

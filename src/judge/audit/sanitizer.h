@@ -1,4 +1,4 @@
-// compute-sanitizer on a stand-alone run of the candidate (judge/standalone/job.h).
+// compute-sanitizer on a stand-alone run of the candidate (judge/standalone/run_folder.h).
 #ifndef WARPSMITH_JUDGE_AUDIT_SANITIZER_H_
 #define WARPSMITH_JUDGE_AUDIT_SANITIZER_H_
 
@@ -12,7 +12,7 @@
 
 #include "base/result.h"
 #include "base/subprocess.h"
-#include "judge/audit/finding.h"
+#include "judge/audit/audit.h"
 
 namespace warpsmith::audit {
 
@@ -60,7 +60,7 @@ struct SanitizerRequest {
   std::vector<std::string> standalone_argv;  // "warpsmith internal-solo DIR ..."
   std::filesystem::path dir;                 // its folder, for the proof that it came to its end
   std::chrono::milliseconds wall{180'000};
-  // Not empty: this program starts tool and run inside its sandbox (judge/standalone/confined.h).
+  // Not empty: this program starts tool and run inside its sandbox (judge/standalone/standalone.h).
   std::string confined_by;
   bool copies_in_bulk = false;  // its kernels write global memory by cp.async.bulk
 };

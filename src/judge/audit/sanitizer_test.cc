@@ -11,7 +11,7 @@
 #include "base/file.h"
 #include "base/random.h"
 #include "judge/audit/tests/fake_tool.h"
-#include "judge/standalone/job.h"
+#include "judge/standalone/run_folder.h"
 
 namespace warpsmith::audit {
 namespace {

@@ -1,11 +1,15 @@
-// Who competes for a baseline's name: every way in which the library can compute the product.
+// Who competes for a baseline's name: every way in which the library can compute the product;
+// and a user's own library as one of them.
 #ifndef WARPSMITH_JUDGE_BASELINE_ENTRANTS_H_
 #define WARPSMITH_JUDGE_BASELINE_ENTRANTS_H_
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "base/result.h"
+#include "cuda/gemm.h"
+#include "cuda/plan/prepared_plan.h"
 #include "judge/baseline/gemm_baseline.h"
 
 namespace warpsmith::baseline {
@@ -28,6 +32,16 @@ Result<std::vector<GemmBaselineChoice>> Entrants(const GemmBaselineName& name,
 
 // The first of each call (CallOf).
 std::vector<GemmBaselineChoice> DistinctCalls(std::vector<GemmBaselineChoice> entrants);
+
+// --- Somebody's kernels behind a C entry (include/warpsmith/rival.h, or warpsmith/gemm.h), to be
+// timed like a baseline. The library runs in this process: only what the user trusts.
+
+// The library's version where it tells one, else its path.
+Result<std::string> RivalVersion(const std::string& path);
+
+// kBadInput where the file cannot be opened, exports neither entry, or has no kernel for the shape.
+// The bindings are "A", "B", "C". In the current context.
+Result<plan::TimedCallable> MakeRivalLibrary(const std::string& path, const cuda::GemmShape& shape);
 
 }  // namespace warpsmith::baseline
 

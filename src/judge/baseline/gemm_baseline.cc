@@ -10,7 +10,7 @@
 #include "base/json_reader.h"
 #include "base/text.h"
 #include "cuda/cublas.h"
-#include "judge/baseline/rival_library.h"
+#include "judge/baseline/entrants.h"
 
 namespace warpsmith::baseline {
 namespace {

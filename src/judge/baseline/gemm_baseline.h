@@ -7,7 +7,7 @@
 //   cublaslt-auto        cuBLASLt, the best of up to 100 answers as the judge times them, in each
 //                        timing mode by itself (contest.h); without a suffix also cublasGemmEx:
 //                        the best that NVIDIA's libraries have
-//   lib:PATH             a library of somebody's (rival_library.h), in the task's layout
+//   lib:PATH             a library of somebody's (entrants.h), in the task's layout
 //
 // Each but the last takes a suffix "-nn" (B stored k x n) or "-tn" (B stored n x k); without one it
 // is the faster of the two ("max" in CUDA-L2). A baseline of the other layout than the task's reads
@@ -34,7 +34,7 @@
 #include "cuda/cublaslt.h"
 #include "cuda/gemm.h"
 #include "cuda/memory.h"
-#include "cuda/plan/timed_callable.h"
+#include "cuda/plan/prepared_plan.h"
 
 namespace warpsmith::baseline {
 

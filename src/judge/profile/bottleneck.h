@@ -10,6 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include <nlohmann/json_fwd.hpp>
+
 #include "core/verdict.h"
 
 namespace warpsmith::profile {
@@ -95,11 +97,27 @@ struct BottleneckReport {
   std::vector<std::string> missing;          // counters that the rules use and no kernel has
 };
 
-// A pure function: no clock, no machine. A profile without kernels gives a report that names nothing.
+// A pure function: no clock, no machine. A profile without kernels gives a report that names
+// nothing.
 BottleneckReport Diagnose(const Profile& profile, const ProblemFacts& facts);
 
 // How much faster than measured the roofline bound is (>= 1); nullopt without a bound or a time.
 std::optional<double> Headroom(const BottleneckReport& report);
+
+// --- A bottleneck report for a person, for a program, and for a model.
+
+// Lines for a terminal; every statement names its metrics and values. Names are shown safely.
+std::string BottleneckText(const BottleneckReport& report);
+
+// {"schema":"warpsmith.bottlenecks","version":1,...}; docs/evaluate.md. Names are as they are.
+nlohmann::json ToJson(const BottleneckReport& report);
+// The same with the profile's metrics beside each kernel.
+nlohmann::json ToJson(const BottleneckReport& report, const Profile& profile);
+
+// The block that a prompt takes in (model_block.txt): at most so many kernels and statements, names
+// as quoted data that cannot leave the block.
+std::string ModelBlock(const BottleneckReport& report, size_t most_kernels = 8,
+                       size_t most_statements = 12);
 
 }  // namespace warpsmith::profile
 

@@ -1,4 +1,5 @@
-// Profiles taken by Nsight Compute, in a process of its own.
+// The profilers: Nsight Compute in a process of its own, and what can be said where it is not
+// allowed.
 #ifndef WARPSMITH_JUDGE_PROFILE_NCU_PROFILER_H_
 #define WARPSMITH_JUDGE_PROFILE_NCU_PROFILER_H_
 
@@ -6,12 +7,14 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
 #include "core/profiler.h"
 #include "judge/profile/ncu_report.h"
+#include "judge/profile/static_profile.h"
 
 namespace warpsmith::profile {
 
@@ -37,29 +40,40 @@ struct NcuOptions {
   int max_launches = 256;                    // kernels measured, from the first
 };
 
-// Clocks are left as they are, caches are flushed before each replay. Not thread-safe: one run of
-// ncu at a time.
-class NcuProfiler : public Profiler {
- public:
-  explicit NcuProfiler(NcuOptions options) : options_(std::move(options)) {}
-
-  // kUnavailable without ncu; kPermission where counters are not allowed to this user;
-  // kNothingMeasured when the candidate failed or launched nothing; kTimeout.
-  Result<Profile> Take(const ProfileJob& job) override;
-
- private:
-  Result<NcuReport> Run(const ProfileJob& job, const std::vector<std::string>& metrics);
-  Result<std::string> Version();
-
-  const NcuOptions options_;
-  std::string version_;  // once it is known
-};
+// Takes profiles with ncu. Clocks are left as they are, caches are flushed before each replay. Not
+// thread-safe: one run of ncu at a time. Errors: kUnavailable without ncu; kPermission where counters
+// are not allowed to this user; kNothingMeasured when the candidate failed or launched nothing;
+// kTimeout.
+std::unique_ptr<Profiler> MakeNcuProfiler(NcuOptions options);
 
 // The whole command line, for reports and tests.
 std::vector<std::string> NcuCommand(const NcuOptions& options,
                                     const std::vector<std::string>& metrics,
                                     const std::filesystem::path& log,
                                     const std::vector<std::string>& run);
+
+// --- Counters where they can be had, and what is known without them where not: a profile never
+// fails a run for lack of rights or of a tool.
+
+struct BestOptions {
+  int sm_count = 0;  // 0: unknown
+  // Programs are profiled in a sandbox: that counters are denied there says nothing of kernels.
+  bool programs_confined = false;
+  // CUPTI's times of one execution, where the caller can take them; an error means that it cannot.
+  std::function<Result<std::vector<KernelTime>>(const ProfileJob& job)> times;
+  std::function<void(const std::string& line)> say;  // to the user, once for each reason and boot
+  // The file that remembers what a user was already told, until the machine boots again or gets
+  // another driver, since either may change the answer. It is made when something is remembered; an
+  // unreadable one counts as empty.
+  std::filesystem::path notices;
+  std::string driver, boot_id;
+};
+// With StateHome()/profiler.json, for this boot.
+BestOptions BestOptionsHere(const std::string& driver);
+
+// Without rights or tool: source "cupti" or "static". Counters that were refused are not asked for
+// again before the next boot. Other errors of the counters' profiler are passed on.
+std::unique_ptr<Profiler> MakeBestProfiler(std::unique_ptr<Profiler> counters, BestOptions options);
 
 }  // namespace warpsmith::profile
 

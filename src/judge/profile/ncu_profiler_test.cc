@@ -13,6 +13,7 @@ using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::SizeIs;
 
@@ -67,7 +68,7 @@ class NcuProfilerTest : public testing::Test {
   }
 
   Result<Profile> Take(const std::string& script) const {
-    return NcuProfiler(Options(script)).Take(Job());
+    return MakeNcuProfiler(Options(script))->Take(Job());
   }
   std::string Noted(const char* name) const { return ReadFile(folder_.path() / name).value(); }
   std::string NotePath(const char* name) const { return (folder_.path() / name).string(); }
@@ -166,10 +167,10 @@ TEST_F(NcuProfilerTest, ProgramsAreProfiledConfined) {
     return command;
   };
   ProfileJob job = Job();
-  ASSERT_TRUE(NcuProfiler(options).Take(job).ok());
+  ASSERT_TRUE(MakeNcuProfiler(options)->Take(job).ok());
   EXPECT_EQ(Noted("confined"), "\n");  // a kernel has no code of its own on the host
   job.candidate.form = Form::kProgram;
-  ASSERT_TRUE(NcuProfiler(options).Take(job).ok());
+  ASSERT_TRUE(MakeNcuProfiler(options)->Take(job).ok());
   EXPECT_EQ(Noted("confined"), "no\n");
 }
 
@@ -182,7 +183,7 @@ TEST_F(NcuProfilerTest, WaitsForNothingInItsReportsPlace) {
 TEST_F(NcuProfilerTest, EndsARunThatNeverEnds) {
   NcuOptions options = Options("sleep 600");
   options.wall = std::chrono::milliseconds(300);
-  const auto endless = NcuProfiler(options).Take(Job());
+  const auto endless = MakeNcuProfiler(options)->Take(Job());
   ASSERT_FALSE(endless.ok());
   EXPECT_EQ(endless.error().code, ErrorCode::kTimeout);
 }
@@ -190,7 +191,7 @@ TEST_F(NcuProfilerTest, EndsARunThatNeverEnds) {
 TEST_F(NcuProfilerTest, RefusesAReportThatIsTooLarge) {
   NcuOptions options = Options("head -c 5000 /dev/zero > \"$log\"");
   options.report_bytes = 4096;
-  const auto large = NcuProfiler(options).Take(Job());
+  const auto large = MakeNcuProfiler(options)->Take(Job());
   ASSERT_FALSE(large.ok());
   EXPECT_EQ(large.error().code, ErrorCode::kBadInput);
 }
@@ -198,11 +199,11 @@ TEST_F(NcuProfilerTest, RefusesAReportThatIsTooLarge) {
 TEST_F(NcuProfilerTest, WithoutAProgramOrAVersionItIsUnavailable) {
   NcuOptions options = Options("true");
   options.ncu = "";
-  EXPECT_EQ(NcuProfiler(options).Take(Job()).error().code, ErrorCode::kUnavailable);
+  EXPECT_EQ(MakeNcuProfiler(options)->Take(Job()).error().code, ErrorCode::kUnavailable);
   options.ncu = (folder_.path() / "nothing-here").string();
-  EXPECT_EQ(NcuProfiler(options).Take(Job()).error().code, ErrorCode::kUnavailable);
+  EXPECT_EQ(MakeNcuProfiler(options)->Take(Job()).error().code, ErrorCode::kUnavailable);
   options.ncu = Fake("true", "some other program");
-  EXPECT_EQ(NcuProfiler(options).Take(Job()).error().code, ErrorCode::kUnavailable);
+  EXPECT_EQ(MakeNcuProfiler(options)->Take(Job()).error().code, ErrorCode::kUnavailable);
 }
 
 TEST(CounterSet, IsTheArchitecturesOwn) {
@@ -213,5 +214,101 @@ TEST(CounterSet, IsTheArchitecturesOwn) {
   }
 }
 
+// Answers always the same and counts how often it was asked.
+class Fixed : public Profiler {
+ public:
+  Fixed(Result<Profile> answer, int* asked) : answer_(std::move(answer)), asked_(asked) {}
+  Result<Profile> Take(const ProfileJob&) override {
+    ++*asked_;
+    return answer_;
+  }
+
+ private:
+  Result<Profile> answer_;
+  int* asked_;
+};
+
+class BestProfilerTest : public testing::Test {
+ protected:
+  std::unique_ptr<Profiler> Make(Result<Profile> answer, const std::string& driver = "580.95",
+                                 const std::string& boot = "boot-1") {
+    BestOptions options;
+    options.programs_confined = programs_confined_;
+    options.say = [this](const std::string& line) { said_.push_back(line); };
+    options.notices = folder_.path() / "state" / "profiler.json";
+    options.driver = driver;
+    options.boot_id = boot;
+    return MakeBestProfiler(std::make_unique<Fixed>(std::move(answer), &asked_), options);
+  }
+  static Error Denied() { return {ErrorCode::kPermission, "no rights", "ask for them"}; }
+  static ProfileJob Job() {
+    ProfileJob job;
+    job.candidate.form = Form::kProgram;
+    job.artifact.kernels = {{"k", 40, 0, 0, 8, 8}};
+    return job;
+  }
+
+  TemporaryDirectory folder_ = TemporaryDirectory::Create("best-test").value();
+  std::vector<std::string> said_;
+  int asked_ = 0;
+  bool programs_confined_ = false;
+};
+
+TEST_F(BestProfilerTest, PassesCountersOn) {
+  const auto profile = Make(Profile{"ncu 2025.3.1", {}})->Take(Job());
+  ASSERT_TRUE(profile.ok());
+  EXPECT_EQ(profile->source, "ncu 2025.3.1");
+  EXPECT_THAT(said_, IsEmpty());
+}
+
+TEST_F(BestProfilerTest, DeniedIsSaidOnceABootAndDriver) {
+  for (int run = 0; run < 3; ++run) {  // three processes
+    const auto profile = Make(Denied())->Take(Job());
+    ASSERT_TRUE(profile.ok());
+    EXPECT_EQ(profile->source, "static");
+    EXPECT_EQ(Find(profile->kernels.at(0), metric::kSpillBytes), 16);
+  }
+  EXPECT_THAT(said_, ElementsAre(HasSubstr("no rights (ask for them)")));
+  EXPECT_EQ(asked_, 1);  // nor is ncu started again
+  EXPECT_TRUE(Make(Denied(), "590.1")->Take(Job()).ok());
+  EXPECT_EQ(asked_, 2);
+  EXPECT_TRUE(Make(Denied(), "590.1", "boot-2")->Take(Job()).ok());
+  EXPECT_EQ(asked_, 3);
+  EXPECT_EQ(said_.size(), 3U);
+}
+
+TEST_F(BestProfilerTest, DeniedInTheSandboxSaysNothingOfKernels) {
+  programs_confined_ = true;
+  ASSERT_TRUE(Make(Denied())->Take(Job()).ok());
+  ASSERT_TRUE(Make(Denied())->Take(Job()).ok());
+  EXPECT_EQ(asked_, 1);
+  ProfileJob kernel = Job();
+  kernel.candidate.form = Form::kKernel;
+  EXPECT_EQ(Make(Profile{"ncu 2025.3.1", {}})->Take(kernel)->source, "ncu 2025.3.1");
+}
+
+TEST_F(BestProfilerTest, AMissingToolIsSaidOnceButLookedForAgain) {
+  const Error missing = {ErrorCode::kUnavailable, "no ncu", ""};
+  EXPECT_TRUE(Make(missing)->Take(Job()).ok());
+  EXPECT_TRUE(Make(missing)->Take(Job()).ok());
+  EXPECT_EQ(said_.size(), 1U);
+  EXPECT_EQ(Make(Profile{"ncu 2025.3.1", {}})->Take(Job())->source, "ncu 2025.3.1");
+}
+
+TEST_F(BestProfilerTest, OtherErrorsArePassedOn) {
+  for (const ErrorCode code : {ErrorCode::kNothingMeasured, ErrorCode::kTimeout}) {
+    EXPECT_EQ(Make(Error{code, "failed", ""})->Take(Job()).error().code, code);
+  }
+  EXPECT_THAT(said_, IsEmpty());
+}
+
+TEST_F(BestProfilerTest, ADamagedMemoryIsForgotten) {
+  ASSERT_TRUE(Make(Denied())->Take(Job()).ok());
+  ASSERT_TRUE(WriteFileAtomic(folder_.path() / "state" / "profiler.json", "{\"version\":1").ok());
+  ASSERT_TRUE(Make(Denied())->Take(Job()).ok());
+  EXPECT_EQ(asked_, 2);
+}
+
 }  // namespace
+
 }  // namespace warpsmith::profile

@@ -13,8 +13,30 @@
 #include <vector>
 
 #include "base/result.h"
+#include "sandbox/sandbox.h"
 
 namespace warpsmith::standalone {
+
+// --- The hidden subcommand `warpsmith internal-solo-confined DIR OUT -- COMMAND...`: a stand-alone
+// run of a program, and the tool that watches it, inside src/sandbox. A program is hostile, and a
+// tool that injects itself has threads and sockets before main() of what it watches: so the tool is
+// confined as well, and the sandbox is entered before either starts.
+
+inline constexpr std::string_view kConfinedSubcommand = "internal-solo-confined";
+
+// DIR and OUT may be written, nothing else. Local sockets and processes are allowed, since a tool
+// cannot work without them; so a program is freer here than where it is timed.
+sandbox::Policy ConfinedPolicy(const std::filesystem::path& dir, const std::filesystem::path& out,
+                               const std::filesystem::path& program);
+
+// `command` as `launcher` ("warpsmith") runs it confined.
+std::vector<std::string> ConfinedCommand(const std::string& launcher,
+                                         const std::filesystem::path& dir,
+                                         const std::filesystem::path& out,
+                                         const std::vector<std::string>& command);
+
+// The subcommand: becomes COMMAND. Where not even L1 is reached nothing is run: status 77.
+int ConfinedMain(const std::vector<std::string>& arguments);
 
 inline constexpr std::string_view kStandaloneSubcommand = "internal-solo";
 inline constexpr int kMaxStandaloneRuns = 1'000'000;
@@ -25,7 +47,7 @@ struct StandaloneOptions {
   // A profiler is to see the runs only (ncu --profile-from-start off): one more run goes before
   // them.
   bool profile_window = false;
-  // Where to write what CUPTI saw (judge/standalone/activity_log.h); empty: not at all.
+  // Where to write what CUPTI saw (judge/standalone/run_folder.h); empty: not at all.
   std::filesystem::path activity;
   std::string device_uuid;  // empty: the first device
 };

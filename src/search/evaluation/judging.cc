@@ -39,6 +39,21 @@ report::Progress StateOf(const std::vector<JudgedCandidate>& judged,
   return progress;
 }
 
+Status CompileAll(Compiler& compiler, const std::string& architecture,
+                  const std::vector<SuiteEntry>& entries, const std::stop_token& stop) {
+  for (const SuiteEntry& entry : entries) {
+    if (stop.stop_requested()) break;
+    const auto loaded = task::LoadTask(entry.task.string());
+    const auto candidates = task::LoadCandidates({entry.candidate.string()});
+    if (!loaded.ok() || !candidates.ok()) continue;
+    for (const auto& [name, candidate] : *candidates) {
+      const auto built = WithProgramShim(candidate, loaded->task, loaded->workload);
+      if (built.ok()) (void)compiler.Compile(*built, architecture);
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<std::vector<SuiteEntry>> FindEntries(const fs::path& root) {
@@ -70,32 +85,13 @@ Result<std::vector<SuiteEntry>> FindEntries(const fs::path& root) {
   return entries;
 }
 
-SuiteCompiler::SuiteCompiler(Compiler& compiler, std::string architecture,
-                             std::vector<SuiteEntry> entries)
-    : thread_(
-          [this, &compiler, architecture = std::move(architecture), entries = std::move(entries)] {
-            // What fails here fails again where it is told.
-            (void)Caught([&] { return Work(compiler, architecture, entries); });
-          }) {}
-
-SuiteCompiler::~SuiteCompiler() {
-  stop_ = true;
-  thread_.join();
-}
-
-Status SuiteCompiler::Work(Compiler& compiler, const std::string& architecture,
-                           const std::vector<SuiteEntry>& entries) const {
-  for (const SuiteEntry& entry : entries) {
-    if (stop_) break;
-    const auto loaded = task::LoadTask(entry.task.string());
-    const auto candidates = task::LoadCandidates({entry.candidate.string()});
-    if (!loaded.ok() || !candidates.ok()) continue;
-    for (const auto& [name, candidate] : *candidates) {
-      const auto built = WithProgramShim(candidate, loaded->task, loaded->workload);
-      if (built.ok()) (void)compiler.Compile(*built, architecture);
-    }
-  }
-  return {};
+std::jthread CompileAhead(Compiler& compiler, std::string architecture,
+                          std::vector<SuiteEntry> entries) {
+  return std::jthread([&compiler, architecture = std::move(architecture),
+                       entries = std::move(entries)](const std::stop_token& stop) {
+    // What fails here fails again where it is told.
+    (void)Caught([&] { return CompileAll(compiler, architecture, entries, stop); });
+  });
 }
 
 Result<task::LoadedTask> LoadJudgeable(const std::string& reference, const std::string& workload) {

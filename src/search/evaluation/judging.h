@@ -2,7 +2,6 @@
 #ifndef WARPSMITH_SEARCH_EVALUATION_JUDGING_H_
 #define WARPSMITH_SEARCH_EVALUATION_JUDGING_H_
 
-#include <atomic>
 #include <filesystem>
 #include <string>
 #include <thread>
@@ -10,7 +9,7 @@
 
 #include "base/result.h"
 #include "core/compiler.h"
-#include "report/progress_line.h"
+#include "report/terminal.h"
 #include "search/machine/machine.h"
 #include "search/session.h"
 #include "task/task_file.h"
@@ -49,21 +48,10 @@ struct SuiteEntry {
 // candidate of it (a folder named "current" or "reference" is none); in the order of their paths.
 Result<std::vector<SuiteEntry>> FindEntries(const std::filesystem::path& root);
 
-// Compiles what comes next while the device is at work, so that the judge finds it in the cache.
-class SuiteCompiler {
- public:
-  SuiteCompiler(Compiler& compiler, std::string architecture, std::vector<SuiteEntry> entries);
-  SuiteCompiler(const SuiteCompiler&) = delete;
-  SuiteCompiler& operator=(const SuiteCompiler&) = delete;
-  ~SuiteCompiler();
-
- private:
-  Status Work(Compiler& compiler, const std::string& architecture,
-              const std::vector<SuiteEntry>& entries) const;
-
-  std::atomic<bool> stop_ = false;
-  std::thread thread_;
-};
+// Compiles what comes next while the device is at work, so that the judge finds it in the cache; until
+// the thread is asked to stop, as its end does. `compiler` outlives it.
+std::jthread CompileAhead(Compiler& compiler, std::string architecture,
+                          std::vector<SuiteEntry> entries);
 
 }  // namespace warpsmith::search
 

@@ -22,7 +22,7 @@
 namespace warpsmith::search {
 
 // Where candidates are judged. "auto": the GPU here, else the shipped recordings; "local";
-// "recorded"; the path of a .wsrec file or a folder of them; or the address of a 'warpsmith serve'.
+// "recorded"; a .wsrec file, a folder of them or a bundle; or the address of a 'warpsmith serve'.
 struct DeviceOptions {
   std::string device = "auto";
   std::string gpu;                     // UUID, its beginning, or an index

@@ -2,17 +2,17 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
 
 #include "base/file.h"
 #include "base/foreign_file.h"
 #include "base/subprocess.h"
+#include "core/program_shim.h"
 #include "cuda/library.h"
-#include "judge/profile/best_profiler.h"
 #include "judge/profile/ncu_profiler.h"
+#include "judge/profile/static_profile.h"
 #include "judge/roofline.h"
-#include "judge/standalone/activity_log.h"
-#include "judge/standalone/confined.h"
-#include "judge/standalone/job.h"
+#include "judge/standalone/run_folder.h"
 #include "judge/standalone/standalone.h"
 #include "sandbox/sandbox.h"
 
@@ -107,17 +107,16 @@ std::unique_ptr<Profiler> MakeProfiler(const DeviceInfo& device, ProfilerOptions
   ncu.ncu = ProgramOf(options.ncu);
   ncu.prepare = StandaloneInWindow(device.uuid);
   if (options.sandboxed) ncu.confine = Confined;
-  auto counters = std::make_unique<profile::NcuProfiler>(std::move(ncu));
+  auto counters = profile::MakeNcuProfiler(std::move(ncu));
   if (!options.ncu.empty()) return counters;
-  profile::BestOptions best;
+  profile::BestOptions best = profile::BestOptionsHere(device.driver);
   best.sm_count = device.sm_count;
   best.programs_confined = options.sandboxed;
   best.times = [uuid = device.uuid, sandboxed = options.sandboxed](const ProfileJob& job) {
     return TimesOf(uuid, sandboxed, job);
   };
   best.say = std::move(options.say);
-  return std::make_unique<profile::BestProfiler>(
-      std::move(counters), profile::NoticeCacheHere(device.driver), std::move(best));
+  return profile::MakeBestProfiler(std::move(counters), std::move(best));
 }
 
 Result<profile::ProblemFacts> FactsOf(const DeviceInfo& device, const Task& task,
@@ -130,6 +129,39 @@ Result<profile::ProblemFacts> FactsOf(const DeviceInfo& device, const Task& task
   facts.memory_bytes_per_s = device.hbm_bytes_per_s;
   facts.roofline_us = TRY(judge::RooflineUs(device, task, workload, Mode::kDeviceCold));
   return facts;
+}
+
+namespace {
+
+Result<Artifact> Compiled(const Candidate& candidate, const std::string& architecture) {
+  compile::CompilerOptions options;
+  options.count_opcodes = true;
+  compile::WorkerCompiler compiler(options);
+  const CompileOutcome outcome = TRY(compiler.Compile(candidate, architecture));
+  if (const auto* artifact = std::get_if<Artifact>(&outcome)) return *artifact;
+  const auto& failed = std::get<CompileFailed>(outcome);
+  return Error{ErrorCode::kAnswerIsNo,
+               "the candidate does not compile: " + compile::ErrorsOf(failed),
+               "mend it, and profile it again"};
+}
+
+}  // namespace
+
+Result<Profile> ProfileOf(Machine& machine, const Task& task, const Workload& workload,
+                          const Candidate& candidate, const std::string& ncu) {
+  const DeviceInfo& device = machine.info();
+  if (machine.served() != nullptr && machine.recorded() == nullptr) {
+    return machine.served()->TakeProfile(
+        Question{task, workload, Protocol::Screened()}.JobOf(candidate));
+  }
+  // A program is called as its task says: by a shim that is compiled with it.
+  const Candidate whole = TRY(WithProgramShim(candidate, task, workload));
+  Artifact artifact = TRY(Compiled(whole, device.architecture));
+  const ProfileJob job{task, workload, candidate, std::move(artifact)};
+  if (machine.recorded() != nullptr) return profile::StaticProfile(job, device.sm_count);
+  const auto say = [](const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); };
+  const auto turn = TRY(machine.local()->TakeTurn());
+  return MakeProfiler(device, {ncu, machine.sandboxed(), say})->Take(job);
 }
 
 }  // namespace warpsmith::search

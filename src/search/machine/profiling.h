@@ -10,6 +10,7 @@
 #include "core/device.h"
 #include "core/profiler.h"
 #include "judge/profile/bottleneck.h"
+#include "search/machine/machine.h"
 
 namespace warpsmith::search {
 
@@ -28,6 +29,13 @@ std::unique_ptr<Profiler> MakeProfiler(const DeviceInfo& device, ProfilerOptions
 // flushes caches.
 Result<profile::ProblemFacts> FactsOf(const DeviceInfo& device, const Task& task,
                                       const Workload& workload);
+
+// --- One candidate's profile, by whatever this machine offers.
+
+// `ncu`: profiling.h. In a replay, what can be said of the code without a run. kAnswerIsNo where
+// the candidate does not compile.
+Result<Profile> ProfileOf(Machine& machine, const Task& task, const Workload& workload,
+                          const Candidate& candidate, const std::string& ncu);
 
 }  // namespace warpsmith::search
 

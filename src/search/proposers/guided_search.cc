@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <deque>
 #include <numeric>
 #include <span>
 #include <utility>
+
+#include "base/random.h"
 
 namespace warpsmith::proposers {
 namespace {
@@ -94,170 +97,203 @@ void Correction::PredictAll() {
   }
 }
 
-GuidedSearch::GuidedSearch(std::shared_ptr<const Terrain> terrain, uint64_t seed,
-                           const GuidedOptions& options)
-    : terrain_(std::move(terrain)),
-      options_(options),
-      log_(terrain_->size(), seed, "guided/exploration"),
-      random_(seed, "guided"),
-      correction_(terrain_),
-      best_of_arm_(terrain_->arms(), kFailedScore),
-      of_rung_(terrain_->size()) {
-  if (!IsRanked(*terrain_)) options_.lead = 0;
-  std::vector<double> promise(terrain_->arms(), kFailedScore);
-  for (int index = 0; index < terrain_->size(); ++index) {
-    double& best = promise[terrain_->Arm(index)];
-    best = std::max(best, correction_.Predict(index));
-  }
-  std::vector<int> arms(terrain_->arms());
-  std::iota(arms.begin(), arms.end(), 0);
-  random_.Shuffle(arms);  // arms of equal promise start in an order that depends on the seed
-  std::stable_sort(arms.begin(), arms.end(), [&](int a, int b) { return promise[a] > promise[b]; });
-  if (static_cast<int>(arms.size()) > options_.starting_arms) arms.resize(options_.starting_arms);
-  StartRung(std::move(arms));
-}
+namespace {
 
-void GuidedSearch::StartRung(std::vector<int> arms) {
-  alive_ = std::move(arms);
-  std::fill(of_rung_.begin(), of_rung_.end(), false);
-  for (int round = 0; round < quota_; ++round) {
-    wanted_.insert(wanted_.end(), alive_.begin(), alive_.end());
-  }
-}
-
-void GuidedSearch::Halve() {
-  if (alive_.size() <= 2) {
-    alive_.clear();
-    return;
-  }
-  std::vector<int> arms = std::move(alive_);
-  std::stable_sort(arms.begin(), arms.end(),
-                   [this](int a, int b) { return best_of_arm_[a] > best_of_arm_[b]; });
-  arms.resize((arms.size() + 1) / 2);
-  while (!arms.empty() && best_of_arm_[arms.back()] == kFailedScore) arms.pop_back();
-  quota_ = std::min(2 * quota_, options_.largest_quota);
-  StartRung(std::move(arms));
-}
-
-int GuidedSearch::BestPredicted(const std::vector<int>& candidates) const {
-  int best = -1;
-  for (const int index : candidates) {
-    if (log_.Proposed(index)) continue;
-    if (best < 0 || correction_.Predict(index) > correction_.Predict(best)) best = index;
-  }
-  return best;
-}
-
-int GuidedSearch::NextOfRung() {
-  while (!alive_.empty()) {
-    while (!wanted_.empty()) {
-      const int arm = wanted_.front();
-      wanted_.pop_front();
-      const int index = BestPredicted(terrain_->Members(arm));
-      if (index < 0) continue;
-      of_rung_[index] = true;
-      ++rung_pending_;
-      return index;
+class GuidedSearch {
+ public:
+  GuidedSearch(std::shared_ptr<const Terrain> terrain, uint64_t seed, const GuidedOptions& options)
+      : terrain_(std::move(terrain)),
+        options_(options),
+        log_(terrain_->size(), seed, "guided/exploration"),
+        random_(seed, "guided"),
+        correction_(terrain_),
+        best_of_arm_(terrain_->arms(), kFailedScore),
+        of_rung_(terrain_->size()) {
+    if (!IsRanked(*terrain_)) options_.lead = 0;
+    std::vector<double> promise(terrain_->arms(), kFailedScore);
+    for (int index = 0; index < terrain_->size(); ++index) {
+      double& best = promise[terrain_->Arm(index)];
+      best = std::max(best, correction_.Predict(index));
     }
-    if (!IsRungFinished()) return -1;
-    Halve();
+    std::vector<int> arms(terrain_->arms());
+    std::iota(arms.begin(), arms.end(), 0);
+    random_.Shuffle(arms);  // arms of equal promise start in an order that depends on the seed
+    std::stable_sort(arms.begin(), arms.end(),
+                     [&](int a, int b) { return promise[a] > promise[b]; });
+    if (static_cast<int>(arms.size()) > options_.starting_arms) arms.resize(options_.starting_arms);
+    StartRung(std::move(arms));
   }
-  return -1;
-}
 
-// The best measured points, best first.
-std::vector<int> GuidedSearch::Elite() const {
-  std::vector<int> best = log_.told();
-  const size_t count = std::min(best.size(), static_cast<size_t>(options_.elite));
-  std::partial_sort(
-      best.begin(), best.begin() + static_cast<std::ptrdiff_t>(count), best.end(),
-      [this](int a, int b) { return std::pair(-log_.Score(a), a) < std::pair(-log_.Score(b), b); });
-  best.resize(count);
-  std::erase_if(best, [this](int index) { return !(log_.Score(index) > 0); });
-  return best;
-}
+  std::vector<int> Next(int n) {
+    correction_.Fit(log_);
+    std::vector<int> batch;
+    while (static_cast<int>(batch.size()) < n) {
+      const int index = Pick();
+      if (index < 0) break;
+      batch.push_back(index);
+    }
+    return batch;
+  }
 
-// Judged by what its measured neighbour reached and what the model says of the one step between
-// them: whatever the model gets wrong about both alike falls out.
-int GuidedSearch::BestNeighbour() const {
-  int best = -1;
-  double best_estimate = kFailedScore;
-  for (const int from : Elite()) {
-    const double surprise = std::log(log_.Score(from)) - correction_.Predict(from);
-    for (const int index : terrain_->Neighbours(from)) {
-      const double estimate = correction_.Predict(index) + surprise;
-      if (log_.Proposed(index) || (best >= 0 && estimate <= best_estimate)) continue;
-      best = index;
-      best_estimate = estimate;
+  void Tell(int index, double score) {
+    log_.Tell(index, score);
+    double& best = best_of_arm_[terrain_->Arm(index)];
+    best = std::max(best, score);
+    if (of_rung_[index]) --rung_pending_;
+  }
+
+ private:
+  void StartRung(std::vector<int> arms) {
+    alive_ = std::move(arms);
+    std::fill(of_rung_.begin(), of_rung_.end(), false);
+    for (int round = 0; round < quota_; ++round) {
+      wanted_.insert(wanted_.end(), alive_.begin(), alive_.end());
     }
   }
-  return best;
-}
 
-int GuidedSearch::NextToExploit() {
-  const bool near = std::exchange(neighbours_turn_, !neighbours_turn_);
-  if (near) {
-    const int index = BestNeighbour();
-    if (index >= 0) return index;
+  void Halve() {
+    if (alive_.size() <= 2) {
+      alive_.clear();
+      return;
+    }
+    std::vector<int> arms = std::move(alive_);
+    std::stable_sort(arms.begin(), arms.end(),
+                     [this](int a, int b) { return best_of_arm_[a] > best_of_arm_[b]; });
+    arms.resize((arms.size() + 1) / 2);
+    while (!arms.empty() && best_of_arm_[arms.back()] == kFailedScore) arms.pop_back();
+    quota_ = std::min(2 * quota_, options_.largest_quota);
+    StartRung(std::move(arms));
   }
-  return BestPredictedAnywhere();
-}
 
-int GuidedSearch::BestPredictedAnywhere() const {
-  std::vector<int> everywhere(terrain_->size());
-  std::iota(everywhere.begin(), everywhere.end(), 0);
-  return BestPredicted(everywhere);
-}
-
-int GuidedSearch::NextGiven() {
-  while (next_first_ < options_.first.size()) {
-    const int index = options_.first[next_first_++];
-    if (!log_.Proposed(index)) return index;
+  int BestPredicted(const std::vector<int>& candidates) const {
+    int best = -1;
+    for (const int index : candidates) {
+      if (log_.Proposed(index)) continue;
+      if (best < 0 || correction_.Predict(index) > correction_.Predict(best)) best = index;
+    }
+    return best;
   }
-  return -1;
-}
 
-// Those that the model likes best and given points, in turn: either may know better.
-int GuidedSearch::NextAhead() {
-  const bool models_turn = std::exchange(models_turn_, !models_turn_);
-  if (!models_turn || options_.lead == 0) {
-    if (const int given = NextGiven(); given >= 0) return given;
+  int NextOfRung() {
+    while (!alive_.empty()) {
+      while (!wanted_.empty()) {
+        const int arm = wanted_.front();
+        wanted_.pop_front();
+        const int index = BestPredicted(terrain_->Members(arm));
+        if (index < 0) continue;
+        of_rung_[index] = true;
+        ++rung_pending_;
+        return index;
+      }
+      if (!IsRungFinished()) return -1;
+      Halve();
+    }
+    return -1;
   }
-  if (options_.lead == 0) return -1;
-  --options_.lead;
-  return BestPredictedAnywhere();
-}
 
-int GuidedSearch::Pick() {
-  if (const int ahead = NextAhead(); ahead >= 0) {
-    log_.Propose(ahead);
-    return ahead;
+  // The best measured points, best first.
+  std::vector<int> Elite() const {
+    std::vector<int> best = log_.told();
+    const size_t count = std::min(best.size(), static_cast<size_t>(options_.elite));
+    std::partial_sort(best.begin(), best.begin() + static_cast<std::ptrdiff_t>(count), best.end(),
+                      [this](int a, int b) {
+                        return std::pair(-log_.Score(a), a) < std::pair(-log_.Score(b), b);
+                      });
+    best.resize(count);
+    std::erase_if(best, [this](int index) { return !(log_.Score(index) > 0); });
+    return best;
   }
-  if (!log_.told().empty() && random_.Uniform() < options_.exploration) {
-    return log_.DrawUnproposed();
-  }
-  int index = NextOfRung();
-  if (index < 0) index = NextToExploit();
-  if (index >= 0) log_.Propose(index);
-  return index;
-}
 
-std::vector<int> GuidedSearch::Next(int n) {
-  correction_.Fit(log_);
-  std::vector<int> batch;
-  while (static_cast<int>(batch.size()) < n) {
-    const int index = Pick();
-    if (index < 0) break;
-    batch.push_back(index);
+  // Judged by what its measured neighbour reached and what the model says of the one step between
+  // them: whatever the model gets wrong about both alike falls out.
+  int BestNeighbour() const {
+    int best = -1;
+    double best_estimate = kFailedScore;
+    for (const int from : Elite()) {
+      const double surprise = std::log(log_.Score(from)) - correction_.Predict(from);
+      for (const int index : terrain_->Neighbours(from)) {
+        const double estimate = correction_.Predict(index) + surprise;
+        if (log_.Proposed(index) || (best >= 0 && estimate <= best_estimate)) continue;
+        best = index;
+        best_estimate = estimate;
+      }
+    }
+    return best;
   }
-  return batch;
-}
 
-void GuidedSearch::Tell(int index, double score) {
-  log_.Tell(index, score);
-  double& best = best_of_arm_[terrain_->Arm(index)];
-  best = std::max(best, score);
-  if (of_rung_[index]) --rung_pending_;
+  int NextToExploit() {
+    const bool near = std::exchange(neighbours_turn_, !neighbours_turn_);
+    if (near) {
+      const int index = BestNeighbour();
+      if (index >= 0) return index;
+    }
+    return BestPredictedAnywhere();
+  }
+
+  int BestPredictedAnywhere() const {
+    std::vector<int> everywhere(terrain_->size());
+    std::iota(everywhere.begin(), everywhere.end(), 0);
+    return BestPredicted(everywhere);
+  }
+
+  int NextGiven() {
+    while (next_first_ < options_.first.size()) {
+      const int index = options_.first[next_first_++];
+      if (!log_.Proposed(index)) return index;
+    }
+    return -1;
+  }
+
+  // Those that the model likes best and given points, in turn: either may know better.
+  int NextAhead() {
+    const bool models_turn = std::exchange(models_turn_, !models_turn_);
+    if (!models_turn || options_.lead == 0) {
+      if (const int given = NextGiven(); given >= 0) return given;
+    }
+    if (options_.lead == 0) return -1;
+    --options_.lead;
+    return BestPredictedAnywhere();
+  }
+
+  int Pick() {
+    if (const int ahead = NextAhead(); ahead >= 0) {
+      log_.Propose(ahead);
+      return ahead;
+    }
+    if (!log_.told().empty() && random_.Uniform() < options_.exploration) {
+      return log_.DrawUnproposed();
+    }
+    int index = NextOfRung();
+    if (index < 0) index = NextToExploit();
+    if (index >= 0) log_.Propose(index);
+    return index;
+  }
+
+  bool IsRungFinished() const { return wanted_.empty() && rung_pending_ == 0; }
+
+  std::shared_ptr<const Terrain> terrain_;
+  GuidedOptions options_;
+  SearchLog log_;
+  Random random_;
+  Correction correction_;
+  std::vector<double> best_of_arm_;
+  std::vector<int> alive_;     // arms of this rung; empty once the halving is over
+  std::deque<int> wanted_;     // arms that still get a point in this rung, in order
+  std::vector<bool> of_rung_;  // by index: proposed as part of the current rung
+  int rung_pending_ = 0;       // proposed for this rung and not told yet
+  int quota_ = 1;
+  bool neighbours_turn_ = true;
+  size_t next_first_ = 0;
+  bool models_turn_ = true;  // else a given point's
+};
+
+}  // namespace
+
+Strategy MakeGuided(std::shared_ptr<const Terrain> terrain, uint64_t seed,
+                    const GuidedOptions& options) {
+  const auto search = std::make_shared<GuidedSearch>(std::move(terrain), seed, options);
+  return {kGuided, [search](int n) { return search->Next(n); },
+          [search](int index, double score) { search->Tell(index, score); }};
 }
 
 }  // namespace warpsmith::proposers

@@ -13,14 +13,11 @@
 #define WARPSMITH_SEARCH_PROPOSERS_GUIDED_SEARCH_H_
 
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <string_view>
 #include <vector>
 
-#include "base/random.h"
-#include "search/proposers/search_log.h"
-#include "search/proposers/terrain.h"
+#include "search/proposers/strategy.h"
 
 namespace warpsmith::proposers {
 
@@ -58,43 +55,9 @@ struct GuidedOptions {
   std::vector<int> first = {};  // known to be good, the best first
 };
 
-class GuidedSearch {
- public:
-  static constexpr std::string_view kName = "guided";
-  GuidedSearch(std::shared_ptr<const Terrain> terrain, uint64_t seed,
-               const GuidedOptions& options = {});
-  std::vector<int> Next(int n);
-  void Tell(int index, double score);
-
- private:
-  void StartRung(std::vector<int> arms);
-  bool IsRungFinished() const { return wanted_.empty() && rung_pending_ == 0; }
-  void Halve();
-  int NextOfRung();
-  int NextToExploit();
-  int BestPredicted(const std::vector<int>& candidates) const;
-  std::vector<int> Elite() const;
-  int BestNeighbour() const;
-  int BestPredictedAnywhere() const;
-  int NextGiven();
-  int NextAhead();
-  int Pick();
-
-  std::shared_ptr<const Terrain> terrain_;
-  GuidedOptions options_;
-  SearchLog log_;
-  Random random_;
-  Correction correction_;
-  std::vector<double> best_of_arm_;
-  std::vector<int> alive_;     // arms of this rung; empty once the halving is over
-  std::deque<int> wanted_;     // arms that still get a point in this rung, in order
-  std::vector<bool> of_rung_;  // by index: proposed as part of the current rung
-  int rung_pending_ = 0;       // proposed for this rung and not told yet
-  int quota_ = 1;
-  bool neighbours_turn_ = true;
-  size_t next_first_ = 0;
-  bool models_turn_ = true;  // else a given point's
-};
+inline constexpr std::string_view kGuided = "guided";
+Strategy MakeGuided(std::shared_ptr<const Terrain> terrain, uint64_t seed,
+                    const GuidedOptions& options = {});
 
 }  // namespace warpsmith::proposers
 

@@ -3,26 +3,27 @@
 #define WARPSMITH_SEARCH_PROPOSERS_STRATEGY_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string_view>
-#include <variant>
 #include <vector>
 
 #include "base/result.h"
 #include "core/proposer.h"
 #include "core/space.h"
-#include "search/proposers/guided_search.h"
-#include "search/proposers/local_search.h"
-#include "search/proposers/random_search.h"
 #include "search/proposers/terrain.h"
 
 namespace warpsmith::proposers {
 
-// Every strategy: Next(n) gives at most n indices not given before (none: the space is exhausted),
-// Tell(index, score) answers one of them; both may come in any interleaving. Deterministic from the
+// Every strategy: next(n) gives at most n indices not given before (none: the space is exhausted),
+// tell(index, score) answers one of them; both may come in any interleaving. Deterministic from the
 // seed and the calls.
-using Strategy = std::variant<RandomSearch, LocalSearch, GuidedSearch>;
+struct Strategy {
+  std::string_view name;
+  std::function<std::vector<int>(int n)> next;
+  std::function<void(int index, double score)> tell;
+};
 
 // "random", "local", "guided".
 std::span<const std::string_view> StrategyNames();
@@ -34,38 +35,18 @@ inline constexpr std::string_view kBrief = "brief";
 Result<Strategy> MakeStrategy(std::string_view name, std::shared_ptr<const Terrain> terrain,
                               uint64_t seed, std::vector<int> first = {});
 
-std::string_view NameOf(const Strategy& strategy);
-std::vector<int> Next(Strategy& strategy, int n);
-void Tell(Strategy& strategy, int index, double score);
-
 // What a strategy is told of a step: its reward when it passed, kFailedScore otherwise.
 double ScoreOf(const Step& step);
 
 // The Proposer over a parametric space: a search strategy speaks of indices, this speaks of
-// candidates.
-class SpaceProposer final : public Proposer {
- public:
-  // `strategy` is one that MakeStrategy knows; kUsage otherwise. `first`: points to begin with;
-  // those outside the space are left out.
-  static Result<std::unique_ptr<Proposer>> Create(std::string_view strategy,
-                                                  std::shared_ptr<const Terrain> terrain,
-                                                  CandidateMaker maker, uint64_t seed,
-                                                  const std::vector<Point>& first = {});
-
-  std::string_view Name() const override { return NameOf(strategy_); }
-  // Candidates carry their point, this proposer's name and the batch they were proposed in.
-  Result<std::vector<Proposal>> Propose(int n) override;
-  // Steps are recognised by their provenance's point; one from outside the space is a bug.
-  void Observe(const Step& step) override;
-
- private:
-  SpaceProposer(Strategy strategy, std::shared_ptr<const Terrain> terrain, CandidateMaker maker);
-
-  Strategy strategy_;
-  std::shared_ptr<const Terrain> terrain_;
-  CandidateMaker maker_;
-  int64_t batches_ = 0;
-};
+// candidates. Candidates carry their point, the strategy's name and the batch they were proposed in;
+// steps are recognised by that point, and one from outside the space is a bug. `strategy` is one that
+// MakeStrategy knows; kUsage otherwise. `first`: points to begin with; those outside the space are
+// left out.
+Result<std::unique_ptr<Proposer>> MakeSpaceProposer(std::string_view strategy,
+                                                    std::shared_ptr<const Terrain> terrain,
+                                                    CandidateMaker maker, uint64_t seed,
+                                                    const std::vector<Point>& first = {});
 
 }  // namespace warpsmith::proposers
 

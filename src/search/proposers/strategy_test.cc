@@ -8,6 +8,7 @@
 #include <set>
 
 #include "base/random.h"
+#include "search/proposers/guided_search.h"
 
 namespace warpsmith::proposers {
 namespace {
@@ -42,11 +43,11 @@ std::vector<int> Exhaust(Strategy strategy, uint64_t seed) {
   std::vector<int> proposed;
   size_t told = 0;
   for (;;) {
-    const std::vector<int> batch = Next(strategy, 1 + static_cast<int>(random.Below(9)));
+    const std::vector<int> batch = strategy.next(1 + static_cast<int>(random.Below(9)));
     proposed.insert(proposed.end(), batch.begin(), batch.end());
     const size_t held_back = batch.empty() ? 0 : random.Below(5);
     while (told + held_back < proposed.size()) {
-      Tell(strategy, proposed[told], RoughScore(proposed[told]));
+      strategy.tell(proposed[told], RoughScore(proposed[told]));
       ++told;
     }
     if (batch.empty()) return proposed;
@@ -70,12 +71,12 @@ TEST(Brief, SpendsItsFewEvaluationsOnWhatTheModelLikesBest) {
   std::nth_element(predicted.begin(), predicted.begin() + 11, predicted.end());
   Strategy brief = MakeStrategy(kBrief, terrain, 1).value();
   for (int batch = 0; batch < 3; ++batch) {
-    for (const int index : Next(brief, 4)) {
+    for (const int index : brief.next(4)) {
       EXPECT_LE(terrain->LogPredicted(index), predicted[11]);
-      Tell(brief, index, 1 / std::exp(terrain->LogPredicted(index)));
+      brief.tell(index, 1 / std::exp(terrain->LogPredicted(index)));
     }
   }
-  EXPECT_EQ(NameOf(brief), GuidedSearch::kName);
+  EXPECT_EQ(brief.name, kGuided);
 }
 
 // A ranking may be wrong about every point of an arm.
@@ -83,9 +84,9 @@ TEST(GuidedSearch, LooksAtFurtherArmsWhenTheModelHasLed) {
   const auto terrain = Grid(8, 3, 3, [](const Point& point) {
     return 1.0 + 0.01 * static_cast<double>(point.config.at("a"));
   });
-  GuidedSearch search(terrain, 1, {.lead = 2, .starting_arms = 4, .exploration = 0});
+  Strategy search = MakeGuided(terrain, 1, {.lead = 2, .starting_arms = 4, .exploration = 0});
   std::set<int> arms;
-  for (const int index : search.Next(6)) arms.insert(terrain->Arm(index));
+  for (const int index : search.next(6)) arms.insert(terrain->Arm(index));
   EXPECT_GE(arms.size(), 4u);
 }
 
@@ -94,9 +95,9 @@ TEST(GuidedSearch, TakesGivenPointsInTurnWithTheModels) {
   const auto terrain = Grid(4, 3, 2, [](const Point& point) {
     return point.config.at("b") == 2 ? 1.0 : 2.0 + static_cast<double>(point.config.at("b"));
   });
-  GuidedSearch search(terrain, 1, {.exploration = 0, .first = {0, 3}});
+  Strategy search = MakeGuided(terrain, 1, {.exploration = 0, .first = {0, 3}});
   ASSERT_NE(terrain->space().points()[0].config.at("b"), 2);
-  const std::vector<int> batch = search.Next(4);
+  const std::vector<int> batch = search.next(4);
   EXPECT_EQ(terrain->space().points()[batch[0]].config.at("b"), 2);
   EXPECT_EQ(batch[1], 0);
   EXPECT_EQ(terrain->space().points()[batch[2]].config.at("b"), 2);
@@ -106,8 +107,8 @@ TEST(GuidedSearch, TakesGivenPointsInTurnWithTheModels) {
 TEST(Guided, BeginsWithWhatItIsGiven) {
   const auto terrain = Grid(4, 3, 2);
   Strategy strategy = MakeStrategy("guided", terrain, 1, {7, 3, 7, 11}).value();
-  EXPECT_THAT(Next(strategy, 2), testing::ElementsAre(7, 3));
-  std::vector<int> rest = Next(strategy, terrain->size());
+  EXPECT_THAT(strategy.next(2), testing::ElementsAre(7, 3));
+  std::vector<int> rest = strategy.next(terrain->size());
   ASSERT_EQ(rest.size(), static_cast<size_t>(terrain->size()) - 2);
   EXPECT_EQ(rest.front(), 11);
   EXPECT_EQ(std::set<int>(rest.begin(), rest.end()).count(7), 0u);
@@ -144,8 +145,8 @@ TEST_P(EveryStrategy, SurvivesASpaceWhereEverythingFails) {
   const auto terrain = Grid(3, 3, 3);
   Strategy strategy = MakeStrategy(GetParam(), terrain, 1).value();
   int proposed = 0;
-  for (std::vector<int> batch = Next(strategy, 4); !batch.empty(); batch = Next(strategy, 4)) {
-    for (const int index : batch) Tell(strategy, index, kFailedScore);
+  for (std::vector<int> batch = strategy.next(4); !batch.empty(); batch = strategy.next(4)) {
+    for (const int index : batch) strategy.tell(index, kFailedScore);
     proposed += static_cast<int>(batch.size());
   }
   EXPECT_EQ(proposed, terrain->size());
@@ -154,7 +155,7 @@ TEST_P(EveryStrategy, SurvivesASpaceWhereEverythingFails) {
 TEST_P(EveryStrategy, HasNothingToSayAboutAnEmptySpace) {
   Strategy strategy =
       MakeStrategy(GetParam(), std::make_shared<Terrain>(Space("empty", {})), 1).value();
-  EXPECT_THAT(Next(strategy, 8), testing::IsEmpty());
+  EXPECT_THAT(strategy.next(8), testing::IsEmpty());
 }
 
 TEST(Strategy, UnknownNameSaysTheKnownOnes) {
@@ -174,9 +175,9 @@ TEST(LocalSearch, ClimbsToTheTopOfASmoothHill) {
   Strategy strategy = MakeStrategy("local", terrain, 3).value();
   double best = 0;
   for (int spent = 0; spent < 80; spent += 4) {
-    for (const int index : Next(strategy, 4)) {
+    for (const int index : strategy.next(4)) {
       best = std::max(best, height(index));
-      Tell(strategy, index, height(index));
+      strategy.tell(index, height(index));
     }
   }
   EXPECT_EQ(best, 100.0);
@@ -186,8 +187,8 @@ TEST(GuidedSearch, StartsWhereTheModelPointsTo) {
   const auto terrain = Grid(4, 4, 4, [](const Point& point) {
     return 10.0 + static_cast<double>(point.config.at("b")) + (point.family == "g" ? 50 : 0);
   });
-  GuidedSearch search(terrain, 1, {.starting_arms = 4, .exploration = 0});
-  for (const int index : search.Next(4)) {
+  Strategy search = MakeGuided(terrain, 1, {.starting_arms = 4, .exploration = 0});
+  for (const int index : search.next(4)) {
     EXPECT_EQ(terrain->space().points()[index].family, "f");
     EXPECT_EQ(terrain->space().points()[index].config.at("b"), 0);
   }
@@ -228,7 +229,7 @@ Result<Candidate> Make(const Point& point) {
 }
 
 std::unique_ptr<Proposer> MakeProposer(std::string_view strategy) {
-  return std::move(SpaceProposer::Create(strategy, SmallTerrain(), Make, 9)).value();
+  return std::move(MakeSpaceProposer(strategy, SmallTerrain(), Make, 9)).value();
 }
 
 // As the loop would commit it; every fifth fails.
@@ -308,7 +309,7 @@ TEST(SpaceProposer, OnlyPassedStepsScore) {
 
 TEST(SpaceProposer, AnErrorOfTheMakerIsPassedOn) {
   const auto proposer =
-      std::move(SpaceProposer::Create(
+      std::move(MakeSpaceProposer(
                     "random", SmallTerrain(),
                     [](const Point&) -> Result<Candidate> {
                       return Error{ErrorCode::kNotRecorded, "no sources stored", ""};

@@ -1,3 +1,5 @@
+// Searches, and the stored runs that reports are made of.
+//
 // One search: a task's space, a proposer, the loop, the finalists' certification, and what a report
 // says about it.
 #ifndef WARPSMITH_SEARCH_TUNING_SEARCH_H_
@@ -8,15 +10,19 @@
 #include <string>
 #include <vector>
 
+#include "base/result.h"
 #include "core/protocol.h"
 #include "core/space.h"
+#include "core/store.h"
 #include "core/task.h"
 #include "hgemm/family.h"
-#include "report/progress_line.h"
+#include "report/run_comparison.h"
 #include "report/run_report.h"
+#include "report/terminal.h"
 #include "search/loop.h"
 #include "search/machine/machine.h"
 #include "search/proposers/terrain.h"
+#include "store/database_store.h"
 
 namespace warpsmith::search {
 
@@ -101,6 +107,20 @@ Protocol FinalProtocol(const SearchOptions& options);
 // to go on with was never begun.
 Result<std::string> RunName(Machine& machine, const SearchOptions& options,
                             std::string_view prefix);
+
+// --- Runs of a store, as what reports are made of.
+
+// The steps that certified a run's best; `all`: the store's runs.
+Result<Trajectory> CertifiedSteps(store::DatabaseStore& store, const RunRecord& run,
+                                  const std::vector<RunRecord>& all);
+
+// The run of that name, and every run below it ("name/..."), with what was overruled and what was
+// kept of each step. kNoInput: there is none.
+Result<report::SideRuns> SideOf(store::DatabaseStore& store, const std::string& name,
+                                const std::vector<RunRecord>& all);
+
+// Of the first side; that all are of one device is for the reader to see.
+report::Origin OriginOfSides(const std::vector<report::SideRuns>& sides);
 
 }  // namespace warpsmith::search
 

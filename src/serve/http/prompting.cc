@@ -6,7 +6,6 @@
 #include "agent/prompts/prompt_values.h"
 #include "base/sha256.h"
 #include "judge/profile/bottleneck.h"
-#include "judge/profile/render.h"
 #include "search/machine/profiling.h"
 #include "serve/http/service.h"
 

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "agent/prompts/contrastive.h"
+#include "agent/prompts/prompt_values.h"
 #include "base/result.h"
 #include "core/device.h"
 #include "core/reward.h"

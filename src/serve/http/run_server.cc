@@ -5,7 +5,7 @@
 
 #include "hgemm/family.h"
 #include "judge/gpu_turns.h"
-#include "search/machine/candidate_profile.h"
+#include "search/machine/profiling.h"
 #include "serve/http/http_server.h"
 #include "serve/http/judge_queue.h"
 #include "serve/http/service.h"

@@ -2,7 +2,6 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "agent/knowledge/quoted.h"
 #include "agent/knowledge/render.h"
 #include "serve/tools/answers.h"
 #include "serve/tools/arguments.h"

@@ -3,15 +3,14 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "agent/prompts/candidate_arguments.h"
+#include "agent/prompts/model_answer.h"
 #include "agent/prompts/prompt_values.h"
 #include "agent/prompts/state.h"
 #include "base/clock.h"
 #include "base/json_reader.h"
 #include "base/text.h"
 #include "embedded/mcp_texts.h"
-#include "judge/profile/render.h"
-#include "search/machine/candidate_profile.h"
+#include "judge/profile/bottleneck.h"
 #include "search/machine/profiling.h"
 #include "serve/tools/answers.h"
 #include "serve/tools/arguments.h"

@@ -5,7 +5,7 @@
 #include <array>
 #include <string>
 
-#include "agent/knowledge/contents.h"
+#include "agent/knowledge/facts.h"
 #include "base/random.h"
 #include "core/step.h"
 

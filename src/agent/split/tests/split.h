@@ -7,7 +7,7 @@
 
 #include <gmock/gmock.h>
 
-#include "agent/split/confined.h"
+#include "agent/split/composition.h"
 #include "base/file.h"
 #include "base/subprocess.h"
 #include "judge/torch/torch_process.h"

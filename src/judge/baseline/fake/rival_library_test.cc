@@ -1,4 +1,4 @@
-#include "judge/baseline/rival_library.h"
+#include "judge/baseline/entrants.h"
 
 #include <gmock/gmock.h>
 
