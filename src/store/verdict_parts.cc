@@ -101,22 +101,25 @@ static_assert(std::endian::native == std::endian::little, "packed samples are li
 constexpr size_t kMaxPackedBytes = size_t{64} << 20;
 constexpr int kPackLevel = 1;  // a few hundred bytes: higher levels only cost time
 
-// What has no column of its own stays in the body.
-ContenderTiming TakeTiming(ContenderTiming& timing) {
-  static_assert(MemberCount<ContenderTiming>() == 5, "a new field stays in the body");
-  ContenderTiming taken = std::exchange(timing, {});
-  timing.gpu_busy_us = std::exchange(taken.gpu_busy_us, 0);
-  return taken;
+// Moves what has columns of its own; every other member stays in the body.
+void MoveColumns(ContenderTiming& from, ContenderTiming& to) {
+  to.name = std::exchange(from.name, {});
+  to.median_us = std::exchange(from.median_us, 0);
+  to.interval_us = std::exchange(from.interval_us, {});
+  to.samples = std::exchange(from.samples, {});
 }
 
 void TakeMode(int workload, int index, ModeTiming& mode, std::vector<Contender>& contenders) {
-  const std::string name(Name(mode.mode));
-  contenders.push_back({workload, index, 0, name, TakeTiming(mode.candidate)});
+  const auto take = [&](ContenderTiming& timing, int contender) {
+    contenders.push_back({workload, index, contender, std::string(Name(mode.mode)), {}});
+    MoveColumns(timing, contenders.back().timing);
+  };
+  take(mode.candidate, 0);
   int contender = 1;
-  for (ContenderTiming& baseline : mode.baselines) {
-    contenders.push_back({workload, index, contender++, name, TakeTiming(baseline)});
-  }
-  const auto is_blank = [](const ContenderTiming& rest) { return rest.gpu_busy_us == 0; };
+  for (ContenderTiming& baseline : mode.baselines) take(baseline, contender++);
+  const auto is_blank = [](const ContenderTiming& rest) {
+    return json_fields::IsStandard(rest, ContenderTiming());
+  };
   if (std::ranges::all_of(mode.baselines, is_blank)) mode.baselines.clear();
 }
 
@@ -205,8 +208,7 @@ Result<Verdict> PutTogether(std::string_view source, VerdictParts parts) {
                        "\" belong to no mode of its verdict",
                    "the file is damaged; restore it from a copy"};
     }
-    contender.timing.gpu_busy_us = place->gpu_busy_us;
-    *place = std::move(contender.timing);
+    MoveColumns(contender.timing, *place);
   }
   return std::move(parts.body);
 }
