@@ -54,6 +54,7 @@ struct OutcomeOfResult {
       return RunFailed{failure->call, failure->code, std::move(detail)};
     }
     if (is_foreign) return RunFailed{std::string(step), "PROGRAM_FAILED", Shortened(error.message)};
+    // Of our runner, bad input is the candidate's plan: tasks and baselines were checked before.
     if (error.code == ErrorCode::kBadInput) return Rejected{"plan", error.message};
     return Inconclusive{fmt::format("{}: {}", step, error.Line())};
   }

@@ -167,11 +167,11 @@ std::string SuiteCsv(const std::vector<SuiteRow>& rows) {
     } else {
       csv += ",,,";
     }
-    if (timing != nullptr && !timing->comparisons.empty()) {
+    const ContenderTiming* baseline = timing != nullptr ? PrimaryOf(*timing) : nullptr;
+    if (baseline != nullptr) {
       const Comparison& primary = timing->comparisons.front();
-      const ContenderTiming& baseline = timing->baselines.front();
       csv += fmt::format("{},{:.4f},{:.4f},{:.5f},{:.5f},{:.5f},{},", CsvCell(primary.baseline),
-                         baseline.median_us, baseline.gpu_busy_us, primary.ratio,
+                         baseline->median_us, baseline->gpu_busy_us, primary.ratio,
                          primary.interval.lo, primary.interval.hi, Name(primary.finding));
     } else {
       csv += ",,,,,,,";

@@ -105,13 +105,18 @@ WinnerRow WinnerOf(const std::string& config, Level level, const ModeTiming& tim
   row.ratio = primary.ratio;
   row.interval = primary.interval;
   row.finding = primary.finding;
-  for (const ContenderTiming& baseline : timing.baselines) {
-    if (baseline.name == primary.baseline) row.primary_us = baseline.median_us;
-  }
+  if (const ContenderTiming* measured = PrimaryOf(timing)) row.primary_us = measured->median_us;
   return row;
 }
 
 }  // namespace
+
+const ContenderTiming* PrimaryOf(const ModeTiming& timing) {
+  if (timing.comparisons.empty()) return nullptr;
+  const auto found = std::ranges::find(timing.baselines, timing.comparisons.front().baseline,
+                                       &ContenderTiming::name);
+  return found != timing.baselines.end() ? &*found : nullptr;
+}
 
 std::vector<ProgressPoint> ProgressOf(const Trajectory& steps, Mode mode) {
   std::vector<ProgressPoint> progress;

@@ -59,9 +59,8 @@ class DatabaseStore : public Store {
   std::map<std::string, VerdictSubject> subjects_;  // by run
 };
 
-// The best kernel of runs that are in the store.
-// The passed step with the best ratio to the bar that its run did not overrule; certified ones come
-// before screened ones.
+// Of runs that are in the store: the passed step with the best ratio to the bar that its run did not
+// overrule. Certified steps come before screened ones.
 Result<std::optional<Step>> BestStep(store::DatabaseStore& store,
                                      const std::vector<RunRecord>& runs);
 

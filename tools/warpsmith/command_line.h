@@ -1,4 +1,4 @@
-// The command line: subcommands, options, help, completion. The only file that knows CLI11.
+// The command line: subcommands, options, help, completion.
 #ifndef WARPSMITH_TOOLS_COMMAND_LINE_H_
 #define WARPSMITH_TOOLS_COMMAND_LINE_H_
 

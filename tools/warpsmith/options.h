@@ -1,4 +1,4 @@
-// What the command line says, as plain values: one struct a subcommand, filled by command_line.cc.
+// What the command line says, as plain values: one struct a subcommand, filled where it is added.
 #ifndef WARPSMITH_TOOLS_OPTIONS_H_
 #define WARPSMITH_TOOLS_OPTIONS_H_
 

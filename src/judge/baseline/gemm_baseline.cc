@@ -34,6 +34,8 @@ constexpr std::array<LibraryRow, 3> kLibraries = {
     {{GemmLibrary::kCublas, "cublas"},
      {GemmLibrary::kLtHeuristic, "cublaslt-heuristic"},
      {GemmLibrary::kLtAuto, "cublaslt-auto"}}};
+// Text() finds a name by the enumeration's value.
+static_assert(kLibraries.size() == static_cast<size_t>(GemmLibrary::kRival));
 
 constexpr std::string_view kRivalPrefix = "lib:";
 
@@ -82,7 +84,8 @@ Result<plan::TimedCallable> MakeCublasLt(const GemmBaselineChoice& choice, Share
       }};
 }
 
-// Who must have an algorithm, who must not, and the bar, which may run either library.
+// Who must have an algorithm, who must not, and the bar, which may run either library. So where this
+// holds, the algorithm says which of the two is called.
 bool AlgorithmFits(const GemmBaselineName& name, bool has_algorithm) {
   switch (name.library) {
     case GemmLibrary::kCublas:
@@ -254,16 +257,28 @@ Result<GemmBaselineChoice> GemmBaselineChoiceFromText(const std::string& text) {
 }
 
 std::string CallOf(const GemmBaselineChoice& choice) {
-  if (choice.name.library == GemmLibrary::kRival) return Text(choice.name);
   const std::string layout(Text(choice.shape.layout));
+  switch (choice.name.library) {
+    case GemmLibrary::kRival:
+      return Text(choice.name);
+    case GemmLibrary::kCublas:
+    case GemmLibrary::kLtHeuristic:
+    case GemmLibrary::kLtAuto:
+      break;  // see AlgorithmFits
+  }
   if (!choice.algorithm) return "cublasGemmEx " + layout;
   return "cublasLtMatmul " + layout + " " + cuda::ToHex(*choice.algorithm);
 }
 
 Result<plan::TimedCallable> MakeGemmBaseline(const GemmBaselineChoice& choice,
                                              SharedHandles& shared) {
-  if (choice.name.library == GemmLibrary::kRival) {
-    return MakeRivalLibrary(choice.name.path, choice.shape);
+  switch (choice.name.library) {
+    case GemmLibrary::kRival:
+      return MakeRivalLibrary(choice.name.path, choice.shape);
+    case GemmLibrary::kCublas:
+    case GemmLibrary::kLtHeuristic:
+    case GemmLibrary::kLtAuto:
+      break;
   }
   return choice.algorithm ? MakeCublasLt(choice, shared) : MakeCublas(choice, shared);
 }

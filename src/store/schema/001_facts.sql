@@ -82,7 +82,7 @@ CREATE TABLE measurement (
   workload_index INTEGER NOT NULL,
   mode_index INTEGER NOT NULL,
   contender_index INTEGER NOT NULL,
-  mode TEXT NOT NULL,                    -- device, device-cold, offline, server
+  mode TEXT NOT NULL,                    -- device, device-cold, offline, server, wall
   contender TEXT NOT NULL,
   median_us REAL, lo_us REAL, hi_us REAL,  -- NULL: not a number
   samples BLOB NOT NULL,                 -- zstd of packed columns, docs/files.md
