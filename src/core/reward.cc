@@ -195,12 +195,11 @@ void LevelGroup(std::span<RewardFacts* const> group) {
   });
   std::ranges::stable_sort(rest, std::greater(), [](const auto* one) { return one->interval.lo; });
   for (auto first = rest.begin(); first != rest.end();) {
-    Interval common = (*first)->interval;
+    const Interval common = (*first)->interval;
     const auto next = std::stable_partition(first, rest.end(), [&](const RewardFacts* member) {
       return member->interval.hi >= common.lo;
     });
     if (next == first) return;  // what is left is no number
-    for (auto one = first; one != next; ++one) common.hi = std::min(common.hi, (*one)->interval.hi);
     for (; first != next; ++first) {
       (*first)->interval = common;
       if ((*first)->mean_ratio) (*first)->mean_ratio = (common.lo + common.hi) / 2;

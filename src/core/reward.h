@@ -66,8 +66,9 @@ RewardFacts RewardFactsOf(const Candidate& candidate, const Verdict& verdict);
 double EarnedRatio(const Interval& interval);
 
 // The passed members of a group that cannot be told apart from the best by their measurements (their
-// intervals overlap its own) get what they have in common; so do the others among themselves, from
-// the best of them on. So noise gives no advantage within the best, nor within the rest.
+// intervals overlap its own) get its interval; so do the others among themselves, from the best of
+// them on. So noise gives no advantage within the best, nor within the rest, and no neighbour lowers
+// what the best one earns.
 void LevelGroup(std::span<RewardFacts* const> group);
 
 inline constexpr double kFailedReward = -1;

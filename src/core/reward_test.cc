@@ -176,6 +176,14 @@ TEST(Reward, NoiseWithinAGroupGivesEqualRewards) {
   EXPECT_EQ(Of(groups[0][0], {}), 1.25);
 }
 
+TEST(Reward, AWorseNeighbourLowersNobody) {
+  RewardFacts best = PassedWith({0.97, 1.03}), worse = PassedWith({0.94, 0.99});
+  const std::array<RewardFacts*, 2> members = {&worse, &best};
+  LevelGroup(members);
+  EXPECT_EQ(Of(best, {}), 1);
+  EXPECT_EQ(Of(worse, {}), 1);
+}
+
 TEST(Reward, ACopyOfWhatWasShownGainsNothing) {
   for (const RewardForm form : kForms) {
     RewardFacts copy = PassedWith({2, 2.2});

@@ -109,6 +109,12 @@ class Body {
       if (index && list_.Is(i + 1, ".") && (list_.Is(i + 2, "y") || list_.Is(i + 2, "z"))) {
         function_.axes.insert(Joined(list_, i, i + 3));
       }
+      if (list_.Is(i + 1, "(")) Call(i);
+      // What another function writes has no value that we know.
+      const bool given_away = i > begin + 1 && list_.Is(i - 1, "&") &&
+                              (list_.Is(i - 2, "(") || list_.Is(i - 2, ",")) &&
+                              (list_.Is(i + 1, ")") || list_.Is(i + 1, ","));
+      if (given_away) Keep(i, i + 1, "");
       if (list_.Is(i + 1, "=") && !list_.Is(i + 2, "=")) {
         Value(i);
       } else if (dim3 && !list_.Is(i, "dim3")) {
@@ -141,6 +147,13 @@ class Body {
       launch.arguments = TextsFrom(list_, close + 2, list_.closing[close + 1]);
     }
     function_.launches.push_back(std::move(launch));
+  }
+
+  void Call(size_t at) {
+    const size_t close = list_.closing[at + 1];
+    if (close >= std::min(end_, at + kMostTokens) || kNotFunctions.contains(list_[at].text)) return;
+    function_.calls.push_back(
+        {std::string(list_[at].text), {}, TextsFrom(list_, at + 2, close), list_[at].offset});
   }
 
   // extern __shared__ float tile[];   extern __align__(16) __shared__ char bytes[];
@@ -200,6 +213,9 @@ class Scanner {
     Scope(0, list_.size(), {});
     for (CudaFunction& function : file_.functions) {
       for (CudaParameter& parameter : function.parameters) Resolve(parameter);
+      std::erase_if(function.calls, [&](const CudaLaunch& call) {
+        return !names_.contains(call.kernel) && !kMemoryCalls.contains(call.kernel);
+      });
     }
     return std::move(file_);
   }
@@ -287,6 +303,11 @@ class Scanner {
       // A method of a class, or an operator.
       if (list_.Is(i, "operator") || list_.Is(i, "struct") || list_.Is(i, "class")) return;
     }
+    // int at(int i, int j) { return i * kWide + j; } is a macro with parameters.
+    if (list_.Is(open + 1, "return") && close > open + 3 && list_.Is(close - 1, ";")) {
+      Define(function.name + "(", Joined(list_, parameters, list_.closing[parameters] + 1) +
+                                      Joined(list_, open + 2, close - 1));
+    }
     if (device && !host) return;
     if (list_.Is(parameters - 2, "::")) return;
     function.result = ResultOf(result, parameters - 1);
@@ -299,6 +320,7 @@ class Scanner {
     function.body = source_.substr(function.body_at);
     if (close < list_.size()) function.body.resize(list_[close].offset - function.body_at);
     Body(list_, open + 1, close, function);
+    names_.insert(function.name);
     file_.functions.push_back(std::move(function));
   }
 
@@ -343,11 +365,16 @@ class Scanner {
 
   void Directive(std::string_view text) {
     const TokenList words = Tokenize(text.substr(1));
-    if (words.Is(0, "define") && words.size() > 2 && !words.Is(2, "(")) {
-      file_.values.emplace(words[1].text, Joined(words, 2, words.size()));
-    } else if (words.Is(0, "define") && words.size() > 4 &&
-               words[2].offset > words[1].offset + words[1].text.size()) {
-      file_.values.emplace(words[1].text, Joined(words, 2, words.size()));  // #define N (1 << 20)
+    if (words.Is(0, "define") && words.size() > 2) {
+      const bool takes =
+          words.Is(2, "(") && words[2].offset == words[1].offset + words[1].text.size();
+      const std::string value = Joined(words, 2, words.size());
+      const auto [at, fresh] =
+          file_.values.emplace(std::string(words[1].text) + (takes ? "(" : ""), value);
+      // Of #ifdef A, #define N A, #else, #define N 16 the last does without A.
+      if (!fresh && IsIdentifier(at->second) && !file_.values.contains(at->second)) {
+        at->second = value;
+      }
     } else if (words.Is(0, "include") && words.size() > 1) {
       Include(text, words[1]);
     }
@@ -366,6 +393,7 @@ class Scanner {
   std::string_view source_;
   TokenList list_;
   CudaFile file_;
+  std::set<std::string> names_;  // of functions
   int depth_ = 0;
 };
 

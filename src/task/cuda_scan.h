@@ -21,7 +21,7 @@ struct CudaParameter {
   bool constant = false;
 };
 
-// kernel<<<configuration>>>(arguments)
+// kernel<<<configuration>>>(arguments), or a plain call: of no configuration.
 struct CudaLaunch {
   std::string kernel;
   std::vector<std::string> configuration, arguments;
@@ -42,6 +42,7 @@ struct CudaFunction {
   size_t body_at = 0;
   // Of its body:
   std::vector<CudaLaunch> launches;
+  std::vector<CudaLaunch> calls;  // of the file's functions, and of CUDA's for memory
   // What local names stand for, from where on: {"blocks", 420} -> "(n+255)/256"; "grid.x" too.
   std::map<std::pair<std::string, size_t>, std::string> values;
   std::set<std::string> axes;   // beyond x that it uses: "threadIdx.y"
@@ -50,10 +51,11 @@ struct CudaFunction {
 };
 
 struct CudaFile {
-  std::vector<CudaFunction> functions;        // definitions of kernels and of host functions
-  std::map<std::string, std::string> values;  // macros and constants of the whole file
-  std::vector<std::string> includes;          // "own.h" with quotes
-  std::vector<std::string> system_includes;   // <cstdio>
+  std::vector<CudaFunction> functions;  // definitions of kernels and of host functions
+  // Macros and constants of the whole file; "IDX(" -> "(i,j)((i)*N+(j))" where it has parameters.
+  std::map<std::string, std::string> values;
+  std::vector<std::string> includes;         // "own.h" with quotes
+  std::vector<std::string> system_includes;  // <cstdio>
 };
 
 CudaFile ScanCuda(std::string_view source);

@@ -25,7 +25,7 @@ std::string TensorLine(const Guess& guess, const GuessedTensor& tensor) {
   if (!tensor.output && IsInteger(tensor.dtype)) {
     const bool byte = tensor.dtype == DType::kI8;
     line += ", generator = \"integers\", low = 0, high = " +
-            (byte ? "100" : TomlValue(guess.sizes.front().name));
+            (byte || guess.sizes.empty() ? "100" : TomlValue(guess.sizes.front().name));
   }
   return line + " },\n";
 }
@@ -60,8 +60,10 @@ std::string ProgramTable(const Guess& guess) {
 }
 
 // A file of scaffold_texts/ with the values in place of their {{names}}.
-std::string Filled(size_t file, const std::vector<std::pair<std::string, std::string>>& values) {
-  std::string text(embedded::ScaffoldTexts()[file].contents);
+std::string Filled(std::string_view file,
+                   const std::vector<std::pair<std::string, std::string>>& values) {
+  const auto ends = [&](const EmbeddedFile& one) { return one.path.ends_with(file); };
+  std::string text(std::ranges::find_if(embedded::ScaffoldTexts(), ends)->contents);
   size_t from = 0;  // what was filled in is no mark
   for (const auto& [name, value] : values) {
     const size_t at = text.find("{{" + name + "}}", from);
@@ -79,15 +81,18 @@ std::string TaskText(const ScaffoldInput& input, const Guess& guess) {
     sizes += begin + std::to_string(size.value);
     odd_sizes += begin + std::to_string(size.odd_value);
   }
+  const std::string odd =
+      "\n# Judged like the other, but never shown to whoever writes kernels.\n"
+      "[[workloads]]\nname = \"odd\"\nhidden = true\nsizes = { ";
   const std::string flops = guess.flops.empty() ? "" : "flops = " + TomlValue(guess.flops) + "\n";
-  return Filled(0, {{"entry", input.entry},
-                    {"name", TomlValue(input.name)},
-                    {"tensors", tensors},
-                    {"flops", flops},
-                    {"program", guess.function->kernel ? "" : ProgramTable(guess)},
-                    {"reduction_length", TomlValue(guess.reduction_length)},
-                    {"sizes", sizes},
-                    {"odd_sizes", odd_sizes}});
+  return Filled("task.toml", {{"entry", input.entry},
+                              {"name", TomlValue(input.name)},
+                              {"tensors", tensors},
+                              {"flops", flops},
+                              {"program", guess.function->kernel ? "" : ProgramTable(guess)},
+                              {"reduction_length", TomlValue(guess.reduction_length)},
+                              {"sizes", sizes},
+                              {"odd", odd_sizes == sizes ? "" : odd + odd_sizes + " }\n"}});
 }
 
 // NVRTC compiles device code alone; what else is in the file needs nvcc.
@@ -135,10 +140,10 @@ std::string ReferenceText(const Guess& guess) {
   parameters += (parameters.empty() ? "" : ", ") + sizes;
   const std::string what =
       "write here what " + guess.function->name + " computes, and return " + outputs;
-  return Filled(1, {{"parameters", parameters}, {"what", TomlValue(what)}});
+  return Filled("reference.txt", {{"parameters", parameters}, {"what", TomlValue(what)}});
 }
 
-std::vector<std::string> NotesOn(const Guess& guess) {
+std::vector<std::string> NotesOn(const CudaFile& file, const Guess& guess) {
   const CudaFunction& function = *guess.function;
   std::vector<std::string> notes;
   const auto note = [&](bool applies, const std::string& text) {
@@ -160,9 +165,9 @@ std::vector<std::string> NotesOn(const Guess& guess) {
   const auto shape_of = [](const GuessedTensor& tensor) {
     return tensor.name + " [" + Joined(tensor.shape) + "]";
   };
-  note(true,
-       "guessed shapes: " + Joined(guess.tensors, ", ", shape_of) + "; correct them in task.toml");
-  for (const auto& [name, dtype, output, shape, read_first, guarded] : guess.tensors) {
+  note(true, "guessed shapes: " + Joined(guess.tensors, ", ", shape_of) +
+                 "; reduction_length = " + guess.reduction_length + "; correct them in task.toml");
+  for (const auto& [name, dtype, output, shape, read_first, guarded, bytes] : guess.tensors) {
     note(output && read_first,
          name + " is an input as well, and the judge starts outputs as NaN: add an input " + name +
              "_in, and copy it first (a plan's { type = \"copy\", target = \"" + name +
@@ -173,7 +178,22 @@ std::vector<std::string> NotesOn(const Guess& guess) {
   }
   note(!guess.unread.empty(), "no index of " + guess.unread + " shows the order of its sizes; " +
                                   "check it (row-major: the last is the contiguous one)");
-  std::string invented;
+  const auto same = [](const GuessedSize& one) { return one.odd_value == one.value; };
+  note(std::ranges::all_of(guess.sizes, same),
+       "no hidden workload: no size is known to take other values; add one to task.toml");
+  note(guess.rounded,
+       "no size of the hidden workload is odd: the kernel leaves a remainder out, or has no guard");
+  std::set<std::string> symbols;
+  for (const CudaFunction& other : file.functions) {
+    for (const CudaLaunch& call : other.calls) {
+      const bool fills = &other != &function && call.kernel == "cudaMemcpyToSymbol";
+      if (fills && !call.arguments.empty()) symbols.insert(call.arguments[0]);
+    }
+  }
+  note(!symbols.empty(), "nothing fills " + Joined(symbols) +
+                             " here, as cudaMemcpyToSymbol does in " +
+                             "the file: it stays zero; make it a parameter of the kernel");
+  std::string invented = guess.replaced;
   const std::string plan = kernel ? " (current/candidate.toml)" : " (task.toml)";
   for (const GuessedSize& size : guess.sizes) {
     if (size.invented)
@@ -223,7 +243,7 @@ Result<Scaffold> MakeScaffold(const ScaffoldInput& input) {
   scaffold.files["current/candidate.toml"] = CandidateText(input, file, *guess);
   scaffold.files["task.toml"] = TaskText(input, *guess);
   scaffold.files["reference.py"] = ReferenceText(*guess);
-  scaffold.notes = NotesOn(*guess);
+  scaffold.notes = NotesOn(file, *guess);
   if (!input.left_out.empty()) {
     scaffold.notes.push_back("not copied, as not in the file's folder: " + Joined(input.left_out) +
                              "; put what is needed of it into current/, or it does not compile");
@@ -248,7 +268,8 @@ bool IsForeign(const std::string& name) {
   constexpr const char* kToolkits[] = {"coop", "cu", "device_", "math_", "mma.h", "nv", "thrust/"};
   std::error_code failed;
   return name.find('.') != name.npos && !fs::exists("/usr/include/" + name, failed) &&
-         std::ranges::none_of(kToolkits, [&](auto begin) { return name.starts_with(begin); });
+         (name.starts_with("cut") ||  // cutlass, cute
+          std::ranges::none_of(kToolkits, [&](auto begin) { return name.starts_with(begin); }));
 }
 
 // A file that an #include names, relative to the root; empty where it is none of the user's own

@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <charconv>
 #include <map>
+#include <numeric>
 #include <set>
 #include <string_view>
+#include <utility>
 
 #include "base/text.h"
+#include "core/expression.h"
 
 namespace warpsmith::task {
 namespace {
@@ -129,7 +132,7 @@ std::vector<std::string> NamesOf(const CudaFunction& function) {
   size_t unnamed = 0;
   for (std::string& name : names) {
     if (name.empty()) name = "argument" + std::to_string(++unnamed);
-    while (kPythonsWords.contains(name) || std::ranges::count(names, name) > 1) name += "_";
+    while (IsReserved(name) || std::ranges::count(names, name) > 1) name += "_";
   }
   return names;
 }
@@ -172,39 +175,116 @@ void AddParameters(const CudaFile& file, Guess& guess) {
   }
 }
 
-// What the launch gives, unless that is too much for a try; else about 16 million elements for the
-// largest tensor. The hidden sizes are odd. What is no extent, a step or a padding, is small.
-void Measure(Guess& guess) {
-  constexpr double kMostElements = 1 << 28;
-  constexpr int64_t kDefaults[] = {1, 16'777'216, 4096, 256, 56, 24, 16, 8, 8};
-  size_t rank = 1;
-  double all = 1;
-  std::set<std::string> extents;
+// Of the largest tensor; 0 where one has none.
+double MostElements(const Guess& guess, const Sizes& sizes) {
+  double most = 1;
   for (const GuessedTensor& tensor : guess.tensors) {
-    const auto named = static_cast<size_t>(std::ranges::count_if(tensor.shape, IsIdentifier));
-    rank = std::clamp<size_t>(named, rank, 8);
-    extents.insert(tensor.shape.begin(), tensor.shape.end());
+    double all = 1;
+    for (const std::string& extent : tensor.shape) {
+      const int64_t value = ValueOf(extent, sizes).value_or(0);
+      if (value < 1) return 0;
+      all *= static_cast<double>(value);
+    }
+    most = std::max(most, all);
   }
-  for (const GuessedSize& size : guess.sizes)
-    all *= static_cast<double>(std::max<int64_t>(size.value, 1));
-  const bool too_much = !guess.unread.empty() && all > kMostElements;
-  const int64_t default_extent = kDefaults[rank] / (guess.flops.empty() ? 1 : 4);
-  for (GuessedSize& size : guess.sizes) {
-    size.invented = size.value < 2 || too_much;
-    if (size.invented) size.value = extents.contains(size.name) ? default_extent : 1;
-    size.odd_value = std::max(size.odd_value, size.value < 32 ? size.value : size.value / 2 | 1);
-  }
+  return most;
 }
 
-// One thread for each element of the first output.
+// What the launch gives, unless that is too much for a try; else about 16 million elements for the
+// largest tensor. The hidden sizes are odd, or multiples of a block where a kernel needs whole ones.
+// What is no extent, a step or a padding, is small.
+void Measure(Guess& guess) {
+  constexpr double kMostElements = 1 << 29;
+  constexpr int64_t kDefaults[] = {1, 16'777'216, 4096, 256, 64, 32, 16, 8, 8};
+  size_t rank = 1;
+  const std::set<std::string> in_grid = WordsIn(Joined(guess.grid));
+  std::set<std::string> extents, blocks = in_grid;
+  for (const CudaLaunch& launch : guess.function->launches) {
+    if (launch.configuration.size() > 1) blocks.merge(WordsIn(launch.configuration[1]));
+  }
+  for (const GuessedTensor& tensor : guess.tensors) {
+    std::set<std::string> named = WordsIn(Joined(tensor.shape));
+    rank = std::clamp<size_t>(named.size(), rank, 8);
+    extents.merge(named);
+  }
+  Sizes sizes;
+  for (GuessedSize& size : guess.sizes) {
+    size.invented = size.value < 2;
+    const int64_t extent = kDefaults[rank] / (guess.flops.empty() ? 1 : 4);
+    const int64_t other = blocks.contains(size.name) ? 256 : 1;
+    if (size.invented) size.value = extents.contains(size.name) ? extent : other;
+    sizes[size.name] = size.value;
+  }
+  if (MostElements(guess, sizes) < 1) {  // n - m + 1 is too few where m is larger
+    for (GuessedTensor& one : guess.tensors)
+      one.shape = {guess.sizes.empty() ? "1" : guess.sizes[0].name};
+  }
+  for (int64_t largest = 2; largest > 1 && MostElements(guess, sizes) > kMostElements;) {
+    const auto of = [&](const auto& one) { return extents.contains(one.name) ? one.value : 0; };
+    GuessedSize& size = *std::ranges::max_element(guess.sizes, {}, of);
+    largest = of(size);
+    size.invented = true;
+    sizes[size.name] = size.value = std::max<int64_t>(size.value / 2, 1);
+  }
+  int64_t edge = 1;
+  for (const std::string& extent : guess.block)
+    edge = std::max(edge, ValueOf(extent, {}).value_or(1));
+  const auto grid = [&] {
+    return Joined(guess.grid, ",", [&](const std::string& one) {
+      return std::to_string(ValueOf(one, sizes).value_or(0));
+    });
+  };
+  for (GuessedSize& size : guess.sizes) {
+    const int64_t half = sizes[size.name] = size.value / 2 / edge * edge;
+    const std::string before = grid();
+    ++sizes[size.name];
+    // A grid of n / 256 blocks leaves a remainder out.
+    const bool floors = in_grid.contains(size.name) && grid() == before;
+    const bool whole = guess.whole || floors,
+               moves = extents.contains(size.name) && (size.invented || size.value > 31);
+    if (moves && !whole)
+      size.odd_value = size.value / 2 | 1;
+    else
+      size.odd_value = moves && half > 0 && size.value % edge == 0 ? half : size.value;
+    guess.rounded |= moves && whole;
+    sizes[size.name] = size.odd_value;
+  }
+  if (MostElements(guess, sizes) > 0) return;
+  for (GuessedSize& size : guess.sizes) size.odd_value = size.value;
+}
+
+// One thread for each element of the output with the most extents.
 void InventLaunch(Guess& guess) {
-  const auto output = std::ranges::find(guess.tensors, true, &GuessedTensor::output);
-  guess.grid = {"ceil_div(" + Joined(output->shape, " * ") + ", 256)", "1", "1"};
-  guess.block = {"256", "1", "1"};
+  const GuessedTensor* most = nullptr;
+  for (const GuessedTensor& one : guess.tensors) {
+    if (one.output && (most == nullptr || one.shape.size() > most->shape.size())) most = &one;
+  }
+  if (guess.launched_by.empty()) guess.block = {"256", "1", "1"};
+  auto threads = std::vector(guess.block.begin(), guess.block.end());
+  std::erase(threads, "1");
+  guess.grid = {"ceil_div(" + Joined(most->shape, " * ") + ", " +
+                    (threads.empty() ? "1" : Joined(threads, " * ")) + ")",
+                "1", "1"};
+}
+
+// A size in no extent is none; so is what the launch calls "blocks", where nothing else is so many.
+void DropUnused(Guess& guess) {
+  std::string text = Joined(guess.arguments, ", ", &GuessedArgument::value);
+  for (const GuessedTensor& tensor : guess.tensors) text += "," + Joined(tensor.shape);
+  const bool lone = std::ranges::count(guess.sizes, guess.grid[0], &GuessedSize::name) > 0 &&
+                    !WordsIn(text).contains(guess.grid[0]) && guess.grid[1] + guess.grid[2] == "11";
+  if (lone) {
+    guess.replaced += guess.grid[0] + " = one thread an element (current/candidate.toml), ";
+    InventLaunch(guess);
+  }
+  text += "," + Joined(guess.grid) + "," + Joined(guess.block) + "," + guess.shared_bytes;
+  const std::set<std::string> used = WordsIn(text);
+  std::erase_if(guess.sizes, [&](const GuessedSize& size) { return !used.contains(size.name); });
 }
 
 }  // namespace
 
+bool IsReserved(const std::string& name) { return kPythonsWords.contains(name); }
 std::optional<DType> TensorType(const std::string& type) { return KindOf(kTensorTypes, type); }
 
 Result<Guess> GuessTask(const CudaFile& file, const std::string& wanted) {
@@ -215,16 +295,19 @@ Result<Guess> GuessTask(const CudaFile& file, const std::string& wanted) {
     if (&one != guess.function && Rank(one) > 0) guess.others += option + one.name;
   }
   AddParameters(file, guess);
-  if (guess.sizes.empty()) guess.sizes.push_back({"n"});  // the function fixes it itself
+  FindScopes(file, guess);
+  if (guess.function->kernel) CopyLaunch(file, guess);
+  ReadAllocations(file, guess);
+  const bool unknown = std::ranges::count(guess.tensors, "", &GuessedTensor::bytes) > 0;
+  if (guess.sizes.empty() && unknown) guess.sizes.push_back({"n"});  // the function fixes it itself
   ShapeTensors(file, guess);
   if (std::ranges::none_of(guess.tensors, &GuessedTensor::output)) {
     return Unfit("'" + guess.function->name + "' only takes pointers to const: nothing is written",
                  "take const away from the output's pointer");
   }
+  if (guess.function->kernel && guess.launched_by.empty()) InventLaunch(guess);
+  DropUnused(guess);
   Measure(guess);
-  if (!guess.function->kernel) return guess;
-  CopyLaunch(file, guess);
-  if (guess.launched_by.empty()) InventLaunch(guess);
   return guess;
 }
 

@@ -6,12 +6,15 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
 #include "core/dtype.h"
+#include "core/expression.h"
 #include "task/cuda_scan.h"
 
 namespace warpsmith::task {
@@ -22,6 +25,7 @@ struct GuessedTensor {
   bool output = false;
   std::vector<std::string> shape;
   bool read_first = false, guarded = false;  // read before it is written; some of it may not be
+  std::string bytes = {};                    // that were allocated for it; empty: not known
 };
 struct GuessedSize {
   std::string name;
@@ -35,6 +39,12 @@ struct GuessedArgument {
   bool invented = false;  // no launch shows the number
 };
 
+// A function from which the task's is called, or that itself: its text for tensors and sizes.
+struct CallingScope {
+  const CudaFunction* function = nullptr;
+  std::map<std::string, std::string> names;
+};
+
 struct Guess {
   const CudaFunction* function = nullptr;  // of the scanned file
   std::string others;                      // "--function f, --function g" that would do as well
@@ -46,12 +56,19 @@ struct Guess {
   std::array<std::string, 3> grid, block;   // a kernel's
   std::string shared_bytes, unread_shared;  // the latter as the launch has it, if it is beyond us
   std::string launched_by;                  // whose launch they are from; empty: they are invented
+  std::vector<CallingScope> scopes;
+  std::string replaced;  // what the launch does not tell: "threads = 256 (...), "
+  bool rounded = false;  // hidden sizes are multiples of a block
+  bool whole = false;    // an index is bounded by the launch alone, or a size is divided: n / 16
 };
 
 // The function that candidates will be called as: a host function that launches kernels on device
 // pointers where there is one, else a kernel. `wanted` picks one by name; empty: the best guess.
 // kBadInput says why nothing here will do.
 Result<Guess> GuessTask(const CudaFile& file, const std::string& wanted);
+
+// A word of Python's, or of the reference's own.
+bool IsReserved(const std::string& name);
 
 // The element type that a pointer's C++ type names: "float4" is kF32.
 std::optional<DType> TensorType(const std::string& type);
@@ -68,6 +85,16 @@ Meaning MeaningAt(const CudaFile& file, const CudaFunction& function, size_t off
 std::optional<std::string> AsExpression(const std::string& text, const Meaning& meaning,
                                         const IsSize& is_size);
 
+// One of x, y, z (0 to 2) of "dim3(16, 16)", of a name that means one, or of a number.
+std::optional<std::string> AsExtent(const std::string& text, size_t axis, const Meaning& meaning,
+                                    const IsSize& is_size);
+// As TOML's number of the C++ type; empty: it is no constant.
+std::string ConstantOf(const std::string& text, const Meaning& meaning, const std::string& type);
+// Nothing: it is no expression over these sizes.
+std::optional<int64_t> ValueOf(const std::string& expression, const Sizes& sizes);
+// The names in an expression, without its functions.
+std::set<std::string> WordsIn(const std::string& expression);
+
 struct LaunchArgument {
   std::string name;    // "cols", where it is a name of the launching code
   std::string value;   // "1024", "-0.5"; empty: it is no constant
@@ -76,6 +103,15 @@ struct LaunchArgument {
 // What the kernel's first launch gives each parameter.
 std::vector<LaunchArgument> LaunchArguments(const CudaFile& file, const CudaFunction& kernel);
 
+// Follows the calls of the guess's function back to where its sizes and pointers come from: fills
+// in its scopes, and values of sizes.
+void FindScopes(const CudaFile& file, Guess& guess);
+// What cudaMalloc gives the tensors. Both may add sizes to the guess that are no parameters.
+void ReadAllocations(const CudaFile& file, Guess& guess);
+// x, y, z of the grid, then of the block; empty where they are not known.
+using LaunchExtents = std::array<std::string, 6>;
+// Of a launch in the guess's own function.
+LaunchExtents ExtentsOf(const CudaFile& file, Guess& guess, const CudaLaunch& launch);
 // Grid, block and shared bytes of the first launch that is whole arithmetic over the guess's sizes.
 // Where there is none, guess.launched_by stays empty.
 void CopyLaunch(const CudaFile& file, Guess& guess);

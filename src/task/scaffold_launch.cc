@@ -1,214 +1,19 @@
+// Where the file calls the task's function from, and what it gives it there: the grid, sizes, memory.
 #include <algorithm>
-#include <array>
-#include <charconv>
-#include <cmath>
-#include <cstdlib>
 #include <map>
 #include <optional>
 #include <set>
-#include <string_view>
+#include <utility>
 
 #include "base/text.h"
 #include "core/cuda_tokens.h"
-#include "core/expression.h"
 #include "task/scaffold_guess.h"
 
 namespace warpsmith::task {
 namespace {
 
-constexpr int kMostSteps = 16;        // names that mean names that mean ...
-constexpr size_t kMostBytes = 2'000;  // of an expression
-constexpr size_t kMostLaunches = 8;   // that are tried
-
-constexpr std::string_view kDivideUp =
-    "|ceil_div|cdiv|ceilDiv|CEIL_DIV|div_up|divUp|DIV_UP|ceildiv|CeilDiv|cdiv_up|";
-const std::set<std::string_view> kCastTypes = {"int",     "long",     "unsigned",   "size_t",
-                                               "int32_t", "uint32_t", "int64_t",    "uint64_t",
-                                               "float",   "double",   "static_cast"};
-
-// The last token of a cast: (int) x    int(x)    static_cast<int>(x). The size: there is none.
-size_t CastAt(const TokenList& list, size_t i) {
-  if (list.Is(i, "static_cast")) {
-    while (i + 1 < list.size() && !list.Is(i, ">")) ++i;
-    return i;
-  }
-  const bool type = i + 1 < list.size() && kCastTypes.contains(list[i + 1].text);
-  const bool short_one = list.closing[i] <= i + 4 && list.closing[i] + 1 < list.size();
-  if (list.Is(i, "(") && type && short_one) return list.closing[i];
-  const bool word = kCastTypes.contains(list[i].text) || list.Is(i, "std") || list.Is(i, "::");
-  return word ? i : list.size();
-}
-
-// 256   1'024   0x100u   2.0f   .5   1e-5f, which is three tokens: `i` goes behind them.
-std::optional<double> RealAt(const TokenList& list, size_t& i) {
-  std::string text(list[i++].text);
-  const bool hex = text.starts_with("0x") || text.starts_with("0X");
-  while (!hex && i < list.size() && std::string_view("eE-").find(text.back()) != text.npos) {
-    text += list[i++].text;
-  }
-  std::erase(text, '\'');
-  text.resize(text.find_last_not_of(hex ? "uUlL" : "uUlLfF") + 1);
-  char* end = nullptr;
-  const double value = std::strtod(text.c_str(), &end);
-  return text.empty() || *end != '\0' ? std::nullopt : std::optional(value);
-}
-
-// Host code as an Expression over the sizes. Nothing, where it is more than whole arithmetic.
-class Converter {
- public:
-  Converter(const Meaning& meaning, const IsSize& is_size) : meaning_(meaning), is_size_(is_size) {}
-
-  // "(n + 255) / 256" with what names mean put in their place.
-  std::optional<std::string> Convert(std::string_view text, int steps = 0) const {
-    const TokenList list = Tokenize(text);
-    return Convert(list, 0, list.size(), steps);
-  }
-
-  // One of x, y, z of "dim3(16, 16)", of a name that means one, or of a number.
-  std::optional<std::string> Extent(std::string text, size_t axis, int steps = 0) const {
-    for (;; ++steps) {
-      if (steps >= kMostSteps) return std::nullopt;
-      if (const auto member = meaning_(text + "." + "xyz"[axis])) return Convert(*member, steps);
-      const auto means = is_size_(text) ? std::nullopt : meaning_(text);
-      if (!means) break;
-      text = *means;
-    }
-    const TokenList list = Tokenize(text);
-    const size_t open = list.Is(0, "dim3") ? 1 : 0;
-    const bool triple = (open == 1 || list.Is(0, "{")) && open < list.size() &&
-                        list.closing[open] + 1 == list.size();
-    if (!triple) return axis == 0 ? Convert(text, steps) : "1";
-    const auto parts = SplitAtCommas(list, open + 1, list.closing[open]);
-    if (parts.empty() || parts.size() > 3) return std::nullopt;
-    const auto part = [&](size_t i) { return Joined(list, parts[i].first, parts[i].second); };
-    if (parts.size() == 1) return Extent(part(0), axis, steps + 1);
-    return axis < parts.size() ? Convert(part(axis), steps) : "1";
-  }
-
- private:
-  std::optional<std::string> Convert(const TokenList& list, size_t begin, size_t end,
-                                     int steps) const {
-    std::string out;
-    for (size_t i = begin; i < end; ++i) {
-      if (const size_t last = CastAt(list, i); last < list.size()) {
-        i = last;
-        continue;
-      }
-      const auto part = Part(list, i, steps);
-      if (!part || out.size() + part->size() > kMostBytes) return std::nullopt;
-      const bool opens = out.empty() || out.back() == '(' || out.back() == ' ';
-      out += opens && part->front() == ' ' ? part->substr(1) : *part;
-    }
-    return out.empty() ? std::nullopt : std::optional(out);
-  }
-
-  std::optional<std::string> Part(const TokenList& list, size_t& i, int steps) const {
-    const Token& token = list[i];
-    if (token.kind == TokenKind::kNumber) return WholeAt(list, i);
-    if (list.Is(i, "sizeof") && list.Is(i + 1, "(")) return SizeOf(list, i);
-    const bool rounds_up = list.Is(i, "ceil") || list.Is(i, "ceilf");
-    if (rounds_up && list.Is(i + 1, "(")) return Ceiling(list, i, steps);
-    if (token.kind == TokenKind::kWord) return Word(list, i, steps);
-    if (token.kind != TokenKind::kPunctuation) return std::nullopt;
-    const bool known = std::string_view("+-*/%()<>?:,=!&|").find(token.text) != std::string::npos;
-    if (!known) return std::nullopt;
-    const std::string text(token.text);
-    return text == "(" || text == ")" ? text : text == "," ? ", " : " " + text + " ";
-  }
-
-  // sizeof(float4), or of another name for it
-  std::optional<std::string> SizeOf(const TokenList& list, size_t& i) const {
-    std::string type = Joined(list, i + 2, list.closing[i + 1]);
-    i = list.closing[i + 1];
-    if (const auto means = meaning_(type)) type = *means;
-    const auto element = TensorType(type);
-    if (!element) return std::nullopt;
-    const int elements = IsDigit(type.back()) ? type.back() - '0' : 1;
-    return std::to_string(elements * ElementBytes(*element));
-  }
-
-  // ceil((float)n / 256), ceil(n / 256.0): of one division.
-  std::optional<std::string> Ceiling(const TokenList& list, size_t& i, int steps) const {
-    const size_t begin = i + 2, close = list.closing[i + 1];
-    size_t slash = close;
-    for (size_t at = begin; at < close; ++at) {
-      const bool sum = list.Is(at, "+") || list.Is(at, "-");
-      const bool factor = list.Is(at, "*") || list.Is(at, "/") || list.Is(at, "%");
-      if (sum || (factor && slash < close)) return std::nullopt;
-      if (list.Is(at, "/")) slash = at;
-      if (list.Is(at, "(")) at = list.closing[at];
-    }
-    if (slash >= close || close >= list.size()) return std::nullopt;
-    const auto above = Convert(list, begin, slash, steps);
-    const auto below = Convert(list, slash + 1, close, steps);
-    if (!above || !below) return std::nullopt;
-    i = close;
-    return "ceil_div(" + *above + ", " + *below + ")";
-  }
-
-  // 256, 256.0f, 1 << 20
-  static std::optional<std::string> WholeAt(const TokenList& list, size_t& i) {
-    auto value = RealAt(list, i);
-    if (value && list.Is(i, "<") && list.Is(i + 1, "<") && i + 2 < list.size()) {
-      const auto by = RealAt(list, i += 2);
-      value = by && *by <= 40 ? std::optional(std::ldexp(*value, static_cast<int>(*by))) : by;
-    }
-    --i;
-    if (!value || *value != std::trunc(*value) || *value > 9e15) return std::nullopt;
-    return std::to_string(static_cast<int64_t>(*value));
-  }
-
-  std::optional<std::string> Word(const TokenList& list, size_t& i, int steps) const {
-    const std::string word(list[i].text);
-    if (list.Is(i + 1, "(")) {
-      if (kDivideUp.find("|" + word + "|") != word.npos) return "ceil_div";
-      return word == "min" || word == "max" ? std::optional(word) : std::nullopt;
-    }
-    std::optional<std::string> converted;
-    if (list.Is(i + 1, ".") && i + 2 < list.size() && steps < kMostSteps) {
-      const size_t axis = std::string_view("xyz").find(list[i + 2].text);
-      if (axis < 3 && list[i + 2].text.size() == 1) converted = Extent(word, axis, steps + 1);
-      i += 2;
-    } else if (is_size_(word)) {
-      return word;
-    } else if (const auto means = meaning_(word); means && steps < kMostSteps && *means != word) {
-      converted = Convert(*means, steps + 1);
-    }
-    if (!converted) return std::nullopt;
-    const bool simple = converted->find_first_of("+-*/%<>?:,=!&|(") == std::string::npos;
-    return simple ? *converted : "(" + *converted + ")";
-  }
-
-  const Meaning& meaning_;
-  const IsSize& is_size_;
-};
-
-// "s * 2.0f", "-dt / (dx * dx)", where names stand for constants. `left`: so many are looked at.
-std::optional<double> RealOf(const std::string& text, const Meaning& meaning, int& left) {
-  const TokenList list = Tokenize(text);
-  double sum = 0, term = 1;
-  for (size_t i = 0; i < list.size();) {
-    const bool sign = list.Is(i, "+") || list.Is(i, "-"), divides = list.Is(i, "/");
-    if (--left < 0 || (i > 0 && !sign && !divides && !list.Is(i, "*"))) return std::nullopt;
-    if (sign) {
-      sum += i > 0 ? term : 0;
-      term = list.Is(i, "-") ? -1 : 1;
-    }
-    i += sign || i > 0 ? 1 : 0;
-    if (const size_t last = CastAt(list, i); i < list.size() && last < list.size()) i = last + 1;
-    if (i >= list.size()) return std::nullopt;
-    const bool number = list[i].kind == TokenKind::kNumber;
-    const bool bracket = list.Is(i, "(") && list.closing[i] < list.size();
-    const size_t close = bracket ? list.closing[i] : i;
-    const auto means = bracket ? Joined(list, i + 1, close) : meaning(std::string(list[i].text));
-    const auto nested = means && !number ? RealOf(*means, meaning, left) : std::nullopt;
-    const auto value = number ? RealAt(list, i) : nested;
-    if (!value) return std::nullopt;
-    if (!number) i = close + 1;
-    term = divides ? term / *value : term * *value;
-  }
-  return list.size() > 0 ? std::optional(sum + term) : std::nullopt;
-}
+constexpr size_t kMostLaunches = 8;  // that are tried
+constexpr size_t kMostScopes = 16;   // functions on the way to the launch
 
 using FoundLaunch = std::pair<const CudaFunction*, const CudaLaunch*>;  // the host's and it
 
@@ -224,86 +29,99 @@ std::vector<FoundLaunch> LaunchesOf(const CudaFile& file, const std::string& ker
   return found;
 }
 
-// What the launching code calls a size: `f<<<g, b>>>(a, (int)N)` of `f(float* x, int n)`: N is n.
-std::map<std::string, std::string> NamesThere(const CudaLaunch& launch, const Guess& guess) {
-  std::map<std::string, std::string> names;
-  const Meaning none = [](const std::string&) { return std::nullopt; };
-  const IsSize any = [](std::string_view) { return true; };
-  for (size_t i = 0; i < std::min(launch.arguments.size(), guess.arguments.size()); ++i) {
-    if (guess.arguments[i].kind.front() != 'i') continue;
-    const auto name = AsExpression(launch.arguments[i], none, any);
-    names.emplace(name.value_or(launch.arguments[i]), guess.arguments[i].value);
+// "&d_a[0]", "(float*)d_a + n": d_a
+std::string PointerIn(const std::string& text) {
+  const TokenList list = Tokenize(text);
+  size_t i = 0;
+  while (list.Is(i, "&") || list.Is(i, "*") || list.Is(i, "(")) {
+    i = list.Is(i, "(") && list.closing[i] + 1 < list.size() ? list.closing[i] + 1 : i + 1;
   }
-  return names;
+  const size_t begin = i;
+  while (i < list.size() && std::string_view("[+)").find(list[i].text) == text.npos) ++i;
+  return Joined(list, begin, i);
 }
 
-bool CopyOne(const CudaFile& file, const CudaFunction& host, const CudaLaunch& launch,
-             Guess& guess) {
-  const auto names = NamesThere(launch, guess);
-  const Meaning there = MeaningAt(file, host, launch.offset);
+bool IsSizeOf(const Guess& guess, const std::string& word) {
+  return std::ranges::count(guess.sizes, word, &GuessedSize::name) > 0;
+}
+
+// Code of a host function, at an offset, in the task's sizes; `axis` of x, y, z, if it is a dim3.
+// `open`: a name that means nothing there becomes a size, too.
+std::optional<std::string> InScope(const CudaFile& file, const Guess& guess, CallingScope& scope,
+                                   size_t offset, bool open, const std::string& text,
+                                   std::optional<size_t> axis = {}) {
+  const Meaning there = MeaningAt(file, *scope.function, offset);
   const Meaning meaning = [&](const std::string& name) {
-    const auto one = names.find(name);
-    return one == names.end() ? there(name) : one->second;
+    const auto one = scope.names.find(name);
+    return one == scope.names.end() ? there(name) : std::optional(one->second);
   };
-  // A size of the kernel's own name, unless the launching code means something else by it.
-  const IsSize is_size = [&](std::string_view name) {
-    const bool size = std::ranges::count(guess.sizes, name, &GuessedSize::name) > 0;
-    const auto one = names.find(std::string(name));
-    return size && (one == names.end() || one->second == name);
+  std::set<std::string> tried;  // names that are under way, or mean something
+  // A size of the task's own name, unless the code means something else by it.
+  const IsSize is_size = [&](std::string_view word) {
+    const std::string name(word);
+    const auto one = scope.names.find(name);
+    if (one != scope.names.end()) return one->second == name;
+    const auto means = there(name);
+    if (!means && IsSizeOf(guess, name)) return true;
+    if (!open || !tried.insert(name).second) return false;
+    const bool triple = means && (means->starts_with("dim3") || means->starts_with("{"));
+    if (triple || (means && AsExpression(*means, meaning, is_size))) return false;
+    std::string fresh = name;
+    while (IsReserved(fresh) ||
+           std::ranges::count(guess.arguments, fresh, &GuessedArgument::value) > 0)
+      fresh += "_";
+    scope.names[name] = scope.names[fresh] = fresh;
+    return fresh == name;
   };
-  const auto& configuration = launch.configuration;
-  std::array<std::string, 3> extents[2];
-  for (size_t i = 0; i < 6; ++i) {
-    const auto extent = Converter(meaning, is_size).Extent(configuration[i / 3], i % 3);
-    if (!extent || !Expression::Parse(*extent).ok()) return false;
-    extents[i / 3][i % 3] = *extent;
+  return axis ? AsExtent(text, *axis, meaning, is_size) : AsExpression(text, meaning, is_size);
+}
+
+// What is not a size yet becomes one.
+void AddSizesOf(const std::string& expression, Guess& guess) {
+  for (const std::string& word : WordsIn(expression)) {
+    if (!IsSizeOf(guess, word)) guess.sizes.push_back({word});
   }
-  if (configuration.size() > 2) {
-    const auto shared = AsExpression(configuration[2], meaning, is_size);
+}
+
+bool CopyOne(const CudaFile& file, CallingScope& scope, const CudaLaunch& launch, bool open,
+             Guess& guess) {
+  LaunchExtents extents;
+  const auto read = [&](size_t i) {
+    const std::string& text = launch.configuration[i / 3];
+    extents[i] = InScope(file, guess, scope, launch.offset, open, text, i % 3).value_or("");
+    return !extents[i].empty();
+  };
+  for (size_t i = 3; i < 6; ++i) {  // the block first: where it is not known, the grid needs ours
+    if (!read(i) && !open) return false;
+  }
+  const std::string edge = extents[4] == "1" ? "256" : "16";
+  for (size_t i = 3; i < 6; ++i) {
+    for (const std::string& word : WordsIn(extents[i])) {
+      if (IsSizeOf(guess, word) || std::exchange(scope.names[word], edge) == edge) continue;
+      guess.replaced += word + " = " + edge + " (current/candidate.toml), ";
+    }
+    if (!read(i)) extents[i] = i == 3 ? edge : "1";
+  }
+  size_t unread = 0;
+  for (size_t i = 0; i < 3; ++i) {
+    if (read(i)) continue;
+    if (!open || ++unread > 1) return false;
+    extents[i] = std::string("grid_") + "xyz"[i];
+  }
+  if (launch.configuration.size() > 2) {
+    const std::string& bytes = launch.configuration[2];
+    const auto shared = InScope(file, guess, scope, launch.offset, false, bytes);
     if (shared != "0") guess.shared_bytes = shared.value_or("");
-    if (!shared) guess.unread_shared = configuration[2];
+    if (!shared) guess.unread_shared = bytes;
   }
-  guess.grid = extents[0];
-  guess.block = extents[1];
-  guess.launched_by = host.name;
+  AddSizesOf(Joined(extents) + "," + guess.shared_bytes, guess);
+  std::copy_n(extents.begin(), 3, guess.grid.begin());
+  std::copy_n(extents.begin() + 3, 3, guess.block.begin());
+  guess.launched_by = scope.function->name;
   return true;
 }
 
-// As TOML's number of the type; empty: it is no constant.
-std::string ConstantOf(const std::string& text, const Meaning& meaning, const std::string& type) {
-  if (text == "true" || text == "false") return text == "true" ? "1" : "0";
-  const bool single = type == "float";
-  if (!single && type != "double") {
-    const auto whole = AsExpression(text, meaning, [](auto) { return false; });
-    const auto value = whole ? Expression::Parse(*whole)->Evaluate({}) : Result<int64_t>(Error{});
-    return value.ok() ? std::to_string(*value) : "";
-  }
-  int left = 256;
-  const auto value = RealOf(text, meaning, left);
-  if (!value || !std::isfinite(single ? static_cast<float>(*value) : *value)) return "";
-  char shown[32];
-  const auto end = single ? std::to_chars(shown, shown + 32, static_cast<float>(*value))
-                          : std::to_chars(shown, shown + 32, *value);
-  const std::string number(shown, end.ptr);
-  return number.find_first_of(".e") == number.npos ? number + ".0" : number;
-}
-
 }  // namespace
-
-Meaning MeaningAt(const CudaFile& file, const CudaFunction& function, size_t offset) {
-  return [&file, &function, offset](const std::string& name) -> std::optional<std::string> {
-    auto after = function.values.lower_bound({name, offset});
-    if (after != function.values.begin() && (--after)->first.first == name) return after->second;
-    const auto one = file.values.find(name);
-    return one == file.values.end() ? std::nullopt : std::optional(one->second);
-  };
-}
-
-std::optional<std::string> AsExpression(const std::string& text, const Meaning& meaning,
-                                        const IsSize& is_size) {
-  const auto converted = Converter(meaning, is_size).Convert(text);
-  return converted && Expression::Parse(*converted).ok() ? converted : std::nullopt;
-}
 
 std::vector<LaunchArgument> LaunchArguments(const CudaFile& file, const CudaFunction& kernel) {
   std::vector<LaunchArgument> given(kernel.parameters.size());
@@ -322,9 +140,92 @@ std::vector<LaunchArgument> LaunchArguments(const CudaFile& file, const CudaFunc
   return given;
 }
 
+void FindScopes(const CudaFile& file, Guess& guess) {
+  auto& scopes = guess.scopes = {{guess.function, {}}};
+  for (size_t i = 0; i < guess.arguments.size(); ++i) {
+    const auto& [kind, value, invented] = guess.arguments[i];
+    const std::string& name = guess.function->parameters[i].name;
+    if (kind == "tensor") scopes[0].names.emplace(name + "[" + value + "]", value);
+    if (kind[0] == 'i') scopes[0].names.emplace(name, value);
+  }
+  const Meaning none = [](const std::string&) { return std::nullopt; };
+  const IsSize any = [](std::string_view) { return true; };
+  for (size_t callee = 0; callee < scopes.size(); ++callee) {
+    const CudaFunction& called = *scopes[callee].function;
+    for (const CudaFunction& host : file.functions) {
+      const auto& calls = called.kernel ? host.launches : host.calls;
+      // The first alone: another call may give other tensors.
+      const auto call = std::ranges::find(calls, called.name, &CudaLaunch::kernel);
+      if (call == calls.end() || scopes.size() == kMostScopes) continue;
+      auto scope = std::ranges::find(scopes, &host, &CallingScope::function);
+      if (scope == scopes.end()) scope = scopes.insert(scope, {&host, {}});
+      auto& names = scopes[callee].names;
+      for (size_t i = 0; i < std::min(call->arguments.size(), called.parameters.size()); ++i) {
+        const std::string& text = call->arguments[i];
+        const std::string value = ConstantOf(text, MeaningAt(file, host, call->offset), "int");
+        const std::string& parameter = called.parameters[i].name;
+        bool known = false;
+        for (const auto& [there, own] : std::map(names)) {
+          const bool pointer = there.starts_with(parameter + "[");
+          const auto size = std::ranges::find(guess.sizes, own, &GuessedSize::name);
+          if (!pointer && there != parameter) continue;
+          known = true;
+          if (size != guess.sizes.end() && size->value == 0)
+            size->value = std::strtoll(value.c_str(), nullptr, 10);
+          scope->names.emplace(pointer ? PointerIn(text) + "[" + own + "]"
+                                       : AsExpression(text, none, any).value_or(text),
+                               own);
+        }
+        if (!known && !value.empty()) names.emplace(parameter, value);
+      }
+    }
+  }
+}
+
+LaunchExtents ExtentsOf(const CudaFile& file, Guess& guess, const CudaLaunch& launch) {
+  LaunchExtents extents;
+  for (size_t i = 0; i < 6 && launch.configuration.size() > 1; ++i) {
+    const std::string& text = launch.configuration[i / 3];
+    extents[i] =
+        InScope(file, guess, guess.scopes[0], launch.offset, false, text, i % 3).value_or("");
+  }
+  return extents;
+}
+
+void ReadAllocations(const CudaFile& file, Guess& guess) {
+  for (const CudaFunction& function : file.functions) {
+    // In a function that calls none, a pointer of the whole file may be given memory.
+    const auto own = std::ranges::find(guess.scopes, &function, &CallingScope::function);
+    for (const CudaLaunch& call : function.calls) {
+      const bool device = call.kernel == "cudaMalloc" || call.kernel == "cudaMallocManaged" ||
+                          call.kernel == "cudaMallocAsync";
+      for (size_t n = device && call.arguments.size() > 1 ? 0 : guess.scopes.size();
+           n < guess.scopes.size(); ++n) {
+        if (own == guess.scopes.end() ? n == 0 : &*own != &guess.scopes[n]) continue;
+        CallingScope scope{&function, guess.scopes[n].names};
+        for (const auto& [text, name] : guess.scopes[n].names) {
+          const auto tensor = std::ranges::find(guess.tensors, name, &GuessedTensor::name);
+          if (tensor == guess.tensors.end() || !tensor->bytes.empty() ||
+              !text.starts_with(PointerIn(call.arguments[0]) + "["))
+            continue;
+          const auto bytes = InScope(file, guess, scope, call.offset, true, call.arguments[1]);
+          // "bytes", and nothing else, says as little as the indices.
+          const bool product =
+              bytes && (bytes->find('*') != bytes->npos || WordsIn(*bytes).empty());
+          tensor->bytes = product ? *bytes : "";
+          AddSizesOf(tensor->bytes, guess);
+        }
+      }
+    }
+  }
+}
+
 void CopyLaunch(const CudaFile& file, Guess& guess) {
-  for (const auto& [host, launch] : LaunchesOf(file, guess.function->name)) {
-    if (CopyOne(file, *host, *launch, guess)) return;
+  for (const bool open : {false, true}) {
+    for (const auto& [host, launch] : LaunchesOf(file, guess.function->name)) {
+      const auto scope = std::ranges::find(guess.scopes, host, &CallingScope::function);
+      if (scope != guess.scopes.end() && CopyOne(file, *scope, *launch, open, guess)) return;
+    }
   }
 }
 

@@ -146,14 +146,15 @@ TEST_F(ScaffoldTest, ReadsTheLaunchOfAProduct) {
   EXPECT_EQ(loaded.task.rivals.at(0).candidate.sources.at("mine.cu"), text);
 }
 
-TEST_F(ScaffoldTest, InventsALaunchWhereItsOwnIsBeyondIt) {
+TEST_F(ScaffoldTest, InventsOnlyTheExtentOfALaunchThatIsBeyondIt) {
   std::string text = kWithMain;
   text.replace(text.find("<<<right"), 8, "<<<grid");
   const auto scaffold = Make(text).value();
   const LaunchOperation launch = LaunchOf(Load(scaffold));
-  EXPECT_EQ(launch.block[0].text(), "256");
-  EXPECT_EQ(launch.grid[0].Evaluate({{"M", 100}, {"N", 33}, {"K", 7}}).value(), 13);
-  EXPECT_THAT(scaffold.notes, testing::Contains(HasSubstr("no launch could be read")));
+  EXPECT_EQ(launch.block[0].text(), "16");
+  EXPECT_EQ(launch.grid[0].Evaluate({{"M", 100}, {"N", 33}, {"K", 7}}).value(), 3);
+  EXPECT_EQ(launch.grid[1].text(), "grid_y");
+  EXPECT_THAT(scaffold.notes, testing::Contains(HasSubstr("no launch shows it: grid_y = 256")));
 }
 
 constexpr const char* kTwoDimensional = R"cuda(
@@ -485,12 +486,24 @@ TEST_F(ScaffoldTest, ALoopTellsWhatASquareProductSums) {
 }
 
 TEST_F(ScaffoldTest, AKernelMayFixItsSize) {
-  const auto scaffold = Make(
+  const std::string kernel =
       "#define N 5000\n__global__ void add(const float* a, float* c) {\n"
-      "  int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < N) c[i] = a[i] + a[i]; }\n");
-  const Workload workload = Load(scaffold.value()).workload;
-  EXPECT_EQ(workload.sizes.at("n"), 5000);
-  EXPECT_THAT(scaffold->notes, testing::Not(testing::Contains(HasSubstr("no launch shows it"))));
+      "  int i = blockIdx.x * blockDim.x + threadIdx.x; GUARD c[i] = a[i] + a[i]; }\n";
+  const auto extents = [&](std::string text, const std::string& guard, const std::string& launch) {
+    text.replace(text.find("GUARD"), 5, guard);
+    const auto scaffold = Make(text + "int main(int argc, char** argv) {" + launch + "}").value();
+    const LoadedTask loaded = Load(scaffold);
+    EXPECT_EQ(loaded.task.workloads.size(), 1u);  // no other sizes are known
+    EXPECT_TRUE(loaded.workload.sizes.empty());
+    return loaded.task.tensors.at(0).shape.at(0).text() + " " +
+           loaded.task.tensors.at(1).shape.at(0).text();
+  };
+  EXPECT_EQ(extents(kernel, "if (i < N)", ""), "5000 5000");
+  EXPECT_EQ(extents(kernel, "", "add<<<64, 128>>>(p, q);"), "8192 8192");
+  EXPECT_EQ(extents(kernel, "if (i < N - 8)",
+                    "const int bytes = N * sizeof(float); cudaMalloc((void**)&p, bytes);\n"
+                    "  CHECK(cudaMalloc(&q, 2 * bytes)); add<<<64, 128>>>(p, q);"),
+            "5000 10000");
 }
 
 TEST_F(ScaffoldTest, AnnouncesTheSizesThatItInvents) {
@@ -500,6 +513,90 @@ TEST_F(ScaffoldTest, AnnouncesTheSizesThatItInvents) {
       "  int m = argc > 2 ? atoi(argv[2]) : 77; f<<<1, n>>>(x, y, n, m); }");
   EXPECT_THAT(scaffold->notes, testing::Contains(HasSubstr("no launch shows it: n = 16777216 ")));
   EXPECT_EQ(Load(*scaffold).workload.sizes.at("m"), 77);
+}
+
+// The tensors' extents, the sizes' values and the grid.
+std::string GuessOf(const std::string& source, const std::string& function = "") {
+  const auto scaffold = MakeScaffold({"mine", {{"mine.cu", source}}, "mine.cu", function}).value();
+  std::string found = scaffold.files.at("task.toml");
+  std::string text;
+  for (size_t at = 0; (at = found.find("shape = ", at)) != found.npos; ++at) {
+    text += found.substr(at + 8, found.find(" }", at) - at - 8) + " ";
+  }
+  for (size_t at = 0; (at = found.find("\nsizes = ", at)) != found.npos; ++at) {
+    text += found.substr(at + 9, found.find('\n', at + 1) - at - 9) + " ";
+  }
+  const std::string& plan = scaffold.files.at("current/candidate.toml");
+  const size_t grid = plan.find("grid = ");
+  return text + (grid == plan.npos ? "" : plan.substr(grid + 7, plan.find("\narg") - grid - 7));
+}
+
+TEST(ScaffoldMemory, IsReadWhereItIsAllocated) {
+  const std::string stencil =
+      "__global__ void k(const float* u, float* v, int n) {\n"
+      "  int i = blockIdx.x * 256 + threadIdx.x; if (i > 0 && i < n - 8) v[i] = u[i]; }\n";
+  const std::string guess =
+      R"x(["n"] ["n"] { n = 1048576 } { n = 524289 } ["ceil_div(n, 256)", "1", "1"]
+block = ["256", "1", "1"])x";
+  const std::string launch = "k<<<ceil_div(N, 256), 256>>>(";
+  EXPECT_EQ(GuessOf(stencil +
+                    "int main() { const int N = 1 << 20; size_t bytes = N * sizeof(float);"
+                    "cudaMalloc(&a, bytes); cudaMalloc((void**)&b, bytes); " +
+                    launch + "a, b, N); }"),
+            guess);
+  // By way of another function; what is too small for the indices is another pointer.
+  EXPECT_EQ(GuessOf(stencil +
+                        "void init() { cudaMalloc(&q[0], 9000); }\n"
+                        "void run(float* x, float* y, int count) { " +
+                        "k<<<ceil_div(count, 256), 256>>>((float*)x, y, count); }\n" +
+                        "int main() { int len = 1048576; cudaMalloc(&p, sizeof(float) * len);\n"
+                        "  run(p, q[1], len); }",
+                    "k"),
+            R"x(["n"] ["n"] { n = 1048576 } { n = 524289 } ["ceil_div(n, 256)", "1", "1"]
+block = ["256", "1", "1"])x");
+  EXPECT_EQ(GuessOf("__global__ void k(const float2* u, char* v) { v[f(0)] = u[g(0)].x; }\n"
+                    "int main() { cudaMalloc(&a, 512 * sizeof(float2)); cudaMalloc(&b, 77);\n"
+                    "  k<<<4, 32>>>(a, b); }"),
+            R"(["1024"] ["77"] {  } ["4", "1", "1"]
+block = ["32", "1", "1"])");
+}
+
+TEST(ScaffoldMemory, ALaunchTellsRowsThatNoParameterCounts) {
+  const std::string kernel =
+      "#define AT(r, c) ((r) * width + (c))\n"
+      "__global__ void k(const float* x, float* y, float* s, int width, int times) {\n"
+      "  for (int t = 0; t < times; ++t) for (int i = threadIdx.x; i < width; i += blockDim.x)\n"
+      "    y[AT(blockIdx.x, i)] = x[AT(blockIdx.x, i)]; s[blockIdx.x] = 0; }\n";
+  EXPECT_EQ(GuessOf(kernel + "int main(int argc, char** argv) { int batch = atoi(argv[1]), t = 0;\n"
+                             "  scanf(f, &t); k<<<batch, t>>>(x, y, s, 768, 1000); }"),
+            R"(["batch", "width"] ["batch", "width"] ["batch"] )"
+            R"({ width = 768, times = 1000, batch = 4096 } )"
+            R"({ width = 385, times = 1000, batch = 2049 } ["batch", "1", "1"]
+block = ["256", "1", "1"])");
+}
+
+TEST(ScaffoldMemory, HiddenSizesFitAKernelWithoutAGuard) {
+  const std::string kernel =
+      "__global__ void k(const float* x, float* y, int n) {\n"
+      "  int i = blockIdx.x * blockDim.x + threadIdx.x; GUARD y[i] = x[i]; }\n"
+      "int main() { int n = 4096; k<<<BLOCKS, 128>>>(x, y, n); }";
+  const auto odd = [&](const std::string& guard, const std::string& blocks) {
+    std::string text = kernel;
+    text.replace(text.find("GUARD"), 5, guard).replace(text.find("BLOCKS"), 6, blocks);
+    const std::string guess = GuessOf(text);
+    const size_t at = guess.rfind("{ n = ");
+    return guess.substr(at + 6, guess.find(' ', at + 6) - at - 6);
+  };
+  EXPECT_EQ(odd("if (i < n)", "(n + 127) / 128"), "2049");
+  EXPECT_EQ(odd("", "(n + 127) / 128"), "2048");
+  EXPECT_EQ(odd("if (i < n)", "n / 128"), "2048");
+}
+
+TEST_F(ScaffoldTest, TellsOfMemoryThatStaysZero) {
+  const std::string kernel =
+      "__constant__ float c[4];\n__global__ void k(float* y, int n) { y[threadIdx.x] = c[n]; }\n";
+  EXPECT_THAT(Make(kernel + "void init() { cudaMemcpyToSymbol(c, h, 16); }")->notes,
+              testing::Contains(HasSubstr("nothing fills c here")));
 }
 
 constexpr const char* kKernel =
