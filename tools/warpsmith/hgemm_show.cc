@@ -126,10 +126,17 @@ Result<Choice> ChoiceFor(const ShowOptions& options, const task::HgemmShape& sha
   const hgemm::Problem problem =
       search::ProblemOf(hgemm::TaskOf(options.product), task::HgemmWorkload(shape));
   const bool shipped = options.catalogue.empty();
-  const std::string file = shipped ? TRY(hgemm::ShippedCatalogueFile(problem)) : "";
+  std::string file = shipped ? hgemm::ShippedCatalogueFile(problem) : "";
   if (shipped && file.empty()) return Choice();
   const hgemm::Catalogue catalogue = TRY(hgemm::ReadCatalogue(shipped ? file : options.catalogue));
   const hgemm::CatalogueRow* row = hgemm::Find(catalogue, problem);
+  hgemm::Catalogue more;
+  const auto off_grid = FindShippedFile("data/hgemm/catalogue_offgrid.csv");
+  if (row == nullptr && shipped && off_grid.ok()) {
+    more = TRY(hgemm::ReadCatalogue(off_grid->string()));
+    row = hgemm::Find(more, problem);
+    if (row != nullptr) file = off_grid->string();
+  }
   if (row != nullptr) {
     return Choice{*row, "", row->choice == hgemm::Choice::kKernel, file,
                   shipped ? MeansOf(file, shape) : nullptr};

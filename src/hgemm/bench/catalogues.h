@@ -32,9 +32,8 @@ Result<Catalogue> CatalogueOf(Store& store, const std::string& run);
 // The row of one step, or nullopt where it is no parametric kernel that passed beside a baseline.
 std::optional<CatalogueRow> RowOf(const RunRecord& run, const Step& step);
 
-// The file of the shipped catalogue for a problem's layout and type; empty: there is none. For a
-// shape of catalogue_offgrid.csv, that one.
-Result<std::string> ShippedCatalogueFile(const Problem& problem);
+// The file of the shipped catalogue for a problem's layout and type; empty: there is none.
+std::string ShippedCatalogueFile(const Problem& problem);
 
 // The catalogue that a tuning begins with. `near`: its path, which the search must be able to make
 // use of (kUsage); "none"; or empty for the shipped one, if the search can use it. A replay has
