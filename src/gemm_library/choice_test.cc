@@ -150,7 +150,9 @@ TEST(ChoiceTest, TheRowsOfAChoiceAreEnoughToMakeItAgain) {
       const Chosen chosen = Choose(pack, problem, kTarget);
       const Pack some = OfRows(pack, {chosen.rows.begin(), chosen.rows.end()});
       const Chosen again = Choose(some, problem, kTarget);
-      if (!chosen.rows.empty()) EXPECT_EQ(again.reason, chosen.reason);
+      if (!chosen.rows.empty()) {
+        EXPECT_EQ(again.reason, chosen.reason);
+      }
       ASSERT_EQ(again.kernels.size(), chosen.kernels.size());
       for (size_t i = 0; i < chosen.kernels.size(); ++i) {
         EXPECT_EQ(some.kernels[again.kernels[i]].point, pack.kernels[chosen.kernels[i]].point);
