@@ -16,6 +16,8 @@ import json
 import math
 import random
 import statistics
+import sys
+import threading
 import time
 from collections import defaultdict, deque
 from collections.abc import Iterator, Sequence
@@ -26,7 +28,10 @@ from urllib.parse import urlsplit
 __all__ = ["Judge", "Refused", "Turns", "Unreachable", "advantages", "gain_signs"]
 
 TRY_AGAIN = {408, 429, 502, 503, 504}
+OF_A_PROXY = {502, 504}  # before a server that gives no answer
 LONGEST_PAUSE_S = 30.0
+SAYS_AFTER_S = 5.0  # without an answer
+CONNECT_WITHIN_S = 10.0
 
 
 class Refused(Exception):
@@ -57,6 +62,7 @@ class Judge:
         secure = parts.scheme == "https"
         self._connect = http.client.HTTPSConnection if secure else http.client.HTTPConnection
         self._address = (parts.hostname, parts.port)
+        self._name = f"the judge at {parts.scheme}://{parts.netloc.rpartition('@')[2]}"
         self._prefix = parts.path.rstrip("/")
         self._headers = {"Content-Type": "application/json"}
         if token_file is not None:
@@ -67,6 +73,9 @@ class Judge:
         self._common |= {"reward": reward} if reward else {}
         self._timeout_s, self._patience_s, self._batch = deadline_s + 20, patience_s, batch
         self._idle = deque()  # connections that are kept alive
+        self._lock = threading.Lock()  # guards what follows
+        self._silent_since: float | None = None
+        self._has_said = False
         self._pool = ThreadPoolExecutor(threads, "warpsmith")
 
     def rewards(self, samples: list[dict]) -> list[dict]:
@@ -131,22 +140,44 @@ class Judge:
         while True:
             try:
                 status, wait, answer = self._once(method, path, text)
+                is_silent = status in OF_A_PROXY
+                if not is_silent:
+                    self._heard()
                 if status < 300:
                     return json.loads(answer)
                 trouble = f"status {status}: {answer[:300].decode(errors='replace')}"
                 if status not in TRY_AGAIN:
                     raise Refused(f"{method} {path}: {trouble}")
             except (OSError, http.client.HTTPException, json.JSONDecodeError) as error:
-                trouble, wait = f"{type(error).__name__}: {error}", 0.0
+                trouble, wait, is_silent = f"{type(error).__name__}: {error}", 0.0, True
             # Clients that were refused together must not come back together.
             rest = max(wait, pause) * random.uniform(1.0, 1.5)
+            if is_silent:
+                self._say_if_long(rest, trouble)
             if time.monotonic() + rest > give_up:
-                host, port = self._address
-                raise Unreachable(
-                    f"no answer from {host}:{port} within {self._patience_s:g} s; last: {trouble}"
-                )
+                within = f"within {self._patience_s:g} s (patience_s)"
+                raise Unreachable(f"no answer from {self._name} {within}; last: {trouble}")
             time.sleep(rest)
             pause = min(2 * pause, LONGEST_PAUSE_S)
+
+    def _say_if_long(self, rest: float, trouble: str) -> None:
+        """One line of all threads, before a pause of `rest` seconds that makes the silence long."""
+        with self._lock:
+            now = time.monotonic()
+            self._silent_since = now if self._silent_since is None else self._silent_since
+            if self._has_said or now + rest - self._silent_since < SAYS_AFTER_S:
+                return
+            self._has_said = True
+        print(f"{self._name} gives no answer ({trouble}); asking again for {self._patience_s:g} s "
+              "(patience_s). Is `warpsmith serve` running there?", file=sys.stderr, flush=True)  # fmt: skip
+
+    def _heard(self) -> None:
+        with self._lock:
+            since, has_said = self._silent_since, self._has_said
+            self._silent_since, self._has_said = None, False
+        if has_said:
+            print(f"{self._name} answers again, after {time.monotonic() - since:.0f} s",
+                  file=sys.stderr, flush=True)  # fmt: skip
 
     def _batches_of(self, samples: list[dict]) -> list[list[dict]]:
         """Requests' worth of samples. Neighbours of one group stay together (at most 256 - batch)."""
@@ -174,8 +205,11 @@ class Judge:
         try:
             connection = self._idle.pop()
         except IndexError:
-            connection = self._connect(*self._address, timeout=self._timeout_s)
+            connection = self._connect(*self._address, timeout=CONNECT_WITHIN_S)
         try:
+            if connection.sock is None:
+                connection.connect()
+                connection.sock.settimeout(self._timeout_s)
             connection.request(method, self._prefix + path, text, self._headers)
             response = connection.getresponse()
             answer = response.read()

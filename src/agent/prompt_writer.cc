@@ -145,13 +145,14 @@ ChatRequest PromptWriter::Improve(const Attempt& attempt, const Node& node) cons
 ChatRequest PromptWriter::Contrastive(const Attempt& attempt, std::span<const Node* const> variants,
                                       const std::string& documents) const {
   CHECK(!variants.empty());
+  const profile::BottleneckReport& best = variants.front()->report;
   prompts::Contrast contrast{.device = device_,
                              .task_name = task_.name,
                              .facts = facts_,
                              .reference = reference_,
                              .form = form_,
                              .variants = {},
-                             .profile = ProfileText(*variants.front()),
+                             .profile = best.kernels.empty() ? "" : profile::ModelBlock(best),
                              .documents = documents,
                              .attempt = attempt.number};
   for (const Node* node : variants) {

@@ -42,12 +42,15 @@ json SettingsJson(const Settings& settings) {
   return text;
 }
 
-json PromptVersions() {
+json PromptVersions(Style style) {
   json versions = json::object();
   for (int id = 0; id <= static_cast<int>(prompts::PromptId::kReplyEdits); ++id) {
     const prompts::PromptTemplate& prompt =
         prompts::Prompts::Embedded().Get(static_cast<prompts::PromptId>(id));
-    versions[prompt.name] = prompt.version;
+    // Of what a run never asks, the version when runs were first recorded: it begins as it did.
+    const bool is_asked = style == Style::kContrastive ||
+                          static_cast<prompts::PromptId>(id) != prompts::PromptId::kContrastive;
+    versions[prompt.name] = is_asked ? prompt.version : 1;
   }
   return versions;
 }
@@ -113,7 +116,7 @@ std::string_view Name(Style style) { return kStyles.at(static_cast<size_t>(style
 
 std::string TextOf(const RunConfig& run_config) {
   json text{{"settings", SettingsJson(run_config.settings)},
-            {"prompts", PromptVersions()},
+            {"prompts", PromptVersions(run_config.settings.style)},
             {"seed", std::to_string(run_config.seed)},
             {"batch", run_config.batch}};
   if (run_config.start.has_value()) text["start"] = ToJson(*run_config.start);

@@ -312,6 +312,11 @@ Result<Completed> RecordedDevice::LookUp(const std::string& key) const {
   return Completed{key, std::move(line.verdict), line.gpu_seconds};
 }
 
+Result<Candidate> RecordedDevice::CandidateOf(const std::string& key) const {
+  const Recording& recording = *sources_.at(key);
+  return recording.ReadCandidate(TRY(recording.ReadVerdict(key)).at);
+}
+
 Outcome RecordedDevice::Unmeasured(const Job& job) const {
   const Status plan = CheckPlan(job, info_.sm_count);
   if (!plan.ok()) return Rejected{"plan", plan.error().message};

@@ -53,6 +53,8 @@ class RecordedDevice : public Device {
 
   // The answer to one key, without the queue. Thread-safe.
   Result<Completed> LookUp(const std::string& key) const;
+  // Whose verdict that is.
+  Result<Candidate> CandidateOf(const std::string& key) const;
   bool Has(const std::string& key) const { return sources_.contains(key); }
   // Of a job that it does not have. Rejected: its plan cannot be carried out for the workload, as a
   // judge with a GPU would find. Else Inconclusive.

@@ -163,6 +163,8 @@ def check_prompts(server, points):
         ratios = [one["ratio"] for one in draw["exemplars"]]
         expect(ratios and ratios == sorted(ratios, reverse=True), f"the best first, not {ratios}")
         expect(draw["prompt"].count("## Variant") == len(ratios), "each is shown")
+        expect(draw["prompt"].count('{"family":"') == len(ratios), "as a configuration")
+        expect(len(draw["prompt"]) < 8_000, f"a short prompt, not {len(draw['prompt'])} characters")
         expect(draw["difficulty"]["mixed_groups"] == 1, f"a group with a spread: {draw['difficulty']}")
     expect(len({draw["group"] for draw in draws}) == 8, "a group a draw")
     expect(len({draw["prompt"] for draw in draws}) > 1, "drawn anew")
@@ -176,6 +178,11 @@ def check_prompts(server, points):
     expect(copied["reward"] == min(plain["reward"], 1), "a copy gains nothing")
     recorded = server.ask("POST", "/v1/prompt", asked | {"from": "recording", "exemplars": 2})[1]
     expect(len(recorded["exemplars"]) == 2, "drawn from the recording")
+    expect(recorded["prompt"].count('{"family":"') == 2, "configurations")
+    best = recorded["exemplars"][0]
+    (scored,) = server.ask("POST", "/v1/rescore", {"keys": [best["key"]]})[1]["rewards"]
+    expect(scored["ratio"] == best["ratio"] and scored["reward"] > 0, f"a recorded reward: {scored}")
+    expect("the one to compile `kernel.cu`" in first["prompt"], "how several files are called")
     for wrong in ({}, {"tasks": ["no-such-task"]}, {"tasks": []}, {"tasks": [TASK], "tau": 0}):
         expect(server.ask("POST", "/v1/prompt", wrong)[0] == 400, f"400 for {wrong}")
 

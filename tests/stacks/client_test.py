@@ -1,7 +1,10 @@
 """The client of python/warpsmith_rewards against servers that behave badly, and against the real one."""
 
 import asyncio
+import contextlib
+import io
 import json
+import socket
 import tempfile
 import threading
 import unittest
@@ -89,6 +92,17 @@ def answer_of(reward) -> tuple:
     return 200, {}, {"rewards": [one]}
 
 
+class FakeClock:
+    def __init__(self):
+        self.now = 0.0
+
+    def monotonic(self):
+        return self.now
+
+    def sleep(self, seconds):
+        self.now += seconds
+
+
 class WithJudge(unittest.TestCase):
     def judge(self, url, **options):
         judge = Judge(url, **options)
@@ -113,6 +127,34 @@ class TheClient(WithJudge):
         with Scripted(*[(503, {}, {"error": {"message": "draining"}})] * 9) as server:
             with self.assertRaisesRegex(Unreachable, "draining"):
                 self.judge(server.url, patience_s=1).rewards([SAMPLE])
+
+    def test_says_once_that_it_waits_and_once_that_it_goes_on(self):
+        clock, said = FakeClock(), io.StringIO()
+        silence = [(200, {}, None), (502, {}, {})] * 4
+        with Scripted(*silence, answer_of(0.5)) as server, contextlib.redirect_stderr(said):
+            with mock.patch("warpsmith_rewards.time", clock):
+                self.judge(server.url).rewards([SAMPLE])
+        waits, goes_on = said.getvalue().splitlines()
+        self.assertIn(f"the judge at {server.url} gives no answer (", waits)
+        self.assertIn("asking again for 1800 s (patience_s)", waits)
+        self.assertRegex(goes_on, f"the judge at {server.url} answers again, after [0-9]+ s")
+
+    def test_says_nothing_of_a_short_silence(self):
+        said = io.StringIO()
+        with Scripted((200, {}, None), answer_of(0.5)) as server, contextlib.redirect_stderr(said):
+            with mock.patch("warpsmith_rewards.time", FakeClock()):
+                self.judge(server.url).rewards([SAMPLE])
+        self.assertEqual(said.getvalue(), "")
+
+    def test_says_that_it_waits_before_it_gives_up_on_a_closed_port(self):
+        said = io.StringIO()
+        with socket.create_server(("127.0.0.1", 0)) as taken:
+            url = "http://127.0.0.1:%d" % taken.getsockname()[1]
+        with contextlib.redirect_stderr(said), self.assertRaises(Unreachable):
+            with mock.patch("warpsmith_rewards.time", FakeClock()):
+                self.judge(url, patience_s=60).tasks()
+        self.assertEqual(said.getvalue().count("\n"), 1, said.getvalue())
+        self.assertIn("ConnectionRefused", said.getvalue())
 
     def test_refuses_an_answer_that_lacks_rewards(self):
         with Scripted((200, {}, {"rewards": []})) as server, self.assertRaises(Refused):

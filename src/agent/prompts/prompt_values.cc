@@ -76,9 +76,9 @@ std::string PlanText(Form form, const LaunchPlan& plan) {
 
 std::string ReplyFormat(Form form, MayKeep kept) {
   std::string text = Part(form == Form::kKernel ? PromptId::kReplyKernel : PromptId::kReplyProgram);
-  if (form == Form::kKernel && kept != MayKeep::kNothing) {
+  if (form == Form::kKernel) {
     text.back() = ' ';  // on the plan's own line
-    text += Part(PromptId::kReplyKeptPlan);
+    text += Part(kept == MayKeep::kNothing ? PromptId::kReplyNames : PromptId::kReplyKeptPlan);
   }
   if (kept == MayKeep::kPlanAndLines) text += "\n" + Part(PromptId::kReplyEdits);
   return text;
@@ -212,14 +212,24 @@ std::string ScoreOf(const Variant& variant) {
                      variant.interval.hi);
 }
 
-std::string TextOfVariant(const Variant& variant, size_t number) {
-  const Candidate& candidate = *variant.candidate;
-  std::string text = "## Variant " + std::to_string(number) + ": score " + ScoreOf(variant) +
-                     "\n\n" + SourcesText(candidate.sources);
+// `shown`: files of the variants before it, with the numbers of these; its own are added.
+std::string CodeOfVariant(const Candidate& candidate, size_t number,
+                          std::map<std::pair<std::string, std::string>, size_t>& shown) {
+  std::map<std::string, std::string> fresh;
+  std::string others;
+  for (const auto& file : candidate.sources) {
+    const auto [first, is_fresh] = shown.emplace(file, number);
+    if (is_fresh) {
+      fresh.insert(file);
+    } else {
+      others += ForTerminal(file.first) + ": as in variant " + std::to_string(first->second) + "\n";
+    }
+  }
+  std::string text = (fresh.empty() ? "" : SourcesText(fresh)) + others;
   if (candidate.form == Form::kKernel) {
     text += "\nIts launch plan:\n" + Fenced(PlanText(Form::kKernel, candidate.plan));
   }
-  return text + "\n";
+  return text;
 }
 
 std::string Rendered(PromptId prompt, const Values& values) {
@@ -257,23 +267,42 @@ std::vector<size_t> DrawExemplars(std::span<const double> scores, const Exemplar
   return chosen;
 }
 
+std::string VariantsText(std::span<const Variant> variants, bool as_configurations) {
+  std::string text;
+  std::map<std::pair<std::string, std::string>, size_t> shown;
+  for (size_t number = 1; number <= variants.size(); ++number) {
+    const Variant& variant = variants[number - 1];
+    const Provenance& from = variant.candidate->provenance;
+    text += "## Variant " + std::to_string(number) + ": score " + ScoreOf(variant) + "\n\n" +
+            (as_configurations && !from.family.empty()
+                 ? Fenced(JsonText(json{{"family", from.family}, {"values", from.config}}))
+                 : CodeOfVariant(*variant.candidate, number, shown)) +
+            "\n";
+  }
+  return text;
+}
+
 std::string ContrastivePrompt(const Contrast& contrast) {
   Values values = {{"device", contrast.device},
                    {"task_name", contrast.task_name},
                    {"task_facts", contrast.facts},
                    {"reference", contrast.reference},
                    {"reply_format", ReplyFormat(contrast.form, contrast.kept)}};
-  if (contrast.variants.empty()) return Rendered(PromptId::kBootstrap, values);
-  std::string exemplars;
-  for (size_t i = 0; i < contrast.variants.size(); ++i) {
-    exemplars += TextOfVariant(contrast.variants[i], i + 1);
+  const bool takes_configurations = !contrast.configurations.empty();
+  if (takes_configurations) {
+    values["reply_format"].insert(
+        0, Rendered(PromptId::kReplyConfiguration, {{"configurations", contrast.configurations}}));
   }
-  const auto or_none = [](const std::string& text, const char* none) {
-    return text.empty() ? std::string(none) : text;
-  };
-  values["exemplars"] = exemplars;
-  values["profile"] = or_none(contrast.profile, "none: no profile could be taken\n");
-  values["documents"] = or_none(contrast.documents, "nothing");
+  if (contrast.variants.empty()) return Rendered(PromptId::kBootstrap, values);
+  std::string background;
+  if (!contrast.profile.empty()) {
+    background += "# Profile of the best of them\n\n" + contrast.profile + "\n";
+  }
+  if (!contrast.documents.empty()) {
+    background += "# Passages from documents\n\n" + Fenced(contrast.documents) + "\n";
+  }
+  values["exemplars"] = VariantsText(contrast.variants, takes_configurations);
+  values["background"] = background;
   values["attempt"] = std::to_string(contrast.attempt);
   return Rendered(PromptId::kContrastive, values);
 }

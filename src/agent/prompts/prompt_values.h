@@ -71,14 +71,19 @@ struct Variant {
   std::optional<double> ratio;  // to the bar
   Interval interval;            // of the ratio
 };
+// A section each, the best first. A file that an earlier variant has too is named, not repeated.
+// `as_configurations`: a variant that a kernel family made is shown as its point alone.
+std::string VariantsText(std::span<const Variant> variants, bool as_configurations);
+
 struct Contrast {
   std::string device;
   std::string task_name, facts, reference;  // prompt_values.h
   Form form = Form::kKernel;
   std::vector<Variant> variants;   // the best first
-  std::string profile, documents;  // text; empty: there is none
+  std::string profile, documents;  // text; empty: left out
   int attempt = 1;
   MayKeep kept = MayKeep::kPlan;
+  std::string configurations = {};  // what a configuration may be; empty: replies are code
 };
 // Without variants: the prompt for a first kernel.
 std::string ContrastivePrompt(const Contrast& contrast);

@@ -63,7 +63,57 @@ TEST(ContrastivePrompt, ShowsEachVariantWithItsScoreAndInterval) {
   EXPECT_NE(prompt.find("## Variant 1: score 1.25x [1.2x, 1.3x]"), std::string::npos);
   EXPECT_NE(prompt.find("## Variant 2: score unknown"), std::string::npos);
   EXPECT_NE(prompt.find("a GPU (sm_90a)"), std::string::npos);
-  EXPECT_NE(prompt.find("no profile could be taken"), std::string::npos);
+  EXPECT_EQ(prompt.find("# Profile"), std::string::npos);
+  EXPECT_EQ(prompt.find("# Passages"), std::string::npos);
+  EXPECT_NE(prompt.find("primary baseline's time divided by its own"), std::string::npos);
+}
+
+TEST(ContrastivePrompt, ShowsAProfileAndDocumentsWhereThereAreAny) {
+  const Candidate candidate = GemmCandidate();
+  Contrast contrast;
+  contrast.variants = {{&candidate, 1.25, {1.2, 1.3}}};
+  contrast.profile = "busy\n";
+  contrast.documents = "a passage";
+  const std::string prompt = ContrastivePrompt(contrast);
+  EXPECT_NE(prompt.find("# Profile of the best of them\n\nbusy\n\n# Passages from documents\n\n"
+                        "```\na passage\n```\n\nText in fences"),
+            std::string::npos)
+      << prompt;
+}
+
+TEST(VariantsText, ShowsAFileThatSeveralHaveOnce) {
+  Candidate first, second;
+  first.form = second.form = Form::kProgram;
+  first.sources = {{"a.cu", "int a;"}, {"common.cuh", "int c;"}};
+  second.sources = {{"a.cu", "int b;"}, {"common.cuh", "int c;"}};
+  const Candidate third = second;
+  const std::vector<Variant> variants = {
+      {&first, 2, {2, 2}}, {&second, 1, {1, 1}}, {&third, 0.5, {0.5, 0.5}}};
+  EXPECT_EQ(VariantsText(variants, true),
+            "## Variant 1: score 2x [2x, 2x]\n\na.cu\n```\nint a;\n```\n\n"
+            "common.cuh\n```\nint c;\n```\n\n"
+            "## Variant 2: score 1x [1x, 1x]\n\na.cu\n```\nint b;\n```\n"
+            "common.cuh: as in variant 1\n\n"
+            "## Variant 3: score 0.5x [0.5x, 0.5x]\n\na.cu: as in variant 2\n"
+            "common.cuh: as in variant 1\n\n");
+}
+
+TEST(VariantsText, ShowsAConfigurationAloneWhereRepliesMayBeOne) {
+  Candidate candidate = GemmCandidate();
+  candidate.provenance.family = "tiny";
+  candidate.provenance.config = {{"tile_m", 16}};
+  const std::vector<Variant> variants = {{&candidate, 2, {2, 2}}};
+  EXPECT_EQ(VariantsText(variants, true),
+            "## Variant 1: score 2x [2x, 2x]\n\n```\n"
+            "{\"family\":\"tiny\",\"values\":{\"tile_m\":16}}\n```\n\n");
+  EXPECT_NE(VariantsText(variants, false).find("Its launch plan"), std::string::npos);
+  for (const bool has_variants : {false, true}) {
+    Contrast contrast;
+    if (has_variants) contrast.variants = variants;
+    contrast.configurations = "tiny {\"tile_m\":[16]}\n";
+    EXPECT_NE(ContrastivePrompt(contrast).find("```\ntiny {\"tile_m\":[16]}\n```"),
+              std::string::npos);
+  }
 }
 
 TEST(ContrastivePrompt, WithoutVariantsAsksForAFirstKernel) {

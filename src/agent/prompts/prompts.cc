@@ -155,7 +155,9 @@ constexpr auto kFenced = ValueKind::kFenced;
 
 constexpr std::array kVariables = {
     Variable{"attempt", kLine, "which of how many attempts: \"2 of 3\""},
+    Variable{"background", kText, "sections on the best variant: its profile, documents"},
     Variable{"change", kFenced, "what was changed, as a diff or in words"},
+    Variable{"configurations", kFenced, "of each kernel family: parameters and their values"},
     Variable{"device", kLine, "the GPU's name and architecture"},
     Variable{"documents", kFenced, "passages that a search found, with their files"},
     Variable{"exemplars", kText, "variants with scores; each file in a fence of its own"},
@@ -204,6 +206,8 @@ constexpr std::array kFiles = {
     FileRow{PromptId::kSplit, "split.md"},
     FileRow{PromptId::kJoin, "join.md"},
     FileRow{PromptId::kReplyKeptPlan, "reply_kept_plan.md"},
+    FileRow{PromptId::kReplyNames, "reply_names.md"},
+    FileRow{PromptId::kReplyConfiguration, "reply_configuration.md"},
 };
 
 Status EachIsUsed(const std::map<PromptId, PromptTemplate>& prompts) {

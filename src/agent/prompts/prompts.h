@@ -76,9 +76,12 @@ enum class PromptId : uint8_t {
   kReplyProgram,
   kReplyEdits,
   // Behind those whose versions every run of the agent records: asked where a task is split.
-  kSplit,          // a task becomes parts with references of their own
-  kJoin,           // the parts' kernels become a first kernel of the whole
-  kReplyKeptPlan,  // a part of the reply's format: the plan shown may stay
+  kSplit,  // a task becomes parts with references of their own
+  kJoin,   // the parts' kernels become a first kernel of the whole
+  // More parts of the reply's format:
+  kReplyKeptPlan,       // the plan shown may stay
+  kReplyNames,          // what files are called where no code is shown
+  kReplyConfiguration,  // of a kernel family, in place of code
 };
 
 class Prompts {

@@ -57,7 +57,7 @@ TEST(Prompts, AMissingFileIsAnError) {
 }
 
 TEST(Prompts, RenderedTextsHoldNoVariableOfOurs) {
-  for (int id = 0; id <= static_cast<int>(PromptId::kReplyKeptPlan); ++id) {
+  for (int id = 0; id <= static_cast<int>(PromptId::kReplyConfiguration); ++id) {
     const PromptTemplate& prompt = Prompts::Embedded().Get(static_cast<PromptId>(id));
     Values values;
     for (const std::string& name : VariablesOf(prompt)) values[name] = "a value";
@@ -69,10 +69,10 @@ TEST(Prompts, RenderedTextsHoldNoVariableOfOurs) {
 }
 
 TEST(Prompts, EachThatIsAskedSaysHowToReply) {
-  for (int id = 0; id <= static_cast<int>(PromptId::kReplyKeptPlan); ++id) {
+  for (int id = 0; id <= static_cast<int>(PromptId::kReplyConfiguration); ++id) {
     const bool is_part = id >= static_cast<int>(PromptId::kReplyKernel) &&
                          id <= static_cast<int>(PromptId::kReplyEdits);
-    if (is_part || id == static_cast<int>(PromptId::kReplyKeptPlan)) continue;
+    if (is_part || id >= static_cast<int>(PromptId::kReplyKeptPlan)) continue;
     const PromptTemplate& prompt = Prompts::Embedded().Get(static_cast<PromptId>(id));
     const bool says = std::any_of(
         prompt.pieces.begin(), prompt.pieces.end(),
@@ -103,9 +103,11 @@ TEST(PromptValues, ReplyFormatsFollowTheForm) {
   EXPECT_NE(kernel.find("plan.json"), std::string::npos);
   EXPECT_EQ(kernel.find("SEARCH"), std::string::npos);
   const std::string whole = ReplyFormat(Form::kKernel, MayKeep::kNothing);
-  EXPECT_TRUE(whole.ends_with("Everything in the plan is timed.\n")) << whole;
-  EXPECT_EQ(kernel, whole.substr(0, whole.size() - 1) +
-                        " Leave the block out to keep the plan as it is.\n");
+  EXPECT_TRUE(
+      whole.ends_with("is timed. With several `.cu` files, call the one to compile "
+                      "`kernel.cu`; it includes the others.\n"))
+      << whole;
+  EXPECT_TRUE(kernel.ends_with("is timed. Leave the block out to keep the plan as it is.\n"));
   const std::string program = ReplyFormat(Form::kProgram, MayKeep::kPlanAndLines);
   EXPECT_EQ(program.find("plan.json"), std::string::npos);
   EXPECT_NE(program.find("<<<<<<< SEARCH"), std::string::npos);

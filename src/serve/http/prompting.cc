@@ -8,6 +8,7 @@
 #include "judge/profile/bottleneck.h"
 #include "search/machine/profiling.h"
 #include "serve/http/service.h"
+#include "task/hgemm_task.h"
 
 namespace warpsmith::serve {
 namespace {
@@ -16,7 +17,8 @@ using nlohmann::json;
 
 constexpr int64_t kMostPassed = 256;  // samples of a task that a draw looks at: the latest
 constexpr size_t kMostOfSpace = 64;   // points of a recorded space: drawn at random
-constexpr int kLeastSamples = 4;      // a group of fewer says little about its mean
+constexpr size_t kMostVariantsBytes = size_t{32} << 10;  // one that does not fit is left out
+constexpr int kLeastSamples = 4;  // a group of fewer says little about its mean
 constexpr size_t kGroupCharacters = 16;
 
 // Chosen the more often, the more of its groups had different rewards: a task that always or never
@@ -83,11 +85,20 @@ Result<std::vector<Service::Exemplar>> Service::Exemplars(const PromptRequest& r
   std::vector<double> scores;
   for (const Exemplar& one : pool) scores.push_back(std::log(one.ratio));
   std::vector<Exemplar> drawn;
+  std::vector<prompts::Variant> variants;
+  drawn.reserve(request.rule.most);
+  const bool takes_points = !task::LayoutOf(subject.task).empty();
   for (const size_t index : prompts::DrawExemplars(scores, request.rule, random)) {
     Exemplar& one = drawn.emplace_back(std::move(pool[index]));
-    if (one.candidate) continue;
-    one.candidate = TRY(queue_.WithJobs(
-        [&](store::ServedJobs& jobs) { return jobs.CandidateOfSample(one.sample); }));
+    if (!one.candidate) {
+      one.candidate = TRY(queue_.WithJobs(
+          [&](store::ServedJobs& jobs) { return jobs.CandidateOfSample(one.sample); }));
+      table_.NamePoint(subject, *one.candidate);
+    }
+    variants.push_back({&*one.candidate, one.ratio, one.interval});
+    if (prompts::VariantsText(variants, takes_points).size() <= kMostVariantsBytes) continue;
+    drawn.pop_back();
+    variants.pop_back();
   }
   return drawn;
 }
@@ -137,7 +148,8 @@ HttpResponse Service::PromptAnswer(const Prompt& prompt, const std::string& prof
                              .variants = {},
                              .profile = profile,
                              .documents = prompt.request.documents,
-                             .kept = prompts::MayKeep::kNothing};  // a sample stands alone
+                             .kept = prompts::MayKeep::kNothing,  // a sample stands alone
+                             .configurations = table_.ConfigurationsOf(*prompt.subject)};
   json exemplars = json::array();
   for (const Exemplar& one : prompt.exemplars) {
     contrast.variants.push_back({&*one.candidate, one.ratio, one.interval});

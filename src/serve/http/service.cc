@@ -1,6 +1,7 @@
 #include "serve/http/service.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <exception>
 
@@ -285,11 +286,11 @@ Status Service::Look(const Asked& asked, Level level, size_t index, Batch& batch
   const Candidate& candidate = std::get<Candidate>(*read);
   Job job = table_.JobOf(*subject, candidate, level);
   if (options_.recorded != nullptr) {
-    const Completed recorded =
-        options_.recorded->Has(job.key)
-            ? TRY(options_.recorded->LookUp(job.key))
-            : Completed{job.key, {options_.recorded->Unmeasured(job), {}}, 0};
-    batch.judgements[index] = Remember(cache_key, candidate, recorded);
+    auto recorded = options_.recorded->LookUp(job.key);
+    if (!recorded.ok() && recorded.error().code == ErrorCode::kNotRecorded) {
+      recorded = Completed{job.key, {options_.recorded->Unmeasured(job), {}}, 0};
+    }
+    batch.judgements[index] = Remember(cache_key, candidate, TRY(std::move(recorded)));
     return {};
   }
   const auto found = TRY(queue_.Find(job.key));
@@ -443,6 +444,19 @@ void Service::PostReward(const Target&, const HttpRequest& request, const Respon
   Reward(read->run, read->level, read->deadline_s, read->asked, batch, respond);
 }
 
+Result<std::optional<std::pair<Candidate, Verdict>>> Service::Known(const std::string& key) {
+  using Pair = std::pair<Candidate, Verdict>;
+  if (options_.recorded != nullptr && options_.recorded->Has(key)) {
+    return std::optional<Pair>(
+        {TRY(options_.recorded->CandidateOf(key)), TRY(options_.recorded->LookUp(key)).verdict});
+  }
+  auto found = TRY(queue_.Find(key));
+  auto candidate =
+      TRY(queue_.WithJobs([&](store::ServedJobs& jobs) { return jobs.CandidateOf(key); }));
+  if (!found.completed || !candidate) return std::optional<Pair>();
+  return std::optional<Pair>({*std::move(candidate), std::move(found.completed->verdict)});
+}
+
 void Service::PostRescore(const Target&, const HttpRequest& request, const Respond& respond) {
   const auto read = RescoreRequestFrom(request.body, options_.reward);
   if (!read.ok()) return respond(Failure(read.error()));
@@ -450,16 +464,12 @@ void Service::PostRescore(const Target&, const HttpRequest& request, const Respo
   batch.shape = read->shape;
   for (const std::string& key : read->keys) {
     Judgement judgement{key, "unknown", "there is no verdict under this key", {}};
-    const auto found = queue_.Find(key);
-    const auto candidate =
-        queue_.WithJobs([&](store::ServedJobs& jobs) { return jobs.CandidateOf(key); });
-    if (!found.ok() || !candidate.ok()) {
-      return respond(Failure(found.ok() ? candidate.error() : found.error()));
-    }
-    if (found->completed && candidate->has_value()) {
-      const Verdict& verdict = found->completed->verdict;
+    const auto known = Known(key);
+    if (!known.ok()) return respond(Failure(known.error()));
+    if (*known) {
+      const auto& [candidate, verdict] = **known;
       judgement = {key, std::string(OutcomeName(verdict.outcome)), Describe(verdict.outcome),
-                   RewardFactsOf(**candidate, verdict), SignsOf(**candidate, verdict)};
+                   RewardFactsOf(candidate, verdict), SignsOf(candidate, verdict)};
     }
     batch.judgements.push_back(std::make_shared<const Judgement>(std::move(judgement)));
   }
@@ -529,9 +539,10 @@ void Service::GetRecording(const Target& target, const HttpRequest&, const Respo
     return respond(ErrorResponse(404, "not-found", "write /v1/recording?number=0"));
   }
   const size_t count = options_.recorded == nullptr ? 0 : options_.recorded->Recordings().size();
+  const std::string& text = asked->second;
   size_t number = 0;
-  while (number < count && asked->second != std::to_string(number)) ++number;
-  if (number == count) {
+  const auto read = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (read.ec != std::errc() || read.ptr != text.data() + text.size() || number >= count) {
     return respond(ErrorResponse(404, "not-found", "there is no such recording here"));
   }
   const std::scoped_lock lock(packed_mutex_);

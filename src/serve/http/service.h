@@ -144,6 +144,8 @@ class Service {
   Status Look(const Asked& asked, Level level, size_t index, Batch& batch, std::vector<Job>& jobs);
   void FinishReward(const std::shared_ptr<Batch>& batch, const Respond& respond);
   std::vector<nlohmann::json> Scored(Batch& batch);
+  // The candidate and its verdict under this key: recorded, or of a job.
+  Result<std::optional<std::pair<Candidate, Verdict>>> Known(const std::string& key);
   // Samples that the client named, with what came of them.
   Status KeepSamples(const Batch& batch, const std::vector<nlohmann::json>& rewards);
   // A profile on the queue's thread. kBusy: others are being taken.

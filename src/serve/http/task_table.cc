@@ -78,15 +78,12 @@ Status CheckWhole(const Candidate& candidate) {
 
 Rejected NoPoint(const std::string& why) { return {"configuration", why}; }
 
-json FamiliesOf(const Subject& subject) {
-  json families = json::object();
+std::map<std::string, std::map<std::string, std::set<int64_t>>> FamiliesOf(const Space& space) {
   std::map<std::string, std::map<std::string, std::set<int64_t>>> values;
-  if (subject.space == nullptr) return families;
-  for (const Point& point : subject.space->space.points()) {
+  for (const Point& point : space.points()) {
     for (const auto& [name, value] : point.config) values[point.family][name].insert(value);
   }
-  families = values;
-  return families;
+  return values;
 }
 
 }  // namespace
@@ -214,15 +211,42 @@ json TaskTable::List() const {
     for (const Form form : first.task.forms) forms.push_back(Name(form));
     Task shown = first.task;
     if (shown.workloads.empty()) shown.workloads = {first.workload};
-    tasks.push_back({{"name", name},
-                     {"title", first.task.name + " " + first.workload.name},
-                     {"workloads", workloads},
-                     {"forms", forms},
-                     {"baselines", first.task.baselines},
-                     {"families", FamiliesOf(first)},
-                     {"facts", prompts::TaskFacts(shown)}});
+    tasks.push_back(
+        {{"name", name},
+         {"title", first.task.name + " " + first.workload.name},
+         {"workloads", workloads},
+         {"forms", forms},
+         {"baselines", first.task.baselines},
+         {"families", FamiliesOf(first.space == nullptr ? Space() : first.space->space)},
+         {"facts", prompts::TaskFacts(shown)}});
   }
   return {{"tasks", tasks}};
+}
+
+std::pair<Space, CandidateMaker> TaskTable::PointsOf(const Subject& subject) const {
+  if (subject.space != nullptr) return {subject.space->space, subject.space->make};
+  if (task::LayoutOf(subject.task).empty()) return {};
+  const hgemm::Problem product = ProductOf(subject);
+  return {hgemm::SpaceFor(product, hgemm::TargetOf(device_)),
+          [product](const Point& point) { return hgemm::MakeCandidate(product, point); }};
+}
+
+std::string TaskTable::ConfigurationsOf(const Subject& subject) const {
+  std::string text;
+  if (task::LayoutOf(subject.task).empty()) return text;
+  for (const auto& [family, values] : FamiliesOf(PointsOf(subject).first)) {
+    text += family + " " + JsonText(json(values)) + "\n";
+  }
+  return text;
+}
+
+void TaskTable::NamePoint(const Subject& subject, Candidate& candidate) const {
+  const auto [space, make] = PointsOf(subject);
+  for (const Point& point : space.points()) {
+    const auto made = make(point);
+    if (!made.ok() || made->sources != candidate.sources) continue;
+    if (CandidateId(*made) == CandidateId(candidate)) candidate.provenance = made->provenance;
+  }
 }
 
 Result<TaskTable::Read> TaskTable::PointIn(const Subject& subject, const json& object) const {

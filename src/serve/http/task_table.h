@@ -53,6 +53,12 @@ class TaskTable {
   // kBadInput where the reply holds no candidate.
   Result<Read> CandidateIn(const Subject& subject, std::string_view completion) const;
 
+  // Of a matrix product at these sizes, what a point may be: the values of each family's parameters
+  // in the recorded space, else in the families' own. Of other tasks: empty.
+  std::string ConfigurationsOf(const Subject& subject) const;
+  // Where one of those points made the candidate, its provenance says so from now on.
+  void NamePoint(const Subject& subject, Candidate& candidate) const;
+
   // At this level, by the recording's own protocol where it has another one.
   Job JobOf(const Subject& subject, const Candidate& candidate, Level level) const;
 
@@ -65,6 +71,7 @@ class TaskTable {
         step_limit_ms_(step_limit_ms) {}
   Status AddSpaces();
   void TakeRecordedName(Candidate& candidate) const;
+  std::pair<Space, CandidateMaker> PointsOf(const Subject& subject) const;
   std::optional<Point> PointOf(const store::ReplaySpace& space, const std::string& name) const;
   Result<Read> PointIn(const Subject& subject, const nlohmann::json& object) const;
 
