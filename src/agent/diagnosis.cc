@@ -5,8 +5,24 @@
 
 #include "base/display_text.h"
 #include "base/json_reader.h"
+#include "core/json_fields.h"
 #include "core/serialize.h"
 #include "judge/profile/metrics.h"
+
+namespace warpsmith::profile {
+
+// `measured_us` is the node's own, and is not remembered with the run's facts.
+constexpr auto FieldsOf(const ProblemFacts*) {
+  using T = ProblemFacts;
+  return std::tuple(Needed("flops", &T::flops), Needed("bytes", &T::bytes),
+                    Needed("tensor_types", &T::tensor_types),
+                    Needed("tensor_flops_per_s", &T::tensor_flops_per_s),
+                    Needed("memory_bytes_per_s", &T::memory_bytes_per_s),
+                    Needed("floor_us", &T::roofline_us));
+}
+constexpr size_t UnlistedOf(const ProblemFacts*) { return 1; }
+
+}  // namespace warpsmith::profile
 
 namespace warpsmith::agent {
 namespace {
@@ -36,28 +52,6 @@ Result<Profile> ProfileFrom(const std::string& key, const std::string& text) {
   const auto* passed = std::get_if<Passed>(&verdict.outcome);
   if (passed == nullptr || !passed->profile.has_value()) return root.At("profile").Bad("a profile");
   return *passed->profile;
-}
-
-json FactsJson(const profile::ProblemFacts& facts) {
-  return {{"flops", facts.flops},
-          {"bytes", facts.bytes},
-          {"tensor_types", facts.tensor_types},
-          {"tensor_flops_per_s", facts.tensor_flops_per_s},
-          {"memory_bytes_per_s", facts.memory_bytes_per_s},
-          {"floor_us", facts.roofline_us}};
-}
-
-Result<profile::ProblemFacts> FactsFrom(const std::string& source, const std::string& text) {
-  const json parsed = TRY(ParseJson(source, text));
-  const JsonReader root(source, parsed);
-  profile::ProblemFacts facts;
-  facts.flops = TRY(root.At("flops").Number());
-  facts.bytes = TRY(root.At("bytes").Number());
-  facts.tensor_types = TRY(root.At("tensor_types").Bool());
-  facts.tensor_flops_per_s = TRY(root.At("tensor_flops_per_s").Number());
-  facts.memory_bytes_per_s = TRY(root.At("memory_bytes_per_s").Number());
-  facts.roofline_us = TRY(root.At("floor_us").Number());
-  return facts;
 }
 
 void KeepTimes(Profile& profile) {
@@ -102,36 +96,36 @@ Status NameKernels(Node& node, knowledge::KnowledgeBase& base) {
 
 }  // namespace
 
-Result<Profile> Diagnosis::ProfileOf(const Node& node) {
-  const std::string key = "profile:" + node.id;
-  auto text = TRY(memos_->Find(key));
+Result<profile::ProblemFacts> RememberedFacts(const profile::ProblemFacts& facts,
+                                              store::RunMemos& memos) {
+  constexpr const char* kKey = "facts";
+  auto text = TRY(memos.Find(kKey));
   if (!text.has_value()) {
-    if (!take_ || memos_->is_replay()) return Profile{"absent", {}};
-    const Result<Profile> taken = take_(node.candidate);
+    text = JsonText(json_fields::Value(facts));
+    TRY(memos.Keep(kKey, *text));
+  }
+  const json parsed = TRY(ParseJson(kKey, *text));
+  return json_fields::ReadAs<profile::ProblemFacts>(JsonReader(kKey, parsed));
+}
+
+Result<Profile> RememberedProfile(const Node& node, const TakeProfile& take,
+                                  store::RunMemos& memos) {
+  const std::string key = "profile:" + node.id;
+  auto text = TRY(memos.Find(key));
+  if (!text.has_value()) {
+    if (!take || memos.is_replay()) return Profile{"absent", {}};
+    const Result<Profile> taken = take(node.candidate);
     if (!taken.ok() && taken.error().code == ErrorCode::kInterrupted) return taken.error();
     text = TextOf(taken);
-    TRY(memos_->Keep(key, *text));
+    TRY(memos.Keep(key, *text));
   }
   return ProfileFrom(key, *text);
 }
 
-Status Diagnosis::Begin() {
-  constexpr const char* kKey = "facts";
-  auto text = TRY(memos_->Find(kKey));
-  if (!text.has_value()) {
-    text = JsonText(FactsJson(facts_));
-    TRY(memos_->Keep(kKey, *text));
-  }
-  facts_ = TRY(FactsFrom(kKey, *text));
-  return {};
-}
-
-Status Diagnosis::Diagnose(Node& node, knowledge::KnowledgeBase& base) {
-  if (node.looked_at) return {};
+Status Diagnose(Node& node, Profile profile, Profiles shown, profile::ProblemFacts facts,
+                knowledge::KnowledgeBase& base) {
   node.looked_at = true;
-  Profile profile = TRY(ProfileOf(node));
-  if (settings_.profiles == Profiles::kTimesOnly) KeepTimes(profile);
-  profile::ProblemFacts facts = facts_;
+  if (shown == Profiles::kTimesOnly) KeepTimes(profile);
   facts.measured_us = node.time_us;
   node.report = profile::Diagnose(profile, facts);
   node.states = prompts::ExtractStates(node.report);

@@ -3,7 +3,6 @@
 #define WARPSMITH_AGENT_DIAGNOSIS_H_
 
 #include <functional>
-#include <utility>
 #include <vector>
 
 #include "agent/forest.h"
@@ -20,29 +19,19 @@ namespace warpsmith::agent {
 // the device's lock keeps other processes off it.
 using TakeProfile = std::function<Result<Profile>(const Candidate& candidate)>;
 
-class Diagnosis {
- public:
-  // `take` may be empty: then there are only remembered profiles, or none.
-  Diagnosis(const Settings& settings, profile::ProblemFacts facts, TakeProfile take,
-            store::RunMemos* memos)
-      : settings_(settings), facts_(facts), take_(std::move(take)), memos_(memos) {}
+// What is known of the work, as it was when the run began: `facts` if it begins now. Another GPU of the
+// same kind, or a later program, may know it a little otherwise.
+Result<profile::ProblemFacts> RememberedFacts(const profile::ProblemFacts& facts,
+                                              store::RunMemos& memos);
 
-  // What is known of the work is remembered with the run, too: another GPU of the same kind, or a
-  // later program, may know it a little otherwise. To be called first.
-  Status Begin();
+// The profile of the node's kernel that the run took before, else a new one. Without kernels where
+// none can be had (`take` is empty, this is a replay, it failed): that is no error, an interrupt is.
+Result<Profile> RememberedProfile(const Node& node, const TakeProfile& take,
+                                  store::RunMemos& memos);
 
-  // Fills in report and states by the rules, once. A profile that cannot be had is no error, but
-  // an interrupt is.
-  Status Diagnose(Node& node, knowledge::KnowledgeBase& base);
-
- private:
-  Result<Profile> ProfileOf(const Node& node);
-
-  const Settings& settings_;
-  profile::ProblemFacts facts_;
-  const TakeProfile take_;
-  store::RunMemos* memos_;
-};
+// Fills in report and states by the rules.
+Status Diagnose(Node& node, Profile profile, Profiles shown, profile::ProblemFacts facts,
+                knowledge::KnowledgeBase& base);
 
 // The states as a model decided them, in place of the rules' for the kernels it names. A state that
 // the base does not know is added as discovered.

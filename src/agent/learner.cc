@@ -143,18 +143,14 @@ Status Lessons::Pass() {
 
 Status Lessons::Add(const knowledge::Technique& technique) { return base_->Add(technique); }
 
-void Reviews::Measured(int before, int after, const TechniqueOption& option) {
-  if (settings_.asks_reviews) waiting_.push_back({{}, before, after, option});
-}
-
-void Reviews::Doubt(int node) {
+void Learner::Doubt(int node) {
   Node& one = forest_.node(node);
   if (!settings_.asks_doubts || one.doubts_asked) return;
   one.doubts_asked = true;
-  waiting_.push_back({{}, -1, node, {}});
+  questions_.push_back({{}, -1, node, {}});
 }
 
-Result<std::string> Reviews::NotesOn(const Node& node, const TechniqueOption& option) {
+Result<std::string> Learner::NotesOn(const Node& node, const TechniqueOption& option) {
   if (settings_.memory == MemoryUse::kNone) return std::string("nothing");
   KernelState kernel;
   kernel.state = option.state;
@@ -163,33 +159,31 @@ Result<std::string> Reviews::NotesOn(const Node& node, const TechniqueOption& op
   return knowledge::Render(page, kNotesBytes);
 }
 
-Result<std::vector<Reviews::Question>> Reviews::Take() {
+Result<std::vector<Learner::Question>> Learner::TakeQuestions() {
   std::vector<Question> questions;
-  for (; !waiting_.empty(); waiting_.pop_front()) {
-    Question question = std::move(waiting_.front());
+  for (; !questions_.empty(); questions_.pop_front()) {
+    Question question = std::move(questions_.front());
     const Node& after = forest_.node(question.after);
     if (question.before < 0) {
       question.request = writer_.Doubts(after);
     } else {
       const Node& before = forest_.node(question.before);
-      auto notes = TRY(NotesOn(before, question.option));
-      question.request = writer_.Review(
-          {&before, &after, question.option.state, question.option.technique,
-           ExpectationText(question.option), MeasurementText(before, after), std::move(notes)});
+      question.request =
+          writer_.Review(before, after, question.option, TRY(NotesOn(before, question.option)));
     }
     questions.push_back(std::move(question));
   }
   return questions;
 }
 
-Status Reviews::Digest(const Question& question, const Answer& answer) {
+Status Learner::Digest(const Question& question, const Answer& answer) {
   if (!answer.problem.empty() || answer.reply.samples.empty()) return {};
   const std::string& text = answer.reply.samples.front().text;
   if (question.before >= 0) return DigestReview(question, text);
   return DigestDoubts(question, text);
 }
 
-Status Reviews::DigestReview(const Question& question, const std::string& text) {
+Status Learner::DigestReview(const Question& question, const std::string& text) {
   const Result<prompts::GapAnalysis> gap = prompts::ReadGapAnalysis(text);
   const Result<prompts::Note> note = prompts::ReadNote(text);
   if (!gap.ok() || !note.ok()) return {};
@@ -201,7 +195,7 @@ Status Reviews::DigestReview(const Question& question, const std::string& text) 
   return lessons_.Add(std::move(lesson), forest_.node(question.after).step);
 }
 
-Status Reviews::DigestDoubts(const Question& question, const std::string& text) {
+Status Learner::DigestDoubts(const Question& question, const std::string& text) {
   Result<std::vector<prompts::Doubt>> doubts = prompts::ReadDoubts(text);
   if (!doubts.ok()) return {};
   Node& node = forest_.node(question.after);
@@ -214,7 +208,7 @@ Status Reviews::DigestDoubts(const Question& question, const std::string& text) 
     if (doubt.severity == "high") node.vetoed = true;
   }
   if (!node.vetoed) return {};
-  return memos_->Keep(store::OverruledKey(node.id), node.doubts.back());
+  return store_->Keep(store::OverruledKey(node.id), node.doubts.back());
 }
 
 Result<bool> Learner::Learn(const Step& step, Attempt& attempt) {
@@ -229,18 +223,18 @@ Status Learner::LearnPassed(const Step& step, Node node, const Attempt& attempt)
   node.technique = IsFirst(attempt) ? "" : attempt.option.technique;
   const int index = forest_.Add(std::move(node), attempt.rollout);
   if (IsFirst(attempt)) {
-    if (attempt.kind != AttemptKind::kGiven) reviews_.Doubt(index);
+    if (attempt.kind != AttemptKind::kGiven) Doubt(index);
     Remember(step, attempt, std::nullopt);
     return {};
   }
   const double gain = LogGain(forest_.node(attempt.node), forest_.node(index));
   TRY(RecordGain(step, attempt, gain));
   forest_.Note(attempt, knowledge::GainText(gain));
-  reviews_.Measured(attempt.node, index, attempt.option);
+  if (settings_.asks_reviews) questions_.push_back({{}, attempt.node, index, attempt.option});
   const double worth = forest_.node(index).worth;
   const bool is_better =
       worth > forest_.node(attempt.node).worth && worth - forest_.node(0).worth > kWorthDoubt;
-  if (is_better) reviews_.Doubt(index);
+  if (is_better) Doubt(index);
   Remember(step, attempt, gain);
   return {};
 }

@@ -64,47 +64,17 @@ class Lessons {
   knowledge::Contents to_pass_;
 };
 
-// Questions about steps that have ended: why a change gained what it did, with a note for the base,
-// and reasons to doubt a kernel. They are asked beside the next code, so nobody waits for them.
-class Reviews {
- public:
-  Reviews(const Settings& settings, const PromptWriter& writer, Forest& forest, Lessons& lessons,
-          store::RunMemos* memos)
-      : settings_(settings), writer_(writer), forest_(forest), lessons_(lessons), memos_(memos) {}
-
-  // A step that made `after` of `before` (nodes) has been measured.
-  void Measured(int before, int after, const TechniqueOption& option);
-  // A rollout stands on the node, or it may win: is it honest?
-  void Doubt(int node);
-
-  struct Question {
-    ChatRequest request;
-    int before = -1, after = -1;  // of a review; a doubt has only `after`
-    TechniqueOption option;
-  };
-  // What has not been asked yet, each once.
-  Result<std::vector<Question>> Take();
-  // An answer that cannot be read changes nothing.
-  Status Digest(const Question& question, const Answer& answer);
-
- private:
-  Result<std::string> NotesOn(const Node& node, const TechniqueOption& option);
-  Status DigestReview(const Question& question, const std::string& text);
-  Status DigestDoubts(const Question& question, const std::string& text);
-
-  const Settings& settings_;
-  const PromptWriter& writer_;
-  Forest& forest_;
-  Lessons& lessons_;
-  store::RunMemos* memos_;
-  std::deque<Question> waiting_;
-};
-
 class Learner {
  public:
   // `mode`: whose times count.
-  Learner(const Settings& settings, Mode mode, Forest& forest, Lessons& lessons, Reviews& reviews)
-      : settings_(settings), mode_(mode), forest_(forest), lessons_(lessons), reviews_(reviews) {}
+  Learner(const Settings& settings, Mode mode, const PromptWriter& writer, Forest& forest,
+          Lessons& lessons, store::RunMemos* store)
+      : settings_(settings),
+        mode_(mode),
+        writer_(writer),
+        forest_(forest),
+        lessons_(lessons),
+        store_(store) {}
 
   // The step that the attempt's last reply led to. True: the attempt has ended. False: it says by
   // now what is to be repaired, or what was wrong with the reply.
@@ -112,6 +82,22 @@ class Learner {
 
   // The memos of the steps since the last call, to be kept (docs/agent.md).
   store::Memos TakeMemos() { return std::exchange(memos_, {}); }
+
+  // --- Questions about steps that have ended: why a change gained what it did, with a note for the
+  // base, and reasons to doubt a kernel. They are asked beside the next code, so nobody waits for
+  // them.
+
+  struct Question {
+    ChatRequest request;
+    int before = -1, after = -1;  // nodes, of a review; a doubt has only `after`
+    TechniqueOption option;
+  };
+  // A rollout stands on the node, or it may win: is it honest? Asked once a node.
+  void Doubt(int node);
+  // What has not been asked yet, each once.
+  Result<std::vector<Question>> TakeQuestions();
+  // An answer that cannot be read changes nothing.
+  Status Digest(const Question& question, const Answer& answer);
 
  private:
   Status LearnPassed(const Step& step, Node node, const Attempt& attempt);
@@ -122,13 +108,18 @@ class Learner {
   Status RecordFailure(const Step& step, const Attempt& attempt, knowledge::Failure failure);
   Status Record(knowledge::Outcome outcome, const Attempt& attempt, int64_t step);
   void Remember(const Step& step, const Attempt& attempt, std::optional<double> log_gain);
+  Result<std::string> NotesOn(const Node& node, const TechniqueOption& option);
+  Status DigestReview(const Question& question, const std::string& text);
+  Status DigestDoubts(const Question& question, const std::string& text);
 
   const Settings& settings_;
   const Mode mode_;
+  const PromptWriter& writer_;
   Forest& forest_;
   Lessons& lessons_;
-  Reviews& reviews_;
-  store::Memos memos_;
+  store::RunMemos* store_;
+  store::Memos memos_;              // of steps; TakeMemos gives them
+  std::deque<Question> questions_;  // not asked yet
 };
 
 }  // namespace warpsmith::agent

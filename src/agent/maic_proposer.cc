@@ -50,11 +50,10 @@ MaicProposer::MaicProposer(RunSetup setup, Services services)
       writer_(settings_, setup_.task, setup_.device),
       lessons_(settings_.memory, setup_.run, services_.knowledge, services_.users_base,
                services_.memos),
-      diagnosis_(settings_, setup_.facts, services_.take_profile, services_.memos),
+      facts_(setup_.facts),
       forest_(settings_, ProblemOf(setup_), setup_.run_config.seed, setup_.run_config.start,
               !setup_.run_config.parts.empty()),
-      reviews_(settings_, writer_, forest_, lessons_, services_.memos),
-      learner_(settings_, setup_.mode, forest_, lessons_, reviews_) {}
+      learner_(settings_, setup_.mode, writer_, forest_, lessons_, services_.memos) {}
 
 Result<std::vector<Proposal>> MaicProposer::Propose(int n) {
   if (failure_.has_value()) return *failure_;
@@ -72,7 +71,7 @@ Result<std::vector<Proposal>> MaicProposer::Propose(int n) {
 Status MaicProposer::Begin() {
   TRY(lessons_.Begin());
   if (round_++ > 0) return {};
-  TRY(diagnosis_.Begin());
+  facts_ = TRY(RememberedFacts(facts_, *services_.memos));
   const std::string now = TextOf(setup_.run_config);
   const auto begun = TRY(services_.memos->Find(kBeginKey));
   if (!begun.has_value()) return services_.memos->Keep(kBeginKey, now);
@@ -89,7 +88,10 @@ Status MaicProposer::DiagnoseKernels() {
     const bool stands = std::any_of(rollouts.begin(), rollouts.end(), [&](const Rollout& rollout) {
       return rollout.node == static_cast<int>(i);
     });
-    if (all || stands) TRY(diagnosis_.Diagnose(forest_.nodes()[i], lessons_.base()));
+    Node& node = forest_.nodes()[i];
+    if (node.looked_at || !(all || stands)) continue;
+    const Profile profile = TRY(RememberedProfile(node, services_.take_profile, *services_.memos));
+    TRY(Diagnose(node, profile, settings_.profiles, facts_, lessons_.base()));
   }
   return {};
 }
@@ -215,7 +217,7 @@ Result<std::vector<Proposal>> MaicProposer::AskAndPropose(const std::vector<Atte
     asked.emplace_back(place, attempt.request.has_value());
   }
   const size_t codes = requests.size();
-  std::vector<Reviews::Question> questions;
+  std::vector<Learner::Question> questions;
   TRY(AskReviews(requests, questions));
   const std::vector<Answer> answers = TRY(model_client_.AskAll(requests));
   TRY(DigestReviews(questions, std::span(answers).subspan(codes)));
@@ -249,8 +251,8 @@ Proposal MaicProposer::ProposalFrom(const Answer& answer, const ChatRequest& req
 }
 
 Status MaicProposer::AskReviews(std::vector<ChatRequest>& requests,
-                                std::vector<Reviews::Question>& questions) {
-  for (Reviews::Question& question : TRY(reviews_.Take())) {
+                                std::vector<Learner::Question>& questions) {
+  for (Learner::Question& question : TRY(learner_.TakeQuestions())) {
     if (!token_budget_.Reserve(question.request)) return {};
     requests.push_back(question.request);
     questions.push_back(std::move(question));
@@ -258,11 +260,11 @@ Status MaicProposer::AskReviews(std::vector<ChatRequest>& requests,
   return {};
 }
 
-Status MaicProposer::DigestReviews(const std::vector<Reviews::Question>& questions,
+Status MaicProposer::DigestReviews(const std::vector<Learner::Question>& questions,
                                    std::span<const Answer> answers) {
   for (size_t i = 0; i < questions.size(); ++i) {
     carried_ = carried_ + CostOf(answers[i]);
-    TRY(reviews_.Digest(questions[i], answers[i]));
+    TRY(learner_.Digest(questions[i], answers[i]));
   }
   return lessons_.Pass();
 }
@@ -297,9 +299,9 @@ Status MaicProposer::Conclude() {
   TRY(services_.memos->KeepAll(learner_.TakeMemos()));
   TRY(DiagnoseKernels());
   const std::vector<int> best = forest_.BestFirst();
-  for (size_t i = 0; i < std::min(best.size(), kDoubtedAtTheEnd); ++i) reviews_.Doubt(best[i]);
+  for (size_t i = 0; i < std::min(best.size(), kDoubtedAtTheEnd); ++i) learner_.Doubt(best[i]);
   std::vector<ChatRequest> requests;
-  std::vector<Reviews::Question> questions;
+  std::vector<Learner::Question> questions;
   TRY(AskReviews(requests, questions));
   const std::vector<Answer> answers = TRY(model_client_.AskAll(requests));
   return DigestReviews(questions, answers);

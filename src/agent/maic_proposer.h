@@ -93,8 +93,8 @@ class MaicProposer final : public Proposer {
   Result<std::string> Passages(const std::string& words);
   Result<std::vector<Proposal>> AskAndPropose(const std::vector<AttemptSlot>& places);
   Proposal ProposalFrom(const Answer& answer, const ChatRequest& request, Attempt& attempt) const;
-  Status AskReviews(std::vector<ChatRequest>& requests, std::vector<Reviews::Question>& questions);
-  Status DigestReviews(const std::vector<Reviews::Question>& questions,
+  Status AskReviews(std::vector<ChatRequest>& requests, std::vector<Learner::Question>& questions);
+  Status DigestReviews(const std::vector<Learner::Question>& questions,
                        std::span<const Answer> answers);
 
   Attempt& AttemptAt(const AttemptSlot& place);
@@ -108,9 +108,8 @@ class MaicProposer final : public Proposer {
   ModelClient model_client_;
   PromptWriter writer_;
   Lessons lessons_;
-  Diagnosis diagnosis_;
+  profile::ProblemFacts facts_;  // as they were when the run began
   Forest forest_;
-  Reviews reviews_;
   Learner learner_;
   int64_t round_ = 0;
   Cost carried_;                     // of questions that led to no proposal yet

@@ -41,6 +41,25 @@ void PutCode(const Candidate& candidate, Values& values) {
   values["plan"] = prompts::PlanText(candidate.form, candidate.plan);
 }
 
+// "1.08x on kernel 2"
+std::string ExpectationText(const TechniqueOption& option) {
+  std::string text = GainText(option.expected_gain);
+  if (!option.target.empty()) text += " on " + option.target;
+  if (option.share < 1) {
+    text += ", " + GainText(WholeLogGain(option.expected_gain, option.share)) + " on the whole";
+  }
+  return text;
+}
+
+// "1.31x (ratio to the bar 0.902x -> 1.18x [1.17x, 1.19x])"
+std::string MeasurementText(const Node& before, const Node& after) {
+  std::string text = GainText(LogGain(before, after));
+  if (!before.ratio.has_value() || !after.ratio.has_value()) return text;
+  return text + " (ratio to the bar " + RatioText(*before.ratio) + " -> " +
+         RatioText(*after.ratio) + " [" + RatioText(after.interval.lo) + ", " +
+         RatioText(after.interval.hi) + "])";
+}
+
 std::string PartsText(std::span<const PartKernel> parts) {
   std::string text;
   for (const PartKernel& part : parts) {
@@ -181,20 +200,21 @@ ChatRequest PromptWriter::States(const Node& node) const {
               {"known_states", prompts::KnownStatesText()}});
 }
 
-ChatRequest PromptWriter::Review(const Reviewed& step) const {
+ChatRequest PromptWriter::Review(const Node& before, const Node& after,
+                                 const TechniqueOption& option, const std::string& notes) const {
   return Ask(role::kReview, PromptId::kStepReview,
              {{"device", device_},
-              {"state", step.state},
-              {"technique", step.technique},
-              {"expected_gain", step.expected},
-              {"measured_gain", step.measured},
-              {"states", prompts::StatesText(step.before->states)},
-              {"profile", ProfileText(*step.before)},
-              {"states_after", prompts::StatesText(step.after->states)},
-              {"profile_after", ProfileText(*step.after)},
-              {"change", prompts::SourcesDiff(step.before->candidate.sources,
-                                              step.after->candidate.sources, kMaxChangeBytes)},
-              {"notes", OrNone(step.notes)}});
+              {"state", option.state},
+              {"technique", option.technique},
+              {"expected_gain", ExpectationText(option)},
+              {"measured_gain", MeasurementText(before, after)},
+              {"states", prompts::StatesText(before.states)},
+              {"profile", ProfileText(before)},
+              {"states_after", prompts::StatesText(after.states)},
+              {"profile_after", ProfileText(after)},
+              {"change", prompts::SourcesDiff(before.candidate.sources, after.candidate.sources,
+                                              kMaxChangeBytes)},
+              {"notes", OrNone(notes)}});
 }
 
 ChatRequest PromptWriter::Doubts(const Node& node) const {
@@ -213,23 +233,6 @@ ChatRequest WithComplaint(const Attempt& attempt) {
       ") could not be used: " + ForTerminal(attempt.complaint, 300) +
       "\nReply in the format above.\n";
   return request;
-}
-
-std::string ExpectationText(const TechniqueOption& option) {
-  std::string text = GainText(option.expected_gain);
-  if (!option.target.empty()) text += " on " + option.target;
-  if (option.share < 1) {
-    text += ", " + GainText(WholeLogGain(option.expected_gain, option.share)) + " on the whole";
-  }
-  return text;
-}
-
-std::string MeasurementText(const Node& before, const Node& after) {
-  std::string text = GainText(LogGain(before, after));
-  if (!before.ratio.has_value() || !after.ratio.has_value()) return text;
-  return text + " (ratio to the bar " + RatioText(*before.ratio) + " -> " +
-         RatioText(*after.ratio) + " [" + RatioText(after.interval.lo) + ", " +
-         RatioText(after.interval.hi) + "])";
 }
 
 namespace {

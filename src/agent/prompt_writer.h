@@ -47,12 +47,10 @@ class PromptWriter {
 
   // What holds the kernel up, where the rules are unsure.
   ChatRequest States(const Node& node) const;
-  struct Reviewed {
-    const Node* before = nullptr;
-    const Node* after = nullptr;
-    std::string state, technique, expected, measured, notes;
-  };
-  ChatRequest Review(const Reviewed& step) const;
+  // Why the step from `before` to `after` by this technique gained what it did. `notes`: what the base
+  // says of it.
+  ChatRequest Review(const Node& before, const Node& after, const TechniqueOption& option,
+                     const std::string& notes) const;
   // Reasons to doubt a kernel that passed; never an approval.
   ChatRequest Doubts(const Node& node) const;
 
@@ -71,11 +69,6 @@ class PromptWriter {
 
 // The attempt's request, and what was wrong with an earlier reply to it.
 ChatRequest WithComplaint(const Attempt& attempt);
-
-// "1.08x on kernel 2", for a prompt.
-std::string ExpectationText(const TechniqueOption& option);
-// "1.31x (ratio to the bar 0.902x -> 1.18x [1.17x, 1.19x])"
-std::string MeasurementText(const Node& before, const Node& after);
 
 // --- From a reply to a proposal.
 

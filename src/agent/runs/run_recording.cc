@@ -2,19 +2,28 @@
 
 #include <nlohmann/json.hpp>
 
-#include <limits>
 #include <map>
 
 #include "base/clock.h"
 #include "base/json_reader.h"
+#include "core/json_fields.h"
 #include "store/recorder.h"
 
 namespace warpsmith::agent {
+
+constexpr auto FieldsOf(const TokenBudgetEnd*) {
+  using T = TokenBudgetEnd;
+  return std::tuple(Needed("limit", &T::limit), Needed("fitted", &T::fitted));
+}
+constexpr auto FieldsOf(const RecordedEnd*) {
+  using T = RecordedEnd;
+  return std::tuple(Needed("evaluations", &T::evaluations), Needed("limit", &T::limit),
+                    Optional("wallet", &T::token_budget));
+}
+
 namespace {
 
 using nlohmann::json;
-
-constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
 
 constexpr const char* kFamily = "agent";
 
@@ -39,19 +48,7 @@ std::optional<Protocol> ProtocolIn(const store::Recording& recording, int space,
 Result<RecordedEnd> RecordedEndFrom(const std::string& source, const std::string& text) {
   const std::string name = source + ": memo " + kEndKey;
   const json parsed = TRY(ParseJson(name, text));
-  const JsonReader root(name, parsed);
-  TRY(root.OnlyFields({"evaluations", "limit", "wallet"}));
-  RecordedEnd end;
-  end.evaluations = TRY(root.At("evaluations").IntIn(0, kMost));
-  end.limit = TRY(root.At("limit").String());
-  if (root.Has("wallet")) {
-    const JsonReader token_budget = root.At("wallet");
-    TRY(token_budget.OnlyFields({"limit", "fitted"}));
-    agent::TokenBudgetEnd& read = end.token_budget.emplace();
-    read.limit = TRY(token_budget.At("limit").String());
-    read.fitted = TRY(token_budget.At("fitted").IntIn(0, kMost));
-  }
-  return end;
+  return json_fields::ReadAs<RecordedEnd>(JsonReader(name, parsed));
 }
 
 // Nullopt: the space is no run of the agent.
@@ -97,13 +94,7 @@ store::RecordingHeader HeaderOf(const RunRecord& run, const std::vector<JudgedSt
 
 }  // namespace
 
-std::string TextOf(const RecordedEnd& end) {
-  json text{{"evaluations", end.evaluations}, {"limit", end.limit}};
-  if (end.token_budget.has_value()) {
-    text["wallet"] = {{"limit", end.token_budget->limit}, {"fitted", end.token_budget->fitted}};
-  }
-  return JsonText(text);
-}
+std::string TextOf(const RecordedEnd& end) { return JsonText(json_fields::Value(end)); }
 
 Result<std::vector<RecordedRun>> RecordedRuns(const store::RecordedDevice& device) {
   std::vector<RecordedRun> runs;
