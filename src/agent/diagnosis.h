@@ -19,13 +19,14 @@ namespace warpsmith::agent {
 // the device's lock keeps other processes off it.
 using TakeProfile = std::function<Result<Profile>(const Candidate& candidate)>;
 
-// What is known of the work, as it was when the run began: `facts` if it begins now. Another GPU of the
-// same kind, or a later program, may know it a little otherwise.
+// What is known of the work, as it was when the run began: `facts` if it begins now. Another GPU of
+// the same kind, or a later program, may know it a little otherwise.
 Result<profile::ProblemFacts> RememberedFacts(const profile::ProblemFacts& facts,
                                               store::RunMemos& memos);
 
-// The profile of the node's kernel that the run took before, else a new one. Without kernels where
-// none can be had (`take` is empty, this is a replay, it failed): that is no error, an interrupt is.
+// The profile of the node's kernel that the run took before, else a new one. It has no kernels where
+// none can be had (`take` is empty, this is a replay, or `take` failed): that is no error, but an
+// interrupt is.
 Result<Profile> RememberedProfile(const Node& node, const TakeProfile& take,
                                   store::RunMemos& memos);
 

@@ -47,8 +47,8 @@ class PromptWriter {
 
   // What holds the kernel up, where the rules are unsure.
   ChatRequest States(const Node& node) const;
-  // Why the step from `before` to `after` by this technique gained what it did. `notes`: what the base
-  // says of it.
+  // Why the step from `before` to `after` by this technique gained what it did. `notes`: what the
+  // base says of it.
   ChatRequest Review(const Node& before, const Node& after, const TechniqueOption& option,
                      const std::string& notes) const;
   // Reasons to doubt a kernel that passed; never an approval.

@@ -11,7 +11,7 @@
 
 #include "base/compression.h"
 #include "base/file.h"
-#include "command_line.h"
+#include "commands.h"
 #include "recorded_world.h"
 
 namespace warpsmith::cli {

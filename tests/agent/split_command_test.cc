@@ -7,7 +7,6 @@
 #include "agent/models/tests/exchange.h"
 #include "agent/runs/task_split.h"
 #include "agent/split/tests/split.h"
-#include "command_line.h"
 #include "commands.h"
 #include "core/serialize.h"
 #include "recorded_world.h"

@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "base/clock.h"
-#include "command_line.h"
+#include "commands.h"
 #include "core/device.h"
 #include "naive_judge.h"
 #include "search/machine/machine.h"

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "busy_gpu.h"
-#include "command_line.h"
+#include "commands.h"
 #include "judge/baseline/gemm_baseline.h"
 #include "judge/statistics.h"
 #include "judge_on_device.h"

@@ -1,12 +1,9 @@
-#include "command_line.h"
-
 #include <CLI/CLI.hpp>
 #include <csignal>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
-#include <tuple>
 
 #include "agent/split/composition.h"
 #include "base/build_info.h"
@@ -67,10 +64,8 @@ void AddProduct(CLI::App* command, hgemm::ProductOptions& product) {
   AddDType(command, product);
 }
 
-namespace {
-
 void AddSearch(CLI::App* command, search::SearchOptions& search,
-               const std::vector<std::string>& proposers = {"guided", "brief", "local", "random"}) {
+               const std::vector<std::string>& proposers) {
   command->add_option("--proposer", search.proposer, "where candidates come from")
       ->check(CLI::IsMember(proposers))
       ->capture_default_str();
@@ -104,8 +99,6 @@ void AddReportFiles(CLI::App* command, ReportFiles& files) {
       ->check(CheckOutputFile);
 }
 
-}  // namespace
-
 void AddTuneLike(CLI::App* command, TuneOptions& options) {
   AddDevice(command, options.device);
   AddPace(command, options.pace);
@@ -115,165 +108,6 @@ void AddTuneLike(CLI::App* command, TuneOptions& options) {
 }
 
 namespace {
-
-void AddDemo(CLI::App& app, SelectedCommand& chosen) {
-  CLI::App* command = app.add_subcommand(
-      "demo", "tune 12 HGEMM shapes, or replay the agent's recorded runs; writes report.html");
-  auto options = std::make_shared<DemoOptions>();
-  options->files.html = "report.html";
-  options->compile_winners = options->compare_proposers = true;
-  AddTuneLike(command, *options);
-  CLI::Option* agent = command->add_flag(
-      "--agent", options->agent,
-      "replay recorded runs of a language model's work, those of --device or the shipped ones");
-  for (const char* tuning : {"--gpu", "--wait", "--unsandboxed", "--max-seconds", "--slice",
-                             "--proposer", "--budget", "--seed", "--batch", "--finalists",
-                             "--paper-protocol", "--dry-run", "--layout", "--dtype", "--reward"}) {
-    agent->excludes(command->get_option(tuning));
-  }
-  Choose(command, chosen, options, RunDemo);
-}
-
-void AddOptimize(CLI::App& app, SelectedCommand& chosen) {
-  CLI::App* command = app.add_subcommand("optimize", "find the fastest correct kernel for a task");
-  auto options = std::make_shared<OptimizeOptions>();
-  command->add_option("task", options->task, kTaskHelp)->required();
-  command->add_option("--candidate", options->candidate,
-                      "candidate.toml: with [tunables], or for the agent to begin with");
-  command->add_option("--workload", options->workload, "by name; default: the first");
-  AddDevice(command, options->device);
-  AddPace(command, options->pace);
-  AddSearch(command, options->search, {"guided", "brief", "local", "random", "agent"});
-  options->search.budget.clear();  // its default is the proposer's
-  command->get_option("--budget")->default_str("evals=160; the agent's: evals=40");
-  AddReportFiles(command, options->files);
-  AddAgent(command, options->agent);
-  Choose(command, chosen, options, RunOptimize);
-}
-
-void AddEvaluate(CLI::App& app, SelectedCommand& chosen) {
-  CLI::App* command = app.add_subcommand("evaluate", "judge candidates: verdicts and exit status");
-  auto options = std::make_shared<EvaluateOptions>();
-  command->add_option("task", options->task, kTaskHelp);
-  command->add_option("candidates", options->candidates,
-                      "candidate.toml files or folders, or a .cu file");
-  command->add_option("--many", options->many,
-                      "instead of both: a folder of tasks, with their candidates below them");
-  command->add_option("--csv", options->csv, "with --many: write one row a verdict here");
-  command->add_flag("--stream", options->stream,
-                    "candidates come on stdin: a JSON list of paths a line; one document a line");
-  command->add_option("--reproduce", options->reproduce,
-                      "write a folder here that times the candidate without warpsmith");
-  command->add_option("--workload", options->workload, "by name; default: the first");
-  command->add_flag("--certified", options->certified, "all modes, fresh data, narrow intervals");
-  command->add_flag("--paper-protocol", options->paper_protocol, "CUDA-L2's 10 s + 30 s");
-  command->add_option("--fail-on", options->fail_on, "incorrect, regression, never")
-      ->check(CLI::IsMember({"incorrect", "regression", "never"}))
-      ->capture_default_str();
-  AddDevice(command, options->device);
-  AddPace(command, options->pace);
-  Choose(command, chosen, options, RunEvaluate);
-}
-
-void AddProfile(CLI::App& app, SelectedCommand& chosen) {
-  CLI::App* command = app.add_subcommand("profile", "what a candidate's time goes to, and why");
-  auto options = std::make_shared<ProfileOptions>();
-  command->add_option("task", options->task, kTaskHelp);
-  command->add_option("candidate", options->candidate, "candidate.toml or folder");
-  command->add_option("--workload", options->workload, "by name; default: the first");
-  command->add_option("--from", options->from, "read this report of 'ncu --csv --page raw'");
-  command->add_option("--ncu", options->ncu, "Nsight Compute's program");
-  command->add_flag("--model", options->model, "print the block for a model's prompt");
-  AddDevice(command, options->device);
-  Choose(command, chosen, options, RunProfile);
-}
-
-void AddCompare(CLI::App& app, SelectedCommand& chosen) {
-  CLI::App* command = app.add_subcommand("compare", "two candidates of one task, certified");
-  auto options = std::make_shared<CompareOptions>();
-  command->add_option("task", options->task, kTaskHelp)->required();
-  command->add_option("first", options->first, "candidate.toml or folder")->required();
-  command->add_option("second", options->second, "candidate.toml or folder")->required();
-  command->add_option("--workload", options->workload, "by name; default: the first");
-  command->add_option("--fail-on", options->fail_on, "regression: exit 1 when second is slower")
-      ->check(CLI::IsMember({"regression", "never"}));
-  AddDevice(command, options->device);
-  Choose(command, chosen, options, RunCompare);
-}
-
-void AddRecord(CLI::App& app, SelectedCommand& chosen) {
-  CLI::App* command = app.add_subcommand("record", "measure whole spaces into a recording");
-  auto options = std::make_shared<hgemm::RecordOptions>();
-  command->add_option("output", options->output, "the .wsrec file to write or go on with")
-      ->required();
-  CLI::Option* shapes =
-      command->add_option("--shapes,--grid", options->shapes, "MxNxK,... or demo, paper");
-  shapes->capture_default_str();
-  CLI::Option* task =
-      command->add_option("--task", options->task, "instead of shapes: a task's folder");
-  task->excludes(shapes);
-  command
-      ->add_option("--candidate", options->candidates,
-                   "of the task, each with all points of its tunables")
-      ->needs(task);
-  AddProduct(command, options->product);
-  command->add_option("--limit", options->limit, "points a shape, neighbour-closed; 0: all")
-      ->check(CheckWholeNumber);
-  command
-      ->add_option("--other-modes", options->other_modes, "measure all modes of the best so many")
-      ->check(CheckWholeNumber)
-      ->capture_default_str();
-  command->add_flag("--dry-run", options->dry_run, "count and estimate only");
-  AddDevice(command, options->device);
-  AddPace(command, options->pace);
-  Choose(command, chosen, options, RunRecording);
-}
-
-void AddBundle(CLI::App& app, SelectedCommand& chosen) {
-  CLI::App* bundle = app.add_subcommand("bundle", "move a batch to a machine with only a GPU");
-  bundle->require_subcommand(1);
-  const std::tuple<const char*, const char*, Result<int> (*)(const BundleOptions&)> commands[] = {
-      {"make", "compile candidates into a folder", RunBundleMake},
-      {"run", "judge a folder's candidates here", RunBundleRun},
-      {"take", "take a folder's results into the store", RunBundleTake}};
-  for (const auto& [name, help, run] : commands) {
-    CLI::App* command = bundle->add_subcommand(name, help);
-    auto options = std::make_shared<BundleOptions>();
-    command->add_option("folder", options->folder, "the bundle")->required();
-    if (std::string(name) == "make") {
-      command->add_option("--shapes,--grid", options->shapes, "MxNxK,... or demo")
-          ->capture_default_str();
-      AddProduct(command, options->product);
-      command->add_option("--arch", options->architecture, "of the GPU there")
-          ->capture_default_str();
-      command->add_option("--limit", options->limit, "points a shape")
-          ->check(CLI::Range(1, 1'000'000))
-          ->capture_default_str();
-    }
-    AddDevice(command, options->device);
-    AddPace(command, options->pace);
-    Choose(command, chosen, options, run);
-  }
-}
-
-void AddReport(CLI::App& app, SelectedCommand& chosen) {
-  CLI::App* report = app.add_subcommand("report", "table, HTML, CSV and JSON of stored runs");
-  auto options = std::make_shared<ReportOptions>();
-  report->add_option("runs", options->runs, "run names; none: list them");
-  report->add_flag("--compare", options->compare, "side by side, paired by task with the first");
-  AddDevice(report, options->device);
-  AddReportFiles(report, options->files);
-  Choose(report, chosen, options, RunReport);
-
-  CLI::App* exporting =
-      app.add_subcommand("export", "a run's best kernel: sources, plan, evidence");
-  auto export_options = std::make_shared<ExportOptions>();
-  exporting->add_option("run", export_options->run, "run name")->required();
-  exporting->add_option("-o,--output", export_options->output, "folder to write")->required();
-  exporting->add_flag("--force", export_options->force, "write over what the folder holds");
-  AddDevice(exporting, export_options->device);
-  Choose(exporting, chosen, export_options, RunExport);
-}
 
 void AddPages(CLI::App& app, SelectedCommand& chosen) {
   app.add_subcommand("exit-codes", "what each exit status means, as Markdown")->callback([&chosen] {
@@ -305,9 +139,7 @@ void AddAll(CLI::App& app, SelectedCommand& chosen) {
   app.require_subcommand(1);
   app.set_version_flag("--version", "warpsmith " + build_info::VersionText());
   app.footer("First: 'warpsmith doctor' says what is here. Exit statuses: 'warpsmith exit-codes'.");
-  CLI::App* doctor =
-      app.add_subcommand("doctor", "what is here, what works, what to do about the rest");
-  Choose(doctor, chosen, std::make_shared<DoctorOptions>(), RunDoctor);
+  AddDoctor(app, chosen);
   AddDemo(app, chosen);
   AddHgemm(app, chosen);
   AddOptimize(app, chosen);
@@ -318,6 +150,7 @@ void AddAll(CLI::App& app, SelectedCommand& chosen) {
   AddRecord(app, chosen);
   AddBundle(app, chosen);
   AddReport(app, chosen);
+  AddExport(app, chosen);
   AddStore(app, chosen);
   AddKnowledge(app, chosen);
   AddMcp(app, chosen);

@@ -1,4 +1,6 @@
-// What every subcommand's options are made of. Included by the files that know CLI11 alone.
+// What the subcommands are made of. A command's options, what it does and its command line stand
+// together in one file, which ends with its Add...; AddAll (command_line.cc) calls all of these.
+// Options that several commands have are added here.
 #ifndef WARPSMITH_TOOLS_COMMAND_TREE_H_
 #define WARPSMITH_TOOLS_COMMAND_TREE_H_
 
@@ -10,7 +12,7 @@
 #include <CLI/CLI.hpp>
 
 #include "base/result.h"
-#include "options.h"
+#include "commands.h"
 
 namespace warpsmith::cli {
 
@@ -58,23 +60,34 @@ void AddDevice(CLI::App* command, search::DeviceOptions& device);
 void AddPace(CLI::App* command, search::PaceOptions& pace);
 void AddDType(CLI::App* command, hgemm::ProductOptions& product,
               const std::vector<std::string>& values = {"f16", "bf16"});
-
 void AddProduct(CLI::App* command, hgemm::ProductOptions& product);
+void AddSearch(CLI::App* command, search::SearchOptions& search,
+               const std::vector<std::string>& proposers = {"guided", "brief", "local", "random"});
+void AddReportFiles(CLI::App* command, ReportFiles& files);
 void AddTuneLike(CLI::App* command, TuneOptions& options);
 
-// What the agent of `optimize` can be told.
-void AddAgent(CLI::App* command, agent::AgentOptions& agent);
-
-// Subcommands that are added from files of their own.
+// The subcommands.
+void AddBundle(CLI::App& app, SelectedCommand& chosen);
+void AddCompare(CLI::App& app, SelectedCommand& chosen);
+void AddDemo(CLI::App& app, SelectedCommand& chosen);
+void AddDoctor(CLI::App& app, SelectedCommand& chosen);
+void AddEvaluate(CLI::App& app, SelectedCommand& chosen);
+void AddExport(CLI::App& app, SelectedCommand& chosen);
+void AddHgemm(CLI::App& app, SelectedCommand& chosen);
+void AddHgemmCatalogue(CLI::App* hgemm, SelectedCommand& chosen);
+void AddHgemmShow(CLI::App* hgemm, SelectedCommand& chosen);
 void AddKnowledge(CLI::App& app, SelectedCommand& chosen);
 void AddMcp(CLI::App& app, SelectedCommand& chosen);
-void AddHgemm(CLI::App& app, SelectedCommand& chosen);
+void AddOptimize(CLI::App& app, SelectedCommand& chosen);
+void AddProfile(CLI::App& app, SelectedCommand& chosen);
+void AddRecord(CLI::App& app, SelectedCommand& chosen);
+void AddReport(CLI::App& app, SelectedCommand& chosen);
 void AddServe(CLI::App& app, SelectedCommand& chosen);
-void AddTask(CLI::App& app, SelectedCommand& chosen);
 void AddStore(CLI::App& app, SelectedCommand& chosen);
+void AddTask(CLI::App& app, SelectedCommand& chosen);
 
-// --- Shell completion and the manual page, made by walking the command tree: nothing to keep in step
-// by hand.
+// --- Shell completion and the manual page, made by walking the command tree: nothing has to be kept
+// in step by hand.
 
 // `shell`: bash, zsh or fish.
 std::string CompletionScript(const CLI::App& app, const std::string& shell);

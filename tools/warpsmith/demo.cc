@@ -9,12 +9,16 @@
 
 #include "agent/runs/agent_run.h"
 #include "base/file.h"
+#include "command_tree.h"
 #include "commands.h"
 #include "report/terminal.h"
-#include "search.h"
 
 namespace warpsmith::cli {
 namespace {
+
+struct DemoOptions : TuneOptions {
+  bool agent = false;  // replay the recorded runs of the agent instead
+};
 
 constexpr const char* kCommand = "warpsmith demo --agent";
 
@@ -133,10 +137,28 @@ Result<int> ReplayAgent(const DemoOptions& demo) {
   return AgentDemo(demo, TRY(PlaceOf(demo.device))).Run();
 }
 
-}  // namespace
-
 Result<int> RunDemo(const DemoOptions& options) {
   return options.agent ? ReplayAgent(options) : RunHgemmTune(options);
+}
+
+}  // namespace
+
+void AddDemo(CLI::App& app, SelectedCommand& chosen) {
+  CLI::App* command = app.add_subcommand(
+      "demo", "tune 12 HGEMM shapes, or replay the agent's recorded runs; writes report.html");
+  auto options = std::make_shared<DemoOptions>();
+  options->files.html = "report.html";
+  options->compile_winners = options->compare_proposers = true;
+  AddTuneLike(command, *options);
+  CLI::Option* agent = command->add_flag(
+      "--agent", options->agent,
+      "replay recorded runs of a language model's work, those of --device or the shipped ones");
+  for (const char* tuning : {"--gpu", "--wait", "--unsandboxed", "--max-seconds", "--slice",
+                             "--proposer", "--budget", "--seed", "--batch", "--finalists",
+                             "--paper-protocol", "--dry-run", "--layout", "--dtype", "--reward"}) {
+    agent->excludes(command->get_option(tuning));
+  }
+  Choose(command, chosen, options, RunDemo);
 }
 
 }  // namespace warpsmith::cli

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "base/build_info.h"
+#include "command_tree.h"
 #include "commands.h"
 #include "compile/toolchain.h"
 #include "cuda/cublaslt.h"
@@ -16,6 +17,10 @@
 
 namespace warpsmith::cli {
 namespace {
+
+struct DoctorOptions {
+  search::CommonOptions common;
+};
 
 // One thing that may be here, what it is for, and what to do where it is not.
 struct Prerequisite {
@@ -103,8 +108,6 @@ void PrintJson(const std::vector<Prerequisite>& findings) {
   PrintDocument("doctor", {{"warpsmith", build_info::Version()}, {"findings", rows}});
 }
 
-}  // namespace
-
 Result<int> RunDoctor(const DoctorOptions& options) {
   const std::vector<Prerequisite> findings = InspectMachine();
   if (options.common.json) {
@@ -121,6 +124,14 @@ Result<int> RunDoctor(const DoctorOptions& options) {
     }
   }
   return 0;
+}
+
+}  // namespace
+
+void AddDoctor(CLI::App& app, SelectedCommand& chosen) {
+  CLI::App* command =
+      app.add_subcommand("doctor", "what is here, what works, what to do about the rest");
+  Choose(command, chosen, std::make_shared<DoctorOptions>(), RunDoctor);
 }
 
 }  // namespace warpsmith::cli

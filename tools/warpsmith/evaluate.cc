@@ -10,6 +10,7 @@
 #include "base/file.h"
 #include "base/interrupt.h"
 #include "base/json_reader.h"
+#include "command_tree.h"
 #include "commands.h"
 #include "core/serialize.h"
 #include "cuda/context.h"
@@ -19,13 +20,30 @@
 #include "report/reproduce/folder.h"
 #include "report/suite.h"
 #include "report/terminal.h"
-#include "search.h"
 #include "search/call_time.h"
 #include "search/evaluation/judging.h"
 
 namespace warpsmith::cli {
-
 namespace {
+
+struct EvaluateOptions {
+  search::CommonOptions common;
+  search::DeviceOptions device;
+  search::PaceOptions pace;
+  std::string task, workload;
+  std::string many;       // a folder of tasks with their candidates, instead of one task
+  std::string csv;        // --many: one row a verdict
+  std::string reproduce;  // a folder for what times the candidate without warpsmith
+  std::vector<std::string> candidates;
+  bool certified = false, paper_protocol = false;
+  bool stream = false;  // candidates are named on stdin
+  std::string fail_on = "incorrect";
+};
+
+Protocol ProtocolOf(const EvaluateOptions& options) {
+  if (options.paper_protocol) return Protocol::Paper();
+  return options.certified ? Protocol::Certified() : Protocol::Screened();
+}
 
 Result<int64_t> AskDevice(search::Machine& machine, const Candidate& candidate,
                           const ResolvedLaunch& launch) {
@@ -243,37 +261,6 @@ Status CheckTogether(const EvaluateOptions& options) {
   return Error{ErrorCode::kUsage, wrong, "see: warpsmith evaluate --help"};
 }
 
-}  // namespace
-
-Protocol ProtocolOf(const EvaluateOptions& options) {
-  if (options.paper_protocol) return Protocol::Paper();
-  return options.certified ? Protocol::Certified() : Protocol::Screened();
-}
-
-Result<int> RunEvaluate(const EvaluateOptions& options) {
-  TRY(CheckTogether(options));
-  if (!options.many.empty()) return RunEvaluateMany(options);
-  const task::LoadedTask loaded = TRY(search::LoadJudgeable(options.task, options.workload));
-  const auto candidates = TRY(task::LoadCandidates(options.candidates));
-  search::Machine machine = TRY(search::Machine::Open(options.device));
-  if (options.stream) return JudgeStream(machine, loaded, options);
-  SayOrigin(machine, options.common, false);
-  report::ProgressLine line(stderr, report::StyleOf(STDERR_FILENO));
-  const std::vector<search::JudgedCandidate> judged = TRY(
-      search::JudgeCandidates(machine, loaded, ProtocolOf(options), candidates,
-                              search::EvaluationOptions(), options.common.quiet ? nullptr : &line));
-  SayOrigin(machine, options.common, true);
-  if (!options.reproduce.empty()) TRY(Reproduce(machine, loaded, judged, options.reproduce));
-  if (options.common.json) {
-    PrintDocument("evaluation", FieldsOf(judged));
-  } else {
-    for (const search::JudgedCandidate& one : judged) Print(one);
-  }
-  return StatusOf(judged, options.fail_on);
-}
-
-namespace {
-
 namespace fs = std::filesystem;
 
 constexpr double kConfidence = 0.95;
@@ -324,8 +311,10 @@ bool StopsAll(const Error& error) {
   return error.code == ErrorCode::kInterrupted || error.code == ErrorCode::kUnavailable;
 }
 
-}  // namespace
-
+// Every folder below options.many with a task.toml is a task, and every candidate.toml below it a
+// candidate of it (a folder named "current" or "reference" is none). What cannot be loaded is a row
+// of the table, not the end. Verdicts go into the store, so that a second run goes on where the
+// first one stopped.
 Result<int> RunEvaluateMany(const EvaluateOptions& options) {
   const fs::path root(options.many);
   const search::Slice slice = TRY(search::ParseSlice(options.pace.slice));
@@ -371,6 +360,54 @@ Result<int> RunEvaluateMany(const EvaluateOptions& options) {
   }
   const bool failed = summary.valid < summary.total && options.fail_on != "never";
   return complete && !failed ? 0 : 1;
+}
+
+Result<int> RunEvaluate(const EvaluateOptions& options) {
+  TRY(CheckTogether(options));
+  if (!options.many.empty()) return RunEvaluateMany(options);
+  const task::LoadedTask loaded = TRY(search::LoadJudgeable(options.task, options.workload));
+  const auto candidates = TRY(task::LoadCandidates(options.candidates));
+  search::Machine machine = TRY(search::Machine::Open(options.device));
+  if (options.stream) return JudgeStream(machine, loaded, options);
+  SayOrigin(machine, options.common, false);
+  report::ProgressLine line(stderr, report::StyleOf(STDERR_FILENO));
+  const std::vector<search::JudgedCandidate> judged = TRY(
+      search::JudgeCandidates(machine, loaded, ProtocolOf(options), candidates,
+                              search::EvaluationOptions(), options.common.quiet ? nullptr : &line));
+  SayOrigin(machine, options.common, true);
+  if (!options.reproduce.empty()) TRY(Reproduce(machine, loaded, judged, options.reproduce));
+  if (options.common.json) {
+    PrintDocument("evaluation", FieldsOf(judged));
+  } else {
+    for (const search::JudgedCandidate& one : judged) Print(one);
+  }
+  return StatusOf(judged, options.fail_on);
+}
+
+}  // namespace
+
+void AddEvaluate(CLI::App& app, SelectedCommand& chosen) {
+  CLI::App* command = app.add_subcommand("evaluate", "judge candidates: verdicts and exit status");
+  auto options = std::make_shared<EvaluateOptions>();
+  command->add_option("task", options->task, kTaskHelp);
+  command->add_option("candidates", options->candidates,
+                      "candidate.toml files or folders, or a .cu file");
+  command->add_option("--many", options->many,
+                      "instead of both: a folder of tasks, with their candidates below them");
+  command->add_option("--csv", options->csv, "with --many: write one row a verdict here");
+  command->add_flag("--stream", options->stream,
+                    "candidates come on stdin: a JSON list of paths a line; one document a line");
+  command->add_option("--reproduce", options->reproduce,
+                      "write a folder here that times the candidate without warpsmith");
+  command->add_option("--workload", options->workload, "by name; default: the first");
+  command->add_flag("--certified", options->certified, "all modes, fresh data, narrow intervals");
+  command->add_flag("--paper-protocol", options->paper_protocol, "CUDA-L2's 10 s + 30 s");
+  command->add_option("--fail-on", options->fail_on, "incorrect, regression, never")
+      ->check(CLI::IsMember({"incorrect", "regression", "never"}))
+      ->capture_default_str();
+  AddDevice(command, options->device);
+  AddPace(command, options->pace);
+  Choose(command, chosen, options, RunEvaluate);
 }
 
 }  // namespace warpsmith::cli

@@ -1,4 +1,4 @@
-// What judges many kernels: `hgemm verify`, `hgemm audit` and `record`.
+// What judges many kernels: `hgemm tune`, `bench`, `verify` and `audit`, and `record`.
 
 #include <cstdio>
 #include <string>
@@ -10,6 +10,7 @@
 #include "base/file.h"
 #include "base/interrupt.h"
 #include "base/json_reader.h"
+#include "command_tree.h"
 #include "commands.h"
 #include "core/device.h"
 #include "hgemm/bench/audit.h"
@@ -18,12 +19,10 @@
 #include "hgemm/bench/measurement_file.h"
 #include "hgemm/bench/primary_choices.h"
 #include "hgemm/bench/record.h"
-#include "search.h"
 #include "search/call_time.h"
 #include "search/tuning/proposer_comparison.h"
 
 namespace warpsmith::cli {
-
 namespace {
 
 void Print(const hgemm::MeasurementTable& table, const hgemm::BenchOptions& options) {
@@ -74,8 +73,6 @@ Status CheckPlace(const hgemm::BenchOptions& options) {
   return Error{ErrorCode::kConfig, options.csv + " holds a comparison of libraries",
                "give --against its library to go on with it, or --csv another name"};
 }
-
-}  // namespace
 
 Result<int> RunHgemmVerify(const hgemm::VerifyOptions& options) {
   const hgemm::Verified verified = TRY(hgemm::Verify(options));
@@ -145,6 +142,8 @@ Result<int> RunHgemmBench(const hgemm::BenchOptions& options) {
   return StatusNow();
 }
 
+}  // namespace
+
 Result<int> RunHgemmTune(const TuneOptions& given) {
   TuneOptions options = given;
   const search::Slice slice = TRY(search::ParseSlice(options.pace.slice));
@@ -192,6 +191,163 @@ Result<int> RunHgemmTune(const TuneOptions& given) {
                  tuned.ends.front().run.c_str());
   }
   return ExitStatus(report, options.search.fail_on);
+}
+
+namespace {
+
+// How thorough a tuning is without being told depends on how many shapes there are.
+void SetTuneDefaults(CLI::App* tune, search::SearchOptions& search) {
+  search = hgemm::UnsetTuneOptions();
+  const std::string many = "; of more than " + std::to_string(hgemm::kFewShapes) + " shapes: ";
+  tune->get_option("--proposer")->default_str("guided" + many + "brief");
+  tune->get_option("--budget")->default_str("evals=160" + many + "evals=24");
+  tune->get_option("--finalists")->default_str("3" + many + "0");
+  tune->get_option("--batch")->default_str("8" + many + "4");
+}
+
+void AddTune(CLI::App* hgemm, SelectedCommand& chosen) {
+  CLI::App* command =
+      hgemm->add_subcommand("tune", "find the fastest correct kernel for each shape");
+  auto options = std::make_shared<TuneOptions>();
+  command->add_option("--shapes,--grid", options->shapes, "MxNxK,... or demo, paper")
+      ->capture_default_str();
+  command->add_option("--near", options->near,
+                      "begin with this catalogue's kernels of the shape and of shapes nearby; "
+                      "none; default: the shipped one's, but in a replay");
+  command->add_option("--cost-model", options->search.cost_model,
+                      "rank by this model, which tools/study/fit_model.py wrote");
+  command->add_flag("--compile-winners", options->compile_winners,
+                    "when replaying a recording, build the winners for real");
+  command->add_flag("--compare-proposers", options->compare_proposers,
+                    "compare the proposers on the recorded spaces");
+  command->add_flag("!--no-overlap", options->search.overlap,
+                    "only kernels that begin when the call ahead has ended");
+  AddTuneLike(command, *options);
+  SetTuneDefaults(command, options->search);
+  Choose(command, chosen, options, RunHgemmTune);
+}
+
+void AddVerify(CLI::App* hgemm, SelectedCommand& chosen) {
+  CLI::App* command = hgemm->add_subcommand(
+      "verify", "is every kernel family right on every shape, on this GPU and driver");
+  auto options = std::make_shared<hgemm::VerifyOptions>();
+  command->add_option("--shapes,--grid", options->shapes, "MxNxK,... or demo, paper")
+      ->capture_default_str();
+  command->add_option("--layout", options->product.layout, "NN, TN or both")
+      ->check(CLI::IsMember({"NN", "TN", "both"}))
+      ->capture_default_str();
+  AddDType(command, options->product, {"f16", "bf16", "both"});
+  command->add_option("--catalogue", options->catalogue,
+                      "the kernels of this catalogue instead: after a new driver, on another GPU");
+  command->add_option("--csv", options->csv, "write a row a kernel here, over what is there");
+  AddDevice(command, options->device);
+  AddPace(command, options->pace);
+  Choose(command, chosen, options, RunHgemmVerify);
+}
+
+void AddChoose(CLI::App* command, hgemm::BenchOptions& options) {
+  CLI::Option* choose = command->add_flag(
+      "--choose", options.choose,
+      "only choose the bar, shape by shape in each mode, and keep it; goes on where it ended");
+  command
+      ->add_option("--exhaustive", options.exhaustive_seconds,
+                   "with --choose: list all that cuBLASLt can be configured to for so many seconds "
+                   "a shape, and time what that gives")
+      ->check(CheckSeconds)
+      ->needs(choose);
+  for (const char* other : {"--against", "--catalogue", "--paper-protocol"}) {
+    choose->excludes(command->get_option(other));
+  }
+}
+
+void AddBench(CLI::App* hgemm, SelectedCommand& chosen) {
+  CLI::App* command = hgemm->add_subcommand("bench", "measure cuBLAS, cuBLASLt and torch");
+  auto options = std::make_shared<hgemm::BenchOptions>();
+  command->add_option("--shapes,--grid", options->shapes, "MxNxK,... or demo, paper")
+      ->capture_default_str();
+  command->add_option("--against", options->against,
+                      "compare this library (docs/library.md) with cuBLASLt; trusted code only");
+  command->add_option("--catalogue", options->catalogue,
+                      "measure the kernels of this catalogue alone, too");
+  command
+      ->add_flag("--paper-protocol", options->paper_protocol,
+                 "by CUDA-L2's 10 s warm-up and 30 s of timing: offline and server")
+      ->excludes(command->get_option("--against"));
+  command->add_option("--layout", options->product.layout, "with --against: NN or TN")
+      ->check(CLI::IsMember({"NN", "TN"}))
+      ->capture_default_str();
+  AddDType(command, options->product);
+  command->add_flag("!--no-torch", options->torch, "leave torch.matmul out");
+  AddDevice(command, options->device);
+  AddPace(command, options->pace);
+  command->add_option("--csv", options->csv,
+                      "write the rows here as they come, and go on where they ended");
+  command
+      ->add_option("--beside", options->beside,
+                   "with --against: NVIDIA's other ways beside the bar on one shape in so many; 0: "
+                   "none, and no headline")
+      ->check(CheckWholeNumber)
+      ->capture_default_str();
+  AddChoose(command, *options);
+  auto* from = command->add_option("--from", options->from,
+                                   "summarise these CSVs of --against, or join them in --csv's");
+  from->expected(1, 10'000)->excludes(command->get_option("--against"));
+  command->get_option("--paper-protocol")->excludes(from);
+  command->add_flag("--markdown", options->markdown, "the summary as Markdown tables");
+  Choose(command, chosen, options, RunHgemmBench);
+}
+
+void AddAudit(CLI::App* hgemm, SelectedCommand& chosen) {
+  CLI::App* command = hgemm->add_subcommand(
+      "audit", "memcheck of every configuration of a catalogue, racecheck of every family");
+  auto options = std::make_shared<hgemm::AuditOptions>();
+  command->add_option("--catalogue", options->catalogue, "whose chosen kernels")->required();
+  command->add_option("--csv", options->csv,
+                      "write a row a run here; what is clean there already is not run again");
+  AddDevice(command, options->device);
+  AddPace(command, options->pace);
+  Choose(command, chosen, options, RunHgemmAudit);
+}
+
+}  // namespace
+
+void AddRecord(CLI::App& app, SelectedCommand& chosen) {
+  CLI::App* command = app.add_subcommand("record", "measure whole spaces into a recording");
+  auto options = std::make_shared<hgemm::RecordOptions>();
+  command->add_option("output", options->output, "the .wsrec file to write or go on with")
+      ->required();
+  CLI::Option* shapes =
+      command->add_option("--shapes,--grid", options->shapes, "MxNxK,... or demo, paper");
+  shapes->capture_default_str();
+  CLI::Option* task =
+      command->add_option("--task", options->task, "instead of shapes: a task's folder");
+  task->excludes(shapes);
+  command
+      ->add_option("--candidate", options->candidates,
+                   "of the task, each with all points of its tunables")
+      ->needs(task);
+  AddProduct(command, options->product);
+  command->add_option("--limit", options->limit, "points a shape, neighbour-closed; 0: all")
+      ->check(CheckWholeNumber);
+  command
+      ->add_option("--other-modes", options->other_modes, "measure all modes of the best so many")
+      ->check(CheckWholeNumber)
+      ->capture_default_str();
+  command->add_flag("--dry-run", options->dry_run, "count and estimate only");
+  AddDevice(command, options->device);
+  AddPace(command, options->pace);
+  Choose(command, chosen, options, RunRecording);
+}
+
+void AddHgemm(CLI::App& app, SelectedCommand& chosen) {
+  CLI::App* hgemm = app.add_subcommand("hgemm", "FP16 and BF16 matrix products");
+  hgemm->require_subcommand(1);
+  AddTune(hgemm, chosen);
+  AddBench(hgemm, chosen);
+  AddVerify(hgemm, chosen);
+  AddHgemmShow(hgemm, chosen);
+  AddHgemmCatalogue(hgemm, chosen);
+  AddAudit(hgemm, chosen);
 }
 
 }  // namespace warpsmith::cli

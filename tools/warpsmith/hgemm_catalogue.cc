@@ -8,6 +8,7 @@
 
 #include "base/display_text.h"
 #include "base/file.h"
+#include "command_tree.h"
 #include "commands.h"
 #include "hgemm/bench/catalogues.h"
 #include "hgemm/bench/measurement_file.h"
@@ -19,6 +20,20 @@
 
 namespace warpsmith::cli {
 namespace {
+
+struct CatalogueOptions {
+  search::CommonOptions common;
+  std::string store;               // make: the database; empty: the user's
+  std::string run;                 // make: only runs of this tuning; empty: all
+  std::vector<std::string> files;  // merge, check
+  std::string catalogue;           // guard, page
+  // guard: comparisons of its kernels; empty: what its rows hold. page: comparisons, whose ratios
+  // stand for the catalogue's.
+  std::vector<std::string> bench;
+  std::string output;   // make, merge, guard: a catalogue; "-": stdout
+  std::string html;     // page
+  bool strict = false;  // guard: what was not compared is cuBLASLt's
+};
 
 // What a command that wrote a catalogue (or its page) has to say: the document, if one was asked
 // for and stdout is not taken by the output, else the words, on stderr.
@@ -177,8 +192,6 @@ void PrintBuild(const hgemm::BuildTally& tally, const gemm_library::Pack& pack,
   }
 }
 
-}  // namespace
-
 Result<int> RunCatalogueMake(const CatalogueOptions& options) {
   const auto store = TRY(search::OpenExistingStore(options.store));
   const hgemm::Catalogue catalogue = TRY(hgemm::CatalogueOf(*store, options.run));
@@ -281,6 +294,88 @@ Result<int> RunHgemmBuild(const hgemm::BuildOptions& given) {
   TRY(WriteFileAtomic(path, bytes));
   PrintBuild(tally, pack, path.string(), bytes.size(), options.common.json);
   return tally.failed.empty() ? 0 : 1;
+}
+
+void AddMake(CLI::App* catalogue, SelectedCommand& chosen) {
+  CLI::App* command =
+      catalogue->add_subcommand("make", "of every shape tuned so far the kernel that is best");
+  auto options = std::make_shared<CatalogueOptions>();
+  command->add_option("--store", options->store, "results database");
+  command->add_option("--run", options->run, "of this tuning only");
+  command->add_option("--out,-o", options->output, "the catalogue's file; -: stdout")->required();
+  Choose(command, chosen, options, RunCatalogueMake);
+}
+
+void AddMerge(CLI::App* catalogue, SelectedCommand& chosen) {
+  CLI::App* command =
+      catalogue->add_subcommand("merge", "several catalogues as one; the surest row of each shape");
+  auto options = std::make_shared<CatalogueOptions>();
+  command->add_option("files", options->files, "catalogues")->required()->expected(1, 10'000);
+  command->add_option("--out,-o", options->output, "the merged one's file; -: stdout")->required();
+  Choose(command, chosen, options, RunCatalogueMerge);
+}
+
+void AddCheck(CLI::App* catalogue, SelectedCommand& chosen) {
+  CLI::App* command = catalogue->add_subcommand(
+      "check", "can it be read, and are its kernels what this program would build");
+  auto options = std::make_shared<CatalogueOptions>();
+  command->add_option("files", options->files, "catalogues")->required()->expected(1, 10'000);
+  Choose(command, chosen, options, RunCatalogueCheck);
+}
+
+void AddGuard(CLI::App* catalogue, SelectedCommand& chosen) {
+  CLI::App* command = catalogue->add_subcommand(
+      "guard", "choose anew between kernel and cuBLASLt, by what 'hgemm bench' measured");
+  auto options = std::make_shared<CatalogueOptions>();
+  command->add_option("catalogue", options->catalogue, "the one that was measured")->required();
+  command
+      ->add_option("--bench", options->bench,
+                   "CSVs of 'hgemm bench --against --catalogue'; without: what compared rows hold")
+      ->expected(1, 10'000);
+  command->add_option("--out,-o", options->output, "the catalogue's file; -: stdout")->required();
+  command->add_flag("--strict", options->strict,
+                    "cuBLASLt for rows that were not compared: their kernels may have failed");
+  Choose(command, chosen, options, RunCatalogueGuard);
+}
+
+void AddPage(CLI::App* catalogue, SelectedCommand& chosen) {
+  CLI::App* command = catalogue->add_subcommand(
+      "page", "which parameters won on which shapes, as one HTML page with plots");
+  auto options = std::make_shared<CatalogueOptions>();
+  command->add_option("catalogue", options->catalogue, "the one to draw")->required();
+  command->add_option("--bench", options->bench, "CSVs of 'hgemm bench --against --catalogue'")
+      ->expected(1, 10'000);
+  command->add_option("--html", options->html, "the page's file")->required();
+  Choose(command, chosen, options, RunCataloguePage);
+}
+
+void AddBuild(CLI::App* hgemm, SelectedCommand& chosen) {
+  CLI::App* command =
+      hgemm->add_subcommand("build", "compile a catalogue's kernels into the library's pack");
+  auto options = std::make_shared<hgemm::BuildOptions>();
+  command->add_option("--catalogue", options->catalogue, "what to build; default: the shipped one");
+  command->add_option("--out,-o", options->output, "folder for gemm.wspack")->required();
+  command->add_option("--shapes", options->shapes,
+                      "these, as in 512x512x512,64x128x4096, and the rows that decide for those "
+                      "without a row; default: all of the catalogue");
+  command->add_option("--arch", options->architecture, "build for this GPU")->capture_default_str();
+  command->add_option("--for-device", options->device, "rows that were measured on this one only");
+  command->add_flag("--strict", options->strict,
+                    "leave out kernels whose sources are not those that were measured");
+  Choose(command, chosen, options, RunHgemmBuild);
+}
+
+}  // namespace
+
+void AddHgemmCatalogue(CLI::App* hgemm, SelectedCommand& chosen) {
+  CLI::App* catalogue = hgemm->add_subcommand("catalogue", "which kernel each shape gets, and why");
+  catalogue->require_subcommand(1);
+  AddMake(catalogue, chosen);
+  AddMerge(catalogue, chosen);
+  AddCheck(catalogue, chosen);
+  AddGuard(catalogue, chosen);
+  AddPage(catalogue, chosen);
+  AddBuild(hgemm, chosen);
 }
 
 }  // namespace warpsmith::cli

@@ -13,6 +13,7 @@
 #include "base/display_text.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "command_tree.h"
 #include "commands.h"
 #include "core/serialize.h"
 #include "hgemm/bench/catalogues.h"
@@ -21,13 +22,27 @@
 #include "hgemm/catalogue.h"
 #include "hgemm/cost_model.h"
 #include "hgemm/table_text.h"
-#include "search.h"
 #include "search/machine/machine.h"
 #include "store/verdict_parts.h"
 #include "task/hgemm_task.h"
 
 namespace warpsmith::cli {
 namespace {
+
+struct FeaturesOptions {
+  search::CommonOptions common;
+  search::DeviceOptions device;
+  bool candidates = false;  // the kernels themselves instead
+};
+
+struct ShowOptions {
+  search::CommonOptions common;
+  search::DeviceOptions device;
+  std::vector<std::string> shapes;
+  hgemm::ProductOptions product;
+  std::string catalogue;  // where the shape's kernel is looked up; empty: the shipped one
+  int top = 10;
+};
 
 struct Asked {
   hgemm::Problem problem;
@@ -252,8 +267,6 @@ Result<int> ListSpaces(search::Machine& machine, bool json) {
   return 0;
 }
 
-}  // namespace
-
 Result<int> RunHgemmFeatures(const FeaturesOptions& options) {
   search::Machine machine = TRY(search::Machine::Open(options.device));
   const hgemm::Target target = hgemm::TargetOf(machine.info());
@@ -323,6 +336,39 @@ Result<int> RunHgemmShow(const ShowOptions& options) {
                 PointName(row.point).c_str());
   }
   return 0;
+}
+
+void AddShow(CLI::App* hgemm, SelectedCommand& chosen) {
+  CLI::App* command = hgemm->add_subcommand("show", "the space of a shape and what is known of it");
+  auto options = std::make_shared<ShowOptions>();
+  command->add_option("shapes", options->shapes,
+                      "MxNxK; more: only what each runs; none: list the recorded spaces");
+  AddProduct(command, options->product);
+  command->add_option("--catalogue", options->catalogue,
+                      "why the shape got its kernel, from here; default: the shipped one");
+  command->add_option("--top", options->top, "rows; 0: all")
+      ->check(CheckWholeNumber)
+      ->capture_default_str();
+  AddDevice(command, options->device);
+  Choose(command, chosen, options, RunHgemmShow);
+}
+
+void AddFeatures(CLI::App* hgemm, SelectedCommand& chosen) {
+  CLI::App* command = hgemm->add_subcommand(
+      "features", "what the cost model sees of kernels: lines of stdin, as CSV on stdout");
+  auto options = std::make_shared<FeaturesOptions>();
+  AddDevice(command, options->device);
+  command->add_flag("--candidates", options->candidates,
+                    "the kernels' sources and plans instead, as lines of a recording");
+  command->footer("A line is MxNxK, NN or TN, and the kernel: 512x512x512 TN wgmma tile_m=64");
+  Choose(command, chosen, options, RunHgemmFeatures);
+}
+
+}  // namespace
+
+void AddHgemmShow(CLI::App* hgemm, SelectedCommand& chosen) {
+  AddShow(hgemm, chosen);
+  AddFeatures(hgemm, chosen);
 }
 
 }  // namespace warpsmith::cli

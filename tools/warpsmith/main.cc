@@ -1,3 +1,3 @@
-#include "command_line.h"
+#include "commands.h"
 
 int main(int argc, char** argv) { return warpsmith::cli::Main(argc, argv); }

@@ -8,6 +8,7 @@
 #include "agent/knowledge/knowledge_base.h"
 #include "base/build_info.h"
 #include "base/clock.h"
+#include "command_tree.h"
 #include "commands.h"
 #include "search/evaluation/judging.h"
 #include "serve/tools/tools.h"
@@ -16,6 +17,18 @@
 
 namespace warpsmith::cli {
 namespace {
+
+struct McpOptions {
+  search::DeviceOptions device;
+  std::string task, workload;
+  std::string candidate;  // what the agent starts from; empty: it writes the first one
+  std::string budget = "evals=200";
+  std::string run, resume;  // as optimize's
+  std::string knowledge;    // the base
+  std::string ncu;
+  uint64_t seed = 1;  // of draws from the base
+  bool quiet = false;
+};
 
 // The agent's end alone: whatever else this process or its children print goes to stderr.
 Result<int> ClaimStdout() {
@@ -51,8 +64,6 @@ Result<mcp::ToolResult> Call(serve::McpTools& tools, const mcp::ToolCall& call,
                  "please report it"};
   }
 }
-
-}  // namespace
 
 Result<int> RunMcp(const McpOptions& options) {
   search::WorkbenchRequest request;
@@ -94,6 +105,31 @@ Result<int> RunMcp(const McpOptions& options) {
   close(serve.output);
   if (!served.ok()) return served.error();
   return 0;
+}
+
+}  // namespace
+
+void AddMcp(CLI::App& app, SelectedCommand& chosen) {
+  CLI::App* command =
+      app.add_subcommand("mcp", "serve a task to a coding agent (Model Context Protocol, stdio)");
+  auto options = std::make_shared<McpOptions>();
+  command->add_option("task", options->task, kTaskHelp)->required();
+  command->add_option("--candidate", options->candidate, "the kernel that the agent starts from");
+  command->add_option("--workload", options->workload, "by name; default: the first");
+  command->add_option("--budget", options->budget, "evals=N,gpu=30s,time=10m,tokens=1e6,money=5")
+      ->capture_default_str();
+  CLI::Option* run = command->add_option("--run", options->run, "name of the run");
+  command->add_option("--resume", options->resume, "go on with this run")->excludes(run);
+  command->add_option(
+      "--knowledge", options->knowledge,
+      "the base: a file, or postgresql://...; default: knowledge.db in the data folder");
+  command->add_option("--seed", options->seed, "of draws from the base")
+      ->check(CheckWholeNumber)
+      ->capture_default_str();
+  command->add_option("--ncu", options->ncu, "Nsight Compute's program");
+  AddDevice(command, options->device);
+  command->add_flag("-q,--quiet", options->quiet, "nothing on stderr but errors");
+  command->callback([&chosen, options] { chosen.run = [options] { return RunMcp(*options); }; });
 }
 
 }  // namespace warpsmith::cli

@@ -3,6 +3,7 @@
 
 #include "base/file.h"
 #include "base/text.h"
+#include "command_tree.h"
 #include "commands.h"
 #include "judge/profile/bottleneck.h"
 #include "judge/profile/ncu_report.h"
@@ -11,6 +12,15 @@
 
 namespace warpsmith::cli {
 namespace {
+
+struct ProfileOptions {
+  search::CommonOptions common;
+  search::DeviceOptions device;
+  std::string task, candidate, workload;
+  std::string from;    // a saved report of ncu --csv, instead of a run
+  std::string ncu;     // the program; empty: where the CUDA toolkit is, or in PATH
+  bool model = false;  // print the block that a prompt takes in
+};
 
 void Print(const ProfileOptions& options, const Profile& profile,
            const profile::ProblemFacts& facts) {
@@ -34,8 +44,6 @@ Result<int> FromFile(const ProfileOptions& options) {
   Print(options, {"ncu, saved", report.kernels}, {});
   return 0;
 }
-
-}  // namespace
 
 Result<int> RunProfile(const ProfileOptions& options) {
   if (!options.from.empty()) return FromFile(options);
@@ -67,6 +75,21 @@ Result<int> RunProfile(const ProfileOptions& options) {
   }
   Print(options, profile, facts);
   return 0;
+}
+
+}  // namespace
+
+void AddProfile(CLI::App& app, SelectedCommand& chosen) {
+  CLI::App* command = app.add_subcommand("profile", "what a candidate's time goes to, and why");
+  auto options = std::make_shared<ProfileOptions>();
+  command->add_option("task", options->task, kTaskHelp);
+  command->add_option("candidate", options->candidate, "candidate.toml or folder");
+  command->add_option("--workload", options->workload, "by name; default: the first");
+  command->add_option("--from", options->from, "read this report of 'ncu --csv --page raw'");
+  command->add_option("--ncu", options->ncu, "Nsight Compute's program");
+  command->add_flag("--model", options->model, "print the block for a model's prompt");
+  AddDevice(command, options->device);
+  Choose(command, chosen, options, RunProfile);
 }
 
 }  // namespace warpsmith::cli

@@ -14,7 +14,6 @@
 #include "report/run_report.h"
 #include "report/summary.h"
 #include "report/terminal.h"
-#include "search.h"
 
 namespace warpsmith::cli {
 namespace {

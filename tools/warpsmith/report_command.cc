@@ -8,21 +8,35 @@
 #include "base/build_info.h"
 #include "base/display_text.h"
 #include "base/file.h"
+#include "command_tree.h"
 #include "commands.h"
 #include "core/step.h"
 #include "judge/statistics.h"
 #include "report/run_comparison.h"
 #include "report/summary.h"
 #include "report/terminal.h"
-#include "search.h"
 #include "search/evaluation/judging.h"
 #include "search/machine/machine.h"
 #include "search/tuning/search.h"
 #include "store/database_store.h"
 
 namespace warpsmith::cli {
-
 namespace {
+
+struct ReportOptions {
+  search::CommonOptions common;
+  search::DeviceOptions device;
+  ReportFiles files;
+  std::vector<std::string> runs;
+  bool compare = false;  // side by side
+};
+
+struct CompareOptions {
+  search::CommonOptions common;
+  search::DeviceOptions device;
+  std::string task, workload, first, second;
+  std::string fail_on;  // "regression": the second is slower
+};
 
 constexpr size_t kMostNameCharacters = 1000;  // uncut, so that it can be given back
 
@@ -109,7 +123,25 @@ Result<report::RunReport> ReportOf(store::DatabaseStore& store, const std::vecto
   return report;
 }
 
-}  // namespace
+// Each of options.runs is a side: the run of that name, and every run below it ("name/...").
+Result<int> CompareStoredRuns(const ReportOptions& options) {
+  if (options.runs.empty()) {
+    return Error{ErrorCode::kUsage, "--compare needs the names of runs",
+                 "warpsmith report --compare FRESH WARM"};
+  }
+  const auto store = TRY(search::OpenExistingStore(options.device.store));
+  const std::vector<RunRecord> all = TRY(store->Runs());
+  std::vector<report::SideRuns> sides;
+  for (const std::string& name : options.runs)
+    sides.push_back(TRY(search::SideOf(*store, name, all)));
+  report::RunComparison comparison = report::CompareRuns(sides);
+  for (const std::string& name : options.runs) {
+    comparison.title += (comparison.title.empty() ? "" : " | ") + name;
+  }
+  comparison.origin = search::OriginOfSides(sides);
+  TRY(Publish(comparison, options.files, options.common.json));
+  return 0;
+}
 
 Result<int> RunReport(const ReportOptions& options) {
   if (options.compare) return CompareStoredRuns(options);
@@ -126,8 +158,6 @@ Result<int> RunReport(const ReportOptions& options) {
   TRY(Publish(report, options.files, options.common.json));
   return 0;
 }
-
-namespace {
 
 // Two candidates met the same bar, each in a run of its own, so their ratio is the quotient of two
 // ratios to it: the logarithms' half-widths add in quadrature.
@@ -173,27 +203,6 @@ Result<search::JudgedCandidate> JudgeOne(search::Machine& machine, const task::L
   return std::move(judged.front());
 }
 
-}  // namespace
-
-Result<int> CompareStoredRuns(const ReportOptions& options) {
-  if (options.runs.empty()) {
-    return Error{ErrorCode::kUsage, "--compare needs the names of runs",
-                 "warpsmith report --compare FRESH WARM"};
-  }
-  const auto store = TRY(search::OpenExistingStore(options.device.store));
-  const std::vector<RunRecord> all = TRY(store->Runs());
-  std::vector<report::SideRuns> sides;
-  for (const std::string& name : options.runs)
-    sides.push_back(TRY(search::SideOf(*store, name, all)));
-  report::RunComparison comparison = report::CompareRuns(sides);
-  for (const std::string& name : options.runs) {
-    comparison.title += (comparison.title.empty() ? "" : " | ") + name;
-  }
-  comparison.origin = search::OriginOfSides(sides);
-  TRY(Publish(comparison, options.files, options.common.json));
-  return 0;
-}
-
 Result<int> RunCompare(const CompareOptions& options) {
   const task::LoadedTask loaded = TRY(search::LoadJudgeable(options.task, options.workload));
   const auto one = TRY(LoadOne(options.first)), other = TRY(LoadOne(options.second));
@@ -232,6 +241,31 @@ Result<int> RunCompare(const CompareOptions& options) {
     return 1;
   }
   return slower && options.fail_on == "regression" ? 1 : 0;
+}
+
+}  // namespace
+
+void AddReport(CLI::App& app, SelectedCommand& chosen) {
+  CLI::App* command = app.add_subcommand("report", "table, HTML, CSV and JSON of stored runs");
+  auto options = std::make_shared<ReportOptions>();
+  command->add_option("runs", options->runs, "run names; none: list them");
+  command->add_flag("--compare", options->compare, "side by side, paired by task with the first");
+  AddDevice(command, options->device);
+  AddReportFiles(command, options->files);
+  Choose(command, chosen, options, RunReport);
+}
+
+void AddCompare(CLI::App& app, SelectedCommand& chosen) {
+  CLI::App* command = app.add_subcommand("compare", "two candidates of one task, certified");
+  auto options = std::make_shared<CompareOptions>();
+  command->add_option("task", options->task, kTaskHelp)->required();
+  command->add_option("first", options->first, "candidate.toml or folder")->required();
+  command->add_option("second", options->second, "candidate.toml or folder")->required();
+  command->add_option("--workload", options->workload, "by name; default: the first");
+  command->add_option("--fail-on", options->fail_on, "regression: exit 1 when second is slower")
+      ->check(CLI::IsMember({"regression", "never"}));
+  AddDevice(command, options->device);
+  Choose(command, chosen, options, RunCompare);
 }
 
 }  // namespace warpsmith::cli

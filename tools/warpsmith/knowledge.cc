@@ -11,6 +11,7 @@
 #include "base/compression.h"
 #include "base/file.h"
 #include "base/json_reader.h"
+#include "command_tree.h"
 #include "commands.h"
 #include "report/knowledge_report.h"
 #include "report/terminal.h"
@@ -18,6 +19,19 @@
 
 namespace warpsmith::cli {
 namespace {
+
+struct KnowledgeOptions {
+  search::CommonOptions common;
+  std::string knowledge;           // the base; empty: $XDG_DATA_HOME/warpsmith/knowledge.db
+  std::vector<std::string> files;  // merge, import, diff, export
+  // show:
+  std::string state;                            // one state whole
+  std::string html;                             // write a page here
+  int top = 3;                                  // techniques a state; 0: all
+  int64_t budget_tokens = 0, budget_bytes = 0;  // render as a prompt holds it
+  std::string task;                             // content id: names what failed on it
+  std::optional<std::string> architecture, dtype, toolchain, previous;
+};
 
 using knowledge::Contents;
 using knowledge::KnowledgeBase;
@@ -124,8 +138,6 @@ Result<Contents> AllOf(std::vector<Contents> others) {
   return all;
 }
 
-}  // namespace
-
 Result<int> RunKnowledgeShow(const KnowledgeOptions& options) {
   const auto base = TRY(knowledge::OpenKnowledgeToRead(options.knowledge));
   if (options.budget_tokens > 0 || options.budget_bytes > 0) return ShowAsPrompt(options, *base);
@@ -152,6 +164,7 @@ Result<int> RunKnowledgeMerge(const KnowledgeOptions& options) {
   return PrintTaken(options, TRY(base->Take(others)));
 }
 
+// The same as merge; the base is new.
 Result<int> RunKnowledgeImport(const KnowledgeOptions& options) {
   const Contents others = TRY(AllOf(TRY(ReadOthers(options))));
   const auto base =
@@ -204,6 +217,68 @@ Result<int> RunKnowledgeVerify(const KnowledgeOptions& options) {
                 overview.outcomes.size());
   }
   return 0;
+}
+
+void AddBase(CLI::App* command, KnowledgeOptions& options) {
+  command->add_option(
+      "--knowledge", options.knowledge,
+      "the base: a file, or postgresql://...; default: knowledge.db in the data folder");
+}
+
+void AddKnowledgeShow(CLI::App* kb, SelectedCommand& chosen) {
+  CLI::App* command = kb->add_subcommand("show", "what is known of techniques, and how well");
+  auto options = std::make_shared<KnowledgeOptions>();
+  AddBase(command, *options);
+  command->add_option("--state", options->state, "one state whole, with failures and notes");
+  command->add_option("--top", options->top, "techniques a state; 0: all")
+      ->check(CLI::Range(0, 1'000'000))
+      ->capture_default_str();
+  command->add_option("--html", options->html, "write it as one page here");
+  CLI::Option* tokens =
+      command->add_option("--budget-tokens", options->budget_tokens,
+                          "print the block that a prompt with so much room takes in");
+  tokens->check(CLI::Range(1, 100'000'000));
+  command->add_option("--budget-bytes", options->budget_bytes, "the same, in bytes")
+      ->check(CLI::Range(1, 1'000'000'000))
+      ->excludes(tokens);
+  command->add_option("--arch", options->architecture, "seen from this GPU: sm_90a");
+  command->add_option("--dtype", options->dtype, "seen from this type: f16");
+  command->add_option("--toolchain", options->toolchain, "seen from this one: 'nvrtc 13.0'");
+  command->add_option("--previous", options->previous, "after this technique; '': none before");
+  command->add_option("--task", options->task, "content id: names what must not be repeated on it");
+  Choose(command, chosen, options, RunKnowledgeShow);
+}
+
+using RunFiles = Result<int> (*)(const KnowledgeOptions& options);
+
+void AddFiles(CLI::App* kb, SelectedCommand& chosen, const char* name, const char* help,
+              const char* files, int least, int most, RunFiles run) {
+  CLI::App* command = kb->add_subcommand(name, help);
+  auto options = std::make_shared<KnowledgeOptions>();
+  AddBase(command, *options);
+  command->add_option("files", options->files, files)->required()->expected(least, most);
+  Choose(command, chosen, options, run);
+}
+
+}  // namespace
+
+void AddKnowledge(CLI::App& app, SelectedCommand& chosen) {
+  constexpr int kMany = 1000;
+  CLI::App* kb = app.add_subcommand("kb", "the knowledge base: what was learned of techniques");
+  kb->require_subcommand(1);
+  AddKnowledgeShow(kb, chosen);
+  AddFiles(kb, chosen, "merge", "take other bases into this one; shared evidence counts once",
+           "bases or their texts", 1, kMany, RunKnowledgeMerge);
+  AddFiles(kb, chosen, "diff", "how two bases differ; exit status 1 where they do",
+           "one: this base against it; two: the first against the second", 1, 2, RunKnowledgeDiff);
+  AddFiles(kb, chosen, "export", "the base as text that version control can compare",
+           "file to write (.zst: packed), or - for stdout", 1, 1, RunKnowledgeExport);
+  AddFiles(kb, chosen, "import", "make a base of a text, or take a text into one",
+           "a text or a base", 1, 1, RunKnowledgeImport);
+  CLI::App* verify = kb->add_subcommand("verify", "is the file sound, do its sums fit");
+  auto options = std::make_shared<KnowledgeOptions>();
+  AddBase(verify, *options);
+  Choose(verify, chosen, options, RunKnowledgeVerify);
 }
 
 }  // namespace warpsmith::cli
