@@ -68,6 +68,8 @@ std::string Shown(const nlohmann::json* value) {
 }  // namespace
 
 Result<nlohmann::json> ParseJson(std::string_view source, std::string_view text) {
+  // Looked at before a value is made: whatever walks a value recurses, and a text of nothing but
+  // brackets would use up the stack.
   const size_t too_deep = FindTooDeep(text);
   if (too_deep != text.npos) {
     return Malformed(source, text, too_deep,
@@ -135,6 +137,7 @@ Result<double> JsonReader::Number() const {
   if (json_ != nullptr && json_->is_number()) return json_->get<double>();
   if (json_ != nullptr && json_->is_string()) {
     const auto& text = json_->get_ref<const std::string&>();
+    // JSON has no such numbers. NumberToJson writes them as texts.
     if (text == "nan") return std::numeric_limits<double>::quiet_NaN();
     if (text == "inf") return std::numeric_limits<double>::infinity();
     if (text == "-inf") return -std::numeric_limits<double>::infinity();
@@ -172,6 +175,8 @@ Status JsonReader::OnlyFields(std::initializer_list<std::string_view> known,
                               std::initializer_list<std::string_view> besides) const {
   if (json_ == nullptr || !json_->is_object()) return Bad("an object");
   for (const auto& [key, value] : json_->items()) {
+    // A field that is not known is refused and not passed over: it may be a misspelt one, or one of
+    // a later program that changes what the others mean.
     if (std::ranges::find(known, key) != known.end()) continue;
     if (std::ranges::find(besides, key) != besides.end()) continue;
     return Error{ErrorCode::kBadInput,

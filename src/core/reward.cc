@@ -39,9 +39,7 @@ std::map<Round, double> MedianByRound(const ContenderTiming& contender) {
 std::vector<double> RatiosOf(const ModeTiming& timing) {
   const Comparison& primary = timing.comparisons.front();
   std::vector<double> ratios;
-  const auto baseline =
-      std::ranges::find(timing.baselines, primary.baseline, &ContenderTiming::name);
-  if (baseline != timing.baselines.end()) {
+  if (const ContenderTiming* baseline = PrimaryOf(timing)) {
     const std::map<Round, double> reference = MedianByRound(*baseline);
     for (const auto& [round, us] : MedianByRound(timing.candidate)) {
       const auto found = reference.find(round);
@@ -52,13 +50,17 @@ std::vector<double> RatiosOf(const ModeTiming& timing) {
   return ratios;
 }
 
-constexpr double kLeastPassed = -0.9;  // of the forms that fall below 0
+// Of the forms that fall below 0: a kernel that passed, however slow, is worth more than one that
+// failed (kFailedReward).
+constexpr double kLeastPassed = -0.9;
 constexpr double kMostForLength = 0.05;
 constexpr double kGainKept = 0.1;      // of a gain, whatever is taken off
 constexpr double kOrdinalGain = 1.05;  // CUDA Agent: 5 % faster
 
 int64_t BytesOfCode(std::string_view text) {
   int64_t bytes = 0;
+  // Of tokens: comments and white space cost nothing, so that no reward is earned by leaving them
+  // out.
   const TokenList list = Tokenize(text);
   for (const Token& token : list.tokens) bytes += static_cast<int64_t>(token.text.size());
   return bytes;
@@ -229,6 +231,8 @@ ShapedReward ShapeReward(const RewardFacts& facts, const RewardShape& shape) {
       shape.alpha * facts.deviation + (is_raw ? length : std::min(length, kMostForLength));
   // From a deviation that is no number nothing can be taken off but all that may be.
   const double penalty = is_ordinal ? 0 : std::isfinite(off) ? off : speedup - kFailedReward;
+  // Whatever is taken off, a gain stays above no gain, and a kernel that passed above one that
+  // failed: a part of the distance is always left.
   const double least = speedup > none ? none + kGainKept * (speedup - none)
                                       : kFailedReward + kGainKept * (speedup - kFailedReward);
   ShapedReward reward;

@@ -99,9 +99,8 @@ std::optional<double> RankingRatio(const Verdict& verdict, Mode mode) {
   const ModeTiming* timing = FindComparison(verdict, mode);
   if (timing == nullptr) return std::nullopt;
   const Comparison& primary = timing->comparisons.front();
-  const auto measured =
-      std::ranges::find(timing->baselines, primary.baseline, &ContenderTiming::name);
-  if (measured == timing->baselines.end()) return primary.ratio;
+  const ContenderTiming* measured = PrimaryOf(*timing);
+  if (measured == nullptr) return primary.ratio;
   return CautiousRatio(primary.ratio, timing->candidate.median_us, measured->median_us);
 }
 
@@ -129,6 +128,13 @@ std::string Describe(const Outcome& outcome) {
     if (c == '\n' || c == '\r' || c == '\t') c = ' ';
   }
   return ForTerminal(line, line.size());  // a candidate chose some of it
+}
+
+const ContenderTiming* PrimaryOf(const ModeTiming& timing) {
+  if (timing.comparisons.empty()) return nullptr;
+  const auto found = std::ranges::find(timing.baselines, timing.comparisons.front().baseline,
+                                       &ContenderTiming::name);
+  return found != timing.baselines.end() ? &*found : nullptr;
 }
 
 const ModeTiming* FindTiming(const Verdict& verdict, Mode mode) {

@@ -180,6 +180,8 @@ struct Verdict {
 std::string_view OutcomeName(const Outcome& outcome);  // "passed", "incorrect", ...
 std::string Describe(const Outcome& outcome);          // one line for a person
 
+// The times of the baseline that the first comparison names, the primary one; null: there is none.
+const ContenderTiming* PrimaryOf(const ModeTiming& timing);
 // The mode's timing of the first workload of a Passed, or null.
 const ModeTiming* FindTiming(const Verdict& verdict, Mode mode);
 // The mode's timing, when it was compared with a baseline; else the first mode's that was (PyTorch

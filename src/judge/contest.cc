@@ -9,7 +9,7 @@
 #include "judge/batch_command.h"
 #include "judge/gpu_turns.h"
 #include "judge/inspection.h"
-#include "judge/roofline.h"
+#include "judge/resolved_task.h"
 #include "judge/statistics.h"
 
 namespace warpsmith::judge {

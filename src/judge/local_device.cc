@@ -14,7 +14,7 @@
 #include "cuda/driver.h"
 #include "judge/oracle.h"
 #include "judge/program_session.h"
-#include "judge/roofline.h"
+#include "judge/resolved_task.h"
 #include "judge/runner.h"
 #include "judge/standalone/standalone.h"
 

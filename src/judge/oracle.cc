@@ -13,7 +13,7 @@
 #include "judge/kernel_contest.h"
 #include "judge/program_contest.h"
 #include "judge/reference_stage.h"
-#include "judge/roofline.h"
+#include "judge/resolved_task.h"
 #include "judge/torch/torch_process.h"
 
 namespace warpsmith::judge {

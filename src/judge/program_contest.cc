@@ -202,9 +202,10 @@ StepResult ProgramContest::Close() {
 
 }  // namespace
 
-TorchChoice::TorchChoice(const Site& site) {
-  std::string key = fmt::format("{}\n{}\n{}\n", site.task_id, site.torch, site.device);
-  for (const auto& [name, value] : site.workload.sizes) key += fmt::format("{}={}\n", name, value);
+TorchChoice::TorchChoice(const std::string& task_id, const Workload& workload,
+                         const std::string& torch, const std::string& device) {
+  std::string key = fmt::format("{}\n{}\n{}\n", task_id, torch, device);
+  for (const auto& [name, value] : workload.sizes) key += fmt::format("{}={}\n", name, value);
   path_ = CacheHome() / "torch-best" / Sha256Hex(key);
 }
 

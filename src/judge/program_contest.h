@@ -25,13 +25,10 @@ namespace warpsmith::judge {
 // Which of PyTorch's two ways was the faster, remembered on disk: compiling takes minutes.
 class TorchChoice {
  public:
-  struct Site {
-    std::string task_id;
-    Workload workload;
-    std::string torch, device;  // "torch 2.11.0+cu130", "NVIDIA H200"
-  };
-  // A file of CacheHome()/torch-best.
-  explicit TorchChoice(const Site& site);
+  // A file of CacheHome()/torch-best. `torch` and `device` as in "torch 2.11.0+cu130" and "NVIDIA
+  // H200": another version or part chooses anew.
+  TorchChoice(const std::string& task_id, const Workload& workload, const std::string& torch,
+              const std::string& device);
 
   struct Times {
     double eager_us = 0;

@@ -133,8 +133,8 @@ Result<std::unique_ptr<WallEntrant>> TorchBaselines::Make(const std::string& nam
 
 TorchChoice TorchBaselines::ChoiceOnDisk() const {
   const Job& job = bout_.contest.job();
-  return TorchChoice(
-      {TaskId(job.task), job.workload, kept().process->started().text, bout_.contest.info().name});
+  return TorchChoice(TaskId(job.task), job.workload, kept().process->started().text,
+                     bout_.contest.info().name);
 }
 
 // The better of the two, remembered in this stage and on disk.

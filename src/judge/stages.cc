@@ -6,7 +6,7 @@
 
 #include "base/phase.h"
 #include "judge/inspection.h"
-#include "judge/roofline.h"
+#include "judge/resolved_task.h"
 
 namespace warpsmith::judge {
 namespace {

@@ -46,6 +46,7 @@ class Stages {
         start_reference_(std::move(start_reference)),
         release_runners_(std::move(release_runners)) {}
 
+  // The stage holds until the next call of Of, which may move or drop it.
   // kBadInput for a task that cannot be judged, also when its reference fails; found once, told
   // each time.
   Result<Stage*> Of(const Task& task, const Workload& workload);

@@ -18,14 +18,15 @@ constexpr double kTouched = 0.5;
 
 }  // namespace
 
-std::optional<double> ThresholdOf(const Latencies& latencies) {
+std::optional<double> ThresholdOf(const std::vector<uint32_t>& warm_cycles,
+                                  const std::vector<uint32_t>& cold_cycles) {
   constexpr double kLeastRatio = 1.25, kMostAstray = 0.2;
-  if (latencies.warm.empty() || latencies.cold.empty()) return std::nullopt;
-  const double warm = Median({latencies.warm.begin(), latencies.warm.end()});
-  const double cold = Median({latencies.cold.begin(), latencies.cold.end()});
+  if (warm_cycles.empty() || cold_cycles.empty()) return std::nullopt;
+  const double warm = Median({warm_cycles.begin(), warm_cycles.end()});
+  const double cold = Median({cold_cycles.begin(), cold_cycles.end()});
   const double threshold = (warm + cold) / 2;
-  if (cold < kLeastRatio * warm || WarmShare(latencies.warm, threshold) < 1 - kMostAstray ||
-      WarmShare(latencies.cold, threshold) > kMostAstray) {
+  if (cold < kLeastRatio * warm || WarmShare(warm_cycles, threshold) < 1 - kMostAstray ||
+      WarmShare(cold_cycles, threshold) > kMostAstray) {
     return std::nullopt;
   }
   return threshold;
@@ -56,19 +57,19 @@ UnusedSlots::UnusedSlots(OracleDevice& device, const Arena& arena, const BatchPl
 }
 
 Result<bool> UnusedSlots::Prepare() {
-  Latencies latencies;
+  std::vector<uint32_t> all_warm, all_cold;
   for (const Slots& slots : inputs_) {
     // The first pass brings the lines into L2; the second measures them there.
     TRY(Time(slots));
     const std::vector<uint32_t> warm = TRY(Time(slots));
     TRY(device_.FlushL2());
     const std::vector<uint32_t> cold = TRY(Time(slots));
-    latencies.warm.insert(latencies.warm.end(), warm.begin(), warm.end());
-    latencies.cold.insert(latencies.cold.end(), cold.begin(), cold.end());
+    all_warm.insert(all_warm.end(), warm.begin(), warm.end());
+    all_cold.insert(all_cold.end(), cold.begin(), cold.end());
   }
   TRY(device_.FlushL2());
   TRY(device_.Synchronize());
-  const std::optional<double> threshold = ThresholdOf(latencies);
+  const std::optional<double> threshold = ThresholdOf(all_warm, all_cold);
   threshold_ = threshold.value_or(0);
   return threshold.has_value();
 }

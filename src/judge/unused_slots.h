@@ -16,12 +16,10 @@
 
 namespace warpsmith::judge {
 
-// Cycles of loads that found their line in L2, and of loads that did not.
-struct Latencies {
-  std::vector<uint32_t> warm, cold;
-};
-// What divides them; nullopt where they lie too near each other to tell.
-std::optional<double> ThresholdOf(const Latencies& latencies);
+// What divides the cycles of loads that found their line in L2 (warm) from those of loads that did
+// not; nullopt where they lie too near each other to tell.
+std::optional<double> ThresholdOf(const std::vector<uint32_t>& warm_cycles,
+                                  const std::vector<uint32_t>& cold_cycles);
 // The share, from 0 to 1, of the loads that took fewer cycles than that; 0 of no loads.
 double WarmShare(std::span<const uint32_t> cycles, double threshold);
 

@@ -111,13 +111,6 @@ WinnerRow WinnerOf(const std::string& config, Level level, const ModeTiming& tim
 
 }  // namespace
 
-const ContenderTiming* PrimaryOf(const ModeTiming& timing) {
-  if (timing.comparisons.empty()) return nullptr;
-  const auto found = std::ranges::find(timing.baselines, timing.comparisons.front().baseline,
-                                       &ContenderTiming::name);
-  return found != timing.baselines.end() ? &*found : nullptr;
-}
-
 std::vector<ProgressPoint> ProgressOf(const Trajectory& steps, Mode mode) {
   std::vector<ProgressPoint> progress;
   for (size_t i = 0; i < steps.size(); ++i) {

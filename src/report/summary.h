@@ -22,9 +22,6 @@ ShapeReport SummariseShape(const Task& task, const Workload& workload, const Tra
 // The winner's rows of a verdict that passed; empty for any other.
 std::vector<WinnerRow> WinnersOf(const Candidate& candidate, const Verdict& verdict);
 
-// The times of the baseline that the first comparison names; null: there is none.
-const ContenderTiming* PrimaryOf(const ModeTiming& timing);
-
 // Where the best ratio to the bar rose.
 std::vector<ProgressPoint> ProgressOf(const Trajectory& steps, Mode mode);
 

@@ -77,6 +77,7 @@ Evaluator::Evaluator(const Seams& seams, int compile_threads, bool any_order)
 Status Evaluator::Begin(const Job& job) {
   if (finished_.contains(job.key) || jobs_.contains(job.key)) return {};
   if (seams_.store != nullptr) {
+    // The device is part of the question: a verdict of another GPU does not answer it.
     if (auto known = TRY(seams_.store->FindVerdict(job.key, seams_.device.Info().uuid))) {
       known->gpu_seconds = 0;  // paid for by whoever measured it
       Finish(std::move(*known));
@@ -121,6 +122,8 @@ Result<bool> Evaluator::SubmitNext() {
 }
 
 Status Evaluator::Wait() {
+  // Compilers and device cannot be waited for together. While both are at work, neither is waited
+  // for so long that news of the other would lie.
   if (compiling_ > 0) {
     for (CompilePool::Done& done : compilers_->Collect(on_device_ > 0 ? kNoWait : kLongWait)) {
       --compiling_;

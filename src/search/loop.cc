@@ -133,6 +133,8 @@ Status Pipeline::Refill(int64_t index_limit) {
     if (exhausted_ || open_.size() >= kDepth || proposed_ >= index_limit) return {};
     std::vector<Proposal> generation = TRY(proposer_.Propose(batch_));
     // An empty one keeps its place while steps are open: observing them may bring new ideas.
+    // Whether the proposer is asked depends on what was proposed and observed, and on nothing that
+    // a clock or a device decides. So a resumed run asks at the same places.
     exhausted_ = generation.empty() && open_.empty();
     open_.push_back(generation.size());
     proposed_ += static_cast<int64_t>(generation.size());
@@ -265,6 +267,8 @@ class Loop {
       return {};
     }
     const Step& step = stored_[static_cast<size_t>(index)];
+    // A stored step is not judged again. That the proposer comes to the same candidate shows that
+    // it is in the state that it was in then.
     if (CandidateId(step.candidate) == CandidateId(proposal.candidate)) return {};
     return Error{ErrorCode::kConfig,
                  "step " + std::to_string(index) + " of run \"" + request_.run.id +
@@ -278,6 +282,7 @@ class Loop {
     while (!pipeline_.empty()) {
       if (observed_ < StoredSteps()) {
         Step& step = stored_[static_cast<size_t>(observed_)];
+        // Proposer and budget see a stored step as they saw it when it was new.
         spending_.Add(step.cost);
         Digest(step, ProgressTracker::Origin::kReplayed);
         step = {};  // its sources are not needed again

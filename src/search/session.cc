@@ -10,6 +10,8 @@
 namespace warpsmith::search {
 namespace {
 
+// A limit on wall time keeps steps from being begun. It does not keep a measured step from being
+// committed: its time has passed, whether or not its verdict is kept.
 enum class WallTime { kCounts, kIgnored };
 
 std::optional<std::string> PassedLimit(const Budget& budget, const Cost& cost, WallTime wall_time) {
@@ -109,11 +111,15 @@ Cost Spending::Expected(int steps) const {
 
 std::optional<std::string> Spending::StopsStart(int started) const {
   if (const auto reached = ReachedLimit(budget_, spent_)) return reached;
+  // What the first step costs is not known before it is committed. Until then one step alone is
+  // begun: several together could pass the limit before anything could stop them.
   if (started > 0 && spent_.evaluations == 0 && LimitsCostOfStep(budget_)) return "unknown";
   return PassedLimit(budget_, spent_ + Expected(started + 1), WallTime::kCounts);
 }
 
 std::optional<std::string> Spending::StopsCommit(const Cost& cost) const {
+  // A run that was not interrupted would not have started this step where an average one did not
+  // fit. The same rule at its commit lets a resumed run end at the same step.
   const bool free = cost.gpu_seconds == 0 && cost.tokens == 0 && cost.money == 0;
   if (!free) {
     if (const auto limit = PassedLimit(budget_, spent_ + Expected(1), WallTime::kIgnored))
@@ -195,6 +201,8 @@ Status Session::Work() {
     TRY(Submit());
   }
   for (const Entry& entry : queue_) {
+    // Nothing is waited for while there is an answer that can be taken: in order that is the
+    // front's alone.
     if (evaluator_.IsFinished(entry.asked().key)) return {};
     if (!options_.any_order) break;
   }
@@ -210,10 +218,14 @@ void Session::Stop(const std::string& limit) {
 Status Session::BeginQueued() {
   for (Entry& entry : queue_) {
     if (entry.is_begun) continue;
+    // The index is the step's place in the run. From the budget's number of evaluations on, no step
+    // can be committed, so nothing is leased or compiled for it.
     if (steps_ && entry.index >= steps_->spending->budget().evaluations) return {};
     // The same content twice: the second waits until the first one's verdict is kept.
     if (!under_way_.insert(entry.job.key).second) continue;
     if (steps_) {
+      // The lease comes before any work. Of two processes on one run, both would else pay for the
+      // step, and the store would refuse the result of one of them.
       entry.lease =
           TRY(seams_.store->LeaseJob(steps_->run, entry.index, entry.job.key, steps_->worker));
     }
@@ -260,6 +272,7 @@ Result<std::optional<Judged>> Session::Next() {
   step.cost.evaluations = 1;
   step.cost.gpu_seconds = entry.answer->gpu_seconds;
   if (steps_ && !TRY(Commit(entry, judged.key, step))) return std::optional<Judged>();
+  // The verdict is kept by now. The same content behind it may begin, and finds it in the store.
   under_way_.erase(judged.key);
   queue_.erase(next);
   return std::optional(std::move(judged));
@@ -274,6 +287,8 @@ Result<bool> Session::Commit(const Entry& entry, const std::string& key, Step& s
     Stop(*limit);
     return false;
   }
+  // The store comes first. A resumed run adds up the stored steps, so what was spent must be what
+  // the store holds, also where this commit is refused.
   TRY(seams_.store->FinishStep(steps_->run, entry.lease, key, step));
   spending.Commit(step.cost);
   return true;
@@ -288,6 +303,7 @@ Result<bool> Session::TakeAnswers(Entry& entry) {
     if (!entry.answer) {
       entry.answer = std::move(completed);
     } else {
+      // Judging the hidden workloads is part of what the step costs.
       entry.answer->gpu_seconds += completed->gpu_seconds;
       // The judge's own trouble with hidden sizes says nothing about the candidate.
       const Outcome& outcome = completed->verdict.outcome;
@@ -301,6 +317,8 @@ Result<bool> Session::TakeAnswers(Entry& entry) {
 // Begins the next hidden workload that the entry has to stand; false: there is none.
 Result<bool> Session::AskHidden(Entry& entry) {
   if (!options_.checks_hidden || !seams_.device.Info().needs_artifacts) return false;
+  // One hidden workload at a time, and only while the candidate passes: the first failure is the
+  // verdict, and the rest would cost GPU time for nothing.
   const std::vector<Workload>& workloads = entry.job.task.workloads;
   while (HasPassed(*entry.answer) && entry.workloads_done < workloads.size()) {
     const Workload& workload = workloads[entry.workloads_done++];

@@ -79,6 +79,7 @@ Status Workbench::Resume() {
                  "give this one another name with --run"};
   }
   begun_ = true;
+  // The certifications of its best count, too: the budget is of all that the agent's work cost.
   for (const RunRecord& run : TRY(store_->Runs())) {
     if (!IsOfRun(run.id, request_.run)) continue;
     const std::vector<Step> steps = TRY(store_->Steps(run.id));
@@ -177,6 +178,8 @@ Result<std::optional<FoundStep>> Workbench::Best(Level level) {
     for (Step& step : TRY(store_->Steps(run.id))) {
       const auto score = ScoreOf(step.verdict, run.protocol.modes.front());
       if (!score) continue;
+      // What was compared with the bar comes before what was only timed: the two scores are not of
+      // one kind.
       const std::pair rank(score->is_ratio, score->value);
       if (best && rank <= best_rank) continue;
       best_rank = rank;

@@ -13,10 +13,22 @@
 #include "base/foreign_file.h"
 #include "base/json_reader.h"
 #include "base/sha256.h"
+#include "core/json_fields.h"
 #include "core/serialize.h"
 #include "store/line_journal.h"
 #include "store/recording_format.h"
 #include "store/verdict_parts.h"
+
+namespace warpsmith {
+
+// A job's line. The artifact's image is a file of its own.
+constexpr auto FieldsOf(const Job*) {
+  return std::tuple(Needed("key", &Job::key), Needed("task", &Job::task),
+                    Needed("workload", &Job::workload), Needed("protocol", &Job::protocol),
+                    Needed("candidate", &Job::candidate), Needed("artifact", &Job::artifact));
+}
+
+}  // namespace warpsmith
 
 namespace warpsmith::store {
 namespace {
@@ -59,22 +71,12 @@ Status CheckFit(const std::vector<Job>& jobs) {
   return Error{ErrorCode::kNothingMeasured, "a bundle of no jobs", "choose at least one candidate"};
 }
 
-std::string JobLine(const Job& job) {
-  return JsonText(json{{"key", job.key},
-                       {"task", ToJson(job.task)},
-                       {"workload", ToJson(job.workload)},
-                       {"protocol", ToJson(job.protocol)},
-                       {"candidate", ToJson(job.candidate)},
-                       {"artifact", ToJson(*job.artifact)}}) +
-         "\n";
-}
-
 // Everything but the executable: path -> bytes, with hashes in the manifest.
 std::map<std::string, std::string> FilesOf(const BundleContents& contents) {
   std::map<std::string, std::string> files = contents.files;
   std::string jobs;
   for (const Job& job : contents.jobs) {
-    jobs += JobLine(job);
+    jobs += JsonText(json_fields::Value(job)) + "\n";
     files.emplace(ImageFile(job.artifact->image_sha256), job.artifact->image);
   }
   files[kJobsFile] = Compress(jobs);
@@ -137,14 +139,7 @@ Result<std::string> ReadListed(const fs::path& folder, const JsonReader& manifes
 }
 
 Result<Job> JobFrom(const JsonReader& line) {
-  TRY(line.OnlyFields({"key", "task", "workload", "protocol", "candidate", "artifact"}));
-  Job job;
-  job.key = TRY(line.At("key").String());
-  job.task = TRY(TaskFrom(line.At("task")));
-  job.workload = TRY(WorkloadFrom(line.At("workload")));
-  job.candidate = TRY(CandidateFrom(line.At("candidate")));
-  job.artifact = TRY(ArtifactFrom(line.At("artifact")));
-  job.protocol = TRY(ProtocolFrom(line.At("protocol")));
+  Job job = TRY(json_fields::ReadAs<Job>(line));
   if (MeasurementKey(job.candidate, job.task, job.workload, job.protocol) == job.key) return job;
   return line.At("key").Bad("the key of the job's contents");
 }

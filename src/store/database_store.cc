@@ -20,6 +20,9 @@ namespace warpsmith::store {
 namespace {
 
 // A worker elsewhere that has been silent for so long has lost its job to whoever asks next.
+// A lease is a row, and no lock of a process: it outlives the process that took it. How long it
+// holds is only a matter of patience. That two workers do not both commit a step follows from the
+// attempt's number (CheckFence), whatever the clocks of their machines say.
 constexpr int64_t kLeaseSeconds = 15 * 60;
 
 int64_t UnixSeconds() {
@@ -67,6 +70,8 @@ Result<JobLease> TakeJobOver(Connection& connection, const JobRow& job, const st
                              const std::string& worker) {
   Statement update = connection.Prepare(
       "UPDATE job SET key = ?, attempt = ?, worker = ?, lease_until = ? WHERE id = ?");
+  // From here on a result of the attempt before is refused, also where its worker was slow and not
+  // dead.
   const int attempt = job.attempt + 1;
   update.Bind(key).Bind(int64_t{attempt}).Bind(worker).Bind(UnixSeconds() + kLeaseSeconds);
   TRY(update.Bind(job.id).Run());
@@ -79,6 +84,8 @@ Status CheckFree(const JobRow& job, const std::string& step_name, const std::str
     return Error{ErrorCode::kBusy, step_name + " is already finished",
                  "another process works on this run; let it end, or resume after it"};
   }
+  // A worker's own job is free for it: it is resumed in the process that began it. Of a worker on
+  // this machine it is known whether it lives (KnownDead); of one elsewhere only the time tells.
   const bool free =
       job.worker == worker || job.lease_until <= UnixSeconds() || KnownDead(job.worker);
   if (free) return {};
@@ -90,6 +97,8 @@ Status CheckFree(const JobRow& job, const std::string& step_name, const std::str
 Status CheckFence(Connection& connection, const JobLease& lease, const std::string& run_id,
                   const std::string& key, int64_t index) {
   const auto job = TRY(FindJob(connection, run_id, index));
+  // The key, too: the job may have been taken over for another candidate than the one that this
+  // result is about.
   const bool holds = job.has_value() && job->id == lease.job && job->attempt == lease.attempt &&
                      job->state == "leased" && job->key == key;
   if (holds) return {};
@@ -264,18 +273,23 @@ Result<JobLease> DatabaseStore::LeaseJob(const std::string& run_id, int64_t inde
 Status DatabaseStore::FinishStep(const std::string& run_id, const JobLease& lease,
                                  const std::string& key, const Step& step) {
   Transaction transaction = TRY(Transaction::Begin(*connection_));
+  // The check is part of the transaction that writes. No other process writes then, so no other
+  // worker can take the job over between the check and the commit.
   TRY(CheckFence(*connection_, lease, run_id, key, step.index));
   const VerdictSubject subject = TRY(SubjectOf(run_id));
   const std::string candidate = TRY(AddCandidate(*connection_, step.candidate));
   const AddedVerdict verdict = TRY(AddVerdict(*connection_, {key, candidate, subject, "run"},
                                               step.verdict, step.cost.gpu_seconds));
   TRY(AddStep(*connection_, run_id, lease, candidate, verdict.id, step));
+  // In the same commit as the step: there are as many finished jobs as steps, and Steps() finds by
+  // that count what damage hides.
   TRY(connection_->Prepare("UPDATE job SET state = 'done' WHERE id = ?").Bind(lease.job).Run());
   return transaction.Commit();
 }
 
 Result<std::vector<Step>> DatabaseStore::Steps(const std::string& run_id) {
   TRY(SubjectOf(run_id));
+  // Another process may finish a step of this run meanwhile: count and rows must be of one state.
   const Transaction reading = TRY(Transaction::BeginReading(*connection_));
   // A row that a damaged page no longer shows would be missed by nothing but this count.
   Statement done =
@@ -305,6 +319,8 @@ Result<std::vector<Step>> DatabaseStore::Steps(const std::string& run_id) {
 
 Result<std::optional<Completed>> DatabaseStore::FindVerdict(const std::string& key,
                                                             const std::string& device_uuid) {
+  // What was inconclusive is no answer: the harness's trouble may be over. Of several answers the
+  // latest counts.
   Statement find = connection_->Prepare(
       "SELECT verdict.id, gpu_seconds FROM verdict JOIN device ON device.id = verdict.device "
       "WHERE key = ?1 AND conclusive = 1 AND (?2 = '' OR uuid = ?2) "
@@ -334,6 +350,7 @@ Result<bool> DatabaseStore::ImportVerdict(const Job& job, const Completed& compl
 }
 
 Result<VerdictSubject> DatabaseStore::SubjectOf(const std::string& run_id) {
+  // A run's row is never changed, so what was read once holds as long as this object lives.
   const auto found = subjects_.find(run_id);
   if (found != subjects_.end()) return found->second;
   Statement find =

@@ -265,6 +265,8 @@ Result<std::string> AddCandidate(Connection& connection, const Candidate& candid
 
 Result<AddedVerdict> AddVerdict(Connection& connection, const VerdictRow& row,
                                 const Verdict& verdict, double gpu_seconds) {
+  // Equal texts under one key are one measurement: a bundle may be taken twice, a session import
+  // what its run commits. Another measurement under the same key is another verdict.
   const VerdictTexts texts = TextsOf(verdict);
   if (const auto same = TRY(FindSame(connection, row, texts.digest))) {
     return AddedVerdict{*same, false};

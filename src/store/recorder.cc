@@ -79,6 +79,8 @@ Result<std::unique_ptr<Recorder>> Recorder::Open(const std::filesystem::path& pa
                                         std::chrono::milliseconds(0)));
   const std::filesystem::path journal_path = Beside(path, ".journal.jsonl");
   if (std::filesystem::exists(path) && !std::filesystem::exists(journal_path)) {
+    // What is finished becomes a journal again and is added to as one. The recording itself stays
+    // as it is until Finalize replaces it in one step.
     const auto finished = TRY(Recording::Read(path));
     TRY(WriteFileAtomic(journal_path, finished->lines()));
   }
@@ -144,6 +146,8 @@ Result<int> Recorder::AddProtocol(const Protocol& protocol) {
 
 Status Recorder::AddCandidate(const RecordedPoint& at, const Candidate& candidate) {
   if (candidates_.contains(at)) return {};
+  // Sources come before the candidate that names them, and the candidate before its verdict. So
+  // wherever a killed process left the journal, nothing in it refers to what is missing.
   const CandidateText text = TextOf(candidate);
   for (const auto& [path, sha256] : text.sources) {
     if (sources_.contains(sha256)) continue;
@@ -173,6 +177,8 @@ Status Recorder::Append(int space, const Job& job, const Completed& completed) {
   TRY(journal_.Append(
       LineOf(VerdictLine{completed.key, at, protocol, completed.gpu_seconds, completed.verdict})));
   verdicts_.insert(completed.key);
+  // The system has the line by now, so the process's death loses nothing. To wait for the disk at
+  // every verdict would cost more than to measure some of them again after a power cut.
   if (MonotonicSeconds() - synced_at_ < kSyncEverySeconds) return {};
   synced_at_ = MonotonicSeconds();
   return journal_.Sync();

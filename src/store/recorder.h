@@ -1,6 +1,6 @@
-// Writes a recording while measuring. Everything appended is on the disk before Append returns, in
-// a journal beside the target; Finalize makes the .wsrec of it. Killed at any instant, the next
-// recorder of the same target goes on where this one was.
+// Writes a recording while measuring. Everything appended is in a journal beside the target before
+// Append returns; Finalize makes the .wsrec of it. Killed at any instant, the next recorder of the
+// same target goes on where this one was. A power cut may take the last second.
 #ifndef WARPSMITH_STORE_RECORDER_H_
 #define WARPSMITH_STORE_RECORDER_H_
 

@@ -30,6 +30,8 @@ Result<std::shared_ptr<const Recording>> Recording::Read(const std::filesystem::
   const std::string bytes = TRY(ReadRegularFile(path, kMaxRecordingBytes));
   std::string text = TRY(Decompress(path.string(), bytes, kMaxTextBytes));
   std::shared_ptr<const Recording> recording = TRY(FromLines(path.string(), std::move(text)));
+  // Each line is held to what it says of itself. That a whole line is missing shows in the header's
+  // counts alone.
   const auto& counts = recording->header_.counts;
   if (!counts.has_value() || *counts != recording->Counts()) {
     return Error{ErrorCode::kBadInput,
@@ -72,6 +74,8 @@ Status Recording::Index() {
 }
 
 Status Recording::IndexLine(const Line& line) {
+  // Of a verdict, a candidate or a source only the line's start is read here. The rest is parsed
+  // when it is asked for, so a large recording opens quickly.
   const auto start = ScanLine(TextOf(line));
   const bool header_expected = line.number == 1;
   if (!start.has_value() || (start->kind == LineKind::kHeader) != header_expected) {

@@ -5,10 +5,25 @@
 #include <unordered_set>
 
 #include "base/json_reader.h"
+#include "core/json_fields.h"
 #include "core/serialize.h"
 #include "store/verdict_parts.h"
 
 namespace warpsmith::store {
+
+constexpr auto FieldsOf(const RecordingCounts*) {
+  using T = RecordingCounts;
+  return std::tuple(Needed("protocols", &T::protocols), Needed("sources", &T::sources),
+                    Needed("spaces", &T::spaces), Needed("candidates", &T::candidates),
+                    Needed("verdicts", &T::verdicts), Needed("baselines", &T::baselines),
+                    Optional("memos", &T::memos));
+}
+constexpr auto FieldsOf(const BaselineRow*) {
+  using T = BaselineRow;
+  return std::tuple(Needed("baseline", &T::name), Needed("space", &T::space),
+                    Needed("layout", &T::layout), Needed("mode", &T::mode), Needed("us", &T::us));
+}
+
 namespace {
 
 using nlohmann::json;
@@ -23,24 +38,6 @@ std::string Line(const std::string& start, const json& rest) {
 
 std::string Brackets(const RecordedPoint& at) {
   return "[" + std::to_string(at.space) + "," + std::to_string(at.point) + "]";
-}
-
-json CountsJson(const RecordingCounts& counts) {
-  json written{{"protocols", counts.protocols}, {"sources", counts.sources},
-               {"spaces", counts.spaces},       {"candidates", counts.candidates},
-               {"verdicts", counts.verdicts},   {"baselines", counts.baselines}};
-  if (counts.memos > 0) written["memos"] = counts.memos;
-  return written;
-}
-
-Result<RecordingCounts> CountsFrom(const JsonReader& counts) {
-  TRY(counts.OnlyFields(
-      {"protocols", "sources", "spaces", "candidates", "verdicts", "baselines", "memos"}));
-  RecordingCounts read{TRY(counts.At("protocols").Int()), TRY(counts.At("sources").Int()),
-                       TRY(counts.At("spaces").Int()),    TRY(counts.At("candidates").Int()),
-                       TRY(counts.At("verdicts").Int()),  TRY(counts.At("baselines").Int())};
-  if (counts.Has("memos")) read.memos = TRY(counts.At("memos").Int());
-  return read;
 }
 
 json PointsJson(const Space& space) {
@@ -120,7 +117,7 @@ std::string LineOf(const RecordingHeader& header) {
             {"date", header.date},
             {"command", header.command},
             {"judge_protocol", kJudgeProtocolVersion}};
-  if (header.counts.has_value()) rest["counts"] = CountsJson(*header.counts);
+  if (header.counts.has_value()) rest["counts"] = json_fields::Value(*header.counts);
   const bool has_memos = header.counts.has_value() && header.counts->memos > 0;
   const int version = has_memos ? kRecordingVersion : 1;
   return Line("{\"warpsmith_recording\":" + std::to_string(version), rest);
@@ -223,7 +220,8 @@ Result<RecordingHeader> HeaderFrom(const JsonReader& line) {
   header.toolchain = TRY(line.At("toolchain").String());
   header.date = TRY(line.At("date").String());
   header.command = TRY(line.At("command").String());
-  if (line.Has("counts")) header.counts = TRY(CountsFrom(line.At("counts")));
+  if (line.Has("counts"))
+    header.counts = TRY(json_fields::ReadAs<RecordingCounts>(line.At("counts")));
   return header;
 }
 
@@ -264,17 +262,7 @@ Result<VerdictLine> VerdictLineFrom(const JsonReader& line) {
 }
 
 Result<BaselineRow> BaselineLineFrom(const JsonReader& line) {
-  TRY(line.OnlyFields({"baseline", "space", "layout", "mode", "us"}));
-  BaselineRow row;
-  row.name = TRY(line.At("baseline").String());
-  row.space = TRY(line.At("space").String());
-  row.layout = TRY(line.At("layout").String());
-  const std::string mode = TRY(line.At("mode").String());
-  const auto found = ModeFromName(mode);
-  if (!found.has_value()) return line.At("mode").Bad("device, device-cold, offline or server");
-  row.mode = *found;
-  row.us = TRY(line.At("us").Number());
-  return row;
+  return json_fields::ReadAs<BaselineRow>(line);
 }
 
 Result<MemoLine> MemoLineFrom(const JsonReader& line) {

@@ -21,6 +21,8 @@ struct ServedRow {
 Status ServedJobs::Accept(const std::string& run, std::span<const Job> jobs) {
   Connection& connection = store_.connection();
   Transaction transaction = TRY(Transaction::Begin(connection));
+  // A key has one row a device. Of a row that is there, only an inconclusive answer is taken back:
+  // the first conclusive one is the answer for good, whatever is asked later.
   for (const Job& job : jobs) {
     const VerdictSubject subject =
         TRY(AddSubject(connection, job.task, job.workload, job.protocol, device_));
@@ -47,6 +49,8 @@ Status ServedJobs::TakeFromTheDead(const std::string& key) {
     if (!TRY(find.Bind(key).Bind(device_.uuid).Next())) return {};
     holder = find.Text(0);
   }
+  // KnownDead can say it of workers of this machine alone. What a server elsewhere holds stays its
+  // own.
   if (holder == worker_ || !KnownDead(holder)) return {};
   Statement take = connection.Prepare(
       "UPDATE served_job SET state = 'queued', worker = ? WHERE key = ? AND device = ? AND "
@@ -72,6 +76,8 @@ Result<std::vector<ServedJob>> ServedJobs::TakeUnfinished() {
   SourceCache sources;
   Transaction transaction = TRY(Transaction::Begin(connection));
   for (const ServedRow& row : rows) {
+    // The list was read outside of the transaction. So a row is taken only from the worker that the
+    // list showed; another server may have been here in between.
     if (row.worker != worker_ && !KnownDead(row.worker)) continue;
     Statement take = connection.Prepare(
         "UPDATE served_job SET state = 'queued', worker = ? WHERE id = ? AND worker = ? "
@@ -92,6 +98,8 @@ Result<std::vector<ServedJob>> ServedJobs::TakeUnfinished() {
 
 Result<int> ServedJobs::Begin(const std::string& key) {
   Connection& connection = store_.connection();
+  // One statement is one transaction: owner, state and number change together or not at all. The
+  // number is the fence that Finish looks at.
   Statement begin = connection.Prepare(
       "UPDATE served_job SET state = 'running', attempt = attempt + 1 "
       "WHERE key = ? AND device = ? AND worker = ? AND state = 'queued' RETURNING attempt");
@@ -124,6 +132,8 @@ Result<bool> ServedJobs::Finish(const Job& job, int attempt, const Completed& co
       "?");
   const bool is_current =
       TRY(current.Bind(job.key).Bind(device_.uuid).Bind(int64_t{attempt}).Next());
+  // Check and answer are one transaction, so an attempt that begins meanwhile sees either the job
+  // at work or its answer.
   if (is_current) {
     const VerdictSubject subject =
         TRY(AddSubject(connection, job.task, job.workload, job.protocol, device_));

@@ -174,7 +174,7 @@ TEST_F(Traces, NothingStaysInL2) {
   const std::vector<uint32_t> warm = Latencies();
   ASSERT_TRUE(oracle_->FlushL2().ok());
   const std::vector<uint32_t> cold = Latencies();
-  const auto threshold = ThresholdOf({warm, cold});
+  const auto threshold = ThresholdOf(warm, cold);
   std::printf("cycles in L2: %.0f, from memory: %.0f\n", Median({warm.begin(), warm.end()}),
               Median({cold.begin(), cold.end()}));
   ASSERT_TRUE(threshold.has_value()) << "L2 cannot be told from memory";

@@ -65,10 +65,19 @@ def class_of(shape: Shape) -> str:
     return next(name for name, most in CLASSES.items() if flops <= most)
 
 
+def texts_of(files: str) -> dict[str, list[str]]:
+    """The lines of each file of one pass."""
+    return {name: lines_of(Path(name)) for name in files.split(",")}
+
+
 def read_pass(files: str) -> Pass:
+    return pass_of(texts_of(files))
+
+
+def pass_of(texts: dict[str, list[str]]) -> Pass:
     rows: Pass = {}
-    for name in files.split(","):
-        rows |= read_file(Path(name))
+    for name, text in texts.items():
+        rows |= rows_of(name, text)
     return rows
 
 
@@ -82,19 +91,18 @@ def has_pack(lines: list[str]) -> bool:
     return "# pack: none" not in lines
 
 
-def read_file(path: Path) -> Pass:
-    text = lines_of(path)
+def rows_of(name: str, text: list[str]) -> Pass:
     with_library = has_pack(text)
     rows: Pass = {}
     for row in csv.DictReader([line for line in text if line and not line.startswith("#")]):
         shape = (int(row["m"]), int(row["n"]), int(row["k"]))
         logs = {}
-        for name, column in CONTENDERS.items():
-            if row.get(column) and (with_library or name != "library"):
-                logs[name] = math.log(float(row[column]))
+        for contender, column in CONTENDERS.items():
+            if row.get(column) and (with_library or contender != "library"):
+                logs[contender] = math.log(float(row[column]))
         rows[shape, row["mode"]] = Row(logs, row["choice"])
     if not rows:
-        raise SystemExit(f"passes.py: {path}: no rows of a comparison")
+        raise SystemExit(f"passes.py: {name}: no rows of a comparison")
     return rows
 
 
@@ -220,12 +228,12 @@ class Grid:
 
 def read_grid(passes: list[str], catalogue: Path) -> Grid:
     choices = choices_of(catalogue)
-    read = [as_chosen(read_pass(one), choices) for one in passes]
+    texts = [texts_of(one) for one in passes]
+    read = [as_chosen(pass_of(one), choices) for one in texts]
     found = {key: combine(draws) for key, draws in draws_of(read).items()}
     for key in [(mode, name) for mode in MODES for name in CONTENDERS if (mode, name) not in found]:
         raise SystemExit(f"passes.py: no pass times {key}; measure with --catalogue, in four modes")
-    files = [lines_of(Path(name)) for one in passes for name in one.split(",")]
-    return Grid(choices, read, files, found)
+    return Grid(choices, read, [lines for one in texts for lines in one.values()], found)
 
 
 def geomean(rows: list[Combined]) -> str:

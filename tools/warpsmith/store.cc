@@ -158,7 +158,7 @@ Result<int> RunBundleMake(const BundleOptions& options) {
   int failed = 0;
   for (const task::HgemmShape& shape :
        search::TakeSlice(slice, TRY(task::ParseHgemmShapes(options.shapes)))) {
-    failed += TRY(hgemm::AddJobs(compiler, {options.product, options.architecture, options.limit},
+    failed += TRY(hgemm::AddJobs(compiler, options.product, options.architecture, options.limit,
                                  shape, contents.jobs));
     if (!options.common.quiet) {
       std::fprintf(stderr, "%s: %zu jobs so far\n", task::Name(shape).c_str(),

@@ -45,6 +45,8 @@ double WeightOf(size_t differences, int64_t attempts) {
     factor *= kDiscounts[i].factor;
     cap = std::min(cap, kDiscounts[i].cap);
   }
+  // The first attempts count `factor` each, later ones less: all together never count more than the
+  // cap, however many there are elsewhere.
   return factor / (1 + factor * static_cast<double>(attempts) / cap);
 }
 
@@ -64,6 +66,8 @@ Classes ClassesOf(const Situation& situation, std::span<const Cell> cells) {
 // `n` observations of that mean, `deviations` = the sum of their squared distances from it.
 void Observe(Posterior* posterior, double n, double mean, double deviations) {
   if (n <= 0) return;
+  // The conjugate update of a normal-inverse-gamma belief. `n` need not be whole: what is
+  // discounted counts as a part of an observation.
   const double kappa = posterior->kappa + n;
   const double distance = mean - posterior->mean;
   posterior->beta += deviations / 2 + posterior->kappa * n * distance * distance / (2 * kappa);
@@ -173,6 +177,8 @@ double DrawGamma(double shape, Random& random) {
 
 std::vector<Choice> Draw(std::span<const Belief> beliefs, const Blocked& blocked, size_t k,
                          Random& random) {
+  // In the order of names. One random stream draws for all, and what it draws must not depend on
+  // the order in which a base lists its techniques.
   std::map<std::string_view, const Posterior*> candidates;
   for (const Belief& belief : beliefs) {
     if (!blocked.contains(belief.technique)) {

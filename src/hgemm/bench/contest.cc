@@ -13,7 +13,7 @@
 #include "hgemm/bench/catalogues.h"
 #include "hgemm/catalogue.h"
 #include "judge/baseline/gemm_baseline.h"
-#include "judge/roofline.h"
+#include "judge/resolved_task.h"
 #include "judge/statistics.h"
 #include "search/session.h"
 #include "task/hgemm_task.h"
@@ -81,12 +81,12 @@ Protocol LibrariesProtocol() {
   return protocol;
 }
 
-Result<BesideBaselines> MeasureBeside(Machine& machine, const SearchJob& job, const Point& point,
-                                      const Protocol& protocol) {
+Result<std::pair<Timing, Evidence>> MeasureBeside(Machine& machine, const SearchJob& job,
+                                                  const Point& point, const Protocol& protocol) {
   search::Session session({job.task, job.workload, protocol}, TRY(machine.seams()));
   const Verdict verdict = TRY(session.Evaluate(TRY(job.make(point)))).step.verdict;
   if (const auto* passed = std::get_if<Passed>(&verdict.outcome)) {
-    return BesideBaselines{passed->timings.front(), verdict.evidence};
+    return std::pair(passed->timings.front(), verdict.evidence);
   }
   return Error{ErrorCode::kNothingMeasured,
                job.label + ": our kernel beside its baselines: " + Describe(verdict.outcome), ""};
@@ -205,9 +205,10 @@ Result<Measured> Contest::MeasureTwice(const Subject& subject, const Protocol& p
 
 Result<Measured> Contest::MeasureOnce(const Subject& subject, const Protocol& protocol,
                                       const Take& take) {
-  const BesideBaselines beside = TRY(MeasureBeside(machine_, subject.job, subject.point, protocol));
-  MeasuredShape taken = TRY(take(beside.timing));
-  return Measured{SessionOf(beside.evidence, options_), std::move(taken)};
+  const auto [timing, evidence] =
+      TRY(MeasureBeside(machine_, subject.job, subject.point, protocol));
+  MeasuredShape taken = TRY(take(timing));
+  return Measured{SessionOf(evidence, options_), std::move(taken)};
 }
 
 namespace {

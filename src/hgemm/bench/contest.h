@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -27,12 +28,9 @@ Protocol LibrariesProtocol();
 
 // The kernel `point` beside the baselines of the job's task, in the same rounds. The timing is of a
 // verdict that passed: kNothingMeasured for any other, kInterrupted when it was stopped before.
-struct BesideBaselines {
-  Timing timing;
-  Evidence evidence;
-};
-Result<BesideBaselines> MeasureBeside(search::Machine& machine, const search::SearchJob& job,
-                                      const Point& point, const Protocol& protocol);
+Result<std::pair<Timing, Evidence>> MeasureBeside(search::Machine& machine,
+                                                  const search::SearchJob& job, const Point& point,
+                                                  const Protocol& protocol);
 
 struct Measured {
   MeasurementSession session;

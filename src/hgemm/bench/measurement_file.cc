@@ -116,6 +116,8 @@ Result<MeasurementFile> MeasurementFile::Open(const fs::path& path, const Measur
     whole_bytes = read.whole_bytes;
   }
   AppendFile samples = TRY(OpenSamples(SamplesPath(path), file.table_.shapes));
+  // Rows of an earlier format are written anew only when the samples beside them have been found to
+  // be theirs.
   if (is_old) TRY(WriteFileAtomic(path, text));
   AppendFile rows = TRY(AppendFile::Open(path, static_cast<int64_t>(whole_bytes)));
   file.files_.emplace(Files{std::move(lock), std::move(rows), std::move(samples)});

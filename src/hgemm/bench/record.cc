@@ -79,7 +79,7 @@ class Recording {
     const auto measured =
         MeasureBeside(machine_, beside, ranked.front().point, LibrariesProtocol());
     if (!measured.ok() && measured.error().code == ErrorCode::kInterrupted) return false;
-    for (const ModeTiming& mode : TRY(measured).timing.modes) {
+    for (const ModeTiming& mode : TRY(measured).first.modes) {
       for (const LibraryTime& time : LibraryTimesOf(mode)) {
         TRY(recorder_->AppendBaseline(
             {job.space.name(), time.name, time.layout, time.mode, time.us}));
@@ -247,20 +247,21 @@ Target TargetElsewhere(const std::string& architecture) {
 
 }  // namespace
 
-Result<int> AddJobs(Compiler& compiler, const BundleJobs& options, const task::HgemmShape& shape,
+Result<int> AddJobs(Compiler& compiler, const ProductOptions& product,
+                    const std::string& architecture, int limit, const task::HgemmShape& shape,
                     std::vector<Job>& jobs) {
-  const Task task = TaskOf(options.product);
+  const Task task = TaskOf(product);
   const Workload workload = task::HgemmWorkload(shape);
   const Problem problem = search::ProblemOf(task, workload);
-  const Target target = TargetElsewhere(options.architecture);
+  const Target target = TargetElsewhere(architecture);
   const Space space = proposers::ClosedSubset(
       SpaceFor(problem, target),
-      [&](const Point& point) { return PredictUs(problem, target, point); }, options.limit);
+      [&](const Point& point) { return PredictUs(problem, target, point); }, limit);
   int failed = 0;
   for (const Point& point : space.points()) {
     if (Interrupted()) return Error{ErrorCode::kInterrupted, "stopped while compiling", ""};
     Candidate candidate = TRY(MakeCandidate(problem, point));
-    CompileOutcome outcome = TRY(compiler.Compile(candidate, options.architecture));
+    CompileOutcome outcome = TRY(compiler.Compile(candidate, architecture));
     auto* artifact = std::get_if<Artifact>(&outcome);
     if (artifact == nullptr) {
       ++failed;

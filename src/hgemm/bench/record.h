@@ -31,13 +31,10 @@ Result<Recorded> Record(search::Machine& machine, const RecordOptions& options,
 
 // --- Kernels to be judged on a GPU that is elsewhere: `bundle make`.
 
-struct BundleJobs {
-  ProductOptions product;
-  std::string architecture;
-  int limit = 64;  // points a shape
-};
-// Adds compiled jobs of the shape to `jobs`; returns how many did not compile.
-Result<int> AddJobs(Compiler& compiler, const BundleJobs& options, const task::HgemmShape& shape,
+// Adds the shape's jobs, compiled for the architecture ("sm_90a"), to `jobs`: at most `limit`
+// points. Returns how many did not compile.
+Result<int> AddJobs(Compiler& compiler, const ProductOptions& product,
+                    const std::string& architecture, int limit, const task::HgemmShape& shape,
                     std::vector<Job>& jobs);
 
 }  // namespace warpsmith::hgemm

@@ -357,7 +357,7 @@ TEST_F(ProgramJudging, ScreeningComparesWithTheBarAloneUnlessAskedForAll) {
 // Here the two are the same program: which of them is better is not the question.
 TEST_F(ProgramJudging, AChoiceMadeOnTimesThatNoLongerHoldIsMadeAgain) {
   job_.task.baselines = {"torch-best"};
-  const TorchChoice choice({TaskId(job_.task), job_.workload, "fake torch", info_.name});
+  const TorchChoice choice(TaskId(job_.task), job_.workload, "fake torch", info_.name);
   ASSERT_TRUE(choice.Store({9e6, 8e6}).ok());
   const Outcome outcome = Judge("honest");
   const auto now = choice.Find();

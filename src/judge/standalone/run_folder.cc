@@ -14,10 +14,20 @@
 #include "base/json_reader.h"
 #include "base/random.h"
 #include "base/utf8.h"
-#include "core/serialize.h"
+#include "core/json_fields.h"
 #include "cuda/cupti.h"
 
 namespace warpsmith::standalone {
+
+constexpr Format FormatOf(const StandaloneJob*) {
+  return {kStandaloneJobVersion, "a stand-alone run"};
+}
+constexpr auto FieldsOf(const StandaloneJob*) {
+  using T = StandaloneJob;
+  return std::tuple(Needed("task", &T::task), Needed("workload", &T::workload),
+                    Needed("candidate", &T::candidate), Needed("architecture", &T::architecture));
+}
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -52,30 +62,17 @@ Task WhatARunNeeds(const Task& task, const Workload& workload) {
 Status WriteStandaloneJob(const fs::path& dir, const StandaloneJob& job, std::string_view image) {
   TRY(CheckNames(job.task));
   TRY(CreateDirectories(dir));
-  const nlohmann::json document = {{"version", kStandaloneJobVersion},
-                                   {"task", ToJson(WhatARunNeeds(job.task, job.workload))},
-                                   {"workload", ToJson(job.workload)},
-                                   {"candidate", ToJson(job.candidate)},
-                                   {"architecture", job.architecture}};
+  StandaloneJob needed = job;
+  needed.task = WhatARunNeeds(job.task, job.workload);
   TRY(WriteFileAtomic(ImagePath(dir), image));
-  return WriteFileAtomic(dir / "job.json", JsonText(document));
+  return WriteFileAtomic(dir / "job.json", JsonText(json_fields::Value(needed)));
 }
 
 Result<StandaloneJob> ReadStandaloneJob(const fs::path& dir) {
   const fs::path path = dir / "job.json";
   const std::string text = TRY(ReadFile(path));
   const nlohmann::json document = TRY(ParseJson(path.string(), text));
-  const JsonReader json(path.string(), document);
-  if (TRY(json.At("version").Int()) != kStandaloneJobVersion) {
-    return Error{ErrorCode::kVersion, path.string() + ": not a version that this program reads",
-                 "write the folder with the same warpsmith that runs it"};
-  }
-  TRY(json.OnlyFields({"version", "task", "workload", "candidate", "architecture"}));
-  StandaloneJob job;
-  job.task = TRY(TaskFrom(json.At("task")));
-  job.workload = TRY(WorkloadFrom(json.At("workload")));
-  job.candidate = TRY(CandidateFrom(json.At("candidate")));
-  job.architecture = TRY(json.At("architecture").String());
+  auto job = TRY(json_fields::ReadAs<StandaloneJob>(JsonReader(path.string(), document)));
   TRY(CheckNames(job.task));
   return job;
 }

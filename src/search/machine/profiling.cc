@@ -11,7 +11,7 @@
 #include "cuda/library.h"
 #include "judge/profile/ncu_profiler.h"
 #include "judge/profile/static_profile.h"
-#include "judge/roofline.h"
+#include "judge/resolved_task.h"
 #include "judge/standalone/run_folder.h"
 #include "judge/standalone/standalone.h"
 #include "sandbox/sandbox.h"

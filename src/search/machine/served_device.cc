@@ -184,6 +184,8 @@ Result<std::optional<HttpReply>> ServedDevice::Ask(const HttpCall& call) {
   milliseconds wait = Backoff(kRetry, failures_, jitter_.Uniform());
   if (outcome.ok() && std::holds_alternative<HttpReply>(*outcome)) {
     const HttpReply& reply = std::get<HttpReply>(*outcome);
+    // A full line (429) is no loss: the server is there, and is waited for as long as it takes.
+    // Patience is counted only while it does not answer, or fails.
     const bool is_there = reply.status == 429 || reply.status < 500;
     if (is_there) lost_since_.reset();
     if (reply.status < 300) {
@@ -226,6 +228,7 @@ Result<HttpReply> ServedDevice::AskUntilAnswered(const HttpCall& call) {
 
 Error ServedDevice::Refused(const HttpReply& reply) const {
   std::string said = ServerSaid(reply.body);
+  // What a server says ends up in logs. It may have been sent the token, and say it back.
   if (!token_.empty() && said.find(token_) != std::string::npos) said.clear();
   const std::string what = options_.url + " answered " + std::to_string(reply.status) +
                            (said.empty() ? "" : ": " + said);
@@ -314,6 +317,8 @@ Result<bool> ServedDevice::Post() {
     call.heeds_interrupt = false;
     const auto reply = TRY(Ask(call));
     if (!reply) return false;
+    // Both sides compute the keys from what they understand of a job. Where they differ, the server
+    // would judge something else than was asked.
     if (TRY(KeysFrom(reply->body)) != keys) {
       return Error{ErrorCode::kVersion, options_.url + " computes other measurement keys",
                    "use the same version of warpsmith on both sides"};

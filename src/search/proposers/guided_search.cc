@@ -146,6 +146,7 @@ class GuidedSearch {
   void StartRung(std::vector<int> arms) {
     alive_ = std::move(arms);
     std::fill(of_rung_.begin(), of_rung_.end(), false);
+    // In turns, so that a budget which ends within a rung has not left arms out that stand last.
     for (int round = 0; round < quota_; ++round) {
       wanted_.insert(wanted_.end(), alive_.begin(), alive_.end());
     }
@@ -159,6 +160,8 @@ class GuidedSearch {
     std::vector<int> arms = std::move(alive_);
     std::stable_sort(arms.begin(), arms.end(),
                      [this](int a, int b) { return best_of_arm_[a] > best_of_arm_[b]; });
+    // Successive halving: the better half goes on, with twice as many points each. An arm of which
+    // no point passed does not.
     arms.resize((arms.size() + 1) / 2);
     while (!arms.empty() && best_of_arm_[arms.back()] == kFailedScore) arms.pop_back();
     quota_ = std::min(2 * quota_, options_.largest_quota);
@@ -185,6 +188,8 @@ class GuidedSearch {
         ++rung_pending_;
         return index;
       }
+      // Which arms go on is decided when all points of the rung are known. What is proposed until
+      // then is not of a rung.
       if (!IsRungFinished()) return -1;
       Halve();
     }
@@ -260,6 +265,7 @@ class GuidedSearch {
       log_.Propose(ahead);
       return ahead;
     }
+    // A share at random: a model that is wrong about a whole region would else never be shown it.
     if (!log_.told().empty() && random_.Uniform() < options_.exploration) {
       return log_.DrawUnproposed();
     }

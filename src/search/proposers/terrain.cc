@@ -14,6 +14,8 @@ namespace warpsmith::proposers {
 namespace {
 
 double LogOf(double predicted_us) {
+  // A point of which the model says nothing (0, or no number) comes last. It stays in the space:
+  // the model may be wrong.
   if (!(predicted_us > 0)) return std::numeric_limits<double>::infinity();
   return std::log(predicted_us);
 }
@@ -68,6 +70,8 @@ void SearchLog::Tell(int index, double score) {
 }
 
 int SearchLog::DrawUnproposed() {
+  // The order is drawn once. What a search proposes by itself takes points out of it, and does not
+  // change the order of the others.
   while (cursor_ < shuffled_.size() && proposed_[shuffled_[cursor_]]) ++cursor_;
   if (cursor_ == shuffled_.size()) return -1;
   const int index = shuffled_[cursor_++];
@@ -107,6 +111,7 @@ struct Struck {
 Struck SlowestValue(const Members& members) {
   Struck slowest;
   for (size_t parameter = 0; parameter < members.front().values.size(); ++parameter) {
+    // A value is as good as the best point that has it: most points are slow for another reason.
     std::map<int64_t, double> best;  // by value
     for (const Member& member : members) {
       const auto [entry, added] = best.try_emplace(member.values[parameter], member.predicted_us);

@@ -65,9 +65,12 @@ Status JudgeQueue::Submit(const std::string& run, std::optional<double> begin_wi
     return Error{ErrorCode::kInterrupted, "the server is ending and takes on nothing new",
                  "ask again when it is back"};
   }
+  // Refused and not queued: how long a process that does not die will keep the GPU is not known.
   if (const Status safe = Quarantine(); !safe.ok()) {
     return Error{ErrorCode::kAwaiting, "in quarantine: " + safe.error().message, safe.error().fix};
   }
+  // The lock is held from here until the jobs are in line. Requests that come together would else
+  // count the same key, or the same room in the line, as theirs.
   const std::scoped_lock lock(mutex_);
   std::vector<Job> fresh;
   std::set<std::string> seen;
@@ -79,13 +82,18 @@ Status JudgeQueue::Submit(const std::string& run, std::optional<double> begin_wi
     return Error{ErrorCode::kBusy, std::to_string(line_.size()) + " jobs wait already",
                  "ask again after the time that Retry-After gives"};
   }
+  // The store comes first. If the process is killed behind this line, the jobs are in the store,
+  // and the next start takes them up; if the store refuses them, no job is in line.
   const std::scoped_lock store_lock(store_mutex_);
   TRY(jobs_.Accept(run, fresh));
   for (Job& job : fresh) {
     const store::ServedJobs::Found found = TRY(jobs_.Find(job.key));
+    // The store may know the answer already, from before a restart or from another server.
     if (found.state == store::ServedJobs::State::kDone) continue;
     std::optional<double> begin_by;
     if (begin_within_s) begin_by = MonotonicSeconds() + *begin_within_s;
+    // A job that was at work when a server died is judged alone from now on, also when it is asked
+    // for again.
     Enter({std::move(job), run, begin_by, found.attempts, found.attempts > 0});
   }
   changed_.notify_all();
@@ -269,7 +277,11 @@ void JudgeQueue::JudgeSome() {
 // The next to be judged beside what runs; deadlines and deaths are answered on the way.
 std::optional<JudgeQueue::Entry> JudgeQueue::TakeNext(bool nothing_runs) {
   const std::scoped_lock lock(mutex_);
+  // An errand is done while nothing is judged. Nothing more is begun, so what runs comes to its
+  // end.
   if (!errands_.empty()) return std::nullopt;
+  // Each job is looked at once. One that must be alone goes back into the line while others are at
+  // work.
   for (size_t looked = line_.size(); looked > 0; --looked) {
     const std::optional<std::string> key = line_.Take();
     Entry& entry = entries_.at(*key);
@@ -291,6 +303,8 @@ Result<bool> JudgeQueue::Feed(search::Session& session, std::deque<Running>& run
     Running one{std::move(next->job), 0, next->alone};
     {
       const std::scoped_lock lock(store_mutex_);
+      // The attempt is counted in the store before any work. If the process dies now, the next
+      // start knows from this count that the job was at work then.
       const auto attempt = jobs_.Begin(one.job.key);
       if (attempt.ok()) one.attempt = *attempt;
     }
@@ -298,6 +312,8 @@ Result<bool> JudgeQueue::Feed(search::Session& session, std::deque<Running>& run
       Forget(one.job.key);
       continue;
     }
+    // It was alone when the second worker died, so it is to blame. A third attempt would end the
+    // server again, and with it everybody's jobs.
     if (next->attempts > kDeathsAllowed) {
       TRY(Answer(one, Decided(one.job, RunFailed{"judge", "worker-died",
                                                  "two workers died while they judged it"})));
@@ -336,6 +352,8 @@ Status JudgeQueue::Answer(const Running& running, const Completed& completed) {
   bool is_first = false;
   {
     const std::scoped_lock lock(store_mutex_);
+    // Only the attempt that the store calls the current one may answer. A later one has begun where
+    // this process was taken for dead.
     is_first = TRY(jobs_.Finish(running.job, running.attempt, completed));
   }
   {
@@ -377,6 +395,8 @@ void JudgeQueue::GiveUp(std::deque<Running>& running, const Error& error) {
     ++counts_.device_failures;
     probe_wanted_ = true;
   }
+  // A job that fails alone is answered, or it would fail in the same way again and again and hold
+  // up all others.
   if (running.size() == 1) {
     const Running& one = running.front();
     if (Answer(one, Decided(one.job, Inconclusive{error.Line()})).ok()) return;
@@ -412,6 +432,7 @@ void JudgeQueue::Fire(const std::string* finished) {
       waiter = is_over ? waiters_.erase(waiter) : std::next(waiter);
     }
   }
+  // Outside of the lock: the calls ask the queue for their verdicts.
   for (const auto& call : done) call();
 }
 

@@ -1,8 +1,6 @@
-#include "judge/roofline.h"
+#include "judge/resolved_task.h"
 
 #include <gtest/gtest.h>
-
-#include "judge/resolved_task.h"
 
 namespace warpsmith::judge {
 namespace {
