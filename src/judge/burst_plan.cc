@@ -12,7 +12,7 @@ namespace warpsmith::judge {
 namespace {
 
 constexpr double kBurstUs = 100'000;
-constexpr int kLeastCalls = 2, kMostCalls = 20'000;
+constexpr int kMostCalls = 20'000;
 constexpr size_t kMostLooks = 6;  // half of them on average; moves have theirs besides
 constexpr int kMoves = 6;
 // Bursts take as long whoever is called, so as many moves are the same share of everybody's time.
@@ -297,7 +297,7 @@ BatchPlan VerifiedCalls(const BurstPlan& plan) {
 
 int CallsFor(double call_us) {
   const double wanted = std::ceil(kBurstUs / std::max(call_us, 0.1));
-  return static_cast<int>(std::clamp<double>(wanted, kLeastCalls, kMostCalls));
+  return static_cast<int>(std::clamp<double>(wanted, kLeastBurstCalls, kMostCalls));
 }
 
 bool IsLongEnough(double call_us, int calls) {

@@ -56,6 +56,7 @@ BatchPlan LastCalls(const BurstPlan& plan);
 // The calls that are looked at under way.
 BatchPlan VerifiedCalls(const BurstPlan& plan);
 
+inline constexpr int kLeastBurstCalls = 2;
 // Calls so that a burst takes at least 100 ms, from how long one takes.
 int CallsFor(double call_us);
 // Whether a burst of so many calls may be timed. A program that is slow where calls are counted,

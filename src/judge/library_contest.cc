@@ -36,7 +36,7 @@ Result<std::vector<GemmBaselineChoice>> ChoicesFrom(const std::string& text) {
 // what an exhaustive list adds: the last rounds say what the heuristic misses.
 enum Group : int { kNN, kTN, kCublas, kEveryNN, kEveryTN };
 
-// A rival is in no such contest (baseline::Entrants).
+// A third party's library is in no such contest (baseline::Entrants).
 int GroupOf(const GemmBaselineChoice& entrant) {
   if (!entrant.algorithm) return kCublas;
   const bool is_nn = entrant.shape.layout == cuda::GemmLayout::kNN;

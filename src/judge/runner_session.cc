@@ -131,12 +131,12 @@ Result<std::string> ListEntrants(const MappedArena& arena, const EntrantsCommand
   const GemmShape& problem = *arena.problem.gemm;
   const cuda::HalfType type = plan::HalfTypeOf(problem.dtype);
   std::vector<baseline::GemmBaselineChoice> entrants;
-  if (name.library == baseline::GemmLibrary::kRival) {
+  if (name.library == baseline::GemmLibrary::kThirdParty) {
     const auto layout = problem.transposed ? cuda::GemmLayout::kTN : cuda::GemmLayout::kNN;
     baseline::GemmBaselineChoice choice;
     choice.name = name;
     choice.shape = {problem.m, problem.n, problem.k, layout, type};
-    choice.library = TRY(baseline::RivalVersion(name.path));
+    choice.library = TRY(baseline::ThirdPartyVersion(name.path));
     entrants.push_back(std::move(choice));
   } else {
     baseline::EntrantOptions options;

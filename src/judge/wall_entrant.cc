@@ -8,8 +8,7 @@
 namespace warpsmith::judge {
 namespace {
 
-constexpr int kWarmUpCalls = 8;  // before a call's time is known
-constexpr int kLeastWarmUpCalls = 2;
+constexpr int kWarmUpCalls = 8;     // before a call's time is known
 constexpr int kShareWarmingUp = 4;  // of a burst's calls, where candidates are only screened
 constexpr int kMostTries = 8;       // bursts for one that is long enough
 constexpr double kMostShareOfOracle = 0.9;
@@ -47,7 +46,7 @@ StepResult WallEntrant::WarmUp(CalledProcess& process) {
     if (auto outcome = TRY(RunOne(process, calls_, nullptr))) return outcome;
   }
   const int share = bout_.contest.is_certified() ? 1 : kShareWarmingUp;
-  return RunOne(process, std::max(kLeastWarmUpCalls, calls_ / share), nullptr);
+  return RunOne(process, std::max(kLeastBurstCalls, calls_ / share), nullptr);
 }
 
 StepResult WallEntrant::RunTimed(CalledProcess& process, const Sample& stamp) {

@@ -42,7 +42,7 @@ json WinnerJson(const WinnerRow& row) {
 
 json ShapeJson(const ShapeReport& shape) {
   json progress = json::array(), winners = json::array(), baselines = json::array(),
-       failures = json::array();
+       failures = json::array(), failed = json::array();
   for (const ProgressPoint& point : shape.progress) {
     progress.push_back(
         {{"evaluations", point.evaluations}, {"best_ratio", NumberToJson(point.best_ratio)}});
@@ -56,6 +56,9 @@ json ShapeJson(const ShapeReport& shape) {
     failures.push_back(
         {{"kind", failure.kind}, {"example", failure.example}, {"count", failure.count}});
   }
+  for (const FailedEvaluation& one : shape.failed) {
+    failed.push_back({{"evaluation", one.evaluation}, {"kind", one.kind}, {"why", one.why}});
+  }
   return {{"label", ShapeLabel(shape)},
           {"task", shape.task},
           {"workload", shape.workload},
@@ -66,7 +69,8 @@ json ShapeJson(const ShapeReport& shape) {
           {"progress", std::move(progress)},
           {"winners", std::move(winners)},
           {"baselines", std::move(baselines)},
-          {"failures", std::move(failures)}};
+          {"failures", std::move(failures)},
+          {"failed", std::move(failed)}};
 }
 
 json TallyJson(const Tally& tally, Mode mode) {

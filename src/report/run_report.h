@@ -57,6 +57,11 @@ struct FailureCount {
   int64_t count = 0;
 };
 
+struct FailedEvaluation {
+  int64_t evaluation = 0;  // which of the run's, from 1
+  std::string kind, why;   // as above; in a line
+};
+
 struct ShapeReport {
   std::string task, workload;
   Sizes sizes;
@@ -67,6 +72,7 @@ struct ShapeReport {
   std::vector<WinnerRow> winners;       // one a mode; empty when nothing passed
   std::vector<BaselineRow> baselines;
   std::vector<FailureCount> failures;
+  std::vector<FailedEvaluation> failed;  // each of them, in order
   // Of the winner, and of the first candidate that passed. Empty for points of a family.
   std::string source, first_source;
 };

@@ -56,16 +56,25 @@ std::string SourceOf(const Candidate& candidate) {
   return all;
 }
 
-std::vector<FailureCount> FailuresOf(const Trajectory& steps) {
-  std::map<std::string, FailureCount, std::less<>> failures;
-  for (const Step& step : steps) {
-    if (std::holds_alternative<Passed>(step.verdict.outcome)) continue;
-    const auto* rejected = std::get_if<Rejected>(&step.verdict.outcome);
+std::vector<FailedEvaluation> FailedOf(const Trajectory& steps) {
+  std::vector<FailedEvaluation> failed;
+  for (size_t i = 0; i < steps.size(); ++i) {
+    const Outcome& outcome = steps[i].verdict.outcome;
+    if (std::holds_alternative<Passed>(outcome)) continue;
+    const auto* rejected = std::get_if<Rejected>(&outcome);
     const bool declined = rejected != nullptr && rejected->rule == kDeclinedRule;
-    FailureCount& failure =
-        failures[std::string(declined ? kDeclinedRule : OutcomeName(step.verdict.outcome))];
-    if (failure.count++ > 0) continue;
-    failure.example = declined ? rejected->detail : Describe(step.verdict.outcome);
+    failed.push_back({static_cast<int64_t>(i) + 1,
+                      std::string(declined ? kDeclinedRule : OutcomeName(outcome)),
+                      declined ? rejected->detail : Describe(outcome)});
+  }
+  return failed;
+}
+
+std::vector<FailureCount> CountsOf(const std::vector<FailedEvaluation>& failed) {
+  std::map<std::string, FailureCount, std::less<>> failures;
+  for (const FailedEvaluation& one : failed) {
+    FailureCount& failure = failures[one.kind];
+    if (failure.count++ == 0) failure.example = one.why;
   }
   std::vector<FailureCount> rows;
   for (auto& [kind, failure] : failures) {
@@ -81,7 +90,7 @@ std::vector<BaselineRow> BaselinesOf(const Verdict& verdict) {
     const ModeTiming* timing = FindTiming(verdict, mode);
     if (timing == nullptr) continue;
     for (const ContenderTiming& baseline : timing->baselines) {
-      const bool is_noise = baseline.name.ends_with("/again");  // the bar against itself: no rival
+      const bool is_noise = baseline.name.ends_with("/again");  // the bar against itself
       if (is_noise) continue;
       rows.push_back({baseline.name, mode, baseline.median_us});
     }
@@ -149,7 +158,8 @@ ShapeReport SummariseShape(const Task& task, const Workload& workload, const Tra
     }
   }
   shape.progress = ProgressOf(steps, mode);
-  shape.failures = FailuresOf(steps);
+  shape.failed = FailedOf(steps);
+  shape.failures = CountsOf(shape.failed);
   if (const Step* best = BestStep(steps, mode, reward)) {
     shape.winners = WinnersOf(best->candidate, best->verdict);
     shape.baselines = BaselinesOf(best->verdict);

@@ -125,6 +125,10 @@ TEST(SummariseShape, FailuresAreCountedByKindWithTheFirstAsExample) {
   EXPECT_EQ(shape.failures[0].kind, "incorrect");
   EXPECT_EQ(shape.failures[0].count, 2);
   EXPECT_THAT(shape.failures[0].example, testing::HasSubstr("first one"));
+  ASSERT_EQ(shape.failed.size(), 2U);
+  EXPECT_EQ(shape.failed[1].evaluation, 2);
+  EXPECT_EQ(shape.failed[1].kind, "incorrect");
+  EXPECT_THAT(shape.failed[1].why, testing::HasSubstr("second one"));
   EXPECT_TRUE(shape.winners.empty());
 }
 

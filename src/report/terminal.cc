@@ -229,6 +229,23 @@ std::string RenderReport(const RunReport& report, const TerminalStyle& style) {
          Paint(OriginLine(report.origin), Tone::kDim, style.colour) + "\n";
 }
 
+std::string RenderFailed(const RunReport& report, size_t most, Colour colour) {
+  std::vector<std::vector<Cell>> rows;
+  size_t count = 0;
+  for (const ShapeReport& shape : report.shapes) {
+    count += shape.failed.size();
+    for (const FailedEvaluation& one : shape.failed) {
+      if (rows.size() == most) break;
+      rows.push_back({{ShapeLabel(shape)}, {fmt::format("{}", one.evaluation)}, {one.why}});
+    }
+  }
+  if (rows.empty()) return "";
+  const size_t more = count - rows.size();
+  return "\n" +
+         RenderTable({{"shape"}, {"evaluation", Align::kRight}, {"why it failed"}}, rows, colour) +
+         (more > 0 ? fmt::format("{} more: --json has all\n", more) : "");
+}
+
 namespace {
 
 constexpr double kRedrawEverySeconds = 0.1;

@@ -61,6 +61,9 @@ std::string Wrapped(std::string_view text, int width);
 
 // One line a shape, in its headline mode, the tally, and where the numbers come from.
 std::string RenderReport(const RunReport& report, const TerminalStyle& style);
+// Why evaluations failed, a line each: the first `most`, then how many more there are. Empty where
+// none did.
+std::string RenderFailed(const RunReport& report, size_t most, Colour colour);
 
 // --- The live line of a long command: redrawn in place on a terminal, a plain line now and then
 // elsewhere; or every update as a line that stays.

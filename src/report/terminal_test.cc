@@ -79,6 +79,19 @@ TEST(RenderReport, BelowTheFloorIsNeverPraised) {
   EXPECT_THAT(text, HasSubstr("\x1b[31mbelow floor!"));
 }
 
+TEST(RenderFailed, SaysWhyAndHowManyMore) {
+  RunReport report;
+  report.shapes.resize(1);
+  report.shapes[0].task = report.shapes[0].workload = "w";
+  EXPECT_EQ(RenderFailed(report, 1, Colour::kNone), "");
+  report.shapes[0].failed = {{3, "incorrect", "off by\x1b[31m 2"}, {5, "timed-out", "after 10 s"}};
+  EXPECT_EQ(RenderFailed(report, 1, Colour::kNone),
+            "\nshape  evaluation  why it failed\n"
+            "-----  ----------  -------------\n"
+            "w w             3  off by?[31m 2\n"
+            "1 more: --json has all\n");
+}
+
 TEST(RenderTable, AlignsColumns) {
   EXPECT_EQ(RenderTable({{"name"}, {"us", Align::kRight}}, {{{"a"}, {"1.5"}}, {{"long"}, {"12"}}},
                         Colour::kNone),

@@ -139,7 +139,9 @@ Result<CandidateFile> CandidateFile::Load(const std::filesystem::path& path) {
   if (path.extension() == ".py") return PythonRefused(path);
   const std::filesystem::path file = CandidatePath(path);
   if (file.extension() == ".json") return LoadExported(file);
-  nlohmann::json json = TRY(ReadTomlAsJson(file));
+  nlohmann::json json = TRY(ReadTomlAsJson(file,
+                                           "name a candidate's folder, its candidate.toml or "
+                                           ".json, or a .cu ('warpsmith task init' makes one)"));
   CandidateFile loaded;
   loaded.source_ = file.string();
   const JsonReader root(loaded.source_, json);

@@ -122,6 +122,7 @@ TEST_F(CandidateFileTest, ABareSourceIsAProgram) {
   EXPECT_EQ(candidate.entry, "mine.cu");
   EXPECT_EQ(candidate.sources.size(), 1u);
   EXPECT_EQ(CandidateFile::Load(folder_.path() / "none.cu").error().code, ErrorCode::kNoInput);
+  EXPECT_THAT(CandidateFile::Load(folder_.path() / "none").error().fix, HasSubstr("a candidate's"));
 
   Write("candidate.toml", "version = 1\nform = \"program\"\nentry = \"mine.cu\"\n");
   const auto told = CandidateFile::Load(folder_.path()).value();

@@ -139,7 +139,8 @@ Result<LoadedTask> LoadTask(const std::string& reference, const std::string& wor
     return BuiltInHgemm(std::string_view(reference).substr(kBuiltIn.size()));
   }
   const std::filesystem::path path = FileIn(reference, "task.toml");
-  const nlohmann::json written = TRY(ReadTomlAsJson(path));
+  const nlohmann::json written = TRY(ReadTomlAsJson(
+      path, "name a task's folder or its task.toml ('warpsmith task init' makes one)"));
   const nlohmann::json json =
       TRY(EmbedFiles(JsonReader(path.string(), written), path.parent_path()));
   LoadedTask loaded{TRY(TaskFrom(JsonReader(path.string(), json))), {}};

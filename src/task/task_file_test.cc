@@ -121,6 +121,7 @@ TEST_F(TaskFileTest, MissingFileIsSaid) {
   const auto loaded = LoadTask("/nowhere/task.toml");
   ASSERT_FALSE(loaded.ok());
   EXPECT_EQ(loaded.error().code, ErrorCode::kNoInput);
+  EXPECT_THAT(loaded.error().fix, HasSubstr("a task's folder"));
 }
 
 // Recordings, stores and bundles are keyed by these.

@@ -167,11 +167,11 @@ Result<nlohmann::json> ParseTomlAsJson(const std::filesystem::path& path, std::s
   return Convert(path, parsed.table(), 0);
 }
 
-Result<nlohmann::json> ReadTomlAsJson(const std::filesystem::path& path) {
+Result<nlohmann::json> ReadTomlAsJson(const std::filesystem::path& path,
+                                      const std::string& advice) {
   const Result<std::string> text = ReadRegularFile(path, kMaxTomlBytes);
   if (text.ok()) return ParseTomlAsJson(path, *text);
-  return Error{text.error().code, text.error().message,
-               "name a task's or a candidate's folder, or its .toml (task init makes both)"};
+  return Error{text.error().code, text.error().message, advice};
 }
 
 }  // namespace warpsmith::task

@@ -24,7 +24,8 @@ std::string TomlValue(const nlohmann::json& value);
 
 // Syntax errors name file, line and column. Dates and times are refused.
 Result<nlohmann::json> ParseTomlAsJson(const std::filesystem::path& path, std::string_view text);
-Result<nlohmann::json> ReadTomlAsJson(const std::filesystem::path& path);
+// `advice`: what to do where there is no such file.
+Result<nlohmann::json> ReadTomlAsJson(const std::filesystem::path& path, const std::string& advice);
 
 }  // namespace warpsmith::task
 

@@ -17,7 +17,7 @@ using nlohmann::json;
 Result<json> ReadBack(const std::string& text) {
   const auto folder = TRY(TemporaryDirectory::Create("toml-text"));
   TRY(WriteFileAtomic(folder.path() / "x.toml", text));
-  return task::ReadTomlAsJson(folder.path() / "x.toml");
+  return task::ReadTomlAsJson(folder.path() / "x.toml", "");
 }
 
 TEST(TomlText, WritesTablesBehindTheRestAndObjectsOnLinesOfTheirOwn) {

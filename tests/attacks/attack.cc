@@ -56,7 +56,7 @@ Status TakeNaive(const JsonReader& root, Attack& attack) {
 
 Result<Attack> LoadAttack(const fs::path& folder) {
   const fs::path file = folder / "attack.toml";
-  const nlohmann::json json = TRY(task::ReadTomlAsJson(file));
+  const nlohmann::json json = TRY(task::ReadTomlAsJson(file, "name an attack's folder"));
   const JsonReader root(file.string(), json);
   TRY(root.OnlyFields({"number", "form", "task", "twin_task", "attack", "twin", "expected", "naive",
                        "naive_tolerance", "reference", "level", "needs", "note"}));

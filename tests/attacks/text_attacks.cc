@@ -34,7 +34,7 @@ std::string Refused(const Error& error) {
 // nvcc on the file where it lies, with the flags of its candidate.toml, as a Makefile would.
 std::string NaiveBuild(const std::filesystem::path& folder) {
   const auto nvcc = cuda::FindTool("nvcc");
-  const auto json = task::ReadTomlAsJson(folder / "candidate.toml");
+  const auto json = task::ReadTomlAsJson(folder / "candidate.toml", "");
   if (!nvcc.ok() || !json.ok()) return "error: no nvcc or no candidate.toml";
   const auto scratch = TemporaryDirectory::Create("naive-build");
   if (!scratch.ok()) return "error: no temporary folder";
@@ -212,7 +212,7 @@ std::string AskNaiveReader(const TextQuestion& question) {
     case Target::kBuild:
       return NaiveBuild(question.file);
     case Target::kTask:  // well-formed TOML is taken at its word
-      return Passed(task::ReadTomlAsJson(question.file).ok(), "refused");
+      return Passed(task::ReadTomlAsJson(question.file, "").ok(), "refused");
     case Target::kProfile:
       return Profile(question, NaiveShortestNs);
     case Target::kScreen:

@@ -8,7 +8,7 @@ using namespace warpsmith;
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   fuzz::WriteInFolder("input.toml", fuzz::TextOf(data, size));
-  const auto read = task::ReadTomlAsJson(fuzz::Folder() / "input.toml");
+  const auto read = task::ReadTomlAsJson(fuzz::Folder() / "input.toml", "");
   if (fuzz::ValueOf(read)) CHECK(!read->dump().empty());
   return 0;
 }

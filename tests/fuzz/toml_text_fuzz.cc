@@ -24,7 +24,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (fuzz::ValueOf(parsed) == nullptr) return 0;
   if (!parsed->is_object() || !CanBeToml(*parsed)) return 0;
   fuzz::WriteInFolder("written.toml", task::TomlText(*parsed, {"version", "name"}));
-  const auto again = task::ReadTomlAsJson(fuzz::Folder() / "written.toml");
+  const auto again = task::ReadTomlAsJson(fuzz::Folder() / "written.toml", "");
   if (!again.ok()) std::fprintf(stderr, "%s\n", again.error().Line().c_str());
   CHECK(again.ok() && *again == *parsed);
   return 0;

@@ -40,7 +40,11 @@ expect_status 0 "$program" hgemm show 128x4096x4096 16384x16384x16384 --device r
 [[ ${output##*16384x16384x16384-TN} != *'hgemm build'* ]] || expected "no pack for cuBLASLt: $output"
 expect_status 0 "$program" hgemm show 128x4096x4096 --device recorded --json
 [[ $output == *'"passes": 3'* ]] || expected "the passes in JSON, found: $output"
-expect_status 2 "$program" hgemm show 64x64x64 96x96x128 --device recorded --json
+# Of several shapes one document, of which each entry is what --json says of that shape alone.
+expect_status 0 "$program" hgemm show 64x64x64 96x96x128 --device recorded --json
+[[ $output == *'"schema": "warpsmith.shapes"'* ]] || expected "a document of shapes, found: $output"
+[[ $output == *'"shape": "64x64x64"'*'"library": "96x96x128-TN f16: not measured'*'"shape": "96x96x128"'* ]] ||
+  expected "both shapes, found: $output"
 
 # A catalogue tells of its rows, so that none that was cut or changed is taken.
 sed '$d' c.csv >cut.csv
@@ -137,6 +141,8 @@ expect_status 0 "$program" hgemm build --catalogue devices.csv --out decided
 
 # Without --catalogue the shipped one is built.
 expect_status 0 "$program" hgemm build --shapes 16384x16384x16384 --out shipped
+[[ $output == *$'\n16384x16384x16384-TN f16: catalogue: '*': cuBLASLt'* ]] ||
+  expected "why cuBLASLt runs there, found: $output"
 [[ $output == *'1 cuBLASLt; 1 row packed'*'cuBLASLt is the choice for all of them; no pack is needed'* ]] ||
   expected "that no pack is needed, found: $output"
 expect_status 0 "$program" hgemm build --catalogue devices.csv --out decided

@@ -147,6 +147,7 @@ void PrintBuild(const hgemm::BuildTally& tally, const gemm_library::Pack& pack,
          {"kernels", pack.kernels.size()},
          {"changed", tally.changed},
          {"unmeasured", tally.unmeasured},
+         {"lost", tally.lost},
          {"asked",
           {{"measured", tally.measured}, {"guessed", tally.guessed}, {"cublaslt", tally.left}}},
          {"warnings", tally.warnings},
@@ -169,8 +170,8 @@ void PrintBuild(const hgemm::BuildTally& tally, const gemm_library::Pack& pack,
         "cuBLASLt is the choice for all of them; no pack is needed (this one names its "
         "algorithms)");
   }
-  for (const std::string& shape : tally.unmeasured) {
-    std::printf("%s\n", LinesForTerminal(shape).c_str());
+  for (const auto* shapes : {&tally.lost, &tally.unmeasured}) {
+    for (const std::string& one : *shapes) std::printf("%s\n", LinesForTerminal(one).c_str());
   }
   if (tally.untuned > 0) {
     std::printf(

@@ -179,8 +179,20 @@ nlohmann::json ToJson(const hgemm::CatalogueRow& row) {
           {"level", row.level},         {"date", row.date}};
 }
 
+// Of one shape: what runs there.
+nlohmann::json ChoiceJson(const ShowOptions& options, const task::HgemmShape& shape,
+                          const Choice& choice) {
+  nlohmann::json document = {{"shape", task::Name(shape)},
+                             {"layout", options.product.layout},
+                             {"dtype", options.product.dtype}};
+  if (choice.row) document["catalogue"] = ToJson(*choice.row);
+  if (!choice.means.is_null()) document["means"] = choice.means;
+  if (!choice.library.empty()) document["library"] = choice.library;
+  return document;
+}
+
 void PrintSpace(const std::string& space, const std::vector<hgemm::KnownPoint>& rows,
-                const Choice& choice) {
+                nlohmann::json document) {
   nlohmann::json list = nlohmann::json::array();
   for (const hgemm::KnownPoint& row : rows) {
     nlohmann::json entry = {{"point", warpsmith::ToJson(row.point)},
@@ -190,10 +202,8 @@ void PrintSpace(const std::string& space, const std::vector<hgemm::KnownPoint>& 
     if (row.ratio) entry["ratio"] = *row.ratio;
     list.push_back(std::move(entry));
   }
-  nlohmann::json document = {{"space", space}, {"points", list}};
-  if (choice.row) document["catalogue"] = ToJson(*choice.row);
-  if (!choice.means.is_null()) document["means"] = choice.means;
-  if (!choice.library.empty()) document["library"] = choice.library;
+  document["space"] = space;
+  document["points"] = std::move(list);
   PrintDocument("space", std::move(document));
 }
 
@@ -291,15 +301,16 @@ Result<int> RunHgemmShow(const ShowOptions& options) {
   if (!options.shapes.empty()) {
     shapes = TRY(task::ParseHgemmShapes(Joined(options.shapes, ",")));
   }
-  if (shapes.size() > 1 && options.common.json) {
-    return Error{ErrorCode::kUsage, "hgemm show --json takes one shape", "run it for each"};
-  }
   search::Machine machine = TRY(search::Machine::Open(options.device));
   if (shapes.empty()) return ListSpaces(machine, options.common.json);
   if (shapes.size() > 1) {
+    nlohmann::json list = nlohmann::json::array();
     for (const task::HgemmShape& one : shapes) {
-      PrintChoice(TRY(ChoiceFor(options, one, hgemm::TargetOf(machine.info()))));
+      const Choice choice = TRY(ChoiceFor(options, one, hgemm::TargetOf(machine.info())));
+      list.push_back(ChoiceJson(options, one, choice));
+      if (!options.common.json) PrintChoice(choice);
     }
+    if (options.common.json) PrintDocument("shapes", {{"shapes", list}});
     return 0;
   }
   const task::HgemmShape& shape = shapes.front();
@@ -310,7 +321,7 @@ Result<int> RunHgemmShow(const ShowOptions& options) {
   // The shape need not have been recorded.
   const bool is_known = choice.row || !choice.library.empty();
   if (!search.ok() && is_known && search.error().code == ErrorCode::kNotRecorded) {
-    if (options.common.json) PrintSpace("", {}, choice);
+    if (options.common.json) PrintSpace("", {}, ChoiceJson(options, shape, choice));
     return 0;
   }
   const search::SearchJob job = TRY(std::move(search));
@@ -319,7 +330,7 @@ Result<int> RunHgemmShow(const ShowOptions& options) {
       rows.begin(), rows.end(), [](const hgemm::KnownPoint& row) { return !row.outcome.empty(); });
   if (options.top > 0 && rows.size() > static_cast<size_t>(options.top)) rows.resize(options.top);
   if (options.common.json) {
-    PrintSpace(job.space.name(), rows, choice);
+    PrintSpace(job.space.name(), rows, ChoiceJson(options, shape, choice));
     return 0;
   }
   if (choice.row && machine.recorded() != nullptr) {

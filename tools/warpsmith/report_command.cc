@@ -38,6 +38,7 @@ struct CompareOptions {
   std::string fail_on;  // "regression": the second is slower
 };
 
+constexpr size_t kMostFailed = 40;
 constexpr size_t kMostNameCharacters = 1000;  // uncut, so that it can be given back
 
 // The run and the certification of its best.
@@ -156,6 +157,11 @@ Result<int> RunReport(const ReportOptions& options) {
   report.title = options.runs.front();
   report.origin.program = "warpsmith " + std::string(build_info::Version());
   TRY(Publish(report, options.files, options.common.json));
+  if (!options.common.json) {
+    std::fputs(
+        report::RenderFailed(report, kMostFailed, report::StyleOf(STDOUT_FILENO).colour).c_str(),
+        stdout);
+  }
   return 0;
 }
 

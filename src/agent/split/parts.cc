@@ -42,7 +42,8 @@ Result<Part> PartFrom(const JsonReader& reader) {
 
 Result<Written> ReadWritten(const fs::path& folder) {
   const fs::path path = folder / kPartsFile;
-  const json parsed = TRY(task::ReadTomlAsJson(path));
+  const json parsed = TRY(
+      task::ReadTomlAsJson(path, "name a folder that 'warpsmith task split TASK --into DIR' made"));
   const JsonReader root(path.string(), parsed);
   TRY(root.OnlyFields({"version", "whole", "parts"}));
   if (TRY(root.At("version").Int()) != 1) {

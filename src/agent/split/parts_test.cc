@@ -132,6 +132,7 @@ TEST_F(PartsTest, RefusesFilesThatAreNone) {
   Refuses("speed");
   std::filesystem::remove(At("split/parts.toml"));
   EXPECT_EQ(Load().error().code, ErrorCode::kNoInput);
+  EXPECT_THAT(Load().error().fix, HasSubstr("task split"));
 }
 
 }  // namespace

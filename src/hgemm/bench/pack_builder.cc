@@ -90,8 +90,11 @@ std::pair<gemm_library::Chosen, std::string> Decide(const gemm_library::Pack& pa
   gemm_library::Chosen chosen = gemm_library::Choose(pack, asked, target);
   std::string text = SizesText(p) + "-" + LayoutText(p.layout) + " " + std::string(Name(p.dtype)) +
                      ": " + chosen.reason + ": ";
-  text += chosen.kernels.empty() ? "cuBLASLt's heuristic"
-                                 : PointName(pack.kernels[chosen.kernels.front()].point);
+  if (!chosen.kernels.empty()) {
+    text += PointName(pack.kernels[chosen.kernels.front()].point);
+  } else {
+    text += Find(pack.catalogue, p) != nullptr ? "cuBLASLt" : "cuBLASLt's heuristic";
+  }
   return {std::move(chosen), std::move(text)};
 }
 
@@ -114,6 +117,7 @@ Status KeepShapes(const BuildOptions& options, Catalogue* rows, BuildTally* tall
       is_useful = is_useful || is_measured || !chosen.kernels.empty();
       ++(chosen.kernels.empty() ? tally->left : is_measured ? tally->measured : tally->guessed);
       if (!is_measured) tally->unmeasured.push_back(text);
+      if (is_measured && chosen.kernels.empty()) tally->lost.push_back(text);
     }
   }
   rows->rows.clear();

@@ -24,8 +24,9 @@ struct BuildTally {
   std::vector<std::string> failed;  // "64x64x64-TN f16 NVIDIA H200: why"
   // What the compiler warned of, such as that wgmma is serialised, and of how many kernels.
   std::map<std::string, size_t> warnings;
-  // Of each named shape without a row, in each layout and type of the catalogue: LibraryChoice.
-  std::vector<std::string> unmeasured;
+  // In each layout and type of the catalogue, of each named shape without a row, and of each whose
+  // row chose cuBLASLt: LibraryChoice.
+  std::vector<std::string> unmeasured, lost;
 };
 
 // A named shape without a row gets what the library's rules say of it by the whole catalogue, and

@@ -62,7 +62,7 @@ Status AddEvery(const cuda::GemmShape& shape, double seconds, List& list) {
 Result<std::vector<GemmBaselineChoice>> Entrants(const GemmBaselineName& name,
                                                  const GemmProblem& problem,
                                                  const EntrantOptions& options) {
-  CHECK(name.library != GemmLibrary::kRival);
+  CHECK(name.library != GemmLibrary::kThirdParty);
   const bool is_cublas = name.library == GemmLibrary::kCublas;
   const bool is_auto = name.library == GemmLibrary::kLtAuto;
   const bool is_bar = is_auto && !name.layout;
@@ -117,7 +117,7 @@ struct Operands {
   void *a = nullptr, *b = nullptr, *c = nullptr;
 };
 
-Result<Operands> RivalOperandsOf(std::span<const plan::Binding> bindings) {
+Result<Operands> ThirdPartyOperandsOf(std::span<const plan::Binding> bindings) {
   Operands operands;
   for (const plan::Binding& binding : bindings) {
     if (binding.tensor == "A") operands.a = Pointer(binding.address);
@@ -130,20 +130,20 @@ Result<Operands> RivalOperandsOf(std::span<const plan::Binding> bindings) {
 
 // ---- warpsmith/rival.h ----
 
-using RivalEntry = decltype(&warpsmith_rival_gemm);
+using ThirdPartyEntry = decltype(&warpsmith_rival_gemm);
 
-RivalEntry FindEntry(void* handle, const std::string& name, cuda::HalfType type) {
+ThirdPartyEntry FindEntry(void* handle, const std::string& name, cuda::HalfType type) {
   const bool is_bf16 = type == cuda::HalfType::kBF16;
-  return FindFunction(handle, (name + (is_bf16 ? "_bf16" : "")).c_str(), RivalEntry());
+  return FindFunction(handle, (name + (is_bf16 ? "_bf16" : "")).c_str(), ThirdPartyEntry());
 }
 
-Result<plan::TimedCallable> FromEntry(const std::string& path, void* handle, RivalEntry entry,
+Result<plan::TimedCallable> FromEntry(const std::string& path, void* handle, ThirdPartyEntry entry,
                                       const cuda::GemmShape& shape) {
-  const RivalEntry prepare = FindEntry(handle, "warpsmith_rival_prepare", shape.type);
+  const ThirdPartyEntry prepare = FindEntry(handle, "warpsmith_rival_prepare", shape.type);
   auto prepared = std::make_shared<bool>(prepare == nullptr);
   return plan::TimedCallable{
       path, [=](const cuda::Stream& stream, std::span<const plan::Binding> bindings) -> Status {
-        const Operands at = TRY(RivalOperandsOf(bindings));
+        const Operands at = TRY(ThirdPartyOperandsOf(bindings));
         const int transpose_b = shape.layout == cuda::GemmLayout::kTN ? 1 : 0;
         if (!*prepared) {
           if (prepare(shape.m, shape.n, shape.k, transpose_b, at.a, at.b, at.c, stream.handle()) !=
@@ -201,7 +201,7 @@ Result<plan::TimedCallable> FromGemmLibrary(const std::string& path, void* handl
   if (bytes > 0) state->memory = TRY(cuda::DeviceBuffer::Allocate(bytes));
   return plan::TimedCallable{
       path, [=](const cuda::Stream& stream, std::span<const plan::Binding> bindings) -> Status {
-        const Operands at = TRY(RivalOperandsOf(bindings));
+        const Operands at = TRY(ThirdPartyOperandsOf(bindings));
         const auto status =
             state->run(state->library, &state->problem, at.a, at.b, at.c,
                        Pointer(state->memory.address()), state->memory.bytes(), stream.handle());
@@ -212,17 +212,16 @@ Result<plan::TimedCallable> FromGemmLibrary(const std::string& path, void* handl
 
 }  // namespace
 
-Result<std::string> RivalVersion(const std::string& path) {
+Result<std::string> ThirdPartyVersion(const std::string& path) {
   void* handle = TRY(Open(path));
   const auto version =
       FindFunction(handle, "warpsmith_gemm_version", decltype (&warpsmith_gemm_version)());
   return version == nullptr ? path : "libwarpsmith_gemm " + std::string(version());
 }
 
-Result<plan::TimedCallable> MakeRivalLibrary(const std::string& path,
-                                             const cuda::GemmShape& shape) {
+Result<plan::TimedCallable> MakeThirdParty(const std::string& path, const cuda::GemmShape& shape) {
   void* handle = TRY(Open(path));
-  const RivalEntry entry = FindEntry(handle, "warpsmith_rival_gemm", shape.type);
+  const ThirdPartyEntry entry = FindEntry(handle, "warpsmith_rival_gemm", shape.type);
   if (entry != nullptr) return FromEntry(path, handle, entry, shape);
   if (FindEntry(handle, "warpsmith_rival_gemm", cuda::HalfType::kF16) != nullptr) {
     return BadLibrary(path, "it multiplies FP16 only: it exports no warpsmith_rival_gemm_bf16");

@@ -37,11 +37,11 @@ std::vector<GemmBaselineChoice> DistinctCalls(std::vector<GemmBaselineChoice> en
 // timed like a baseline. The library runs in this process: only what the user trusts.
 
 // The library's version where it tells one, else its path.
-Result<std::string> RivalVersion(const std::string& path);
+Result<std::string> ThirdPartyVersion(const std::string& path);
 
 // kBadInput where the file cannot be opened, exports neither entry, or has no kernel for the shape.
 // The bindings are "A", "B", "C". In the current context.
-Result<plan::TimedCallable> MakeRivalLibrary(const std::string& path, const cuda::GemmShape& shape);
+Result<plan::TimedCallable> MakeThirdParty(const std::string& path, const cuda::GemmShape& shape);
 
 }  // namespace warpsmith::baseline
 

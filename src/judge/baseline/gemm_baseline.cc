@@ -35,9 +35,9 @@ constexpr std::array<LibraryRow, 3> kLibraries = {
      {GemmLibrary::kLtHeuristic, "cublaslt-heuristic"},
      {GemmLibrary::kLtAuto, "cublaslt-auto"}}};
 // Text() finds a name by the enumeration's value.
-static_assert(kLibraries.size() == static_cast<size_t>(GemmLibrary::kRival));
+static_assert(kLibraries.size() == static_cast<size_t>(GemmLibrary::kThirdParty));
 
-constexpr std::string_view kRivalPrefix = "lib:";
+constexpr std::string_view kPathPrefix = "lib:";
 
 // The tensor's address; kBadInput when it is missing or smaller than rows x columns halves.
 Result<cuda::DevicePointer> Find(std::span<const plan::Binding> bindings, std::string_view tensor,
@@ -89,7 +89,7 @@ Result<plan::TimedCallable> MakeCublasLt(const GemmBaselineChoice& choice, Share
 bool AlgorithmFits(const GemmBaselineName& name, bool has_algorithm) {
   switch (name.library) {
     case GemmLibrary::kCublas:
-    case GemmLibrary::kRival:
+    case GemmLibrary::kThirdParty:
       return !has_algorithm;
     case GemmLibrary::kLtHeuristic:
       return has_algorithm;
@@ -145,8 +145,9 @@ Result<std::shared_ptr<const cuda::DeviceBuffer>> SharedHandles::Workspace(size_
 }
 
 Result<GemmBaselineName> ParseGemmBaselineName(std::string_view text) {
-  if (text.starts_with(kRivalPrefix)) {
-    return GemmBaselineName{GemmLibrary::kRival, {}, std::string(text.substr(kRivalPrefix.size()))};
+  if (text.starts_with(kPathPrefix)) {
+    return GemmBaselineName{
+        GemmLibrary::kThirdParty, {}, std::string(text.substr(kPathPrefix.size()))};
   }
   std::string_view stem = text;
   std::optional<cuda::GemmLayout> layout;
@@ -161,7 +162,7 @@ Result<GemmBaselineName> ParseGemmBaselineName(std::string_view text) {
 }
 
 std::string Text(const GemmBaselineName& name) {
-  if (name.library == GemmLibrary::kRival) return std::string(kRivalPrefix) + name.path;
+  if (name.library == GemmLibrary::kThirdParty) return std::string(kPathPrefix) + name.path;
   std::string text(kLibraries[static_cast<size_t>(name.library)].name);
   if (name.layout) text += *name.layout == cuda::GemmLayout::kNN ? "-nn" : "-tn";
   return text;
@@ -259,7 +260,7 @@ Result<GemmBaselineChoice> GemmBaselineChoiceFromText(const std::string& text) {
 std::string CallOf(const GemmBaselineChoice& choice) {
   const std::string layout(Text(choice.shape.layout));
   switch (choice.name.library) {
-    case GemmLibrary::kRival:
+    case GemmLibrary::kThirdParty:
       return Text(choice.name);
     case GemmLibrary::kCublas:
     case GemmLibrary::kLtHeuristic:
@@ -273,8 +274,8 @@ std::string CallOf(const GemmBaselineChoice& choice) {
 Result<plan::TimedCallable> MakeGemmBaseline(const GemmBaselineChoice& choice,
                                              SharedHandles& shared) {
   switch (choice.name.library) {
-    case GemmLibrary::kRival:
-      return MakeRivalLibrary(choice.name.path, choice.shape);
+    case GemmLibrary::kThirdParty:
+      return MakeThirdParty(choice.name.path, choice.shape);
     case GemmLibrary::kCublas:
     case GemmLibrary::kLtHeuristic:
     case GemmLibrary::kLtAuto:

@@ -57,12 +57,12 @@ class SharedHandles {
   std::shared_ptr<const cuda::DeviceBuffer> workspace_;
 };
 
-enum class GemmLibrary : uint8_t { kCublas, kLtHeuristic, kLtAuto, kRival };
+enum class GemmLibrary : uint8_t { kCublas, kLtHeuristic, kLtAuto, kThirdParty };
 
 struct GemmBaselineName {
   GemmLibrary library = GemmLibrary::kLtAuto;
   std::optional<cuda::GemmLayout> layout;  // empty: the faster of both
-  std::string path = {};                   // kRival's
+  std::string path = {};                   // kThirdParty's
   bool operator==(const GemmBaselineName&) const = default;
 };
 
@@ -85,7 +85,7 @@ std::vector<std::string> GemmBaselineNames();
 struct GemmBaselineChoice {
   GemmBaselineName name;
   cuda::GemmShape shape;  // with the layout that was chosen
-  // cuBLASLt's. Empty: cublasGemmEx runs, or the rival's library.
+  // cuBLASLt's. Empty: cublasGemmEx runs, or the third party's library.
   std::optional<cuda::LtAlgorithm> algorithm;
   double median_us = 0;          // as timed when it was chosen; 0: there was no choice
   int tried = 1;                 // entrants that were timed

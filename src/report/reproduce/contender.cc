@@ -131,7 +131,7 @@ std::string LibraryName(baseline::GemmLibrary library) {
       return "kLtHeuristic";
     case baseline::GemmLibrary::kLtAuto:
       return "kLtAuto";
-    case baseline::GemmLibrary::kRival:
+    case baseline::GemmLibrary::kThirdParty:
       break;  // AddGemm refuses it
   }
   std::abort();
@@ -140,7 +140,7 @@ std::string LibraryName(baseline::GemmLibrary library) {
 // A name without a layout is the faster of both: two contenders.
 Status AddGemm(const std::string& name, const Subject& subject, std::vector<Contender>& timed) {
   const baseline::GemmBaselineName parsed = TRY(baseline::ParseGemmBaselineName(name));
-  if (parsed.library == baseline::GemmLibrary::kRival) {
+  if (parsed.library == baseline::GemmLibrary::kThirdParty) {
     return Error{ErrorCode::kBadInput, name + " is a library of the judging machine's", ""};
   }
   const GemmPlaces places = TRY(FindGemm(subject));
@@ -151,7 +151,7 @@ Status AddGemm(const std::string& name, const Subject& subject, std::vector<Cont
     const bool is_tn = one == cuda::GemmLayout::kTN;
     Contender contender;
     contender.name = baseline::Text(baseline::GemmBaselineName{parsed.library, one});
-    contender.variable = fmt::format("rival{}", timed.size());
+    contender.variable = fmt::format("baseline{}", timed.size());
     contender.needs_cublas = true;
     contender.declaration = fmt::format(
         "Gemm {}({}, Library::{}, {{/*m*/ {}, /*n*/ {}, /*k*/ {}, /*B is n x k*/ {}}},\n"

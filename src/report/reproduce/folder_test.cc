@@ -130,11 +130,11 @@ TEST(MakeFolder, TimesRivalsAndLibrariesBeside) {
   subject.task.baselines = {"cublaslt-auto", "cublas-tn"};
   const Files gemm = FilesOf(subject);
   EXPECT_THAT(gemm.at("reproduce.cu"),
-              AllOf(HasSubstr("Gemm rival1(\"cublaslt-auto-nn\", Library::kLtAuto, {/*m*/ 64, "
+              AllOf(HasSubstr("Gemm baseline1(\"cublaslt-auto-nn\", Library::kLtAuto, {/*m*/ 64, "
                               "/*n*/ 64, /*k*/ 64, /*B is n x k*/ false},\n"
                               "             0, 1, 2, /*same outputs*/ false);"),
-                    HasSubstr("Gemm rival2(\"cublaslt-auto-tn\""),
-                    HasSubstr("Gemm rival3(\"cublas-tn\", Library::kCublas")));
+                    HasSubstr("Gemm baseline2(\"cublaslt-auto-tn\""),
+                    HasSubstr("Gemm baseline3(\"cublas-tn\", Library::kCublas")));
   EXPECT_THAT(gemm.at("reproduce.sh"), HasSubstr("-lcublas -lcublasLt"));
 }
 

@@ -1,4 +1,4 @@
-// Times the candidate and its rivals in turn, each call on other buffers than the call before.
+// Times the candidate and its baselines in turn, each call on other buffers than the call before.
 #ifndef REPRODUCE_MEASURE_H_
 #define REPRODUCE_MEASURE_H_
 
@@ -238,7 +238,7 @@ class Measurement {
     return values;
   }
 
-  // Not a check of correctness: only whether rivals compute the same thing.
+  // Not a check of correctness: only whether the baselines compute the same thing.
   void CompareOutputs() {
     const std::vector<double> own = OutputsOf(*contenders_[0]);
     for (size_t c = 1; c < contenders_.size(); ++c) {
