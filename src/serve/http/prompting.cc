@@ -90,7 +90,9 @@ Result<std::vector<Service::Exemplar>> Service::Exemplars(const PromptRequest& r
   const bool takes_points = !task::LayoutOf(subject.task).empty();
   for (const size_t index : prompts::DrawExemplars(scores, request.rule, random)) {
     Exemplar& one = drawn.emplace_back(std::move(pool[index]));
-    if (!one.candidate) {
+    if (options_.recorded != nullptr && options_.recorded->Has(one.key)) {
+      one.candidate = TRY(options_.recorded->CandidateOf(one.key));  // it names its point
+    } else if (!one.candidate) {
       one.candidate = TRY(queue_.WithJobs(
           [&](store::ServedJobs& jobs) { return jobs.CandidateOfSample(one.sample); }));
       table_.NamePoint(subject, *one.candidate);

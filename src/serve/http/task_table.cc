@@ -20,7 +20,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr size_t kMostRemembered = 4096;  // built-in tasks that were asked for
+constexpr size_t kMostRemembered = 4096;  // built-in tasks, and candidates, that were asked for
 constexpr size_t kMostPointFields = 256;
 // Whose parameters are looked at first where a point does not name its family.
 constexpr std::array<std::string_view, 3> kFamilyOrder = {"wgmma", "mma_sync", "tiny"};
@@ -225,7 +225,6 @@ json TaskTable::List() const {
 
 std::pair<Space, CandidateMaker> TaskTable::PointsOf(const Subject& subject) const {
   if (subject.space != nullptr) return {subject.space->space, subject.space->make};
-  if (task::LayoutOf(subject.task).empty()) return {};
   const hgemm::Problem product = ProductOf(subject);
   return {hgemm::SpaceFor(product, hgemm::TargetOf(device_)),
           [product](const Point& point) { return hgemm::MakeCandidate(product, point); }};
@@ -241,12 +240,25 @@ std::string TaskTable::ConfigurationsOf(const Subject& subject) const {
 }
 
 void TaskTable::NamePoint(const Subject& subject, Candidate& candidate) const {
+  if (task::LayoutOf(subject.task).empty()) return;
+  const std::string id = CandidateId(candidate);
+  {
+    const std::scoped_lock lock(mutex_);
+    if (const auto known = named_.find(id); known != named_.end()) {
+      candidate.provenance = known->second;
+      return;
+    }
+  }
   const auto [space, make] = PointsOf(subject);
   for (const Point& point : space.points()) {
     const auto made = make(point);
-    if (!made.ok() || made->sources != candidate.sources) continue;
-    if (CandidateId(*made) == CandidateId(candidate)) candidate.provenance = made->provenance;
+    if (!made.ok() || made->sources != candidate.sources || CandidateId(*made) != id) continue;
+    candidate.provenance = made->provenance;
+    break;
   }
+  const std::scoped_lock lock(mutex_);
+  if (named_.size() >= kMostRemembered) named_.clear();
+  named_.emplace(id, candidate.provenance);
 }
 
 Result<TaskTable::Read> TaskTable::PointIn(const Subject& subject, const json& object) const {

@@ -86,6 +86,7 @@ class TaskTable {
   std::map<std::string, std::string, std::less<>> recorded_files_;
   mutable std::mutex mutex_;  // guards what follows
   std::map<std::string, SubjectPointer> built_in_;
+  mutable std::map<std::string, Provenance> named_;  // by candidate id: finding a point is slow
   // Of spaces that were asked for: their points by name, with all parameters.
   mutable std::map<const store::ReplaySpace*, std::map<std::string, Point>> points_;
 };
