@@ -162,10 +162,11 @@ std::optional<std::vector<std::pair<size_t, size_t>>> Split(const TokenList& lis
 
 }  // namespace
 
-TokenList Tokenize(std::string_view source) {
-  TokenList list{Tokenizer(source).Run(), {}};
-  list.closing = Partners(list.tokens);
-  return list;
+TokenList Tokenize(std::string_view source) { return Paired(Tokenizer(source).Run()); }
+
+TokenList Paired(std::vector<Token> tokens) {
+  std::vector<size_t> closing = Partners(tokens);
+  return {std::move(tokens), std::move(closing)};
 }
 
 std::string Joined(const TokenList& list, size_t begin, size_t end) {

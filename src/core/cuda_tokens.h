@@ -34,6 +34,8 @@ struct TokenList {
 
 // `source` must outlive the tokens. Comments and white space give none. Linear in the text.
 TokenList Tokenize(std::string_view source);
+// With each bracket's partner.
+TokenList Paired(std::vector<Token> tokens);
 
 // list[begin..end) as C++ text with single spaces where they are needed.
 std::string Joined(const TokenList& list, size_t begin, size_t end);

@@ -1,6 +1,8 @@
 #include "task/cuda_scan.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <functional>
 #include <set>
 
 #include "base/text.h"
@@ -29,7 +31,8 @@ const Words kNoPartOfAResult = WordsOf(
     "__inline__ __forceinline virtual");
 const Words kMemoryCalls = WordsOf(
     "cudaMalloc cudaMallocAsync cudaMallocManaged cudaMallocHost cudaMemcpy "
-    "cudaMemcpyAsync cudaMemcpyToSymbol cudaHostAlloc malloc cuMemAlloc cuMemcpyHtoD");
+    "cudaMemcpyAsync cudaMemcpyToSymbol cudaMemcpyToSymbolAsync cudaHostAlloc malloc cuMemAlloc "
+    "cuMemcpyHtoD");
 const Words kCommandLine = WordsOf("argv optarg atoi atol atoll stoi stol strtol strtoul");
 const Words kBareTypes = WordsOf("int long char float double short bool");
 
@@ -182,6 +185,9 @@ class Body {
     for (size_t back = 2; back < std::min<size_t>(i, 5); ++back) {
       counted = counted || (list_.Is(i - back, "for") && list_.Is(i - back + 1, "("));
     }
+    const bool through =
+        i > 1 && list_.Is(i - 1, "*") && !IsWord(list_, i - 2) && !list_.Is(i - 2, ">");  // *p = 0
+    if (through) return;
     const bool member = i > 1 && list_.Is(i - 1, ".") && IsWord(list_, i - 2);
     const size_t begin = given ? otherwise : i + 2;
     if (begin == 0 || (!member && (list_.Is(i - 1, ".") || list_.Is(i - 1, "->")))) return;
@@ -308,7 +314,6 @@ class Scanner {
       Define(function.name + "(", Joined(list_, parameters, list_.closing[parameters] + 1) +
                                       Joined(list_, open + 2, close - 1));
     }
-    if (device && !host) return;
     if (list_.Is(parameters - 2, "::")) return;
     function.result = ResultOf(result, parameters - 1);
     function.c_linkage = function.c_linkage || around.c_linkage;
@@ -320,6 +325,7 @@ class Scanner {
     function.body = source_.substr(function.body_at);
     if (close < list_.size()) function.body.resize(list_[close].offset - function.body_at);
     Body(list_, open + 1, close, function);
+    if (device && !host) return file_.helpers.push_back(std::move(function));
     names_.insert(function.name);
     file_.functions.push_back(std::move(function));
   }
@@ -363,18 +369,26 @@ class Scanner {
     parameter.element = alias->second;
   }
 
+  // What stands in an #ifdef of a name that is not defined is left out.
   void Directive(std::string_view text) {
     const TokenList words = Tokenize(text.substr(1));
+    const bool negates = words.Is(0, "ifndef"), named = negates || words.Is(0, "ifdef");
+    if (named || words.Is(0, "if")) {
+      const bool out = named && words.size() > 1 && defined_.contains(words[1].text) == negates;
+      branches_.push_back(!named ? Branch::kUnknown : out ? Branch::kOut : Branch::kIn);
+    } else if (!branches_.empty() && words.Is(0, "endif")) {
+      branches_.pop_back();
+    } else if (Branch* here = branches_.empty() ? nullptr : &branches_.back();
+               here != nullptr && *here != Branch::kUnknown && words.Is(0, "else")) {
+      *here = *here == Branch::kIn ? Branch::kOut : Branch::kIn;
+    }
+    if (std::ranges::count(branches_, Branch::kOut) > 0) return;
+    if (words.Is(0, "define") && words.size() > 1) defined_.emplace(words[1].text);
     if (words.Is(0, "define") && words.size() > 2) {
       const bool takes =
           words.Is(2, "(") && words[2].offset == words[1].offset + words[1].text.size();
       const std::string value = Joined(words, 2, words.size());
-      const auto [at, fresh] =
-          file_.values.emplace(std::string(words[1].text) + (takes ? "(" : ""), value);
-      // Of #ifdef A, #define N A, #else, #define N 16 the last does without A.
-      if (!fresh && IsIdentifier(at->second) && !file_.values.contains(at->second)) {
-        at->second = value;
-      }
+      file_.values.emplace(std::string(words[1].text) + (takes ? "(" : ""), value);
     } else if (words.Is(0, "include") && words.size() > 1) {
       Include(text, words[1]);
     }
@@ -393,7 +407,10 @@ class Scanner {
   std::string_view source_;
   TokenList list_;
   CudaFile file_;
-  std::set<std::string> names_;  // of functions
+  std::set<std::string> names_;                         // of functions
+  enum class Branch : uint8_t { kIn, kOut, kUnknown };  // of #if, of which all branches are read
+  std::vector<Branch> branches_;
+  std::set<std::string, std::less<>> defined_ = {"__CUDACC__", "__NVCC__", "__cplusplus"};
   int depth_ = 0;
 };
 

@@ -52,6 +52,7 @@ struct CudaFunction {
 
 struct CudaFile {
   std::vector<CudaFunction> functions;  // definitions of kernels and of host functions
+  std::vector<CudaFunction> helpers;    // of functions of the device alone
   // Macros and constants of the whole file; "IDX(" -> "(i,j)((i)*N+(j))" where it has parameters.
   std::map<std::string, std::string> values;
   std::vector<std::string> includes;         // "own.h" with quotes

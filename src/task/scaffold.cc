@@ -178,6 +178,10 @@ std::vector<std::string> NotesOn(const CudaFile& file, const Guess& guess) {
   }
   note(!guess.unread.empty(), "no index of " + guess.unread + " shows the order of its sizes; " +
                                   "check it (row-major: the last is the contiguous one)");
+  note(!guess.unreached.empty(), "how far the code goes in " + guess.unreached +
+                                     " could not be read: check that no extent is too small");
+  note(!guess.past_end.empty(), "the code seems to go past the end of " + guess.past_end +
+                                    ": enlarge it, unless a condition keeps the code inside");
   const auto same = [](const GuessedSize& one) { return one.odd_value == one.value; };
   note(std::ranges::all_of(guess.sizes, same),
        "no hidden workload: no size is known to take other values; add one to task.toml");
@@ -186,7 +190,7 @@ std::vector<std::string> NotesOn(const CudaFile& file, const Guess& guess) {
   std::set<std::string> symbols;
   for (const CudaFunction& other : file.functions) {
     for (const CudaLaunch& call : other.calls) {
-      const bool fills = &other != &function && call.kernel == "cudaMemcpyToSymbol";
+      const bool fills = &other != &function && call.kernel.starts_with("cudaMemcpyToSymbol");
       if (fills && !call.arguments.empty()) symbols.insert(call.arguments[0]);
     }
   }

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "base/utf8.h"
 #include "core/cuda_tokens.h"
 #include "core/expression.h"
 #include "task/scaffold_guess.h"
@@ -20,15 +21,15 @@ namespace {
 constexpr int kMostSteps = 16;        // names that mean names that mean ...
 constexpr size_t kMostBytes = 2'000;  // of an expression
 
-constexpr std::string_view kDivideUp =
-    "|ceil_div|cdiv|ceilDiv|CEIL_DIV|div_up|divUp|DIV_UP|ceildiv|CeilDiv|cdiv_up|";
 const std::set<std::string_view> kCastTypes = {"int",     "long",     "unsigned",   "size_t",
                                                "int32_t", "uint32_t", "int64_t",    "uint64_t",
                                                "float",   "double",   "static_cast"};
 
-// The last token of a cast: (int) x    int(x)    static_cast<int>(x). The size: there is none.
+}  // namespace
+
 size_t CastAt(const TokenList& list, size_t i) {
-  if (list.Is(i, "static_cast")) {
+  if (i >= list.size()) return list.size();
+  if (list[i].text.ends_with("_cast") && list.Is(i + 1, "<")) {
     while (i + 1 < list.size() && !list.Is(i, ">")) ++i;
     return i;
   }
@@ -39,7 +40,6 @@ size_t CastAt(const TokenList& list, size_t i) {
   return word ? i : list.size();
 }
 
-// 256   1'024   0x100u   2.0f   .5   1e-5f, which is three tokens: `i` goes behind them.
 std::optional<double> RealAt(const TokenList& list, size_t& i) {
   std::string text(list[i++].text);
   const bool hex = text.starts_with("0x") || text.starts_with("0X");
@@ -52,6 +52,41 @@ std::optional<double> RealAt(const TokenList& list, size_t& i) {
   const double value = std::strtod(text.c_str(), &end);
   return text.empty() || *end != '\0' ? std::nullopt : std::optional(value);
 }
+
+std::string ExpandedMacro(const std::string& macro, const TokenList& list, size_t at) {
+  const TokenList body = Tokenize(macro);
+  const size_t open = at + 1;
+  if (body.size() == 0 || body.closing[0] >= body.size() || list.closing[open] >= list.size())
+    return "";
+  const auto names = SplitAtCommas(body, 1, body.closing[0]);
+  const auto given = SplitAtCommas(list, open + 1, list.closing[open]);
+  std::string text;
+  if (names.size() != given.size()) return "";
+  for (size_t i = body.closing[0] + 1; i < body.size() && text.size() < kMostBytes; ++i) {
+    std::string word(body[i].text);
+    for (size_t k = 0; k < names.size(); ++k) {
+      const bool its = body[names[k].second - 1].text == body[i].text;
+      if (its) word = "(" + Joined(list, given[k].first, given[k].second) + ")";
+    }
+    text += word + " ";
+  }
+  return text;
+}
+
+bool DividesUp(const std::string& name) {
+  constexpr std::string_view kNames =
+      "|ceil_div|cdiv|ceilDiv|CEIL_DIV|div_up|divUp|DIV_UP|ceildiv|CeilDiv|cdiv_up|";
+  return kNames.find("|" + name + "|") != kNames.npos;
+}
+
+std::optional<int64_t> BytesOf(const std::string& type) {
+  const auto element = TensorType(type);
+  if (!element) return std::nullopt;
+  return (IsDigit(type.back()) && type.back() < '5' ? type.back() - '0' : 1) *
+         ElementBytes(*element);
+}
+
+namespace {
 
 // Host code as an Expression over the sizes. Nothing, where it is more than whole arithmetic.
 class Converter {
@@ -89,9 +124,18 @@ class Converter {
   std::optional<std::string> Convert(const TokenList& list, size_t begin, size_t end,
                                      int steps) const {
     std::string out;
+    std::vector<size_t> marks = {0};  // in each bracket, where the left side of << or & begins
     for (size_t i = begin; i < end; ++i) {
-      if (const size_t last = CastAt(list, i); last < list.size()) {
+      const size_t close = list.Is(i, "(") ? list.closing[i] : end;
+      const bool pointer = close + 1 < end && list.Is(close - 1, "*");  // (const float4*)
+      if (const size_t last = pointer ? close : CastAt(list, i); last < list.size()) {
         i = last;
+        continue;
+      }
+      const bool twice = list.Is(i + 1, list[i].text);
+      const bool mask = list.Is(i, "&") && !twice && !out.empty() && !out.ends_with("& ");
+      if (mask || (twice && (list.Is(i, "<") || list.Is(i, ">")))) {
+        if (!Masked(list, i, end, steps, marks.back(), out)) return std::nullopt;
         continue;
       }
       const auto part = Part(list, i, steps);
@@ -103,8 +147,36 @@ class Converter {
                         std::string_view("=&|").find((*part)[1]) != out.npos;
       if (twin) out.pop_back();
       out += opens && part->front() == ' ' ? part->substr(1) : *part;
+      if (*part == "(") marks.push_back(out.size());
+      if (*part == ")" && marks.size() > 1) marks.pop_back();
+      if (part->size() > 1 &&
+          std::string_view("?:,<>=!&|").find((*part)[part->size() - 2]) != out.npos)
+        marks.back() = out.size();
     }
     return out.empty() ? std::nullopt : std::optional(out);
+  }
+
+  // x << 2, x >> 5, x & 31 and x & ~31, of which x begins at `mark`: as products.
+  bool Masked(const TokenList& list, size_t& i, size_t end, int steps, size_t mark,
+              std::string& out) const {
+    const std::string sign(list[i].text);
+    i += sign == "&" ? 1 : 2;
+    const bool inverts = list.Is(i, "~");
+    i += inverts ? 1 : 0;
+    const size_t last = list.Is(i, "(") ? list.closing[i] : i;
+    if (last >= end || steps >= kMostSteps) return false;
+    const auto by = ValueOf(Convert(list, i, last + 1, steps + 1).value_or(""), {});
+    if (!by || *by < 0 || *by > (sign == "&" ? 1 << 30 : 40)) return false;
+    if (sign == "&" && (*by & (*by + 1)) != 0) return false;
+    const std::string unit = std::to_string(sign == "&" ? *by + 1 : int64_t{1} << *by);
+    out.insert(mark, "(");
+    out += ")" +
+           std::string(sign == "<"               ? " * "
+                       : sign == "&" && !inverts ? " % "
+                                                 : " / ") +
+           unit + (inverts ? " * " + unit : "");
+    i = last;
+    return true;
   }
 
   std::optional<std::string> Part(const TokenList& list, size_t& i, int steps) const {
@@ -126,10 +198,8 @@ class Converter {
     std::string type = Joined(list, i + 2, list.closing[i + 1]);
     i = list.closing[i + 1];
     if (const auto means = meaning_(type)) type = *means;
-    const auto element = TensorType(type);
-    if (!element) return std::nullopt;
-    const int elements = IsDigit(type.back()) ? type.back() - '0' : 1;
-    return std::to_string(elements * ElementBytes(*element));
+    const auto bytes = BytesOf(type);
+    return bytes ? std::optional(std::to_string(*bytes)) : std::nullopt;
   }
 
   // ceil((float)n / 256), ceil(n / 256.0): of one division.
@@ -151,30 +221,6 @@ class Converter {
     return "ceil_div(" + *above + ", " + *below + ")";
   }
 
-  // IDX(y, x) of "(i,j)((i)*N+(j))"
-  std::optional<std::string> Expanded(const std::string& macro, const TokenList& list, size_t& i,
-                                      int steps) const {
-    const TokenList body = Tokenize(macro);
-    const size_t open = i + 1;
-    if (body.size() == 0 || body.closing[0] >= body.size() || list.closing[open] >= list.size())
-      return std::nullopt;
-    const auto names = SplitAtCommas(body, 1, body.closing[0]);
-    const auto given = SplitAtCommas(list, open + 1, list.closing[open]);
-    if (names.size() != given.size()) return std::nullopt;
-    std::string text;
-    for (size_t at = body.closing[0] + 1; at < body.size() && text.size() < kMostBytes; ++at) {
-      std::string word(body[at].text);
-      for (size_t k = 0; k < names.size(); ++k) {
-        const bool its = body[names[k].second - 1].text == body[at].text;
-        if (its) word = "(" + Joined(list, given[k].first, given[k].second) + ")";
-      }
-      text += word + " ";
-    }
-    i = list.closing[open];
-    const auto converted = Convert(text, steps + 1);
-    return converted ? std::optional("(" + *converted + ")") : std::nullopt;
-  }
-
   // 256, 256.0f, 1 << 20
   static std::optional<std::string> WholeAt(const TokenList& list, size_t& i) {
     auto value = RealAt(list, i);
@@ -190,10 +236,15 @@ class Converter {
   std::optional<std::string> Word(const TokenList& list, size_t& i, int steps) const {
     const std::string word(list[i].text);
     if (list.Is(i + 1, "(")) {
-      if (kDivideUp.find("|" + word + "|") != word.npos) return "ceil_div";
-      if (word == "min" || word == "max") return word;
+      if (DividesUp(word)) return "ceil_div";
+      for (const char* const one : {"min", "max"}) {
+        if (AsciiLower(word).ends_with(one)) return one;
+      }
       const auto macro = steps < kMostSteps ? meaning_(word + "(") : std::nullopt;
-      return macro ? Expanded(*macro, list, i, steps) : std::nullopt;
+      const std::string text = macro ? ExpandedMacro(*macro, list, i) : "";
+      const auto expanded = text.empty() ? std::nullopt : Convert(text, steps + 1);
+      i = list.closing[i + 1];
+      return expanded ? std::optional("(" + *expanded + ")") : std::nullopt;
     }
     std::optional<std::string> converted;
     if (list.Is(i + 1, ".") && i + 2 < list.size() && steps < kMostSteps) {

@@ -175,6 +175,8 @@ void AddParameters(const CudaFile& file, Guess& guess) {
   }
 }
 
+constexpr double kMostElements = 1 << 29;
+
 // Of the largest tensor; 0 where one has none.
 double MostElements(const Guess& guess, const Sizes& sizes) {
   double most = 1;
@@ -194,7 +196,6 @@ double MostElements(const Guess& guess, const Sizes& sizes) {
 // largest tensor. The hidden sizes are odd, or multiples of a block where a kernel needs whole ones.
 // What is no extent, a step or a padding, is small.
 void Measure(Guess& guess) {
-  constexpr double kMostElements = 1 << 29;
   constexpr int64_t kDefaults[] = {1, 16'777'216, 4096, 256, 64, 32, 16, 8, 8};
   size_t rank = 1;
   const std::set<std::string> in_grid = WordsIn(Joined(guess.grid));
@@ -308,6 +309,16 @@ Result<Guess> GuessTask(const CudaFile& file, const std::string& wanted) {
   if (guess.function->kernel && guess.launched_by.empty()) InventLaunch(guess);
   DropUnused(guess);
   Measure(guess);
+  std::tie(guess.past_end, guess.unreached) = ReachOf(file, guess, &GuessedSize::value);
+  for (const bool halves : {true, false}) {  // where the sizes shown fit, hidden ones must, too
+    if (!guess.past_end.empty() || ReachOf(file, guess, &GuessedSize::odd_value).first.empty())
+      break;
+    for (GuessedSize& size : guess.sizes) {
+      if (size.odd_value == size.value) continue;
+      size.odd_value = halves ? size.value / 2 : size.value;
+      guess.rounded = halves;
+    }
+  }
   return guess;
 }
 

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "core/cuda_tokens.h"
 #include "core/dtype.h"
 #include "core/expression.h"
 #include "task/cuda_scan.h"
@@ -57,9 +58,10 @@ struct Guess {
   std::string shared_bytes, unread_shared;  // the latter as the launch has it, if it is beyond us
   std::string launched_by;                  // whose launch they are from; empty: they are invented
   std::vector<CallingScope> scopes;
-  std::string replaced;  // what the launch does not tell: "threads = 256 (...), "
-  bool rounded = false;  // hidden sizes are multiples of a block
-  bool whole = false;    // an index is bounded by the launch alone, or a size is divided: n / 16
+  std::string past_end, unreached;  // tensors, as ReachOf gives them
+  std::string replaced;             // what the launch does not tell: "threads = 256 (...), "
+  bool rounded = false;             // hidden sizes are multiples of a block
+  bool whole = false;  // an index is bounded by the launch alone, or a size is divided: n / 16
 };
 
 // The function that candidates will be called as: a host function that launches kernels on device
@@ -90,6 +92,16 @@ std::optional<std::string> AsExtent(const std::string& text, size_t axis, const 
                                     const IsSize& is_size);
 // As TOML's number of the C++ type; empty: it is no constant.
 std::string ConstantOf(const std::string& text, const Meaning& meaning, const std::string& type);
+// The last token of a cast: (int) x    int(x)    static_cast<int>(x). The size: there is none.
+size_t CastAt(const TokenList& list, size_t i);
+// 256   1'024   0x100u   2.0f   .5   1e-5f, which is three tokens: `i` goes behind them.
+std::optional<double> RealAt(const TokenList& list, size_t& i);
+// IDX(y, x) at a token, of "(i,j)((i)*N+(j))"; empty: it does not fit.
+std::string ExpandedMacro(const std::string& macro, const TokenList& list, size_t at);
+bool DividesUp(const std::string& function);
+// Of an element of the C++ type: "float4" has 16.
+std::optional<int64_t> BytesOf(const std::string& type);
+
 // Nothing: it is no expression over these sizes.
 std::optional<int64_t> ValueOf(const std::string& expression, const Sizes& sizes);
 // The names in an expression, without its functions.
@@ -103,6 +115,8 @@ struct LaunchArgument {
 // What the kernel's first launch gives each parameter.
 std::vector<LaunchArgument> LaunchArguments(const CudaFile& file, const CudaFunction& kernel);
 
+// "&d_a[0]", "(float*)d_a + n": d_a
+std::string PointerIn(const std::string& text);
 // Follows the calls of the guess's function back to where its sizes and pointers come from: fills
 // in its scopes, and values of sizes.
 void FindScopes(const CudaFile& file, Guess& guess);
@@ -120,6 +134,10 @@ void CopyLaunch(const CudaFile& file, Guess& guess);
 
 // Fills in the tensors' shapes, which roles complete, and what follows from them.
 void ShapeTensors(const CudaFile& file, Guess& guess);
+// The tensors that may be too small at these values of the sizes: "x (element 4097 of 4096)", as an
+// index goes that far; "x, y", as it could not be read how far.
+std::pair<std::string, std::string> ReachOf(const CudaFile& file, Guess& guess,
+                                            int64_t GuessedSize::*value);
 
 }  // namespace warpsmith::task
 

@@ -29,18 +29,6 @@ std::vector<FoundLaunch> LaunchesOf(const CudaFile& file, const std::string& ker
   return found;
 }
 
-// "&d_a[0]", "(float*)d_a + n": d_a
-std::string PointerIn(const std::string& text) {
-  const TokenList list = Tokenize(text);
-  size_t i = 0;
-  while (list.Is(i, "&") || list.Is(i, "*") || list.Is(i, "(")) {
-    i = list.Is(i, "(") && list.closing[i] + 1 < list.size() ? list.closing[i] + 1 : i + 1;
-  }
-  const size_t begin = i;
-  while (i < list.size() && std::string_view("[+)").find(list[i].text) == text.npos) ++i;
-  return Joined(list, begin, i);
-}
-
 bool IsSizeOf(const Guess& guess, const std::string& word) {
   return std::ranges::count(guess.sizes, word, &GuessedSize::name) > 0;
 }
@@ -122,6 +110,17 @@ bool CopyOne(const CudaFile& file, CallingScope& scope, const CudaLaunch& launch
 }
 
 }  // namespace
+
+std::string PointerIn(const std::string& text) {
+  const TokenList list = Tokenize(text);
+  size_t i = 0;
+  while (list.Is(i, "&") || list.Is(i, "*") || list.Is(i, "(")) {
+    i = list.Is(i, "(") && list.closing[i] + 1 < list.size() ? list.closing[i] + 1 : i + 1;
+  }
+  const size_t begin = i;
+  while (i < list.size() && std::string_view("[+)").find(list[i].text) == text.npos) ++i;
+  return Joined(list, begin, i);
+}
 
 std::vector<LaunchArgument> LaunchArguments(const CudaFile& file, const CudaFunction& kernel) {
   std::vector<LaunchArgument> given(kernel.parameters.size());

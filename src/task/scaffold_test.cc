@@ -290,7 +290,15 @@ TEST_F(ScaffoldTest, TellsWhatAnOutputThatStartsAsNanNeeds) {
            {"if (x >= w - 1) return; b[y * w + x] = a[y * w + x];", border},
            {"if (x <= w - 1 && y < h) b[y * w + x] = a[y * w + x];", ""},
            {"if (x >= w) return; float s; if (x < w - 1) s = a[x]; b[y * w + x] = s;", ""},
-           {"if (x < w - 1) { b[y * w + x] = a[x]; } else b[y * w + x] = 0;", ""}}) {
+           {"if (x < w - 1) { b[y * w + x] = a[x]; } else b[y * w + x] = 0;", ""},
+           {"for (int i = x; i < w - 1; i += 64) b[y * w + i] = a[i];", border},
+           {"for (int i = x; i < w; i += 64) b[y * w + i] = a[i];", ""},
+           {"for (int i = x; i < w; ++i) { if (i > w - 2) continue; b[y * w + i] = a[i]; }",
+            border},
+           {"*(b + x) = *(a + x);", ""},
+           {"*(b + x) *= 2;", input},
+           {"float* p = b + x; *p = *p + a[x];", input},
+           {"reinterpret_cast<float4*>(b)[x] = reinterpret_cast<float4*>(a)[x];", ""}}) {
     const auto scaffold = Make(
         "__global__ void t(float* b, float* a, int w, int h) {\n"
         "  int x = blockIdx.x * 16 + threadIdx.x, y = threadIdx.y; " +
@@ -430,7 +438,10 @@ TEST(CudaScan, EveryPrefixOfARealFileIsTaken) {
 // "a [n], b [m, n]" of a kernel on a, b (and c) over w, h and d, after x, y, z from its indices.
 std::string ShapesOf(const std::string& body, const std::string& launch = "") {
   const std::string source =
-      "#define TILE 16\n__global__ void k(const float* a, float* b, int w, int h, int d) {\n"
+      "#define TILE 16\n#define AT4(p, i) ((float4*)(p))[(i) >> 2]\n"
+      "__device__ void Copy(float* to, const float* from, int i, int n) {\n"
+      "  float v = 0; if (i < n) v = from[i]; to[i] = v; }\n"
+      "__global__ void k(const float* a, float* b, int w, int h, int d) {\n"
       "int x = blockIdx.x * TILE + threadIdx.x; int y = blockIdx.y * blockDim.y + threadIdx.y;\n" +
       body + "}\nint main() { int cols = 2048, rows = 512; " + launch + " }";
   const auto scaffold = MakeScaffold({"mine", {{"mine.cu", source}}, "mine.cu", "k"});
@@ -462,6 +473,29 @@ TEST(ScaffoldShapes, AreReadFromTheIndices) {
            {inside + "for (int z = 0; z < d; ++z) b[(z * h + y) * w + x] = a[z];",
             "a [d], b [d, h, w]"},
            {"b[y * w + x] = a[y * w + x];", "a [h, w], b [h, w]"},
+           // A gate, whose halves lie one after the other.
+           {"int i = x; if (i >= h * w * d) return; int p = i / w / d, q = i / d % w, r = i % d;\n"
+            "b[(p * w + q) * d + r] = a[p * 2 * w * d + (q + w) * d + r];",
+            "a [w, h, d, 2], b [h, w, d]; no index of a shows the order of its sizes"},
+           {"int i = x; if (i < w) for (int j = 0; j < 5; ++j) b[i + j * w] = a[i + 1];",
+            "a [w + 1], b [5, w]"},
+           {"if (x >= w) return; b[x] = a[w - 1 - x];", "a [w], b [w]"},
+           {"int i = x; while (i < w) { b[i] = (i < 9) ? 0 : a[i - 9]; i += 512; }",
+            "a [w], b [w]"},
+           {inside + "*(b + y * w + x) = *(a + x);", "a [w], b [h, w]"},
+           {"a += y * w; if (y < h) for (int i = 0; i < w; ++i) b[y * w + i] = __ldg(a + i);",
+            "a [h, w], b [h, w]"},
+           {"if (x < w / 4) reinterpret_cast<float4*>(b)[x] = ((const float4*)a)[x];",
+            "a [w], b [w]"},
+           {"const float4* v = (const float4*)a; if (x < w / 4) *(float4*)&b[4 * x] = v[x];",
+            "a [w], b [w]"},
+           {inside + "{ load_matrix_sync(f, a + y * w + x, w); store_matrix_sync(b + y * w + x, f, "
+                     "w, m); }",
+            "a [h, w], b [h, w]"},
+           {inside + "Move4(AT4(a, y * w + x), AT4(b, y * w + x));",
+            "a [w, h], b [w, h]; no index of b, a shows the order of its sizes"},
+           {inside + "Copy(b + y * w, a, x, w);",
+            "a [w], b [w, h]; no index of b shows the order of its sizes"},
            {"atomicAdd(&b[blockIdx.x], a[f(x)]);",
             "a [w, h, d], b [w, h, d]; no index of b, a shows the order of its sizes"}}) {
     EXPECT_EQ(ShapesOf(body), shapes) << body;
@@ -595,8 +629,82 @@ TEST(ScaffoldMemory, HiddenSizesFitAKernelWithoutAGuard) {
 TEST_F(ScaffoldTest, TellsOfMemoryThatStaysZero) {
   const std::string kernel =
       "__constant__ float c[4];\n__global__ void k(float* y, int n) { y[threadIdx.x] = c[n]; }\n";
-  EXPECT_THAT(Make(kernel + "void init() { cudaMemcpyToSymbol(c, h, 16); }")->notes,
-              testing::Contains(HasSubstr("nothing fills c here")));
+  for (const char* copy : {"(c, h, 16)", "Async(c, h, 16, 0, k, s)"}) {
+    EXPECT_THAT(Make(kernel + "void init() { cudaMemcpyToSymbol" + copy + "; }")->notes,
+                testing::Contains(HasSubstr("nothing fills c here")));
+  }
+}
+
+// The notes about extents that may be too small.
+std::string DoubtsOf(const std::string& body, const std::string& host = "") {
+  const std::string kernel =
+      "__device__ void fill(float* p, int from);\n"
+      "__global__ void k(const float* a, const int* at, float* b, int w, int h) {\n"
+      "int x = blockIdx.x * blockDim.x + threadIdx.x; " +
+      body + "}\nint main() { int w = 512, h = 256; " + host + " k<<<2, 256>>>(a, at, b, w, h); }";
+  std::string doubts;
+  const auto scaffold = MakeScaffold({"m", {{"m.cu", kernel}}, "m.cu", "k"});
+  for (const std::string& note : scaffold->notes) {
+    const bool one = note.starts_with("how far") || note.starts_with("the code seems");
+    if (one) doubts += note.substr(0, note.find(':')) + ".";
+  }
+  return doubts;
+}
+
+TEST(ScaffoldDoubts, AreNamed) {
+  EXPECT_EQ(DoubtsOf("if (x < w) b[x] = a[x];"), "");
+  EXPECT_EQ(DoubtsOf("if (x < w) b[x] = a[at[x]];"),
+            "how far the code goes in a could not be read.");
+  EXPECT_EQ(DoubtsOf("if (x < w) b[x] = a[at[x]];", "cudaMalloc(&a, w * h * 4);"), "");
+  EXPECT_EQ(DoubtsOf("if (x < w) { b[x] = a[x]; fill(b, x); }"),
+            "how far the code goes in b could not be read.");
+  EXPECT_EQ(DoubtsOf("int i = x; if (x < w) { b[i] = 0; i += h; b[i] = a[x]; }"),
+            "how far the code goes in b could not be read.");
+  EXPECT_EQ(DoubtsOf("for (int i = 0; i < w; ++i) { b[i] = *a; a += 3; }"),
+            "how far the code goes in a could not be read.");
+  EXPECT_EQ(DoubtsOf("for (int y = 0; y < h; ++y) if (x < w) b[y * w + x] = a[y * w + x + w];"),
+            "the code seems to go past the end of a (element 131584 of 131072).");
+}
+
+TEST(ScaffoldDoubts, APitchMayBeRounded) {
+  const std::string rows =
+      "__global__ void t(float* b, const float* a, int w, int pitch) {\n"
+      "  for (int i = threadIdx.x; i < w; i += 256)\n"
+      "    b[blockIdx.x * w + i] = a[blockIdx.x * pitch + i]; }\n"
+      "int main(int argc, char** argv) { int pitch = PITCH, rows = atoi(argv[1]);\n"
+      "  t<<<rows, 256>>>(b, a, 5000, pitch); }";
+  const auto pitch = [&](const std::string& text) {
+    std::string source = rows;
+    const std::string guess = GuessOf(source.replace(source.find("PITCH"), 5, text));
+    return guess.substr(guess.find("pitch = ") + 8, 5);
+  };
+  EXPECT_EQ(pitch("(5000 + 63) & ~63"), "5056,");
+}
+
+TEST(ScaffoldMemory, AnAllocationTellsTheOrder) {
+  const std::string kernel =
+      "__global__ void k(const float* a, float* b, int n, int rows) {\n"
+      "  b[f(0)] = a[g(0)]; }\nint main() { int n = 512, rows = 64;\n"
+      "  cudaMalloc(&p, BYTES); cudaMalloc(&q, 4 * n); k<<<1, 32>>>(p, q, n, rows); }";
+  for (const auto& [bytes, shape] :
+       {std::pair{"rows * n * sizeof(float)", "[\"rows\", \"n\"]"},
+        {"sizeof(float) * n * 3 * rows", "[\"n\", \"3\", \"rows\"]"}}) {
+    std::string text = kernel;
+    EXPECT_THAT(GuessOf(text.replace(text.find("BYTES"), 5, bytes)), testing::StartsWith(shape));
+  }
+}
+
+TEST_F(ScaffoldTest, ReadsTheBranchThatIsDefined) {
+  const std::string types =
+      "#define DOUBLE\n#ifdef DOUBLE\n#define Real double\n#else\n"
+      "#define Real float\n#endif\n#ifndef SLOW\n#define BF __nv_bfloat16\n"
+      "#else\n#define BF float\n#endif\n";
+  const LoadedTask loaded =
+      Load(Make(types + "__global__ void k(const Real* x, BF* y, int n) { y[threadIdx.x] = x[n]; }")
+               .value());
+  EXPECT_EQ(loaded.task.tensors.at(0).dtype, DType::kF64);
+  EXPECT_EQ(loaded.task.tensors.at(1).dtype, DType::kBF16);
+  EXPECT_EQ(loaded.task.tensors.at(1).shape.size(), 1u);
 }
 
 constexpr const char* kKernel =
