@@ -684,21 +684,21 @@ void Enlarge(const Guess& guess, const Sizes& rounds, int64_t at_primes, int64_t
 
 void ShapeTensors(const CudaFile& file, Guess& guess) {
   const std::array<Sizes, 2> worlds = {WorldOf(guess, false), WorldOf(guess, true)};
-  Values rounded = ReadKernels(file, guess, worlds[1]).reach;
-  auto [shapes, inner, written, read_first, guarded, whole_blocks, used, summed, counts, reach,
-        open, left] = ReadKernels(file, guess, worlds[0]);
+  Values round = ReadKernels(file, guess, worlds[1]).reach;
+  Findings seen = ReadKernels(file, guess, worlds[0]);
+  const NameSet &used = seen.used, &inner = seen.inner;
   for (GuessedTensor& one : guess.tensors) {
-    one.read_first = read_first.contains(one.name);
-    one.guarded = guarded.contains(one.name);
+    one.read_first = seen.read_first.contains(one.name);
+    one.guarded = seen.guarded.contains(one.name);
   }
-  guess.whole = whole_blocks;
-  AssignRoles(written, shapes, guess);
-  std::erase_if(counts, [&](const std::string& size) { return used.contains(size); });
+  guess.whole = seen.whole;
+  AssignRoles(seen.written, seen.shapes, guess);
+  std::erase_if(seen.counts, [&](const std::string& size) { return used.contains(size); });
   const auto is_outer = [&](const std::string& size) { return !inner.contains(size); };
   Shape ordered, output;
   for (const GuessedSize& size : guess.sizes) {
     const bool argument = std::ranges::count(guess.arguments, size.name, &GuessedArgument::value);
-    if (argument && !counts.contains(size.name)) ordered.push_back(size.name);
+    if (argument && !seen.counts.contains(size.name)) ordered.push_back(size.name);
   }
   if (ordered.empty() && !guess.sizes.empty()) ordered = {guess.sizes.front().name};
   if (ordered.size() > 8) ordered.resize(8);
@@ -711,8 +711,8 @@ void ShapeTensors(const CudaFile& file, Guess& guess) {
   for (const bool outputs : {true, false}) {
     for (GuessedTensor& tensor : guess.tensors) {
       if (tensor.output != outputs) continue;
-      Shape& shape = tensor.shape = shapes[tensor.name];
-      const bool unsure = open.contains(tensor.name);
+      Shape& shape = tensor.shape = seen.shapes[tensor.name];
+      const bool unsure = seen.open.contains(tensor.name);
       if (unsure && std::ranges::all_of(shape, IsConstant)) shape.clear();
       UseAllocation(tensor, guess, worlds[0], shape);
       // Where an index is not known, the others do not tell the whole.
@@ -735,7 +735,7 @@ void ShapeTensors(const CudaFile& file, Guess& guess) {
       if (shape.size() > 1) std::erase(shape, "1");
       if (shape.empty()) shape = {"1"};
       const int64_t bytes = BytesOfTensor(guess, tensor.name);
-      Enlarge(guess, worlds[1], reach[tensor.name] / bytes, rounded[tensor.name] / bytes, shape);
+      Enlarge(guess, worlds[1], seen.reach[tensor.name] / bytes, round[tensor.name] / bytes, shape);
       const bool flat = !tensor.bytes.empty() && shape.size() == 1 && IsConstant(shape[0]);
       const int64_t width = bytes / ElementBytes(tensor.dtype);
       if (width > 1 && !flat) {  // float2: two of the task's elements
@@ -755,7 +755,7 @@ void ShapeTensors(const CudaFile& file, Guess& guess) {
       return !tensor.output && std::ranges::count(tensor.shape, size) > 0;
     };
     const auto factors = std::ranges::count_if(guess.tensors, has);
-    const bool square = summed == NameSet{size} && output.size() > 1;
+    const bool square = seen.summed == NameSet{size} && output.size() > 1;
     const bool kept = !square && std::ranges::count(output, size) > 0;
     if (factors == 0 || kept || !guess.unread.empty()) continue;
     std::string& length = guess.reduction_length;
