@@ -106,6 +106,8 @@ SpawnRequest RequestFor(const std::vector<std::string>& argv, const ProcessLimit
 }  // namespace
 
 bool HasExited(pid_t child) {
+  // WNOWAIT leaves the process to be reaped. Until then its number cannot be given to another
+  // process, so a kill by that number hits no stranger.
   siginfo_t info{};
   return waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOHANG | WNOWAIT) != 0 ||
          info.si_pid == child;

@@ -72,6 +72,8 @@ Result<CompileOutcome> ReadEntry(const std::filesystem::path& path, const std::s
 
 std::string CacheKey(const Candidate& candidate, const std::vector<std::string>& flags,
                      const std::string& toolchain_identity, const std::string& architecture) {
+  // What the compiler is given, and nothing else: candidates that differ in plan or provenance
+  // alone share an image. The number of flags keeps flags and sources apart.
   std::vector<std::string> items = {kEntryVersion,   toolchain_identity,
                                     architecture,    std::string(Name(candidate.form)),
                                     candidate.entry, std::to_string(flags.size())};
@@ -324,6 +326,8 @@ class WorkerCompiler::Pool {
     const Compiled compiled = TRY(Run(*toolchain, candidate.form, compilation));
     if (compiled.image.empty()) {
       const CompileOutcome failed = FailureOf(compiled);
+      // A time-out, or a death at the memory limit, may not come again. Only what the compiler
+      // decided itself is kept.
       if (compiled.repeatable) TRY(StoreOutcome(cache_, key, failed));
       return failed;
     }

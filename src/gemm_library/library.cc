@@ -135,6 +135,8 @@ int AlignmentBits(uint64_t address) {
 
 PlanKey KeyOf(const Problem& p, const Addresses& addresses) {
   PlanKey key;
+  // Kernels are for alpha 1 and beta 0; cuBLASLt is handed both at each call. So of their values no
+  // more than this decides what a problem comes to.
   const bool plain = p.alpha == 1 && p.beta == 0;
   const int64_t bits = static_cast<int64_t>(p.transpose_a) |
                        static_cast<int64_t>(p.transpose_b) << 1 | static_cast<int64_t>(plain) << 2 |
@@ -375,6 +377,8 @@ Status Library::Run(const Problem& problem, const Addresses& addresses, CUstream
   TRY(CheckAddresses(settled->checked, addresses));
   if (state_->check_pointers) TRY(state_->CheckMemory(settled->checked, addresses));
   Status submitted = Submit(*settled, problem, addresses, stream);
+  // A thread without a context is found by the driver's refusal. To look at the context before
+  // would cost every call.
   if (submitted.ok() || !IsLackOfContext(submitted.error())) return submitted;
   TRY(state_->EnterContext());
   return Submit(*settled, problem, addresses, stream);

@@ -248,6 +248,8 @@ Status MakeBundle(const fs::path& folder, const BundleContents& contents) {
     return Error{ErrorCode::kConfig, "bundle folder " + folder.string() + " exists already",
                  "name another folder, or remove this one"};
   }
+  // Under another name until it is whole: a folder that was half written is never taken for a
+  // bundle.
   const fs::path aside = folder.string() + ".partial-" + std::to_string(getpid());
   TRY(CreateDirectories(aside));
   const Status filled = FillFolder(aside, contents);
