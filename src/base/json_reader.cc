@@ -137,7 +137,6 @@ Result<double> JsonReader::Number() const {
   if (json_ != nullptr && json_->is_number()) return json_->get<double>();
   if (json_ != nullptr && json_->is_string()) {
     const auto& text = json_->get_ref<const std::string&>();
-    // JSON has no such numbers. NumberToJson writes them as texts.
     if (text == "nan") return std::numeric_limits<double>::quiet_NaN();
     if (text == "inf") return std::numeric_limits<double>::infinity();
     if (text == "-inf") return -std::numeric_limits<double>::infinity();

@@ -26,7 +26,7 @@
 namespace warpsmith {
 namespace {
 
-constexpr int kTickMs = 100;
+constexpr int kTickMs = 100;  // how often a long wait looks for Ctrl-C
 constexpr std::chrono::milliseconds kNap{1};
 
 struct Registry {
@@ -54,10 +54,7 @@ bool AwaitExit(pid_t child, std::chrono::milliseconds patience) {
   return true;
 }
 
-constexpr int64_t kWaitTickMs = 100;  // how often a long wait looks for Ctrl-C
 constexpr int64_t kNsPerMs = 1'000'000;
-
-int OpenPidfd(pid_t pid) { return static_cast<int>(syscall(SYS_pidfd_open, pid, 0)); }
 
 // Reads what is there. False at the end of the stream.
 bool Drain(int pipe, const ProcessLimits& limits, ProcessOutcome& outcome) {
@@ -75,7 +72,7 @@ bool Drain(int pipe, const ProcessLimits& limits, ProcessOutcome& outcome) {
 
 // Collects output until the leader has exited, the deadline has passed or Ctrl-C came.
 void Follow(pid_t pid, int pipe, const ProcessLimits& limits, ProcessOutcome& outcome) {
-  const FileDescriptor pidfd(OpenPidfd(pid));
+  const FileDescriptor pidfd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
   const int64_t deadline_ns = MonotonicNs() + limits.wall.count() * kNsPerMs;
   bool open = true;
   while (!HasExited(pid) && !Interrupted()) {
@@ -86,7 +83,7 @@ void Follow(pid_t pid, int pipe, const ProcessLimits& limits, ProcessOutcome& ou
     }
     // poll() ignores negative descriptors; without a pidfd it looks at every tick.
     std::array<pollfd, 2> waited{{{open ? pipe : -1, POLLIN, 0}, {pidfd.number(), POLLIN, 0}}};
-    const int64_t tick_ms = pidfd.number() >= 0 ? kWaitTickMs : 5;
+    const int64_t tick_ms = pidfd.number() >= 0 ? kTickMs : 5;
     const int64_t wait_ms = std::min(tick_ms, (left_ns + kNsPerMs - 1) / kNsPerMs);
     const int ready = poll(waited.data(), waited.size(), static_cast<int>(wait_ms));
     if (ready > 0 && waited[0].revents != 0) open = Drain(pipe, limits, outcome);

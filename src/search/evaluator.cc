@@ -122,8 +122,6 @@ Result<bool> Evaluator::SubmitNext() {
 }
 
 Status Evaluator::Wait() {
-  // Compilers and device cannot be waited for together. While both are at work, neither is waited
-  // for so long that news of the other would lie.
   if (compiling_ > 0) {
     for (CompilePool::Done& done : compilers_->Collect(on_device_ > 0 ? kNoWait : kLongWait)) {
       --compiling_;

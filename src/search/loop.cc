@@ -282,7 +282,6 @@ class Loop {
     while (!pipeline_.empty()) {
       if (observed_ < StoredSteps()) {
         Step& step = stored_[static_cast<size_t>(observed_)];
-        // Proposer and budget see a stored step as they saw it when it was new.
         spending_.Add(step.cost);
         Digest(step, ProgressTracker::Origin::kReplayed);
         step = {};  // its sources are not needed again

@@ -303,7 +303,6 @@ Result<bool> Session::TakeAnswers(Entry& entry) {
     if (!entry.answer) {
       entry.answer = std::move(completed);
     } else {
-      // Judging the hidden workloads is part of what the step costs.
       entry.answer->gpu_seconds += completed->gpu_seconds;
       // The judge's own trouble with hidden sizes says nothing about the candidate.
       const Outcome& outcome = completed->verdict.outcome;

@@ -79,8 +79,6 @@ Result<std::unique_ptr<Recorder>> Recorder::Open(const std::filesystem::path& pa
                                         std::chrono::milliseconds(0)));
   const std::filesystem::path journal_path = Beside(path, ".journal.jsonl");
   if (std::filesystem::exists(path) && !std::filesystem::exists(journal_path)) {
-    // What is finished becomes a journal again and is added to as one. The recording itself stays
-    // as it is until Finalize replaces it in one step.
     const auto finished = TRY(Recording::Read(path));
     TRY(WriteFileAtomic(journal_path, finished->lines()));
   }

@@ -132,8 +132,6 @@ Result<bool> ServedJobs::Finish(const Job& job, int attempt, const Completed& co
       "?");
   const bool is_current =
       TRY(current.Bind(job.key).Bind(device_.uuid).Bind(int64_t{attempt}).Next());
-  // Check and answer are one transaction, so an attempt that begins meanwhile sees either the job
-  // at work or its answer.
   if (is_current) {
     const VerdictSubject subject =
         TRY(AddSubject(connection, job.task, job.workload, job.protocol, device_));

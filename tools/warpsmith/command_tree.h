@@ -75,6 +75,7 @@ void AddEvaluate(CLI::App& app, SelectedCommand& chosen);
 void AddExport(CLI::App& app, SelectedCommand& chosen);
 void AddHgemm(CLI::App& app, SelectedCommand& chosen);
 void AddHgemmCatalogue(CLI::App* hgemm, SelectedCommand& chosen);
+void AddHgemmFeatures(CLI::App* hgemm, SelectedCommand& chosen);
 void AddHgemmShow(CLI::App* hgemm, SelectedCommand& chosen);
 void AddKnowledge(CLI::App& app, SelectedCommand& chosen);
 void AddMcp(CLI::App& app, SelectedCommand& chosen);

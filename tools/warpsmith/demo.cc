@@ -133,12 +133,9 @@ class AgentDemo {
   bool stopped_ = false;
 };
 
-Result<int> ReplayAgent(const DemoOptions& demo) {
-  return AgentDemo(demo, TRY(PlaceOf(demo.device))).Run();
-}
-
 Result<int> RunDemo(const DemoOptions& options) {
-  return options.agent ? ReplayAgent(options) : RunHgemmTune(options);
+  if (!options.agent) return RunHgemmTune(options);
+  return AgentDemo(options, TRY(PlaceOf(options.device))).Run();
 }
 
 }  // namespace

@@ -346,6 +346,7 @@ void AddHgemm(CLI::App& app, SelectedCommand& chosen) {
   AddBench(hgemm, chosen);
   AddVerify(hgemm, chosen);
   AddHgemmShow(hgemm, chosen);
+  AddHgemmFeatures(hgemm, chosen);
   AddHgemmCatalogue(hgemm, chosen);
   AddAudit(hgemm, chosen);
 }

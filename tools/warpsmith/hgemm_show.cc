@@ -349,7 +349,9 @@ Result<int> RunHgemmShow(const ShowOptions& options) {
   return 0;
 }
 
-void AddShow(CLI::App* hgemm, SelectedCommand& chosen) {
+}  // namespace
+
+void AddHgemmShow(CLI::App* hgemm, SelectedCommand& chosen) {
   CLI::App* command = hgemm->add_subcommand("show", "the space of a shape and what is known of it");
   auto options = std::make_shared<ShowOptions>();
   command->add_option("shapes", options->shapes,
@@ -364,7 +366,7 @@ void AddShow(CLI::App* hgemm, SelectedCommand& chosen) {
   Choose(command, chosen, options, RunHgemmShow);
 }
 
-void AddFeatures(CLI::App* hgemm, SelectedCommand& chosen) {
+void AddHgemmFeatures(CLI::App* hgemm, SelectedCommand& chosen) {
   CLI::App* command = hgemm->add_subcommand(
       "features", "what the cost model sees of kernels: lines of stdin, as CSV on stdout");
   auto options = std::make_shared<FeaturesOptions>();
@@ -373,13 +375,6 @@ void AddFeatures(CLI::App* hgemm, SelectedCommand& chosen) {
                     "the kernels' sources and plans instead, as lines of a recording");
   command->footer("A line is MxNxK, NN or TN, and the kernel: 512x512x512 TN wgmma tile_m=64");
   Choose(command, chosen, options, RunHgemmFeatures);
-}
-
-}  // namespace
-
-void AddHgemmShow(CLI::App* hgemm, SelectedCommand& chosen) {
-  AddShow(hgemm, chosen);
-  AddFeatures(hgemm, chosen);
 }
 
 }  // namespace warpsmith::cli

@@ -170,8 +170,6 @@ class AgentRun {
         TRY(search::FactsOf(machine_.info(), setting_.loaded.task, setting_.loaded.workload));
     agent::MaicProposer proposer(AssignmentOf(setting_, request_, facts), Services());
     search::LoopResult result = TRY(Loop(proposer));
-    // A proposer that may not ask any more proposes nothing, which looks to the loop like the end
-    // of its ideas.
     if (proposer.limit().has_value() && result.reason == EndReason::kExhausted) {
       result.reason = EndReason::kBudget;
       result.limit = *proposer.limit();

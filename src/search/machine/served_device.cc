@@ -228,7 +228,6 @@ Result<HttpReply> ServedDevice::AskUntilAnswered(const HttpCall& call) {
 
 Error ServedDevice::Refused(const HttpReply& reply) const {
   std::string said = ServerSaid(reply.body);
-  // What a server says ends up in logs. It may have been sent the token, and say it back.
   if (!token_.empty() && said.find(token_) != std::string::npos) said.clear();
   const std::string what = options_.url + " answered " + std::to_string(reply.status) +
                            (said.empty() ? "" : ": " + said);

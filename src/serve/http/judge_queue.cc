@@ -88,7 +88,6 @@ Status JudgeQueue::Submit(const std::string& run, std::optional<double> begin_wi
   TRY(jobs_.Accept(run, fresh));
   for (Job& job : fresh) {
     const store::ServedJobs::Found found = TRY(jobs_.Find(job.key));
-    // The store may know the answer already, from before a restart or from another server.
     if (found.state == store::ServedJobs::State::kDone) continue;
     std::optional<double> begin_by;
     if (begin_within_s) begin_by = MonotonicSeconds() + *begin_within_s;
@@ -277,8 +276,6 @@ void JudgeQueue::JudgeSome() {
 // The next to be judged beside what runs; deadlines and deaths are answered on the way.
 std::optional<JudgeQueue::Entry> JudgeQueue::TakeNext(bool nothing_runs) {
   const std::scoped_lock lock(mutex_);
-  // An errand is done while nothing is judged. Nothing more is begun, so what runs comes to its
-  // end.
   if (!errands_.empty()) return std::nullopt;
   // Each job is looked at once. One that must be alone goes back into the line while others are at
   // work.
@@ -432,7 +429,6 @@ void JudgeQueue::Fire(const std::string* finished) {
       waiter = is_over ? waiters_.erase(waiter) : std::next(waiter);
     }
   }
-  // Outside of the lock: the calls ask the queue for their verdicts.
   for (const auto& call : done) call();
 }
 
