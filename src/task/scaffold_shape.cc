@@ -20,6 +20,7 @@ namespace {
 constexpr int64_t kPrimes[] = {20011, 22921, 25841, 28751, 31657, 34583, 37489, 40423,
                                43331, 46237, 49139, 52051, 54959, 57859, 60761, 63667};
 constexpr int64_t kBlocks = 3072;         // a multiple of every usual block
+constexpr int64_t kMost = 1L << 60;       // of an index
 constexpr int64_t kRound = 1024;          // a launch rounds sizes up or down to its blocks
 constexpr int64_t kMostChannels = 4;      // [height, width, 3]
 constexpr int64_t kMostPlanes = 64;       // [19, nodes]
@@ -219,9 +220,12 @@ class Reader {
       if (names != nullptr || worth_.contains(name) || !last_.contains(name)) continue;
       value = last_.at(name);
       const auto here = ValueOf(*expression, leaves);
-      here&& most&&* here < *most ? void(value = 0) : void(most = here);
+      if (here && most && *here < *most)
+        value = 0;
+      else
+        most = here;
     }
-    return most;
+    return most && *most<kMost&& * most> - kMost ? most : std::nullopt;
   }
 
   // x += 4, x <<= 1; and ++x, x--
@@ -463,13 +467,12 @@ class Reader {
     const bool written = stores || IsWritten(begin, end), assigns = stores || IsAssigned(end);
     found_.whole |= width(std::max(bytes, more)) > 1;  // no remainder
     const int64_t at_once = std::max(width(bytes), width(more));
-    if (const auto most = Value(index, begin, nullptr)) {
-      int64_t& reach = found_.reach[tensor];
-      const int64_t vectors = (*most + moved_[parameter]) / at_once + 1;
-      reach = std::max(reach, vectors * at_once * element);
-    } else {
-      found_.open.insert(tensor);
-    }
+    const auto most = Value(index, begin, nullptr);
+    const int64_t vectors = (most.value_or(0) + moved_[parameter]) / at_once + 1;
+    int64_t& reach = found_.reach[tensor];
+    const bool far = !most || vectors > kMost * 4 / at_once / element;
+    far ? void(found_.open.insert(tensor))
+        : void(reach = std::max(reach, vectors * at_once * element));
     Values strides;
     for (const std::string& one : names) {
       const auto moved = Value(index, begin, &again, {{one, 1}});
@@ -508,12 +511,12 @@ class Reader {
     }
     found_.inner.insert(shape.begin(), shape.end());
     // The extent outside of those `last` contiguous elements.
-    const auto far = Value(index, begin, &names, last_);
-    const bool open = !far || std::ranges::any_of(strides, [&](const auto& one) {
+    const auto last_one = Value(index, begin, &names, last_);
+    const bool open = !last_one || std::ranges::any_of(strides, [&](const auto& one) {
       const bool odd = one.second % last != 0 || one.second / last > kRound;  // w * (16 - 2 * n)
       return one.second >= last && (!last_.contains(one.first) || odd);
     });
-    const int64_t extent = open ? 0 : std::abs(*far - *base) / last + 1;
+    const int64_t extent = open ? 0 : std::abs(*last_one - *base) / last + 1;
     Shape outer = NearFactors(extent, guess_);
     for (size_t axis = 0; axis < 3 && outer.empty(); ++axis) {  // one for each block
       const auto grid = worth_.find(std::string("gridDim_") + "xyz"[axis]);
