@@ -198,13 +198,15 @@ void LevelGroup(std::span<RewardFacts* const> group) {
   std::ranges::stable_sort(rest, std::greater(), [](const auto* one) { return one->interval.lo; });
   for (auto first = rest.begin(); first != rest.end();) {
     const Interval common = (*first)->interval;
+    const double middle = (common.lo + common.hi) / 2;
     const auto next = std::stable_partition(first, rest.end(), [&](const RewardFacts* member) {
-      return member->interval.hi >= common.lo;
+      // Not by its own width: unsteady times must not bring a member nearer.
+      return (member->interval.lo + member->interval.hi) / 2 + (middle - common.lo) >= common.lo;
     });
     if (next == first) return;  // what is left is no number
     for (; first != next; ++first) {
       (*first)->interval = common;
-      if ((*first)->mean_ratio) (*first)->mean_ratio = (common.lo + common.hi) / 2;
+      if ((*first)->mean_ratio) (*first)->mean_ratio = middle;
     }
   }
 }

@@ -65,10 +65,10 @@ RewardFacts RewardFactsOf(const Candidate& candidate, const Verdict& verdict);
 // The end of the interval that is nearest to 1, or 1 within it: luck does not pay.
 double EarnedRatio(const Interval& interval);
 
-// The passed members of a group that cannot be told apart from the best by their measurements (their
-// intervals overlap its own) get its interval; so do the others among themselves, from the best of
-// them on. So noise gives no advantage within the best, nor within the rest, and no neighbour lowers
-// what the best one earns.
+// The passed members of a group whose ratio (the middle of their interval), raised by half the width
+// of the best member's interval, reaches its lower end get its interval; so do the others among
+// themselves, from the best of them on (the highest lower end). So noise as large as the best one's
+// gives no advantage, no neighbour lowers the best, and a wider interval never earns a larger gain.
 void LevelGroup(std::span<RewardFacts* const> group);
 
 inline constexpr double kFailedReward = -1;

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <limits>
 #include <vector>
@@ -176,12 +177,40 @@ TEST(Reward, NoiseWithinAGroupGivesEqualRewards) {
   EXPECT_EQ(Of(groups[0][0], {}), 1.25);
 }
 
-TEST(Reward, AWorseNeighbourLowersNobody) {
-  RewardFacts best = PassedWith({0.97, 1.03}), worse = PassedWith({0.94, 0.99});
-  const std::array<RewardFacts*, 2> members = {&worse, &best};
+std::vector<double> EarnedInAGroup(std::vector<Interval> intervals) {
+  std::vector<RewardFacts> facts;
+  for (const Interval& interval : intervals) facts.push_back(PassedWith(interval));
+  std::vector<RewardFacts*> members;
+  for (RewardFacts& one : facts) members.push_back(&one);
   LevelGroup(members);
-  EXPECT_EQ(Of(best, {}), 1);
-  EXPECT_EQ(Of(worse, {}), 1);
+  std::vector<double> earned;
+  for (const RewardFacts& one : facts) earned.push_back(Of(one, {}));
+  return earned;
+}
+
+TEST(Reward, AWorseNeighbourLowersNobody) {
+  EXPECT_EQ(EarnedInAGroup({{0.94, 0.99}, {0.97, 1.03}}), (std::vector<double>{1, 1}));
+}
+
+TEST(Reward, AWideIntervalIsNotPaidForReachingTheBest) {
+  const std::vector<double> earned =
+      EarnedInAGroup({{1.065, 1.0997}, {0.8737, 1.0863}, {1.0425, 1.0503}});
+  EXPECT_EQ(earned, (std::vector<double>{1.065, 1, 1.0425}));
+}
+
+TEST(Reward, AMemberThatIsTimedLessSteadilyGainsNoMore) {
+  for (const double other : {0.97, 1.04, 1.05, 1.06, 1.1, 1.3}) {
+    for (const double half : {0.002, 0.01, 0.03, 0.1}) {
+      double before = std::numeric_limits<double>::infinity();
+      for (const double own : {0.0, 0.002, 0.01, 0.03, 0.1}) {
+        const double gain = std::max(
+            1.0, EarnedInAGroup(
+                     {{1.05 - own, 1.05 + own}, {other - half, other + half}, {1.03, 1.05}})[0]);
+        EXPECT_LE(gain, before) << own << " " << other << " " << half;
+        before = gain;
+      }
+    }
+  }
 }
 
 TEST(Reward, ACopyOfWhatWasShownGainsNothing) {
@@ -215,10 +244,7 @@ TEST(Reward, OneSlowMemberDoesNotTellTheOthersApart) {
 }
 
 TEST(Reward, ARealDifferenceWithinAGroupStays) {
-  RewardFacts slow = PassedWith({1.1, 1.2}), fast = PassedWith({1.3, 1.4});
-  const std::array<RewardFacts*, 2> members = {&slow, &fast};
-  LevelGroup(members);
-  EXPECT_LT(Of(slow, {}), Of(fast, {}));
+  EXPECT_EQ(EarnedInAGroup({{1.1, 1.2}, {1.3, 1.4}}), (std::vector<double>{1.1, 1.3}));
 }
 
 }  // namespace
