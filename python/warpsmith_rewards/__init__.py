@@ -98,10 +98,10 @@ class Judge:
 
     async def measured(self, sample: dict, tries: int = 5, pause_s: float = 1.0) -> dict:
         """The answer to one sample, for trainers that have no word for "could not be measured": such a
-        sample is asked again, `tries` times. The last answer may still have no reward."""
+        sample is asked `tries` times, a recording once. The last answer may still have no reward."""
         for attempt in range(tries):
             (answer,) = await self.rewards_async([sample])
-            if answer["reward"] is not None:
+            if answer["reward"] is not None or answer.get("final") or attempt + 1 == tries:
                 break
             await asyncio.sleep(pause_s * 2**attempt)
         return answer
@@ -120,9 +120,10 @@ class Judge:
         """A prompt for one of the tasks ("TASK" or "TASK#WORKLOAD"), with variants drawn anew.
 
         Of several tasks the server takes one by its measured difficulty. Options are those of
-        POST /v1/prompt: stage, exemplars, bucket, tau, seed, from, documents, level.
+        POST /v1/prompt: stage, exemplars, bucket, tau, seed, from (write from_), documents, level.
         """
-        return self.request("POST", "/v1/prompt", {"tasks": tasks, **options})
+        named = {name.rstrip("_"): value for name, value in options.items()}
+        return self.request("POST", "/v1/prompt", {"tasks": tasks, **named})
 
     def prompts(self, tasks: list[str], **options) -> Iterator[dict]:
         """Rows without end for a trainer's iterable data set: each asks for its prompt when it is
@@ -261,6 +262,8 @@ class Turns:
     def feedback(self) -> str:
         """What the model reads before it writes the next kernel: errors of the compiler, a wrong
         element, or its time beside the baseline."""
+        if self.answer["reward"] is None:
+            return "It could not be measured. Write another kernel, whole."
         return f"The judge says: {self.answer['words']}. Write a better kernel, whole."
 
 

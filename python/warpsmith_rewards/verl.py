@@ -25,8 +25,8 @@ async def compute_score(data_source, solution_str, ground_truth, extra_info=None
                         tries=5, unmeasured=None, **options):  # fmt: skip
     """The score of one reply and what verl logs beside it.
 
-    verl has no word for "could not be measured". Such a sample is asked again, `tries` times. Then
-    it gets the score `unmeasured`, or, where that is None, the run stops with Unreachable: a zero
+    verl has no word for "could not be measured". Such a sample is asked `tries` times, a recording
+    once. Then it gets the score `unmeasured`, or, where that is None, the run stops: a zero
     would tell the policy that the candidate was bad.
     """
     task, _, workload = ground_truth.partition("#")
@@ -39,7 +39,7 @@ async def compute_score(data_source, solution_str, ground_truth, extra_info=None
     score = unmeasured if answer["reward"] is None else answer["reward"]
     if score is None:
         raise Unreachable(
-            f"{ground_truth}: {tries} tries could not measure a candidate ({answer['words']}); "
+            f"{ground_truth}: a candidate could not be measured ({answer['words']}); "
             "set reward_kwargs.unmeasured to the score that such samples shall get"
         )
     # verl makes one array of each key over the batch, so every sample has every key.

@@ -4,12 +4,9 @@ import json
 import subprocess
 import sys
 
+from serve_client import expect
+
 PROGRAM, STORE = sys.argv[1:]
-
-
-def expect(condition, what):
-    if not condition:
-        sys.exit(f"expected: {what}")
 
 
 class Server:

@@ -103,6 +103,10 @@ def check_rewards(server, points):
     expect(unreadable["outcome"] == "unreadable", f"unreadable, not {unreadable}")
     expect(illegal["outcome"] == unknown["outcome"] == "rejected", "illegal points are rejected")
     expect(unreadable["reward"] < illegal["reward"] < 0 < first["reward"], "the order of outcomes")
+    lacking, broken = server.ask("POST", "/v1/reward", {"samples": [
+        {"task": TASK, "completion": one} for one in ('{"family":"tiny"}', '{"family":')]})[1]["rewards"]
+    expect("values" in lacking["words"] and "the configuration: " in broken["words"],
+           f"what a configuration lacks, not {lacking} {broken}")
     for form in ("eq3", "log", "smoothed", "ordinal"):
         one = {"reward": {"form": form}, "samples": [samples[1]]}
         status, answer, _ = server.ask("POST", "/v1/reward", one)
@@ -180,7 +184,13 @@ def check_prompts(server, points):
     expect(len(recorded["exemplars"]) == 2, "drawn from the recording")
     expect(recorded["prompt"].count('{"family":"') == 2, "configurations")
     best = recorded["exemplars"][0]
+    before = server.ask("GET", "/metrics")[1]
     (scored,) = server.ask("POST", "/v1/rescore", {"keys": [best["key"]]})[1]["rewards"]
+    counted = [re.findall(r"(?:rewards|gains)_total.*", text)
+               for text in (before, server.ask("GET", "/metrics")[1])]  # fmt: skip
+    expect(counted[0] == counted[1], "a rescoring is not counted")
+    wrong = server.ask("POST", "/v1/rescore", {"keys": ["nope"]})[1]["error"]["message"]
+    expect("keys[0]: expected 64 hex digits" in wrong and '"nope"' in wrong, f"which key: {wrong}")
     expect(scored["ratio"] == best["ratio"] and scored["reward"] > 0, f"a recorded reward: {scored}")
     expect("the one to compile `kernel.cu`" in first["prompt"], "how several files are called")
     for wrong in ({}, {"tasks": ["no-such-task"]}, {"tasks": []}, {"tasks": [TASK], "tau": 0}):

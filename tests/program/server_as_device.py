@@ -7,18 +7,10 @@ import re
 import signal
 import sqlite3
 import subprocess
-import sys
 import time
 import urllib.request
 
-PROGRAM = sys.argv[1]
-TASK = "hgemm:512x512x512:TN"
-TOKEN = "0123456789abcdef0123"
-
-
-def expect(condition, what):
-    if not condition:
-        sys.exit(f"expected: {what}")
+from serve_client import PROGRAM, TASK, TOKEN, expect
 
 
 class Server:

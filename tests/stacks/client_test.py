@@ -87,8 +87,8 @@ class Advantages(unittest.TestCase):
             advantages([1.0], [])
 
 
-def answer_of(reward) -> tuple:
-    one = {"reward": reward, "outcome": "passed", "words": "so it went", "terms": {}}
+def answer_of(reward, **more) -> tuple:
+    one = {"reward": reward, "outcome": "passed", "words": "so it went", "terms": {}, **more}
     return 200, {}, {"rewards": [one]}
 
 
@@ -128,23 +128,23 @@ class TheClient(WithJudge):
             with self.assertRaisesRegex(Unreachable, "draining"):
                 self.judge(server.url, patience_s=1).rewards([SAMPLE])
 
-    def test_says_once_that_it_waits_and_once_that_it_goes_on(self):
-        clock, said = FakeClock(), io.StringIO()
-        silence = [(200, {}, None), (502, {}, {})] * 4
-        with Scripted(*silence, answer_of(0.5)) as server, contextlib.redirect_stderr(said):
-            with mock.patch("warpsmith_rewards.time", clock):
-                self.judge(server.url).rewards([SAMPLE])
-        waits, goes_on = said.getvalue().splitlines()
-        self.assertIn(f"the judge at {server.url} gives no answer (", waits)
-        self.assertIn("asking again for 1800 s (patience_s)", waits)
-        self.assertRegex(goes_on, f"the judge at {server.url} answers again, after [0-9]+ s")
-
-    def test_says_nothing_of_a_short_silence(self):
+    def asked_on_a_fake_clock(self, *silence):
+        """The server's address, and what is said until it answers."""
         said = io.StringIO()
-        with Scripted((200, {}, None), answer_of(0.5)) as server, contextlib.redirect_stderr(said):
+        with Scripted(*silence, answer_of(0.5)) as server, contextlib.redirect_stderr(said):
             with mock.patch("warpsmith_rewards.time", FakeClock()):
                 self.judge(server.url).rewards([SAMPLE])
-        self.assertEqual(said.getvalue(), "")
+        return server.url, said.getvalue()
+
+    def test_says_once_that_it_waits_and_once_that_it_goes_on(self):
+        url, said = self.asked_on_a_fake_clock(*[(200, {}, None), (502, {}, {})] * 4)
+        waits, goes_on = said.splitlines()
+        self.assertRegex(waits, f"the judge at {url} gives no answer .*again for 1800 s .patience_s")
+        self.assertRegex(goes_on, f"the judge at {url} answers again, after [0-9]+ s")
+
+    def test_says_nothing_of_a_short_silence(self):
+        _, said = self.asked_on_a_fake_clock((200, {}, None))
+        self.assertEqual(said, "")
 
     def test_says_that_it_waits_before_it_gives_up_on_a_closed_port(self):
         said = io.StringIO()
@@ -179,6 +179,16 @@ class TheClient(WithJudge):
         with self.assertRaisesRegex(Unreachable, "so it went.*`unmeasured`"):
             asyncio.run(Turns(judge, TASK, 2).take("a kernel"))
         self.assertEqual(asyncio.run(Turns(judge, TASK, 2, unmeasured=-1.0).take("a kernel")), -1.0)
+
+    def test_what_was_not_measured_is_asked_again_unless_a_recording_answers(self):
+        for final, pauses in ((False, [1.0, 2.0, 4.0, 8.0]), (True, [])):
+            with Scripted(*[answer_of(None, final=final)] * 5) as server:
+                turns = Turns(self.judge(server.url), TASK, 2, unmeasured=-1.0)
+                with mock.patch("warpsmith_rewards.asyncio.sleep", mock.AsyncMock()) as sleep:
+                    asyncio.run(turns.take("a kernel"))
+            self.assertEqual([call.args[0] for call in sleep.await_args_list], pauses)
+            self.assertEqual(len(server.asked), len(pauses) + 1)
+            self.assertNotIn("so it went", turns.feedback())
 
     def test_sends_the_token_and_keeps_a_path_prefix(self):
         with tempfile.TemporaryDirectory() as folder, Scripted(answer_of(0.5)) as server:

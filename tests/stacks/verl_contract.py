@@ -91,7 +91,7 @@ class Verl(unittest.TestCase):
             self.assertEqual(extra.keys(), none["reward_extra_info"].keys())
 
     def test_what_could_not_be_measured_stops_the_run_or_scores_what_was_said(self):
-        with self.assertRaisesRegex(Exception, "could not measure"):
+        with self.assertRaisesRegex(Exception, "could not be measured"):
             score(settings("naive", url=self.url, tries=1), [reply(self.unknown)])
         config = settings("naive", url=self.url, tries=1, unmeasured=0.75)
         (result,) = score(config, [reply(self.unknown)])

@@ -65,6 +65,12 @@ bool IsKey(std::string_view key) {
          });
 }
 
+Result<std::string> KeyIn(const JsonReader& text) {
+  std::string key = TRY(text.String());
+  if (!IsKey(key)) return text.Bad("64 hex digits (the \"key\" of a reward's answer)");
+  return key;
+}
+
 Result<Asked> AskedIn(const JsonReader& object) {
   Asked asked;
   asked.task = TRY(object.At("task").String());
@@ -76,8 +82,7 @@ Result<Asked> AskedIn(const JsonReader& object) {
   if (object.Has("shown")) {
     const std::vector<JsonReader> keys = TRY(object.At("shown").Items());
     if (keys.size() > kMostExemplars) return object.At("shown").Bad("at most 16 keys");
-    for (const JsonReader& key : keys) asked.shown.push_back(TRY(key.String()));
-    if (!std::ranges::all_of(asked.shown, IsKey)) return object.At("shown").Bad("keys of jobs");
+    for (const JsonReader& key : keys) asked.shown.push_back(TRY(KeyIn(key)));
   }
   if (object.Has("completion") == object.Has("candidate")) {
     return object.Bad("either \"completion\" or \"candidate\"");
@@ -226,8 +231,7 @@ Result<RescoreRequest> RescoreRequestFrom(std::string_view body, const RewardSha
   TRY(object.OnlyFields({"reward", "keys"}));
   RescoreRequest request;
   request.shape = TRY(ShapeIn(object, usual));
-  request.keys = TRY(Texts(object.At("keys")));
-  if (!std::ranges::all_of(request.keys, IsKey)) return object.At("keys").Bad("keys of jobs");
+  for (const auto& key : TRY(Batch(object.At("keys")))) request.keys.push_back(TRY(KeyIn(key)));
   return request;
 }
 

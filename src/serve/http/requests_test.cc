@@ -61,17 +61,16 @@ TEST(Requests, RefuseWhatTheyDoNotKnow) {
     for (int i = 0; i < 257; ++i) samples.push_back({{"task", "t"}, {"completion", ""}});
     return json{{"samples", samples}}.dump();
   }();
-  for (const std::string& bad :
-       {std::string(), std::string("null"), std::string("[]"), std::string("{"), deep, many,
-        std::string(R"({"samples":[]})"), std::string(R"({"samples":[{"task":"t"}]})"),
-        std::string(R"({"samples":[{"task":1,"completion":""}]})"),
-        std::string(R"({"samples":[{"task":"t","completion":"","candidate":{}}]})"),
-        std::string(R"({"samples":[{"task":"t","completion":"","code":""}]})"),
-        std::string(R"({"samples":[{"task":"t","completion":""}],"deadline_s":-1})"),
-        std::string(R"({"samples":[{"task":"t","completion":""}],"deadline_s":"nan"})"),
-        std::string(R"({"samples":[{"task":"t","completion":""}],"reward":{"alpha":-1}})"),
-        std::string(R"({"samples":[{"task":"t","completion":""}],"reward":{"form":"x"}})"),
-        std::string(R"({"samples":[{"task":"t","completion":""}],"level":"best"})")}) {
+  for (const std::string& bad : std::vector<std::string>{
+           "", "null", "[]", "{", deep, many, R"({"samples":[]})", R"({"samples":[{"task":"t"}]})",
+           R"({"samples":[{"task":1,"completion":""}]})",
+           R"({"samples":[{"task":"t","completion":"","candidate":{}}]})",
+           R"({"samples":[{"task":"t","completion":"","code":""}]})",
+           R"({"samples":[{"task":"t","completion":""}],"deadline_s":-1})",
+           R"({"samples":[{"task":"t","completion":""}],"deadline_s":"nan"})",
+           R"({"samples":[{"task":"t","completion":""}],"reward":{"alpha":-1}})",
+           R"({"samples":[{"task":"t","completion":""}],"reward":{"form":"x"}})",
+           R"({"samples":[{"task":"t","completion":""}],"level":"best"})"}) {
     EXPECT_FALSE(RewardRequestFrom(bad, {}).ok()) << bad.substr(0, 80);
     EXPECT_FALSE(JobsRequestFrom(bad).ok()) << bad.substr(0, 80);
     EXPECT_FALSE(OpenRlhfRequestFrom(bad).ok()) << bad.substr(0, 80);
@@ -132,8 +131,7 @@ TEST(PromptRequest, HoldsToItsLimits) {
                           R"({"tasks":["t"],"from":"disk"})", R"({"tasks":["t"],"more":1})"}) {
     EXPECT_FALSE(PromptRequestFrom(bad).ok()) << bad;
   }
-  const std::string documents(70'000, 'x');
-  const std::string body = R"({"tasks":["t"],"documents":")" + documents + "\"}";
+  const std::string body = R"({"tasks":["t"],"documents":")" + std::string(70'000, 'x') + "\"}";
   EXPECT_FALSE(PromptRequestFrom(body).ok());
 }
 

@@ -416,6 +416,7 @@ std::vector<json> Service::Scored(Batch& batch) {
                    {"terms", json::object()}};
     for (const auto& [name, value] : shaped.terms) reward["terms"][name] = value;
     if (!judgement.key.empty()) reward["key"] = judgement.key;
+    if (!shaped.value && options_.recorded != nullptr) reward["final"] = true;
     for (const auto& [name, value] : judgement.signs) reward["signs"][name] = value;
     if (judgement.facts.ratio) {
       reward["ratio"] = *judgement.facts.ratio;
@@ -423,6 +424,7 @@ std::vector<json> Service::Scored(Batch& batch) {
     }
     rewards.push_back(std::move(reward));
   }
+  if (batch.asked.empty()) return rewards;  // a rescoring is not counted
   const std::scoped_lock lock(mutex_);
   for (const JudgementPointer& judgement : batch.judgements) {
     ++rewards_[judgement->outcome];

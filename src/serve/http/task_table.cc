@@ -38,29 +38,24 @@ std::string ProductName(const Task& product, const Workload& workload) {
 }
 
 Error NoSuchTask(const std::string& what) {
-  return {ErrorCode::kNoInput, what, "GET /v1/tasks lists tasks and workloads"};
+  return {ErrorCode::kNoInput, what, "GET /v1/tasks lists them; serve --task FOLDER adds yours"};
 }
 
-bool IsFlatPoint(const json& object) {
-  if (!object.is_object() || object.empty() || object.size() > kMostPointFields) return false;
-  bool has_number = false;
-  for (const auto& [name, value] : object.items()) {
-    if (!(name == "family" ? value.is_string() : value.is_number_integer())) return false;
-    has_number = has_number || value.is_number_integer();
-  }
-  return has_number;
+bool IsPoint(const json& object) {
+  if (!object.is_object() || object.empty()) return false;
+  if (object.contains("family") || object.contains("values")) return true;
+  return std::ranges::all_of(object, [](const json& value) { return value.is_number_integer(); });
 }
 
 // The object that the reply's last fenced block is, or the whole reply; null where it is none.
-json LastObject(const std::string& reply) {
+Result<json> LastObject(const std::string& reply) {
   std::string_view text = reply;
   const std::vector<prompts::Block> blocks = prompts::CutBlocks(reply);
   for (const prompts::Block& block : blocks) {
     if (block.fenced) text = block.text;
   }
-  if (!Trimmed(text).starts_with('{')) return nullptr;
-  auto parsed = ParseJson("reply", text);
-  return parsed.ok() ? *std::move(parsed) : json();
+  if (!Trimmed(text).starts_with('{')) return json();
+  return ParseJson("the configuration", text);
 }
 
 Form FormOf(const Task& task, bool has_plan) {
@@ -273,6 +268,7 @@ Result<TaskTable::Read> TaskTable::PointIn(const Subject& subject, const json& o
   for (const auto& [name, value] : TRY(values.Fields())) {
     if (name != "family") point.config[name] = TRY(value.Int());
   }
+  if (point.config.empty()) TRY(reader.At("values").Fields());
   if (point.config.size() > kMostPointFields) return values.Bad("the values of one configuration");
   const bool is_named = !point.family.empty();
   for (const std::string_view family : kFamilyOrder) {
@@ -321,9 +317,11 @@ Result<TaskTable::Read> TaskTable::CandidateIn(const Subject& subject,
 Result<TaskTable::Read> TaskTable::CandidateIn(const Subject& subject,
                                                std::string_view completion) const {
   const std::string reply = TRY(prompts::CleanReply(completion));
-  const json object = LastObject(reply);
-  const bool is_point = IsFlatPoint(object) || (object.is_object() && object.contains("values"));
-  if (is_point && !task::LayoutOf(subject.task).empty()) return PointIn(subject, object);
+  const Result<json> object = LastObject(reply);
+  const bool takes_points = !task::LayoutOf(subject.task).empty();
+  if (takes_points && object.ok() && IsPoint(*object)) return PointIn(subject, *object);
+  const bool has_code = reply.find("__global__") != std::string::npos;
+  if (takes_points && !object.ok() && !has_code) return object.error();
   const prompts::CodeReply code = TRY(prompts::ReadCodeReply(reply, {}));
   Candidate empty;
   empty.form = FormOf(subject.task, code.plan.has_value());
