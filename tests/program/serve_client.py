@@ -105,7 +105,7 @@ def check_rewards(server, points):
     expect(unreadable["reward"] < illegal["reward"] < 0 < first["reward"], "the order of outcomes")
     lacking, broken = server.ask("POST", "/v1/reward", {"samples": [
         {"task": TASK, "completion": one} for one in ('{"family":"tiny"}', '{"family":')]})[1]["rewards"]
-    expect("values" in lacking["words"] and "the configuration: " in broken["words"],
+    expect('has no "values"' in lacking["words"] and "the configuration: " in broken["words"],
            f"what a configuration lacks, not {lacking} {broken}")
     for form in ("eq3", "log", "smoothed", "ordinal"):
         one = {"reward": {"form": form}, "samples": [samples[1]]}

@@ -268,7 +268,9 @@ Result<TaskTable::Read> TaskTable::PointIn(const Subject& subject, const json& o
   for (const auto& [name, value] : TRY(values.Fields())) {
     if (name != "family") point.config[name] = TRY(value.Int());
   }
-  if (point.config.empty()) TRY(reader.At("values").Fields());
+  if (point.config.empty() && !reader.Has("values")) {
+    return Error{ErrorCode::kBadInput, "the configuration has no \"values\"", ""};
+  }
   if (point.config.size() > kMostPointFields) return values.Bad("the values of one configuration");
   const bool is_named = !point.family.empty();
   for (const std::string_view family : kFamilyOrder) {
