@@ -181,7 +181,7 @@ std::vector<std::string> NotesOn(const CudaFile& file, const Guess& guess) {
   note(!guess.unreached.empty(), "how far the code goes in " + guess.unreached +
                                      " could not be read: check that no extent is too small");
   note(!guess.past_end.empty(), "the code seems to go past the end of " + guess.past_end +
-                                    ": enlarge it, unless a condition keeps the code inside");
+                                    ": check its extents, and what keeps the code inside");
   const auto same = [](const GuessedSize& one) { return one.odd_value == one.value; };
   note(std::ranges::all_of(guess.sizes, same),
        "no hidden workload: no size is known to take other values; add one to task.toml");

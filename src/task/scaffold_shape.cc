@@ -275,18 +275,24 @@ class Reader {
     while (end < list_.size() && end < begin + 32 && !IsOneOf(end, ";)&|?,{"))
       end = list_.closing[end] < list_.size() ? list_.closing[end] + 1 : end + 1;
     const bool member = at > 1 && list_.Is(at - 1, ".");
-    const bool sum = at > 0 && !member && IsOneOf(at - 1, "+-*/%");
+    const bool sum = at > 2 && IsOneOf(member ? at - 3 : at - 1, "+-*/%");
     NameSet names;
     const std::string text = Joined(list_, begin, end);
     const auto bound = Value(text, i, &names);
-    if (sum) return Use(names);
-    const std::string name =
-        (member ? std::string(list_[at - 2].text) + "_" : "") + std::string(list_[at].text);
-    if (list_[at].kind != TokenKind::kWord || worth_.contains(name)) return;
     const bool all =
         bound && std::ranges::all_of(names, [&](const auto& one) { return worth_.contains(one); });
     const auto most = all ? bound : Value(text, i, nullptr);
-    const int64_t last = most.value_or(0) - (equal == guard ? 1 : 0);
+    const int64_t last = LastOf(i, most.value_or(0) - (equal == guard ? 1 : 0));
+    if (sum) {  // x + j < n: what an index calls by the same text
+      size_t first = at;
+      while (first > 0 && !IsOneOf(opening(first) - 1, "(;&|?=,{!")) first = opening(first) - 1;
+      if (first > 0 && most && last >= 0)
+        Bind(i, "(" + Joined(list_, opening(first), i) + ")", last);
+      return Use(names);
+    }
+    const std::string name =
+        (member ? std::string(list_[at - 2].text) + "_" : "") + std::string(list_[at].text);
+    if (list_[at].kind != TokenKind::kWord || worth_.contains(name)) return;
     if (!most || last < (all ? 1 : 0)) return;
     Bind(i, name, last);
     if (!all) return;
@@ -297,6 +303,27 @@ class Reader {
     const auto means = MeaningAt(file_, kernel_, kernel_.body_at + list_[i].offset)(name);
     NameSet& its = means && means->empty() ? loops_[name] : found_.used;
     for (const std::string& size : names) AddTo(its, worth_.at(size));
+  }
+
+  // The last value below `last` + 1 of the loop in whose header the comparison at `i` is: of
+  // for (j = 2; j < 9; j += 4), 6. A loop that begins in each thread elsewhere reaches each value.
+  int64_t LastOf(size_t i, int64_t last) const {
+    size_t first = head_ + 2, step = i;
+    while (first < i && !list_.Is(first, "=")) ++first;
+    while (step < header_ && !list_.Is(step, ";")) ++step;
+    if (i >= header_ || !list_.Is(head_, "for") || step + 4 > header_ || first == i) return last;
+    size_t end = first;
+    while (end < header_ && !IsOneOf(end, ";,")) ++end;
+    const auto fixed = [&](size_t from, size_t to) {
+      NameSet names;
+      const auto value = Value(Joined(list_, from, to), i, &names);
+      const auto known = [&](const auto& one) { return worth_.contains(one); };
+      return std::ranges::all_of(names, known) ? value : std::nullopt;
+    };
+    const bool adds = list_.Is(step + 2, "+") && list_.Is(step + 3, "=");
+    const auto begin = fixed(first + 1, end),
+               by = adds ? fixed(step + 4, header_) : std::optional<int64_t>();
+    return begin && by && *by > 0 && last >= *begin ? last - (last - *begin) % *by : last;
   }
 
   void Use(const NameSet& names) {
@@ -467,7 +494,12 @@ class Reader {
     const bool written = stores || IsWritten(begin, end), assigns = stores || IsAssigned(end);
     found_.whole |= width(std::max(bytes, more)) > 1;  // no remainder
     const int64_t at_once = std::max(width(bytes), width(more));
-    const auto most = Value(index, begin, nullptr);
+    std::string guarded = index;  // with what conditions say of sums
+    for (const auto& [sum, value] : last_) {
+      const size_t in = sum.starts_with('(') ? guarded.find(sum) : guarded.npos;
+      if (in != guarded.npos) guarded.replace(in, sum.size(), "(" + std::to_string(value) + ")");
+    }
+    const auto most = Value(guarded, begin, nullptr);
     const int64_t vectors = (most.value_or(0) + moved_[parameter]) / at_once + 1;
     int64_t& reach = found_.reach[tensor];
     const bool far = !most || vectors > kMost * 4 / at_once / element;

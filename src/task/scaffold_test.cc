@@ -664,6 +664,8 @@ TEST(ScaffoldDoubts, AreNamed) {
             "how far the code goes in a could not be read.");
   EXPECT_EQ(DoubtsOf("for (int y = 0; y < h; ++y) if (x < w) b[y * w + x] = a[y * w + x + w];"),
             "the code seems to go past the end of a (element 131584 of 131072).");
+  EXPECT_EQ(DoubtsOf("for (int j = 0; j < w; j += 16) if (x + j < w) b[x + j] = a[x + j];"), "");
+  EXPECT_EQ(DoubtsOf("b[x] = x + blockDim.x < w ? a[x + blockDim.x] : 0;"), "");
 }
 
 TEST(ScaffoldDoubts, APitchMayBeRounded) {
