@@ -1,5 +1,4 @@
-// The loop on a recorded device with every step stored (at least 2,000 steps/s is wanted), and
-// look-ups in a recording, verdict parsed (at least 10,000/s).
+// The loop on a recorded device with every step stored (at least 2,000 steps/s is wanted).
 #include <benchmark/benchmark.h>
 
 #include <string>
@@ -77,26 +76,6 @@ BENCHMARK(BM_LoopStepsStored)
     ->Arg(static_cast<int>(store::Durability::kPowerLoss))
     ->Unit(benchmark::kMillisecond)
     ->UseRealTime();
-
-void BM_LookUp(benchmark::State& state) {
-  Fixture& fixture = Shared();
-  std::vector<std::string> keys;
-  const Space space = store::TestSpace(kSide);
-  for (const Point& point : space.points()) keys.push_back(store::TestJob(point).key);
-  size_t next = 0;
-  for (auto _ : state) benchmark::DoNotOptimize(fixture.device->LookUp(keys[next++ % keys.size()]));
-  state.SetItemsProcessed(state.iterations());
-}
-BENCHMARK(BM_LookUp);
-
-void BM_OpenRecording(benchmark::State& state) {
-  const auto path = Shared().folder.path() / "h200.wsrec";
-  for (auto _ : state) benchmark::DoNotOptimize(store::RecordedDevice::Open(path));
-  state.counters["verdicts"] = kSide * kSide;
-  state.counters["bytes/verdict"] =
-      static_cast<double>(std::filesystem::file_size(path)) / (kSide * kSide);
-}
-BENCHMARK(BM_OpenRecording)->Unit(benchmark::kMillisecond);
 
 }  // namespace
 }  // namespace warpsmith

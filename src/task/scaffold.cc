@@ -172,7 +172,8 @@ std::vector<std::string> NotesOn(const CudaFile& file, const Guess& guess) {
          name + " is an input as well, and the judge starts outputs as NaN: add an input " + name +
              "_in, and copy it first (a plan's { type = \"copy\", target = \"" + name +
              "\", source = \"" + name + "_in\", bytes = \"" + std::to_string(ElementBytes(dtype)) +
-             " * " + Joined(shape, " * ") + "\" }); for a sum, memset " + name);
+             " * " + Joined(shape, " * ") + "\" }), which is timed as well; for a sum, memset " +
+             name);
     note(output && guarded, "a guard leaves elements of " + name + " unwritten, and the judge " +
                                 "starts outputs as NaN: write, copy or memset them as well");
   }
