@@ -54,8 +54,7 @@ Fixture& Shared() {
 void BM_LoopStepsStored(benchmark::State& state) {
   Fixture& fixture = Shared();
   const store::ReplaySpace& space = fixture.device->Spaces().front();
-  int64_t steps = 0;
-  int number = 0;
+  int64_t steps = 0, number = 0;
   for (auto _ : state) {
     const auto path = fixture.folder.path() / ("store-" + std::to_string(number++));
     auto store = store::DatabaseStore::Open(path, static_cast<store::Durability>(state.range(0)));
