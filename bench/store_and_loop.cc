@@ -13,8 +13,6 @@
 namespace warpsmith {
 namespace {
 
-constexpr int kSide = 40;
-
 // All points of a space, in order.
 class InOrder : public Proposer {
  public:
@@ -41,18 +39,13 @@ struct Fixture {
 
   Fixture() {
     const auto path = folder.path() / "h200.wsrec";
-    store::WriteTestRecording(path, kSide).value();
+    store::WriteTestRecording(path, 40).value();
     device = store::RecordedDevice::Open(path).value();
   }
 };
 
-Fixture& Shared() {
-  static Fixture fixture;
-  return fixture;
-}
-
 void BM_LoopStepsStored(benchmark::State& state) {
-  Fixture& fixture = Shared();
+  static Fixture fixture;
   const store::ReplaySpace& space = fixture.device->Spaces().front();
   int64_t steps = 0, number = 0;
   for (auto _ : state) {

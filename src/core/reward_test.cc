@@ -157,17 +157,19 @@ TEST(Reward, IsMadeOfTheVerdict) {
   EXPECT_EQ(Of(RewardFactsOf(GemmCandidate(), {Passed{}, {}}), {}), 1);  // compared with nothing
 }
 
+void LevelAll(std::span<RewardFacts> group) {
+  std::vector<RewardFacts*> members;
+  for (RewardFacts& one : group) members.push_back(&one);
+  LevelGroup(members);
+}
+
 // Two groups whose members differ by less than their noise: no member has an advantage.
 TEST(Reward, NoiseWithinAGroupGivesEqualRewards) {
   std::vector<std::vector<RewardFacts>> groups = {
       {PassedWith({1.20, 1.30}), PassedWith({1.25, 1.35}), PassedWith({1.22, 1.28})},
       {PassedWith({0.70, 0.80}), PassedWith({0.75, 0.85})}};
   groups[1].emplace_back().kind = RewardFacts::Kind::kFailed;
-  for (auto& group : groups) {
-    std::vector<RewardFacts*> members;
-    for (RewardFacts& facts : group) members.push_back(&facts);
-    LevelGroup(members);
-  }
+  for (auto& group : groups) LevelAll(group);
   for (const RewardForm form : kForms) {
     EXPECT_EQ(Of(groups[0][0], {form}), Of(groups[0][1], {form}));
     EXPECT_EQ(Of(groups[0][0], {form}), Of(groups[0][2], {form}));
@@ -180,9 +182,7 @@ TEST(Reward, NoiseWithinAGroupGivesEqualRewards) {
 std::vector<double> EarnedInAGroup(std::vector<Interval> intervals) {
   std::vector<RewardFacts> facts;
   for (const Interval& interval : intervals) facts.push_back(PassedWith(interval));
-  std::vector<RewardFacts*> members;
-  for (RewardFacts& one : facts) members.push_back(&one);
-  LevelGroup(members);
+  LevelAll(facts);
   std::vector<double> earned;
   for (const RewardFacts& one : facts) earned.push_back(Of(one, {}));
   return earned;
@@ -233,9 +233,7 @@ TEST(Reward, OneSlowMemberDoesNotTellTheOthersApart) {
                                       PassedWith({1.07, 1.1}),
                                       PassedWith({0.55, 0.7}),
                                       {}};
-  std::vector<RewardFacts*> members;
-  for (RewardFacts& one : facts) members.push_back(&one);
-  LevelGroup(members);
+  LevelAll(facts);
   for (const RewardForm form : kForms) {
     EXPECT_EQ(Of(facts[1], {form}), Of(facts[2], {form}));
     EXPECT_EQ(Of(facts[0], {form}), Of(facts[3], {form}));

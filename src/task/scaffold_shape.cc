@@ -282,7 +282,8 @@ class Reader {
     const bool all =
         bound && std::ranges::all_of(names, [&](const auto& one) { return worth_.contains(one); });
     const auto most = all ? bound : Value(text, i, nullptr);
-    const int64_t last = LastOf(i, most.value_or(0) - (equal == guard ? 1 : 0));
+    const int64_t below = most.value_or(0) - (equal == guard ? 1 : 0);
+    const int64_t last = sum ? below : LastOf(i, below);
     if (sum) {  // x + j < n: what an index calls by the same text
       size_t first = at;
       while (first > 0 && !IsOneOf(opening(first) - 1, "(;&|?=,{!")) first = opening(first) - 1;
@@ -309,7 +310,8 @@ class Reader {
   // for (j = 2; j < 9; j += 4), 6. A loop that begins in each thread elsewhere reaches each value.
   int64_t LastOf(size_t i, int64_t last) const {
     size_t first = head_ + 2, step = i;
-    while (first < i && !list_.Is(first, "=")) ++first;
+    const auto is_name = [&](size_t at) { return list_[at].text == list_[i - 1].text; };
+    while (first < i && !(list_.Is(first, "=") && is_name(first - 1))) ++first;
     while (step < header_ && !list_.Is(step, ";")) ++step;
     if (i >= header_ || !list_.Is(head_, "for") || step + 4 > header_ || first == i) return last;
     size_t end = first;
@@ -320,10 +322,10 @@ class Reader {
       const auto known = [&](const auto& one) { return worth_.contains(one); };
       return std::ranges::all_of(names, known) ? value : std::nullopt;
     };
-    const bool adds = list_.Is(step + 2, "+") && list_.Is(step + 3, "=");
-    const auto begin = fixed(first + 1, end),
-               by = adds ? fixed(step + 4, header_) : std::optional<int64_t>();
-    return begin && by && *by > 0 && last >= *begin ? last - (last - *begin) % *by : last;
+    const bool adds = is_name(step + 1) && list_.Is(step + 2, "+") && list_.Is(step + 3, "=");
+    const auto begin = fixed(first + 1, end), by = fixed(step + 4, header_);
+    const bool stops = adds && begin && by && *by > 0 && last >= *begin;
+    return stops ? last - (last - *begin) % *by : last;
   }
 
   void Use(const NameSet& names) {

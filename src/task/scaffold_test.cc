@@ -652,20 +652,27 @@ std::string DoubtsOf(const std::string& body, const std::string& host = "") {
 }
 
 TEST(ScaffoldDoubts, AreNamed) {
+  const auto unread = [](const std::string& tensor) {
+    return "how far the code goes in " + tensor + " could not be read.";
+  };
   EXPECT_EQ(DoubtsOf("if (x < w) b[x] = a[x];"), "");
-  EXPECT_EQ(DoubtsOf("if (x < w) b[x] = a[at[x]];"),
-            "how far the code goes in a could not be read.");
+  EXPECT_EQ(DoubtsOf("if (x < w) b[x] = a[at[x]];"), unread("a"));
   EXPECT_EQ(DoubtsOf("if (x < w) b[x] = a[at[x]];", "cudaMalloc(&a, w * h * 4);"), "");
-  EXPECT_EQ(DoubtsOf("if (x < w) { b[x] = a[x]; fill(b, x); }"),
-            "how far the code goes in b could not be read.");
-  EXPECT_EQ(DoubtsOf("int i = x; if (x < w) { b[i] = 0; i += h; b[i] = a[x]; }"),
-            "how far the code goes in b could not be read.");
-  EXPECT_EQ(DoubtsOf("for (int i = 0; i < w; ++i) { b[i] = *a; a += 3; }"),
-            "how far the code goes in a could not be read.");
+  EXPECT_EQ(DoubtsOf("if (x < w) { b[x] = a[x]; fill(b, x); }"), unread("b"));
+  EXPECT_EQ(DoubtsOf("int i = x; if (x < w) { b[i] = 0; i += h; b[i] = a[x]; }"), unread("b"));
+  EXPECT_EQ(DoubtsOf("for (int i = 0; i < w; ++i) { b[i] = *a; a += 3; }"), unread("a"));
   EXPECT_EQ(DoubtsOf("for (int y = 0; y < h; ++y) if (x < w) b[y * w + x] = a[y * w + x + w];"),
             "the code seems to go past the end of a (element 131584 of 131072).");
   EXPECT_EQ(DoubtsOf("for (int j = 0; j < w; j += 16) if (x + j < w) b[x + j] = a[x + j];"), "");
   EXPECT_EQ(DoubtsOf("b[x] = x + blockDim.x < w ? a[x + blockDim.x] : 0;"), "");
+}
+
+TEST(ScaffoldDoubts, OnlyALoopsOwnStepEndsItSooner) {
+  const char* odd =
+      "__global__ void k(float* a) { for (int i = 0, j = 1; j < 8; j += 2) a[j] = 0; }";
+  EXPECT_THAT(GuessOf(odd), HasSubstr(R"(["8"])"));
+  EXPECT_EQ(DoubtsOf("for (int j = 0; x + j < 1536; j += 1000) b[x] = a[x + j];"),
+            "the code seems to go past the end of a (element 1536 of 512).");
 }
 
 TEST(ScaffoldDoubts, APitchMayBeRounded) {
